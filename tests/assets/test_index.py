@@ -65,7 +65,7 @@ def test_words_find_assets_while_they_are_typed(index, words, found):
     assert words != "can" or page.ids[0] == "soup", "a whole word comes before the beginning of one"
 
 
-def test_a_picture_finds_the_most_similar_asset_that_passes_the_filter_and_pages_follow_without_gap(index):
+def test_a_picture_finds_the_most_similar_asset_that_passes_the_filter(index):
     rows = vectors(300)
     index.put(entry(f"a{k:03}", category="mug" if k % 2 else "box", vector=rows[k]) for k in range(300))
     index.put([entry("unseen"), entry("undrawable", vector=np.zeros(0))])
@@ -75,6 +75,9 @@ def test_a_picture_finds_the_most_similar_asset_that_passes_the_filter_and_pages
     assert list(page.scores) == sorted(page.scores, reverse=True)
     assert index.search(picture=rows[7] + noise, filters=AssetFilter(category="box")).ids[0] != "a007"
     assert set(index.search(picture=np.stack([rows[7], rows[8]]), limit=2).ids) == {"a007", "a008"}
+
+
+def test_pages_follow_each_other_without_gap_or_repeat(index):
     index.put(entry(f"a{k:02}", "red box", vector=v) for k, v in enumerate(vectors(23)))
     for query in ({}, {"words": "red"}, {"picture": vectors(1)[0]}):
         pages = [index.search(**query, limit=5, offset=start).ids for start in range(0, 30, 5)]

@@ -103,8 +103,8 @@ def test_the_same_id_twice_keeps_the_first_with_the_ranges_that_its_file_gives(t
     library = Library.open([tmp_path / "lib"])
     assert library["same"].name == "a" and "taken" in library.skipped[0][1]
     facts = {"id": "a", "name": "a", "mass": 0.2, "mass_range": [0.1, 0.3], "friction_range": [0.4, 0.6]}
-    make(tmp_path / "lib/a", facts, box())
-    asset = Library.open([tmp_path / "lib"])["a"]
+    make(tmp_path / "ranged/a", facts, box())
+    asset = Library.open([tmp_path / "ranged"])["a"]
     assert asset.mass_range == (0.1, 0.3) and asset.friction_range == (0.4, 0.6)
 
 
