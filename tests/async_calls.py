@@ -10,6 +10,5 @@ T = TypeVar("T")
 
 
 def run_async(coroutine: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine to its end and return its result."""
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(copy_context().run, asyncio.run, coroutine).result()

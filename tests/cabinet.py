@@ -70,23 +70,19 @@ def articulated(folder: Path, name: str, xml: str, mass: float, at: tuple[float,
 
 
 def scene(folder: Path) -> Scene:
-    """Return the settled scene."""
     paint = {"red": (200, 40, 40), "blue": (40, 70, 200)}
     cubes = [
         make.placement(make.box(folder, (0.05, 0.05, 0.05)), f"{colour}_cube", at=at, number=n, category="cube",
                    shape="cube", colour=colour, rgb=paint[colour], mass=0.1)
         for n, (colour, at) in enumerate({"red": (-0.3, -0.2), "blue": (0.35, -0.22)}.items(), 1)
     ]  # fmt: skip
-    can = make.placement(
-        make.can(folder, 0.03, 0.08), "can", at=(0.05, -0.28), number=3, category="can", shape="cylinder"
-    )
+    can = make.placement(make.can(folder, 0.03, 0.08), "can", (0.05, -0.28), number=3, category="can", shape="cylinder")
     cabinet = articulated(folder, "cabinet", CABINET, 4.0, (-0.15, 0.2), 4)
     oven = articulated(folder, "oven", OVEN, 3.0, (0.25, 0.2), 5)
     return settle(make.scene(*cubes, can, cabinet, oven))[0]
 
 
 def write(folder: Path) -> Path:
-    """Write the project folder and return it."""
     (folder / "made").mkdir(parents=True)
     write_scene(scene(folder / "made"), folder)
     return folder

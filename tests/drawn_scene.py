@@ -54,7 +54,6 @@ def scene(*placements: Placement) -> Scene:
 
 
 def camera_pose(eye=(0.1, -0.6, 0.5), at=(0.0, 0.0, 0.03)) -> np.ndarray:
-    """Return world_from_camera of a camera at `eye` that looks at `at`."""
     ahead = np.subtract(at, eye) / np.linalg.norm(np.subtract(at, eye))
     right = np.cross(ahead, [0, 0, 1]) / np.linalg.norm(np.cross(ahead, [0, 0, 1]))
     pose = np.eye(4)
@@ -98,6 +97,5 @@ def position_errors(a: Scene, b: Scene) -> list[float]:
 
 
 def observe(scene: Scene) -> tuple[Observation, tuple[Segment, ...]]:
-    """Return the observation of a scene, and its true masks."""
     frame, support, segments = photograph(scene)
     return Observation(frame, support), segments

@@ -41,22 +41,16 @@ def tells() -> list[str]:
 
 def leaks(folder: Path, marks: list[str] | None = None) -> list[str]:
     """Return "file: text found" for every file below a folder whose bytes, names or unpacked content contain one."""
-    pattern = _pattern(marks or tells())
-    found = []
+    pattern, found = _pattern(marks or tells()), []
     for file in sorted(path for path in folder.rglob("*") if path.is_file()):
         for where, data in _contents(str(file.relative_to(folder)), file.read_bytes()):
-            hits = {
-                hit.decode("utf-8", "replace").replace("\0", "")
-                for hit in pattern.findall(where.encode() + b"\n" + data)
-            }
-            found += [f"{where}: {hit}" for hit in sorted(hits)]
+            hits = {hit.decode("utf-8", "replace") for hit in pattern.findall(where.encode() + b"\n" + data)}
+            found += [f"{where}: {hit}".replace("\0", "") for hit in sorted(hits)]
     return found
 
 
 def _pattern(marks: list[str]) -> re.Pattern[bytes]:
-    spellings = {mark.encode() for mark in marks} | {
-        mark.encode(code) for mark in marks for code in ("utf-16-le", "utf-32-le")
-    }
+    spellings = {mark.encode(code) for mark in marks for code in ("utf-8", "utf-16-le", "utf-32-le")}
     # what follows is part of the match, so that a failed test shows the whole path
     return re.compile(b"|".join(re.escape(one) + b"[^\\s\"'<>\0]{0,60}" for one in sorted(spellings)), re.IGNORECASE)
 
@@ -66,10 +60,8 @@ def _contents(name: str, data: bytes) -> Iterator[tuple[str, bytes]]:
     yield name, data
     if data[:2] == b"PK":
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            yield (
-                f"{name} (comments)",
-                archive.comment + b"".join(one.comment + one.extra for one in archive.infolist()),
-            )
+            comments = [archive.comment, *(one.comment + one.extra for one in archive.infolist())]
+            yield f"{name} (comments)", b"".join(comments)
             for member in archive.namelist():
                 yield from _contents(f"{name}/{member}", archive.read(member))
     elif data[:4] == b"\x89PNG":

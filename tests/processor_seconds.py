@@ -1,8 +1,4 @@
-"""Processor seconds of each test file and fixture, all descendants of the test process included.
-
-`make test ARGS="-n 2 --write-seconds"` writes them to FILE. Files run in that order, the longest first, so that all
-processes end at the same time.
-"""
+"""Processor seconds of each test file and fixture, descendants included; files run in that order, the longest first."""
 
 import json
 import os
@@ -20,7 +16,6 @@ SHORTEST = 0.5
 
 
 def sort_longest_first(items: list[pytest.Item]) -> None:
-    """Sort tests by the seconds of their files, as measured; new files first."""
     seconds: dict[str, float] = json.loads(FILE.read_text(encoding="utf-8"))["files"] if FILE.exists() else {}
     root = FILE.parents[2]
     of_file = {path: seconds.get(path.relative_to(root).as_posix(), 0.0) for path in {item.path for item in items}}

@@ -1,7 +1,4 @@
-"""Projects of the sample scenes whose stages have run: made once, and used again by the next run of the tests.
-
-They lie in build/ready_projects/HASH, HASH being that of all that makes them. They are shared: copy one to change it.
-"""
+"""Projects of the sample scenes in build/ready_projects/HASH-OF-SOURCES: made once, shared; copy one to change it."""
 
 import hashlib
 import os
@@ -21,11 +18,7 @@ SOURCES = ("pipeline", "sample_scenes", "studio/commands/run.py", "requirements.
 
 
 def ready_project(scene: str, until: str = "task", task: str = "") -> Path:
-    """Return the project folder of a sample scene after the stage `until`, as `grs-studio run` makes it.
-
-    Args:
-        task: instruction of the task; the first proposed one if empty.
-    """
+    """Return the project folder of a sample scene after a stage; an empty task is the first proposed one."""
     name = f"{scene}_{until}" + (f"_{hashlib.sha256(task.encode()).hexdigest()[:8]}" if task else "")
     made = FOLDER / _sources_hash() / name / scene
     made.parent.mkdir(parents=True, exist_ok=True)
@@ -38,11 +31,6 @@ def ready_project(scene: str, until: str = "task", task: str = "") -> Path:
             subprocess.run([sys.executable, "-m", "studio", *command], cwd=ROOT, env=_environment(), check=True)
             part.rename(made)
     return made
-
-
-def copy_of_ready_project(folder: Path, scene: str, until: str = "task", task: str = "") -> Path:
-    """Copy a ready project into a folder; return the copy, to be changed."""
-    return Path(shutil.copytree(ready_project(scene, until, task), folder / scene))
 
 
 def _environment() -> dict[str, str]:

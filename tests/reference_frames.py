@@ -1,7 +1,4 @@
-"""The reference frames: real photographs with truth in ../shared, which are not part of the project.
-
-Tests that need them are marked `frames`. Without the folder they are skipped, and pytest's summary says how many.
-"""
+"""The reference frames: real photographs with truth in ../shared; tests marked `frames` are skipped without them."""
 
 from pathlib import Path
 

@@ -33,14 +33,12 @@ OBJECTS = {
 
 
 def blank_frame() -> "Frame":
-    """Return a frame of 32 x 24 pixels in which nothing is to be seen."""
     from pipeline.frame import Frame, Intrinsics
 
     return Frame(np.zeros((24, 32, 3), np.uint8), np.ones((24, 32), np.float32), Intrinsics(32, 24, 40, 40, 16, 12))
 
 
 def project(folder: Path) -> "Project":
-    """Create a project with a blank frame and the table as its twin."""
     from pipeline.project import Project
 
     made = Project.create(folder, blank_frame())
@@ -67,12 +65,8 @@ def write(folder: Path, turn: float = 0.0, objects: dict = OBJECTS) -> Path:
             f"<freejoint/>{_geoms(shape, size, RGB[colour], mass)}</body>"
         )
     table = [[-0.35, -0.25], [0.35, -0.25], [0.35, 0.3], [-0.35, 0.3]]
-    scene = {
-        "world_from_camera": (spin @ CAMERA).tolist(),
-        "table": (np.array(table) @ spin[:2, :2].T).tolist(),
-        "table_rgb": [153, 128, 102],
-        "placements": placements,
-    }
+    scene = {"world_from_camera": (spin @ CAMERA).tolist(), "table": (np.array(table) @ spin[:2, :2].T).tolist()}
+    scene |= {"table_rgb": [153, 128, 102], "placements": placements}
     (folder / "scene").mkdir(parents=True, exist_ok=True)
     (folder / "scene.json").write_text(json.dumps(scene))
     (folder / "scene" / "scene.xml").write_text(f"""<mujoco model="scene">

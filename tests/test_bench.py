@@ -15,7 +15,6 @@ OURS = {"pipeline", "studio", "components", "bench", "scripts", "tests", "sample
 
 
 def imports(path: Path) -> Iterator[tuple[str, str]]:
-    """Yield (module, name) of each name that a file imports from this project."""
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and str(node.module).partition(".")[0] in OURS:
             yield from ((str(node.module), name.name) for name in node.names)
@@ -23,7 +22,6 @@ def imports(path: Path) -> Iterator[tuple[str, str]]:
 
 @cache
 def defined(module: str) -> set[str]:
-    """Return the names that a module binds, and the modules of a package."""
     place = ROOT / module.replace(".", "/")
     file = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
     names = {path.stem for path in place.iterdir()} if place.is_dir() else set()

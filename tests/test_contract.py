@@ -20,8 +20,6 @@ SAMPLE = ROOT / "sample_scenes" / "blocks"
 
 
 class Done(NamedTuple):
-    """A command that has ended."""
-
     code: int
     out: str
     error: str
@@ -29,7 +27,6 @@ class Done(NamedTuple):
 
 @pytest.fixture
 def grs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Done]:
-    """Return a function that runs `grs-studio`, in this process."""
     monkeypatch.setenv("GRS_WORKSPACE", str(tmp_path / "workspace"))
 
     def run(*arguments: object) -> Done:
@@ -48,25 +45,24 @@ def read(path: Path):
 
 @pytest.fixture(scope="module")
 def project() -> Path:
-    """A sample frame after all stages, as the command makes it in a process of its own."""
     return ready_project("blocks", "solution")
 
 
-# ---------------------------------------------------------------------- the project folder
-
-
-def test_every_stage_is_done_timed_and_versioned(project):
+def test_every_stage_is_done_timed_and_versioned_and_every_call_is_recorded(project):
     record = read(project / "project.json")
-    assert record["schema"] == 1
-    assert set(record["stages"].values()) == {"done"}
+    assert record["schema"] == 1 and set(record["stages"].values()) == {"done"}
     assert list(record["stages"]) == [
         "frame", "segments", "descriptions", "matches", "scene", "task", "rounds", "solution"
     ]  # fmt: skip
     assert all(seconds >= 0 for seconds in record["seconds"].values())
     assert record["versions"]["mujoco"] == mujoco.__version__
+    rounds = [json.loads(line) for line in (project / "rounds.jsonl").read_text().splitlines()]
+    assert len(rounds) == len(list((project / "rounds").iterdir()))
+    calls = [json.loads(line) for line in (project / "trace.jsonl").read_text().splitlines()]
+    assert any("openinference.span.kind" in call for call in calls)
 
 
-def test_the_frame_is_saved_as_it_was_loaded(project):
+def test_the_frame_its_masks_and_its_solution_are_saved(project):
     for name in ("rgb.png", "depth.png"):
         saved, original = (np.asarray(Image.open(folder / name)) for folder in (project / "frame", SAMPLE))
         if name == "rgb.png":
@@ -74,6 +70,16 @@ def test_the_frame_is_saved_as_it_was_loaded(project):
         else:
             scale = read(project / "frame/camera.json")["depth_scale"], read(SAMPLE / "camera.json")["depth_scale"]
             np.testing.assert_allclose(saved * scale[0], original * scale[1], atol=6e-4)
+    labels = np.asarray(Image.open(project / "segments/masks.png"))
+    for note in read(project / "segments/coco.json")["annotations"]:
+        counts = note["segmentation"]["counts"]
+        flat = np.repeat(np.arange(len(counts)) % 2, counts)
+        assert np.array_equal(flat.reshape(labels.shape, order="F").astype(bool), labels == note["id"])
+    solution = read(project / "solution.json")
+    assert solution["solved"] is True and len(solution["reward"]) == 8
+    with np.load(project / "solution.npz", allow_pickle=False) as recorded:
+        assert len(recorded["times"]) == len(recorded["qpos"]) == len(recorded["actions"]) > 10
+    assert (project / "solution.mp4").stat().st_size > 10_000
 
 
 def test_every_segment_has_a_description_and_every_object_a_match_and_a_body(project):
@@ -110,17 +116,7 @@ def test_files_have_the_keys_that_other_tools_read(project, file, keys):
         assert keys <= set(entry)
 
 
-def test_coco_masks_equal_the_label_image(project):
-    labels = np.asarray(Image.open(project / "segments/masks.png"))
-    notes = read(project / "segments/coco.json")["annotations"]
-    assert {note["id"] for note in notes} == set(np.unique(labels).tolist()) - {0} != set()
-    for note in notes:
-        counts, (height, width) = note["segmentation"]["counts"], note["segmentation"]["size"]
-        flat = np.repeat(np.arange(len(counts)) % 2, counts)
-        assert np.array_equal(flat.reshape((height, width), order="F").astype(bool), labels == note["id"])
-
-
-def test_the_model_is_at_the_poses_of_scene_json_and_stays_there(project):
+def test_the_model_is_at_the_poses_of_scene_json_stays_there_and_loads_alone(project, tmp_path):
     model = mujoco.MjModel.from_xml_path(str(project / "scene/scene.xml"))
     data = mujoco.MjData(model)
     mujoco.mj_forward(model, data)
@@ -130,57 +126,34 @@ def test_the_model_is_at_the_poses_of_scene_json_and_stays_there(project):
     mujoco.mj_step(model, data, nstep=int(5 / model.opt.timestep))
     for p in placements:
         assert np.linalg.norm(data.body(p["name"]).xpos - p["world_from_object"]["pos"]) < 0.01, p["name"]
-
-
-def test_the_scene_loads_alone_when_moved_elsewhere(project, tmp_path):
     shutil.copytree(project / "scene", tmp_path / "elsewhere")
-    model = mujoco.MjModel.from_xml_path(str(tmp_path / "elsewhere/scene.xml"))
-    bodies = {model.body(i).name for i in range(model.nbody)}
-    assert {p["name"] for p in read(project / "scene.json")["placements"]} <= bodies
-
-
-def test_the_solution_has_its_trajectory_and_video(project):
-    solution = read(project / "solution.json")
-    assert solution["solved"] is True and len(solution["reward"]) == 8
-    with np.load(project / "solution.npz", allow_pickle=False) as recorded:
-        assert len(recorded["times"]) == len(recorded["qpos"]) == len(recorded["actions"]) > 10
-    assert (project / "solution.mp4").stat().st_size > 10_000
-
-
-def test_rounds_and_model_calls_are_recorded(project):
-    rounds = [json.loads(line) for line in (project / "rounds.jsonl").read_text().splitlines()]
-    assert len(rounds) == len(list((project / "rounds").iterdir()))
-    calls = [json.loads(line) for line in (project / "trace.jsonl").read_text().splitlines()]
-    assert any("openinference.span.kind" in call for call in calls)
-
-
-# ---------------------------------------------------------------------- the commands
+    assert mujoco.MjModel.from_xml_path(str(tmp_path / "elsewhere/scene.xml")).nbody == model.nbody
 
 
 def test_neither_the_project_nor_its_export_tells_who_made_it_or_where(grs, project, tmp_path):
-    assert privacy.leaks(project) == []
-    assert grs("export", project, "--out", tmp_path / "all.zip").code == 0
+    assert privacy.leaks(project) == [] and grs("export", project, "--out", tmp_path / "all.zip").code == 0
     assert privacy.leaks(tmp_path, privacy.tells()) == []
 
 
 @pytest.fixture
 def own(project, tmp_path) -> Path:
-    """A copy of the project, to be changed."""
     return shutil.copytree(project, tmp_path / "blocks")
 
 
-def test_a_second_run_finds_everything_done(grs, own):
+def test_a_second_run_finds_everything_done_check_prints_a_report_and_another_instruction_counts(grs, own):
     before = (own / "solution.json").stat().st_mtime_ns
-    assert grs("run", SAMPLE, "--out", own).code == 0
-    assert (own / "solution.json").stat().st_mtime_ns == before
-
-
-def test_check_prints_the_report_of_a_round(grs, own):
+    assert grs("run", SAMPLE, "--out", own).code == 0 and (own / "solution.json").stat().st_mtime_ns == before
     done = grs("check", own / "rounds/000", "--scene", own)
     assert done.code == 0, done.error
     report, saved = json.loads(done.out), read(own / "rounds/000/report.json")
     assert [c["name"] for c in report["checks"]] == [c["name"] for c in saved["checks"]]
     assert report["reward"] == saved["reward"]
+    run = ("run", SAMPLE, "--out", own, "--until", "task", "--task")
+    assert grs(*run, "stack the cubes together").code == 0
+    assert read(own / "task.json")["instruction"] == "stack the cubes together"
+    refused_last = grs(*run, "put the elephant in the fridge")
+    assert refused_last.code == 2 and "elephant" in refused_last.error.splitlines()[-1]
+    assert read(own / "project.json")["stages"]["scene"] == "done"
 
 
 def test_check_runs_a_program_that_uses_the_measured_names(grs, own, tmp_path):
@@ -198,24 +171,6 @@ def test_check_runs_a_program_that_uses_the_measured_names(grs, own, tmp_path):
     report = json.loads(done.out)
     assert report["crash"] is None, report["crash"]
     assert {"name": "check_it_is_there", "passed": True}.items() <= report["checks"][0].items()
-
-
-def test_a_run_takes_another_instruction(grs, own):
-    run = ("run", SAMPLE, "--out", own, "--until", "task", "--task")
-    assert grs(*run, "stack the cubes together").code == 0
-    assert read(own / "task.json")["instruction"] == "stack the cubes together"
-    refused_last = grs(*run, "put the elephant in the fridge")
-    assert refused_last.code == 2 and "elephant" in refused_last.error.splitlines()[-1]
-    assert read(own / "project.json")["stages"]["scene"] == "done"
-
-
-def test_segment_answers_prompts_from_a_file(grs, tmp_path):
-    prompts, out = tmp_path / "prompts.json", tmp_path / "masks"
-    width, height = Image.open(SAMPLE / "rgb.png").size
-    prompts.write_text(json.dumps({"objects": [{"id": 4, "points": [[width / 2, height / 2, 1]], "box": None}]}))
-    done = grs("segment", SAMPLE, "--prompts", prompts, "--out", out)
-    assert done.code == 0, done.error
-    assert set(np.unique(np.asarray(Image.open(out / "segments/masks.png")))) == {0, 4}
 
 
 @pytest.mark.parametrize(
@@ -242,9 +197,15 @@ def test_bad_input_gets_one_clear_line(grs, tmp_path, arguments, words):
     assert (tmp_path / "full" / "precious.txt").read_text() == "mine"
 
 
-def test_a_run_stops_after_a_stage_and_names_a_library_folder_that_cannot_be_read(grs, tmp_path):
+def test_a_run_stops_after_a_stage_and_segment_answers_prompts_from_a_file(grs, tmp_path):
     (tmp_path / "library" / "broken").mkdir(parents=True)
     (tmp_path / "library" / "broken" / "asset.json").write_text("{")
     done = grs("run", SAMPLE, "--out", tmp_path / "out", "--library", tmp_path / "library", "--until", "frame")
     assert done.code == 0 and "broken skipped" in done.error
     assert (tmp_path / "out" / "frame").exists() and not (tmp_path / "out" / "segments").exists()
+    prompts, out = tmp_path / "prompts.json", tmp_path / "masks"
+    width, height = Image.open(SAMPLE / "rgb.png").size
+    prompts.write_text(json.dumps({"objects": [{"id": 4, "points": [[width / 2, height / 2, 1]], "box": None}]}))
+    done = grs("segment", SAMPLE, "--prompts", prompts, "--out", out)
+    assert done.code == 0, done.error
+    assert set(np.unique(np.asarray(Image.open(out / "segments/masks.png")))) == {0, 4}

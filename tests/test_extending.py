@@ -25,7 +25,6 @@ EXAMPLE = re.compile(r"^```\w+ (my_lab/\S+)\n(.*?)^```$", re.MULTILINE | re.DOTA
 
 
 def install(folder: Path, files: dict[str, str]) -> Path:
-    """Install a package of these files into a folder of its own, which is returned."""
     for name, text in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -48,7 +47,6 @@ def grs(site: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the package of docs/extending.md is installed."""
     files: dict[str, str] = {}
     for name, code in EXAMPLE.findall(DOC.read_text()):
         files[name] = f"{files[name]}\n\n{code}" if name in files else code
@@ -57,7 +55,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def project(site: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A frame in the example's format, segmented and matched by the example."""
     frame, folder = load(BLOCKS), tmp_path_factory.mktemp("frame")
     for name, values in (("colour", frame.rgb), ("metres", frame.depth), ("k", frame.intrinsics.matrix)):
         np.save(folder / f"{name}.npy", values)
@@ -67,19 +64,12 @@ def project(site: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def test_an_installed_frame_format_and_segmenter_make_the_masks(project):
+def test_installed_plug_ins_make_the_project_and_write_their_format(project, site, tmp_path):
     record = json.loads((project / "project.json").read_text())
-    assert record["stages"]["scene"] == "done"
-    assert "vivid" in json.dumps(record)
+    assert record["stages"]["scene"] == "done" and "vivid" in json.dumps(record)
     assert json.loads((project / "descriptions.json").read_text())
-
-
-def test_an_installed_matcher_chooses_the_assets(project):
     matches = json.loads((project / "matches.json").read_text())
     assert matches and {match["source"] for match in matches} == {"by_size"}
-
-
-def test_an_installed_exporter_writes_its_format(site, project, tmp_path):
     done = grs(site, "export", project, "--format", "csv", "--out", tmp_path / "poses.csv")
     assert done.returncode == 0, done.stderr
     names = {placement["name"] for placement in json.loads((project / "scene.json").read_text())["placements"]}
@@ -101,7 +91,6 @@ def test_a_broken_plug_in_is_named_once_and_left_out(tmp_path):
 
 
 def example(path: str) -> str:
-    """The code that docs/extending.md shows for a file of this repository."""
     found = re.search(rf"^```python {re.escape(path)}\n(.*?)^```$", DOC.read_text(), re.MULTILINE | re.DOTALL)
     assert found, f"docs/extending.md shows no {path}"
     return found.group(1)

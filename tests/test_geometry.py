@@ -21,7 +21,7 @@ def test_a_pose_times_its_inverse_is_the_identity():
     assert np.allclose((pose @ pose.inverse()).matrix, np.eye(4))
 
 
-def test_the_bounding_box_holds_all_pixels_of_a_mask_and_no_empty_edge():
+def test_the_bounding_box_holds_all_pixels_of_a_mask_no_empty_edge_and_may_be_empty():
     mask = np.zeros((10, 12), bool)
     mask[[2, 4], [8, 3]] = True
     box = bounding_box(mask)
@@ -30,9 +30,6 @@ def test_the_bounding_box_holds_all_pixels_of_a_mask_and_no_empty_edge():
     assert inside.sum() == mask.sum()
     assert inside[0].any() and inside[-1].any() and inside[:, 0].any() and inside[:, -1].any()
     assert box.padded(4, mask.shape) == (0, 0, 12, 9)
-
-
-def test_the_bounding_box_of_an_empty_mask_is_empty():
     box = bounding_box(np.zeros((10, 12), bool))
     assert (box.width, box.height) == (0, 0) and box.xywh == [0, 0, 0, 0]
 
@@ -42,9 +39,8 @@ def test_rays_hit_meshes_and_geoms_alike():
     scene = raycasting_scene([(cube.vertices, cube.faces)])
     origin, directions = np.array([0.0, 0, 1]), np.array([[0, 0, -1.0], [0.05, 0.1, -1], [1, 0, 0]])
     distance = cast_rays(scene, origin, directions).distance
-    model = mujoco.MjModel.from_xml_string(
-        '<mujoco><worldbody><geom type="box" size=".1 .2 .3" group="1"/></worldbody></mujoco>'
-    )
+    box = '<geom type="box" size=".1 .2 .3" group="1"/>'
+    model = mujoco.MjModel.from_xml_string(f"<mujoco><worldbody>{box}</worldbody></mujoco>")
     data = mujoco.MjData(model)
     mujoco.mj_forward(model, data)
     geoms, geom_distance = cast_at_geoms(model, data, origin, directions)

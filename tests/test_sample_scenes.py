@@ -23,36 +23,20 @@ def truth(folder: Path) -> dict:
     return json.loads((folder / "expected.json").read_text())
 
 
-def test_there_are_at_least_five_scenes():
+@pytest.mark.parametrize("folder", SCENES, ids=lambda p: p.name)
+def test_a_scene_is_small_synthetic_and_agrees_with_its_depth_and_table(folder):
     assert len(SCENES) >= 5
-
-
-@pytest.mark.parametrize("folder", SCENES, ids=lambda p: p.name)
-def test_it_is_small_and_labelled_synthetic(folder):
-    assert sum(p.stat().st_size for p in folder.iterdir()) < 2_000_000
-    assert truth(folder)["synthetic"] is True
+    assert sum(p.stat().st_size for p in folder.iterdir()) < 2_000_000 and truth(folder)["synthetic"] is True
     assert "**Synthetic**" in (folder / "README.md").read_text()
-
-
-@pytest.mark.parametrize("folder", SCENES, ids=lambda p: p.name)
-def test_expected_poses_agree_with_the_depth(folder):
     frame, expected = load(folder), truth(folder)
     library = Library.open()
-    holes = 1 - (frame.depth > 0).mean()
-    assert 0.001 < holes < 0.5
+    assert 0.001 < (1 - (frame.depth > 0).mean()) < 0.5
     for item in expected["objects"]:
         mask = decode_rle(item["mask"]) & (frame.depth > 0)
         points = transform(np.array(expected["world_from_camera"]), frame.points[mask].astype(float))
         reach = np.linalg.norm(item["size"]) / 2 + 0.01
         near = np.linalg.norm(points - item["world_from_object"]["pos"], axis=1) < reach
-        assert mask.sum() > 150, item["name"]
-        assert near.mean() > 0.9, item["name"]
-        assert item["asset_id"] in library
-
-
-@pytest.mark.parametrize("folder", SCENES, ids=lambda p: p.name)
-def test_the_table_is_found(folder):
-    frame, expected = load(folder), truth(folder)
+        assert mask.sum() > 150 and near.mean() > 0.9 and item["asset_id"] in library, item["name"]
     found, true = find_support(frame).world_from_camera, np.array(expected["world_from_camera"])
     assert np.degrees(np.arccos(np.clip(found[2, :3] @ true[2, :3], -1, 1))) < 0.3
     assert abs(found[2, 3] - true[2, 3]) < 0.003
@@ -64,15 +48,12 @@ def test_true_masks_and_assets_give_the_true_poses(name, tmp_path):
     frame, expected = load(folder), truth(folder)
     support = find_support(frame)
     segments = [Segment(i, decode_rle(item["mask"])) for i, item in enumerate(expected["objects"], 1)]
-    matches = [
-        Match(s.id, item["asset_id"], 1.0, "", ()) for s, item in zip(segments, expected["objects"], strict=True)
-    ]
+    pairs = zip(segments, expected["objects"], strict=True)
+    matches = [Match(s.id, item["asset_id"], 1.0, "", ()) for s, item in pairs]
     descriptions = describe_all(frame, support, segments)
     inputs = SceneInputs(Observation(frame, support), segments, descriptions, matches, Library.open(), tmp_path)
-    scene = place_objects(inputs)
-    settled, changes = settle(scene)
-    assert changes == ()
-    assert len(settled.placements) == len(expected["objects"])
+    settled, changes = settle(place_objects(inputs))
+    assert changes == () and len(settled.placements) == len(expected["objects"])
     for item, placed in zip(expected["objects"], settled.placements, strict=True):
         true = np.linalg.inv(expected["world_from_camera"]) @ [*item["world_from_object"]["pos"], 1]
         found = np.linalg.inv(support.world_from_camera) @ [*placed.world_from_object.pos, 1]

@@ -4,28 +4,13 @@ import pytest
 import tabletop
 from pydantic import BaseModel
 
+from pipeline import tasks
 from pipeline.models import ModelError
 from pipeline.planner import PlannerModel
 from pipeline.router import write_program
-from pipeline.tasks import (
-    Task,
-    TaskAnswer,
-    TaskError,
-    TasksAnswer,
-    UnderstoodAnswer,
-    arrangement_task,
-    ask_for_proposals,
-    propose,
-    scene_to_json,
-    task_from_json,
-    task_to_json,
-    understand_instruction,
-)
 
 
 class ScriptedModel:
-    """Always gives the same answer and records its questions."""
-
     name = "scripted"
 
     def __init__(self, answer: BaseModel):
@@ -36,58 +21,48 @@ class ScriptedModel:
         return self.answer
 
 
-LIFT = TaskAnswer(
+LIFT = tasks.TaskAnswer(
     name="Lift it!", instruction="Lift the ball.", objects=["orange_ball"], goals=["it flies"], kind="lift"
 )
 
 
-def test_a_proposed_task_has_the_models_instruction_and_its_name_as_source(scene):
-    (task,) = propose(scene, ScriptedModel(TasksAnswer(tasks=[LIFT])))
-    assert task == Task("lift_it", "Lift the ball.", ("orange_ball",), ("it flies",), "lift", "scripted")
+def test_a_proposed_task_has_the_models_instruction_name_and_clipped_difficulty(scene):
+    (task,) = tasks.propose(scene, ScriptedModel(tasks.TasksAnswer(tasks=[LIFT])))
+    assert task == tasks.Task("lift_it", "Lift the ball.", ("orange_ball",), ("it flies",), "lift", "scripted")
+    hard = tasks.TasksAnswer.model_validate({"tasks": [LIFT.model_dump() | {"difficulty": 7.5}]})
+    assert tasks.propose(scene, ScriptedModel(hard))[0].difficulty == 1.0
 
 
 def test_an_unusable_proposal_is_left_out_with_its_reason(scene):
     ghost = LIFT.model_copy(update={"objects": ["pink_elephant"]})
     wordless = LIFT.model_copy(update={"name": "", "instruction": " "})
-    answered = ask_for_proposals(scene, ScriptedModel(TasksAnswer(tasks=[ghost, LIFT, wordless])))
+    answered = tasks.ask_for_proposals(scene, ScriptedModel(tasks.TasksAnswer(tasks=[ghost, LIFT, wordless])))
     assert [task.name for task in answered.tasks] == ["lift_it"]
     assert answered.dropped == ("lift_it: there is no pink_elephant here", "task: it has no instruction")
-    assert propose(scene, ScriptedModel(TasksAnswer(tasks=[ghost]))) == ()
-
-
-def test_a_difficulty_outside_its_range_is_clipped_and_does_not_cost_the_answer(scene):
-    hard = TasksAnswer.model_validate({"tasks": [LIFT.model_dump() | {"difficulty": 7.5}]})
-    assert propose(scene, ScriptedModel(hard))[0].difficulty == 1.0
+    assert tasks.propose(scene, ScriptedModel(tasks.TasksAnswer(tasks=[ghost]))) == ()
 
 
 def test_an_empty_table_has_no_tasks_and_no_instructions():
-    model = ScriptedModel(TasksAnswer(tasks=[LIFT]))
-    assert propose((), model) == () and not model.questions
-    with pytest.raises(TaskError, match="there is no object on this table"):
-        understand_instruction("stack them", (), model)
+    model = ScriptedModel(tasks.TasksAnswer(tasks=[LIFT]))
+    assert tasks.propose((), model) == () and not model.questions
+    with pytest.raises(tasks.TaskError, match="there is no object on this table"):
+        tasks.understand_instruction("stack them", (), model)
 
 
-def test_an_understood_task_has_the_users_instruction(scene):
-    answer = UnderstoodAnswer(fits=True, **LIFT.model_dump())
-    task = understand_instruction("  lift \n the ball ", scene, ScriptedModel(answer))
+def test_an_instruction_is_understood_impossible_with_a_reason_or_misunderstood_by_the_model(scene):
+    answer = tasks.UnderstoodAnswer(fits=True, **LIFT.model_dump())
+    task = tasks.understand_instruction("  lift \n the ball ", scene, ScriptedModel(answer))
     assert (task.instruction, task.source) == ("lift the ball", "human")
-
-
-def test_an_impossible_instruction_gives_the_models_reason(scene):
-    with pytest.raises(TaskError, match=r"^there is no kettle here$"):
-        understand_instruction(
-            "boil water", scene, ScriptedModel(UnderstoodAnswer(fits=False, reason="there is no kettle here"))
-        )
-
-
-def test_an_answer_about_a_missing_object_is_a_model_error(scene):
-    answer = UnderstoodAnswer(fits=True, **(LIFT.model_dump() | {"objects": ["pink_elephant"]}))
+    with pytest.raises(tasks.TaskError, match=r"^there is no kettle here$"):
+        answer = tasks.UnderstoodAnswer(fits=False, reason="there is no kettle here")
+        tasks.understand_instruction("boil water", scene, ScriptedModel(answer))
+    answer = tasks.UnderstoodAnswer(fits=True, **(LIFT.model_dump() | {"objects": ["pink_elephant"]}))
     with pytest.raises(ModelError, match="pink_elephant"):
-        understand_instruction("lift it", scene, ScriptedModel(answer))
+        tasks.understand_instruction("lift it", scene, ScriptedModel(answer))
 
 
 def test_a_question_lists_every_object_and_the_table(scene):
-    data = scene_to_json(scene, {"yellow_can": "a tin of soup"})
+    data = tasks.scene_to_json(scene, {"yellow_can": "a tin of soup"})
     assert [o["name"] for o in data["objects"]] == list(tabletop.OBJECTS)
     can = next(o for o in data["objects"] if o["name"] == "yellow_can")
     assert can["caption"] == "a tin of soup" and can["size"] == [0.066, 0.066, 0.1] and can["shape"] == "cylinder"
@@ -95,20 +70,20 @@ def test_a_question_lists_every_object_and_the_table(scene):
 
 
 def test_a_layout_made_by_hand_is_a_task_with_its_positions_as_goals(scene):
-    task = arrangement_task({"red_cube": (0.1, -0.2004), "orange_ball": (0, 0.05)})
+    task = tasks.arrangement_task({"red_cube": (0.1, -0.2004), "orange_ball": (0, 0.05)})
     assert task.goals == ("red_cube stands at (0.100, -0.200)", "orange_ball stands at (0.000, 0.050)")
     assert (task.objects, task.source) == (("red_cube", "orange_ball"), "human")
     program = write_program(task, scene, PlannerModel())
     assert 'kit.at("red_cube", (0.100, -0.200))' in program.simulation
     assert "check_orange_ball_ends_where_it_was_wanted" in program.checks
-    with pytest.raises(TaskError, match="nothing was moved"):
-        arrangement_task({})
+    with pytest.raises(tasks.TaskError, match="nothing was moved"):
+        tasks.arrangement_task({})
     with pytest.raises(ModelError, match="the place for red_cube lies beside the table"):
-        write_program(arrangement_task({"red_cube": (3, 3)}), scene, PlannerModel())
+        write_program(tasks.arrangement_task({"red_cube": (3, 3)}), scene, PlannerModel())
 
 
 def test_a_task_reads_back_from_its_json():
-    task = Task("stack", "Stack them.", ("a", "b"), ("b rests on a",), "stack", "human")
-    assert task_from_json(task_to_json(task)) == task
-    with pytest.raises(TaskError, match="the task has no objects, goals"):
-        task_from_json({"name": "stack", "instruction": "Stack them."})
+    task = tasks.Task("stack", "Stack them.", ("a", "b"), ("b rests on a",), "stack", "human")
+    assert tasks.task_from_json(tasks.task_to_json(task)) == task
+    with pytest.raises(tasks.TaskError, match="the task has no objects, goals"):
+        tasks.task_from_json({"name": "stack", "instruction": "Stack them."})

@@ -14,7 +14,6 @@ FOLDERS = {
     "pipeline": "pipeline", "components": "components", "studio": "studio",
     "static": "components/_static", "sample_scenes": "pipeline/_sample_scenes",
 }  # fmt: skip
-"""Where each folder of the checkout lies in a wheel."""
 START = """
 import sys
 
@@ -32,12 +31,10 @@ from pipeline.assets.library import BUILTIN_LIBRARY
 print(pipeline.__file__, studio.server.app.__file__, BUILTIN_LIBRARY, STATIC, sep="\\n")
 assert STATIC.is_dir() and BUILTIN_LIBRARY.is_dir() and "depth" in plugins.entries("segmenters")
 """
-"""Imports the studio as if only its dependencies were there, and prints where its code and data lie."""
 
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel of this checkout."""
     built = tmp_path_factory.mktemp("dist")
     subprocess.run([sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", built], cwd=ROOT, check=True)
     (path,) = built.glob("grs_studio-*.whl")

@@ -19,8 +19,6 @@ KINDS = ("one.bag", "sqlite", "mcap", "mcap/mcap.mcap")
 
 @dataclass
 class Log:
-    """A log that is being written."""
-
     writer: Any
     types: Any
     ros1: bool
@@ -52,9 +50,8 @@ class Log:
 
     def numbers(self, topic: str, time: int, values: Any) -> None:
         layout = self.make("std_msgs/msg/MultiArrayLayout", dim=[], data_offset=0)
-        self.write(
-            topic, time, self.make("std_msgs/msg/Float64MultiArray", layout=layout, data=np.asarray(values, float))
-        )
+        data = np.asarray(values, float)
+        self.write(topic, time, self.make("std_msgs/msg/Float64MultiArray", layout=layout, data=data))
 
     def trajectory(self, topic: str, time: int, names: Iterable[str], points: dict[float, Any], stamp: int = 0) -> None:
         """Write a JointTrajectory of positions by seconds from its start."""
@@ -85,9 +82,8 @@ class Log:
             "geometry_msgs/msg/Transform", translation=self.make("geometry_msgs/msg/Vector3", x=x, y=y, z=z),
             rotation=self.make("geometry_msgs/msg/Quaternion", x=qx, y=qy, z=qz, w=qw),
         )  # fmt: skip
-        stamped = self.make(
-            "geometry_msgs/msg/TransformStamped", header=self.header(time, frame), child_frame_id=child, transform=made
-        )
+        more = {"header": self.header(time, frame), "child_frame_id": child, "transform": made}
+        stamped = self.make("geometry_msgs/msg/TransformStamped", **more)
         self.write("/tf", time, self.make("tf2_msgs/msg/TFMessage", transforms=[stamped]))
 
 

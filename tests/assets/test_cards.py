@@ -1,24 +1,24 @@
-"""Cards are views filled by the asset, rendered once, from any thread."""
+"""What an asset looks like, rendered once from any thread, and in words, once for each model or a person's own."""
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
+import pytest
 
-from pipeline.assets import Library
+from pipeline.assets import AssetError, Library
 from pipeline.assets.appearance.ray_views import camera_rotations, render_views
-from pipeline.assets.asset_cards import (
-    CARD_VIEWS,
-    brightened_card,
-    camera_rotation,
-    card_file,
-    render_card,
-)
+from pipeline.assets.asset_captions import AssetAnswer, caption_question
+from pipeline.assets.asset_cards import CARD_VIEWS, brightened_card, camera_rotation, card_file, render_card
+from pipeline.assets.asset_descriptions import HUMAN, MEASURED, AssetDescriptions, describe_library, kept_descriptions
+from pipeline.models import ModelError
+from pipeline.models.in_flight import InFlightCalls
+from pipeline.planner import PlannerModel
 
 LIBRARY = Library.open()
 
 
 def asset_mask(picture):
-    """Return the asset's mask: the pixels that differ from the background in the corner."""
     return np.abs(picture.astype(int) - picture[0, 0].astype(int)).sum(axis=2) > 40
 
 
@@ -31,18 +31,13 @@ def test_each_view_shows_the_whole_asset_large(tmp_path):
         assert not mask[[0, -1]].any() and not mask[:, [0, -1]].any()
 
 
-def test_a_card_is_rendered_once(tmp_path):
+def test_a_card_is_rendered_once_by_any_number_of_threads(tmp_path):
     asset = LIBRARY["red_cube"]
     file = card_file(asset, tmp_path, size=64)
     written = file.stat().st_mtime_ns
-    np.testing.assert_array_equal(
-        render_card(asset, CARD_VIEWS[:1], 64, tmp_path)[0], render_card(asset, CARD_VIEWS[:1], 64)[0]
-    )
+    cards = [render_card(asset, CARD_VIEWS[:1], 64, *cache)[0] for cache in ((tmp_path,), ())]
+    np.testing.assert_array_equal(*cards)
     assert file.stat().st_mtime_ns == written
-
-
-def test_many_threads_may_render_at_once():
-    asset = LIBRARY["red_cube"]
     with ThreadPoolExecutor(4) as threads:
         pictures = list(threads.map(lambda _: render_card(asset, CARD_VIEWS[:1], 64)[0], range(8)))
     assert all((p == pictures[0]).all() for p in pictures)
@@ -62,7 +57,7 @@ def test_dark_objects_show_their_shape_in_thumbnails_and_keep_their_colours():
     assert red[asset_mask(red)].mean(axis=0).argmax() == 0 and np.ptp(red[0, 0]) < 12
 
 
-def test_rays_and_opengl_see_the_same_outline():
+def test_rays_see_the_outline_that_opengl_sees_in_its_true_extents():
     asset, (azimuth, elevation) = LIBRARY["hammer"], CARD_VIEWS[0]
     mask = asset_mask(render_card(asset, [(azimuth, elevation)], 128)[0])
     rays = render_views(asset, camera_rotations(np.array([azimuth]), np.array([elevation])), 128).masks[0]
@@ -71,10 +66,71 @@ def test_rays_and_opengl_see_the_same_outline():
         return np.ptp(np.flatnonzero(m.any(axis=0))) / np.ptp(np.flatnonzero(m.any(axis=1)))
 
     assert abs(np.log(aspect(mask) / aspect(rays))) < 0.12
-
-
-def test_a_view_is_as_wide_and_high_as_the_asset():
     asset = LIBRARY["cracker_box"]
     views = render_views(asset, camera_rotations(np.array([-90.0, 0.0]), np.array([0.0])), 64)
     np.testing.assert_allclose(views.extents, [asset.size[[0, 2]], asset.size[[1, 2]]], atol=1e-4)
     assert np.linalg.det(camera_rotation(20, 30)) > 0.999
+
+
+class DescribingModel:
+    has_vision = True
+
+    def __init__(self, name: str, silent: str = ""):
+        self.name, self.silent, self.questions = name, silent, []
+
+    def ask(self, question):
+        self.questions.append(question)
+        if question.subject == self.silent:
+            raise ModelError("no words")
+        return AssetAnswer(caption=f"{self.name} sees {question.data['asset']['name']}\n.", category="x")
+
+
+@pytest.fixture(scope="module")
+def library():
+    default = Library.open()
+    return replace(default, assets=default.assets[:3])
+
+
+def describe(library, model, file):
+    return list(describe_library(library, model, InFlightCalls(), AssetDescriptions(file)))
+
+
+def test_an_asset_is_described_once_for_each_model_from_three_views(library, tmp_path):
+    file, first, second = tmp_path / "descriptions.json", DescribingModel("one"), DescribingModel("two")
+    for model in (first, first, second):
+        describe(library, model, file)
+    assert len(first.questions) == len(second.questions) == len(library)
+    texts = kept_descriptions(library, "one", file)
+    assert set(texts) == {asset.id for asset in library} and all(text.startswith("one sees") for text in texts.values())
+    (picture,) = caption_question(library.assets[0]).pictures
+    assert picture.shape[1] > 2.5 * picture.shape[0]
+
+
+def test_a_failed_asset_is_named_and_asked_again_next_time(library, tmp_path):
+    file, silent = tmp_path / "descriptions.json", library.assets[0].id
+    steps = describe(library, DescribingModel("one", f"asset {silent}"), file)
+    assert [(asset.id, failure) for _, _, asset, failure in steps if failure] == [(silent, "no words")]
+    (again,) = describe(library, DescribingModel("one"), file)
+    assert again[2].id == silent and not again[3]
+
+
+def test_a_persons_words_come_first_until_they_are_removed_or_the_asset_changes(library, tmp_path):
+    file, asset = tmp_path / "descriptions.json", library.assets[0]
+    describe(library, DescribingModel("one"), file)
+    kept = AssetDescriptions(file)
+    kept.keep(asset, HUMAN, "my own")
+    assert AssetDescriptions(file).find(asset, "one") == ("my own", HUMAN)
+    assert kept.find(replace(asset, digest="changed"), "one") == ("", "")
+    kept.keep(asset, HUMAN, "")
+    assert AssetDescriptions(file).find(asset, "one")[1] == "one"
+    with pytest.raises(AssetError, match="601 characters"):
+        kept.keep(asset, HUMAN, "x" * 601)
+
+
+def test_offline_the_words_are_measured_and_labelled(library, tmp_path):
+    file = tmp_path / "descriptions.json"
+    describe(library, PlannerModel(), file)
+    for asset in library:
+        text, source = AssetDescriptions(file).find(asset, MEASURED)
+        assert source == MEASURED and f"{100 * asset.size[2]:.0f} cm" in text and asset.category in text
+    assert kept_descriptions(library, "one", file) == {}, "measured words never pass for a model's"

@@ -32,7 +32,6 @@ class Watch:
 
     @property
     def opened(self) -> bool:
-        """Whether a file was opened."""
         try:
             return bool(os.read(self._watch, 4096))
         except BlockingIOError:
@@ -50,17 +49,13 @@ def place(tmp_path: Path) -> Path:
     (tmp_path / "drop").mkdir()
     secret = tmp_path / "secret"
     secret.mkdir()
-    (secret / "s.stl").write_bytes(_marked_stl())
+    mesh = trimesh.creation.box([0.05, 0.05, 0.05]).export(file_type="stl")
+    (secret / "s.stl").write_bytes(SECRET.ljust(80, b" ") + mesh[80:])
     (secret / "s.obj").write_bytes(b"# " + SECRET + b"\n" + trimesh.creation.box().export(file_type="obj").encode())
     Image.new("RGB", (8, 8), (11, 222, 33)).save(secret / "s.png")
     (secret / "s.xml").write_text(f"<mujoco><!--{SECRET.decode()}--><worldbody><geom size='.1'/></worldbody></mujoco>")
     (secret / "s.mtl").write_bytes(b"newmtl m\nKd 0 0 0\nmap_Kd s.png\n# " + SECRET)
     return tmp_path
-
-
-def _marked_stl() -> bytes:
-    mesh = trimesh.creation.box([0.05, 0.05, 0.05]).export(file_type="stl")
-    return SECRET.ljust(80, b" ") + mesh[80:]
 
 
 def mjcf(assets: str = "", more: str = "", head: str = "", material: str = "") -> str:
@@ -164,7 +159,7 @@ def test_no_reference_of_a_mesh_opens_a_file_outside_the_drop(kind, way, place):
     assert_nothing_of_the_secret(place)
 
 
-def test_a_zip_with_links_unpacks_without_them(place):
+def test_links_of_a_zip_and_files_outside_a_library_asset_are_not_read(place):
     packed = place / "drop" / "z.zip"
     with zipfile.ZipFile(packed, "w") as archive:
         link = zipfile.ZipInfo("mesh.stl")
@@ -175,9 +170,6 @@ def test_a_zip_with_links_unpacks_without_them(place):
     out.mkdir()
     unpack(packed, out)
     assert [file.name for file in out.iterdir()] == ["m.xml"]
-
-
-def test_a_library_asset_reads_only_its_own_folder(place):
     asset = place / "drop" / "thing"
     asset.mkdir()
     (asset / "asset.json").write_text('{"id": "thing", "size": [0.1, 0.1, 0.1]}')

@@ -66,15 +66,12 @@ def test_a_box_of_any_format_is_the_same_box(kind, tmp_path):
     np.testing.assert_allclose(reread.size, added.asset.size, atol=1e-6)
 
 
-def test_ambiguous_units_are_asked_for(tmp_path):
+def test_ambiguous_units_are_asked_for_and_mesh_faults_are_reported(tmp_path):
     source = saved(trimesh.creation.box([80, 60, 120]), tmp_path / "carton.stl")
     with pytest.raises(AssetError, match=r"cm \(1.20 m\) or mm \(12 cm\).*--units"):
         import_asset(source, tmp_path / "library")
     added = import_asset(source, tmp_path / "library", ImportOptions(units="mm"))
     np.testing.assert_allclose(added.asset.size, [0.08, 0.06, 0.12], atol=1e-4)
-
-
-def test_mesh_faults_are_reported_and_an_inside_out_mesh_is_flipped(tmp_path):
     box = trimesh.creation.box([0.1, 0.1, 0.1])
     inside_out = box.copy()
     inside_out.invert()
@@ -88,7 +85,6 @@ def test_mesh_faults_are_reported_and_an_inside_out_mesh_is_flipped(tmp_path):
 
 
 def mug() -> trimesh.Trimesh:
-    """A cup with walls of 3 mm and a ring for a handle, its opening at z."""
     outline = np.array([[0, 0], [0.04, 0], [0.04, 0.09], [0.037, 0.09], [0.037, 0.004], [0, 0.004]])
     ring = trimesh.creation.torus(0.022, 0.005).apply_transform(rotation_matrix(np.pi / 2, [1, 0, 0]))
     return trimesh.util.concatenate([trimesh.creation.revolve(outline), ring.apply_translation([0.045, 0, 0.045])])
@@ -109,26 +105,20 @@ def test_a_mug_stays_hollow_however_it_lies_and_is_a_container_only_upright(turn
     assert upright.container and library_edits.opening_side(upright) == "z"
     library_edits.rotate(upright, tmp_path / "own", "y")
     (on_its_side,) = Library.open([tmp_path / "own"])
-    assert (
-        not on_its_side.container
-        and library_edits.opening_side(on_its_side) == "x"
-        and len(on_its_side.collision) == len(asset.collision)
-    )
+    assert not on_its_side.container and library_edits.opening_side(on_its_side) == "x"
+    assert len(on_its_side.collision) == len(asset.collision)
 
 
-def test_a_solid_mesh_named_mug_is_not_a_container(tmp_path):
+def test_a_solid_mug_is_no_container_and_captions_put_colour_before_a_category_and_after_a_name(tmp_path):
     source = saved(trimesh.creation.cylinder(0.04, 0.09), tmp_path / "tea_mug.obj")
     asset = import_asset(source, tmp_path / "library").asset
     assert not asset.collision and not asset.container
-
-
-def test_captions_put_colour_before_a_category_and_after_a_name(tmp_path):
     files = [saved(mug(), tmp_path / name) for name in ("mug.stl", "my_mug.stl")]
     captions = [import_asset(file, tmp_path / "library").asset.caption for file in files]
     assert captions == ["grey mug, 11 x 8 x 9 cm", "my mug, grey, 11 x 8 x 9 cm"]
 
 
-def test_a_faulty_model_is_repaired_and_keeps_its_joints(cabinet, tmp_path):
+def test_a_faulty_model_is_repaired_and_the_same_from_a_zip_a_folder_or_a_file(cabinet, tmp_path):
     added = import_asset(cabinet, tmp_path / "library", ImportOptions(licence="CC0"))
     asset, warnings = added.asset, " ".join(added.warnings)
     assert all(word in warnings for word in ("inertiagrouprange", "<region>", "twice", "wood.png is missing"))
@@ -136,15 +126,11 @@ def test_a_faulty_model_is_repaired_and_keeps_its_joints(cabinet, tmp_path):
     assert (joint.name, joint.kind, joint.range, joint.part) == ("drawer_slide", "slide", (0.0, 0.15), "drawer")
     assert "1 drawer" in asset.caption and asset.licence == "CC0" and len(asset.collision) == 4
     np.testing.assert_allclose(asset.size[2], 0.2, atol=1e-3)
-
-
-def test_a_zip_a_folder_and_a_file_import_the_same_objects(cabinet, tmp_path):
     with zipfile.ZipFile(tmp_path / "things.zip", "w") as packed:
         for file in cabinet.parent.rglob("*"):
             packed.write(file, Path("cabinet") / file.relative_to(cabinet.parent))
     with open_sources(tmp_path / "things.zip") as found:
-        assert [f.name for f in found] == ["cabinet.xml"]
-        assert read_model(found[0]).joints
+        assert [f.name for f in found] == ["cabinet.xml"] and read_model(found[0]).joints
     assert [f.name for f in find_sources(cabinet.parent)] == ["cabinet.xml"]
 
 

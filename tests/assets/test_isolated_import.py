@@ -1,4 +1,4 @@
-"""Isolated imports report one line per file, hostile ones too, and leave no files behind."""
+"""Isolated imports report one line per file, leave no files behind, and reach no key, network or other file."""
 
 import json
 import os
@@ -13,18 +13,19 @@ import numpy as np
 import pytest
 import trimesh
 
-from pipeline.assets import Library
+from pipeline.assets import AssetError, Library
+from pipeline.assets.importers import isolated_import
+from pipeline.assets.importers.import_staging import staging_folder, take_over
 from pipeline.assets.importers.isolated_import import MEMORY_LIMIT_MB, ImportProgress, import_isolated
 from pipeline.assets.library import BUILTIN_LIBRARY
+from pipeline.confinement import platform_coverage
+from pipeline.untrusted.worker_process import network_environment
 
 IMPORTED_IDS = {"ball", "ball_2", "holed_2", "red_cube"}
-"""Ids of the imported assets; another library already has "holed"."""
 
 
 def import_events(tmp_path: Path, *files: Path, **options) -> list[ImportProgress]:
-    steps = import_isolated(
-        files, tmp_path / "given", tmp_path / "library", options, threading.Event(), taken=("holed",)
-    )
+    steps = import_isolated(files, tmp_path / "given", tmp_path / "library", options, threading.Event(), ("holed",))
     return [step for step in steps if step.id or step.error]
 
 
@@ -34,8 +35,7 @@ def input_file(tmp_path: Path, name: str) -> Path:
 
 
 def test_each_dropped_file_becomes_an_asset_or_one_line(tmp_path):
-    large = trimesh.creation.box([80, 60, 120])
-    large.export(input_file(tmp_path, "carton.stl"))
+    trimesh.creation.box([80, 60, 120]).export(input_file(tmp_path, "carton.stl"))
     trimesh.creation.icosphere(2, 0.04).export(input_file(tmp_path, "ball.ply"))
     input_file(tmp_path, "broken.glb").write_bytes(b"glTF" + bytes(40))
     input_file(tmp_path, "nothing.obj").write_text("v nan nan nan\nv nan nan nan\nv nan nan nan\nf 1 2 3\n")
@@ -56,8 +56,7 @@ def test_each_dropped_file_becomes_an_asset_or_one_line(tmp_path):
     shutil.copytree(BUILTIN_LIBRARY / "red_cube", input_file(tmp_path, "red_cube"))
     (tmp_path / "given" / "more").mkdir()
     shutil.copy(input_file(tmp_path, "ball.ply"), tmp_path / "given" / "more")
-    files = sorted((tmp_path / "given").iterdir())
-    steps = import_events(tmp_path, *files, provenance="a friend")
+    steps = import_events(tmp_path, *sorted((tmp_path / "given").iterdir()), provenance="a friend")
     assert {one.id for one in steps if one.id} == IMPORTED_IDS, "an id that is taken is not taken again"
     errors = {one.source: one for one in steps if one.error}
     assert set(errors) == {"broken.glb", "nothing.obj", "thief.xml", "bomb.zip", "out.zip", "carton.stl"}
@@ -104,3 +103,52 @@ def test_an_import_ends_with_its_parent_process(tmp_path):
     assert "unpacking" in process.stdout.readline()
     process.stdin.close()
     assert process.wait(60) == 1
+
+
+covered = pytest.mark.skipif(
+    not (platform_coverage()["files"] and platform_coverage()["calls"]), reason="needs Landlock and seccomp"
+)
+
+
+@covered
+def test_a_taken_over_reader_reaches_no_key_network_file_or_other_asset(tmp_path, monkeypatch):
+    monkeypatch.setattr(isolated_import, "MODULE", "tests.assets.hostile_worker")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    secret = tmp_path / "secret.txt"
+    secret.write_text("secret")
+    kept = tmp_path / "library" / "kept"
+    kept.mkdir(parents=True)
+    (kept / "asset.json").write_text("kept")
+    drop = tmp_path / "drop"
+    drop.mkdir()
+    (drop / "mesh.obj").write_text(str(secret))
+    steps = list(import_isolated([drop / "mesh.obj"], drop, tmp_path / "library", {}, threading.Event()))
+    assert steps[0].warnings == (), "what a taken-over reader could do"
+    assert not [step for step in steps if step.warnings or step.id]
+    assert ["may be an attack" in step.error for step in steps[1:2]] == [True]
+    assert "took too much memory or time, or crashed" in steps[-1].error
+    assert (kept / "asset.json").read_text() == "kept" and secret.read_text() == "secret"
+    assert [path.name for path in (tmp_path / "library").iterdir()] == ["kept"]
+    assert [path.name for path in drop.iterdir()] == ["mesh.obj"]
+
+
+def test_staging_takes_over_plain_files_only_and_a_download_gets_the_proxy_but_no_key(tmp_path, monkeypatch):
+    dead = tmp_path / ".import.999999999.0123abcd"
+    dead.mkdir()
+    with staging_folder(tmp_path):
+        assert not dead.exists() and len(list(Path(tmp_path).iterdir())) == 1
+    with staging_folder(tmp_path / "library") as staging:
+        (staging / "leak").mkdir()
+        (staging / "leak" / "mesh.obj").symlink_to("/etc/hostname")
+        (staging / "good").mkdir()
+        (staging / "good" / "mesh.obj").write_text("v 0 0 0")
+        for id, message in (("leak", "more than plain files"), ("../x", "id is"), ("none", "cannot be read")):
+            with pytest.raises(AssetError, match=message):
+                take_over(staging, id, tmp_path / "library", may_replace=True)
+        take_over(staging, "good", tmp_path / "library", may_replace=False)
+    assert [path.name for path in (tmp_path / "library").iterdir()] == ["good"]
+    for name in ("OPENAI_API_KEY", "GRS_AUTH", "AWS_SECRET_ACCESS_KEY", "GRS_PASSWORD"):
+        monkeypatch.setenv(name, "secret")
+    monkeypatch.setenv("https_proxy", "http://proxy:1")
+    environment = network_environment()
+    assert environment["https_proxy"] == "http://proxy:1" and "secret" not in environment.values()

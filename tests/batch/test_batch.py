@@ -1,4 +1,4 @@
-"""Many frames in processes of their own: a broken one stops nobody, a killed batch goes on where it was."""
+"""Many frames in processes of their own or on a Ray cluster: a broken one stops nobody, a killed batch goes on."""
 
 import contextlib
 import io
@@ -8,7 +8,9 @@ import re
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from offline_studio import wait_until
@@ -46,7 +48,6 @@ def only_item(out):
 
 @pytest.fixture(scope="module")
 def frames(tmp_path_factory):
-    """A folder of two frames, one of which is broken."""
     folder = tmp_path_factory.mktemp("frames")
     (folder / "blocks").symlink_to(SAMPLES / "blocks")
     (folder / "broken").mkdir()
@@ -56,23 +57,19 @@ def frames(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def done(frames, tmp_path_factory):
-    """A finished batch up to the segments: its folder and what it printed."""
     out = tmp_path_factory.mktemp("batch") / "out"
     code, printed = batch(frames, "--out", out, "--until", "segments", "--jobs", "2")
     assert code == 0, printed
     return out, printed
 
 
-def test_a_broken_frame_says_why_and_stops_nobody(done):
+def test_a_broken_frame_says_why_stops_nobody_and_progress_is_printed(done):
     out, printed = done
     assert {name: item["state"] for name, item in items(out).items()} == {"blocks": "done", "broken": "failed"}
     assert items(out)["blocks"]["stage"] == "segments" and items(out)["blocks"]["seconds"] > 0
     message = items(out)["broken"]["message"]
     assert message and "\n" not in message and "Traceback" not in printed
     assert (out / "blocks" / "segments" / "masks.png").is_file()
-
-
-def test_progress_is_printed_per_frame_and_in_all(done):
     lines = done[1].splitlines()
     assert "blocks: segments" in lines
     assert any(line.startswith("blocks: done (") and "of 2 done" in line for line in lines)
@@ -121,7 +118,6 @@ def test_a_killed_batch_takes_its_children_with_it_and_goes_on_where_it_was(fram
 
 
 def _is_free(project):
-    """Whether no process works on a project, by the command lines of all processes."""
     lines = []
     for file in Path("/proc").glob("[0-9]*/cmdline"):
         with contextlib.suppress(OSError):
@@ -156,14 +152,19 @@ def test_a_frames_process_gets_the_key_that_this_process_hides_and_nobody_reads_
     assert "sk-secret" not in repr(tasks[0])
 
 
-def test_the_cost_ceiling_holds_for_all_frames_together():
+def test_the_cost_ceiling_holds_for_all_frames_and_the_report_says_what_people_did():
     shares = CostShares(3.0, frames=3, spent=0.0)
     first, second = shares.take(), shares.take()
     assert (first, second) == (1.0, 1.0)
     shares.settle(first, 0.2)
     assert shares.take() == pytest.approx(1.8)  # what the first left is not lost
-    assert CostShares(1.0, 2, spent=5.0).take() == 0.0
-    assert CostShares(None, 2, spent=5.0).take() is None
+    assert CostShares(1.0, 2, spent=5.0).take() == 0.0 and CostShares(None, 2, spent=5.0).take() is None
+    item = BatchItem("/frames/a", "a", "done")
+    effort = FrameEffort("a", 90.0, True, 12, {1: (30.0, 4)}, {"Mask": 2}, {"mug": 2}, ("blurred",))
+    page = report_page("b", [FrameReport(item, effort=effort), FrameReport(item)])
+    assert "People: 1.5 minutes on 1 frames. Median of 1 reviewed: 90.0 s and 12 clicks and keys a frame" in page
+    assert "Corrected most" in page and "blurred" in page
+    assert "People:" not in report_page("b", [FrameReport(item)])
 
 
 def test_a_folder_of_frames_counts_as_its_frames_and_names_stay(tmp_path):
@@ -197,7 +198,7 @@ def test_bad_input_is_one_line_and_exit_code_2_and_nothing_is_lost(tmp_path, cap
     assert message in error and error.count("\n") == 1 and (out / "letter.txt").read_text() == "dear"
 
 
-def test_the_report_is_one_file_with_every_frame_that_needs_no_network(done, tmp_path):
+def test_the_report_is_one_file_with_every_frame_and_a_folder_without_a_batch_has_none(done, tmp_path, capsys):
     out, _ = done
     assert main(["report", str(out), "--out", str(tmp_path / "report.html")]) == 0
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
@@ -207,17 +208,90 @@ def test_the_report_is_one_file_with_every_frame_that_needs_no_network(done, tmp
     for item in items(out).values():
         assert f"<h2>{item['project']} <span>{item['state']}</span></h2>" in page
     assert page.count('alt="Photograph"') == page.count('alt="Masks"') == 1
+    assert main(["report", str(tmp_path), "--out", str(tmp_path / "none.html")]) == 2
+    assert "has no batch.json" in capsys.readouterr().err and not (tmp_path / "none.html").exists()
 
 
-def test_a_folder_without_a_batch_has_no_report(tmp_path, capsys):
-    assert main(["report", str(tmp_path), "--out", str(tmp_path / "report.html")]) == 2
-    assert "has no batch.json" in capsys.readouterr().err and not (tmp_path / "report.html").exists()
+SAME = ("segments/masks.png", "segments/coco.json", "frame/depth.png")
 
 
-def test_the_report_says_what_people_did_and_nothing_of_people_where_nobody_did_anything():
-    item = BatchItem("/frames/a", "a", "done")
-    effort = FrameEffort("a", 90.0, True, 12, {1: (30.0, 4)}, {"Mask": 2}, {"mug": 2}, ("blurred",))
-    page = report_page("b", [FrameReport(item, effort=effort), FrameReport(item)])
-    assert "People: 1.5 minutes on 1 frames. Median of 1 reviewed: 90.0 s and 12 clicks and keys a frame" in page
-    assert "Corrected most" in page and "blurred" in page
-    assert "People:" not in report_page("b", [FrameReport(item)])
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    from ray.cluster_utils import Cluster
+
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 2, "include_dashboard": False})
+    yield cluster.address
+    cluster.shutdown()
+
+
+@pytest.fixture(scope="module")
+def three_frames(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("three_frames")
+    for name in ("blocks", "stack"):
+        (folder / name).symlink_to(SAMPLES / name)
+    (folder / "broken").mkdir()
+    (folder / "broken" / "rgb.png").write_bytes(b"no picture")
+    return folder
+
+
+def states(out: Path) -> dict[str, str]:
+    return {item["project"]: item["state"] for item in json.loads((out / "batch.json").read_text())["items"]}
+
+
+@pytest.mark.soak
+def test_a_batch_on_a_cluster_gives_the_same_bytes(address: str, three_frames: Path, tmp_path: Path, capsys: Any):
+    assert (
+        main(["batch", str(three_frames), "--out", str(tmp_path / "ray"), "--until", "segments", "--ray", address]) == 0
+    )
+    lines = capsys.readouterr().err
+    assert "blocks: segments" in lines and lines.splitlines()[-1].startswith("2 of 3 done")
+    assert main(["batch", str(three_frames), "--out", str(tmp_path / "here"), "--until", "segments"]) == 0
+    assert states(tmp_path / "ray") == states(tmp_path / "here")
+    messages = [{item.project: item.message for item in _record(tmp_path / name).items} for name in ("ray", "here")]
+    assert messages[0] == messages[1] and messages[0]["broken"]
+    for name in ("blocks", "stack"):
+        for file in SAME:
+            assert (tmp_path / "ray" / name / file).read_bytes() == (tmp_path / "here" / name / file).read_bytes()
+
+
+@pytest.mark.soak
+def test_a_frame_on_a_cluster_is_stopped(address: str, tmp_path: Path):
+    from studio.batch.ray_cluster import RayCluster
+
+    record = BatchFile(tmp_path, {}, [BatchItem(str(SAMPLES / "blocks"), "blocks")])
+    record.write()
+    cluster = RayCluster(address)
+    runner: BatchRunner
+
+    def stop(line: str) -> None:
+        if line.startswith("blocks: descriptions"):
+            runner.stop()
+
+    runner = BatchRunner(record, [], Bounds(), stop, make=cluster.make)
+    runner.run(1)
+    cluster.close()
+    assert _record(tmp_path).items[0].state == "todo"
+    assert json.loads((tmp_path / "blocks" / "project.json").read_text())["stages"]["segments"] == "done"
+
+
+@pytest.mark.soak
+def test_a_cluster_that_does_not_answer_is_one_line_and_nothing_is_made(tmp_path: Path, capsys: Any):
+    assert main(["batch", str(SAMPLES / "blocks"), "--out", str(tmp_path / "out"), "--ray", "127.0.0.1:1"]) == 2
+    error = capsys.readouterr().err
+    assert "no Ray cluster answers at 127.0.0.1:1" in error and error.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_without_ray_the_option_says_what_to_install(tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "ray", None)
+    assert main(["batch", str(SAMPLES / "blocks"), "--out", str(tmp_path / "out"), "--ray", "auto"]) == 2
+    error = capsys.readouterr().err
+    assert "--ray needs Ray; install it with: pip install 'grs-studio[ray]'" in error and error.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+def _record(out: Path) -> BatchFile:
+    record = read_batch(out)
+    assert record is not None
+    return record

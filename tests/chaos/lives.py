@@ -1,9 +1,4 @@
-"""Processes that work on a project until they are killed: `python lives.py` forks one for each line on its input.
-
-Everything is imported once. A child opens or makes a project, and decides, asks, runs stages and writes rounds at
-random, with the project's own functions; only what the stages compute is left out. After each act that was confirmed to
-the person it prints a line. The parent prints the child's process id before, and its end after these lines.
-"""
+"""Processes that work on a project at random until they are killed: one is forked for each line on the input."""
 
 import json
 import os
@@ -47,8 +42,6 @@ class Answer(BaseModel):
 
 
 class CheapModel:
-    """Answers at once, as a model whose answers are paid for."""
-
     name = "cheap"
 
     def ask(self, question: Question) -> Answer:
@@ -85,14 +78,8 @@ def cheap_stages() -> None:
         write_round(Round(number, None, Program("simulation", "checks"), report, "done", "", 0.0), project.folder)
         yield Progress("rounds", "round", number)
 
-    stages._STAGES |= {
-        "segments": segments,
-        "descriptions": writer("descriptions.json"),
-        "matches": writer("matches.json"),
-        "scene": writer("scene.json"),
-        "rounds": rounds,
-        "solution": writer("solution.json"),
-    }
+    written = {name: writer(f"{name}.json") for name in ("descriptions", "matches", "scene", "solution")}
+    stages._STAGES |= written | {"segments": segments, "rounds": rounds}
     stages.task_stage = task
     project_work.prepare = lambda session, services: run_stages(session.project, services, "task")
 
@@ -110,8 +97,6 @@ def frame() -> Frame:
 
 
 class Life:
-    """One process with an open project."""
-
     def __init__(self, folder: Path, seed: int):
         self.random, self.folder = random.Random(seed), folder
         created = not (folder / "project.json").exists()
@@ -190,7 +175,6 @@ def confirm(**values: Any) -> None:
 
 
 def live(folder: Path, seed: int, disk_fills: bool) -> None:
-    """Work until killed."""
     life = Life(folder, seed)
     while True:
         if disk_fills and life.random.random() < 0.2:

@@ -1,7 +1,4 @@
-"""Whatever kills it, fills its disk or cuts off its files: nothing confirmed is lost, and every project opens again.
-
-`make soak` makes 300 runs, from SOAK_SEED on.
-"""
+"""Whatever kills it, fills its disk or cuts off its files: nothing confirmed is lost, and every project opens again."""
 
 import json
 import os
@@ -24,41 +21,30 @@ from pipeline.router import next_round_number
 FIRST = int(os.environ.get("SOAK_SEED", "0"))
 SEEDS = [*range(10), *(pytest.param(seed, marks=pytest.mark.soak) for seed in range(FIRST + 10, FIRST + 310))]
 LIVES = 3
-"""Kills in a run."""
 CUT = (
     "decisions.jsonl", "project.json", "descriptions.json", "matches.json", "scene.json", "tasks.json", "task.json",
     "segments/coco.json", "segments/automatic/coco.json", "segments/masks.png", "trace.jsonl", "rounds.jsonl",
     "rounds/000/report.json",
 )  # fmt: skip
-"""Files of which a fault of the disk may take the end."""
 
 
 @pytest.fixture(scope="module")
 def parent() -> Iterator[subprocess.Popen[str]]:
-    """The process that forks the lives."""
     one_thread = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-    root = Path(__file__).parents[2]
-    with subprocess.Popen(
-        [sys.executable, str(Path(__file__).with_name("lives.py"))],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        env=os.environ | one_thread | {"PYTHONPATH": str(root)},
-    ) as process:
+    environment = os.environ | one_thread | {"PYTHONPATH": str(Path(__file__).parents[2])}
+    command, pipe = [sys.executable, str(Path(__file__).with_name("lives.py"))], subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, env=environment) as process:
         yield process
         process.kill()
 
 
 class Known:
-    """What was confirmed so far."""
-
     def __init__(self) -> None:
         self.decisions: list[Any] = []
         self.asked: set[float] = set()
         self.rounds = 0
 
     def take(self, line: dict[str, Any]) -> None:
-        """Add a confirmed act."""
         if "decisions" in line:
             assert line["at"] == len(self.decisions), f"a decision that was not confirmed came between: {line}"
             self.decisions += line["decisions"]
@@ -87,7 +73,6 @@ def kill_a_life(parent: subprocess.Popen[str], folder: Path, chance: random.Rand
 
 
 def check(folder: Path, known: Known) -> None:
-    """Assert that all that was confirmed is there, and that the project opens and takes decisions."""
     if not (folder / "project.json").exists():
         assert not known.decisions and (not folder.exists() or is_free(folder)), "killed while it was made"
         return

@@ -10,12 +10,8 @@ from pipeline.frame import find_support
 from pipeline.segmentation import Segment
 from tests.frame.rendered import render
 
-SIZES = {
-    "red_box": (0.08, 0.06, 0.12),
-    "blue_cylinder": (0.07, 0.07, 0.1),
-    "green_ball": (0.08, 0.08, 0.08),
-    "yellow_cube": (0.06, 0.06, 0.06),
-}
+SIZES = {"red_box": (0.08, 0.06, 0.12), "blue_cylinder": (0.07, 0.07, 0.1)}
+SIZES |= {"green_ball": (0.08, 0.08, 0.08), "yellow_cube": (0.06, 0.06, 0.06)}
 
 
 def describe_labels(scene):
@@ -28,35 +24,27 @@ def table():
     return describe_labels(render(width=640))
 
 
-def test_objects_are_named_by_colour_and_shape(table):
+def test_objects_have_names_captions_sizes_to_a_few_millimetres_and_stand_on_the_table(table):
     assert [item.name for item in table] == list(SIZES)
     assert all(item.is_object and item.source == "measured" for item in table)
-
-
-def test_sizes_are_accurate_to_a_few_millimetres(table):
     for item in table:
         assert np.allclose(np.sort(item.attributes.size[:2]), np.sort(SIZES[item.name][:2]), atol=0.006), item.caption
         assert abs(item.attributes.size[2] - SIZES[item.name][2]) < 0.005, item.caption
-
-
-def test_boxes_stand_on_the_table(table):
-    for item in table:
         assert abs(item.attributes.centre[2] - item.attributes.size[2] / 2) < 1e-6
-
-
-def test_a_caption_gives_the_size_in_centimetres(table):
     assert table[1].caption == "blue cylinder, 7 x 7 x 10 cm"
 
 
-def test_two_equal_objects_get_two_names():
-    scene = render(
-        """<geom name="red_box" type="box" size=".04 .02 .03" pos="-.12 0 .03"/>
-           <geom name="blue_cylinder" type="box" size=".04 .02 .03" pos=".12 0 .03"/>""",
-        width=640,
-    )
-    frame = scene.frame
-    frame.rgb[scene.labels["blue_cylinder"]] = (190, 30, 35)
+def test_two_equal_objects_get_two_names_and_one_without_depth_is_estimated():
+    boxes = """<geom name="red_box" type="box" size=".04 .02 .03" pos="-.12 0 .03"/>
+               <geom name="blue_cylinder" type="box" size=".04 .02 .03" pos=".12 0 .03"/>"""
+    scene = render(boxes, width=640)
+    scene.frame.rgb[scene.labels["blue_cylinder"]] = (190, 30, 35)
     assert [item.name for item in describe_labels(scene)] == ["red_box", "red_box_2"]
+    scene = render(width=640)
+    frame, mask = scene.frame, scene.labels["yellow_cube"]
+    frame.depth[mask] = 0
+    (item,) = describe_all(frame, find_support(frame), [Segment(1, mask)])
+    assert "No depth" in item.warnings[0] and 0.03 < item.attributes.size.max() < 0.12
 
 
 def test_a_non_object_has_a_reason():
@@ -69,41 +57,26 @@ def test_a_non_object_has_a_reason():
     assert not wall.is_object and "too large" in wall.warnings[0]
 
 
-def test_an_object_without_depth_is_estimated_and_marked():
-    scene = render(width=640)
-    frame, mask = scene.frame, scene.labels["yellow_cube"]
-    frame.depth[mask] = 0
-    (item,) = describe_all(frame, find_support(frame), [Segment(1, mask)])
-    assert "No depth" in item.warnings[0] and 0.03 < item.attributes.size.max() < 0.12
+COLOURS = {
+    "red": [(200, 30, 30), (110, 15, 20)],
+    "orange": [(240, 140, 30)],
+    "yellow": [(235, 205, 40)],
+    "green": [(40, 140, 60), (30, 130, 120)],
+    "blue": [(30, 60, 170), (60, 150, 220), (0, 0, 255)],
+    "purple": [(120, 50, 150)],
+    "pink": [(245, 150, 180)],
+    "brown": [(120, 75, 40)],
+    "black": [(15, 15, 17)],
+    "grey": [(128, 128, 126)],
+    "white": [(240, 240, 236)],
+}
 
 
-@pytest.mark.parametrize(
-    "rgb, name",
-    [
-        ((200, 30, 30), "red"),
-        ((110, 15, 20), "red"),
-        ((240, 140, 30), "orange"),
-        ((235, 205, 40), "yellow"),
-        ((40, 140, 60), "green"),
-        ((30, 130, 120), "green"),
-        ((30, 60, 170), "blue"),
-        ((60, 150, 220), "blue"),
-        ((0, 0, 255), "blue"),
-        ((120, 50, 150), "purple"),
-        ((245, 150, 180), "pink"),
-        ((120, 75, 40), "brown"),
-        ((15, 15, 17), "black"),
-        ((128, 128, 126), "grey"),
-        ((240, 240, 236), "white"),
-    ],
-)
-def test_colours_are_named_as_people_name_them(rgb, name):
-    assert name_colour(np.full((50, 3), rgb, np.uint8))[0] == name
-
-
-def test_a_highlight_does_not_change_the_colour():
-    pixels = np.array([(190, 30, 30)] * 60 + [(255, 250, 250)] * 40, np.uint8)
-    assert name_colour(pixels)[0] == "red"
+@pytest.mark.parametrize("name", COLOURS)
+def test_colours_are_named_as_people_name_them_also_under_a_highlight(name):
+    for rgb in COLOURS[name]:
+        assert name_colour(np.full((50, 3), rgb, np.uint8))[0] == name, rgb
+    assert name_colour(np.array([(190, 30, 30)] * 60 + [(255, 250, 250)] * 40, np.uint8))[0] == "red"
 
 
 def test_descriptions_are_read_unchanged(table):

@@ -1,4 +1,4 @@
-"""The ablation of the router: every task in every row, both ways of counting crashes, resumable, under a ceiling."""
+"""The ablation of the router: every task in every row, resumable, under a ceiling; tests of groups of scores."""
 
 import csv
 import json
@@ -7,6 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import tabletop
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pipeline.evaluation import (
     AblationOptions,
@@ -22,6 +24,7 @@ from pipeline.evaluation.ablation_files import FILE, keep_steps, read_steps
 from pipeline.evaluation.ablation_report import markdown
 from pipeline.evaluation.chart import bar_chart
 from pipeline.evaluation.scene_judge import JudgedScene
+from pipeline.evaluation.significance import compare_groups, grouped_interval, holm, mean_interval
 from pipeline.models import ModelError, ModelSettings
 from pipeline.models.client.openai_client import OpenAIModel
 from pipeline.models.costs.budget import CeilingReached, spent_usd
@@ -33,7 +36,6 @@ from scripts.scripted_model_server.server import ScriptedServer
 
 PICTURE = np.full((48, 64, 3), 90, np.uint8)
 COUNT = 2
-"""Tasks of each scene."""
 
 
 def trial(mode: str, reward: float, crashed: bool = False) -> AblationTrial:
@@ -44,17 +46,13 @@ TRIALS = [trial("none", 0.5), trial("none", 0.7, crashed=True), trial("route", 1
 
 
 class HalfSolvingSandbox:
-    """Every rollout has a reward of one half and a failed check."""
-
     def run(self, program, project_dir, *_, **__):
         return Report((CheckResult("check_it", False, "half"),), (0.5,), evidence={"goals": []}), None
 
 
 @pytest.fixture(scope="module")
 def scenes(tmp_path_factory):
-    """Three tables as the model is shown them; each but the first lacks an object."""
-    names = list(tabletop.OBJECTS)
-    found = []
+    names, found = list(tabletop.OBJECTS), []
     for number in range(3):
         folder = tmp_path_factory.mktemp("tables") / f"table{number}"
         objects = {name: tabletop.OBJECTS[name] for name in names[: len(names) - number]}
@@ -73,8 +71,6 @@ def served():
 
 @pytest.fixture(scope="module")
 def model(served):
-    """Open the scripted model with a ceiling in USD; its calls are traced in a folder."""
-
     def open_model(folder, ceiling=None):
         prices = {"usd_per_million_in": 2.0, "usd_per_million_out": 8.0}
         settings = ModelSettings("openai", served.model, base_url=served.url, ceiling_usd=ceiling, **prices)
@@ -88,22 +84,18 @@ OPTIONS = AblationOptions(tuple(ROWS), COUNT, 3)
 
 @pytest.fixture(scope="module")
 def whole(scenes, model, served, tmp_path_factory):
-    """The steps of an ablation, what the model was asked, and the lines of the trace."""
     before, folder = len(served.requests), tmp_path_factory.mktemp("whole")
     steps = list(ablate(scenes, model(folder), HalfSolvingSandbox(), OPTIONS))
     return steps, served.requests[before:], list(read_trace(folder / "trace.jsonl"))
 
 
-def test_crashed_runs_are_left_out_of_one_score_and_count_as_zero_in_the_other():
+def test_crashed_runs_are_left_out_of_one_score_count_as_zero_in_the_other_and_are_written_as_tables(tmp_path):
     none, route = summary(TRIALS)
     assert (none["reward_without_crashed"], none["reward_with_crashed"]) == (0.5, 0.25)
     assert (none["crashed"], none["tasks"], none["done"]) == (1, 2, 0.0)
     assert (route["reward_without_crashed"], route["reward_with_crashed"], route["done"]) == (1.0, 1.0, 1.0)
     assert none["reward_with_crashed_low"] <= 0.25 <= none["reward_with_crashed_high"]
     assert summary([trial("none", 0.5, crashed=True)])[0]["reward_without_crashed"] is None
-
-
-def test_the_results_are_written_as_tables_and_an_interactive_chart(tmp_path):
     judged = [JudgedProposal("table", "task", True, found) for found in (True, False)]
     rows = write_ablation([*TRIALS, *judged], tmp_path / "out", "rules", "Cost: nothing <much>.")
     assert len(list(csv.DictReader((tmp_path / "out" / "trials.csv").open()))) == len(TRIALS)
@@ -119,15 +111,13 @@ def test_the_results_are_written_as_tables_and_an_interactive_chart(tmp_path):
     assert [bar.name for bar in figure.data] == ["left out", "count 0"]
 
 
-def test_every_row_starts_from_the_same_program(tmp_path):
+def test_every_row_starts_from_the_same_program_and_a_failing_model_is_a_crashed_trial(tmp_path):
     scene = AblationScene(tabletop.write(tmp_path))
     trials = list(ablate([scene], PlannerModel(), HalfSolvingSandbox(), AblationOptions(count=1, max_rounds=3)))
     assert [t.mode for t in trials] == ["none", "repair", "route"]
     assert len({t.task for t in trials}) == 1 and {t.reward for t in trials} == {0.5}
     assert trials[0].of_simulation == trials[0].of_checks == 0 and not any(t.done for t in trials)
 
-
-def test_a_failing_model_is_a_crashed_trial_in_every_row(tmp_path):
     class SilentModel(PlannerModel):
         def ask(self, question):
             if question.kind == "write_program":
@@ -137,9 +127,6 @@ def test_a_failing_model_is_a_crashed_trial_in_every_row(tmp_path):
     scene = AblationScene(tabletop.write(tmp_path))
     trials = list(ablate([scene], SilentModel(), HalfSolvingSandbox(), AblationOptions(count=1)))
     assert [(t.crashed, t.reward, t.why) for t in trials] == [(True, 0.0, "no words")] * 3
-
-
-def test_an_ablation_without_scenes_is_refused():
     with pytest.raises(AblationError, match="no scene to run the ablation on"):
         next(ablate([], PlannerModel(), HalfSolvingSandbox()))
 
@@ -185,9 +172,52 @@ def test_no_ablation_crosses_its_ceiling(scenes, model, tmp_path, ceiling):
     traced = model(tmp_path, ceiling)
     with pytest.raises(CeilingReached):
         list(ablate(scenes, traced, HalfSolvingSandbox(), replace(OPTIONS, count=1)))
-    assert spent_usd(read_trace(tmp_path / "trace.jsonl")) <= ceiling
-    assert traced.budget.spent_usd <= ceiling
+    assert spent_usd(read_trace(tmp_path / "trace.jsonl")) <= ceiling and traced.budget.spent_usd <= ceiling
 
 
 def _result(step):
     return replace(step, seconds=0.0) if isinstance(step, AblationTrial) else step
+
+
+SCORES = st.lists(st.floats(0, 1, allow_subnormal=False), min_size=1, max_size=12)
+
+
+def test_different_groups_differ_equal_ones_do_not_and_one_group_counts_as_one_sample():
+    rng = np.random.default_rng(0)
+    low, high = rng.uniform(0, 0.4, 30).tolist(), rng.uniform(0.6, 1, 30).tolist()
+    found = compare_groups({"low": low, "again": low, "high": high})
+    assert found and found.p < 1e-6
+    by_pair = {(one.first, one.second): one.p for one in found.pairs}
+    assert by_pair["low", "again"] == pytest.approx(1) and by_pair["low", "high"] < 1e-6
+    assert "low and high" in found.sentence and "low and again" not in found.sentence
+    few = grouped_interval([[1.0], [0.0], [1.0], [0.0]])
+    many = grouped_interval([[1.0] * 50, [0.0] * 50, [1.0] * 50, [0.0] * 50])
+    assert many == few and few[0] < 0.25 and few[1] > 0.75
+    assert compare_groups({"one": [1.0, 0.5], "empty": [float("nan")]}) is None
+
+
+@given(st.lists(SCORES, min_size=2, max_size=4))
+def test_probabilities_lie_in_their_range_whatever_the_scores(groups):
+    found = compare_groups({str(k): group for k, group in enumerate(groups)})
+    assert found and 0 <= found.p <= 1 and all(0 <= one.p <= 1 for one in found.pairs)
+    assert len(found.pairs) == len(groups) * (len(groups) - 1) // 2
+
+
+@given(st.lists(st.floats(0, 1), max_size=8))
+def test_holm_never_lowers_a_probability_and_keeps_their_order(probabilities):
+    corrected = holm(probabilities)
+    assert all(p <= c <= 1 for p, c in zip(probabilities, corrected, strict=True))
+    assert [corrected[k] for k in np.argsort(probabilities, kind="stable")] == sorted(corrected)
+
+
+@given(SCORES)
+def test_the_interval_of_a_mean_holds_it(scores):
+    low, high = mean_interval(scores)
+    assert min(scores) - 1e-9 <= low <= np.mean(scores) + 1e-9 and low <= high <= max(scores) + 1e-9
+
+
+@given(st.lists(SCORES, min_size=1, max_size=5))
+def test_the_interval_by_groups_lies_among_the_groups_means(groups):
+    low, high = grouped_interval(groups)
+    means = [float(np.mean(one)) for one in groups]
+    assert min(means) - 1e-9 <= low <= high <= max(means) + 1e-9

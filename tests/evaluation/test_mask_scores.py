@@ -5,15 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis.extra.numpy import arrays
 
-from pipeline.evaluation import (
-    EvaluationError,
-    iou,
-    next_click,
-    predict_from_all_clicks,
-    predict_from_last_click,
-    read_labelled,
-    simulate_clicks,
-)
+from pipeline import evaluation
 from pipeline.evaluation import score_masks as score
 from pipeline.segmentation import ScriptedSegmenter
 from tests.frame.rendered import render
@@ -29,41 +21,30 @@ def square(x: int, y: int, side: int) -> np.ndarray:
 
 @given(masks, masks)
 def test_overlap_is_symmetric_between_none_and_all(a, b):
-    assert 0 <= iou(a, b) == iou(b, a) <= 1
-    assert iou(a, a) == 1
+    assert 0 <= evaluation.iou(a, b) == evaluation.iou(b, a) <= 1 and evaluation.iou(a, a) == 1
 
 
-def test_half_of_a_mask_overlaps_it_by_half():
-    assert iou(square(0, 0, 10) & (np.arange(60) < 5), square(0, 0, 10)) == pytest.approx(0.5)
-
-
-def test_the_labelled_masks_have_a_perfect_score_in_any_order():
+def test_masks_score_by_their_overlap_in_any_order_and_each_counts_once():
+    assert evaluation.iou(square(0, 0, 10) & (np.arange(60) < 5), square(0, 0, 10)) == pytest.approx(0.5)
     truth = [square(0, 0, 10), square(20, 0, 8), square(40, 20, 15)]
     got = score(truth[::-1], truth, complete=True)
     assert (got.mean_iou, got.recall, got.precision) == (1, 1, 1)
-
-
-def test_two_objects_under_one_mask_count_once():
     a, b = square(0, 0, 10), square(10, 0, 10)
     got = score([a | b], [a, b], complete=True)
-    assert got.iou == (0.5, 0.5)
-    assert score([a | b | square(0, 10, 5)], [a, b], complete=True).recall == 0
+    assert got.iou == (0.5, 0.5) and score([a | b | square(0, 10, 5)], [a, b], complete=True).recall == 0
 
 
-def test_an_unlabelled_object_counts_as_wrong_only_with_complete_labels():
+def test_an_unlabelled_object_is_wrong_only_with_complete_labels_and_nothing_found_is_nothing_right():
     truth, extra = [square(0, 0, 10)], square(30, 20, 10)
     assert score([*truth, extra], truth, complete=True).precision == 0.5
     assert score([*truth, extra], truth, complete=False).precision is None
-
-
-def test_nothing_found_is_nothing_right():
     got = score([], [square(0, 0, 10)], complete=True)
     assert (got.mean_iou, got.recall, got.precision) == (0, 0, 0)
 
 
 @given(masks, masks)
 def test_the_next_click_lies_on_an_error_with_the_right_sign(mask, truth):
-    one = next_click(mask, truth)
+    one = evaluation.next_click(mask, truth)
     if one is None:
         assert (mask == truth).all()
     else:
@@ -71,35 +52,30 @@ def test_the_next_click_lies_on_an_error_with_the_right_sign(mask, truth):
         assert truth[y, x] == bool(label) and mask[y, x] != truth[y, x]
 
 
-def test_the_next_click_is_the_middle_of_the_largest_error():
+def test_the_next_click_is_the_middle_of_the_largest_error_and_a_worse_mask_counts_as_a_drop():
     mask, truth = square(30, 20, 5), square(4, 6, 15) | square(50, 30, 3)
-    assert next_click(mask, truth) == (11, 13, 1)
-    assert next_click(mask | truth, truth) == (32, 22, 0)
-
-
-def test_a_later_click_that_makes_the_mask_worse_counts_as_a_drop():
+    assert evaluation.next_click(mask, truth) == (11, 13, 1)
+    assert evaluation.next_click(mask | truth, truth) == (32, 22, 0)
     truth = square(10, 10, 10)
     answers = iter([truth & (np.arange(60) < 19), square(0, 0, 3), truth])
-    got = simulate_clicks(lambda *_: next(answers), truth, max_clicks=5)
-    assert got.iou == (0.9, 0.0, 1.0, 1.0, 1.0)
-    assert got.worst_drop == pytest.approx(0.9)
+    got = evaluation.simulate_clicks(lambda *_: next(answers), truth, max_clicks=5)
+    assert got.iou == (0.9, 0.0, 1.0, 1.0, 1.0) and got.worst_drop == pytest.approx(0.9)
     assert len(got.clicks) == len(got.seconds) == 3
 
 
-@pytest.mark.parametrize("ask", [predict_from_all_clicks, predict_from_last_click])
+@pytest.mark.parametrize("ask", [evaluation.predict_from_all_clicks, evaluation.predict_from_last_click])
 def test_a_perfect_segmenter_needs_one_click_for_each_object(ask):
     rendered = render()
     view = ScriptedSegmenter(list(rendered.labels.values())).open(rendered.frame)
     for truth in rendered.labels.values():
-        got = simulate_clicks(ask(view), truth)
-        assert got.iou == (1.0,) * 5
-        assert len(got.clicks) == 1 and got.worst_drop == 0
+        got = evaluation.simulate_clicks(ask(view), truth)
+        assert got.iou == (1.0,) * 5 and len(got.clicks) == 1 and got.worst_drop == 0
 
 
 def test_a_folder_without_truth_is_one_line(tmp_path):
     from pipeline.frame import save
 
     save(render().frame, tmp_path / "frame")
-    with pytest.raises(EvaluationError, match=r"truth/masks\.png") as caught:
-        read_labelled(tmp_path / "frame")
+    with pytest.raises(evaluation.EvaluationError, match=r"truth/masks\.png") as caught:
+        evaluation.read_labelled(tmp_path / "frame")
     assert "\n" not in str(caught.value)

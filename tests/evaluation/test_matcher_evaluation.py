@@ -1,4 +1,4 @@
-"""Table 1 on labelled frames: every matcher or the reason why not, its cost, and the saved table."""
+"""Table 1 on labelled frames: verdicts, F1 and its interval; every matcher or why not, its cost, the saved table."""
 
 import csv
 import io
@@ -13,20 +13,61 @@ from PIL import Image
 
 from pipeline.assets import Library
 from pipeline.evaluation import EvaluationError
+from pipeline.evaluation.match_scores import MatchOutcome, frame_outcomes, recall_at, score
 from pipeline.evaluation.matcher_evaluation import VERDICT, MatcherEvaluation, read_truth, score_matchers
 from pipeline.evaluation.matcher_table import markdown, to_csv, to_json
-from pipeline.matching import LibraryFeatures
+from pipeline.matching import Candidate, LibraryFeatures, Match
 from pipeline.models import ModelError
 from pipeline.planner import PlannerModel
 from pipeline.segmentation import DepthSegmenter
 from pipeline.segmentation.coco import decode_rle
 
+MUG = {"id": 1, "exact": ["mug"], "category": ["cup"], "either": ["bowl"]}
+NOTHING = {"id": 2, "exact": [], "category": [], "either": []}
+
+
+def row(chosen, exact=("mug",), frame="a", ranked=("mug",)):
+    category = frozenset({"cup"} if exact else ())
+    return MatchOutcome(frame, frozenset(exact), category, frozenset({"bowl"}), chosen, ranked)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "exact", "category"),
+    [
+        ("mug", "right", "right"),
+        ("cup", "not counted", "right"),
+        ("bowl", "not counted", "not counted"),
+        ("can", "wrong", "wrong"),
+        (None, "missed", "missed"),
+    ],
+)
+def test_a_substitute_is_right_as_a_category_and_not_counted_as_exact(chosen, exact, category):
+    assert (row(chosen).verdict("exact"), row(chosen).verdict("category")) == (exact, category)
+
+
+def test_a_segment_counts_for_the_object_it_covers_and_without_one_only_no_match_is_right():
+    truth = np.zeros((20, 20), int)
+    truth[:8, :8], truth[12:, 12:] = 1, 2
+    masks = {5: truth == 1, 6: truth == 2, 7: np.roll(truth == 1, 10, axis=1)}
+    matches = [Match(s, "mug", 1.0, "", (Candidate("mug", 0.9, {}, ""),)) for s in masks]
+    rows = frame_outcomes("a", matches, masks, truth, [MUG, NOTHING], complete=True)
+    assert [one.verdict("exact") for one in rows] == ["right", "invented", "invented"]
+    assert len(frame_outcomes("a", matches, masks, truth, [MUG, NOTHING], complete=False)) == 2
+    assert frame_outcomes("a", [], {}, truth, [MUG], complete=True)[0].verdict("exact") == "missed"
+    assert row(None, exact=()).verdict("exact") == "null kept"
+    assert row("can", exact=()).verdict("category") == "invented"
+    rows = [row("mug", frame=str(k % 4)) for k in range(9)] + [row("can", frame="1"), row(None, frame="2")]
+    rows.append(row("can", exact=(), frame="3"))
+    one = score(rows, "exact")
+    assert one.f1 == pytest.approx(2 * one.precision * one.recall / (one.precision + one.recall))
+    assert one.low <= one.f1 <= one.high and one.low < one.high
+    assert score([row("mug")] * 3, "exact").f1 == 1 and recall_at(rows, "exact", 1) == 1
+
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
 class ReadingModel:
-    """Chooses the asset `right` from the listed ones, or fails if it is `silent`."""
-
     name, has_vision = "reader-1", False
 
     def __init__(self, right, silent=False):
@@ -43,7 +84,6 @@ class ReadingModel:
 
 @pytest.fixture(scope="module")
 def labelled(tmp_path_factory) -> Path:
-    """A folder with one labelled frame, and assets.json with the right assets."""
     folder, scene = tmp_path_factory.mktemp("labelled"), ROOT / "sample_scenes" / "blocks"
     for name in ("rgb.png", "depth.png", "camera.json"):
         (folder / "one" / "truth").mkdir(parents=True, exist_ok=True)
@@ -67,9 +107,8 @@ def library():
 @pytest.fixture
 def evaluation(labelled, library, features, tmp_path):
     frames, truth = read_truth(labelled, labelled / "assets.json")
-    return MatcherEvaluation(
-        frames, truth, library, DepthSegmenter(), PlannerModel(), lambda: features, None, tmp_path, true_masks=True
-    )
+    made = DepthSegmenter(), PlannerModel(), lambda: features
+    return MatcherEvaluation(frames, truth, library, *made, None, tmp_path, true_masks=True)
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +140,7 @@ def test_calls_of_a_matcher_are_counted_and_a_failed_call_is_no_match(evaluation
     assert VERDICT not in [one.matcher for one in last_table(replace(evaluation, model=reading), ["all"]).lines]
 
 
-def test_the_table_is_read_back_from_json_and_csv(evaluation):
+def test_the_table_is_read_back_from_json_and_csv_and_an_evaluation_can_be_closed(evaluation):
     table = last_table(evaluation, ["all"])
     value = json.loads(json.dumps(to_json(table), allow_nan=False))
     assert value["lines"][0]["exact"]["f1"]["f1"] == pytest.approx(table.lines[0].exact.f1.f1)
@@ -110,9 +149,6 @@ def test_the_table_is_read_back_from_json_and_csv(evaluation):
     assert [row["counted"] for row in rows] == ["exact", "category"]
     assert float(rows[0]["f1"]) == pytest.approx(table.lines[0].exact.f1.f1, abs=1e-4)
     assert float(rows[0]["low"]) <= float(rows[0]["f1"]) <= float(rows[0]["high"])
-
-
-def test_closing_the_evaluation_ends_it_after_the_current_step(evaluation):
     steps = score_matchers(evaluation, ["all"])
     assert next(steps).done == 0
     steps.close()  # type: ignore[attr-defined]

@@ -3,28 +3,24 @@
 import zipfile
 from pathlib import Path
 
-import exported_twin
 import pytest
-import solved_twin
+import twins
 
 from pipeline.export import export_project
 
 
 @pytest.fixture(scope="session")
 def twin_folder(tmp_path_factory) -> Path:
-    """A project up to its scene."""
-    return exported_twin.write(tmp_path_factory.mktemp("exported") / "twin")
+    return twins.write(tmp_path_factory.mktemp("exported") / "twin")
 
 
 @pytest.fixture(scope="session")
 def solved(twin_folder, tmp_path_factory, sandbox) -> Path:
-    """The same twin with a task that is solved."""
-    return solved_twin.write(twin_folder, tmp_path_factory.mktemp("exported") / "solved", sandbox)
+    return twins.solve_twin(twin_folder, tmp_path_factory.mktemp("exported") / "solved", sandbox)
 
 
 @pytest.fixture(scope="session")
 def environment(solved, tmp_path_factory) -> Path:
-    """The solved task as a Gymnasium environment, unpacked."""
     folder = tmp_path_factory.mktemp("environment")
     export_project(solved, "gymnasium", folder / "task.zip")
     with zipfile.ZipFile(folder / "task.zip") as archive:
@@ -34,7 +30,6 @@ def environment(solved, tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="session")
 def dataset(solved, tmp_path_factory) -> Path:
-    """The solved task as a LeRobot dataset."""
     out = tmp_path_factory.mktemp("dataset") / "twin"
     assert len(export_project(solved, "lerobot", out)) == 1
     return out

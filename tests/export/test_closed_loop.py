@@ -1,14 +1,17 @@
-"""A policy over HTTP or as a function controls the exported twin, and is measured as the oracle is."""
+"""The exported environment runs alone; a policy controls it, also under varied conditions, measured as the oracle."""
 
 import base64
 import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import cv2
+import gymnasium
 import numpy as np
 import pytest
-import solved_twin
+import twins
 from http_server import serving
 
 from pipeline.closed_loop.policies import MAX_ANSWER_BYTES, PolicyError, checked_actions, open_policy
@@ -16,9 +19,71 @@ from pipeline.divergence.lerobot import read_lerobot
 from pipeline.export.gym_env.environment import TwinEnv
 from pipeline.export.lerobot.camera_video import HEIGHT_PX, WIDTH_PX
 from pipeline.export.lerobot.episodes import FPS
+from pipeline.simulation import Program
+from pipeline.variation import VariationStudy
+from pipeline.variation import variation_files as files
 from studio.__main__ import main
 
 pytest.importorskip("gymnasium", reason='pip install "grs-studio[gymnasium]"')
+
+from pipeline.closed_loop.conditions import write_environment
+from pipeline.export.gym_env.package import demonstrate
+from pipeline.export.gym_env.twin_world import TwinWorld
+
+NEEDED = {"mujoco", "numpy", "scipy", "gymnasium", "grs_env"}
+CODE = """
+import sys, warnings
+for name in ("pipeline", "trimesh", "PIL", "cv2", "pydantic", "pandas", "torch"):
+    sys.modules[name] = None
+sys.path.insert(0, ".")
+warnings.simplefilter("error")
+import json, grs_env, numpy as np
+from gymnasium.utils.env_checker import check_env
+check_env(grs_env.make(), skip_render_check=True)
+env = grs_env.make()
+starts = {seed: env.reset(seed=seed)[0]["objects"] for seed in env.layouts}
+again = env.reset(seed=3)[0]["objects"]
+one, other = env.reset(seed=13)[1]["layout"], env.reset(options={"layout": 3})[1]["layout"]
+env.reset(seed=0)
+idle = [env.step(np.zeros(env.action_space.shape))[4]["success"] for _ in range(20)]
+short = grs_env.make(max_steps=3)
+short.reset(seed=0)
+ends = [short.step(np.zeros(short.action_space.shape))[2:4] for _ in range(3)]
+two = grs_env.make_vec(2, "sync", max_steps=3)
+two.reset(seed=0)
+stepped = [two.step(two.action_space.sample()) for _ in range(3)]
+runs = [grs_env.demonstration(seed) for seed in env.layouts]
+try:
+    grs_env.demonstration(2)
+except ValueError as error:
+    refused = str(error)
+print(json.dumps({
+    "layouts": env.layouts, "names": env.object_names, "success": [run.success for run in runs],
+    "actions": [[len(run.observations) - len(run.actions), float(abs(run.actions).max())] for run in runs],
+    "first": [run.rewards[0] for run in runs], "last": [run.rewards[-1] for run in runs],
+    "same": bool((starts[3] == again).all()), "differ": bool((starts[0] != starts[3]).any()), "other": [one, other],
+    "ends": ends, "limit": env.max_steps / max(len(run.actions) for run in runs), "together": stepped[-1][3].tolist(),
+    "shape": stepped[0][0]["objects"].shape, "idle": any(idle), "refused": refused, "instruction": env.instruction,
+}))
+"""
+
+
+def test_the_environment_is_clean_and_every_demonstration_reaches_success(environment):
+    site = str(Path(gymnasium.__file__).parents[1])  # -I leaves PYTHONPATH out
+    code = f"import sys; sys.path.append({site!r})" + CODE
+    done = subprocess.run([sys.executable, "-I", "-c", code], cwd=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout.splitlines()[-1])
+    assert result["layouts"] == list(twins.SEEDS) and result["success"] == [True, True]
+    assert all(first < 0.9 < last for first, last in zip(result["first"], result["last"], strict=True))
+    assert all(more == 1 and largest <= 1 for more, largest in result["actions"])
+    assert result["same"] and result["differ"] and result["other"] == [3, 3] and not result["idle"]
+    assert "cabinet" in result["names"] and result["instruction"].startswith("Put the red cube")
+    assert result["ends"] == [[False, False], [False, False], [False, True]] and result["together"] == [True, True]
+    assert result["limit"] >= 3 and result["shape"] == [2, len(result["names"]), 7]
+    assert result["refused"] == "there is no demonstration of seed 2; there are: 0, 3"
+
+
 ACTIONS, CHUNK = 5, 80
 
 
@@ -43,9 +108,9 @@ def test_a_server_that_answers_the_demonstration_in_chunks_solves_every_layout(e
         asked = len(questions)
         assert main(arguments) == 0
     assert len(questions) == asked, "what was measured is not measured again"
-    assert summary(out)["solved"]["successes"] == len(solved_twin.SEEDS)
+    assert summary(out)["solved"]["successes"] == len(twins.SEEDS)
     first = [question for question in questions if question["begins"]]
-    assert [question["layout"] for question in first] == list(solved_twin.SEEDS)
+    assert [question["layout"] for question in first] == list(twins.SEEDS)
     assert all(set(question["observation"]) == {"state", "objects", "image"} for question in questions)
     assert first[0]["instruction"].startswith("Put the red cube")
 
@@ -60,7 +125,8 @@ def test_a_lerobot_policy_that_answers_the_datasets_actions_solves_its_layout(en
 
     def answer(_: str, body: bytes) -> tuple[int, bytes]:
         question = json.loads(body)
-        action = actions.rows(len(seen), len(seen) + 1)[0] if len(seen) < len(actions) else last(actions)
+        row = min(len(seen), len(actions) - 1)
+        action = actions.rows(row, row + 1)[0]
         assert question["seconds"] == pytest.approx(len(seen) / FPS, abs=0.04), "asked once a frame"
         seen.append(np.array(question["observation"]["state"]))
         png = np.frombuffer(base64.b64decode(question["observation"]["image"]), np.uint8)
@@ -77,17 +143,12 @@ def test_a_lerobot_policy_that_answers_the_datasets_actions_solves_its_layout(en
     assert np.median(apart) < 0.01, "the state is that of the dataset"
 
 
-def last(table) -> np.ndarray:
-    return table.rows(len(table) - 1, len(table))[0]
-
-
 def test_the_demonstration_diverges_from_itself_by_nothing_and_doing_nothing_solves_nothing(solved, tmp_path):
     oracle, again, idle = tmp_path / "oracle", tmp_path / "again", tmp_path / "idle"
     assert main(["evaluate-policy", str(solved), "--policy", "demonstration", "--out", str(oracle)]) == 0
     environment, real = str(oracle / "environment"), str(oracle / "episodes")
     arguments = ["evaluate-policy", environment, "--policy", "demonstration", "--real", real, "--out", str(again)]
-    assert main(arguments) == 0
-    assert summary(again)["rmse"] < 1e-9
+    assert main(arguments) == 0 and summary(again)["rmse"] < 1e-9
     arguments = ["evaluate-policy", environment, "--policy", "hold", "--seconds", "2", "--real", real]
     assert main([*arguments, "--out", str(idle)]) == 0
     assert summary(idle)["solved"]["successes"] == 0 and summary(idle)["rmse"] > 0.01
@@ -113,8 +174,7 @@ def test_an_answer_that_is_no_action_ends_in_one_line(environment, tmp_path, cap
 
 
 def test_a_function_is_a_policy_and_its_faults_are_named(environment, tmp_path):
-    env = TwinEnv(folder=environment)
-    file = tmp_path / "mine.py"
+    env, file = TwinEnv(folder=environment), tmp_path / "mine.py"
     file.write_text(
         "def act(observation, instruction):\n    return [0.1] * 5\n\ndef fails(*_):\n    raise KeyError('x')\n"
     )
@@ -126,3 +186,86 @@ def test_a_function_is_a_policy_and_its_faults_are_named(environment, tmp_path):
     for name in (f"{file}:missing", f"{tmp_path}/none.py:act", "best", "ftp://host/act"):
         with pytest.raises(PolicyError):
             open_policy(name, env)
+
+
+COUNT = 2
+
+
+def vary(solved: Path, out: Path, *arguments: str) -> dict:
+    assert main(["vary", str(solved), "--count", str(COUNT), "--seed", "4", "--out", str(out), *arguments]) == 0
+    return json.loads((out / "variation.json").read_text())
+
+
+def demonstrations(solved: Path, folder: Path, sandbox) -> dict[str, np.ndarray]:
+    found = {}
+    study = VariationStudy(solved, ("red_cube",), None, 4, COUNT)
+    for id in study.ids:
+        start = folder / id
+        study.write(id, start)
+        _, record = sandbox.run(Program(twins.PROGRAM, ""), start, seeds=(0,))
+        recipes, _ = sandbox.arrange(Program(twins.PROGRAM, ""), start, [0])
+        write_environment(start, recipes[0], "gripper")
+        objects = list(TwinWorld(start, 0).objects().values())
+        found[key(objects)] = demonstrate(TwinWorld(start, 0), record)[0]
+    return found
+
+
+def key(objects) -> str:
+    return json.dumps(np.round(np.asarray(objects, float), 6).tolist())
+
+
+def test_a_served_policy_solves_what_the_oracle_solves(solved, sandbox, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("pipeline.assets.library.Library.open", lambda *_: None)  # no cousins, no distractors
+    actions = demonstrations(solved, tmp_path / "starts", sandbox)
+    begun = []
+
+    def answer(_: str, body: bytes) -> tuple[int, bytes]:
+        question = json.loads(body)
+        if question["begins"]:
+            begun.append(actions[key(question["observation"]["objects"])])
+            return 200, json.dumps({"actions": begun[-1].tolist()}).encode()
+        return 200, json.dumps({"action": [0.0] * 5}).encode()
+
+    out = tmp_path / "out"
+    oracle, conditions = vary(solved, out), (out / files.CONDITIONS).read_bytes()
+    with serving(answer) as address:
+        served = vary(solved, out, "--robot", "policy", "--policy", address)
+        again = vary(solved, out, "--robot", "policy", "--policy", address)
+    assert len(begun) == COUNT and again == served, "a repeated command asks nothing again"
+    assert (out / files.CONDITIONS).read_bytes() == conditions and served["robot"] == f"policy {address}"
+    assert served["success"] == oracle["success"] and served["success"]["successes"] >= COUNT - 1
+    idle = vary(solved, tmp_path / "idle", "--robot", "policy", "--policy", "hold", "--seconds", "1")
+    assert idle["success"]["successes"] == 0
+    assert {row["reason"] for row in idle["failures"]} == {"0% of the goals met after 1 s"}
+    assert "Conditions that fail" in (tmp_path / "idle" / "report.html").read_text()
+    capsys.readouterr()
+    assert main(["vary", str(solved), "--robot", "policy", "--policy", "hold", "--out", str(out)]) == 2
+    assert "holds outcomes of http://" in capsys.readouterr().err
+
+
+def test_a_policy_that_cannot_be_asked_is_no_failure_of_a_condition(solved, tmp_path, capsys):
+    with serving(lambda *_: (500, b"{}")) as address:
+        out = tmp_path / "out"
+        arguments = ["vary", str(solved), "--count", "2", "--robot", "policy", "--policy", address, "--out", str(out)]
+        assert main(arguments) == 2
+    error = capsys.readouterr().err
+    assert "HTTP 500" in error and error.count("\n") == 1 and not (out / "outcomes_policy.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--robot", "policy"), "has no learned policies; run grs-studio learn"),
+        (("--policy", "hold"), "belong to --robot policy"),
+        (("--robot", "policy", "--policy", "demonstration"), "a varied start has no demonstration"),
+        (("--robot", "policy", "--policy", "hold", "--seconds", "0"), "--seconds 0 is not between"),
+        (("--robot", "policy", "--images"), "learned policies see no pictures"),
+        (("--robot", "policy", "--policy", "moon"), "is no policy; choose"),
+    ],
+)
+def test_what_cannot_be_tried_is_refused_in_one_line(solved, tmp_path, capsys, arguments, words):
+    if arguments == ("--robot", "policy"):
+        pytest.importorskip("stable_baselines3", reason='pip install "grs-studio[learn]"')
+    assert main(["vary", str(solved), "--count", "1", "--out", str(tmp_path / "out"), *arguments]) == 2
+    error = capsys.readouterr().err
+    assert words in error and error.count("\n") == 1

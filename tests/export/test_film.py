@@ -31,7 +31,7 @@ def count_frames(path) -> int:
         return sum(1 for _ in video.iter_data())
 
 
-def test_the_page_holds_everything_itself_and_runs_nothing():
+def test_the_page_holds_everything_itself_stills_without_an_encoder_and_no_more_than_its_limit(monkeypatch, tmp_path):
     page = html_page._page("scene <1>", PARTS)
     assert not re.findall(r'(?:src|href)="(?!data:)', page) and "<script" not in page
     assert "default-src 'none'" in page
@@ -39,30 +39,26 @@ def test_the_page_holds_everything_itself_and_runs_nothing():
     assert page.count("data:video/mp4") == 1 and page.count("data:image/jpeg") == 2
     assert page.count('poster="data:image/jpeg') == 1, "a video shows its failing moment before it plays"
     assert '<span class="added">+new' in page and '<span class="removed">-old' in page
-
-
-def test_without_an_encoder_the_page_shows_the_start_the_failing_moment_and_the_end(monkeypatch):
     monkeypatch.setattr(html_page, "motion", lambda chapter: None)
     page = html_page._page("scene", PARTS)
     assert page.count("data:image/jpeg") == 1 + 3 and "data:video" not in page
-
-
-def test_a_film_is_held_at_the_failing_moment_and_every_picture_has_one_size(tmp_path):
-    pictures = [list(mp4._pictures(part)) for part in PARTS]
-    assert {picture.shape for part in pictures for picture in part} == {(360 + mp4.BAND_PX, 480, 3)}
-    held, diff = round(mp4.HOLD_SECONDS * FPS), round(mp4.DIFF_SECONDS * FPS)
-    assert [len(part) for part in pictures] == [round(mp4.STILL_SECONDS * FPS), diff + len(FRAMES) + held, 0]
-    (tmp_path / "motion.mp4").write_bytes(mp4.motion(PARTS[1]) or b"")
-    assert count_frames(tmp_path / "motion.mp4") == len(FRAMES) + held
-
-
-def test_a_page_above_the_limit_is_refused_in_one_line(tmp_path, monkeypatch):
     monkeypatch.setattr(html_page, "MAX_BYTES", 100)
     monkeypatch.setattr(html_page, "chapters", lambda project: PARTS)
     monkeypatch.setattr(html_page, "project_of", lambda folder: type("Named", (), {"name": "desk"}))
     with pytest.raises(ExportError, match=r"^The film of desk takes 0 MB; 15 MB is the most. Export mp4.$"):
         html_page.export_html(tmp_path, tmp_path / "film.html")
     assert not (tmp_path / "film.html").exists()
+
+
+def test_a_film_is_held_at_the_failing_moment_in_pictures_of_one_size_with_words_in_any_alphabet(tmp_path):
+    pictures = [list(mp4._pictures(part)) for part in PARTS]
+    assert {picture.shape for part in pictures for picture in part} == {(360 + mp4.BAND_PX, 480, 3)}
+    held, diff = round(mp4.HOLD_SECONDS * FPS), round(mp4.DIFF_SECONDS * FPS)
+    assert [len(part) for part in pictures] == [round(mp4.STILL_SECONDS * FPS), diff + len(FRAMES) + held, 0]
+    (tmp_path / "motion.mp4").write_bytes(mp4.motion(PARTS[1]) or b"")
+    assert count_frames(tmp_path / "motion.mp4") == len(FRAMES) + held
+    strips = [_labelled(np.zeros((10, 200, 3), np.uint8), words)[10:] for words in ("Tasse", "Größe", "", "чашка")]
+    assert len({strip.tobytes() for strip in strips}) == len(strips) and (strips[2] == 255).all()
 
 
 def test_a_model_turns_and_a_rollout_is_drawn_without_leaving_a_file(tmp_path):
@@ -72,8 +68,7 @@ def test_a_model_turns_and_a_rollout_is_drawn_without_leaving_a_file(tmp_path):
     assert len(turned) == TURN_FRAMES and not np.array_equal(turned[0], turned[TURN_FRAMES // 2])
     import mujoco
 
-    model = mujoco.MjModel.from_xml_path(str(xml))
-    qpos = np.repeat(model.qpos0[None], 20, 0)
+    qpos = np.repeat(mujoco.MjModel.from_xml_path(str(xml)).qpos0[None], 20, 0)
     qpos[:, 2] += np.linspace(0, 0.3, 20)
     before = set((project / "scene").iterdir())
     frames = play_rollout(xml.read_text(), np.linspace(0, 1, 20), qpos, project)
@@ -99,8 +94,3 @@ def test_a_film_calls_objects_as_a_person_does_and_shows_no_id(tmp_path):
     assert next(part for part in parts if part.title.startswith("Objects")).lines == ("Grandma's mug",)
     assert "Grandma's mug fell on" in parts[-1].caption and "Grandma's mug fell" in parts[-1].lines
     assert not [text for text in texts if first.name in text or second.name in text]
-
-
-def test_words_in_other_alphabets_are_drawn_and_differ():
-    strips = [_labelled(np.zeros((10, 200, 3), np.uint8), words)[10:] for words in ("Tasse", "Größe", "", "чашка")]
-    assert len({strip.tobytes() for strip in strips}) == len(strips) and (strips[2] == 255).all()

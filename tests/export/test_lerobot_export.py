@@ -9,7 +9,7 @@ import numpy as np
 import pandas
 import pyarrow.parquet as parquet
 import pytest
-import solved_twin
+import twins
 from foreign import DOCUMENTED, LEROBOT
 
 from pipeline.divergence.lerobot import read_lerobot
@@ -27,10 +27,9 @@ def info(dataset):
 
 
 def test_the_data_have_the_types_and_shapes_that_info_gives(dataset, info):
-    assert info["codebase_version"] == "v3.0" and info["total_episodes"] == len(solved_twin.SEEDS)
+    assert info["codebase_version"] == "v3.0" and info["total_episodes"] == len(twins.SEEDS)
     assert set(info["features"]) == KEYS | {STATE, ACTION, OBJECTS, CAMERA}
-    path = dataset / info["data_path"].format(chunk_index=0, file_index=0)
-    table = parquet.read_table(path)
+    table = parquet.read_table(dataset / info["data_path"].format(chunk_index=0, file_index=0))
     assert table.num_rows == info["total_frames"] and set(table.column_names) == set(info["features"]) - {CAMERA}
     for key in table.column_names:
         feature, kind = info["features"][key], table.schema.field(key).type
@@ -45,15 +44,14 @@ def test_the_data_have_the_types_and_shapes_that_info_gives(dataset, info):
 
 def test_each_episode_is_a_solved_seed_with_its_task_and_its_part_of_the_video(dataset, info):
     rows = parquet.read_table(dataset / "meta" / "episodes" / "chunk-000" / "file-000.parquet").to_pylist()
-    assert [row["seed"] for row in rows] == list(solved_twin.SEEDS) and all(row["success"] for row in rows)
+    assert [row["seed"] for row in rows] == list(twins.SEEDS) and all(row["success"] for row in rows)
     assert [row["dataset_from_index"] for row in rows[1:]] == [row["dataset_to_index"] for row in rows[:-1]]
     assert rows[-1]["dataset_to_index"] == info["total_frames"]
     assert rows[1][f"videos/{CAMERA}/from_timestamp"] == pytest.approx(rows[0]["length"] / FPS)
     tasks = pandas.read_parquet(dataset / "meta" / "tasks.parquet")
     assert rows[0]["tasks"] == list(tasks.index) and tasks.index[0].startswith("Put the red cube")
-    with imageio.get_reader(
-        dataset / info["video_path"].format(video_key=CAMERA, chunk_index=0, file_index=0)
-    ) as video:
+    file = dataset / info["video_path"].format(video_key=CAMERA, chunk_index=0, file_index=0)
+    with imageio.get_reader(file) as video:
         frames = list(video.iter_data())
     assert len(frames) == info["total_frames"] and frames[0].shape == (HEIGHT_PX, WIDTH_PX, 3)
     middle = rows[0]["length"] // 2
@@ -66,26 +64,20 @@ def test_our_reader_sees_the_gripper_follow_its_commands(dataset, info):
         assert list(episode.names)[:3] == ["x", "y", "z"] and list(episode.names)[-1] == "suction"
         assert episode.actions is not None
         positions, actions = (table.rows(0, len(table)) for table in (episode.positions, episode.actions))
-        assert np.abs(positions[1:, :3] - actions[:-1, :3]).max() < 0.12
-        assert np.ptp(positions[:, 2]) > 0.05
+        assert np.abs(positions[1:, :3] - actions[:-1, :3]).max() < 0.12 and np.ptp(positions[:, 2]) > 0.05
         assert set(np.unique(actions[:, -1])) == {0.0, 1.0}
 
 
-def test_objects_end_where_the_task_wants_them(dataset, info):
+def test_objects_end_where_the_task_wants_them_and_statistics_cover_every_feature(dataset, info):
     table = parquet.read_table(dataset / "data" / "chunk-000" / "file-000.parquet")
     names = info["features"][OBJECTS]["names"]
     last = np.flatnonzero(table["next.success"].to_numpy(zero_copy_only=False))
     poses = np.stack(table[OBJECTS].to_pylist())[last]
     red, blue = (poses[:, names.index(f"{name}.x") :][:, :3] for name in ("red_cube", "blue_cube"))
-    assert len(last) == len(solved_twin.SEEDS)
-    assert np.abs(red[:, 2] - blue[:, 2] - 0.05).max() < 0.005
+    assert len(last) == len(twins.SEEDS) and np.abs(red[:, 2] - blue[:, 2] - 0.05).max() < 0.005
     assert np.linalg.norm(red[:, :2] - blue[:, :2], axis=1).max() < 0.04
-
-
-def test_statistics_cover_every_feature(dataset, info):
     statistics = json.loads((dataset / "meta" / "stats.json").read_text())
-    assert set(statistics) == set(info["features"])
-    assert np.shape(statistics[CAMERA]["mean"]) == (3, 1, 1)
+    assert set(statistics) == set(info["features"]) and np.shape(statistics[CAMERA]["mean"]) == (3, 1, 1)
     table = parquet.read_table(dataset / "data" / "chunk-000" / "file-000.parquet")
     states = np.stack(table[STATE].to_pylist())
     assert np.array(statistics[STATE]["mean"]) == pytest.approx(states.mean(0), abs=1e-5)

@@ -22,8 +22,6 @@ SHAPES = {STATE: (5,), OBJECTS: (14,), CAMERA: (3, 24, 32)}
 
 
 class FakePolicy:
-    """Answers the sum of what it sees, so that nothing can be left out; counts its episodes."""
-
     def __init__(self):
         self.episodes, self.seen = 0, {}
 
@@ -42,7 +40,6 @@ class FakePolicy:
 
 
 def serve(monkeypatch: pytest.MonkeyPatch, shapes: dict[str, tuple[int, ...]]) -> tuple[PolicyServer, FakePolicy]:
-    """Load a policy with these inputs from a lerobot that is a stand-in."""
     policy = FakePolicy()
     features = {name: SimpleNamespace(shape=shape) for name, shape in shapes.items()}
     config = SimpleNamespace(type="fake", input_features=features)
@@ -66,7 +63,7 @@ def question(begins: bool = False) -> dict:
     return {"begins": begins, "instruction": "Stack the cubes.", "observation": observation}
 
 
-def test_a_policy_gets_what_it_was_trained_on_and_its_answer_is_in_units_of_the_dataset(monkeypatch):
+def test_a_policy_gets_what_it_was_trained_on_and_one_that_needs_something_else_is_refused(monkeypatch):
     server, policy = serve(monkeypatch, SHAPES)
     assert server.answer(question(begins=True)) == {"action": [20.0] * 5}
     assert {name: tuple(policy.seen[name].shape) for name in SHAPES} == {n: (1, *s) for n, s in SHAPES.items()}
@@ -74,13 +71,8 @@ def test_a_policy_gets_what_it_was_trained_on_and_its_answer_is_in_units_of_the_
     assert policy.seen[OBJECTS][0].tolist() == list(range(14)) and policy.seen["task"] == "Stack the cubes."
     server.answer(question())
     assert policy.episodes == 1
-
-
-def test_a_policy_that_needs_something_else_is_refused_in_one_line(monkeypatch):
-    for shapes, words in (
-        ({STATE: (7,)}, "shape"),
-        ({"observation.force": (3,)}, "the policy needs observation.force"),
-    ):
+    force = {"observation.force": (3,)}
+    for shapes, words in (({STATE: (7,)}, "shape"), (force, "the policy needs observation.force")):
         server, _ = serve(monkeypatch, shapes)
         with pytest.raises(ValueError, match=words):
             server.answer(question())
@@ -89,8 +81,7 @@ def test_a_policy_that_needs_something_else_is_refused_in_one_line(monkeypatch):
 def test_what_cannot_be_served_is_said_in_one_line(tmp_path, capfd):
     checkpoint = tmp_path / "policy"
     checkpoint.mkdir()
-    assert main(["serve-policy", str(checkpoint)]) == 2
-    assert "no config.json" in capfd.readouterr().err
+    assert main(["serve-policy", str(checkpoint)]) == 2 and "no config.json" in capfd.readouterr().err
     (checkpoint / "config.json").write_text("{}")
     for python in ("no-such-python", sys.executable):
         assert main(["serve-policy", str(checkpoint), "--python", python]) == 2
@@ -127,11 +118,8 @@ for part in (ACTPolicy(config), *make_pre_post_processors(config)):
 
             policy = HttpPolicy(words[words.index("--policy") + 1].removeprefix("lerobot:"))
             policy.begin(0, "Stack the cubes.")
-            observation = {
-                "state": np.zeros(5),
-                "objects": np.zeros((2, 7)),
-                "image": np.zeros((240, 320, 3), np.uint8),
-            }
+            observation = {"state": np.zeros(5), "objects": np.zeros((2, 7))}
+            observation["image"] = np.zeros((240, 320, 3), np.uint8)
             assert np.isfinite(policy.act(observation, 0.0)).all()
         finally:
             server.send_signal(2)

@@ -1,6 +1,9 @@
-"""The twin in other programs' formats, loaded by MuJoCo, trimesh, Open3D and a URDF reader."""
+"""The twin in other programs' formats, loaded by MuJoCo, trimesh, Open3D, a URDF reader and docs/exports.md's lines."""
 
 import json
+import re
+import subprocess
+import sys
 import zipfile
 from xml.etree import ElementTree
 
@@ -8,6 +11,7 @@ import mujoco
 import numpy as np
 import pytest
 import trimesh
+from foreign import DOC, DOCUMENTED
 
 from pipeline.export import ExportError, export_formats, export_project
 from pipeline.export.formats.glb import Y_UP_FROM_Z_UP
@@ -21,10 +25,8 @@ def twin(twin_folder):
 
 @pytest.fixture(scope="module")
 def urdf(twin_folder, tmp_path_factory):
-    """The URDF of the twin, and the sentences about what was left out."""
     out = tmp_path_factory.mktemp("urdf") / "twin"
-    left_out = export_project(twin_folder, "urdf", out)
-    return out / "twin.urdf", left_out
+    return out / "twin.urdf", export_project(twin_folder, "urdf", out)
 
 
 def poses(model, joint_values=None):
@@ -33,9 +35,8 @@ def poses(model, joint_values=None):
     for name, value in (joint_values or {}).items():
         data.joint(name).qpos = value
     mujoco.mj_forward(model, data)
-    return {
-        model.body(b).name: np.hstack([data.xmat[b].reshape(3, 3), data.xpos[b][:, None]]) for b in range(model.nbody)
-    }
+    bodies = range(model.nbody)
+    return {model.body(b).name: np.hstack([data.xmat[b].reshape(3, 3), data.xpos[b][:, None]]) for b in bodies}
 
 
 def test_the_mjcf_loads_alone_and_is_the_twin(twin_folder, twin, tmp_path):
@@ -46,7 +47,7 @@ def test_the_mjcf_loads_alone_and_is_the_twin(twin_folder, twin, tmp_path):
     assert not (tmp_path / "twin" / "solution.xml").exists()
 
 
-def test_mujoco_reads_the_urdf_with_the_same_poses_masses_and_inertias(twin, urdf):
+def test_mujoco_reads_the_urdf_with_the_same_poses_masses_inertias_and_joints(twin, urdf):
     model = mujoco.MjModel.from_xml_path(str(urdf[0]))
     there, here = poses(model), poses(twin)
     for b in range(1, twin.nbody):
@@ -55,10 +56,6 @@ def test_mujoco_reads_the_urdf_with_the_same_poses_masses_and_inertias(twin, urd
         assert np.abs(there[link_name(name)] - here[name]).max() < 1e-6, name
         assert float(read.mass[0]) == pytest.approx(float(twin.body(b).mass[0]), rel=1e-6)
         assert np.sort(read.inertia) == pytest.approx(np.sort(twin.body_inertia[b]), rel=1e-4, abs=1e-12)
-
-
-def test_parts_move_on_the_same_joints_in_the_urdf(twin, urdf):
-    model = mujoco.MjModel.from_xml_path(str(urdf[0]))
     opened = {"cabinet/upper_slide": 0.08, "cabinet/lower_slide": 0.12, "oven/flap": -1.0}
     there = poses(model, {f"{link_name(name)}_joint": value for name, value in opened.items()})
     here = poses(twin, opened)
@@ -93,17 +90,12 @@ def test_a_urdf_reader_draws_the_twin_in_its_place(twin, urdf):
     assert np.abs(read.get_transform("picture", "world")[:3] - poses(twin)["picture"]).max() < 1e-6
 
 
-def test_what_a_format_cannot_hold_is_said(twin_folder, urdf, tmp_path):
-    assert any("camera" in sentence for sentence in urdf[1])
-    assert "floor: a URDF has no planes" in urdf[1]
+def test_what_a_format_cannot_hold_is_said_and_the_glb_shows_every_body_in_its_place(twin_folder, urdf, tmp_path, twin):
+    assert any("camera" in sentence for sentence in urdf[1]) and "floor: a URDF has no planes" in urdf[1]
     assert json.loads((urdf[0].parent / "export.json").read_text())["left_out"] == list(urdf[1])
     assert any("joints" in sentence for sentence in export_project(twin_folder, "glb", tmp_path / "twin.glb"))
-
-
-def test_the_glb_shows_every_body_in_its_place_with_its_texture(twin_folder, twin, tmp_path):
     export_project(twin_folder, "glb", tmp_path / "twin.glb")
-    scene = trimesh.load_scene(tmp_path / "twin.glb")
-    here = poses(twin)
+    scene, here = trimesh.load_scene(tmp_path / "twin.glb"), poses(twin)
     for b in range(1, twin.nbody):
         name = twin.body(b).name
         shown = np.linalg.inv(Y_UP_FROM_Z_UP) @ scene.graph.get(name)[0]
@@ -112,12 +104,8 @@ def test_the_glb_shows_every_body_in_its_place_with_its_texture(twin_folder, twi
     assert skin.material.baseColorTexture.size[0] >= 8
     assert skin.uv[:, 1].min() >= 0 and len(np.unique(skin.uv, axis=0)) > 2
     textures = {tuple(np.asarray(skin.material.to_color(skin.uv))[i][:3]) for i in range(len(skin.uv))}
-    assert textures == original_colours(twin_folder)
-
-
-def original_colours(twin_folder):
     skin = trimesh.load(twin_folder / "scene" / "picture.obj", force="mesh", process=False).visual
-    return {tuple(colour[:3]) for colour in np.asarray(skin.material.to_color(skin.uv))}
+    assert textures == {tuple(colour[:3]) for colour in np.asarray(skin.material.to_color(skin.uv))}
 
 
 def test_the_ply_holds_the_measured_points_with_their_segments(twin_folder, tmp_path):
@@ -127,8 +115,7 @@ def test_the_ply_holds_the_measured_points_with_their_segments(twin_folder, tmp_
     placements = {p["name"]: p for p in json.loads((twin_folder / "scene.json").read_text())["placements"]}
     on_can = cloud.vertices[np.asarray(row["segment"]).ravel() == placements["can"]["segment_id"]]
     centre = placements["can"]["world_from_object"]["pos"]
-    assert len(on_can) > 20
-    assert np.abs(on_can - centre).max() < 0.06
+    assert len(on_can) > 20 and np.abs(on_can - centre).max() < 0.06
     assert b"comment segment 3 can" in (tmp_path / "points.ply").read_bytes()[:1000]
     import open3d
 
@@ -178,3 +165,17 @@ def test_a_project_that_is_not_solved_is_refused_in_one_line(twin_folder, tmp_pa
     with pytest.raises(ExportError, match="twin has no solution yet, which this format needs; solve the task first"):
         export_project(twin_folder, name, tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("name", [name for name in DOCUMENTED if name != "lerobot"])  # which test_lerobot_export loads
+def test_the_documented_lines_load_the_export(solved, tmp_path, name):
+    out, code = DOCUMENTED[name]
+    assert len([line for line in code.strip().splitlines() if line]) <= 4
+    export_project(solved, name, tmp_path / out)
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_every_built_in_format_is_described():
+    listed = set(re.findall(r"`(\w+)`", DOC.split("More formats")[0]))
+    assert set(export_formats()) <= listed and set(export_formats()) - set(DOCUMENTED) <= {"html", "mp4"}

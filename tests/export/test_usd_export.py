@@ -33,20 +33,16 @@ def twin(twin_folder):
 
 
 def world_from(prim):
-    """Return world_from_prim (4, 4), for columns."""
     return np.array(UsdGeom.Xformable(prim).ComputeLocalToWorldTransform(Usd.TimeCode.Default())).T
 
 
-def test_every_object_has_the_pose_of_scene_json(twin_folder, stage):
+def test_poses_units_and_masses_are_the_twins(twin_folder, stage, twin):
     for p in json.loads((twin_folder / "scene.json").read_text())["placements"]:
         pose = world_from(stage.GetPrimAtPath(f"/World/{p['name']}"))
         quat = np.zeros(9)
         mujoco.mju_quat2Mat(quat, np.array(p["world_from_object"]["quat_wxyz"]))
         assert np.abs(pose[:3, 3] - p["world_from_object"]["pos"]).max() < 1e-6, p["name"]
         assert np.abs(pose[:3, :3] - quat.reshape(3, 3)).max() < 1e-6, p["name"]
-
-
-def test_z_is_up_lengths_are_metres_and_masses_are_the_twins(stage, twin):
     assert UsdGeom.GetStageUpAxis(stage) == "Z"
     assert UsdGeom.GetStageMetersPerUnit(stage) == 1 and UsdPhysics.GetStageKilogramsPerUnit(stage) == 1
     moving = [p for p in stage.Traverse() if p.HasAPI(UsdPhysics.RigidBodyAPI)]
@@ -62,7 +58,7 @@ def test_z_is_up_lengths_are_metres_and_masses_are_the_twins(stage, twin):
             assert not any(p.HasAPI(UsdPhysics.RigidBodyAPI) for p in prim.GetAllChildren())
 
 
-def test_colliders_are_convex_and_have_the_twins_friction(stage, twin):
+def test_colliders_are_convex_with_the_twins_friction_and_the_stage_is_valid(stage, twin):
     colliders = [p for p in stage.Traverse() if p.HasAPI(UsdPhysics.CollisionAPI)]
     assert len(colliders) == int(((twin.geom_contype | twin.geom_conaffinity) > 0).sum())
     for prim in colliders:
@@ -70,6 +66,10 @@ def test_colliders_are_convex_and_have_the_twins_friction(stage, twin):
             assert UsdPhysics.MeshCollisionAPI(prim).GetApproximationAttr().Get() == "convexHull"
         material, _ = UsdShade.MaterialBindingAPI(prim).ComputeBoundMaterial("physics")
         assert 0 < UsdPhysics.MaterialAPI(material.GetPrim()).GetDynamicFrictionAttr().Get() <= 1.5
+    registry = UsdValidation.ValidationRegistry()
+    context = UsdValidation.ValidationContext(registry.GetOrLoadAllValidators())
+    found = [f"{e.GetName()}: {e.GetMessage()}" for e in context.Validate(stage) if not e.HasNoError()]
+    assert found == []
 
 
 def test_a_drawer_and_a_door_move_along_their_joints_to_their_limits(stage, twin):
@@ -93,8 +93,7 @@ def test_a_drawer_and_a_door_move_along_their_joints_to_their_limits(stage, twin
 
 def moved(stage, prim, value):
     """Return the pose of a joint's second body when the joint is at `value`, in radians or metres."""
-    joint = UsdPhysics.Joint(prim)
-    frames = []
+    joint, frames = UsdPhysics.Joint(prim), []
     for number in (0, 1):
         frame = np.eye(4)
         quat = getattr(joint, f"GetLocalRot{number}Attr")().Get()
@@ -111,7 +110,7 @@ def moved(stage, prim, value):
     return first @ frames[0] @ motion @ np.linalg.inv(frames[1])
 
 
-def test_the_textured_box_is_drawn_with_its_texture(folder, stage):
+def test_the_textured_box_is_drawn_with_its_texture_and_the_camera_sees_as_the_photographs(folder, stage, twin_folder):
     shown = next(p for p in stage.GetPrimAtPath("/World/picture").GetAllChildren() if p.IsA(UsdGeom.Mesh)
                  and UsdGeom.Imageable(p).ComputePurpose() == "default")  # fmt: skip
     material, _ = UsdShade.MaterialBindingAPI(shown).ComputeBoundMaterial()
@@ -121,9 +120,6 @@ def test_the_textured_box_is_drawn_with_its_texture(folder, stage):
     st = UsdGeom.PrimvarsAPI(shown).GetPrimvar("st")
     assert st.GetInterpolation() == "faceVarying"
     assert len(st.Get()) == len(UsdGeom.Mesh(shown).GetFaceVertexIndicesAttr().Get())
-
-
-def test_the_camera_sees_a_point_at_the_photographs_pixel(twin_folder, stage):
     scene = read_scene(twin_folder)
     k = scene.intrinsics
     assert k is not None
@@ -131,15 +127,7 @@ def test_the_camera_sees_a_point_at_the_photographs_pixel(twin_folder, stage):
     seen = transform(np.linalg.inv(scene.world_from_camera), point)
     column, row = k.fx * seen[0] / seen[2] + k.cx, k.fy * seen[1] / seen[2] + k.cy
     camera = UsdGeom.Camera(stage.GetPrimAtPath("/World/photo")).GetCamera(Usd.TimeCode.Default())
-    projected = (camera.frustum.ComputeViewMatrix() * camera.frustum.ComputeProjectionMatrix()).Transform(
-        Gf.Vec3d(*point)
-    )
+    matrix = camera.frustum.ComputeViewMatrix() * camera.frustum.ComputeProjectionMatrix()
+    projected = matrix.Transform(Gf.Vec3d(*point))
     assert (projected[0] + 1) / 2 * k.width - 0.5 == pytest.approx(column, abs=0.01)
     assert (1 - projected[1]) / 2 * k.height - 0.5 == pytest.approx(row, abs=0.01)
-
-
-def test_usd_validation_finds_nothing(stage):
-    registry = UsdValidation.ValidationRegistry()
-    context = UsdValidation.ValidationContext(registry.GetOrLoadAllValidators())
-    found = [f"{e.GetName()}: {e.GetMessage()}" for e in context.Validate(stage) if not e.HasNoError()]
-    assert found == []

@@ -12,7 +12,6 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def subsampled(frame: Frame, step: int = 4) -> Frame:
-    """Return a frame of every `step`-th pixel."""
     k = frame.intrinsics
     rgb, depth = frame.rgb[::step, ::step].copy(), frame.depth[::step, ::step].copy()
     intrinsics = Intrinsics(*depth.shape[::-1], k.fx / step, k.fy / step, k.cx / step, k.cy / step)

@@ -16,18 +16,12 @@ OBJECTS = """
 <geom name="green_sphere" type="sphere" size=".04" pos=".15 0 .04"/>
 <geom name="yellow_cube" type="box" size=".03 .03 .03" pos="-.02 -.12 .03" euler="0 0 10"/>
 """
-OBJECT_COLOURS = {
-    "red_box": (190, 30, 35),
-    "blue_cylinder": (35, 70, 180),
-    "green_sphere": (40, 150, 60),
-    "yellow_cube": (235, 205, 40),
-}
+OBJECT_COLOURS = {"red_box": (190, 30, 35), "blue_cylinder": (35, 70, 180)}
+OBJECT_COLOURS |= {"green_sphere": (40, 150, 60), "yellow_cube": (235, 205, 40)}
 
 
 @dataclass(frozen=True, eq=False)
 class Rendered:
-    """A frame with its true labels and camera pose."""
-
     frame: Frame
     labels: dict[str, np.ndarray]
     """The visible pixels of each object by name, of shape (H, W), bool."""

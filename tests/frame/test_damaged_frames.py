@@ -13,13 +13,17 @@ from pipeline.frame.formats import archive
 from tests.frame import written
 
 
-def test_pickled_arrays_are_refused_with_advice(tmp_path):
+def test_pickled_arrays_and_a_depth_video_of_8_bits_are_refused(tmp_path, frame):
     np.save(tmp_path / "f.npy", {"depth": np.ones((24, 32))}, allow_pickle=True)  # type: ignore[arg-type]
     with pytest.raises(FrameError, match=r"pickled.*np\.savez"):
         load(tmp_path / "f.npy")
     np.savez(tmp_path / "f.npz", rgb=np.array({}, object), depth=np.ones((24, 32)))
     with pytest.raises(FrameError, match="pickled"):
         load(tmp_path / "f.npz")
+    home = written.video(frame, tmp_path)
+    written.write_video(home / "depth.mkv", [frame.rgb] * 2, "rgb24", "gbrp")
+    with pytest.raises(FrameError, match="8 bits"):
+        load(home)
 
 
 def with_changes(files: dict, **changed) -> dict:
@@ -27,6 +31,9 @@ def with_changes(files: dict, **changed) -> dict:
     return files | {name: raw for name, raw in changed.items() if raw is not None}
 
 
+NO_SCALE = '{"3": {"cam_K": [99, 0, 80, 0, 99, 60, 0, 0, 1], "depth_scale": "mm"}}'
+NO_SIZE = '{"w": 160, "h": 120, "K": [99, 0, 0, 0, 99, 0, 80, 60, 1]}'
+TWO_DEPTHS = {"depth/x.png": b"", "depth/y.png": b""}
 WRONG = {
     "no pair": (written.tum_files, {"depth.txt": "99.0 depth/1305031102.160407.png\n"}, "within 0.02 s"),
     "no lines": (written.tum_files, {"rgb.txt": "# timestamp filename\n"}, "within 0.02 s"),
@@ -35,22 +42,14 @@ WRONG = {
     "a picture gone": (written.tum_files, {"rgb/1305031102.175304.png": None}, "does not hold it"),
     "no camera matrix": (written.bop_files, {"scene_camera.json": '{"3": {}}'}, "3 x 3"),
     "a list of cameras": (written.bop_files, {"scene_camera.json": '{"3": []}'}, "should hold"),
-    "no scale": (
-        written.bop_files,
-        {"scene_camera.json": '{"3": {"cam_K": [99, 0, 80, 0, 99, 60, 0, 0, 1], "depth_scale": "mm"}}'},
-        "millimetres per unit",
-    ),
+    "no scale": (written.bop_files, {"scene_camera.json": NO_SCALE}, "millimetres per unit"),
     "a number without end": (written.open3d_files, {"camera_primesense.json": f'{{"K": [1{"0" * 400}]}}'}, "3 x 3"),
     "no json": (written.bop_files, {"scene_camera.json": "{"}, "not JSON"),
     "another number": (written.bop_files, {"scene_camera.json": '{"9": {}}'}, "has the number"),
     "a short matrix": (written.open3d_files, {"camera_primesense.json": '{"K": [1, 2]}'}, "3 x 3"),
     "a list of numbers": (written.open3d_files, {"camera_primesense.json": "[]"}, "holds a list"),
     "no numbers": (written.open3d_files, {"camera_primesense.json": "?"}, "cannot be read"),
-    "unlike names": (
-        written.open3d_files,
-        {"depth/x.png": b"", "depth/00000.png": None, "depth/y.png": b""},
-        "not match",
-    ),
+    "unlike names": (written.open3d_files, {"depth/00000.png": None} | TWO_DEPTHS, "not match"),
     "damaged depth": (written.open3d_files, {"depth/00000.png": b"PNG"}, "not a picture"),
     "no depth": (written.r3d_files, {"rgbd/0.depth": None}, "depth left out"),
     "damaged lzfse": (written.r3d_files, {"rgbd/0.depth": b"nothing"}, "damaged"),
@@ -58,11 +57,7 @@ WRONG = {
     "too few": (written.r3d_files, {"rgbd/0.depth": written.uncompressed_lzfse(b"0000" * 400)}, "400 numbers"),
     "half of the metadata": (written.r3d_files, {"metadata": "{"}, "are not JSON"),
     "no metadata": (written.r3d_files, {"metadata": "[]"}, "metadata"),
-    "no size of depth": (
-        written.r3d_files,
-        {"metadata": '{"w": 160, "h": 120, "K": [99, 0, 0, 0, 99, 0, 80, 60, 1]}'},
-        "numbers; its metadata say 256 x 192",
-    ),
+    "no size of depth": (written.r3d_files, {"metadata": NO_SIZE}, "numbers; its metadata say 256 x 192"),
 }
 
 
@@ -74,13 +69,10 @@ def test_faults_in_a_folder_are_one_line(frame, tmp_path, case):
     assert "\n" not in str(caught.value)
 
 
-def test_record3d_without_its_package_names_the_package(frame, tmp_path, monkeypatch):
+def test_a_missing_package_and_missing_depth_give_advice(frame, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "lzfse", None)
     with pytest.raises(FrameError, match="pip install lzfse"):
         load(written.r3d(frame, tmp_path))
-
-
-def test_colour_without_depth_gives_advice(frame, tmp_path, monkeypatch):
     (tmp_path / "photo.png").write_bytes(written.png(frame.rgb))
     monkeypatch.setitem(sys.modules, "transformers", None)
     with pytest.raises(FrameError, match=r"no depth estimator is installed\. Give a depth picture"):
@@ -100,13 +92,6 @@ def test_estimated_depth_is_marked_as_not_measured(frame, tmp_path, monkeypatch)
     monkeypatch.setenv("GRS_DEPTH_MODEL", str(tmp_path))
     frame = load(tmp_path / "photo.png")
     assert np.allclose(frame.depth, 1.5) and "not measured" in frame.notes[0]
-
-
-def test_a_depth_video_of_8_bits_is_refused(frame, tmp_path):
-    home = written.video(frame, tmp_path)
-    written.write_video(home / "depth.mkv", [frame.rgb] * 2, "rgb24", "gbrp")
-    with pytest.raises(FrameError, match="8 bits"):
-        load(home)
 
 
 @pytest.mark.parametrize("name, array, message", [
@@ -136,7 +121,7 @@ def test_files_that_unpack_to_too_much_are_refused(tmp_path, monkeypatch):
         load(tmp_path / "f.npz")
 
 
-def test_an_array_larger_than_its_data_is_refused(tmp_path):
+def test_an_array_larger_than_its_data_and_a_very_deep_folder_are_refused(tmp_path):
     raw = io.BytesIO()
     header = {"descr": "<f8", "fortran_order": False, "shape": (10**6, 10**6)}
     np.lib.format.write_array_header_1_0(raw, header)
@@ -145,9 +130,6 @@ def test_an_array_larger_than_its_data_is_refused(tmp_path):
         archive.writestr("rgb.npy", written.npy(np.zeros((24, 32, 3), np.uint8)))
     with pytest.raises(FrameError, match="at most 300 MB of it are read"):
         load(tmp_path / "f.npz")
-
-
-def test_a_very_deep_folder_is_refused(tmp_path):
     with pytest.raises(FrameError, match=r"lacks rgb\.png"):
         load(written.zipped(tmp_path / "f.zip", {"a/" * 3000 + "rgb.png": b""}))
 

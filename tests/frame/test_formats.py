@@ -1,29 +1,30 @@
-"""A frame written in any format is read unchanged."""
+"""A frame written in any format is read unchanged; invalid plain ones give an error of one line."""
 
+import json
+import zipfile
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import trimesh
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from PIL import Image
 from scipy.spatial import cKDTree
 
-from pipeline.frame import Frame, FrameError, Intrinsics, load, load_files, open_recording
+from pipeline.frame import Frame, FrameError, Intrinsics, load, load_files, open_recording, save
 from pipeline.frame.formats import point_cloud
 from pipeline.frame.reprojection import reproject, upsample_depth
 from tests.frame import written
+from tests.frame.written import png
 
 
 def differences(read: Frame, frame: Frame) -> list[str]:
-    """Return the names of what differs between a frame that was read and the one written."""
     ours, theirs = (list(vars(k).values()) for k in (read.intrinsics, frame.intrinsics))
-    agree = {
-        "rgb": np.array_equal(read.rgb, frame.rgb),
-        "dtype": read.depth.dtype == np.float32,
-        "depth": np.allclose(read.depth, frame.depth, atol=2e-6),
-        "intrinsics": np.allclose(ours, theirs, rtol=1e-6),
-    }
+    agree = {"rgb": np.array_equal(read.rgb, frame.rgb), "dtype": read.depth.dtype == np.float32}
+    agree["depth"] = np.allclose(read.depth, frame.depth, atol=2e-6)
+    agree["intrinsics"] = np.allclose(ours, theirs, rtol=1e-6)
     return [name for name, equal in agree.items() if not equal]
 
 
@@ -32,7 +33,7 @@ def test_a_frame_in_any_format_is_read_unchanged(frame, tmp_path, write):
     assert not differences(load(write(frame, tmp_path)), frame)
 
 
-def test_a_recording_lists_its_frames_and_reads_each(frame, tmp_path):
+def test_a_recording_lists_its_frames_by_their_numbers_and_reads_each(frame, tmp_path):
     home = written.video(frame, tmp_path)
     darker = (frame.rgb // 2, written.units(frame, 1000) // 2)
     written.write_video(home / "rgb.mkv", [frame.rgb, darker[0], frame.rgb], "rgb24", "gbrp")
@@ -44,9 +45,6 @@ def test_a_recording_lists_its_frames_and_reads_each(frame, tmp_path):
     assert "Frame 1 of 3" in second.notes[0]
     with pytest.raises(FrameError, match="no frame 3"):
         load(home, 3)
-
-
-def test_frames_are_sorted_by_their_numbers(frame, tmp_path):
     rgb, depth = written.png(frame.rgb), written.png(written.units(frame, 1000))
     files = {f"{kind}/{i}.png": raw for i in (10, 2, 1) for kind, raw in (("color", rgb), ("depth", depth))}
     written.write(tmp_path / "f", files)
@@ -60,11 +58,8 @@ def test_a_synthetic_realsense_recording_loads():
     """
     recording = open_recording(Path(__file__).parent / "synthetic.bag")
     first, third = recording.frame(0), recording.frame(2)
-    assert (
-        len(recording) >= 3
-        and first.depth.shape == (48, 64)
-        and (first.intrinsics.fx, first.intrinsics.cx) == (60, 31.5)
-    )
+    assert len(recording) >= 3 and first.depth.shape == (48, 64)
+    assert (first.intrinsics.fx, first.intrinsics.cx) == (60, 31.5)
     assert np.allclose(np.diff(first.depth[20]), 0.002, atol=1e-5) and first.rgb[5, 9].tolist() == [9, 5, 200]
     assert {round(1000 * float(frame.depth[0, 0])) for frame in (first, third)} <= set(range(700, 716))
 
@@ -73,10 +68,17 @@ def pose_above() -> np.ndarray:
     return np.array([[1.0, 0, 0, 0.1], [0, -0.6, 0.8, -0.5], [0, -0.8, -0.6, 0.7], [0, 0, 0, 1]])
 
 
-def test_a_pose_in_an_upright_world_is_kept(frame, tmp_path):
+def test_a_pose_in_an_upright_world_and_tums_calibration_are_found_any_other_is_noted(frame, tmp_path):
     posed = replace(frame, world_from_camera=pose_above())
     for read in (load(written.bop(posed, tmp_path)), load(with_pose(posed, tmp_path / "f.npz"))):
         assert read.world_from_camera is not None and np.allclose(read.world_from_camera, pose_above(), atol=1e-9)
+    read = load(written.bop(replace(frame, world_from_camera=np.eye(4)), tmp_path))
+    assert read.world_from_camera is None and any("left aside" in note for note in read.notes)
+    big = Frame(np.full((480, 640, 3), 90, np.uint8), np.full((480, 640), 1.2, np.float32), frame.intrinsics)
+    files = written.tum_files(big)
+    del files["camera.json"]
+    read = load(written.write(tmp_path / "rgbd_dataset_freiburg3_cup", files))
+    assert read.intrinsics.fx == 535.4 and np.allclose(read.depth, 1.2) and "freiburg3" in read.notes[-1]
 
 
 def with_pose(frame: Frame, path: Path) -> Path:
@@ -85,20 +87,7 @@ def with_pose(frame: Frame, path: Path) -> Path:
     return path
 
 
-def test_a_pose_in_any_other_world_is_ignored_with_a_note(frame, tmp_path):
-    read = load(written.bop(replace(frame, world_from_camera=np.eye(4)), tmp_path))
-    assert read.world_from_camera is None and any("left aside" in note for note in read.notes)
-
-
-def test_tums_calibration_is_found_by_the_recordings_name(frame, tmp_path):
-    big = Frame(np.full((480, 640, 3), 90, np.uint8), np.full((480, 640), 1.2, np.float32), frame.intrinsics)
-    files = written.tum_files(big)
-    del files["camera.json"]
-    read = load(written.write(tmp_path / "rgbd_dataset_freiburg3_cup", files))
-    assert read.intrinsics.fx == 535.4 and np.allclose(read.depth, 1.2) and "freiburg3" in read.notes[-1]
-
-
-def test_without_a_camera_exif_is_used_with_a_note(frame, tmp_path):
+def test_without_a_camera_exif_or_a_default_field_of_view_is_used_with_a_note(frame, tmp_path):
     details = Image.Exif()
     details.get_ifd(0x8769)[0xA405] = 36  # FocalLengthIn35mmFilm
     Image.fromarray(frame.rgb).save(tmp_path / "rgb.jpg", exif=details)
@@ -106,9 +95,6 @@ def test_without_a_camera_exif_is_used_with_a_note(frame, tmp_path):
     read = load_files(tmp_path / "rgb.jpg", tmp_path / "depth.png")
     assert read.intrinsics.fx == pytest.approx(36 / np.hypot(36, 24) * np.hypot(*frame.depth.shape))
     assert "36 mm" in read.notes[0] and "m wide" in read.notes[-1]
-
-
-def test_pairs_without_a_camera_get_a_default_field_of_view_with_a_note(frame, tmp_path):
     files = written.open3d_files(frame)
     del files["camera_primesense.json"]
     read = load(written.write(tmp_path / "f", files))
@@ -137,14 +123,17 @@ def test_depth_of_a_separate_camera_is_reprojected_to_colour(frame, tmp_path):
     assert "own camera" in read.notes[-1]
 
 
-def test_nearer_points_hide_farther_ones():
-    k = Intrinsics(64, 48, 60, 60, 31.5, 23.5)
-    depth = np.full((48, 64), 2.0, np.float32)
+def test_nearer_points_hide_farther_ones_and_upsampled_depth_is_smooth_on_a_slope_and_sharp_at_an_edge():
+    k, depth = Intrinsics(64, 48, 60, 60, 31.5, 23.5), np.full((48, 64), 2.0, np.float32)
     depth[:, 20:30] = 1.0
     shifted = np.eye(4)
     shifted[0, 3] = 0.3
     drawn = reproject(depth, k, k, shifted)
     assert (drawn[:, 38:48] == 1.0).all() and (drawn[:, 31:37] == 0).all() and (drawn[:, 50:60] == 2.0).all()
+    slope = np.tile(np.linspace(1, 1.2, 32, dtype=np.float32), (24, 1))
+    assert np.abs(np.diff(upsample_depth(slope, 128, 96), axis=1)).max() < 0.004
+    slope[:, 16:] += 1
+    assert not np.any((upsample_depth(slope, 128, 96) > 1.25) & (upsample_depth(slope, 128, 96) < 2))
 
 
 @pytest.mark.parametrize("zoom", [1.0, 2.3, 5.0])
@@ -156,14 +145,6 @@ def test_a_reprojected_plane_has_no_gaps_at_a_higher_resolution(zoom):
     drawn = reproject(np.full((48, 64), 1.0, np.float32), k, fine, turn)
     edge = int(6 * zoom)
     assert (drawn[edge:-edge, edge:-edge] == 1).all()
-
-
-def test_upsampled_depth_is_smooth_on_a_slope_and_sharp_at_an_edge():
-    slope = np.tile(np.linspace(1, 1.2, 32, dtype=np.float32), (24, 1))
-    large = upsample_depth(slope, 128, 96)
-    assert np.abs(np.diff(large, axis=1)).max() < 0.004
-    slope[:, 16:] += 1
-    assert not np.any((upsample_depth(slope, 128, 96) > 1.25) & (upsample_depth(slope, 128, 96) < 2))
 
 
 # Clouds
@@ -207,7 +188,7 @@ def test_a_cloud_in_world_axes_is_rendered_from_above(tmp_path, suffix, up):
     assert abs(np.median(world[red, 2]) - 0.1) < 0.01 and abs(np.median(world[~red, 2])) < 0.01
 
 
-def test_a_scene_with_a_camera_is_rendered_from_it(frame, tmp_path):
+def test_a_scene_with_a_camera_with_faces_or_in_millimetres_is_rendered(frame, tmp_path):
     made = trimesh.PointCloud(*coloured_points(frame))
     scene = trimesh.Scene(made, camera=trimesh.scene.Camera(resolution=(640, 480), fov=(50, 38.6)))
     scene.camera_transform = point_cloud.OPENGL_FROM_OPENCV  # looks along the points' z
@@ -215,17 +196,110 @@ def test_a_scene_with_a_camera_is_rendered_from_it(frame, tmp_path):
     read = load(tmp_path / "f.glb")
     assert any("own camera" in note for note in read.notes)
     assert np.quantile(cKDTree(coloured_points(frame)[0]).query(coloured_points(read)[0])[0], 0.9) < 0.02
-
-
-def test_a_cloud_in_millimetres_is_recognised_by_its_distance(frame, tmp_path):
     points, colours = coloured_points(frame)
     read = load(export(tmp_path / "f.ply", points * 1000, colours))
     assert np.isclose(np.median(read.depth[read.depth > 0]), np.median(points[:, 2]), rtol=0.1)
     assert any("1 mm" in note for note in read.notes)
-
-
-def test_a_coloured_scan_with_faces_is_rendered(tmp_path):
     table = trimesh.creation.box((1, 0.7, 0.04))
     table.visual.vertex_colors = [150, 110, 70, 255]
     table.export(tmp_path / "f.ply")
     assert (load(tmp_path / "f.ply").depth > 0).mean() > 0.15
+
+
+CAMERA = {"width": 32, "height": 24, "fx": 30.0, "fy": 30.0, "cx": 16.0, "cy": 12.0, "depth_scale": 0.001}
+
+
+COLOUR = png(np.full((24, 32, 3), 90, np.uint8))
+DEPTH = png(np.full((24, 32), 700, np.uint16))
+
+
+def folder(path: Path, **changed: bytes | dict | None) -> Path:
+    path.mkdir(exist_ok=True)
+    files = {"rgb.png": COLOUR, "depth.png": DEPTH, "camera.json": CAMERA}
+    files |= {key.replace("_", "."): value for key, value in changed.items()}
+    for name, value in files.items():
+        if value is not None:
+            (path / name).write_bytes(json.dumps(value).encode() if isinstance(value, dict) else value)
+    return path
+
+
+def test_a_plain_folder_loads_in_metres_single_files_and_missing_units_with_a_note(tmp_path):
+    frame = load(folder(tmp_path / "f"))
+    assert frame.depth.dtype == np.float32 and frame.depth.shape == (24, 32)
+    assert np.allclose(frame.depth, 0.7) and frame.notes == ()
+    source = folder(tmp_path / "f")
+    frame = load_files(source / "rgb.png", source / "depth.png")
+    assert frame.notes and "field of view" in frame.notes[0] and any("depth" in note for note in frame.notes)
+    camera = {key: value for key, value in CAMERA.items() if key != "depth_scale"}
+    frame = load(folder(tmp_path / "f", camera_json=camera, depth_png=png(np.full((24, 32), 7000, np.uint16))))
+    assert np.allclose(frame.depth, 0.7) and "0.1 mm" in frame.notes[0]
+
+
+@given(scale=st.sampled_from([0.001, 0.0001, 0.00025]), seed=st.integers(0, 99))
+@settings(max_examples=15, deadline=None)
+def test_a_saved_frame_is_loaded_unchanged(tmp_path_factory, scale, seed):
+    random = np.random.default_rng(seed)
+    depth = (random.integers(0, 6000, (24, 32)) * scale).astype(np.float32)
+    depth[0, 0] = 0.5
+    pose = np.array([[0, -1, 0, 1.0], [1, 0, 0, 2], [0, 0, 1, 3], [0, 0, 0, 1]])
+    k = Intrinsics(32, 24, 30.5, 31.0, 15.2, 11.9)
+    frame = Frame(random.integers(0, 255, (24, 32, 3), dtype=np.uint8), depth, k, pose, "a table", ("a guess.",))
+    path = tmp_path_factory.mktemp("saved")
+    save(frame, path)
+    loaded = load(path)
+    assert np.array_equal(loaded.rgb, frame.rgb) and np.allclose(loaded.depth, depth, atol=1e-6)
+    assert loaded.intrinsics == k and np.allclose(loaded.world_from_camera, pose)
+    assert (loaded.source, loaded.notes) == ("a table", ("a guess.",))
+
+
+def bad_camera(**changed):
+    return {"camera_json": CAMERA | changed}
+
+
+STRETCHED = [[2, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]
+
+
+@pytest.mark.parametrize(
+    "changed, message",
+    [
+        ({"depth_png": None}, "lacks depth.png; it holds"),
+        ({"camera_json": None}, "lacks camera.json"),
+        ({"rgb_png": None}, "lacks rgb.png"),
+        ({"rgb_png": b"no picture"}, "not a picture"),
+        ({"rgb_png": b""}, "empty"),
+        ({"depth_png": DEPTH[:60]}, "depth.png is"),
+        ({"rgb_png": DEPTH, "depth_png": COLOUR}, "swapped"),
+        ({"depth_png": COLOUR}, "one channel of 16 bits"),
+        ({"depth_png": png(np.full((24, 32), 9, np.uint8))}, "16-bit"),
+        ({"depth_png": png(np.zeros((24, 32), np.uint16))}, "zero everywhere"),
+        ({"depth_png": png(np.full((48, 64), 700, np.uint16))}, "depth 64 x 48"),
+        (bad_camera(width=64), "Sizes disagree"),
+        (bad_camera(width=32.5), "integer number of pixels"),
+        (bad_camera(fx=float("nan")), "finite"),
+        (bad_camera(fx=3.0), "focal lengths"),
+        (bad_camera(fx=-30.0), "focal lengths"),
+        (bad_camera(fx=60.0, fy=20.0), "nearly the same"),
+        (bad_camera(cx=900.0), "principal point"),
+        (bad_camera(fy="thirty"), "not a number"),
+        (bad_camera(depth_scale=1000), "metres per unit"),
+        (bad_camera(depth_scale=-1), "metres per unit"),
+        (bad_camera(world_from_camera=STRETCHED), "scales, shears or mirrors"),
+        (bad_camera(world_from_camera=[1, 2]), "four rows"),
+        ({"camera_json": b"{nope"}, "not JSON"),
+        ({"camera_json": b"[]"}, "not an object"),
+        ({"camera_json": {"width": 32}}, "lacks height, fx"),
+    ],
+)
+def test_faults_are_one_line(tmp_path, changed, message):
+    with pytest.raises(FrameError, match=message) as caught:
+        load(folder(tmp_path / "f", **changed))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_missing_path_and_a_zip_that_points_outside_are_refused(tmp_path):
+    with pytest.raises(FrameError, match="nothing at"):
+        load(tmp_path / "absent")
+    with zipfile.ZipFile(tmp_path / "f.zip", "w") as archive:
+        archive.writestr("../depth.png", DEPTH)
+    with pytest.raises(FrameError, match="leads out of it"):
+        load(tmp_path / "f.zip")

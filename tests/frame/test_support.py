@@ -1,11 +1,17 @@
-"""The support found in rendered frames, where the table is known, and in real ones."""
+"""The support found in rendered frames, depth that is aligned with its colour, and results kept once per frame."""
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
+import cv2
 import numpy as np
 import pytest
 
-from pipeline.frame import FrameError, SupportError, find_support
+from pipeline.frame import Frame, FrameError, Intrinsics, SupportError, find_support
+from pipeline.frame.depth_alignment import _improves_most_cells, register_depth
+from pipeline.frame.flying_pixels import flying_pixels
+from pipeline.frame.once_per_frame import once_per_frame
 from pipeline.geometry import transform
 from tests.frame.rendered import render
 
@@ -29,40 +35,39 @@ def test_the_world_frame_lies_on_the_table_to_a_fifth_of_a_degree_and_a_millimet
     assert x.min() < 0 < x.max() and y.min() < 0 < y.max()
 
 
-def test_the_outline_ends_where_the_table_ends():
-    scene = render("", eye=(0, -0.9, 0.9))
-    support = find_support(scene.frame)
+def test_the_outline_ends_where_the_table_ends_and_a_small_table_is_preferred_to_the_floor():
+    support = find_support(render("", eye=(0, -0.9, 0.9)).frame)
     extent = np.ptp(support.polygon, axis=0)
     assert abs(extent[0] - 1.0) < 0.03 and abs(extent[1] - 0.7) < 0.03
+    scene = render('<geom name="cup" type="cylinder" size=".03 .05" pos=".05 0 .05"/>', eye=(0, -1.1, 1.2))
+    assert abs(find_support(scene.frame).plane.offset - 1.2) < 0.005
 
 
-def test_the_same_frame_gives_the_same_support():
+def test_the_same_frame_gives_the_same_support_also_upside_down():
     frame = render().frame
     assert np.array_equal(find_support(frame).world_from_camera, find_support(replace(frame)).world_from_camera)
+    turned = replace(frame, rgb=frame.rgb[::-1, ::-1].copy(), depth=frame.depth[::-1, ::-1].copy())
+    upright, inverted = find_support(frame), find_support(turned)
+    assert abs(inverted.plane.offset - upright.plane.offset) < 0.002
+    assert np.mean(inverted.inliers[::-1, ::-1] == upright.inliers) > 0.97
 
 
-def test_a_calibrated_pose_keeps_its_heading_and_gets_the_tables_height():
+def test_a_camera_pose_is_kept_or_corrected_and_a_frame_without_a_table_is_refused():
     scene = render()
     pose = scene.world_from_camera.copy()
     pose[2, 3] += 0.04
     support = find_support(replace(scene.frame, world_from_camera=pose))
     assert np.allclose(support.world_from_camera, scene.world_from_camera, atol=0.004) and support.notes == ()
-
-
-def test_a_wrong_camera_pose_is_corrected_with_a_note():
     scene = render()
     pose = scene.world_from_camera.copy()
     pose[2, 3] += 0.7
     support = find_support(replace(scene.frame, world_from_camera=pose))
     assert abs(support.world_from_camera[2, 3] - 0.5) < 0.005 and "0.7" in support.notes[0]
-
-
-def test_a_camera_mounted_upside_down_sees_the_same_table():
     frame = render().frame
-    turned = replace(frame, rgb=frame.rgb[::-1, ::-1].copy(), depth=frame.depth[::-1, ::-1].copy())
-    upright, inverted = find_support(frame), find_support(turned)
-    assert abs(inverted.plane.offset - upright.plane.offset) < 0.002
-    assert np.mean(inverted.inliers[::-1, ::-1] == upright.inliers) > 0.97
+    wavy = 1 + 0.4 * np.random.default_rng(0).random(frame.depth.shape)
+    with pytest.raises(SupportError, match="No flat surface"):
+        find_support(replace(frame, depth=wavy.astype(np.float32)))
+    assert issubclass(SupportError, FrameError)
 
 
 BIN = """<geom type="box" size=".3 .22 .01" pos="0 0 .05"/>
@@ -73,18 +78,98 @@ BIN = """<geom type="box" size=".3 .22 .01" pos="0 0 .05"/>
 
 @pytest.mark.parametrize("eye", [(0, -0.05, 0.75), (0.1, -0.2, 0.7), (0, -0.02, 0.55)])
 def test_the_support_in_a_bin_is_its_floor(eye):
-    support = find_support(render(BIN, eye=eye).frame)
-    assert abs(support.plane.offset - (eye[2] - 0.06)) < 0.004
+    assert abs(find_support(render(BIN, eye=eye).frame).plane.offset - (eye[2] - 0.06)) < 0.004
 
 
-def test_the_support_is_the_small_table_with_objects_rather_than_the_large_floor():
-    scene = render('<geom name="cup" type="cylinder" size=".03 .05" pos=".05 0 .05"/>', eye=(0, -1.1, 1.2))
-    assert abs(find_support(scene.frame).plane.offset - 1.2) < 0.005
+def table(shift: int = 0) -> Frame:
+    """Return a frame of eighteen boxes on a table, with depth shifted by `shift` pixels."""
+    rng = np.random.default_rng(0)
+    rgb, depth = np.full((480, 640, 3), 120, np.uint8), np.full((480, 640), 1.0, np.float32)
+    for x in range(60, 600, 100):
+        for y in range(60, 360, 120):
+            rgb[y : y + 50, x : x + 50], depth[y : y + 50, x : x + 50] = int(rng.choice([60, 75, 170, 190])), 0.9
+    rgb = np.clip(rgb + rng.normal(0, 6, rgb.shape), 0, 255).astype(np.uint8)
+    return Frame(rgb, np.roll(depth, shift, axis=1), Intrinsics(640, 480, 600.0, 600.0, 320.0, 240.0))
 
 
-def test_a_frame_without_a_table_is_refused():
-    frame = render().frame
-    wavy = 1 + 0.4 * np.random.default_rng(0).random(frame.depth.shape)
-    with pytest.raises(SupportError, match="No flat surface"):
-        find_support(replace(frame, depth=wavy.astype(np.float32)))
-    assert issubclass(SupportError, FrameError)
+@pytest.mark.parametrize("shift", [-6, -5, 5, 6])
+def test_shifted_depth_is_aligned(shift):
+    moved = register_depth(table(shift))
+    assert moved.notes and "moved by" in moved.notes[-1]
+    inner = np.s_[20:-20, 20:-20]
+    assert (np.abs(moved.depth - table().depth)[inner] > 0.01).mean() < 0.012
+
+
+def test_shifted_and_scaled_depth_is_aligned_and_aligned_depth_is_not_changed():
+    frame, zoom = render(width=640, noise=0.5).frame, 1.02
+    warp = np.column_stack([np.eye(2) * zoom, [-5, 2] + np.array([320, 240]) * (1 - zoom)])
+    off = cv2.warpAffine(frame.depth, warp, (640, 480), flags=cv2.INTER_NEAREST)
+    aligned = register_depth(replace(frame, depth=off))
+    depths = off, aligned.depth
+    wrong, left = (np.count_nonzero(np.abs(depth - frame.depth)[60:-60, 60:-60] > 0.05) for depth in depths)
+    assert aligned.notes and left < 0.35 * wrong
+    frame = table()
+    assert register_depth(frame) is frame
+
+
+@pytest.mark.parametrize("improved_cells, expected", [(2, False), (3, False), (4, True), (6, True)])
+def test_a_shift_must_improve_more_than_half_of_the_image_cells(improved_cells, expected):
+    """The long edge of a table along a plank's seam must not outweigh the objects on it."""
+    edges, points = np.zeros((60, 60, 2), np.float32), []
+    for cell in range(6):
+        improves = cell < improved_cells
+        points += [(cell * 10 + 3, row) for row in np.repeat(np.arange(0, 10), 8 if improves else 2)]
+        edges[:10, cell * 10 + (6 if improves else 3), 0] = 9.0 if improves else 1.0
+    places, normals = np.array(points, float), np.tile([1.0, 0.0], (len(points), 1))
+    assert _improves_most_cells(edges, places, places + np.array([3.0, 0.0]), normals) is expected
+
+
+def step(near: float, far: float) -> np.ndarray:
+    return np.where(np.arange(30) < 15, near, far)[None].repeat(20, axis=0).astype(np.float32)
+
+
+def test_only_pixels_beside_a_depth_edge_are_flying():
+    flying = flying_pixels(step(0.8, 1.0), 600.0)
+    assert flying[:, 14:16].all() and flying.sum() == 2 * 20
+    slope = np.linspace(0.8, 1.0, 30)[None].repeat(20, axis=0)
+    noisy = slope + np.random.default_rng(0).normal(0, 0.0005, slope.shape)
+    assert not flying_pixels(noisy.astype(np.float32), 600.0).any()
+    assert not flying_pixels(step(0.8, 0.0), 600.0).any()
+
+
+FRAME = Frame(np.zeros((4, 6, 3), np.uint8), np.ones((4, 6), np.float32), Intrinsics(6, 4, 5, 5, 3, 2))
+
+
+def test_threads_that_ask_together_share_one_result():
+    computed: list[Frame] = []
+    together = threading.Barrier(4, timeout=60)
+
+    @once_per_frame
+    def measure(frame: Frame) -> object:
+        computed.append(frame)
+        return object()
+
+    def ask(frame: Frame) -> object:
+        together.wait()
+        return measure(frame)
+
+    frame = replace(FRAME)
+    with ThreadPoolExecutor(4) as threads:
+        assert len(set(threads.map(ask, [frame] * 4))) == 1
+    assert computed == [frame] and measure(replace(frame)) is not measure(frame)
+
+
+def test_an_error_is_not_kept():
+    answers = iter([ValueError("no table"), "found"])
+
+    @once_per_frame
+    def measure(frame: Frame) -> object:
+        answer = next(answers)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    frame = replace(FRAME)
+    with pytest.raises(ValueError, match="no table"):
+        measure(frame)
+    assert measure(frame) == measure(frame) == "found"

@@ -33,7 +33,6 @@ def npy(array: np.ndarray) -> bytes:
 
 
 def exr(depth: np.ndarray) -> bytes:
-    """Encode a grey float EXR with ffmpeg."""
     h, w = depth.shape
     input_options = ["-f", "rawvideo", "-pix_fmt", "grayf32le", "-s", f"{w}x{h}", "-i", "-"]
     return ffmpeg(*input_options, "-f", "image2pipe", "-c:v", "exr", "-", stdin=depth.astype("<f4").tobytes())
@@ -136,11 +135,8 @@ def tum(frame: Frame, path: Path) -> Path:
 def open3d_files(frame: Frame) -> dict[str, bytes | str]:
     k = frame.intrinsics
     by_columns = {"width": k.width, "height": k.height, "intrinsic_matrix": k.matrix.T.ravel().tolist()}
-    return {
-        "color/00000.png": png(frame.rgb),
-        "depth/00000.png": png(units(frame, 1000)),
-        "camera_primesense.json": json.dumps(by_columns),
-    }
+    files = {"color/00000.png": png(frame.rgb), "depth/00000.png": png(units(frame, 1000))}
+    return files | {"camera_primesense.json": json.dumps(by_columns)}
 
 
 def open3d(frame: Frame, path: Path) -> Path:
@@ -153,12 +149,8 @@ def open3d_zip(frame: Frame, path: Path) -> Path:
 
 def flat_pairs(frame: Frame, path: Path) -> Path:
     rows = "\n".join(" ".join(f"{x:.9g}" for x in row) for row in frame.intrinsics.matrix)
-    files = {
-        "frame-000007.color.png": png(frame.rgb),
-        "frame-000007.depth.png": png(units(frame, 1000)),
-        "camera-intrinsics.txt": rows,
-    }
-    return write(path / "flat", files)
+    files = {"frame-000007.color.png": png(frame.rgb), "frame-000007.depth.png": png(units(frame, 1000))}
+    return write(path / "flat", files | {"camera-intrinsics.txt": rows})
 
 
 def bop_files(frame: Frame) -> dict[str, bytes | str]:
@@ -166,11 +158,8 @@ def bop_files(frame: Frame) -> dict[str, bytes | str]:
     if frame.world_from_camera is not None:
         back = np.linalg.inv(frame.world_from_camera)
         entry |= {"cam_R_w2c": back[:3, :3].ravel().tolist(), "cam_t_w2c": (back[:3, 3] * 1000).tolist()}
-    return {
-        "rgb/000003.png": png(frame.rgb),
-        "depth/000003.png": png(units(frame, 10_000)),
-        "scene_camera.json": json.dumps({"3": entry, "4": entry}),
-    }
+    files = {"rgb/000003.png": png(frame.rgb), "depth/000003.png": png(units(frame, 10_000))}
+    return files | {"scene_camera.json": json.dumps({"3": entry, "4": entry})}
 
 
 def bop(frame: Frame, path: Path) -> Path:
@@ -178,7 +167,6 @@ def bop(frame: Frame, path: Path) -> Path:
 
 
 def uncompressed_lzfse(raw: bytes) -> bytes:
-    """Return an LZFSE stream of one uncompressed block."""
     return b"bvx-" + len(raw).to_bytes(4, "little") + raw + b"bvx$"
 
 
@@ -187,11 +175,8 @@ def r3d_files(frame: Frame) -> dict[str, bytes | str]:
     columns = frame.intrinsics.matrix.T.ravel().tolist()
     metadata = {"w": w, "h": h, "dw": w, "dh": h, "K": columns, "fps": 30, "poses": [[0, 0, 0, 1, 0, 0, 0]]}
     depth = np.where(frame.depth > 0, frame.depth, np.nan).astype("<f4")
-    return {
-        "metadata": json.dumps(metadata),
-        "rgbd/0.jpg": png(frame.rgb),
-        "rgbd/0.depth": uncompressed_lzfse(depth.tobytes()),
-    }
+    files = {"metadata": json.dumps(metadata), "rgbd/0.jpg": png(frame.rgb)}
+    return files | {"rgbd/0.depth": uncompressed_lzfse(depth.tobytes())}
 
 
 def r3d(frame: Frame, path: Path) -> Path:
@@ -201,15 +186,8 @@ def r3d(frame: Frame, path: Path) -> Path:
 def write_video(path: Path, frames: list[np.ndarray], pixel_format: str, stored_format: str) -> Path:
     h, w = frames[0].shape[:2]
     input_options = ["-f", "rawvideo", "-pix_fmt", pixel_format, "-s", f"{w}x{h}", "-r", "10", "-i", "-"]
-    ffmpeg(
-        *input_options,
-        "-c:v",
-        "ffv1",
-        "-pix_fmt",
-        stored_format,
-        str(path),
-        stdin=b"".join(frame.tobytes() for frame in frames),
-    )
+    raw = b"".join(frame.tobytes() for frame in frames)
+    ffmpeg(*input_options, "-c:v", "ffv1", "-pix_fmt", stored_format, str(path), stdin=raw)
     return path
 
 

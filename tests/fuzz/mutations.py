@@ -14,31 +14,19 @@ JUNK: list[Any] = [
     "a" * 70_000, [], {}, [[]], [None], {"": None}, [0] * 50, ["x"] * 3, {"schema": 99}, [1e400], "1", [[[[[[[]]]]]]],
 ]  # fmt: skip
 Edit = tuple[str, float, int]
-edits = st.lists(
-    st.tuples(
-        st.sampled_from(["flip", "cut", "insert", "repeat", "splice", "number", "end", "text"]),
-        st.floats(0, 1, exclude_max=True),
-        st.integers(0, 2**32 - 1),
-    ),
-    min_size=1,
-    max_size=5,
-)
+KINDS = ["flip", "cut", "insert", "repeat", "splice", "number", "end", "text"]
+edit = st.tuples(st.sampled_from(KINDS), st.floats(0, 1, exclude_max=True), st.integers(0, 2**32 - 1))
+edits = st.lists(edit, min_size=1, max_size=5)
 """What to do, where in the file as a fraction, and a number that says how."""
-json_edits = st.lists(
-    st.tuples(st.sampled_from(["replace", "remove", "copy", "rename", "nest", "swap"]), st.integers(0, 2**16),
-              st.integers(0, 2**16)),
-    min_size=1, max_size=4,
-)  # fmt: skip
+json_kinds = st.sampled_from(["replace", "remove", "copy", "rename", "nest", "swap"])
+json_edits = st.lists(st.tuples(json_kinds, st.integers(0, 2**16), st.integers(0, 2**16)), min_size=1, max_size=4)
 
 
 def mutate_bytes(content: bytes, changes: list[Edit]) -> bytes:
-    """Return the content after some edits."""
     for kind, where, value in changes:
-        at = int(where * len(content))
-        length = 1 + value % 97
+        at, length = int(where * len(content)), 1 + value % 97
         if kind == "flip" and content:
-            changed = content[at] ^ (1 << value % 8)
-            content = content[:at] + bytes([changed]) + content[at + 1 :]
+            content = content[:at] + bytes([(content[at] ^ (1 << value % 8))]) + content[at + 1 :]
         elif kind == "cut":
             content = content[:at] + content[at + length :]
         elif kind == "end":

@@ -2,13 +2,13 @@
 
 import io
 import json
+import tempfile
 import zipfile
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import trimesh
@@ -16,16 +16,14 @@ from PIL import Image
 
 from pipeline.errors import StudioError
 from pipeline.untrusted.isolated import Reply
-from tests.fuzz import messages
-from tests.fuzz.messages import Files
 
 ROOT = Path(__file__).resolve().parents[2]
+BAG = ROOT / "tests" / "frame" / "synthetic.bag"
+Files = dict[str, bytes]
 
 
 @dataclass(frozen=True)
 class Reader:
-    """A reader, and the files of a valid seed."""
-
     read: Callable[[Path], object]
     """Reads the files in a folder. Raises StudioError."""
     seed: Callable[[], Files]
@@ -64,15 +62,19 @@ def _frame():
     return subsampled(open_in_process(ROOT / "sample_scenes" / "blocks").frame(0), 16)
 
 
-def _written(write: Callable) -> Files:
-    """Return the files that a writer of tests.frame.written makes of a small frame."""
-    import tempfile
+def _seed_of(writer: str) -> Callable[[], Files]:
+    """Return a function that returns the files that a writer of tests.frame.written makes of a small frame."""
 
-    with tempfile.TemporaryDirectory() as folder:
-        made = write(_frame(), Path(folder))
-        top = made if made.is_dir() else made.parent
-        files = [file for file in top.rglob("*") if file.is_file()] if made.is_dir() else [made]
-        return {file.relative_to(top).as_posix(): file.read_bytes() for file in files}
+    def seed() -> Files:
+        from tests.frame import written
+
+        with tempfile.TemporaryDirectory() as folder:
+            made = getattr(written, writer)(_frame(), Path(folder))
+            top = made if made.is_dir() else made.parent
+            files = [file for file in made.rglob("*") if file.is_file()] if made.is_dir() else [made]
+            return {file.relative_to(top).as_posix(): file.read_bytes() for file in files}
+
+    return seed
 
 
 def _read_frame(folder: Path) -> object:
@@ -80,49 +82,31 @@ def _read_frame(folder: Path) -> object:
 
     files = [file for file in folder.iterdir() if file.is_file()]
     single = (".zip", ".npz", ".r3d", ".bag", ".ply", ".glb", ".jpg")
-    path = files[0] if len(files) == 1 and files[0].suffix in single else folder
-    recording = open_in_process(path)
+    recording = open_in_process(files[0] if len(files) == 1 and files[0].suffix in single else folder)
     frame = recording.frame(0)
     assert np.isfinite(frame.depth).all() and frame.rgb.shape[:2] == frame.depth.shape
     return frame
 
 
 def _frame_reader(writer: str, is_contained: bool = True) -> Reader:
-    def seed() -> Files:
-        from tests.frame import written
-
-        return _written(getattr(written, writer))
-
-    return Reader(_read_frame, seed, is_contained)
+    return Reader(_read_frame, _seed_of(writer), is_contained)
 
 
 def _cloud(kind: str) -> Callable[[], Files]:
     def seed() -> Files:
         frame = _frame()
         known = frame.depth > 0
-        points, colours = frame.points[known], frame.rgb[known]
-        points, colours = np.tile(points, (4, 1)), np.tile(colours, (4, 1))
-        cloud = trimesh.PointCloud(points, colours)
+        cloud = trimesh.PointCloud(*(np.tile(values[known], (4, 1)) for values in (frame.points, frame.rgb)))
         return {f"f.{kind}": bytes(cloud.export(file_type=kind))}  # type: ignore[arg-type]
 
     return seed
 
 
 def _photo() -> Files:
-    raw = io.BytesIO()
-    exif = Image.Exif()
+    raw, exif = io.BytesIO(), Image.Exif()
     exif.get_ifd(0x8769)[0xA405] = 26
     Image.fromarray(_frame().rgb).save(raw, "JPEG", exif=exif)
-    return {"rgb.jpg": raw.getvalue(), **{k: v for k, v in _written(_plain).items() if k != "rgb.png"}}
-
-
-def _plain(frame: Any, path: Path) -> Path:
-    from tests.frame import written
-
-    return written.plain(frame, path)
-
-
-# ---------------------------------------------------------------------- meshes and models
+    return {"rgb.jpg": raw.getvalue(), **{k: v for k, v in _seed_of("plain")().items() if k != "rgb.png"}}
 
 
 def _mesh(kind: str) -> Callable[[], Files]:
@@ -150,18 +134,13 @@ def _read_mesh(folder: Path) -> object:
     return clean_mesh(read_mesh(source)[0], source.name, "m", "z")
 
 
-def _knob() -> bytes:
-    exported = trimesh.creation.box([8, 8, 8]).export(file_type="stl")
-    assert isinstance(exported, bytes)
-    return exported
-
-
 def _mjcf() -> Files:
     from tests.assets.test_importers import CABINET
 
-    return {"cabinet.xml": CABINET.encode(), "knob.stl": _knob()}
+    return {"cabinet.xml": CABINET.encode(), "knob.stl": KNOB}
 
 
+KNOB = bytes(trimesh.creation.box([8, 8, 8]).export(file_type="stl"))  # type: ignore[arg-type]
 URDF = """<robot name="box"><material name="red"><color rgba="1 0 0 1"/></material>
 <link name="base"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
 <visual><geometry><mesh filename="package://box/knob.stl" scale="0.001 0.001 0.001"/></geometry></visual>
@@ -173,7 +152,7 @@ URDF = """<robot name="box"><material name="red"><color rgba="1 0 0 1"/></materi
 
 
 def _urdf() -> Files:
-    return {"box.urdf": URDF.encode(), "knob.stl": _knob()}
+    return {"box.urdf": URDF.encode(), "knob.stl": KNOB}
 
 
 def _read_model(folder: Path) -> object:
@@ -192,8 +171,6 @@ def _zip() -> Files:
 
 
 def _read_zip(folder: Path) -> object:
-    import tempfile
-
     from pipeline.assets.importers.asset_import import find_sources, unpack
 
     with tempfile.TemporaryDirectory() as out:
@@ -206,15 +183,10 @@ def _library_asset() -> Files:
 
 
 def _read_asset(folder: Path) -> object:
-    import tempfile
-
     from pipeline.assets.library import read_asset
 
     with tempfile.TemporaryDirectory() as cache:
         return read_asset(folder, Path(cache))
-
-
-# ---------------------------------------------------------------------- masks and prompts
 
 
 def _masks(form: str) -> Callable[[], Files]:
@@ -253,14 +225,9 @@ def _read_prompts(folder: Path) -> object:
     return read_prompts(folder / "prompts.json", _frame())
 
 
-# ---------------------------------------------------------------------- files of a project
-
-
 @cache
 def _kept_project() -> Mapping[str, bytes]:
-    """Return the files of a project that an earlier version left."""
-    folders = sorted((ROOT / "tests" / "reliability" / "kept_projects").glob("*/project.json"))
-    top = folders[0].parent
+    top = sorted((ROOT / "tests" / "reliability" / "kept_projects").glob("*/project.json"))[0].parent
     blocks = ROOT / "sample_scenes" / "blocks"
     pictures = {f"frame/{name}": (blocks / name).read_bytes() for name in ("rgb.png", "depth.png")}
     files = {file.relative_to(top).as_posix(): file.read_bytes() for file in top.rglob("*") if file.is_file()}
@@ -274,8 +241,6 @@ def _project_file(*names: str) -> Callable[[], Files]:
 
 def _read_project(folder: Path) -> object:
     """Open a project with the files in `folder` in place of its own, and read everything in it."""
-    import tempfile
-
     from pipeline.project import Project
 
     with tempfile.TemporaryDirectory() as scratch:
@@ -313,22 +278,96 @@ def _read_trace(folder: Path) -> object:
     return parts, totals(calls), spans(folder / "trace.jsonl"), answers, spent_usd(lines)
 
 
-def _trace() -> Files:
-    path = next((name for name in _kept_project() if name == "trace.jsonl"), None)
-    if path is not None and _kept_project()[path].strip():
-        return {"trace.jsonl": _kept_project()[path]}
-    start = {
-        "span_id": "a", "trace_id": "t", "event": "start", "name": "describe", "start_time": "2026-01-01T00:00:00Z",
-        "attributes": {"llm.model_name": "m", "llm.input_messages.0.message.role": "user",
-                       "llm.input_messages.0.message.content": "x"},
-    }  # fmt: skip
-    end = {"span_id": "a", "event": "end", "end_time": "2026-01-01T00:00:01Z",
-           "attributes": {"llm.token_count.prompt": 3, "llm.output_messages.0.message.content": "{}"}}  # fmt: skip
-    return {"trace.jsonl": (json.dumps(start) + "\n" + json.dumps(end) + "\n").encode()}
+def text_seed(*texts: str) -> Callable[[], Files]:
+    """Return a function that makes one file of each text."""
+    return lambda: {f"{number}.txt": text.encode() for number, text in enumerate(texts)}
 
 
-def _bag() -> Files:
-    return {"f.bag": (ROOT / "tests" / "frame" / "synthetic.bag").read_bytes()}
+def each_text(read: Callable[[str], object]) -> Callable[[Path], object]:
+    """Return a reader of every file of a folder, in the order of their names, from a reader of one text."""
+
+    def read_folder(folder: Path) -> object:
+        return [read(file.read_bytes().decode("utf-8", "replace")) for file in sorted(folder.iterdir())]
+
+    return read_folder
+
+
+def read_answer(text: str) -> object:
+    from pipeline.models.client.json_recovery import UnreadableJson, recover_json
+
+    try:
+        return recover_json(text, ("name", "reason"))
+    except UnreadableJson as error:  # the client asks the model again
+        raise StudioError(str(error)) from None
+
+
+def read_completion(text: str) -> object:
+    from pipeline.models.client.reply import Reply as ModelReply
+
+    class Call:
+        def append(self, text: str) -> None:
+            text.encode()
+
+    return ModelReply.from_body(text, Call(), "server")  # type: ignore[arg-type]
+
+
+ANSWER = (
+    'Here it is:\n```json\n{"name": "red cube", // said\n "reason": "it is \\ud83d\\ude00 red", '
+    '"list": [1, 2.5,],}\n```'
+)
+COMPLETION = json.dumps({
+    "id": "1", "object": "chat.completion", "created": 1, "model": "m",
+    "choices": [{"index": 0, "finish_reason": "stop", "logprobs": None,
+                 "message": {"role": "assistant", "content": "{\"a\": 1}", "refusal": None}}],
+    "usage": {"prompt_tokens": 1, "completion_tokens": 2, "total_tokens": 3},
+})  # fmt: skip
+SANDBOX = "\n".join(json.dumps(message) for message in (
+    {"doing": "running check_a"},
+    {"check": {"name": "check_a", "passed": True, "message": "", "seconds": 0.1, "instant": None, "line": 3}},
+    {"reward": 0.5}, {"evidence": {"why": "x", "grasps": [[0.1, "cup"]], "objects": {}}}, {"finished": True},
+    {"record": {"times": {"shape": [1], "data": "AAAAAAAAAAA="}, "qpos": {"shape": [1, 1], "data": "AAAAAAAAAAA="},
+                "actions": {"shape": [1, 1], "data": "AAAAAAAAAAA="}, "reward": 1.0, "xml": "<mujoco/>", "events": [],
+                "goals": []}},
+))  # fmt: skip
+
+
+def read_sandbox_message(text: str) -> object:
+    """Read a child's output as the studio does: what does not fit is the program's fault, never an exception."""
+    from pipeline.simulation.sandbox.child_report import ChildReport
+    from pipeline.simulation.sandbox.protocol import Message, SandboxError
+
+    report = ChildReport("perform")
+    for line in text.split("\n"):
+        try:
+            report.add(Message.model_validate_json(line))
+        except (ValueError, SandboxError):
+            return report
+    return report
+
+
+def read_command(text: str) -> object:
+    from studio.viewer.commands import parse_command
+
+    return parse_command(text)
+
+
+def read_event(text: str) -> object:
+    """Read an event of a confined import; None where the studio says that the worker crashed."""
+    from pipeline.assets.importers.isolated_import import parse_event
+    from pipeline.untrusted.worker_process import WorkerCrashedError
+
+    try:
+        return parse_event(text.encode())
+    except WorkerCrashedError:
+        return None
+
+
+COMMANDS = (
+    '{"op": "push", "body": 1, "point": [0, 0, 0.1], "target": [0.1, 0, 0.2]}', '{"op": "seek", "time": 1.5}',
+    '{"op": "joint", "number": 0, "value": 0.3}',
+)  # fmt: skip
+EVENT = json.dumps({"message": "m", "done": 1, "total": 2, "id": "cup", "warnings": ["w"], "longest": 2.0,
+                    "outlines": {"x": {"path": "M0,0Z", "wide": 1.0, "tall": 0.5}}})  # fmt: skip
 
 
 READERS: dict[str, Reader] = {
@@ -346,7 +385,7 @@ READERS: dict[str, Reader] = {
     "frame video": _frame_reader("video"),
     "frame ply": Reader(_read_frame, _cloud("ply"), True),
     "frame glb": Reader(_read_frame, _cloud("glb"), True),
-    "frame bag": Reader(_read_frame, _bag, True),
+    "frame bag": Reader(_read_frame, lambda: {"f.bag": BAG.read_bytes()}, True),
     "frame jpeg": Reader(_read_frame, _photo, False),
     "mesh obj": Reader(_read_mesh, _mesh("obj"), True),
     "mesh stl": Reader(_read_mesh, _mesh("stl"), True),
@@ -372,10 +411,10 @@ READERS: dict[str, Reader] = {
     "masks of a project": Reader(_read_project, _project_file("segments/coco.json", "segments/automatic/coco.json")),
     "rounds": Reader(_read_project, _project_file("rounds/000/report.json", "rounds.jsonl")),
     "solution": Reader(_read_project, _project_file("solution.json", "solution.npz")),
-    "trace": Reader(_read_trace, _trace),
-    "model answer": Reader(messages.each_text(messages.read_answer), messages.text_seed(messages.ANSWER)),
-    "model completion": Reader(messages.each_text(messages.read_completion), messages.text_seed(messages.COMPLETION)),
-    "sandbox messages": Reader(messages.each_text(messages.read_sandbox_message), messages.text_seed(messages.SANDBOX)),
-    "viewer commands": Reader(messages.each_text(messages.read_command), messages.text_seed(*messages.COMMANDS)),
-    "import events": Reader(messages.each_text(messages.read_event), messages.text_seed(messages.EVENT)),
+    "trace": Reader(_read_trace, _project_file("trace.jsonl")),
+    "model answer": Reader(each_text(read_answer), text_seed(ANSWER)),
+    "model completion": Reader(each_text(read_completion), text_seed(COMPLETION)),
+    "sandbox messages": Reader(each_text(read_sandbox_message), text_seed(SANDBOX)),
+    "viewer commands": Reader(each_text(read_command), text_seed(*COMMANDS)),
+    "import events": Reader(each_text(read_event), text_seed(EVENT)),
 }  # fmt: skip

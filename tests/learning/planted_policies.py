@@ -1,19 +1,63 @@
-"""Scripted policies in the real environments: those that take a shortcut, and sound ones.
-
-A shortcut earns reward without doing the task. A sound policy does it, or fails without being paid for something else.
-"""
+"""Scripted policies that take a shortcut, and sound ones, in a bowl's, a zone's and a drawer's world."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scripted_policy import STILL, ScriptedPolicy
+import small_task
 
 from pipeline.learning.environment import SubtaskEnv
+from pipeline.learning.episodes import Episode, play
+from pipeline.learning.layouts import Layouts
+from pipeline.learning.start_states import StartState
 from pipeline.learning.subtask import Subtask, WeightedTerm
-from pipeline.learning.subtask_world import RATE
+from pipeline.learning.subtask_world import RATE, SubtaskWorld
 from pipeline.learning.terms.energy import Energy
-from pipeline.simulation.goals.hand import hand_of
+from pipeline.simulation import kit
+from pipeline.simulation.goals.hand import HandNear, Held, hand_of
+
+STILL = np.array([0, 0, 0, 0, -1.0])
+
+
+class ScriptedPolicy:
+    def __init__(self, env):
+        self.env = env
+        self.released = False
+
+    def act(self, observation, explore=False):
+        if not self.env._steps:
+            self.released = False
+        state, goal = self.env.moment.state, self.env.world.subtask.success[-1]
+        hand, held = hand_of(state), hand_of(state).holding
+        if isinstance(goal, HandNear):
+            target = np.array([*state[goal.a].position[:2], state[goal.a].top + 0.012])
+            return self.towards(hand.tip, target, above=state[goal.a].top + 0.012, suction=-1)
+        if isinstance(goal, Held):
+            a = state[goal.a]
+            if held == goal.a:
+                return np.array([0, 0, 0.6, 0, 1.0])
+            return self.towards(hand.tip, np.array([*a.position[:2], a.top - 0.005]), above=-1, suction=1)
+        a, holder = state[goal.objects[0]], state[goal.objects[-1]]
+        if self.released or not held:
+            self.released = True
+            return np.array([0, 0, 1.0, 0, -1.0]) if hand.tip[2] < a.top + 0.1 else STILL
+        target = np.array([*(holder.position[:2] + (hand.tip[:2] - a.position[:2])), hand.tip[2]])
+        if np.linalg.norm(a.position[:2] - holder.position[:2]) > 0.01:
+            return self.towards(hand.tip, target, above=-1, suction=1)
+        rest = holder.top if goal.rests == "on" else holder.bottom + 0.02
+        if a.bottom > rest + 0.02:
+            return np.array([0, 0, -0.3, 0, 1.0])
+        self.released = True
+        return STILL
+
+    @staticmethod
+    def towards(tip, target, above, suction):
+        """Return the action that moves the tip sideways first, then down."""
+        change = target - tip
+        if np.linalg.norm(change[:2]) > 0.02 and above > 0:
+            change[2] = max(change[2], 0.0)
+        return np.array([*np.clip(change / RATE.slide_m * 0.8, -1, 1), 0.0, suction])
+
 
 Script = Callable[[SubtaskEnv], Iterator[np.ndarray]]
 OFF, ON = -1.0, 1.0
@@ -21,8 +65,6 @@ OFF, ON = -1.0, 1.0
 
 @dataclass(frozen=True)
 class Planted:
-    """A policy and the subtask that it plays."""
-
     subtask: str
     """Verb of the subtask: reach, pick, place, push or open."""
     script: Script
@@ -48,14 +90,12 @@ def tip(env) -> np.ndarray:
 
 
 def top(env, above: float, beside: float = 0.0) -> np.ndarray:
-    """Return the point above the first object's top."""
     a = env.moment.state[env.world.subtask.objects[0]]
     return np.array([a.position[0] + beside, a.position[1], a.top + above])
 
 
 def towards(env, target, suction: float, speed: float = 0.8) -> np.ndarray:
-    change = (target - tip(env)) / RATE.slide_m * speed
-    return np.array([*np.clip(change, -1, 1), 0.0, suction])
+    return np.array([*np.clip(((target - tip(env)) / RATE.slide_m * speed), -1, 1), 0.0, suction])
 
 
 def stay(env, point: Callable[[], np.ndarray], suction: float = OFF) -> Iterator[np.ndarray]:
@@ -78,15 +118,11 @@ def place_point(env, offset=(0.0, 0.0)) -> np.ndarray:
     return middle + np.array(offset)
 
 
-# ---------------------------------------------------------------------- shortcuts
-
-
 def hover(env):
     return stay(env, lambda: top(env, 0.025))
 
 
 def hold_low(env):
-    """Lift the object by a centimetre and keep it there."""
     while hand_of(env.moment.state).holding == "":
         yield towards(env, top(env, -0.005), ON)
     height = tip(env)[2] + 0.01
@@ -104,11 +140,6 @@ def hold_over_place(env, offset=(0.0, 0.0), height: float = 0.02, inside: bool =
         if np.linalg.norm(change[:2]) < 0.03:
             change[2] = bottom - a.bottom
         yield np.array([*np.clip(change / RATE.slide_m * 0.8, -1, 1), 0.0, ON])
-
-
-def hold_in_place(env):
-    """Lower the object into its place and never let go."""
-    return hold_over_place(env, height=0.02, inside=True)
 
 
 def push_along(env, stop_before: float):
@@ -143,7 +174,6 @@ def hover_at_handle(env):
 
 
 def pull(env, share: float, lets_go: bool):
-    """Open the part by that share of its travel."""
     name, part = env.world.subtask.joints[0]
     outwards = -env.moment.state[name].rotation[:, 1]
     while not hand_of(env.moment.state).holding:
@@ -152,10 +182,6 @@ def pull(env, share: float, lets_go: bool):
         yield np.array([*np.clip(outwards * 0.6, -1, 1), 0.0, ON])
     while True:
         yield STILL if lets_go else np.array([0, 0, 0, 0, ON])
-
-
-def pull_half(env):
-    return pull(env, 0.4, lets_go=False)
 
 
 def sweep(env, start):
@@ -170,7 +196,6 @@ def sweep(env, start):
 
 
 def sweep_then_pick(env):
-    """Push the other cube away, then pick the right one up."""
     other = env.moment.state["blue_cube"] if "blue_cube" in env.world.names else None
     start = env.world.data.body("blue_cube").xpos.copy() if other is None else other.position
     yield from sweep(env, start)
@@ -178,7 +203,6 @@ def sweep_then_pick(env):
 
 
 def lift(env):
-    """Pick the object up quickly."""
     while hand_of(env.moment.state).holding == "":
         near = np.linalg.norm((top(env, 0) - tip(env))[:2]) < 0.02
         yield towards(env, top(env, -0.005 if near else 0.05), ON, speed=1.0)
@@ -191,22 +215,19 @@ def stand_still(env):
         yield STILL
 
 
-def with_costly_actions(subtask: Subtask) -> Subtask:
-    return replace(subtask, reward=(*subtask.reward, WeightedTerm(Energy(), 20.0)))
-
-
 SHORTCUTS = {
     "hovers over the cube": Planted("pick", hover, "hand_distance"),
     "holds the cube a centimetre up": Planted("pick", hold_low, "held"),
     "holds the cube over the bowl": Planted("place", hold_over_place, "approach"),
-    "keeps holding the cube in the bowl": Planted("place", hold_in_place),
+    "keeps holding the cube in the bowl": Planted("place", lambda env: hold_over_place(env, inside=True)),
     "hovers over what it should push": Planted("push", hover, "hand_distance"),
     "waits at the handle": Planted("open", hover_at_handle, "hand_distance"),
-    "opens the drawer and never lets go": Planted("open", pull_half),
+    "opens the drawer and never lets go": Planted("open", lambda env: pull(env, 0.4, lets_go=False)),
     "throws the other cube away before it picks": Planted("pick", sweep_then_pick),
-    "stands still because actions cost more": Planted("reach", stand_still, "energy", with_costly_actions),
+    "stands still because actions cost more": Planted(
+        "reach", stand_still, "energy", lambda one: replace(one, reward=(*one.reward, WeightedTerm(Energy(), 20.0)))
+    ),
 }
-# ---------------------------------------------------------------------- sound ones
 
 
 def expert(env):
@@ -230,21 +251,52 @@ def wander(env):
         yield random.uniform(-1, 1, 5)
 
 
-def push_all_the_way(env):
-    return push_along(env, stop_before=0.0)
-
-
-def open_wide(env):
-    return pull(env, 0.9, lets_go=True)
-
-
 SOUND = {
     "reaches": Planted("reach", expert),
     "picks": Planted("pick", expert),
     "places": Planted("place", expert),
-    "pushes": Planted("push", push_all_the_way),
-    "opens": Planted("open", open_wide),
+    "pushes": Planted("push", lambda env: push_along(env, stop_before=0.0)),
+    "opens": Planted("open", lambda env: pull(env, 0.9, lets_go=True)),
     "picks with noise": Planted("pick", noisy(expert, 0.3)),
     "places with noise": Planted("place", noisy(expert, 0.2)),
     "acts at random": Planted("pick", wander),
 }
+
+
+LAYOUTS = range(1, 4)
+ZONE = ((0.18, 0.1), 0.09)
+
+
+class Worlds:
+    def __init__(self, table, furniture):
+        bowl = small_task.layouts(table, kit.inside("red_cube", "white_bowl"))
+        zone = small_task.layouts(table, kit.in_zone("red_cube", "zone"), zone=ZONE)
+        drawer = small_task.layouts(furniture, kit.opened("cabinet", "top_drawer"), scattered=("red_cube",))
+        self._tasks = {
+            "reach": (bowl, "Do it."), "pick": (bowl, "Do it."), "place": (bowl, "Do it."), "push": (zone, "Push it."),
+            "open": (drawer, "Do it."),
+        }  # fmt: skip
+        self._held: tuple[StartState, ...] = ()
+
+    def objects(self, planted: Planted):
+        return self._tasks[planted.subtask][0].base.objects
+
+    def play(self, planted: Planted) -> tuple[Subtask, list[Episode]]:
+        layouts, instruction = self._tasks[planted.subtask]
+        found = small_task.subtasks(layouts, instruction)
+        subtask = planted.change(next(one for one in found if one.name.startswith(planted.subtask)))
+        starts = self._held_starts(layouts, found) if planted.subtask == "place" else self._settled(layouts, subtask)
+        env = SubtaskEnv(layouts, subtask, starts)
+        return subtask, list(play(env, Scripted(env, planted.script), starts))
+
+    def _settled(self, layouts: Layouts, subtask: Subtask) -> tuple[StartState, ...]:
+        world = SubtaskWorld(layouts, subtask)
+        return tuple(world.settled(layout) for layout in layouts.get(list(LAYOUTS)))
+
+    def _held_starts(self, layouts: Layouts, subtasks) -> tuple[StartState, ...]:
+        if not self._held:
+            pick = next(one for one in subtasks if one.name.startswith("pick"))
+            env = SubtaskEnv(layouts, pick, self._settled(layouts, pick))
+            self._held = tuple(one.end for one in play(env, Scripted(env, expert), env.starts) if one.success)
+        assert self._held and np.isfinite(self._held[0].state).all()
+        return self._held

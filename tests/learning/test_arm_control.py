@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from scripted_policy import STILL, ScriptedPolicy
 
 pytest.importorskip("gymnasium", reason='gymnasium is missing: pip install "grs-studio[learn]"')
+
+from planted_policies import STILL, ScriptedPolicy
 
 from pipeline.learning.environment import SubtaskEnv
 from pipeline.learning.episodes import play, success_rate
@@ -24,10 +25,15 @@ def starts(arm_task, bowl_subtasks):
     return [world.settled(layout) for layout in arm_task.get(range(3))]
 
 
-def test_what_is_seen_and_done_has_the_shape_of_the_floating_grippers(arm_task, bowl_task, bowl_subtasks):
+def test_the_arm_is_seen_and_acts_in_the_floating_grippers_shape(arm_task, bowl_task, bowl_subtasks):
     for subtask in bowl_subtasks:
         arm, floating = SubtaskEnv(arm_task, subtask), SubtaskEnv(bowl_task, subtask)
         assert arm.observation_space == floating.observation_space and arm.action_space == floating.action_space
+    control = SubtaskWorld(arm_task, bowl_subtasks[0]).control
+    with pytest.raises(LearningError, match="demonstrations are of the floating gripper"):
+        control.action(np.zeros(control.model.nu))
+    with pytest.raises(LearningError, match="not on a GPU"):
+        control.ramp(STILL)
 
 
 @pytest.mark.parametrize("direction", np.vstack([np.eye(3), -np.eye(3)]).tolist())
@@ -42,16 +48,21 @@ def test_the_cup_goes_where_it_is_told_and_looks_down(arm_task, bowl_subtasks, s
     assert world.data.site("arm/hand/pinch").xmat.reshape(3, 3)[:, 2] == pytest.approx([0, 0, -1], abs=0.02)
 
 
-def test_a_place_out_of_reach_is_not_gone_to_and_nothing_breaks(arm_task, bowl_subtasks, starts):
+def test_no_place_out_of_reach_is_gone_to_and_a_cup_that_holds_nothing_is_solid(arm_task, bowl_subtasks, starts):
     world = SubtaskWorld(arm_task, bowl_subtasks[0])
     world.begin(starts[0])
     for _ in range(60):
         world.step(np.array([0, 0, 1.0, 0, -1]))
     assert np.isfinite(world.data.qpos).all() and world.control.tip[2] < 1.3
+    env = SubtaskEnv(arm_task, bowl_subtasks[0], starts[:1])
+    (reached,) = play(env, ScriptedPolicy(env), starts[:1])
+    pick = SubtaskEnv(arm_task, bowl_subtasks[1], [reached.end])
+    for _ in range(2):
+        (episode,) = play(pick, ScriptedPolicy(pick), [reached.end])
+        assert episode.success
 
 
 def test_a_hand_that_knows_every_pose_solves_each_subtask_with_the_arm(arm_task, bowl_subtasks, starts):
-    """Each from the end of the one before: what is held stays held when a state is restored."""
     states = starts
     for subtask in bowl_subtasks:
         env = SubtaskEnv(arm_task, subtask, states)
@@ -76,21 +87,3 @@ def test_an_episode_goes_on_exactly_from_a_kept_state_with_something_held(arm_ta
         for world in worlds:
             world.step(action)
     assert (worlds[0].data.qpos == worlds[1].data.qpos).all() and worlds[0].control.held == "red_cube"
-
-
-def test_a_state_in_which_nothing_is_held_leaves_the_cup_solid(arm_task, bowl_subtasks, starts):
-    """A world that held something before takes hold again."""
-    env = SubtaskEnv(arm_task, bowl_subtasks[0], starts[:1])
-    (reached,) = play(env, ScriptedPolicy(env), starts[:1])
-    pick = SubtaskEnv(arm_task, bowl_subtasks[1], [reached.end])
-    for _ in range(2):
-        (episode,) = play(pick, ScriptedPolicy(pick), [reached.end])
-        assert episode.success
-
-
-def test_what_only_the_floating_gripper_does_is_refused_in_one_line(arm_task, bowl_subtasks):
-    control = SubtaskWorld(arm_task, bowl_subtasks[0]).control
-    with pytest.raises(LearningError, match="demonstrations are of the floating gripper"):
-        control.action(np.zeros(control.model.nu))
-    with pytest.raises(LearningError, match="not on a GPU"):
-        control.ramp(STILL)

@@ -1,4 +1,4 @@
-"""Training is a generator: it can be stopped, killed and resumed; nothing that it reads back runs code."""
+"""Training can be stopped, killed, resumed and continued across seams; nothing that it reads back runs code."""
 
 import json
 import pickle
@@ -14,19 +14,21 @@ pytest.importorskip("stable_baselines3", reason='stable-baselines3 is missing: p
 
 import torch
 
-from pipeline.learning import demonstrations, training
+from pipeline.learning import chain, demonstrations, seams, training
 from pipeline.learning.chain import ChainOptions, SubtaskLearned, TaskLearner
 from pipeline.learning.cloning import Imitated
-from pipeline.learning.demonstrations import correct, demonstrate_subtask, patient
+from pipeline.learning.demonstrations import correct, demonstrate_subtask, oracle_episodes, patient
 from pipeline.learning.environment import EpisodeRules, SubtaskEnv
 from pipeline.learning.episodes import finish
 from pipeline.learning.judging import evaluation
 from pipeline.learning.learning_files import SubtaskFolder, read_curve
 from pipeline.learning.policy import Policy, read_parameters
+from pipeline.learning.seams import Seam, SeamTuned, tune_seams
 from pipeline.learning.start_states import StartState, read_states, write_states
 from pipeline.learning.subtask import WHOLE, LearningError
 from pipeline.learning.subtask_world import SubtaskWorld
 from pipeline.learning.training import TrainingOptions, TrainingStarts, train
+from pipeline.store import write_json
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:You have specified a mini-batch size"),
@@ -44,7 +46,6 @@ def starts(bowl_task, bowl_subtasks):
 
 @pytest.fixture(scope="module")
 def reached(tmp_path_factory, bowl_task, bowl_subtasks):
-    """A project folder in which the first subtask was learned."""
     folder = tmp_path_factory.mktemp("reached")
     with pytest.MonkeyPatch.context() as patch:
         small_task.shorten_trainings(patch)
@@ -55,16 +56,11 @@ def reached(tmp_path_factory, bowl_task, bowl_subtasks):
 
 @pytest.fixture
 def learner(reached, tmp_path, bowl_task, bowl_subtasks):
-    """A learner with the first subtask learned."""
     return TaskLearner(shutil.copytree(reached, tmp_path / "learned"), bowl_task, bowl_subtasks[:1])
 
 
 def weights(path):
     return {name: value.numpy() for name, value in read_parameters(path)["policy"].items()}
-
-
-def same(one, other):
-    return all((one[name] == other[name]).all() for name in one)
 
 
 def test_a_training_that_was_killed_goes_on_as_if_it_had_not_been(bowl_task, bowl_subtasks, starts, tmp_path):
@@ -75,22 +71,19 @@ def test_a_training_that_was_killed_goes_on_as_if_it_had_not_been(bowl_task, bow
     next(one for one in steps if one.success is not None)
     next(steps)  # in the middle of the second segment
     steps.close()
-    assert killed.training().steps == 32
-    assert list(train(reach, bowl_task, starts, killed, three))[-1].finished
-    assert same(weights(through.checkpoint(96)), weights(killed.checkpoint(96)))
+    assert killed.training().steps == 32 and list(train(reach, bowl_task, starts, killed, three))[-1].finished
+    one, other = weights(through.checkpoint(96)), weights(killed.checkpoint(96))
+    assert all((one[name] == other[name]).all() for name in one)
     keys = ("steps", "success", "return", "terms")
     curves = [[{key: one[key] for key in keys} for one in read_curve(folder.curve)] for folder in (through, killed)]
     assert curves[0] == curves[1] and [one["steps"] for one in curves[0]] == [32, 64, 96]
 
 
-def test_an_edited_reward_is_learned_beside_the_former_one_which_comes_back_when_the_edit_is_undone(
-    bowl_task, bowl_subtasks, starts, tmp_path
-):
+def test_an_edited_reward_is_learned_beside_the_former_one(bowl_task, bowl_subtasks, starts, tmp_path):
     reach, folder = bowl_subtasks[0], SubtaskFolder(tmp_path / "0_reach")
     edited = replace(reach, reward=tuple(replace(one, weight=one.weight / 2) for one in reach.reward))
 
     def learned(subtask):
-        """Return the progress of training it, and then what its folder holds."""
         progress = list(train(subtask, bowl_task, starts, folder, FEW))
         return progress, folder.policy.read_bytes(), read_curve(folder.curve)
 
@@ -110,7 +103,7 @@ def test_a_policy_begins_with_what_the_oracle_demonstrates(bowl_task, bowl_subta
     assert first["steps"] == 0 and first["cloned"] >= 2 and all("cloned" not in one for one in others)
 
 
-def test_the_oracle_goes_on_from_where_a_policy_has_got_to(bowl_task, bowl_subtasks):
+def test_the_oracle_goes_on_from_where_a_policy_has_got_to_also_in_long_steps(bowl_task, bowl_subtasks, monkeypatch):
     reach, pick, place = (SubtaskWorld(bowl_task, one) for one in bowl_subtasks)
     env = SubtaskEnv(bowl_task, pick.subtask, (reach.settled(bowl_task.base),), patient(EpisodeRules()), pick)
     held = finish(env, _Shown(next(demonstrate_subtask(env, env.starts, np.random.default_rng(0)))), env.reset()[0])
@@ -121,6 +114,10 @@ def test_the_oracle_goes_on_from_where_a_policy_has_got_to(bowl_task, bowl_subta
     assert shown.actions[0][4] == 1, "what is held is not let go first"
     (taken_over,) = correct(placing, _Still(), [held.end], random)
     assert finish(placing, _Shown(taken_over), placing.reset()[0]).success
+    monkeypatch.setattr("pipeline.learning.demonstrations.HIGHER_M", 0.08)  # a policy's hand moves 5 cm a step
+    reach, pick, _ = (SubtaskWorld(bowl_task, one) for one in bowl_subtasks)
+    env = SubtaskEnv(bowl_task, pick.subtask, (reach.settled(bowl_task.base),), patient(EpisodeRules()), pick)
+    assert len(list(demonstrate_subtask(env, env.starts, np.random.default_rng(0)))) == 1
 
 
 def test_the_oracle_does_not_go_up_first_from_just_above_an_object(bowl_task, bowl_subtasks, monkeypatch):
@@ -146,23 +143,12 @@ def test_the_oracle_does_not_go_up_first_from_just_above_an_object(bowl_task, bo
     assert not is_up[0] and np.count_nonzero(np.diff(is_up)) == 1, "down, then up with it"
 
 
-def test_a_path_with_steps_longer_than_a_policys_is_followed_to_its_end(bowl_task, bowl_subtasks, monkeypatch):
-    monkeypatch.setattr("pipeline.learning.demonstrations.HIGHER_M", 0.08)  # a policy's hand moves 5 cm a step
-    reach, pick, _ = (SubtaskWorld(bowl_task, one) for one in bowl_subtasks)
-    env = SubtaskEnv(bowl_task, pick.subtask, (reach.settled(bowl_task.base),), patient(EpisodeRules()), pick)
-    assert len(list(demonstrate_subtask(env, env.starts, np.random.default_rng(0)))) == 1
-
-
 class _Still:
-    """A policy that holds still, and on to what it holds."""
-
     def act(self, observation, explore=False):
         return np.array([0, 0, 0, 0, 1.0])
 
 
 class _Shown:
-    """Repeats what was shown."""
-
     def __init__(self, shown):
         self._left = list(shown.actions)
 
@@ -170,9 +156,7 @@ class _Shown:
         return self._left.pop(0) if self._left else np.array([0, 0, 0, 0, -1.0])
 
 
-def test_a_policy_that_imitates_is_not_done_before_it_succeeds_where_nothing_was_shown(
-    bowl_task, bowl_subtasks, tmp_path, monkeypatch
-):
+def test_imitation_is_not_done_before_it_succeeds_where_none_was_shown(bowl_task, bowl_subtasks, tmp_path, monkeypatch):
     options = ChainOptions(FEW, ("reach_red_cube",), demonstrations=2)
     monkeypatch.setattr(training._Learner, "evaluate", lambda _: [])
     monkeypatch.setattr(training, "success_rate", lambda _: 1.0)
@@ -198,8 +182,7 @@ def test_imitation_goes_on_while_any_start_fails_then_until_the_target_and_the_b
     bowl_task, bowl_subtasks, starts, monkeypatch, validation, unshown, used, kept
 ):
     learner = training._Learner(bowl_subtasks[0], bowl_task, starts, FEW)
-    rounds = iter(zip(validation, unshown, strict=True))
-    now = [0.0, 0.0]
+    rounds, now = iter(zip(validation, unshown, strict=True)), [0.0, 0.0]
     fitted: list[int] = []
 
     def imitate(policy, *_):
@@ -225,8 +208,7 @@ def test_one_policy_beside_subtasks_that_only_imitated_imitates_too(bowl_task, b
     assert learner.folder(bowl_subtasks[0]).training().steps == 0
     list(learner.learn(ChainOptions(FEW, (WHOLE,), demonstrations=2)))
     (point,) = read_curve(learner.folder(learner.whole).curve)
-    assert point["steps"] == 0 and point["cloned"] >= 2
-    assert learner.folder(learner.whole).policy.is_file()
+    assert point["steps"] == 0 and point["cloned"] >= 2 and learner.folder(learner.whole).policy.is_file()
 
 
 class Bomb:
@@ -250,14 +232,7 @@ def test_an_unreadable_policy_is_one_line_and_runs_no_code(bowl_task, bowl_subta
     assert "never run" not in capsys.readouterr().out
 
 
-def test_a_policy_of_other_objects_is_refused(bowl_task, bowl_subtasks, starts, tmp_path):
-    folder = SubtaskFolder(tmp_path / "0_reach")
-    list(train(bowl_subtasks[0], bowl_task, starts, folder, FEW))
-    with pytest.raises(LearningError, match=r"0_reach/policy\.zip was learned for other objects or goals"):
-        Policy.read(folder.policy, SubtaskEnv(bowl_task, bowl_subtasks[2], starts.training))
-
-
-def test_the_first_subtask_is_learned_and_leaves_the_files_of_the_contract(learner):
+def test_the_first_subtask_and_the_whole_task_leave_the_files_of_the_contract(learner, bowl_task):
     results = list(evaluation.evaluate(learner, 2))
     report = evaluation.write_report(learner, results, [], 2)
     folder = learner.folder(learner.subtasks[0]).path
@@ -272,20 +247,16 @@ def test_the_first_subtask_is_learned_and_leaves_the_files_of_the_contract(learn
     assert set(report) == {"subtasks", "chain", "whole"} and report["chain"]["layouts"] == 2
     seen = {one.layout for one in learner.settled(range(3))} | {50_000, 50_001}
     assert not seen & {one.layout for one in results}
-
-
-def test_the_whole_task_gets_the_steps_of_its_subtasks_and_the_same_layouts(learner, bowl_task):
     *_, last = learner.learn(ChainOptions(TrainingOptions(steps=9999, environments=2), ("whole",)))
     assert last.subtask == "whole" and last.steps == FEW.steps and last.finished
     assert learner.whole.success == bowl_task.base.stages[0][1] and learner.whole.needs_rest
-    episodes = evaluation.evaluate_whole(learner, 2)
-    results = list(evaluation.evaluate(learner, 2))
+    episodes, results = evaluation.evaluate_whole(learner, 2), list(evaluation.evaluate(learner, 2))
     assert [one.layout for one in episodes] == [one.layout for one in results]
     report = evaluation.write_report(learner, results, episodes, 2)
     assert report["whole"] == {"success": 0.0, "layouts": 2}
 
 
-def test_a_subtask_whose_start_never_holds_is_refused(bowl_task, bowl_subtasks, tmp_path):
+def test_a_start_that_never_holds_or_is_of_another_scene_is_refused(bowl_task, bowl_subtasks, tmp_path, starts):
     learner = TaskLearner(tmp_path, bowl_task, bowl_subtasks)
     with pytest.raises(LearningError, match="0_reach_red_cube has no end states yet; learn that subtask first"):
         list(learner.learn(ChainOptions(FEW, ("pick_red_cube",))))
@@ -294,14 +265,11 @@ def test_a_subtask_whose_start_never_holds_is_refused(bowl_task, bowl_subtasks, 
         list(learner.learn(ChainOptions(FEW, ("pick_red_cube",))))
     with pytest.raises(LearningError, match="there is no subtask 'fly'; there are: reach_red_cube, pick_red_cube"):
         list(learner.learn(ChainOptions(FEW, ("fly",))))
-
-
-def test_end_states_of_another_scene_are_refused(bowl_task, bowl_subtasks, starts):
     with pytest.raises(LearningError, match="the start states are of another scene"):
         SubtaskWorld(bowl_task, bowl_subtasks[1]).begin(StartState(0, np.zeros(5)))
 
 
-def test_end_states_keep_the_layouts_apart(bowl_task, bowl_subtasks, tmp_path):
+def test_end_states_keep_layouts_and_policies_their_objects_apart(bowl_task, bowl_subtasks, tmp_path, starts):
     learner = TaskLearner(tmp_path, bowl_task, bowl_subtasks)
     begun = learner.starts(bowl_subtasks[0])
     write_states(learner.folder(bowl_subtasks[0]).end_states, [*begun.training, *begun.validation])
@@ -309,3 +277,53 @@ def test_end_states_keep_the_layouts_apart(bowl_task, bowl_subtasks, tmp_path):
     assert {one.layout for one in next_one.training} == {0, 1, 2}
     assert {one.layout for one in next_one.validation} == {50_000, 50_001}
     assert len(read_states(learner.folder(bowl_subtasks[0]).end_states)) == 5
+    folder = SubtaskFolder(tmp_path / "0_reach")
+    list(train(bowl_subtasks[0], bowl_task, starts, folder, FEW))
+    with pytest.raises(LearningError, match=r"0_reach/policy\.zip was learned for other objects or goals"):
+        Policy.read(folder.policy, SubtaskEnv(bowl_task, bowl_subtasks[2], starts.training))
+
+
+@pytest.fixture(scope="module")
+def trained(bowl_task, bowl_subtasks, tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        small_task.shorten_trainings(patch)
+        learner = TaskLearner(tmp_path_factory.mktemp("trained"), bowl_task, bowl_subtasks[:2])
+        list(learner.learn(ChainOptions(FEW, from_reset=True)))
+    record = learner.folder(learner.subtasks[1]).path / "training.json"
+    write_json(record, json.loads(record.read_text()) | {"best": 1.0})
+    return learner.project_dir
+
+
+@pytest.fixture
+def learned(trained, bowl_task, bowl_subtasks, tmp_path, short_trainings):
+    return TaskLearner(shutil.copytree(trained, tmp_path / "learned"), bowl_task, bowl_subtasks[:2])
+
+
+def test_a_seam_with_a_drop_is_trained_across_once_and_others_are_left_alone(learned, bowl_subtasks, monkeypatch):
+    assert list(tune_seams(learned, FEW)) == [], "reach never ends well: there is no seam to judge"
+    starts = tuple(StartState(0, np.zeros(1)) for _ in range(40))
+    assert Seam(bowl_subtasks[1], starts, 20).drops_from(1.0)
+    assert not Seam(bowl_subtasks[1], starts, 38).drops_from(1.0)
+    assert not Seam(bowl_subtasks[1], starts, 20).drops_from(0.5)
+    assert not Seam(bowl_subtasks[1], starts[:5], 0).drops_from(1.0), "too few to say"
+    reach, pick = learned.subtasks
+    world = SubtaskWorld(learned.layouts, reach)
+    layouts = learned.layouts.get(range(60_000, 60_003))
+    ends = [next(oracle_episodes(learned.layouts, [reach], world.settled(one), EpisodeRules())).end for one in layouts]
+    chain.write_states(learned.folder(reach).end_states, [*ends, *ends])
+    monkeypatch.setattr(learned, "starts", lambda subtask: chain.TrainingStarts(ends, ends))
+    monkeypatch.setattr(seams, "played_seams", lambda learner: (Seam(pick, tuple(ends) * 4, 0),))
+    kept = learned.folder(pick).policy.read_bytes()
+    *_, tuned = tune_seams(learned, FEW)
+    assert isinstance(tuned, SeamTuned) and tuned.subtask == "pick_red_cube" and tuned.steps == 32
+    assert 0 <= tuned.before <= tuned.after <= 1 and tuned.layouts == 4
+    curve = read_curve(learned.folder(pick).seam.curve)
+    assert [one["steps"] for one in curve] == [0, 32], "the first point is the policy as it was"
+    assert (learned.folder(pick).policy.read_bytes() == kept) == (tuned.after <= tuned.before)
+    found = evaluation.report(learned, [], [], 2, {})["subtasks"]
+    assert "tuned" not in found[0]
+    assert found[1]["tuned"] == {"before": tuned.before, "after": tuned.after, "layouts": 4, "steps": 32}
+    again = [one for one in tune_seams(learned, FEW) if isinstance(one, SeamTuned)]
+    assert again == [tuned] and len(read_curve(learned.folder(pick).seam.curve)) == 2
+    write_json(learned.folder(pick).path / "training.json", {"key": "learned again"})
+    assert "tuned" not in evaluation.report(learned, [], [], 2, {})["subtasks"][1]

@@ -1,8 +1,7 @@
 """Every planted shortcut is reported with a change that ends it; no sound policy is reported."""
 
 import pytest
-from planted_policies import SHORTCUTS, SOUND
-from planted_worlds import Worlds
+from planted_policies import SHORTCUTS, SOUND, Worlds
 
 from pipeline.learning.edits import edited
 from pipeline.learning.judging.shortcuts import find_shortcut

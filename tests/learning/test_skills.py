@@ -34,7 +34,6 @@ def small():
 
 @pytest.fixture(scope="module")
 def first(tmp_path_factory, small, bowl_task, bowl_subtasks):
-    """A learner whose first subtask was trained, and the folder of its skills, as a good evaluation keeps them."""
     folder = tmp_path_factory.mktemp("skills")
     learner = TaskLearner(folder / "first", bowl_task, bowl_subtasks)
     for _ in learner.learn(FEW):
@@ -48,20 +47,15 @@ def first(tmp_path_factory, small, bowl_task, bowl_subtasks):
 
 @pytest.fixture
 def learned(first, tmp_path):
-    """The same, with a copy of the skills that may be damaged."""
     return first[0], Path(shutil.copytree(first[1], tmp_path / "skills"))
 
 
-def test_a_skill_fits_the_same_subtask_of_other_objects_only(learned, table):
+def test_a_skill_fits_the_same_subtask_of_other_objects_the_most_alike_first(learned, table, bowl_task, bowl_subtasks):
     (skill,) = read_skills(learned[1])
     onto = small_task.layouts(table, kit.on("blue_cube", "red_cube"), scattered=("blue_cube",))
     reach, pick, *_ = small_task.subtasks(onto)
     assert nearest_skill(skill_objects(reach, onto), [skill]) == skill
     assert nearest_skill(skill_objects(pick, onto), [skill]) is None
-
-
-def test_of_several_skills_the_one_of_the_most_alike_object_is_chosen(learned, bowl_task, bowl_subtasks):
-    (skill,) = read_skills(learned[1])
     needed = skill_objects(bowl_subtasks[0], bowl_task)
     larger = replace(skill, sizes=tuple((x + 0.05, y, z) for x, y, z in skill.sizes))
     another = replace(skill, categories=("hammer",) * len(skill.categories))
@@ -88,7 +82,7 @@ def test_a_training_begins_with_the_skill_and_says_so(learned, tmp_path, bowl_ta
     assert labelled(first, {"subtasks": [row]})["subtasks"][0]["skill"] is None
 
 
-def test_a_skill_holds_tensors_alone_and_nothing_is_unpickled(learned, bowl_task, bowl_subtasks, tmp_path):
+def test_a_skill_holds_tensors_alone_and_a_damaged_one_is_left_out(learned, bowl_task, bowl_subtasks, tmp_path):
     class Bomb:
         def __reduce__(self):
             return (pytest.fail, ("a pickle was loaded",))
@@ -102,11 +96,7 @@ def test_a_skill_holds_tensors_alone_and_nothing_is_unpickled(learned, bowl_task
     learner = TaskLearner(tmp_path / "third", bowl_task, bowl_subtasks)
     with pytest.raises(LearningError, match="cannot be read as a policy"):
         starting.start_from(learner, bowl_subtasks[0], FormerPolicy(skill.policy, skill.title), FEW.training)
-
-
-def test_damaged_skills_are_left_out_and_no_folder_has_none(learned, bowl_task, bowl_subtasks):
     _, folder = learned
     (file,) = folder.glob("*/skill.json")
     file.write_text('{"schema": 1, "subtask": 3}')
-    assert read_skills(folder) == read_skills(None) == ()
-    assert fitting_skills(learned[0], ()) == {}
+    assert read_skills(folder) == read_skills(None) == () and fitting_skills(learned[0], ()) == {}

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 import small_task
-from scripted_policy import STILL, ScriptedPolicy
 
 pytest.importorskip("gymnasium", reason='gymnasium is missing: pip install "grs-studio[learn]"')
+
 from gymnasium.utils.env_checker import check_env
+from planted_policies import STILL, ScriptedPolicy
 
 from pipeline.learning.environment import EpisodeRules, SubtaskEnv
 from pipeline.learning.episodes import finish, play, success_rate
@@ -26,7 +27,6 @@ def envs(bowl_task, bowl_subtasks):
 
 @pytest.fixture(scope="module")
 def starts(bowl_task, bowl_subtasks):
-    """Settled layouts."""
     world = SubtaskWorld(bowl_task, bowl_subtasks[0])
     return [world.settled(layout) for layout in bowl_task.get(range(4))]
 
@@ -36,7 +36,6 @@ def random_actions(seed, count=25):
 
 
 def rolled(env, actions, **reset):
-    """Return observations and rewards of actions after a reset."""
     observation, _ = env.reset(**reset)
     seen = [observation]
     for action in actions:
@@ -54,16 +53,13 @@ def test_gymnasium_finds_nothing_to_complain_about(envs, number, recwarn):
     assert doubts == []
 
 
-def test_the_same_seed_gives_the_same_rollout(bowl_task, bowl_subtasks, starts):
+def test_the_same_seed_gives_the_same_rollout_and_layouts_differ(bowl_task, bowl_subtasks, starts):
     one, other = (SubtaskEnv(bowl_task, bowl_subtasks[0], starts) for _ in range(2))
     actions = random_actions(1)
     runs = [rolled(env, actions, seed=7) for env in (one, other, one)]
     for run in runs[1:]:
         assert all((a == b).all() for a, b in zip(runs[0], run, strict=True))
     assert {env.reset(seed=seed)[1]["layout"] for env in (one,) for seed in range(20)} == {0, 1, 2, 3}
-
-
-def test_the_layouts_of_a_task_differ_and_the_first_is_the_photographed_one(bowl_task, starts):
     base = bowl_task.base.objects["red_cube"].position
     assert np.allclose(kit.Scene.load(bowl_task._scene.folder.parent)["red_cube"].position, base)
     places = {tuple(layout.objects["red_cube"].position.round(3)) for layout in bowl_task.get(range(4))}
@@ -95,18 +91,26 @@ def test_damaged_end_states_are_refused_in_one_line(tmp_path, content):
         read_states(tmp_path / "none" / "end_states.npz")
 
 
-def test_a_hand_that_knows_every_pose_solves_each_subtask_from_the_end_of_the_one_before(
-    bowl_task, bowl_subtasks, starts
-):
+def test_each_hand_solves_its_subtask_from_the_end_and_in_the_world_of_the_one_before(bowl_task, bowl_subtasks, starts):
     states = starts
     for subtask in bowl_subtasks:
         env = SubtaskEnv(bowl_task, subtask, states)
         episodes = list(play(env, ScriptedPolicy(env), states))
         assert success_rate(episodes) == 1, subtask.name
         states = [one.end for one in episodes]
+    first = SubtaskWorld(bowl_task, bowl_subtasks[0])
+    envs = [SubtaskEnv(bowl_task, bowl_subtasks[0], starts, world=first)]
+    for subtask in bowl_subtasks[1:]:
+        envs.append(SubtaskEnv(bowl_task, subtask, starts, world=SubtaskWorld(bowl_task, subtask, first.control)))
+    observation, _ = envs[0].reset(options={"start": 2})
+    outcomes = [finish(envs[0], ScriptedPolicy(envs[0]), observation).success]
+    for env in envs[1:]:
+        env.world.layout = first.layout
+        outcomes.append(finish(env, ScriptedPolicy(env), env.resume()).success)
+    assert outcomes == [True, True, True]
 
 
-def test_nothing_done_is_no_success(envs):
+def test_nothing_done_is_no_success_and_every_potential_lies_between_zero_and_one(envs, starts):
     class Idle:
         def act(self, observation, explore=False):
             return STILL
@@ -114,6 +118,13 @@ def test_nothing_done_is_no_success(envs):
     for env in envs:
         (episode,) = play(env, Idle(), env.starts)
         assert not episode.success and episode.steps == env.rules.steps
+    for env in envs:
+        env.starts = tuple(starts)
+        env.reset(seed=2)
+        for action in random_actions(5, 40):
+            *_, info = env.step(action)
+            weights = np.array([one.weight for one in env.world.subtask.reward])
+            assert (info["terms"] >= 0).all() and (info["terms"] <= weights + 1e-9).all()
 
 
 def test_no_episode_without_success_earns_more_than_the_weights(bowl_task, bowl_subtasks, starts):
@@ -129,16 +140,6 @@ def test_no_episode_without_success_earns_more_than_the_weights(bowl_task, bowl_
                 _, reward, ended, cut_off, info = env.step(rng.uniform(-1, 1, 5))
                 total += reward
             assert info["success"] or total <= most + 1e-9
-
-
-def test_every_potential_lies_between_zero_and_one(envs, starts):
-    for env in envs:
-        env.starts = tuple(starts)
-        env.reset(seed=2)
-        for action in random_actions(5, 40):
-            *_, info = env.step(action)
-            weights = np.array([one.weight for one in env.world.subtask.reward])
-            assert (info["terms"] >= 0).all() and (info["terms"] <= weights + 1e-9).all()
 
 
 ARGUMENTS = {
@@ -175,26 +176,20 @@ def test_each_term_is_highest_where_what_it_names_holds(bowl_task, bowl_subtasks
     assert reached["lifted"] < 0.1 and picked["lifted"] == 1
     assert placed["approach"] > picked["approach"] and placed["goal_distance"] == 1 > picked["goal_distance"]
     assert placed["released"] == 1 and picked["released"] == 0
-    assert all(one["upright"] > 0.95 and one["others_still"] > 0.9 for one in values)
-    assert placed["energy"] < 1
+    assert all(one["upright"] > 0.95 and one["others_still"] > 0.9 for one in values) and placed["energy"] < 1
 
 
-def test_a_joint_target_is_met_where_the_part_is_as_far_open(furniture):
+def test_a_joint_target_is_met_where_the_part_is_as_far_open_and_the_hand_pulls_a_drawer_open(furniture):
     made = small_task.layouts(furniture, kit.opened("cabinet", "top_drawer"))
     subtask = small_task.subtasks(made)[-1]
     env = SubtaskEnv(made, subtask)
     env.reset(seed=0)
     number = [one.term.term for one in subtask.reward].index("joint_target")
-    values = []
-    joint = env.world.physics.parts["cabinet", "top_drawer"]
+    values, joint = [], env.world.physics.parts["cabinet", "top_drawer"]
     for share in (0.0, 0.5, 1.0):
         env.world.data.qpos[joint.address] = share * 0.15
         values.append(env.world.potentials(env.world.pursue())[number] / subtask.reward[number].weight)
     assert np.allclose(values, [0.0, 0.5, 1.0], atol=0.01)
-
-
-def test_the_hand_gets_to_the_grasp_point_of_a_drawer_and_pulls_it_open(furniture):
-    made = small_task.layouts(furniture, kit.opened("cabinet", "top_drawer"))
     reach, pull = small_task.subtasks(made)
     env = SubtaskEnv(made, reach)
     point = grasp_point(env.world.begin(env.starts[0]).state, "cabinet", "top_drawer")
@@ -222,19 +217,6 @@ def test_the_hand_gets_to_the_grasp_point_of_a_drawer_and_pulls_it_open(furnitur
     env_now = SubtaskEnv(made, pull, [reached.end])
     (opened,) = play(env_now, Puller(), [reached.end])
     assert opened.success
-
-
-def test_a_subtask_goes_on_in_the_world_of_the_one_before(bowl_task, bowl_subtasks, starts):
-    first = SubtaskWorld(bowl_task, bowl_subtasks[0])
-    envs = [SubtaskEnv(bowl_task, bowl_subtasks[0], starts, world=first)]
-    for subtask in bowl_subtasks[1:]:
-        envs.append(SubtaskEnv(bowl_task, subtask, starts, world=SubtaskWorld(bowl_task, subtask, first.control)))
-    observation, _ = envs[0].reset(options={"start": 2})
-    outcomes = [finish(envs[0], ScriptedPolicy(envs[0]), observation).success]
-    for env in envs[1:]:
-        env.world.layout = first.layout
-        outcomes.append(finish(env, ScriptedPolicy(env), env.resume()).success)
-    assert outcomes == [True, True, True]
 
 
 def test_a_push_observes_its_line_from_both_sides(table):

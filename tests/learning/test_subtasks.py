@@ -1,28 +1,26 @@
-"""Subtasks and rewards are data: what is written reads back, and what cannot be learned is refused in one line."""
+"""Subtasks are data that rules or a model make of a task; what cannot be read, used or learned is one line."""
 
 import copy
 import json
 
+import mujoco
 import pytest
 import small_task
 
-from pipeline.learning.decomposition import missing_goals
-from pipeline.learning.subtask import (
-    LearningError,
-    from_row,
-    read_subtasks,
-    require_usable,
-    to_row,
-    write_subtasks,
-)
+from pipeline.learning.asset_parts import read_parts
+from pipeline.learning.decomposition import KIND, DecompositionAnswer, decompose, missing_goals, question_data
+from pipeline.learning.subtask import LearningError, from_row, read_subtasks, require_usable, to_row, write_subtasks
 from pipeline.learning.terms.term import reward_terms, term_manual
+from pipeline.models import ModelError
+from pipeline.models.prompt_templates import load_prompt
+from pipeline.planner import PlannerModel
 from pipeline.simulation import kit
+from scripts.scripted_model_server.rule_answers import RuleAnswers
 
 ZONE = ((0.2, 0.1), (0.16, 0.16))
 
 
 def of_goal(table, furniture):
-    """Return the layouts of one task of each kind that the rules split."""
     on_table = {
         "inside": kit.inside("red_cube", "white_bowl"),
         "on": kit.on("red_cube", "blue_cube"),
@@ -47,16 +45,12 @@ NAMES = ("inside", "on", "tower", "at", "near", "zone", "open", "door", "drawer"
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_rules_split_a_task_into_a_chain_that_ends_with_its_goals(tasks, name):
+def test_the_rules_split_a_task_into_a_chain_that_ends_with_its_goals_and_reads_back(tasks, name, tmp_path):
     made = tasks[name]
     found = small_task.subtasks(made)
     assert [one.start for one in found] == ["reset", *(one.name for one in found[:-1])]
     assert missing_goals(found, made.base.goals) == []
     require_usable(found, made.base.objects, list(made.base.zones))
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_subtasks_read_back_as_they_were_written(tasks, name, tmp_path):
     found = small_task.subtasks(tasks[name])
     write_subtasks(tmp_path / "subtasks.json", found)
     assert read_subtasks(tmp_path / "subtasks.json") == found
@@ -65,22 +59,21 @@ def test_subtasks_read_back_as_they_were_written(tasks, name, tmp_path):
     assert all(set(term) == {"term", "args", "weight"} for row in rows for term in row["reward"])
 
 
-def test_an_instruction_to_push_is_learned_as_a_push(tasks):
+def test_a_push_is_learned_as_such_and_a_later_object_is_put_down_without_losing_the_earlier_one(tasks, table):
     names = [one.name for one in small_task.subtasks(tasks["zone"], "Push the red cube into the zone.")]
     assert names == ["reach_red_cube", "push_red_cube"]
-
-
-def test_a_later_object_is_put_down_without_losing_the_earlier_one(table):
     made = small_task.layouts(table, kit.inside("red_cube", "white_bowl"), kit.at("blue_cube", (0.2, 0.0)))
-    last = small_task.subtasks(made)[-1]
-    assert set(last.success) == set(made.base.goals)
+    assert set(small_task.subtasks(made)[-1].success) == set(made.base.goals)
 
 
-def test_the_manual_lists_every_term():
+def test_the_manual_lists_every_term_and_what_stands_fast_cannot_be_lifted(tasks):
     lines = term_manual().splitlines()
     assert [line.partition("(")[0] for line in lines] == list(reward_terms())
     assert {"hand_distance", "goal_distance", "joint_target", "lifted", "held", "upright", "released", "energy",
             "others_still"} <= set(reward_terms())  # fmt: skip
+    row = to_row(small_task.subtasks(tasks["open"])[0]) | {"success": [{"goal": "Held", "a": "cabinet"}]}
+    with pytest.raises(LearningError, match="cabinet stands fast and cannot be lifted"):
+        require_usable([from_row(row)], tasks["open"].base.objects, [])
 
 
 def changed(row, change):
@@ -117,20 +110,12 @@ def test_a_subtask_that_is_not_of_the_schema_is_refused_in_one_line(bowl_subtask
         (0, lambda r: r.update(success=[{"goal": "InZone", "a": "red_cube", "zone": "z"}]), "there is no zone 'z'"),
     ],
 )
-def test_a_subtask_that_the_world_lacks_something_for_is_refused_in_one_line(
-    bowl_task, bowl_subtasks, number, change, reason
-):
+def test_a_subtask_that_the_world_lacks_something_for_is_refused(bowl_task, bowl_subtasks, number, change, reason):
     rows = [to_row(one) for one in bowl_subtasks]
     rows[number] = changed(rows[number], change)
     with pytest.raises(LearningError) as refused:
         require_usable([from_row(row) for row in rows], bowl_task.base.objects, list(bowl_task.base.zones))
     assert reason in str(refused.value)
-
-
-def test_what_stands_fast_cannot_be_lifted(tasks):
-    row = to_row(small_task.subtasks(tasks["open"])[0]) | {"success": [{"goal": "Held", "a": "cabinet"}]}
-    with pytest.raises(LearningError, match="cabinet stands fast and cannot be lifted"):
-        require_usable([from_row(row)], tasks["open"].base.objects, [])
 
 
 @pytest.mark.parametrize("text", ["[", "{}", "[]", "[3]", '[{"name": "a"}]', '"x"'])
@@ -139,3 +124,68 @@ def test_a_damaged_file_is_refused_in_one_line(tmp_path, text):
     with pytest.raises(LearningError) as refused:
         read_subtasks(tmp_path / "subtasks.json")
     assert "\n" not in str(refused.value)
+
+
+class Answering:
+    name = "test-model"
+
+    def __init__(self, *rows):
+        self.rows = rows
+
+    def ask(self, question):
+        assert question.kind == KIND
+        return DecompositionAnswer(subtasks=list(self.rows))
+
+
+def test_a_models_answers_are_subtasks_with_its_name_also_those_of_the_scripted_server(bowl_task, bowl_subtasks):
+    rows = [to_row(one) for one in bowl_subtasks]
+    found = decompose(small_task.task(), bowl_task, Answering(*rows))
+    assert [one.name for one in found.subtasks] == [row["name"] for row in rows] and not found.dropped
+    assert {one.source for one in found.subtasks} == {"test-model"}
+    assert {one.source for one in bowl_subtasks} == {"rules"}
+    prompt = load_prompt(KIND).fill(question_data(small_task.task(), bowl_task))
+    answer = RuleAnswers().answer(KIND, prompt)
+    assert answer is not None
+    found = decompose(small_task.task(), bowl_task, Answering(*json.loads(json.dumps(answer))["subtasks"]))
+    assert [one.name for one in found.subtasks] == [one.name for one in bowl_subtasks]
+
+
+def test_unusable_answers_are_dropped_and_what_cannot_be_split_is_one_line(bowl_task, bowl_subtasks, table):
+    reach, pick, place = (to_row(one) for one in bowl_subtasks)
+    pick["success"] = [{"goal": "Held", "a": "unicorn"}]
+    found = decompose(small_task.task(), bowl_task, Answering(reach, pick, place))
+    assert [one.name for one in found.subtasks] == ["reach_red_cube"]
+    assert "there is no object 'unicorn'" in found.dropped[0]
+    assert "it starts after 'pick_red_cube'" in found.dropped[1]
+    assert found.dropped[2] == "no subtask ends with: red_cube inside white_bowl"
+    with pytest.raises(LearningError, match="test-model answered no subtask that can be used: subtask 'x'"):
+        decompose(small_task.task(), bowl_task, Answering({"name": "x"}))
+    made = small_task.layouts(table, kit.in_row(["red_cube", "blue_cube", "white_bowl"]))
+    with pytest.raises(ModelError, match="the rules cannot split"):
+        decompose(small_task.task(), made, PlannerModel())
+
+
+def test_the_question_has_parts_joints_and_limits_and_every_goal_and_term(furniture):
+    made = small_task.layouts(furniture, kit.opened("cabinet", "top_drawer"))
+    data = question_data(small_task.task(), made)
+    cabinet = next(asset for asset in data["assets"] if asset["name"] == "cabinet")
+    drawer = next(part for part in cabinet["parts"] if part["name"] == "top_drawer")
+    assert drawer["joint_type"] == "prismatic" and drawer["limit"] == [0.0, 0.15]
+    prompt = load_prompt(KIND).fill(data)
+    assert '{"goal": "Opened", "a": str, "part": str' in prompt and "joint_target(a, part" in prompt
+
+
+def test_a_urdf_gives_the_parts_of_the_mjcf_that_it_states(tmp_path):
+    (tmp_path / "box.urdf").write_text(
+        '<robot name="box"><link name="case"><inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" '
+        'iyz="0" izz="1"/></inertial></link><link name="lid"><inertial><mass value="1"/><inertia ixx="1" ixy="0" '
+        'ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link><joint name="hinge" type="revolute"><parent link="case"/>'
+        '<child link="lid"/><axis xyz="1 0 0"/><limit lower="0" upper="1.5" effort="1" velocity="1"/></joint></robot>'
+    )
+    (lid,) = [part for part in read_parts(tmp_path / "box.urdf") if part["name"] == "lid"]
+    assert lid["joint_name"] == "hinge" and lid["joint_type"] == "revolute" and lid["limit"] == [0.0, 1.5]
+    mujoco.mj_saveLastXML(str(tmp_path / "box.xml"), mujoco.MjModel.from_xml_path(str(tmp_path / "box.urdf")))
+    assert lid in read_parts(tmp_path / "box.xml")
+    (tmp_path / "broken.urdf").write_text("<robot")
+    with pytest.raises(LearningError, match=r"broken\.urdf cannot be read as URDF or MJCF"):
+        read_parts(tmp_path / "broken.urdf")

@@ -50,7 +50,6 @@ class ServerProcess:
         return sum(_proportional(process) for process in _tree(self._process.pid)) / 1e6
 
     def own_memory(self) -> float:
-        """Return the resident MB of the server's process alone."""
         return int(Path(f"/proc/{self._process.pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 

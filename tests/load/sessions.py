@@ -10,6 +10,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import httpx
 import websockets
@@ -27,14 +28,12 @@ ARRIVAL_SECONDS = 45.0
 
 
 def prepare(workspace: Path) -> None:
-    """Make a project of the sample scene for each user, with proposed tasks."""
     first = prepare_one(workspace / "users" / "user0" / f"{SCENE}_0")
     for number in range(1, USERS):
         shutil.copytree(first, workspace / "users" / f"user{number}" / f"{SCENE}_{number}")
 
 
 def prepare_one(folder: Path) -> Path:
-    """Make a project of the sample scene in this folder, which is returned, with proposed tasks."""
     command = [sys.executable, "-m", "studio", "run", f"sample_scenes/{SCENE}", "--out", str(folder), "--until", "task"]
     subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
     return folder
@@ -77,40 +76,27 @@ async def _person(http: httpx.AsyncClient, number: int, page_number: int, end: f
         token = page.values["mask-canvas"]["token"]
         async with _twin(http, page, timings):
             if page_number == 0:
-                await _generate(page, timings)
+                task = page.values["task-cards"]["tasks"][0]["instruction"]
+                await _shown(page, timings, "Generate", "generate", "click", inputs=(task, "route"))
             click = "first click of a page, until its mask is there"
             while time.monotonic() < end:
                 await _click(page, token, chance, timings, click)
                 click = "click, until its mask is there"
                 await http.get(f"/project/{token}/colour.jpg")
                 if chance.random() < 0.2:
-                    await _refresh(page, timings)
+                    await _shown(page, timings, "tab changed", "top-bar", "refresh")
                 await asyncio.sleep(chance.uniform(0.5, 1.5) * SECONDS_BETWEEN_CLICKS)
             if page_number == 0:
-                await _stop(page, timings)
+                await _shown(page, timings, "Stop", "status-bar", "stop")
     await _see_only_ones_own(http, number)
 
 
-async def _generate(page: PageClient, timings: Timings) -> None:
-    task = page.values["task-cards"]["tasks"][0]["instruction"]
+async def _shown(page: PageClient, timings: Timings, name: str, *event: Any, **more: Any) -> None:
+    """Send an event of the page and wait until its answer is shown."""
     began = time.perf_counter()
-    event = await page.send("generate", "click", inputs=(task, "route"))
-    await page.wait(lambda: page.updates.get(event))
-    timings.add("Generate, until it is shown", time.perf_counter() - began)
-
-
-async def _stop(page: PageClient, timings: Timings) -> None:
-    began = time.perf_counter()
-    event = await page.send("status-bar", "stop")
-    await page.wait(lambda: page.updates.get(event))
-    timings.add("Stop, until it is shown", time.perf_counter() - began)
-
-
-async def _refresh(page: PageClient, timings: Timings) -> None:
-    began = time.perf_counter()
-    event = await page.send("top-bar", "refresh")
-    await page.wait(lambda: page.updates.get(event))
-    timings.add("tab changed, until it is shown", time.perf_counter() - began)
+    sent = await page.send(*event, **more)
+    await page.wait(lambda: page.updates.get(sent))
+    timings.add(f"{name}, until it is shown", time.perf_counter() - began)
 
 
 async def _click(page: PageClient, token: str, chance: random.Random, timings: Timings, name: str) -> None:
@@ -124,7 +110,6 @@ async def _click(page: PageClient, token: str, chance: random.Random, timings: T
 
 @asynccontextmanager
 async def _twin(http: httpx.AsyncClient, page: PageClient, timings: Timings) -> AsyncIterator[None]:
-    """Watch the twin move over a WebSocket."""
     view = page.values["twin"]["token"]
     await http.get(f"/viewer/{view}/geometry")
     await http.get(f"/viewer/{view}/photo.png")

@@ -52,8 +52,7 @@ async def run(server: ServerProcess, count: int) -> Timings:
                         await anext(answer.aiter_bytes())
                 else:
                     await http.get(address)
-            request = {"token": token, "kind": "status"}
-            canvas = pages[0].id_of("mask-canvas")
+            request, canvas = {"token": token, "kind": "status"}, pages[0].id_of("mask-canvas")
             body = {"data": request, "component_id": canvas, "fn_name": "ask", "session_hash": "other"}
             await http.post("/gradio_api/component_server", json=body)
         began = time.perf_counter()

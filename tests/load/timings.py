@@ -13,8 +13,6 @@ STREAMS = ("/gradio_api/queue/data", "/gradio_api/heartbeat")
 
 
 class Timings:
-    """Seconds by name, and what went wrong."""
-
     def __init__(self):
         self.seconds: dict[str, list[float]] = defaultdict(list)
         self.errors: list[str] = []
@@ -27,11 +25,9 @@ class Timings:
         return max((max(values) for values in self.seconds.values()), default=0.0)
 
     def percentile(self, percent: float) -> float:
-        """Return the largest percentile of any name."""
         return max((float(np.percentile(values, percent)) for values in self.seconds.values()), default=0.0)
 
     def table(self) -> str:
-        """Return the times as a table in Markdown, in milliseconds."""
         lines = ["| what | times | median, ms | 95 %, ms | slowest, ms |", "|---|---|---|---|---|"]
         for name, values in sorted(self.seconds.items()):
             numbers = [1000 * float(value) for value in (*np.percentile(values, (50, 95)), max(values))]

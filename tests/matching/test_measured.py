@@ -1,12 +1,14 @@
-"""Objects are matched to the assets they show, and to none where none fits."""
+"""Objects are matched to the assets they show, and to none where none fits, also with other encoders."""
 
 import json
+from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from pipeline.assets import AssetError, Library
-from pipeline.assets.appearance.encoder import load_encoder
+from pipeline.assets.appearance.encoder import TRAINED_ENCODER, load_encoder
 from pipeline.assets.appearance.features import LibraryFeatures
 from pipeline.description import Description, describe_all
 from pipeline.frame import Observation, find_support, load
@@ -15,6 +17,7 @@ from pipeline.matching import (
     MIN_SCALE,
     IndexedLibrary,
     Query,
+    calibration_warning,
     from_json,
     match,
     match_all,
@@ -37,7 +40,6 @@ def truth(name):
 
 
 def observed(name):
-    """Return the observation, the true segments, their descriptions and the labels of a sample scene."""
     frame, labels = load(SAMPLE_SCENES / name), truth(name)
     segments = [Segment(k + 1, decode_rle(label["mask"])) for k, label in enumerate(labels)]
     support = find_support(frame)
@@ -46,7 +48,6 @@ def observed(name):
 
 @pytest.fixture(scope="module")
 def library():
-    """The assets that are in the scenes, and a few that are not."""
     used = {label["asset_id"] for name in SCENES for label in truth(name)}
     spare = {"toy_plane", "hammer", "blue_bin", "raisin_box", "pear", "purple_cube"}
     return Library(tuple(asset for asset in Library.open() if asset.id in used | spare))
@@ -67,24 +68,19 @@ def network():
 
 @pytest.fixture(scope="module", params=SCENES)
 def scene(request, library, features):
-    """A sample scene: observation, segments, descriptions, labels, matches."""
     observation, segments, descriptions, labels = observed(request.param)
     matches = tuple(match_all(observation, segments, descriptions, IndexedLibrary(library, features)))
     return observation, segments, descriptions, labels, matches
 
 
-def test_objects_are_matched_to_the_assets_they_were_made_from(scene):
+def test_objects_are_matched_to_their_assets_with_reasons_scores_within_bounds_and_true_extents(scene):
     *_, labels, matches = scene
     assert [m.segment_id for m in matches] == [k + 1 for k in range(len(labels))]
     right = [m.asset_id == label["asset_id"] for m, label in zip(matches, labels, strict=True)]
     assert np.mean(right) >= 0.8, [(t["asset_id"], m.asset_id) for m, t in zip(matches, labels, strict=True)]
-    among_five = [
-        label["asset_id"] in [c.asset_id for c in m.candidates[:5]] for m, label in zip(matches, labels, strict=True)
-    ]
+    pairs = zip(matches, labels, strict=True)
+    among_five = [label["asset_id"] in [c.asset_id for c in m.candidates[:5]] for m, label in pairs]
     assert np.mean(among_five) >= 0.9
-
-
-def test_every_candidate_has_a_reason_and_scores_within_bounds(scene):
     *_, matches = scene
     for found in matches:
         scores = [candidate.score for candidate in found.candidates]
@@ -94,9 +90,6 @@ def test_every_candidate_has_a_reason_and_scores_within_bounds(scene):
             assert set(candidate.scores) == {"size", "shape", "colour", "appearance"} and candidate.reason
             assert all(0 <= value <= 1 for value in (candidate.score, *candidate.scores.values()))
             assert MIN_SCALE <= candidate.scale <= MAX_SCALE
-
-
-def test_the_extents_of_a_crop_are_those_of_the_object(scene):
     observation, segments, descriptions, labels, _ = scene
     for segment, description, label in zip(segments, descriptions, labels, strict=True):
         width, height = query_view(Query(observation, segment, description)).descriptors.extents[0]
@@ -104,28 +97,22 @@ def test_the_extents_of_a_crop_are_those_of_the_object(scene):
         assert max(width, height) < 1.2 * np.linalg.norm(label["size"])
 
 
-def test_nothing_is_matched_where_the_right_assets_are_missing(scene, library):
+def test_nothing_is_matched_for_non_objects_or_where_the_right_assets_are_missing(scene, library, features):
     observation, segments, descriptions, *_ = scene
     odd = Library(tuple(library[id] for id in ("toy_plane", "hammer")))
     matches = match_all(observation, segments, descriptions, IndexedLibrary.build(odd))
     assert all(m.asset_id is None for m in matches)
-
-
-def test_a_non_object_and_an_empty_library_have_no_match(scene, library, features):
     observation, segments, (first, *_), _, _ = scene
     background = Description(first.segment_id, False, first.name, first.caption, first.attributes)
     assert match(Query(observation, segments[0], background), IndexedLibrary(library, features)).asset_id is None
     assert "empty" in match(Query(observation, segments[0], first), IndexedLibrary.build(Library(()))).reason
 
 
-def test_an_override_keeps_the_candidates_of_the_matcher(scene):
+def test_an_override_keeps_the_candidates_and_matches_are_read_back_from_their_file(scene, tmp_path):
     *_, (found, *_) = scene
     chosen = override_match(found, found.candidates[-1].asset_id)
     assert chosen.source == "human" and chosen.scale == found.candidates[-1].scale
     assert chosen.candidates == found.candidates and override_match(found, None).asset_id is None
-
-
-def test_matches_are_read_back_from_their_file(scene, tmp_path):
     *_, matches = scene
     write_matches(matches, tmp_path)
     assert to_json(read_matches(tmp_path)) == to_json(matches)
@@ -183,3 +170,53 @@ def test_features_are_cached_and_damaged_ones_are_computed_again(tmp_path):
     np.testing.assert_array_equal(LibraryFeatures.compute(small, tmp_path).descriptors.mask, first.descriptors.mask)
     file.write_bytes(b"half")
     np.testing.assert_array_equal(LibraryFeatures.compute(small, tmp_path).descriptors.mask, first.descriptors.mask)
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory):
+    import torch
+    from transformers import CLIPConfig, CLIPImageProcessor, CLIPModel
+
+    thin = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2}
+    config = CLIPConfig(text_config=dict(thin), vision_config=thin | {"patch_size": 32}, projection_dim=24)
+    torch.manual_seed(0)
+    folder = tmp_path_factory.mktemp("hub") / "clip"
+    CLIPModel(config).save_pretrained(folder)
+    CLIPImageProcessor().save_pretrained(folder)
+    return folder
+
+
+@pytest.mark.soak
+def test_a_clip_from_a_folder_encodes_pictures_under_their_masks(checkpoint):
+    loaded = load_encoder(str(checkpoint))
+    assert loaded is not None and loaded.name.startswith("clip ") and str(checkpoint) not in loaded.name
+    rng = np.random.default_rng(0)
+    pictures = rng.integers(0, 255, (13, loaded.pixels, loaded.pixels, 3)).astype(np.uint8)
+    vectors = loaded.encode(pictures, np.ones(pictures.shape[:3], bool))
+    assert vectors.shape == (13, 24) and vectors.dtype == np.float32
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
+    half = np.zeros(pictures.shape[:3], bool)
+    half[:, :100] = True
+    other = pictures.copy()
+    other[:, 100:] = 7  # outside the mask nothing counts
+    np.testing.assert_allclose(loaded.encode(pictures, half), loaded.encode(other, half), atol=1e-6)
+
+
+@pytest.mark.soak
+def test_a_segment_is_matched_with_it_and_a_warning_says_that_scores_are_uncalibrated(checkpoint, query):
+    loaded, default = load_encoder(str(checkpoint)), Library.open()
+    assert loaded is not None
+    indexed = IndexedLibrary.build(replace(default, assets=default.assets[:2]), loaded)
+    for matcher in ("all", "embedding"):
+        found = match(query, indexed, matcher)
+        assert all(0 <= one.scores["picture"] <= 1 for one in found.candidates) and found.candidates
+    uncalibrated = f"uncalibrated: the weights and thresholds were fitted for {TRAINED_ENCODER}, not for {loaded.name}."
+    assert uncalibrated in calibration_warning(loaded)
+
+
+def test_the_embedded_encoder_and_none_give_no_warning_and_missing_weights_one_line(tmp_path):
+    assert calibration_warning(None) == "" and calibration_warning(SimpleNamespace(name=TRAINED_ENCODER)) == ""  # type: ignore[arg-type]
+    with pytest.raises(AssetError, match=r"cannot be loaded|needs torch and transformers|needs transformers"):
+        load_encoder(str(tmp_path / "nowhere"))
+    with pytest.raises(AssetError, match="there is no encoder odd; available: embedded, none"):
+        load_encoder("odd")

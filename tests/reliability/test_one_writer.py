@@ -1,20 +1,48 @@
-"""One process writes a project; every other one can look at it, and is told where it is open."""
+"""One process writes a project; every other one, and the board, can look at it, and is told where it is open."""
 
 import errno
 import json
 import os
 import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from offline_studio import offline_services, wait_until
-from other_process import open_elsewhere
 
 from pipeline.assets.library import Library
 from pipeline.project import Project, ProjectError
 from pipeline.store import LOCK_FILE, WriterLock, file_lock
 from studio.__main__ import main
+from studio.board.board import Board
 from studio.pages.status import top_bar_record
 from studio.sessions.session_registry import SessionRegistry
+
+HOLD = """
+import sys
+from pathlib import Path
+from pipeline.store import WriterLock, announce
+announce(sys.argv[2])
+lock = WriterLock.acquire(Path(sys.argv[1]))
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+@contextmanager
+def open_elsewhere(folder: Path, address: str = "http://127.0.0.1:7861") -> Iterator[subprocess.Popen[str]]:
+    """Hold the writer's lock of a project in another process until the end of the block."""
+    command, pipe = [sys.executable, "-c", HOLD, str(folder), address], subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as process:
+        assert process.stdout and process.stdout.readline() == "held\n"
+        try:
+            yield process
+        finally:
+            process.kill()
+
 
 OPEN_IN = r"small is open in process \d+ since \d{4}-\d\d-\d\d \d\d:\d\d, the studio at http://127.0.0.1:7861, and can"
 
@@ -26,13 +54,8 @@ def test_a_second_process_reads_everything_and_writes_nothing(project):
         before = (project.folder / "decisions.jsonl").read_bytes()
         second = Project.open(project.folder)
         assert len(second.segments()) == 2 and second.next_undo.kind == "not_object"
-        for act in (
-            lambda: second.decide("rename", id=1, name="mug"),
-            second.undo,
-            second.redo,
-            lambda: second.finish("scene", "", "", 0),
-            lambda: second.save_segments(()),
-        ):
+        finish, save = lambda: second.finish("scene", "", "", 0), lambda: second.save_segments(())
+        for act in (lambda: second.decide("rename", id=1, name="mug"), second.undo, second.redo, finish, save):
             with pytest.raises(ProjectError, match=OPEN_IN) as refused:
                 act()
             assert "\n" not in str(refused.value)
@@ -60,11 +83,8 @@ def test_a_session_of_a_project_open_elsewhere_only_shows_it(project, tmp_path):
         session = registry.open("small")
         assert re.search(OPEN_IN, session.log.take_notices()[0]) and session.idle, "nothing is computed"
         assert top_bar_record(session, services)["saved"] == "view only"
-        for act in (
-            lambda: session.decisions.record("not_object", id=1, value=True),
-            session.decisions.undo,
-            lambda: session.generate("lift it", "route"),
-        ):
+        record = lambda: session.decisions.record("not_object", id=1, value=True)  # noqa: E731
+        for act in (record, session.decisions.undo, lambda: session.generate("lift it", "route")):
             with pytest.raises(ProjectError, match=OPEN_IN):
                 act()
     assert registry.open("small") is session
@@ -114,7 +134,9 @@ def test_a_forked_child_does_not_keep_a_project_locked(project):
     os.waitpid(child, 0)
 
 
-def test_a_disk_without_locks_refuses_nobody_and_says_so(project, monkeypatch):
+def test_the_lock_names_no_user_and_a_disk_without_locks_refuses_nobody_and_says_so(project, monkeypatch):
+    text = (project.folder / LOCK_FILE).read_text()
+    assert set(json.loads(text)) == {"pid", "since", "address"} and "/" not in text
     project.close()
 
     def refuse(*_):
@@ -127,6 +149,14 @@ def test_a_disk_without_locks_refuses_nobody_and_says_so(project, monkeypatch):
     assert any("no file locks" in line for line in opened.warnings)
 
 
-def test_the_lock_names_no_user_host_or_path(project):
-    text = (project.folder / LOCK_FILE).read_text()
-    assert set(json.loads(text)) == {"pid", "since", "address"} and "/" not in text
+def test_the_board_says_where_a_project_is_open_and_leaves_it_as_it_is(project):
+    project.close()
+    board = Board(SessionRegistry(project.folder.parent, offline_services(Library(()))))
+    with open_elsewhere(project.folder):
+        before = sorted(path.name for path in project.folder.iterdir())
+        for act in (board.delete, board.duplicate, lambda names: board.judge(names, "accepted", "")):
+            (problem,) = act([project.folder.name])[1].problems
+            assert "is open in process" in problem and "\n" not in problem
+        assert sorted(path.name for path in project.folder.iterdir()) == before
+    assert not board.judge([project.folder.name], "accepted", "")[1].problems
+    board.index.close()

@@ -24,7 +24,6 @@ FRAME = Frame(np.zeros((40, 60, 3), np.uint8), np.ones((40, 60), np.float32), In
 
 @pytest.fixture(scope="module")
 def s3_server() -> Iterator[str]:
-    """The address of a server that speaks S3's protocol."""
     from moto.server import ThreadedMotoServer
 
     server = ThreadedMotoServer(port=0, verbose=False)
@@ -60,7 +59,6 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    """A workspace with the projects "one" and "two"."""
     for name in ("one", "two"):
         Project.create(tmp_path / "home" / name, FRAME, name).close()
     return tmp_path / "home"
@@ -70,12 +68,9 @@ def contents(workspace: Path) -> dict[str, Any]:
     return {folder.name: dict(folder_hashes(folder)) for folder in sorted(workspace.glob("[!.]*"))}
 
 
-def test_another_machine_gets_the_projects_and_sends_its_changes_back(
-    url: str, home: Path, tmp_path: Path, capsys: Any
-):
+def test_another_machine_gets_the_projects_and_sends_its_changes_back(url: str, home: Path, tmp_path: Path, capsys):
     away = tmp_path / "away"
-    assert main(["sync", str(home), url]) == 0
-    assert main(["sync", str(away), url]) == 0
+    assert main(["sync", str(home), url]) == 0 and main(["sync", str(away), url]) == 0
     assert contents(away) == contents(home) and Project.open(away / "one").name == "one"
     write_text(away / "one" / "notes" / "a.txt", "new")
     (away / "one" / "frame" / "rgb.png").unlink()
@@ -86,9 +81,7 @@ def test_another_machine_gets_the_projects_and_sends_its_changes_back(
     assert capsys.readouterr().err.splitlines()[:2] == ["one: 1 file fetched", "two: unchanged"]
 
 
-def test_what_changed_on_both_sides_is_kept_until_a_person_says_which(
-    url: str, home: Path, tmp_path: Path, capsys: Any
-):
+def test_what_changed_on_both_sides_is_kept_until_a_person_says_which(url: str, home: Path, tmp_path: Path, capsys):
     away = tmp_path / "away"
     for workspace in (home, away):
         assert main(["sync", str(workspace), url]) == 0
@@ -100,10 +93,8 @@ def test_what_changed_on_both_sides_is_kept_until_a_person_says_which(
     assert main(["sync", str(away), url]) == 2
     error = capsys.readouterr().err
     assert "one: not synced: it has changed here and there; --keep here or --keep there" in error
-    assert contents(away) == before
-    assert main(["sync", str(away), url, "--keep", "here"]) == 0
-    assert main(["sync", str(home), url]) == 0
-    assert (home / "one" / "said.txt").read_text() == "away"
+    assert contents(away) == before and main(["sync", str(away), url, "--keep", "here"]) == 0
+    assert main(["sync", str(home), url]) == 0 and (home / "one" / "said.txt").read_text() == "away"
     write_text(away / "one" / "said.txt", "again")
     write_text(home / "one" / "said.txt", "other")
     assert main(["sync", str(home), url]) == 0 and main(["sync", str(away), url, "--keep", "there"]) == 0
@@ -119,8 +110,7 @@ def test_a_project_that_is_open_elsewhere_is_left_and_the_others_are_synced(url:
         return acquire(folder)
 
     monkeypatch.setattr(WriterLock, "acquire", staticmethod(refuse))
-    assert main(["sync", str(home), url]) == 2
-    assert ObjectStore.open(url).names() == ["two"]
+    assert main(["sync", str(home), url]) == 2 and ObjectStore.open(url).names() == ["two"]
 
 
 def test_a_copy_that_was_cut_off_is_refused_and_the_next_sync_completes_it(url: str, home: Path, tmp_path: Path):

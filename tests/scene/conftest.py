@@ -13,7 +13,6 @@ def library() -> Library:
 
 @pytest.fixture(scope="module")
 def photographed(tmp_path_factory):
-    """A scene of a box and a ball, its noiseless frame, and their true masks."""
     folder = tmp_path_factory.mktemp("photographed")
     scene = make.scene(
         make.placement(make.box(folder), "box", (0.1, 0.0), yaw=0.5, asset_id="asset_0"),

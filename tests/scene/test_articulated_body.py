@@ -65,7 +65,6 @@ def asset(request, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def twin(asset, tmp_path_factory):
-    """Return a project folder with the settled object and a can beside it."""
     folder = tmp_path_factory.mktemp("twin")
     can = make.placement(make.can(folder), "can", at=(0.3, 0.1))
     scene, _ = settle(make.scene(articulated_placement(asset), can))
@@ -82,7 +81,6 @@ def own_joints(model: mujoco.MjModel) -> list[int]:
 
 
 def check_simulation(model: mujoco.MjModel, mass: float) -> None:
-    """Check that the object has its mass, rests at home, stays within its limits, and opens and closes."""
     root = model.body("cupboard").id
     assert model.body_subtreemass[root] == pytest.approx(mass, rel=1e-4)
     data = mujoco.MjData(model)
@@ -106,20 +104,27 @@ def check_simulation(model: mujoco.MjModel, mass: float) -> None:
     assert not any(data.warning[w].number for w in range(mujoco.mjtWarning.mjNWARNING))
 
 
-def test_it_settles_closed_and_opens_and_closes(twin, asset):
-    scene = read_scene(twin)
-    model = load_model(twin)
+def test_it_settles_closed_opens_and_closes_and_is_exported_alone(twin, asset, tmp_path):
+    scene, model = read_scene(twin), load_model(twin)
     check_simulation(model, 1.5)
     assert [model.joint(j).name for j in own_joints(model)] == [f"cupboard/{j.name}" for j in asset.joints]
     assert model.nu == 0 and model.nkey == 0
     placed = next(p for p in scene.placements if p.name == "cupboard")
     np.testing.assert_allclose(model.body("cupboard").pos, placed.world_from_object.pos, atol=1e-6)
+    (placed,) = [p for p in read_scene(twin).placements if p.name == "cupboard"]
+    with zipfile.ZipFile(io.BytesIO(object_zip(placed, "mjcf"))) as archive:
+        archive.extractall(tmp_path / "alone")
+    alone = mujoco.MjModel.from_xml_path(str(tmp_path / "alone" / "cupboard" / "cupboard.xml"))
+    assert len(own_joints(alone)) == len(placed.joints)
+    with zipfile.ZipFile(io.BytesIO(object_zip(placed, "urdf"))) as archive:
+        archive.extractall(tmp_path / "closed")
+    closed = mujoco.MjModel.from_xml_path(str(tmp_path / "closed" / "cupboard" / "cupboard.urdf"))
+    assert closed.body_mass.sum() == pytest.approx(1.5, rel=1e-4)
 
 
 @pytest.mark.parametrize("asset", ["drawers"], indirect=True)
 def test_it_has_the_size_of_its_placement(asset):
-    spec = builder.build_spec(make.scene(articulated_placement(asset, scale=0.5)))
-    model = spec.compile()
+    model = builder.build_spec(make.scene(articulated_placement(asset, scale=0.5))).compile()
     check_simulation(model, 1.5 / 8)
     data = mujoco.MjData(model)
     mujoco.mj_forward(model, data)
@@ -148,18 +153,6 @@ def test_a_rendering_labels_all_its_parts_as_one_object(asset):
     frame, _, segments = make.photograph(make.scene(articulated_placement(asset, model=None)))  # in one piece
     (agreement,) = fidelity.compare_scene(frame, segments, make.scene(articulated_placement(asset)))
     assert agreement.mask_iou > 0.97
-
-
-def test_it_is_exported_alone(twin, tmp_path):
-    (placed,) = [p for p in read_scene(twin).placements if p.name == "cupboard"]
-    with zipfile.ZipFile(io.BytesIO(object_zip(placed, "mjcf"))) as archive:
-        archive.extractall(tmp_path / "alone")
-    alone = mujoco.MjModel.from_xml_path(str(tmp_path / "alone" / "cupboard" / "cupboard.xml"))
-    assert len(own_joints(alone)) == len(placed.joints)
-    with zipfile.ZipFile(io.BytesIO(object_zip(placed, "urdf"))) as archive:
-        archive.extractall(tmp_path / "closed")
-    closed = mujoco.MjModel.from_xml_path(str(tmp_path / "closed" / "cupboard" / "cupboard.urdf"))
-    assert closed.body_mass.sum() == pytest.approx(1.5, rel=1e-4)
 
 
 @pytest.mark.soak

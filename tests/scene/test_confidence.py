@@ -1,4 +1,4 @@
-"""Confidence falls with everything that speaks against an object, and the reason names it."""
+"""Fidelity and confidence fall with everything that speaks against an object, and the reason names it."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -10,37 +10,31 @@ import pytest
 from pipeline.geometry import Pose
 from pipeline.matching import Candidate, Match, override_match
 from pipeline.scene.confidence import object_confidences
+from pipeline.scene.fidelity import compare_scene
 
 
 def move_first(scene, by):
-    """Return the scene with its first object moved."""
     first, *rest = scene.placements
     pose = Pose(first.world_from_object.pos + np.array(by), first.world_from_object.quat_wxyz)
     return replace(scene, placements=(replace(first, world_from_object=pose), *rest))
 
 
 def match_with(*scores):
-    """Return a match to the first of several candidates with these scores."""
     candidates = tuple(Candidate(f"asset_{k}", score, {}, "") for k, score in enumerate(scores))
     return Match(1, "asset_0", 1.0, "", candidates)
 
 
 def reconstructed(scene):
-    """Return the scene with every object reconstructed from the view."""
     return replace(scene, placements=tuple(replace(p, asset_id=None) for p in scene.placements))
 
 
-def test_a_good_fit_without_rivals_is_sure(photographed):
+def test_confidence_is_sure_for_a_good_fit_and_falls_with_the_distance_from_the_observation(photographed):
     scene, frame, segments = photographed
     confidences = object_confidences(frame, segments, scene, [match_with(0.95, 0.01)])
     assert len(confidences) == len(segments)
     for confidence in confidences:
         assert confidence.level == "sure" and confidence.score > 0.85
         assert confidence.reason.startswith("Everything agrees")
-
-
-def test_confidence_falls_with_the_distance_from_the_observation(photographed):
-    scene, frame, segments = photographed
 
     def score(index, metres):
         return object_confidences(frame, segments, move_first(scene, (0, -metres, 0)), [])[index].score
@@ -50,7 +44,7 @@ def test_confidence_falls_with_the_distance_from_the_observation(photographed):
     assert score(1, 0) == pytest.approx(score(1, 0.04))
 
 
-def test_a_close_rival_is_named_and_a_persons_choice_has_none(photographed):
+def test_a_close_rival_is_named_also_without_a_chosen_asset_and_a_persons_choice_has_none(photographed):
     scene, frame, segments = photographed
     match = match_with(0.8, 0.7)
     doubtful = object_confidences(frame, segments, scene, [match])[0]
@@ -60,22 +54,24 @@ def test_a_close_rival_is_named_and_a_persons_choice_has_none(photographed):
     rival_scores = (0.0, 0.2, 0.5, 0.8)
     scores = [object_confidences(frame, segments, scene, [match_with(0.8, s)])[0].score for s in rival_scores]
     assert all(weak > strong for weak, strong in pairwise(scores))
-
-
-def test_without_a_chosen_asset_the_nearest_one_is_the_rival(photographed):
-    scene, frame, segments = photographed
     unmatched = [replace(match_with(s), asset_id=None) for s in (0.05, 0.45)]
     far, near = (object_confidences(frame, segments, scene, [match])[0] for match in unmatched)
     assert far.level == "sure" and near.score < far.score and "asset 0" in near.reason
 
 
-def test_a_reconstruction_is_less_sure_than_an_asset_that_fits_as_well(photographed):
+def test_a_reconstruction_is_less_sure_than_an_asset_and_where_none_fits_only_the_place_is_sure(photographed):
     scene, frame, segments = photographed
     guess = reconstructed(scene)
     asset, guessed = (object_confidences(frame, segments, one, [])[0] for one in (scene, guess))
     assert guessed.score < asset.score and 0.5 < guessed.terms.shape < 1 == asset.terms.shape
     rejected = object_confidences(frame, segments, guess, [match_with(0.99, 0.01)])[0]
     assert rejected.score < guessed.score and "does not fit what was measured" in rejected.reason
+    unmatched = replace(match_with(0.05), asset_id=None)
+    by_person = replace(unmatched, source="human")
+    for match, why in ((unmatched, "no asset fits"), (by_person, "chosen by a person")):
+        confidence = object_confidences(frame, segments, reconstructed(scene), [match])[0]
+        assert confidence.level == "sure"
+        assert confidence.reason.startswith("Position certain") and why in confidence.reason
 
 
 def test_a_hidden_or_hardly_measured_object_is_less_sure(tmp_path):
@@ -109,11 +105,13 @@ def test_a_low_score_of_one_matcher_or_of_all_is_named(photographed, score, scor
         assert confidence.reason.startswith("Everything agrees") == (not doubt)
 
 
-def test_without_a_fitting_asset_only_the_place_is_sure(photographed):
+@pytest.mark.parametrize(
+    ("by", "verdict"), [((0, 0, 0), "fits"), ((0.03, 0, 0), "different"), ((0, 5, 5), "does not show")]
+)
+def test_the_verdict_follows_the_distance_of_an_object_and_no_other(photographed, by, verdict):
     scene, frame, segments = photographed
-    unmatched = replace(match_with(0.05), asset_id=None)
-    by_person = replace(unmatched, source="human")
-    for match, why in ((unmatched, "no asset fits"), (by_person, "chosen by a person")):
-        confidence = object_confidences(frame, segments, reconstructed(scene), [match])[0]
-        assert confidence.level == "sure"
-        assert confidence.reason.startswith("Position certain") and why in confidence.reason
+    box, ball = compare_scene(frame, segments, move_first(scene, by))
+    assert verdict in box.verdict and "fits" in ball.verdict
+    assert (box.mask_iou > 0.99 and box.depth_error < 1e-4) == (verdict == "fits")
+    assert (box.depth_error is None) == (verdict == "does not show")
+    assert ball.mask_iou > 0.99 and ball.depth_error < 1e-4

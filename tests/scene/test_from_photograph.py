@@ -23,7 +23,6 @@ from pipeline.segmentation import DepthSegmenter
 from sample_scenes import make_scenes as studio
 
 OTHERS = ("white_bowl", "red_bowl", "cracker_box", "soup_can")
-"""Assets of the library besides the furniture; none is the bowl on the table."""
 
 
 @pytest.fixture(scope="module", params=["our own", pytest.param("wooden_cabinet", marks=pytest.mark.soak)])
@@ -57,12 +56,11 @@ def drawn(request, tmp_path_factory):
 
 
 def placed(project, category):
-    """Return the only placement of a category, and its mask."""
     (found,) = (p for p in project.scene().placements if p.category == category)
     return found, next(s.mask for s in project.segments() if s.id == found.segment_id)
 
 
-def test_furniture_is_upright_in_its_own_size_and_faces_as_photographed(drawn):
+def test_furniture_and_a_recoloured_bowl_are_upright_and_look_as_photographed(drawn):
     true, project = drawn
     twin, (chest, mask) = project.scene(), placed(project, "cabinet")
     assert chest.asset_id == true.placements[0].asset_id and chest.scale == 1
@@ -77,9 +75,6 @@ def test_furniture_is_upright_in_its_own_size_and_faces_as_photographed(drawn):
         for one in (at, turned)
     )
     assert front > back + 0.1
-
-
-def test_a_bowl_whose_asset_is_missing_is_another_in_the_colour_of_the_photograph(drawn):
     _, project = drawn
     bowl, mask = placed(project, "bowl")
     assert bowl.asset_id and bowl.recolour and "recoloured to the photograph" in bowl.provenance
@@ -91,5 +86,4 @@ def test_a_bowl_whose_asset_is_missing_is_another_in_the_colour_of_the_photograp
 
 
 def median_chroma(rgb: np.ndarray) -> np.ndarray:
-    """Return the median a and b in CIELAB of pixels (N, 3)."""
     return np.median(cv2.cvtColor(rgb[None].astype(np.float32) / 255, cv2.COLOR_RGB2LAB)[0, :, 1:], axis=0)

@@ -1,18 +1,22 @@
-"""Object names: from colour and asset, unique; every earlier name still refers to the same object."""
+"""Masks of one asset become one object; names are unique, and every earlier name still refers to its object."""
 
 from dataclasses import replace
 from pathlib import Path
 
+import drawn_scene as make
 import numpy as np
 import pytest
 
 from pipeline.assets import Library
 from pipeline.decisions import Decision
-from pipeline.description import Attributes, Description
-from pipeline.geometry import Pose
+from pipeline.description import Attributes, Description, describe
+from pipeline.geometry import Pose, bounding_box
 from pipeline.matching import Candidate, Match
 from pipeline.scene import Placement, Scene
+from pipeline.scene.mask_merging import merge_segments
 from pipeline.scene.object_names import colour_and_kind, current_names, name_objects, use_current_names
+from pipeline.scene.observed_object import observe_objects
+from pipeline.segmentation import Segment
 from pipeline.tasks import Task, rename_in_task
 
 LIBRARY = Library.open()
@@ -57,9 +61,24 @@ def test_a_name_is_the_measured_colour_and_what_the_asset_is(colour, asset, name
     assert colour_and_kind(colour, LIBRARY[asset]) == name
 
 
-def test_a_reconstruction_keeps_its_measured_name():
+def test_names_are_unique_and_those_of_people_and_models_stay():
     (p,) = named_placements([description(1, "white_cube", "white")], [None])
     assert (p.name, p.aliases) == ("white_cube", ())
+    (p,) = named_placements([description(1, "red_cylinder", "red")], ["ketchup_bottle"], score=0.3)
+    assert p.name == "red_bottle"
+    rename = Decision("rename", {"id": 1, "name": "Granny's mug"})
+    (by_person,) = named_placements([description(1, "granny_s_mug", "white", "human")], ["white_mug"], [rename])
+    (by_model,) = named_placements([description(1, "chipped_cup", "white", "eyes-1")], ["white_mug"])
+    assert (by_person.name, by_model.name) == ("granny_s_mug", "chipped_cup")
+    assert {"white_mug", "white_box"} <= set(by_person.aliases)
+    names = ("white_cube", "white_cube_2", "white_mug", "brown_cube")
+    descriptions = [description(i, name, name.split("_")[0]) for i, name in enumerate(names)]
+    placed = named_placements(descriptions, ["white_mug", "white_mug", None, "white_mug"])
+    assert len({p.name for p in placed}) == len(placed)
+    for p, measured in zip(placed, names, strict=True):
+        assert p.name not in {name for name in names if name != measured}
+    everything = [name for p in placed for name in (p.name, *p.aliases)]
+    assert len(everything) == len(set(everything)), "one name, one object"
 
 
 @pytest.mark.parametrize(
@@ -77,38 +96,7 @@ def test_a_solid_reconstruction_is_not_called_a_bowl(category, container, source
     (placed,) = named_placements([bowl], [None])
     scene = Scene(np.eye(4), np.zeros((3, 2)), (0, 0, 0), (replace(placed, category=category, container=container),))
     (p,) = name_objects(scene, [bowl], [Match(1, None, 1.0, "", ())], LIBRARY).placements
-    assert p.name == name
-    assert ("blue_bowl" in p.aliases) == (name != "blue_bowl")
-
-
-def test_a_name_uses_the_category_alone_if_only_that_is_certain():
-    (p,) = named_placements([description(1, "red_cylinder", "red")], ["ketchup_bottle"], score=0.3)
-    assert p.name == "red_bottle"
-
-
-def test_a_name_from_a_person_or_a_model_stays():
-    rename = Decision("rename", {"id": 1, "name": "Granny's mug"})
-    (by_person,) = named_placements([description(1, "granny_s_mug", "white", "human")], ["white_mug"], [rename])
-    (by_model,) = named_placements([description(1, "chipped_cup", "white", "eyes-1")], ["white_mug"])
-    assert (by_person.name, by_model.name) == ("granny_s_mug", "chipped_cup")
-    assert {"white_mug", "white_box"} <= set(by_person.aliases)
-
-
-def test_names_are_unique_and_none_is_anothers_measured_name():
-    names = [
-        ("white_cube", "white_mug"),
-        ("white_cube_2", "white_mug"),
-        ("white_mug", None),
-        ("brown_cube", "white_mug"),
-    ]
-    placed = named_placements(
-        [description(i, name, name.split("_")[0]) for i, (name, _) in enumerate(names)], [a for _, a in names]
-    )
-    assert len({p.name for p in placed}) == len(placed)
-    for p, (measured, _) in zip(placed, names, strict=True):
-        assert p.name not in {name for name, _ in names if name != measured}
-    everything = [name for p in placed for name in (p.name, *p.aliases)]
-    assert len(everything) == len(set(everything)), "one name, one object"
+    assert p.name == name and ("blue_bowl" in p.aliases) == (name != "blue_bowl")
 
 
 @pytest.mark.parametrize("gone", range(3))
@@ -116,9 +104,8 @@ def test_names_are_unique_and_none_is_anothers_measured_name():
 def test_an_object_that_goes_or_gets_another_asset_renames_no_other(gone, added):
     mugs = [description(i, f"white_cylinder_{i}", "white") for i in range(3)]
     before = {p.segment_id: p.name for p in named_placements(mugs, ["white_mug"] * 3)}
-    others = [one for one in mugs if one.segment_id != gone] + [
-        description(i, f"white_box_{i}", "white") for i in added
-    ]
+    others = [one for one in mugs if one.segment_id != gone]
+    others += [description(i, f"white_box_{i}", "white") for i in added]
     after = {p.segment_id: p.name for p in named_placements(others, ["white_mug"] * len(others), former=before)}
     assert {id: name for id, name in after.items() if id not in added} == {i: before[i] for i in before if i != gone}
     back = {p.segment_id: p.name for p in named_placements(mugs, ["white_mug"] * 3, former=after)}
@@ -128,22 +115,86 @@ def test_an_object_that_goes_or_gets_another_asset_renames_no_other(gone, added)
     assert {i: changed[i] for i in before if i != gone} == {i: before[i] for i in before if i != gone}
 
 
-def test_a_task_keeps_its_object_after_another_asset_was_chosen():
+def test_a_task_keeps_its_object_after_another_asset_was_chosen_by_complete_names():
     before = description(1, "white_cube", "white"), description(2, "blue_bowl", "blue")
     task = Task("t", "Put white_cube on blue_plate.", ("white_cube", "blue_plate"), ("white_cube rests on blue_plate",))
-    choices = [
-        Decision("choose_asset", {"id": 2, "asset_id": "blue_plate"}),
-        Decision("choose_asset", {"id": 2, "asset_id": "white_bowl"}),
-    ]
+    choices = [Decision("choose_asset", {"id": 2, "asset_id": asset}) for asset in ("blue_plate", "white_bowl")]
     placed = named_placements(before, ["white_mug", "white_bowl"], choices)
     renamed = rename_in_task(task, lambda text: use_current_names(text, current_names(placed)))
     assert [p.name for p in placed] == ["white_mug", "blue_bowl"]
     assert renamed.instruction == "Put white_mug on blue_bowl."
     assert (renamed.objects, renamed.goals) == (("white_mug", "blue_bowl"), ("white_mug rests on blue_bowl",))
-
-
-def test_only_complete_names_are_replaced():
     assert (
         use_current_names("white_cube_2 beside white_cube", {"white_cube": "white_mug"})
         == "white_cube_2 beside white_mug"
     )
+
+
+def asset_placement(library, id, at, number=1):
+    asset = library[id]
+    return make.placement(asset.mesh, id, at, number=number, size=asset.size, collision=asset.collision, asset_id=id)
+
+
+def match_to(segment_id, asset_id, score=0.8):
+    if asset_id is None:
+        return Match(segment_id, None, 1.0, "", ())
+    return Match(segment_id, asset_id, 1.0, "", (Candidate(asset_id, score, {}, ""),))
+
+
+def merged_masks(scene, masks, own, merged, library):
+    """Return the merged masks, where segment i matches asset own[i] and any two together match the asset `merged`."""
+    observation, _ = make.observe(scene)
+    segments = [Segment(i, mask) for i, mask in enumerate(masks, 1)]
+    descriptions = [describe(observation.frame, observation.support, segment) for segment in segments]
+    matches = [match_to(segment.id, asset) for segment, asset in zip(segments, own, strict=True)]
+    observed = observe_objects(observation, segments, descriptions, matches)
+
+    def recognise(segment):
+        return describe(observation.frame, observation.support, segment), match_to(segment.id, merged)
+
+    return [result for result in merge_segments(observed, library, recognise) if result is not None]
+
+
+def halves(mask: np.ndarray, share: float = 0.6) -> list[np.ndarray]:
+    box = bounding_box(mask)
+    left = np.arange(mask.shape[1]) < box.left + int(share * box.width)
+    return [mask & left, mask & ~left]
+
+
+@pytest.mark.parametrize("id", ["red_mug", "cracker_box", "drill"])
+def test_parts_of_an_asset_are_merged_under_the_larger_ones_number(library, id):
+    scene = make.scene(asset_placement(library, id, (0, 0)))
+    mask = make.photograph(scene)[2][0].mask
+    left, right = halves(mask)
+    (merged,) = merged_masks(scene, [right, left], [None, None], id, library)
+    larger = 1 if right.sum() > left.sum() else 2
+    assert (merged.kept_id, merged.removed_id) == (larger, 3 - larger)
+    assert np.array_equal(merged.segment.mask, mask)
+    assert merged.match.asset_id == id and merged.description.segment_id == larger
+
+
+def test_three_parts_are_merged_into_one_object(library):
+    scene = make.scene(asset_placement(library, "cracker_box", (0, 0)))
+    first, rest = halves(make.photograph(scene)[2][0].mask, 0.4)
+    merged = merged_masks(scene, [first, *halves(rest, 0.5)], [None] * 3, "cracker_box", library)
+    assert len(merged) == 2 and len({m.kept_id for m in merged} | {m.removed_id for m in merged}) == 3
+
+
+@pytest.mark.parametrize("merged", ["blue_block", "cracker_box", None])
+def test_two_objects_side_by_side_stay_two_whatever_they_match_together(library, merged):
+    blue = asset_placement(library, "blue_cube", (-0.035, 0))
+    scene = make.scene(blue, asset_placement(library, "red_cube", (0.035, 0.02), number=2))
+    masks = [segment.mask for segment in make.photograph(scene)[2]]
+    assert merged_masks(scene, masks, [None, None], merged, library) == []
+
+
+def test_a_part_that_fits_an_asset_by_itself_is_not_merged(library):
+    """Two cubes flush with each other fill a block; as cubes they fit equally well."""
+    cube, block = library["red_cube"], library["red_block"]
+    flush = make.placement(cube.mesh, "a", (-block.size[0] / 4, 0), size=block.size * [0.5, 1, 1], asset_id=cube.id)
+    other = make.placement(cube.mesh, "b", (block.size[0] / 4, 0), size=flush.size, asset_id=cube.id)
+    scene = make.scene(flush, replace(other, segment_id=2))
+    masks = [segment.mask for segment in make.photograph(scene)[2]]
+    assert len(merged_masks(scene, masks, [None, None], "red_block", library)) == 1
+    library = replace(library, assets=tuple(replace(a, size=flush.size) if a.id == cube.id else a for a in library))
+    assert merged_masks(scene, masks, ["red_cube", "red_cube"], "red_block", library) == []

@@ -1,4 +1,4 @@
-"""Placing: a scene that is photographed and placed again is the same scene."""
+"""A scene that is photographed and placed again is the same scene; reconstructed objects stand on their support."""
 
 from dataclasses import replace
 
@@ -7,20 +7,22 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+from pipeline.description import describe
 from pipeline.frame import Observation
-from pipeline.geometry import Pose
+from pipeline.geometry import Pose, bounding_box
 from pipeline.matching import Candidate, Match
 from pipeline.scene.observed_object import observe
 from pipeline.scene.overrides import Override
 from pipeline.scene.place_objects import place_objects
 from pipeline.scene.pose_search import search_pose
+from pipeline.scene.reconstruction import reconstruct_object
 from pipeline.scene.settle import settle
+from pipeline.segmentation import Segment
 
 UPRIGHT, LYING = np.array([1.0, 0, 0, 0]), np.array([np.sqrt(0.5), np.sqrt(0.5), 0, 0])
 
 
 def asset_placement(library, id, number, at, yaw=0.0, bottom=0.0, side=UPRIGHT):
-    """Return an asset of the library on the table."""
     asset = library[id]
     pose = Pose(np.zeros(3), Rotation.from_euler("z", yaw).as_quat(scalar_first=True)) @ Pose(np.zeros(3), side)
     height = float(np.abs(pose.rotation[2]) @ asset.size)
@@ -51,55 +53,46 @@ def truth(library):
 
 @pytest.fixture(scope="module")
 def two_objects(truth):
-    """A mug and a block, for tests that do not depend on the fit."""
     return replace(truth, placements=tuple(p for p in truth.placements if p.name in ("red_mug", "blue_block")))
 
 
-def test_known_objects_are_placed_upright_lying_or_stacked(truth, library, tmp_path):
+def test_known_objects_are_placed_and_unknown_ones_reconstructed(truth, library, tmp_path):
     scene, reports = settle(place_again(truth, library, tmp_path))
     for p, q in zip(truth.placements, scene.placements, strict=True):
         up = p.world_from_object.rotation[:, 2], q.world_from_object.rotation[:, 2]
         assert position_error(p, q) < 0.003, p.name
         assert abs(up[0] @ up[1]) > 0.999, p.name
-        assert q.name == p.name
-        assert q.asset_id == p.asset_id
+        assert q.name == p.name and q.asset_id == p.asset_id
     assert reports == ()
-
-
-def test_unknown_objects_are_reconstructed_within_a_centimetre(truth, library, tmp_path):
     upright = make.scene(*(p for p in truth.placements if p.name in ("cracker_box", "blue_block", "red_cube")))
     scene, _ = settle(place_again(upright, library, tmp_path, known=False))
     for p, q in zip(upright.placements, scene.placements, strict=True):
-        assert q.asset_id is None
-        assert q.mesh.is_relative_to(tmp_path)
+        assert q.asset_id is None and q.mesh.is_relative_to(tmp_path)
         assert position_error(p, q) < 0.01, p.name
 
 
-def test_a_persons_pose_wins(two_objects, library, tmp_path):
+def test_a_persons_pose_and_reconstruction_method_win(two_objects, library, tmp_path):
     pose = Pose(np.array([0.3, 0.3, 0.1]), np.array([0.0, 0, 0, 1]))
     scene = place_again(two_objects, library, tmp_path, overrides={2: Override(pose)})
     assert np.array_equal(scene.placements[0].world_from_object.matrix, pose.matrix)
+    overrides = {two_objects.placements[0].segment_id: Override(method="cylinder")}
+    scene = place_again(two_objects, library, tmp_path, overrides=overrides)
+    assert [p.asset_id for p in scene.placements] == [None, two_objects.placements[1].asset_id]
+    assert scene.placements[0].provenance.startswith("made from the view as a cylinder")
 
 
-def test_segments_that_are_not_objects_are_left_out(two_objects, library, tmp_path):
+def test_segments_that_are_no_objects_are_left_out_and_an_empty_table_is_an_empty_scene(two_objects, library, tmp_path):
     inputs = make.inputs(two_objects, library, tmp_path, known=False)
     descriptions = [replace(make.exact_description(p), is_object=p.name != "red_mug") for p in two_objects.placements]
     scene = place_objects(replace(inputs, descriptions=descriptions, matches=[]))
     assert {p.name for p in scene.placements} == {p.name for p in two_objects.placements} - {"red_mug"}
-
-
-def test_a_segment_without_depth_is_placed_where_it_was_described(two_objects, library, tmp_path):
     inputs = make.inputs(two_objects, library, tmp_path)
     frame, support = inputs.observation.frame, inputs.observation.support
     depth = np.where(inputs.segments[0].mask, 0, frame.depth)
     scene = place_objects(replace(inputs, observation=Observation(replace(frame, depth=depth), support)))
     assert position_error(two_objects.placements[0], scene.placements[0]) < 1e-4
-
-
-def test_an_empty_table_is_an_empty_scene(library, tmp_path):
     scene, reports = settle(place_again(make.scene(), library, tmp_path))
-    assert scene.placements == ()
-    assert reports == ()
+    assert scene.placements == () and reports == ()
 
 
 def place_match(scene, library, folder, candidate, source="measured", noise=0.0):
@@ -113,28 +106,19 @@ def place_match(scene, library, folder, candidate, source="measured", noise=0.0)
     return place_objects(replace(inputs, observation=Observation(frame, support), matches=[match])).placements[0]
 
 
-def test_an_asset_keeps_its_size_though_the_match_measured_another(library, tmp_path):
+def test_an_asset_keeps_its_size_and_a_primitive_that_fits_far_better_rejects_a_machines_match(library, tmp_path):
     box = asset_placement(library, "raisin_box", 1, (0.05, 0.02), 0.7)
     placed = place_match(make.scene(box), library, tmp_path, Candidate("raisin_box", 0.6, {}, "", 1.12))
-    assert placed.scale == 1
-    assert position_error(box, placed) < 1e-3
-
-
-def test_an_object_larger_than_its_asset_is_scaled(library, tmp_path):
+    assert placed.scale == 1 and position_error(box, placed) < 1e-3
     asset = library["red_block"]
     block = make.placement(asset.mesh, size=1.2 * asset.size, yaw=0.6, at=(0.05, 0.02))
     placed = place_match(make.scene(block), library, tmp_path, Candidate("red_block", 0.6, {}, "", 1.15))
-    assert placed.asset_id == "red_block"
-    assert placed.scale == pytest.approx(1.2, abs=0.03)
-
-
-def test_a_primitive_that_fits_far_better_rejects_only_a_machines_match(library, tmp_path):
+    assert placed.asset_id == "red_block" and placed.scale == pytest.approx(1.2, abs=0.03)
     scene = make.scene(make.placement(make.box(tmp_path, (0.1, 0.09, 0.04)), yaw=0.6))
     candidate = Candidate("red_block", 0.6, {}, "", 1.0)
     machine = place_match(scene, library, tmp_path / "machine", candidate)
     person = place_match(scene, library, tmp_path / "person", candidate, "human")
-    assert machine.asset_id is None
-    assert np.abs(machine.size - [0.1, 0.09, 0.04]).max() < 0.003
+    assert machine.asset_id is None and np.abs(machine.size - [0.1, 0.09, 0.04]).max() < 0.003
     assert person.asset_id == "red_block"
 
 
@@ -154,15 +138,13 @@ def test_a_half_hidden_support_reaches_under_its_object(library, tmp_path):
     block, cube = (make.exact_description(p) for p in scene.placements)
     visible = replace(block.attributes, size=block.attributes.size * [1, 0.4, 1],
                       centre=block.attributes.centre - [0, 0.012, 0])  # fmt: skip
+    seen = [replace(block, attributes=visible), cube]
     inputs = replace(
-        make.inputs(scene, library, tmp_path),
-        descriptions=[replace(block, attributes=visible), cube],
-        matches=[Match(2, "red_cube", 1.0, "", ())],
+        make.inputs(scene, library, tmp_path), descriptions=seen, matches=[Match(2, "red_cube", 1.0, "", ())]
     )
     placed = place_objects(inputs)
     _, reports = settle(placed)
-    assert placed.placements[0].size[1] > 1.3 * visible.size[1]
-    assert reports == ()
+    assert placed.placements[0].size[1] > 1.3 * visible.size[1] and reports == ()
 
 
 def test_any_asset_can_be_fitted_to_one_segment(two_objects, library, tmp_path):
@@ -172,14 +154,22 @@ def test_any_asset_can_be_fitted_to_one_segment(two_objects, library, tmp_path):
     right = search_pose(observed, library["red_mug"], cache=tmp_path)
     wrong = search_pose(observed, library["cracker_box"])
     again = search_pose(observed, library["red_mug"], cache=tmp_path)
-    assert np.linalg.norm(right.pose.pos - mug.world_from_object.pos) < 0.003
-    assert right.scale == 1
-    assert right.cost < wrong.cost / 2
-    assert np.array_equal(again.pose.matrix, right.pose.matrix)
+    assert np.linalg.norm(right.pose.pos - mug.world_from_object.pos) < 0.003 and right.scale == 1
+    assert right.cost < wrong.cost / 2 and np.array_equal(again.pose.matrix, right.pose.matrix)
 
 
-def test_a_person_may_choose_the_reconstruction_method_of_a_matched_object(two_objects, library, tmp_path):
-    overrides = {two_objects.placements[0].segment_id: Override(method="cylinder")}
-    scene = place_again(two_objects, library, tmp_path, overrides=overrides)
-    assert [p.asset_id for p in scene.placements] == [None, two_objects.placements[1].asset_id]
-    assert scene.placements[0].provenance.startswith("made from the view as a cylinder")
+def upper_part(mask: np.ndarray, share: float = 0.45) -> np.ndarray:
+    box = bounding_box(mask)
+    return mask & (np.arange(len(mask))[:, None] < box.top + int(share * box.height))
+
+
+@pytest.mark.parametrize("shape", ["box", "can"])
+def test_an_object_masked_by_its_upper_part_reaches_down_to_the_table(tmp_path, shape):
+    mesh = make.box(tmp_path, (0.07, 0.06, 0.16)) if shape == "box" else make.can(tmp_path, 0.035, 0.16)
+    observation, (whole,) = make.observe(make.scene(make.placement(mesh)))
+    segment = Segment(1, upper_part(whole.mask))
+    description = describe(observation.frame, observation.support, segment)
+    asset, fit = reconstruct_object(observe(observation, segment, description), "best", 0.0, tmp_path)
+    half = np.abs(fit.pose.rotation[2]) @ asset.size / 2
+    assert fit.pose.pos[2] - half == pytest.approx(0, abs=1e-3)
+    assert fit.pose.pos[2] + half == pytest.approx(0.16, abs=0.012)

@@ -1,8 +1,15 @@
-"""Reading and writing scene.json: a scene that is written and read is the same scene."""
+"""A scene that is written and read is the same scene, and its MuJoCo model agrees with it."""
+
+import subprocess
+import sys
 
 import drawn_scene as make
+import mujoco
+import numpy as np
 import pytest
+import trimesh
 
+from pipeline.geometry import planar_rotation
 from pipeline.scene import SceneError, scene_files
 from pipeline.scene.mjcf import builder
 
@@ -14,7 +21,7 @@ def box_and_can(tmp_path):
     return make.scene(box, make.placement(make.can(tmp_path), "can", (-0.1, 0), number=4, container=True))
 
 
-def test_a_scene_written_and_read_is_the_same_scene(tmp_path):
+def test_a_scene_written_and_read_is_the_same_scene_and_writing_it_again_changes_nothing(tmp_path):
     project = tmp_path / "project"
     project.mkdir()
     written = scene_files.write_scene(box_and_can(tmp_path), project)
@@ -22,9 +29,6 @@ def test_a_scene_written_and_read_is_the_same_scene(tmp_path):
     assert scene_files.scene_to_json(read, project) == scene_files.scene_to_json(written, project)
     assert read.placements[0].mesh == project / "scene" / "box.obj"
     assert all(path.is_file() for p in read.placements for path in (p.mesh, *p.collision))
-
-
-def test_writing_what_was_read_changes_nothing(tmp_path):
     scene_files.write_scene(box_and_can(tmp_path), tmp_path)
     first = {p.name: p.read_bytes() for p in (tmp_path / "scene").iterdir()}
     scene_files.write_scene(scene_files.read_scene(tmp_path), tmp_path)
@@ -43,3 +47,89 @@ def test_a_missing_scene_is_one_line(tmp_path):
         scene_files.read_scene(tmp_path)
     with pytest.raises(SceneError):
         builder.load_spec(tmp_path)
+
+
+def test_every_placement_is_a_free_body_centred_on_its_box(tmp_path):
+    box, can = make.box(tmp_path), make.can(tmp_path)
+    scene = make.scene(
+        make.placement(box, "box", (0.1, 0.0), yaw=0.4), make.placement(can, "can", (-0.1, 0.1), number=2)
+    )
+    model = builder.compile_spec(builder.build_spec(scene))
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    for p in scene.placements:
+        body = model.body(p.name)
+        assert model.joint(p.name).type == mujoco.mjtJoint.mjJNT_FREE
+        assert np.allclose(data.xpos[body.id], p.world_from_object.pos, atol=1e-9)
+        assert np.allclose(data.xmat[body.id].reshape(3, 3), p.world_from_object.rotation, atol=1e-9)
+        assert body.mass == pytest.approx(p.mass)
+
+
+@pytest.mark.parametrize("unit, origin", [(1.0, (0, 0, 0)), (1000.0, (0.3, -2.0, 5.0)), (0.0254, (0, 0, 0.04))])
+def test_a_meshs_box_becomes_the_size_box_in_any_unit_and_origin(tmp_path, unit, origin):
+    mesh = trimesh.creation.box((0.06, 0.04, 0.08)).apply_translation(origin).apply_scale(unit)
+    path = make.shape(tmp_path, "box", mesh)
+    p = make.placement(path, size=(0.06, 0.04, 0.08), collision=(path,))
+    model = builder.compile_spec(builder.build_spec(make.scene(p)))
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    for geom in np.flatnonzero(model.geom_bodyid == model.body("object").id):
+        half = model.geom_aabb[geom, 3:]
+        centre = data.geom_xpos[geom] + data.geom_xmat[geom].reshape(3, 3) @ model.geom_aabb[geom, :3]
+        assert np.allclose(np.sort(half), [0.02, 0.03, 0.04], atol=1e-5)
+        assert np.allclose(centre, [0, 0, 0.04], atol=1e-5)
+
+
+def test_the_written_model_loads_alone_in_a_bare_process(tmp_path):
+    coloured = trimesh.creation.icosphere(2, 0.03)
+    coloured.visual.face_colors = np.random.default_rng(0).integers(0, 255, (len(coloured.faces), 4))
+    ball = tmp_path / "ball.ply"
+    coloured.export(ball)
+    builder.write_mjcf(
+        make.scene(make.placement(ball), make.placement(make.box(tmp_path), "box", (0.2, 0), number=2)),
+        tmp_path / "out",
+    )
+    code = "import mujoco, sys; m = mujoco.MjModel.from_xml_path(sys.argv[1]); print(m.nbody, m.ntex)"
+    process = subprocess.run(
+        [sys.executable, "-I", "-c", code, str(tmp_path / "out" / "scene.xml")], capture_output=True, text=True, cwd="/"
+    )
+    assert process.stdout.split() == ["3", "2"], process.stderr  # the sky and the ball's colours
+
+
+@pytest.mark.parametrize(
+    "mesh, kind",
+    [
+        (trimesh.creation.box((0.05, 0.04, 0.03)), "BOX"),
+        (trimesh.creation.cylinder(0.03, 0.1, sections=40), "CYLINDER"),
+        (trimesh.creation.icosphere(3, 0.03), "SPHERE"),
+        (trimesh.creation.cone(0.03, 0.1), "MESH"),
+        (trimesh.creation.capsule(0.05, 0.02), "MESH"),
+    ],
+)
+def test_boxes_cylinders_and_balls_collide_as_primitives(tmp_path, mesh, kind):
+    model = builder.compile_spec(builder.build_spec(make.scene(make.placement(make.shape(tmp_path, "mesh", mesh)))))
+    assert mujoco.mjtGeom(model.geom("object:0").type[0]).name == f"mjGEOM_{kind}"
+
+
+def test_an_invalid_scene_is_one_line(tmp_path):
+    box, words = make.box(tmp_path), tmp_path / "words.obj"
+    words.write_text("no mesh at all")
+    invalid = {
+        "each name once": (make.placement(box, "twin"), make.placement(box, "twin", (0.2, 0))),
+        "cannot name a body": (make.placement(box, "world"),),
+        "no valid size": (make.placement(box, size=(0.1, 0, 0.1)),),
+        "is missing": (make.placement(tmp_path / "gone.obj", size=(0.1, 0.1, 0.1)),),
+        "cannot read the mesh": (make.placement(words, size=(0.1, 0.1, 0.1)),),
+    }
+    for words, placements in invalid.items():
+        with pytest.raises(SceneError, match=words) as error:
+            builder.build_spec(make.scene(*placements))
+        assert "\n" not in str(error.value)
+
+
+def test_a_fixed_object_has_no_joint_and_the_table_reaches_under_every_object(tmp_path):
+    model = builder.compile_spec(builder.build_spec(make.scene(make.placement(make.box(tmp_path), fixed=True))))
+    assert model.njnt == 0
+    far = make.placement(make.box(tmp_path), at=(0.9, 0.7))
+    centre, half, yaw = builder.table_slab(make.scene(far))
+    assert (np.abs(planar_rotation(-yaw) @ (far.world_from_object.pos[:2] - centre)) < half).all()

@@ -1,20 +1,31 @@
-"""The table's picture: the twin's table looks as in the photograph, and shows no object."""
+"""The twin looks as in the photograph: its table, the light, and the colours of recoloured assets."""
 
 import io
 from dataclasses import replace
+from pathlib import Path
 
 import cv2
 import drawn_scene as make
+import mujoco
 import numpy as np
 import pytest
 from PIL import Image
 
+from pipeline.decisions import Decision
+from pipeline.description import Attributes
+from pipeline.description.colour import name_colour
 from pipeline.frame import Observation
 from pipeline.geometry import transform
+from pipeline.resources import SAMPLE_SCENES
 from pipeline.scene import scene_files
+from pipeline.scene.appearance import recolour
+from pipeline.scene.appearance.light import estimate_light
 from pipeline.scene.mjcf import builder
 from pipeline.scene.mjcf.table_picture import table_picture
-from pipeline.scene.rendering import render_twin
+from pipeline.scene.overrides import overrides_from_decisions
+from pipeline.scene.placement import Light
+from pipeline.scene.rendering import render_model, render_twin
+from pipeline.segmentation import Segment
 
 QUADRANTS = np.array([[200, 90, 80], [90, 190, 90], [80, 100, 200], [190, 180, 80]], np.uint8)
 OBJECT_RGB = (250, 0, 250)
@@ -22,7 +33,6 @@ OBJECT_RGB = (250, 0, 250)
 
 @pytest.fixture
 def painted(tmp_path):
-    """A scene of two objects on a table whose four quadrants have colours of their own, and its photograph."""
     objects = (
         make.placement(make.box(tmp_path), "box", (0.08, 0.02), yaw=0.4, rgb=OBJECT_RGB),
         make.placement(make.can(tmp_path), "can", (-0.1, 0.06), number=2, rgb=OBJECT_RGB),
@@ -51,7 +61,7 @@ def hue(rgb):
     return rgb / np.maximum(np.linalg.norm(rgb, axis=-1, keepdims=True), 1)
 
 
-def test_the_twin_through_the_photographs_camera_shows_the_photographs_table(painted, tmp_path):
+def test_the_twin_through_the_photographs_camera_shows_the_photographs_table_without_objects(painted, tmp_path):
     scene, observation, segments = painted
     builder.write_mjcf(with_picture(scene, observation, segments), tmp_path / "twin")
     rendered = render_twin(tmp_path / "twin", (make.CAMERA.width, make.CAMERA.height))
@@ -59,10 +69,6 @@ def test_the_twin_through_the_photographs_camera_shows_the_photographs_table(pai
     table = (rendered.labels == 0) & (rendered.depth > 0) & observation.support.inliers & ~hidden
     likeness = (hue(observation.frame.rgb.astype(float)) * hue(rendered.rgb.astype(float))).sum(-1)
     assert np.mean(likeness[table] > 0.99) > 0.97
-
-
-def test_no_object_is_left_in_the_picture(painted):
-    scene, observation, segments = painted
     picture = pixels_of(with_picture(scene, observation, segments).table_png).astype(float)
     assert np.min(np.linalg.norm(picture - OBJECT_RGB, axis=-1)) > 60
 
@@ -81,27 +87,117 @@ def test_a_pixel_without_depth_belongs_to_the_table_only_in_a_colour_of_the_tabl
     assert np.min(np.linalg.norm(foreign - (5, 250, 250), axis=-1)) > 60
 
 
-def test_a_shadow_on_a_plain_table_is_not_painted_on_it(painted):
+def test_a_shadow_is_not_painted_and_a_scene_written_and_read_keeps_its_picture(painted, tmp_path):
     scene, observation, segments = painted
     rgb = np.full_like(observation.frame.rgb, 180)
     rgb[150:190, 60:120] = 100
-    picture = pixels_of(
-        with_picture(scene, replace(observation, frame=replace(observation.frame, rgb=rgb)), segments).table_png
-    )
+    shaded = replace(observation, frame=replace(observation.frame, rgb=rgb))
+    picture = pixels_of(with_picture(scene, shaded, segments).table_png)
     assert picture.min() > 150
-
-
-def test_a_table_that_is_hidden_has_no_picture(painted):
-    scene, observation, segments = painted
     everything = replace(segments[0], mask=np.ones_like(segments[0].mask))
     assert table_picture(observation, [everything], builder.table_slab(scene)) is None
-
-
-def test_a_scene_written_and_read_keeps_its_picture(painted, tmp_path):
-    scene = with_picture(*painted)
-    project = tmp_path / "project"
+    scene, project = with_picture(*painted), tmp_path / "project"
     project.mkdir()
     scene_files.write_scene(scene, project)
     assert scene_files.read_scene(project).table_png == scene.table_png
     scene_files.write_scene(replace(scene_files.read_scene(project), table_png=None), project)
     assert scene_files.read_scene(project).table_png is None
+
+
+def direction(azimuth_deg, elevation_deg):
+    azimuth, elevation = np.deg2rad([azimuth_deg, elevation_deg])
+    flat = np.cos(elevation) * np.array([np.cos(azimuth), np.sin(azimuth)])
+    return np.append(flat, np.sin(elevation))
+
+
+@pytest.mark.parametrize("azimuth", [20, 140])
+def test_a_light_that_casts_shadows_is_found_within_15_degrees(azimuth, tmp_path):
+    towards = direction(azimuth, 50)
+    scene = make.scene(
+        make.placement(make.box(tmp_path), "box", (0.08, 0.02), yaw=0.4),
+        make.placement(make.can(tmp_path), "can", (-0.1, 0.06), number=2),
+    )
+    frame, _, segments = make.photograph(scene)
+    spec = builder.build_spec(scene)
+    lamp = spec.light(builder.MAIN_LIGHT)
+    lamp.type, lamp.dir, lamp.pos = mujoco.mjtLightType.mjLIGHT_DIRECTIONAL, -towards, 1.5 * towards
+    lamp.diffuse, spec.visual.headlight.ambient = [0.4] * 3, [0.3] * 3
+    rgb = render_model(spec.compile(), (make.CAMERA.width, make.CAMERA.height)).rgb
+    rgb = np.clip(rgb + np.random.default_rng(0).normal(0, 3, rgb.shape), 0, 255).astype(np.uint8)
+    not_in_the_twin = Segment(9, np.zeros(frame.depth.shape, bool), 1.0, "test")
+    light = estimate_light(replace(frame, rgb=rgb), (*segments, not_in_the_twin), scene)
+    assert light is not None and np.linalg.norm(light.direction) == pytest.approx(1)
+    assert np.degrees(np.arccos(light.direction @ towards)) < 15
+
+
+def test_the_twin_is_lit_from_the_estimated_direction_and_none_is_claimed_under_even_light(photographed, tmp_path):
+    scene, frame, segments = photographed
+    even = np.clip(130 + np.random.default_rng(1).normal(0, 6, frame.rgb.shape), 0, 255).astype(np.uint8)
+    assert estimate_light(replace(frame, rgb=even), segments, scene) is None
+    assert estimate_light(frame, (), replace(scene, placements=())) is None
+    light = Light(direction(140, 50), 0.2)
+    scene_files.write_scene(replace(photographed[0], light=light), tmp_path)
+    read = scene_files.read_scene(tmp_path)
+    assert read.light is not None
+    assert read.light.direction == pytest.approx(light.direction) and read.light.spread == light.spread
+    lamp = builder.load_spec(tmp_path / "scene").light(builder.MAIN_LIGHT)
+    assert -np.asarray(lamp.dir) == pytest.approx(light.direction, abs=1e-6)
+
+
+RED, WHITE, TEAL = (190, 30, 40), (228, 226, 230), (40, 150, 140)
+
+
+def measured(rgb) -> Attributes:
+    name, _ = name_colour(np.full((50, 3), rgb, np.uint8))
+    return Attributes(name, rgb, "irregular", np.full(3, 0.1), 0.0, np.zeros(3), 0.001)
+
+
+def library_mesh(name) -> Path:
+    return SAMPLE_SCENES / "library" / name / "mesh.obj"
+
+
+@pytest.mark.parametrize(("asset", "seen"), [("red_bowl", WHITE), ("wooden_bowl", RED), ("white_mug", TEAL)])
+def test_an_asset_of_one_colour_is_recoloured_if_the_object_has_another(asset, seen):
+    assert recolour.seen_colour(library_mesh(asset), measured(seen), 0.05, None) == seen
+
+
+@pytest.mark.parametrize(("asset", "seen"), [("red_bowl", RED), ("white_mug", WHITE), ("teal_bowl", TEAL)])
+def test_an_asset_in_the_right_colour_stays_as_it_is(asset, seen):
+    assert recolour.seen_colour(library_mesh(asset), measured(seen), 0.05, None) is None
+
+
+def test_the_matcher_and_a_person_may_leave_an_asset_as_it_is_until_another_is_chosen():
+    assert recolour.seen_colour(library_mesh("red_bowl"), measured(WHITE), 0.6, None) is None
+    assert recolour.seen_colour(library_mesh("red_bowl"), measured(WHITE), 0.05, False) is None
+    assert recolour.seen_colour(library_mesh("red_bowl"), measured(RED), 0.9, True) == RED
+    off = Decision("recolour", {"id": 1, "value": False})
+    assert overrides_from_decisions([off])[1].recolour is False
+    chosen = Decision("choose_asset", {"id": 1, "asset_id": "red_mug"})
+    assert overrides_from_decisions([off, chosen])[1].recolour is None
+
+
+def test_tinting_moves_the_main_colour_also_in_the_exported_twin_which_can_be_written_again(tmp_path):
+    picture = np.zeros((4, 8, 3), np.uint8)
+    picture[:, :4], picture[:, 4:] = RED, (40, 60, 190)
+    tinted = recolour.tinted(picture, RED, TEAL)
+    assert np.abs(tinted[:, :4].astype(int) - TEAL).max() <= 2
+    assert np.abs(tinted[:, 4:].astype(int) - picture[:, 4:]).max() <= 12
+    mesh = library_mesh("red_bowl")
+    bowl = replace(make.placement(make.box(tmp_path), "bowl", (0, 0)), mesh=mesh, collision=(), recolour=TEAL)
+    project = tmp_path / "project"
+    project.mkdir()
+    scene_files.write_scene(make.scene(bowl), project)
+    first = colours_of(project)
+    assert np.linalg.norm(np.median(first, axis=0) - TEAL) < 25
+    again = scene_files.read_scene(project)
+    assert again.placements[0].recolour == TEAL
+    scene_files.write_scene(again, project)
+    assert np.abs(np.median(colours_of(project), axis=0) - np.median(first, axis=0)).max() <= 4
+
+
+def colours_of(project) -> np.ndarray:
+    texture = project / "scene" / "bowl.png"
+    if texture.exists():
+        return np.asarray(Image.open(io.BytesIO(texture.read_bytes())).convert("RGB")).reshape(-1, 3)
+    line = next(one for one in (project / "scene" / "bowl.mtl").read_text().splitlines() if one.startswith("Kd"))
+    return np.array([[float(value) * 255 for value in line.split()[1:]]])

@@ -1,4 +1,4 @@
-"""The click network: its crops and maps, its predictions, and when it may overrule depth."""
+"""The click network, and the corrections that a later click may mean."""
 
 import subprocess
 import sys
@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from pipeline.segmentation import Prompt
+from pipeline.segmentation.depth.click_choice import SOURCES, choose, predicted_gains
 from pipeline.segmentation.depth.click_crops import CELLS, ClickCrop, click_maps
 from pipeline.segmentation.depth.click_network import OUTSIDE, FrameNetworks, expected_iou, network_agrees
 
@@ -25,36 +26,28 @@ def test_a_crop_is_pasted_back_where_it_was_cut(x, y, width):
         assert abs(pasted[min(y, 479), min(x, 639)] - at) <= 2 * crop.cell
 
 
-def test_the_centre_pixel_of_a_crop_lies_in_its_centre_cell():
+def test_a_crop_is_centred_on_its_click_and_plus_and_minus_clicks_have_separate_maps():
     crop = ClickCrop.around(200, 100, 160)
     assert crop.cells(200, 100) == pytest.approx((CELLS / 2, CELLS / 2), abs=CELLS / crop.side)
-
-
-def test_plus_and_minus_clicks_have_separate_maps():
     maps = click_maps([(10, 20, 1), (30, 40, 0)], None)
     assert maps[0, 20, 10] == 1 and maps[1, 40, 30] == 1 and maps[4, 40, 30] == -1
     assert maps[0, 40, 30] < 0.01 and maps[1, 20, 10] < 0.01 and not maps[5].any()
 
 
-def test_a_prediction_holds_the_clicked_object_and_stays_near_it(scene, networks):
+def test_a_prediction_holds_the_clicked_object_stays_near_it_and_is_the_frames_own(scene, networks, view):
     for name, truth in scene.labels.items():
         rows, cols = np.nonzero(truth)
         x, y = int(np.median(cols)), int(np.median(rows))
         odds = networks.predict([(x, y, 1)])
         assert odds.shape == truth.shape and odds[y, x] > 0, name
         assert (odds[:, :1] == OUTSIDE).all() or x < 200
+    other, click = FrameNetworks(view._height_map), [(320.0, 240.0, 1)]
+    first = networks.predict(click)
+    other.predict([(100.0, 300.0, 1)])
+    assert np.array_equal(networks.predict(click), first)
 
 
-def test_the_network_overrules_depth_only_where_it_is_sure_and_disagrees():
-    found, guess = np.zeros((40, 40), bool), np.zeros((40, 40), bool)
-    found[:20], guess[:5] = True, True
-    sure, unsure = np.where(guess, 6.0, -6.0), np.where(guess, 0.2, -1.0)
-    assert not network_agrees(sure, found, guess) and network_agrees(unsure, found, guess)
-    assert network_agrees(np.where(found, 6.0, -6.0), found, found)
-    assert expected_iou(sure, guess) > 0.95 > 0.3 > expected_iou(sure, found)
-
-
-def test_a_later_click_reaches_only_part_of_the_way_to_opposite_clicks(scene, view):
+def test_a_later_click_reaches_part_of_the_way_and_the_network_overrules_depth_only_where_it_is_sure(scene, view):
     truth = scene.labels["red_box"]
     rows, cols = np.nonzero(truth)
     x, y = int(np.median(cols)), int(np.median(rows))
@@ -62,6 +55,12 @@ def test_a_later_click_reaches_only_part_of_the_way_to_opposite_clicks(scene, vi
     less = view.segment(Prompt(points, np.array([1, 0]), mask=truth))[0].mask
     assert less[y, x] and not less[y, x + 20]
     assert np.hypot(*(np.argwhere(less != truth) - [y, x + 20]).T).max() < 40
+    found, guess = np.zeros((40, 40), bool), np.zeros((40, 40), bool)
+    found[:20], guess[:5] = True, True
+    sure, unsure = np.where(guess, 6.0, -6.0), np.where(guess, 0.2, -1.0)
+    assert not network_agrees(sure, found, guess) and network_agrees(unsure, found, guess)
+    assert network_agrees(np.where(found, 6.0, -6.0), found, found)
+    assert expected_iou(sure, guess) > 0.95 > 0.3 > expected_iou(sure, found)
 
 
 def test_the_networks_run_without_torch():
@@ -73,9 +72,41 @@ def test_the_networks_run_without_torch():
     assert output.split() == ["(28,", "40,", "24)", "False"]
 
 
-def test_two_frames_do_not_share_predictions(view, networks):
-    other = FrameNetworks(view._height_map)
-    click = [(320.0, 240.0, 1)]
-    first = networks.predict(click)
-    other.predict([(100.0, 300.0, 1)])
-    assert np.array_equal(networks.predict(click), first)
+@pytest.fixture(scope="module")
+def correction(view):
+    return view._interactive.correction
+
+
+def corrections(scene):
+    """Yield a mask and clicks: half of an object with a plus click on the rest, and two objects with a minus click."""
+    first, second = list(scene.labels.values())[:2]
+    rows, cols = np.nonzero(first)
+    middle = int(np.median(cols))
+    half = first & (np.arange(first.shape[1]) < middle)
+    yield half, [(middle - 6, int(np.median(rows)), 1), (middle + 6, int(np.median(rows)), 1)]
+    other_rows, other_cols = np.nonzero(second)
+    yield (
+        first | second,
+        [(middle, int(np.median(rows)), 1), (int(np.median(other_cols)), int(np.median(other_rows)), 0)],
+    )
+
+
+def test_every_proposal_obeys_all_clicks_and_changes_only_what_the_newest_click_says_is_wrong(scene, correction):
+    for mask, clicks in corrections(scene):
+        proposals, terms = correction.propose(mask, clicks)
+        assert set(proposals) == set(terms) <= set(SOURCES) and "colour" in proposals
+        for source, one in proposals.items():
+            assert all(one[y, x] == bool(label) for x, y, label in clicks), source
+            assert not (one & ~mask).any() if clicks[-1][2] == 0 else not (mask & ~one).any(), source
+
+
+def test_the_correction_is_the_proposal_of_highest_gain_and_brings_the_mask_closer(scene, correction):
+    for mask, clicks in corrections(scene):
+        proposals, terms = correction.propose(mask, clicks)
+        best = max(terms, key=lambda source: predicted_gains(terms[source][None])[0])
+        assert choose(terms) == best and np.array_equal(correction.correct(mask, clicks), proposals[best])
+    first, second = list(scene.labels.values())[:2]
+    for (mask, clicks), truth in zip(corrections(scene), (first, first), strict=True):
+        after = correction.correct(mask, clicks)
+        assert np.count_nonzero(after ^ truth) < 0.5 * np.count_nonzero(mask ^ truth)
+    assert not (correction.correct(first | second, clicks) & second).sum() > 0.5 * second.sum()

@@ -1,16 +1,24 @@
-"""The embedded segmenter on rendered and real frames with ground truth."""
+"""The embedded segmenter on rendered and real frames with ground truth: objects, clicks, parts and fragments."""
 
 import json
 import threading
+from dataclasses import replace
 
+import cv2
 import numpy as np
 import pytest
 from PIL import Image
 from reference_frames import reference_frame
 
-from pipeline.frame import load
-from pipeline.segmentation import DepthSegmenter, Prompt, SegmentationError
+from pipeline.frame import Frame, load
+from pipeline.frame.support import find_support
+from pipeline.geometry import transform
+from pipeline.segmentation import DepthSegmenter, Prompt, Segment, SegmentationError, split
+from pipeline.segmentation.depth.instance_split import classify_boundaries
+from pipeline.segmentation.depth.object_proposals import join_fragments, uncertain_pixels
+from pipeline.segmentation.fragments import find_fragments
 from pipeline.segmentation.mask_operations import iou
+from pipeline.segmentation.mask_review import review_reasons
 from tests.frame.rendered import render
 
 REAL = ["grasp6dof_white_bowl", "posecnn_0", "m2t2_02"]
@@ -21,19 +29,15 @@ def at(x, y, label=1):
 
 
 def middle(mask):
-    """A pixel inside the mask, as x, y."""
     rows, cols = np.nonzero(mask)
     return cols[len(cols) // 2], rows[len(rows) // 2]
 
 
-def test_each_object_on_the_table_is_one_segment(scene, view):
+def test_each_object_on_the_table_is_one_segment_disjoint_numbered_and_reproducible(scene, view):
     segments = view.automatic()
     assert len(segments) == len(scene.labels)
     for name, truth in scene.labels.items():
         assert max(iou(segment.mask, truth) for segment in segments) > 0.9, name
-
-
-def test_segments_are_disjoint_numbered_and_reproducible(scene, view):
     segments, repeated = view.automatic(), DepthSegmenter().open(scene.frame).automatic()
     assert [segment.id for segment in segments] == list(range(1, len(segments) + 1))
     assert sum(segment.mask.astype(int) for segment in segments).max() == 1
@@ -58,19 +62,13 @@ def test_a_prepared_view_gives_the_same_answer_as_one_that_is_not(scene, view):
     assert np.array_equal(*answers)
 
 
-def test_a_click_selects_the_object_under_it(scene, view):
+def test_a_click_or_a_box_selects_its_object_and_a_later_click_does_not_undo_the_first(scene, view):
     for name, truth in scene.labels.items():
         assert iou(view.segment(at(*middle(truth)))[0].mask, truth) > 0.9, name
-
-
-def test_a_box_selects_the_object_in_it(scene, view):
     for name, truth in scene.labels.items():
         rows, cols = np.nonzero(truth)
         box = np.array([cols.min(), rows.min(), cols.max() + 1, rows.max() + 1])
         assert iou(view.segment(Prompt(box=box))[0].mask, truth) > 0.9, name
-
-
-def test_a_later_click_does_not_undo_the_first_one(scene, view):
     for truth in scene.labels.values():
         x, y = np.argwhere(truth).mean(0).astype(int)[::-1]
         for offset in (4, 8, 12):
@@ -79,15 +77,12 @@ def test_a_later_click_does_not_undo_the_first_one(scene, view):
             assert mask[y, x] and not mask[y, x + offset]
 
 
-def test_a_click_on_a_pixel_with_its_label_changes_nothing(scene, view):
+def test_clicks_give_the_same_mask_together_and_nothing_new_on_a_pixel_with_their_label(scene, view):
     truth = scene.labels["blue_cylinder"]
     for mask in (truth, view.automatic()[0].mask):
         inside, outside = middle(mask), (5, 5)
         prompt = Prompt(np.array([inside, outside], float), np.array([1, 0]), mask=mask)
         assert np.array_equal(view.segment(prompt)[0].mask, mask)
-
-
-def test_clicks_in_one_prompt_give_the_same_mask_as_one_by_one(scene):
     x, y = middle(scene.labels["red_box"])
     points, labels = np.array([[x, y], [x + 30, y + 40], [x - 10, y - 5]], float), np.array([1, 1, 0])
     step = DepthSegmenter().open(scene.frame)
@@ -133,3 +128,104 @@ def test_masks_agree_with_the_ground_truth_of_real_frames(name):
         assert max(iou(segment.mask, truth == i) for segment in segments) > 0.75, label
         mask = truth == i
         assert iou(view.segment(at(*middle(mask)))[0].mask, mask) > 0.5, label
+
+
+POST = '<geom name="red_box" type="box" size=".014 .014 .06" pos="0 0 .06"/>'
+
+
+def best_iou(frame: Frame, truth: np.ndarray) -> float:
+    masks = [segment.mask for segment in DepthSegmenter().open(frame).automatic()]
+    return max((float(np.count_nonzero(m & truth) / np.count_nonzero(m | truth)) for m in masks), default=0.0)
+
+
+def with_holes(depth: np.ndarray, mask: np.ndarray, share: float) -> np.ndarray:
+    rough = cv2.GaussianBlur(np.random.default_rng(3).random(depth.shape), (0, 0), 4)
+    return np.where(mask & (rough < np.quantile(rough[mask], share)), 0, depth).astype(np.float32)
+
+
+@pytest.mark.parametrize("name", ["red_box", "green_sphere"])
+def test_an_object_with_most_of_its_depth_missing_is_segmented(scene, name):
+    truth = scene.labels[name]
+    assert best_iou(replace(scene.frame, depth=with_holes(scene.frame.depth, truth, 0.7)), truth) > 0.8
+
+
+BOXES = """
+<geom name="red_box" type="box" size=".04 .04 .03" pos="-.05 -.02 .03"/>
+<geom name="blue_cylinder" type="box" size=".022 .022 .02" pos="-.05 -.02 .08"/>
+<geom name="green_sphere" type="box" size=".03 .03 .04" pos=".16 .06 .04"/>"""
+
+
+def median_pixel(mask):
+    rows, cols = np.nonzero(mask)
+    return float(np.median(cols)), float(np.median(rows))
+
+
+@pytest.fixture(scope="module")
+def stacked():
+    scene = render(BOXES, width=640)
+    return DepthSegmenter().open(scene.frame), {name.partition("_")[0]: mask for name, mask in scene.labels.items()}
+
+
+def test_two_stacked_boxes_are_two_segments_into_which_a_mask_of_both_is_split_and_one_box_stays_one(stacked):
+    view, truth = stacked
+    for name in ("red", "blue"):
+        assert max(iou(segment.mask, truth[name]) for segment in view.automatic()) > 0.8
+    both = truth["red"] | truth["blue"]
+    parts = split(Segment(3, both), 9, proposals=view.propose_parts(both))
+    assert {part.id for part in parts} == {3, 9} and (parts[0].mask ^ parts[1].mask == both).all()
+    for name in ("red", "blue"):
+        assert max(iou(part.mask, truth[name]) for part in parts) > 0.8
+    (part,) = view.propose_parts(truth["green"])
+    assert (part == truth["green"]).all()
+
+
+def test_a_mask_of_several_objects_needs_review_and_log_odds_of_boundaries_are_bounded():
+    mask = np.ones((20, 20), bool)
+    assert "several" in " ".join(review_reasons(Segment(1, mask, 0.5, "depth")))
+    assert not review_reasons(Segment(1, mask, 1.0, "depth")) and not review_reasons(Segment(1, mask, 0.5, "human"))
+    assert (np.abs(classify_boundaries(np.random.default_rng(0).normal(0, 50, (200, 14)))) <= 8).all()
+
+
+def test_a_click_selects_the_upper_box_and_a_mask_without_depth_is_not_joined(stacked):
+    view, truth = stacked
+    readings = view.segment(Prompt(np.array([median_pixel(truth["blue"])]), np.array([1])))
+    assert max(iou(reading.mask, truth["blue"]) for reading in readings[:2]) > 0.8
+    both = truth["red"] | truth["blue"]
+    after = view.segment(Prompt(np.array([median_pixel(truth["blue"])]), np.array([0]), mask=both))[0].mask
+    assert iou(after, truth["red"]) > 0.85
+    heights = view._height_map
+    unknown = replace(heights, depth=np.where(truth["blue"], 0, heights.depth))
+    assert len(join_fragments(unknown, [truth["red"], truth["blue"]])) == 2
+    window = (slice(0, 480), slice(0, 640))
+    assert not uncertain_pixels(unknown, truth["blue"], window)[truth["blue"]].any()
+    assert len(DepthSegmenter().open(replace(view.frame, depth=unknown.depth)).automatic()) >= 2
+
+
+OBJECTS = """
+<geom name="carton" type="box" size=".06 .05 .07" pos="0 0 .07"/>
+<geom name="beside" type="box" size=".008 .008 .008" pos="-.075 -.05 .008"/>
+<geom name="on_top" type="box" size=".008 .008 .008" pos=".03 .02 .148"/>
+"""
+
+
+@pytest.fixture(scope="module")
+def carton_scene():
+    rendered = render(OBJECTS)
+    return rendered, find_support(rendered.frame)
+
+
+def test_a_piece_of_a_lid_that_does_not_touch_its_carton_is_a_fragment_of_it(carton_scene):
+    view, support = carton_scene
+    x, y, z = np.moveaxis(transform(view.world_from_camera, view.frame.points.astype(float)), -1, 0)
+    carton = view.labels["carton"]
+    lid = carton & (z > 0.136)
+    fragment = lid & (np.abs(x) < 0.012) & (np.abs(y + 0.026) < 0.008)
+    both = [Segment(1, carton & ~lid, 1.0, "depth"), Segment(2, fragment, 1.0, "depth")]
+    assert fragment.sum() > 10 and find_fragments(view.frame, support, both) == {2: 1}
+
+
+@pytest.mark.parametrize("name", ["beside", "on_top"])
+def test_a_small_object_on_the_table_or_on_a_carton_is_not_a_fragment(carton_scene, name):
+    view, support = carton_scene
+    both = [Segment(1, view.labels["carton"], 1.0, "depth"), Segment(2, view.labels[name], 1.0, "depth")]
+    assert both[1].mask.sum() > 20 and find_fragments(view.frame, support, both) == {}

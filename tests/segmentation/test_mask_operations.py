@@ -1,32 +1,111 @@
-"""Operations on masks."""
+"""Masks: automatic ones in steps, operations, run lengths, files, formats of other programs, prompts."""
 
+import io
+import json
 import operator
+import zipfile
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import array_shapes, arrays
+from PIL import Image
 from scipy import ndimage
 
+from pipeline import segmentation
+from pipeline.frame import Frame, Intrinsics
+from pipeline.segmentation import ScriptedSegmenter, Segment, SegmentationError, encode_rle, read_prompts
+from pipeline.segmentation.automatic import assign_ids, automatic_steps
+from pipeline.segmentation.coco import decompress_counts
+from pipeline.segmentation.exchange import MaskFormat, read_masks, write_masks
+from pipeline.segmentation.label_studio import decode_brush, encode_brush
 from pipeline.segmentation.mask_operations import fill_holes, iou, join_greedily, padded_window, part_at_pixel
+from pipeline.segmentation.named_mask import NamedMask
+from tests.frame.rendered import render
+
+FRAME = Frame(np.zeros((8, 8, 3), np.uint8), np.ones((8, 8), np.float32), Intrinsics(8, 8, 8, 8, 4, 4))
 
 
-def test_filled_holes_are_the_same_as_scipys():
+def square(row: int, column: int, side: int = 3) -> np.ndarray:
+    mask = np.zeros((8, 8), bool)
+    mask[row : row + side, column : column + side] = True
+    return mask
+
+
+def drain(steps) -> tuple[list, tuple[Segment, ...]]:
+    progress = []
+    while True:
+        try:
+            progress.append(next(steps))
+        except StopIteration as end:
+            return progress, end.value
+
+
+class SlowView:
+    """A view like SAM 2's: it encodes the frame, then segments it in steps."""
+
+    def __init__(self, fails: bool = False):
+        self.statuses = iter(["queued", "loading", "encoding", "ready"])
+        self.cancelled, self.fails, self.settings = False, fails, None
+
+    def wait(self, timeout=None):
+        return SimpleNamespace(status=next(self.statuses), progress=0.5)
+
+    def automatic_steps(self, settings=None):
+        self.settings = settings
+        if self.fails:
+            raise SegmentationError("no weights")
+        yield 0.5
+        yield 1.0
+        return (Segment(1, square(0, 0)),)
+
+    def cancel(self):
+        self.cancelled = True
+
+
+def test_a_view_reports_its_progress_or_takes_one_step_and_its_errors_are_raised():
+    progress, segments = drain(automatic_steps(ScriptedSegmenter([square(0, 0)]).open(FRAME)))
+    assert len(progress) == 1 and [segment.id for segment in segments] == [1]
+    view = SlowView()
+    progress, segments = drain(automatic_steps(view, "settings"))
+    assert [step.done for step in progress] == [50, 50, 50, 50, 100] and all(step.total == 100 for step in progress)
+    assert len({step.message for step in progress}) == 4 and len(segments) == 1 and view.settings == "settings"
+    with pytest.raises(SegmentationError, match="no weights"):
+        drain(automatic_steps(SlowView(fails=True)))
+
+
+@pytest.mark.parametrize("steps", [1, 3, 4])
+def test_closing_the_generator_cancels_the_work(steps: int):
+    view = SlowView()
+    work = automatic_steps(view)
+    for _ in range(steps):
+        next(work)
+    work.close()
+    assert view.cancelled
+
+
+def test_known_objects_keep_their_ids_no_segment_is_lost_and_no_id_is_given_twice():
+    before = [Segment(3, square(0, 0)), Segment(7, square(4, 4))]
+    segments = [Segment(1, square(4, 4, 4)), Segment(2, square(0, 5)), Segment(3, square(0, 0))]
+    now = {segment.id: segment.mask for segment in assign_ids(segments, before, first_new=8)}
+    assert now.keys() == {3, 7, 8}
+    assert (now[7] == square(4, 4, 4)).all() and (now[3] == square(0, 0)).all() and (now[8] == square(0, 5)).all()
+    before = [Segment(i, square(0, 0)) for i in (1, 2)]
+    segments = [Segment(i, square(0, 0)) for i in (1, 2, 3)]
+    assert sorted(segment.id for segment in assign_ids(segments, before, first_new=3)) == [1, 2, 3]
+
+
+def test_holes_iou_windows_and_parts_of_masks_are_exact():
     for seed in range(20):
         mask = np.random.default_rng(seed).random((17, 23)) < 0.6
         assert np.array_equal(fill_holes(mask), ndimage.binary_fill_holes(mask))
-
-
-def test_the_iou_of_a_mask_with_itself_is_one_and_of_empty_masks_zero():
     mask = np.eye(5, dtype=bool)
     assert iou(mask, mask) == 1 and iou(mask, ~mask) == 0 and iou(mask & False, mask & False) == 0
-
-
-def test_a_padded_window_holds_the_mask_and_stays_inside_the_image():
     mask = np.zeros((20, 30), bool)
     mask[3:6, 25:28] = True
     assert padded_window(mask, 4) == (slice(0, 10), slice(21, 30))
-
-
-def test_the_part_at_a_pixel_is_connected_by_edges():
     mask = np.eye(4, dtype=bool)
     assert part_at_pixel(mask, 1, 1).sum() == 1 and not part_at_pixel(mask, 0, 1).any()
 
@@ -34,3 +113,217 @@ def test_the_part_at_a_pixel_is_connected_by_edges():
 @pytest.mark.parametrize("items, joined", [([1, 2, 11, 3], [6, 11]), ([1, 11, 21], [1, 11, 21]), ([], [])])
 def test_items_are_joined_to_the_first_that_is_the_same(items, joined):
     assert join_greedily(items, lambda a, b: a // 10 == b // 10, operator.add) == joined
+
+
+def test_merging_split_segments_restores_the_mask_and_one_without_a_neck_is_not_split():
+    mask = np.zeros((60, 100), bool)
+    mask[10:50, 5:45] = mask[10:50, 55:95] = mask[28:32, 40:60] = True
+    parts = segmentation.split(segmentation.Segment(3, mask), first_id=7)
+    assert [part.id for part in parts] == [3, 7] and not (parts[0].mask & parts[1].mask).any()
+    assert np.array_equal(segmentation.merge(parts).mask, mask) and segmentation.merge(parts).id == 3
+    mask = np.zeros((40, 40), bool)
+    mask[5:35, 5:35] = True
+    with pytest.raises(segmentation.SegmentationError, match="no neck"):
+        segmentation.split(segmentation.Segment(1, mask), first_id=2)
+    with pytest.raises(segmentation.SegmentationError, match="two segments or more"):
+        segmentation.merge([segmentation.Segment(1, mask)])
+
+
+@given(arrays(bool, array_shapes(min_dims=2, max_dims=2, max_side=9)))
+@settings(deadline=None)
+def test_run_lengths_are_decoded_to_the_same_mask(mask):
+    runs = segmentation.encode_rle(mask)
+    assert np.array_equal(segmentation.decode_rle(runs), mask)
+    assert sum(runs["counts"]) == mask.size and runs["size"] == list(mask.shape)
+
+
+def test_run_lengths_follow_the_columns_start_with_background_and_must_fit():
+    assert segmentation.encode_rle(np.array([[1, 0], [1, 1]], bool))["counts"] == [0, 2, 1, 1]
+    with pytest.raises(segmentation.SegmentationError, match="do not fill"):
+        segmentation.decode_rle({"size": [2, 2], "counts": [1, 2]})
+
+
+def compressed(counts: list[int]) -> str:
+    """Compress counts as rleToString of COCO's maskApi.c does."""
+    text = ""
+    for i, count in enumerate(counts):
+        x = count - (counts[i - 2] if i > 2 else 0)
+        while True:
+            bits, x = x & 31, x >> 5
+            more = x != (-1 if bits & 16 else 0)
+            text += chr((bits | 32 if more else bits) + 48)
+            if not more:
+                break
+    return text
+
+
+@given(st.lists(st.integers(0, 2_000_000), max_size=12))
+def test_compressed_run_lengths_are_decoded(counts: list[int]):
+    assert compressed([2, 3, 1, 1]) == "231N" and decompress_counts(compressed(counts)) == counts
+
+
+def test_written_segments_are_read_unchanged(tmp_path):
+    labels = np.zeros((20, 30), int)
+    labels[2:9, 3:12], labels[10:15, 20:29] = 1, 2
+    segments = [segmentation.Segment(i, labels == i, 0.5, "human") for i in (1, 2)]
+    segmentation.write_segments(segments, labels.shape, tmp_path)
+    loaded = segmentation.read_segments(tmp_path)
+    assert [(s.id, s.score, s.source) for s in loaded] == [(1, 0.5, "human"), (2, 0.5, "human")]
+    assert all(np.array_equal(a.mask, b.mask) for a, b in zip(segments, loaded, strict=True))
+    image = np.array(Image.open(tmp_path / "masks.png"))
+    assert image.dtype == np.uint16 and np.array_equal(image, labels)
+    note = json.loads((tmp_path / "coco.json").read_text())["annotations"][0]
+    assert note["bbox"] == [3, 2, 9, 7] and note["area"] == 63
+    (tmp_path / "coco.json").write_text("{")
+    with pytest.raises(segmentation.SegmentationError, match="segment the frame again"):
+        segmentation.read_segments(tmp_path)
+
+
+def test_the_scripted_segmenter_returns_its_masks():
+    frame = render(width=160).frame
+    labels = np.zeros(frame.depth.shape, int)
+    labels[10:30, 10:30], labels[50:70, 50:70] = 1, 2
+    view = segmentation.ScriptedSegmenter.from_labels(labels).open(frame)
+    assert [int(segment.mask.sum()) for segment in view.automatic()] == [400, 400]
+
+
+@pytest.fixture(scope="module")
+def frame():
+    return render(width=160).frame
+
+
+def prompts(tmp_path, frame, text):
+    file = tmp_path / "prompts.json"
+    file.write_text(text if isinstance(text, str) else json.dumps(text))
+    return read_prompts(file, frame)
+
+
+def test_prompts_are_read_by_id(tmp_path, frame):
+    objects = [{"id": 4, "points": [[10, 20, 1], [30.5, 40, 0]], "box": None}, {"id": 2, "box": [1, 2, 30, 40]}]
+    by_id = prompts(tmp_path, frame, {"objects": objects})
+    assert list(by_id) == [4, 2]
+    assert by_id[4].points.tolist() == [[10, 20], [30.5, 40]] and by_id[4].labels.tolist() == [1, 0]
+    assert by_id[2].box is not None and by_id[2].box.tolist() == [1, 2, 30, 40]
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("{", "not JSON"),
+        ([], "no objects"),
+        ({"objects": []}, "no objects"),
+        ({"objects": [3]}, "id is None"),
+        ({"objects": [{"id": 0}]}, "id is 0"),
+        ({"objects": [{"id": 1}]}, "object 1: An empty prompt"),
+        ({"objects": [{"id": 1, "points": [[5, 5, 1]]}, {"id": 1, "points": [[5, 5, 1]]}]}, "given twice"),
+        ({"objects": [{"id": 1, "points": [[500, 5, 1]]}]}, "object 1: Point 500, 5 lies outside"),
+        ({"objects": [{"id": 1, "points": [[5, 5, 7]]}]}, "Labels are 1"),
+        ({"objects": [{"id": 1, "points": [[5, 5]]}]}, "points should be"),
+        ({"objects": [{"id": 1, "points": "here"}]}, "points should be"),
+        ({"objects": [{"id": 1, "points": [[5, 5, 0]]}]}, "must be a plus"),
+        ({"objects": [{"id": 1, "box": [1, 2]}]}, "box should be"),
+        ({"objects": [{"id": 1, "box": [9, 9, 3, 3]}]}, "x0 < x1"),
+    ],
+)
+def test_invalid_prompts_are_refused_in_one_line(tmp_path, frame, text, message):
+    with pytest.raises(SegmentationError, match=message) as caught:
+        prompts(tmp_path, frame, text)
+    assert "\n" not in str(caught.value)
+
+
+FORMATS: tuple[MaskFormat, ...] = ("coco", "cvat", "label-studio", "labels", "images")
+SHAPES = array_shapes(min_dims=2, max_dims=2, min_side=2, max_side=24)
+LABELS = SHAPES.flatmap(lambda shape: arrays(np.uint8, shape, elements=st.integers(0, 4))).filter(lambda a: a.any())
+
+
+def objects(labels: np.ndarray) -> tuple[NamedMask, ...]:
+    return tuple(NamedMask(int(i) * 3, f"object {i}", labels == i) for i in np.unique(labels) if i)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@given(labels=LABELS)
+@settings(max_examples=30, deadline=None)
+def test_exported_masks_are_imported_unchanged(form: MaskFormat, labels: np.ndarray):
+    sent = objects(labels)
+    name, data = write_masks(form, sent, labels.shape)
+    back = read_masks(data, labels.shape)
+    assert [item.id for item in back] == [item.id for item in sent], name
+    assert all((a.mask == b.mask).all() for a, b in zip(back, sent, strict=True))
+    if form != "labels":
+        assert [item.name.replace("_", " ") for item in back] == [item.name for item in sent]
+
+
+@given(SHAPES.flatmap(lambda shape: arrays(bool, shape)))
+@settings(deadline=None)
+def test_brush_masks_are_decoded_unchanged(mask: np.ndarray):
+    assert (decode_brush(encode_brush(mask), mask.shape) == mask).all()
+
+
+def test_long_brush_runs_and_literal_runs_of_the_web_editor_are_read():
+    mask = np.zeros((400, 300), bool)
+    mask[300:] = True
+    assert (decode_brush(encode_brush(mask), mask.shape) == mask).all()
+    words = [0, 0, 0, 255, 9, 9, 9, 0]
+    bits = f"{8:032b}{7:05b}" + "".join(f"{size - 1:04b}" for size in (3, 4, 8, 16))
+    bits += f"0{0:02b}{7:03b}" + "".join(f"{word:08b}" for word in words)
+    data = [int(bits.ljust(-(-len(bits) // 8) * 8, "0")[i : i + 8], 2) for i in range(0, len(bits), 8)]
+    assert decode_brush(data, (1, 2)).tolist() == [[True, False]]
+
+
+def test_the_packing_starts_like_that_of_label_studios_converter():
+    """Count 20, then 57, 27: words of 8 bits, lengths of 3, 4, 8 and 16 (the head of the example in its tests)."""
+    assert encode_brush(np.ones((1, 5), bool))[:6] == [0, 0, 0, 20, 57, 27]
+
+
+def test_an_export_for_cvat_has_its_layout_and_its_polygons_and_coloured_labels_become_objects():
+    square = {
+        "images": [{"id": 7, "width": 10, "height": 8, "file_name": "a.png"}],
+        "categories": [{"id": 1, "name": "cup"}],
+        "annotations": [{"id": 1, "image_id": 7, "category_id": 1, "segmentation": [[2, 3, 6, 3, 6, 7, 2, 7]]}],
+    }
+    (cup,) = read_masks(json.dumps(square).encode(), (8, 10))
+    expected = np.zeros((8, 10), bool)
+    expected[3:7, 2:6] = True
+    assert cup.name == "cup" and np.count_nonzero(cup.mask ^ expected) <= 9
+    picture = np.zeros((6, 6, 3), np.uint8)
+    picture[:2], picture[4:] = (255, 0, 0), (0, 0, 255)
+    buffer = io.BytesIO()
+    Image.fromarray(picture).save(buffer, "PNG")
+    blue, red = read_masks(buffer.getvalue(), (6, 6))
+    assert (blue.id, red.id) == (1, 2) and blue.mask[4:].all() and red.mask[:2].all()
+    _, data = write_masks("cvat", [NamedMask(1, "mug", np.eye(4, dtype=bool))], (4, 4), "colour.png")
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        assert archive.namelist() == ["annotations/instances_default.json"]
+        coco = json.loads(archive.read("annotations/instances_default.json"))
+    assert coco["images"][0]["file_name"] == "colour.png"
+    assert coco["annotations"][0]["segmentation"] == encode_rle(np.eye(4, dtype=bool))
+    assert coco["annotations"][0]["iscrowd"] == 1
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_masks_of_another_size_are_refused(form: MaskFormat):
+    masks = [NamedMask(1, "a", np.ones((6, 8), bool)), NamedMask(2, "b", np.eye(6, 8, dtype=bool))]
+    _, data = write_masks(form, masks, (6, 8))
+    with pytest.raises(SegmentationError, match=r"8 x 6|48 pixels"):
+        read_masks(data, (12, 16))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"hello",
+        b"{}",
+        b"[]",
+        b"PK\x03\x04broken",
+        b"\x89PNG\r\n\x1a\nbroken",
+        b'{"images": [], "annotations": []}',
+        b'{"images": 3, "annotations": 4}',
+        b'[{"annotations": [{"result": [{"value": {"rle": [1]}}]}]}]',
+        b'[{"annotations": [{"result": [{"value": {"rle": [1, 2]}, "original_width": 8, "original_height": 6}]}]}]',
+    ],
+)
+def test_files_without_masks_are_refused_in_one_line(data: bytes):
+    with pytest.raises(SegmentationError) as caught:
+        read_masks(data, (6, 8))
+    assert "\n" not in str(caught.value) and len(str(caught.value)) < 320

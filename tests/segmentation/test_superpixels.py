@@ -1,11 +1,19 @@
-"""Superpixels of a window."""
+"""Superpixels, their affinities and agglomeration, and what the network finds beyond the proposals from depth."""
+
+from itertools import pairwise
 
 import numpy as np
+import pytest
 
+from pipeline.segmentation.depth import affinity
+from pipeline.segmentation.depth.agglomeration import PairAffinities, absorb_small_regions, agglomerate
+from pipeline.segmentation.depth.foreground import is_plausible, merge_foreground
+from pipeline.segmentation.depth.height_map import HeightMap
 from pipeline.segmentation.depth.superpixels import SurfaceMap, superpixels
+from pipeline.segmentation.depth.vertical_merge import merge_vertically, share_wall
 
 
-def test_superpixels_do_not_extend_across_a_gap():
+def test_superpixels_stop_at_a_gap_and_log_odds_of_pairs_are_bounded():
     h, w = 60, 80
     mask = np.zeros((h, w), bool)
     mask[10:50, 10:38], mask[10:50, 42:70] = True, True
@@ -14,3 +22,177 @@ def test_superpixels_do_not_extend_across_a_gap():
     surface = SurfaceMap(flat, flat, up, np.ones((h, w), np.float32), np.ones((h, w), bool))
     labels = superpixels(surface, mask)
     assert ((labels > 0) == mask).all() and not set(labels[:, :40].ravel()) & set(labels[:, 40:].ravel()) - {0}
+    labels = np.ones((64, 64), int)
+    labels[:, 32:] = 2
+    pairs = affinity.label_affinities(labels, np.full((1 + len(affinity.OFFSETS), 16, 16), 99.0, np.float32))
+    assert pairs.pairs.tolist() == [[1, 2]] and pairs.total[0] == pytest.approx(affinity.MAX_LOG_ODDS * pairs.weight[0])
+    pairs = affinity.label_affinities(np.ones((64, 64), int), np.zeros((1 + len(affinity.OFFSETS), 16, 16), np.float32))
+    assert len(pairs.pairs) == len(pairs.total) == len(pairs.weight) == 0
+
+
+@pytest.fixture(scope="module")
+def affinities(view):
+    return view._networks.affinities
+
+
+def test_every_cell_and_offset_has_a_prediction_and_objects_a_higher_objectness_than_the_table(scene, affinities):
+    h, w = scene.frame.depth.shape
+    assert affinities.shape == (1 + len(affinity.OFFSETS), h // affinity.CELL, w // affinity.CELL)
+    assert np.isfinite(affinities).all()
+    probability = affinity.objectness(affinities, scene.frame.depth.shape)
+    objects = np.logical_or.reduce(list(scene.labels.values()))
+    assert probability.min() >= 0 and probability.max() <= 1
+    assert probability[objects].mean() > 0.5 > probability[~objects].mean()
+
+
+@pytest.mark.parametrize("h, w", [(30, 40), (25, 38)])
+def test_predictions_have_the_size_of_the_image(h, w):
+    maps, features = np.zeros((affinity.INPUT_CHANNELS, 2 * h - 1, 2 * w), np.float32), np.zeros((h, w, 24), np.float32)
+    assert affinity.predict_affinities(maps, features).shape == (1 + len(affinity.OFFSETS), h, w)
+
+
+CHAIN = np.array([[1, 2], [2, 3], [3, 4], [4, 5]])
+
+
+def pair_affinities(pairs, odds, weight=1.0, near=True):
+    odds, weight = np.asarray(odds, float), np.full(len(pairs), float(weight))
+    return PairAffinities(np.asarray(pairs), odds * weight, weight, weight * near)
+
+
+@pytest.mark.parametrize("order", [[0, 1, 2, 3], [3, 1, 0, 2]])
+def test_labels_merge_over_likely_boundaries_only_in_any_order_of_the_pairs(order):
+    log_odds = np.array([5.0, -5.0, 5.0, 5.0])
+    mapping = agglomerate(6, [pair_affinities(CHAIN[order], log_odds[order])], 0.0)
+    assert mapping[1] == mapping[2] != mapping[3] and mapping[3] == mapping[4] == mapping[5]
+
+
+def test_labels_merge_only_through_neighbours_and_a_higher_threshold_only_divides_further():
+    near = pair_affinities(CHAIN, [5, 1, 5, 5])
+    assert len(set(agglomerate(6, [near], 0.0)[1:])) == 1
+    far = pair_affinities([[1, 4], [1, 5], [2, 4], [2, 5]], [-4, -4, -4, -4], near=False)
+    mapping = agglomerate(6, [near, far], 0.0)
+    assert mapping[1] == mapping[2] != mapping[3] and mapping[3] == mapping[4] == mapping[5]
+    far = pair_affinities([[1, 3]], [9], near=False)
+    assert len(set(agglomerate(4, [far, pair_affinities([[1, 2]], [-3])], 0.0)[1:])) == 3
+    assert len(set(agglomerate(4, [far, pair_affinities([[1, 2], [2, 3]], [3, 3])], 0.0)[1:])) == 1
+    assert len(set(agglomerate(3, [], 0.0)[1:])) == 2
+    random = np.random.default_rng(0)
+    pairs = np.array([(a, b) for a in range(1, 30) for b in range(a + 1, 30)])
+    affinities = pair_affinities(pairs, random.normal(0, 3, len(pairs)))
+    mappings = [agglomerate(30, [affinities], threshold) for threshold in (-2.0, 0.0, 2.0)]
+    for coarse, fine in pairwise(mappings):
+        assert all(len(set(coarse[fine == label])) == 1 for label in set(fine))
+
+
+@pytest.mark.parametrize("log_odds, absorbed_by", [([-1.0, -3.0], 1), ([-3.0, -1.0], 3)])
+def test_small_regions_are_absorbed_by_the_neighbour_with_the_highest_affinity(log_odds, absorbed_by):
+    labels = np.zeros((40, 90), int)
+    labels[:, :40], labels[:, 40:44], labels[:, 44:] = 1, 2, 3
+    affinities = pair_affinities([[1, 2], [2, 3]], log_odds, 40)
+    assert absorb_small_regions(np.arange(4), labels, [affinities]).tolist() == [0, 1, absorbed_by, 3]
+
+
+H, W, METRES_PER_PIXEL = 120, 160, 0.005
+
+
+def seen_from_above(rgb: np.ndarray, height: np.ndarray | None = None) -> HeightMap:
+    """Return a table seen from 0.8 m above, with colours (H, W, 3) and heights (H, W) in metres."""
+    z = np.zeros((H, W), np.float32) if height is None else height.astype(np.float32)
+    rows, cols = np.indices((H, W), dtype=np.float32)
+    points = np.dstack([cols * METRES_PER_PIXEL, rows * METRES_PER_PIXEL, z])
+    corners = np.array([[0, 0], [W, 0], [W, H], [0, H]]) * METRES_PER_PIXEL
+    return HeightMap(rgb, points, 0.8 - z, 1, 200.0, corners, rgb, np.array([1.0, 0, 0]))
+
+
+def plain(colour: tuple[int, ...] = (200, 200, 200)) -> np.ndarray:
+    return np.broadcast_to(np.array(colour, np.uint8), (H, W, 3)).copy()
+
+
+def square(top: int, left: int, side: int) -> np.ndarray:
+    mask = np.zeros((H, W), bool)
+    mask[top : top + side, left : left + side] = True
+    return mask
+
+
+DISC = square(40, 60, 24)
+
+
+def test_a_flat_sheet_is_added_and_a_square_of_a_chequered_ground_is_not():
+    rgb = plain()
+    rgb[DISC] = (20, 120, 40)
+    view, probability = seen_from_above(rgb), np.where(DISC, 0.95, 0.02)
+    (region,) = merge_foreground(view, [], probability)
+    assert np.count_nonzero(region & DISC) > 0.95 * np.count_nonzero(region | DISC)
+    assert is_plausible(view, region, probability)
+    rgb, (rows, cols) = plain(), np.indices((H, W))
+    rgb[(rows // 20 + cols // 20) % 2 == 0] = (90, 50, 20)
+    assert not is_plausible(seen_from_above(rgb), square(40, 60, 20), np.full((H, W), 0.99))
+
+
+def test_proposals_stay_as_they_are_unless_the_network_extends_a_part_by_the_rest():
+    view = seen_from_above(plain(), np.where(DISC, 0.05, 0))
+    for probability in (np.where(DISC, 0.95, 0.02), np.full((H, W), 0.02)):
+        assert merge_foreground(view, [DISC], probability) == [DISC]
+    half = DISC & (np.indices((H, W))[1] < 72)
+    (region,) = merge_foreground(seen_from_above(plain()), [half], np.where(DISC, 0.95, 0.02))
+    assert np.count_nonzero(region & DISC) > 0.95 * np.count_nonzero(region | DISC)
+
+
+@pytest.mark.parametrize("what", ["improbable", "too wide", "a wall"])
+def test_what_is_no_object_is_not_plausible(what):
+    rgb, height, mask, probability = plain(), np.zeros((H, W)), DISC, np.full((H, W), 0.95)
+    if what == "improbable":
+        probability[:] = 0.6
+    elif what == "too wide":
+        mask = np.zeros((H, W), bool)
+        mask[40:60, 2:-2] = True
+    else:
+        height[DISC], height[30:40, 60:84] = 0.4, 0.7
+    rgb[mask] = (20, 120, 40)
+    assert not is_plausible(seen_from_above(rgb, height), mask, probability)
+
+
+ROWS, COLUMNS = 60, 80
+HALF = ROWS // 2
+
+
+def cylinder_wall(radius_above, radius_below, noise=0.0005):
+    """Return a cylinder 12 cm tall, viewed from one side; its two halves may differ in radius (m)."""
+    angle, height = np.meshgrid(np.linspace(np.pi, 2 * np.pi, COLUMNS), np.linspace(0.12, 0, ROWS))
+    radius = np.where(np.arange(ROWS)[:, None] < HALF, radius_above, radius_below)
+    points = np.stack([radius * np.cos(angle), radius * np.sin(angle), height], -1)
+    points += np.random.default_rng(0).normal(0, noise, points.shape)
+    blank = np.zeros((ROWS, COLUMNS, 3), np.uint8)
+    square, depth = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]]), np.ones((ROWS, COLUMNS))
+    return HeightMap(blank, points.astype(np.float32), depth, 1, 500.0, square, blank, np.array([1.0, 0, 0]))
+
+
+def halves():
+    upper = np.zeros((ROWS, COLUMNS), bool)
+    upper[:HALF] = True
+    return upper, ~upper
+
+
+@pytest.mark.parametrize("radius", [0.02, 0.035, 0.06])
+def test_a_can_in_two_colours_is_one_object(radius):
+    upper, lower = halves()
+    for pair in ((upper, lower), (lower, upper)):
+        assert share_wall(cylinder_wall(radius, radius), *pair)
+    (merged,) = merge_vertically(cylinder_wall(radius, radius), [upper, lower])
+    assert merged.all()
+
+
+@pytest.mark.parametrize(("above", "below"), [(0.03, 0.04), (0.045, 0.035), (0.02, 0.06)])
+def test_a_can_on_a_can_of_another_size_is_two_objects(above, below):
+    masks = merge_vertically(cylinder_wall(above, below), list(halves()))
+    assert len(masks) == 2 and not (masks[0] & masks[1]).any()
+
+
+def test_masks_without_depth_and_masks_that_do_not_meet_stay_separate():
+    upper, lower = halves()
+    view = cylinder_wall(0.03, 0.03)
+    view.depth[:] = 0
+    assert not share_wall(view, upper, lower)
+    far = np.zeros_like(upper)
+    far[HALF + 10 :] = True
+    assert not share_wall(cylinder_wall(0.03, 0.03), upper, far)

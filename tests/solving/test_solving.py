@@ -16,8 +16,6 @@ from pipeline.solving.film import write_film
 
 
 class InProcessRunner:
-    """Rolls out a goal in this process; some seeds crash."""
-
     def __init__(self, crashing=()):
         self.crashing = crashing
 
@@ -28,11 +26,8 @@ class InProcessRunner:
         sim.scatter("red_cube", "blue_cube")
         sim.goal(kit.on("red_cube", "blue_cube"))
         run = sim.rollout()
-        return Report(reward=(run.reward,), evidence={"why": run.why}), replace_events(run)
-
-
-def replace_events(run):
-    return replace(run, events=tuple(vars(e) for e in run.events))
+        recorded = replace(run, events=tuple(vars(e) for e in run.events))
+        return Report(reward=(run.reward,), evidence={"why": run.why}), recorded
 
 
 @pytest.fixture(scope="module")
@@ -43,24 +38,27 @@ def solved(table):
     return solution
 
 
-def test_every_seed_runs_and_half_of_them_decide(solved, table):
+def test_half_of_the_seeds_decide_and_a_solution_without_runs_gives_a_reason(solved, table, tmp_path):
     assert solved.solved and solved.success == (True,) * 3 and solved.shown_seed == 0
     *_, half = solving.solve(Program("", ""), table, InProcessRunner(crashing=(0, 2)), seeds=range(4))
     assert half.solved and half.shown_seed == 1 and half.crashes[0].startswith("simulation.py:3")
     *_, less = solving.solve(Program("", ""), table, InProcessRunner(crashing=(0, 2)), seeds=range(3))
     assert not less.solved and less.reward == (0, 1, 0) and less.reasons[0] == less.crashes[0]
+    (tmp_path / "scene").mkdir()
+    *_, none = solving.solve(Program("", ""), tmp_path, InProcessRunner(crashing=range(9)), seeds=range(2))
+    assert not list(solving.write_solution(none, tmp_path))
+    restored = solving.read_solution(tmp_path)
+    assert not restored.solved and restored.shown_seed is None and len(restored.times) == 0 and not restored.xml
+    assert solving.read_solution(tmp_path / "nowhere") is None
 
 
-def test_a_saved_solution_is_read_back(solved, table):
+def test_a_saved_solution_is_read_back_replays_to_the_goal_and_has_a_video_or_a_reason(solved, table):
     restored = solving.read_solution(table)
     assert restored.success == solved.success and restored.xml == solved.xml and restored.events == solved.events
     for name in ("times", "qpos", "actions"):
         assert np.array_equal(getattr(restored, name), getattr(solved, name))
     saved = json.loads((table / "solution.json").read_text())
     assert saved["solved"] is True and saved["source"] == "oracle, floating gripper" and saved["seeds"] == [0, 1, 2]
-
-
-def test_the_saved_model_loads_and_replays_to_the_goal(solved, table):
     model = mujoco.MjModel.from_xml_path(str(table / "scene" / "solution.xml"))
     data = mujoco.MjData(model)
     assert model.nq == solved.qpos.shape[1] and model.nu == solved.actions.shape[1]
@@ -68,12 +66,8 @@ def test_the_saved_model_loads_and_replays_to_the_goal(solved, table):
     mujoco.mj_forward(model, data)
     gap = data.body("red_cube").xpos - data.body("blue_cube").xpos
     assert np.hypot(*gap[:2]) < 0.02 and gap[2] == pytest.approx(0.055, abs=0.002)
-
-
-def test_a_video_or_the_reason_for_its_absence_is_saved(solved, table):
     video = json.loads((table / "solution.json").read_text())["video"]
-    film = table / "solution.mp4"
-    assert film.stat().st_size > 2000 if video["speed"] else video["missing"]
+    assert (table / "solution.mp4").stat().st_size > 2000 if video["speed"] else video["missing"]
 
 
 @pytest.mark.parametrize(("tilt_deg", "kept"), [(90, False), (80, False), (50, True), (10, True)])
@@ -102,24 +96,12 @@ def test_a_portrait_photograph_has_a_film_too(tmp_path):
         assert "framebuffer" not in str(error)
 
 
-def test_a_solution_without_runs_gives_a_reason(tmp_path):
-    (tmp_path / "scene").mkdir()
-    *_, none = solving.solve(Program("", ""), tmp_path, InProcessRunner(crashing=range(9)), seeds=range(2))
-    assert not list(solving.write_solution(none, tmp_path))
-    restored = solving.read_solution(tmp_path)
-    assert not restored.solved and restored.shown_seed is None and len(restored.times) == 0 and not restored.xml
-    assert solving.read_solution(tmp_path / "nowhere") is None
-
-
 @pytest.mark.parametrize("bad", ['<include file="x.xml"/>', '<mesh file="/etc/passwd"/>', '<mesh file="../a.obj"/>'])
 def test_a_model_that_names_files_elsewhere_is_not_saved(solved, tmp_path, bad):
     (tmp_path / "scene").mkdir()
     with pytest.raises(solving.SolvingError, match="names files outside its scene"):
-        list(
-            solving.write_solution(
-                replace(solved, xml=solved.xml.replace("<worldbody>", f"<worldbody>{bad}")), tmp_path
-            )
-        )
+        xml = solved.xml.replace("<worldbody>", f"<worldbody>{bad}")
+        list(solving.write_solution(replace(solved, xml=xml), tmp_path))
 
 
 def test_a_cancelled_video_leaves_the_solution_without_it(table, solved):
@@ -127,5 +109,4 @@ def test_a_cancelled_video_leaves_the_solution_without_it(table, solved):
     next(drawing, None)
     drawing.close()  # type: ignore[attr-defined]
     saved = json.loads((table / "solution.json").read_text())
-    assert saved["solved"] and saved["video"]["missing"]
-    assert not list(table.glob("*solution.mp4"))
+    assert saved["solved"] and saved["video"]["missing"] and not list(table.glob("*solution.mp4"))

@@ -5,7 +5,6 @@ from tabletop import CAMERA
 from pipeline.assets.library import BUILTIN_LIBRARY, Library
 from pipeline.scene import Scene
 from pipeline.scene.scene_files import write_scene
-from pipeline.simulation.sandbox.sandbox import Sandbox
 from pipeline.task_generation.bring import bring
 
 
@@ -16,7 +15,6 @@ def library() -> Library:
 
 @pytest.fixture(scope="session")
 def bare_table() -> Scene:
-    """A table without objects."""
     outline = np.array([[-0.4, -0.3], [0.4, -0.3], [0.4, 0.3], [-0.4, 0.3]])
     return Scene(CAMERA, outline, (150, 130, 110), ())
 
@@ -29,9 +27,3 @@ def table(bare_table, library, tmp_path_factory):
     scene = bring(bare_table, [library[id] for id in ("red_cube", "blue_cube", "teal_bowl")]).scene
     write_scene(scene, folder)
     return folder
-
-
-@pytest.fixture(scope="session")
-def sandbox():
-    with Sandbox() as opened:
-        yield opened

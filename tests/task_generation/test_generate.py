@@ -1,22 +1,33 @@
+"""Tasks are generated, measured as valid, unlike each other, and worth learning."""
+
 import itertools
 import json
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 import pipeline.task_generation.generate as generate_module
+from bench.task_pairs import FORMS, GROUPS, NAMES, set_pairs
+from pipeline.decisions import Decision
 from pipeline.planner import PlannerModel
+from pipeline.run.scene_stage import with_brought
 from pipeline.scene.scene_files import read_scene
+from pipeline.simulation import kit
+from pipeline.simulation.objects import Region, hull
 from pipeline.simulation.program import Program
+from pipeline.task_generation.bring import as_object, bring, shape_of
 from pipeline.task_generation.candidates import SceneFacts, candidates
 from pipeline.task_generation.curriculum import Outcome, lesson, next_level
 from pipeline.task_generation.demands import Demands
-from pipeline.task_generation.generate import GenerationInputs, GenerationOptions, generate, run_id
+from pipeline.task_generation.generate import GenerationInputs, GenerationOptions, generate, profile_of, run_id
+from pipeline.task_generation.similarity import mean_distance, plane_positions, similarity_matrix, vendi_score
 from pipeline.task_generation.starts import StartMaker
 from pipeline.task_generation.task_files import TaskGenerationError, read_tried, tried_file
 from pipeline.task_generation.task_set import report
 from pipeline.task_generation.task_set_report import report_html
-from pipeline.task_generation.validity import Validity
+from pipeline.task_generation.validity import Validity, happens_without_robot, measure_validity
+from pipeline.tasks import Task
 
 
 @pytest.fixture
@@ -28,7 +39,6 @@ def inputs(table, library, sandbox, tmp_path):
 
 @pytest.fixture
 def measured(monkeypatch):
-    """Every task is measured as valid at once; returns the instructions that were."""
     seen = []
 
     def measure(task, folder, sandbox, robot):
@@ -49,9 +59,7 @@ def test_a_stopped_run_goes_on_where_it_was(inputs, measured, tmp_path):
     steps = iter([False] * 3 + [True] * 99)
     first = [one.key for one in run(inputs, 6, stopped=lambda: next(steps))]
     assert 0 < len(first) < len(whole)
-    second = [one.key for one in run(inputs, 6)]
-    assert [*first, *second] == whole
-    assert not run(inputs, 6)
+    assert [*first, *[one.key for one in run(inputs, 6)]] == whole and not run(inputs, 6)
 
 
 def test_tasks_also_use_objects_that_were_brought(inputs, measured):
@@ -76,29 +84,22 @@ def test_a_damaged_last_line_is_forgotten_and_another_one_is_named(inputs, measu
         read_tried(inputs.project_dir)
 
 
-def test_the_same_start_is_made_again(table, library, tmp_path):
+def test_the_same_start_is_made_again_and_sequences_undo_nothing(table, library, tmp_path):
     scene = read_scene(table)
     one, other = (StartMaker(table, scene, library, 3, tmp_path / name).make(3, 2) for name in ("a", "b"))
-    assert one.brought
-    assert len(one.distractors) >= 2
+    assert one.brought and len(one.distractors) >= 2
     assert (one.brought, one.distractors) == (other.brought, other.distractors)
     assert (one.folder / "scene" / "scene.xml").read_bytes() == (other.folder / "scene" / "scene.xml").read_bytes()
-
-
-def test_sequences_have_no_step_that_undoes_another(table, library, tmp_path):
     start = StartMaker(table, read_scene(table), library, 0, tmp_path).make(1, 0)
     found = candidates(start, PlannerModel(), SceneFacts({}, {}, {}))
     steps = [one for one in found if one.demands and one.demands.steps > 1]
-    assert steps
-    assert all(one.task.instruction.startswith("First ") for one in steps)
+    assert steps and all(one.task.instruction.startswith("First ") for one in steps)
     assert len({one.key for one in found}) == len(found)
 
 
 def test_the_level_rises_while_tasks_succeed_and_falls_where_they_fail():
     easy, hard = Outcome("stack", 1, True, 1.0), Outcome("stack", 2, False, 0.0)
-    assert next_level([]) == 1
-    assert next_level([easy] * 4) == 2
-    assert next_level([easy] * 4 + [hard] * 4) == 1
+    assert next_level([]) == 1 and next_level([easy] * 4) == 2 and next_level([easy] * 4 + [hard] * 4) == 1
     assert "stack: 8 tried, 4 kept, mean success 50%" in lesson([easy] * 4 + [hard] * 4)
 
 
@@ -113,23 +114,17 @@ def test_levels_come_from_length_precision_and_clutter(demands, level):
 
 def test_the_report_holds_the_set_and_what_was_dropped_and_shows_no_markup_of_a_task(inputs, measured):
     tried = run(inputs, 5)
-    data = json.loads(
-        json.dumps(report(inputs.project_dir, tried, GenerationOptions(5), ("red_cube", "blue_cube"), 1.0))
-    )
+    made = report(inputs.project_dir, tried, GenerationOptions(5), ("red_cube", "blue_cube"), 1.0)
+    data = json.loads(json.dumps(made))
     found = data["set"]
-    assert found["kept"] == len(data["tasks"]) == 5
-    assert 1 <= found["vendi_score"] <= 5
-    assert 0 < found["mean_distance"] <= 1
-    assert found["coverage"]["objects"]["of"] == 2
+    assert found["kept"] == len(data["tasks"]) == 5 and 1 <= found["vendi_score"] <= 5
+    assert 0 < found["mean_distance"] <= 1 and found["coverage"]["objects"]["of"] == 2
     data["tasks"][0]["instruction"] = "<img src=x onerror=alert(1)>"
     page = report_html(data)
-    assert "<img src=x" not in page
-    assert 'src="http' not in page
+    assert "<img src=x" not in page and 'src="http' not in page
 
 
-def test_what_a_learner_finds_too_hard_or_learns_at_once_is_dropped_and_the_next_proposals_are_told(
-    inputs, measured, monkeypatch
-):
+def test_what_is_too_hard_or_learned_at_once_is_dropped_and_the_next_proposals_are_told(inputs, measured, monkeypatch):
     worth = pytest.importorskip("pipeline.task_generation.worth", reason='needs the extra "learn"')
     told, ask = [], generate_module.candidates
     shares = itertools.cycle([0.05, 0.5, 0.95, None])
@@ -142,11 +137,9 @@ def test_what_a_learner_finds_too_hard_or_learns_at_once_is_dropped_and_the_next
     assert reasons[0.95] == "learned at once: 95% of layouts after 6 demonstrations"
     assert reasons[0.5] == reasons[None] == ""
     data = report(inputs.project_dir, tried, options, (), 1.0)
-    assert data["worth"]["measured"] == data["worth"]["too_hard"] + data["worth"]["learned_at_once"] + sum(
-        one["worth"] == 0.5 for one in data["tasks"]
-    )
-    assert "imitate 6 demonstrations" in report_html(data)
-    assert told[0] == ""
+    worth, chosen = data["worth"], [one for one in data["tasks"] if one["worth"] == 0.5]
+    assert worth["measured"] == worth["too_hard"] + worth["learned_at_once"] + len(chosen)
+    assert "imitate 6 demonstrations" in report_html(data) and told[0] == ""
     assert any("mean success" in one and "Wanted next" in one for one in told[1:])
 
 
@@ -161,19 +154,12 @@ def test_options_out_of_range_are_refused_in_one_line(inputs, options, message):
 
 
 def test_another_level_seed_or_budget_is_another_run(inputs):
-    options = [
-        GenerationOptions(1),
-        GenerationOptions(1, 2),
-        GenerationOptions(1, seed=1),
-        GenerationOptions(1, None, 0, 9),
-    ]
+    options = [GenerationOptions(*one) for one in ((1,), (1, 2), (1, None, 1), (1, None, 0, 9))]
     assert len({run_id(inputs, one) for one in options}) == 4
     assert run_id(inputs, options[0]) == run_id(inputs, GenerationOptions(50))
 
 
 class Asked:
-    """A language model that proposes nothing, and remembers what it was asked."""
-
     name = "asked"
 
     def __init__(self):
@@ -191,3 +177,126 @@ def test_a_language_model_is_told_how_the_tasks_before_succeeded_and_which_level
     told = model.told[-1]
     assert told[-1].startswith("Wanted next: level ")
     assert all(" tried, " in line and "mean success" in line for line in told[:-1])
+
+
+def test_what_is_brought_stands_free_on_the_table(bare_table, library):
+    assets = [library[id] for id in ("red_mug", "hammer", "cereal_box", "screwdriver", "white_plate", "soda_can")]
+    found = bring(bare_table, assets)
+    assert len(found.names) == len(assets)
+    objects, table = [as_object(p) for p in found.scene.placements], Region(hull(bare_table.table))
+    for number, one in enumerate(objects):
+        assert table.depth(one.outline).min() >= 0 and one.bottom == pytest.approx(0, abs=1e-9)
+        for other in objects[:number]:
+            assert Region(other.outline).distance(one.outline).min() > 0
+
+
+def test_a_tool_is_put_beside_the_other_tool_and_a_full_table_says_so(bare_table, library):
+    scene = bring(bare_table, [library["red_mug"], library["hammer"]]).scene
+    mug, hammer, driver = bring(scene, [library["screwdriver"]]).scene.placements
+
+    def apart(one, other):
+        return float(np.linalg.norm((one.world_from_object.pos - other.world_from_object.pos)[:2]))
+
+    assert apart(driver, hammer) < apart(driver, mug)
+    found = bring(bare_table, [library["grey_tray"]] * 40)
+    assert 0 < len(found.names) < 40 and "there is no free place on the table" in found.left_out[-1]
+    assert len(set(found.names)) == len(found.names)
+
+
+@pytest.mark.parametrize(
+    ("id", "shape"),
+    [("red_cube", "cube"), ("tea_box", "box"), ("soup_can", "cylinder"), ("red_ball", "sphere"), ("teal_bowl", "bowl"),
+     ("banana", "irregular")],
+)  # fmt: skip
+def test_the_shape_of_an_asset_is_measured(library, id, shape):
+    assert shape_of(library[id]) == shape
+
+
+class Decided:
+    def __init__(self, *decisions):
+        self._decisions = decisions
+
+    def active_decisions(self, *kinds):
+        return [one for one in self._decisions if one.kind in kinds]
+
+
+def test_a_decided_object_is_in_the_twin_where_a_person_moved_it(bare_table, library):
+    pose = {"pos": [0.1, 0.1, 0.055], "quat_wxyz": [1, 0, 0, 0]}
+    brought = Decision("bring", {"asset_id": "bean_can", "name": "bean_can", **pose})
+    gone = Decision("bring", {"asset_id": "sold", "name": "sold", **pose})
+    (can,) = with_brought(bare_table, Decided(brought, brought, gone), library).placements
+    assert (can.name, can.asset_id) == ("bean_can", "bean_can")
+    assert can.world_from_object.pos == pytest.approx(pose["pos"])
+    moved = Decision("move", {"id": can.segment_id, "pos": [0.0, 0.2, 0.055], "quat_wxyz": [1, 0, 0, 0]})
+    (after,) = with_brought(bare_table, Decided(brought, moved), library).placements
+    assert after.world_from_object.pos == pytest.approx([0.0, 0.2, 0.055])
+
+
+def profiles(*goals_of_tasks):
+    return [profile_of(Task("a", " ".join(goals) + " now", (), goals), NAMES) for goals in goals_of_tasks]
+
+
+ALL = profiles(*[(goal.format(a="red_cube", b="bowl"),) for _, goal in FORMS], ("apple is inside bowl",))
+
+
+def test_similarity_is_symmetric_kept_on_the_map_and_tells_diverse_sets_from_repetitive_ones():
+    matrix = similarity_matrix(ALL)
+    assert np.diag(matrix) == pytest.approx(1) and matrix == pytest.approx(matrix.T) and matrix.min() >= 0
+    assert np.linalg.eigvalsh(matrix).min() > -1e-9
+    places = plane_positions(np.eye(3))
+    sides = [np.linalg.norm(places[i] - places[j]) for i, j in ((0, 1), (1, 2), (0, 2))]
+    assert sides == pytest.approx([1, 1, 1])
+    for diverse, repetitive in set_pairs():
+        one, other = (similarity_matrix([profile_of(task, NAMES) for task in tasks]) for tasks in (diverse, repetitive))
+        assert mean_distance(one) > mean_distance(other) and vendi_score(one) > vendi_score(other)
+
+
+@pytest.mark.parametrize("count", [1, 2, 7])
+def test_the_vendi_score_counts_equal_tasks_as_one_and_unlike_ones_as_many(count):
+    assert vendi_score(np.ones((count, count))) == pytest.approx(1)
+    assert vendi_score(np.eye(count)) == pytest.approx(count)
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_the_same_task_in_other_words_is_a_repeat_and_a_task_of_other_goals_is_not(group):
+    same, different = GROUPS[group]
+    assert not [pair.why for pair in same if not pair.is_repeat]
+    assert not [pair.why for pair in different if pair.is_repeat]
+
+
+SEEDS = (5001, 5002)
+
+
+def validity_of(table, sandbox, *goals, seeds=SEEDS):
+    return measure_validity(Task("a", "Do it.", ("red_cube",), goals), table, sandbox, seeds=seeds)
+
+
+def test_a_task_that_the_robot_does_is_valid_unless_it_is_done_already(table, sandbox):
+    found = validity_of(table, sandbox, "red_cube is inside teal_bowl")
+    assert not found.reason and found.solved == found.layouts == 2 and 0 < found.difficulty < 0.5
+    assert found.seconds > 0 and found.actions >= 2
+    x, y = kit.Scene.load(table)["red_cube"].position[:2]
+    found = validity_of(table, sandbox, f"red_cube stands at ({x:.3f}, {y:.3f})")
+    assert found.reason == "the goals hold at the start as photographed"
+
+
+@pytest.mark.parametrize(
+    ("goals", "reason"),
+    [
+        (("red_cube is on the table",), "no program can be written"),
+        (("teal_bowl is inside red_cube",), "no program can be written"),
+        (("red_cube is left of blue_cube", "red_cube is right of blue_cube"), "solved in 0 of 2 layouts"),
+    ],
+)
+def test_trivial_and_impossible_tasks_are_rejected_with_the_reason(table, sandbox, goals, reason):
+    assert validity_of(table, sandbox, *goals).reason.startswith(reason)
+
+
+def test_a_goal_that_comes_true_by_itself_is_no_task(table, sandbox):
+    """The cube is let go above the table, so it comes to stand on it while the robot does nothing."""
+    source = (
+        "import kit\n\n\ndef build(scene, seed):\n    sim = kit.Simulation(scene, seed)\n"
+        '    sim.move("red_cube", z=0.05)\n    sim.goal(kit.on_table("red_cube"))\n    return sim\n'
+    )
+    recipes, _ = sandbox.arrange(Program(source, ""), table, (0,))
+    assert happens_without_robot(recipes[0], table) == "the goals come true while the robot does nothing"

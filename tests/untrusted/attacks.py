@@ -14,7 +14,6 @@ from pipeline.untrusted.isolated import Reply
 
 
 def powers(secret: str, parent: int) -> list[str]:
-    """Try what a taken-over reader would; return what worked."""
     attempts: dict[str, Callable[[], object]] = {
         "read a file": lambda: Path(secret).read_bytes(),
         "list a folder": lambda: os.listdir(Path(secret).parent),

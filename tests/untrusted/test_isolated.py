@@ -1,10 +1,13 @@
-"""A reader in a confined child returns what it read, or one line; whatever it tries, it reaches nothing else."""
+"""A reader in a confined child returns what it read, or one line, and reaches nothing else; limits of zips hold."""
 
 import os
 import signal
+import struct
 import subprocess
 import sys
 import threading
+import tracemalloc
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +15,9 @@ import pytest
 from offline_studio import wait_until
 
 from pipeline.confinement import platform_coverage
+from pipeline.untrusted import zips
 from pipeline.untrusted.isolated import ROOT, IsolationError, Limits, call
+from pipeline.untrusted.zips import ZipError, ZipLimits, extract_zip, list_members, read_member
 
 ATTACKS = "tests.untrusted.attacks"
 covered = pytest.mark.skipif(
@@ -83,3 +88,90 @@ def test_calls_from_many_threads_are_answered_each_with_its_own():
     for thread in threads:
         thread.join()
     assert answers == {str(number): str(number) for number in range(6)}
+
+
+MEGABYTE = 1 << 20
+
+
+def lying_zip(path: Path, real: int, stated: int, name: str = "a.obj") -> Path:
+    """Write a zip of one member that unpacks to `real` bytes and states fewer."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive, archive.open(name, "w") as member:
+        for _ in range(real // MEGABYTE):
+            member.write(bytes(MEGABYTE))
+    raw = bytearray(path.read_bytes())
+    central = raw.rindex(b"PK\x01\x02")
+    raw[central + 24 : central + 28] = struct.pack("<I", stated)
+    raw[22:26] = struct.pack("<I", stated)
+    path.write_bytes(raw)
+    return path
+
+
+def peak(work) -> int:
+    """Return the most bytes in use during a call that raises ZipError."""
+    tracemalloc.start()
+    try:
+        with pytest.raises(ZipError):
+            work()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("stated", [100, 60 * MEGABYTE])
+def test_a_member_produces_no_more_than_its_limit_whatever_it_states(tmp_path, stated):
+    path = lying_zip(tmp_path / "bomb.zip", 64 * MEGABYTE, stated)
+    (entry,) = list_members(path, ZipLimits()).values()
+    assert peak(lambda: read_member(path, entry, 4 * MEGABYTE)) < 16 * MEGABYTE
+
+
+def test_unpacking_stops_at_the_total_at_the_ratio_and_at_the_count(tmp_path, monkeypatch):
+    path = tmp_path / "many.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for number in range(8):
+            archive.writestr(f"{number}.obj", bytes(MEGABYTE))
+    out = tmp_path / "out"
+    out.mkdir()
+    monkeypatch.setattr(zips, "RATIO_FREE_BYTES", 3 * MEGABYTE)
+    for limits, message in (
+        (ZipLimits(members=7), "8 files; at most 7"),
+        (ZipLimits(member_bytes=MEGABYTE // 2), "too large"),
+        (ZipLimits(total_bytes=2 * MEGABYTE), "more than"),
+        (ZipLimits(), "hundreds of times"),
+    ):
+        with pytest.raises(ZipError, match=message):
+            extract_zip(path, out, limits)
+        assert sum(file.stat().st_size for file in out.iterdir()) <= 4 * MEGABYTE
+    extract_zip(path, out, ZipLimits(ratio=100_000))
+    assert len(list(out.iterdir())) == 8
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_other_compressions_than_deflate_are_refused(tmp_path, method):
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w", method) as archive:
+        archive.writestr("a.obj", bytes(MEGABYTE))
+    (entry,) = list_members(path, ZipLimits()).values()
+    with pytest.raises(ZipError, match="not packed with deflate"):
+        read_member(path, entry, 2 * MEGABYTE)
+
+
+@pytest.mark.parametrize("name", ["../a", "/etc/a", "a/../../b", "C:/a", "..\\a", "a/b\x01", ""])
+def test_names_that_lead_out_or_that_no_folder_takes_are_refused(tmp_path, name):
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w") as archive, archive.open(zipfile.ZipInfo(name), "w") as member:
+        member.write(b"x")
+    (tmp_path / "out").mkdir()
+    with pytest.raises(ZipError, match=r"leads out|no folder takes"):
+        extract_zip(path, tmp_path / "out", ZipLimits())
+    assert not list((tmp_path / "out").iterdir())
+
+
+def test_names_are_cleaned_and_a_zip_extracts_as_it_was_packed(tmp_path):
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in ("./a/b.txt", "a//c.txt", "d\\e.txt", "empty/"):
+            archive.writestr(name, name)
+    (tmp_path / "out").mkdir()
+    extract_zip(path, tmp_path / "out", ZipLimits())
+    files = {file.relative_to(tmp_path / "out").as_posix() for file in (tmp_path / "out").rglob("*.txt")}
+    assert files == {"a/b.txt", "a/c.txt", "d/e.txt"}

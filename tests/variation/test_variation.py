@@ -1,4 +1,4 @@
-"""A condition's id gives the same start in every process and for every robot, within the kept ranges."""
+"""A condition's id gives the same start everywhere, and a planted cause of failure ranks first."""
 
 import json
 import os
@@ -8,6 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pipeline.assets import Library
 from pipeline.geometry import Pose
@@ -22,6 +24,7 @@ from pipeline.solving import Rollout
 from pipeline.variation import Outcome, VariationError, VariationStudy, by_oracle, parse_id
 from pipeline.variation import variation_files as files
 from pipeline.variation.condition import SHIFT_M, SIZES, kept_range
+from pipeline.variation.sensitivity import effects, logistic, wilson
 from studio.__main__ import main
 
 PLACES = {"red_cube": (-0.15, 0.0), "green_cube": (0.0, 0.1), "blue_cube": (0.15, 0.0)}
@@ -35,9 +38,7 @@ def library() -> Library:
 
 @pytest.fixture(scope="module")
 def twin(tmp_path_factory, library) -> Path:
-    """A project folder with three cubes of the sample library."""
-    folder = tmp_path_factory.mktemp("twin")
-    placements = []
+    folder, placements = tmp_path_factory.mktemp("twin"), []
     for number, (name, (x, y)) in enumerate(PLACES.items(), 1):
         a = library[name]
         pose = Pose(np.array([x, y, a.size[2] / 2]), np.array([1.0, 0, 0, 0]))
@@ -112,8 +113,7 @@ def test_a_varied_object_stands_on_the_table_and_touches_no_other(twin, library,
     for number in range(6):
         folder = tmp_path / str(number)
         study(twin, library).write(f"5-{number:04d}", folder)
-        physics = Physics(kit.Simulation(kit.Scene.load(folder), 0).bench())
-        state = physics.state()
+        state = Physics(kit.Simulation(kit.Scene.load(folder), 0).bench()).state()
         assert all(len(pair & {"table", "floor"}) for pair in state.touching), state.touching
         for name in PLACES:
             assert abs(state[name].bottom) < 0.002
@@ -125,8 +125,6 @@ def test_success_that_depends_on_one_mass_is_explained_by_it(twin, library, tmp_
     middle = float(np.median(list(masses.values())))
 
     class HeavyFails:
-        """Judges by the mass in the scene.json of the start."""
-
         def run(self, program, project_dir, seeds=(0,), limits=None, **options):
             rows = json.loads((project_dir / "scene.json").read_text())["placements"]
             mass = next(row["mass"] for row in rows if row["name"] == "red_cube")
@@ -165,8 +163,7 @@ def test_conditions_and_outcomes_read_back(twin, library, tmp_path):
     files.write_conditions(starts, tmp_path)
     rows = files.read_conditions(tmp_path)
     assert [(row["id"], row["start"]) for row in rows] == [(s.condition.id, s.digest) for s in starts]
-    assert rows[1]["values"] == starts[1].condition.values
-    assert files.read_outcomes(tmp_path, "arm") == {}
+    assert rows[1]["values"] == starts[1].condition.values and files.read_outcomes(tmp_path, "arm") == {}
 
 
 def test_what_a_robot_did_is_kept_where_it_failed(tmp_path):
@@ -191,3 +188,55 @@ def test_a_start_of_another_twin_is_not_taken_for_the_one_that_was_run(twin, lib
     assert study(twin, library).write_again("0-0001", tmp_path / "second", start.digest) == start
     with pytest.raises(VariationError, match="another twin"):
         study(twin, library).write_again("0-0002", tmp_path / "third", start.digest)
+
+
+FACTORS = 16
+
+
+def drawn(seed: int, count: int = 100, cause: str = "none") -> tuple[list[str], np.ndarray, np.ndarray]:
+    random = np.random.default_rng(seed)
+    values = random.uniform(0.5, 1.5, (count, FACTORS))
+    values[:, 9] = random.uniform(size=count) < 0.25
+    z = (values[:, 3] - 1) / 0.29
+    chance = {"none": np.full(count, 0.7), "linear": 1 / (1 + np.exp(-1 + 2 * z)), "window": 0.9 - 0.6 * (abs(z) > 1)}
+    return [f"f{i}" for i in range(FACTORS)], values, random.uniform(size=count) < chance[cause]
+
+
+@pytest.mark.parametrize("cause", ["linear", "window"])
+def test_a_planted_cause_ranks_first_19_of_20_times(cause):
+    first = [effects(*drawn(seed, cause=cause))[0] for seed in range(20)]
+    assert sum(one.factor == "f3" and one.matters for one in first) >= 19
+
+
+def test_without_a_cause_the_alarm_is_rare():
+    alarms = sum(effects(*drawn(1000 + seed))[0].matters for seed in range(40))
+    assert alarms <= 5  # 5 % of 40 is 2
+
+
+def test_the_effect_has_the_sign_and_about_the_size_of_the_planted_one():
+    effect = effects(*drawn(3, 400, "linear"))[0]
+    assert effect.low_success > 0.9 and effect.high_success < 0.4
+    assert effect.change_low < effect.change == pytest.approx(effect.high_success - effect.low_success)
+    assert effect.change < effect.change_high < 0
+
+
+def test_neither_uniform_nor_separated_outcomes_break_the_fit():
+    names, values, _ = drawn(0)
+    assert effects(names, values, np.ones(100, bool)) == [] and effects(names, values, np.arange(100) > 1) == []
+    assert effects([], np.zeros((0, 0)), np.zeros(0, bool)) == []
+    x = np.linspace(-1, 1, 30)
+    beta, covariance = logistic(np.stack([np.ones(30), x], axis=1), (x > 0).astype(float))
+    assert np.isfinite(beta).all() and beta[1] > 2 and np.isfinite(covariance).all()
+
+
+@given(st.integers(1, 300), st.data())
+def test_wilson_intervals_hold_their_share_and_mirror(count, data):
+    successes = data.draw(st.integers(0, count))
+    share, mirrored = wilson(successes, count), wilson(count - successes, count)
+    assert 0 <= share.low <= share.value <= share.high <= 1 and share.low == pytest.approx(1 - mirrored.high)
+
+
+def test_wilson_is_the_root_of_its_quadratic():
+    share = wilson(7, 20)
+    for end in (share.low, share.high):
+        assert (end - 0.35) ** 2 == pytest.approx(1.959964**2 * end * (1 - end) / 20)

@@ -1,5 +1,9 @@
 """SAM 2 with random weights in a real checkpoint file: what must hold for any mask. Images are 256 pixels wide."""
 
+import importlib.util
+import os
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -50,7 +54,6 @@ def view(segmenter: Sam2Segmenter, frame: Frame) -> Sam2View:
 
 @pytest.fixture
 def small_batches(monkeypatch: pytest.MonkeyPatch, frame: Frame) -> None:
-    """Make batches of two points of the grid."""
     from pipeline.segmentation.sam2 import automatic_masks
 
     monkeypatch.setattr(automatic_masks, "BATCH_PIXELS", 2 * 3 * frame.depth.size)
@@ -61,15 +64,12 @@ def clicks(*points: tuple[float, float, int], mask: np.ndarray | None = None) ->
     return Prompt(array[:, :2], array[:, 2].astype(int), mask=mask)
 
 
-def test_a_click_has_three_readings_best_first(view, frame):
+def test_a_click_has_three_readings_best_first_those_of_the_package_with_the_same_weights(view, frame, checkpoint):
     readings = view.segment(clicks((160, 120, 1)))
     scores = [reading.score for reading in readings]
     assert len(readings) == 3 and scores == sorted(scores, reverse=True) and all(0 <= score <= 1 for score in scores)
     for reading in readings:
         assert reading.mask.shape == frame.depth.shape and reading.mask.dtype == bool and reading.source == "sam2"
-
-
-def test_the_readings_are_those_of_the_package_with_the_checkpoints_weights(view, checkpoint, frame):
     import torch
     from sam2.sam2_image_predictor import SAM2ImagePredictor
 
@@ -103,25 +103,16 @@ def test_a_later_click_sets_its_pixel_and_changes_only_its_surroundings(view, la
     assert on_chosen.mask[y, x] == bool(label)
 
 
-def test_the_same_clicks_give_the_same_mask_after_any_other_prompts(view, segmenter, frame):
+def test_the_same_clicks_give_the_same_mask_and_other_prompts_one_reading_or_a_reason(view, segmenter, frame):
     row = clicks((100, 100, 1), (200, 150, 0), (90, 110, 1), (30, 30, 0))
     fresh = segmenter.open(frame)
     for count in (1, 2, 3):
         view.segment(Prompt(row.points[:count], row.labels[:count]))
     assert (view.segment(row)[0].mask == fresh.segment(row)[0].mask).all()
-
-
-def test_boxes_masks_and_a_box_with_clicks_have_one_reading(view):
     box = np.array([50.0, 40, 250, 200])
-    for prompt in (
-        Prompt(box=box),
-        Prompt(np.array([[100.0, 100], [60, 60]]), np.array([1, 0]), box),
-        Prompt(mask=view.segment(clicks((160, 120, 1)))[2].mask),
-    ):
+    both = Prompt(np.array([[100.0, 100], [60, 60]]), np.array([1, 0]), box)
+    for prompt in (Prompt(box=box), both, Prompt(mask=view.segment(clicks((160, 120, 1)))[2].mask)):
         assert len(view.segment(prompt)) == 1
-
-
-def test_invalid_prompts_are_refused(view):
     for prompt, message in ((clicks((900, 1, 1)), "outside"), (clicks((10, 10, 0)), "must add"), (Prompt(), "empty")):
         with pytest.raises(SegmentationError, match=message):
             view.segment(prompt)
@@ -140,11 +131,8 @@ def test_automatic_masks_come_in_steps_and_do_not_overlap(view, small_batches, k
     assert not segments or np.sum([segment.mask for segment in segments], axis=0).max() == 1
 
 
-def test_the_settings_drop_automatic_masks(view):
+def test_automatic_segmentation_follows_its_settings_and_can_be_stopped(view, small_batches):
     assert view.automatic(AutomaticSettings(points_per_side=1, pred_iou_thresh=1.0)) == ()
-
-
-def test_automatic_segmentation_can_be_stopped(view, small_batches):
     steps = view.automatic_steps(ACCEPT_ALL)
     assert next(steps) == 0.5
     steps.close()
@@ -182,3 +170,28 @@ def test_a_checkpoint_of_another_network_fails_in_one_line_on_the_first_prompt(t
         segmenter.open(frame).segment(clicks((160, 120, 1)))
     assert "\n" not in str(caught.value) and len(str(caught.value)) < 300
     assert segmenter.state.status == "failed" and segmenter.state.message == str(caught.value)
+
+
+BOTH = """
+import mujoco
+import pipeline.segmentation
+model = mujoco.MjModel.from_xml_string('<mujoco><worldbody><geom size="1"/></worldbody></mujoco>')
+data = mujoco.MjData(model)
+mujoco.mj_forward(model, data)
+with mujoco.Renderer(model, 64, 64) as renderer:
+    renderer.update_scene(data)
+    assert renderer.render().shape == (64, 64, 3)
+from sam2.sam2_image_predictor import SAM2ImagePredictor
+print(SAM2ImagePredictor.__name__)
+"""
+
+
+@pytest.mark.soak
+@pytest.mark.skipif(importlib.util.find_spec("sam2") is None, reason="sam2 is not installed (the light set-up)")
+def test_sam2_can_be_imported_after_rendering():
+    result = subprocess.run(
+        [sys.executable, "-c", BOTH],
+        capture_output=True, text=True, env=os.environ | {"MUJOCO_GL": "egl", "PYOPENGL_PLATFORM": "egl"}, timeout=300,
+    )  # fmt: skip
+    assert result.returncode == 0, result.stderr[-500:] or f"the process died with {result.returncode}"
+    assert result.stdout.strip() == "SAM2ImagePredictor"

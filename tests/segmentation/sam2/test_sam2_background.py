@@ -11,7 +11,6 @@ from pipeline.segmentation.sam2.encoding import EncodingCache, image_key
 from pipeline.segmentation.segment import SegmentationError
 
 TIMEOUT_S = 20.0
-"""A test that waits longer has failed."""
 
 
 class FakeNetwork:
@@ -61,7 +60,7 @@ def finish(encodings, number, watcher=1):
     return encoding
 
 
-def test_the_device_serves_requests_in_their_order():
+def test_the_device_serves_requests_in_their_order_and_unreadable_weights_fail_the_frame():
     device, order, threads = ComputeDevice("test"), [], []
 
     def take_turn(number):
@@ -78,6 +77,13 @@ def test_the_device_serves_requests_in_their_order():
         thread.join(TIMEOUT_S)
     assert order == list(range(8))
 
+    def load():
+        raise SegmentationError("sam2.pt is not one of SAM 2's architectures.")
+
+    encodings = EncodingCache(load, "sam2.pt", ComputeDevice("test"), capacity=2)
+    assert finish(encodings, 1).state.status == "failed"
+    assert encodings.state.status == "failed" and "architectures" in encodings.state.message
+
 
 def test_a_prompt_runs_while_another_frame_is_encoded_on_the_same_device(fake, encodings):
     fake.gate.clear()
@@ -89,12 +95,9 @@ def test_a_prompt_runs_while_another_frame_is_encoded_on_the_same_device(fake, e
     assert encoding.wait(TIMEOUT_S) and encoding.state.status == "ready"
 
 
-def test_a_frame_is_encoded_while_another_device_is_busy(fake, encodings):
+def test_equal_images_are_encoded_once_for_all_views_also_while_another_device_is_busy(fake, encodings):
     with ComputeDevice("other").turn():
         assert finish(encodings, 1).state.status == "ready"
-
-
-def test_equal_images_are_encoded_once_for_all_views(fake, encodings):
     first = finish(encodings, 1, watcher=1)
     assert finish(encodings, 1, watcher=2) is first and fake.encoded == [1]
     assert image_key(image(1)) != image_key(image(2))
@@ -154,12 +157,3 @@ def test_a_failed_frame_gives_the_reason_in_one_line_and_can_be_retried(fake, en
     assert "\n" not in encoding.state.message
     fake.error = None
     assert finish(encodings, 1).state.status == "ready"
-
-
-def test_unreadable_weights_fail_the_frame_and_the_segmenter():
-    def load():
-        raise SegmentationError("sam2.pt is not one of SAM 2's architectures.")
-
-    encodings = EncodingCache(load, "sam2.pt", ComputeDevice("test"), capacity=2)
-    assert finish(encodings, 1).state.status == "failed"
-    assert encodings.state.status == "failed" and "architectures" in encodings.state.message

@@ -42,11 +42,8 @@ def write_checkpoint(path, index: bytes) -> str:
 @pytest.mark.parametrize("name", HUB_FILES)
 def test_a_hub_name_is_only_searched_on_this_machine(name, installed_but_offline):
     state = weights_state(name)
-    assert (
-        state.status == "missing"
-        and f"hf download {name} {HUB_FILES[name]}" in state.message
-        and is_one_line(state.message)
-    )
+    assert state.status == "missing" and f"hf download {name} {HUB_FILES[name]}" in state.message
+    assert is_one_line(state.message)
     with pytest.raises(SegmentationError, match="weights not found"):
         Sam2Segmenter(name)
     assert not installed_but_offline, "a connection was tried"
@@ -86,15 +83,14 @@ def test_a_truncated_checkpoint_is_refused(tmp_path, fraction):
     assert is_one_line(str(caught.value))
 
 
-def test_another_networks_checkpoint_and_a_text_file_are_refused(tmp_path):
+def test_a_light_set_up_is_reported_first_then_other_checkpoints_and_image_sizes(tmp_path, monkeypatch):
     with pytest.raises(SegmentationError, match="holds no SAM 2 network"):
         Sam2Segmenter(write_checkpoint(tmp_path / "other.pt", b"resnet.conv1.weight"))
     (tmp_path / "text.pt").write_text("not weights")
     with pytest.raises(SegmentationError, match="another kind of file"):
         Sam2Segmenter(str(tmp_path / "text.pt"))
-
-
-def test_a_light_set_up_reports_the_missing_packages_first(monkeypatch):
+    with pytest.raises(SegmentationError, match="256, 512"):
+        Sam2Segmenter(write_checkpoint(tmp_path / "sam2.pt", LAYER.encode()), side=300)
     monkeypatch.setattr(weights, "find_spec", lambda name: None)
     assert "not installed" in weights_state("facebook/sam2.1-hiera-tiny").message
     with pytest.raises(SegmentationError, match="make setup"):
@@ -107,11 +103,6 @@ def test_an_unavailable_device_gives_the_devices_that_can_be_used(tmp_path, devi
     checkpoint = write_checkpoint(tmp_path / "sam2.pt", LAYER.encode())
     with pytest.raises(SegmentationError, match=r"no device .*cpu"):
         Sam2Segmenter(checkpoint, device=device)
-
-
-def test_unsupported_image_sizes_are_refused(tmp_path):
-    with pytest.raises(SegmentationError, match="256, 512"):
-        Sam2Segmenter(write_checkpoint(tmp_path / "sam2.pt", LAYER.encode()), side=300)
 
 
 class Layer:

@@ -1,0 +1,76 @@
+"""A twin with joints, textures and several shapes as a project, and the same with a task that is solved."""
+
+import shutil
+from pathlib import Path
+
+import cabinet
+import drawn_scene as make
+import numpy as np
+import trimesh
+from PIL import Image
+
+from pipeline.project import Project
+from pipeline.router import Round, write_round
+from pipeline.scene.scene_files import write_scene
+from pipeline.simulation import CheckResult, Program, Report
+from pipeline.solving import Solution, solve, write_solution
+from pipeline.store import write_json
+from pipeline.tasks import Task, task_to_json
+
+
+def textured_box(folder: Path) -> Path:
+    image = Image.new("RGB", (8, 8), (210, 40, 30))
+    image.paste((30, 60, 200), (0, 0, 8, 4))
+    mesh = trimesh.creation.box((0.1, 0.06, 0.12))
+    mesh.unmerge_vertices()
+    uv = np.tile(np.array([[0, 0], [1, 0], [1, 1]], float), (len(mesh.faces), 1))
+    mesh.visual = trimesh.visual.TextureVisuals(uv=uv, image=image)
+    mesh.export(folder / "textured.obj")
+    return folder / "textured.obj"
+
+
+def write(folder: Path) -> Path:
+    """Write a project up to its scene: a cabinet, an oven, cubes, a can, a ball and a textured box that is fixed."""
+    made = folder.parent / f"{folder.name}_meshes"
+    made.mkdir(parents=True)
+    scene = cabinet.scene(made)
+    ball = make.placement(make.ball(made), "ball", (0.2, -0.1), number=6, rgb=(240, 150, 20))
+    box = make.placement(textured_box(made), "picture", (-0.05, -0.1), yaw=0.5, number=7, fixed=True)
+    scene = type(scene)(
+        scene.world_from_camera, scene.table, scene.table_rgb, (*scene.placements, ball, box), scene.intrinsics
+    )
+    frame, _, segments = make.photograph(scene)
+    project = Project.create(folder, frame)
+    project.save_segments(segments)
+    write_scene(scene, folder)
+    project.close()
+    return folder
+
+
+PROGRAM = """import kit
+
+
+def build(scene, seed):
+    sim = kit.Simulation(scene, seed)
+    sim.scatter("red_cube", "blue_cube")
+    sim.goal(kit.on("red_cube", "blue_cube"))
+    sim.goal(kit.opened("cabinet", "top_drawer"))
+    return sim
+"""
+SEEDS = (0, 3)
+
+
+def solve_twin(unsolved: Path, folder: Path, sandbox) -> Path:
+    """Copy a project that has a twin, and solve a task there; return its folder."""
+    shutil.copytree(unsolved, folder)
+    task = Task("stack_and_open", "Put the red cube on the blue one, then open the drawer.", ("red_cube",), ("on",))
+    write_json(folder / "task.json", task_to_json(task))
+    program, report = Program(PROGRAM, ""), Report((CheckResult("a", True, ""),), (1.0,))
+    write_round(Round(0, None, program, report, "done", "", 0.0), folder)
+    for step in solve(program, folder, sandbox, SEEDS):
+        if isinstance(step, Solution):
+            assert all(step.success), step.reasons
+            files = write_solution(step, folder)
+            next(files)  # everything but the video
+            files.close()  # type: ignore[attr-defined]
+    return folder
