@@ -30,10 +30,7 @@ thread.join()
 print("ready", flush=True)
 sandbox.run(Program(sys.argv[2], ""), Path(sys.argv[1]), limits=Limits(seconds=60))
 """
-PROGRAMS = {
-    "asleep": f"def build(scene, seed):{ESCAPE}    bring('time').sleep(60)",
-    "busy": "while True: pass",
-}
+PROGRAMS = {"asleep": f"def build(scene, seed):{ESCAPE}    bring('time').sleep(60)", "busy": "while True: pass"}
 SECONDS = 20
 """After which a process counts as one that stays."""
 

@@ -45,9 +45,7 @@ def test_a_typed_key_is_used_but_never_stored_or_shown(choice: ModelSelection, t
     assert sent(choice) != KEY and choice.key_source() == ""
 
 
-def test_a_key_goes_to_the_server_it_was_given_for_and_to_no_other(
-    choice: ModelSelection, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_key_goes_to_the_server_it_was_given_for_and_to_no_other(choice, monkeypatch):
     choice.use({"service": "openai", "base_url": MINE}, KEY)
     choice.use({"service": "openai", "base_url": THEIRS})
     assert sent(choice) != KEY

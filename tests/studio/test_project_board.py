@@ -68,9 +68,6 @@ def contents(folder: Path) -> dict[str, str]:
     return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
 
-# ---------------------------------------------------------------------- the index
-
-
 def operations(board: Board, chance: random.Random, acts: list[str]) -> list[Callable[[], object]]:
     """What people, other programs and accidents do to a workspace."""
     workspace = board.sessions.workspace
@@ -215,9 +212,7 @@ def test_a_group_is_in_one_place_and_in_the_order_that_was_chosen(group: str, wo
         assert titles == sorted(titles)
 
 
-def test_the_bin_lists_what_was_deleted_brings_it_back_and_empties_only_what_it_was_asked_to(
-    board: Board, workspace: Path
-):
+def test_the_bin_lists_what_was_deleted_brings_it_back_and_empties_only_what_it_was_asked_to(board, workspace):
     names = ["frame_00001", "frame_00002", "frame_00003"]
     before = {name: contents(workspace / name) for name in scanned(workspace)}
     board.delete(names)
@@ -242,9 +237,7 @@ def test_a_request_for_what_is_not_in_the_bin_changes_nothing(act: Any, ids: Any
     assert contents(workspace) == before
 
 
-def test_a_large_workspace_is_shown_as_it_was_and_then_as_it_is(
-    board: Board, workspace: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_large_workspace_is_shown_as_it_was_and_then_as_it_is(board, workspace, monkeypatch):
     monkeypatch.setattr(board_requests, "MAX_AT_ONCE", 10)
     assert not board_requests.first_page(board)["outdated"]
     shutil.rmtree(workspace / "frame_00001")
@@ -262,9 +255,6 @@ def test_a_search_while_projects_are_still_read_says_how_many_are_left(board: Bo
 
 def test_time_of_work_leaves_out_breaks():
     assert sum(working_gaps([100.0, 0.0, 30.0, 5000.0, 5010.0])) == 30 + 70 + 10
-
-
-# ---------------------------------------------------------------------- acts
 
 
 ACTS: dict[str, Callable[[Board, list[str]], tuple[str, Any]]] = {
@@ -303,9 +293,7 @@ def test_a_deleted_project_comes_back_with_every_byte_and_beside_one_that_took_i
     assert contents(workspace / f"{name}_2") == before and contents(workspace / name) != before
 
 
-def test_a_project_open_in_a_session_is_deleted_only_after_a_question_and_its_session_ends(
-    board: Board, workspace: Path
-):
+def test_a_project_open_in_a_session_is_deleted_only_after_a_question_and_its_session_ends(board, workspace):
     project = Project.create(workspace / "real", FRAME, "real")
     project.close()
     session = board.sessions.open("real")

@@ -44,9 +44,7 @@ def test_trials_are_offered_anew_when_other_work_has_ended_and_not_while_it_runs
 
 
 @pytest.mark.parametrize("error", [None, StudioError("The sandbox does not start.")])
-def test_trials_that_end_are_offered_anew_but_not_those_that_end_with_an_error(
-    session: Session, monkeypatch: pytest.MonkeyPatch, error: StudioError | None
-):
+def test_trials_that_end_are_offered_anew_but_not_those_that_end_with_an_error(session, monkeypatch, error):
     task = SimpleNamespace(instruction="Lift the mug.")
     untried = [task]
 

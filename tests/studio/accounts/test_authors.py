@@ -6,7 +6,6 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from async_calls import run_async
 from offline_studio import offline_services, wait_until
 from page_client import open_page
 from people import FRAME, logged_in
@@ -27,19 +26,16 @@ def authors(folder: Path) -> list[tuple[str, str]]:
     return [(decision.kind, decision.by) for decision in read_log(folder / "decisions.jsonl")]
 
 
-def test_every_decision_undo_and_redo_names_its_person(studio: SimpleNamespace):
-    async def steps() -> None:
-        for user, name, event in (
-            ("wanda", "mask-canvas", "decide"), ("ada", "top-bar", "undo"), ("will", "top-bar", "redo"),
-        ):  # fmt: skip
-            async with logged_in(studio, user) as http, open_page(http, "one") as page:
-                for sent in (await page.send("top-bar", "take_over"), await page.send(name, event, NAMED)):
-                    await page.wait(lambda page=page, sent=sent: sent in page.completed)
-                provenance = page.values["results"]["decisions"]
-                assert provenance[0]["by"] == user
-                assert any(line["by"] == user for line in page.values["status-bar"]["log"])
-
-    run_async(steps())
+async def test_every_decision_undo_and_redo_names_its_person(studio: SimpleNamespace):
+    for user, name, event in (
+        ("wanda", "mask-canvas", "decide"), ("ada", "top-bar", "undo"), ("will", "top-bar", "redo"),
+    ):  # fmt: skip
+        async with logged_in(studio, user) as http, open_page(http, "one") as page:
+            for sent in (await page.send("top-bar", "take_over"), await page.send(name, event, NAMED)):
+                await page.wait(lambda page=page, sent=sent: sent in page.completed)
+            provenance = page.values["results"]["decisions"]
+            assert provenance[0]["by"] == user
+            assert any(line["by"] == user for line in page.values["status-bar"]["log"])
     assert authors(studio.workspace / "one") == [("display_name", "wanda"), ("undo", "ada"), ("redo", "will")]
 
 

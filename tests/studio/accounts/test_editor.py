@@ -7,7 +7,6 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from async_calls import run_async
 from page_client import PageClient, open_page
 from people import logged_in
 
@@ -41,62 +40,55 @@ def as_user(name: str) -> Iterator[None]:
     current_user.reset(reset)
 
 
-def test_the_first_who_works_edits_and_the_second_sees_it_and_takes_over(studio: SimpleNamespace):
+async def test_the_first_who_works_edits_and_the_second_sees_it_and_takes_over(studio: SimpleNamespace):
     folder = studio.workspace / "one"
-
-    async def steps() -> None:
-        async with (
-            logged_in(studio, "wanda") as w,
-            logged_in(studio, "will") as b,
-            open_page(w, "one") as wanda,
-            open_page(b, "one") as will,
-        ):
-            assert will.values["top-bar"]["editor"] == "wanda"
-            await act(wanda, "mask-canvas", "decide", rename("cup"))
-            await act(will, "mask-canvas", "decide", rename("mug"))
-            assert decided(folder) == [("wanda", "cup")]
-            canvas = {"token": will.values["mask-canvas"]["token"], "kind": "import", "data": "{}"}
-            assert "wanda is editing" in (await will.ask("mask-canvas", canvas))["error"]
-            await act(will, "top-bar", "take_over")
-            assert will.values["top-bar"]["editor"] == "will"
-            await act(will, "mask-canvas", "decide", rename("mug"))
-            await act(wanda, "mask-canvas", "decide", rename("glass"))
-            assert decided(folder) == [("wanda", "cup"), ("will", "mug")]
-            assert wanda.values["top-bar"]["editor"] == "will"
-            state = (await w.get(will.values["top-bar"]["state_address"])).json()
-            assert state["editor"] == "will" and state["version"] >= will.values["top-bar"]["version"]
-            await act(will, "top-bar", "home")
-            await act(wanda, "mask-canvas", "decide", rename("glass"))
-            assert decided(folder)[-1] == ("wanda", "glass"), "who leaves lets the others edit"
-
-    run_async(steps())
+    async with (
+        logged_in(studio, "wanda") as w,
+        logged_in(studio, "will") as b,
+        open_page(w, "one") as wanda,
+        open_page(b, "one") as will,
+    ):
+        assert will.values["top-bar"]["editor"] == "wanda"
+        await act(wanda, "mask-canvas", "decide", rename("cup"))
+        await act(will, "mask-canvas", "decide", rename("mug"))
+        assert decided(folder) == [("wanda", "cup")]
+        canvas = {"token": will.values["mask-canvas"]["token"], "kind": "import", "data": "{}"}
+        assert "wanda is editing" in (await will.ask("mask-canvas", canvas))["error"]
+        await act(will, "top-bar", "take_over")
+        assert will.values["top-bar"]["editor"] == "will"
+        await act(will, "mask-canvas", "decide", rename("mug"))
+        await act(wanda, "mask-canvas", "decide", rename("glass"))
+        assert decided(folder) == [("wanda", "cup"), ("will", "mug")]
+        assert wanda.values["top-bar"]["editor"] == "will"
+        state = (await w.get(will.values["top-bar"]["state_address"])).json()
+        assert state["editor"] == "will" and state["version"] >= will.values["top-bar"]["version"]
+        await act(will, "top-bar", "home")
+        await act(wanda, "mask-canvas", "decide", rename("glass"))
+        assert decided(folder)[-1] == ("wanda", "glass"), "who leaves lets the others edit"
 
 
-def test_every_event_that_edits_is_refused_while_another_person_edits(studio: SimpleNamespace, monkeypatch):
+async def test_every_event_that_edits_is_refused_while_another_person_edits(studio: SimpleNamespace, monkeypatch):
     asked: list[str] = []
 
     def refuse(_: Editor) -> None:
         asked.append("")
         raise RequestError("wanda is editing this project.")
 
-    async def steps() -> None:
-        async with logged_in(studio, "will") as http, open_page(http, "two") as will:
-            events = [f for f in gradio_app(studio.app).get_blocks().fns.values() if getattr(f.fn, "edits", False)]
-            assert len(events) > 20
-            monkeypatch.setattr(Editor, "require", refuse)
-            monkeypatch.setattr(page_streams, "DRAW_SECONDS", 0.0)  # nothing here draws
-            for function in events:
-                data = [None] * len(function.inputs)
-                body = {"data": data, "fn_index": function._id, "session_hash": will.session_hash, "event_data": {}}
-                asked.clear()
-                id = (await http.post("/gradio_api/queue/join", json=body)).json()["event_id"]
-                will._outputs[id] = []
-                if will._reader is None or will._reader.done():
-                    will._reader = asyncio.ensure_future(will._read())
-                await will.wait(lambda id=id: id in will.completed)
-                assert asked, function.targets
-
-    run_async(steps())
+    async with logged_in(studio, "will") as http, open_page(http, "two") as will:
+        events = [f for f in gradio_app(studio.app).get_blocks().fns.values() if getattr(f.fn, "edits", False)]
+        assert len(events) > 20
+        monkeypatch.setattr(Editor, "require", refuse)
+        monkeypatch.setattr(page_streams, "DRAW_SECONDS", 0.0)  # nothing here draws
+        for function in events:
+            data = [None] * len(function.inputs)
+            body = {"data": data, "fn_index": function._id, "session_hash": will.session_hash, "event_data": {}}
+            asked.clear()
+            id = (await http.post("/gradio_api/queue/join", json=body)).json()["event_id"]
+            will._outputs[id] = []
+            if will._reader is None or will._reader.done():
+                will._reader = asyncio.ensure_future(will._read())
+            await will.wait(lambda id=id: id in will.completed)
+            assert asked, function.targets
 
 
 def test_two_pages_of_one_person_both_edit():

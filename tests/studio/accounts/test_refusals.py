@@ -5,7 +5,6 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from async_calls import run_async
 from people import PEOPLE, logged_in
 
 from studio.accounts.refusals import refusals
@@ -43,13 +42,10 @@ def test_who_looks_while_another_edits_is_refused_what_concerns_the_project(stud
 
 
 @pytest.mark.parametrize("user", PEOPLE)
-def test_a_page_learns_what_its_person_may_not_send(user: str, studio: SimpleNamespace):
-    async def steps() -> None:
-        async with logged_in(studio, user) as http:
-            account = (await http.get("/account.json")).json()
-            refused = set(account["refused"])
-            assert ("inspector.decide" in refused) == (PEOPLE[user] < Role.WORK)
-            assert ("models-panel.use" in refused) == (PEOPLE[user] < Role.ADMINISTER)
-            assert "top-bar.home" not in refused
-
-    run_async(steps())
+async def test_a_page_learns_what_its_person_may_not_send(user: str, studio: SimpleNamespace):
+    async with logged_in(studio, user) as http:
+        account = (await http.get("/account.json")).json()
+        refused = set(account["refused"])
+        assert ("inspector.decide" in refused) == (PEOPLE[user] < Role.WORK)
+        assert ("models-panel.use" in refused) == (PEOPLE[user] < Role.ADMINISTER)
+        assert "top-bar.home" not in refused

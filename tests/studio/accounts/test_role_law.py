@@ -77,7 +77,7 @@ def test_the_events_below_the_role_work_are_those_that_are_known_to_change_nothi
 
 
 @pytest.mark.parametrize("user", ["lou", "wanda", "ada"])
-def test_an_event_runs_only_for_those_whose_role_permits_it(user: str, studio: SimpleNamespace, monkeypatch):
+async def test_an_event_runs_only_for_those_whose_role_permits_it(user: str, studio: SimpleNamespace, monkeypatch):
     ran: list[int] = []
 
     def recorder(number: int, function: Any) -> Any:
@@ -91,16 +91,12 @@ def test_an_event_runs_only_for_those_whose_role_permits_it(user: str, studio: S
     for number, function in events(studio).items():
         monkeypatch.setattr(function, "fn", recorder(number, function))
         monkeypatch.setattr(function, "types_generator", False)
-
-    async def steps() -> None:
-        async with logged_in(studio, user) as http:
-            for number, function in events(studio).items():
-                message = await sent(http, number, len(function.inputs))
-                permitted = PEOPLE[user] >= needed_role(function.fn)
-                assert ran == ([number] if permitted else []), (user, name_of(studio, function), message)
-                ran.clear()
-
-    run_async(steps())
+    async with logged_in(studio, user) as http:
+        for number, function in events(studio).items():
+            message = await sent(http, number, len(function.inputs))
+            permitted = PEOPLE[user] >= needed_role(function.fn)
+            assert ran == ([number] if permitted else []), (user, name_of(studio, function), message)
+            ran.clear()
 
 
 def test_no_event_runs_for_a_login_that_has_ended(studio: SimpleNamespace, monkeypatch):
@@ -133,15 +129,12 @@ async def sent(http: httpx.AsyncClient, number: int, inputs: int) -> dict[str, A
     raise AssertionError("the event was never answered")
 
 
-def test_events_have_no_other_address(studio: SimpleNamespace):
-    async def steps() -> None:
-        async with logged_in(studio, "lou") as http:
-            for path in ("run/predict", "api/predict", "call/predict", "run/0", "predict"):
-                for prefix in ("/gradio_api/", "/gradio_api//", "/"):
-                    answer = await http.post(f"{prefix}{path}", json={"data": [], "fn_index": 0})
-                    assert answer.status_code in (403, 404, 405), (prefix, path, answer.status_code)
-
-    run_async(steps())
+async def test_events_have_no_other_address(studio: SimpleNamespace):
+    async with logged_in(studio, "lou") as http:
+        for path in ("run/predict", "api/predict", "call/predict", "run/0", "predict"):
+            for prefix in ("/gradio_api/", "/gradio_api//", "/"):
+                answer = await http.post(f"{prefix}{path}", json={"data": [], "fn_index": 0})
+                assert answer.status_code in (403, 404, 405), (prefix, path, answer.status_code)
 
 
 def test_every_component_that_answers_requests_has_an_endpoint_with_roles(studio: SimpleNamespace):
@@ -166,52 +159,39 @@ def test_the_requests_below_the_role_work_are_those_that_are_known_to_change_not
 
 
 @pytest.mark.parametrize("user", ["lou", "wanda", "ada"])
-def test_a_request_is_answered_only_for_those_whose_role_permits_it(user: str, studio: SimpleNamespace):
-    async def steps() -> None:
-        async with logged_in(studio, user) as http:
-            tried = 0
-            for id, block in endpoints(studio).items():
-                for kind in block.answer.handlers if isinstance(block.answer, Endpoint) else ():
-                    body = {"data": {"kind": kind}, "component_id": id, "fn_name": "ask", "session_hash": "x"}
-                    answer = (await http.post("/gradio_api/component_server", json=body)).raise_for_status().json()
-                    refused = "this needs the role" in answer.get("error", "")
-                    assert refused == (PEOPLE[user] < block.answer.needed_role(kind)), (block.elem_id, kind, answer)
-                    tried += 1
-            assert tried > 40
-
-    run_async(steps())
+async def test_a_request_is_answered_only_for_those_whose_role_permits_it(user: str, studio: SimpleNamespace):
+    async with logged_in(studio, user) as http:
+        tried = 0
+        for id, block in endpoints(studio).items():
+            for kind in block.answer.handlers if isinstance(block.answer, Endpoint) else ():
+                body = {"data": {"kind": kind}, "component_id": id, "fn_name": "ask", "session_hash": "x"}
+                answer = (await http.post("/gradio_api/component_server", json=body)).raise_for_status().json()
+                refused = "this needs the role" in answer.get("error", "")
+                assert refused == (PEOPLE[user] < block.answer.needed_role(kind)), (block.elem_id, kind, answer)
+                tried += 1
+        assert tried > 40
 
 
-def test_a_request_of_no_kind_needs_the_role_of_the_kind_that_answers_it(studio: SimpleNamespace):
-    async def steps() -> None:
-        async with logged_in(studio, "lou") as http:
-            for id, block in endpoints(studio).items():
-                if (
-                    isinstance(block.answer, Endpoint)
-                    and block.answer.needed_role(block.answer.default_kind) > Role.LOOK
-                ):
-                    for data in ({}, {"kind": "nothing"}, {"kind": None}, {"kind": ["find"]}):
-                        body = {"data": data, "component_id": id, "fn_name": "ask", "session_hash": "x"}
-                        answer = (await http.post("/gradio_api/component_server", json=body)).json()
-                        assert "error" in answer, (block.elem_id, data)
-
-    run_async(steps())
+async def test_a_request_of_no_kind_needs_the_role_of_the_kind_that_answers_it(studio: SimpleNamespace):
+    async with logged_in(studio, "lou") as http:
+        for id, block in endpoints(studio).items():
+            if isinstance(block.answer, Endpoint) and block.answer.needed_role(block.answer.default_kind) > Role.LOOK:
+                for data in ({}, {"kind": "nothing"}, {"kind": None}, {"kind": ["find"]}):
+                    body = {"data": data, "component_id": id, "fn_name": "ask", "session_hash": "x"}
+                    answer = (await http.post("/gradio_api/component_server", json=body)).json()
+                    assert "error" in answer, (block.elem_id, data)
 
 
-def test_routes_that_do_more_than_read_are_gradios_and_need_a_role_of_their_own(studio: SimpleNamespace):
+async def test_routes_that_do_more_than_read_are_gradios_and_need_a_role_of_their_own(studio: SimpleNamespace):
     own = [r for r in studio.app.routes if set(getattr(r, "methods", None) or ()) - READING_METHODS]
     assert own == []
     sockets = [route.path for route in studio.app.routes if isinstance(route, APIWebSocketRoute)]
     assert sockets == ["/viewer/{token}/ws"]
-
-    async def steps() -> None:
-        for user, role in PEOPLE.items():
-            async with logged_in(studio, user) as http:
-                for path in ("/gradio_api/upload", "/gradio_api/upload/"):
-                    answer = await http.post(path, files={"files": ("a.png", b"x")})
-                    assert (answer.status_code == 403) == (role < Role.WORK), (user, path, answer.status_code)
-
-    run_async(steps())
+    for user, role in PEOPLE.items():
+        async with logged_in(studio, user) as http:
+            for path in ("/gradio_api/upload", "/gradio_api/upload/"):
+                answer = await http.post(path, files={"files": ("a.png", b"x")})
+                assert (answer.status_code == 403) == (role < Role.WORK), (user, path, answer.status_code)
 
 
 def test_every_command_of_the_viewer_that_moves_a_body_needs_the_role_work(monkeypatch):

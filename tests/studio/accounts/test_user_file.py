@@ -176,9 +176,7 @@ def test_a_named_file_that_is_missing_does_not_open_the_studio(by_variable: bool
         (["remove", "eve"], "", "there is no user"),
     ],
 )
-def test_a_command_that_cannot_be_done_is_one_line_and_changes_nothing(
-    words: list[str], typed: str, told: str, users: UserFile, monkeypatch, capsys
-):
+def test_a_command_that_cannot_be_done_is_one_line_and_changes_nothing(words, typed, told, users, monkeypatch, capsys):
     before = users.path.read_bytes()
     assert command(monkeypatch, *words, "--users", str(users.path), typed=f"{typed}\n") == 2
     line = capsys.readouterr().err

@@ -65,18 +65,14 @@ def test_an_event_without_a_readable_number_acts_at_once(sent: object, monkeypat
     assert len(order) == 0
 
 
-def test_an_event_that_fails_lets_the_next_one_act(monkeypatch: pytest.MonkeyPatch):
+async def test_an_event_that_fails_lets_the_next_one_act(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(event_order, "WAIT_SECONDS", 1e6)
-
-    async def both() -> None:
-        order = EventOrder()
-        with pytest.raises(ValueError):
-            async with order.turn("page", {"number": 1, "seconds_after": 0.0}):
-                raise ValueError
-        async with order.turn("page", {"number": 2, "seconds_after": 0.1}):
-            pass
-
-    run_async(both())
+    order = EventOrder()
+    with pytest.raises(ValueError):
+        async with order.turn("page", {"number": 1, "seconds_after": 0.0}):
+            raise ValueError
+    async with order.turn("page", {"number": 2, "seconds_after": 0.1}):
+        pass
 
 
 def test_what_has_acted_is_forgotten_after_a_while(monkeypatch: pytest.MonkeyPatch):

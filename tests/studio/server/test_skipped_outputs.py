@@ -51,9 +51,7 @@ def test_what_is_sent_is_what_gradio_sends(event: int, predictions: Any):
 
 
 @pytest.mark.parametrize(("kind", "is_made"), [(SkippingBlocks, False), (gr.Blocks, True)])
-def test_only_plain_gradio_makes_a_component_for_an_output_that_stays(
-    kind: type[gr.Blocks], is_made: bool, monkeypatch: pytest.MonkeyPatch
-):
+def test_only_plain_gradio_makes_a_component_for_an_output_that_stays(kind, is_made, monkeypatch):
     blocks, made = page(kind), []
     make = RoundTimeline.__init__
     monkeypatch.setattr(RoundTimeline, "__init__", lambda self, *a, **k: (made.append(self), make(self, *a, **k))[1])

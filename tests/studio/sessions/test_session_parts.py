@@ -39,9 +39,6 @@ def cache(tmp_path: Path, log: EventLog) -> Cache:
     return Cache(tmp_path, log, TaskGroup(log.mark_changed))
 
 
-# ---------------------------------------------------------------------- event log
-
-
 def test_an_error_is_a_line_and_a_notice_and_the_same_one_is_reported_once(log: EventLog):
     for _ in range(2):
         log.report_once(StudioError("No table."))
@@ -57,9 +54,6 @@ def test_a_watcher_is_called_at_every_change_until_it_ends(log: EventLog):
     unwatch()
     log.mark_changed()
     assert versions == [1, 2]
-
-
-# ---------------------------------------------------------------------- cache
 
 
 def test_a_value_is_computed_once_until_its_file_changes(cache: Cache, tmp_path: Path):
@@ -121,9 +115,6 @@ def test_a_failed_computation_is_logged_and_not_repeated(cache: Cache, log: Even
     assert [line.text for line in log.lines] == ["No depth."] and not log.take_notices()
 
 
-# ---------------------------------------------------------------------- work
-
-
 def test_new_work_begins_after_the_current_one_was_stopped(log: EventLog):
     events: list[str] = []
     started = threading.Event()
@@ -161,9 +152,7 @@ def test_stopped_work_is_logged_and_is_no_error(log: EventLog):
 
 
 @pytest.mark.parametrize(("error", "is_notice"), [(StudioError("No depth."), True), (TaskError("No mug."), False)])
-def test_an_error_of_the_work_is_a_notice_unless_it_is_about_the_task(
-    log: EventLog, error: StudioError, is_notice: bool
-):
+def test_an_error_of_the_work_is_a_notice_unless_it_is_about_the_task(log, error, is_notice):
     def steps(_: threading.Event) -> Iterator[Progress]:
         yield Progress("scene", "placing")
         raise error
@@ -189,9 +178,6 @@ def test_a_stoppable_sandbox_is_cancelled_by_either_event():
     assert cancels == [False, False, True, True] and stoppable.name == "inner"
 
 
-# ---------------------------------------------------------------------- decisions
-
-
 def test_decisions_recorded_together_are_undone_and_redone_together(tmp_path: Path, log: EventLog):
     project, changes = Project.create(tmp_path / "one", load(SAMPLES / "blocks")), []
     decisions = DecisionRecorder(project, log, lambda: changes.append(1))
@@ -211,9 +197,6 @@ def test_an_object_cannot_take_a_name_of_the_scene_or_of_another_object(tmp_path
         with pytest.raises(RequestError, match="choose another name"):
             decisions.record("rename", id=id, name=name)
     decisions.record("rename", id=1, name="mug")
-
-
-# ---------------------------------------------------------------------- replay
 
 
 def test_a_round_without_a_rollout_is_reported_and_hidden(tmp_path: Path, log: EventLog):
@@ -242,9 +225,6 @@ def test_each_request_for_a_replay_has_its_own_serial(tmp_path: Path, log: Event
     assert replay.request and (replay.request.serial, replay.request.arranging) == (2, True)
     replay.hide()
     assert replay.request is None and replay.rollout() is None and not replay.loading
-
-
-# ---------------------------------------------------------------------- model calls
 
 
 def test_the_log_changes_when_a_call_begins_or_ends_and_not_with_its_text(tmp_path: Path, log: EventLog):
