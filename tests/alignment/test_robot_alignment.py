@@ -7,13 +7,26 @@ from pathlib import Path
 import drawn_scene as make
 import numpy as np
 import pytest
-from planted_robot import ARM_XML, JOINTS, tool_in_base
 from scipy.spatial.transform import Rotation
 
 from pipeline.alignment import AlignmentError, AlignmentStopped, ToolClick, align_robot, read_robot_base
 from pipeline.alignment.camera import project
 from pipeline.alignment.isolated_base import read_robot_base_isolated
 from pipeline.geometry import transform
+
+JOINTS = ("turn", "shoulder", "elbow")
+ARM_XML = """<mujoco><worldbody><body name="base"><body name="column" pos="0 0 0.2"><joint name="turn" axis="0 0 1"/>
+ <geom size=".02"/><body name="upper"><joint name="shoulder" axis="0 1 0"/><geom size=".02"/>
+ <body name="lower" pos="0 0 0.3"><joint name="elbow" axis="0 1 0"/><geom size=".02"/><site name="tip" pos="0 0 0.25"/>
+ </body></body></body></body></worldbody></mujoco>"""
+
+
+def tool_in_base(q: np.ndarray) -> np.ndarray:
+    """Return the tip (3,) in the base's axes for joint angles (3,)."""
+    turn, shoulder, elbow = (Rotation.from_rotvec(angle * np.array(axis)).as_matrix()
+                             for angle, axis in zip(q, ([0, 0, 1], [0, 1, 0], [0, 1, 0]), strict=True))  # fmt: skip
+    return np.array([0, 0, 0.2]) + turn @ shoulder @ (np.array([0, 0, 0.3]) + elbow @ np.array([0, 0, 0.25]))
+
 
 K, CAMERA = make.CAMERA, make.camera_pose((0.0, -1.4, 1.0), (0.0, 0.0, 0.2))
 POSTURES = np.array([[0.3, 0.4, 0.8], [-0.6, 0.2, 1.2], [0.9, 0.7, 0.4], [0.1, -0.3, 1.5]])

@@ -1,4 +1,4 @@
-"""Drawers and doors are opened, filled and shut by physics alone, and their goals measure them."""
+"""Drawers and doors: opened, filled and shut by physics alone, and programs about them that mean the task."""
 
 from dataclasses import replace
 
@@ -10,12 +10,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.assets import Library
+from pipeline.planner import PlannerModel
+from pipeline.router import RouteStart, judging, route, write_program
+from pipeline.router.intent_check import find_contradiction
+from pipeline.router.judging import judge
 from pipeline.scene.scene_files import write_scene
 from pipeline.scene.settle import settle
 from pipeline.simulation import kit
 from pipeline.simulation.arm.arm_robot import Arm
+from pipeline.simulation.arm.mount import MAX_ASIDE_M, PART_REACH_M, place_base
 from pipeline.simulation.arm.suction_arm import SuctionArm
+from pipeline.simulation.arm.tools.part_pushes import push_grasps
+from pipeline.simulation.physics import Physics
+from pipeline.simulation.recipe import to_json
+from pipeline.simulation.robots import robot_kind
 from pipeline.simulation.world import set_robot
+from pipeline.solving import Solution, solve
+from pipeline.tasks import understand_instruction
 
 DRAWERS = ("top_drawer", "middle_drawer", "bottom_drawer")
 
@@ -197,3 +208,113 @@ def test_the_arm_opens_drawers_and_doors_by_handle_and_by_suction(furniture, mak
     run = sim.rollout()
     assert run.solved and run.at_rest, run.why
     assert run.moved(owner) < 0.02, "the furniture itself stays"
+
+
+RULES = PlannerModel()
+OPEN, FILL = "open the top drawer", "put the red cube in the top drawer and shut it"
+
+
+@pytest.fixture(scope="module")
+def scene(furniture):
+    return kit.Scene.load(furniture)
+
+
+@pytest.mark.parametrize("words, kinds", [
+    ("shut the oven", {"nothing", "inverted"}),
+    (FILL, {"nothing", "inverted", "another object", "another part", "misplaced", "half done"}),
+])  # fmt: skip
+def test_the_first_program_is_clean_and_its_checks_catch_every_mutation(furniture, scene, sandbox, words, kinds):
+    task = understand_instruction(words, scene, RULES)
+    report = judge(write_program(task, scene, RULES), task, scene, furniture, sandbox)
+    assert report.clean, [check for check in report.checks if not check.passed]
+    assert set(report.evidence["noticed"]) >= kinds and min(report.reward) > 0.99
+
+
+@pytest.mark.parametrize("words, goals", [
+    (OPEN, [kit.closed("cabinet", "top_drawer")]),
+    (OPEN, [kit.opened("cabinet", "middle_drawer")]),
+    (OPEN, [kit.opened("oven", "door"), kit.at("cabinet", (0.0, 0.1))]),
+    ("shut the oven", [kit.opened("oven", "door")]),
+    (FILL, [kit.inside_part("red_cube", "cabinet", "bottom_drawer"), kit.closed("cabinet", "top_drawer")]),
+    (FILL, [kit.inside_part("red_cube", "cabinet", "top_drawer")]),
+    (FILL, [kit.on("red_cube", "cabinet"), kit.closed("cabinet", "top_drawer")]),
+])  # fmt: skip
+def test_goals_of_another_drawer_or_the_opposite_contradict_the_task(scene, words, goals):
+    task = understand_instruction(words, scene, RULES)
+    contradiction = find_contradiction(task, scene, {"goals": [to_json(goal) for goal in goals]})
+    assert contradiction.startswith("the task asks that ")
+
+
+@pytest.mark.parametrize("words", [OPEN, "shut the oven", FILL, "open all drawers"])
+def test_the_tasks_own_goals_never_contradict_it(scene, words):
+    task = understand_instruction(words, scene, RULES)
+    names: dict = {"kit": kit}
+    exec(write_program(task, scene, RULES).simulation.replace("import kit", ""), names)
+    sim = names["build"](scene, 0)
+    goals = [to_json(goal) for _, stage in sim.stages for goal in stage]
+    assert not find_contradiction(task, scene, {"goals": goals})
+
+
+def test_a_simulation_of_another_drawer_is_repaired(furniture, scene, sandbox, monkeypatch):
+    monkeypatch.setattr(judging, "MUTATION_KINDS", ("nothing", "another part"))
+    monkeypatch.setattr(judging, "SEEDS", (0,))
+    task = understand_instruction(OPEN, scene, RULES)
+    program = write_program(task, scene, RULES)
+    wrong = replace(
+        program, simulation=program.simulation.replace('opened("cabinet", "top', 'opened("cabinet", "bottom')
+    )
+    assert wrong != program
+    rounds = list(route(task, furniture, RULES, sandbox, start=RouteStart(wrong)))
+    assert rounds[0].route == "fix_simulation" and rounds[-1].route == "done" and len(rounds) == 2
+
+
+def test_other_layouts_are_solved_and_so_are_they_by_the_arm(furniture, scene, sandbox):
+    task = understand_instruction(OPEN, scene, RULES)
+    program = write_program(task, scene, RULES)
+    (*_, done) = solve(program, furniture, sandbox, seeds=(1, 2))
+    assert isinstance(done, Solution) and done.strict_rate == 1
+    (*_, arm) = solve(program, furniture, sandbox, seeds=(0,), robot="arm")
+    assert isinstance(arm, Solution) and arm.solved, arm.reasons
+
+
+def part_run(scene, robot, goal, opened=0.0):
+    sim = kit.Simulation(scene, 0)
+    sim.keep("cabinet", "oven")
+    if opened:
+        sim.set_open(goal.objects[0], goal.part, opened)
+    sim.goal(goal)
+    set_robot(sim, robot_kind(robot).make(True))
+    return sim.rollout()
+
+
+@pytest.mark.parametrize("robot", ["arm", "arm-suction"])
+def test_an_arm_opens_a_drawer_and_shuts_an_open_one(scene, robot):
+    opened, shut = kit.opened("cabinet", "top_drawer"), kit.closed("cabinet", "top_drawer")
+    assert (run := part_run(scene, robot, opened)).solved, run.why
+    assert (run := part_run(scene, robot, shut, 0.9)).solved, run.why
+    assert run.moved("cabinet") < 0.01
+
+
+def test_a_part_is_pushed_only_away_from_the_hand(scene):
+    physics = Physics(kit.Simulation(scene, 0).bench())
+    for name in ("cabinet", "oven"):
+        for part in physics.state()[name].parts:
+            half_open = part.end / 2
+            assert push_grasps(physics, name, part, half_open, 0.0) == ()
+            pushes = push_grasps(physics, name, part, -half_open, 0.0)
+            assert pushes
+            for push in pushes:
+                motion = -part.heading(push.point)
+                assert motion @ push.approach > 0 and push.approach[2] < 1e-9
+                assert np.linalg.norm(push.hand[:3, 3] - push.point) < 0.005
+
+
+def test_the_base_stands_in_front_of_drawers_and_doors(scene):
+    mount = place_base(scene.objects, scene.table, scene.away)
+    for name in ("cabinet", "oven"):
+        for part in scene[name].parts:
+            middle = part.corners.mean(0)
+            ahead = part.heading(middle)[:2]
+            off = mount.base - middle[:2]
+            assert PART_REACH_M[0] - 0.1 < off @ ahead < PART_REACH_M[1] + 0.2
+            assert np.linalg.norm(off - (off @ ahead) * ahead) < MAX_ASIDE_M + 0.15

@@ -18,13 +18,13 @@ from offline_studio import FRAME, EmptySegmenter, offline_services
 from bench.planted_projects import plant_projects
 from pipeline.curation.effort import working_gaps
 from pipeline.errors import StudioError
-from pipeline.project import Project
+from pipeline.project import STAGES, Project
 from pipeline.project.curation import FILE as CURATION_FILE
 from pipeline.project.curation import Curation, read_curation, save_curation
 from pipeline.store import LOCK_FILE
 from studio.board import bin_requests, board_requests
 from studio.board.board import Board
-from studio.board.board_requests import HANDLERS
+from studio.board.board_requests import HANDLERS, project_record
 from studio.board.project_facts import ProjectFacts, read_facts
 from studio.board.project_index import FILE, GROUPS, ORDERS, BoardQuery, ProjectIndex
 from studio.server.current_user import current_user
@@ -383,3 +383,27 @@ def test_what_was_said_about_a_project_is_read_as_it_was_saved_and_a_damaged_fil
     assert read_curation(folder) == said and (folder / f"{CURATION_FILE}.damaged").read_text() == '{"verdict": '
     save_curation(folder, Curation())
     assert not (folder / CURATION_FILE).exists()
+
+
+def projects(workspace: Path) -> list[dict[str, Any]]:
+    index = ProjectIndex(workspace)
+    index.refresh()
+    return [project_record(name, facts) for name, facts in index.find(BoardQuery()).rows]
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        ('{"number": 3, "clean": false}\n{"number": 4, "clean": true}\n', "all stages done"),
+        ('{"number": 3, "clean": true}\n{"number": 4, "clean": false}\n', "round 4 failed"),
+        ("", "all stages done"),
+        ("damaged", "all stages done"),
+    ],
+)
+def test_a_project_whose_newest_round_failed_says_so(lines: str, words: str, tmp_path: Path):
+    project = Project.create(tmp_path / "whole", FRAME)
+    for stage in STAGES:
+        project.finish(stage, project.key(stage), "measured", 0.0)
+    (project.folder / "rounds.jsonl").write_text(lines)
+    (shown,) = projects(tmp_path)
+    assert shown["about"].endswith(words)

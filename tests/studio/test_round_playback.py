@@ -3,7 +3,9 @@
 import json
 import re
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import mujoco
 import numpy as np
@@ -14,6 +16,8 @@ from pipeline.object_words import ObjectWords
 from pipeline.router import Round, RunningRound
 from pipeline.simulation import CheckResult, Program, Report
 from pipeline.simulation.run_record import GoalProgress, RunRecord
+from studio.compare.project_sources import project_episode, project_episodes
+from studio.server.errors import RequestError
 from studio.sessions.round_replay import RoundReplay
 from studio.task.failure_causes import failure_causes, widened
 from studio.task.round_chart import rounds_figure
@@ -229,3 +233,32 @@ def test_the_plot_of_rounds_tells_the_route_and_its_reason_as_plain_text():
     reward, passed = rounds_figure(rounds).data
     assert list(reward.x) == [0, 1] and list(reward.y) == [0.5, 0.5] and list(passed.y) == [0, 0]
     assert reward.customdata[0] == "fix checks: because &lt;b&gt;it&lt;/b&gt; tilts"
+
+
+def session_with(folder: Path, rounds: int) -> Any:
+    project = SimpleNamespace(folder=folder, rounds=lambda: [SimpleNamespace(number=n) for n in range(rounds)])
+    return SimpleNamespace(project=project)
+
+
+def recorded(folder: Path, number: int) -> Path:
+    path = folder / "rounds" / f"{number:03d}"
+    path.mkdir(parents=True)
+    (path / "record.npz").touch()
+    return path
+
+
+def test_the_solution_and_the_rounds_with_a_record_are_offered_newest_first(tmp_path):
+    assert project_episodes(session_with(tmp_path, 3)) == []
+    folders = {number: recorded(tmp_path, number) for number in (0, 2)}
+    (tmp_path / "solution.json").touch()
+    offered = [each["source"] for each in project_episodes(session_with(tmp_path, 3))]
+    assert offered == ["solution", "round 2", "round 0"]
+    assert project_episode(session_with(tmp_path, 3), "solution") == tmp_path
+    assert project_episode(session_with(tmp_path, 3), "round 2") == folders[2]
+
+
+@pytest.mark.parametrize("source", ["round 1", "round 3", "solution", "round ../../x", "", None, 0, "../rounds/000"])
+def test_what_was_not_recorded_is_refused(tmp_path, source):
+    recorded(tmp_path, 0)
+    with pytest.raises(RequestError):
+        project_episode(session_with(tmp_path, 2), source)

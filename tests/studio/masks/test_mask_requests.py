@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from offline_studio import FRAME
 
-from pipeline.segmentation import ScriptedSegmenter, decode_rle, encode_rle
+from pipeline.segmentation import ScriptedSegmenter, SegmentationError, decode_rle, encode_rle
 from studio.masks.mask_requests import endpoint
+from studio.masks.prompt_requests import parse_prompt
 from studio.masks.segmenter_choice import FrameSegmenters
 from studio.server.errors import RequestError
 
@@ -79,3 +80,26 @@ def test_the_status_names_every_segmenter_and_the_chosen_one():
     assert answer["chosen"] == "scripted"
     assert [one["name"] for one in answer["segmenters"]] == ["scripted", "depth", "sam2"]
     assert all({"title", "state", "progress", "note"} <= one.keys() for one in answer["segmenters"])
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        {"points": [[1, 2]], "labels": []},
+        {"points": [[70, 2]], "labels": [1]},
+        {"points": [[float("nan"), 2]], "labels": [1]},
+        {"points": "here", "labels": [1]},
+        {"points": [[1, 2]] * 300, "labels": [1] * 300},
+        {"rle": {"size": [4, 4], "counts": [16]}},
+    ],
+)
+def test_clicks_that_make_no_sense_are_refused_in_one_line(request_: dict):
+    with pytest.raises(SegmentationError) as error:
+        parse_prompt(request_, FRAME)
+    assert "\n" not in str(error.value)
+
+
+def test_clicks_arrive_as_they_were_made():
+    prompt = parse_prompt({"points": [[3.5, 4], [10, 11]], "labels": [1, 0], "box": [1, 2, 30, 31]}, FRAME)
+    assert prompt.points.tolist() == [[3.5, 4], [10, 11]] and prompt.labels.tolist() == [1, 0]
+    assert prompt.box is not None and prompt.box.tolist() == [1, 2, 30, 31]

@@ -1,12 +1,20 @@
-"""Endpoints: who may send a request, which handler answers it, and what an error looks like."""
+"""Endpoints and files over HTTP: who may send a request, which handler answers it, and what an error looks like."""
 
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+from offline_studio import FRAME
 
+from pipeline.assets.library import Library
 from pipeline.errors import StudioError
+from pipeline.project import Project
+from studio.server import file_routes
 from studio.server.endpoints import Endpoint, PageToken, session_context
 from studio.server.errors import RequestError
+from studio.sessions.session import Session
 
 
 def echo(*arguments) -> dict:
@@ -52,3 +60,12 @@ def test_only_an_open_session_is_answered():
     endpoint = Endpoint({"echo": echo}, session_context(SimpleNamespace(get=get), "model"))  # type: ignore[arg-type]
     assert endpoint({"kind": "echo", "token": "open"})["arguments"] == ["session", "model"]
     assert set(endpoint({"kind": "echo", "token": "closed"})) == {"error"}
+
+
+@pytest.mark.parametrize("name", ["crop/abc.jpg", "crop/77.jpg", "window/x.jpg", "candidate/..", "object/9_urdf", "no"])
+def test_an_unknown_address_is_answered_in_one_line(name: str, tmp_path: Path):
+    app, project = FastAPI(), Project.create(tmp_path / "one", FRAME)
+    session = Session(project, SimpleNamespace(library=Library(())))  # type: ignore[arg-type]
+    file_routes.mount(app, SimpleNamespace(get=lambda _: session, workspace=tmp_path))  # type: ignore[arg-type]
+    answer = TestClient(app).get(f"/project/token/{name}")
+    assert answer.status_code == 404 and answer.text.strip() and "\n" not in answer.text

@@ -1,16 +1,20 @@
-"""The gate: which requests reach the studio, by host, origin, route, login and size."""
+"""The gate: which requests reach the studio, by host, origin, route, login, size and the time they take."""
 
 import asyncio
+import socket
+import threading
 from collections.abc import Iterator
 
 import pytest
+import uvicorn
 from async_calls import run_async
 from fastapi import FastAPI, Request, WebSocket
 from fastapi.testclient import TestClient
+from offline_studio import wait_until
 from starlette.routing import BaseRoute
 from starlette.websockets import WebSocketDisconnect
 
-from studio.server import gate
+from studio.server import connections, gate
 from studio.server.access import Access
 from studio.server.current_user import current_user
 from studio.server.gate import Gate
@@ -194,3 +198,28 @@ def test_guessing_passwords_is_slowed_down_and_told(app: FastAPI):
     assert "Try again in" in answers[-1].text and int(answers[-1].headers["retry-after"]) >= 1
     other = TestClient(app, HERE, client=("192.0.2.8", 1))
     assert other.post("/login", data={"username": "ada", "password": "secret"}).status_code == 200
+
+
+def test_a_connection_without_a_request_is_closed(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(connections, "REQUEST_SECONDS", 0.05)
+    config = uvicorn.Config(FastAPI(), port=0, log_level="error", http=connections.PromptProtocol)
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    wait_until(lambda: server.started, "the server's start")
+    address = server.servers[0].sockets[0].getsockname()
+    for sent in (b"", b"GET / HTTP/1.1\r\nHost: a\r\n"):
+        with socket.create_connection(address, timeout=60) as slow:
+            slow.sendall(sent)
+            assert slow.recv(1) == b"", "closed by the server"
+    server.should_exit = True
+    thread.join(30)
+
+
+def test_the_limit_of_open_files_is_never_lowered():
+    resource = pytest.importorskip("resource")
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    connections.allow_open_files()
+    after = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, before)
+    assert after[1] == before[1] and (after[0] >= before[0] or after[0] == resource.RLIM_INFINITY)
