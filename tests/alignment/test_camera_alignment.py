@@ -103,14 +103,11 @@ def seen(scene: Scene, points: np.ndarray) -> np.ndarray:
     return project(np.asarray(scene.world_from_camera), points, K)
 
 
-def test_a_click_on_the_table_is_the_point_at_height_zero_that_the_pixel_shows(scene: Scene, surface: TwinSurface):
+def test_a_click_is_the_point_of_the_table_or_the_corner_beside_it_unless_the_box_hides_it(scene, surface):
     points = np.array([[-0.2, -0.1, 0], [-0.1, 0.1, 0], [-0.15, 0.15, 0.0]])
     for point, pixel in zip(points, seen(scene, points), strict=True):
         found, name = surface.point_at(pixel)
         assert name == "" and np.abs(found - point).max() < 2e-3
-
-
-def test_a_click_beside_a_corner_is_the_corner_of_that_object(scene: Scene, surface: TwinSurface):
     box = scene.placements[0]
     corners = transform(box.world_from_object.matrix, box_corners(box.size))
     top = corners[corners[:, 2] > 0.01]
@@ -119,11 +116,6 @@ def test_a_click_beside_a_corner_is_the_corner_of_that_object(scene: Scene, surf
         for aside in ([3, 0], [0, -3], [-2, 2]):
             found, name = surface.point_at(pixel + aside)
             assert name == "box" and np.abs(found - corner).max() < 1e-5
-
-
-def test_a_corner_that_the_box_hides_is_not_taken(scene: Scene, surface: TwinSurface):
-    box = scene.placements[0]
-    corners = transform(box.world_from_object.matrix, box_corners(box.size))
     bottom = corners[corners[:, 2] < 0.01]
     hidden = bottom[np.argmax(np.linalg.norm(bottom - np.asarray(scene.world_from_camera)[:3, 3], axis=1))]
     found, _ = surface.point_at(seen(scene, hidden[None])[0])

@@ -63,9 +63,6 @@ def test_events_of_two_episodes_come_from_contacts_only_if_both_have_them(tmp_pa
     assert real is not None and sim is not None and sim - real > 0.1
     (result,) = compare(known, unknown, None, "clock").arms.values()
     assert result.real.holds[0].lift == result.sim.holds[0].lift == sim
-
-
-def test_a_model_whose_meshes_are_missing_has_no_contacts(tmp_path):
     xml = XML.replace("<worldbody>", '<asset><mesh name="m" file="gone.obj"/></asset><worldbody>', 1)
     episode = rollout_episode(TIMES[:2], np.tile(np.eye(8)[3], (2, 1)), np.zeros((2, 2)), xml, (), "r", tmp_path)
     assert episode.contacts == {}

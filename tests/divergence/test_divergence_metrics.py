@@ -46,12 +46,22 @@ def test_rmse_and_overall_agree_with_the_paper_written_out(seed):
     np.testing.assert_array_equal(result.column("t"), times)
 
 
-def test_ranges_come_from_the_robot_model_where_it_has_limits(models):
+def test_ranges_and_tool_errors_come_from_the_robot_model_unless_it_lacks_the_joint_or_the_tool(models):
     real = course(TIMES)
     result = compare(episode(real, TIMES), episode(real + 0.01, TIMES, "sim"), models[0])
     assert [joint.range for joint in result.arms["arm"].joints] == [*[6.0] * 6, pytest.approx(0.05)]
     assert [joint.range_source for joint in result.arms["arm"].joints] == [*["robot model"] * 6, "real episode"]
     assert all(joint.rmse == pytest.approx(0.01) for joint in result.arms["arm"].joints)
+    sim = real + 0.02 * np.sin(TIMES)[:, None]
+    result = compare(episode(real, TIMES), episode(sim, TIMES, "sim"), models[0])
+    p_sim, r_sim = dh_table().pose(sim[:, :6])
+    p_real, r_real = dh_table().pose(real[:, :6])
+    np.testing.assert_allclose(result.column("position_arm"), position_error(p_sim, p_real), atol=1e-6)
+    np.testing.assert_allclose(result.column("rotation_arm"), rotation_error(r_sim, r_real), atol=1e-5)
+    with pytest.raises(RobotModelError, match="no joint elbow; it has joint_1"):
+        models[0].pose("arm", ArmJoints(("elbow",)), np.zeros((1, 1)))
+    with pytest.raises(RobotModelError, match="no site or body hand"):
+        models[0].pose("arm", ArmJoints(JOINTS, None, "hand"), np.zeros((1, 6)))
 
 
 def test_a_joint_that_stands_still_counts_in_its_own_unit():
@@ -84,23 +94,6 @@ def test_the_rotation_error_is_the_angle_between_the_frames(angle, seed):
     real = Rotation.random(rng=random)
     sim = real * Rotation.from_rotvec(axis / np.linalg.norm(axis) * angle)
     assert rotation_error(sim.as_matrix()[None], real.as_matrix()[None])[0] == pytest.approx(angle, abs=1e-7)
-
-
-def test_tool_errors_over_time_are_those_of_the_poses(models):
-    real = course(TIMES)
-    sim = real + 0.02 * np.sin(TIMES)[:, None]
-    result = compare(episode(real, TIMES), episode(sim, TIMES, "sim"), models[0])
-    p_sim, r_sim = dh_table().pose(sim[:, :6])
-    p_real, r_real = dh_table().pose(real[:, :6])
-    np.testing.assert_allclose(result.column("position_arm"), position_error(p_sim, p_real), atol=1e-6)
-    np.testing.assert_allclose(result.column("rotation_arm"), rotation_error(r_sim, r_real), atol=1e-5)
-
-
-def test_a_model_without_the_joint_or_the_tool_is_refused(models):
-    with pytest.raises(RobotModelError, match="no joint elbow; it has joint_1"):
-        models[0].pose("arm", ArmJoints(("elbow",)), np.zeros((1, 1)))
-    with pytest.raises(RobotModelError, match="no site or body hand"):
-        models[0].pose("arm", ArmJoints(JOINTS, None, "hand"), np.zeros((1, 6)))
 
 
 def in_degrees(sim):

@@ -39,16 +39,13 @@ def test_warping_follows_a_simulation_that_is_slower():
     assert warped.column("rmse_arm").mean() < 0.1 * by_start.column("rmse_arm").mean()
 
 
-def test_two_clocks_start_together_by_clock_and_do_not_overlap_without():
+def test_two_clocks_start_together_by_clock_and_an_arm_that_stands_still_has_no_first_motion():
     real, sim = episode(course(TIMES), TIMES + 1e9), episode(course(TIMES), TIMES, "sim")
     result = compare(real, sim, method="clock")
     assert result.alignment.shift == -1e9
     assert result.column("rmse_arm").max() < 1e-6
     with pytest.raises(EpisodeError, match=r"do not overlap.*--align clock"):
         compare(real, sim, method="none")
-
-
-def test_an_arm_that_stands_still_has_no_first_motion():
     still = np.ones((len(TIMES), 7))
     with pytest.raises(EpisodeError, match="does not move"):
         compare(episode(still, TIMES), episode(still, TIMES, "sim"), method="motion")
@@ -76,20 +73,17 @@ def test_a_planted_onset_is_found_within_one_sample_with_its_cause(seed):
     assert result.onset.cause == cause
 
 
-def test_noise_alone_has_no_onset():
+def test_noise_alone_has_no_onset_and_a_difference_from_the_start_begins_at_the_first_sample():
     for seed in range(40):
         noise = np.random.default_rng(seed).normal(0, 1e-3, (800, 7))
         assert find_onset(Table.from_array(noise)) is None
-
-
-def test_episodes_that_differ_from_the_start_diverge_at_the_first_sample():
     real = course(TIMES)
     result = compare(episode(real, TIMES), episode(real + 0.5, TIMES, "sim"))
     assert result.onset is not None
     assert result.onset.time == TIMES[0]
 
 
-def test_an_arm_that_picks_and_places_has_the_paper_s_events():
+def test_an_arm_that_picks_and_places_has_the_paper_s_events_and_phases_without_a_gap():
     events = find_events(episode(course(TIMES), TIMES))["arm"]
     found = {event.name: event.time for event in events.events("arm")}
     assert list(found) == ["home", "grasp", "lift", "place", "release", "return"]
@@ -98,10 +92,6 @@ def test_an_arm_that_picks_and_places_has_the_paper_s_events():
     )
     for name, time in expected.items():
         assert found[name] == pytest.approx(time, abs=0.9), name
-
-
-def test_phases_follow_one_another_without_a_gap():
-    events = find_events(episode(course(TIMES), TIMES))["arm"]
     phases = phases_of(events, TIMES[-1])
     assert [phase.name for phase in phases] == ["approach", "grasp", "transfer", "release"]
     assert phases[0].start == TIMES[0] and phases[-1].stop == TIMES[-1]

@@ -50,12 +50,22 @@ def filmed(tmp_path_factory) -> ComparisonProgress:
     return list(compare_isolated(sources, threading.Event()))[-1]
 
 
-def test_each_event_has_the_frame_of_the_video_at_its_time(filmed: ComparisonProgress):
+def test_each_event_has_the_frame_of_the_video_at_its_time_or_a_render_that_moves(filmed: ComparisonProgress):
     assert filmed.result is not None
     events = filmed.result["comparison"]["events"]
     assert len(filmed.frames["real"]) == len(events) and not filmed.frames["sim"]
     for event, frame in zip(events, filmed.frames["real"], strict=True):
         assert frame is not None and abs(grey(frame) - brightness_at(event["real_s"])) < 4
+    pictures = list(event_pictures(events, filmed.playback, filmed.frames))
+    assert len(pictures) == len(events)
+    assert [one.real for one in pictures] == filmed.frames["real"]
+    drawn = [np.asarray(Image.open(BytesIO(one.sim)), float) for one in pictures if one.sim]
+    assert len(drawn) == len(events)
+    times = [event["sim_on_real_s"] for event in events]
+    first, last = int(np.argmin(times)), times.index(next(e["sim_on_real_s"] for e in events if e["name"] == "lift"))
+    assert np.abs(drawn[first] - drawn[last]).max() > 50
+    pictures = event_pictures(filmed.result["comparison"]["events"], None, {})
+    assert all(one.real is None and one.sim is None for one in pictures)
 
 
 def test_an_episode_of_a_dataset_has_the_frames_of_its_part_of_the_video(tmp_path: Path):
@@ -83,25 +93,6 @@ def test_an_episode_of_a_dataset_has_the_frames_of_its_part_of_the_video(tmp_pat
     assert len(shown) > 3
     for seconds, frame in shown:
         assert abs(grey(frame) - brightness_at(begin + seconds)) < 4
-
-
-def test_a_side_without_video_is_drawn_and_moves_between_events(filmed: ComparisonProgress):
-    assert filmed.result is not None
-    events = filmed.result["comparison"]["events"]
-    pictures = list(event_pictures(events, filmed.playback, filmed.frames))
-    assert len(pictures) == len(events)
-    assert [one.real for one in pictures] == filmed.frames["real"]
-    drawn = [np.asarray(Image.open(BytesIO(one.sim)), float) for one in pictures if one.sim]
-    assert len(drawn) == len(events)
-    times = [event["sim_on_real_s"] for event in events]
-    first, last = int(np.argmin(times)), times.index(next(e["sim_on_real_s"] for e in events if e["name"] == "lift"))
-    assert np.abs(drawn[first] - drawn[last]).max() > 50
-
-
-def test_without_a_robot_and_without_videos_there_is_no_picture(filmed: ComparisonProgress):
-    assert filmed.result is not None
-    pictures = event_pictures(filmed.result["comparison"]["events"], None, {})
-    assert all(one.real is None and one.sim is None for one in pictures)
 
 
 def test_the_commands_report_shows_both_sides_of_every_event(tmp_path: Path):
@@ -136,7 +127,7 @@ def playback(flat: bool = False) -> Playback:
     return Playback(times, poses, poses[:, ::-1], tuple(shapes), ((vertices.astype("<f4"), faces.astype("<i4")),))
 
 
-def test_every_shape_is_at_the_pose_of_its_body():
+def test_every_shape_is_at_the_pose_of_its_body_and_the_ghost_shows_through():
     drawn = playback()
     model = drawn_model(drawn)
     data = mujoco.MjData(model)
@@ -149,10 +140,6 @@ def test_every_shape_is_at_the_pose_of_its_body():
         shown = data.geom_xmat[mesh].reshape(3, 3) @ model.mesh_vert.T + data.geom_xpos[mesh][:, None]
         centre = data.xmat[2].reshape(3, 3) @ np.full(3, 0.4) + pose[:3]
         assert np.allclose(shown.mean(axis=1), centre, atol=1e-5)
-
-
-def test_the_ghost_is_a_second_robot_that_shows_through():
-    drawn = playback()
     model = drawn_model(drawn, 2)
     assert model.nq == 2 * drawn.real[0].size == drawn_positions(drawn, drawn.real, drawn.sim).shape[1]
     alphas = model.geom_rgba[:, 3]

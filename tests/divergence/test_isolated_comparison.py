@@ -31,7 +31,7 @@ def sample() -> ComparisonProgress:
     return result_of(ComparisonSources(REAL, SIM, ROBOT))
 
 
-def test_the_result_is_that_of_the_command(sample: ComparisonProgress):
+def test_the_result_is_that_of_the_command_and_the_robots_are_drawn_where_kinematics_has_them(sample):
     real, sim = read_episode(REAL), read_episode(SIM)
     comparison = compare(real, sim, load_robot(ROBOT))
     assert sample.result is not None
@@ -39,9 +39,6 @@ def test_the_result_is_that_of_the_command(sample: ComparisonProgress):
     curve = sample.result["curves"]["rmse_left"]
     assert np.allclose(curve["y"], comparison.column("rmse_left"), atol=1e-6)
     assert list(sample.result["joints"]) == list(real.names)
-
-
-def test_the_robots_are_drawn_where_the_forward_kinematics_has_them(sample: ComparisonProgress):
     playback, robot = sample.playback, load_robot(ROBOT)
     assert playback is not None and not playback.note
     for path, poses in ((REAL, playback.real), (SIM, playback.sim)):
@@ -98,15 +95,12 @@ def test_a_log_with_several_candidates_names_them_and_takes_the_chosen_ones(tmp_
     assert "joints from /copy; commands from /second" in result["notes"][0]
 
 
-def test_a_broken_episode_is_one_line(tmp_path: Path):
+def test_a_broken_episode_is_one_line_and_a_file_beside_the_given_ones_is_not_read(tmp_path: Path):
     broken = tmp_path / "broken.csv"
     broken.write_text("t,a\n0,0\n1,nan\n")
     with pytest.raises(EpisodeError) as refused:
         result_of(ComparisonSources(REAL, broken))
     assert "\n" not in str(refused.value) and "broken.csv" in str(refused.value)
-
-
-def test_a_file_beside_the_given_ones_is_not_read(tmp_path: Path):
     secret = tmp_path / "secret"
     secret.mkdir()
     (secret / "key.xml").write_text('<mujocoinclude><worldbody><body name="secret"/></worldbody></mujocoinclude>')

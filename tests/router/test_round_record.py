@@ -43,7 +43,7 @@ def judged(tmp_path_factory, sandbox):
     return project, reported
 
 
-def test_replaying_any_round_gives_the_poses_of_its_report(judged):
+def test_replaying_any_round_gives_the_poses_rewards_and_goals_of_its_report(judged):
     project, _ = judged
     rounds = read_rounds(project)
     assert len(rounds) > 1 and not rounds[0].report.clean and rounds[-1].report.clean
@@ -57,10 +57,6 @@ def test_replaying_any_round_gives_the_poses_of_its_report(judged):
             mujoco.mj_kinematics(model, data)
             np.testing.assert_allclose(data.body(name).xpos, motion["end"], atol=1e-6)
         assert first.times[-1] == pytest.approx(shown.report.evidence["simulated_seconds"])
-
-
-def test_every_layout_has_a_record_with_its_reward_and_its_goals_over_time(judged):
-    project, _ = judged
     for shown in read_rounds(project):
         records = read_record(project / "rounds" / f"{shown.number:03d}")
         assert [record.seed for record in records] == list(judging.SEEDS)
@@ -72,9 +68,6 @@ def test_every_layout_has_a_record_with_its_reward_and_its_goals_over_time(judge
             assert met == [goal["met"] for goal in record.goals]
             assert {"a": "red_cube", "b": "table"} in [{"a": c.a, "b": c.b} for c in progress.contacts]
             assert all(c.start <= c.end <= record.times[-1] for c in progress.contacts)
-
-
-def test_a_rollout_is_reported_before_its_round_is_decided(judged):
     _, reported = judged
     assert {one.number for one in reported if one.record.seed == 0} == {0, 1}
     assert next(one.parent for one in reported if one.number == 1) == 0 and reported[-1].change

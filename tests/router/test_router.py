@@ -194,10 +194,17 @@ def test_a_program_for_the_previous_instruction_is_repaired(project, scene, sand
     assert "right_zone" in rounds[-1].program.simulation
 
 
-def test_rounds_end_at_the_maximum(project, task):
+def test_rounds_end_at_the_maximum_without_a_change_and_as_the_mode_says(project, task):
     rounds = list(route(task, project, RepairingModel(), ScriptedSandbox(result(0.5)), RouteOptions(max_rounds=3)))
     assert [r.route for r in rounds] == ["fix_simulation", "fix_simulation", "give_up"]
     assert [(r.number, r.parent) for r in rounds] == [(0, None), (1, 0), (2, 1)]
+    (only,) = route(task, project, RepairingModel(changes=False), ScriptedSandbox(result(0.5)))
+    assert only.route == "give_up" and "every repair was tried before" in only.reason
+    model = RepairingModel()
+    (only,) = route(task, project, model, ScriptedSandbox(result(0.5)), RouteOptions("none"))
+    assert only.route == "give_up" and model.asked == ["write_program"]
+    list(route(task, project, model, ScriptedSandbox(result(0.5)), RouteOptions("repair", max_rounds=3)))
+    assert model.asked == ["write_program", "repair_simulation", "repair_simulation"]
 
 
 def test_a_repair_that_made_it_worse_returns_to_the_best_round(project, task):
@@ -292,23 +299,6 @@ def test_a_zone_beyond_the_edge_of_the_table_fails(project, scene, sandbox):
     assert "left_zone extends beyond the edge of the table" in [check.message for check in first.report.checks]
 
 
-def test_a_repair_without_a_change_ends_the_rounds(project, task):
-    (only,) = route(task, project, RepairingModel(changes=False), ScriptedSandbox(result(0.5)))
-    assert only.route == "give_up" and "every repair was tried before" in only.reason
-
-
-def test_mode_none_runs_one_round_and_asks_the_model_once(project, task):
-    model = RepairingModel()
-    (only,) = route(task, project, model, ScriptedSandbox(result(0.5)), RouteOptions("none"))
-    assert only.route == "give_up" and model.asked == ["write_program"]
-
-
-def test_mode_repair_never_asks_for_a_route(project, task):
-    model = RepairingModel()
-    list(route(task, project, model, ScriptedSandbox(result(0.5)), RouteOptions("repair", max_rounds=3)))
-    assert model.asked == ["write_program", "repair_simulation", "repair_simulation"]
-
-
 def test_one_solved_layout_of_three_is_not_enough(project, task):
     first = next(route(task, project, RepairingModel(), ScriptedSandbox(result(1.0, 0.0, 0.0, passed=True))))
     assert not first.report.clean and first.report.checks[-1].message == "solved in 1 of 3 layouts"
@@ -327,16 +317,13 @@ def test_a_model_failure_is_raised_after_its_round_is_yielded(project, task, fai
         next(rounds)
 
 
-def test_a_broken_sandbox_raises_and_yields_no_round(project, task):
+def test_a_broken_sandbox_and_an_unknown_mode_yield_no_round(project, task):
     class Broken:
         def run(self, *args, **kwargs):
             raise SandboxError("the sandbox died")
 
     with pytest.raises(SandboxError):
         next(route(task, project, RepairingModel(), Broken()))
-
-
-def test_an_unknown_mode_lists_the_modes(project, task):
     with pytest.raises(RouterError, match="choose one of route, repair, none"):
         next(route(task, project, RepairingModel(), ScriptedSandbox(result(1.0)), RouteOptions("hope")))  # type: ignore[arg-type]
 
@@ -361,14 +348,11 @@ def test_saved_rounds_are_read_back_unchanged(project, task, tmp_path):
     assert len(read_rounds(tmp_path)) == len(rounds) - 1
 
 
-def test_a_report_has_the_documented_keys(project, sandbox):
+def test_a_report_has_the_documented_keys_and_tells_a_violation_from_a_crash(project, sandbox):
     report = report_json(check_program(GOOD, project, sandbox))
     assert {"checks", "reward", "crash", "timed_out", "violation", "route", "reason", "parent"} <= set(report)
     assert all({"name", "passed", "message"} <= set(check) for check in report["checks"])
     assert report["reward"] == [1.0, 1.0, 1.0] and json.dumps(report)
-
-
-def test_forbidden_code_is_a_violation_and_unreadable_code_a_crash(project, sandbox):
     forbidden = check_program(replace(GOOD, simulation="import os\n" + GOOD.simulation), project, sandbox, Limits())
     assert forbidden.violation and "imports os" in forbidden.violation and not forbidden.clean
     broken = check_program(replace(GOOD, simulation="def build(:"), project, sandbox)

@@ -86,7 +86,7 @@ def test_a_task_reads_back_as_it_was_whatever_its_objects_are_called(twin, names
     assert words.without_display_names(words.with_display_names(instruction)) == instruction
 
 
-def test_ids_and_phrases_become_display_names_and_others_plain_words(twin):
+def test_ids_phrases_and_decisions_name_objects_as_people_do_and_others_by_plain_words(twin):
     plain = object_words(twin).plain
     one, other = list(plain)[:2]
     words = ObjectWords(plain, {one: "Grandma's mug"})
@@ -95,9 +95,6 @@ def test_ids_and_phrases_become_display_names_and_others_plain_words(twin):
         words.in_words(words.in_words(f"Put the {plain[one]} on {other}")) == f"Put Grandma's mug on the {plain[other]}"
     )
     assert words.with_names_for_ids(f"{one}: {other}") == f"Grandma's mug: {other}"
-
-
-def test_a_decision_in_words_names_the_object_as_a_person_does(twin):
     names = segment_words(twin)
     assert set(names) == {p.segment_id for p in twin.scene().placements}
     one, other = list(names)[:2]

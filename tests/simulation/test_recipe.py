@@ -36,11 +36,9 @@ def test_replaying_a_recipe_rebuilds_the_same_simulation(scene, seed):
     assert rebuilt.bench().xml == original.bench().xml
 
 
-def test_every_goal_of_the_kit_can_be_serialised(scene):
+def test_every_goal_of_the_kit_can_be_serialised_and_a_class_of_ones_own_is_refused(scene):
     assert {"On", "Inside", "Stacked", "InRow", "InZone", "At", "Near", "Away", "Beside"} <= set(goal_classes())
 
-
-def test_a_goal_class_of_ones_own_is_refused(scene):
     class Mine(Goal):
         objects = ()
 

@@ -71,14 +71,11 @@ def no_check(sim):
     assert report.crash == broken.message
 
 
-def test_the_first_printed_characters_are_kept(sandbox, project):
+def test_the_first_printed_characters_are_kept_and_a_crash_names_file_and_line(sandbox, project):
     printing = with_prefix("print('hello', 3)\nfor _ in range(9999): print('x' * 999)")
     report, _ = sandbox.run(replace(printing, checks=""), project)
     assert report.evidence["printed"].startswith("hello 3\nxxx")
     assert len(report.evidence["printed"]) == 2000
-
-
-def test_a_crash_names_file_and_line(sandbox, project):
     report, record = sandbox.run(Program(BUILD.replace("red_cube", "green_cube"), CHECKS), project)
     assert report.crash.startswith("simulation.py:6 KitError: there is no object 'green_cube'; there are: red_cube")
     assert record is None and report.reward == ()
@@ -92,15 +89,12 @@ def test_a_run_can_be_cancelled_from_another_thread(sandbox, project):
     assert sandbox.run(with_prefix("1/0"), project)[0].crash.startswith("simulation.py:1 ZeroDivisionError")
 
 
-def test_concurrent_runs_do_not_mix(sandbox, project):
+def test_concurrent_runs_do_not_mix_and_a_dead_server_is_restarted(sandbox, project):
     def run(number: int) -> str:
         return sandbox.run(with_prefix(f"raise ValueError({number})"), project)[0].crash
 
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(run, range(16))) == [f"simulation.py:1 ValueError: {n}" for n in range(16)]
-
-
-def test_a_dead_server_is_restarted(sandbox, project):
     sandbox._server._process.kill()
     sandbox._server._process.wait()
     assert sandbox.run(with_prefix("1/0"), project)[0].crash.startswith("simulation.py:1 ZeroDivisionError")

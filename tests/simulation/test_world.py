@@ -19,17 +19,17 @@ def names(sim):
     return [o.name for o in sim.objects]
 
 
-def test_a_simulation_starts_as_photographed(scene):
+def test_a_simulation_starts_as_photographed_with_a_free_spot_and_keeps_what_it_is_told(scene):
     state = kit.Simulation(scene, 0).state()
     for o in scene.objects:
         assert np.allclose(state[o.name].position, o.position, atol=1e-6)
         assert np.allclose(state[o.name].top, o.top, atol=0.001)
-
-
-def test_keeping_some_leaves_all_others_out(scene):
     sim = kit.Simulation(scene, 0)
     sim.keep("red_cube", "white_bowl")
     assert set(names(sim)) == {"red_cube", "white_bowl"} == set(sim.state().objects)
+    spot = np.array(sim.free_spot(0.04))
+    assert scene.table.contains(spot, margin=0.04)
+    assert min(float(Region(o.outline).distance(spot)) for o in sim.objects) >= 0.04
 
 
 @settings(max_examples=25, deadline=None)
@@ -101,7 +101,7 @@ def test_objects_on_a_moved_object_move_with_it(scene, tmp_path):
     assert stacked["red_cube"].bottom == pytest.approx(0)
 
 
-def test_copies_and_resized_objects_are_real_bodies(scene):
+def test_copies_resized_objects_and_containers_are_real_bodies(scene):
     sim = kit.Simulation(scene, 0)
     sim.resize("yellow_can", 0.7)
     sim.copy("yellow_can", "small_can", sim.free_spot(0.05))
@@ -109,22 +109,11 @@ def test_copies_and_resized_objects_are_real_bodies(scene):
     assert state["small_can"].height == pytest.approx(0.07, abs=0.002)
     assert state["yellow_can"].height == pytest.approx(0.07, abs=0.002)
     assert state.touches("small_can", "table")
-
-
-def test_an_added_container_holds_objects_and_does_not_move(scene):
-    sim = kit.Simulation(scene, 0)
     sim.keep("orange_ball")
     sim.add_container("tray", sim.free_spot(0.1), (0.16, 0.12), height=0.04)
     sim.goal(kit.inside("orange_ball", "tray"))
     assert sim.rollout().solved
     assert sim.rollout().moved("tray") == 0
-
-
-def test_a_free_spot_is_free(scene):
-    sim = kit.Simulation(scene, 0)
-    spot = np.array(sim.free_spot(0.04))
-    assert scene.table.contains(spot, margin=0.04)
-    assert min(float(Region(o.outline).distance(spot)) for o in sim.objects) >= 0.04
 
 
 def test_the_table_at_rest_stays_at_rest(scene):

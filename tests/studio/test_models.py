@@ -185,7 +185,7 @@ def call(**attributes) -> Call:
     return Call("1", attributes, True)
 
 
-def test_a_trace_read_while_it_grows_equals_one_read_at_once(tmp_path: Path):
+def test_a_trace_read_while_it_grows_or_is_replaced_equals_one_read_at_once_without_invalid_lines(tmp_path: Path):
     path = tmp_path / "trace.jsonl"
     log, events = CallLog(path), [start("a"), end("a"), start("b"), start("c"), end("c", status_code="ERROR")]
     assert log.read() == ()
@@ -194,16 +194,10 @@ def test_a_trace_read_while_it_grows_equals_one_read_at_once(tmp_path: Path):
         calls = [(one.id, one.ended, one.failed) for one in log.read()]
         assert calls == [(one.id, one.ended, one.failed) for one in CallLog(path).read()]
     assert calls == [("a", True, False), ("b", False, False), ("c", True, True)]
-
-
-def test_a_truncated_line_and_invalid_lines_are_skipped(tmp_path: Path):
     path = write_lines(tmp_path / "trace.jsonl", start("a"))
     with path.open("a") as file:
         file.write('nonsense\n[1]\n{"event": "end"}\n{"event": "end", "span_id": "nobody"}\n{"event": "start", "span')
     assert [one.id for one in CallLog(path).read()] == ["a"]
-
-
-def test_a_replaced_trace_is_read_again(tmp_path: Path):
     path = write_lines(tmp_path / "trace.jsonl", start("a"), end("a"))
     log = CallLog(path)
     log.read()

@@ -106,17 +106,19 @@ def test_the_crop_and_the_crop_without_the_object_are_the_same_window(session: S
     assert reddish[0] > 80 and reddish[1] < 60
 
 
-def test_a_reconstruction_is_previewed_before_the_twin_is_rebuilt(session: Session):
+def test_a_reconstruction_is_previewed_before_the_twin_is_rebuilt_and_an_unknown_method_is_refused(session: Session):
     box = rendered(session, "method:box")
     assert box["state"] == "ready" and box["overlap"] > 0.7
     assert box["note"].startswith("made from the view as a")
     assert not (session.project.folder / "scene").exists() and not session.project.decisions
-
-
-def test_what_the_twin_does_not_show_has_no_picture(session: Session):
     none = ["", "no_such_asset", "method:woven", "method:provider"]
     drawn = ask(session, kind="compare", id=red(session), assets=none)["renders"]
     assert {one["state"] for one in drawn.values()} == {"none"}
+    frame = session.project.frame
+    assert parse_decision({"kind": "make", "id": 1, "way": "box"}, frame) == ("make", {"id": 1, "way": "box"})
+    for way in ("woven", None, 3):
+        with pytest.raises(SegmentationError, match="no such reconstruction method"):
+            parse_decision({"kind": "make", "id": 1, "way": way}, frame)
 
 
 @pytest.mark.parametrize(
@@ -146,14 +148,6 @@ def test_the_library_is_searched_by_words(session: Session):
     )
 
 
-def test_an_unknown_reconstruction_method_is_refused(session: Session):
-    frame = session.project.frame
-    assert parse_decision({"kind": "make", "id": 1, "way": "box"}, frame) == ("make", {"id": 1, "way": "box"})
-    for way in ("woven", None, 3):
-        with pytest.raises(SegmentationError, match="no such reconstruction method"):
-            parse_decision({"kind": "make", "id": 1, "way": way}, frame)
-
-
 def record(id: int, **more) -> dict:
     """Return a red cube, with other fields where given."""
     default = {"id": id, "is_object": True, "size": [0.05, 0.05, 0.05], "colour_name": "red", "shape": "cube"}
@@ -169,14 +163,8 @@ def test_identical_objects_share_an_asset_or_colour_shape_and_size():
         record(6, shape="sphere"),
     ]
     assert identical_groups([*mugs, *cubes]) == {1: [1, 2], 2: [1, 2], 3: [3, 4], 4: [3, 4]}
-
-
-def test_what_is_no_object_or_not_described_is_equal_to_norecord():
     undescribed = {"id": 3, "is_object": True}
     assert identical_groups([record(1), record(2, is_object=False), undescribed, {"id": 4, "is_object": True}]) == {}
-
-
-def test_objects_of_growing_size_are_not_a_group():
     row = [record(id, size=[0.1 * 1.08**id] * 3) for id in range(1, 6)]
     assert max(len(group) for group in identical_groups(row).values()) <= 2
 

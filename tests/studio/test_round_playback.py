@@ -122,14 +122,11 @@ def test_whoever_steers_a_recording_is_not_disturbed_when_its_round_is_judged(vi
     assert view.time == 0.5 and not view.playing
 
 
-def test_marks_stand_at_the_moment_of_a_check_and_name_its_object(record):
+def test_a_check_has_a_mark_at_its_moment_and_the_quantity_that_its_code_is_about(record, view):
     assert [m.time for m in timeline_marks(record, None, ["red_cube", "bowl"])] == [1.0]
     event, check = timeline_marks(record, judged(FAILED).report, ["red_cube", "bowl"])
     assert (event.kind, event.text) == ("failed", "it slipped")
     assert (check.time, check.object, check.check) == (2.0, "bowl", "check_bowl_stays_upright")
-
-
-def test_every_check_has_the_quantity_that_its_code_is_about(record, view):
     passed = CheckResult("check_red_cube_is_in_the_bowl", True)
     measures = round_measures(record, judged(passed, FAILED), ["red_cube", "bowl"], view.poses)
     (goal,), (distance, tilt) = measures["goals"], measures["checks"]

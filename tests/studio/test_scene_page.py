@@ -40,7 +40,7 @@ REQUEST = {"token": "t", "seq": 3, "id": 1, "pos": [0.1, -0.02, 0.04], "scale": 
         "quat_wxyz": Rotation.from_euler("z", 0.5).as_quat(scalar_first=True).tolist()}  # fmt: skip
 
 
-def test_a_moved_object_fits_worse_than_before(sessions):
+def test_a_moved_object_fits_worse_than_before_and_all_pages_show_the_same_fit(sessions):
     placed = adjustments.endpoint(sessions)(REQUEST)
     away = adjustments.endpoint(sessions)(REQUEST | {"seq": 4, "pos": [0.13, -0.02, 0.04]})
     assert (placed["seq"], away["seq"]) == (3, 4)
@@ -49,10 +49,6 @@ def test_a_moved_object_fits_worse_than_before(sessions):
     assert away["change"] == "worse"
     assert away["iou"] < 0.7
     assert away["machine_fit"] == placed["machine_fit"]
-
-
-def test_all_pages_show_the_same_fit_of_an_object(sessions):
-    placed = adjustments.endpoint(sessions)(REQUEST)
     known = compute_fits(sessions.get("t"))[1]
     assert (known["iou"], known["depth_error"]) == (placed["iou"], placed["depth_error"])
 
@@ -128,9 +124,6 @@ def test_another_camera_changes_what_is_measured_and_undo_takes_it_back(project:
     assert Project.open(project.folder).frame.intrinsics == project.frame.intrinsics
     project.undo()
     assert project.frame.intrinsics == original.intrinsics and project.key("frame") == keys
-
-
-def test_the_table_grows_as_the_focal_length_shrinks(project: Project):
     before = camera_record(project.frame, project.original_frame, project.support)
     k = project.frame.intrinsics
     project.decide(

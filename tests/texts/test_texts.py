@@ -22,29 +22,20 @@ def language(request: pytest.FixtureRequest) -> str:
     return request.param
 
 
-def test_every_text_of_the_pages_is_translated(language: str):
+def test_every_text_and_error_of_the_pages_is_translated_and_no_other(language: str):
     assert not sorted(page_texts() - catalogue(language).keys())
-
-
-def test_every_error_that_a_page_can_show_is_translated(language: str):
     assert not sorted(error_templates() - {unnamed(text) for text in catalogue(language)})
-
-
-def test_a_translation_has_the_placeholders_forms_and_spaces_of_its_text(language: str):
-    for english, text in catalogue(language).items():
-        assert set(PLACEHOLDER.findall(text)) == set(PLACEHOLDER.findall(english)), english
-        assert text.strip() and (text[0] == " ", text[-1] == " ") == (english[0] == " ", english[-1] == " "), english
-        if "{n}" in english:
-            assert text.count("|") == english.count("|"), english
-
-
-def test_every_translated_text_is_still_in_the_code(language: str):
     known = {_start(form) for text in (*all_templates(), *page_texts()) for form in (text, *text.split("|"))}
     lost = [text for text in catalogue(language) if _start(text) not in known and "{1}" not in text]
     assert not [text for text in lost if text.split()[-1] not in COMPOSED]
 
 
-def test_a_catalogue_is_sorted_so_that_changes_are_easy_to_read(language: str):
+def test_a_translation_has_the_placeholders_forms_and_spaces_of_its_text_in_a_sorted_file(language: str):
+    for english, text in catalogue(language).items():
+        assert set(PLACEHOLDER.findall(text)) == set(PLACEHOLDER.findall(english)), english
+        assert text.strip() and (text[0] == " ", text[-1] == " ") == (english[0] == " ", english[-1] == " "), english
+        if "{n}" in english:
+            assert text.count("|") == english.count("|"), english
     text = (ROOT / "studio" / "texts" / f"{language}.json").read_text(encoding="utf-8")
     assert list(json.loads(text)) == sorted(json.loads(text))
 

@@ -13,7 +13,7 @@ from studio.viewer.motion import Layout, LivePhysics, RecordedMotion, Trajectory
 from studio.viewer.view_session import ViewSession
 
 
-def test_seeking_back_and_running_again_gives_the_same_bits(twin):
+def test_seeking_gives_the_same_bits_as_running_and_keeps_the_newest_state_until_a_step(twin):
     physics = LivePhysics(twin)
     physics.step(100)
     physics.seek(0.1)
@@ -24,27 +24,15 @@ def test_seeking_back_and_running_again_gives_the_same_bits(twin):
     assert np.array_equal(physics.state(), start)
     physics.step(400)
     assert np.array_equal(physics.state(), first)
-
-
-def test_seeking_back_keeps_the_newest_state(twin):
-    physics = LivePhysics(twin)
     physics.step(333)
     last, time = physics.state(), physics.time
     physics.seek(0.2)
     physics.seek(99)
     assert physics.time == time and np.array_equal(physics.state(), last)
-
-
-def test_every_time_sought_was_simulated(twin):
-    physics = LivePhysics(twin)
     physics.step(500)
     for wanted in np.linspace(0, 1, 23):
         physics.seek(wanted)
         assert wanted - 0.0171 <= physics.time <= wanted + 1e-9
-
-
-def test_stepping_from_an_earlier_time_drops_later_states(twin):
-    physics = LivePhysics(twin)
     physics.step(500)
     physics.seek(0.5)
     physics.step(1)
@@ -190,11 +178,15 @@ def executed(session: ViewSession, **command) -> dict:
     return json.loads(session.status)
 
 
-def test_a_request_moves_a_joint_and_the_status_shows_its_value(model):
+def test_a_request_moves_a_joint_and_the_status_shows_its_value_but_not_of_a_recording(model):
     session = ViewSession(model)
     number = movable_joints(model, session.names)[0]["number"]
     assert executed(session, op="joint", number=number, value=0.12)["joints"] == pytest.approx([0.12, 0.0])
     assert b'"drawer_slide"' in session.geometry
+    qpos = np.tile(mujoco.MjData(model).qpos, (3, 1))
+    session = ViewSession(model, Trajectory(np.arange(3.0), qpos))
+    with pytest.raises(ViewerError, match="recording"):
+        session.enqueue({"op": "joint", "number": 1, "value": 0.1})
 
 
 @pytest.mark.parametrize(
@@ -211,13 +203,6 @@ def test_an_invalid_request_is_refused_and_moves_nothing(model, command, message
     with pytest.raises(ViewerError, match=message):
         session.enqueue({"op": "joint", **command})
     assert executed(session, op="pause")["joints"] == [0, 0]
-
-
-def test_a_recording_is_not_moved_by_hand(model):
-    qpos = np.tile(mujoco.MjData(model).qpos, (3, 1))
-    session = ViewSession(model, Trajectory(np.arange(3.0), qpos))
-    with pytest.raises(ViewerError, match="recording"):
-        session.enqueue({"op": "joint", "number": 1, "value": 0.1})
 
 
 def test_every_joint_that_can_be_moved_by_hand_has_the_name_of_its_part(furniture):

@@ -39,24 +39,17 @@ def stacked(table):
     return sim, sim.rollout()
 
 
-def test_a_cube_is_stacked_by_friction_alone(stacked):
+def test_a_cube_is_stacked_by_friction_alone_and_the_recorded_model_loads(stacked):
     sim, run = stacked
     assert run.solved and run.at_rest, run.why
     model = sim.bench().model
     welds = [model.equality(i).name for i in range(model.neq) if model.eq_type[i] == mujoco.mjtEq.mjEQ_WELD]
     assert not welds, "nothing may be glued to the hand"
-
-
-def test_objects_move_continuously_and_only_when_touched(stacked):
     _, run = stacked
     positions = run.path("red_cube")
     assert np.linalg.norm(np.diff(positions, axis=0), axis=1).max() < 0.08
     assert run.moved("yellow_can") < 0.002 and run.moved("blue_cube") < 0.01
     assert not run.moved_before_touch
-
-
-def test_the_recorded_model_loads_with_its_collision_meshes(stacked, table, tmp_path):
-    _, run = stacked
     assert not mujoco.MjSpec.from_string(run.xml, assets=None).meshdir
     model = mujoco.MjModel.from_xml_string(run.xml, robot_model.collision_meshes())
     assert model.nq == run.qpos.shape[1] and model.nu == run.actions.shape[1] == 7
@@ -97,7 +90,7 @@ def test_the_finger_tables_agree_with_the_gripper_at_rest(width):
     assert pads[0][2] + thick[2] == pytest.approx(fingers.tip_offset(width), abs=0.001)
 
 
-def test_inverse_kinematics_inverts_forward_kinematics():
+def test_inverse_kinematics_inverts_forward_kinematics_in_every_posture():
     arm = Kinematics(np.array([0.1, -0.2, 0.02]), 0.7)
     rng = np.random.default_rng(0)
     for _ in range(12):
@@ -108,9 +101,6 @@ def test_inverse_kinematics_inverts_forward_kinematics():
         q = arm.solve(target)
         assert q is not None and np.allclose(arm.forward(q), target, atol=0.008)
         assert np.allclose(arm.forward(nearest_equivalent(q, q + 7.0, arm.model.jnt_range)), arm.forward(q), atol=1e-9)
-
-
-def test_every_posture_of_the_closed_form_reaches_the_pose():
     arm, rng, branches = Kinematics(np.zeros(3), 0.0), np.random.default_rng(1), 0
     for _ in range(25):
         q = rng.uniform(-3, 3, 6)
@@ -120,9 +110,6 @@ def test_every_posture_of_the_closed_form_reaches_the_pose():
         assert all(np.allclose(arm.forward(one), target, atol=1e-5) for one in found)
         assert any(np.allclose(np.sin((one - q) / 2), 0, atol=1e-5) for one in found)
     assert branches == 8
-
-
-def test_a_horizontal_gripper_is_reached_with_the_elbow_up():
     arm = Kinematics(np.zeros(3), 0.3)
     target = np.eye(4)
     target[:3, :3] = np.column_stack([[0, 0, 1.0], [0, 1.0, 0], [-1.0, 0, 0]]) @ np.diag([1, -1, -1.0])

@@ -109,10 +109,6 @@ def test_what_the_robot_cannot_pick_up_is_carried_by_no_proposal(table):
         plans = proposals(data | {"objects": [*others, refused | {"robot_cannot_pick_it_up": "too wide"}]})
         assert plans
         assert not [p.instruction for p in plans for goal in p.goals if refused["name"] in goal.carried]
-
-
-def test_a_scene_of_which_nothing_can_be_picked_up_has_no_proposals(table):
-    scene = kit.Scene.load(table)
     everything = {o.name: "out of reach" for o in scene.objects}
     assert not ask_for_proposals(scene, PlannerModel(), not_picked=everything).tasks
 

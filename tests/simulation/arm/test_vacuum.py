@@ -37,24 +37,18 @@ def carried(table):
     return sim, sim.rollout()
 
 
-def test_a_cube_is_stacked_by_suction(carried):
+def test_a_cube_is_stacked_by_suction_and_the_saved_solution_shows_the_arm_without_fingers(carried, tmp_path):
     sim, run = carried
     assert run.solved and run.at_rest, run.why
     assert run.moved("yellow_can") < 0.002 and not run.moved_before_touch
     assert np.linalg.norm(np.diff(run.path("red_cube"), axis=0), axis=1).max() < 0.08
     assert sim.bench().model.nu == run.actions.shape[1] == 7
-
-
-def test_the_cup_holds_nothing_that_it_does_not_touch(carried):
     sim, _ = carried
     physics = Physics(sim.bench())
     tool = SuctionTool(physics)
     grasp = tool.find_grasps(physics.state()["red_cube"]).grasps[0]
     assert "nothing instead of red_cube" in tool.hold("red_cube", grasp)
     assert not physics.data.eq_active.any()
-
-
-def test_a_saved_solution_shows_the_arm_without_fingers(carried, tmp_path):
     _, run = carried
     (tmp_path / "scene").mkdir()
     model = mujoco.MjModel.from_xml_path(str(save_model(run.xml, tmp_path, "solution")))

@@ -99,17 +99,13 @@ async def test_every_event_that_edits_is_refused_while_another_person_edits(stud
             assert asked, function.targets
 
 
-def test_two_pages_of_one_person_both_edit():
+def test_two_pages_of_one_person_both_edit_and_without_logins_every_page_does():
     editor = Editor()
     for _ in range(2):
         with as_user("ada"):
             editor.require()
     with as_user("bob"), pytest.raises(RequestError, match="ada is editing"):
         editor.require()
-
-
-def test_without_logins_every_page_edits():
-    editor = Editor()
     for _ in range(3):
         editor.require()
     assert editor.name == ""

@@ -230,21 +230,15 @@ def marks() -> set[str]:
     return {name for path in scripts for name in MARK.findall(path.read_text())}
 
 
-def test_every_control_names_something_that_the_server_refuses_to_somebody(studio: SimpleNamespace):
+def test_controls_say_what_the_server_refuses_to_lookers_and_while_another_edits(studio: SimpleNamespace):
     refused = set(refusals(gradio_app(studio.app).get_blocks(), Role.VISIT)["refused"])
     assert len(marks()) > 40 and marks() <= refused, marks() - refused
-
-
-def test_every_component_that_sends_what_lookers_may_not_has_a_control_that_says_so(studio: SimpleNamespace):
     blocks = gradio_app(studio.app).get_blocks()
     refused = refusals(blocks, Role.LOOK)["refused"]
     components = {name.partition(".")[0] for name in refused if not name.startswith("#")}
     marked = {name.partition(".")[0] for name in marks()}
     assert components - marked == {"top-bar"}, "its undo and redo have states of their own"
     assert {"#generate", "#task-text", "#drop", "#run-edited"} <= set(refused)
-
-
-def test_who_looks_while_another_edits_is_refused_what_concerns_the_project(studio: SimpleNamespace):
     editors = set(refusals(gradio_app(studio.app).get_blocks(), Role.WORK)["editors"])
     assert {"inspector.decide", "#generate", "mask-canvas.import", "results.share"} <= editors
     assert not editors & {"top-bar.take_over", "gallery.judge", "library.import", "#drop", "results.links"}

@@ -51,13 +51,17 @@ def test_a_request_without_the_sessions_token_is_refused(token: object):
     assert "candidates" not in ask(token=token, points=[[20, 15]], labels=[1], seq=3)
 
 
-def test_a_click_is_answered_with_masks_as_run_lengths():
+def test_a_click_is_answered_with_run_lengths_and_the_status_names_every_segmenter():
     answer = ask(seq=5, points=[[20, 15]], labels=[1])
     assert answer["seq"] == 5 and answer["ms"] >= 0
     assert (decode_rle(answer["candidates"][0]["rle"]) == MASK).all() and answer["candidates"][0][
         "source"
     ] == "scripted"
     json.dumps(answer)
+    answer = ask(kind="status")
+    assert answer["chosen"] == "scripted"
+    assert [one["name"] for one in answer["segmenters"]] == ["scripted", "depth", "sam2"]
+    assert all({"title", "state", "progress", "note"} <= one.keys() for one in answer["segmenters"])
 
 
 @pytest.mark.parametrize(
@@ -73,13 +77,6 @@ def test_a_click_is_answered_with_masks_as_run_lengths():
 def test_an_invalid_request_is_refused_in_one_line(request_: dict, message: str):
     answer = ask(seq=1, **request_)
     assert message in answer["error"] and "\n" not in answer["error"] and answer["seq"] == 1
-
-
-def test_the_status_names_every_segmenter_and_the_chosen_one():
-    answer = ask(kind="status")
-    assert answer["chosen"] == "scripted"
-    assert [one["name"] for one in answer["segmenters"]] == ["scripted", "depth", "sam2"]
-    assert all({"title", "state", "progress", "note"} <= one.keys() for one in answer["segmenters"])
 
 
 @pytest.mark.parametrize(

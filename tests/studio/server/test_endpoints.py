@@ -25,11 +25,13 @@ def fail(*_) -> dict:
     raise RequestError("Two lines\nof an error.")
 
 
-def test_an_answer_repeats_the_number_of_its_request():
+def test_an_answer_repeats_the_number_of_its_request_and_an_error_is_one_line():
     endpoint = Endpoint({"echo": echo}, lambda _: ("a",))
     answer = endpoint({"kind": "echo", "seq": 7})
     assert answer["seq"] == 7 and answer["arguments"] == ["a"] and answer["ms"] >= 0
     assert "seq" not in endpoint({"kind": "echo"})
+    answer = Endpoint({"fail": fail}, lambda _: (), format_error=str.upper)({"kind": "fail", "seq": 3})
+    assert answer == {"seq": 3, "error": "TWO LINES OF AN ERROR."}
 
 
 @pytest.mark.parametrize("kind", [None, "", "other", 7])
@@ -38,20 +40,13 @@ def test_an_unknown_kind_goes_to_the_default_or_is_refused(kind: object):
     assert "arguments" in Endpoint({"echo": echo}, lambda _: (), default_kind="echo")({"kind": kind})
 
 
-def test_an_error_is_one_line_with_the_number_of_its_request():
-    answer = Endpoint({"fail": fail}, lambda _: (), format_error=str.upper)({"kind": "fail", "seq": 3})
-    assert answer == {"seq": 3, "error": "TWO LINES OF AN ERROR."}
-
-
-def test_only_a_page_with_the_token_is_answered():
+def test_only_a_page_with_the_token_or_an_open_session_is_answered():
     token = PageToken()
     endpoint = Endpoint({"echo": echo}, token.context("library"))
     assert endpoint({"kind": "echo", "page_token": token.value})["arguments"] == ["library"]
     for other in (None, "", "guess", PageToken().value):
         assert set(endpoint({"kind": "echo", "page_token": other})) == {"error"}
 
-
-def test_only_an_open_session_is_answered():
     def get(token: str | None) -> str:
         if token != "open":
             raise StudioError("This project is no longer open.")

@@ -55,9 +55,16 @@ def test_the_import_hook_replaces_gradios_writer_of_stubs(tmp_path: Path):
     assert json.loads(done.stdout.splitlines()[-1])["writer"] == "studio.server.gradio_fast_import", writer
 
 
-def test_an_events_data_can_be_read():
+def test_an_events_data_can_be_read_and_gradios_queue_takes_the_number_of_streams():
     assert event_data(gr.EventData(None, {"kind": "move"})) == {"kind": "move"}, "gr.EventData no longer has _data"
     assert event_data(gr.EventData(None, None)) == {}
+    with gr.Blocks() as blocks:
+        gr.Markdown("page")
+    assert hasattr(blocks._queue, "max_thread_count"), "gradio_internals.py needs Queue.max_thread_count"
+    allow_streams(blocks, 7)
+    blocks._queue.active_jobs = [None] * blocks._queue.max_thread_count  # as Queue.start does
+    assert len(blocks._queue.active_jobs) == 7
+    assert len(blocks._queue.pending_messages_per_session) == 0, "gradio_internals.py needs the queue's open pages"
 
 
 def test_a_login_is_found_in_gradios_cookies_until_its_password_changes():
@@ -84,16 +91,6 @@ def test_a_login_is_found_in_gradios_cookies_until_its_password_changes():
         password[0] = "first"
         client.get("/config")
     assert users[-2:] == [None, None], "a login that ended does not come back"
-
-
-def test_gradios_queue_takes_the_number_of_streams():
-    with gr.Blocks() as blocks:
-        gr.Markdown("page")
-    assert hasattr(blocks._queue, "max_thread_count"), "gradio_internals.py needs Queue.max_thread_count"
-    allow_streams(blocks, 7)
-    blocks._queue.active_jobs = [None] * blocks._queue.max_thread_count  # as Queue.start does
-    assert len(blocks._queue.active_jobs) == 7
-    assert len(blocks._queue.pending_messages_per_session) == 0, "gradio_internals.py needs the queue's open pages"
 
 
 def test_only_files_in_the_upload_folder_are_uploads(tmp_path: Path):

@@ -27,7 +27,7 @@ def test_an_upload_lies_in_a_private_folder_and_comes_from_our_own_page(app: Fas
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
 
 
-def test_uploads_are_deleted_after_a_day_and_their_folders_with_them():
+def test_uploads_are_deleted_after_a_day_and_with_the_studio():
     uploads = UploadFolder()
     file = uploads.path / "abc" / "frame.png"
     file.parent.mkdir()
@@ -37,10 +37,6 @@ def test_uploads_are_deleted_after_a_day_and_their_folders_with_them():
     assert uploads.remove_old(changed + MAX_AGE + 60) == 1 and not file.exists()
     assert uploads.remove_old(changed + 3 * MAX_AGE) == 0 and not file.parent.exists()
     assert uploads.path.is_dir()
-
-
-def test_the_folder_goes_with_the_studio():
-    uploads = UploadFolder()
     path = uploads.path
     (path / "left.part").write_bytes(b"an upload that was cut off")
     del uploads

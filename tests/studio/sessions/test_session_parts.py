@@ -117,7 +117,7 @@ def test_a_failed_computation_is_logged_and_not_repeated(cache: Cache, log: Even
     assert [line.text for line in log.lines] == ["No depth."] and not log.take_notices()
 
 
-def test_new_work_begins_after_the_current_one_was_stopped(log: EventLog):
+def test_new_work_begins_after_the_current_one_was_stopped_and_a_stop_is_no_error(log: EventLog):
     events: list[str] = []
     started = threading.Event()
 
@@ -139,8 +139,6 @@ def test_new_work_begins_after_the_current_one_was_stopped(log: EventLog):
     assert events == ["start", "start", "first ended", "second began"]
     assert [line.text for line in log.lines][-1] == "Scene · settling"
 
-
-def test_stopped_work_is_logged_and_is_no_error(log: EventLog):
     def steps(stop: threading.Event) -> Iterator[Progress]:
         while True:
             stop.wait(0.01)
