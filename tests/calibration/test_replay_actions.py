@@ -23,13 +23,10 @@ def error(model, episode) -> float:
     return float(np.sqrt(np.mean((late - episode.positions.array()) ** 2)))
 
 
-def test_the_model_that_recorded_an_episode_repeats_it_up_to_noise_and_delay():
+def test_the_model_that_recorded_an_episode_repeats_it_and_a_decided_calibration_is_used():
     episode = record(arm_xml(), 0, 2.0)
     true, other = mujoco.MjModel.from_xml_string(arm_xml()), mujoco.MjModel.from_xml_string(OTHER)
     assert error(true, episode) < 1.5 * NOISE < 5 * NOISE < error(other, episode)
-
-
-def test_a_decided_calibration_is_used_and_what_the_model_lacks_is_skipped():
     episode, other = record(arm_xml(), 0, 2.0), mujoco.MjModel.from_xml_string(OTHER)
     rows = [
         {"kind": "joint", "element": "turn", "field": "damping", "value": 1.5},
@@ -84,14 +81,11 @@ def test_an_arm_stands_where_its_base_was_aligned_and_a_floating_gripper_stays()
 FOLDER = Path(__file__).parents[2] / "sample_scenes" / "episodes"
 
 
-def test_the_pair_is_small_and_says_that_its_real_episode_is_simulated():
+def test_the_sample_pair_says_that_its_real_episode_is_simulated_and_both_arms_diverge():
     assert sum(path.stat().st_size for path in FOLDER.iterdir()) < 1_000_000
     (label,) = read_episode(FOLDER / "real.npz").events
     assert "simulated stand-in" in label["text"]
     assert json.loads((FOLDER / "label.json").read_text())["real.npz"] == label["text"]
-
-
-def test_both_arms_diverge_and_the_twin_repeats_its_own_episode():
     real, sim = read_episode(FOLDER / "real.npz"), read_episode(FOLDER / "sim.npz")
     result = compare(real, sim, load_robot(FOLDER / "robot.xml"))
     assert set(result.arms) == {"left", "right"} and result.onset is not None

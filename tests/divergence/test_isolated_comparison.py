@@ -50,15 +50,12 @@ def test_the_result_is_that_of_the_command_and_the_robots_are_drawn_where_kinema
             assert np.allclose(np.linalg.norm(tool - hand, axis=1), 0.08, atol=1e-5)
 
 
-def test_links_without_their_meshes_are_drawn_as_sticks(tmp_path: Path):
+def test_meshes_beside_the_robots_model_are_drawn_and_links_without_theirs_are_sticks(tmp_path: Path):
     text = ROBOT.read_text().replace("<worldbody>", '<asset><mesh name="m" file="lost.stl"/></asset><worldbody>')
     (tmp_path / "robot.xml").write_text(text.replace('<geom size=".03"', '<geom type="mesh" mesh="m"'))
     drawn = result_of(ComparisonSources(REAL, SIM, tmp_path / "robot.xml")).playback
     assert drawn is not None and "sticks" in drawn.note
     assert {shape.kind for shape in drawn.shapes} == {"capsule", "sphere"}
-
-
-def test_meshes_beside_the_robots_model_are_drawn(tmp_path: Path):
     (tmp_path / "meshes").mkdir()
     trimesh.creation.box((0.1, 0.1, 0.1)).export(tmp_path / "meshes" / "hand.stl")
     text = ROBOT.read_text().replace(

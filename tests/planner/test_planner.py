@@ -341,12 +341,9 @@ def test_more_to_carry_looks_harder(data):
     assert levels == sorted(levels) and len(set(levels)) == 4
 
 
-def test_an_unknown_question_is_named(data):
+def test_an_unknown_question_is_named_and_a_task_in_other_words_is_read_from_its_instruction(data, scene):
     with pytest.raises(ModelError, match='do not answer "sing"; they answer: describe_segment'):
         RULES.ask(Question("sing", {}, UnderstoodAnswer))
-
-
-def test_a_task_in_other_words_is_read_from_its_instruction(scene, data):
     task = task_to_json(understand_instruction("put the ball in the bowl", scene, RULES)) | {
         "goals": ["the ball has found its home"]
     }

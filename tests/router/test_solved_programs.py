@@ -33,7 +33,7 @@ def solved(objects):
     return lambda task, scene="one": SolvedProgram(scene, objects, task, "s", "c", "rules", 1.0, kit_version())
 
 
-def test_a_kept_program_reads_back_until_the_kit_changes(solved, tmp_path):
+def test_a_kept_program_reads_back_until_the_kit_changes_without_keys_and_folders(solved, tmp_path, monkeypatch):
     one = solved(STACK)
     keep_solved(one, tmp_path)
     keep_solved(one, tmp_path)
@@ -42,6 +42,10 @@ def test_a_kept_program_reads_back_until_the_kit_changes(solved, tmp_path):
     keep_solved(replace(solved(SORT), kit_version="older"), tmp_path)
     (tmp_path / "damaged.json").write_text("{")
     assert [one.task for one in read_solved(tmp_path)] == [STACK]
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret-0123456789")
+    leaky = replace(solved(STACK), simulation="# /home/someone/table/rgb.png sk-very-secret-0123456789")
+    text = keep_solved(leaky, tmp_path).read_text()
+    assert "someone" not in text and "very-secret" not in text and "rgb.png" in json.loads(text)["simulation"]
 
 
 def test_the_nearest_task_comes_first_and_unlike_ones_do_not_come(solved, objects):
@@ -58,10 +62,3 @@ def test_no_example_comes_from_the_scene_under_test(scenes, under_test):
     nearest = nearest_solved(kept, STACK, (), under_test, 10)
     assert under_test not in {one.scene_key for one in nearest}
     assert len(nearest) == len(scenes) - scenes.count(under_test)
-
-
-def test_neither_keys_nor_folders_are_kept(solved, tmp_path, monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret-0123456789")
-    leaky = replace(solved(STACK), simulation="# /home/someone/table/rgb.png sk-very-secret-0123456789")
-    text = keep_solved(leaky, tmp_path).read_text()
-    assert "someone" not in text and "very-secret" not in text and "rgb.png" in json.loads(text)["simulation"]

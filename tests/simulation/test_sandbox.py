@@ -81,12 +81,17 @@ def test_the_first_printed_characters_are_kept_and_a_crash_names_file_and_line(s
     assert record is None and report.reward == ()
 
 
-def test_a_run_can_be_cancelled_from_another_thread(sandbox, project):
+def test_a_run_can_be_cancelled_from_another_thread_and_its_control_group_is_removed(sandbox, project):
     stop = threading.Event()
     threading.Timer(0.2, stop.set).start()
     with pytest.raises(RunCancelled):
         sandbox.run(with_prefix("while True: pass"), project, limits=Limits(seconds=60), cancel=stop)
     assert sandbox.run(with_prefix("1/0"), project)[0].crash.startswith("simulation.py:1 ZeroDivisionError")
+    sandbox.run(with_prefix("while True: pass"), project, limits=Limits(seconds=0.3))
+    supervisors = [
+        folder.name.removeprefix("grs-") for parent, _ in cgroup._parents(1) for folder in parent.glob("grs-*")
+    ]
+    assert not [pid for pid in supervisors if not Path("/proc", pid).exists()], "only running supervisors have groups"
 
 
 def test_concurrent_runs_do_not_mix_and_a_dead_server_is_restarted(sandbox, project):
@@ -100,7 +105,12 @@ def test_concurrent_runs_do_not_mix_and_a_dead_server_is_restarted(sandbox, proj
     assert sandbox.run(with_prefix("1/0"), project)[0].crash.startswith("simulation.py:1 ZeroDivisionError")
 
 
-def test_a_server_that_cannot_start_is_an_error_and_not_a_failed_check(monkeypatch, project):
+def test_closing_ends_the_server_and_one_that_cannot_start_is_no_failed_check(project, monkeypatch):
+    sandbox = Sandbox()
+    sandbox.run(with_prefix("1/0"), project)
+    process = sandbox._server._process
+    sandbox.close()
+    assert process.poll() is not None
     monkeypatch.setattr("pipeline.simulation.sandbox.server_process.SERVER_SCRIPT", "import nothing_like_this")
     with pytest.raises(SandboxError, match="cannot start"), Sandbox() as broken:
         broken.run(HONEST, project)
@@ -115,22 +125,6 @@ def test_checks_that_would_pass_for_another_task_are_caught(sandbox, project):
     exact += "    assert abs(x - 0.1) + abs(y) < 0.06, 'not there'\n"
     report, _ = sandbox.run(Program(BUILD, exact), project, mutations=tuple(MUTATIONS))
     assert report.clean and set(report.evidence["noticed"]) >= {"nothing", "inverted", "another object"}
-
-
-def test_a_runs_control_group_is_removed(sandbox, project):
-    sandbox.run(with_prefix("while True: pass"), project, limits=Limits(seconds=0.3))
-    supervisors = [
-        folder.name.removeprefix("grs-") for parent, _ in cgroup._parents(1) for folder in parent.glob("grs-*")
-    ]
-    assert not [pid for pid in supervisors if not Path("/proc", pid).exists()], "only running supervisors have groups"
-
-
-def test_closing_ends_the_server_process(project):
-    sandbox = Sandbox()
-    sandbox.run(with_prefix("1/0"), project)
-    process = sandbox._server._process
-    sandbox.close()
-    assert process.poll() is not None
 
 
 STUDIO = """

@@ -39,7 +39,7 @@ def sent(choice: ModelSelection) -> str:
     return choice._sessions.services.model._client.api_key  # type: ignore[attr-defined]
 
 
-def test_a_typed_key_is_used_but_never_stored_or_shown(choice: ModelSelection, tmp_path: Path):
+def test_a_typed_key_is_never_stored_or_shown_and_goes_to_no_other_server(choice, tmp_path, monkeypatch):
     choice.use({"service": "openai", "base_url": MINE, "model": "m"}, KEY)
     assert sent(choice) == KEY and choice.key_source() == "typed"
     assert KEY not in json.dumps(panel_record(None, choice))
@@ -47,9 +47,6 @@ def test_a_typed_key_is_used_but_never_stored_or_shown(choice: ModelSelection, t
     assert KEY not in repr(choice.settings)
     choice.forget_key()
     assert sent(choice) != KEY and choice.key_source() == ""
-
-
-def test_a_key_goes_to_the_server_it_was_given_for_and_to_no_other(choice, monkeypatch):
     choice.use({"service": "openai", "base_url": MINE}, KEY)
     choice.use({"service": "openai", "base_url": THEIRS})
     assert sent(choice) != KEY
@@ -205,16 +202,13 @@ def test_a_trace_read_while_it_grows_or_is_replaced_equals_one_read_at_once_with
     assert [one.id for one in log.read()] == ["b"]
 
 
-def test_unreported_values_are_unknown_and_never_zero():
+def test_calls_are_grouped_by_stage_and_subject_and_unreported_values_are_never_zero():
     reported = call(**{"openinference.span.kind": "LLM", "llm.token_count.prompt": 3, "llm.token_count.completion": 4})
     free = call(**{"openinference.span.kind": "CHAIN"})
     both = totals([reported, reported, call(**{"openinference.span.kind": "LLM"}), free])
     assert (both.tokens.sum, both.tokens.reported, both.tokens.missing) == (14, 2, 1)
     assert (both.cost.reported, both.cost.missing) == (0, 3)
     assert call(**{"llm.cost.total": True, "llm.token_count.prompt": "many"}).cost is None
-
-
-def test_calls_are_grouped_by_stage_and_by_subject():
     kinds = ["route", "describe_segment", "describe_segment", "propose_tasks", "never sent of"]
     calls = [Call(str(i), {"name": kind, "about": f"object {i % 2}"}, True) for i, kind in enumerate(kinds)]
     stages = group_calls(calls)

@@ -24,22 +24,25 @@ def test_seeking_gives_the_same_bits_as_running_and_keeps_the_newest_state_until
     assert np.array_equal(physics.state(), start)
     physics.step(400)
     assert np.array_equal(physics.state(), first)
+    physics = LivePhysics(twin)
     physics.step(333)
     last, time = physics.state(), physics.time
     physics.seek(0.2)
     physics.seek(99)
     assert physics.time == time and np.array_equal(physics.state(), last)
+    physics = LivePhysics(twin)
     physics.step(500)
     for wanted in np.linspace(0, 1, 23):
         physics.seek(wanted)
         assert wanted - 0.0171 <= physics.time <= wanted + 1e-9
+    physics = LivePhysics(twin)
     physics.step(500)
     physics.seek(0.5)
     physics.step(1)
     assert physics.span[1] == physics.time < 0.51
 
 
-def test_pushing_drags_a_body_to_the_mouse_and_not_the_others(twin):
+def test_pushing_drags_a_body_to_the_mouse_and_diverging_physics_is_reset(twin):
     physics = LivePhysics(twin)
     physics.step(300)
     before = physics.data.xpos.copy()
@@ -51,9 +54,6 @@ def test_pushing_drags_a_body_to_the_mouse_and_not_the_others(twin):
     physics.release()
     physics.step(500)
     assert not physics.data.xfrc_applied.any()
-
-
-def test_diverging_physics_is_reset_with_a_notice(twin):
     physics = LivePhysics(twin)
     physics.step(10)
     physics.data.qvel[:] = 1e12
@@ -62,7 +62,7 @@ def test_diverging_physics_is_reset_with_a_notice(twin):
     assert physics.time == 0
 
 
-def test_a_recording_shows_recorded_poses_only(twin):
+def test_a_recording_shows_recorded_poses_and_between_them_only_while_it_plays(twin):
     rng = np.random.default_rng(1)
     times = np.cumsum(rng.uniform(0.01, 0.05, 40))
     qpos = np.tile(mujoco.MjData(twin).qpos, (40, 1)) + rng.normal(size=(40, twin.nq)) * 0.01
@@ -75,9 +75,6 @@ def test_a_recording_shows_recorded_poses_only(twin):
     recording.seek(times[5])
     recording.step(1)
     assert recording.time == times[6] and not recording.finished
-
-
-def test_playing_a_recording_interpolates_and_ends_on_its_last_pose(twin):
     qpos = np.tile(twin.qpos0, (3, 1))
     qpos[1:, 0] += 0.1, 0.1
     qpos[1:, 3:7] = np.sqrt(0.5), 0, 0, np.sqrt(0.5)

@@ -84,7 +84,7 @@ async def test_a_visitor_reaches_nothing_of_another_project_or_of_the_workspace(
                     assert "needs the role" in refused["error"], (block.elem_id, kind)
 
 
-async def test_a_visitor_uses_no_stream_and_no_state_of_another_page(studio: SimpleNamespace):
+async def test_a_visitor_uses_no_stream_of_another_page_and_a_person_with_a_login_keeps_it(studio: SimpleNamespace):
     _, token = studio.links.create(studio.workspace / "one", 1, "wanda")
     async with logged_in(studio, "wanda") as wanda, open_page(wanda, "two") as page, connect(studio.address) as http:
         await visit(http, token)
@@ -95,6 +95,10 @@ async def test_a_visitor_uses_no_stream_and_no_state_of_another_page(studio: Sim
         await http.post("/gradio_api/queue/join", json=body)
         await page.wait(lambda: True)
         assert page.values["top-bar"]["project"] == "two"
+    async with logged_in(studio, "will") as http:
+        await visit(http, token)
+        account = (await http.get("/account.json")).json()
+        assert (account["user"], account["role"]) == ("will", "work")
 
 
 @pytest.mark.parametrize("end", ["revoked", "expired", "file damaged"])
@@ -120,14 +124,6 @@ async def test_a_link_that_ended_ends_its_visits_at_once(end: str, studio: Simpl
         links._file.path.write_text(kept)
 
 
-async def test_a_person_with_a_login_keeps_it_when_following_a_link(studio: SimpleNamespace):
-    _, token = studio.links.create(studio.workspace / "one", 1, "wanda")
-    async with logged_in(studio, "will") as http:
-        await visit(http, token)
-        account = (await http.get("/account.json")).json()
-        assert (account["user"], account["role"]) == ("will", "work")
-
-
 @pytest.mark.parametrize("guess", ["", "x", "link:1", "../account.json", "a" * 3000, "%00", "é"])
 async def test_a_guessed_link_opens_nothing(guess: str, studio: SimpleNamespace):
     async with connect(studio.address) as http:
@@ -151,6 +147,8 @@ def test_only_links_that_hold_are_listed_and_they_survive_a_restart(tmp_path: Pa
     with pytest.raises(LinkError):
         again.revoke(other.id, tmp_path / "a")
     assert again.folder(other) == tmp_path / "users" / "ada" / "b"
+    access = Access({"ada": "secret"})
+    assert access.role_of(f"link:{secrets.token_hex(6)}") is None
 
 
 @pytest.mark.parametrize("days", [0, -1, LONGEST_DAYS + 1, float("nan")])
@@ -168,8 +166,3 @@ def test_a_damaged_file_of_links_opens_nothing(project: str, tmp_path: Path):
     assert links.find(token) is None and links.of_visitor(f"link:{link.id}") is None
     with pytest.raises(StudioError):
         links.of_project(tmp_path / "a")
-
-
-def test_without_links_nobody_is_a_visitor():
-    access = Access({"ada": "secret"})
-    assert access.role_of(f"link:{secrets.token_hex(6)}") is None

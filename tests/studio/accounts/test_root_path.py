@@ -64,12 +64,16 @@ async def test_no_value_and_no_script_names_an_address_outside_the_path(proxied:
             assert again.status_code == 304
 
 
-async def test_a_link_leads_to_its_project_through_the_proxy(proxied: SimpleNamespace):
+async def test_a_link_leads_to_its_project_and_the_path_without_its_slash_to_the_page(proxied: SimpleNamespace):
     _, token = Links(proxied.workspace).create(proxied.workspace / "two", 1, "wanda")
     async with connect(proxied.address) as http:
         answer = await http.get(f"/link/{token}", follow_redirects=True)
         assert str(answer.url) == f"{proxied.address}/?project=two" and answer.status_code == 200
         assert (await http.get("/account.json")).json()["role"] == "visit"
+    async with connect(proxied.address.removesuffix(ROOT)) as http:
+        answer = await http.get(ROOT)
+        if not proxied.strips:
+            assert answer.status_code == 308 and answer.headers["location"] == f"{ROOT}/"
 
 
 async def test_who_logs_out_needs_a_login_again_in_every_browser(proxied: SimpleNamespace):
@@ -92,13 +96,6 @@ async def test_who_logs_out_needs_a_login_again_in_every_browser(proxied: Simple
 async def logged_out(http: httpx.AsyncClient) -> httpx.Response:
     """Ask for the end of a login as a page of another site does."""
     return await http.get("/logout", headers={"origin": "https://other.example", "sec-fetch-site": "cross-site"})
-
-
-async def test_the_path_without_its_slash_leads_to_the_page(proxied: SimpleNamespace):
-    async with connect(proxied.address.removesuffix(ROOT)) as http:
-        answer = await http.get(ROOT)
-        if not proxied.strips:
-            assert answer.status_code == 308 and answer.headers["location"] == f"{ROOT}/"
 
 
 @pytest.mark.parametrize("path", ["grs", "/grs/", "/", "//x", "/a b", "/../x", "http://x/grs", "/a/./b", '/"><script>'])

@@ -46,11 +46,6 @@ def test_every_answer_repeats_the_number_of_its_request(seq, kind, points, rle, 
     assert answer["seq"] == seq and len(answer) > 1 and "\n" not in answer.get("error", "")
 
 
-@pytest.mark.parametrize("token", [None, "", "other", 7])
-def test_a_request_without_the_sessions_token_is_refused(token: object):
-    assert "candidates" not in ask(token=token, points=[[20, 15]], labels=[1], seq=3)
-
-
 def test_a_click_is_answered_with_run_lengths_and_the_status_names_every_segmenter():
     answer = ask(seq=5, points=[[20, 15]], labels=[1])
     assert answer["seq"] == 5 and answer["ms"] >= 0

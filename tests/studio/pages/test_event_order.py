@@ -40,13 +40,10 @@ def test_events_that_arrive_in_any_order_act_in_the_order_they_were_sent(seed: i
     assert run(EventOrder(), [(rng.uniform(0, 0.1), "page", each) for each in sent]) == sent
 
 
-def test_pages_do_not_wait_for_each_other(monkeypatch: pytest.MonkeyPatch):
+def test_an_event_waits_for_no_other_page_and_not_long_for_a_lost_one(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(event_order, "WAIT_SECONDS", 1e6)
     first, second = ({"number": number, "seconds_after": 0.01} for number in (1, 2))
     assert run(EventOrder(), [(0, "one", first), (0, "two", first), (0, "two", second), (0, "one", second)])
-
-
-def test_an_event_waits_for_a_lost_one_no_longer_than_two_seconds_after_it_was_sent(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(event_order, "WAIT_SECONDS", 0.2)
     assert run(EventOrder(), [(0, "page", {"number": 7, "seconds_after": 0.1})])
     monkeypatch.setattr(event_order, "WAIT_SECONDS", 1e6)

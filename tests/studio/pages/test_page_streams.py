@@ -92,7 +92,7 @@ def session_of(log: EventLog, idle: bool = False) -> SimpleNamespace:
     return SimpleNamespace(log=log, idle=idle)
 
 
-async def test_a_pages_next_event_ends_its_earlier_stream_before_it_shows_anything():
+async def test_a_pages_next_event_ends_its_earlier_stream_and_the_last_update_shows_the_end_of_work():
     order: list[str] = []
 
     async def follow(streams: PageStreams, name: str, session: SimpleNamespace) -> None:
@@ -113,9 +113,6 @@ async def test_a_pages_next_event_ends_its_earlier_stream_before_it_shows_anythi
     await asyncio.gather(*tasks)
     assert len(streams) == 0 and not session.log._watchers
     assert order[:3] == ["first", "first ended", "second"]
-
-
-async def test_the_last_update_shows_the_end_of_work_that_began_and_ended_during_an_update():
     session, shown = session_of(EventLog(), idle=True), []
     async with PageStreams().open("page") as stream:
         async for _ in stream.changes(session, lambda: True):  # type: ignore[arg-type]
@@ -126,9 +123,7 @@ async def test_the_last_update_shows_the_end_of_work_that_began_and_ended_during
     assert shown == [0, session.log.version]
 
 
-async def test_a_stream_waits_for_the_page_to_draw_but_not_for_a_page_that_draws_nothing(
-    monkeypatch: pytest.MonkeyPatch,
-):
+async def test_a_stream_waits_for_a_page_that_draws_and_ends_with_it(monkeypatch: pytest.MonkeyPatch):
     streams = PageStreams()
     async with streams.open("page") as stream:
         await asyncio.wait_for(stream.drawn(), 1)  # nothing was sent
@@ -143,9 +138,6 @@ async def test_a_stream_waits_for_the_page_to_draw_but_not_for_a_page_that_draws
         monkeypatch.setattr(page_streams, "DRAW_SECONDS", 0.01)
         stream.next_update()
         await stream.drawn()
-
-
-async def test_a_stream_ends_with_its_page(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(page_streams, "CHECK_SECONDS", 0.01)
     async with PageStreams().open("page") as stream:
         seen = [None async for _ in stream.changes(session_of(EventLog()), lambda: False)]  # type: ignore[arg-type]

@@ -81,7 +81,7 @@ def registry(tmp_path: Path) -> SessionRegistry:
     return SessionRegistry(tmp_path, services, own=True)
 
 
-def test_a_session_is_found_by_its_user_only(registry: SessionRegistry):
+def test_a_session_is_found_by_its_user_only_and_its_trace_replayed_by_no_other(registry, tmp_path):
     current_user.set("ada")
     session = registry.open("hers")
     assert registry.get(session.token) is session
@@ -93,9 +93,6 @@ def test_a_session_is_found_by_its_user_only(registry: SessionRegistry):
             registry.open("hers")
     current_user.set("bob")
     assert registry.create(lambda folder: Project.create(folder, FRAME, "x"), "x").project.folder.parent.name == "bob"
-
-
-def test_a_trace_of_another_user_cannot_be_replayed(registry: SessionRegistry, tmp_path: Path):
     (tmp_path / "users" / "ada" / "hers" / "trace.jsonl").write_text("")
     current_user.set("bob")
     with pytest.raises(ModelError, match="no such trace"):

@@ -37,6 +37,7 @@ def test_uploads_are_deleted_after_a_day_and_with_the_studio():
     assert uploads.remove_old(changed + MAX_AGE + 60) == 1 and not file.exists()
     assert uploads.remove_old(changed + 3 * MAX_AGE) == 0 and not file.parent.exists()
     assert uploads.path.is_dir()
+    uploads = UploadFolder()
     path = uploads.path
     (path / "left.part").write_bytes(b"an upload that was cut off")
     del uploads

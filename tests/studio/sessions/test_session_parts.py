@@ -199,7 +199,7 @@ def test_an_object_cannot_take_a_name_of_the_scene_or_of_another_object(tmp_path
     decisions.record("rename", id=1, name="mug")
 
 
-def test_a_round_without_a_rollout_is_reported_and_hidden(tmp_path: Path, log: EventLog):
+def test_a_round_without_a_rollout_is_reported_and_each_request_for_a_replay_has_its_own_serial(tmp_path, log):
     project = SimpleNamespace(
         rounds=lambda: (SimpleNamespace(number=2, program=Program("", "")),),
         program_in_current_names=lambda program: program,
@@ -215,9 +215,6 @@ def test_a_round_without_a_rollout_is_reported_and_hidden(tmp_path: Path, log: E
     assert replay.request and replay.request.instant == 1.5 and replay.rollout() is None
     wait_until(lambda: not tasks, "the rollout")
     assert replay.request is None and "no rollout to replay: NameError" in log.take_notices()[0]
-
-
-def test_each_request_for_a_replay_has_its_own_serial(tmp_path: Path, log: EventLog):
     project = SimpleNamespace(rounds=lambda: (SimpleNamespace(number=1),), folder=tmp_path)
     replay = RoundReplay(project, lambda: None, Cache(tmp_path, log, TaskGroup(log.mark_changed)), log)  # type: ignore[arg-type]
     replay.show(1)
