@@ -94,7 +94,7 @@ def test_a_written_check_fails_where_its_goal_is_missed_by_four_centimetres(scen
 ROW = {"red_cube": (-0.1, 0, 0), "green_cube": (0, 0.01, 0), "blue_cube": (0.1, -0.01, 0)}
 
 
-def test_a_row_is_in_order_on_one_line_and_evenly_spaced_where_asked_and_half_is_worth_half(scene):
+def test_rows_distances_and_stacks_are_worth_what_holds_of_them(scene):
     state, order = placed(scene, **ROW), ["red_cube", "green_cube", "blue_cube"]
     assert kit.in_row(order).met(state)
     assert kit.in_row(order, spacing=0.1).met(state)
@@ -104,16 +104,10 @@ def test_a_row_is_in_order_on_one_line_and_evenly_spaced_where_asked_and_half_is
     assert not kit.in_row(order, along="away").met(state)
     state = placed(scene, **ROW)
     assert kit.in_row(["red_cube", "blue_cube", "green_cube"]).share(state) == 0.5
-
-
-def test_the_value_falls_with_the_distance(scene):
     centre = scene.table.centre
     state = placed(scene, red_cube=(0, 0, 0))
     values = [kit.at("red_cube", centre + np.array([offset, 0])).value(state) for offset in (0, 0.05, 0.1, 0.3)]
     assert values[0] == 1 and np.all(np.diff(values) < 0)
-
-
-def test_a_stack_is_each_on_the_one_before(scene):
     poses = {"blue_cube": (0, 0, 0), "red_cube": (0, 0, 0.06), "green_cube": (0, 0, 0.11)}
     goal = kit.stacked(list(poses))
     assert [part.name for part in goal.parts] == ["red_cube on blue_cube", "green_cube on red_cube"]

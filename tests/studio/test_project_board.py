@@ -322,7 +322,7 @@ def test_acts_of_one_user_reach_no_project_of_another(workspace: Path):
     for user in ("ada", "bob"):
         shutil.copytree(workspace / "frame_00001", workspace / "users" / user / f"of_{user}")
     board = Board(SessionRegistry(workspace, services(), own=True))
-    reset = current_user.set("ada")
+    current_user.set("ada")
     id, _ = board.judge(["of_ada"], "accepted", "")
     current_user.set("bob")
     assert set(indexed(board.index)) == {"of_bob"}
@@ -331,7 +331,6 @@ def test_acts_of_one_user_reach_no_project_of_another(workspace: Path):
         board.undo(id)
     current_user.set("ada")
     assert indexed(board.index)["of_ada"].by == "ada"
-    current_user.reset(reset)
 
 
 @pytest.mark.parametrize(

@@ -213,7 +213,7 @@ def test_two_rounds_share_one_clock_and_the_shorter_one_waits_at_its_end(view, r
     assert view.watchers == 0
 
 
-def test_rounds_differ_where_one_meets_a_check_or_a_goal_that_the_other_does_not():
+def test_rounds_differ_in_what_they_meet_and_their_plot_tells_the_route_as_plain_text():
     first = judged(FAILED, evidence={"goals": [{"name": "cube in bowl", "met": False}]})
     second = replace(
         judged(replace(FAILED, passed=True), evidence={"goals": [{"name": "cube in bowl", "met": True}]}), number=1
@@ -223,9 +223,6 @@ def test_rounds_differ_where_one_meets_a_check_or_a_goal_that_the_other_does_not
         ["Goal cube in bowl", "not met", "met"],
     ]
     assert outcome_differences(first, first, ObjectWords()) == []
-
-
-def test_the_plot_of_rounds_tells_the_route_and_its_reason_as_plain_text():
     rounds = [replace(judged(FAILED), number=n, route="fix_checks", reason="because <b>it</b> tilts") for n in (0, 1)]
     reward, passed = rounds_figure(rounds).data
     assert list(reward.x) == [0, 1] and list(reward.y) == [0.5, 0.5] and list(passed.y) == [0, 0]

@@ -3,7 +3,6 @@
 import asyncio
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -39,13 +38,6 @@ def decided(folder: Path) -> list[tuple[str, str]]:
 async def act(page: PageClient, component: str, event: str, message: dict | None = None) -> None:
     sent = await page.send(component, event, message)
     await page.wait(lambda: sent in page.completed)
-
-
-@contextmanager
-def as_user(name: str) -> Iterator[None]:
-    reset = current_user.set(name)
-    yield
-    current_user.reset(reset)
 
 
 async def test_the_first_who_works_edits_and_the_second_sees_it_and_takes_over(studio: SimpleNamespace):
@@ -102,10 +94,12 @@ async def test_every_event_that_edits_is_refused_while_another_person_edits(stud
 def test_two_pages_of_one_person_both_edit_and_without_logins_every_page_does():
     editor = Editor()
     for _ in range(2):
-        with as_user("ada"):
-            editor.require()
-    with as_user("bob"), pytest.raises(RequestError, match="ada is editing"):
+        current_user.set("ada")
         editor.require()
+    current_user.set("bob")
+    with pytest.raises(RequestError, match="ada is editing"):
+        editor.require()
+    current_user.set("")
     editor = Editor()
     for _ in range(3):
         editor.require()
@@ -118,16 +112,16 @@ def test_who_closed_all_pages_a_while_ago_edits_no_longer():
     editor = Editor(presence.is_present)
     presence.enter("ada")
     presence.enter("ada")
-    with as_user("ada"):
-        editor.require()
+    current_user.set("ada")
+    editor.require()
     presence.leave("ada")
     assert editor.name == "ada", "another page of hers is open"
     presence.leave("ada")
     assert editor.name == "ada", "she may be loading the page again"
     now[0] += GRACE_SECONDS
     assert editor.name == ""
-    with as_user("bob"):
-        editor.require()
+    current_user.set("bob")
+    editor.require()
     presence.enter("bob")
     assert editor.name == "bob"
     assert not presence.is_present("nobody")

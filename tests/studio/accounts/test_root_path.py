@@ -34,7 +34,7 @@ def proxied(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
         yield SimpleNamespace(address=proxy.address, outside=proxy.outside, workspace=workspace, strips=request.param)
 
 
-async def test_a_project_is_opened_and_changed_through_the_proxy(proxied: SimpleNamespace):
+async def test_a_project_is_opened_and_changed_and_no_address_is_outside_the_path(proxied: SimpleNamespace):
     async with logged_in(proxied, "wanda") as http, open_page(http, "one") as page:
         assert page.values["top-bar"]["project"] == "one"
         sent = await page.send("mask-canvas", "decide", {"kind": "display_name", "id": 1, "name": "cup"})
@@ -46,9 +46,6 @@ async def test_a_project_is_opened_and_changed_through_the_proxy(proxied: Simple
         root = (await http.get("/config")).json()["root"]
         assert root == proxied.address
     assert proxied.outside == []
-
-
-async def test_no_value_and_no_script_names_an_address_outside_the_path(proxied: SimpleNamespace):
     async with logged_in(proxied, "wanda") as http, open_page(http, "one") as page:
         for name, value in page.values.items():
             assert not ADDRESS.search(json.dumps(value)), name

@@ -45,7 +45,7 @@ print(json.dumps({"writer": meta.create_or_modify_pyi.__module__, "stubs": stubs
 """
 
 
-def test_the_import_hook_replaces_gradios_writer_of_stubs(tmp_path: Path):
+def test_the_import_hook_replaces_gradios_writer_of_stubs_and_only_files_in_its_folder_are_uploads(tmp_path: Path):
     from gradio import component_meta
 
     writer = "studio/server/gradio_fast_import.py needs gradio.component_meta.create_or_modify_pyi"
@@ -53,9 +53,16 @@ def test_the_import_hook_replaces_gradios_writer_of_stubs(tmp_path: Path):
     done = subprocess.run([sys.executable, "-c", STARTUP], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout.splitlines()[-1])["writer"] == "studio.server.gradio_fast_import", writer
+    folder = Path(get_upload_folder())
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "some.txt").write_text("x")
+    (tmp_path / "other.txt").write_text("x")
+    assert uploaded_file(str(folder / "some.txt")) == (folder / "some.txt").resolve()
+    for path in (tmp_path / "other.txt", folder / "missing.txt", folder / ".." / "other.txt", None, 7):
+        assert uploaded_file(path) is None
 
 
-def test_an_events_data_can_be_read_and_gradios_queue_takes_the_number_of_streams():
+def test_an_events_data_the_queues_streams_and_the_pages_icon_are_where_they_were():
     assert event_data(gr.EventData(None, {"kind": "move"})) == {"kind": "move"}, "gr.EventData no longer has _data"
     assert event_data(gr.EventData(None, None)) == {}
     with gr.Blocks() as blocks:
@@ -65,6 +72,11 @@ def test_an_events_data_can_be_read_and_gradios_queue_takes_the_number_of_stream
     blocks._queue.active_jobs = [None] * blocks._queue.max_thread_count  # as Queue.start does
     assert len(blocks._queue.active_jobs) == 7
     assert len(blocks._queue.pending_messages_per_session) == 0, "gradio_internals.py needs the queue's open pages"
+    name_icon()
+    loader = templates.env.loader
+    assert loader is not None
+    page = loader.get_source(templates.env, "frontend/index.html")[0]
+    assert ICON in page and "manifest" not in page
 
 
 def test_a_login_is_found_in_gradios_cookies_until_its_password_changes():
@@ -91,24 +103,6 @@ def test_a_login_is_found_in_gradios_cookies_until_its_password_changes():
         password[0] = "first"
         client.get("/config")
     assert users[-2:] == [None, None], "a login that ended does not come back"
-
-
-def test_only_files_in_the_upload_folder_are_uploads(tmp_path: Path):
-    folder = Path(get_upload_folder())
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "some.txt").write_text("x")
-    (tmp_path / "other.txt").write_text("x")
-    assert uploaded_file(str(folder / "some.txt")) == (folder / "some.txt").resolve()
-    for path in (tmp_path / "other.txt", folder / "missing.txt", folder / ".." / "other.txt", None, 7):
-        assert uploaded_file(path) is None
-
-
-def test_the_page_names_the_studios_icon_and_not_gradios_app():
-    name_icon()
-    loader = templates.env.loader
-    assert loader is not None
-    page = loader.get_source(templates.env, "frontend/index.html")[0]
-    assert ICON in page and "manifest" not in page
 
 
 NEEDED = "studio/server/skipped_outputs.py says what it needs of Gradio's Blocks.postprocess_data"

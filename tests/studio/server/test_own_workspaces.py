@@ -27,14 +27,6 @@ from studio.viewer import ViewRegistry, mount
 LOGINS = {"ada": "a", "bob": "b"}
 
 
-@pytest.fixture(autouse=True)
-def nobody() -> Iterator[None]:
-    """Leave no user behind."""
-    reset = current_user.set("")
-    yield
-    current_user.reset(reset)
-
-
 @pytest.fixture(scope="module")
 def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SimpleNamespace]:
     workspace = tmp_path_factory.mktemp("workspace")
