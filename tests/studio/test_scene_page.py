@@ -71,18 +71,15 @@ def test_nonsense_is_answered_in_one_line(sessions, wrong):
     {"kind": "resize", "id": 1, "scale": [1, 2]}, {"kind": "physics", "id": 1, "mass": "heavy", "friction": None},
 ])  # fmt: skip
 def test_an_incomplete_decision_is_refused_before_it_is_recorded(sessions, message):
-    frame = sessions.get("t").project.frame
     with pytest.raises(StudioError):
-        Decision(*parse_decision(message, frame))
-
-
-@pytest.mark.parametrize("message", [
-    {"kind": "refit", "id": 1}, {"kind": "physics", "id": 1, "mass": 0.2, "friction": None},
-    {"kind": "resize", "id": 1, "scale": 1.2}, {"kind": "move", "id": 1, "pos": [0, 0, 0], "quat_wxyz": [1, 0, 0, 0]},
-])  # fmt: skip
-def test_a_complete_decision_is_recorded_unchanged(sessions, message):
-    taken = Decision(*parse_decision(message, sessions.get("t").project.frame))
-    assert {"kind": taken.kind, **taken.data} == message
+        Decision(*parse_decision(message, sessions.get("t").project.frame))
+    for complete in (
+        {"kind": "refit", "id": 1}, {"kind": "physics", "id": 1, "mass": 0.2, "friction": None},
+        {"kind": "resize", "id": 1, "scale": 1.2},
+        {"kind": "move", "id": 1, "pos": [0, 0, 0], "quat_wxyz": [1, 0, 0, 0]},
+    ):  # fmt: skip
+        taken = Decision(*parse_decision(complete, sessions.get("t").project.frame))
+        assert {"kind": taken.kind, **taken.data} == complete
 
 
 def rests(by=(0, 0, 0), tilt=0.0):

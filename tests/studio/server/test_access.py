@@ -72,15 +72,11 @@ def test_a_password_is_accepted_for_its_user_only_and_never_printed():
     assert "secret" not in repr(Access({"ada": "secret"}))
 
 
-@pytest.mark.parametrize("host", ["a b", "a/b", "http://a", "a:b", "a:70000", "[::1", "", "a@b", ":80"])
-def test_what_is_no_host_is_none(host: str):
-    assert hostname(host) is None
-
-
 def test_an_address_of_this_server_is_a_host_and_loopback_is_this_machine_only():
     access = Access()
     assert access.knows_host("192.0.2.1:7860", "192.0.2.1") and access.knows_host("[2001:db8::1]", "2001:db8::1")
     assert not access.knows_host("192.0.2.2", "192.0.2.1") and not access.knows_host("testserver", "testserver")
+    assert not any(map(hostname, ("a b", "a/b", "http://a", "a:b", "a:70000", "[::1", "", "a@b", ":80")))
     assert all(map(is_loopback, ("127.0.0.1", "127.8.8.8", "::1", "localhost")))
     assert not any(map(is_loopback, ("0.0.0.0", "::", "10.0.0.1", "lab", "localhost.example")))
 
