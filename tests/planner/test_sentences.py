@@ -137,15 +137,12 @@ def test_no_proposal_is_done_already_or_about_an_object_beyond_the_table_or_cut_
     assert not [plan for plan in proposals(doubtful) for goal in plan.goals if first in goal.objects]
 
 
-def test_an_object_in_a_bowl_is_not_proposed_for_the_bowl():
+def test_an_object_in_a_bowl_is_not_proposed_for_it_and_a_correction_says_the_task_in_full():
     data = json.loads(json.dumps(scene_facts("kitchen").data))
     orange, bowl = (next(o for o in data["objects"] if o["name"] == name) for name in ("orange", "teal_bowl"))
     orange["position"] = [*bowl["position"][:2], 0.05]
     done = {("inside", ("orange", "teal_bowl"))}
     assert not [p for p in proposals(data) if {(g.kind, g.names) for g in p.goals} == done]
-
-
-def test_a_correction_says_the_corrected_task_in_full():
     facts = scene_facts("kitchen")
     before = understand("put the orange in the bowl", facts)
     after = understand("no, on the plate", facts, before)

@@ -39,18 +39,8 @@ def repair(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
     monkeypatch.setenv("GRS_WORKSPACE", str(tmp_path / "workspace"))
 
     def run(*arguments: object, program: Path = folder / "program") -> tuple[int, str, str]:
-        command = [
-            "repair",
-            program,
-            "--scene",
-            folder / "table",
-            "--task",
-            WORDS,
-            "--out",
-            tmp_path / "out",
-            *arguments,
-        ]
-        return main([*map(str, command)]), *capsys.readouterr()
+        command = ["repair", program, "--scene", folder / "table", "--task", WORDS, "--out", tmp_path / "out"]
+        return main([*map(str, [*command, *arguments])]), *capsys.readouterr()
 
     return run
 

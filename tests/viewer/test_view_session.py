@@ -223,7 +223,7 @@ def client(sessions) -> TestClient:
     return TestClient(app, "http://127.0.0.1")
 
 
-def test_the_page_its_parts_and_a_view_are_served(sessions, twin):
+def test_the_page_its_parts_and_a_view_are_served_and_a_closed_one_is_one_line(sessions, twin):
     token = sessions.open(twin, photo=Photograph(np.full((4, 6, 3), 200, np.uint8)))
     with client(sessions) as browser:
         page = browser.get("/viewer/")
@@ -233,6 +233,12 @@ def test_the_page_its_parts_and_a_view_are_served(sessions, twin):
         (length,) = struct.unpack_from("<I", blob := browser.get(f"/viewer/{token}/geometry").content)
         assert json.loads(blob[4 : 4 + length])["picture"] is True
         assert browser.get(f"/viewer/{token}/photo.png").content.startswith(b"\x89PNG")
+    with client(sessions) as browser:
+        answer = browser.get("/viewer/guessed/geometry")
+        assert answer.status_code == 404 and "no longer open" in answer.text
+        assert browser.get(f"/viewer/{sessions.open(twin)}/photo.png").text == "This view has no photograph."
+        with pytest.raises(WebSocketDisconnect), browser.websocket_connect("/viewer/guessed/ws", headers=SAME_ORIGIN):
+            pass
 
 
 def test_a_view_is_watched_and_moved_over_one_socket(sessions, twin):
@@ -272,12 +278,3 @@ def test_a_bad_number_is_answered_to_its_sender_and_the_others_go_on(sessions, t
         sender.send_json({"op": "step", "count": 10})
         while not (message := other.receive()).get("bytes") or struct.unpack_from("<d", message["bytes"])[0] == 0:
             assert "did not understand" not in message.get("text", "")
-
-
-def test_a_closed_view_is_one_line(sessions, twin):
-    with client(sessions) as browser:
-        answer = browser.get("/viewer/guessed/geometry")
-        assert answer.status_code == 404 and "no longer open" in answer.text
-        assert browser.get(f"/viewer/{sessions.open(twin)}/photo.png").text == "This view has no photograph."
-        with pytest.raises(WebSocketDisconnect), browser.websocket_connect("/viewer/guessed/ws", headers=SAME_ORIGIN):
-            pass

@@ -61,9 +61,13 @@ def finished(installation: Installation) -> Installation:
     return installation
 
 
-def test_the_sam2_extra_is_what_is_installed():
+def test_the_sam2_extra_is_what_is_installed_and_a_failure_of_pip_is_one_line(monkeypatch):
     names = {requirement.split("=")[0].split("<")[0].split(">")[0] for requirement in requirements()}
     assert {"torch", "torchvision", "sam2"} <= names and "gradio" not in names
+    monkeypatch.setattr(sam2_install, "requirements", lambda: ("no-such-package-name==1", "sam2==0"))
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    with pytest.raises(InstallError, match="pip could not install SAM 2: ERROR"):
+        list(sam2_install.install(threading.Event()))
 
 
 def test_progress_is_shown_and_a_second_start_does_nothing():
@@ -93,10 +97,3 @@ def test_a_stop_ends_the_installation_and_keeps_the_downloads():
     installation.start()
     installation.stop()
     assert finished(installation).message.startswith("Stopped.")
-
-
-def test_a_failure_of_pip_is_one_line(monkeypatch):
-    monkeypatch.setattr(sam2_install, "requirements", lambda: ("no-such-package-name==1", "sam2==0"))
-    monkeypatch.setenv("PIP_NO_INDEX", "1")
-    with pytest.raises(InstallError, match="pip could not install SAM 2: ERROR"):
-        list(sam2_install.install(threading.Event()))
