@@ -96,20 +96,11 @@ def test_the_rotation_error_is_the_angle_between_the_frames(angle, seed):
     assert rotation_error(sim.as_matrix()[None], real.as_matrix()[None])[0] == pytest.approx(angle, abs=1e-7)
 
 
+OTHER_JOINTS = {"arm": ArmJoints(("joint_1", "elbow", *JOINTS[2:]), "gripper")}
+
+
 def in_degrees(sim):
     return episode(np.degrees(sim), TIMES, "sim")
-
-
-def in_milliseconds(sim):
-    return episode(sim, TIMES * 1000, "sim")
-
-
-def gripper_in_millimetres(sim):
-    return episode(sim * np.array([1, 1, 1, 1, 1, 1, 1000]), TIMES, "sim")
-
-
-def other_joints(sim):
-    return episode(sim, TIMES, "sim", {"arm": ArmJoints(("joint_1", "elbow", *JOINTS[2:]), "gripper")})
 
 
 @pytest.mark.parametrize(
@@ -117,9 +108,13 @@ def other_joints(sim):
     [
         (in_degrees, 1.0, "radians and metres"),
         (in_degrees, 0.05, "degrees instead of radians"),
-        (in_milliseconds, 1.0, "seconds"),
-        (gripper_in_millimetres, 1.0, "millimetres instead of metres"),
-        (other_joints, 1.0, "sim has no joint joint_2"),
+        (lambda sim: episode(sim, TIMES * 1000, "sim"), 1.0, "seconds"),
+        (
+            lambda sim: episode(sim * np.array([1, 1, 1, 1, 1, 1, 1000]), TIMES, "sim"),
+            1.0,
+            "millimetres instead of metres",
+        ),
+        (lambda sim: episode(sim, TIMES, "sim", OTHER_JOINTS), 1.0, "sim has no joint joint_2"),
     ],
 )
 def test_other_units_and_other_joints_are_refused(change, scale, words):

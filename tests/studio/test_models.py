@@ -126,12 +126,9 @@ def test_only_existing_prompts_can_be_overridden(name: str):
         prompt_overrides.save_prompt(folder, name, "text")
 
 
-def paid_settings(**more) -> ModelSettings:
-    return ModelSettings(service="openai", usd_per_million_in=2.5, usd_per_million_out=10, **more)
-
-
 def test_the_cost_of_the_automatic_questions_is_estimated_in_a_sentence():
-    assert "14 objects" in (text := cost_estimates.automatic_estimate(paid_settings(), 14)) and "$" in text
+    paid = ModelSettings(service="openai", usd_per_million_in=2.5, usd_per_million_out=10)
+    assert "14 objects" in (text := cost_estimates.automatic_estimate(paid, 14)) and "$" in text
     unknown = ModelSettings(service="openai", model="nobody-knows-it")
     assert "price unknown" in cost_estimates.automatic_estimate(unknown, 14)
 
