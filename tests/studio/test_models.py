@@ -153,7 +153,11 @@ def test_a_team_may_forbid_other_machines(choice: ModelSelection, monkeypatch: p
         choice.use({"service": "openai", "base_url": "https://models.example.com/v1"})
 
 
-def test_a_notice_is_plain_text_whatever_a_model_answers(monkeypatch: pytest.MonkeyPatch):
+def test_terminal_codes_and_markup_of_a_model_are_shown_and_not_executed(monkeypatch: pytest.MonkeyPatch):
+    assert (
+        call_records.escape_controls("\x1b[31mred\x1b[0m\x07\u202eturned\ud800")
+        == r"\x1b[31mred\x1b[0m\x07\u202eturned\ud800"
+    )
     shown: list[str] = []
     monkeypatch.setattr(notices.gr, "Warning", lambda text, **_: shown.append(text))
     notices.show_notice("<img src=x onerror=alert(1)> said the model")
@@ -220,13 +224,6 @@ def test_no_text_moves_a_cursor_or_breaks_the_page(text: str):
     shown.encode("utf-8")
     assert not call_records.CONTROLS.search(shown)
     assert len(shown) >= len(text.replace("\r\n", "\n"))
-
-
-def test_terminal_codes_are_shown_and_not_executed():
-    assert (
-        call_records.escape_controls("\x1b[31mred\x1b[0m\x07\u202eturned\ud800")
-        == r"\x1b[31mred\x1b[0m\x07\u202eturned\ud800"
-    )
 
 
 @given(st.text(max_size=60), st.lists(st.text(max_size=20), max_size=2))

@@ -178,7 +178,7 @@ def test_a_stoppable_sandbox_is_cancelled_by_either_event():
     assert cancels == [False, False, True, True] and stoppable.name == "inner"
 
 
-def test_decisions_recorded_together_are_undone_and_redone_together(tmp_path: Path, log: EventLog):
+def test_decisions_recorded_together_are_undone_together_and_no_name_is_taken_twice(tmp_path: Path, log: EventLog):
     project, changes = Project.create(tmp_path / "one", load(SAMPLES / "blocks")), []
     decisions = DecisionRecorder(project, log, lambda: changes.append(1))
     decisions.record("not_object", id=1, value=True)
@@ -188,10 +188,6 @@ def test_decisions_recorded_together_are_undone_and_redone_together(tmp_path: Pa
     decisions.redo()
     assert len(project.active_decisions("delete_segment")) == 2 and len(changes) == 4
     assert [line.text for line in log.lines][1] == "2 and 3 deleted"
-
-
-def test_an_object_cannot_take_a_name_of_the_scene_or_of_another_object(tmp_path: Path, log: EventLog):
-    decisions = DecisionRecorder(Project.create(tmp_path / "one", load(SAMPLES / "blocks")), log, lambda: None)
     decisions.record("rename", id=1, name="mug")
     for id, name in ((2, "table"), (2, "mug")):
         with pytest.raises(RequestError, match="choose another name"):
