@@ -7,7 +7,7 @@ Needed of Gradio 6.31: `gradio.state_holder.StateHolder` with `session_data`, `t
 `__getitem__` makes a `SessionState`, with `is_closed`, which is set when a page's heartbeat ends, and with
 `config_values`, `_update_config` and `_update_value_in_config`, which only deep links read; `App.state_holder`; in the
 queue, `pending_messages_per_session` and `pending_event_ids_session`.
-tests/studio/server/test_page_states.py fails when that changes.
+tests/studio/server/test_gradio_internals.py fails when that changes.
 """
 
 import datetime

@@ -5,7 +5,7 @@ Gradio makes a component anew for each output of each update, also where the upd
 the page draws.
 
 Needed of Gradio 6: `Blocks.postprocess_data(block_fn, predictions, state)`, which returns one value for each of
-`block_fn.outputs`. tests/studio/server/test_skipped_outputs.py fails when that changes.
+`block_fn.outputs`. tests/studio/server/test_gradio_internals.py fails when that changes.
 """
 
 from copy import copy

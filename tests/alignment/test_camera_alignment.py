@@ -1,5 +1,7 @@
 """The camera's pose from clicks: a planted pose is found, its uncertainty holds, and what determines none is named."""
 
+from dataclasses import replace
+
 import drawn_scene as make
 import numpy as np
 import pytest
@@ -7,8 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chi2
 
-from pipeline.alignment import AlignmentError, align_camera
+from pipeline.alignment import AlignmentError, TwinSurface, align_camera
 from pipeline.alignment.camera import click_errors, difference, moved, project
+from pipeline.geometry import box_corners, transform
+from pipeline.scene import Scene
 
 K = make.CAMERA
 POINTS = np.array(
@@ -82,3 +86,45 @@ def test_clicks_that_determine_no_pose_are_refused_in_one_line(reason):
         points, pixels = DEGENERATE[reason]
         align_camera(points, pixels, K)
     assert "\n" not in str(error.value)
+
+
+@pytest.fixture(scope="module")
+def scene(tmp_path_factory) -> Scene:
+    folder = tmp_path_factory.mktemp("meshes")
+    return make.scene(make.placement(make.box(folder), "box", (0.1, 0.0), yaw=0.5))
+
+
+@pytest.fixture(scope="module")
+def surface(scene: Scene) -> TwinSurface:
+    return TwinSurface(scene, K)
+
+
+def seen(scene: Scene, points: np.ndarray) -> np.ndarray:
+    return project(np.asarray(scene.world_from_camera), points, K)
+
+
+def test_a_click_is_the_point_of_the_table_or_the_corner_beside_it_unless_the_box_hides_it(scene, surface):
+    points = np.array([[-0.2, -0.1, 0], [-0.1, 0.1, 0], [-0.15, 0.15, 0.0]])
+    for point, pixel in zip(points, seen(scene, points), strict=True):
+        found, name = surface.point_at(pixel)
+        assert name == "" and np.abs(found - point).max() < 2e-3
+    box = scene.placements[0]
+    corners = transform(box.world_from_object.matrix, box_corners(box.size))
+    top = corners[corners[:, 2] > 0.01]
+    assert len(top) == 4
+    for corner, pixel in zip(top, seen(scene, top), strict=True):
+        for aside in ([3, 0], [0, -3], [-2, 2]):
+            found, name = surface.point_at(pixel + aside)
+            assert name == "box" and np.abs(found - corner).max() < 1e-5
+    bottom = corners[corners[:, 2] < 0.01]
+    hidden = bottom[np.argmax(np.linalg.norm(bottom - np.asarray(scene.world_from_camera)[:3, 3], axis=1))]
+    found, _ = surface.point_at(seen(scene, hidden[None])[0])
+    assert np.linalg.norm(found - hidden) > 0.01
+
+
+def test_a_click_beside_the_twin_is_refused_in_one_line(scene: Scene):
+    looking_up = np.asarray(scene.world_from_camera).copy()
+    looking_up[:3, :3] = looking_up[:3, :3] @ np.diag([1.0, -1.0, -1.0])
+    surface = TwinSurface(replace(scene, world_from_camera=looking_up), K)
+    with pytest.raises(AlignmentError, match="click an object or the table"):
+        surface.point_at(np.array([K.width / 2, K.height / 2]))

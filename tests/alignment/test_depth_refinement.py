@@ -74,11 +74,15 @@ def test_six_noisy_clicks_and_depth_give_the_planted_pose_within_a_third_of_a_de
     assert found.evidence == ("clicks", "table", "box", "brick", "can")
 
 
-def test_a_refinement_that_is_stopped_ends_without_a_pose(scene):
+def test_a_refinement_that_is_stopped_ends_without_a_pose_and_another_world_is_recognised(scene):
     stop = threading.Event()
     stop.set()
     with pytest.raises(AlignmentStopped):
         refined(scene, scene, np.random.default_rng(0), stop)
+    _, found = refined(scene, scene, np.random.default_rng(3))
+    assert shares_world(found, scene)
+    cell = np.array([[0, -1, 0, 0.6], [1, 0, 0, 0.2], [0, 0, 1, 0], [0, 0, 0, 1.0]])
+    assert not shares_world(replace(found, world_from_camera=cell @ found.world_from_camera), scene)
 
 
 def test_objects_that_stand_elsewhere_than_in_the_twin_widen_the_uncertainty(scene):
@@ -91,10 +95,3 @@ def test_objects_that_stand_elsewhere_than_in_the_twin_widen_the_uncertainty(sce
     _, exact = refined(scene, scene, np.random.default_rng(2))
     _, wrong = refined(scene, real, np.random.default_rng(2))
     assert (wrong.position_std_m[:2] > 1.5 * exact.position_std_m[:2]).all()
-
-
-def test_points_of_another_world_are_recognised(scene):
-    _, found = refined(scene, scene, np.random.default_rng(3))
-    assert shares_world(found, scene)
-    cell = np.array([[0, -1, 0, 0.6], [1, 0, 0, 0.2], [0, 0, 1, 0], [0, 0, 0, 1.0]])
-    assert not shares_world(replace(found, world_from_camera=cell @ found.world_from_camera), scene)

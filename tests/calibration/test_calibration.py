@@ -10,7 +10,7 @@ import mujoco
 import numpy as np
 import planted_arms
 import pytest
-from planted_arms import MASSES, arm_xml, record
+from planted_arms import DELAY_S, MASSES, NOISE, arm_xml, record
 
 from pipeline.calibration import (
     Calibration,
@@ -25,8 +25,10 @@ from pipeline.calibration import (
     write_calibration,
 )
 from pipeline.calibration.parameters import FIELDS, names_of
+from pipeline.calibration.replay import at_base, decided_values, replay, within
+from pipeline.calibration.replay import replay as replay_on
 from pipeline.calibration.trial import COURSES, held_actions
-from pipeline.divergence import Episode, write_episode
+from pipeline.divergence import Episode, compare, load_robot, read_episode, write_episode
 from pipeline.divergence.table import Table
 from studio.__main__ import main
 
@@ -64,26 +66,17 @@ def calibrated(folder) -> Calibration:
     return result
 
 
-def test_planted_parameters_are_found_within_five_percent_and_their_intervals_are_narrow(calibrated):
+def test_planted_parameters_and_the_delay_are_found_and_what_nothing_touches_is_named(calibrated):
     found = {one.parameter.name: one for one in calibrated.estimates if one.identifiable}
     assert set(found) == set(TRUTH)
     for name, value in TRUTH.items():
         assert abs(found[name].value / value - 1) < 0.05
         assert found[name].low < found[name].value < found[name].high < 1.25 * found[name].low
-
-
-def test_what_nothing_touches_is_named_and_keeps_its_value(calibrated):
     (tile,) = calibrated.unidentified
     assert (tile.parameter.name, tile.value, tile.low, tile.high) == ("tile.friction", 1.0, None, None)
     assert "too little effect" in tile.reason
-
-
-def test_episodes_that_were_not_fitted_are_predicted_at_least_twice_as_well(calibrated):
     assert calibrated.held_out_after < calibrated.held_out_before / 2
     assert calibrated.after < 0.003  # the sensors' noise is 2 mrad
-
-
-def test_the_delay_of_the_sensors_is_found(calibrated):
     assert abs(calibrated.delay - 0.013) < 0.002
 
 
@@ -219,3 +212,90 @@ def test_a_calibration_that_is_interrupted_ends_in_one_line_and_leaves_nothing(f
     )  # fmt: skip
     assert done.returncode == 1 and "stopped" in done.stderr and "Traceback" not in done.stderr
     assert not (tmp_path / "out").exists()
+
+
+OTHER = arm_xml(dampings=(2.5, 1.0, 0.6))
+
+
+def error(model, episode) -> float:
+    """RMSE in radians to what the late sensors of the episode report."""
+    sim = replay_on(model, episode).positions.array()
+    late = np.stack([np.interp(episode.times - DELAY_S, episode.times, column) for column in sim.T], axis=1)
+    return float(np.sqrt(np.mean((late - episode.positions.array()) ** 2)))
+
+
+def test_the_model_that_recorded_an_episode_repeats_it_and_a_decided_calibration_is_used():
+    episode = record(arm_xml(), 0, 2.0)
+    true, other = mujoco.MjModel.from_xml_string(arm_xml()), mujoco.MjModel.from_xml_string(OTHER)
+    assert error(true, episode) < 1.5 * NOISE < 5 * NOISE < error(other, episode)
+    episode, other = record(arm_xml(), 0, 2.0), mujoco.MjModel.from_xml_string(OTHER)
+    rows = [
+        {"kind": "joint", "element": "turn", "field": "damping", "value": 1.5},
+        {"kind": "joint", "element": "knee", "field": "damping", "value": 1.5},
+        {"kind": "joint", "element": "turn", "field": "colour", "value": 1.5}, "nonsense",
+    ]  # fmt: skip
+    decided = decided_values(other, [rows])
+    assert error(decided, episode) == error(mujoco.MjModel.from_xml_string(arm_xml()), episode)
+    assert other.dof_damping[0] == 2.5
+
+
+def test_columns_that_are_no_joint_of_the_model_are_left_out():
+    episode = record(arm_xml(), 2, 1.0)
+    wider = Episode.from_arrays(
+        episode.times, np.pad(episode.positions.array(), ((0, 0), (0, 1))), [*episode.names, "gripper_command"]
+    )
+    wider = replace(wider, actions=episode.actions)
+    sim = replay_on(mujoco.MjModel.from_xml_string(arm_xml()), wider)
+    assert sim.names == episode.names == within(wider, sim.names).names
+    assert compare(within(wider, sim.names), sim, None, "none").arms.keys() == {"arm"}
+
+
+def test_the_command_writes_the_replayed_episode_and_its_divergence(tmp_path, capsys):
+    (tmp_path / "model.xml").write_text(OTHER)
+    write_episode(record(arm_xml(), 1, 2.0), tmp_path / "real.npz")
+    arguments = [str(tmp_path / "model.xml"), str(tmp_path / "real.npz"), "--out", str(tmp_path / "out")]
+    assert main(["replay-actions", *arguments]) == 0
+    assert json.loads((tmp_path / "out" / "comparison.json").read_text())["overall"]["rmse"]["mean"] > 0
+    assert read_episode(tmp_path / "out" / "episode.npz").names == ("turn", "shoulder", "elbow")
+    assert main(["replay-actions", str(tmp_path / "none.xml"), *arguments[1:]]) == 2
+    assert capsys.readouterr().err.splitlines()[-1].startswith("grs-studio: there is no model")
+
+
+def test_an_arm_stands_where_its_base_was_aligned_and_a_floating_gripper_stays():
+    arm = mujoco.MjModel.from_xml_string(
+        '<mujoco><worldbody><body name="gripper"><geom size=".1"/><body><joint/><geom size=".1"/></body></body>'
+        "</worldbody></mujoco>"
+    )
+    base = np.array([[0, -1, 0, 0.4], [1, 0, 0, -0.3], [0, 0, 1, 0.1], [0, 0, 0, 1.0]])
+    moved = at_base(arm, base)
+    data = mujoco.MjData(moved)
+    mujoco.mj_forward(moved, data)
+    assert np.allclose(data.body("gripper").xpos, base[:3, 3])
+    assert np.allclose(data.body("gripper").xmat.reshape(3, 3), base[:3, :3])
+    assert not np.allclose(arm.body("gripper").pos, base[:3, 3])
+    floating = mujoco.MjModel.from_xml_string(
+        '<mujoco><worldbody><body name="gripper"><freejoint/><geom size=".1"/></body></worldbody></mujoco>'
+    )
+    assert at_base(floating, base) is floating
+
+
+FOLDER = Path(__file__).parents[2] / "sample_scenes" / "episodes"
+
+
+def test_the_sample_pair_says_that_its_real_episode_is_simulated_and_both_arms_diverge():
+    assert sum(path.stat().st_size for path in FOLDER.iterdir()) < 1_000_000
+    (label,) = read_episode(FOLDER / "real.npz").events
+    assert "simulated stand-in" in label["text"]
+    assert json.loads((FOLDER / "label.json").read_text())["real.npz"] == label["text"]
+    real, sim = read_episode(FOLDER / "real.npz"), read_episode(FOLDER / "sim.npz")
+    result = compare(real, sim, load_robot(FOLDER / "robot.xml"))
+    assert set(result.arms) == {"left", "right"} and result.onset is not None
+    model = mujoco.MjModel.from_xml_path(str(FOLDER / "robot.xml"))
+    assert abs(replay(model, sim).positions.array() - sim.positions.array()).max() < 0.01
+
+
+def test_an_episode_is_written_as_csv_npz_and_lerobot(tmp_path):
+    for name in ("out.csv", "out.npz", "lerobot"):
+        assert main(["episode", str(FOLDER / "sim.npz"), "--out", str(tmp_path / name)]) == 0
+        assert read_episode(tmp_path / name).names == read_episode(FOLDER / "sim.npz").names
+    assert main(["episode", str(FOLDER / "sim.npz"), "--out", str(tmp_path / "out.bag")]) == 2

@@ -46,12 +46,22 @@ def test_rmse_and_overall_agree_with_the_paper_written_out(seed):
     np.testing.assert_array_equal(result.column("t"), times)
 
 
-def test_ranges_come_from_the_robot_model_where_it_has_limits(models):
+def test_ranges_and_tool_errors_come_from_the_robot_model_unless_it_lacks_the_joint_or_the_tool(models):
     real = course(TIMES)
     result = compare(episode(real, TIMES), episode(real + 0.01, TIMES, "sim"), models[0])
     assert [joint.range for joint in result.arms["arm"].joints] == [*[6.0] * 6, pytest.approx(0.05)]
     assert [joint.range_source for joint in result.arms["arm"].joints] == [*["robot model"] * 6, "real episode"]
     assert all(joint.rmse == pytest.approx(0.01) for joint in result.arms["arm"].joints)
+    sim = real + 0.02 * np.sin(TIMES)[:, None]
+    result = compare(episode(real, TIMES), episode(sim, TIMES, "sim"), models[0])
+    p_sim, r_sim = dh_table().pose(sim[:, :6])
+    p_real, r_real = dh_table().pose(real[:, :6])
+    np.testing.assert_allclose(result.column("position_arm"), position_error(p_sim, p_real), atol=1e-6)
+    np.testing.assert_allclose(result.column("rotation_arm"), rotation_error(r_sim, r_real), atol=1e-5)
+    with pytest.raises(RobotModelError, match="no joint elbow; it has joint_1"):
+        models[0].pose("arm", ArmJoints(("elbow",)), np.zeros((1, 1)))
+    with pytest.raises(RobotModelError, match="no site or body hand"):
+        models[0].pose("arm", ArmJoints(JOINTS, None, "hand"), np.zeros((1, 6)))
 
 
 def test_a_joint_that_stands_still_counts_in_its_own_unit():
@@ -86,37 +96,11 @@ def test_the_rotation_error_is_the_angle_between_the_frames(angle, seed):
     assert rotation_error(sim.as_matrix()[None], real.as_matrix()[None])[0] == pytest.approx(angle, abs=1e-7)
 
 
-def test_tool_errors_over_time_are_those_of_the_poses(models):
-    real = course(TIMES)
-    sim = real + 0.02 * np.sin(TIMES)[:, None]
-    result = compare(episode(real, TIMES), episode(sim, TIMES, "sim"), models[0])
-    p_sim, r_sim = dh_table().pose(sim[:, :6])
-    p_real, r_real = dh_table().pose(real[:, :6])
-    np.testing.assert_allclose(result.column("position_arm"), position_error(p_sim, p_real), atol=1e-6)
-    np.testing.assert_allclose(result.column("rotation_arm"), rotation_error(r_sim, r_real), atol=1e-5)
-
-
-def test_a_model_without_the_joint_or_the_tool_is_refused(models):
-    with pytest.raises(RobotModelError, match="no joint elbow; it has joint_1"):
-        models[0].pose("arm", ArmJoints(("elbow",)), np.zeros((1, 1)))
-    with pytest.raises(RobotModelError, match="no site or body hand"):
-        models[0].pose("arm", ArmJoints(JOINTS, None, "hand"), np.zeros((1, 6)))
+OTHER_JOINTS = {"arm": ArmJoints(("joint_1", "elbow", *JOINTS[2:]), "gripper")}
 
 
 def in_degrees(sim):
     return episode(np.degrees(sim), TIMES, "sim")
-
-
-def in_milliseconds(sim):
-    return episode(sim, TIMES * 1000, "sim")
-
-
-def gripper_in_millimetres(sim):
-    return episode(sim * np.array([1, 1, 1, 1, 1, 1, 1000]), TIMES, "sim")
-
-
-def other_joints(sim):
-    return episode(sim, TIMES, "sim", {"arm": ArmJoints(("joint_1", "elbow", *JOINTS[2:]), "gripper")})
 
 
 @pytest.mark.parametrize(
@@ -124,9 +108,13 @@ def other_joints(sim):
     [
         (in_degrees, 1.0, "radians and metres"),
         (in_degrees, 0.05, "degrees instead of radians"),
-        (in_milliseconds, 1.0, "seconds"),
-        (gripper_in_millimetres, 1.0, "millimetres instead of metres"),
-        (other_joints, 1.0, "sim has no joint joint_2"),
+        (lambda sim: episode(sim, TIMES * 1000, "sim"), 1.0, "seconds"),
+        (
+            lambda sim: episode(sim * np.array([1, 1, 1, 1, 1, 1, 1000]), TIMES, "sim"),
+            1.0,
+            "millimetres instead of metres",
+        ),
+        (lambda sim: episode(sim, TIMES, "sim", OTHER_JOINTS), 1.0, "sim has no joint joint_2"),
     ],
 )
 def test_other_units_and_other_joints_are_refused(change, scale, words):

@@ -1,12 +1,14 @@
-"""Alignment in time, onset of divergence, events and phases."""
+"""Alignment in time, onset of divergence, events by motion and by contacts, and phases."""
 
+from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
 from arm_episodes import KEYS, course, episode, smooth
 
-from pipeline.divergence import ArmJoints, Episode, EpisodeError, compare
+from pipeline.divergence import ArmJoints, Episode, EpisodeError, compare, read_episode, rollout_episode, write_episode
 from pipeline.divergence.events import find_events
 from pipeline.divergence.onset import find_onset
 from pipeline.divergence.phases import phases_of
@@ -39,16 +41,13 @@ def test_warping_follows_a_simulation_that_is_slower():
     assert warped.column("rmse_arm").mean() < 0.1 * by_start.column("rmse_arm").mean()
 
 
-def test_two_clocks_start_together_by_clock_and_do_not_overlap_without():
+def test_two_clocks_start_together_by_clock_and_an_arm_that_stands_still_has_no_first_motion():
     real, sim = episode(course(TIMES), TIMES + 1e9), episode(course(TIMES), TIMES, "sim")
     result = compare(real, sim, method="clock")
     assert result.alignment.shift == -1e9
     assert result.column("rmse_arm").max() < 1e-6
     with pytest.raises(EpisodeError, match=r"do not overlap.*--align clock"):
         compare(real, sim, method="none")
-
-
-def test_an_arm_that_stands_still_has_no_first_motion():
     still = np.ones((len(TIMES), 7))
     with pytest.raises(EpisodeError, match="does not move"):
         compare(episode(still, TIMES), episode(still, TIMES, "sim"), method="motion")
@@ -76,20 +75,17 @@ def test_a_planted_onset_is_found_within_one_sample_with_its_cause(seed):
     assert result.onset.cause == cause
 
 
-def test_noise_alone_has_no_onset():
+def test_noise_alone_has_no_onset_and_a_difference_from_the_start_begins_at_the_first_sample():
     for seed in range(40):
         noise = np.random.default_rng(seed).normal(0, 1e-3, (800, 7))
         assert find_onset(Table.from_array(noise)) is None
-
-
-def test_episodes_that_differ_from_the_start_diverge_at_the_first_sample():
     real = course(TIMES)
     result = compare(episode(real, TIMES), episode(real + 0.5, TIMES, "sim"))
     assert result.onset is not None
     assert result.onset.time == TIMES[0]
 
 
-def test_an_arm_that_picks_and_places_has_the_paper_s_events():
+def test_an_arm_that_picks_and_places_has_the_paper_s_events_and_phases_without_a_gap():
     events = find_events(episode(course(TIMES), TIMES))["arm"]
     found = {event.name: event.time for event in events.events("arm")}
     assert list(found) == ["home", "grasp", "lift", "place", "release", "return"]
@@ -98,10 +94,6 @@ def test_an_arm_that_picks_and_places_has_the_paper_s_events():
     )
     for name, time in expected.items():
         assert found[name] == pytest.approx(time, abs=0.9), name
-
-
-def test_phases_follow_one_another_without_a_gap():
-    events = find_events(episode(course(TIMES), TIMES))["arm"]
     phases = phases_of(events, TIMES[-1])
     assert [phase.name for phase in phases] == ["approach", "grasp", "transfer", "release"]
     assert phases[0].start == TIMES[0] and phases[-1].stop == TIMES[-1]
@@ -137,3 +129,60 @@ def test_an_object_that_goes_from_arm_to_arm_is_passed():
     names = {side: [event.name for event in found[side].events(side)] for side in arms}
     assert names["left"] == ["home", "grasp", "lift", "release", "return"]
     assert names["right"] == ["home", "grasp", "pass", "place", "release", "return"]
+
+
+XML = """<mujoco><worldbody><geom type="plane" size="1 1 .1"/>
+  <body name="cube" pos="0 0 .02"><freejoint/><geom type="box" size=".02 .02 .02"/></body>
+  <body name="hand" pos="0 0 .05"><joint name="z" type="slide" axis="0 0 1"/><geom type="sphere" size=".01"/></body>
+</worldbody><actuator><position joint="z"/><position name="grip" joint="z"/></actuator></mujoco>"""
+SAMPLE_S = 0.02
+SAMPLED = np.arange(0, 8, SAMPLE_S)
+TOUCH, LIFT, PLACE, LEAVE = 1.0, 2.0, 5.0, 6.0
+HEIGHT_M = 0.1
+
+
+def pick_and_place(speed: float, meshes: Path | None) -> Episode:
+    """A hand that comes down on a cube, lifts it slowly, and puts it down; it closes when it touches."""
+    lift = np.clip((SAMPLED - LIFT) * speed, 0, HEIGHT_M)
+    lift = np.minimum(lift, np.clip((PLACE - SAMPLED) * speed, 0, HEIGHT_M))
+    held = (SAMPLED >= TOUCH) & (SAMPLED < LEAVE)
+    hand = np.where(held, lift - 0.0005, 0.1)  # presses on the cube while it holds
+    cube = np.column_stack([np.zeros((len(SAMPLED), 2)), 0.0199 + lift, np.tile([1.0, 0, 0, 0], (len(SAMPLED), 1))])
+    actions = np.column_stack([hand, held.astype(float)])
+    return rollout_episode(SAMPLED, np.column_stack([cube, hand]), actions, XML, (), "rollout", meshes)
+
+
+def times_of(episode: Episode, by_contacts: bool = True) -> dict[str, float]:
+    (arm,) = find_events(episode, by_contacts=by_contacts).values()
+    return {event.name: event.time for event in arm.events("arm")}
+
+
+@pytest.mark.parametrize("speed", [0.05, 0.2, 1.0])
+def test_contacts_tell_of_grasp_lift_and_place_within_one_sample_at_any_speed(tmp_path, speed):
+    found = times_of(pick_and_place(speed, tmp_path))
+    for name, time in (("grasp", TOUCH), ("lift", LIFT), ("place", PLACE)):
+        assert found[name] == pytest.approx(time, abs=1.6 * SAMPLE_S), name
+    by_height = times_of(pick_and_place(speed, None))
+    assert by_height["lift"] - found["lift"] == pytest.approx(0.01 / speed, abs=2.6 * SAMPLE_S)
+
+
+def test_contacts_survive_a_file_and_are_refused_in_another_shape(tmp_path):
+    written = pick_and_place(0.2, tmp_path)
+    write_episode(written, tmp_path / "one.npz")
+    read = read_episode(tmp_path / "one.npz")
+    np.testing.assert_array_equal(read.contacts["cube"], written.contacts["cube"])
+    assert times_of(read) == times_of(written)
+    write_episode(replace(written, contacts={"cube": written.contacts["cube"][:9]}), tmp_path / "short.npz")
+    with pytest.raises(EpisodeError, match="contacts of cube"):
+        read_episode(tmp_path / "short.npz")
+
+
+def test_events_of_two_episodes_come_from_contacts_only_if_both_have_them(tmp_path):
+    known, unknown = pick_and_place(0.05, tmp_path), pick_and_place(0.05, None)
+    (real, sim) = [arm.holds[0].lift for one in (known, unknown) for arm in find_events(one).values()]
+    assert real is not None and sim is not None and sim - real > 0.1
+    (result,) = compare(known, unknown, None, "clock").arms.values()
+    assert result.real.holds[0].lift == result.sim.holds[0].lift == sim
+    xml = XML.replace("<worldbody>", '<asset><mesh name="m" file="gone.obj"/></asset><worldbody>', 1)
+    episode = rollout_episode(SAMPLED[:2], np.tile(np.eye(8)[3], (2, 1)), np.zeros((2, 2)), xml, (), "r", tmp_path)
+    assert episode.contacts == {}

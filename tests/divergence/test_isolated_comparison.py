@@ -1,21 +1,30 @@
-"""Comparisons in a confined process: what comes back is what the command computes, and drawn where the robot is."""
+"""Comparisons in a confined process are those of the command; robots and events are drawn."""
 
 import json
+import re
 import threading
 from dataclasses import replace
+from io import BytesIO
 from pathlib import Path
+from unittest.mock import Mock
 
+import imageio.v2 as imageio
+import mujoco
 import numpy as np
 import pytest
 import trimesh
 import written_logs
 from arm_episodes import rounded
+from PIL import Image
 
-from pipeline.divergence import EpisodeError, compare, load_robot, read_episode, to_json
+from pipeline.divergence import EpisodeError, compare, load_robot, read_episode, to_json, write_episode
 from pipeline.divergence.confined import ComparisonProgress, ComparisonSources, compare_isolated, isolated_comparison
-from pipeline.divergence.confined.isolated_comparison import packed, unpacked
+from pipeline.divergence.confined.isolated_comparison import SOLIDS, DrawnShape, Playback, packed, unpacked
+from pipeline.divergence.report.drawn_robot import drawn_model, drawn_positions
+from pipeline.divergence.report.event_strip import event_pictures
 from pipeline.resources import SAMPLE_SCENES
 from pipeline.untrusted.worker_process import WorkerCrashedError
+from studio.__main__ import main
 
 SAMPLE = SAMPLE_SCENES / "episodes"
 REAL, SIM, ROBOT = SAMPLE / "real.npz", SAMPLE / "sim.npz", SAMPLE / "robot.xml"
@@ -31,7 +40,7 @@ def sample() -> ComparisonProgress:
     return result_of(ComparisonSources(REAL, SIM, ROBOT))
 
 
-def test_the_result_is_that_of_the_command(sample: ComparisonProgress):
+def test_the_result_is_that_of_the_command_and_the_robots_are_drawn_where_kinematics_has_them(sample):
     real, sim = read_episode(REAL), read_episode(SIM)
     comparison = compare(real, sim, load_robot(ROBOT))
     assert sample.result is not None
@@ -39,9 +48,6 @@ def test_the_result_is_that_of_the_command(sample: ComparisonProgress):
     curve = sample.result["curves"]["rmse_left"]
     assert np.allclose(curve["y"], comparison.column("rmse_left"), atol=1e-6)
     assert list(sample.result["joints"]) == list(real.names)
-
-
-def test_the_robots_are_drawn_where_the_forward_kinematics_has_them(sample: ComparisonProgress):
     playback, robot = sample.playback, load_robot(ROBOT)
     assert playback is not None and not playback.note
     for path, poses in ((REAL, playback.real), (SIM, playback.sim)):
@@ -53,15 +59,12 @@ def test_the_robots_are_drawn_where_the_forward_kinematics_has_them(sample: Comp
             assert np.allclose(np.linalg.norm(tool - hand, axis=1), 0.08, atol=1e-5)
 
 
-def test_links_without_their_meshes_are_drawn_as_sticks(tmp_path: Path):
+def test_meshes_beside_the_robots_model_are_drawn_and_links_without_theirs_are_sticks(tmp_path: Path):
     text = ROBOT.read_text().replace("<worldbody>", '<asset><mesh name="m" file="lost.stl"/></asset><worldbody>')
     (tmp_path / "robot.xml").write_text(text.replace('<geom size=".03"', '<geom type="mesh" mesh="m"'))
     drawn = result_of(ComparisonSources(REAL, SIM, tmp_path / "robot.xml")).playback
     assert drawn is not None and "sticks" in drawn.note
     assert {shape.kind for shape in drawn.shapes} == {"capsule", "sphere"}
-
-
-def test_meshes_beside_the_robots_model_are_drawn(tmp_path: Path):
     (tmp_path / "meshes").mkdir()
     trimesh.creation.box((0.1, 0.1, 0.1)).export(tmp_path / "meshes" / "hand.stl")
     text = ROBOT.read_text().replace(
@@ -98,15 +101,12 @@ def test_a_log_with_several_candidates_names_them_and_takes_the_chosen_ones(tmp_
     assert "joints from /copy; commands from /second" in result["notes"][0]
 
 
-def test_a_broken_episode_is_one_line(tmp_path: Path):
+def test_a_broken_episode_is_one_line_and_a_file_beside_the_given_ones_is_not_read(tmp_path: Path):
     broken = tmp_path / "broken.csv"
     broken.write_text("t,a\n0,0\n1,nan\n")
     with pytest.raises(EpisodeError) as refused:
         result_of(ComparisonSources(REAL, broken))
     assert "\n" not in str(refused.value) and "broken.csv" in str(refused.value)
-
-
-def test_a_file_beside_the_given_ones_is_not_read(tmp_path: Path):
     secret = tmp_path / "secret"
     secret.mkdir()
     (secret / "key.xml").write_text('<mujocoinclude><worldbody><body name="secret"/></worldbody></mujocoinclude>')
@@ -148,12 +148,132 @@ def test_nonsense_of_the_process_is_refused(monkeypatch: pytest.MonkeyPatch, lin
     monkeypatch.setattr(isolated_comparison, "run_worker", lambda *_: iter([line]))
     with pytest.raises(EpisodeError, match="nonsense"):
         result_of(ComparisonSources(REAL, SIM))
-
-
-def test_a_process_that_was_killed_is_one_line(monkeypatch: pytest.MonkeyPatch):
-    def crash(*_):
-        raise WorkerCrashedError
-
-    monkeypatch.setattr(isolated_comparison, "run_worker", crash)
+    monkeypatch.setattr(isolated_comparison, "run_worker", Mock(side_effect=WorkerCrashedError))
     with pytest.raises(EpisodeError, match="too much memory or time"):
         result_of(ComparisonSources(REAL, SIM))
+
+
+FPS, SECONDS = 10, 20
+
+
+def grey(jpeg: bytes) -> float:
+    """Return the mean brightness of a picture, 0 to 255."""
+    return float(np.asarray(Image.open(BytesIO(jpeg)).convert("L")).mean())
+
+
+def brightness_at(time: float) -> float:
+    """Return the brightness that the planted video has at a time: it rises by 10 a second."""
+    return 20 + 10 * time
+
+
+def write_video(path: Path) -> None:
+    with imageio.get_writer(str(path), format="FFMPEG", fps=FPS, macro_block_size=2) as video:  # type: ignore[arg-type]
+        for number in range(FPS * SECONDS):
+            video.append_data(np.full((120, 160, 3), brightness_at(number / FPS), np.uint8))
+
+
+@pytest.fixture(scope="module")
+def filmed(tmp_path_factory) -> ComparisonProgress:
+    """The sample pair, compared in its confined process, with a video of the real episode that grows brighter."""
+    folder = tmp_path_factory.mktemp("filmed")
+    (folder / "real.npz").write_bytes((SAMPLE / "real.npz").read_bytes())
+    write_video(folder / "real.mp4")
+    sources = ComparisonSources(folder / "real.npz", SAMPLE / "sim.npz", SAMPLE / "robot.xml")
+    return list(compare_isolated(sources, threading.Event()))[-1]
+
+
+def test_each_event_has_the_frame_of_the_video_at_its_time_or_a_render_that_moves(filmed: ComparisonProgress):
+    assert filmed.result is not None
+    events = filmed.result["comparison"]["events"]
+    assert len(filmed.frames["real"]) == len(events) and not filmed.frames["sim"]
+    for event, frame in zip(events, filmed.frames["real"], strict=True):
+        assert frame is not None and abs(grey(frame) - brightness_at(event["real_s"])) < 4
+    pictures = list(event_pictures(events, filmed.playback, filmed.frames))
+    assert len(pictures) == len(events)
+    assert [one.real for one in pictures] == filmed.frames["real"]
+    drawn = [np.asarray(Image.open(BytesIO(one.sim)), float) for one in pictures if one.sim]
+    assert len(drawn) == len(events)
+    times = [event["sim_on_real_s"] for event in events]
+    first, last = int(np.argmin(times)), times.index(next(e["sim_on_real_s"] for e in events if e["name"] == "lift"))
+    assert np.abs(drawn[first] - drawn[last]).max() > 50
+    pictures = event_pictures(filmed.result["comparison"]["events"], None, {})
+    assert all(one.real is None and one.sim is None for one in pictures)
+
+
+def test_an_episode_of_a_dataset_has_the_frames_of_its_part_of_the_video(tmp_path: Path):
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    dataset, camera, begin = tmp_path / "dataset", "videos/observation.images.top", 3.0
+    write_episode(read_episode(SAMPLE / "real.npz"), dataset)
+    data = dataset / "data" / "chunk-000" / "file-000.parquet"
+    first = parquet.read_table(data)
+    moved = first.set_column(
+        first.schema.get_field_index("episode_index"), "episode_index", arrow.array([1] * len(first))
+    )
+    parquet.write_table(arrow.concat_tables([first, moved]), data)
+    (dataset / camera / "chunk-000").mkdir(parents=True)
+    write_video(dataset / camera / "chunk-000" / "file-000.mp4")
+    places = {f"{camera}/chunk_index": [0, 0], f"{camera}/file_index": [0, 0], f"{camera}/from_timestamp": [0.0, begin]}
+    episodes = dataset / "meta" / "episodes" / "chunk-000" / "file-000.parquet"
+    parquet.write_table(arrow.table({"episode_index": [0, 1], **places}), episodes)
+
+    sources = ComparisonSources(dataset, SAMPLE / "sim.npz", real_selection=("1",))
+    steps = list(compare_isolated(sources, threading.Event()))
+    assert [step.choices for step in steps if step.choices] == [{"real": {"episodes": ["0", "1"]}, "sim": {}}]
+    assert steps[-1].result is not None
+    events = [event for event in steps[-1].result["comparison"]["events"] if event["real_s"] is not None]
+    shown = [(event["real_s"], frame) for event, frame in zip(events, steps[-1].frames["real"], strict=False) if frame]
+    assert len(shown) > 3
+    for seconds, frame in shown:
+        assert abs(grey(frame) - brightness_at(begin + seconds)) < 4
+
+
+def test_the_commands_report_shows_both_sides_of_every_event(tmp_path: Path):
+    real, sim, robot = (str(SAMPLE / name) for name in ("real.npz", "sim.npz", "robot.xml"))
+    assert main(["compare", real, sim, "--robot", robot, "--out", str(tmp_path)]) == 0
+    report = (tmp_path / "report.html").read_text("utf-8")
+    shown = re.findall(r'<img src="data:image/jpeg;base64,[^"]+" alt="(\w+), (real|simulated)">', report)
+    assert len(shown) == 22 and {name for name, _ in shown} >= {"grasp", "lift", "pass", "release", "place"}
+
+
+AT_ORIGIN = np.array([0.0, 0, 0, 1, 0, 0, 0])
+
+
+def playback(flat: bool = False) -> Playback:
+    """Return two bodies, of which the second moves and has a solid of each kind; `flat`: its mesh is a square."""
+    random = np.random.default_rng(0)
+    poses = np.tile(AT_ORIGIN, (5, 2, 1))
+    poses[:, 1, :3] = random.normal(size=(5, 3))
+    turns = random.normal(size=(5, 4))
+    poses[:, 1, 3:] = turns / np.linalg.norm(turns, axis=1, keepdims=True)
+    mesh = trimesh.creation.box((0.1, 0.2, 0.3))
+    vertices, faces = np.array(mesh.vertices) + 0.4, np.array(mesh.faces)
+    if flat:
+        vertices, faces = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0.0]]), np.array([[0, 1, 2], [0, 2, 3]])
+    shapes = [
+        DrawnShape(
+            int(kind != "plane"), kind, np.full(3, 0.05), AT_ORIGIN, np.full(4, 0.5), 0 if kind == "mesh" else -1
+        )
+        for kind in SOLIDS
+    ]
+    times = np.arange(5, dtype="<f4")
+    return Playback(times, poses, poses[:, ::-1], tuple(shapes), ((vertices.astype("<f4"), faces.astype("<i4")),))
+
+
+def test_every_shape_is_at_the_pose_of_its_body_and_the_ghost_shows_through():
+    drawn = playback()
+    model = drawn_model(drawn)
+    data = mujoco.MjData(model)
+    assert np.allclose(model.qpos0, drawn.real[0].ravel(), atol=1e-6)
+    (mesh,) = [g for g in range(model.ngeom) if model.geom_type[g] == mujoco.mjtGeom.mjGEOM_MESH]
+    for row, pose in zip(drawn_positions(drawn, drawn.real), drawn.real[:, 1], strict=True):
+        data.qpos[:] = row
+        mujoco.mj_kinematics(model, data)
+        assert np.allclose(data.xpos[2], pose[:3], atol=1e-6)
+        shown = data.geom_xmat[mesh].reshape(3, 3) @ model.mesh_vert.T + data.geom_xpos[mesh][:, None]
+        centre = data.xmat[2].reshape(3, 3) @ np.full(3, 0.4) + pose[:3]
+        assert np.allclose(shown.mean(axis=1), centre, atol=1e-5)
+    model = drawn_model(drawn, 2)
+    assert model.nq == 2 * drawn.real[0].size == drawn_positions(drawn, drawn.real, drawn.sim).shape[1]
+    alphas = model.geom_rgba[:, 3]
+    assert sum(alphas < 0.5) == len(SOLIDS) - 1  # the floor is drawn once
+    assert drawn_model(playback(flat=True)).nmesh == drawn_model(drawn).nmesh == 1, "a flat mesh is drawn, too"

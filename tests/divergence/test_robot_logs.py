@@ -66,7 +66,7 @@ def test_joints_are_merged_by_name_over_topics_and_messages(tmp_path_factory, da
     np.testing.assert_allclose(found.positions.array(), wanted, rtol=0, atol=1e-9)
 
 
-def test_slower_joints_are_interpolated_while_all_are_there(tmp_path):
+def test_slower_joints_are_interpolated_at_the_time_of_the_headers_else_of_logging(tmp_path):
     with log(tmp_path) as written:
         for row, seconds in enumerate(TIMES):
             written.joints("/arm", nanoseconds(seconds), ["turn"], [seconds])
@@ -75,9 +75,6 @@ def test_slower_joints_are_interpolated_while_all_are_there(tmp_path):
     found = read_episode(tmp_path / "one.bag")
     assert found.times[0] == 0 and found.duration == pytest.approx(3.44 - 0.04)
     np.testing.assert_allclose(found.positions.array(), np.outer(found.times + 0.04, [1, 2]), rtol=0, atol=1e-9)
-
-
-def test_time_is_that_of_the_headers_else_that_of_logging(tmp_path):
     late = np.cumsum(np.random.default_rng(0).uniform(0, 0.01, len(TIMES)))
     for name, has_stamps in (("stamped.bag", True), ("logged.bag", False)):
         with log(tmp_path, name) as written:
@@ -232,7 +229,7 @@ def test_a_folder_with_other_metadata_is_one_line(good, tmp_path, text):
     assert "\n" not in str(refused.value)
 
 
-def test_messages_with_a_standard_name_and_other_fields_are_refused(tmp_path):
+def test_messages_with_a_standard_name_and_other_fields_are_refused_and_definitions_not_used(tmp_path, monkeypatch):
     from rosbags import rosbag1
 
     with rosbag1.Writer(tmp_path / "one.bag") as writer:
@@ -242,9 +239,6 @@ def test_messages_with_a_standard_name_and_other_fields_are_refused(tmp_path):
         writer.write(connection, START_NS, np.float64(1).tobytes())
     with pytest.raises(EpisodeError, match="not the standard sensor_msgs/msg/JointState"):
         read_episode(tmp_path / "one.bag")
-
-
-def test_definitions_in_a_log_are_not_used(tmp_path, monkeypatch):
     from rosbags.typesys.store import Typestore
 
     path = write_log(EPISODE, tmp_path, "mcap")

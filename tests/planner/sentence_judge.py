@@ -6,7 +6,8 @@ The notation of a sentences file stands in its own key "notation".
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise, permutations
 from pathlib import Path
 from types import SimpleNamespace
@@ -45,7 +46,9 @@ class SceneFacts:
     @property
     def objects(self) -> list[SimpleNamespace]:
         return [
-            SimpleNamespace(**{**o, "asset_id": o["asset"], "parts": [_part(p, o) for p in o.get("parts", ())]})
+            SimpleNamespace(
+                **{**o, "asset_id": o["asset"], "parts": [SimpleNamespace(**p) for p in o.get("parts", ())]}
+            )
             for o in self.data["objects"]
         ]
 
@@ -60,10 +63,6 @@ class SceneFacts:
         if key in ("right", "away"):
             return self.data[key]
         raise AttributeError(key)
-
-
-def _part(part: Mapping[str, Any], owner: Mapping[str, Any]) -> SimpleNamespace:
-    return SimpleNamespace(**part)
 
 
 @dataclass(frozen=True)
@@ -174,18 +173,17 @@ class Outcome:
     goals: Sequence[PlannedGoal]
     objects: Sequence[SceneObject]
     table: TableTop
-    known: dict[str, SceneObject] = field(init=False)
-    places: dict[str, np.ndarray] = field(init=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "known", {o.name: o for o in self.objects})
-        object.__setattr__(self, "places", self._places())
+    @cached_property
+    def known(self) -> dict[str, SceneObject]:
+        return {o.name: o for o in self.objects}
 
     @property
     def moved(self) -> set[str]:
         return {name for goal in self.goals for name in goal.carried}
 
-    def _places(self) -> dict[str, np.ndarray]:
+    @cached_property
+    def places(self) -> dict[str, np.ndarray]:
         places = {o.name: np.asarray(o.position[:2]) for o in self.objects if o.name not in self.moved}
         zones = place_zones(self.goals, self.objects, self.table) or {}
         for goal in self.goals:
@@ -298,11 +296,8 @@ class Outcome:
                 grouped = [c for c, after in zip(colours, [*colours[1:], ""], strict=True) if c != after]
                 if len(grouped) == len(set(grouped)):
                     return goal.stage
-            free = fact.get("order") == "free" or (fact["kind"] == "sorted_by" and along == "any" and False)
-            if free or goal.names == tuple(n for n in names if n in goal.names):
+            if fact.get("order") == "free" or goal.names == tuple(n for n in names if n in goal.names):
                 return goal.stage
-        if fact["kind"] == "in_row" and len(names) == 2:
-            return None
         return None
 
     def _zone(self, fact: Fact) -> int | None:

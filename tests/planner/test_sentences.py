@@ -83,16 +83,17 @@ def test_a_sentence_is_read_as_these_goals(scene, sentence, goals):
     assert understand(sentence, scene_facts(scene)).goals == goals
 
 
-def test_a_place_that_is_not_free_is_asked_back():
+def test_what_is_asked_back_offers_sentences_that_work():
     with pytest.raises(TaskError, match="the yellow cube stands there") as error:
         understand("put the red cube where the yellow cube is", scene_facts("stack"))
     assert error.value.alternatives[0] == "Swap the red cube and the yellow cube."
-
-
-def test_parts_that_are_not_understood_are_left_out_of_offers_only():
     with pytest.raises(TaskError, match="client") as error:
         understand("I have got a client on the line, I need the hammer brought to the left side", scene_facts("desk"))
     assert "Move the yellow hammer into the zone on the left." in error.value.alternatives
+    with pytest.raises(TaskError, match="is a choice: say which") as error:
+        understand("put the mug or the cup on the plate", scene_facts("kitchen"))
+    moved = {understand(one, scene_facts("kitchen")).objects[0] for one in error.value.alternatives}
+    assert moved == {"white_mug", "yellow_cup"}
 
 
 @pytest.mark.parametrize("scene", SCENES)
@@ -136,22 +137,12 @@ def test_no_proposal_is_done_already_or_about_an_object_beyond_the_table_or_cut_
     assert not [plan for plan in proposals(doubtful) for goal in plan.goals if first in goal.objects]
 
 
-def test_an_object_in_a_bowl_is_not_proposed_for_the_bowl():
+def test_an_object_in_a_bowl_is_not_proposed_for_it_and_a_correction_says_the_task_in_full():
     data = json.loads(json.dumps(scene_facts("kitchen").data))
     orange, bowl = (next(o for o in data["objects"] if o["name"] == name) for name in ("orange", "teal_bowl"))
     orange["position"] = [*bowl["position"][:2], 0.05]
     done = {("inside", ("orange", "teal_bowl"))}
     assert not [p for p in proposals(data) if {(g.kind, g.names) for g in p.goals} == done]
-
-
-def test_a_choice_between_objects_is_asked_back_with_both():
-    with pytest.raises(TaskError, match="is a choice: say which") as error:
-        understand("put the mug or the cup on the plate", scene_facts("kitchen"))
-    moved = {understand(one, scene_facts("kitchen")).objects[0] for one in error.value.alternatives}
-    assert moved == {"white_mug", "yellow_cup"}
-
-
-def test_a_correction_says_the_corrected_task_in_full():
     facts = scene_facts("kitchen")
     before = understand("put the orange in the bowl", facts)
     after = understand("no, on the plate", facts, before)

@@ -41,11 +41,12 @@ def test_a_solvable_task_has_its_goal_layout_and_a_picture_of_it(project, sandbo
     assert by_suction.solved and set(by_suction.poses) == set(tabletop.OBJECTS)
 
 
-def test_an_unsolvable_proposal_has_a_reason_and_no_picture(project, sandbox):
+def test_an_unsolvable_proposal_has_a_reason_and_no_picture_and_no_path_leaves_the_project(project, sandbox):
     task = Task("stack", "Stack them.", ("red_cube", "orange_ball"), ("red_cube rests on orange_ball",))
     rehearsal = rehearse(task, project, sandbox)
     assert rehearsal.solved is None and "nothing stays on a sphere" in rehearsal.reason
     assert not rehearsal.poses and picture_path(rehearsal.key, project) is None
+    assert picture_path("../scene/scene", project) is None and picture_path("../../etc/passwd", project) is None
 
 
 def test_a_changed_scene_is_rehearsed_again(project, sandbox, tmp_path):
@@ -57,7 +58,3 @@ def test_a_changed_scene_is_rehearsed_again(project, sandbox, tmp_path):
     scene["placements"][0]["world_from_object"]["pos"][0] += 0.01
     (other / "scene.json").write_text(json.dumps(scene))
     assert read_rehearsal(task, other) is None
-
-
-def test_a_picture_path_never_leaves_the_project(project):
-    assert picture_path("../scene/scene", project) is None and picture_path("../../etc/passwd", project) is None

@@ -39,18 +39,8 @@ def repair(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
     monkeypatch.setenv("GRS_WORKSPACE", str(tmp_path / "workspace"))
 
     def run(*arguments: object, program: Path = folder / "program") -> tuple[int, str, str]:
-        command = [
-            "repair",
-            program,
-            "--scene",
-            folder / "table",
-            "--task",
-            WORDS,
-            "--out",
-            tmp_path / "out",
-            *arguments,
-        ]
-        return main([*map(str, command)]), *capsys.readouterr()
+        command = ["repair", program, "--scene", folder / "table", "--task", WORDS, "--out", tmp_path / "out"]
+        return main([*map(str, [*command, *arguments])]), *capsys.readouterr()
 
     return run
 
@@ -66,12 +56,9 @@ def test_a_program_is_repaired_on_the_side_that_is_broken_and_every_round_is_a_f
     assert before == {file: file.read_bytes() for file in before}, "the project stays as it was"
 
 
-def test_without_repairs_there_is_one_round(repair):
+def test_without_repairs_there_is_one_round_and_without_a_program_one_line(repair, folder, tmp_path):
     _, out, _ = repair("--mode", "none")
     assert json.loads(out) == {"route": "give_up", "rounds": 1, "first_route": "give_up"}
-
-
-def test_a_folder_without_a_program_is_refused_in_one_line(folder, repair, tmp_path):
     (tmp_path / "simulation.py").write_text((folder / "program" / "simulation.py").read_text())
     code, _, error = repair(program=tmp_path)
     assert code == 2 and "has no checks.py" in error and error.count("\n") == 1

@@ -1,5 +1,6 @@
-"""A round keeps its rollouts as they were judged; whoever replays them sees what the report says."""
+"""A round keeps its rollouts as they were judged; solved programs are kept as examples, without secrets."""
 
+import json
 import zipfile
 from dataclasses import replace
 
@@ -7,6 +8,8 @@ import mujoco
 import numpy as np
 import pytest
 import tabletop
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pipeline.planner import PlannerModel
 from pipeline.router import (
@@ -19,8 +22,17 @@ from pipeline.router import (
     write_program,
     write_round,
 )
+from pipeline.router.solved_programs import (
+    SolvedProgram,
+    example_json,
+    keep_solved,
+    kit_version,
+    nearest_solved,
+    object_facts,
+    read_solved,
+)
 from pipeline.simulation.kit import Scene
-from pipeline.tasks import understand_instruction
+from pipeline.tasks import Task, understand_instruction
 
 RULES = PlannerModel()
 
@@ -43,7 +55,7 @@ def judged(tmp_path_factory, sandbox):
     return project, reported
 
 
-def test_replaying_any_round_gives_the_poses_of_its_report(judged):
+def test_replaying_any_round_gives_the_poses_rewards_and_goals_of_its_report(judged):
     project, _ = judged
     rounds = read_rounds(project)
     assert len(rounds) > 1 and not rounds[0].report.clean and rounds[-1].report.clean
@@ -57,10 +69,6 @@ def test_replaying_any_round_gives_the_poses_of_its_report(judged):
             mujoco.mj_kinematics(model, data)
             np.testing.assert_allclose(data.body(name).xpos, motion["end"], atol=1e-6)
         assert first.times[-1] == pytest.approx(shown.report.evidence["simulated_seconds"])
-
-
-def test_every_layout_has_a_record_with_its_reward_and_its_goals_over_time(judged):
-    project, _ = judged
     for shown in read_rounds(project):
         records = read_record(project / "rounds" / f"{shown.number:03d}")
         assert [record.seed for record in records] == list(judging.SEEDS)
@@ -72,9 +80,6 @@ def test_every_layout_has_a_record_with_its_reward_and_its_goals_over_time(judge
             assert met == [goal["met"] for goal in record.goals]
             assert {"a": "red_cube", "b": "table"} in [{"a": c.a, "b": c.b} for c in progress.contacts]
             assert all(c.start <= c.end <= record.times[-1] for c in progress.contacts)
-
-
-def test_a_rollout_is_reported_before_its_round_is_decided(judged):
     _, reported = judged
     assert {one.number for one in reported if one.record.seed == 0} == {0, 1}
     assert next(one.parent for one in reported if one.number == 1) == 0 and reported[-1].change
@@ -95,3 +100,49 @@ def test_a_damaged_record_counts_as_none(judged, tmp_path, damage, monkeypatch):
         with np.load(judged[0] / "rounds" / "000" / "record.npz") as arrays:
             np.savez(file, **{**arrays, "times": arrays["times"][:-1]})
     assert read_record(tmp_path) == ()
+
+
+STACK = Task("stack", "Stack the red cube on the blue cube.", ("red_cube", "blue_cube"), (), "stack")
+SORT = Task("sort", "Sort the cans into a row by height.", ("yellow_can",), (), "sort_by_height")
+POUR = Task("bring", "Bring me coffee", ("white_bowl",), (), "")
+
+
+@pytest.fixture(scope="module")
+def objects(scene):
+    return object_facts(scene)
+
+
+@pytest.fixture
+def solved(objects):
+    return lambda task, scene="one": SolvedProgram(scene, objects, task, "s", "c", "rules", 1.0, kit_version())
+
+
+def test_a_kept_program_reads_back_until_the_kit_changes_without_keys_and_folders(solved, tmp_path, monkeypatch):
+    one = solved(STACK)
+    keep_solved(one, tmp_path)
+    keep_solved(one, tmp_path)
+    (read,) = read_solved(tmp_path)
+    assert example_json(read) == example_json(one) and read.task == STACK
+    keep_solved(replace(solved(SORT), kit_version="older"), tmp_path)
+    (tmp_path / "damaged.json").write_text("{")
+    assert [one.task for one in read_solved(tmp_path)] == [STACK]
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret-0123456789")
+    leaky = replace(solved(STACK), simulation="# /home/someone/table/rgb.png sk-very-secret-0123456789")
+    text = keep_solved(leaky, tmp_path).read_text()
+    assert "someone" not in text and "very-secret" not in text and "rgb.png" in json.loads(text)["simulation"]
+
+
+def test_the_nearest_task_comes_first_and_unlike_ones_do_not_come(solved, objects):
+    kept = [solved(SORT), solved(STACK), solved(POUR)]
+    asked = replace(STACK, instruction="Stack the green cube on the red cube.", objects=("green_cube", "red_cube"))
+    nearest = nearest_solved(kept, asked, objects, "another", 3)
+    assert [one.task.name for one in nearest] == ["stack", "sort"], "the coffee has no word in common"
+    assert len(nearest_solved(kept, asked, objects, "another", 1)) == 1
+
+
+@given(scenes=st.lists(st.sampled_from("abc"), max_size=6), under_test=st.sampled_from("abcd"))
+def test_no_example_comes_from_the_scene_under_test(scenes, under_test):
+    kept = [SolvedProgram(scene, (), STACK, "s", "c", "rules", 1.0, kit_version()) for scene in scenes]
+    nearest = nearest_solved(kept, STACK, (), under_test, 10)
+    assert under_test not in {one.scene_key for one in nearest}
+    assert len(nearest) == len(scenes) - scenes.count(under_test)

@@ -99,7 +99,9 @@ def test_goals_that_are_the_tasks_in_the_photographed_layout_only_are_a_fault_of
     assert rounds[-1].route == "done" and rounds[-1].program.checks == good.checks
 
 
-def test_a_repair_leaves_the_rest_of_a_persons_code_unchanged(project, scene, sandbox, quick_judging):
+def test_a_program_that_lacks_an_object_or_is_for_another_task_is_repaired_and_nothing_else_changed(
+    project, scene, sandbox, quick_judging
+):
     task = understand_instruction(ON, scene, RULES)
     edited = simulation('kit.on("green_cube", "blue_cube")', 'kit.on("gren_cube", "blue_cube")')(
         write_program(task, scene, RULES)
@@ -107,6 +109,19 @@ def test_a_repair_leaves_the_rest_of_a_persons_code_unchanged(project, scene, sa
     edited = replace(edited, simulation=edited.simulation.replace("    sim.goal", "    # A comment.\n    sim.goal"))
     rounds = list(route(task, project, RULES, sandbox, start=RouteStart(edited)))
     assert rounds[-1].program.simulation == edited.simulation.replace("gren_cube", "green_cube")
+    task = understand_instruction("stack the cubes", scene, RULES)
+    less = simulation('["blue_cube", "red_cube", "green_cube"]', '["blue_cube", "red_cube"]')(
+        write_program(task, scene, RULES)
+    )
+    first, *_ = route(task, project, RULES, sandbox, RouteOptions("none"), RouteStart(less))
+    assert "the task names green_cube, no goal of the simulation does" in first.reason + str(first.report.checks)
+    right, left = (understand_instruction(words, scene, RULES) for words in (RIGHT, LEFT))
+    start = RouteStart(write_program(left, scene, RULES))
+    rounds = list(route(right, project, RULES, sandbox, RouteOptions(max_rounds=4), start))
+    failed = [check for check in rounds[0].report.checks if not check.passed]
+    assert [check.name for check in failed] == ["meaning task"] and "which lies left" in failed[0].message
+    assert rounds[0].route == "fix_simulation" and rounds[-1].route == "done"
+    assert "right_zone" in rounds[-1].program.simulation
 
 
 def test_a_program_solved_at_the_start_is_not_done(project, scene, sandbox):
@@ -121,15 +136,6 @@ def test_a_program_solved_at_the_start_is_not_done(project, scene, sandbox):
     assert failed["meaning start"] == "the goals hold before anything moved"
     assert "every check passes although this happens instead" in failed["meaning inverted"]
     assert first.route == "give_up"
-
-
-def test_a_persons_task_must_keep_all_its_objects(project, scene, sandbox, quick_judging):
-    task = understand_instruction("stack the cubes", scene, RULES)
-    less = simulation('["blue_cube", "red_cube", "green_cube"]', '["blue_cube", "red_cube"]')(
-        write_program(task, scene, RULES)
-    )
-    first, *_ = route(task, project, RULES, sandbox, RouteOptions("none"), RouteStart(less))
-    assert "the task names green_cube, no goal of the simulation does" in first.reason + str(first.report.checks)
 
 
 class ScriptedSandbox:
@@ -184,23 +190,21 @@ def task(scene):
 RIGHT, LEFT = "move the can to the right", "move the can to the left"
 
 
-def test_a_program_for_the_previous_instruction_is_repaired(project, scene, sandbox, quick_judging):
-    right, left = (understand_instruction(words, scene, RULES) for words in (RIGHT, LEFT))
-    start = RouteStart(write_program(left, scene, RULES))
-    rounds = list(route(right, project, RULES, sandbox, RouteOptions(max_rounds=4), start))
-    failed = [check for check in rounds[0].report.checks if not check.passed]
-    assert [check.name for check in failed] == ["meaning task"] and "which lies left" in failed[0].message
-    assert rounds[0].route == "fix_simulation" and rounds[-1].route == "done"
-    assert "right_zone" in rounds[-1].program.simulation
-
-
-def test_rounds_end_at_the_maximum(project, task):
+def test_rounds_end_at_the_maximum_without_a_change_and_as_the_mode_says(project, task):
     rounds = list(route(task, project, RepairingModel(), ScriptedSandbox(result(0.5)), RouteOptions(max_rounds=3)))
     assert [r.route for r in rounds] == ["fix_simulation", "fix_simulation", "give_up"]
     assert [(r.number, r.parent) for r in rounds] == [(0, None), (1, 0), (2, 1)]
+    (only,) = route(task, project, RepairingModel(changes=False), ScriptedSandbox(result(0.5)))
+    assert only.route == "give_up" and "every repair was tried before" in only.reason
+    model = RepairingModel()
+    (only,) = route(task, project, model, ScriptedSandbox(result(0.5)), RouteOptions("none"))
+    assert only.route == "give_up" and model.asked == ["write_program"]
+    model = RepairingModel()
+    list(route(task, project, model, ScriptedSandbox(result(0.5)), RouteOptions("repair", max_rounds=3)))
+    assert model.asked == ["write_program", "repair_simulation", "repair_simulation"]
 
 
-def test_a_repair_that_made_it_worse_returns_to_the_best_round(project, task):
+def test_a_repair_that_made_it_worse_returns_to_the_best_round_and_one_of_three_layouts_is_not_enough(project, task):
     rounds = list(
         route(
             task,
@@ -212,6 +216,12 @@ def test_a_repair_that_made_it_worse_returns_to_the_best_round(project, task):
     )
     assert rounds[1].reason.endswith("returning to round 0, which was better")
     assert rounds[2].parent == 0
+    first = next(route(task, project, RepairingModel(), ScriptedSandbox(result(1.0, 0.0, 0.0, passed=True))))
+    assert not first.report.clean and first.report.checks[-1].message == "solved in 1 of 3 layouts"
+    assert (
+        next(route(task, project, RepairingModel(), ScriptedSandbox(result(1.0, 1.0, 0.0, passed=True)))).route
+        == "done"
+    )
 
 
 def test_the_user_is_asked_if_the_model_is_not_sure(project, task):
@@ -292,32 +302,6 @@ def test_a_zone_beyond_the_edge_of_the_table_fails(project, scene, sandbox):
     assert "left_zone extends beyond the edge of the table" in [check.message for check in first.report.checks]
 
 
-def test_a_repair_without_a_change_ends_the_rounds(project, task):
-    (only,) = route(task, project, RepairingModel(changes=False), ScriptedSandbox(result(0.5)))
-    assert only.route == "give_up" and "every repair was tried before" in only.reason
-
-
-def test_mode_none_runs_one_round_and_asks_the_model_once(project, task):
-    model = RepairingModel()
-    (only,) = route(task, project, model, ScriptedSandbox(result(0.5)), RouteOptions("none"))
-    assert only.route == "give_up" and model.asked == ["write_program"]
-
-
-def test_mode_repair_never_asks_for_a_route(project, task):
-    model = RepairingModel()
-    list(route(task, project, model, ScriptedSandbox(result(0.5)), RouteOptions("repair", max_rounds=3)))
-    assert model.asked == ["write_program", "repair_simulation", "repair_simulation"]
-
-
-def test_one_solved_layout_of_three_is_not_enough(project, task):
-    first = next(route(task, project, RepairingModel(), ScriptedSandbox(result(1.0, 0.0, 0.0, passed=True))))
-    assert not first.report.clean and first.report.checks[-1].message == "solved in 1 of 3 layouts"
-    assert (
-        next(route(task, project, RepairingModel(), ScriptedSandbox(result(1.0, 1.0, 0.0, passed=True)))).route
-        == "done"
-    )
-
-
 @pytest.mark.parametrize("fails_at", [1, 2])
 def test_a_model_failure_is_raised_after_its_round_is_yielded(project, task, fails_at):
     rounds = route(task, project, RepairingModel(fails_at), ScriptedSandbox(result(0.5)))
@@ -327,16 +311,13 @@ def test_a_model_failure_is_raised_after_its_round_is_yielded(project, task, fai
         next(rounds)
 
 
-def test_a_broken_sandbox_raises_and_yields_no_round(project, task):
+def test_a_broken_sandbox_and_an_unknown_mode_yield_no_round(project, task):
     class Broken:
         def run(self, *args, **kwargs):
             raise SandboxError("the sandbox died")
 
     with pytest.raises(SandboxError):
         next(route(task, project, RepairingModel(), Broken()))
-
-
-def test_an_unknown_mode_lists_the_modes(project, task):
     with pytest.raises(RouterError, match="choose one of route, repair, none"):
         next(route(task, project, RepairingModel(), ScriptedSandbox(result(1.0)), RouteOptions("hope")))  # type: ignore[arg-type]
 
@@ -361,14 +342,11 @@ def test_saved_rounds_are_read_back_unchanged(project, task, tmp_path):
     assert len(read_rounds(tmp_path)) == len(rounds) - 1
 
 
-def test_a_report_has_the_documented_keys(project, sandbox):
+def test_a_report_has_the_documented_keys_and_tells_a_violation_from_a_crash(project, sandbox):
     report = report_json(check_program(GOOD, project, sandbox))
     assert {"checks", "reward", "crash", "timed_out", "violation", "route", "reason", "parent"} <= set(report)
     assert all({"name", "passed", "message"} <= set(check) for check in report["checks"])
     assert report["reward"] == [1.0, 1.0, 1.0] and json.dumps(report)
-
-
-def test_forbidden_code_is_a_violation_and_unreadable_code_a_crash(project, sandbox):
     forbidden = check_program(replace(GOOD, simulation="import os\n" + GOOD.simulation), project, sandbox, Limits())
     assert forbidden.violation and "imports os" in forbidden.violation and not forbidden.clean
     broken = check_program(replace(GOOD, simulation="def build(:"), project, sandbox)

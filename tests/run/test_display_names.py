@@ -55,15 +55,12 @@ def test_what_is_not_one_visible_line_is_refused_and_nothing_is_recorded(project
     assert not project.decisions
 
 
-def test_a_display_name_makes_no_stage_out_of_date(project):
+def test_a_display_name_makes_no_stage_out_of_date_and_an_old_rename_is_shown_if_it_says_more(project):
     for stage in STAGES:
         project.finish(stage, project.key(stage), "someone", 0.0)
     before = project.stages()
     project.decide("display_name", id=1, name="Grandma's mug")
     assert project.stages() == before and "stale" not in before.values()
-
-
-def test_the_text_of_an_old_rename_is_shown_if_it_says_more_than_its_id(project):
     for text, shown in (("Grandma's mug", {1: "Grandma's mug"}), ("blue mug", {}), ("Blue_Mug", {}), ("a\nb", {})):
         project.decide("rename", id=1, name=text)
         assert project.display_names() == shown
@@ -86,7 +83,7 @@ def test_a_task_reads_back_as_it_was_whatever_its_objects_are_called(twin, names
     assert words.without_display_names(words.with_display_names(instruction)) == instruction
 
 
-def test_ids_and_phrases_become_display_names_and_others_plain_words(twin):
+def test_ids_phrases_decisions_and_checks_name_objects_as_people_do_and_others_by_plain_words(twin):
     plain = object_words(twin).plain
     one, other = list(plain)[:2]
     words = ObjectWords(plain, {one: "Grandma's mug"})
@@ -95,9 +92,6 @@ def test_ids_and_phrases_become_display_names_and_others_plain_words(twin):
         words.in_words(words.in_words(f"Put the {plain[one]} on {other}")) == f"Put Grandma's mug on the {plain[other]}"
     )
     assert words.with_names_for_ids(f"{one}: {other}") == f"Grandma's mug: {other}"
-
-
-def test_a_decision_in_words_names_the_object_as_a_person_does(twin):
     names = segment_words(twin)
     assert set(names) == {p.segment_id for p in twin.scene().placements}
     one, other = list(names)[:2]
@@ -105,9 +99,6 @@ def test_a_decision_in_words_names_the_object_as_a_person_does(twin):
     merged = Decision("merge_segments", {"ids": [one, other, 99], "into": one})
     assert describe_decision(merged, names) == f"{names[one]} and {names[other]} and 99 merged"
     assert describe_decision(Decision("delete_segment", {"id": 3})) == "3 deleted"
-
-
-def test_the_title_of_a_check_calls_objects_as_a_person_does():
     words = ObjectWords({"mug": "mug", "red_mug": "red mug"}, {"mug": "Grandma's mug_1"})
     assert words.of_check("check_mug_ends_on_red_mug") == "Grandma's mug_1 ends on red mug"
     assert ObjectWords().of_check("check_red_mug_is_upright") == "red mug is upright"

@@ -94,7 +94,7 @@ def test_a_written_check_fails_where_its_goal_is_missed_by_four_centimetres(scen
 ROW = {"red_cube": (-0.1, 0, 0), "green_cube": (0, 0.01, 0), "blue_cube": (0.1, -0.01, 0)}
 
 
-def test_a_row_is_in_order_on_one_line_and_evenly_spaced_where_asked(scene):
+def test_rows_distances_and_stacks_are_worth_what_holds_of_them(scene):
     state, order = placed(scene, **ROW), ["red_cube", "green_cube", "blue_cube"]
     assert kit.in_row(order).met(state)
     assert kit.in_row(order, spacing=0.1).met(state)
@@ -102,21 +102,12 @@ def test_a_row_is_in_order_on_one_line_and_evenly_spaced_where_asked(scene):
     assert not kit.in_row(order, tolerance=0.005).met(state)
     assert not kit.in_row(order[::-1]).met(state)
     assert not kit.in_row(order, along="away").met(state)
-
-
-def test_half_a_row_is_worth_half(scene):
     state = placed(scene, **ROW)
     assert kit.in_row(["red_cube", "blue_cube", "green_cube"]).share(state) == 0.5
-
-
-def test_the_value_falls_with_the_distance(scene):
     centre = scene.table.centre
     state = placed(scene, red_cube=(0, 0, 0))
     values = [kit.at("red_cube", centre + np.array([offset, 0])).value(state) for offset in (0, 0.05, 0.1, 0.3)]
     assert values[0] == 1 and np.all(np.diff(values) < 0)
-
-
-def test_a_stack_is_each_on_the_one_before(scene):
     poses = {"blue_cube": (0, 0, 0), "red_cube": (0, 0, 0.06), "green_cube": (0, 0, 0.11)}
     goal = kit.stacked(list(poses))
     assert [part.name for part in goal.parts] == ["red_cube on blue_cube", "green_cube on red_cube"]
@@ -163,13 +154,28 @@ def turned(tmp_path_factory):
 
 @settings(max_examples=40, deadline=None)
 @given(places=TABLES)
-def test_every_goal_is_met_at_zero_miss_and_rewards_its_share(scene, places):
+def test_goals_are_met_at_zero_miss_opposites_never_together_and_counted_where_they_hold(scene, places):
     state = with_places(scene, places)
     for goal in GOALS:
         miss, met = goal.miss(state), goal.met(state)
         assert miss >= 0 and met is (miss == 0), goal.name
         assert (goal.value(state) == 1) is met and (goal.share(state) == 1) is met, goal.name
         assert 0 <= goal.value(state) <= 1 and 0 <= goal.share(state) <= 1
+    for one, other in (
+        (kit.left_of("red_cube", "blue_cube"), kit.right_of("red_cube", "blue_cube")),
+        (kit.in_front_of("red_cube", "blue_cube"), kit.behind("red_cube", "blue_cube")),
+        (kit.left_of("red_cube", "blue_cube"), kit.left_of("blue_cube", "red_cube")),
+        (kit.in_zone("red_cube", "zone"), kit.outside("red_cube", "zone")),
+        (kit.near("red_cube", "blue_cube"), kit.away("red_cube", "blue_cube", distance=0.16)),
+        (kit.in_row(NAMES), kit.in_row(NAMES[::-1])),
+    ):
+        assert not (one.met(state) and other.met(state)), (one.name, other.name)
+    goals = [kit.in_zone(name, "zone") for name in NAMES]
+    number_met = sum(goal.met(state) for goal in goals)
+    for number in range(len(goals) + 1):
+        assert kit.count(goals, exactly=number).met(state) is (number == number_met)
+        assert kit.count(goals, at_least=number).met(state) is (number_met >= number)
+        assert kit.count(goals, at_most=number).met(state) is (number_met <= number)
 
 
 @settings(max_examples=30, deadline=None)
@@ -180,33 +186,6 @@ def test_goals_are_as_the_camera_sees_them_wherever_it_stands(scene, turned, pla
         if goal.name.startswith("red_cube at"):
             continue
         assert goal.miss(first_view) == pytest.approx(goal.miss(other_view), abs=1e-6), goal.name
-
-
-@settings(max_examples=40, deadline=None)
-@given(places=TABLES)
-def test_opposites_are_never_met_together(scene, places):
-    state = with_places(scene, places)
-    for one, other in (
-        (kit.left_of("red_cube", "blue_cube"), kit.right_of("red_cube", "blue_cube")),
-        (kit.in_front_of("red_cube", "blue_cube"), kit.behind("red_cube", "blue_cube")),
-        (kit.left_of("red_cube", "blue_cube"), kit.left_of("blue_cube", "red_cube")),
-        (kit.in_zone("red_cube", "zone"), kit.outside("red_cube", "zone")),
-        (kit.near("red_cube", "blue_cube"), kit.away("red_cube", "blue_cube", distance=0.16)),
-        (kit.in_row(NAMES), kit.in_row(NAMES[::-1])),
-    ):
-        assert not (one.met(state) and other.met(state)), (one.name, other.name)
-
-
-@settings(max_examples=40, deadline=None)
-@given(places=TABLES)
-def test_a_count_counts_the_goals_that_hold(scene, places):
-    state = with_places(scene, places)
-    goals = [kit.in_zone(name, "zone") for name in NAMES]
-    number_met = sum(goal.met(state) for goal in goals)
-    for number in range(len(goals) + 1):
-        assert kit.count(goals, exactly=number).met(state) is (number == number_met)
-        assert kit.count(goals, at_least=number).met(state) is (number_met >= number)
-        assert kit.count(goals, at_most=number).met(state) is (number_met <= number)
 
 
 @pytest.mark.parametrize("key, order", [

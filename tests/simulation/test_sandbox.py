@@ -1,5 +1,10 @@
-"""Honest programs run, limits hold, the server survives, and reports have one-sentence messages."""
+"""Honest programs run, limits hold, the server survives, and no process of the sandbox outlives its parent."""
 
+import contextlib
+import os
+import select
+import signal
+import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -13,7 +18,7 @@ from pipeline.simulation.mutations import MUTATIONS
 from pipeline.simulation.program import Program
 from pipeline.simulation.sandbox import cgroup
 from pipeline.simulation.sandbox.sandbox import Limits, RunCancelled, Sandbox, SandboxError
-from tests.simulation.attack_programs import BUILD, CHECKS, HONEST, with_prefix
+from tests.simulation.attack_programs import BUILD, CHECKS, ESCAPE, HONEST, with_prefix
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the sandbox's full protection is Linux's")
 
@@ -66,42 +71,46 @@ def no_check(sim):
     assert report.crash == broken.message
 
 
-def test_the_first_printed_characters_are_kept(sandbox, project):
+def test_the_first_printed_characters_are_kept_and_a_crash_names_file_and_line(sandbox, project):
     printing = with_prefix("print('hello', 3)\nfor _ in range(9999): print('x' * 999)")
     report, _ = sandbox.run(replace(printing, checks=""), project)
     assert report.evidence["printed"].startswith("hello 3\nxxx")
     assert len(report.evidence["printed"]) == 2000
-
-
-def test_a_crash_names_file_and_line(sandbox, project):
     report, record = sandbox.run(Program(BUILD.replace("red_cube", "green_cube"), CHECKS), project)
     assert report.crash.startswith("simulation.py:6 KitError: there is no object 'green_cube'; there are: red_cube")
     assert record is None and report.reward == ()
 
 
-def test_a_run_can_be_cancelled_from_another_thread(sandbox, project):
+def test_a_run_can_be_cancelled_from_another_thread_and_its_control_group_is_removed(sandbox, project):
     stop = threading.Event()
     threading.Timer(0.2, stop.set).start()
     with pytest.raises(RunCancelled):
         sandbox.run(with_prefix("while True: pass"), project, limits=Limits(seconds=60), cancel=stop)
     assert sandbox.run(with_prefix("1/0"), project)[0].crash.startswith("simulation.py:1 ZeroDivisionError")
+    sandbox.run(with_prefix("while True: pass"), project, limits=Limits(seconds=0.3))
+    supervisors = [
+        folder.name.removeprefix("grs-") for parent, _ in cgroup._parents(1) for folder in parent.glob("grs-*")
+    ]
+    assert not [pid for pid in supervisors if not Path("/proc", pid).exists()], "only running supervisors have groups"
 
 
-def test_concurrent_runs_do_not_mix(sandbox, project):
+def test_concurrent_runs_do_not_mix_and_a_dead_server_is_restarted(sandbox, project):
     def run(number: int) -> str:
         return sandbox.run(with_prefix(f"raise ValueError({number})"), project)[0].crash
 
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(run, range(16))) == [f"simulation.py:1 ValueError: {n}" for n in range(16)]
-
-
-def test_a_dead_server_is_restarted(sandbox, project):
     sandbox._server._process.kill()
     sandbox._server._process.wait()
     assert sandbox.run(with_prefix("1/0"), project)[0].crash.startswith("simulation.py:1 ZeroDivisionError")
 
 
-def test_a_server_that_cannot_start_is_an_error_and_not_a_failed_check(monkeypatch, project):
+def test_closing_ends_the_server_and_one_that_cannot_start_is_no_failed_check(project, monkeypatch):
+    sandbox = Sandbox()
+    sandbox.run(with_prefix("1/0"), project)
+    process = sandbox._server._process
+    sandbox.close()
+    assert process.poll() is not None
     monkeypatch.setattr("pipeline.simulation.sandbox.server_process.SERVER_SCRIPT", "import nothing_like_this")
     with pytest.raises(SandboxError, match="cannot start"), Sandbox() as broken:
         broken.run(HONEST, project)
@@ -118,17 +127,76 @@ def test_checks_that_would_pass_for_another_task_are_caught(sandbox, project):
     assert report.clean and set(report.evidence["noticed"]) >= {"nothing", "inverted", "another object"}
 
 
-def test_a_runs_control_group_is_removed(sandbox, project):
-    sandbox.run(with_prefix("while True: pass"), project, limits=Limits(seconds=0.3))
-    supervisors = [
-        folder.name.removeprefix("grs-") for parent, _ in cgroup._parents(1) for folder in parent.glob("grs-*")
-    ]
-    assert not [pid for pid in supervisors if not Path("/proc", pid).exists()], "only running supervisors have groups"
+STUDIO = """
+import sys, threading
+from pathlib import Path
+from pipeline.simulation.program import Program
+from pipeline.simulation.sandbox.sandbox import Limits, Sandbox
+sandbox = Sandbox()
+
+def first_run():  # in a thread that ends long before the server
+    sandbox.run(Program("1/0", ""), Path(sys.argv[1]))
+
+thread = threading.Thread(target=first_run)
+thread.start()
+thread.join()
+print("ready", flush=True)
+sandbox.run(Program(sys.argv[2], ""), Path(sys.argv[1]), limits=Limits(seconds=60))
+"""
+PROGRAMS = {"asleep": f"def build(scene, seed):{ESCAPE}    bring('time').sleep(60)", "busy": "while True: pass"}
+SECONDS = 20
+"""After which a process counts as one that stays."""
 
 
-def test_closing_ends_the_server_process(project):
-    sandbox = Sandbox()
-    sandbox.run(with_prefix("1/0"), project)
-    process = sandbox._server._process
-    sandbox.close()
-    assert process.poll() is not None
+def children(pid: int) -> list[int]:
+    """Return the direct children of a process."""
+    found: list[int] = []
+    with contextlib.suppress(FileNotFoundError):  # it ended meanwhile
+        for task in Path("/proc", str(pid), "task").glob("*/children"):
+            found += map(int, task.read_text().split())
+    return found
+
+
+def chain(studio: int, state: str) -> list[int]:
+    """Wait until the program sleeps or works in a child; return the studio, the server, a supervisor and the child."""
+    while True:
+        found = [studio]
+        while later := children(found[-1]):
+            found.append(later[0])
+        with contextlib.suppress(FileNotFoundError):
+            if len(found) == 4 and runs(found[-1], state):
+                return found
+
+
+def runs(child: int, state: str) -> bool:
+    """Whether a child is confined and the program in it sleeps, or has been working for some time."""
+    folder = Path("/proc", str(child))
+    fields = (folder / "stat").read_text().rpartition(")")[2].split()
+    waits, ticks = fields[0] == "S", int(fields[11])
+    return "Seccomp:\t2" in (folder / "status").read_text() and (waits if state == "asleep" else ticks > 20)
+
+
+@pytest.mark.parametrize(
+    ("victim", "state"),
+    [("studio", "busy"), ("server", "asleep"), ("supervisor", "busy")]
+    + [
+        pytest.param(*one, marks=pytest.mark.soak)
+        for one in (("studio", "asleep"), ("server", "busy"), ("supervisor", "asleep"))
+    ],
+)
+def test_nothing_outlives_a_killed_parent(project, state, victim):
+    with subprocess.Popen(
+        [sys.executable, "-c", STUDIO, str(project), PROGRAMS[state]], stdout=subprocess.PIPE, start_new_session=True
+    ) as studio:
+        try:
+            assert studio.stdout is not None and studio.stdout.readline() == b"ready\n"
+            processes = chain(studio.pid, state)
+            first = ["studio", "server", "supervisor"].index(victim)
+            watched = [os.pidfd_open(pid) for pid in processes[first:]]
+            os.kill(processes[first], signal.SIGKILL)
+            for process in watched:
+                ended, _, _ = select.select([process], [], [], SECONDS)
+                assert ended, f"a process is left after the {victim} was killed"
+                os.close(process)
+        finally:
+            studio.kill()

@@ -94,15 +94,12 @@ def test_a_flood_of_messages_costs_next_to_nothing(line):
     assert "forged a sandbox message" in (reader.report.refused or "")
 
 
-def test_checks_are_counted():
+def test_checks_are_counted_and_a_program_cannot_pretend_that_it_has_not_begun():
     reader = ChildReader(ChildReport("perform"), Limits())
     reader.feed(BEFORE["perform"])
     lines = json.dumps({"check": CHECK}).encode() + b"\n"
     assert reader.feed(lines * MAX_CHECKS) and not reader.feed(lines)
     assert len(reader.report.checks) == MAX_CHECKS
-
-
-def test_a_program_cannot_pretend_that_it_has_not_begun():
     reader = ChildReader(ChildReport("arrange"), Limits())
     reader.feed(BEFORE["arrange"] + b'{"doing": "starting"}\n')
     assert not reader.feed(b'{"broken": "our fault"}\n')

@@ -68,15 +68,11 @@ def test_a_foreign_program_is_refused_where_it_cannot_be_confined(lacking, proje
 
 
 @pytest.mark.parametrize("lacking", ["Landlock"], indirect=True)
-def test_consent_runs_it_and_the_report_says_without_what(lacking, project, outside):
+def test_consent_runs_it_and_what_our_own_rules_wrote_runs_without(lacking, project, outside):
     with Sandbox(unprotected=True) as sandbox:
         report, _ = sandbox.run(HONEST, project)
         assert report.clean and report.protection["files"] is False and report.protection["calls"] is True
         assert CANARY in (sandbox.run(reading(outside), project)[0].crash or ""), "the audit hook protects nothing"
-
-
-@pytest.mark.parametrize("lacking", ["Landlock"], indirect=True)
-def test_what_our_own_rules_wrote_runs_without_asking(lacking, project):
     with Sandbox() as sandbox:
         assert sandbox.run(replace(HONEST, source=RULES), project)[0].clean
         assert sandbox.run(replace(HONEST, checks=""), project)[0].reward, "the same text, read from a file"

@@ -19,17 +19,18 @@ def names(sim):
     return [o.name for o in sim.objects]
 
 
-def test_a_simulation_starts_as_photographed(scene):
+def test_a_simulation_starts_as_photographed_with_a_free_spot_and_keeps_what_it_is_told(scene):
     state = kit.Simulation(scene, 0).state()
     for o in scene.objects:
         assert np.allclose(state[o.name].position, o.position, atol=1e-6)
         assert np.allclose(state[o.name].top, o.top, atol=0.001)
-
-
-def test_keeping_some_leaves_all_others_out(scene):
     sim = kit.Simulation(scene, 0)
     sim.keep("red_cube", "white_bowl")
     assert set(names(sim)) == {"red_cube", "white_bowl"} == set(sim.state().objects)
+    sim = kit.Simulation(scene, 0)
+    spot = np.array(sim.free_spot(0.04))
+    assert scene.table.contains(spot, margin=0.04)
+    assert min(float(Region(o.outline).distance(spot)) for o in sim.objects) >= 0.04
 
 
 @settings(max_examples=25, deadline=None)
@@ -44,7 +45,7 @@ def test_scattered_objects_are_apart_and_fully_on_the_table(scene, seed):
         assert fits(a.position[None, :2], a, [b], 0.003)[0], f"{a.name} meets {b.name}"
 
 
-def test_seed_0_scatters_nothing_and_every_other_seed_its_own_way(scene):
+def test_seed_0_scatters_nothing_and_every_other_seed_its_own_way_which_stays_at_rest(scene):
     def layout(seed):
         sim = kit.Simulation(scene, seed)
         sim.scatter(*names(sim))
@@ -53,6 +54,14 @@ def test_seed_0_scatters_nothing_and_every_other_seed_its_own_way(scene):
     assert np.allclose(layout(0), [o.position for o in scene.objects])
     assert np.allclose(layout(3), layout(3))
     assert not np.allclose(layout(3), layout(4))
+    for seed in range(3):
+        sim = kit.Simulation(scene, seed)
+        sim.scatter(*names(sim))
+        physics = Physics(sim.bench())
+        physics.wait(1.0)
+        state = physics.state()
+        for o in sim.objects:
+            assert np.linalg.norm(state[o.name].position - o.position) < 0.001, o.name
 
 
 @settings(max_examples=5, deadline=None)
@@ -82,15 +91,21 @@ def test_a_crowded_table_is_scattered_without_a_collision(scene, seed):
         assert fits(a.position[None, :2], a, [b], -1e-9)[0] or not met, f"{a.name} meets {b.name}"
 
 
-def test_a_full_table_names_the_object_that_did_not_fit(scene):
+def test_a_full_table_a_simulation_that_ran_and_a_folder_without_a_scene_are_reported(scene, tmp_path):
     sim = kit.Simulation(scene, 1)
     for i in range(40):
         sim.copy("white_bowl", f"bowl_{i}", scene.table.centre)
     with pytest.raises(kit.KitError, match=r"no free place of .* cm for .*: keep or scatter fewer"):
         sim.scatter(*names(sim))
+    sim = kit.Simulation(scene, 0)
+    sim.state(), sim.bench()
+    with pytest.raises(kit.KitError, match="has already run"):
+        sim.move("red_cube", xy=(0, 0))
+    with pytest.raises(kit.KitError, match=r"has no scene\.json: run the stages up to scene first"):
+        kit.Scene.load(tmp_path)
 
 
-def test_objects_on_a_moved_object_move_with_it(scene, tmp_path):
+def test_objects_on_a_moved_object_move_with_it_and_copies_and_containers_are_real_bodies(scene):
     sim = kit.Simulation(scene, 0)
     sim.move("red_cube", xy=sim["blue_cube"].position[:2], z=sim["blue_cube"].top)
     stacked = kit.Simulation(kit.Scene(sim.objects, scene.table, scene.right, scene.away, scene.folder), 0)
@@ -99,9 +114,6 @@ def test_objects_on_a_moved_object_move_with_it(scene, tmp_path):
     assert np.allclose(stacked["red_cube"].position[:2], stacked["blue_cube"].position[:2])
     stacked.remove("blue_cube")
     assert stacked["red_cube"].bottom == pytest.approx(0)
-
-
-def test_copies_and_resized_objects_are_real_bodies(scene):
     sim = kit.Simulation(scene, 0)
     sim.resize("yellow_can", 0.7)
     sim.copy("yellow_can", "small_can", sim.free_spot(0.05))
@@ -109,33 +121,12 @@ def test_copies_and_resized_objects_are_real_bodies(scene):
     assert state["small_can"].height == pytest.approx(0.07, abs=0.002)
     assert state["yellow_can"].height == pytest.approx(0.07, abs=0.002)
     assert state.touches("small_can", "table")
-
-
-def test_an_added_container_holds_objects_and_does_not_move(scene):
     sim = kit.Simulation(scene, 0)
     sim.keep("orange_ball")
     sim.add_container("tray", sim.free_spot(0.1), (0.16, 0.12), height=0.04)
     sim.goal(kit.inside("orange_ball", "tray"))
     assert sim.rollout().solved
     assert sim.rollout().moved("tray") == 0
-
-
-def test_a_free_spot_is_free(scene):
-    sim = kit.Simulation(scene, 0)
-    spot = np.array(sim.free_spot(0.04))
-    assert scene.table.contains(spot, margin=0.04)
-    assert min(float(Region(o.outline).distance(spot)) for o in sim.objects) >= 0.04
-
-
-def test_the_table_at_rest_stays_at_rest(scene):
-    for seed in range(3):
-        sim = kit.Simulation(scene, seed)
-        sim.scatter(*names(sim))
-        physics = Physics(sim.bench())
-        physics.wait(1.0)
-        state = physics.state()
-        for o in sim.objects:
-            assert np.linalg.norm(state[o.name].position - o.position) < 0.001, o.name
 
 
 MISUSES = {
@@ -158,15 +149,3 @@ MISUSES = {
 def test_every_misuse_says_what_would_work(scene, message):
     with pytest.raises(kit.KitError, match=message.replace("(", r"\(")):
         MISUSES[message](kit.Simulation(scene, 0))
-
-
-def test_nothing_is_rearranged_once_it_ran(scene):
-    sim = kit.Simulation(scene, 0)
-    sim.state(), sim.bench()
-    with pytest.raises(kit.KitError, match="has already run"):
-        sim.move("red_cube", xy=(0, 0))
-
-
-def test_a_folder_without_a_scene_is_reported(tmp_path):
-    with pytest.raises(kit.KitError, match=r"has no scene\.json: run the stages up to scene first"):
-        kit.Scene.load(tmp_path)

@@ -1,5 +1,31 @@
 """Gradio is imported as the studio does it: without writing type stubs, which takes half of the time."""
 
+from collections.abc import Iterator
+from inspect import iscoroutinefunction
+
+import pytest
+from async_calls import run_async
+
+from studio.accounts.roles import Role, current_role
 from studio.server import gradio_fast_import
+from studio.server.current_user import current_user
 
 gradio_fast_import.install()
+
+
+@pytest.fixture(autouse=True)
+def the_machine_itself() -> Iterator[None]:
+    """Leave no user and no role behind."""
+    user, role = current_user.set(""), current_role.set(Role.ADMINISTER)
+    yield
+    current_user.reset(user)
+    current_role.reset(role)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Run a test that is a coroutine in a thread of its own."""
+    if not iscoroutinefunction(pyfuncitem.obj):
+        return None
+    run_async(pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}))
+    return True

@@ -73,11 +73,14 @@ def test_assets_are_described_by_measured_words_offline_and_a_persons_words_come
     assert main([*command, "--set", "nothing", "words"]) == 2
 
 
-def test_an_asset_of_the_user_is_removed_and_restored(capsys):
+def test_an_asset_of_the_user_is_removed_and_restored_and_a_pack_removed_completely(capsys, library):
     assert main(["library", "remove", "gizmo"]) == 0
     assert not ids(capsys, "gizmo")
     assert main(["library", "undo"]) == 0
     assert ids(capsys, "gizmo") == ["gizmo"]
+    (library / "toys" / "a").mkdir(parents=True)
+    assert main(["library", "remove", "--pack", "toys"]) == 0
+    assert not (library / "toys").exists() and (library / "own" / "gizmo").exists()
 
 
 @pytest.mark.parametrize(
@@ -96,12 +99,6 @@ def test_an_invalid_command_is_reported_in_one_line(capsys, arguments, message):
     assert main(["library", *arguments]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert message in line
-
-
-def test_a_pack_is_removed_completely(library):
-    (library / "toys" / "a").mkdir(parents=True)
-    assert main(["library", "remove", "--pack", "toys"]) == 0
-    assert not (library / "toys").exists() and (library / "own" / "gizmo").exists()
 
 
 def test_an_objaverse_object_is_installed_after_showing_its_terms(library, tmp_path, monkeypatch, capsys):

@@ -18,13 +18,13 @@ from offline_studio import FRAME, EmptySegmenter, offline_services
 from bench.planted_projects import plant_projects
 from pipeline.curation.effort import working_gaps
 from pipeline.errors import StudioError
-from pipeline.project import Project
+from pipeline.project import STAGES, Project
 from pipeline.project.curation import FILE as CURATION_FILE
 from pipeline.project.curation import Curation, read_curation, save_curation
 from pipeline.store import LOCK_FILE
 from studio.board import bin_requests, board_requests
 from studio.board.board import Board
-from studio.board.board_requests import HANDLERS
+from studio.board.board_requests import HANDLERS, project_record
 from studio.board.project_facts import ProjectFacts, read_facts
 from studio.board.project_index import FILE, GROUPS, ORDERS, BoardQuery, ProjectIndex
 from studio.server.current_user import current_user
@@ -66,9 +66,6 @@ def indexed(index: ProjectIndex) -> dict[str, ProjectFacts]:
 def contents(folder: Path) -> dict[str, str]:
     files = (path for path in folder.rglob("*") if path.is_file() and path.name != LOCK_FILE)
     return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
-
-
-# ---------------------------------------------------------------------- the index
 
 
 def operations(board: Board, chance: random.Random, acts: list[str]) -> list[Callable[[], object]]:
@@ -215,9 +212,7 @@ def test_a_group_is_in_one_place_and_in_the_order_that_was_chosen(group: str, wo
         assert titles == sorted(titles)
 
 
-def test_the_bin_lists_what_was_deleted_brings_it_back_and_empties_only_what_it_was_asked_to(
-    board: Board, workspace: Path
-):
+def test_the_bin_lists_what_was_deleted_brings_it_back_and_empties_only_what_it_was_asked_to(board, workspace):
     names = ["frame_00001", "frame_00002", "frame_00003"]
     before = {name: contents(workspace / name) for name in scanned(workspace)}
     board.delete(names)
@@ -242,9 +237,7 @@ def test_a_request_for_what_is_not_in_the_bin_changes_nothing(act: Any, ids: Any
     assert contents(workspace) == before
 
 
-def test_a_large_workspace_is_shown_as_it_was_and_then_as_it_is(
-    board: Board, workspace: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_large_workspace_is_shown_as_it_was_and_then_as_it_is(board, workspace, monkeypatch):
     monkeypatch.setattr(board_requests, "MAX_AT_ONCE", 10)
     assert not board_requests.first_page(board)["outdated"]
     shutil.rmtree(workspace / "frame_00001")
@@ -262,9 +255,6 @@ def test_a_search_while_projects_are_still_read_says_how_many_are_left(board: Bo
 
 def test_time_of_work_leaves_out_breaks():
     assert sum(working_gaps([100.0, 0.0, 30.0, 5000.0, 5010.0])) == 30 + 70 + 10
-
-
-# ---------------------------------------------------------------------- acts
 
 
 ACTS: dict[str, Callable[[Board, list[str]], tuple[str, Any]]] = {
@@ -303,9 +293,7 @@ def test_a_deleted_project_comes_back_with_every_byte_and_beside_one_that_took_i
     assert contents(workspace / f"{name}_2") == before and contents(workspace / name) != before
 
 
-def test_a_project_open_in_a_session_is_deleted_only_after_a_question_and_its_session_ends(
-    board: Board, workspace: Path
-):
+def test_a_project_open_in_a_session_is_deleted_only_after_a_question_and_its_session_ends(board, workspace):
     project = Project.create(workspace / "real", FRAME, "real")
     project.close()
     session = board.sessions.open("real")
@@ -334,7 +322,7 @@ def test_acts_of_one_user_reach_no_project_of_another(workspace: Path):
     for user in ("ada", "bob"):
         shutil.copytree(workspace / "frame_00001", workspace / "users" / user / f"of_{user}")
     board = Board(SessionRegistry(workspace, services(), own=True))
-    reset = current_user.set("ada")
+    current_user.set("ada")
     id, _ = board.judge(["of_ada"], "accepted", "")
     current_user.set("bob")
     assert set(indexed(board.index)) == {"of_bob"}
@@ -343,7 +331,6 @@ def test_acts_of_one_user_reach_no_project_of_another(workspace: Path):
         board.undo(id)
     current_user.set("ada")
     assert indexed(board.index)["of_ada"].by == "ada"
-    current_user.reset(reset)
 
 
 @pytest.mark.parametrize(
@@ -395,3 +382,27 @@ def test_what_was_said_about_a_project_is_read_as_it_was_saved_and_a_damaged_fil
     assert read_curation(folder) == said and (folder / f"{CURATION_FILE}.damaged").read_text() == '{"verdict": '
     save_curation(folder, Curation())
     assert not (folder / CURATION_FILE).exists()
+
+
+def projects(workspace: Path) -> list[dict[str, Any]]:
+    index = ProjectIndex(workspace)
+    index.refresh()
+    return [project_record(name, facts) for name, facts in index.find(BoardQuery()).rows]
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        ('{"number": 3, "clean": false}\n{"number": 4, "clean": true}\n', "all stages done"),
+        ('{"number": 3, "clean": true}\n{"number": 4, "clean": false}\n', "round 4 failed"),
+        ("", "all stages done"),
+        ("damaged", "all stages done"),
+    ],
+)
+def test_a_project_whose_newest_round_failed_says_so(lines: str, words: str, tmp_path: Path):
+    project = Project.create(tmp_path / "whole", FRAME)
+    for stage in STAGES:
+        project.finish(stage, project.key(stage), "measured", 0.0)
+    (project.folder / "rounds.jsonl").write_text(lines)
+    (shown,) = projects(tmp_path)
+    assert shown["about"].endswith(words)

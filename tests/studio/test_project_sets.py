@@ -29,9 +29,7 @@ sources = st.dictionaries(st.text("abcdefgh", min_size=1, max_size=3), st.sample
 
 
 @given(sources, st.floats(0, 0.95), st.integers(0, 99), st.booleans())
-def test_every_project_is_in_one_split_that_the_seed_alone_decides(
-    sources: dict[str, str], share: float, seed: int, by_source: bool
-):
+def test_every_project_is_in_one_split_that_the_seed_alone_decides(sources, share, seed, by_source):
     settings = SetSettings(share, seed, by_source)
     split = split_projects(sources, settings)
     assert set(split) == set(sources) and set(split.values()) <= {"train", "test"}

@@ -121,19 +121,13 @@ def test_a_review_is_one_line_in_the_log_that_undo_takes_back_or_it_is_refused(b
     assert reviews_of(review_record(session)) == reviews_of(before)
 
 
-def test_a_reviewed_object_leaves_the_queue_and_a_skipped_one_stays(board: Board):
+def test_a_reviewed_object_leaves_the_queue_and_no_stage_depends_on_it(board: Board):
     session = board.sessions.find_open("real")
     assert session
     for id, verdict in ((1, "accepted"), (2, "skipped")):
         apply_review(board, {"project": "real", "id": id, "verdict": verdict, "seconds": 1})
     left = [one["id"] for one in review_record(session)["objects"] if not one["review"]]
     assert left == [2]
-
-
-def test_no_stage_depends_on_a_review():
     assert not any("review" in kinds for kinds in STAGE_DECISIONS.values())
-
-
-def test_a_project_that_is_not_open_is_not_reviewed(board: Board):
     with pytest.raises(StudioError, match="no longer open"):
         apply_review(board, {"project": "frame_00001", "id": None, "verdict": "accepted"})

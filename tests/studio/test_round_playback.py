@@ -3,7 +3,9 @@
 import json
 import re
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import mujoco
 import numpy as np
@@ -14,6 +16,8 @@ from pipeline.object_words import ObjectWords
 from pipeline.router import Round, RunningRound
 from pipeline.simulation import CheckResult, Program, Report
 from pipeline.simulation.run_record import GoalProgress, RunRecord
+from studio.compare.project_sources import project_episode, project_episodes
+from studio.server.errors import RequestError
 from studio.sessions.round_replay import RoundReplay
 from studio.task.failure_causes import failure_causes, widened
 from studio.task.round_chart import rounds_figure
@@ -118,14 +122,11 @@ def test_whoever_steers_a_recording_is_not_disturbed_when_its_round_is_judged(vi
     assert view.time == 0.5 and not view.playing
 
 
-def test_marks_stand_at_the_moment_of_a_check_and_name_its_object(record):
+def test_a_check_has_a_mark_at_its_moment_and_the_quantity_that_its_code_is_about(record, view):
     assert [m.time for m in timeline_marks(record, None, ["red_cube", "bowl"])] == [1.0]
     event, check = timeline_marks(record, judged(FAILED).report, ["red_cube", "bowl"])
     assert (event.kind, event.text) == ("failed", "it slipped")
     assert (check.time, check.object, check.check) == (2.0, "bowl", "check_bowl_stays_upright")
-
-
-def test_every_check_has_the_quantity_that_its_code_is_about(record, view):
     passed = CheckResult("check_red_cube_is_in_the_bowl", True)
     measures = round_measures(record, judged(passed, FAILED), ["red_cube", "bowl"], view.poses)
     (goal,), (distance, tilt) = measures["goals"], measures["checks"]
@@ -212,7 +213,7 @@ def test_two_rounds_share_one_clock_and_the_shorter_one_waits_at_its_end(view, r
     assert view.watchers == 0
 
 
-def test_rounds_differ_where_one_meets_a_check_or_a_goal_that_the_other_does_not():
+def test_rounds_differ_in_what_they_meet_and_their_plot_tells_the_route_as_plain_text():
     first = judged(FAILED, evidence={"goals": [{"name": "cube in bowl", "met": False}]})
     second = replace(
         judged(replace(FAILED, passed=True), evidence={"goals": [{"name": "cube in bowl", "met": True}]}), number=1
@@ -222,10 +223,36 @@ def test_rounds_differ_where_one_meets_a_check_or_a_goal_that_the_other_does_not
         ["Goal cube in bowl", "not met", "met"],
     ]
     assert outcome_differences(first, first, ObjectWords()) == []
-
-
-def test_the_plot_of_rounds_tells_the_route_and_its_reason_as_plain_text():
     rounds = [replace(judged(FAILED), number=n, route="fix_checks", reason="because <b>it</b> tilts") for n in (0, 1)]
     reward, passed = rounds_figure(rounds).data
     assert list(reward.x) == [0, 1] and list(reward.y) == [0.5, 0.5] and list(passed.y) == [0, 0]
     assert reward.customdata[0] == "fix checks: because &lt;b&gt;it&lt;/b&gt; tilts"
+
+
+def session_with(folder: Path, rounds: int) -> Any:
+    project = SimpleNamespace(folder=folder, rounds=lambda: [SimpleNamespace(number=n) for n in range(rounds)])
+    return SimpleNamespace(project=project)
+
+
+def recorded(folder: Path, number: int) -> Path:
+    path = folder / "rounds" / f"{number:03d}"
+    path.mkdir(parents=True)
+    (path / "record.npz").touch()
+    return path
+
+
+def test_the_solution_and_the_rounds_with_a_record_are_offered_newest_first(tmp_path):
+    assert project_episodes(session_with(tmp_path, 3)) == []
+    folders = {number: recorded(tmp_path, number) for number in (0, 2)}
+    (tmp_path / "solution.json").touch()
+    offered = [each["source"] for each in project_episodes(session_with(tmp_path, 3))]
+    assert offered == ["solution", "round 2", "round 0"]
+    assert project_episode(session_with(tmp_path, 3), "solution") == tmp_path
+    assert project_episode(session_with(tmp_path, 3), "round 2") == folders[2]
+
+
+@pytest.mark.parametrize("source", ["round 1", "round 3", "solution", "round ../../x", "", None, 0, "../rounds/000"])
+def test_what_was_not_recorded_is_refused(tmp_path, source):
+    recorded(tmp_path, 0)
+    with pytest.raises(RequestError):
+        project_episode(session_with(tmp_path, 2), source)

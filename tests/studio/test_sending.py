@@ -96,9 +96,7 @@ def makers(session: Session) -> set[str]:
     return {text.rpartition(", ")[2] if ", " in text else text for text in texts}
 
 
-def test_no_request_leaves_before_a_person_allows_it_whatever_is_asked_for(
-    prepared: Path, services: Services, server: HostileServer, tmp_path: Path
-):
+def test_no_request_leaves_before_a_person_allows_it_whatever_is_asked_for(prepared, services, server, tmp_path):
     session = opened(Path(shutil.copytree(prepared, tmp_path / "p")), services, base_url=server.url)
     assert sending.sending_state(session) == "undecided"
     assert set(session.project.stages().values()) == {"done", "todo"} and "m" not in makers(session)
@@ -116,9 +114,7 @@ def test_no_request_leaves_before_a_person_allows_it_whatever_is_asked_for(
     assert server.requests == []
 
 
-def test_the_dialog_shows_every_picture_that_then_goes_and_the_text_as_it_goes(
-    prepared: Path, services: Services, server: HostileServer, tmp_path: Path
-):
+def test_the_dialog_shows_every_picture_that_then_goes_and_the_text_as_it_goes(prepared, services, server, tmp_path):
     session = opened(Path(shutil.copytree(prepared, tmp_path / "p")), services, base_url=server.url)
     questions = sending_preview.next_questions(session)
     groups = sending_preview.pictures_by_group(session, questions)
@@ -135,9 +131,7 @@ def test_the_dialog_shows_every_picture_that_then_goes_and_the_text_as_it_goes(
     assert any(part["text"].startswith(shown["text"]) for part in sent if part["type"] == "text")
 
 
-def test_the_answer_is_kept_and_can_be_undone_and_holds_for_one_server(
-    prepared: Path, services: Services, server: HostileServer, tmp_path: Path
-):
+def test_the_answer_is_kept_and_can_be_undone_and_holds_for_one_server(prepared, services, server, tmp_path):
     folder = Path(shutil.copytree(prepared, tmp_path / "p"))
     session = opened(folder, services, base_url=server.url)
     decide(session, True)
@@ -155,9 +149,7 @@ def test_the_answer_is_kept_and_can_be_undone_and_holds_for_one_server(
         assert other.requests == []
 
 
-def test_a_person_who_declines_is_not_stuck_and_not_asked_again(
-    prepared: Path, services: Services, server: HostileServer, tmp_path: Path
-):
+def test_a_person_who_declines_is_not_stuck_and_not_asked_again(prepared, services, server, tmp_path):
     folder = Path(shutil.copytree(prepared, tmp_path / "p"))
     session = opened(folder, services, base_url=server.url)
     decide(session, False)
@@ -171,9 +163,7 @@ def test_a_person_who_declines_is_not_stuck_and_not_asked_again(
     assert server.requests
 
 
-def test_pictures_that_are_switched_off_are_neither_shown_nor_sent(
-    prepared: Path, services: Services, server: HostileServer, tmp_path: Path
-):
+def test_pictures_that_are_switched_off_are_neither_shown_nor_sent(prepared, services, server, tmp_path):
     folder = Path(shutil.copytree(prepared, tmp_path / "p"))
     session = opened(folder, services, base_url=server.url, pictures=False)
     assert sending._preview(session, {})["pictures"] == []
@@ -181,9 +171,7 @@ def test_pictures_that_are_switched_off_are_neither_shown_nor_sent(
     assert server.requests and "image_url" not in json.dumps(server.requests)
 
 
-def test_an_answer_about_another_server_than_the_one_in_use_is_refused(
-    prepared: Path, services: Services, server: HostileServer, tmp_path: Path
-):
+def test_an_answer_about_another_server_than_the_one_in_use_is_refused(prepared, services, server, tmp_path):
     session = opened(Path(shutil.copytree(prepared, tmp_path / "p")), services, base_url=server.url)
     with pytest.raises(Exception, match="Another model has been chosen meanwhile"):
         sending.decide(session, {"address": "https://models.example.com", "allow": True})
@@ -248,9 +236,7 @@ def test_policies_and_decisions_are_weighed_in_one_order(prepared: Path, tmp_pat
     assert [may_send(project, model, one) for one in policies] == [True, True, False, True]
 
 
-def test_a_command_that_names_a_model_says_in_one_line_what_goes_where(
-    server: HostileServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-):
+def test_a_command_that_names_a_model_says_in_one_line_what_goes_where(server, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("GRS_BASE_URL", server.url)
     command = ["run", str(BLOCKS), "--out", str(tmp_path / "out"), "--until", "frame", "--model", "openai"]
     assert main(command) == 0

@@ -1,13 +1,19 @@
-"""Physics, recordings and layouts: seeking is exact, pushing moves bodies, a recording shows its poses."""
+"""Physics, recordings, layouts and joints: seeking is exact, pushing moves bodies, a recording shows its poses."""
+
+import json
 
 import mujoco
 import numpy as np
 import pytest
 
+from pipeline.scene.articulation import moving_parts
+from pipeline.scene.scene_files import read_scene
+from studio.viewer.joints import movable_joints
 from studio.viewer.motion import Layout, LivePhysics, RecordedMotion, Trajectory, ViewerError
+from studio.viewer.view_session import ViewSession
 
 
-def test_seeking_back_and_running_again_gives_the_same_bits(twin):
+def test_seeking_gives_the_same_bits_as_running_and_keeps_the_newest_state_until_a_step(twin):
     physics = LivePhysics(twin)
     physics.step(100)
     physics.seek(0.1)
@@ -18,26 +24,17 @@ def test_seeking_back_and_running_again_gives_the_same_bits(twin):
     assert np.array_equal(physics.state(), start)
     physics.step(400)
     assert np.array_equal(physics.state(), first)
-
-
-def test_seeking_back_keeps_the_newest_state(twin):
     physics = LivePhysics(twin)
     physics.step(333)
     last, time = physics.state(), physics.time
     physics.seek(0.2)
     physics.seek(99)
     assert physics.time == time and np.array_equal(physics.state(), last)
-
-
-def test_every_time_sought_was_simulated(twin):
     physics = LivePhysics(twin)
     physics.step(500)
     for wanted in np.linspace(0, 1, 23):
         physics.seek(wanted)
         assert wanted - 0.0171 <= physics.time <= wanted + 1e-9
-
-
-def test_stepping_from_an_earlier_time_drops_later_states(twin):
     physics = LivePhysics(twin)
     physics.step(500)
     physics.seek(0.5)
@@ -45,7 +42,7 @@ def test_stepping_from_an_earlier_time_drops_later_states(twin):
     assert physics.span[1] == physics.time < 0.51
 
 
-def test_pushing_drags_a_body_to_the_mouse_and_not_the_others(twin):
+def test_pushing_drags_a_body_to_the_mouse_and_diverging_physics_is_reset(twin):
     physics = LivePhysics(twin)
     physics.step(300)
     before = physics.data.xpos.copy()
@@ -57,9 +54,6 @@ def test_pushing_drags_a_body_to_the_mouse_and_not_the_others(twin):
     physics.release()
     physics.step(500)
     assert not physics.data.xfrc_applied.any()
-
-
-def test_diverging_physics_is_reset_with_a_notice(twin):
     physics = LivePhysics(twin)
     physics.step(10)
     physics.data.qvel[:] = 1e12
@@ -68,7 +62,7 @@ def test_diverging_physics_is_reset_with_a_notice(twin):
     assert physics.time == 0
 
 
-def test_a_recording_shows_recorded_poses_only(twin):
+def test_a_recording_shows_recorded_poses_and_between_them_only_while_it_plays(twin):
     rng = np.random.default_rng(1)
     times = np.cumsum(rng.uniform(0.01, 0.05, 40))
     qpos = np.tile(mujoco.MjData(twin).qpos, (40, 1)) + rng.normal(size=(40, twin.nq)) * 0.01
@@ -81,9 +75,6 @@ def test_a_recording_shows_recorded_poses_only(twin):
     recording.seek(times[5])
     recording.step(1)
     assert recording.time == times[6] and not recording.finished
-
-
-def test_playing_a_recording_interpolates_and_ends_on_its_last_pose(twin):
     qpos = np.tile(twin.qpos0, (3, 1))
     qpos[1:, 0] += 0.1, 0.1
     qpos[1:, 3:7] = np.sqrt(0.5), 0, 0, np.sqrt(0.5)
@@ -122,3 +113,100 @@ def test_a_dragged_object_follows_the_mouse_and_rests_on_the_table(twin):
     assert layout.dragged_positions == {} and layout.data.body("ball").xpos == pytest.approx(before["ball"])
     with pytest.raises(ViewerError, match="is fixed"):
         layout.push(twin.body("lamp").id, np.zeros(3), np.zeros(3))
+
+
+CABINET = """<mujoco><worldbody><geom type="plane" size="2 2 0.1"/>
+  <body name="cabinet" pos="0 0 0.1"><freejoint name="cabinet"/>
+    <geom type="box" size="0.1 0.1 0.1" mass="2"/>
+    <body name="cabinet/drawer">
+      <joint name="cabinet/drawer_slide" type="slide" axis="0 -1 0" range="-0.01 0.15" damping="5"/>
+      <geom type="box" size="0.08 0.08 0.03" mass="0.2"/></body>
+    <body name="cabinet/knob" pos="0 -0.1 0.08"><joint name="cabinet/knob" type="hinge" axis="0 1 0" damping="0.1"/>
+      <geom type="box" size="0.01 0.01 0.01" mass="0.01"/></body>
+  </body>
+  <body name="robot" pos="1 0 1"><joint name="arm" axis="1 0 0"/><geom size="0.1"/></body>
+</worldbody></mujoco>"""  # fmt: skip
+
+
+@pytest.fixture
+def model():
+    return mujoco.MjModel.from_xml_string(CABINET)
+
+
+def drawer(model, data) -> float:
+    return float(data.qpos[model.joint("cabinet/drawer_slide").qposadr[0]])
+
+
+def test_joints_of_objects_are_offered_and_no_others(model):
+    slide, hinge = movable_joints(model, ["cabinet"])
+    assert (slide["name"], slide["kind"], slide["range"]) == ("drawer_slide", "slide", [-0.01, 0.15])
+    assert hinge["kind"] == "hinge" and hinge["range"] == pytest.approx([-np.pi, np.pi])
+    assert not movable_joints(model, []) and {one["object"] for one in (slide, hinge)} == {"cabinet"}
+
+
+@pytest.mark.parametrize(("value", "reached"), [(0.1, 0.1), (9.0, 0.15), (-9.0, -0.01)])
+@pytest.mark.parametrize("kind", ["physics", "layout"])
+def test_a_drawer_moves_to_the_value_within_its_limits(model, value, reached, kind):
+    motion = LivePhysics(model) if kind == "physics" else Layout(model, mujoco.MjData(model).qpos)
+    before = motion.data.xpos[model.body("cabinet").id].copy()
+    motion.articulate(movable_joints(model, ["cabinet"])[0]["number"], value)
+    assert drawer(model, motion.data) == pytest.approx(reached)
+    motion.step(200)
+    assert drawer(model, motion.data) == pytest.approx(reached, abs=0.002)
+    np.testing.assert_allclose(motion.data.xpos[model.body("cabinet").id], before, atol=0.002)
+
+
+def test_seeking_restores_the_joint_before_it_was_moved(model):
+    physics = LivePhysics(model)
+    physics.step(200)
+    physics.articulate(movable_joints(model, ["cabinet"])[0]["number"], 0.1)
+    assert drawer(model, physics.data) == pytest.approx(0.1)
+    physics.seek(0.2)
+    assert abs(drawer(model, physics.data)) < 0.005
+    physics.seek(99)
+    assert drawer(model, physics.data) == pytest.approx(0.1)
+
+
+def executed(session: ViewSession, **command) -> dict:
+    """Execute a command and return the status after it."""
+    session.enqueue(command)
+    session._execute_commands()
+    session._publish()
+    return json.loads(session.status)
+
+
+def test_a_request_moves_a_joint_and_the_status_shows_its_value_but_not_of_a_recording(model):
+    session = ViewSession(model)
+    number = movable_joints(model, session.names)[0]["number"]
+    assert executed(session, op="joint", number=number, value=0.12)["joints"] == pytest.approx([0.12, 0.0])
+    assert b'"drawer_slide"' in session.geometry
+    qpos = np.tile(mujoco.MjData(model).qpos, (3, 1))
+    session = ViewSession(model, Trajectory(np.arange(3.0), qpos))
+    with pytest.raises(ViewerError, match="recording"):
+        session.enqueue({"op": "joint", "number": 1, "value": 0.1})
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ({"number": 0, "value": 0.1}, "not a joint of an object"),
+        ({"number": 99, "value": 0.1}, "not a joint of an object"),
+        ({"number": 1, "value": "far"}, "did not understand"),
+        ({"number": 1, "value": float("nan")}, "did not understand"),
+    ],
+)
+def test_an_invalid_request_is_refused_and_moves_nothing(model, command, message):
+    session = ViewSession(model)
+    with pytest.raises(ViewerError, match=message):
+        session.enqueue({"op": "joint", **command})
+    assert executed(session, op="pause")["joints"] == [0, 0]
+
+
+def test_every_joint_that_can_be_moved_by_hand_has_the_name_of_its_part(furniture):
+    scene = read_scene(furniture)
+    model = mujoco.MjModel.from_xml_path(str(furniture / "scene" / "scene.xml"))
+    names = {p.name: {one.joint: one.name for one in moving_parts(p)} for p in scene.placements}
+    sliders = movable_joints(model, [p.name for p in scene.placements])
+    labels = [(one["object"], names[one["object"]][one["name"]]) for one in sliders]
+    drawers = [("cabinet", f"{level}_drawer") for level in ("top", "middle", "bottom")]
+    assert sorted(labels) == sorted([*drawers, ("oven", "door")])

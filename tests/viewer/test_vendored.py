@@ -18,7 +18,7 @@ def test_every_vendored_file_has_the_checksum_it_came_with(folder: Path):
     assert present - {"SHA256SUMS", "README.md"} == set(sums)
 
 
-def test_the_licence_and_the_version_are_there():
+def test_the_licence_and_the_version_are_there_and_our_own_pages_name_no_address_outside():
     assert "MIT License" in (THREE / "LICENSE").read_text()
     assert "REVISION = '187'" in (THREE / "build" / "three.core.js").read_text().replace('"', "'")
     assert "three@0.187.0" in (THREE / "README.md").read_text()
@@ -26,9 +26,6 @@ def test_the_licence_and_the_version_are_there():
     assert (
         "axe v4.14.1" in (AXE / "axe.min.js").read_text()[:40] and "axe-core@4.14.1" in (AXE / "README.md").read_text()
     )
-
-
-def test_our_own_pages_name_no_address_outside():
     pages = [path for path in (THREE.parents[1] / "viewer").rglob("*") if path.is_file()]
     assert pages
     for path in pages:

@@ -1,4 +1,4 @@
-"""A view moves its model while it is watched, executes commands, and survives invalid ones."""
+"""A view moves its model while it is watched, in the process and over HTTP, and survives invalid commands."""
 
 import json
 import struct
@@ -8,11 +8,16 @@ from contextlib import suppress
 
 import numpy as np
 import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from offline_studio import wait_until
+from starlette.websockets import WebSocketDisconnect
 
-from studio.viewer import Mark, Trajectory, ViewerError, ViewRegistry, ViewSession
+from studio.server.access import Access
+from studio.server.gate import Gate
+from studio.viewer import Mark, Photograph, Trajectory, ViewerError, ViewRegistry, ViewSession, mount
 
 
 class Watcher:
@@ -38,6 +43,7 @@ class Watcher:
     def snapshot(self) -> dict:
         blob = self.session.snapshot
         at, begin, end, bodies, contacts = struct.unpack_from("<dddII", blob)
+        assert len(blob) == 32 + 28 * bodies + 24 * contacts, "ten bodies need less than 40 kB a second"
         poses = np.frombuffer(blob, "<f4", bodies * 7, 32).reshape(-1, 7)
         rows = np.frombuffer(blob, "<f4", contacts * 6, 32 + bodies * 28).reshape(-1, 6)
         return {"time": at, "begin": begin, "end": end, "poses": poses, "contacts": rows}
@@ -179,17 +185,6 @@ def test_a_recording_plays_to_its_end_cannot_be_pushed_and_starts_over(twin):
     session.close()
 
 
-def test_ten_bodies_need_less_than_forty_kilobytes_a_second(twin):
-    for contacts in (False, True):
-        session = ViewSession(twin)
-        session.enqueue({"op": "contacts", "on": contacts})
-        watcher = Watcher(session)
-        watcher.until(lambda s, p, wanted=contacts: s["contacts"] == wanted)
-        assert (32 + 10 * 28 + 10 * 4 * 24 * contacts) * 30 < 40_000
-        assert len(session.snapshot) == 32 + 28 * 4 + 24 * len(watcher.snapshot["contacts"])
-        session.close()
-
-
 def test_views_are_few_unguessable_and_closed_when_idle(twin):
     sessions = ViewRegistry(capacity=2, idle_seconds=1000)
     tokens = [sessions.open(twin) for _ in range(2)]
@@ -212,3 +207,77 @@ def test_an_invalid_model_is_one_line(tmp_path):
         with pytest.raises(ViewerError, match=r"cannot be shown\. MuJoCo:") as caught:
             ViewSession(model)
         assert "\n" not in str(caught.value)
+
+
+SAME_ORIGIN = {"origin": "http://127.0.0.1", "host": "127.0.0.1"}
+
+
+@pytest.fixture
+def sessions():
+    sessions = ViewRegistry()
+    yield sessions
+    sessions.close()
+
+
+def client(sessions) -> TestClient:
+    app = FastAPI()
+    mount(app, sessions)
+    app.add_middleware(Gate, access=Access(), find_user=lambda _: None)
+    return TestClient(app, "http://127.0.0.1")
+
+
+def test_the_page_its_parts_and_a_view_are_served_and_a_closed_one_is_one_line(sessions, twin):
+    token = sessions.open(twin, photo=Photograph(np.full((4, 6, 3), 200, np.uint8)))
+    with client(sessions) as browser:
+        page = browser.get("/viewer/")
+        assert "default-src 'none'" in page.headers["content-security-policy"] and "importmap" in page.text
+        assert browser.get("/static/viewer/main.js").status_code == 200
+        assert "javascript" in browser.get("/static/vendor/three/build/three.module.js").headers["content-type"]
+        (length,) = struct.unpack_from("<I", blob := browser.get(f"/viewer/{token}/geometry").content)
+        assert json.loads(blob[4 : 4 + length])["picture"] is True
+        assert browser.get(f"/viewer/{token}/photo.png").content.startswith(b"\x89PNG")
+    with client(sessions) as browser:
+        answer = browser.get("/viewer/guessed/geometry")
+        assert answer.status_code == 404 and "no longer open" in answer.text
+        assert browser.get(f"/viewer/{sessions.open(twin)}/photo.png").text == "This view has no photograph."
+        with pytest.raises(WebSocketDisconnect), browser.websocket_connect("/viewer/guessed/ws", headers=SAME_ORIGIN):
+            pass
+
+
+def test_a_view_is_watched_and_moved_over_one_socket(sessions, twin):
+    token = sessions.open(twin)
+    with client(sessions) as browser, browser.websocket_connect(f"/viewer/{token}/ws", headers=SAME_ORIGIN) as socket:
+        assert socket.receive_json()["type"] == "status"
+        assert struct.unpack_from("<d", socket.receive_bytes()) == (0.0,)
+        socket.send_text("not json")
+        while not (message := socket.receive()).get("text") or "did not understand" not in message["text"]:
+            pass
+        socket.send_json({"op": "step", "count": 10})
+        while not (message := socket.receive()).get("bytes") or struct.unpack_from("<d", message["bytes"])[0] == 0:
+            pass
+        assert sessions.get(token).watchers == 1
+    assert sessions.get(token).watchers == 0, "closing the page ends the streaming"
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        '{"op": "step", "count": Infinity}',
+        '{"op": "push", "body": Infinity, "point": [0, 0, 0], "target": [0, 0, 0]}',
+        "x" * 5000,
+    ],
+)
+def test_a_bad_number_is_answered_to_its_sender_and_the_others_go_on(sessions, twin, bad):
+    address = f"/viewer/{sessions.open(twin)}/ws"
+    with (
+        client(sessions) as browser,
+        browser.websocket_connect(address, headers=SAME_ORIGIN) as sender,
+        browser.websocket_connect(address, headers=SAME_ORIGIN) as other,
+    ):
+        sender.send_text(bad)
+        while (answer := sender.receive()).get("bytes") or '"error"' not in answer["text"]:
+            pass
+        assert "did not understand" in answer["text"] and len(answer["text"]) < 400
+        sender.send_json({"op": "step", "count": 10})
+        while not (message := other.receive()).get("bytes") or struct.unpack_from("<d", message["bytes"])[0] == 0:
+            assert "did not understand" not in message.get("text", "")

@@ -1,6 +1,10 @@
-"""The arm holds by friction, reports what it cannot do, and its tables agree with the model."""
+"""The arms hold by friction or suction alone, keep loads level, and say what they cannot do."""
 
+import itertools
+from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
+from typing import Any, cast
 
 import mujoco
 import numpy as np
@@ -14,12 +18,18 @@ from pipeline.simulation.arm.collision import CollisionChecker
 from pipeline.simulation.arm.inverse_kinematics import postures
 from pipeline.simulation.arm.kinematics import Kinematics, gripper_pose, nearest_equivalent
 from pipeline.simulation.arm.mount import BASE_CLEARANCE_M, place_base
-from pipeline.simulation.arm.path_planning import is_straight_path_free, plan_path
-from pipeline.simulation.arm.tools import fingers
+from pipeline.simulation.arm.path_planning import is_straight_path_free, plan_level_path, plan_path
+from pipeline.simulation.arm.suction_arm import SuctionArm
+from pipeline.simulation.arm.tools import fingers, vacuum
 from pipeline.simulation.arm.tools.finger_grasps import find_grasps
+from pipeline.simulation.arm.tools.seals import find_seals
+from pipeline.simulation.arm.tools.suction_tool import SuctionTool
+from pipeline.simulation.arm.tools.vacuum import Vacuum
 from pipeline.simulation.objects import Region
 from pipeline.simulation.physics import Physics
+from pipeline.simulation.robots import ROBOTS, RobotError, robot_kind
 from pipeline.simulation.world import set_robot
+from pipeline.solving import save_model
 
 
 def arm_simulation(table, *names, arrange=None):
@@ -38,39 +48,29 @@ def stacked(table):
     return sim, sim.rollout()
 
 
-def test_a_cube_is_stacked_by_friction_alone(stacked):
+def test_a_cube_is_stacked_by_friction_alone_and_the_recorded_model_loads(stacked):
     sim, run = stacked
     assert run.solved and run.at_rest, run.why
     model = sim.bench().model
     welds = [model.equality(i).name for i in range(model.neq) if model.eq_type[i] == mujoco.mjtEq.mjEQ_WELD]
     assert not welds, "nothing may be glued to the hand"
-
-
-def test_objects_move_continuously_and_only_when_touched(stacked):
     _, run = stacked
     positions = run.path("red_cube")
     assert np.linalg.norm(np.diff(positions, axis=0), axis=1).max() < 0.08
     assert run.moved("yellow_can") < 0.002 and run.moved("blue_cube") < 0.01
     assert not run.moved_before_touch
-
-
-def test_the_recorded_model_loads_with_its_collision_meshes(stacked, table, tmp_path):
-    _, run = stacked
     assert not mujoco.MjSpec.from_string(run.xml, assets=None).meshdir
     model = mujoco.MjModel.from_xml_string(run.xml, robot_model.collision_meshes())
     assert model.nq == run.qpos.shape[1] and model.nu == run.actions.shape[1] == 7
 
 
-def test_an_object_wider_than_the_gripper_is_refused_with_the_reason(table):
+def test_an_object_that_is_too_wide_or_a_place_out_of_reach_is_refused(table):
     sim = arm_simulation(table, "white_bowl", "blue_cube", arrange=lambda s: s.resize("blue_cube", 1.8))
     sim.goal(kit.at("blue_cube", (0.2, 0.1)))
     set_robot(sim, Arm())
     run = sim.rollout()
     assert not run.solved and "the gripper takes 8.2 cm at most" in run.why
     assert [e for e in run.events if not e.ok and e.time >= 0]
-
-
-def test_a_place_out_of_reach_has_no_solution(table):
     sim = arm_simulation(table, "red_cube", "blue_cube")
     sim.goal(kit.on("red_cube", "blue_cube"))
     arm = Arm()
@@ -96,7 +96,7 @@ def test_the_finger_tables_agree_with_the_gripper_at_rest(width):
     assert pads[0][2] + thick[2] == pytest.approx(fingers.tip_offset(width), abs=0.001)
 
 
-def test_inverse_kinematics_inverts_forward_kinematics():
+def test_inverse_kinematics_inverts_forward_kinematics_in_every_posture():
     arm = Kinematics(np.array([0.1, -0.2, 0.02]), 0.7)
     rng = np.random.default_rng(0)
     for _ in range(12):
@@ -107,9 +107,6 @@ def test_inverse_kinematics_inverts_forward_kinematics():
         q = arm.solve(target)
         assert q is not None and np.allclose(arm.forward(q), target, atol=0.008)
         assert np.allclose(arm.forward(nearest_equivalent(q, q + 7.0, arm.model.jnt_range)), arm.forward(q), atol=1e-9)
-
-
-def test_every_posture_of_the_closed_form_reaches_the_pose():
     arm, rng, branches = Kinematics(np.zeros(3), 0.0), np.random.default_rng(1), 0
     for _ in range(25):
         q = rng.uniform(-3, 3, 6)
@@ -119,9 +116,6 @@ def test_every_posture_of_the_closed_form_reaches_the_pose():
         assert all(np.allclose(arm.forward(one), target, atol=1e-5) for one in found)
         assert any(np.allclose(np.sin((one - q) / 2), 0, atol=1e-5) for one in found)
     assert branches == 8
-
-
-def test_a_horizontal_gripper_is_reached_with_the_elbow_up():
     arm = Kinematics(np.zeros(3), 0.3)
     target = np.eye(4)
     target[:3, :3] = np.column_stack([[0, 0, 1.0], [0, 1.0, 0], [-1.0, 0, 0]]) @ np.diag([1, -1, -1.0])
@@ -130,7 +124,7 @@ def test_a_horizontal_gripper_is_reached_with_the_elbow_up():
     assert q is not None and np.allclose(arm.forward(q), target, atol=1e-3) and np.sin(-q[1]) > 0
 
 
-def test_grasps_close_on_both_sides_of_the_object(stacked):
+def test_grasps_close_on_both_sides_and_a_posture_in_the_table_collides(stacked):
     sim, _ = stacked
     physics = Physics(sim.bench())
     cube = physics.state()["blue_cube"]
@@ -142,6 +136,18 @@ def test_grasps_close_on_both_sides_of_the_object(stacked):
     closing = np.arctan2(found[0].hand[1, 1], found[0].hand[0, 1])
     off = (closing - cube.yaw + np.pi / 4) % (np.pi / 2) - np.pi / 4
     assert abs(off) < np.radians(10), "a cube is held by its sides, not by its corners"
+    physics = Physics(sim.bench())
+    collisions, arm = CollisionChecker(physics), sim.bench().robot
+    collisions.refresh()
+    hand = arm.hand(physics)
+    assert collisions.first_collision(hand.home, fingers.MAX_OPENING_M) == ""
+    beside_can = physics.state()["yellow_can"].position[:2] + 0.1
+    deep = hand.kinematics.analytic_guess(gripper_pose(np.array([*beside_can, -0.03]), 0.0))
+    assert deep is not None and collisions.first_collision(deep, fingers.MAX_OPENING_M) in (
+        "table",
+        "yellow_can",
+        "itself",
+    )
 
 
 @pytest.mark.parametrize("factor, held", [(1.0, True), (1.7, True), (1.97, False)])
@@ -165,22 +171,6 @@ def test_the_base_is_clear_of_the_objects_it_reaches(table):
     assert np.cos(turn) * (scene.table.centre - base)[0] + np.sin(turn) * (scene.table.centre - base)[1] > 0
 
 
-def test_a_posture_in_the_table_collides_and_the_home_posture_does_not(stacked):
-    sim, _ = stacked
-    physics = Physics(sim.bench())
-    collisions, arm = CollisionChecker(physics), sim.bench().robot
-    collisions.refresh()
-    hand = arm.hand(physics)
-    assert collisions.first_collision(hand.home, fingers.MAX_OPENING_M) == ""
-    beside_can = physics.state()["yellow_can"].position[:2] + 0.1
-    deep = hand.kinematics.analytic_guess(gripper_pose(np.array([*beside_can, -0.03]), 0.0))
-    assert deep is not None and collisions.first_collision(deep, fingers.MAX_OPENING_M) in (
-        "table",
-        "yellow_can",
-        "itself",
-    )
-
-
 def test_a_detour_is_planned_if_the_straight_path_is_blocked():
     def free(q):
         return not (abs(q[0]) < 0.3 and q[1] < 0.6)
@@ -192,3 +182,144 @@ def test_a_detour_is_planned_if_the_straight_path_is_blocked():
     assert waypoints is not None and np.array_equal(waypoints[0], start) and np.array_equal(waypoints[-1], end)
     assert all(is_straight_path_free(a, b, free) for a, b in pairwise(waypoints))
     assert plan_path(start, end, lambda q: abs(q[0]) > 0.3, limits) is None
+
+
+@pytest.fixture(scope="module")
+def arm():
+    return Kinematics(np.zeros(3), 0.0)
+
+
+def posture(arm, x, y, z, yaw=0.0):
+    q = arm.solve(gripper_pose(np.array([x, y, z]), yaw))
+    assert q is not None
+    return q
+
+
+def tilt(arm, q):
+    return float(np.degrees(np.arccos(np.clip(-arm.forward(q)[2, 2], -1, 1))))
+
+
+@pytest.mark.parametrize("wall", [0.0, 0.35])
+def test_the_tool_keeps_looking_down_from_end_to_end(arm, wall):
+    start, end = posture(arm, 0.5, -0.25, 0.15), posture(arm, 0.5, 0.25, 0.15, 1.0)
+
+    def is_free(q):
+        _x, y, z = arm.forward(q)[:3, 3]
+        return not (abs(y) < 0.05 and z < wall)
+
+    path = plan_level_path(start, end, is_free, arm.model.jnt_range)
+    assert path is not None and np.allclose(path[0], start) and np.allclose(path[-1], end)
+    assert (len(path) > 2) == bool(wall)
+    for a, b in itertools.pairwise(path):
+        for share in np.linspace(0, 1, 12):
+            q = a + share * (b - a)
+            assert is_free(q) and tilt(arm, q) < 2.0
+
+
+def test_there_is_no_level_path_between_different_tilts(arm):
+    start, end = posture(arm, 0.5, -0.2, 0.2), posture(arm, 0.5, 0.2, 0.2)
+    end[3] += 0.6
+    assert plan_level_path(start, end, lambda q: True, arm.model.jnt_range) is None
+
+
+GRAVITY = 9.81
+
+
+@pytest.fixture(scope="module")
+def carried(table):
+    sim = arm_simulation(table, "red_cube", "blue_cube", "yellow_can")
+    sim.goal(kit.on("red_cube", "blue_cube"))
+    set_robot(sim, SuctionArm())
+    return sim, sim.rollout()
+
+
+def test_a_cube_is_stacked_by_suction_and_the_saved_solution_shows_the_arm_without_fingers(carried, tmp_path):
+    sim, run = carried
+    assert run.solved and run.at_rest, run.why
+    assert run.moved("yellow_can") < 0.002 and not run.moved_before_touch
+    assert np.linalg.norm(np.diff(run.path("red_cube"), axis=0), axis=1).max() < 0.08
+    assert sim.bench().model.nu == run.actions.shape[1] == 7
+    sim, _ = carried
+    physics = Physics(sim.bench())
+    tool = SuctionTool(physics)
+    grasp = tool.find_grasps(physics.state()["red_cube"]).grasps[0]
+    assert "nothing instead of red_cube" in tool.hold("red_cube", grasp)
+    assert not physics.data.eq_active.any()
+    _, run = carried
+    (tmp_path / "scene").mkdir()
+    model = mujoco.MjModel.from_xml_path(str(save_model(run.xml, tmp_path, "solution")))
+    names = {model.body(b).name for b in range(model.nbody)}
+    assert model.nq == run.qpos.shape[1] and vacuum.CUP_BODY in names
+    assert not any("finger" in name or "pad" in name for name in names)
+    assert sum(model.geom_group == robot_model.VISUAL_GROUP) > 20
+
+
+class HungBox:
+    """A box that hangs on a cup fixed in the world, off its middle; as much of a Physics as the vacuum uses."""
+
+    def __init__(self, mass, off_centre):
+        spec = mujoco.MjSpec()
+        spec.option.timestep, spec.option.integrator = 0.002, mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+        down = spec.worldbody.add_frame(pos=[0, 0, 1], quat=[0, 1, 0, 0])
+        spec.attach(vacuum.specification(), prefix="arm/hand/", frame=down)
+        box = spec.worldbody.add_body(name="box", pos=[off_centre, 0, 1 - vacuum.TOOL_LENGTH_M - 0.02])
+        box.add_freejoint()
+        box.add_geom(type=mujoco.mjtGeom.mjGEOM_BOX, size=[0.05, 0.03, 0.02], mass=mass)
+        motor = spec.worldbody.add_body(name="motor")
+        motor.add_joint(name="arm/wrist_3_joint")
+        motor.mass, motor.inertia, motor.explicitinertial = 1, [1, 1, 1], True
+        vacuum.add_welds(spec, ["box"])
+        self.model = spec.compile()
+        self.data = mujoco.MjData(self.model)
+        self.after_step: Callable[[], None] | None = None
+        mujoco.mj_forward(self.model, self.data)
+
+    def wait(self, seconds):
+        for _ in range(round(seconds / self.model.opt.timestep)):
+            mujoco.mj_step(self.model, self.data)
+            assert self.after_step is not None
+            self.after_step()
+
+
+@pytest.mark.parametrize(("mass", "off_centre"), [(0.1, 0.0), (0.5, 0.03), (1.0, 0.01)])
+def test_the_measured_forces_are_those_of_statics(mass, off_centre):
+    hung = HungBox(mass, off_centre)
+    cup = Vacuum(cast(Any, hung))
+    cup.grip("box")
+    hung.wait(1.0)
+    pull, shear, moment = cup.forces()
+    assert cup.on and pull == pytest.approx(mass * GRAVITY, rel=0.02)
+    assert shear < 0.05 and moment == pytest.approx(mass * GRAVITY * off_centre, rel=0.05, abs=0.005)
+
+
+@pytest.mark.parametrize(("mass", "off_centre", "word"), [(4.5, 0.0, "pulled off"), (1.5, 0.045, "peeled off")])
+def test_a_load_beyond_the_limits_is_lost_with_the_reason(mass, off_centre, word):
+    hung = HungBox(mass, off_centre)
+    cup = Vacuum(cast(Any, hung))
+    cup.grip("box")
+    hung.wait(0.3)
+    assert not cup.on and word in cup.lost
+    assert hung.data.body("box").xpos[2] < 0.7
+
+
+def test_what_the_cup_cannot_hold_is_refused_with_the_reason(table):
+    sim = arm_simulation(table, "red_cube", "blue_cube")
+    sim.resize("red_cube", 0.5)
+    set_robot(sim, SuctionArm())
+    physics = Physics(sim.bench())
+    cube = physics.state()["blue_cube"]
+    assert find_seals(physics, cube).grasps
+    assert "kg" in find_seals(physics, replace(cube, mass=2.5)).refusal
+    assert "air leaks" in find_seals(physics, replace(cube, category="sponge")).refusal
+    for grasp in find_seals(physics, cube).grasps:
+        assert np.linalg.norm(grasp.point[:2] - cube.position[:2]) < cube.reach
+        assert grasp.approach[2] == pytest.approx(-1, abs=0.01) and grasp.point[2] == pytest.approx(cube.top, abs=1e-3)
+    small = physics.state()["red_cube"]
+    assert "2.5 cm wide" in find_seals(physics, small).refusal
+
+
+def test_every_robot_is_made_by_its_name():
+    for name, kind in ROBOTS.items():
+        assert kind.name == name and kind.make(True).source == kind.source
+    with pytest.raises(RobotError, match="there are: gripper, arm, arm-suction"):
+        robot_kind("hand")

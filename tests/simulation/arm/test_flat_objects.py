@@ -84,36 +84,29 @@ def test_the_book_on_the_table_is_laid_down_elsewhere_by_friction_alone(flat_tab
     assert run.moved("red_cube") < 0.002
 
 
-def test_what_stands_in_the_way_of_every_push_is_named(flat_table):
+def test_pushes_that_are_blocked_or_out_of_reach_say_so(flat_table):
     physics = world(flat_table, xy=(0.0, 0.0), yaw=0.0)
     wall = physics.state()["red_cube"]
     outline = np.array([[-0.2, -0.2], [0.2, -0.2], [0.2, 0.2], [-0.2, 0.2]])
     around = replace(wall, outline=outline, top=0.05, bottom=0.0)
     pushes, reason = edge_pushes(physics, physics.state()["blue_book"], [around])
     assert not pushes and "would collide with red_cube when it is pushed" in reason
-
-
-def test_a_book_far_from_every_edge_is_refused_with_the_reason(table, tmp_path):
-    folder = tabletop.write(tmp_path / "wide", objects={"blue_book": BOOK})
-    assert "no edge within" in why_not_picked(kit.Scene.load(folder), "arm")["blue_book"]
-    assert why_not_picked(kit.Scene.load(folder), "arm-suction") == {}
-
-
-def test_a_book_near_an_edge_has_grasps_to_look_at_and_no_refusal(flat_table):
-    scene = kit.Scene.load(flat_table)
-    assert why_not_picked(scene, "arm") == {}
-    taken = [c.object_from_gripper for c in grasp_candidates(scene, "arm", "blue_book") if not c.reason]
-    assert taken and all(abs(pose[2, 1]) > 0.99 for pose in taken), "one finger above, one below"
-
-
-def test_pushes_that_the_arm_cannot_reach_say_so(flat_table):
-    physics = world(flat_table, xy=(0.0, 0.0), yaw=0.0)
     hand = physics.world.robot.hand(physics)
     assert isinstance(hand, ArmHand)
     hand.kinematics = Kinematics(hand.kinematics.base + np.array([2.0, 2.0, 0.0]), hand.kinematics.yaw)
     plans = list(push_plans(hand, "blue_book", None))
     assert plans and not any(isinstance(plan, PushPlan) for plan in plans)
     assert all("out of reach" in str(plan) for plan in plans)
+
+
+def test_a_book_far_from_every_edge_is_refused_and_one_near_an_edge_has_grasps(tmp_path, flat_table):
+    folder = tabletop.write(tmp_path / "wide", objects={"blue_book": BOOK})
+    assert "no edge within" in why_not_picked(kit.Scene.load(folder), "arm")["blue_book"]
+    assert why_not_picked(kit.Scene.load(folder), "arm-suction") == {}
+    scene = kit.Scene.load(flat_table)
+    assert why_not_picked(scene, "arm") == {}
+    taken = [c.object_from_gripper for c in grasp_candidates(scene, "arm", "blue_book") if not c.reason]
+    assert taken and all(abs(pose[2, 1]) > 0.99 for pose in taken), "one finger above, one below"
 
 
 @pytest.mark.parametrize("angle", [0.0, 0.3, 1.2])

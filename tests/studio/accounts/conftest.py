@@ -7,17 +7,6 @@ import pytest
 from people import studio_with_people
 
 from studio.accounts import passwords
-from studio.accounts.roles import Role, current_role
-from studio.server.current_user import current_user
-
-
-@pytest.fixture(autouse=True)
-def the_machine_itself() -> Iterator[None]:
-    """Leave no user and no role behind."""
-    user, role = current_user.set(""), current_role.set(Role.ADMINISTER)
-    yield
-    current_user.reset(user)
-    current_role.reset(role)
 
 
 @pytest.fixture(scope="package", autouse=True)

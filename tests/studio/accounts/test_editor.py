@@ -1,23 +1,29 @@
-"""Two people on one project: one edits, the other looks until they take over."""
+"""People on one project: one edits, the others look until they take over, and each decision keeps its author."""
 
 import asyncio
+import json
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from async_calls import run_async
+from offline_studio import offline_services, wait_until
 from page_client import PageClient, open_page
-from people import logged_in
+from people import FRAME, logged_in
 
-from pipeline.decisions import read_log
+from pipeline.decisions import UNNAMED, read_log
+from pipeline.errors import StudioError
+from pipeline.project import Project
+from pipeline.run import Progress
 from studio.accounts.presence import GRACE_SECONDS, Presence
+from studio.accounts.user_file import UserFile
 from studio.pages import page_streams
 from studio.server.current_user import current_user
 from studio.server.errors import RequestError
 from studio.server.gradio_internals import gradio_app
 from studio.sessions.editor import Editor
+from studio.sessions.session import Session
+from studio.task.results_record import _decision_records, results_record
 
 
 def rename(name: str) -> dict:
@@ -34,81 +40,66 @@ async def act(page: PageClient, component: str, event: str, message: dict | None
     await page.wait(lambda: sent in page.completed)
 
 
-@contextmanager
-def as_user(name: str) -> Iterator[None]:
-    reset = current_user.set(name)
-    yield
-    current_user.reset(reset)
-
-
-def test_the_first_who_works_edits_and_the_second_sees_it_and_takes_over(studio: SimpleNamespace):
+async def test_the_first_who_works_edits_and_the_second_sees_it_and_takes_over(studio: SimpleNamespace):
     folder = studio.workspace / "one"
-
-    async def steps() -> None:
-        async with (
-            logged_in(studio, "wanda") as w,
-            logged_in(studio, "will") as b,
-            open_page(w, "one") as wanda,
-            open_page(b, "one") as will,
-        ):
-            assert will.values["top-bar"]["editor"] == "wanda"
-            await act(wanda, "mask-canvas", "decide", rename("cup"))
-            await act(will, "mask-canvas", "decide", rename("mug"))
-            assert decided(folder) == [("wanda", "cup")]
-            canvas = {"token": will.values["mask-canvas"]["token"], "kind": "import", "data": "{}"}
-            assert "wanda is editing" in (await will.ask("mask-canvas", canvas))["error"]
-            await act(will, "top-bar", "take_over")
-            assert will.values["top-bar"]["editor"] == "will"
-            await act(will, "mask-canvas", "decide", rename("mug"))
-            await act(wanda, "mask-canvas", "decide", rename("glass"))
-            assert decided(folder) == [("wanda", "cup"), ("will", "mug")]
-            assert wanda.values["top-bar"]["editor"] == "will"
-            state = (await w.get(will.values["top-bar"]["state_address"])).json()
-            assert state["editor"] == "will" and state["version"] >= will.values["top-bar"]["version"]
-            await act(will, "top-bar", "home")
-            await act(wanda, "mask-canvas", "decide", rename("glass"))
-            assert decided(folder)[-1] == ("wanda", "glass"), "who leaves lets the others edit"
-
-    run_async(steps())
+    async with (
+        logged_in(studio, "wanda") as w,
+        logged_in(studio, "will") as b,
+        open_page(w, "one") as wanda,
+        open_page(b, "one") as will,
+    ):
+        assert will.values["top-bar"]["editor"] == "wanda"
+        await act(wanda, "mask-canvas", "decide", rename("cup"))
+        await act(will, "mask-canvas", "decide", rename("mug"))
+        assert decided(folder) == [("wanda", "cup")]
+        canvas = {"token": will.values["mask-canvas"]["token"], "kind": "import", "data": "{}"}
+        assert "wanda is editing" in (await will.ask("mask-canvas", canvas))["error"]
+        await act(will, "top-bar", "take_over")
+        assert will.values["top-bar"]["editor"] == "will"
+        await act(will, "mask-canvas", "decide", rename("mug"))
+        await act(wanda, "mask-canvas", "decide", rename("glass"))
+        assert decided(folder) == [("wanda", "cup"), ("will", "mug")]
+        assert wanda.values["top-bar"]["editor"] == "will"
+        state = (await w.get(will.values["top-bar"]["state_address"])).json()
+        assert state["editor"] == "will" and state["version"] >= will.values["top-bar"]["version"]
+        await act(will, "top-bar", "home")
+        await act(wanda, "mask-canvas", "decide", rename("glass"))
+        assert decided(folder)[-1] == ("wanda", "glass"), "who leaves lets the others edit"
 
 
-def test_every_event_that_edits_is_refused_while_another_person_edits(studio: SimpleNamespace, monkeypatch):
+async def test_every_event_that_edits_is_refused_while_another_person_edits(studio: SimpleNamespace, monkeypatch):
     asked: list[str] = []
 
     def refuse(_: Editor) -> None:
         asked.append("")
         raise RequestError("wanda is editing this project.")
 
-    async def steps() -> None:
-        async with logged_in(studio, "will") as http, open_page(http, "two") as will:
-            events = [f for f in gradio_app(studio.app).get_blocks().fns.values() if getattr(f.fn, "edits", False)]
-            assert len(events) > 20
-            monkeypatch.setattr(Editor, "require", refuse)
-            monkeypatch.setattr(page_streams, "DRAW_SECONDS", 0.0)  # nothing here draws
-            for function in events:
-                data = [None] * len(function.inputs)
-                body = {"data": data, "fn_index": function._id, "session_hash": will.session_hash, "event_data": {}}
-                asked.clear()
-                id = (await http.post("/gradio_api/queue/join", json=body)).json()["event_id"]
-                will._outputs[id] = []
-                if will._reader is None or will._reader.done():
-                    will._reader = asyncio.ensure_future(will._read())
-                await will.wait(lambda id=id: id in will.completed)
-                assert asked, function.targets
-
-    run_async(steps())
+    async with logged_in(studio, "will") as http, open_page(http, "two") as will:
+        events = [f for f in gradio_app(studio.app).get_blocks().fns.values() if getattr(f.fn, "edits", False)]
+        assert len(events) > 20
+        monkeypatch.setattr(Editor, "require", refuse)
+        monkeypatch.setattr(page_streams, "DRAW_SECONDS", 0.0)  # nothing here draws
+        for function in events:
+            data = [None] * len(function.inputs)
+            body = {"data": data, "fn_index": function._id, "session_hash": will.session_hash, "event_data": {}}
+            asked.clear()
+            id = (await http.post("/gradio_api/queue/join", json=body)).json()["event_id"]
+            will._outputs[id] = []
+            if will._reader is None or will._reader.done():
+                will._reader = asyncio.ensure_future(will._read())
+            await will.wait(lambda id=id: id in will.completed)
+            assert asked, function.targets
 
 
-def test_two_pages_of_one_person_both_edit():
+def test_two_pages_of_one_person_both_edit_and_without_logins_every_page_does():
     editor = Editor()
     for _ in range(2):
-        with as_user("ada"):
-            editor.require()
-    with as_user("bob"), pytest.raises(RequestError, match="ada is editing"):
+        current_user.set("ada")
         editor.require()
-
-
-def test_without_logins_every_page_edits():
+    current_user.set("bob")
+    with pytest.raises(RequestError, match="ada is editing"):
+        editor.require()
+    current_user.set("")
     editor = Editor()
     for _ in range(3):
         editor.require()
@@ -121,16 +112,69 @@ def test_who_closed_all_pages_a_while_ago_edits_no_longer():
     editor = Editor(presence.is_present)
     presence.enter("ada")
     presence.enter("ada")
-    with as_user("ada"):
-        editor.require()
+    current_user.set("ada")
+    editor.require()
     presence.leave("ada")
     assert editor.name == "ada", "another page of hers is open"
     presence.leave("ada")
     assert editor.name == "ada", "she may be loading the page again"
     now[0] += GRACE_SECONDS
     assert editor.name == ""
-    with as_user("bob"):
-        editor.require()
+    current_user.set("bob")
+    editor.require()
     presence.enter("bob")
     assert editor.name == "bob"
     assert not presence.is_present("nobody")
+
+
+NAMED = {"kind": "display_name", "id": 1, "name": "cup"}
+
+
+def authors(folder: Path) -> list[tuple[str, str]]:
+    return [(decision.kind, decision.by) for decision in read_log(folder / "decisions.jsonl")]
+
+
+def newest_author(page: PageClient) -> str:
+    return next((one["by"] for one in page.values["results"].get("decisions", ())), "")
+
+
+async def test_every_decision_undo_and_redo_names_its_person(studio: SimpleNamespace):
+    for user, name, event in (
+        ("wanda", "mask-canvas", "decide"), ("ada", "top-bar", "undo"), ("will", "top-bar", "redo"),
+    ):  # fmt: skip
+        async with logged_in(studio, user) as http, open_page(http, "two") as page:
+            for sent in (await page.send("top-bar", "take_over"), await page.send(name, event, NAMED)):
+                await page.wait(lambda page=page, sent=sent: sent in page.completed)
+            await page.wait(lambda page=page, user=user: newest_author(page) == user)
+            assert any(line["by"] == user for line in page.values["status-bar"]["log"])
+    assert authors(studio.workspace / "two") == [("display_name", "wanda"), ("undo", "ada"), ("redo", "will")]
+
+
+def test_what_a_person_starts_is_theirs_in_the_threads_that_do_it(tmp_path: Path):
+    project = Project.create(tmp_path / "one", FRAME)
+    session = Session(project, offline_services())
+    current_user.set("ada")
+
+    def work(_: object) -> Iterator[Progress]:
+        project.decide("accept", stage="segments")
+        yield Progress("segments", "decided", 1, 1)
+
+    session._start(work, "segments")
+    current_user.set("someone else")
+    wait_until(lambda: session.idle, "the end of the work")
+    assert authors(project.folder) == [("accept", "ada")]
+
+
+def test_without_logins_a_decision_is_of_a_human_and_provenance_says_so(tmp_path: Path):
+    project = Project.create(tmp_path / "one", FRAME)
+    project.decide("accept", stage="segments")
+    assert json.loads((project.folder / "decisions.jsonl").read_text())["by"] == UNNAMED
+    session = SimpleNamespace(project=project)
+    (record,) = _decision_records(session)  # type: ignore[arg-type]
+    assert record["by"] == "not logged in" and results_record(None) == {}
+
+
+def test_no_user_can_be_called_what_unnamed_people_are(tmp_path: Path):
+    for name in (UNNAMED, UNNAMED.upper()):
+        with pytest.raises(StudioError, match="cannot name"):
+            UserFile(tmp_path / "users.json").add(name, "work", "a long sentence")

@@ -10,7 +10,6 @@ from types import SimpleNamespace
 
 import httpx
 import pytest
-from async_calls import run_async
 from page_client import connect, open_page
 from people import content, logged_in, studio_with_people
 
@@ -33,144 +32,113 @@ async def visit(http: httpx.AsyncClient, token: str) -> httpx.Response:
     return await http.get(f"/link/{token}", follow_redirects=True)
 
 
-def test_a_person_who_works_makes_a_link_and_a_visitor_sees_that_project(studio: SimpleNamespace):
-    async def steps() -> None:
-        async with logged_in(studio, "wanda") as wanda, open_page(wanda, "one") as page:
-            request = {"token": page.values["results"]["token"], "kind": "share", "days": 7}
-            made = await page.ask("results", request)
-            assert page.values["results"]["shares"] and [link["by"] for link in made["links"]] == ["wanda"]
-            assert made["token"] not in (studio.workspace / ".links.json").read_text()
-            while not (await wanda.get(page.values["top-bar"]["state_address"])).json()["idle"]:
-                await asyncio.sleep(0.1)
-            before = content(studio.workspace / "one")
-            async with connect(studio.address) as http:
-                answer = await http.get(f"/link/{made['token']}")
-                assert answer.status_code == 303 and answer.headers["location"] == "../?project=one"
-                cookies = answer.headers.get_list("set-cookie")
-                assert cookies and all("HttpOnly" in one and "SameSite=lax" in one for one in cookies)
-                async with open_page(http, "one") as visitor:
-                    assert visitor.values["top-bar"]["project"] == "one"
-                    assert (await http.get("/account.json")).json()["role"] == "visit"
-                    token = visitor.values["mask-canvas"]["token"]
-                    for name in ("colour.jpg", "depth.bin", "cloud.bin", "editor.json", "export/zip"):
-                        assert (await http.get(f"/project/{token}/{name}")).status_code == 200, name
-                    assert (await http.get("/thumbnail/project/one")).status_code == 200
-            assert content(studio.workspace / "one") == before
-
-    run_async(steps())
+async def test_a_person_who_works_makes_a_link_and_a_visitor_sees_that_project(studio: SimpleNamespace):
+    async with logged_in(studio, "wanda") as wanda, open_page(wanda, "one") as page:
+        request = {"token": page.values["results"]["token"], "kind": "share", "days": 7}
+        made = await page.ask("results", request)
+        assert page.values["results"]["shares"] and [link["by"] for link in made["links"]] == ["wanda"]
+        assert made["token"] not in (studio.workspace / ".links.json").read_text()
+        while not (await wanda.get(page.values["top-bar"]["state_address"])).json()["idle"]:
+            await asyncio.sleep(0.1)
+        before = content(studio.workspace / "one")
+        async with connect(studio.address) as http:
+            answer = await http.get(f"/link/{made['token']}")
+            assert answer.status_code == 303 and answer.headers["location"] == "../?project=one"
+            cookies = answer.headers.get_list("set-cookie")
+            assert cookies and all("HttpOnly" in one and "SameSite=lax" in one for one in cookies)
+            async with open_page(http, "one") as visitor:
+                assert visitor.values["top-bar"]["project"] == "one"
+                assert (await http.get("/account.json")).json()["role"] == "visit"
+                token = visitor.values["mask-canvas"]["token"]
+                for name in ("colour.jpg", "depth.bin", "cloud.bin", "editor.json", "export/zip"):
+                    assert (await http.get(f"/project/{token}/{name}")).status_code == 200, name
+                assert (await http.get("/thumbnail/project/one")).status_code == 200
+        assert content(studio.workspace / "one") == before
 
 
-def test_a_visitor_reaches_nothing_of_another_project_or_of_the_workspace(studio: SimpleNamespace):
+async def test_a_visitor_reaches_nothing_of_another_project_or_of_the_workspace(studio: SimpleNamespace):
     _, token = studio.links.create(studio.workspace / "one", 1, "wanda")
-
-    async def steps() -> None:
-        async with (
-            logged_in(studio, "wanda") as wanda,
-            open_page(wanda, "two") as page,
-            connect(studio.address) as http,
-        ):
-            other = page.values["mask-canvas"]["token"]
-            assert (await visit(http, token)).status_code == 200
-            for path in (
-                f"/project/{other}/colour.jpg", f"/project/{other}/editor.json", "/thumbnail/project/two",
-                "/thumbnail/sample/blocks", "/library/x.jpg", "/thumbnail/project/..", "/gradio_api/file=/etc/passwd",
-                f"/gradio_api/file={studio.workspace}/two/frame/rgb.png", "/gradio_api/upload_progress?upload_id=x",
-            ):  # fmt: skip
-                assert (await http.get(path)).status_code in (403, 404), path
-            for address in ("two", "", "..", "one/../two"):
-                async with open_page(http, address) as visitor:
-                    assert visitor.values["top-bar"]["project"] == "one", address
-                    text = json.dumps([visitor.values, visitor.properties], default=str)
-                    assert other not in text and '"two"' not in text
-                    assert not visitor.values.get("gallery") and not visitor.values.get("models-panel")
-                    answer = await visitor.ask("mask-canvas", {"token": other, "kind": "status"})
-                    assert "no longer open" in answer["error"]
-            for id, block in gradio_app(studio.app).get_blocks().blocks.items():
-                for kind in getattr(getattr(block, "answer", None), "handlers", ()):
-                    if block.answer.needed_role(kind) > Role.VISIT:
-                        data = {"kind": kind, "token": other}
-                        body = {"data": data, "component_id": id, "fn_name": "ask", "session_hash": "x"}
-                        refused = (await http.post("/gradio_api/component_server", json=body)).json()
-                        assert "needs the role" in refused["error"], (block.elem_id, kind)
-
-    run_async(steps())
+    async with logged_in(studio, "wanda") as wanda, open_page(wanda, "two") as page, connect(studio.address) as http:
+        other = page.values["mask-canvas"]["token"]
+        assert (await visit(http, token)).status_code == 200
+        for path in (
+            f"/project/{other}/colour.jpg", f"/project/{other}/editor.json", "/thumbnail/project/two",
+            "/thumbnail/sample/blocks", "/library/x.jpg", "/thumbnail/project/..", "/gradio_api/file=/etc/passwd",
+            f"/gradio_api/file={studio.workspace}/two/frame/rgb.png", "/gradio_api/upload_progress?upload_id=x",
+        ):  # fmt: skip
+            assert (await http.get(path)).status_code in (403, 404), path
+        for address in ("two", "", "..", "one/../two"):
+            async with open_page(http, address) as visitor:
+                assert visitor.values["top-bar"]["project"] == "one", address
+                text = json.dumps([visitor.values, visitor.properties], default=str)
+                assert other not in text and '"two"' not in text
+                assert not visitor.values.get("gallery") and not visitor.values.get("models-panel")
+                answer = await visitor.ask("mask-canvas", {"token": other, "kind": "status"})
+                assert "no longer open" in answer["error"]
+        for id, block in gradio_app(studio.app).get_blocks().blocks.items():
+            for kind in getattr(getattr(block, "answer", None), "handlers", ()):
+                if block.answer.needed_role(kind) > Role.VISIT:
+                    data = {"kind": kind, "token": other}
+                    body = {"data": data, "component_id": id, "fn_name": "ask", "session_hash": "x"}
+                    refused = (await http.post("/gradio_api/component_server", json=body)).json()
+                    assert "needs the role" in refused["error"], (block.elem_id, kind)
 
 
-def test_a_visitor_uses_no_stream_and_no_state_of_another_page(studio: SimpleNamespace):
+async def test_a_visitor_uses_no_stream_of_another_page_and_a_person_with_a_login_keeps_it(studio: SimpleNamespace):
     _, token = studio.links.create(studio.workspace / "one", 1, "wanda")
-
-    async def steps() -> None:
-        async with (
-            logged_in(studio, "wanda") as wanda,
-            open_page(wanda, "two") as page,
-            connect(studio.address) as http,
-        ):
-            await visit(http, token)
-            for stream in (f"queue/data?session_hash={page.session_hash}", f"heartbeat/{page.session_hash}"):
-                assert (await http.get(f"/gradio_api/{stream}")).status_code == 403
-            number, count, _ = page.event_of("top-bar", "refresh")
-            body = {"data": [None] * count, "fn_index": number, "session_hash": page.session_hash}
-            await http.post("/gradio_api/queue/join", json=body)
-            await page.wait(lambda: True)
-            assert page.values["top-bar"]["project"] == "two"
-
-    run_async(steps())
+    async with logged_in(studio, "wanda") as wanda, open_page(wanda, "two") as page, connect(studio.address) as http:
+        await visit(http, token)
+        for stream in (f"queue/data?session_hash={page.session_hash}", f"heartbeat/{page.session_hash}"):
+            assert (await http.get(f"/gradio_api/{stream}")).status_code == 403
+        number, count, _ = page.event_of("top-bar", "refresh")
+        body = {"data": [None] * count, "fn_index": number, "session_hash": page.session_hash}
+        await http.post("/gradio_api/queue/join", json=body)
+        await page.wait(lambda: True)
+        assert page.values["top-bar"]["project"] == "two"
+    async with logged_in(studio, "will") as http:
+        await visit(http, token)
+        account = (await http.get("/account.json")).json()
+        assert (account["user"], account["role"]) == ("will", "work")
 
 
 @pytest.mark.parametrize("end", ["revoked", "expired", "file damaged"])
-def test_a_link_that_ended_ends_its_visits_at_once(end: str, studio: SimpleNamespace):
+async def test_a_link_that_ended_ends_its_visits_at_once(end: str, studio: SimpleNamespace):
     links = studio.links
     link, token = links.create(studio.workspace / "one", 1, "wanda")
     kept = links._file.path.read_text()
-
-    async def steps() -> None:
-        async with connect(studio.address) as http, connect(studio.address) as late:
-            assert (await visit(http, token)).status_code == 200
-            assert (await http.get("/config")).status_code == 200
-            if end == "revoked":
-                links.revoke(link.id, studio.workspace / "one")
-            else:
-                changed = json.loads(kept)
-                changed["links"][-1]["expires"] = time.time() - 1
-                links._file.path.write_text(json.dumps(changed) if end == "expired" else "{")
-            assert (await http.get("/config")).status_code == 401
-            page = (await http.get("/", params={"project": "one"})).text
-            assert '"auth_required":true' in page and "has expired or was revoked" in page
-            assert '"auth_required":true' in (first := (await late.get("/")).text) and "was revoked" not in first
-            answer = await late.get(f"/link/{token}")
-            assert answer.status_code == 404 and "expired" in answer.text and "set-cookie" not in answer.headers
-            links._file.path.write_text(kept)
-
-    run_async(steps())
-
-
-def test_a_person_with_a_login_keeps_it_when_following_a_link(studio: SimpleNamespace):
-    _, token = studio.links.create(studio.workspace / "one", 1, "wanda")
-
-    async def steps() -> None:
-        async with logged_in(studio, "will") as http:
-            await visit(http, token)
-            account = (await http.get("/account.json")).json()
-            assert (account["user"], account["role"]) == ("will", "work")
-
-    run_async(steps())
+    async with connect(studio.address) as http, connect(studio.address) as late:
+        assert (await visit(http, token)).status_code == 200
+        assert (await http.get("/config")).status_code == 200
+        if end == "revoked":
+            links.revoke(link.id, studio.workspace / "one")
+        else:
+            changed = json.loads(kept)
+            changed["links"][-1]["expires"] = time.time() - 1
+            links._file.path.write_text(json.dumps(changed) if end == "expired" else "{")
+        assert (await http.get("/config")).status_code == 401
+        page = (await http.get("/", params={"project": "one"})).text
+        assert '"auth_required":true' in page and "has expired or was revoked" in page
+        assert '"auth_required":true' in (first := (await late.get("/")).text) and "was revoked" not in first
+        answer = await late.get(f"/link/{token}")
+        assert answer.status_code == 404 and "expired" in answer.text and "set-cookie" not in answer.headers
+        links._file.path.write_text(kept)
 
 
 @pytest.mark.parametrize("guess", ["", "x", "link:1", "../account.json", "a" * 3000, "%00", "é"])
-def test_a_guessed_link_opens_nothing(guess: str, studio: SimpleNamespace):
-    async def steps() -> None:
-        async with connect(studio.address) as http:
-            answer = await http.get(f"/link/{guess}")
-            assert answer.status_code in (401, 403, 404) and "set-cookie" not in answer.headers
-            login = await http.post("/login", data={"username": "link:1", "password": "password"})
-            assert login.status_code in (400, 429)
-
-    run_async(steps())
+async def test_a_guessed_link_opens_nothing(guess: str, studio: SimpleNamespace):
+    async with connect(studio.address) as http:
+        answer = await http.get(f"/link/{guess}")
+        assert answer.status_code in (401, 403, 404) and "set-cookie" not in answer.headers
+        login = await http.post("/login", data={"username": "link:1", "password": "password"})
+        assert login.status_code in (400, 429)
 
 
 def test_only_links_that_hold_are_listed_and_they_survive_a_restart(tmp_path: Path):
     now = [1000.0]
     links = Links(tmp_path, lambda: now[0])
+    for days in (0, -1, LONGEST_DAYS + 1, float("nan")):
+        with pytest.raises(LinkError, match="up to"):
+            links.create(tmp_path / "a", days, "ada")
     short, _ = links.create(tmp_path / "a", 1, "ada")
     long, token = links.create(tmp_path / "a", 30, "ada")
     other, _ = links.create(tmp_path / "users" / "ada" / "b", 30, "ada")
@@ -182,12 +150,8 @@ def test_only_links_that_hold_are_listed_and_they_survive_a_restart(tmp_path: Pa
     with pytest.raises(LinkError):
         again.revoke(other.id, tmp_path / "a")
     assert again.folder(other) == tmp_path / "users" / "ada" / "b"
-
-
-@pytest.mark.parametrize("days", [0, -1, LONGEST_DAYS + 1, float("nan")])
-def test_a_link_lasts_no_longer_than_a_year(days: float, tmp_path: Path):
-    with pytest.raises(LinkError, match="up to"):
-        Links(tmp_path).create(tmp_path / "a", days, "ada")
+    access = Access({"ada": "secret"})
+    assert access.role_of(f"link:{secrets.token_hex(6)}") is None
 
 
 @pytest.mark.parametrize("project", ["..", "../x", "/etc", "a/../..", "", "."])
@@ -199,8 +163,3 @@ def test_a_damaged_file_of_links_opens_nothing(project: str, tmp_path: Path):
     assert links.find(token) is None and links.of_visitor(f"link:{link.id}") is None
     with pytest.raises(StudioError):
         links.of_project(tmp_path / "a")
-
-
-def test_without_links_nobody_is_a_visitor():
-    access = Access({"ada": "secret"})
-    assert access.role_of(f"link:{secrets.token_hex(6)}") is None

@@ -1,23 +1,143 @@
-"""The law of roles: no route, event, request or command runs for a person whose role does not permit it."""
+"""The law of roles: nothing runs for a person whose role does not permit it, and people who look change nothing."""
 
 import json
+import re
 import secrets
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, get_args
 
 import gradio as gr
 import httpx
+import mujoco
 import pytest
 from async_calls import run_async
 from fastapi.routing import APIWebSocketRoute
-from people import PEOPLE, logged_in
+from page_client import PageClient, open_page
+from people import FRAME, PASSWORD, PEOPLE, content, logged_in
+from websockets.asyncio.client import connect as connect_socket
+from websockets.exceptions import ConnectionClosed
 
 from components.component import Component
+from pipeline.errors import StudioError
+from pipeline.project import Project
 from studio.accounts.page_guard import needed_role
-from studio.accounts.roles import Role, current_role
+from studio.accounts.refusals import refusals
+from studio.accounts.roles import Role, RoleError, current_role
+from studio.board.board import Board
 from studio.server.endpoints import Endpoint
 from studio.server.gradio_internals import gradio_app
+from studio.sessions.session_registry import SessionRegistry
 from studio.viewer import commands
+
+
+def token_of(page: PageClient) -> str:
+    return (page.values.get("mask-canvas") or {}).get("token", "")
+
+
+async def test_a_looker_sees_a_project_and_leaves_every_byte_of_it(studio: SimpleNamespace):
+    before = content(studio.workspace / "one")
+    async with logged_in(studio, "lou") as http, open_page(http, "one") as page:
+        assert page.values["top-bar"]["project"] == "one"
+        assert (await http.get(f"/project/{token_of(page)}/colour.jpg")).status_code == 200
+        for event in ("undo", "redo", "decide"):
+            name = "mask-canvas" if event == "decide" else "top-bar"
+            sent = await page.send(name, event, {"kind": "display_name", "id": 1, "name": "cup"})
+            await page.wait(lambda sent=sent: sent in page.completed)
+    assert content(studio.workspace / "one") == before
+
+
+async def test_who_works_after_a_looker_has_the_project_prepared(studio: SimpleNamespace):
+    async with logged_in(studio, "lou") as lou, logged_in(studio, "wanda") as wanda, open_page(lou, "two"):
+        assert not (studio.workspace / "two" / "segments").exists()
+        async with open_page(wanda, "two") as page:
+            await page.wait(lambda: (studio.workspace / "two" / "segments" / "masks.png").exists())
+
+
+def test_behind_the_page_nothing_is_changed_for_a_looker_either(studio: SimpleNamespace):
+    app_sessions = SessionRegistry(studio.workspace, SimpleNamespace(segmenter=None))  # type: ignore[arg-type]
+    current_role.set(Role.LOOK)
+    session = app_sessions.open("one")
+    changes = (
+        lambda: session.decisions.record("accept", stage="segments"),
+        session.decisions.undo,
+        session.decisions.redo,
+        lambda: session.solve("gripper"),
+        lambda: session.pin(0),
+        lambda: app_sessions.create(lambda folder: Project.create(folder, FRAME), "new"),
+        lambda: Board(app_sessions).delete(["one"]),
+        lambda: Board(app_sessions).judge(["one"], "accepted", ""),
+        lambda: Board(app_sessions).duplicate(["one"]),
+        lambda: Board(app_sessions).rename("one", "x"),
+    )
+    before = sorted(path.name for path in studio.workspace.iterdir())
+    for change in changes:
+        with pytest.raises(StudioError) as raised:
+            change()
+        assert isinstance(raised.value, RoleError) or "no program" in str(raised.value)
+    assert sorted(path.name for path in studio.workspace.iterdir()) == before
+
+
+@pytest.mark.parametrize("change", ["removed", "new password"])
+async def test_a_login_ends_with_its_user_and_with_its_password(change: str, studio: SimpleNamespace):
+    studio.users.add("temp", "look", PASSWORD)
+    async with logged_in(studio, "temp") as http:
+        assert (await http.get("/config")).status_code == 200
+        if change == "removed":
+            studio.users.remove("temp")
+        else:
+            studio.users.add("temp", "look", "another sentence", replace=True)
+        assert (await http.get("/config")).status_code == 401
+        if change == "removed":
+            studio.users.add("temp", "look", PASSWORD)
+            assert (await http.get("/config")).status_code == 401, "an old cookie is not of the new user"
+    studio.users.remove("temp")
+
+
+async def test_a_role_that_is_taken_away_holds_at_once_and_a_wrong_name_is_as_a_wrong_password(studio: SimpleNamespace):
+    studio.users.add("temp", "work", PASSWORD)
+    async with logged_in(studio, "temp") as http:
+        assert (await http.post("/gradio_api/upload", files={"files": ("a.png", b"x")})).status_code == 200
+        text = studio.users.path.read_text().replace('"role": "work"', '"role": "look"')
+        kept = studio.users.path.read_text()
+        studio.users.path.write_text(text)
+        assert (await http.post("/gradio_api/upload", files={"files": ("a.png", b"x")})).status_code == 403
+        studio.users.path.write_text(kept)
+    studio.users.remove("temp")
+    async with logged_in(studio, "ada") as http:
+        answers = [
+            await http.post("/login", data={"username": name, "password": "wrong password"})
+            for name in ("ada", "eve", "link:1", "../ada")
+        ]
+        assert {(a.status_code, a.text) for a in answers} == {(400, answers[0].text)}
+
+
+async def test_an_open_socket_ends_with_its_login(studio: SimpleNamespace):
+    views = next(r for r in studio.app.routes if getattr(r, "path", "") == "/viewer/{token}/ws")
+    registry = next(c.cell_contents for c in views.endpoint.__closure__ if hasattr(c.cell_contents, "_open"))
+    token = registry.open(
+        mujoco.MjModel.from_xml_string(
+            "<mujoco><worldbody><body><freejoint/><geom size='.1'/></body></worldbody></mujoco>"
+        )
+    )
+    studio.users.add("temp", "look", PASSWORD)
+    async with logged_in(studio, "temp") as http:
+        cookies = "; ".join(f"{cookie.name}={cookie.value}" for cookie in http.cookies.jar)
+        address = studio.address.replace("http", "ws")
+        headers = {"cookie": cookies}
+        async with connect_socket(
+            f"{address}/viewer/{token}/ws", origin=studio.address, additional_headers=headers
+        ) as socket:
+            await socket.recv()
+            await socket.send('{"op": "push", "body": 1, "point": [0, 0, 0], "target": [1, 0, 0]}')
+            while "this needs the role" not in str(await socket.recv()):
+                pass
+            studio.users.remove("temp")
+            await socket.send('{"op": "play"}')
+            with pytest.raises(ConnectionClosed):
+                while True:
+                    await socket.recv()
+
 
 BELOW_WORK = {
     # they open, follow or draw what is there
@@ -67,17 +187,33 @@ def endpoints(studio: SimpleNamespace) -> dict[int, Any]:
     return {id: b for id, b in blocks.items() if isinstance(b, Component) and b.answer is not None}
 
 
-def test_the_events_below_the_role_work_are_those_that_are_known_to_change_nothing(studio: SimpleNamespace):
+def test_the_events_and_requests_below_the_role_work_are_those_that_are_known_to_change_nothing(studio):
     roles = {}
     for function in events(studio).values():
         roles.setdefault(needed_role(function.fn), set()).add(name_of(studio, function))
     assert roles[Role.VISIT] | roles[Role.LOOK] == BELOW_WORK
     assert roles[Role.ADMINISTER] == ADMINISTRATORS
     assert len(roles[Role.WORK]) > 20
+    plain = {block.elem_id for block in endpoints(studio).values() if not isinstance(block.answer, Endpoint)}
+    assert plain == NO_ENDPOINTS
+    blocks = gradio_app(studio.app).get_blocks().blocks
+    other = [b for b in blocks.values() if not isinstance(b, Component) and getattr(b, "server_fns", None)]
+    assert other == [] and len(endpoints(studio)) > 8
+
+    def kinds(wanted: Any) -> dict[str, set[str]]:
+        found: dict[str, set[str]] = {}
+        for block in endpoints(studio).values():
+            for kind in block.answer.handlers if isinstance(block.answer, Endpoint) else ():
+                if wanted(block.answer.needed_role(kind)):
+                    found.setdefault(block.elem_id, set()).add(kind)
+        return found
+
+    assert kinds(lambda role: role < Role.WORK) == REQUESTS_BELOW_WORK
+    assert kinds(lambda role: role is Role.ADMINISTER) == REQUESTS_OF_ADMINISTRATORS
 
 
 @pytest.mark.parametrize("user", ["lou", "wanda", "ada"])
-def test_an_event_runs_only_for_those_whose_role_permits_it(user: str, studio: SimpleNamespace, monkeypatch):
+async def test_an_event_runs_only_for_those_whose_role_permits_it(user: str, studio: SimpleNamespace, monkeypatch):
     ran: list[int] = []
 
     def recorder(number: int, function: Any) -> Any:
@@ -91,16 +227,12 @@ def test_an_event_runs_only_for_those_whose_role_permits_it(user: str, studio: S
     for number, function in events(studio).items():
         monkeypatch.setattr(function, "fn", recorder(number, function))
         monkeypatch.setattr(function, "types_generator", False)
-
-    async def steps() -> None:
-        async with logged_in(studio, user) as http:
-            for number, function in events(studio).items():
-                message = await sent(http, number, len(function.inputs))
-                permitted = PEOPLE[user] >= needed_role(function.fn)
-                assert ran == ([number] if permitted else []), (user, name_of(studio, function), message)
-                ran.clear()
-
-    run_async(steps())
+    async with logged_in(studio, user) as http:
+        for number, function in events(studio).items():
+            message = await sent(http, number, len(function.inputs))
+            permitted = PEOPLE[user] >= needed_role(function.fn)
+            assert ran == ([number] if permitted else []), (user, name_of(studio, function), message)
+            ran.clear()
 
 
 def test_no_event_runs_for_a_login_that_has_ended(studio: SimpleNamespace, monkeypatch):
@@ -133,85 +265,45 @@ async def sent(http: httpx.AsyncClient, number: int, inputs: int) -> dict[str, A
     raise AssertionError("the event was never answered")
 
 
-def test_events_have_no_other_address(studio: SimpleNamespace):
-    async def steps() -> None:
-        async with logged_in(studio, "lou") as http:
-            for path in ("run/predict", "api/predict", "call/predict", "run/0", "predict"):
-                for prefix in ("/gradio_api/", "/gradio_api//", "/"):
-                    answer = await http.post(f"{prefix}{path}", json={"data": [], "fn_index": 0})
-                    assert answer.status_code in (403, 404, 405), (prefix, path, answer.status_code)
-
-    run_async(steps())
-
-
-def test_every_component_that_answers_requests_has_an_endpoint_with_roles(studio: SimpleNamespace):
-    plain = {block.elem_id for block in endpoints(studio).values() if not isinstance(block.answer, Endpoint)}
-    assert plain == NO_ENDPOINTS
-    blocks = gradio_app(studio.app).get_blocks().blocks
-    other = [b for b in blocks.values() if not isinstance(b, Component) and getattr(b, "server_fns", None)]
-    assert other == [] and len(endpoints(studio)) > 8
-
-
-def test_the_requests_below_the_role_work_are_those_that_are_known_to_change_nothing(studio: SimpleNamespace):
-    def kinds(wanted: Any) -> dict[str, set[str]]:
-        found: dict[str, set[str]] = {}
-        for block in endpoints(studio).values():
-            for kind in block.answer.handlers if isinstance(block.answer, Endpoint) else ():
-                if wanted(block.answer.needed_role(kind)):
-                    found.setdefault(block.elem_id, set()).add(kind)
-        return found
-
-    assert kinds(lambda role: role < Role.WORK) == REQUESTS_BELOW_WORK
-    assert kinds(lambda role: role is Role.ADMINISTER) == REQUESTS_OF_ADMINISTRATORS
+async def test_events_have_no_other_address_and_a_request_of_no_kind_needs_the_role_of_its_answer(studio):
+    async with logged_in(studio, "lou") as http:
+        for path in ("run/predict", "api/predict", "call/predict", "run/0", "predict"):
+            for prefix in ("/gradio_api/", "/gradio_api//", "/"):
+                answer = await http.post(f"{prefix}{path}", json={"data": [], "fn_index": 0})
+                assert answer.status_code in (403, 404, 405), (prefix, path, answer.status_code)
+    async with logged_in(studio, "lou") as http:
+        for id, block in endpoints(studio).items():
+            if isinstance(block.answer, Endpoint) and block.answer.needed_role(block.answer.default_kind) > Role.LOOK:
+                for data in ({}, {"kind": "nothing"}, {"kind": None}, {"kind": ["find"]}):
+                    body = {"data": data, "component_id": id, "fn_name": "ask", "session_hash": "x"}
+                    answer = (await http.post("/gradio_api/component_server", json=body)).json()
+                    assert "error" in answer, (block.elem_id, data)
 
 
 @pytest.mark.parametrize("user", ["lou", "wanda", "ada"])
-def test_a_request_is_answered_only_for_those_whose_role_permits_it(user: str, studio: SimpleNamespace):
-    async def steps() -> None:
-        async with logged_in(studio, user) as http:
-            tried = 0
-            for id, block in endpoints(studio).items():
-                for kind in block.answer.handlers if isinstance(block.answer, Endpoint) else ():
-                    body = {"data": {"kind": kind}, "component_id": id, "fn_name": "ask", "session_hash": "x"}
-                    answer = (await http.post("/gradio_api/component_server", json=body)).raise_for_status().json()
-                    refused = "this needs the role" in answer.get("error", "")
-                    assert refused == (PEOPLE[user] < block.answer.needed_role(kind)), (block.elem_id, kind, answer)
-                    tried += 1
-            assert tried > 40
-
-    run_async(steps())
+async def test_a_request_is_answered_only_for_those_whose_role_permits_it(user: str, studio: SimpleNamespace):
+    async with logged_in(studio, user) as http:
+        tried = 0
+        for id, block in endpoints(studio).items():
+            for kind in block.answer.handlers if isinstance(block.answer, Endpoint) else ():
+                body = {"data": {"kind": kind}, "component_id": id, "fn_name": "ask", "session_hash": "x"}
+                answer = (await http.post("/gradio_api/component_server", json=body)).raise_for_status().json()
+                refused = "this needs the role" in answer.get("error", "")
+                assert refused == (PEOPLE[user] < block.answer.needed_role(kind)), (block.elem_id, kind, answer)
+                tried += 1
+        assert tried > 40
 
 
-def test_a_request_of_no_kind_needs_the_role_of_the_kind_that_answers_it(studio: SimpleNamespace):
-    async def steps() -> None:
-        async with logged_in(studio, "lou") as http:
-            for id, block in endpoints(studio).items():
-                if (
-                    isinstance(block.answer, Endpoint)
-                    and block.answer.needed_role(block.answer.default_kind) > Role.LOOK
-                ):
-                    for data in ({}, {"kind": "nothing"}, {"kind": None}, {"kind": ["find"]}):
-                        body = {"data": data, "component_id": id, "fn_name": "ask", "session_hash": "x"}
-                        answer = (await http.post("/gradio_api/component_server", json=body)).json()
-                        assert "error" in answer, (block.elem_id, data)
-
-    run_async(steps())
-
-
-def test_routes_that_do_more_than_read_are_gradios_and_need_a_role_of_their_own(studio: SimpleNamespace):
+async def test_routes_that_do_more_than_read_are_gradios_and_need_a_role_of_their_own(studio: SimpleNamespace):
     own = [r for r in studio.app.routes if set(getattr(r, "methods", None) or ()) - READING_METHODS]
     assert own == []
     sockets = [route.path for route in studio.app.routes if isinstance(route, APIWebSocketRoute)]
     assert sockets == ["/viewer/{token}/ws"]
-
-    async def steps() -> None:
-        for user, role in PEOPLE.items():
-            async with logged_in(studio, user) as http:
-                for path in ("/gradio_api/upload", "/gradio_api/upload/"):
-                    answer = await http.post(path, files={"files": ("a.png", b"x")})
-                    assert (answer.status_code == 403) == (role < Role.WORK), (user, path, answer.status_code)
-
-    run_async(steps())
+    for user, role in PEOPLE.items():
+        async with logged_in(studio, user) as http:
+            for path in ("/gradio_api/upload", "/gradio_api/upload/"):
+                answer = await http.post(path, files={"files": ("a.png", b"x")})
+                assert (answer.status_code == 403) == (role < Role.WORK), (user, path, answer.status_code)
 
 
 def test_every_command_of_the_viewer_that_moves_a_body_needs_the_role_work(monkeypatch):
@@ -235,3 +327,37 @@ def test_every_command_of_the_viewer_that_moves_a_body_needs_the_role_work(monke
             refused.add(op)
     assert refused == {"push", "joint"} and len(ops) >= 10
     view.close()
+
+
+STATIC = Path(__file__).parents[3] / "static"
+MARK = re.compile(r'"data-sends": "([^"]+)"')
+"""A control of a script, or the element around several, with the name of what it sends."""
+
+
+def marks() -> set[str]:
+    scripts = [path for path in STATIC.rglob("*.js") if "vendor" not in path.parts]
+    return {name for path in scripts for name in MARK.findall(path.read_text())}
+
+
+def test_controls_say_what_the_server_refuses_to_lookers_and_while_another_edits(studio: SimpleNamespace):
+    refused = set(refusals(gradio_app(studio.app).get_blocks(), Role.VISIT)["refused"])
+    assert len(marks()) > 40 and marks() <= refused, marks() - refused
+    blocks = gradio_app(studio.app).get_blocks()
+    refused = refusals(blocks, Role.LOOK)["refused"]
+    components = {name.partition(".")[0] for name in refused if not name.startswith("#")}
+    marked = {name.partition(".")[0] for name in marks()}
+    assert components - marked == {"top-bar"}, "its undo and redo have states of their own"
+    assert {"#generate", "#task-text", "#drop", "#run-edited"} <= set(refused)
+    editors = set(refusals(gradio_app(studio.app).get_blocks(), Role.WORK)["editors"])
+    assert {"inspector.decide", "#generate", "mask-canvas.import", "results.share"} <= editors
+    assert not editors & {"top-bar.take_over", "gallery.judge", "library.import", "#drop", "results.links"}
+
+
+@pytest.mark.parametrize("user", PEOPLE)
+async def test_a_page_learns_what_its_person_may_not_send(user: str, studio: SimpleNamespace):
+    async with logged_in(studio, user) as http:
+        account = (await http.get("/account.json")).json()
+        refused = set(account["refused"])
+        assert ("inspector.decide" in refused) == (PEOPLE[user] < Role.WORK)
+        assert ("models-panel.use" in refused) == (PEOPLE[user] < Role.ADMINISTER)
+        assert "top-bar.home" not in refused

@@ -74,6 +74,9 @@ def test_a_file_with_another_hash_is_refused_before_anything_is_computed(text: s
 def test_a_name_that_could_be_a_path_or_two_lines_is_refused(name: str, users: UserFile):
     with pytest.raises(StudioError, match="cannot name a user"):
         users.add(name, "work", PASSWORD)
+    for password in ("", "short", "x" * 7, "x" * 1025):
+        with pytest.raises(StudioError, match="8 to 1024"):
+            users.add("bob", "work", password)
     assert set(users.users()) == {"ada"}
 
 
@@ -83,21 +86,12 @@ def test_every_name_that_is_accepted_names_a_folder_in_its_parent(name: str):
         assert Path("/users", name).resolve().parent == Path("/users") and Path(name).name == name
 
 
-def test_two_names_that_differ_in_case_only_are_refused(users: UserFile):
-    with pytest.raises(StudioError, match="upper and lower case"):
-        users.add("Ada", "look", PASSWORD)
-
-
-@pytest.mark.parametrize("password", ["", "short", "x" * 7, "x" * 1025])
-def test_a_password_that_is_too_short_or_too_long_is_refused(password: str, users: UserFile):
-    with pytest.raises(StudioError, match="8 to 1024"):
-        users.add("bob", "work", password)
-
-
-def test_the_file_is_private_and_holds_no_password(users: UserFile):
+def test_the_file_is_private_and_holds_no_password_and_no_two_names_that_differ_in_case_only(users: UserFile):
     assert stat.S_IMODE(users.path.stat().st_mode) == 0o600
     assert PASSWORD not in users.path.read_text() and PASSWORD not in repr(users.users())
     assert users.users()["ada"].password not in repr(users.users())
+    with pytest.raises(StudioError, match="upper and lower case"):
+        users.add("Ada", "look", PASSWORD)
 
 
 def test_people_who_are_added_at_the_same_time_are_all_kept(users: UserFile):
@@ -123,24 +117,18 @@ def test_a_damaged_file_keeps_everyone_out_and_is_told_in_one_line(damage: str, 
     assert "\n" not in str(raised.value) and str(users.path) in str(raised.value)
 
 
-def test_a_file_without_users_lets_nobody_in(users: UserFile):
+def test_logins_of_auth_may_do_everything_and_a_file_without_users_lets_nobody_in(users: UserFile):
+    with pytest.raises(StudioError, match="two places"):
+        Access({"ada": "x"}, users=users)
+    access = Access({"root": "secret"}, users=users)
+    assert access.accepts("root", "secret") and access.role_of("root") is Role.ADMINISTER
+    assert access.accepts("ada", PASSWORD) and not access.accepts("root", PASSWORD)
+    assert access.role_of("eve") is None and access.role_of("") is None
     access = Access(users=users)
     users.path.unlink()
     assert access.needs_login and access.role_of("ada") is None and access.role_of(None) is None
     with pytest.raises(StudioError, match="user add"):
         Access(users=users)
-
-
-def test_the_same_name_in_two_places_is_refused(users: UserFile):
-    with pytest.raises(StudioError, match="two places"):
-        Access({"ada": "x"}, users=users)
-
-
-def test_logins_of_auth_may_do_everything_and_nobody_else_may(users: UserFile):
-    access = Access({"root": "secret"}, users=users)
-    assert access.accepts("root", "secret") and access.role_of("root") is Role.ADMINISTER
-    assert access.accepts("ada", PASSWORD) and not access.accepts("root", PASSWORD)
-    assert access.role_of("eve") is None and access.role_of("") is None
 
 
 def test_users_are_added_listed_and_removed_on_the_command_line(tmp_path: Path, monkeypatch, capsys):
@@ -176,9 +164,7 @@ def test_a_named_file_that_is_missing_does_not_open_the_studio(by_variable: bool
         (["remove", "eve"], "", "there is no user"),
     ],
 )
-def test_a_command_that_cannot_be_done_is_one_line_and_changes_nothing(
-    words: list[str], typed: str, told: str, users: UserFile, monkeypatch, capsys
-):
+def test_a_command_that_cannot_be_done_is_one_line_and_changes_nothing(words, typed, told, users, monkeypatch, capsys):
     before = users.path.read_bytes()
     assert command(monkeypatch, *words, "--users", str(users.path), typed=f"{typed}\n") == 2
     line = capsys.readouterr().err

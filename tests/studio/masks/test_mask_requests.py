@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from offline_studio import FRAME
 
-from pipeline.segmentation import ScriptedSegmenter, decode_rle, encode_rle
+from pipeline.segmentation import ScriptedSegmenter, SegmentationError, decode_rle, encode_rle
 from studio.masks.mask_requests import endpoint
+from studio.masks.prompt_requests import parse_prompt
 from studio.masks.segmenter_choice import FrameSegmenters
 from studio.server.errors import RequestError
 
@@ -45,18 +46,17 @@ def test_every_answer_repeats_the_number_of_its_request(seq, kind, points, rle, 
     assert answer["seq"] == seq and len(answer) > 1 and "\n" not in answer.get("error", "")
 
 
-@pytest.mark.parametrize("token", [None, "", "other", 7])
-def test_a_request_without_the_sessions_token_is_refused(token: object):
-    assert "candidates" not in ask(token=token, points=[[20, 15]], labels=[1], seq=3)
-
-
-def test_a_click_is_answered_with_masks_as_run_lengths():
+def test_a_click_is_answered_with_run_lengths_and_the_status_names_every_segmenter():
     answer = ask(seq=5, points=[[20, 15]], labels=[1])
     assert answer["seq"] == 5 and answer["ms"] >= 0
     assert (decode_rle(answer["candidates"][0]["rle"]) == MASK).all() and answer["candidates"][0][
         "source"
     ] == "scripted"
     json.dumps(answer)
+    answer = ask(kind="status")
+    assert answer["chosen"] == "scripted"
+    assert [one["name"] for one in answer["segmenters"]] == ["scripted", "depth", "sam2"]
+    assert all({"title", "state", "progress", "note"} <= one.keys() for one in answer["segmenters"])
 
 
 @pytest.mark.parametrize(
@@ -74,8 +74,24 @@ def test_an_invalid_request_is_refused_in_one_line(request_: dict, message: str)
     assert message in answer["error"] and "\n" not in answer["error"] and answer["seq"] == 1
 
 
-def test_the_status_names_every_segmenter_and_the_chosen_one():
-    answer = ask(kind="status")
-    assert answer["chosen"] == "scripted"
-    assert [one["name"] for one in answer["segmenters"]] == ["scripted", "depth", "sam2"]
-    assert all({"title", "state", "progress", "note"} <= one.keys() for one in answer["segmenters"])
+@pytest.mark.parametrize(
+    "request_",
+    [
+        {"points": [[1, 2]], "labels": []},
+        {"points": [[70, 2]], "labels": [1]},
+        {"points": [[float("nan"), 2]], "labels": [1]},
+        {"points": "here", "labels": [1]},
+        {"points": [[1, 2]] * 300, "labels": [1] * 300},
+        {"rle": {"size": [4, 4], "counts": [16]}},
+    ],
+)
+def test_clicks_that_make_no_sense_are_refused_in_one_line(request_: dict):
+    with pytest.raises(SegmentationError) as error:
+        parse_prompt(request_, FRAME)
+    assert "\n" not in str(error.value)
+
+
+def test_clicks_arrive_as_they_were_made():
+    prompt = parse_prompt({"points": [[3.5, 4], [10, 11]], "labels": [1, 0], "box": [1, 2, 30, 31]}, FRAME)
+    assert prompt.points.tolist() == [[3.5, 4], [10, 11]] and prompt.labels.tolist() == [1, 0]
+    assert prompt.box is not None and prompt.box.tolist() == [1, 2, 30, 31]

@@ -33,6 +33,12 @@ def run(order: EventOrder, arrivals: list[tuple[float, str, object]]) -> list[ob
     return acted
 
 
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wait for as long as a busy machine takes."""
+    monkeypatch.setattr(event_order, "WAIT_SECONDS", 1e6)
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_events_that_arrive_in_any_order_act_in_the_order_they_were_sent(seed: int):
     rng = random.Random(seed)
@@ -40,13 +46,9 @@ def test_events_that_arrive_in_any_order_act_in_the_order_they_were_sent(seed: i
     assert run(EventOrder(), [(rng.uniform(0, 0.1), "page", each) for each in sent]) == sent
 
 
-def test_pages_do_not_wait_for_each_other(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(event_order, "WAIT_SECONDS", 1e6)
+def test_an_event_waits_for_no_other_page_and_not_long_for_a_lost_one(monkeypatch: pytest.MonkeyPatch):
     first, second = ({"number": number, "seconds_after": 0.01} for number in (1, 2))
     assert run(EventOrder(), [(0, "one", first), (0, "two", first), (0, "two", second), (0, "one", second)])
-
-
-def test_an_event_waits_for_a_lost_one_no_longer_than_two_seconds_after_it_was_sent(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(event_order, "WAIT_SECONDS", 0.2)
     assert run(EventOrder(), [(0, "page", {"number": 7, "seconds_after": 0.1})])
     monkeypatch.setattr(event_order, "WAIT_SECONDS", 1e6)
@@ -58,41 +60,33 @@ def test_an_event_waits_for_a_lost_one_no_longer_than_two_seconds_after_it_was_s
     [None, 3, "x", [], {}, {"number": -1, "seconds_after": 0}, {"number": 2.5, "seconds_after": 0}]
     + [{"number": 2, "seconds_after": each} for each in (float("nan"), float("inf"), None, "1", True)],
 )
-def test_an_event_without_a_readable_number_acts_at_once(sent: object, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(event_order, "WAIT_SECONDS", 1e6)
+def test_an_event_without_a_readable_number_acts_at_once(sent: object):
     order = EventOrder()
     assert run(order, [(0, "page", sent)]) == [sent]
     assert len(order) == 0
 
 
-def test_an_event_that_fails_lets_the_next_one_act(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(event_order, "WAIT_SECONDS", 1e6)
+async def test_an_event_that_fails_lets_the_next_one_act():
+    order = EventOrder()
+    with pytest.raises(ValueError):
+        async with order.turn("page", {"number": 1, "seconds_after": 0.0}):
+            raise ValueError
+    async with order.turn("page", {"number": 2, "seconds_after": 0.1}):
+        pass
 
-    async def both() -> None:
-        order = EventOrder()
-        with pytest.raises(ValueError):
-            async with order.turn("page", {"number": 1, "seconds_after": 0.0}):
-                raise ValueError
-        async with order.turn("page", {"number": 2, "seconds_after": 0.1}):
+
+async def test_what_has_acted_is_forgotten_after_a_while(monkeypatch: pytest.MonkeyPatch):
+    order = EventOrder()
+    for number in range(1, 5):
+        async with order.turn("page", {"number": number, "seconds_after": 0.01}):
             pass
-
-    run_async(both())
-
-
-def test_what_has_acted_is_forgotten_after_a_while(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(event_order, "KEEP_SECONDS", 0.05)
-
-    async def act() -> int:
-        order = EventOrder()
-        for number in range(1, 5):
-            async with order.turn("page", {"number": number, "seconds_after": 0.01}):
-                pass
-        assert len(order) == 4
-        while order:
-            await asyncio.sleep(0.01)
-        return len(order)
-
-    assert run_async(act()) == 0
+    assert len(order) == 4
+    monkeypatch.setattr(event_order, "KEEP_SECONDS", 0.01)
+    order = EventOrder()
+    async with order.turn("page", {"number": 1, "seconds_after": 0.01}):
+        pass
+    while order:
+        await asyncio.sleep(0.01)
 
 
 def test_the_studio_records_decisions_in_the_order_they_were_sent_though_they_arrive_in_another(tmp_path: Path):

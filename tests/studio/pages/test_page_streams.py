@@ -8,7 +8,6 @@ from types import SimpleNamespace
 
 import pytest
 from anyio import CapacityLimiter
-from async_calls import run_async
 from offline_studio import FRAME, offline_services
 from page_client import PageClient, connect, open_page
 from served_studio import served
@@ -48,69 +47,52 @@ def busy_studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SimpleName
         segmenter.answer.set()
 
 
-def test_many_events_on_one_page_leave_every_route_and_stop_answering(busy_studio: SimpleNamespace):
-    async def run() -> None:
-        async with connect(busy_studio.address) as http, open_page(http, "one") as page:
-            before = threading.active_count()
-            events = [await page.send("top-bar", "refresh") for _ in range(THREADS + 5)]
-            await page.wait(lambda: page.completed >= set(events[:-1]))
-            assert events[-1] not in page.completed, "the newest stream follows the work"
-            assert threading.active_count() < before + THREADS
-            for path in ("/", "/config", "/thumbnail/project/one", "/static/studio/loading.js"):
-                assert (await http.get(path)).status_code == 200
-            await page.send("status-bar", "stop")
-            await page.wait(lambda: page.values["status-bar"].get("stopping"))
-
-    run_async(run())
+async def test_many_events_on_one_page_leave_every_route_and_stop_answering(busy_studio: SimpleNamespace):
+    async with connect(busy_studio.address) as http, open_page(http, "one") as page:
+        before = threading.active_count()
+        events = [await page.send("top-bar", "refresh") for _ in range(THREADS + 5)]
+        await page.wait(lambda: page.completed >= set(events[:-1]))
+        assert events[-1] not in page.completed, "the newest stream follows the work"
+        assert threading.active_count() < before + THREADS
+        for path in ("/", "/config", "/thumbnail/project/one", "/static/studio/loading.js"):
+            assert (await http.get(path)).status_code == 200
+        await page.send("status-bar", "stop")
+        await page.wait(lambda: page.values["status-bar"].get("stopping"))
 
 
-def test_more_pages_than_threads_follow_work_at_the_same_time(busy_studio: SimpleNamespace):
-    async def run() -> None:
-        async with connect(busy_studio.address) as http, AsyncExitStack() as stack:
-            pages: list[PageClient] = []
-            for _ in range(THREADS + 5):
-                pages.append(await stack.enter_async_context(open_page(http, "one")))
-            assert all(not page.completed for page in pages), "each follows the work"
-            assert (await http.get("/thumbnail/project/one")).status_code == 200
-            await pages[-1].send("status-bar", "stop")
-            await pages[-1].wait(lambda: pages[-1].values["status-bar"].get("stopping"))
-
-    run_async(run())
+async def test_more_pages_than_threads_follow_work_at_the_same_time(busy_studio: SimpleNamespace):
+    async with connect(busy_studio.address) as http, AsyncExitStack() as stack:
+        pages: list[PageClient] = []
+        for _ in range(THREADS + 5):
+            pages.append(await stack.enter_async_context(open_page(http, "one")))
+        assert all(not page.completed for page in pages), "each follows the work"
+        assert (await http.get("/thumbnail/project/one")).status_code == 200
+        await pages[-1].send("status-bar", "stop")
+        await pages[-1].wait(lambda: pages[-1].values["status-bar"].get("stopping"))
 
 
-def test_what_a_page_sends_while_it_opens_a_project_does_not_lead_it_back(busy_studio: SimpleNamespace):
-    async def run() -> None:
-        async with connect(busy_studio.address) as http, open_page(http, "one") as page:
-            await page.send("review-queue", "open", {"kind": "project", "name": "two"})
-            refresh = await page.send("top-bar", "refresh")
-            await page.wait(lambda: page.updates.get(refresh))
-            assert page.values["top-bar"]["project"] == "two"
-
-    run_async(run())
+async def test_what_a_page_sends_while_it_opens_a_project_does_not_lead_it_back(busy_studio: SimpleNamespace):
+    async with connect(busy_studio.address) as http, open_page(http, "one") as page:
+        await page.send("review-queue", "open", {"kind": "project", "name": "two"})
+        refresh = await page.send("top-bar", "refresh")
+        await page.wait(lambda: page.updates.get(refresh))
+        assert page.values["top-bar"]["project"] == "two"
 
 
-def test_a_slow_page_gets_an_update_only_when_it_has_drawn_the_one_before_even_of_another_event(
-    busy_studio: SimpleNamespace,
-):
-    async def run() -> None:
-        async with connect(busy_studio.address) as http, open_page(http, "one") as page:
-            page.drawing_seconds = 0.2
-            events = [await page.send("top-bar", "refresh") for _ in range(4)]
-            await page.wait(lambda: page.updates.get(events[-1]))
-            pairs = list(zip(page.history[::2], page.history[1::2], strict=False))
-            assert len(pairs) > 1 and set(pairs) == {("sent", "drawn")}
-
-    run_async(run())
-
-
-# ---------------------------------------------------------------------- one page
+async def test_a_slow_page_gets_an_update_only_when_it_has_drawn_the_one_before_even_of_another_event(busy_studio):
+    async with connect(busy_studio.address) as http, open_page(http, "one") as page:
+        page.drawing_seconds = 0.2
+        events = [await page.send("top-bar", "refresh") for _ in range(4)]
+        await page.wait(lambda: page.updates.get(events[-1]))
+        pairs = list(zip(page.history[::2], page.history[1::2], strict=False))
+        assert len(pairs) > 1 and set(pairs) == {("sent", "drawn")}
 
 
 def session_of(log: EventLog, idle: bool = False) -> SimpleNamespace:
     return SimpleNamespace(log=log, idle=idle)
 
 
-def test_a_pages_next_event_ends_its_earlier_stream_before_it_shows_anything():
+async def test_a_pages_next_event_ends_its_earlier_stream_and_the_last_update_shows_the_end_of_work():
     order: list[str] = []
 
     async def follow(streams: PageStreams, name: str, session: SimpleNamespace) -> None:
@@ -120,69 +102,49 @@ def test_a_pages_next_event_ends_its_earlier_stream_before_it_shows_anything():
                 order.append(name)
         order.append(f"{name} ended")
 
-    async def run() -> None:
-        streams, session = PageStreams(), session_of(EventLog())
-        tasks = []
-        for name in ("first", "second"):
-            tasks.append(asyncio.ensure_future(follow(streams, name, session)))
-            while name not in order:
-                await asyncio.sleep(0)
-        session.idle = True
-        session.log.mark_changed()
-        await asyncio.gather(*tasks)
-        assert len(streams) == 0 and not session.log._watchers
-
-    run_async(run())
+    streams, session = PageStreams(), session_of(EventLog())
+    tasks = []
+    for name in ("first", "second"):
+        tasks.append(asyncio.ensure_future(follow(streams, name, session)))
+        while name not in order:
+            await asyncio.sleep(0)
+    session.idle = True
+    session.log.mark_changed()
+    await asyncio.gather(*tasks)
+    assert len(streams) == 0 and not session.log._watchers
     assert order[:3] == ["first", "first ended", "second"]
-
-
-def test_the_last_update_shows_the_end_of_work_that_began_and_ended_during_an_update():
     session, shown = session_of(EventLog(), idle=True), []
-
-    async def run() -> None:
-        async with PageStreams().open("page") as stream:
-            async for _ in stream.changes(session, lambda: True):  # type: ignore[arg-type]
-                shown.append(session.log.version)
-                if len(shown) == 1:
-                    session.log.mark_changed()  # work begins while the values are computed ...
-                    session.log.mark_changed()  # ... and has ended when they are shown
-
-    run_async(run())
+    async with PageStreams().open("page") as stream:
+        async for _ in stream.changes(session, lambda: True):  # type: ignore[arg-type]
+            shown.append(session.log.version)
+            if len(shown) == 1:
+                session.log.mark_changed()  # work begins while the values are computed ...
+                session.log.mark_changed()  # ... and has ended when they are shown
     assert shown == [0, session.log.version]
 
 
-def test_a_stream_waits_for_the_page_to_draw_but_not_for_a_page_that_draws_nothing(monkeypatch: pytest.MonkeyPatch):
-    async def run() -> None:
-        streams = PageStreams()
-        async with streams.open("page") as stream:
-            await asyncio.wait_for(stream.drawn(), 1)  # nothing was sent
-            first, second = stream.next_update(), stream.next_update()
-            waiting = asyncio.ensure_future(stream.drawn())
-            for report in (first, "unknown 3", "", "x"):
-                streams.report_drawn(report)
-                await asyncio.sleep(0)
-            assert not waiting.done()
-            streams.report_drawn(second)
-            await waiting
-            monkeypatch.setattr(page_streams, "DRAW_SECONDS", 0.01)
-            stream.next_update()
-            await stream.drawn()
-
-    run_async(run())
-
-
-def test_a_stream_ends_with_its_page(monkeypatch: pytest.MonkeyPatch):
+async def test_a_stream_waits_for_a_page_that_draws_and_ends_with_it(monkeypatch: pytest.MonkeyPatch):
+    streams = PageStreams()
+    async with streams.open("page") as stream:
+        await asyncio.wait_for(stream.drawn(), 1)  # nothing was sent
+        first, second = stream.next_update(), stream.next_update()
+        waiting = asyncio.ensure_future(stream.drawn())
+        for report in (first, "unknown 3", "", "x"):
+            streams.report_drawn(report)
+            await asyncio.sleep(0)
+        assert not waiting.done()
+        streams.report_drawn(second)
+        await waiting
+        monkeypatch.setattr(page_streams, "DRAW_SECONDS", 0.01)
+        stream.next_update()
+        await stream.drawn()
     monkeypatch.setattr(page_streams, "CHECK_SECONDS", 0.01)
-
-    async def run() -> None:
-        async with PageStreams().open("page") as stream:
-            seen = [None async for _ in stream.changes(session_of(EventLog()), lambda: False)]  # type: ignore[arg-type]
-        assert len(seen) == 1
-
-    run_async(run())
+    async with PageStreams().open("page") as stream:
+        seen = [None async for _ in stream.changes(session_of(EventLog()), lambda: False)]  # type: ignore[arg-type]
+    assert len(seen) == 1
 
 
-def test_values_are_computed_once_for_all_who_ask_in_the_meantime_and_never_before_they_asked():
+async def test_values_are_computed_once_for_all_who_ask_in_the_meantime_and_never_before_they_asked():
     computed: list[int] = []
     begun, go_on = threading.Event(), threading.Event()
 
@@ -192,14 +154,11 @@ def test_values_are_computed_once_for_all_who_ask_in_the_meantime_and_never_befo
         go_on.wait()
         return [computed[-1]]
 
-    async def run() -> None:
-        latest = LatestValues(CapacityLimiter(1))
-        first = asyncio.ensure_future(latest.get(compute))
-        while not begun.is_set():
-            await asyncio.sleep(0)
-        others = [asyncio.ensure_future(latest.get(compute)) for _ in range(5)]
+    latest = LatestValues(CapacityLimiter(1))
+    first = asyncio.ensure_future(latest.get(compute))
+    while not begun.is_set():
         await asyncio.sleep(0)
-        go_on.set()
-        assert await first == [0] and await asyncio.gather(*others) == [[1]] * 5
-
-    run_async(run())
+    others = [asyncio.ensure_future(latest.get(compute)) for _ in range(5)]
+    await asyncio.sleep(0)
+    go_on.set()
+    assert await first == [0] and await asyncio.gather(*others) == [[1]] * 5

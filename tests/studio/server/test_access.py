@@ -1,4 +1,4 @@
-"""Who may use the studio: logins from three places, hosts, and what is refused at the start."""
+"""Who may use the studio: logins from three places, hosts, what is refused at the start, and limits of attempts."""
 
 import os
 from pathlib import Path
@@ -7,10 +7,12 @@ import pytest
 
 from pipeline.errors import StudioError
 from studio.__main__ import main
+from studio.server import login_limits
 from studio.server.access import Access, hostname, is_loopback, read_logins
+from studio.server.login_limits import LoginLimits
 
 
-def test_a_login_comes_from_the_command_line_a_file_or_the_environment(tmp_path: Path, monkeypatch):
+def test_a_login_comes_from_the_command_line_a_private_file_or_the_environment(tmp_path: Path, monkeypatch, capsys):
     file = tmp_path / "logins"
     file.write_text("# the lab\nada:sec:ret\n\nbob:x\n")
     file.chmod(0o600)
@@ -20,10 +22,6 @@ def test_a_login_comes_from_the_command_line_a_file_or_the_environment(tmp_path:
     assert read_logins(None, None) == {"eve": "p"}
     assert "GRS_AUTH" not in os.environ, "no process that the studio starts inherits the password"
     assert read_logins(None, None) == {}
-
-
-def test_a_file_of_logins_that_others_can_read_is_told(tmp_path: Path, capsys):
-    file = tmp_path / "logins"
     file.write_text("ada:secret")
     file.chmod(0o644)
     read_logins(None, file)
@@ -65,32 +63,59 @@ def test_unusable_options_are_one_line(options: list[str], told: str, capsys, mo
     assert line.count("\n") == 1 and told in line
 
 
-def test_two_users_never_share_a_folder_of_their_own():
+def test_a_password_is_accepted_for_its_user_only_and_never_printed():
     with pytest.raises(StudioError, match="upper and lower case"):
         Access({"ada": "a", "Ada": "b"}, own_workspaces=True)
-
-
-def test_a_password_is_accepted_for_its_user_only():
     access = Access({"ada": "secret", "bob": "ünïcode"})
     assert access.accepts("ada", "secret") and access.accepts("bob", "ünïcode")
     assert not any(access.accepts(*pair) for pair in (("ada", "ünïcode"), ("eve", "secret"), ("eve", ""), ("ada", "")))
-
-
-@pytest.mark.parametrize("host", ["a b", "a/b", "http://a", "a:b", "a:70000", "[::1", "", "a@b", ":80"])
-def test_what_is_no_host_is_none(host: str):
-    assert hostname(host) is None
-
-
-def test_an_address_of_this_server_is_a_host_and_a_name_for_it_is_not():
-    access = Access()
-    assert access.knows_host("192.0.2.1:7860", "192.0.2.1") and access.knows_host("[2001:db8::1]", "2001:db8::1")
-    assert not access.knows_host("192.0.2.2", "192.0.2.1") and not access.knows_host("testserver", "testserver")
-
-
-def test_passwords_are_not_part_of_what_is_printed():
     assert "secret" not in repr(Access({"ada": "secret"}))
 
 
-def test_loopback_is_this_machine_only():
+def test_an_address_of_this_server_is_a_host_and_loopback_is_this_machine_only():
+    access = Access()
+    assert access.knows_host("192.0.2.1:7860", "192.0.2.1") and access.knows_host("[2001:db8::1]", "2001:db8::1")
+    assert not access.knows_host("192.0.2.2", "192.0.2.1") and not access.knows_host("testserver", "testserver")
+    assert not any(map(hostname, ("a b", "a/b", "http://a", "a:b", "a:70000", "[::1", "", "a@b", ":80")))
     assert all(map(is_loopback, ("127.0.0.1", "127.8.8.8", "::1", "localhost")))
     assert not any(map(is_loopback, ("0.0.0.0", "::", "10.0.0.1", "lab", "localhost.example")))
+
+
+class Clock:
+    now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_the_wait_doubles_with_each_attempt_up_to_a_bound():
+    clock = Clock()
+    limits, waits = LoginLimits(clock), []
+    for _ in range(20):
+        if wait := limits.wait("192.0.2.1"):
+            waits.append(wait)
+            clock.now += wait
+            assert limits.wait("192.0.2.1") == 0, "after the wait an attempt may be made"
+    assert waits[:4] == [1, 2, 4, 8] and max(waits) == login_limits.LONGEST_WAIT
+
+
+def test_a_success_forgets_the_attempts_and_addresses_of_one_ipv6_network_count_as_one():
+    limits = LoginLimits(Clock())
+    for _ in range(5):
+        limits.wait("192.0.2.1")
+    assert limits.wait("192.0.2.1") and not limits.wait("192.0.2.2")
+    limits.succeeded("192.0.2.1")
+    assert not limits.wait("192.0.2.1")
+    limits = LoginLimits(Clock())
+    waits = [limits.wait(f"2001:db8::{n:x}") for n in range(1, 8)]
+    assert waits[:5] == [0] * 5 and all(waits[5:])
+
+
+def test_many_addresses_together_are_limited_and_cost_bounded_memory():
+    clock = Clock()
+    limits = LoginLimits(clock)
+    waits = [limits.wait(f"198.51.{n // 250}.{n % 250}") for n in range(5000)]
+    assert sum(wait == 0 for wait in waits) == login_limits.ATTEMPTS_A_MINUTE
+    assert len(limits._by_address) <= login_limits.ADDRESSES
+    clock.now += 60
+    assert limits.wait("203.0.113.1") == 0

@@ -8,14 +8,11 @@ from studio.server import background
 from studio.server.background import BackgroundTask, TaskGroup
 
 
-def test_an_error_reaches_the_handler():
+def test_an_error_reaches_the_handler_and_a_stop_wakes_the_work_and_ends_it():
     errors: list[Exception] = []
     task = background.start("failing", lambda _: 1 / 0, errors.append)
     task.join(10)
     assert not task.running and [type(error) for error in errors] == [ZeroDivisionError]
-
-
-def test_a_stop_ends_the_work_and_wakes_it():
     wake = threading.Event()
     task = BackgroundTask("waiting", lambda _: wake.wait(), wake=wake.set).start()
     assert task.running and not task.stopping
@@ -24,13 +21,10 @@ def test_a_stop_ends_the_work_and_wakes_it():
     assert task.stopping and not task.running
 
 
-def test_closing_stops_and_joins_every_thread():
+def test_closing_stops_and_joins_every_thread_but_waits_no_longer_than_its_timeout():
     tasks = [background.start("patient", lambda stop: stop.wait()) for _ in range(3)]
     background.close_all(timeout=10)
     assert not any(task.running for task in tasks)
-
-
-def test_closing_does_not_wait_longer_than_its_timeout():
     release = threading.Event()
     task = background.start("stubborn", lambda _: release.wait())
     background.close_all(timeout=0.01)

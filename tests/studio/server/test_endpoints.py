@@ -1,12 +1,20 @@
-"""Endpoints: who may send a request, which handler answers it, and what an error looks like."""
+"""Endpoints and files over HTTP: who may send a request, which handler answers it, and what an error looks like."""
 
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+from offline_studio import FRAME
 
+from pipeline.assets.library import Library
 from pipeline.errors import StudioError
+from pipeline.project import Project
+from studio.server import file_routes
 from studio.server.endpoints import Endpoint, PageToken, session_context
 from studio.server.errors import RequestError
+from studio.sessions.session import Session
 
 
 def echo(*arguments) -> dict:
@@ -17,11 +25,13 @@ def fail(*_) -> dict:
     raise RequestError("Two lines\nof an error.")
 
 
-def test_an_answer_repeats_the_number_of_its_request():
+def test_an_answer_repeats_the_number_of_its_request_and_an_error_is_one_line():
     endpoint = Endpoint({"echo": echo}, lambda _: ("a",))
     answer = endpoint({"kind": "echo", "seq": 7})
     assert answer["seq"] == 7 and answer["arguments"] == ["a"] and answer["ms"] >= 0
     assert "seq" not in endpoint({"kind": "echo"})
+    answer = Endpoint({"fail": fail}, lambda _: (), format_error=str.upper)({"kind": "fail", "seq": 3})
+    assert answer == {"seq": 3, "error": "TWO LINES OF AN ERROR."}
 
 
 @pytest.mark.parametrize("kind", [None, "", "other", 7])
@@ -30,20 +40,13 @@ def test_an_unknown_kind_goes_to_the_default_or_is_refused(kind: object):
     assert "arguments" in Endpoint({"echo": echo}, lambda _: (), default_kind="echo")({"kind": kind})
 
 
-def test_an_error_is_one_line_with_the_number_of_its_request():
-    answer = Endpoint({"fail": fail}, lambda _: (), format_error=str.upper)({"kind": "fail", "seq": 3})
-    assert answer == {"seq": 3, "error": "TWO LINES OF AN ERROR."}
-
-
-def test_only_a_page_with_the_token_is_answered():
+def test_only_a_page_with_the_token_or_an_open_session_is_answered():
     token = PageToken()
     endpoint = Endpoint({"echo": echo}, token.context("library"))
     assert endpoint({"kind": "echo", "page_token": token.value})["arguments"] == ["library"]
     for other in (None, "", "guess", PageToken().value):
         assert set(endpoint({"kind": "echo", "page_token": other})) == {"error"}
 
-
-def test_only_an_open_session_is_answered():
     def get(token: str | None) -> str:
         if token != "open":
             raise StudioError("This project is no longer open.")
@@ -52,3 +55,12 @@ def test_only_an_open_session_is_answered():
     endpoint = Endpoint({"echo": echo}, session_context(SimpleNamespace(get=get), "model"))  # type: ignore[arg-type]
     assert endpoint({"kind": "echo", "token": "open"})["arguments"] == ["session", "model"]
     assert set(endpoint({"kind": "echo", "token": "closed"})) == {"error"}
+
+
+@pytest.mark.parametrize("name", ["crop/abc.jpg", "crop/77.jpg", "window/x.jpg", "candidate/..", "object/9_urdf", "no"])
+def test_an_unknown_address_is_answered_in_one_line(name: str, tmp_path: Path):
+    app, project = FastAPI(), Project.create(tmp_path / "one", FRAME)
+    session = Session(project, SimpleNamespace(library=Library(())))  # type: ignore[arg-type]
+    file_routes.mount(app, SimpleNamespace(get=lambda _: session, workspace=tmp_path))  # type: ignore[arg-type]
+    answer = TestClient(app).get(f"/project/token/{name}")
+    assert answer.status_code == 404 and answer.text.strip() and "\n" not in answer.text

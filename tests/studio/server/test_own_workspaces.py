@@ -7,7 +7,6 @@ from types import SimpleNamespace
 import httpx
 import mujoco
 import pytest
-from async_calls import run_async
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from offline_studio import FRAME, EmptySegmenter, offline_services
@@ -26,14 +25,6 @@ from studio.sessions.session_registry import SessionRegistry
 from studio.viewer import ViewRegistry, mount
 
 LOGINS = {"ada": "a", "bob": "b"}
-
-
-@pytest.fixture(autouse=True)
-def nobody() -> Iterator[None]:
-    """Leave no user behind."""
-    reset = current_user.set("")
-    yield
-    current_user.reset(reset)
 
 
 @pytest.fixture(scope="module")
@@ -55,29 +46,24 @@ def token_of(page: PageClient) -> str:
     return (page.values.get("mask-canvas") or {}).get("token", "")
 
 
-def test_nobody_lists_opens_reads_or_hears_another_users_project(studio: SimpleNamespace):
-    async def run() -> None:
-        async with connect(studio.address) as ada, connect(studio.address) as bob:
-            await log_in(ada, "ada")
-            await log_in(bob, "bob")
-            async with open_page(ada) as page:
-                assert [project["name"] for project in page.values["gallery"]["projects"]] == ["hers"]
-            async with open_page(ada, "hers") as hers:
-                token = token_of(hers)
-                assert token and (await ada.get(f"/project/{token}/colour.jpg")).status_code == 200
-                assert (await ada.get("/thumbnail/project/hers")).status_code == 200
-                async with open_page(bob, "hers") as page:
-                    assert page.properties["home"] == {"visible": True} and not token_of(page)
-                    assert page.values["gallery"]["projects"] == []
-                    assert (
-                        "no longer open" in (await page.ask("mask-canvas", {"token": token, "kind": "status"}))["error"]
-                    )
-                    assert (await bob.get(f"/project/{token}/colour.jpg")).status_code == 404
-                    assert (await bob.get("/thumbnail/project/hers")).status_code == 404
-                    for stream in (f"queue/data?session_hash={hers.session_hash}", f"heartbeat/{hers.session_hash}"):
-                        assert (await bob.get(f"/gradio_api/{stream}")).status_code == 403
-
-    run_async(run())
+async def test_nobody_lists_opens_reads_or_hears_another_users_project(studio: SimpleNamespace):
+    async with connect(studio.address) as ada, connect(studio.address) as bob:
+        await log_in(ada, "ada")
+        await log_in(bob, "bob")
+        async with open_page(ada) as page:
+            assert [project["name"] for project in page.values["gallery"]["projects"]] == ["hers"]
+        async with open_page(ada, "hers") as hers:
+            token = token_of(hers)
+            assert token and (await ada.get(f"/project/{token}/colour.jpg")).status_code == 200
+            assert (await ada.get("/thumbnail/project/hers")).status_code == 200
+            async with open_page(bob, "hers") as page:
+                assert page.properties["home"] == {"visible": True} and not token_of(page)
+                assert page.values["gallery"]["projects"] == []
+                assert "no longer open" in (await page.ask("mask-canvas", {"token": token, "kind": "status"}))["error"]
+                assert (await bob.get(f"/project/{token}/colour.jpg")).status_code == 404
+                assert (await bob.get("/thumbnail/project/hers")).status_code == 404
+                for stream in (f"queue/data?session_hash={hers.session_hash}", f"heartbeat/{hers.session_hash}"):
+                    assert (await bob.get(f"/gradio_api/{stream}")).status_code == 403
 
 
 @pytest.fixture
@@ -87,7 +73,7 @@ def registry(tmp_path: Path) -> SessionRegistry:
     return SessionRegistry(tmp_path, services, own=True)
 
 
-def test_a_session_is_found_by_its_user_only(registry: SessionRegistry):
+def test_a_session_is_found_by_its_user_only_and_its_trace_replayed_by_no_other(registry, tmp_path):
     current_user.set("ada")
     session = registry.open("hers")
     assert registry.get(session.token) is session
@@ -99,9 +85,6 @@ def test_a_session_is_found_by_its_user_only(registry: SessionRegistry):
             registry.open("hers")
     current_user.set("bob")
     assert registry.create(lambda folder: Project.create(folder, FRAME, "x"), "x").project.folder.parent.name == "bob"
-
-
-def test_a_trace_of_another_user_cannot_be_replayed(registry: SessionRegistry, tmp_path: Path):
     (tmp_path / "users" / "ada" / "hers" / "trace.jsonl").write_text("")
     current_user.set("bob")
     with pytest.raises(ModelError, match="no such trace"):

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from offline_studio import wait_until
 
@@ -14,12 +15,13 @@ from pipeline.frame import load
 from pipeline.models import Question
 from pipeline.project import Project
 from pipeline.run import Progress
+from pipeline.segmentation import Segment, encode_rle
 from pipeline.simulation import Program
 from pipeline.tasks import TaskError
 from studio.server.background import TaskGroup
 from studio.server.errors import RequestError
 from studio.sessions.cache import Cache
-from studio.sessions.decision_recorder import DecisionRecorder
+from studio.sessions.decision_recorder import DecisionRecorder, next_segment_id
 from studio.sessions.event_log import EventLog
 from studio.sessions.model_calls import ModelCalls
 from studio.sessions.round_replay import RoundReplay
@@ -39,9 +41,6 @@ def cache(tmp_path: Path, log: EventLog) -> Cache:
     return Cache(tmp_path, log, TaskGroup(log.mark_changed))
 
 
-# ---------------------------------------------------------------------- event log
-
-
 def test_an_error_is_a_line_and_a_notice_and_the_same_one_is_reported_once(log: EventLog):
     for _ in range(2):
         log.report_once(StudioError("No table."))
@@ -57,9 +56,6 @@ def test_a_watcher_is_called_at_every_change_until_it_ends(log: EventLog):
     unwatch()
     log.mark_changed()
     assert versions == [1, 2]
-
-
-# ---------------------------------------------------------------------- cache
 
 
 def test_a_value_is_computed_once_until_its_file_changes(cache: Cache, tmp_path: Path):
@@ -121,10 +117,7 @@ def test_a_failed_computation_is_logged_and_not_repeated(cache: Cache, log: Even
     assert [line.text for line in log.lines] == ["No depth."] and not log.take_notices()
 
 
-# ---------------------------------------------------------------------- work
-
-
-def test_new_work_begins_after_the_current_one_was_stopped(log: EventLog):
+def test_new_work_begins_after_the_current_one_was_stopped_and_a_stop_is_no_error(log: EventLog):
     events: list[str] = []
     started = threading.Event()
 
@@ -146,8 +139,6 @@ def test_new_work_begins_after_the_current_one_was_stopped(log: EventLog):
     assert events == ["start", "start", "first ended", "second began"]
     assert [line.text for line in log.lines][-1] == "Scene · settling"
 
-
-def test_stopped_work_is_logged_and_is_no_error(log: EventLog):
     def steps(stop: threading.Event) -> Iterator[Progress]:
         while True:
             stop.wait(0.01)
@@ -161,9 +152,7 @@ def test_stopped_work_is_logged_and_is_no_error(log: EventLog):
 
 
 @pytest.mark.parametrize(("error", "is_notice"), [(StudioError("No depth."), True), (TaskError("No mug."), False)])
-def test_an_error_of_the_work_is_a_notice_unless_it_is_about_the_task(
-    log: EventLog, error: StudioError, is_notice: bool
-):
+def test_an_error_of_the_work_is_a_notice_unless_it_is_about_the_task(log, error, is_notice):
     def steps(_: threading.Event) -> Iterator[Progress]:
         yield Progress("scene", "placing")
         raise error
@@ -189,10 +178,7 @@ def test_a_stoppable_sandbox_is_cancelled_by_either_event():
     assert cancels == [False, False, True, True] and stoppable.name == "inner"
 
 
-# ---------------------------------------------------------------------- decisions
-
-
-def test_decisions_recorded_together_are_undone_and_redone_together(tmp_path: Path, log: EventLog):
+def test_decisions_recorded_together_are_undone_together_and_no_name_is_taken_twice(tmp_path: Path, log: EventLog):
     project, changes = Project.create(tmp_path / "one", load(SAMPLES / "blocks")), []
     decisions = DecisionRecorder(project, log, lambda: changes.append(1))
     decisions.record("not_object", id=1, value=True)
@@ -202,10 +188,6 @@ def test_decisions_recorded_together_are_undone_and_redone_together(tmp_path: Pa
     decisions.redo()
     assert len(project.active_decisions("delete_segment")) == 2 and len(changes) == 4
     assert [line.text for line in log.lines][1] == "2 and 3 deleted"
-
-
-def test_an_object_cannot_take_a_name_of_the_scene_or_of_another_object(tmp_path: Path, log: EventLog):
-    decisions = DecisionRecorder(Project.create(tmp_path / "one", load(SAMPLES / "blocks")), log, lambda: None)
     decisions.record("rename", id=1, name="mug")
     for id, name in ((2, "table"), (2, "mug")):
         with pytest.raises(RequestError, match="choose another name"):
@@ -213,10 +195,7 @@ def test_an_object_cannot_take_a_name_of_the_scene_or_of_another_object(tmp_path
     decisions.record("rename", id=1, name="mug")
 
 
-# ---------------------------------------------------------------------- replay
-
-
-def test_a_round_without_a_rollout_is_reported_and_hidden(tmp_path: Path, log: EventLog):
+def test_a_round_without_a_rollout_is_reported_and_each_request_for_a_replay_has_its_own_serial(tmp_path, log):
     project = SimpleNamespace(
         rounds=lambda: (SimpleNamespace(number=2, program=Program("", "")),),
         program_in_current_names=lambda program: program,
@@ -232,9 +211,6 @@ def test_a_round_without_a_rollout_is_reported_and_hidden(tmp_path: Path, log: E
     assert replay.request and replay.request.instant == 1.5 and replay.rollout() is None
     wait_until(lambda: not tasks, "the rollout")
     assert replay.request is None and "no rollout to replay: NameError" in log.take_notices()[0]
-
-
-def test_each_request_for_a_replay_has_its_own_serial(tmp_path: Path, log: EventLog):
     project = SimpleNamespace(rounds=lambda: (SimpleNamespace(number=1),), folder=tmp_path)
     replay = RoundReplay(project, lambda: None, Cache(tmp_path, log, TaskGroup(log.mark_changed)), log)  # type: ignore[arg-type]
     replay.show(1)
@@ -242,9 +218,6 @@ def test_each_request_for_a_replay_has_its_own_serial(tmp_path: Path, log: Event
     assert replay.request and (replay.request.serial, replay.request.arranging) == (2, True)
     replay.hide()
     assert replay.request is None and replay.rollout() is None and not replay.loading
-
-
-# ---------------------------------------------------------------------- model calls
 
 
 def test_the_log_changes_when_a_call_begins_or_ends_and_not_with_its_text(tmp_path: Path, log: EventLog):
@@ -257,3 +230,29 @@ def test_the_log_changes_when_a_call_begins_or_ends_and_not_with_its_text(tmp_pa
     assert began > before and log.version == began and calls.in_flight() == (call,)
     watched.end(call)
     assert log.version > began and calls.in_flight() == () and calls.read() == ()
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    project = Project.create(tmp_path / "table", load(SAMPLES / "blocks"))
+    shape = project.frame.depth.shape
+    masks = [np.zeros(shape, bool), np.zeros(shape, bool)]
+    masks[0][10:40, 10:40] = masks[1][60:90, 60:90] = True
+    project.save_segments(tuple(Segment(i, mask, 1.0, "depth") for i, mask in enumerate(masks, 1)))
+    return project
+
+
+def test_recomputed_masks_replace_all_until_undo(project: Project):
+    before = project.segments() or ()
+    mask = np.zeros(project.frame.depth.shape, bool)
+    mask[5:30, 5:30] = True
+    project.decide("delete_segment", id=2)
+    project.decide("found", source="sam2", masks=[{"id": 4, "mask": encode_rle(mask), "score": 0.8}])
+    (only,) = project.segments() or ()
+    assert (only.id, only.source, only.score) == (4, "sam2", 0.8) and (only.mask == mask).all()
+    assert next_segment_id(project) == 5
+    reopened = Project.open(project.folder).segments() or ()
+    assert [one.id for one in reopened] == [4], "the decision is still there after a restart"
+    project.undo()
+    project.undo()
+    assert [(one.id, one.mask.sum()) for one in project.segments() or ()] == [(b.id, b.mask.sum()) for b in before]

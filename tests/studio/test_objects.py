@@ -1,4 +1,4 @@
-"""Candidates of an object, rendered in the photograph's view, and the search of the library."""
+"""Objects of a project: candidates in the photograph's view, groups of identical ones, and fragments to merge."""
 
 import time
 from io import BytesIO
@@ -18,6 +18,8 @@ from pipeline.segmentation import DepthSegmenter, SegmentationError
 from studio.masks.prompt_requests import parse_decision
 from studio.objects import candidate_comparison
 from studio.objects.candidate_renderer import CandidateRenderer, RenderJob
+from studio.objects.identical_objects import identical_groups
+from studio.objects.merge_suggestions import add_merge_suggestions
 from studio.server.errors import RequestError
 from studio.sessions.session import Session
 
@@ -104,17 +106,19 @@ def test_the_crop_and_the_crop_without_the_object_are_the_same_window(session: S
     assert reddish[0] > 80 and reddish[1] < 60
 
 
-def test_a_reconstruction_is_previewed_before_the_twin_is_rebuilt(session: Session):
+def test_a_reconstruction_is_previewed_before_the_twin_is_rebuilt_and_an_unknown_method_is_refused(session: Session):
     box = rendered(session, "method:box")
     assert box["state"] == "ready" and box["overlap"] > 0.7
     assert box["note"].startswith("made from the view as a")
     assert not (session.project.folder / "scene").exists() and not session.project.decisions
-
-
-def test_what_the_twin_does_not_show_has_no_picture(session: Session):
     none = ["", "no_such_asset", "method:woven", "method:provider"]
     drawn = ask(session, kind="compare", id=red(session), assets=none)["renders"]
     assert {one["state"] for one in drawn.values()} == {"none"}
+    frame = session.project.frame
+    assert parse_decision({"kind": "make", "id": 1, "way": "box"}, frame) == ("make", {"id": 1, "way": "box"})
+    for way in ("woven", None, 3):
+        with pytest.raises(SegmentationError, match="no such reconstruction method"):
+            parse_decision({"kind": "make", "id": 1, "way": way}, frame)
 
 
 @pytest.mark.parametrize(
@@ -144,9 +148,33 @@ def test_the_library_is_searched_by_words(session: Session):
     )
 
 
-def test_an_unknown_reconstruction_method_is_refused(session: Session):
-    frame = session.project.frame
-    assert parse_decision({"kind": "make", "id": 1, "way": "box"}, frame) == ("make", {"id": 1, "way": "box"})
-    for way in ("woven", None, 3):
-        with pytest.raises(SegmentationError, match="no such reconstruction method"):
-            parse_decision({"kind": "make", "id": 1, "way": way}, frame)
+def record(id: int, **more) -> dict:
+    """Return a red cube, with other fields where given."""
+    default = {"id": id, "is_object": True, "size": [0.05, 0.05, 0.05], "colour_name": "red", "shape": "cube"}
+    return default | {"match": {"asset_id": None}} | more
+
+
+def test_identical_objects_share_an_asset_or_colour_shape_and_size():
+    mugs = [record(id, match={"asset_id": "mug"}, colour_name=colour) for id, colour in ((1, "blue"), (2, "green"))]
+    cubes = [
+        record(3),
+        record(4, size=[0.052, 0.048, 0.05]),
+        record(5, size=[0.09, 0.09, 0.09]),
+        record(6, shape="sphere"),
+    ]
+    assert identical_groups([*mugs, *cubes]) == {1: [1, 2], 2: [1, 2], 3: [3, 4], 4: [3, 4]}
+    undescribed = {"id": 3, "is_object": True}
+    assert identical_groups([record(1), record(2, is_object=False), undescribed, {"id": 4, "is_object": True}]) == {}
+    row = [record(id, size=[0.1 * 1.08**id] * 3) for id in range(1, 6)]
+    assert max(len(group) for group in identical_groups(row).values()) <= 2
+
+
+def test_a_fragment_is_offered_to_its_object_only_while_it_is_uncertain():
+    parent, sure = {"id": 1, "words": "carton", "is_object": True}, {"level": "sure"}
+    fragment = {"id": 2, "words": "fragment", "is_object": True, "warnings": ["Only 40 points were measured."]}
+    record = add_merge_suggestions([parent, fragment], {2: 1})[1]
+    assert (record["probably_part_of"]["id"], record["probably_part_of"]["name"]) == (1, "carton")
+    assert "part of carton" in record["mark_note"] and record["warnings"][1:] == fragment["warnings"]
+    for other in (fragment | {"confidence": sure}, fragment | {"is_object": False}):
+        assert "probably_part_of" not in add_merge_suggestions([parent, other], {2: 1})[1]
+    assert "probably_part_of" not in add_merge_suggestions([parent | {"is_object": False}, fragment], {2: 1})[1]

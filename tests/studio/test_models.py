@@ -1,7 +1,9 @@
-"""Selection of the language model: settings in the workspace, keys nowhere, prompts that override ours."""
+"""The language model: settings in the workspace, keys nowhere, prompts that override ours, and records of its calls."""
 
 import json
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
@@ -11,7 +13,9 @@ from offline_studio import offline_services
 from pipeline.models import ModelError
 from pipeline.models.prompt_templates import FOLDER, load_prompt
 from pipeline.models.settings import ModelSettings
-from studio.models import cost_estimates, prompt_overrides
+from pipeline.models.trace.call_log import Call, CallLog, group_calls, totals
+from pipeline.models.trace.code_snippet import python_snippet
+from studio.models import call_records, cost_estimates, prompt_overrides
 from studio.models.model_choice import ModelSelection
 from studio.models.model_requests import panel_endpoint, panel_record
 from studio.server import notices
@@ -35,7 +39,7 @@ def sent(choice: ModelSelection) -> str:
     return choice._sessions.services.model._client.api_key  # type: ignore[attr-defined]
 
 
-def test_a_typed_key_is_used_but_never_stored_or_shown(choice: ModelSelection, tmp_path: Path):
+def test_a_typed_key_is_never_stored_or_shown_and_goes_to_no_other_server(choice, tmp_path, monkeypatch):
     choice.use({"service": "openai", "base_url": MINE, "model": "m"}, KEY)
     assert sent(choice) == KEY and choice.key_source() == "typed"
     assert KEY not in json.dumps(panel_record(None, choice))
@@ -43,11 +47,6 @@ def test_a_typed_key_is_used_but_never_stored_or_shown(choice: ModelSelection, t
     assert KEY not in repr(choice.settings)
     choice.forget_key()
     assert sent(choice) != KEY and choice.key_source() == ""
-
-
-def test_a_key_goes_to_the_server_it_was_given_for_and_to_no_other(
-    choice: ModelSelection, monkeypatch: pytest.MonkeyPatch
-):
     choice.use({"service": "openai", "base_url": MINE}, KEY)
     choice.use({"service": "openai", "base_url": THEIRS})
     assert sent(choice) != KEY
@@ -127,12 +126,9 @@ def test_only_existing_prompts_can_be_overridden(name: str):
         prompt_overrides.save_prompt(folder, name, "text")
 
 
-def paid_settings(**more) -> ModelSettings:
-    return ModelSettings(service="openai", usd_per_million_in=2.5, usd_per_million_out=10, **more)
-
-
 def test_the_cost_of_the_automatic_questions_is_estimated_in_a_sentence():
-    assert "14 objects" in (text := cost_estimates.automatic_estimate(paid_settings(), 14)) and "$" in text
+    paid = ModelSettings(service="openai", usd_per_million_in=2.5, usd_per_million_out=10)
+    assert "14 objects" in (text := cost_estimates.automatic_estimate(paid, 14)) and "$" in text
     unknown = ModelSettings(service="openai", model="nobody-knows-it")
     assert "price unknown" in cost_estimates.automatic_estimate(unknown, 14)
 
@@ -157,8 +153,122 @@ def test_a_team_may_forbid_other_machines(choice: ModelSelection, monkeypatch: p
         choice.use({"service": "openai", "base_url": "https://models.example.com/v1"})
 
 
-def test_a_notice_is_plain_text_whatever_a_model_answers(monkeypatch: pytest.MonkeyPatch):
+def test_terminal_codes_and_markup_of_a_model_are_shown_and_not_executed(monkeypatch: pytest.MonkeyPatch):
+    assert (
+        call_records.escape_controls("\x1b[31mred\x1b[0m\x07\u202eturned\ud800")
+        == r"\x1b[31mred\x1b[0m\x07\u202eturned\ud800"
+    )
     shown: list[str] = []
     monkeypatch.setattr(notices.gr, "Warning", lambda text, **_: shown.append(text))
     notices.show_notice("<img src=x onerror=alert(1)> said the model")
     assert shown == ["&lt;img src=x onerror=alert(1)&gt; said the model"]
+
+
+def write_lines(path: Path, *events: dict) -> Path:
+    path.write_text("".join(json.dumps(event) + "\n" for event in events))
+    return path
+
+
+def start(id: str, **more) -> dict:
+    event = {"event": "start", "span_id": id, "name": "route", "about": "round 0", "question": id}
+    return event | {"openinference.span.kind": "LLM", "start_time": "2026-01-01T00:00:00+00:00"} | more
+
+
+def end(id: str, **more) -> dict:
+    event = {"event": "end", "span_id": id, "status_code": "OK", "output.value": "{}"}
+    return event | {"end_time": "2026-01-01T00:00:02+00:00"} | more
+
+
+def call(**attributes) -> Call:
+    return Call("1", attributes, True)
+
+
+def test_a_trace_read_while_it_grows_or_is_replaced_equals_one_read_at_once_without_invalid_lines(tmp_path: Path):
+    path = tmp_path / "trace.jsonl"
+    log, events = CallLog(path), [start("a"), end("a"), start("b"), start("c"), end("c", status_code="ERROR")]
+    assert log.read() == ()
+    for length in range(1, len(events) + 1):
+        write_lines(path, *events[:length])
+        calls = [(one.id, one.ended, one.failed) for one in log.read()]
+        assert calls == [(one.id, one.ended, one.failed) for one in CallLog(path).read()]
+    assert calls == [("a", True, False), ("b", False, False), ("c", True, True)]
+    path = write_lines(tmp_path / "trace.jsonl", start("a"))
+    with path.open("a") as file:
+        file.write('nonsense\n[1]\n{"event": "end"}\n{"event": "end", "span_id": "nobody"}\n{"event": "start", "span')
+    assert [one.id for one in CallLog(path).read()] == ["a"]
+    path = write_lines(tmp_path / "trace.jsonl", start("a"), end("a"))
+    log = CallLog(path)
+    log.read()
+    write_lines(path, start("b"))
+    assert [one.id for one in log.read()] == ["b"]
+
+
+def test_calls_are_grouped_by_stage_and_subject_and_unreported_values_are_never_zero():
+    reported = call(**{"openinference.span.kind": "LLM", "llm.token_count.prompt": 3, "llm.token_count.completion": 4})
+    free = call(**{"openinference.span.kind": "CHAIN"})
+    both = totals([reported, reported, call(**{"openinference.span.kind": "LLM"}), free])
+    assert (both.tokens.sum, both.tokens.reported, both.tokens.missing) == (14, 2, 1)
+    assert (both.cost.reported, both.cost.missing) == (0, 3)
+    assert call(**{"llm.cost.total": True, "llm.token_count.prompt": "many"}).cost is None
+    kinds = ["route", "describe_segment", "describe_segment", "propose_tasks", "never sent of"]
+    calls = [Call(str(i), {"name": kind, "about": f"object {i % 2}"}, True) for i, kind in enumerate(kinds)]
+    stages = group_calls(calls)
+    assert list(stages) == ["descriptions", "task", "rounds", "other"]
+    assert sum(len(group) for groups in stages.values() for group in groups.values()) == len(calls)
+    assert [one.id for one in stages["descriptions"]["object 1"]] == ["1"]
+
+
+@given(st.text())
+def test_no_text_moves_a_cursor_or_breaks_the_page(text: str):
+    shown = call_records.escape_controls(text)
+    shown.encode("utf-8")
+    assert not call_records.CONTROLS.search(shown)
+    assert len(shown) >= len(text.replace("\r\n", "\n"))
+
+
+@given(st.text(max_size=60), st.lists(st.text(max_size=20), max_size=2))
+def test_a_snippet_runs_and_sends_the_same_request(text: str, pictures: list[str]):
+    recorded = call(
+        **{
+            "llm.model_name": "some-model",
+            "llm.input_messages.0.message.role": "user",
+            "llm.input_messages.0.message.content": text or "?",
+            "llm.invocation_parameters": json.dumps({"model": "x", "temperature": 0.5, "api_key": "sk-secret"}),
+        }
+    )
+    program = python_snippet(recorded, "http://ada:password@server/v1", pictures)
+    assert "sk-secret" not in program and "password" not in program
+    sent: dict = {}
+
+    class Client:
+        def __init__(self, base_url: str, api_key: str):
+            sent.update(base_url=base_url)
+            self.chat = SimpleNamespace(completions=SimpleNamespace(create=self.create))
+
+        def create(self, **request):
+            sent.update(request)
+            return SimpleNamespace(choices=[])
+
+    before, sys.modules["openai"] = sys.modules.get("openai"), SimpleNamespace(OpenAI=Client)  # type: ignore[assignment]
+    try:
+        exec(program, {})
+    finally:
+        del sys.modules["openai"]
+        if before:
+            sys.modules["openai"] = before
+    assert sent["base_url"] == "http://server/v1" and sent["model"] == "some-model" and sent["temperature"] == 0.5
+    content = sent["messages"][0]["content"]
+    assert (content[0]["text"] if pictures else content) == (text or "?")
+    assert [one["image_url"]["url"] for one in content[1:]] == pictures if pictures else isinstance(content, str)
+
+
+@pytest.mark.parametrize("answer", ['{"simulation": "a\\nb", "n": 1}', '{"x": [1]}', "[1]", "no JSON", "{}", "1"])
+def test_an_answer_is_shown_in_full(answer: str):
+    shown = call_records.format_answer(answer)
+    try:
+        values = json.loads(answer)
+    except ValueError:
+        assert shown == answer
+        return
+    for value in values.values() if isinstance(values, dict) else ():
+        assert (value if isinstance(value, str) else json.dumps(value, indent=2).split("\n")[0]) in shown

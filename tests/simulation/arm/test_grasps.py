@@ -1,17 +1,25 @@
-"""Two-finger grasps from the side: sampled along level lines, judged by the gripper's shapes, and they hold."""
+"""Grasps: from the side, as a person sees them, and no proposed task that the robot in use cannot begin."""
 
+import json
+import shutil
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from pipeline.planner import PlannerModel
+from pipeline.planner.proposals import proposals
 from pipeline.simulation import kit
 from pipeline.simulation.arm.arm_robot import Arm
 from pipeline.simulation.arm.collision import CollisionChecker
+from pipeline.simulation.arm.grasp_candidates import MAX_DROPPED, grasp_candidates
+from pipeline.simulation.arm.graspability import why_not_picked
 from pipeline.simulation.arm.tools import finger_tool, fingers
 from pipeline.simulation.arm.tools.finger_grasps import find_grasps
 from pipeline.simulation.arm.tools.grasp_scoring import MAX_OBJECT_WIDTH_M
 from pipeline.simulation.physics import Physics
+from pipeline.simulation.robots import ROBOTS
+from pipeline.tasks import ask_for_proposals, scene_to_json
 
 
 @pytest.fixture
@@ -69,3 +77,53 @@ def test_an_object_is_carried_by_a_level_grasp(sim, monkeypatch):
     run = sim.rollout()
     assert run.solved, run.why
     assert np.degrees(run.end("yellow_can").tilt) < 5
+
+
+ARMS = [name for name, kind in ROBOTS.items() if not kind.floats]
+
+
+@pytest.mark.parametrize("robot", ARMS)
+@pytest.mark.parametrize("name", ["blue_cube", "yellow_can"])
+def test_grasps_come_first_close_to_the_object_and_dropped_ones_say_why(table, robot, name):
+    scene = kit.Scene.load(table)
+    candidates = grasp_candidates(scene, robot, name)
+    reasons = [candidate.reason for candidate in candidates]
+    assert reasons == sorted(reasons, key=bool) and not reasons[0]
+    assert sum(map(bool, reasons)) <= MAX_DROPPED
+    for candidate in candidates:
+        assert np.linalg.norm(candidate.object_from_gripper[:3, 3]) < np.linalg.norm(scene[name].size)
+        assert np.allclose(candidate.object_from_gripper[:3, :3].T @ candidate.object_from_gripper[:3, :3], np.eye(3))
+
+
+def test_a_robot_that_floats_has_none(table):
+    with pytest.raises(kit.KitError, match="Choose a robot arm"):
+        grasp_candidates(kit.Scene.load(table), "gripper", "red_cube")
+
+
+def test_what_the_robot_cannot_pick_up_is_carried_by_no_proposal(table):
+    scene = kit.Scene.load(table)
+    data = scene_to_json(scene)
+    assert len(proposals(data)) > 3
+    for refused in data["objects"]:
+        others = [one for one in data["objects"] if one is not refused]
+        plans = proposals(data | {"objects": [*others, refused | {"robot_cannot_pick_it_up": "too wide"}]})
+        assert plans
+        assert not [p.instruction for p in plans for goal in p.goals if refused["name"] in goal.carried]
+    everything = {o.name: "out of reach" for o in scene.objects}
+    assert not ask_for_proposals(scene, PlannerModel(), not_picked=everything).tasks
+
+
+@pytest.mark.parametrize("robot", ["gripper", "arm", "arm-suction"])
+def test_small_cubes_within_reach_can_be_picked_up_by_every_robot(project, robot):
+    assert why_not_picked(kit.Scene.load(project), robot) == {}
+
+
+def test_an_object_too_heavy_for_the_cup_is_named_with_its_mass(project, tmp_path):
+    folder = tmp_path / "heavy"
+    shutil.copytree(project, folder)
+    data = json.loads((folder / "scene.json").read_text())
+    data["placements"][0]["mass"] = 3.0
+    (folder / "scene.json").write_text(json.dumps(data))
+    refused = why_not_picked(kit.Scene.load(folder), "arm-suction")
+    assert list(refused) == ["red_cube"] and "weighs 3.0 kg" in refused["red_cube"]
+    assert why_not_picked(kit.Scene.load(folder), "gripper") == {}

@@ -1,0 +1,189 @@
+"""What a person corrects in the scene: an object's pose, the camera's intrinsics, and the surface below the objects."""
+
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import cv2
+import drawn_scene as make
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+from pipeline.decisions import Decision
+from pipeline.errors import StudioError
+from pipeline.frame import FrameError, find_support, likely_grounds, load
+from pipeline.geometry import Pose
+from pipeline.project import Project
+from studio.masks.prompt_requests import parse_decision
+from studio.scene import adjustments
+from studio.scene.camera_correction import camera_record, parse_camera
+from studio.scene.fits import compute_fits
+from studio.scene.ground_choice import ground_records, parse_pixel
+from studio.sessions.session_registry import SessionRegistry
+from studio.viewer.depth_difference import colourise
+from tests.frame.rendered import render
+
+
+@pytest.fixture(scope="module")
+def sessions(tmp_path_factory) -> SessionRegistry:
+    scene = make.scene(make.placement(make.box(tmp_path_factory.mktemp("meshes")), "box", (0.1, -0.02), yaw=0.5))
+    frame, _, segments = make.photograph(scene)
+    project = SimpleNamespace(frame=frame, segments=lambda: segments, scene=lambda: scene)
+    values: dict = {}
+    cache = SimpleNamespace(get=lambda name, _, compute: values.setdefault(name, compute()))
+    session = SimpleNamespace(project=project, cache=cache)
+    return SimpleNamespace(get=lambda token: session)  # type: ignore[return-value]
+
+
+REQUEST = {"token": "t", "seq": 3, "id": 1, "pos": [0.1, -0.02, 0.04], "scale": 1.0,
+        "quat_wxyz": Rotation.from_euler("z", 0.5).as_quat(scalar_first=True).tolist()}  # fmt: skip
+
+
+def test_a_moved_object_fits_worse_than_before_and_all_pages_show_the_same_fit(sessions):
+    placed = adjustments.endpoint(sessions)(REQUEST)
+    away = adjustments.endpoint(sessions)(REQUEST | {"seq": 4, "pos": [0.13, -0.02, 0.04]})
+    assert (placed["seq"], away["seq"]) == (3, 4)
+    assert placed["change"] == "the same"
+    assert placed["iou"] > 0.97
+    assert away["change"] == "worse"
+    assert away["iou"] < 0.7
+    assert away["machine_fit"] == placed["machine_fit"]
+    known = compute_fits(sessions.get("t"))[1]
+    assert (known["iou"], known["depth_error"]) == (placed["iou"], placed["depth_error"])
+
+
+@pytest.mark.parametrize("wrong", [
+    {"id": 0}, {"id": "1"}, {"id": 7}, {"pos": [0, 0]}, {"pos": "far"}, {"pos": [0, 0, float("nan")]}, {"pos": None},
+    {"scale": 0}, {"scale": -1}, {"scale": "big"}, {"scale": None}, {"quat_wxyz": [0, 0, 0, 0]},
+    {"quat_wxyz": [1e9] * 4},
+])  # fmt: skip
+def test_nonsense_is_answered_in_one_line(sessions, wrong):
+    answer = adjustments.endpoint(sessions)(REQUEST | wrong)
+    assert answer["seq"] == 3
+    assert answer["error"]
+    assert "\n" not in answer["error"]
+
+
+@pytest.mark.parametrize("message", [
+    {"kind": "move", "id": 1}, {"kind": "move", "id": 1, "pos": None, "quat_wxyz": None},
+    {"kind": "refit", "id": 1, "pos": [0, 0, 0]}, {"kind": "resize", "id": 1, "scale": None},
+    {"kind": "resize", "id": 1, "scale": [1, 2]}, {"kind": "physics", "id": 1, "mass": "heavy", "friction": None},
+])  # fmt: skip
+def test_an_incomplete_decision_is_refused_before_it_is_recorded(sessions, message):
+    with pytest.raises(StudioError):
+        Decision(*parse_decision(message, sessions.get("t").project.frame))
+    for complete in (
+        {"kind": "refit", "id": 1}, {"kind": "physics", "id": 1, "mass": 0.2, "friction": None},
+        {"kind": "resize", "id": 1, "scale": 1.2},
+        {"kind": "move", "id": 1, "pos": [0, 0, 0], "quat_wxyz": [1, 0, 0, 0]},
+    ):  # fmt: skip
+        taken = Decision(*parse_decision(complete, sessions.get("t").project.frame))
+        assert {"kind": taken.kind, **taken.data} == complete
+
+
+def rests(by=(0, 0, 0), tilt=0.0):
+    put = Pose(np.array([0.1, 0.2, 0.3]), np.array([1.0, 0, 0, 0]))
+    turned = Rotation.from_euler("x", tilt, degrees=True).as_matrix()
+    return adjustments.settling_note(put, Pose.from_rotation(put.pos + np.array(by), turned))
+
+
+def test_visible_settling_motion_is_reported():
+    assert rests() == rests((0, 0, -0.0005)) == ""
+    assert rests((0, 0, -0.004)) == "moved it 4 mm down"
+    assert rests((0.012, 0, 0.03)) == "moved it 3.0 cm up, 1.2 cm sideways"
+    assert "turned it 30°" in rests((0, 0, 0), 30)
+
+
+def test_depth_differences_are_red_where_nearer_and_blue_where_farther():
+    metres = np.array([[-0.03, 0.0, 0.03, np.nan]], np.float32)
+    image = cv2.imdecode(np.frombuffer(colourise(metres), np.uint8), cv2.IMREAD_UNCHANGED)
+    (b0, _, r0, a0), (_, _, _, even), (b1, _, r1, a1), (*_, unknown) = image[0].astype(int)  # type: ignore[reportOptionalSubscript]
+    assert r0 > b0
+    assert b1 > r1
+    assert unknown == 0 < even < min(a0, a1)
+
+
+SAMPLES = Path(__file__).parents[2] / "sample_scenes"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return Project.create(tmp_path / "table", load(SAMPLES / "blocks"))
+
+
+def test_another_camera_changes_what_is_measured_and_undo_takes_it_back(project: Project):
+    original, keys = project.frame, project.key("frame")
+    corrected = {"fx": original.intrinsics.fx * 0.8, "fy": original.intrinsics.fy * 0.8, "cx": 100.0, "cy": 90.0}
+    project.decide("camera", **corrected)
+    assert project.frame.intrinsics.fx == corrected["fx"] and project.frame.rgb is original.rgb
+    assert project.frame is project.frame and project.key("frame") != keys
+    assert Project.open(project.folder).frame.intrinsics == project.frame.intrinsics
+    project.undo()
+    assert project.frame.intrinsics == original.intrinsics and project.key("frame") == keys
+    before = camera_record(project.frame, project.original_frame, project.support)
+    k = project.frame.intrinsics
+    project.decide(
+        "camera", **parse_camera({"fx": k.fx / 1.2, "fy": k.fy / 1.2, "cx": k.cx, "cy": k.cy}, project.frame)
+    )
+    after = camera_record(project.frame, project.original_frame, project.support)
+    assert after["changed"] and not before["changed"] and after["original"] == before["original"]
+    assert before["table"] and after["table"] and after["table"][0] > 1.05 * before["table"][0]
+
+
+@pytest.mark.parametrize("wrong", [{"fx": 3.0}, {"fy": float("nan")}, {"cx": -5.0}, {"fx": "wide"}, {"fx": None}])
+def test_impossible_intrinsics_are_refused_in_one_line(wrong: dict):
+    frame = load(SAMPLES / "blocks")
+    message = {key: getattr(frame.intrinsics, key) for key in ("fx", "fy", "cx", "cy")} | wrong
+    with pytest.raises(FrameError) as error:
+        parse_camera(message, frame)
+    assert "\n" not in str(error.value)
+
+
+STEP = """<geom type="box" size=".2 .5 .05" pos="-.3 0 .05"/>
+<geom name="left" type="box" size=".03 .03 .03" pos="-.2 .1 .13"/>
+<geom name="right" type="box" size=".03 .03 .03" pos=".15 .05 .03"/>"""
+"""Two levels, 10 cm apart, with an object on each."""
+
+
+@pytest.fixture(scope="module")
+def frame():
+    return render(STEP, eye=(-0.05, -0.5, 0.7)).frame
+
+
+def test_the_ground_at_a_chosen_pixel_becomes_the_support_whichever_is_likelier(frame):
+    levels = set()
+    for pixel in ((60, 140), (250, 150)):
+        chosen = find_support(replace(frame, ground_pixel=pixel))
+        assert chosen.inliers[pixel[1], pixel[0]]
+        levels.add(round(chosen.plane.offset, 2))
+    assert max(levels) - min(levels) == pytest.approx(0.1, abs=0.011)
+
+
+def test_every_offered_ground_is_chosen_by_its_own_pixel_and_the_first_is_the_current_one(frame, monkeypatch):
+    monkeypatch.setattr("pipeline.frame.support.MIN_GROUND_PROBABILITY", 0.0)
+    grounds = likely_grounds(replace(frame))
+    assert len(grounds) > 1 and find_support(frame).inliers[grounds[0].pixel[::-1]]
+    for one in grounds:
+        first, *_ = likely_grounds(replace(frame, ground_pixel=one.pixel))
+        assert np.array_equal(first.outline, one.outline)
+    assert sum(one.probability for one in grounds) == pytest.approx(1)
+
+
+def test_a_chosen_ground_is_kept_and_undo_takes_it_back(tmp_path: Path):
+    scene = load(Path(__file__).parents[2] / "sample_scenes" / "blocks")
+    project = Project.create(tmp_path / "table", scene)
+    key = project.key("frame")
+    pixel = ground_records(project.frame)[0]["pixel"]
+    project.decide("ground", pixel=pixel)
+    assert project.frame.ground_pixel == tuple(pixel) and project.key("frame") != key
+    assert Project.open(project.folder).frame.ground_pixel == tuple(pixel)
+    project.undo()
+    assert project.frame.ground_pixel is None and project.key("frame") == key
+
+
+@pytest.mark.parametrize("wrong", [{}, {"pixel": None}, {"pixel": [1]}, {"pixel": ["a", 2]}, {"pixel": [10**6, 2]}])
+def test_a_pixel_that_is_none_of_the_frame_is_refused_in_one_line(frame, wrong: dict):
+    with pytest.raises(FrameError) as error:
+        parse_pixel(wrong, frame)
+    assert "\n" not in str(error.value)
