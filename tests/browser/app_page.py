@@ -102,7 +102,7 @@ def canvas(page: Page) -> Locator:
 
 
 def expect_answered(page: Page) -> None:
-    """Expect that the canvas shows the answer to all clicks and boxes: those that come before an answer are one step."""
+    """Expect that the canvas shows the answer to all clicks and boxes; those before an answer are one step."""
     expect(canvas(page)).to_have_attribute("aria-busy", "false")
 
 
@@ -157,7 +157,8 @@ def canvas_point(page: Page, x: float, y: float, shape: tuple[int, ...]) -> Posi
 
 
 def click(page: Page, pixel: tuple[float, float], shape: tuple[int, ...], **how: Any) -> None:
-    """Click a pixel of the photograph."""
+    """Click a pixel of the photograph, where the next frame shows it."""
+    page.evaluate(NEXT_DRAWN_FRAME)
     canvas(page).click(position=canvas_point(page, *pixel, shape), **how)
 
 
