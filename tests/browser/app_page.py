@@ -157,7 +157,8 @@ def canvas_point(page: Page, x: float, y: float, shape: tuple[int, ...]) -> Posi
 
 
 def click(page: Page, pixel: tuple[float, float], shape: tuple[int, ...], **how: Any) -> None:
-    """Click a pixel of the photograph."""
+    """Click a pixel of the photograph, where the next frame shows it."""
+    page.evaluate(NEXT_DRAWN_FRAME)
     canvas(page).click(position=canvas_point(page, *pixel, shape), **how)
 
 

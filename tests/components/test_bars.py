@@ -33,7 +33,7 @@ def sent(mounted: Mounted) -> list[str]:
     return [name for name, _ in mounted.page.evaluate("window.bare.sent.splice(0)")]
 
 
-def test_undo_and_redo_name_their_step_stay_pressed_until_it_is_recorded_and_have_keys(mount: Mount):
+def test_undo_and_redo_name_their_step_until_it_is_recorded_and_the_bar_names_the_project_and_services(mount: Mount):
     mounted = mount("", "top-bar", "task-text")
     page, bar = mounted.page, mounted.page.locator(".top-bar")
     mounted.set_value("top-bar", PROJECT)
@@ -60,10 +60,7 @@ def test_undo_and_redo_name_their_step_stay_pressed_until_it_is_recorded_and_hav
     expect(bar.locator(".pending")).to_have_count(0)
     assert sent(mounted) == ["undo", "undo", "redo"]
 
-
-def test_the_bar_names_the_project_its_services_and_what_opens_from_it(mount: Mount):
-    mounted = mount("", "top-bar")
-    page, bar = mounted.page, mounted.page.locator(".top-bar")
+    mounted.set_value("top-bar", {"ready": True, "services": [], "project": None})
     expect(bar.locator(".history")).to_have_count(0)  # the gallery
     expect(bar.locator(".learn-button")).to_have_count(0)
     services = [
@@ -156,10 +153,7 @@ def test_a_page_that_is_behind_asks_for_news_and_at_once_if_no_work_runs(
     state |= {"editor": "Bob", "idle": True}
     pass_checks(timed_page)
     assert sent(mounted) == ["refresh"]
-
-
-def test_an_event_that_nothing_was_drawn_after_is_followed_by_one_more(timed_page: Page, mount: Mount):
-    mounted = mount("", "top-bar", page=timed_page)
+    mounted.set_value("top-bar", PROJECT | {"version": 6, "editor": "Bob"})  # an event that nothing was drawn after:
     timed_page.evaluate("Object.assign(window, { studioSent: { number: 7, at: performance.now() }, studioDrawnAt: 0 })")
     pass_checks(timed_page)
     assert sent(mounted) == ["refresh"]
@@ -191,9 +185,9 @@ def test_a_lost_server_is_announced_and_the_page_loads_again_when_it_is_back(tim
 # The status bar
 
 
-def test_work_shows_how_far_it_is_and_stops_on_request(mount: Mount):
+def test_work_shows_how_far_it_is_stops_on_request_and_the_bar_guides_to_the_next_step_once_it_is_drawn(mount: Mount):
     mounted = mount("", "status-bar")
-    bar = mounted.page.locator(".status-bar")
+    page, bar = mounted.page, mounted.page.locator(".status-bar")
     mounted.set_value(
         "status-bar", {"running": True, "message": "Scene · settling", "done": 3, "of": 4, "calls": "2 calls"}
     )
@@ -221,11 +215,6 @@ def test_work_shows_how_far_it_is_and_stops_on_request(mount: Mount):
     expect(bar.locator(".protection.missing")).to_have_text("⚠ Programs not confined: refused")
     bar.get_by_role("button", name="Run unconfined").click()
     assert sent(mounted) == ["stop", "agree"]
-
-
-def test_the_bar_guides_from_step_to_step_says_how_work_ended_when_the_tabs_do_and_reports_what_is_drawn(mount: Mount):
-    mounted = mount("", "status-bar")
-    page, bar = mounted.page, mounted.page.locator(".status-bar")
     asked: list[Any] = []
     page.route(
         "**/bare/ask/status-bar", lambda route: (asked.append(route.request.post_data_json), route.fulfill(json={}))

@@ -63,7 +63,6 @@ def test_the_sample_pair_plays_on_one_clock_shows_its_events_and_is_one_report(
         expect(clock(page, name)).to_have_text(f"{lifted:.2f} s", timeout=60_000)
     expect(cursor).to_have_attribute("data-time", f"{lifted:.2f}")
     page.unroute("**/viewer/*/geometry")
-    page.screenshot(path="/tmp/ui_b/compare_page.png")
 
     compare.get_by_role("button", name="Ghost overlay").click()
     expect(compare.get_by_role("button", name="Ghost overlay")).to_have_attribute("aria-pressed", "true")

@@ -158,15 +158,12 @@ def test_search_and_filters_narrow_the_board_until_they_are_cleared(gallery: Mou
     expect(board.get_by_label("Search projects")).to_be_focused()
     gallery.page.evaluate("dispatchEvent(new Event('focus'))")
     wait_until(gallery.page, lambda: asked[-1].get("refresh"))
-
-
-def test_the_answer_to_an_older_search_is_dropped(gallery: Mounted, board: Locator):
     held: list[Route] = []
     is_old = lambda route: (route.request.post_data_json or {}).get("words") == "old"  # noqa: E731
     gallery.page.route("**/bare/ask/gallery", lambda route: held.append(route) if is_old(route) else route.continue_())
     board.get_by_label("Search projects").fill("old")
     wait_until(gallery.page, lambda: held)
-    search(board, name_of(5), 1)
+    search(board, name_of(5), 1)  # the answer to the older search is dropped
     old = gallery.value("gallery") | {"projects": [record()], "total": 1}
     with gallery.page.expect_response("**/bare/ask/gallery"):
         held[0].fulfill(json=old)
@@ -180,8 +177,10 @@ def test_a_column_sorts_by_itself_then_the_other_way_and_projects_are_grouped(ga
     for order in ("descending", "ascending"):
         objects.get_by_role("button").click()
         expect(objects).to_have_attribute("aria-sort", order)
-        shown = board.locator("tr.project td:nth-child(5)").filter(has_text="1").evaluate_all(numbers)
-        assert shown == sorted(shown, reverse=order == "descending") and len(set(shown)) > 1
+        cells, falls = board.locator("tr.project td:nth-child(5)").filter(has_text="1"), order == "descending"
+        read = lambda cells=cells: cells.evaluate_all(numbers)  # noqa: E731
+        wait_until(gallery.page, lambda falls=falls, read=read: sorted(shown := read(), reverse=falls) == shown)
+        assert len(set(read())) > 1
     board.get_by_role("button", name="Project", exact=True).click()
     expect(board.locator("[data-name]").first).to_have_text("Frame 00000")
     expect(objects).to_have_attribute("aria-sort", "none")
@@ -436,13 +435,10 @@ def test_a_batch_says_how_far_it_is_and_is_stopped_continued_retried_and_removed
     line.get_by_role("button", name="a", exact=True).click()
     wait_until(gallery.page, lambda: gallery.sent)
     assert gallery.sent == [("open", {"kind": "project", "name": "a_1"})]
-
-
-def test_the_board_follows_a_batch_and_shows_its_projects_as_they_come(gallery: Mounted, board: Locator):
     frames = batch()["frames"]
     ended = batch(state="ended", done=2, frames=[frames[0], frames[0] | {"name": "b", "project": "b_1"}])
     asked = gallery.answer("gallery", {"batches": {"batches": [ended], "stages": []}})
-    show(gallery, record(), batches=[batch()])
+    show(gallery, record(name="c"), batches=[batch()])
     expect(board.locator(".batch")).to_have_attribute("data-state", "ended")  # asked again by itself
     wait_until(gallery.page, lambda: any(one.get("refresh") for one in asked))
     expect(board.locator(".project")).to_have_count(60)

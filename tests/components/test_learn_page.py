@@ -128,7 +128,6 @@ def test_each_subtask_says_how_well_it_was_learned_and_its_first_episode_plays(l
     expect(learn.element.locator(".stage")).to_contain_text(
         "8,192 steps from where the former subtask ends: 50 % to 80 %"
     )
-    page.screenshot(path="/tmp/ui_b/learn.png")
     learn.element.locator("[data-subtask=lift]").click()
     expect(learn.element.locator(".failures")).to_contain_text("Not evaluated yet.")
     assert [one["subtask"] for one in learn.requests(2)] == ["lift", "lift"]

@@ -389,6 +389,7 @@ def test_an_asset_turns_on_its_stand_until_it_is_touched_unless_a_person_wants_n
         wait_until(page, lambda: canvas.screenshot() != before)
         canvas.click(position={"x": 12, "y": 120})
         expect(turntable).to_have_attribute("aria-pressed", "false")
+        wait_until(page, lambda: canvas.screenshot() == canvas.screenshot())  # it stands still
     else:
         assert not findings(page)
     turntable.click()

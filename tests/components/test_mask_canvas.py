@@ -136,6 +136,7 @@ def test_a_box_drawn_either_way_outlines_an_object_which_is_discarded_or_accepte
     for ends in (corners, corners[::-1]):
         drag(page, ends, mask.shape)
         expect(hint(page)).to_contain_text("Press Enter to accept")
+        expect_answered(page)
         np.testing.assert_allclose(sent_clicks(asked)[-1]["box"], np.add(corners, 0.5).ravel(), atol=0.6)
         canvas(page).press("Escape")
         expect(hint(page)).to_contain_text("Click a mask")
@@ -175,6 +176,7 @@ def test_brush_and_eraser_change_pixels_stroke_by_stroke_in_the_size_that_is_sho
 
     canvas(page).press("n")
     canvas(page).press("b")
+    expect(size).to_be_visible()
     before = int(size.inner_text().removesuffix(" px"))
     canvas(page).press("]")
     canvas(page).press("]")

@@ -168,9 +168,10 @@ def touch_screen(browser: Browser) -> Iterator[Page]:
 
 def test_a_dense_touch_screen_has_its_own_pixels_taps_and_two_fingers(touch_screen: Page, mount: Mount):
     page, dense = touch_screen, mount("blocks", "mask-canvas", page=touch_screen)
-    box, (id, mask) = canvas(page).bounding_box(), largest(dense.masks)
-    assert box
+    id, mask = largest(dense.masks)
     wait_until(page, lambda: alpha(page, deepest_pixel(mask), mask.shape) > 0)
+    box = canvas(page).bounding_box()
+    assert box
     assert canvas(page).evaluate("canvas => canvas.width") == pytest.approx(2 * box["width"], abs=2)
     canvas(page).tap(position=canvas_point(page, *deepest_pixel(mask), mask.shape))
     expect(hint(page)).to_contain_text(re.compile(f"^{id} "))

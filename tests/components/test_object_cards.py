@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from browser.bare_page import Mount, Mounted
+from browser.watched_page import wait_until
 from playwright.sync_api import Locator, Page, Route, expect
 
 PICTURE = "data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' width='8' height='6'/>"
@@ -131,7 +132,8 @@ def test_an_asset_is_found_by_words_previewed_and_chosen(cards: Mounted):
     expect(summary).to_contain_text("found")
     page.locator(".results .asset[data-asset=green_cube]").click()
     expect(page.locator(".object-cards .side .title")).to_contain_text("green cube")
-    assert asked[-1]["assets"][0] == "green_cube" and cards.sent == []
+    wait_until(page, lambda: asked[-1]["assets"][0] == "green_cube")
+    assert cards.sent == []
     page.locator(".object-cards .choose").click()
     expect(page.locator(".object-cards .asset.on")).to_have_attribute("data-asset", "green_cube")
     expect(page.locator(".object-cards .search input")).to_have_value("")

@@ -235,3 +235,51 @@ def test_the_demo_leads_through_the_steps_as_the_work_reaches_them_and_a_click_p
     expect(demo.get_by_role("button", name="Continue")).to_be_visible()
     demo.get_by_role("button", name="End demo").click()
     expect(demo).to_have_count(0)
+
+
+PANEL = """async () => {
+  const { fill, h } = await import("/static/studio/dom.js");
+  const panel = document.body.appendChild(document.createElement("p"));
+  window.clicks = [];
+  window.redraw = (names = ["Discard changes", "Apply"]) =>
+    fill(panel, names.map((name) => h("button", { onclick: () => clicks.push(name) }, name)));
+  redraw();
+}"""
+
+
+def test_a_button_is_clicked_once_if_it_is_replaced_while_pressed_but_not_what_came_instead(mount: Mount):
+    page = mount("", "top-bar").page
+    page.evaluate(PANEL)
+
+    def press(page: Page, name: str, **button: Any) -> None:
+        page.get_by_role("button", name=name).hover()
+        page.mouse.down(**button)
+
+    for redraws in (False, True):
+        press(page, "Discard changes")
+        if redraws:
+            page.evaluate("redraw()")
+        page.mouse.up()
+        page.get_by_role("button", name="Apply").focus()
+        page.keyboard.down(" ")
+        if redraws:
+            page.evaluate("redraw()")
+        page.keyboard.up(" ")
+        expect(page.get_by_role("button", name="Apply")).to_be_focused()
+    assert page.evaluate("clicks") == ["Discard changes", "Apply"] * 2
+    page.evaluate("clicks.length = 0; redraw()")
+    press(page, "Discard changes")
+    page.evaluate("redraw()")
+    page.get_by_role("button", name="Apply").hover()
+    page.mouse.up()
+    press(page, "Discard changes")
+    page.evaluate("redraw(['Delete everything', 'Apply'])")
+    page.mouse.up()
+    press(page, "Apply", button="right")
+    page.evaluate("redraw()")
+    page.mouse.up(button="right")
+    page.get_by_role("button", name="Apply").focus()
+    page.keyboard.down(" ")
+    page.evaluate("redraw(['Delete everything'])")
+    page.keyboard.up(" ")
+    assert page.evaluate("clicks") == []

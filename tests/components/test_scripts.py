@@ -5,6 +5,7 @@ import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -56,21 +57,13 @@ def node() -> Callable[[str], dict]:
     return run
 
 
-def test_one_request_is_in_flight_and_of_those_that_wait_the_newest_is_sent(node: Callable[[str], dict]):
-    sends = "for (let n = 1; n <= 5; n++) requests.send({ n });\nawait reply(); await reply();\n"
-    assert node(SERVER + sends + PRINT) == {"sent": [1, 5], "shown": [5], "most": 1, "busy": False}
-
-
-def test_an_answer_to_a_cancelled_request_is_dropped(node: Callable[[str], dict]):
-    sends = "requests.send({ n: 1 }); requests.cancel(); await reply(); requests.send({ n: 2 }); await reply();"
-    assert node(SERVER + sends + PRINT) == {"sent": [1, 2], "shown": [2], "most": 1, "busy": False}
-
-
-def test_a_lost_server_is_reported_and_the_next_request_is_sent(node: Callable[[str], dict]):
-    result = node(
-        SERVER + "requests.send({ n: 1 }); await reply(true); requests.send({ n: 2 }); await reply();" + PRINT
-    )
-    assert result["sent"] == [1, 2] and "does not answer" in result["shown"][0] and result["shown"][1] == 2
+def test_the_newest_of_waiting_requests_is_sent_after_one_in_flight_a_cancelled_one_or_a_lost_server(node: Any):
+    many = "for (let n = 1; n <= 5; n++) requests.send({ n });\nawait reply(); await reply();\n"
+    assert node(SERVER + many + PRINT) == {"sent": [1, 5], "shown": [5], "most": 1, "busy": False}
+    cancelled = "requests.send({ n: 1 }); requests.cancel(); await reply(); requests.send({ n: 2 }); await reply();"
+    assert node(SERVER + cancelled + PRINT) == {"sent": [1, 2], "shown": [2], "most": 1, "busy": False}
+    lost = node(SERVER + "requests.send({ n: 1 }); await reply(true); requests.send({ n: 2 }); await reply();" + PRINT)
+    assert lost["sent"] == [1, 2] and "does not answer" in lost["shown"][0] and lost["shown"][1] == 2
 
 
 def test_masks_and_run_lengths_are_the_same_in_both_languages(node: Callable[[str], dict]):

@@ -1,16 +1,19 @@
 """The mask canvas's menu of segmenters and the candidates of a click, with segmenters that answer as the test says."""
 
 import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from browser.app_page import action, canvas, hint, rows
+from browser.app_page import LONG, action, canvas, hint, rows
 from browser.bare_page import Mount, Mounted
 from browser.watched_page import wait_until
 from playwright.sync_api import Locator, Page, Route, expect
 
 from pipeline.segmentation import decode_rle, encode_rle
+
+LIGHT = "LIGHT set-up: torch and sam2 are not installed"
 
 
 def states(chosen: str = "depth", **sam2: Any) -> dict[str, Any]:
@@ -146,3 +149,35 @@ def test_a_click_offers_candidates_by_size_and_quality_and_the_chosen_one_is_acc
     expect(rows(page)).to_have_count(len(masks) + 1)
     editor.wait_until_drawn()
     assert (decode_rle(editor.decisions[-1]["data"]["mask"]) == squares[1]).all()
+
+
+@pytest.fixture
+def random_sam2(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Makes a checkpoint of random weights the one of GRS_SAM2."""
+    torch = pytest.importorskip("torch", reason=LIGHT)
+    build = pytest.importorskip("sam2.build_sam", reason=LIGHT)
+    torch.manual_seed(0)
+    model = build.build_sam2("configs/sam2.1/sam2.1_hiera_t.yaml", None, device="cpu")
+    torch.save({"model": model.state_dict()}, tmp_path / "tiny.pt")
+    monkeypatch.setenv("GRS_SAM2", str(tmp_path / "tiny.pt"))
+
+
+@pytest.mark.usefixtures("random_sam2")
+def test_a_click_shows_three_candidates_of_sam2_with_their_quality(mount: Mount):
+    """With the tiny architecture and random weights, whose masks are not judged."""
+    editor = mount("stack", "mask-canvas", "object-list")
+    editor.keep_twin()
+    page, candidates = editor.page, editor.page.locator(".candidates .candidate")
+    menu(page).locator("> summary").click()
+    sam2 = page.locator(".segmenter", has_text="SAM 2")
+    expect(sam2).to_contain_text("Weights are installed, for cpu")
+    sam2.locator("input").check()
+    expect(sam2).to_contain_text("ready", timeout=LONG)
+    canvas(page).press("Escape")
+    canvas(page).press("n")
+    canvas(page).click(position={"x": 640, "y": 500})
+    expect(candidates).to_have_text([re.compile("good|fair|poor")] * 3, timeout=LONG)
+    canvas(page).press("Enter")
+    expect(hint(page)).to_contain_text(re.compile("accepted by you|mask is empty"))  # random weights may find nothing
+    editor.wait_until_drawn()
+    assert set(editor.kinds) <= {"mask"}

@@ -17,7 +17,8 @@ SCENE = "blocks"
 
 def needs(page: Page, selector: str, file: str) -> None:
     """Fail with the file's name if nothing in the page matches the selector."""
-    assert page.locator(selector).count(), f"Gradio's page has no {selector} any more; static/{file} needs it"
+    needed = page.locator(selector).first
+    expect(needed, f"Gradio's page has no {selector} any more; static/{file} needs it").to_be_attached()
 
 
 def test_a_page_has_the_classes_tabs_and_panels_that_are_restyled_and_followed(project: OpenProject):

@@ -1,7 +1,7 @@
 """SAM 2's menu in the running studio, on the tiny architecture with random weights; its masks are not judged.
 
 Only these see an encoding and a segmentation of the whole frame that take long in the server's process, are watched and
-are stopped. A click on SAM 2 is answered in tests/components/test_sam2_clicks.py.
+are stopped. A click on SAM 2 is answered in tests/components/test_segmenter_menu.py.
 """
 
 import re
