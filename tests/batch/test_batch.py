@@ -1,4 +1,4 @@
-"""Many frames in processes of their own or on a Ray cluster: a broken one stops nobody, a killed batch goes on."""
+"""Many frames in processes of their own: a broken one stops nobody, a killed batch goes on where it was."""
 
 import contextlib
 import io
@@ -8,9 +8,7 @@ import re
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from offline_studio import wait_until
@@ -40,6 +38,11 @@ def items(out):
     return {item["project"]: item for item in json.loads((out / "batch.json").read_text())["items"]}
 
 
+def blocks_batch(out):
+    """A batch of one sample frame."""
+    return BatchFile(out, {}, [BatchItem(str(SAMPLES / "blocks"), "blocks")])
+
+
 def only_item(out):
     record = read_batch(out)
     assert record is not None
@@ -48,6 +51,7 @@ def only_item(out):
 
 @pytest.fixture(scope="module")
 def frames(tmp_path_factory):
+    """A folder of two frames, one of which is broken."""
     folder = tmp_path_factory.mktemp("frames")
     (folder / "blocks").symlink_to(SAMPLES / "blocks")
     (folder / "broken").mkdir()
@@ -57,23 +61,24 @@ def frames(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def done(frames, tmp_path_factory):
+    """A finished batch up to the segments: its folder and what it printed."""
     out = tmp_path_factory.mktemp("batch") / "out"
     code, printed = batch(frames, "--out", out, "--until", "segments", "--jobs", "2")
     assert code == 0, printed
     return out, printed
 
 
-def test_a_broken_frame_says_why_stops_nobody_and_progress_is_printed(done):
+def test_a_broken_frame_says_why_and_stops_nobody_and_progress_is_printed_per_frame_and_in_all(done):
     out, printed = done
     assert {name: item["state"] for name, item in items(out).items()} == {"blocks": "done", "broken": "failed"}
     assert items(out)["blocks"]["stage"] == "segments" and items(out)["blocks"]["seconds"] > 0
     message = items(out)["broken"]["message"]
     assert message and "\n" not in message and "Traceback" not in printed
-    assert (out / "blocks" / "segments" / "masks.png").is_file()
-    lines = done[1].splitlines()
+    lines = printed.splitlines()
     assert "blocks: segments" in lines
     assert any(line.startswith("blocks: done (") and "of 2 done" in line for line in lines)
     assert lines[-1].startswith("1 of 2 done") and any("left" in line for line in lines)
+    assert (out / "blocks" / "segments" / "masks.png").is_file()
 
 
 def test_what_is_done_is_not_run_again_and_is_what_a_run_makes(done, frames):
@@ -118,6 +123,7 @@ def test_a_killed_batch_takes_its_children_with_it_and_goes_on_where_it_was(fram
 
 
 def _is_free(project):
+    """Whether no process works on a project, by the command lines of all processes."""
     lines = []
     for file in Path("/proc").glob("[0-9]*/cmdline"):
         with contextlib.suppress(OSError):
@@ -125,18 +131,14 @@ def _is_free(project):
     return not any(str(project) in line for line in lines)
 
 
-def test_a_project_that_was_killed_while_it_was_made_is_made_again(tmp_path):
+def test_a_project_that_was_killed_while_it_was_made_is_made_again_and_one_that_takes_too_long_is_ended(tmp_path):
     (tmp_path / "blocks" / "frame").mkdir(parents=True)
-    record = BatchFile(tmp_path, {}, [BatchItem(str(SAMPLES / "blocks"), "blocks")])
+    record = blocks_batch(tmp_path)
     record.write()
     BatchRunner(record, ["--until=frame"], Bounds()).run(1)
     assert only_item(tmp_path).state == "done" and (tmp_path / "blocks" / "project.json").is_file()
-
-
-def test_a_frame_that_takes_too_long_is_ended_with_the_reason(tmp_path):
-    record = BatchFile(tmp_path, {}, [BatchItem(str(SAMPLES / "blocks"), "blocks")])
-    BatchRunner(record, [], Bounds(seconds=0.3)).run(1)
-    item = only_item(tmp_path)
+    BatchRunner(blocks_batch(tmp_path / "slow"), [], Bounds(seconds=0.3)).run(1)
+    item = only_item(tmp_path / "slow")
     assert item.state == "failed" and item.message == "it took longer than 0.3 s; --timeout gives it more"
 
 
@@ -145,26 +147,21 @@ def test_a_frames_process_gets_the_key_that_this_process_hides_and_nobody_reads_
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     secret_environment.hide_secrets()
     tasks = []
-    record = BatchFile(tmp_path, {}, [BatchItem(str(SAMPLES / "blocks"), "blocks")])
+    record = blocks_batch(tmp_path)
     monkeypatch.setattr(FrameProcess, "run", lambda self: tasks.append(self.task) or "")
     BatchRunner(record, [], Bounds()).run(1)
     assert "OPENAI_API_KEY" not in os.environ and tasks[0].environment["OPENAI_API_KEY"] == "sk-secret"
     assert "sk-secret" not in repr(tasks[0])
 
 
-def test_the_cost_ceiling_holds_for_all_frames_and_the_report_says_what_people_did():
+def test_the_cost_ceiling_holds_for_all_frames_together():
     shares = CostShares(3.0, frames=3, spent=0.0)
     first, second = shares.take(), shares.take()
     assert (first, second) == (1.0, 1.0)
     shares.settle(first, 0.2)
     assert shares.take() == pytest.approx(1.8)  # what the first left is not lost
-    assert CostShares(1.0, 2, spent=5.0).take() == 0.0 and CostShares(None, 2, spent=5.0).take() is None
-    item = BatchItem("/frames/a", "a", "done")
-    effort = FrameEffort("a", 90.0, True, 12, {1: (30.0, 4)}, {"Mask": 2}, {"mug": 2}, ("blurred",))
-    page = report_page("b", [FrameReport(item, effort=effort), FrameReport(item)])
-    assert "People: 1.5 minutes on 1 frames. Median of 1 reviewed: 90.0 s and 12 clicks and keys a frame" in page
-    assert "Corrected most" in page and "blurred" in page
-    assert "People:" not in report_page("b", [FrameReport(item)])
+    assert CostShares(1.0, 2, spent=5.0).take() == 0.0
+    assert CostShares(None, 2, spent=5.0).take() is None
 
 
 def test_a_folder_of_frames_counts_as_its_frames_and_names_stay(tmp_path):
@@ -198,7 +195,7 @@ def test_bad_input_is_one_line_and_exit_code_2_and_nothing_is_lost(tmp_path, cap
     assert message in error and error.count("\n") == 1 and (out / "letter.txt").read_text() == "dear"
 
 
-def test_the_report_is_one_file_with_every_frame_and_a_folder_without_a_batch_has_none(done, tmp_path, capsys):
+def test_the_report_is_one_file_with_every_frame_and_what_people_did_that_needs_no_network(done, tmp_path, capsys):
     out, _ = done
     assert main(["report", str(out), "--out", str(tmp_path / "report.html")]) == 0
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
@@ -208,15 +205,19 @@ def test_the_report_is_one_file_with_every_frame_and_a_folder_without_a_batch_ha
     for item in items(out).values():
         assert f"<h2>{item['project']} <span>{item['state']}</span></h2>" in page
     assert page.count('alt="Photograph"') == page.count('alt="Masks"') == 1
+    item = BatchItem("/frames/a", "a", "done")
+    effort = FrameEffort("a", 90.0, True, 12, {1: (30.0, 4)}, {"Mask": 2}, {"mug": 2}, ("blurred",))
+    page = report_page("b", [FrameReport(item, effort=effort), FrameReport(item)])
+    assert "People: 1.5 minutes on 1 frames. Median of 1 reviewed: 90.0 s and 12 clicks and keys a frame" in page
+    assert "Corrected most" in page and "blurred" in page
+    assert "People:" not in report_page("b", [FrameReport(item)]), "nobody did anything"
     assert main(["report", str(tmp_path), "--out", str(tmp_path / "none.html")]) == 2
     assert "has no batch.json" in capsys.readouterr().err and not (tmp_path / "none.html").exists()
 
 
-SAME = ("segments/masks.png", "segments/coco.json", "frame/depth.png")
-
-
 @pytest.fixture(scope="module")
-def address() -> Iterator[str]:
+def address():
+    """The address of a cluster of two cores on this machine."""
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     from ray.cluster_utils import Cluster
 
@@ -225,41 +226,25 @@ def address() -> Iterator[str]:
     cluster.shutdown()
 
 
-@pytest.fixture(scope="module")
-def three_frames(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("three_frames")
-    for name in ("blocks", "stack"):
-        (folder / name).symlink_to(SAMPLES / name)
-    (folder / "broken").mkdir()
-    (folder / "broken" / "rgb.png").write_bytes(b"no picture")
-    return folder
-
-
-def states(out: Path) -> dict[str, str]:
-    return {item["project"]: item["state"] for item in json.loads((out / "batch.json").read_text())["items"]}
-
-
 @pytest.mark.soak
-def test_a_batch_on_a_cluster_gives_the_same_bytes(address: str, three_frames: Path, tmp_path: Path, capsys: Any):
-    assert (
-        main(["batch", str(three_frames), "--out", str(tmp_path / "ray"), "--until", "segments", "--ray", address]) == 0
-    )
+def test_a_batch_on_a_cluster_gives_the_bytes_of_a_local_one(address, frames, tmp_path, capsys):
+    assert main(["batch", str(frames), "--out", str(tmp_path / "ray"), "--until", "segments", "--ray", address]) == 0
     lines = capsys.readouterr().err
-    assert "blocks: segments" in lines and lines.splitlines()[-1].startswith("2 of 3 done")
-    assert main(["batch", str(three_frames), "--out", str(tmp_path / "here"), "--until", "segments"]) == 0
-    assert states(tmp_path / "ray") == states(tmp_path / "here")
-    messages = [{item.project: item.message for item in _record(tmp_path / name).items} for name in ("ray", "here")]
-    assert messages[0] == messages[1] and messages[0]["broken"]
-    for name in ("blocks", "stack"):
-        for file in SAME:
-            assert (tmp_path / "ray" / name / file).read_bytes() == (tmp_path / "here" / name / file).read_bytes()
+    assert "blocks: segments" in lines and lines.splitlines()[-1].startswith("1 of 2 done")
+    assert main(["batch", str(frames), "--out", str(tmp_path / "here"), "--until", "segments"]) == 0
+    by_ray, here = (items(tmp_path / name) for name in ("ray", "here"))
+    for key in ("state", "message"):
+        assert {name: one[key] for name, one in by_ray.items()} == {name: one[key] for name, one in here.items()}
+    assert by_ray["broken"]["message"]
+    for file in ("segments/masks.png", "segments/coco.json", "frame/depth.png"):
+        assert (tmp_path / "ray/blocks" / file).read_bytes() == (tmp_path / "here/blocks" / file).read_bytes()
 
 
 @pytest.mark.soak
-def test_a_frame_on_a_cluster_is_stopped(address: str, tmp_path: Path):
+def test_a_frame_on_a_cluster_is_stopped(address, tmp_path):
     from studio.batch.ray_cluster import RayCluster
 
-    record = BatchFile(tmp_path, {}, [BatchItem(str(SAMPLES / "blocks"), "blocks")])
+    record = blocks_batch(tmp_path)
     record.write()
     cluster = RayCluster(address)
     runner: BatchRunner
@@ -271,27 +256,21 @@ def test_a_frame_on_a_cluster_is_stopped(address: str, tmp_path: Path):
     runner = BatchRunner(record, [], Bounds(), stop, make=cluster.make)
     runner.run(1)
     cluster.close()
-    assert _record(tmp_path).items[0].state == "todo"
+    assert only_item(tmp_path).state == "todo"
     assert json.loads((tmp_path / "blocks" / "project.json").read_text())["stages"]["segments"] == "done"
 
 
 @pytest.mark.soak
-def test_a_cluster_that_does_not_answer_is_one_line_and_nothing_is_made(tmp_path: Path, capsys: Any):
+def test_a_cluster_that_does_not_answer_is_one_line_and_nothing_is_made(tmp_path, capsys):
     assert main(["batch", str(SAMPLES / "blocks"), "--out", str(tmp_path / "out"), "--ray", "127.0.0.1:1"]) == 2
     error = capsys.readouterr().err
     assert "no Ray cluster answers at 127.0.0.1:1" in error and error.count("\n") == 1
     assert not (tmp_path / "out").exists()
 
 
-def test_without_ray_the_option_says_what_to_install(tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch):
+def test_without_ray_the_option_says_what_to_install(tmp_path, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     assert main(["batch", str(SAMPLES / "blocks"), "--out", str(tmp_path / "out"), "--ray", "auto"]) == 2
     error = capsys.readouterr().err
     assert "--ray needs Ray; install it with: pip install 'grs-studio[ray]'" in error and error.count("\n") == 1
     assert not (tmp_path / "out").exists()
-
-
-def _record(out: Path) -> BatchFile:
-    record = read_batch(out)
-    assert record is not None
-    return record

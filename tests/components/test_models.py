@@ -195,7 +195,7 @@ def test_a_call_is_shown_with_its_pictures_compared_and_asked_again(described: M
 
 def test_a_failure_shows_its_reply_as_text_and_is_resolved_by_a_retry(described: Mounted, server: HostileServer):
     page, rows = described.page, described.page.locator(".failures .row")
-    fails = hostile.CASES["a script tag and terminal codes"]
+    fails = hostile.answer(hostile.NASTY)
     server.behave(lambda handler: (fails if kind_of(handler) == "propose_tasks" else honest)(handler))
     resend(page, "Propose tasks")
     page.keyboard.press("Escape")

@@ -12,6 +12,7 @@ def table(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def bowl_task(table):
+    """The layouts of "put the red cube into the bowl"."""
     return small_task.layouts(table, kit.inside("red_cube", "white_bowl"))
 
 

@@ -1,25 +1,26 @@
-"""Scripted policies that take a shortcut, and sound ones, in a bowl's, a zone's and a drawer's world."""
+"""Scripted policies in the real environments: one that knows every pose, some that take a shortcut, and sound ones.
+
+A shortcut earns reward without doing the task. A sound policy does it, or fails without being paid for something else.
+"""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
-import small_task
 
 from pipeline.learning.environment import SubtaskEnv
-from pipeline.learning.episodes import Episode, play
-from pipeline.learning.layouts import Layouts
-from pipeline.learning.start_states import StartState
 from pipeline.learning.subtask import Subtask, WeightedTerm
-from pipeline.learning.subtask_world import RATE, SubtaskWorld
+from pipeline.learning.subtask_world import RATE
 from pipeline.learning.terms.energy import Energy
-from pipeline.simulation import kit
 from pipeline.simulation.goals.hand import HandNear, Held, hand_of
 
 STILL = np.array([0, 0, 0, 0, -1.0])
 
 
 class ScriptedPolicy:
+    """Acts for one environment of reach, pick or place."""
+
     def __init__(self, env):
         self.env = env
         self.released = False
@@ -41,7 +42,8 @@ class ScriptedPolicy:
         if self.released or not held:
             self.released = True
             return np.array([0, 0, 1.0, 0, -1.0]) if hand.tip[2] < a.top + 0.1 else STILL
-        target = np.array([*(holder.position[:2] + (hand.tip[:2] - a.position[:2])), hand.tip[2]])
+        offset = hand.tip[:2] - a.position[:2]
+        target = np.array([*(holder.position[:2] + offset), hand.tip[2]])
         if np.linalg.norm(a.position[:2] - holder.position[:2]) > 0.01:
             return self.towards(hand.tip, target, above=-1, suction=1)
         rest = holder.top if goal.rests == "on" else holder.bottom + 0.02
@@ -65,6 +67,8 @@ OFF, ON = -1.0, 1.0
 
 @dataclass(frozen=True)
 class Planted:
+    """A policy and the subtask that it plays."""
+
     subtask: str
     """Verb of the subtask: reach, pick, place, push or open."""
     script: Script
@@ -90,12 +94,14 @@ def tip(env) -> np.ndarray:
 
 
 def top(env, above: float, beside: float = 0.0) -> np.ndarray:
+    """Return the point above the first object's top."""
     a = env.moment.state[env.world.subtask.objects[0]]
     return np.array([a.position[0] + beside, a.position[1], a.top + above])
 
 
 def towards(env, target, suction: float, speed: float = 0.8) -> np.ndarray:
-    return np.array([*np.clip(((target - tip(env)) / RATE.slide_m * speed), -1, 1), 0.0, suction])
+    change = (target - tip(env)) / RATE.slide_m * speed
+    return np.array([*np.clip(change, -1, 1), 0.0, suction])
 
 
 def stay(env, point: Callable[[], np.ndarray], suction: float = OFF) -> Iterator[np.ndarray]:
@@ -111,11 +117,13 @@ def goal_of(env):
     return env.world.subtask.success[-1]
 
 
-def place_point(env, offset=(0.0, 0.0)) -> np.ndarray:
+def place_point(env) -> np.ndarray:
     """Return world x and y of the middle of the goal's place."""
     state, goal = env.moment.state, env.world.bound.get(goal_of(env), goal_of(env))
-    middle = state.zones[goal.holder].xy if goal.holder in state.zones else state[goal.holder].position[:2]
-    return middle + np.array(offset)
+    return state.zones[goal.holder].xy if goal.holder in state.zones else state[goal.holder].position[:2]
+
+
+# ---------------------------------------------------------------------- shortcuts
 
 
 def hover(env):
@@ -123,6 +131,7 @@ def hover(env):
 
 
 def hold_low(env):
+    """Lift the object by a centimetre and keep it there."""
     while hand_of(env.moment.state).holding == "":
         yield towards(env, top(env, -0.005), ON)
     height = tip(env)[2] + 0.01
@@ -130,25 +139,23 @@ def hold_low(env):
         yield towards(env, np.array([*tip(env)[:2], height]), ON)
 
 
-def hold_over_place(env, offset=(0.0, 0.0), height: float = 0.02, inside: bool = False):
-    """Carry the object over its place and keep it there, that many metres above its rim, or above its bottom."""
+def hold_over_place(env, inside: bool = False):
+    """Carry the object over its place and keep it there, 2 cm above its rim, or above its bottom."""
     while True:
         a = env.moment.state[goal_of(env).objects[0]]
         holder = env.moment.state[goal_of(env).holder] if goal_of(env).holder not in env.moment.state.zones else None
-        bottom = (0.0 if holder is None else holder.bottom if inside else holder.top) + height
-        change = np.array([*(place_point(env, offset) - a.position[:2]), 0.0])
+        bottom = (0.0 if holder is None else holder.bottom if inside else holder.top) + 0.02
+        change = np.array([*(place_point(env) - a.position[:2]), 0.0])
         if np.linalg.norm(change[:2]) < 0.03:
             change[2] = bottom - a.bottom
         yield np.array([*np.clip(change / RATE.slide_m * 0.8, -1, 1), 0.0, ON])
 
 
-def push_along(env, stop_before: float):
-    """Push the object towards the middle of its zone and stop that many metres before it."""
+def push(env):
+    """Push the object to the middle of its zone."""
     while True:
         a = env.moment.state[goal_of(env).objects[0]]
         way = place_point(env) - a.position[:2]
-        if np.linalg.norm(way) < stop_before:
-            break
         if env.moment.misses.max() <= 0:
             yield STILL
             continue
@@ -160,8 +167,6 @@ def push_along(env, stop_before: float):
             yield towards(env, np.array([*behind[:2], 0.02]), OFF)
         else:
             yield np.array([*np.clip(unit * 0.25, -1, 1), 0.0, 0.0, OFF])
-    while True:
-        yield STILL
 
 
 def handle(env) -> np.ndarray:
@@ -174,6 +179,7 @@ def hover_at_handle(env):
 
 
 def pull(env, share: float, lets_go: bool):
+    """Open the part by that share of its travel."""
     name, part = env.world.subtask.joints[0]
     outwards = -env.moment.state[name].rotation[:, 1]
     while not hand_of(env.moment.state).holding:
@@ -196,13 +202,8 @@ def sweep(env, start):
 
 
 def sweep_then_pick(env):
-    other = env.moment.state["blue_cube"] if "blue_cube" in env.world.names else None
-    start = env.world.data.body("blue_cube").xpos.copy() if other is None else other.position
-    yield from sweep(env, start)
-    yield from lift(env)
-
-
-def lift(env):
+    """Push the other cube away, then pick the right one up."""
+    yield from sweep(env, env.world.data.body("blue_cube").xpos.copy())
     while hand_of(env.moment.state).holding == "":
         near = np.linalg.norm((top(env, 0) - tip(env))[:2]) < 0.02
         yield towards(env, top(env, -0.005 if near else 0.05), ON, speed=1.0)
@@ -215,19 +216,22 @@ def stand_still(env):
         yield STILL
 
 
+def with_costly_actions(subtask: Subtask) -> Subtask:
+    return replace(subtask, reward=(*subtask.reward, WeightedTerm(Energy(), 20.0)))
+
+
 SHORTCUTS = {
     "hovers over the cube": Planted("pick", hover, "hand_distance"),
     "holds the cube a centimetre up": Planted("pick", hold_low, "held"),
     "holds the cube over the bowl": Planted("place", hold_over_place, "approach"),
-    "keeps holding the cube in the bowl": Planted("place", lambda env: hold_over_place(env, inside=True)),
+    "keeps holding the cube in the bowl": Planted("place", partial(hold_over_place, inside=True)),
     "hovers over what it should push": Planted("push", hover, "hand_distance"),
     "waits at the handle": Planted("open", hover_at_handle, "hand_distance"),
-    "opens the drawer and never lets go": Planted("open", lambda env: pull(env, 0.4, lets_go=False)),
+    "opens the drawer and never lets go": Planted("open", partial(pull, share=0.4, lets_go=False)),
     "throws the other cube away before it picks": Planted("pick", sweep_then_pick),
-    "stands still because actions cost more": Planted(
-        "reach", stand_still, "energy", lambda one: replace(one, reward=(*one.reward, WeightedTerm(Energy(), 20.0)))
-    ),
+    "stands still because actions cost more": Planted("reach", stand_still, "energy", with_costly_actions),
 }
+# ---------------------------------------------------------------------- sound ones
 
 
 def expert(env):
@@ -255,48 +259,9 @@ SOUND = {
     "reaches": Planted("reach", expert),
     "picks": Planted("pick", expert),
     "places": Planted("place", expert),
-    "pushes": Planted("push", lambda env: push_along(env, stop_before=0.0)),
-    "opens": Planted("open", lambda env: pull(env, 0.9, lets_go=True)),
+    "pushes": Planted("push", push),
+    "opens": Planted("open", partial(pull, share=0.9, lets_go=True)),
     "picks with noise": Planted("pick", noisy(expert, 0.3)),
     "places with noise": Planted("place", noisy(expert, 0.2)),
     "acts at random": Planted("pick", wander),
 }
-
-
-LAYOUTS = range(1, 4)
-ZONE = ((0.18, 0.1), 0.09)
-
-
-class Worlds:
-    def __init__(self, table, furniture):
-        bowl = small_task.layouts(table, kit.inside("red_cube", "white_bowl"))
-        zone = small_task.layouts(table, kit.in_zone("red_cube", "zone"), zone=ZONE)
-        drawer = small_task.layouts(furniture, kit.opened("cabinet", "top_drawer"), scattered=("red_cube",))
-        self._tasks = {
-            "reach": (bowl, "Do it."), "pick": (bowl, "Do it."), "place": (bowl, "Do it."), "push": (zone, "Push it."),
-            "open": (drawer, "Do it."),
-        }  # fmt: skip
-        self._held: tuple[StartState, ...] = ()
-
-    def objects(self, planted: Planted):
-        return self._tasks[planted.subtask][0].base.objects
-
-    def play(self, planted: Planted) -> tuple[Subtask, list[Episode]]:
-        layouts, instruction = self._tasks[planted.subtask]
-        found = small_task.subtasks(layouts, instruction)
-        subtask = planted.change(next(one for one in found if one.name.startswith(planted.subtask)))
-        starts = self._held_starts(layouts, found) if planted.subtask == "place" else self._settled(layouts, subtask)
-        env = SubtaskEnv(layouts, subtask, starts)
-        return subtask, list(play(env, Scripted(env, planted.script), starts))
-
-    def _settled(self, layouts: Layouts, subtask: Subtask) -> tuple[StartState, ...]:
-        world = SubtaskWorld(layouts, subtask)
-        return tuple(world.settled(layout) for layout in layouts.get(list(LAYOUTS)))
-
-    def _held_starts(self, layouts: Layouts, subtasks) -> tuple[StartState, ...]:
-        if not self._held:
-            pick = next(one for one in subtasks if one.name.startswith("pick"))
-            env = SubtaskEnv(layouts, pick, self._settled(layouts, pick))
-            self._held = tuple(one.end for one in play(env, Scripted(env, expert), env.starts) if one.success)
-        assert self._held and np.isfinite(self._held[0].state).all()
-        return self._held

@@ -1,5 +1,7 @@
 """A task on a small table, with its layouts built in this process."""
 
+import pickle
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -7,6 +9,8 @@ from tabletop import OBJECTS, write
 
 from pipeline.learning.decomposition import decompose
 from pipeline.learning.layouts import Layouts
+from pipeline.learning.start_states import StartState
+from pipeline.learning.subtask_world import SubtaskWorld
 from pipeline.planner import PlannerModel
 from pipeline.simulation import kit
 from pipeline.simulation.recipe import Recipe, recipe
@@ -31,6 +35,7 @@ def table(folder: Path) -> Path:
 
 
 def layouts(project: Path, *goals, scattered=("red_cube",), zone=None) -> Layouts:
+    """Return the layouts of a task with these goals."""
     scene = kit.Scene.load(project)
 
     def build(seed: int) -> Recipe:
@@ -49,4 +54,31 @@ def task(instruction: str = "Do it.") -> Task:
 
 
 def subtasks(made: Layouts, instruction: str = "Do it."):
+    """Return the subtasks of the rules."""
     return decompose(task(instruction), made, PlannerModel()).subtasks
+
+
+def settled(made: Layouts, subtask, seeds) -> list[StartState]:
+    """Return the states in which a subtask that begins with a reset begins on these layouts."""
+    world = SubtaskWorld(made, subtask)
+    return [world.settled(layout) for layout in made.get(list(seeds))]
+
+
+def pushing(project: Path):
+    """Return the layouts and subtasks of "push the red cube into the zone"."""
+    made = layouts(project, kit.in_zone("red_cube", "zone"), zone=((0.18, 0.1), (0.16, 0.16)))
+    return made, subtasks(made, "Push it.")
+
+
+class Bomb:
+    """Ends the test where it is unpickled."""
+
+    def __reduce__(self):
+        return pytest.fail, ("a pickle was loaded",)
+
+
+def write_bomb(path: Path) -> None:
+    """Write a policy whose tensors are pickles that must never be loaded."""
+    with zipfile.ZipFile(path, "w") as archive:
+        for member in ("policy.pth", "policy.optimizer.pth"):
+            archive.writestr(member, pickle.dumps(Bomb()))

@@ -1,9 +1,6 @@
-"""Training can be stopped, killed, resumed and continued across seams; nothing that it reads back runs code."""
+"""Training is a generator that can be stopped, killed and resumed, on variants and across seams of subtasks, too."""
 
 import json
-import pickle
-import shutil
-import zipfile
 from dataclasses import replace
 
 import numpy as np
@@ -21,6 +18,7 @@ from pipeline.learning.demonstrations import correct, demonstrate_subtask, oracl
 from pipeline.learning.environment import EpisodeRules, SubtaskEnv
 from pipeline.learning.episodes import finish
 from pipeline.learning.judging import evaluation
+from pipeline.learning.judging.evaluation import evaluate_variants, write_report
 from pipeline.learning.learning_files import SubtaskFolder, read_curve
 from pipeline.learning.policy import Policy, read_parameters
 from pipeline.learning.seams import Seam, SeamTuned, tune_seams
@@ -28,6 +26,9 @@ from pipeline.learning.start_states import StartState, read_states, write_states
 from pipeline.learning.subtask import WHOLE, LearningError
 from pipeline.learning.subtask_world import SubtaskWorld
 from pipeline.learning.training import TrainingOptions, TrainingStarts, train
+from pipeline.learning.variants import TRAINED, UNSEEN, VariantMaker
+from pipeline.simulation import Program, kit
+from pipeline.simulation.recipe import recipe
 from pipeline.store import write_json
 
 pytestmark = [
@@ -39,28 +40,16 @@ FEW = TrainingOptions(steps=32, environments=2)
 
 @pytest.fixture(scope="module")
 def starts(bowl_task, bowl_subtasks):
-    world = SubtaskWorld(bowl_task, bowl_subtasks[0])
-    states = [world.settled(layout) for layout in bowl_task.get(range(3))]
+    states = small_task.settled(bowl_task, bowl_subtasks[0], range(3))
     return TrainingStarts(states[:2], states[2:])
-
-
-@pytest.fixture(scope="module")
-def reached(tmp_path_factory, bowl_task, bowl_subtasks):
-    folder = tmp_path_factory.mktemp("reached")
-    with pytest.MonkeyPatch.context() as patch:
-        small_task.shorten_trainings(patch)
-        *_, last = TaskLearner(folder, bowl_task, bowl_subtasks[:1]).learn(ChainOptions(FEW))
-    assert isinstance(last, SubtaskLearned) and last.subtask == "reach_red_cube"
-    return folder
-
-
-@pytest.fixture
-def learner(reached, tmp_path, bowl_task, bowl_subtasks):
-    return TaskLearner(shutil.copytree(reached, tmp_path / "learned"), bowl_task, bowl_subtasks[:1])
 
 
 def weights(path):
     return {name: value.numpy() for name, value in read_parameters(path)["policy"].items()}
+
+
+def same(one, other):
+    return all((one[name] == other[name]).all() for name in one)
 
 
 def test_a_training_that_was_killed_goes_on_as_if_it_had_not_been(bowl_task, bowl_subtasks, starts, tmp_path):
@@ -71,19 +60,22 @@ def test_a_training_that_was_killed_goes_on_as_if_it_had_not_been(bowl_task, bow
     next(one for one in steps if one.success is not None)
     next(steps)  # in the middle of the second segment
     steps.close()
-    assert killed.training().steps == 32 and list(train(reach, bowl_task, starts, killed, three))[-1].finished
-    one, other = weights(through.checkpoint(96)), weights(killed.checkpoint(96))
-    assert all((one[name] == other[name]).all() for name in one)
+    assert killed.training().steps == 32
+    assert list(train(reach, bowl_task, starts, killed, three))[-1].finished
+    assert same(weights(through.checkpoint(96)), weights(killed.checkpoint(96)))
     keys = ("steps", "success", "return", "terms")
     curves = [[{key: one[key] for key in keys} for one in read_curve(folder.curve)] for folder in (through, killed)]
     assert curves[0] == curves[1] and [one["steps"] for one in curves[0]] == [32, 64, 96]
 
 
-def test_an_edited_reward_is_learned_beside_the_former_one(bowl_task, bowl_subtasks, starts, tmp_path):
+def test_an_edited_reward_is_learned_beside_the_former_one_which_comes_back_when_the_edit_is_undone(
+    bowl_task, bowl_subtasks, starts, tmp_path
+):
     reach, folder = bowl_subtasks[0], SubtaskFolder(tmp_path / "0_reach")
     edited = replace(reach, reward=tuple(replace(one, weight=one.weight / 2) for one in reach.reward))
 
     def learned(subtask):
+        """Return the progress of training it, and then what its folder holds."""
         progress = list(train(subtask, bowl_task, starts, folder, FEW))
         return progress, folder.policy.read_bytes(), read_curve(folder.curve)
 
@@ -94,16 +86,11 @@ def test_an_edited_reward_is_learned_beside_the_former_one(bowl_task, bowl_subta
     assert len(again) == 1 and again[0].finished and files == [policy, curve]
     again, *files = learned(edited)
     assert len(again) == 1 and files == [other_policy, other_curve]
+    with pytest.raises(LearningError, match=r"0_reach/policy\.zip was learned for other objects or goals"):
+        Policy.read(folder.policy, SubtaskEnv(bowl_task, bowl_subtasks[2], starts.training))
 
 
-def test_a_policy_begins_with_what_the_oracle_demonstrates(bowl_task, bowl_subtasks, tmp_path):
-    learner = TaskLearner(tmp_path, bowl_task, bowl_subtasks)
-    list(learner.learn(ChainOptions(FEW, ("reach_red_cube",), demonstrations=2)))
-    first, *others = read_curve(learner.folder(bowl_subtasks[0]).curve)
-    assert first["steps"] == 0 and first["cloned"] >= 2 and all("cloned" not in one for one in others)
-
-
-def test_the_oracle_goes_on_from_where_a_policy_has_got_to_also_in_long_steps(bowl_task, bowl_subtasks, monkeypatch):
+def test_the_oracle_goes_on_from_where_a_policy_has_got_to(bowl_task, bowl_subtasks):
     reach, pick, place = (SubtaskWorld(bowl_task, one) for one in bowl_subtasks)
     env = SubtaskEnv(bowl_task, pick.subtask, (reach.settled(bowl_task.base),), patient(EpisodeRules()), pick)
     held = finish(env, _Shown(next(demonstrate_subtask(env, env.starts, np.random.default_rng(0)))), env.reset()[0])
@@ -114,10 +101,6 @@ def test_the_oracle_goes_on_from_where_a_policy_has_got_to_also_in_long_steps(bo
     assert shown.actions[0][4] == 1, "what is held is not let go first"
     (taken_over,) = correct(placing, _Still(), [held.end], random)
     assert finish(placing, _Shown(taken_over), placing.reset()[0]).success
-    monkeypatch.setattr("pipeline.learning.demonstrations.HIGHER_M", 0.08)  # a policy's hand moves 5 cm a step
-    reach, pick, _ = (SubtaskWorld(bowl_task, one) for one in bowl_subtasks)
-    env = SubtaskEnv(bowl_task, pick.subtask, (reach.settled(bowl_task.base),), patient(EpisodeRules()), pick)
-    assert len(list(demonstrate_subtask(env, env.starts, np.random.default_rng(0)))) == 1
 
 
 def test_the_oracle_does_not_go_up_first_from_just_above_an_object(bowl_task, bowl_subtasks, monkeypatch):
@@ -143,12 +126,23 @@ def test_the_oracle_does_not_go_up_first_from_just_above_an_object(bowl_task, bo
     assert not is_up[0] and np.count_nonzero(np.diff(is_up)) == 1, "down, then up with it"
 
 
+def test_a_path_with_steps_longer_than_a_policys_is_followed_to_its_end(bowl_task, bowl_subtasks, monkeypatch):
+    monkeypatch.setattr("pipeline.learning.demonstrations.HIGHER_M", 0.08)  # a policy's hand moves 5 cm a step
+    reach, pick, _ = (SubtaskWorld(bowl_task, one) for one in bowl_subtasks)
+    env = SubtaskEnv(bowl_task, pick.subtask, (reach.settled(bowl_task.base),), patient(EpisodeRules()), pick)
+    assert len(list(demonstrate_subtask(env, env.starts, np.random.default_rng(0)))) == 1
+
+
 class _Still:
+    """A policy that holds still, and on to what it holds."""
+
     def act(self, observation, explore=False):
         return np.array([0, 0, 0, 0, 1.0])
 
 
 class _Shown:
+    """Repeats what was shown."""
+
     def __init__(self, shown):
         self._left = list(shown.actions)
 
@@ -156,7 +150,9 @@ class _Shown:
         return self._left.pop(0) if self._left else np.array([0, 0, 0, 0, -1.0])
 
 
-def test_imitation_is_not_done_before_it_succeeds_where_none_was_shown(bowl_task, bowl_subtasks, tmp_path, monkeypatch):
+def test_a_policy_that_imitates_is_not_done_before_it_succeeds_where_nothing_was_shown(
+    bowl_task, bowl_subtasks, tmp_path, monkeypatch
+):
     options = ChainOptions(FEW, ("reach_red_cube",), demonstrations=2)
     monkeypatch.setattr(training._Learner, "evaluate", lambda _: [])
     monkeypatch.setattr(training, "success_rate", lambda _: 1.0)
@@ -182,7 +178,8 @@ def test_imitation_goes_on_while_any_start_fails_then_until_the_target_and_the_b
     bowl_task, bowl_subtasks, starts, monkeypatch, validation, unshown, used, kept
 ):
     learner = training._Learner(bowl_subtasks[0], bowl_task, starts, FEW)
-    rounds, now = iter(zip(validation, unshown, strict=True)), [0.0, 0.0]
+    rounds = iter(zip(validation, unshown, strict=True))
+    now = [0.0, 0.0]
     fitted: list[int] = []
 
     def imitate(policy, *_):
@@ -208,31 +205,29 @@ def test_one_policy_beside_subtasks_that_only_imitated_imitates_too(bowl_task, b
     assert learner.folder(bowl_subtasks[0]).training().steps == 0
     list(learner.learn(ChainOptions(FEW, (WHOLE,), demonstrations=2)))
     (point,) = read_curve(learner.folder(learner.whole).curve)
-    assert point["steps"] == 0 and point["cloned"] >= 2 and learner.folder(learner.whole).policy.is_file()
-
-
-class Bomb:
-    def __reduce__(self):
-        return (print, ("this must never run",))
+    assert point["steps"] == 0 and point["cloned"] >= 2
+    assert learner.folder(learner.whole).policy.is_file()
 
 
 @pytest.mark.parametrize("content", [b"", b"not a zip", None, "bomb"])
-def test_an_unreadable_policy_is_one_line_and_runs_no_code(bowl_task, bowl_subtasks, starts, tmp_path, content, capsys):
+def test_an_unreadable_policy_is_one_line_and_runs_no_code(bowl_task, bowl_subtasks, starts, tmp_path, content):
     path = tmp_path / "0_reach" / "policy.zip"
     path.parent.mkdir()
     if isinstance(content, bytes):
         path.write_bytes(content)
     elif content == "bomb":
-        with zipfile.ZipFile(path, "w") as archive:
-            archive.writestr("policy.pth", pickle.dumps(Bomb()))
-            archive.writestr("policy.optimizer.pth", pickle.dumps(Bomb()))
+        small_task.write_bomb(path)
     with pytest.raises(LearningError) as refused:
         Policy.read(path, SubtaskEnv(bowl_task, bowl_subtasks[0], starts.training))
     assert "\n" not in str(refused.value) and "learn" in str(refused.value)
-    assert "never run" not in capsys.readouterr().out
 
 
-def test_the_first_subtask_and_the_whole_task_leave_the_files_of_the_contract(learner, bowl_task):
+def test_a_subtask_and_the_whole_task_leave_the_files_of_the_contract_measured_on_the_same_layouts(
+    bowl_task, bowl_subtasks, tmp_path
+):
+    learner = TaskLearner(tmp_path, bowl_task, bowl_subtasks[:1])
+    *_, last = learner.learn(ChainOptions(FEW))
+    assert isinstance(last, SubtaskLearned) and last.subtask == "reach_red_cube"
     results = list(evaluation.evaluate(learner, 2))
     report = evaluation.write_report(learner, results, [], 2)
     folder = learner.folder(learner.subtasks[0]).path
@@ -247,16 +242,16 @@ def test_the_first_subtask_and_the_whole_task_leave_the_files_of_the_contract(le
     assert set(report) == {"subtasks", "chain", "whole"} and report["chain"]["layouts"] == 2
     seen = {one.layout for one in learner.settled(range(3))} | {50_000, 50_001}
     assert not seen & {one.layout for one in results}
-    *_, last = learner.learn(ChainOptions(TrainingOptions(steps=9999, environments=2), ("whole",)))
-    assert last.subtask == "whole" and last.steps == FEW.steps and last.finished
+    *_, last = learner.learn(ChainOptions(replace(FEW, steps=9999), ("whole",)))
+    assert last.subtask == "whole" and last.steps == FEW.steps and last.finished, "as many steps as its subtasks"
     assert learner.whole.success == bowl_task.base.stages[0][1] and learner.whole.needs_rest
-    episodes, results = evaluation.evaluate_whole(learner, 2), list(evaluation.evaluate(learner, 2))
+    episodes = evaluation.evaluate_whole(learner, 2)
     assert [one.layout for one in episodes] == [one.layout for one in results]
     report = evaluation.write_report(learner, results, episodes, 2)
     assert report["whole"] == {"success": 0.0, "layouts": 2}
 
 
-def test_a_start_that_never_holds_or_is_of_another_scene_is_refused(bowl_task, bowl_subtasks, tmp_path, starts):
+def test_a_subtask_whose_start_never_holds_is_refused(bowl_task, bowl_subtasks, tmp_path):
     learner = TaskLearner(tmp_path, bowl_task, bowl_subtasks)
     with pytest.raises(LearningError, match="0_reach_red_cube has no end states yet; learn that subtask first"):
         list(learner.learn(ChainOptions(FEW, ("pick_red_cube",))))
@@ -269,47 +264,37 @@ def test_a_start_that_never_holds_or_is_of_another_scene_is_refused(bowl_task, b
         SubtaskWorld(bowl_task, bowl_subtasks[1]).begin(StartState(0, np.zeros(5)))
 
 
-def test_end_states_keep_layouts_and_policies_their_objects_apart(bowl_task, bowl_subtasks, tmp_path, starts):
+def test_end_states_keep_the_layouts_apart_and_their_variant_and_older_files_are_of_the_twin(
+    bowl_task, bowl_subtasks, tmp_path
+):
     learner = TaskLearner(tmp_path, bowl_task, bowl_subtasks)
-    begun = learner.starts(bowl_subtasks[0])
-    write_states(learner.folder(bowl_subtasks[0]).end_states, [*begun.training, *begun.validation])
-    next_one = learner.starts(bowl_subtasks[1])
-    assert {one.layout for one in next_one.training} == {0, 1, 2}
-    assert {one.layout for one in next_one.validation} == {50_000, 50_001}
-    assert len(read_states(learner.folder(bowl_subtasks[0]).end_states)) == 5
-    folder = SubtaskFolder(tmp_path / "0_reach")
-    list(train(bowl_subtasks[0], bowl_task, starts, folder, FEW))
-    with pytest.raises(LearningError, match=r"0_reach/policy\.zip was learned for other objects or goals"):
-        Policy.read(folder.policy, SubtaskEnv(bowl_task, bowl_subtasks[2], starts.training))
+    begun, file = learner.starts(bowl_subtasks[0]), learner.folder(bowl_subtasks[0]).end_states
+    write_states(file, [*begun.training, *begun.validation])
+    later = learner.starts(bowl_subtasks[1])
+    assert {one.layout for one in later.training} == {0, 1, 2} and len(read_states(file)) == 5
+    assert {one.layout for one in later.validation} == {50_000, 50_001}
+    write_states(file, [StartState(3, np.ones(4), variant=2), StartState(4, np.zeros(4))])
+    assert [one.variant for one in read_states(file)] == [2, 0]
+    with np.load(file) as kept:
+        np.savez(tmp_path / "old.npz", **{name: kept[name] for name in kept.files if name != "variants"})
+    assert [one.variant for one in read_states(tmp_path / "old.npz")] == [0, 0]
 
 
-@pytest.fixture(scope="module")
-def trained(bowl_task, bowl_subtasks, tmp_path_factory):
-    with pytest.MonkeyPatch.context() as patch:
-        small_task.shorten_trainings(patch)
-        learner = TaskLearner(tmp_path_factory.mktemp("trained"), bowl_task, bowl_subtasks[:2])
-        list(learner.learn(ChainOptions(FEW, from_reset=True)))
-    record = learner.folder(learner.subtasks[1]).path / "training.json"
-    write_json(record, json.loads(record.read_text()) | {"best": 1.0})
-    return learner.project_dir
-
-
-@pytest.fixture
-def learned(trained, bowl_task, bowl_subtasks, tmp_path, short_trainings):
-    return TaskLearner(shutil.copytree(trained, tmp_path / "learned"), bowl_task, bowl_subtasks[:2])
-
-
-def test_a_seam_with_a_drop_is_trained_across_once_and_others_are_left_alone(learned, bowl_subtasks, monkeypatch):
+def test_a_seam_is_trained_across_once_and_reported_and_one_without_a_clear_drop_is_left_alone(
+    bowl_task, bowl_subtasks, tmp_path, monkeypatch
+):
+    reach, pick = bowl_subtasks[:2]
+    learned = TaskLearner(tmp_path, bowl_task, (reach, pick))
+    list(learned.learn(ChainOptions(FEW, from_reset=True)))
+    record = learned.folder(pick).path / "training.json"
+    write_json(record, json.loads(record.read_text()) | {"best": 1.0})  # it succeeded everywhere in training
     assert list(tune_seams(learned, FEW)) == [], "reach never ends well: there is no seam to judge"
     starts = tuple(StartState(0, np.zeros(1)) for _ in range(40))
-    assert Seam(bowl_subtasks[1], starts, 20).drops_from(1.0)
-    assert not Seam(bowl_subtasks[1], starts, 38).drops_from(1.0)
-    assert not Seam(bowl_subtasks[1], starts, 20).drops_from(0.5)
-    assert not Seam(bowl_subtasks[1], starts[:5], 0).drops_from(1.0), "too few to say"
-    reach, pick = learned.subtasks
-    world = SubtaskWorld(learned.layouts, reach)
-    layouts = learned.layouts.get(range(60_000, 60_003))
-    ends = [next(oracle_episodes(learned.layouts, [reach], world.settled(one), EpisodeRules())).end for one in layouts]
+    assert Seam(pick, starts, 20).drops_from(1.0) and not Seam(pick, starts, 38).drops_from(1.0)
+    assert not Seam(pick, starts, 20).drops_from(0.5)
+    assert not Seam(pick, starts[:5], 0).drops_from(1.0), "too few to say"
+    begins = small_task.settled(learned.layouts, reach, range(60_000, 60_003))
+    ends = [next(oracle_episodes(learned.layouts, [reach], one, EpisodeRules())).end for one in begins]
     chain.write_states(learned.folder(reach).end_states, [*ends, *ends])
     monkeypatch.setattr(learned, "starts", lambda subtask: chain.TrainingStarts(ends, ends))
     monkeypatch.setattr(seams, "played_seams", lambda learner: (Seam(pick, tuple(ends) * 4, 0),))
@@ -325,5 +310,52 @@ def test_a_seam_with_a_drop_is_trained_across_once_and_others_are_left_alone(lea
     assert found[1]["tuned"] == {"before": tuned.before, "after": tuned.after, "layouts": 4, "steps": 32}
     again = [one for one in tune_seams(learned, FEW) if isinstance(one, SeamTuned)]
     assert again == [tuned] and len(read_curve(learned.folder(pick).seam.curve)) == 2
-    write_json(learned.folder(pick).path / "training.json", {"key": "learned again"})
+    write_json(record, {"key": "learned again"})
     assert "tuned" not in evaluation.report(learned, [], [], 2, {})["subtasks"][1]
+
+
+class InThisProcess:
+    """Builds the layouts of "put the red cube onto the blue one" without a sandbox."""
+
+    def arrange(self, program, project_dir, seeds):
+        built = []
+        for seed in seeds:
+            sim = kit.Simulation(kit.Scene.load(project_dir), seed)
+            sim.scatter("red_cube")
+            sim.goal(kit.on("red_cube", "blue_cube"))
+            built.append(recipe(sim))
+        return built, ""
+
+
+def cube(variant):
+    model = variant.layouts.world().model
+    body = model.body("red_cube").id
+    return variant.layouts.base.objects["red_cube"].size, model.body_mass[body]
+
+
+def test_variants_differ_come_back_the_same_and_are_all_trained_on_while_others_are_measured(furniture, tmp_path):
+    task = small_task.layouts(furniture, kit.on("red_cube", "blue_cube"))
+    subtasks = small_task.subtasks(task)
+    maker = VariantMaker(furniture, Program("", ""), InThisProcess(), ("red_cube",))
+    usual = task.base.objects["red_cube"].size
+    first, second = maker.make(task, subtasks, TRAINED, 2)
+    assert not np.allclose(cube(first)[0], usual) and not np.allclose(cube(first)[0], cube(second)[0])
+    assert np.all(np.abs(cube(first)[0] / usual - 1) < 0.11) and cube(first)[1] != cube(second)[1]
+    (again,) = maker.make(task, subtasks, TRAINED, 1)
+    assert np.array_equal(cube(again)[0], cube(first)[0]) and cube(again)[1] == cube(first)[1]
+    (unseen,) = maker.make(task, subtasks, UNSEEN, 1)
+    assert not np.allclose(cube(unseen)[0], cube(first)[0])
+    assert maker.make(task, subtasks, TRAINED, 0) == ()
+    reach = subtasks[:1]
+    learner = TaskLearner(tmp_path, task, reach, maker.make(task, reach, TRAINED, 1))
+    starts = learner.starts(reach[0])
+    assert {one.variant for one in starts.training} == {one.variant for one in starts.validation} == {0, 1}
+    envs = starts.environments(reach[0], task, starts.training, EpisodeRules())
+    observed = [env.reset(seed=0)[0] for env in envs.values()]
+    assert observed[0].shape == observed[1].shape and list(envs) == [0, 1]
+    list(learner.learn(ChainOptions(FEW)))
+    varied = evaluate_variants(learner, maker.make(task, reach, UNSEEN, 2), 4)
+    assert len(varied) == 4
+    report = write_report(learner, [], [], 2, varied)
+    assert report["variants"] == {"success": sum(one.solved for one in varied) / 4, "layouts": 4}
+    assert json.loads(learner.report_file.read_text()) == report

@@ -11,6 +11,7 @@ from pipeline.segmentation import DepthSegmenter
 
 @pytest.fixture(scope="session")
 def query() -> Query:
+    """The first segment of the sample scene "blocks", measured."""
     frame = load(SAMPLE_SCENES / "blocks")
     support, segment = find_support(frame), DepthSegmenter().open(frame).automatic()[0]
     (described,) = describe_all(frame, support, [segment])

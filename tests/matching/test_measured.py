@@ -1,4 +1,4 @@
-"""Objects are matched to the assets they show, and to none where none fits, also with other encoders."""
+"""Objects are matched to the assets they show, and to none where none fits."""
 
 import json
 from dataclasses import replace
@@ -40,6 +40,7 @@ def truth(name):
 
 
 def observed(name):
+    """Return the observation, the true segments, their descriptions and the labels of a sample scene."""
     frame, labels = load(SAMPLE_SCENES / name), truth(name)
     segments = [Segment(k + 1, decode_rle(label["mask"])) for k, label in enumerate(labels)]
     support = find_support(frame)
@@ -48,6 +49,7 @@ def observed(name):
 
 @pytest.fixture(scope="module")
 def library():
+    """The assets that are in the scenes, and a few that are not."""
     used = {label["asset_id"] for name in SCENES for label in truth(name)}
     spare = {"toy_plane", "hammer", "blue_bin", "raisin_box", "pear", "purple_cube"}
     return Library(tuple(asset for asset in Library.open() if asset.id in used | spare))
@@ -68,19 +70,25 @@ def network():
 
 @pytest.fixture(scope="module", params=SCENES)
 def scene(request, library, features):
+    """A sample scene: observation, segments, descriptions, labels, matches."""
     observation, segments, descriptions, labels = observed(request.param)
     matches = tuple(match_all(observation, segments, descriptions, IndexedLibrary(library, features)))
     return observation, segments, descriptions, labels, matches
 
 
-def test_objects_are_matched_to_their_assets_with_reasons_scores_within_bounds_and_true_extents(scene):
-    *_, labels, matches = scene
+def test_objects_are_matched_to_the_assets_they_were_made_from(scene):
+    observation, segments, descriptions, labels, matches = scene
+    for segment, description, label in zip(segments, descriptions, labels, strict=True):
+        width, height = query_view(Query(observation, segment, description)).descriptors.extents[0]
+        assert 0.6 * min(label["size"]) < min(width, height)
+        assert max(width, height) < 1.2 * np.linalg.norm(label["size"])
     assert [m.segment_id for m in matches] == [k + 1 for k in range(len(labels))]
-    right = [m.asset_id == label["asset_id"] for m, label in zip(matches, labels, strict=True)]
-    assert np.mean(right) >= 0.8, [(t["asset_id"], m.asset_id) for m, t in zip(matches, labels, strict=True)]
-    pairs = zip(matches, labels, strict=True)
-    among_five = [label["asset_id"] in [c.asset_id for c in m.candidates[:5]] for m, label in pairs]
-    assert np.mean(among_five) >= 0.9
+    pairs = [(label["asset_id"], found) for found, label in zip(matches, labels, strict=True)]
+    assert np.mean([found.asset_id == id for id, found in pairs]) >= 0.8, pairs
+    assert np.mean([id in [one.asset_id for one in found.candidates[:5]] for id, found in pairs]) >= 0.9
+
+
+def test_every_candidate_has_a_reason_and_scores_within_bounds(scene):
     *_, matches = scene
     for found in matches:
         scores = [candidate.score for candidate in found.candidates]
@@ -90,44 +98,34 @@ def test_objects_are_matched_to_their_assets_with_reasons_scores_within_bounds_a
             assert set(candidate.scores) == {"size", "shape", "colour", "appearance"} and candidate.reason
             assert all(0 <= value <= 1 for value in (candidate.score, *candidate.scores.values()))
             assert MIN_SCALE <= candidate.scale <= MAX_SCALE
-    observation, segments, descriptions, labels, _ = scene
-    for segment, description, label in zip(segments, descriptions, labels, strict=True):
-        width, height = query_view(Query(observation, segment, description)).descriptors.extents[0]
-        assert 0.6 * min(label["size"]) < min(width, height)
-        assert max(width, height) < 1.2 * np.linalg.norm(label["size"])
 
 
-def test_nothing_is_matched_for_non_objects_or_where_the_right_assets_are_missing(scene, library, features):
+def test_nothing_is_matched_where_the_right_assets_are_missing_or_to_what_is_no_object(scene, library, features):
     observation, segments, descriptions, *_ = scene
-    odd = Library(tuple(library[id] for id in ("toy_plane", "hammer")))
-    matches = match_all(observation, segments, descriptions, IndexedLibrary.build(odd))
-    assert all(m.asset_id is None for m in matches)
-    observation, segments, (first, *_), _, _ = scene
+    first = descriptions[0]
     background = Description(first.segment_id, False, first.name, first.caption, first.attributes)
     assert match(Query(observation, segments[0], background), IndexedLibrary(library, features)).asset_id is None
     assert "empty" in match(Query(observation, segments[0], first), IndexedLibrary.build(Library(()))).reason
+    odd = Library(tuple(library[id] for id in ("toy_plane", "hammer")))
+    matches = match_all(observation, segments, descriptions, IndexedLibrary.build(odd))
+    assert all(m.asset_id is None for m in matches)
 
 
-def test_an_override_keeps_the_candidates_and_matches_are_read_back_from_their_file(scene, tmp_path):
-    *_, (found, *_) = scene
-    chosen = override_match(found, found.candidates[-1].asset_id)
-    assert chosen.source == "human" and chosen.scale == found.candidates[-1].scale
-    assert chosen.candidates == found.candidates and override_match(found, None).asset_id is None
+def test_matches_are_read_back_from_their_file_and_an_override_keeps_their_candidates(scene, tmp_path):
     *_, matches = scene
     write_matches(matches, tmp_path)
     assert to_json(read_matches(tmp_path)) == to_json(matches)
-    bare = [
-        {"segment_id": 1, "asset_id": None, "scale": 1, "reason": "", "candidates": [{"asset_id": "a", "score": 1}]}
-    ]
-    assert from_json(bare)[0].candidates[0].asset_id == "a"
+    bare = {"segment_id": 1, "asset_id": None, "scale": 1, "reason": "", "candidates": [{"asset_id": "a", "score": 1}]}
+    assert from_json([bare])[0].candidates[0].asset_id == "a"
+    chosen = override_match(matches[0], matches[0].candidates[-1].asset_id)
+    assert chosen.source == "human" and chosen.scale == matches[0].candidates[-1].scale
+    assert chosen.candidates == matches[0].candidates and override_match(matches[0], None).asset_id is None
 
 
 def test_the_encoder_ignores_pixels_outside_the_mask(network):
     rng = np.random.default_rng(0)
-    picture, mask = (
-        rng.integers(0, 255, (network.pixels, network.pixels, 3), np.uint8),
-        np.zeros((network.pixels,) * 2, bool),
-    )
+    picture = rng.integers(0, 255, (network.pixels, network.pixels, 3), np.uint8)
+    mask = np.zeros(picture.shape[:2], bool)
     mask[20:90, 30:100] = True
     other = np.where(mask[..., None], picture, rng.integers(0, 255, picture.shape, np.uint8)).astype(np.uint8)
     vectors = network.encode(np.stack([picture, other]), np.stack([mask, mask]))
@@ -152,15 +150,22 @@ def test_with_an_encoder_objects_of_one_shape_are_distinguished(library, network
     assert alone.candidates[0].asset_id == labels[0]["asset_id"]
 
 
-def test_features_of_another_encoder_are_refused(scene, library, features, network):
+def test_features_of_another_encoder_and_encoders_that_are_none_are_refused(
+    scene, library, features, network, tmp_path
+):
     observation, segments, descriptions, *_ = scene
     query = Query(observation, segments[0], descriptions[0])
     with pytest.raises(AssetError, match="no encoder; compute them again"):
         match(query, IndexedLibrary(library, features, network))
     with pytest.raises(AssetError, match="none is installed"):
         match(query, IndexedLibrary(library, features), "embedding")
-    with pytest.raises(AssetError, match="no encoder clip"):
-        load_encoder("clip")
+    with pytest.raises(AssetError, match="made by another; compute them again"):
+        match(query, IndexedLibrary(library, replace(features, encoder="another"), network))
+    with pytest.raises(AssetError, match="there is no encoder odd; available: embedded, none"):
+        load_encoder("odd")
+    with pytest.raises(AssetError, match=r"cannot be loaded|needs torch and transformers|needs transformers"):
+        load_encoder(str(tmp_path / "nowhere"))
+    assert calibration_warning(None) == "" and calibration_warning(SimpleNamespace(name=TRAINED_ENCODER)) == ""  # type: ignore[arg-type]
 
 
 def test_features_are_cached_and_damaged_ones_are_computed_again(tmp_path):
@@ -174,6 +179,7 @@ def test_features_are_cached_and_damaged_ones_are_computed_again(tmp_path):
 
 @pytest.fixture(scope="module")
 def checkpoint(tmp_path_factory):
+    """A small CLIP with two layers, saved by its own library."""
     import torch
     from transformers import CLIPConfig, CLIPImageProcessor, CLIPModel
 
@@ -210,13 +216,6 @@ def test_a_segment_is_matched_with_it_and_a_warning_says_that_scores_are_uncalib
     for matcher in ("all", "embedding"):
         found = match(query, indexed, matcher)
         assert all(0 <= one.scores["picture"] <= 1 for one in found.candidates) and found.candidates
-    uncalibrated = f"uncalibrated: the weights and thresholds were fitted for {TRAINED_ENCODER}, not for {loaded.name}."
-    assert uncalibrated in calibration_warning(loaded)
-
-
-def test_the_embedded_encoder_and_none_give_no_warning_and_missing_weights_one_line(tmp_path):
-    assert calibration_warning(None) == "" and calibration_warning(SimpleNamespace(name=TRAINED_ENCODER)) == ""  # type: ignore[arg-type]
-    with pytest.raises(AssetError, match=r"cannot be loaded|needs torch and transformers|needs transformers"):
-        load_encoder(str(tmp_path / "nowhere"))
-    with pytest.raises(AssetError, match="there is no encoder odd; available: embedded, none"):
-        load_encoder("odd")
+    assert f"uncalibrated: the weights and thresholds were fitted for {TRAINED_ENCODER}, not for {loaded.name}." in (
+        calibration_warning(loaded)
+    )

@@ -8,7 +8,9 @@ from tests.models.hostile import answer
 
 
 def kind_of(handler: Any) -> str:
-    return (handler.body.get("response_format") or {}).get("json_schema", {}).get("name", "")
+    """The kind of question that a request asks."""
+    form = handler.body.get("response_format") or {}
+    return form.get("json_schema", {}).get("name", "")
 
 
 def honest(handler: Any, pause: float = 0.0) -> None:

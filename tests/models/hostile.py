@@ -1,4 +1,8 @@
-"""A local server with the OpenAI API that behaves well or badly: one behaviour per request, the last one repeated."""
+"""A local server with the OpenAI API that behaves well or badly: one behaviour per request, the last one repeated.
+
+with HostileServer(error_reply(503), answer('{"colour": "red"}')) as server:
+    ModelSettings(service="openai", base_url=server.url)
+"""
 
 import json
 import socket
@@ -10,13 +14,16 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 Behaviour = Callable[[Any], None]
+"""Function that answers one request, given its handler."""
 SSE = "text/event-stream"
 USAGE = {"prompt_tokens": 30, "completion_tokens": 4, "total_tokens": 34}
-ABSURD = {"prompt_tokens": -5, "completion_tokens": 10**12, "total_tokens": "many"}
 NASTY = "<script>document.title='owned'</script>\x1b[31mred\x1b[2J\x07"
+"""A script tag and terminal codes."""
 
 
 class HostileServer:
+    """The server, in a background thread."""
+
     def __init__(self, *behaviours: Behaviour):
         self.requests: list[dict] = []
         """Body of every request."""
@@ -35,19 +42,13 @@ class HostileServer:
         """Replace the behaviours: one per request, the last one repeated."""
         self.behaviours = list(behaviours)
 
-    def next_behaviour(self) -> Behaviour:
-        return self.behaviours.pop(0) if len(self.behaviours) > 1 else self.behaviours[0]
-
-    def close(self) -> None:
-        self.cut_off.set()
-        self._web.shutdown()
-        self._web.server_close()
-
     def __enter__(self) -> "HostileServer":
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.close()
+        self.cut_off.set()
+        self._web.shutdown()
+        self._web.server_close()
 
 
 def _handler(server: HostileServer) -> type[BaseHTTPRequestHandler]:
@@ -59,13 +60,13 @@ def _handler(server: HostileServer) -> type[BaseHTTPRequestHandler]:
             server.requests.append(self.body)
             server.headers.append({name.lower(): value for name, value in self.headers.items()})
             try:
-                server.next_behaviour()(self)
+                (server.behaviours.pop(0) if len(server.behaviours) > 1 else server.behaviours[0])(self)
             except (BrokenPipeError, ConnectionResetError):
                 server.cut_off.set()
 
         def do_GET(self) -> None:
-            listed = [{"id": name, "object": "model"} for name in server.models]
-            _send(self, 200, json.dumps({"object": "list", "data": listed}))
+            models = [{"id": name, "object": "model"} for name in server.models]
+            _send(self, 200, json.dumps({"object": "list", "data": models}))
 
         def log_message(self, format: str, *_: object) -> None:
             pass
@@ -73,12 +74,12 @@ def _handler(server: HostileServer) -> type[BaseHTTPRequestHandler]:
     return HostileHandler
 
 
-def completion(text: str, usage: Any, finish: str = "stop") -> dict[str, Any]:
-    choice = {"index": 0, "finish_reason": finish, "message": {"role": "assistant", "content": text}}
-    return {"id": "1", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice], "usage": usage}
+# ---------------------------------------------------------------------- behaviours
 
 
 def answer(text: str, usage: Any = USAGE, finish: str = "stop", chunks: int = 5, pause: float = 0.0) -> Behaviour:
+    """A valid answer, streamed if requested."""
+
     def behave(handler: Any) -> None:
         if not handler.body.get("stream"):
             _send(handler, 200, json.dumps(completion(text, usage, finish)))
@@ -97,10 +98,13 @@ def answer(text: str, usage: Any = USAGE, finish: str = "stop", chunks: int = 5,
 
 
 def unstreamed(text: str, usage: Any = USAGE) -> Behaviour:
-    return reply(json.dumps(completion(text, usage)))
+    """A valid answer that is never streamed, as from old servers."""
+    return lambda handler: _send(handler, 200, json.dumps(completion(text, usage)))
 
 
 def called(arguments: str) -> Behaviour:
+    """A valid answer as a tool call."""
+
     def behave(handler: Any) -> None:
         _begin(handler)
         name = handler.body["tools"][0]["function"]["name"]
@@ -112,12 +116,9 @@ def called(arguments: str) -> Behaviour:
     return behave
 
 
-def reply(body: str, status: int = 200, **headers: str) -> Behaviour:
-    return lambda handler: _send(handler, status, body, **headers)
-
-
 def error_reply(status: int, text: str = "no", **headers: str) -> Behaviour:
-    return reply(json.dumps({"error": {"message": text}}), status, **headers)
+    """An error in the API's format."""
+    return lambda handler: _send(handler, status, json.dumps({"error": {"message": text}}), **headers)
 
 
 def refuses_form(*forms: str) -> Behaviour:
@@ -133,7 +134,16 @@ def refuses_form(*forms: str) -> Behaviour:
     return behave
 
 
+def html(handler: Any) -> None:
+    _send(handler, 200, "<html><body>Welcome to nginx!</body></html>", content_type="text/html")
+
+
+def empty_choices(handler: Any) -> None:
+    _send(handler, 200, json.dumps(completion("", USAGE) | {"choices": []}))
+
+
 def resets(handler: Any) -> None:
+    """Half an answer, then the connection is reset."""
     _begin(handler)
     _event(handler, {"content": '{"colour": "re'})
     handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -141,6 +151,7 @@ def resets(handler: Any) -> None:
 
 
 def stalls(handler: Any) -> None:
+    """Send nothing until the client disconnects."""
     handler.connection.settimeout(0.05)
     while not handler.hostile.cut_off.is_set():
         try:
@@ -153,12 +164,14 @@ def stalls(handler: Any) -> None:
 
 
 def stalls_midway(handler: Any) -> None:
+    """Half an answer, then nothing until the client disconnects."""
     _begin(handler)
     _event(handler, {"content": '{"colour": "re'})
     stalls(handler)
 
 
 def drips(handler: Any) -> None:
+    """One letter at a time, without end."""
     _begin(handler)
     _event(handler, {"content": '{"colour": "r'})
     while not handler.hostile.cut_off.is_set():
@@ -167,12 +180,20 @@ def drips(handler: Any) -> None:
 
 
 def huge(handler: Any) -> None:
+    """20 MB of one word."""
     _begin(handler)
     for _ in range(200):
         _event(handler, {"content": "word " * 20_000})
 
 
+def huge_body(handler: Any) -> None:
+    """20 MB in one reply."""
+    _send(handler, 200, json.dumps(completion("x" * 20_000_000, USAGE)))
+
+
 def refuses_pictures_after(text: Behaviour) -> Behaviour:
+    """An error for pictures, as from llama.cpp; else the given behaviour."""
+
     def behave(handler: Any) -> None:
         if isinstance(handler.body["messages"][0]["content"], list):
             error_reply(500, "image input is not supported - hint: you may need to provide the mmproj")(handler)
@@ -185,32 +206,16 @@ def refuses_pictures_after(text: Behaviour) -> Behaviour:
 refuses_pictures = refuses_pictures_after(answer('{"colour": "red", "sure": 0.9}'))
 
 
-html = reply("<html><body>Welcome to nginx!</body></html>", content_type="text/html")
-CASES: dict[str, Behaviour] = {
-    "401": error_reply(401, "Incorrect API key provided"),
-    "429": error_reply(429, "Slow down"),
-    "429 with Retry-After": error_reply(429, "Slow down", **{"Retry-After": "3600"}),
-    "500s in a row": error_reply(500, "The server had an error"),
-    "resets mid-stream": resets,
-    "stalls": stalls,
-    "stalls mid-stream": stalls_midway,
-    "slow drip": drips,
-    "HTML instead of JSON": html,
-    "empty choices": reply(json.dumps(completion("", USAGE) | {"choices": []})),
-    "truncated JSON": answer('{"colour": "red", "su'),
-    "wrong types": answer('{"colour": 7, "sure": "very"}'),
-    "a 20 MB reply": huge,
-    "a 20 MB body": lambda handler: _send(handler, 200, json.dumps(completion("x" * 20_000_000, USAGE))),
-    "a script tag and terminal codes": answer(NASTY),
-    "wrong token counts": answer('{"colour": "red", "sure": 0.9}', ABSURD),
-}
-"""Kinds of failures, except an unreachable server: see `refusing()`."""
-
-
 def refusing() -> str:
+    """Return the address of a port that nothing listens on."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         return f"http://127.0.0.1:{free.getsockname()[1]}/v1"
+
+
+def completion(text: str, usage: Any, finish: str = "stop") -> dict[str, Any]:
+    choice = {"index": 0, "finish_reason": finish, "message": {"role": "assistant", "content": text}}
+    return {"id": "1", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice], "usage": usage}
 
 
 def _begin(handler: Any) -> None:

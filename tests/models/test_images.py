@@ -6,22 +6,30 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from pipeline.models import images
+from pipeline.models.images import (
+    BACKGROUND_GREY,
+    encode_jpeg,
+    fit_to_side,
+    masked_crop,
+    outline_in_frame,
+    picture_tokens,
+    set_of_marks,
+    side_by_side,
+)
 
 RGB = np.random.default_rng(0).integers(60, 255, (120, 200, 3)).astype(np.uint8)
 MASK = np.zeros((120, 200), bool)
 MASK[40:80, 50:120] = True
 
 
-def test_an_object_is_shown_alone_within_a_dimmed_frame_or_under_a_mark_inside_it():
-    picture = images.masked_crop(RGB, MASK)
-    assert max(picture.shape) == 224 and (picture[0, 0] == images.BACKGROUND_GREY).all()
-    assert np.abs(picture.astype(float) - images.BACKGROUND_GREY).mean() > 5
-    picture = images.outline_in_frame(RGB, MASK)
-    assert picture.shape == RGB.shape and (picture[50:70, 60:110] == RGB[50:70, 60:110]).all()
-    assert picture[:30].mean() < 0.95 * RGB[:30].mean()
-    picture = images.set_of_marks(RGB, {3: MASK, 12: ~MASK & (np.arange(200) > 150), 4: np.zeros_like(MASK)})
-    changed = (picture != RGB).any(axis=-1)
+def test_a_crop_shows_the_object_alone_the_frame_dims_the_rest_and_every_mask_gets_a_mark_inside_it():
+    crop, frame = masked_crop(RGB, MASK), outline_in_frame(RGB, MASK)
+    assert max(crop.shape) == 224 and (crop[0, 0] == BACKGROUND_GREY).all()
+    assert np.abs(crop.astype(float) - BACKGROUND_GREY).mean() > 5
+    assert frame.shape == RGB.shape and (frame[50:70, 60:110] == RGB[50:70, 60:110]).all()
+    assert frame[:30].mean() < 0.95 * RGB[:30].mean()
+    marked = set_of_marks(RGB, {3: MASK, 12: ~MASK & (np.arange(200) > 150), 4: np.zeros_like(MASK)})
+    changed = (marked != RGB).any(axis=-1)
     assert changed[40:80, 50:120].any() and changed[:, 150:].any() and not changed[:30, :140].any()
 
 
@@ -29,15 +37,14 @@ def test_an_object_is_shown_alone_within_a_dimmed_frame_or_under_a_mark_inside_i
 def test_masks_at_the_image_border_are_drawn(edge):
     mask = np.zeros_like(MASK)
     mask[edge] = True
-    marked = images.set_of_marks(RGB, {1: mask})
-    for picture in (images.masked_crop(RGB, mask), images.outline_in_frame(RGB, mask), marked):
+    for picture in (masked_crop(RGB, mask), outline_in_frame(RGB, mask), set_of_marks(RGB, {1: mask})):
         assert picture.dtype == np.uint8 and min(picture.shape[:2]) >= 1
 
 
-def test_pictures_stand_side_by_side_are_never_enlarged_and_count_as_tiles():
-    row = images.side_by_side([RGB, RGB[:, :60]], ["1", "2"], 100)
-    assert row.shape[0] == 126 and (row[:26] == 0).any()
-    assert images.fit_to_side(RGB, 100).shape == (60, 100, 3) and images.fit_to_side(RGB, 1000).shape == RGB.shape
+def test_pictures_are_reduced_never_enlarged_put_side_by_side_encoded_and_counted_by_tiles():
+    assert fit_to_side(RGB, 100).shape == (60, 100, 3) and fit_to_side(RGB, 1000).shape == RGB.shape
+    row = side_by_side([RGB, RGB[:, :60]], ["1", "2"], 100)
+    assert row.shape[0] == 126 and (row[:26] == 0).any(), "the numbers are above the candidates"
+    assert Image.open(io.BytesIO(encode_jpeg(RGB))).size == (200, 120)
     sizes = {(512, 512): 255, (1024, 1024): 765, (4096, 2048): 1105, (100, 100): 255}
-    assert {size: images.picture_tokens(np.zeros((*size, 3), np.uint8)) for size in sizes} == sizes
-    assert Image.open(io.BytesIO(images.encode_jpeg(RGB))).size == (200, 120)
+    assert {size: picture_tokens(np.zeros((*size, 3), np.uint8)) for size in sizes} == sizes

@@ -2,8 +2,9 @@
 
 import json
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -21,7 +22,7 @@ from pipeline.segmentation import DepthSegmenter
 from pipeline.simulation.program import RULES
 from pipeline.tasks import Task, TasksAnswer
 from scripts.scripted_model_server.answer_file import FileAnswer, read_answer_file
-from scripts.scripted_model_server.server import ReceivedRequest, ScriptedServer
+from scripts.scripted_model_server.server import ScriptedServer
 
 SCENE = Path(__file__).parents[2] / "sample_scenes" / "blocks"
 WORDS = "put the blue cube on the red cube"
@@ -35,16 +36,9 @@ EARLIER = Task("on", "Put the green box on the white plate.", (), (), "put_on")
 CODE_QUESTIONS = {"write_program", "route", "repair_simulation", "repair_checks"}
 
 
-@dataclass
-class Loop:
-    project: Project
-    requests: list[ReceivedRequest]
-    log: list[dict]
-    messages: list[str]
-
-
 @pytest.fixture(scope="module")
-def loop(tmp_path_factory, sandbox) -> Loop:
+def loop(tmp_path_factory, sandbox):
+    """Every stage up to the rounds answered over HTTP; the first program is broken on both sides."""
     folder, default = tmp_path_factory.mktemp("scripted"), Library.open()
     library = replace(default, assets=[one for one in default.assets if one.category in ("cube", "ball", "mug")])
     keep_solved(SolvedProgram("other", (), EARLIER, "s", "c", "scripted-0", 1.0, kit_version()), folder / "solved")
@@ -62,16 +56,23 @@ def loop(tmp_path_factory, sandbox) -> Loop:
             messages = [step.message for step in run_stages(project, services, "rounds", WORDS)]
         model.close()
     log = [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
-    return Loop(project, server.requests, log, messages)
+    return SimpleNamespace(project=project, requests=server.requests, log=log, messages=messages)
 
 
-def test_a_broken_program_is_repaired_on_both_sides_with_a_solved_one_of_another_scene_beside_it(loop):
-    rounds = loop.project.rounds()
+def test_a_broken_program_is_repaired_on_both_sides_and_all_results_carry_the_scripted_models_name(loop):
+    project, rounds = loop.project, loop.project.rounds()
     assert rounds[-1].route == "done" and rounds[-1].report.reward[0] > 0.99
     assert {"fix_simulation", "fix_checks"} <= {one.route for one in rounds}
     assert {one.kind for one in loop.requests} >= CODE_QUESTIONS
-    asked = [one for one in loop.requests if one.kind in CODE_QUESTIONS - {"route"}]
-    assert asked and all(EARLIER.instruction in one.prompt for one in asked)
+    assert "proposal left out: ride: there is no pink_elephant here" in loop.messages
+    assert project.task().instruction == WORDS and project.made_with("rounds") == "scripted-rules, route"
+    assert {one.source for one in (*rounds, *project.descriptions())} == {"scripted-rules"}
+    assert all(one.program.source != RULES for one in rounds)
+    assert len(loop.log) == len(loop.requests)
+    assert {(one["kind"], one["answered_by"]) for one in loop.log} >= {
+        ("write_program", "file"), ("propose_tasks", "file"), ("route", "rules"), ("understand_task", "rules"),
+    }  # fmt: skip
+    assert not [one for one in loop.log if one["answered_by"] == "error"]
 
 
 def test_every_question_about_a_program_has_the_picture_and_the_description_of_every_object_and_its_asset(loop):
@@ -86,19 +87,7 @@ def test_every_question_about_a_program_has_the_picture_and_the_description_of_e
         for placement in placed:
             assert f"(mark {placement.segment_id}) {described[placement.segment_id]}" in request.prompt
             assert matched.get(placement.segment_id, "") in request.prompt
-
-
-def test_results_messages_and_the_log_say_who_answered_what(loop):
-    assert loop.project.made_with("rounds") == "scripted-rules, route"
-    assert {one.source for one in loop.project.rounds()} == {"scripted-rules"}
-    assert all(one.program.source != RULES for one in loop.project.rounds())
-    assert {one.source for one in loop.project.descriptions()} == {"scripted-rules"}
-    assert "proposal left out: ride: there is no pink_elephant here" in loop.messages
-    assert loop.project.task().instruction == WORDS and len(loop.log) == len(loop.requests)
-    assert {(one["kind"], one["answered_by"]) for one in loop.log} >= {
-        ("write_program", "file"), ("propose_tasks", "file"), ("route", "rules"), ("understand_task", "rules"),
-    }  # fmt: skip
-    assert not [one for one in loop.log if one["answered_by"] == "error"]
+        assert request.kind == "route" or EARLIER.instruction in request.prompt, "a solved program of another scene"
 
 
 @pytest.mark.parametrize("pictures_for", ["all", "none", "write_program, route"])
@@ -110,14 +99,9 @@ def test_pictures_go_along_with_the_kinds_that_the_settings_name(pictures_for):
         ModelSettings(pictures_for="fly choose_match")
 
 
-def test_a_model_of_another_name_is_refused_and_answers_of_a_file_come_first_and_can_fail(tmp_path):
-    with ScriptedServer() as server:
-        model = OpenAIModel(ModelSettings("openai", "gpt-4o", base_url=server.url, retries=0))
-        with pytest.raises(ModelError, match="gpt-4o"):
-            model.ask(Question("propose_tasks", {"scene": {"objects": []}, "count": 3}, TasksAnswer))
-        model.close()
-    assert not server.requests
-    file, answer = tmp_path / "answers.json", {"simulation": "one", "checks": "two"}
+def test_answers_of_a_file_come_first_in_their_order_and_can_fail(tmp_path):
+    file = tmp_path / "answers.json"
+    answer = {"simulation": "one", "checks": "two"}
     lines = [{"kind": "write_program", "contains": "grab", "answer": answer}, {"kind": "write_program", "error": 503}]
     file.write_text(json.dumps({"answers": lines}))
     data = {"task": "grab", "scene": {}, "kit": "", "examples": []}
@@ -127,7 +111,11 @@ def test_a_model_of_another_name_is_refused_and_answers_of_a_file_come_first_and
         with pytest.raises(ModelError, match=re.escape("503")):
             model.ask(Question("write_program", data, ProgramAnswer))
         model.close()
-    assert [one.answered_by for one in server.requests] == ["file", "file"]
+        other = OpenAIModel(ModelSettings("openai", "gpt-4o", base_url=server.url, retries=0))
+        with pytest.raises(ModelError, match="gpt-4o"):
+            other.ask(Question("propose_tasks", {"scene": {"objects": []}, "count": 3}, TasksAnswer))
+        other.close()
+    assert [one.answered_by for one in server.requests] == ["file", "file"], "another model's name is refused"
     file.write_text("[]")
     with pytest.raises(ValueError, match="answers"):
         read_answer_file(file)

