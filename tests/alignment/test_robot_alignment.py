@@ -151,3 +151,20 @@ def test_a_foreign_file_that_names_a_model_elsewhere_is_refused_in_one_line(tmp_
     with pytest.raises(AlignmentError) as refused:
         read_robot_base_isolated(moved, CAMERA, K, threading.Event())
     assert "\n" not in str(refused.value)
+
+
+def test_a_point_on_the_tool_turns_with_it(tmp_path):
+    base, point = planted_base(3), np.array([0.03, -0.02, 0.05])
+    pixels = [project(CAMERA, transform(base, tool_in_base(p) + tool_turn(p) @ point)[None], K)[0] for p in POSTURES]
+    rows = [
+        {"pixel": pixel.tolist(), "point": point.tolist(), "q": dict(zip(JOINTS, p.tolist(), strict=True))}
+        for pixel, p in zip(pixels, POSTURES, strict=True)
+    ]
+    (tmp_path / "arm.xml").write_text(ARM_XML)
+    (tmp_path / "base.json").write_text(json.dumps({"model": "arm.xml", "tool": "tip", "clicks": rows}))
+    assert np.abs(read_robot_base(tmp_path / "base.json", CAMERA, K).world_from_base - base).max() < 1e-4
+
+
+def tool_turn(q: np.ndarray) -> np.ndarray:
+    """The rotation (3, 3) of the tip in the base's axes for joint angles (3,)."""
+    return Rotation.from_euler("z", q[0]).as_matrix() @ Rotation.from_euler("y", q[1] + q[2]).as_matrix()

@@ -299,3 +299,11 @@ def test_an_episode_is_written_as_csv_npz_and_lerobot(tmp_path):
         assert main(["episode", str(FOLDER / "sim.npz"), "--out", str(tmp_path / name)]) == 0
         assert read_episode(tmp_path / name).names == read_episode(FOLDER / "sim.npz").names
     assert main(["episode", str(FOLDER / "sim.npz"), "--out", str(tmp_path / "out.bag")]) == 2
+
+
+def test_a_body_of_another_mass_has_the_inertia_of_another_density():
+    model = mujoco.MjModel.from_xml_string(arm_xml())
+    body, mass = model.body("payload").id, parameter(model, "body", "payload", "mass")
+    heavier = with_values(model, [mass], [2 * mass.initial])
+    assert heavier.body_mass[body] == pytest.approx(2 * model.body_mass[body])
+    np.testing.assert_allclose(heavier.body_inertia[body], 2 * model.body_inertia[body])

@@ -205,6 +205,7 @@ def test_pages_show_all_projects_and_one_that_is_emptied_gives_way_to_the_one_be
     board.get_by_label("Select all on this page").check()
     bar(board).get_by_role("button", name="Delete").click()
     expect(note(board)).to_contain_text("10 projects moved to the bin.")
+    expect(bar(board)).to_be_hidden()  # what is gone is not selected
     expect(board.locator(".project")).to_have_count(60)
     expect(pager).to_be_hidden()
     note(board).get_by_role("button", name="Undo").click()

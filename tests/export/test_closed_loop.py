@@ -113,6 +113,14 @@ def test_a_server_that_answers_the_demonstration_in_chunks_solves_every_layout(e
     assert [question["layout"] for question in first] == list(twins.SEEDS)
     assert all(set(question["observation"]) == {"state", "objects", "image"} for question in questions)
     assert first[0]["instruction"].startswith("Put the red cube")
+    png = np.frombuffer(base64.b64decode(first[0]["observation"]["image"]), np.uint8)
+    picture = cv2.imdecode(png, cv2.IMREAD_COLOR)
+    assert picture is not None
+    env = TwinEnv(folder=environment)
+    env.reset(options={"layout": twins.SEEDS[0]})
+    drawn = env.draw(picture.shape[1], picture.shape[0]).astype(int)
+    env.close()
+    assert np.abs(picture[..., ::-1] - drawn).mean() < 0.5 * np.abs(picture - drawn).mean()
 
 
 def test_a_lerobot_policy_that_answers_the_datasets_actions_solves_its_layout(environment, dataset, tmp_path):

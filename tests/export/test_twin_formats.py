@@ -12,10 +12,12 @@ import numpy as np
 import pytest
 import trimesh
 from foreign import DOC, DOCUMENTED
+from scipy.spatial.transform import Rotation
 
 from pipeline.export import ExportError, export_formats, export_project
 from pipeline.export.formats.glb import Y_UP_FROM_Z_UP
-from pipeline.export.formats.urdf import link_name
+from pipeline.export.formats.urdf import _rpy, link_name
+from pipeline.geometry import Pose
 
 
 @pytest.fixture(scope="module")
@@ -179,3 +181,11 @@ def test_the_documented_lines_load_the_export(solved, tmp_path, name):
 def test_every_built_in_format_is_described():
     listed = set(re.findall(r"`(\w+)`", DOC.split("More formats")[0]))
     assert set(export_formats()) <= listed and set(export_formats()) - set(DOCUMENTED) <= {"html", "mp4"}
+
+
+def test_rotations_about_several_axes_are_about_the_fixed_axes_as_urdf_has_them():
+    roll, pitch, yaw = (
+        Rotation.from_rotvec(angle * axis) for angle, axis in zip((0.7, 0.5, 0.3), np.eye(3), strict=True)
+    )
+    pose = Pose.from_rotation(np.zeros(3), (yaw * pitch * roll).as_matrix())
+    np.testing.assert_allclose([float(angle) for angle in _rpy(pose).split()], [0.7, 0.5, 0.3])

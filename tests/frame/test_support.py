@@ -173,3 +173,10 @@ def test_an_error_is_not_kept():
     with pytest.raises(ValueError, match="no table"):
         measure(frame)
     assert measure(frame) == measure(frame) == "found"
+
+
+def test_depth_of_a_larger_frame_is_moved_by_its_own_pixels():
+    double = lambda picture: cv2.resize(picture, (1280, 960), interpolation=cv2.INTER_NEAREST)  # noqa: E731
+    frame, k = table(5), Intrinsics(1280, 960, 1200.0, 1200.0, 640.0, 480.0)
+    moved = register_depth(Frame(double(frame.rgb), double(frame.depth), k))
+    assert (np.abs(moved.depth - double(table().depth))[40:-40, 40:-40] > 0.01).mean() < 0.012

@@ -54,6 +54,8 @@ def test_a_skill_fits_the_same_subtask_of_other_objects_the_most_alike_first(lea
     reach, pick, *_ = small_task.subtasks(onto)
     assert nearest_skill(skill_objects(reach, onto), [skill]) == skill
     assert nearest_skill(skill_objects(pick, onto), [skill]) is None
+    worse, better = replace(skill, success=0.8), replace(skill, success=0.99)
+    assert nearest_skill(skill_objects(reach, onto), [worse, better, skill]) == better
     needed = skill_objects(bowl_subtasks[0], bowl_task)
     larger = replace(skill, sizes=tuple((x + 0.05, y, z) for x, y, z in skill.sizes))
     another = replace(skill, categories=("hammer",) * len(skill.categories))

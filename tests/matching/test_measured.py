@@ -120,6 +120,7 @@ def test_matches_are_read_back_from_their_file_and_an_override_keeps_their_candi
     chosen = override_match(matches[0], matches[0].candidates[-1].asset_id)
     assert chosen.source == "human" and chosen.scale == matches[0].candidates[-1].scale
     assert chosen.candidates == matches[0].candidates and override_match(matches[0], None).asset_id is None
+    assert override_match(chosen, None).machine == chosen.machine == (matches[0].asset_id, matches[0].source)
 
 
 def test_the_encoder_ignores_pixels_outside_the_mask(network):

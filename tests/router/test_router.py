@@ -351,3 +351,10 @@ def test_a_report_has_the_documented_keys_and_tells_a_violation_from_a_crash(pro
     assert forbidden.violation and "imports os" in forbidden.violation and not forbidden.clean
     broken = check_program(replace(GOOD, simulation="def build(:"), project, sandbox)
     assert broken.crash and broken.crash.startswith("simulation.py:1")
+
+
+def test_repair_goes_on_from_an_earlier_round_for_as_many_rounds_as_allowed(project, task, scene):
+    start = RouteStart(write_program(task, scene, RULES), parent=4, number=5)
+    options = RouteOptions(max_rounds=3)
+    rounds = list(route(task, project, RepairingModel(), ScriptedSandbox(result(0.5)), options, start))
+    assert [(one.number, one.route) for one in rounds] == [(5, "fix_simulation"), (6, "fix_simulation"), (7, "give_up")]

@@ -20,7 +20,7 @@ from pipeline.segmentation import ScriptedSegmenter, Segment, SegmentationError,
 from pipeline.segmentation.automatic import assign_ids, automatic_steps
 from pipeline.segmentation.coco import decompress_counts
 from pipeline.segmentation.exchange import MaskFormat, read_masks, write_masks
-from pipeline.segmentation.label_studio import decode_brush, encode_brush
+from pipeline.segmentation.label_studio import build_task, decode_brush, encode_brush
 from pipeline.segmentation.mask_operations import fill_holes, iou, join_greedily, padded_window, part_at_pixel
 from pipeline.segmentation.named_mask import NamedMask
 from tests.frame.rendered import render
@@ -327,3 +327,11 @@ def test_files_without_masks_are_refused_in_one_line(data: bytes):
     with pytest.raises(SegmentationError) as caught:
         read_masks(data, (6, 8))
     assert "\n" not in str(caught.value) and len(str(caught.value)) < 320
+
+
+def test_a_persons_annotation_comes_before_a_models_prediction():
+    mine, guessed = (build_task([NamedMask(1, name, np.eye(6, 8, dtype=bool))], "rgb.png")
+                     for name in ("mine", "guessed"))  # fmt: skip
+    (kind,) = {"annotations", "predictions"} & mine.keys()
+    task = mine | {"predictions": guessed[kind], "annotations": mine[kind]}
+    assert [one.name for one in read_masks(json.dumps([task]).encode(), (6, 8))] == ["mine"]

@@ -7,6 +7,7 @@ import os
 import random
 import shutil
 import sqlite3
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -218,6 +219,7 @@ def test_the_bin_lists_what_was_deleted_brings_it_back_and_empties_only_what_it_
     board.delete(names)
     deleted = bin_requests.bin_answer(board, {})["deleted"]
     assert [one["title"] for one in deleted] == ["Frame 00003", "Frame 00002", "Frame 00001"]
+    assert abs(time.mktime(time.strptime(deleted[0]["at"], "%Y-%m-%d %H:%M")) - time.time()) < 3600
     answer = bin_requests.restore(board, {"ids": [deleted[0]["id"]]})
     assert len(answer["deleted"]) == 2 and contents(workspace / "frame_00003") == before["frame_00003"]
     answer = bin_requests.empty(board, {"ids": [deleted[1]["id"], "../frame_00004", "0/frame_00005"]})

@@ -53,7 +53,7 @@ class TwinEnv(gymnasium.Env):
         images: Whether the observation has the key "image", drawn from the photograph's camera.
         image_size: Width and height in pixels.
         folder: Folder of the export.
-        max_steps: Steps after which an episode is truncated; 0 for three times the longest demonstration.
+        max_steps: Steps after which an episode is truncated; 0 for what layouts.json says, if it does.
         """
         self.render_mode, self.images, self.image_size = render_mode, images, image_size
         self.folder = Path(folder)
@@ -62,7 +62,7 @@ class TwinEnv(gymnasium.Env):
         about = json.loads((self.folder / "layouts.json").read_text(encoding="utf-8"))
         self.layouts: list[int] = about["seeds"]
         """Seeds of the layouts."""
-        self.max_steps: int = max_steps or about["max_steps"]
+        self.max_steps: int = max_steps or about.get("max_steps", 0)
         self._renderer: mujoco.Renderer | None = None
         self._rendered: mujoco.MjModel | None = None
         self._load(self.layouts[0])
@@ -111,7 +111,7 @@ class TwinEnv(gymnasium.Env):
         state = self.world.measure()
         self._calm = self._calm + 1 if self.world.is_at_rest() else 0
         info = self._info(state)
-        return self._observe(), self.world.closeness(state), info["success"], self._steps >= self.max_steps, info
+        return self._observe(), self.world.closeness(state), info["success"], 0 < self.max_steps <= self._steps, info
 
     def _info(self, state: State) -> dict[str, Any]:
         share = self.world.share(state)

@@ -64,6 +64,7 @@ def test_a_click_is_answered_with_run_lengths_and_the_status_names_every_segment
     [
         (dict(points=[[20, 15]], labels=[]), "label"),
         (dict(points=[[99, 15]], labels=[1]), "outside the picture"),
+        (dict(points=[[15, MASK.shape[0] + 1]], labels=[1]), "outside the picture"),
         (dict(kind="compare", rle=encode_rle(np.zeros_like(MASK))), "nothing to compare"),
         (dict(kind="compare", rle={"size": [1, 2]}), "reload the page"),
         (dict(kind="choose", name="other"), "no segmenter 'other'"),
