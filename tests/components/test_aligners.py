@@ -77,6 +77,9 @@ def test_the_camera_is_aligned_by_pairs_of_clicks_and_the_result_is_seen_before_
     captions = dialog.locator(".overlays figcaption")
     expect(captions).to_have_text([re.compile("^Before"), re.compile("^After")])
     assert aligners.kinds == []
+    dialog.get_by_role("button", name="Remove pair 5").click()
+    expect(dialog.get_by_role("button", name="Use this camera")).to_have_count(0)  # it is that of five pairs
+    align.click()
     press(dialog, "Use this camera")
     expect(dialog).to_be_hidden()
     aligners.wait_until_drawn()

@@ -125,6 +125,8 @@ def test_each_subtask_says_how_well_it_was_learned_and_its_first_episode_plays(l
     assert [one["steps"] for one in learn.requests(2)] == [0, 0]
     plotted = page.evaluate("document.querySelector('.learn .js-plotly-plot').data.map(({ name, y }) => [name, y])")
     assert plotted[:2] == [["Success", [25, 75]], ["Return", [1, 2]]]
+    curves = "[...document.querySelectorAll('.learn .js-plotly-plot')].flatMap(({ data }) => data.map(({ y }) => y))"
+    page.wait_for_function(f"{curves}.some((y) => y[0] === 10 && y[1] === 0)")  # the goal's miss in centimetres
     expect(learn.element.locator(".stage")).to_contain_text(
         "8,192 steps from where the former subtask ends: 50 % to 80 %"
     )

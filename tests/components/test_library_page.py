@@ -153,6 +153,10 @@ def test_only_the_cards_near_the_viewport_are_in_the_page_and_arrows_lead_on(mou
     expect(page.locator(f"[data-id=a{of - 1}]")).to_be_in_viewport()
     assert cards(page).count() <= near + 15
     assert {one["offset"] for one in asked if one["kind"] == "find"} >= {0, 900}
+    page.get_by_label("Search assets").fill("mug")
+    wait_until(page, lambda: any(one.get("words") == "mug" for one in asked))
+    grid.evaluate("grid => grid.scrollTop = grid.scrollHeight")
+    wait_until(page, lambda: any(one.get("words") == "mug" and one["offset"] >= 900 for one in asked))
 
 
 def test_files_are_imported_together_and_a_broken_one_says_why(mounted: Mounted, own: Path, tmp_path: Path):

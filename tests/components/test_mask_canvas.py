@@ -164,6 +164,10 @@ def test_brush_and_eraser_change_pixels_stroke_by_stroke_in_the_size_that_is_sho
     drag(page, [(left - 2, y), (left - 9, y)], mask.shape)
     drag(page, [(left - 9, y), (left - 9, y - 9)], mask.shape)
     canvas(page).press("z")
+    expect(action(page, "redo")).to_be_enabled()
+    drag(page, [(left - 9, y), (left - 9, y)], mask.shape)
+    expect(action(page, "redo")).to_be_disabled()  # what was undone does not come back over the new stroke
+    canvas(page).press("z")
     action(page, "accept").click()
     expect(hint(page)).to_contain_text("accepted by you")
     last_decision(editor)

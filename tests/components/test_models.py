@@ -332,11 +332,11 @@ def test_the_list_of_calls_says_how_each_went_and_what_all_cost(mount: Mount):
         "failed": 1,
         "tokens": some,
         "cost": none,
-        "seconds": {"sum": 130.0, "known": 2, "missing": 0},
+        "seconds": {"sum": 165.0, "known": 2, "missing": 0},
     }
     value = {"token": mounted.value("trace-view")["token"], "stages": [objects, task], "totals": totals}
     mounted.set_value("trace-view", value)
-    expect(view.locator(".totals")).to_have_text("4 calls1 failedtokens 1,204 + 1 unknowncost unknowntime 2 min 10 s")
+    expect(view.locator(".totals")).to_have_text("4 calls1 failedtokens 1,204 + 1 unknowncost unknowntime 2 min 45 s")
     expect(view.locator(".call")).to_have_text(["✓Call a50 ms", "✕Call f75 s", "!Call i?", "◐Call r…"])
     widths = view.locator(".call .fill").evaluate_all("all => all.map((one) => one.style.width)")
     assert widths == ["2%", "100%", "2%", "2%"]

@@ -145,3 +145,9 @@ def test_what_becomes_of_one_object_renames_no_other(tmp_path_factory, measured,
 def _description(id: int, name: str) -> Description:
     attributes = Attributes("red", (0, 0, 0), "box", np.full(3, 0.05), 0.0, np.full(3, 0.02), 0.0)
     return Description(id, True, name, name, attributes)
+
+
+def test_of_two_names_that_begin_alike_the_longer_one_is_read():
+    words = ObjectWords({"a": "mug", "b": "tray"}, {"a": "red cup", "b": "red cup holder"})
+    read = words.without_display_names("put the can on the red cup holder")
+    assert "tray" in read and "mug" not in read

@@ -1,5 +1,9 @@
 """Stages become done, failed or stale; a stated task does not depend on the proposals."""
 
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
 import pytest
 import tabletop
 
@@ -10,6 +14,7 @@ from pipeline.models import ModelError
 from pipeline.planner import PlannerModel
 from pipeline.project import STAGE_DECISIONS, STAGES, Project
 from pipeline.run import Progress, Services, run_stage, stages
+from pipeline.run.cut_off import doubtful_objects
 from pipeline.segmentation import DepthSegmenter
 from pipeline.tasks import TaskAnswer, TaskError, TasksAnswer
 
@@ -142,3 +147,12 @@ def test_without_a_usable_proposal_the_rules_propose_and_say_so(run):
 def test_a_failing_model_without_a_stated_task_fails_the_stage(run):
     with pytest.raises(ModelError, match="no words"):
         run(ProposingModel())
+
+
+@pytest.mark.parametrize(("overhang", "is_doubtful"), [(-0.01, False), (0.01, False), (0.03, True)])
+def test_no_task_is_proposed_about_an_object_far_beyond_the_tables_edge(scene, overhang, is_doubtful):
+    one, (_, _, edge, _) = scene.objects[0], scene.table.bounds
+    x = edge - np.ptp(one.outline[:, 0]) / 2 + overhang
+    moved = replace(scene, objects=(one.moved((x, scene.table.centre[1])),))
+    project = SimpleNamespace(segments=lambda: None, scene=lambda: None)
+    assert bool(doubtful_objects(project, moved)) == is_doubtful

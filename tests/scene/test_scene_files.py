@@ -2,7 +2,9 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 
+import cabinet
 import drawn_scene as make
 import mujoco
 import numpy as np
@@ -133,3 +135,11 @@ def test_a_fixed_object_has_no_joint_and_the_table_reaches_under_every_object(tm
     far = make.placement(make.box(tmp_path), at=(0.9, 0.7))
     centre, half, yaw = builder.table_slab(make.scene(far))
     assert (np.abs(planar_rotation(-yaw) @ (far.world_from_object.pos[:2] - centre)) < half).all()
+
+
+def test_the_range_of_a_scaled_drawer_is_read_as_it_was_written(tmp_path):
+    placed = replace(cabinet.articulated(tmp_path, "cabinet", cabinet.CABINET, 4.0, (0, 0), 1), scale=0.5)
+    (tmp_path / "project").mkdir()
+    scene_files.write_scene(make.scene(placed), tmp_path / "project")
+    (read,) = scene_files.read_scene(tmp_path / "project").placements
+    np.testing.assert_allclose([one.range for one in read.joints], [one.range for one in placed.joints])

@@ -182,12 +182,12 @@ def test_decisions_recorded_together_are_undone_together_and_no_name_is_taken_tw
     project, changes = Project.create(tmp_path / "one", load(SAMPLES / "blocks")), []
     decisions = DecisionRecorder(project, log, lambda: changes.append(1))
     decisions.record("not_object", id=1, value=True)
-    decisions.record_all([("delete_segment", {"id": 2}), ("delete_segment", {"id": 3})], "2 and 3 deleted")
+    decisions.record_all([("delete_segment", {"id": id}) for id in (2, 3, 4)], "2 to 4 deleted")
     decisions.undo()
     assert [decision.kind for decision in project.active_decisions("not_object", "delete_segment")] == ["not_object"]
     decisions.redo()
-    assert len(project.active_decisions("delete_segment")) == 2 and len(changes) == 4
-    assert [line.text for line in log.lines][1] == "2 and 3 deleted"
+    assert len(project.active_decisions("delete_segment")) == 3 and len(changes) == 4
+    assert [line.text for line in log.lines][1] == "2 to 4 deleted"
     decisions.record("rename", id=1, name="mug")
     for id, name in ((2, "table"), (2, "mug")):
         with pytest.raises(RequestError, match="choose another name"):
