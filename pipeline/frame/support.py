@@ -12,6 +12,7 @@ from pipeline.frame.once_per_frame import once_per_frame
 from pipeline.frame.plane_extraction import SEARCH_WIDTH, pixel_rays, plane_inliers, refine_plane, subsample_frame
 from pipeline.frame.support_candidates import SupportCandidate, find_candidates
 from pipeline.geometry import Plane, transform
+from pipeline.one_blas_thread import one_blas_thread
 
 POSE_TOLERANCE = (0.10, float(np.radians(10)))
 """Metres and radians between the frame's camera pose and the measured table up to which no note is added."""
@@ -56,6 +57,7 @@ class Ground:
 
 
 @once_per_frame
+@one_blas_thread()
 def find_support(frame: Frame) -> Support:
     """Return the surface that most likely carries the objects, refined on all its pixels. Raises SupportError.
 

@@ -12,6 +12,7 @@ from pipeline.assets.reconstruct.generated_asset import find_generated, generate
 from pipeline.geometry import Pose
 from pipeline.models import StageCancelled
 from pipeline.models.in_flight import InFlightCalls
+from pipeline.one_blas_thread import one_blas_thread
 from pipeline.project import Project
 from pipeline.run.progress import Progress
 from pipeline.run.services import Services
@@ -50,12 +51,16 @@ def scene_stage(project: Project, services: Services) -> Iterator[Progress]:
         decisions = project.active_decisions(*object_names.DECISION_KINDS)
         return object_names.name_objects(scene, descriptions, matches, services.library, decisions, former)
 
-    scene = with_brought(rename(place_objects(inputs)), project, services.library)
+    with one_blas_thread():
+        scene = with_brought(rename(place_objects(inputs)), project, services.library)
     yield Progress("scene", "settling the objects", 1, 3)
-    scene, reports = settle_with_retries(scene, inputs, rename)
+    with one_blas_thread():
+        scene, reports = settle_with_retries(scene, inputs, rename)
     yield Progress("scene", "writing the model", 2, 3)
-    picture = _table_picture(project, inputs, table_slab(scene))
-    scene = replace(scene, table_png=picture, light=estimate_light(project.frame, inputs.segments, scene))
+    with one_blas_thread():
+        picture = _table_picture(project, inputs, table_slab(scene))
+        light = estimate_light(project.frame, inputs.segments, scene)
+    scene = replace(scene, table_png=picture, light=light)
     scene_files.write_scene(scene, project.folder)
     yield Progress("scene", f"{len(scene.placements)} objects placed", 3, 3, reports)
 

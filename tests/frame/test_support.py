@@ -7,6 +7,7 @@ from dataclasses import replace
 import cv2
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
 
 from pipeline.frame import Frame, FrameError, Intrinsics, SupportError, find_support
 from pipeline.frame.depth_alignment import _improves_most_cells, register_depth
@@ -180,3 +181,11 @@ def test_depth_of_a_larger_frame_is_moved_by_its_own_pixels():
     frame, k = table(5), Intrinsics(1280, 960, 1200.0, 1200.0, 640.0, 480.0)
     moved = register_depth(Frame(double(frame.rgb), double(frame.depth), k))
     assert (np.abs(moved.depth - double(table().depth))[40:-40, 40:-40] > 0.01).mean() < 0.012
+
+
+def test_the_ground_is_the_same_to_the_last_bit_on_any_number_of_threads():
+    frame, found = render(width=640, noise=0.5).frame, set()
+    for count in (1, 2, 4):
+        with threadpool_limits(count, "blas"):
+            found.add(find_support(replace(frame, notes=(str(count),))).world_from_camera.tobytes())
+    assert len(found) == 1

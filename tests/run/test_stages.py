@@ -1,11 +1,15 @@
 """Stages become done, failed or stale; a stated task does not depend on the proposals."""
 
+import os
+import subprocess
+import sys
 from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import tabletop
+from ready_projects import ROOT
 
 from pipeline.assets import Library
 from pipeline.errors import StudioError
@@ -156,3 +160,13 @@ def test_no_task_is_proposed_about_an_object_far_beyond_the_tables_edge(scene, o
     moved = replace(scene, objects=(one.moved((x, scene.table.centre[1])),))
     project = SimpleNamespace(segments=lambda: None, scene=lambda: None)
     assert bool(doubtful_objects(project, moved)) == is_doubtful
+
+
+@pytest.mark.soak
+def test_a_twin_has_the_same_bytes_on_any_number_of_threads(tmp_path):
+    for count in ("1", "2", "4"):
+        threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), count)
+        command = [sys.executable, "-m", "studio", "run", "sample_scenes/blocks", "--until", "scene", "--out"]
+        subprocess.run([*command, str(tmp_path / count)], cwd=ROOT, env=os.environ | threads, check=True)
+    for file in ("scene.json", "scene/scene.xml"):
+        assert len({(tmp_path / count / file).read_bytes() for count in ("1", "2", "4")}) == 1
