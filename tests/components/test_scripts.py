@@ -88,3 +88,11 @@ def test_a_script_imports_only_names_that_the_other_file_has():
             names = {name.split(" as ")[0].strip() for name in imported.split(",") if name.strip()}
             missing += [f"{script.relative_to(STATIC)}: {name} of {path}" for name in sorted(names - words)]
     assert not missing
+
+
+def test_only_a_count_of_one_is_singular(node: Callable[[str], dict]):
+    texts = (STATIC / "studio" / "texts.js").as_uri()
+    said = f"const {{ t }} = await import('{texts}'); const say = (n) => t('{{n}} file|{{n}} files', {{ n }});"
+    assert node(f"{said} console.log(JSON.stringify({{ all: [0, 1, 2].map(say) }}));") == {
+        "all": ["0 files", "1 file", "2 files"]
+    }
