@@ -4,7 +4,7 @@ texts, focus and width. The components themselves are tested in tests/components
 import re
 
 from browser.app_page import LONG, OpenProject, open_tab, tab, wait_until_idle
-from browser.axe import findings
+from browser.axe import findings, shown_frames
 from browser.watched_page import PAGE_LOGS, close_app
 from playwright.sync_api import Frame, Page, expect
 
@@ -47,6 +47,8 @@ def stop_in(frame: Frame) -> dict[str, object]:
 
 def expect_round(page: Page) -> None:
     """Expect that Tab leads round the page, and that each stop is named, seen and marked."""
+    for frame in shown_frames(page):
+        frame.wait_for_load_state()  # with its styles
     page.locator(".skip-link").focus()
     for count in range(MAX_TABS):
         page.keyboard.press("Tab")
