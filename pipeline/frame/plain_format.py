@@ -11,7 +11,7 @@ from pipeline.frame.camera import CameraFile, camera_to_json, parse_camera
 from pipeline.frame.formats.archive import FileBundle, read_bytes
 from pipeline.frame.formats.default_intrinsics import camera_from_exif
 from pipeline.frame.formats.depth_images import DEPTH_SUFFIXES, read_depth_image
-from pipeline.frame.formats.intrinsics import parse_camera_file
+from pipeline.frame.formats.intrinsics import ANGLE_KEYS, MATRIX_KEYS, find_camera_file, parse_camera_file
 from pipeline.frame.formats.recording import Recording
 from pipeline.frame.frame import Frame, FrameError
 from pipeline.frame.image_files import read_rgb
@@ -20,6 +20,8 @@ from pipeline.store import write_bytes, write_text
 COLOUR_FILES = ("rgb.png", "rgb.jpg", "rgb.jpeg")
 DEPTH_FILES = tuple(f"depth{suffix}" for suffix in DEPTH_SUFFIXES)
 CAMERA_FILE = "camera.json"
+FOREIGN_KEYS = (*MATRIX_KEYS, *ANGLE_KEYS, "ppx")
+"""Keys of cameras in other forms than camera.json's own."""
 FAST_COMPRESSION = 2
 """zlib level of the PNG files: a fifth of the time of the default, an eighth more bytes."""
 FRAME_FORM = "A frame is a folder (or a zip of it) with rgb.png or rgb.jpg, depth.png and camera.json"
@@ -30,12 +32,13 @@ def open_plain(bundle: FileBundle) -> Recording | None:
     colour, depth = (
         next((name for name in names if name in bundle.top_level_files), None) for names in (COLOUR_FILES, DEPTH_FILES)
     )
-    if colour is None or depth is None or CAMERA_FILE not in bundle.top_level_files:
+    camera_file = find_camera_file(bundle)
+    if colour is None or depth is None or camera_file is None:
         return None
 
     def read(_: int) -> Frame:
-        camera = parse_camera(bundle.read(CAMERA_FILE))
         rgb, raw_depth = read_rgb(bundle.read(colour), colour), read_depth_image(bundle.read(depth), depth)
+        camera = _camera(bundle.read(camera_file), camera_file, rgb.shape[1], rgb.shape[0])
         return assemble_frame(rgb, raw_depth, camera, bundle.name)
 
     return Recording("frame folder", (colour,), read)
@@ -60,11 +63,15 @@ def load_files(rgb: str | Path, depth: str | Path, camera: str | Path | None = N
     height, width = colour.shape[:2]
     if camera is None:
         camera_data = camera_from_exif(raw, width, height)
-    elif Path(camera).name == CAMERA_FILE:
-        camera_data = parse_camera(read_bytes(Path(camera)))
     else:
-        camera_data = parse_camera_file(read_bytes(Path(camera)), Path(camera).name, width, height)
+        camera_data = _camera(read_bytes(Path(camera)), Path(camera).name, width, height)
     return assemble_frame(colour, raw_depth, camera_data, rgb.name)
+
+
+def _camera(raw: bytes, name: str, width: int, height: int) -> CameraFile:
+    """Return the camera of a file in our own form, strictly read, or in another well-known one. Raises FrameError."""
+    is_foreign = name != CAMERA_FILE or any(f'"{key}"'.encode() in raw for key in FOREIGN_KEYS)
+    return parse_camera_file(raw, name, width, height) if is_foreign else parse_camera(raw)
 
 
 def save(frame: Frame, folder: str | Path) -> None:

@@ -303,3 +303,26 @@ def test_a_missing_path_and_a_zip_that_points_outside_are_refused(tmp_path):
         archive.writestr("../depth.png", DEPTH)
     with pytest.raises(FrameError, match="leads out of it"):
         load(tmp_path / "f.zip")
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("camera.json", '{"K": [[600, 0, 310], [0, 600, 250], [0, 0, 1]], "depth_scale": 0.001}'),
+        ("camera.json", '{"cam_K": [600, 0, 310, 0, 600, 250, 0, 0, 1], "depth_scale": 1.0}'),
+        ("camera.json", '{"width": 640, "height": 480, "intrinsic_matrix": [600, 0, 0, 0, 600, 0, 310, 250, 1]}'),
+        (
+            "camera_info.yaml",
+            "image_width: 640\ncamera_matrix: {rows: 3, cols: 3, data: [600, 0, 310, 0, 600, 250, 0, 0, 1]}",
+        ),
+        ("camera.json", '{"fov": 56.144973, "cx": 310, "cy": 250, "depth_scale": 0.001}'),
+        ("camera.json", '{"yfov": 0.7610127, "cx": 310, "cy": 250}'),
+    ],
+)
+def test_a_plain_folder_takes_its_camera_in_every_well_known_form(name: str, text: str, tmp_path: Path):
+    Image.fromarray(np.zeros((480, 640, 3), np.uint8)).save(tmp_path / "rgb.png")
+    Image.fromarray(np.full((480, 640), 1000, np.uint16)).save(tmp_path / "depth.png")
+    (tmp_path / name).write_text(text)
+    frame = load(tmp_path)
+    k = frame.intrinsics
+    np.testing.assert_allclose([k.fx, k.fy, k.cx, k.cy, frame.depth[0, 0]], [600, 600, 310, 250, 1.0], rtol=1e-5)

@@ -1,9 +1,11 @@
-"""Read camera files of other software: Open3D, RealSense, a camera matrix in JSON or in plain text."""
+"""Read camera files of other software: Open3D, RealSense, BOP, ROS, a camera matrix in JSON, YAML or plain text."""
 
 import json
+import math
 from typing import Any
 
 import numpy as np
+import yaml
 
 from pipeline.frame.camera import CameraFile, camera_from_json
 from pipeline.frame.formats.archive import FileBundle
@@ -13,9 +15,13 @@ from pipeline.frame.frame import FrameError
 CAMERA_FILE_NAMES = (
     "camera.json", "camera_primesense.json", "camera_intrinsic.json", "camera_intrinsics.json", "intrinsic.json",
     "intrinsics.json", "camera-intrinsics.json", "camera-intrinsics.txt", "camera_intrinsics.txt", "intrinsic.txt",
-    "intrinsics.txt", "camera.txt", "K.txt",
+    "intrinsics.txt", "camera.txt", "K.txt", "camera_info.yaml", "camera_info.yml", "camera_info.json", "camera.yaml",
+    "intrinsics.yaml", "calibration.yaml",
 )  # fmt: skip
 MATRIX_KEYS = ("intrinsic_matrix", "intrinsics_matrix", "camera_matrix", "cam_K", "K", "intrinsics", "intrinsic")
+ANGLE_KEYS = {"fov": 0, "fovx": 0, "fov_x": 0, "hfov": 0, "fovy": 1, "fov_y": 1, "yfov": 1, "vfov": 1}
+"""Keys of a field of view, and its axis: 0 across, 1 up."""
+MILLIMETRE = 0.001
 EXPECTED = '{"fx", "fy", "cx", "cy"} or a 3x3 "K"'
 
 
@@ -34,12 +40,16 @@ def parse_camera_file(raw: bytes, name: str, width: int, height: int) -> CameraF
     """Parse a camera file of any supported form, for images of this size. Raises FrameError."""
     try:
         text = raw.decode("utf-8-sig")
-        data = parse_numbers(text.split()) if name.endswith(".txt") else json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise FrameError(f"{name} cannot be read ({error}); it should hold {EXPECTED}.") from None
+        if name.endswith((".yaml", ".yml")):
+            data = yaml.safe_load(text)
+        else:
+            data = parse_numbers(text.split()) if name.endswith(".txt") else json.loads(text)
+    except (ValueError, RecursionError, yaml.YAMLError) as error:
+        reason = " ".join(str(error).split())[:120]
+        raise FrameError(f"{name} cannot be read ({reason}); it should hold {EXPECTED}.") from None
     if not isinstance(data, dict):
         raise FrameError(f"{name} holds a {type(data).__name__}; it should hold {EXPECTED}.")
-    return camera_from_json({"width": width, "height": height} | _to_plain_form(data, name), name)
+    return camera_from_json({"width": width, "height": height} | _to_plain_form(data, name, width, height), name)
 
 
 def parse_numbers(words: list[str]) -> dict[str, Any]:
@@ -77,14 +87,36 @@ def metres_per_unit(value: Any, name: str) -> float | None:
     return 1 / scale if scale >= 10 else scale
 
 
-def _to_plain_form(data: dict[str, Any], name: str) -> dict[str, Any]:
-    """Return the data with the keys of camera.json."""
+def _to_plain_form(data: dict[str, Any], name: str, width: int, height: int) -> dict[str, Any]:
+    """Return the data with the keys of camera.json, for images of this size."""
+    bop = MILLIMETRE if "cam_K" in data else 1.0  # its depth_scale leads to millimetres
+    sizes = {key: data[other] for key, other in (("width", "image_width"), ("height", "image_height")) if other in data}
     key = next((key for key in MATRIX_KEYS if data.get(key) is not None), None)
     inner = data[key] if key else data
-    if isinstance(inner, dict):
+    if isinstance(inner, dict) and "data" in inner:  # as ROS writes a matrix
+        data = data | intrinsics_from_matrix(inner["data"], name)
+        key = None
+    elif isinstance(inner, dict):
         data = data | inner
         key = None
     if key:
         data = data | intrinsics_from_matrix(data[key], name)
     centre = {key: data[other] for key, other in (("cx", "ppx"), ("cy", "ppy")) if other in data}
-    return centre | data | {"depth_scale": metres_per_unit(data.get("depth_scale"), name)}
+    if "fx" not in data and (angle := next((one for one in ANGLE_KEYS if one in data), None)):
+        size = data.get("width", width), data.get("height", height)
+        data = _intrinsics_from_angle(data[angle], size, ANGLE_KEYS[angle], f"{name}: {angle}") | data
+    scale = metres_per_unit(data.get("depth_scale"), name)
+    return sizes | centre | data | {"depth_scale": scale and bop * scale}
+
+
+def _intrinsics_from_angle(value: Any, size: tuple[Any, Any], axis: int, what: str) -> dict[str, float]:
+    """Return the intrinsics of a field of view along one axis, in degrees; up to pi it is in radians."""
+    try:
+        angle, (width, height) = float(value), map(float, size)
+    except (ValueError, TypeError, OverflowError):
+        raise FrameError(f"{what} is {str(value)[:40]!r}, not an angle.") from None
+    angle = angle if angle <= math.pi else math.radians(angle)
+    if not 0 < angle < math.pi:
+        raise FrameError(f"{what} is {value}; a field of view lies between 0 and 180 degrees.")
+    focal = (width, height)[axis] / 2 / math.tan(angle / 2)
+    return {"fx": focal, "fy": focal, "cx": (width - 1) / 2, "cy": (height - 1) / 2}
