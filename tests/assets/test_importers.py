@@ -46,14 +46,6 @@ def saved(mesh: trimesh.Trimesh, path: Path) -> Path:
     return path
 
 
-@pytest.fixture
-def cabinet(tmp_path):
-    saved(trimesh.creation.icosphere(1, 8.0), tmp_path / "files" / "meshes" / "knob.stl")
-    model = tmp_path / "files" / "cabinet.xml"
-    model.write_text(CABINET)
-    return model
-
-
 @pytest.mark.parametrize("kind", ["obj", "stl", "ply", "glb"])
 def test_a_box_of_any_format_is_the_same_box(kind, tmp_path):
     high = [0, 0.3, 0] if kind == "glb" else [0, 0, 0.3]  # y is up in glTF
@@ -118,7 +110,10 @@ def test_a_solid_mug_is_no_container_and_captions_put_colour_before_a_category_a
     assert captions == ["grey mug, 11 x 8 x 9 cm", "my mug, grey, 11 x 8 x 9 cm"]
 
 
-def test_a_faulty_model_is_repaired_and_the_same_from_a_zip_a_folder_or_a_file(cabinet, tmp_path):
+def test_a_faulty_model_is_repaired_and_the_same_from_a_zip_a_folder_or_a_file(tmp_path):
+    saved(trimesh.creation.icosphere(1, 8.0), tmp_path / "files" / "meshes" / "knob.stl")
+    cabinet = tmp_path / "files" / "cabinet.xml"
+    cabinet.write_text(CABINET)
     added = import_asset(cabinet, tmp_path / "library", ImportOptions(licence="CC0"))
     asset, warnings = added.asset, " ".join(added.warnings)
     assert all(word in warnings for word in ("inertiagrouprange", "<region>", "twice", "wood.png is missing"))
