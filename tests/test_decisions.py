@@ -43,7 +43,7 @@ def test_a_log_reads_back_as_it_was_written_and_an_incomplete_last_line_loses_on
     assert read_log(path) == (*log, decision)
 
 
-def test_half_a_surrogate_pair_is_saved_as_typed_and_a_damaged_line_in_the_middle_is_named(tmp_path):
+def test_half_a_surrogate_pair_is_saved_as_typed_and_damaged_lines_and_unknown_decisions_are_refused(tmp_path):
     typed = Decision("rename", {"id": 1, "name": "cup \ud83d"})  # a browser cuts text between UTF-16's halves
     append(tmp_path / "decisions.jsonl", typed)
     assert read_log(tmp_path / "decisions.jsonl") == (typed,)
@@ -52,6 +52,9 @@ def test_half_a_surrogate_pair_is_saved_as_typed_and_a_damaged_line_in_the_middl
     path.write_text(f"{line}\nnonsense\n{line}\n")
     with pytest.raises(DecisionError, match="line 2"):
         read_log(path)
+    for kind, data in (("teleport", {}), ("rename", {"id": 3})):
+        with pytest.raises(DecisionError, match=r"there are:|lacks name"):
+            Decision(kind, data)
 
 
 json_values = st.recursive(
@@ -70,12 +73,6 @@ def test_whatever_is_accepted_can_be_read_again(tmp_path_factory, kind, data):
         assert "cannot be saved" in str(refused) and not path.exists()
     else:
         assert len(read_log(path)) == 1
-
-
-@pytest.mark.parametrize("kind, data", [("teleport", {}), ("rename", {"id": 3})])
-def test_an_unknown_or_incomplete_decision_is_refused(kind, data):
-    with pytest.raises(DecisionError, match=r"there are:|lacks name"):
-        Decision(kind, data)
 
 
 def test_a_damaged_memoised_value_is_computed_again_and_a_failed_write_changes_nothing(tmp_path):

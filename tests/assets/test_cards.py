@@ -22,16 +22,13 @@ def asset_mask(picture):
     return np.abs(picture.astype(int) - picture[0, 0].astype(int)).sum(axis=2) > 40
 
 
-def test_each_view_shows_the_whole_asset_large(tmp_path):
+def test_each_view_shows_the_whole_asset_large_and_is_rendered_once_by_any_number_of_threads(tmp_path):
     pictures = render_card(LIBRARY["mustard_bottle"], size=96, cache=tmp_path)
     assert len(pictures) == len(CARD_VIEWS) and all(p.shape == (96, 96, 3) and p.dtype == np.uint8 for p in pictures)
     for picture in pictures:
         mask = asset_mask(picture)
         assert 0.08 < mask.mean() < 0.9 and np.ptp(np.flatnonzero(mask.any(axis=1))) > 48
         assert not mask[[0, -1]].any() and not mask[:, [0, -1]].any()
-
-
-def test_a_card_is_rendered_once_by_any_number_of_threads(tmp_path):
     asset = LIBRARY["red_cube"]
     file = card_file(asset, tmp_path, size=64)
     written = file.stat().st_mtime_ns

@@ -49,20 +49,17 @@ ENTRIES = [
 CABINETS = {"white_cabinet", "short_cabinet"}
 
 
-@pytest.mark.parametrize(
-    ("words", "found"),
-    [
-        ("cabinet with three drawers", {"white_cabinet"}), ("drawers", CABINETS), ("cupboard", CABINETS),
-        ("red m", {"red_mug"}), ("MUGS", {"red_mug"}), ("red zebra", {"red_mug"}), ("zebra", set()),
-        ("can", {"soup", "candle"}), ("tin", {"soup"}), ('") OR * -', set()), ("", {one.id for one in ENTRIES}),
-    ],
-)  # fmt: skip
-def test_words_find_assets_while_they_are_typed(index, words, found):
+def test_words_find_assets_while_they_are_typed(index):
     index.put(ENTRIES)
-    page = index.search(words)
-    assert page.total == len(page.ids) and set(page.ids) == found
-    assert page.matches_all_words == (words != "red zebra")
-    assert words != "can" or page.ids[0] == "soup", "a whole word comes before the beginning of one"
+    for words, found in {
+        "cabinet with three drawers": {"white_cabinet"}, "drawers": CABINETS, "cupboard": CABINETS,
+        "red m": {"red_mug"}, "MUGS": {"red_mug"}, "red zebra": {"red_mug"}, "zebra": set(),
+        "can": {"soup", "candle"}, "tin": {"soup"}, '") OR * -': set(), "": {one.id for one in ENTRIES},
+    }.items():  # fmt: skip
+        page = index.search(words)
+        assert page.total == len(page.ids) and set(page.ids) == found, words
+        assert page.matches_all_words == (words != "red zebra")
+        assert words != "can" or page.ids[0] == "soup", "a whole word comes before the beginning of one"
 
 
 def test_a_picture_finds_the_most_similar_asset_that_passes_the_filter(index):
