@@ -55,18 +55,13 @@ def folder(tmp_path_factory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module")
-def calibrated(folder) -> Calibration:
+def test_planted_parameters_and_the_delay_are_found_and_written_and_what_nothing_touches_is_named(folder):
     spec, model = read_model(folder / "model.xml")
     parameters = read_parameters(folder / "parameters.json", model)
     held_out = [record(truth_xml(), 9, 2.0)]
-    *_, result = calibrate(model, parameters, [record(truth_xml(), n, 2.0) for n in range(2)], held_out)
-    assert isinstance(result, Calibration)
-    write_calibration(result, spec, model, folder / "model.xml", folder / "out")
-    return result
-
-
-def test_planted_parameters_and_the_delay_are_found_and_written_and_what_nothing_touches_is_named(calibrated, folder):
+    *_, calibrated = calibrate(model, parameters, [record(truth_xml(), n, 2.0) for n in range(2)], held_out)
+    assert isinstance(calibrated, Calibration)
+    write_calibration(calibrated, spec, model, folder / "model.xml", folder / "out")
     found = {one.parameter.name: one for one in calibrated.estimates if one.identifiable}
     assert set(found) == set(TRUTH)
     for name, value in TRUTH.items():

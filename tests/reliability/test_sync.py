@@ -7,19 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import fsspec
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from offline_studio import FRAME
 
-from pipeline.frame import Frame, Intrinsics
 from pipeline.project import Project
 from pipeline.store import StoreError, WriterLock, write_text
 from pipeline.store.folder_sync import folder_hashes, sync_folder
 from pipeline.store.object_store import LIST_FILE, ObjectStore
 from studio.__main__ import main
-
-FRAME = Frame(np.zeros((40, 60, 3), np.uint8), np.ones((40, 60), np.float32), Intrinsics(60, 40, 50, 50, 30, 20))
 
 
 @pytest.fixture(scope="module")
