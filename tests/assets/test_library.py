@@ -76,43 +76,38 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("name", BAD)
-def test_a_bad_folder_is_skipped_and_named_and_the_others_are_read(tmp_path, name):
-    facts, mesh, why = BAD[name]
-    make(tmp_path / "lib" / name, facts, mesh)
+def test_bad_folders_and_broken_meshes_are_skipped_and_named_and_the_others_are_read(tmp_path):
+    for name, (facts, mesh, _) in BAD.items():
+        make(tmp_path / "lib" / name, facts, mesh)
+    broken = {"empty": "", "short": "v 1 2\nf 1 2 3", "faces": "f 1 2 3"}
+    broken["nan"] = "v nan nan nan\nv 0 0 0\nv 1 1 1\nf 1 2 3"
+    for name, text in broken.items():
+        (make(tmp_path / "lib" / name, {"id": name, "name": "x"}) / "mesh.obj").write_text(text)
     make(tmp_path / "lib/good", {"id": "good", "name": "good"}, box())
     library = Library.open([tmp_path / "lib"])
     assert [asset.id for asset in library] == ["good"]
-    (folder, reason), = library.skipped  # fmt: skip
-    assert folder.name == name and why in reason and "\n" not in reason
-
-
-def test_broken_meshes_are_skipped(tmp_path):
-    texts = ["", "v 1 2\nf 1 2 3", "f 1 2 3", "v nan nan nan\nv 0 0 0\nv 1 1 1\nf 1 2 3"]
-    for number, text in enumerate(texts):
-        (make(tmp_path / f"lib/{number}", {"id": f"x{number}", "name": "x"}) / "mesh.obj").write_text(text)
-    library = Library.open([tmp_path / "lib"])
-    assert not len(library) and ["mesh.obj" in why for _, why in library.skipped] == [True] * len(texts)
+    skipped = {folder.name: reason for folder, reason in library.skipped}
+    assert skipped.keys() == BAD.keys() | broken.keys() and not any("\n" in reason for reason in skipped.values())
+    for name, why in ({name: why for name, (_, _, why) in BAD.items()} | dict.fromkeys(broken, "mesh.obj")).items():
+        assert why in skipped[name], name
 
 
 def test_the_same_id_twice_keeps_the_first_with_the_ranges_that_its_file_gives(tmp_path):
     for name in ("a", "b"):
-        make(tmp_path / "lib" / name, {"id": "same", "name": name}, box())
-    library = Library.open([tmp_path / "lib"])
+        make(tmp_path / "twice" / name, {"id": "same", "name": name}, box())
+    library = Library.open([tmp_path / "twice"])
     assert library["same"].name == "a" and "taken" in library.skipped[0][1]
     facts = {"id": "a", "name": "a", "mass": 0.2, "mass_range": [0.1, 0.3], "friction_range": [0.4, 0.6]}
     make(tmp_path / "ranged/a", facts, box())
     asset = Library.open([tmp_path / "ranged"])["a"]
     assert asset.mass_range == (0.1, 0.3) and asset.friction_range == (0.4, 0.6)
-
-
-@pytest.mark.parametrize("instead", [False, True])
-def test_a_pack_never_hides_a_users_asset(tmp_path, instead):
-    make(tmp_path / "own" / "same", {"id": "same", "name": "mine", "instead": instead}, box())
-    make(tmp_path / "a_pack" / "same", {"id": "same", "name": "theirs"}, box())
-    library = Library.open(user_library_folders(tmp_path))
-    assert library["same"].name == "mine" and len(library) == 1
-    assert len(library.skipped) == (0 if instead else 1), "what was meant to give way is not reported"
+    make(tmp_path / "home" / "a_pack" / "same", {"id": "same", "name": "theirs"}, box())
+    for instead in (False, True):
+        shutil.rmtree(tmp_path / "home" / "own", ignore_errors=True)
+        make(tmp_path / "home" / "own" / "same", {"id": "same", "name": "mine", "instead": instead}, box())
+        library = Library.open(user_library_folders(tmp_path / "home"))
+        assert library["same"].name == "mine", "a pack never hides a user's asset"
+        assert len(library.skipped) == (0 if instead else 1), "what was meant to give way is not reported"
 
 
 def test_unknown_ids_and_paths_are_reported_and_the_digest_follows_the_contents_not_the_place(tmp_path):
@@ -141,22 +136,19 @@ def test_categories_are_guessed_from_words():
         assert guess_category(id, name) == category
 
 
-@pytest.mark.parametrize(
-    ("facts", "mass_source", "friction_source"),
-    [
-        ({"name": "tea box"}, "category table", "category table"),
-        ({"name": "gizmo"}, "size", "category table"),
-        ({"name": "tea box", "mass": 0.4, "friction": 0.9}, "asset", "asset"),
-        ({"name": "gizmo", "mass": 9.0, "friction": 1.4}, "asset", "asset"),
-        ({"mass": 1, "mass_from": "person", "friction": 1, "friction_from": "model m"}, "person", "model m"),
-    ],
-)  # fmt: skip
-def test_mass_and_friction_lie_in_their_range_and_name_their_source(tmp_path, facts, mass_source, friction_source):
-    make(tmp_path / "lib/a", {"id": "a", **facts}, box())
-    asset = Library.open([tmp_path / "lib"], cache=tmp_path / "cache")["a"]
-    assert (asset.mass_source, asset.friction_source) == (mass_source, friction_source)
-    assert 0 < asset.mass_range[0] <= asset.mass <= asset.mass_range[1]
-    assert 0 < asset.friction_range[0] <= asset.friction <= asset.friction_range[1]
+def test_mass_and_friction_lie_in_their_range_and_name_their_source(tmp_path):
+    for number, (facts, sources) in enumerate((
+        ({"name": "tea box"}, ("category table", "category table")),
+        ({"name": "gizmo"}, ("size", "category table")),
+        ({"name": "tea box", "mass": 0.4, "friction": 0.9}, ("asset", "asset")),
+        ({"name": "gizmo", "mass": 9.0, "friction": 1.4}, ("asset", "asset")),
+        ({"mass": 1, "mass_from": "person", "friction": 1, "friction_from": "model m"}, ("person", "model m")),
+    )):  # fmt: skip
+        make(tmp_path / f"{number}/a", {"id": "a", **facts}, box())
+        asset = Library.open([tmp_path / f"{number}"], cache=tmp_path / "cache")["a"]
+        assert (asset.mass_source, asset.friction_source) == sources
+        assert 0 < asset.mass_range[0] <= asset.mass <= asset.mass_range[1]
+        assert 0 < asset.friction_range[0] <= asset.friction <= asset.friction_range[1]
 
 
 STEPS = {
