@@ -121,15 +121,6 @@ def every_fourth_sample(episode: Episode) -> Episode:
     return replace(log, actions=Table.from_array(episode.actions.array()[::4]))
 
 
-@pytest.mark.parametrize("course", ["linear", "smooth", "nearest"])
-def test_every_course_of_the_actions_goes_through_their_samples_and_keeps_a_constant(course):
-    times = np.arange(6) * 0.02
-    ramp, constant = np.linspace(0, 1, 6)[:, None], np.full((6, 1), 0.3)
-    fine = COURSES[course](times, ramp, 1000, 1e-4)
-    assert abs(fine[np.searchsorted(np.arange(1000) * 1e-4, times[1:5])] - ramp[1:5]).max() < 0.01
-    assert np.allclose(COURSES[course](times, constant, 1000, 1e-4), 0.3)
-
-
 def test_every_field_is_the_same_in_the_compiled_model_and_in_the_file():
     spec = mujoco.MjSpec.from_string(arm_xml().replace("</worldbody>", f"{TILE}</worldbody>"))
     spec.add_pair(name="pair", geomname1="tile", geomname2="tile2")
@@ -144,7 +135,13 @@ def test_every_field_is_the_same_in_the_compiled_model_and_in_the_file():
         assert np.allclose(getattr(edited, name), getattr(written, name), rtol=1e-6), name
 
 
-def test_actions_between_steps_keep_their_mean():
+def test_every_course_of_the_actions_goes_through_their_samples_and_actions_between_steps_keep_their_mean():
+    times = np.arange(6) * 0.02
+    ramp, constant = np.linspace(0, 1, 6)[:, None], np.full((6, 1), 0.3)
+    for course in ("linear", "smooth", "nearest"):
+        fine = COURSES[course](times, ramp, 1000, 1e-4)
+        assert abs(fine[np.searchsorted(np.arange(1000) * 1e-4, times[1:5])] - ramp[1:5]).max() < 0.01
+        assert np.allclose(COURSES[course](times, constant, 1000, 1e-4), 0.3)
     times = np.array([0.0, 0.01, 0.03, 0.05])
     actions = np.array([[1.0], [3.0], [2.0], [5.0]])
     controls = held_actions(times, actions, 20, 0.004)

@@ -250,7 +250,7 @@ def test_contacts_tell_of_grasp_lift_and_place_within_one_sample_at_any_speed(tm
     assert by_height["lift"] - found["lift"] == pytest.approx(0.01 / speed, abs=2.6 * SAMPLE_S)
 
 
-def test_contacts_survive_a_file_and_are_refused_in_another_shape(tmp_path):
+def test_contacts_survive_a_file_and_events_of_two_episodes_come_from_them_only_if_both_have_them(tmp_path):
     written = pick_and_place(0.2, tmp_path)
     write_episode(written, tmp_path / "one.npz")
     read = read_episode(tmp_path / "one.npz")
@@ -259,9 +259,6 @@ def test_contacts_survive_a_file_and_are_refused_in_another_shape(tmp_path):
     write_episode(replace(written, contacts={"cube": written.contacts["cube"][:9]}), tmp_path / "short.npz")
     with pytest.raises(EpisodeError, match="contacts of cube"):
         read_episode(tmp_path / "short.npz")
-
-
-def test_events_of_two_episodes_come_from_contacts_only_if_both_have_them(tmp_path):
     known, unknown = pick_and_place(0.05, tmp_path), pick_and_place(0.05, None)
     (real, sim) = [arm.holds[0].lift for one in (known, unknown) for arm in find_events(one).values()]
     assert real is not None and sim is not None and sim - real > 0.1

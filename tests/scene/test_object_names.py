@@ -165,19 +165,16 @@ def test_parts_of_an_asset_are_merged_under_the_larger_ones_number(library, id):
     assert merged.match.asset_id == id and merged.description.segment_id == larger
 
 
-def test_three_parts_are_merged_into_one_object(library):
+def test_three_parts_are_merged_into_one_object_and_two_objects_side_by_side_stay_two(library):
     scene = make.scene(asset_placement(library, "cracker_box", (0, 0)))
     first, rest = halves(make.photograph(scene)[2][0].mask, 0.4)
     merged = merged_masks(scene, [first, *halves(rest, 0.5)], [None] * 3, "cracker_box", library)
     assert len(merged) == 2 and len({m.kept_id for m in merged} | {m.removed_id for m in merged}) == 3
-
-
-@pytest.mark.parametrize("merged", ["blue_block", "cracker_box", None])
-def test_two_objects_side_by_side_stay_two_whatever_they_match_together(library, merged):
     blue = asset_placement(library, "blue_cube", (-0.035, 0))
     scene = make.scene(blue, asset_placement(library, "red_cube", (0.035, 0.02), number=2))
     masks = [segment.mask for segment in make.photograph(scene)[2]]
-    assert merged_masks(scene, masks, [None, None], merged, library) == []
+    for together in ("blue_block", "cracker_box", None):
+        assert merged_masks(scene, masks, [None, None], together, library) == []
 
 
 def test_a_part_that_fits_an_asset_by_itself_is_not_merged(library):
