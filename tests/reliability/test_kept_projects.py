@@ -99,7 +99,13 @@ def test_a_newer_decision_is_named_with_file_line_and_version(kept_project):
         assert "reads up to 2" in str(refused.value) and contents(kept_project) == before
 
 
-def test_a_newer_round_is_named_and_no_number_is_used_again_beyond_a_thousand(kept_project, tmp_path):
+def test_newer_rounds_and_files_are_named_and_no_number_is_used_again_beyond_a_thousand(kept_project, tmp_path):
+    log = kept_project / "decisions.jsonl"
+    log.write_text("".join(line for line in log.read_text().splitlines(True) if '"kind": "task"' not in line))
+    for name, read in (("task.json", Project.task), ("solution.json", Project.solution)):
+        change(kept_project / name, schema=2)
+        with pytest.raises(StudioError, match=rf"{name} was saved by a newer GRS Studio"):
+            read(Project.open(kept_project))
     report = kept_project / "rounds" / "001" / "report.json"
     change(report, schema=2)
     with pytest.raises(StudioError, match=r"report\.json was saved by a newer GRS Studio \(schema 2"):
@@ -108,15 +114,6 @@ def test_a_newer_round_is_named_and_no_number_is_used_again_beyond_a_thousand(ke
     for number in (1000, 2, 999):
         write_round(Round(number, None, Program("", ""), Report((), (1.0,)), "done", "", 0.0), tmp_path)
     assert [one.number for one in read_rounds(tmp_path)] == [2, 999, 1000] and next_round_number(tmp_path) == 1001
-
-
-@pytest.mark.parametrize(("name", "read"), [("task.json", Project.task), ("solution.json", Project.solution)])
-def test_a_newer_file_alone_is_named_when_it_is_read(kept_project, name, read):
-    log = kept_project / "decisions.jsonl"
-    log.write_text("".join(line for line in log.read_text().splitlines(True) if '"kind": "task"' not in line))
-    change(kept_project / name, schema=2)
-    with pytest.raises(StudioError, match=rf"{name} was saved by a newer GRS Studio"):
-        read(Project.open(kept_project))
 
 
 RESULTS = ("segments/automatic/coco.json", "descriptions.json", "matches.json", "scene.json", "tasks.json", "task.json")
