@@ -25,13 +25,22 @@ def last(steps: list[tuple[str, str]], word: str) -> str:
     return [rest for instruction, rest in steps if instruction == word][-1]
 
 
-def test_images_have_a_version_and_projects_lie_in_the_volume(steps: list[tuple[str, str]]):
+def test_images_have_a_version_projects_lie_in_the_volume_and_only_copies_reach_the_build(steps: list[tuple[str, str]]):
     for rest in (rest for word, rest in steps if word == "FROM"):
         image = rest.split()[0]
         assert re.fullmatch(r"[a-z0-9./-]+:\d[\w.-]+", image) and "latest" not in image
     volume, environment = last(steps, "VOLUME"), last(steps, "ENV")
     assert f"GRS_WORKSPACE={volume}" in environment and f"GRS_USERS={volume}/" in environment
     assert not re.search(r"GRS_AUTH|--auth|API_KEY|PASSWORD=", (ROOT / "Dockerfile").read_text())
+    rules = [line for line in (ROOT / ".dockerignore").read_text().splitlines() if line and not line.startswith("#")]
+    assert rules[0] == "*", "everything is left out first: a workspace, keys, .git"
+    sent = {rule[1:] for rule in rules if rule.startswith("!")}
+    assert all((ROOT / name).exists() for name in sent)
+    folders = {"pipeline", "components", "studio", "static", "sample_scenes"}
+    assert folders | {"pyproject.toml", "README.md", "LICENSE"} <= sent
+    copied = [rest.split()[0] for word, rest in steps if word == "COPY" and "--from" not in rest]
+    assert all(name == "." or name in sent for name in copied)
+    assert not {".git", "workspace", "tests", ".users.json", ".venv", "node_modules"} & sent
 
 
 def test_the_studio_runs_as_a_user_without_rights_by_a_command_that_it_takes(steps: list[tuple[str, str]]):
@@ -48,18 +57,6 @@ def test_the_studio_runs_as_a_user_without_rights_by_a_command_that_it_takes(ste
     assert arguments.host == "0.0.0.0" and str(arguments.port) == last(steps, "EXPOSE")
     path = re.search(r"http://127\.0\.0\.1:(\d+)(/[\w.]*)", last(steps, "HEALTHCHECK"))
     assert path and path[1] == last(steps, "EXPOSE") and path[2] in gate.PUBLIC_FILES
-
-
-def test_what_is_copied_reaches_the_build_and_nothing_else_does(steps: list[tuple[str, str]]):
-    rules = [line for line in (ROOT / ".dockerignore").read_text().splitlines() if line and not line.startswith("#")]
-    assert rules[0] == "*", "everything is left out first: a workspace, keys, .git"
-    sent = {rule[1:] for rule in rules if rule.startswith("!")}
-    assert all((ROOT / name).exists() for name in sent)
-    folders = {"pipeline", "components", "studio", "static", "sample_scenes"}
-    assert folders | {"pyproject.toml", "README.md", "LICENSE"} <= sent
-    copied = [rest.split()[0] for word, rest in steps if word == "COPY" and "--from" not in rest]
-    assert all(name == "." or name in sent for name in copied)
-    assert not {".git", "workspace", "tests", ".users.json", ".venv", "node_modules"} & sent
 
 
 def test_hadolint_finds_nothing():

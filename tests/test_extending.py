@@ -90,15 +90,11 @@ def test_a_broken_plug_in_is_named_once_and_left_out(tmp_path):
     assert (tmp_path / "out" / "frame" / "rgb.png").is_file()
 
 
-def example(path: str) -> str:
-    found = re.search(rf"^```python {re.escape(path)}\n(.*?)^```$", DOC.read_text(), re.MULTILINE | re.DOTALL)
-    assert found, f"docs/extending.md shows no {path}"
-    return found.group(1)
-
-
 def test_the_documented_page_shows_and_saves_its_notes(tmp_path):
     notes = types.ModuleType("notes")
-    exec(compile(example("studio/pages/notes.py"), "notes.py", "exec"), notes.__dict__)
+    shown = re.search(r"^```python studio/pages/notes\.py\n(.*?)^```$", DOC.read_text(), re.MULTILINE | re.DOTALL)
+    assert shown, "docs/extending.md shows no page"
+    exec(compile(shown[1], "notes.py", "exec"), notes.__dict__)
     session = SimpleNamespace(project=SimpleNamespace(folder=tmp_path))
     assert notes.read(None) == "" == notes.read(session)
     notes.write(session, "The mug is chipped.")

@@ -26,14 +26,11 @@ LIFT = tasks.TaskAnswer(
 )
 
 
-def test_a_proposed_task_has_the_models_instruction_name_and_clipped_difficulty(scene):
+def test_a_proposed_task_has_the_models_instruction_and_difficulty_or_is_left_out_with_a_reason(scene):
     (task,) = tasks.propose(scene, ScriptedModel(tasks.TasksAnswer(tasks=[LIFT])))
     assert task == tasks.Task("lift_it", "Lift the ball.", ("orange_ball",), ("it flies",), "lift", "scripted")
     hard = tasks.TasksAnswer.model_validate({"tasks": [LIFT.model_dump() | {"difficulty": 7.5}]})
     assert tasks.propose(scene, ScriptedModel(hard))[0].difficulty == 1.0
-
-
-def test_an_unusable_proposal_is_left_out_with_its_reason(scene):
     ghost = LIFT.model_copy(update={"objects": ["pink_elephant"]})
     wordless = LIFT.model_copy(update={"name": "", "instruction": " "})
     answered = tasks.ask_for_proposals(scene, ScriptedModel(tasks.TasksAnswer(tasks=[ghost, LIFT, wordless])))
@@ -42,14 +39,7 @@ def test_an_unusable_proposal_is_left_out_with_its_reason(scene):
     assert tasks.propose(scene, ScriptedModel(tasks.TasksAnswer(tasks=[ghost]))) == ()
 
 
-def test_an_empty_table_has_no_tasks_and_no_instructions():
-    model = ScriptedModel(tasks.TasksAnswer(tasks=[LIFT]))
-    assert tasks.propose((), model) == () and not model.questions
-    with pytest.raises(tasks.TaskError, match="there is no object on this table"):
-        tasks.understand_instruction("stack them", (), model)
-
-
-def test_an_instruction_is_understood_impossible_with_a_reason_or_misunderstood_by_the_model(scene):
+def test_an_instruction_is_understood_impossible_misunderstood_or_about_an_empty_table(scene):
     answer = tasks.UnderstoodAnswer(fits=True, **LIFT.model_dump())
     task = tasks.understand_instruction("  lift \n the ball ", scene, ScriptedModel(answer))
     assert (task.instruction, task.source) == ("lift the ball", "human")
@@ -59,6 +49,10 @@ def test_an_instruction_is_understood_impossible_with_a_reason_or_misunderstood_
     answer = tasks.UnderstoodAnswer(fits=True, **(LIFT.model_dump() | {"objects": ["pink_elephant"]}))
     with pytest.raises(ModelError, match="pink_elephant"):
         tasks.understand_instruction("lift it", scene, ScriptedModel(answer))
+    model = ScriptedModel(tasks.TasksAnswer(tasks=[LIFT]))
+    assert tasks.propose((), model) == () and not model.questions
+    with pytest.raises(tasks.TaskError, match="there is no object on this table"):
+        tasks.understand_instruction("stack them", (), model)
 
 
 def test_a_question_lists_every_object_and_the_table(scene):

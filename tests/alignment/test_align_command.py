@@ -72,27 +72,19 @@ def test_take_moves_the_frames_camera_and_undo_takes_it_back(folder, capsys):
     assert project.frame.world_from_camera is None and project.key("scene") == before.key("scene")
 
 
-@pytest.mark.parametrize(
-    "text, reason",
-    [
+def test_wrong_points_and_a_project_without_a_twin_are_named_in_one_line(folder, capsys):
+    for text, reason in (
         ("[]", "at least 4"),
         ("{}", "lists no clicks"),
         ("{", "not JSON"),
         ('[{"pixel": [1, 2], "object": "cup", "point": [0, 0, 0]}]', "no object 'cup'"),
         ('[{"pixel": [1], "world": [0, 0, 0]}]', "2 finite numbers"),
         ('{"points": [], "pixel_std": 0}', "pixel_std"),
-    ],
-)
-def test_wrong_points_are_named_in_one_line(folder, capsys, text, reason):
-    (folder / "points.json").write_text(text)
-    assert main(["align", str(folder / "table"), "--points", str(folder / "points.json")]) == 2
-    error = capsys.readouterr().err
-    assert reason in error and error.count("\n") == 1
-
-
-def test_a_project_without_a_twin_is_named(tmp_path, capsys):
-    frame, _, _ = make.photograph(make.scene())
-    Project.create(tmp_path / "table", frame).close()
-    (tmp_path / "points.json").write_text("[]")
-    assert main(["align", str(tmp_path / "table"), "--points", str(tmp_path / "points.json")]) == 2
+    ):
+        (folder / "points.json").write_text(text)
+        assert main(["align", str(folder / "table"), "--points", str(folder / "points.json")]) == 2
+        error = capsys.readouterr().err
+        assert reason in error and error.count("\n") == 1
+    Project.create(folder / "bare", make.photograph(make.scene())[0]).close()
+    assert main(["align", str(folder / "bare"), "--points", str(folder / "points.json")]) == 2
     assert "no twin yet" in capsys.readouterr().err

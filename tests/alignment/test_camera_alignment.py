@@ -1,5 +1,6 @@
-"""The camera's pose from clicks: a planted pose is found, its uncertainty holds, and what determines none is named."""
+"""The camera's pose from clicks and depth: a planted pose is found and its uncertainty holds; no pose is named."""
 
+import threading
 from dataclasses import replace
 
 import drawn_scene as make
@@ -9,9 +10,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chi2
 
-from pipeline.alignment import AlignmentError, TwinSurface, align_camera
+from pipeline.alignment import (
+    AlignmentError,
+    AlignmentStopped,
+    CameraAlignment,
+    CameraClicks,
+    TwinSurface,
+    align_camera,
+    refine_on_depth,
+    shares_world,
+)
 from pipeline.alignment.camera import click_errors, difference, moved, project
-from pipeline.geometry import box_corners, transform
+from pipeline.frame import Frame
+from pipeline.geometry import Pose, box_corners, transform
 from pipeline.scene import Scene
 
 K = make.CAMERA
@@ -94,16 +105,12 @@ def scene(tmp_path_factory) -> Scene:
     return make.scene(make.placement(make.box(folder), "box", (0.1, 0.0), yaw=0.5))
 
 
-@pytest.fixture(scope="module")
-def surface(scene: Scene) -> TwinSurface:
-    return TwinSurface(scene, K)
-
-
 def seen(scene: Scene, points: np.ndarray) -> np.ndarray:
     return project(np.asarray(scene.world_from_camera), points, K)
 
 
-def test_a_click_is_the_point_of_the_table_or_the_corner_beside_it_unless_the_box_hides_it(scene, surface):
+def test_a_click_is_the_point_of_the_table_or_the_corner_beside_it_that_nothing_hides_or_is_refused(scene):
+    surface = TwinSurface(scene, K)
     points = np.array([[-0.2, -0.1, 0], [-0.1, 0.1, 0], [-0.15, 0.15, 0.0]])
     for point, pixel in zip(points, seen(scene, points), strict=True):
         found, name = surface.point_at(pixel)
@@ -120,11 +127,76 @@ def test_a_click_is_the_point_of_the_table_or_the_corner_beside_it_unless_the_bo
     hidden = bottom[np.argmax(np.linalg.norm(bottom - np.asarray(scene.world_from_camera)[:3, 3], axis=1))]
     found, _ = surface.point_at(seen(scene, hidden[None])[0])
     assert np.linalg.norm(found - hidden) > 0.01
-
-
-def test_a_click_beside_the_twin_is_refused_in_one_line(scene: Scene):
     looking_up = np.asarray(scene.world_from_camera).copy()
     looking_up[:3, :3] = looking_up[:3, :3] @ np.diag([1.0, -1.0, -1.0])
     surface = TwinSurface(replace(scene, world_from_camera=looking_up), K)
     with pytest.raises(AlignmentError, match="click an object or the table"):
         surface.point_at(np.array([K.width / 2, K.height / 2]))
+
+
+@pytest.fixture(scope="module")
+def crowd(tmp_path_factory) -> Scene:
+    folder = tmp_path_factory.mktemp("meshes")
+    return make.scene(
+        make.placement(make.box(folder), "box", (0.1, 0.0), yaw=0.5),
+        make.placement(make.box(folder, (0.1, 0.05, 0.05)), "brick", (-0.15, -0.05), yaw=-0.3, number=2),
+        make.placement(make.can(folder), "can", (-0.05, 0.15), number=3),
+    )
+
+
+def clicks_on(scene: Scene, camera: np.ndarray, random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Return six points, corners of objects and of a mat on the table, and clicks on them with 2 px noise."""
+    box = transform(scene.placements[0].world_from_object.matrix, box_corners(scene.placements[0].size))[-2:]
+    mat = np.array([[-0.2, -0.15, 0], [0.2, -0.15, 0], [0.2, 0.2, 0], [-0.2, 0.2, 0]])
+    points = np.concatenate([mat, box])
+    return points, project(camera, points, K) + random.normal(0, 2, (6, 2))
+
+
+def refined(
+    scene: Scene, real: Scene, random: np.random.Generator, stop: threading.Event | None = None
+) -> tuple[CameraAlignment, CameraAlignment]:
+    """Return the camera of the real scene from noisy clicks on the twin, alone and with noisy depth."""
+    photograph, support, segments = make.photograph(real)
+    noisy = photograph.depth + random.normal(0, 0.001, photograph.depth.shape) * (photograph.depth > 0)
+    labels = np.where(support.inliers, 0, -1)
+    for segment in segments:
+        labels[segment.mask] = segment.id
+    points, clicks = clicks_on(scene, np.asarray(real.world_from_camera), random)
+    alone = align_camera(points, clicks, K, np.asarray(scene.world_from_camera))
+    frame = Frame(photograph.rgb, noisy.astype(np.float32), K)
+    return alone, refine_on_depth(alone, CameraClicks(points, clicks), frame, scene, labels, stop)
+
+
+def seen_from(scene: Scene, random: np.random.Generator) -> Scene:
+    camera = make.camera_pose(random.uniform([0, -0.7, 0.45], [0.2, -0.55, 0.6]), random.uniform(-0.03, 0.03, 3))
+    return replace(scene, world_from_camera=camera)
+
+
+def test_six_noisy_clicks_and_depth_give_the_planted_pose_within_a_third_of_a_degree_and_3_mm(crowd):
+    random, held, count = np.random.default_rng(1), 0, 8
+    for _ in range(count):
+        real = seen_from(crowd, random)
+        _, found = refined(crowd, real, random)
+        step = difference(found.world_from_camera, np.asarray(real.world_from_camera))
+        assert np.degrees(np.linalg.norm(step[:3])) < 0.3 and np.linalg.norm(step[3:]) < 0.003
+        held += step @ np.linalg.solve(found.covariance, step) < chi2.ppf(0.99, 6)
+    assert held >= count - 1
+    assert found.evidence == ("clicks", "table", "box", "brick", "can")
+
+
+def test_objects_elsewhere_than_in_the_twin_widen_the_uncertainty_another_world_is_recognised_and_a_stop_ends_it(crowd):
+    def beside(p, shift):
+        pose = p.world_from_object
+        return replace(p, world_from_object=Pose(pose.pos + np.array([*shift, 0]), pose.quat_wxyz))
+
+    shifts = [(0.006, 0), (-0.004, 0.005), (0, -0.006)]
+    real = replace(crowd, placements=tuple(map(beside, crowd.placements, shifts)))
+    _, exact = refined(crowd, crowd, np.random.default_rng(2))
+    _, wrong = refined(crowd, real, np.random.default_rng(2))
+    assert (wrong.position_std_m[:2] > 1.5 * exact.position_std_m[:2]).all() and shares_world(exact, crowd)
+    cell = np.array([[0, -1, 0, 0.6], [1, 0, 0, 0.2], [0, 0, 1, 0], [0, 0, 0, 1.0]])
+    assert not shares_world(replace(exact, world_from_camera=cell @ exact.world_from_camera), crowd)
+    stop = threading.Event()
+    stop.set()
+    with pytest.raises(AlignmentStopped):
+        refined(crowd, crowd, np.random.default_rng(0), stop)

@@ -70,28 +70,28 @@ def test_the_stated_uncertainty_holds_the_base_for_most_noisy_clicks():
     assert held >= 7  # three intervals of 95 % each
 
 
-@pytest.mark.parametrize("postures, reason", [(POSTURES[:1], "at least 2"), (POSTURES[[0, 0, 0]], "free to move")])
-def test_clicks_that_leave_the_base_free_are_refused(postures, reason):
-    with pytest.raises(AlignmentError, match=reason):
-        align_robot(clicks_at(planted_base(1), postures))
+def clicks_file(folder: Path, base: np.ndarray, postures: np.ndarray = POSTURES[:2], depth: bool = True) -> Path:
+    (folder / "arm.xml").write_text(ARM_XML)
+    rows = [
+        {"pixel": c.pixel.tolist(), "depth": c.depth, "q": dict(zip(JOINTS, q.tolist(), strict=True))}
+        for c, q in zip(clicks_at(base, postures, depth=depth), postures, strict=True)
+    ]
+    (folder / "clicks.json").write_text(json.dumps({"model": "arm.xml", "tool": "tip", "clicks": rows}))
+    return folder / "clicks.json"
 
 
 def test_a_file_of_clicks_and_every_form_of_pose_give_the_same_base(tmp_path):
     base = planted_base(3)
     camera_from_base = np.linalg.inv(CAMERA) @ base
     quat = Rotation.from_matrix(base[:3, :3]).as_quat(scalar_first=True).tolist()
-    (tmp_path / "arm.xml").write_text(ARM_XML)
-    rows = [
-        {"pixel": click.pixel.tolist(), "q": dict(zip(JOINTS, q.tolist(), strict=True))}
-        for click, q in zip(clicks_at(base, POSTURES), POSTURES, strict=True)
-    ]
+    clicks = json.loads(clicks_file(tmp_path, base, POSTURES, depth=False).read_text())
     forms = [
         base.tolist(),
         {"world_from_base": base.tolist()},
         {"pos": base[:3, 3].tolist(), "quat_wxyz": quat},
         {"camera_from_base": camera_from_base.tolist()},
         {"base_from_camera": np.linalg.inv(camera_from_base).tolist()},
-        {"model": "arm.xml", "tool": "tip", "clicks": rows},
+        clicks,
     ]
     for form in forms:
         (tmp_path / "base.json").write_text(json.dumps(form))
@@ -109,25 +109,18 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("reason", WRONG)
-def test_a_wrong_file_is_named_in_one_line(tmp_path, reason):
-    (tmp_path / "base.json").write_text(WRONG[reason])
-    with pytest.raises(AlignmentError, match=reason) as error:
-        read_robot_base(tmp_path / "base.json", CAMERA, K)
-    assert "\n" not in str(error.value)
+def test_clicks_that_leave_the_base_free_and_wrong_files_are_named_in_one_line(tmp_path):
+    for postures, reason in ((POSTURES[:1], "at least 2"), (POSTURES[[0, 0, 0]], "free to move")):
+        with pytest.raises(AlignmentError, match=reason):
+            align_robot(clicks_at(planted_base(1), postures))
+    for reason, text in WRONG.items():
+        (tmp_path / "base.json").write_text(text)
+        with pytest.raises(AlignmentError, match=reason) as error:
+            read_robot_base(tmp_path / "base.json", CAMERA, K)
+        assert "\n" not in str(error.value)
 
 
-def clicks_file(folder: Path, base: np.ndarray) -> Path:
-    (folder / "arm.xml").write_text(ARM_XML)
-    rows = [
-        {"pixel": c.pixel.tolist(), "depth": c.depth, "q": dict(zip(JOINTS, q.tolist(), strict=True))}
-        for c, q in zip(clicks_at(base, POSTURES[:2], depth=True), POSTURES, strict=False)
-    ]
-    (folder / "clicks.json").write_text(json.dumps({"model": "arm.xml", "tool": "tip", "clicks": rows}))
-    return folder / "clicks.json"
-
-
-def test_files_of_someone_else_give_the_same_base_in_a_confined_process(tmp_path):
+def test_files_of_someone_else_give_the_same_base_in_a_confined_process_without_a_model_elsewhere(tmp_path):
     base = planted_base(3)
     path = clicks_file(tmp_path, base)
     here = read_robot_base(path, CAMERA, K)
@@ -140,9 +133,6 @@ def test_files_of_someone_else_give_the_same_base_in_a_confined_process(tmp_path
     stopped.set()
     with pytest.raises(AlignmentStopped):
         read_robot_base_isolated(path, CAMERA, K, stopped)
-
-
-def test_a_foreign_file_that_names_a_model_elsewhere_is_refused_in_one_line(tmp_path):
     (tmp_path / "inner").mkdir()
     path = clicks_file(tmp_path, planted_base(3))
     moved = tmp_path / "inner" / "clicks.json"

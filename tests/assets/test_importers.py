@@ -46,14 +46,6 @@ def saved(mesh: trimesh.Trimesh, path: Path) -> Path:
     return path
 
 
-@pytest.fixture
-def cabinet(tmp_path):
-    saved(trimesh.creation.icosphere(1, 8.0), tmp_path / "files" / "meshes" / "knob.stl")
-    model = tmp_path / "files" / "cabinet.xml"
-    model.write_text(CABINET)
-    return model
-
-
 @pytest.mark.parametrize("kind", ["obj", "stl", "ply", "glb"])
 def test_a_box_of_any_format_is_the_same_box(kind, tmp_path):
     high = [0, 0.3, 0] if kind == "glb" else [0, 0, 0.3]  # y is up in glTF
@@ -116,9 +108,17 @@ def test_a_solid_mug_is_no_container_and_captions_put_colour_before_a_category_a
     files = [saved(mug(), tmp_path / name) for name in ("mug.stl", "my_mug.stl")]
     captions = [import_asset(file, tmp_path / "library").asset.caption for file in files]
     assert captions == ["grey mug, 11 x 8 x 9 cm", "my mug, grey, 11 x 8 x 9 cm"]
+    mesh, image = trimesh.creation.box([0.1, 0.1, 0.1]), Image.new("RGB", (2000, 1500), (200, 30, 30))
+    mesh.visual = trimesh.visual.TextureVisuals(uv=np.random.default_rng(0).uniform(size=(8, 2)), image=image)
+    asset = import_asset(saved(mesh, tmp_path / "thing.glb"), tmp_path / "library").asset
+    (picture,) = asset.mesh.parent.glob("*.png")
+    assert "red" in asset.caption and max(Image.open(picture).size) <= 1024, "a texture is reduced"
 
 
-def test_a_faulty_model_is_repaired_and_the_same_from_a_zip_a_folder_or_a_file(cabinet, tmp_path):
+def test_a_faulty_model_is_repaired_and_the_same_from_a_zip_a_folder_or_a_file(tmp_path):
+    saved(trimesh.creation.icosphere(1, 8.0), tmp_path / "files" / "meshes" / "knob.stl")
+    cabinet = tmp_path / "files" / "cabinet.xml"
+    cabinet.write_text(CABINET)
     added = import_asset(cabinet, tmp_path / "library", ImportOptions(licence="CC0"))
     asset, warnings = added.asset, " ".join(added.warnings)
     assert all(word in warnings for word in ("inertiagrouprange", "<region>", "twice", "wood.png is missing"))
@@ -153,19 +153,8 @@ def test_a_failed_import_leaves_no_partial_asset_in_the_library(tmp_path, monkey
     assert facts["mass_range"][0] < 2 < facts["mass_range"][1]
 
 
-def test_a_texture_is_kept_and_reduced_to_the_maximum_size(tmp_path):
-    mesh = trimesh.creation.box([0.1, 0.1, 0.1])
-    image = Image.new("RGB", (2000, 1500), (200, 30, 30))
-    mesh.visual = trimesh.visual.TextureVisuals(uv=np.random.default_rng(0).uniform(size=(8, 2)), image=image)
-    asset = import_asset(saved(mesh, tmp_path / "thing.glb"), tmp_path / "library").asset
-    assert "red" in asset.caption
-    (picture,) = asset.mesh.parent.glob("*.png")
-    assert max(Image.open(picture).size) <= 1024
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "message"),
-    [
+def test_an_unreadable_file_is_refused_in_one_line(tmp_path):
+    for name, text, message in (
         ("a.xml", "<html/>", "starts with <mujoco>"),
         ("a.xml", "<mujoco", "not readable XML"),
         ("a.xml", "<mujoco><asset><mesh file='m.obj'/></asset></mujoco>", "m.obj is missing"),
@@ -175,10 +164,8 @@ def test_a_texture_is_kept_and_reduced_to_the_maximum_size(tmp_path):
         ("a.gltf", '{"asset": {"version": "2.0"}, "buffers": [{"uri": "a.bin"}]}', "not there: a.bin; import the two"),
         ("a.txt", "nothing", "not supported"),
         ("a.zip", "nothing", "cannot be unpacked"),
-    ],
-)
-def test_an_unreadable_file_is_refused_in_one_line(name, text, message, tmp_path):
-    (tmp_path / name).write_text(text)
-    with pytest.raises(AssetError, match=message) as refused, open_sources(tmp_path / name) as found:
-        import_asset(found[0], tmp_path / "library")
-    assert "\n" not in str(refused.value)
+    ):
+        (tmp_path / name).write_text(text)
+        with pytest.raises(AssetError, match=message) as refused, open_sources(tmp_path / name) as found:
+            import_asset(found[0], tmp_path / "library")
+        assert "\n" not in str(refused.value)

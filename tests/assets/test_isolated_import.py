@@ -105,12 +105,9 @@ def test_an_import_ends_with_its_parent_process(tmp_path):
     assert process.wait(60) == 1
 
 
-covered = pytest.mark.skipif(
+@pytest.mark.skipif(
     not (platform_coverage()["files"] and platform_coverage()["calls"]), reason="needs Landlock and seccomp"
 )
-
-
-@covered
 def test_a_taken_over_reader_reaches_no_key_network_file_or_other_asset(tmp_path, monkeypatch):
     monkeypatch.setattr(isolated_import, "MODULE", "tests.assets.hostile_worker")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")

@@ -38,11 +38,8 @@ def test_meshes_are_scaled_to_their_true_size_and_centred(tmp_path, at, factor):
     for one in (asset, reopened):
         np.testing.assert_allclose(load_mesh(one).bounds, [[-0.05, -0.03, -0.1], [0.05, 0.03, 0.1]], atol=1e-5)
         np.testing.assert_allclose(one.size, [0.1, 0.06, 0.2], atol=1e-5)
-
-
-def test_a_glb_with_y_up_is_turned_when_its_size_says_so(tmp_path):
-    make(tmp_path / "lib/a", {"id": "a", "name": "a", "size": [0.1, 0.06, 0.2]}, box((0.1, 0.2, 0.06)), "mesh.glb")
-    asset = Library.open([tmp_path / "lib"], cache=tmp_path / "cache")["a"]
+    make(tmp_path / "glb/a", {"id": "a", "name": "a", "size": [0.1, 0.06, 0.2]}, box((0.1, 0.2, 0.06)), "mesh.glb")
+    asset = Library.open([tmp_path / "glb"], cache=tmp_path / "cache")["a"]  # y is up, as its size says
     np.testing.assert_allclose(asset.size, [0.1, 0.06, 0.2], atol=1e-5)
 
 
@@ -79,52 +76,45 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("name", BAD)
-def test_a_bad_folder_is_skipped_and_named_and_the_others_are_read(tmp_path, name):
-    facts, mesh, why = BAD[name]
-    make(tmp_path / "lib" / name, facts, mesh)
+def test_bad_folders_and_broken_meshes_are_skipped_and_named_and_the_others_are_read(tmp_path):
+    for name, (facts, mesh, _) in BAD.items():
+        make(tmp_path / "lib" / name, facts, mesh)
+    broken = {"empty": "", "short": "v 1 2\nf 1 2 3", "faces": "f 1 2 3"}
+    broken["nan"] = "v nan nan nan\nv 0 0 0\nv 1 1 1\nf 1 2 3"
+    for name, text in broken.items():
+        (make(tmp_path / "lib" / name, {"id": name, "name": "x"}) / "mesh.obj").write_text(text)
     make(tmp_path / "lib/good", {"id": "good", "name": "good"}, box())
     library = Library.open([tmp_path / "lib"])
     assert [asset.id for asset in library] == ["good"]
-    (folder, reason), = library.skipped  # fmt: skip
-    assert folder.name == name and why in reason and "\n" not in reason
-
-
-@pytest.mark.parametrize("text", ["", "v 1 2\nf 1 2 3", "f 1 2 3", "v nan nan nan\nv 0 0 0\nv 1 1 1\nf 1 2 3"])
-def test_a_broken_mesh_is_skipped(tmp_path, text):
-    (make(tmp_path / "lib/x", {"id": "x", "name": "x"}) / "mesh.obj").write_text(text)
-    library = Library.open([tmp_path / "lib"])
-    assert not len(library) and "mesh.obj" in library.skipped[0][1]
+    skipped = {folder.name: reason for folder, reason in library.skipped}
+    assert skipped.keys() == BAD.keys() | broken.keys() and not any("\n" in reason for reason in skipped.values())
+    for name, why in ({name: why for name, (_, _, why) in BAD.items()} | dict.fromkeys(broken, "mesh.obj")).items():
+        assert why in skipped[name], name
 
 
 def test_the_same_id_twice_keeps_the_first_with_the_ranges_that_its_file_gives(tmp_path):
     for name in ("a", "b"):
-        make(tmp_path / "lib" / name, {"id": "same", "name": name}, box())
-    library = Library.open([tmp_path / "lib"])
+        make(tmp_path / "twice" / name, {"id": "same", "name": name}, box())
+    library = Library.open([tmp_path / "twice"])
     assert library["same"].name == "a" and "taken" in library.skipped[0][1]
     facts = {"id": "a", "name": "a", "mass": 0.2, "mass_range": [0.1, 0.3], "friction_range": [0.4, 0.6]}
     make(tmp_path / "ranged/a", facts, box())
     asset = Library.open([tmp_path / "ranged"])["a"]
     assert asset.mass_range == (0.1, 0.3) and asset.friction_range == (0.4, 0.6)
+    make(tmp_path / "home" / "a_pack" / "same", {"id": "same", "name": "theirs"}, box())
+    for instead in (False, True):
+        shutil.rmtree(tmp_path / "home" / "own", ignore_errors=True)
+        make(tmp_path / "home" / "own" / "same", {"id": "same", "name": "mine", "instead": instead}, box())
+        library = Library.open(user_library_folders(tmp_path / "home"))
+        assert library["same"].name == "mine", "a pack never hides a user's asset"
+        assert len(library.skipped) == (0 if instead else 1), "what was meant to give way is not reported"
 
 
-@pytest.mark.parametrize("instead", [False, True])
-def test_a_pack_never_hides_a_users_asset(tmp_path, instead):
-    make(tmp_path / "own" / "same", {"id": "same", "name": "mine", "instead": instead}, box())
-    make(tmp_path / "a_pack" / "same", {"id": "same", "name": "theirs"}, box())
-    library = Library.open(user_library_folders(tmp_path))
-    assert library["same"].name == "mine" and len(library) == 1
-    assert len(library.skipped) == (0 if instead else 1), "what was meant to give way is not reported"
-
-
-def test_an_unknown_id_lists_similar_ones_and_a_path_that_is_not_a_folder_is_reported(tmp_path):
+def test_unknown_ids_and_paths_are_reported_and_the_digest_follows_the_contents_not_the_place(tmp_path):
     with pytest.raises(AssetError, match="cracker_box"):
         Library.open()["crackers_box"]
     with pytest.raises(AssetError, match="folder of asset folders"):
         Library.open([tmp_path / "nowhere"])
-
-
-def test_the_digest_follows_the_contents_not_the_place(tmp_path):
     for place in ("one", "two"):
         make(tmp_path / place / "a", {"id": "a", "name": "a"}, box())
     one, two = (Library.open([tmp_path / place]) for place in ("one", "two"))
@@ -133,9 +123,8 @@ def test_the_digest_follows_the_contents_not_the_place(tmp_path):
     assert Library.open([tmp_path / "two"]).digest != one.digest
 
 
-@pytest.mark.parametrize(
-    ("id", "name", "category"),
-    [
+def test_categories_are_guessed_from_words():
+    for id, name, category in (
         ("sim_mug", "mug", "mug"),
         ("ycb_mustard_bottle", "mustard bottle", "bottle"),
         ("x", "red plastic bowl", "bowl"),
@@ -143,28 +132,23 @@ def test_the_digest_follows_the_contents_not_the_place(tmp_path):
         ("sim_eyeglasses", "eyeglasses", "glasses"),
         ("x", "gizmo", "gizmo"),
         ("x", "universal arm ur5e", "arm"),
-    ],
-)
-def test_categories_are_guessed_from_words(id, name, category):
-    assert guess_category(id, name) == category
+    ):
+        assert guess_category(id, name) == category
 
 
-@pytest.mark.parametrize(
-    ("facts", "mass_source", "friction_source"),
-    [
-        ({"name": "tea box"}, "category table", "category table"),
-        ({"name": "gizmo"}, "size", "category table"),
-        ({"name": "tea box", "mass": 0.4, "friction": 0.9}, "asset", "asset"),
-        ({"name": "gizmo", "mass": 9.0, "friction": 1.4}, "asset", "asset"),
-        ({"mass": 1, "mass_from": "person", "friction": 1, "friction_from": "model m"}, "person", "model m"),
-    ],
-)  # fmt: skip
-def test_mass_and_friction_lie_in_their_range_and_name_their_source(tmp_path, facts, mass_source, friction_source):
-    make(tmp_path / "lib/a", {"id": "a", **facts}, box())
-    asset = Library.open([tmp_path / "lib"], cache=tmp_path / "cache")["a"]
-    assert (asset.mass_source, asset.friction_source) == (mass_source, friction_source)
-    assert 0 < asset.mass_range[0] <= asset.mass <= asset.mass_range[1]
-    assert 0 < asset.friction_range[0] <= asset.friction <= asset.friction_range[1]
+def test_mass_and_friction_lie_in_their_range_and_name_their_source(tmp_path):
+    for number, (facts, sources) in enumerate((
+        ({"name": "tea box"}, ("category table", "category table")),
+        ({"name": "gizmo"}, ("size", "category table")),
+        ({"name": "tea box", "mass": 0.4, "friction": 0.9}, ("asset", "asset")),
+        ({"name": "gizmo", "mass": 9.0, "friction": 1.4}, ("asset", "asset")),
+        ({"mass": 1, "mass_from": "person", "friction": 1, "friction_from": "model m"}, ("person", "model m")),
+    )):  # fmt: skip
+        make(tmp_path / f"{number}/a", {"id": "a", **facts}, box())
+        asset = Library.open([tmp_path / f"{number}"], cache=tmp_path / "cache")["a"]
+        assert (asset.mass_source, asset.friction_source) == sources
+        assert 0 < asset.mass_range[0] <= asset.mass <= asset.mass_range[1]
+        assert 0 < asset.friction_range[0] <= asset.friction <= asset.friction_range[1]
 
 
 STEPS = {
@@ -195,7 +179,7 @@ def test_undo_after_any_step_gives_the_library_before_it(id, step, libraries):
     assert not library_edits.undo(libraries[1]) and not library_edits.last_edit(libraries[1])
 
 
-def test_a_users_values_have_the_source_person(libraries):
+def test_a_users_values_have_the_source_person_and_only_own_assets_can_be_removed(libraries):
     library_edits.update_fields(Library.open(libraries)["red_mug"], libraries[1], {"name": " Best\nmug ", "mass": 0.5})
     mug = Library.open(libraries)["red_mug"]
     assert (mug.name, mug.mass, mug.mass_source) == ("Best mug", 0.5, "person")
@@ -203,6 +187,13 @@ def test_a_users_values_have_the_source_person(libraries):
         with pytest.raises(AssetError) as refused:
             library_edits.update_fields(mug, libraries[1], wrong)
         assert "\n" not in str(refused.value)
+    library_edits.remove(mug, libraries[1])
+    mug = Library.open(libraries)["red_mug"]
+    assert mug.name != "Best mug"
+    with pytest.raises(AssetError, match="not your own"):
+        library_edits.remove(mug, libraries[1])
+    library_edits.undo(libraries[1])
+    assert Library.open(libraries)["red_mug"].name == "Best mug"
 
 
 def test_four_quarter_turns_about_any_axis_change_nothing(libraries):
@@ -228,17 +219,6 @@ def test_the_mass_scales_with_the_volume_unless_a_person_set_it(libraries):
     assert made.mass == pytest.approx(larger.mass)
     before = mass_properties(asset_model(mug)).inertia
     np.testing.assert_allclose(np.diag(made.inertia), 32 * np.diag(before), rtol=0.02)
-
-
-def test_only_own_assets_can_be_removed_and_an_overridden_one_is_back(libraries):
-    mug = Library.open(libraries)["red_mug"]
-    with pytest.raises(AssetError, match="not your own"):
-        library_edits.remove(mug, libraries[1])
-    library_edits.update_fields(mug, libraries[1], {"name": "mine"})
-    library_edits.remove(Library.open(libraries)["red_mug"], libraries[1])
-    assert Library.open(libraries)["red_mug"].name == mug.name
-    library_edits.undo(libraries[1])
-    assert Library.open(libraries)["red_mug"].name == "mine"
 
 
 def test_an_asset_stands_on_its_table(libraries):

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import shutil
 import threading
 from pathlib import Path
 
@@ -51,19 +52,6 @@ SHARED = """<mujocoinclude><default><default class="arm"><mesh scale="0.001 0.00
 
 
 @pytest.fixture
-def robosuite(tmp_path, monkeypatch):
-    assets = tmp_path / "site" / "robosuite" / "models" / "assets"
-    (assets / "objects" / "meshes").mkdir(parents=True)
-    (assets / "textures").mkdir()
-    (tmp_path / "site" / "robosuite" / "__init__.py").touch()
-    trimesh.creation.box([0.06, 0.05, 0.05]).export(assets / "objects" / "meshes" / "bread.stl")
-    Image.new("RGB", (8, 8), (180, 110, 50)).save(assets / "textures" / "bread.png")
-    (assets / "objects" / "bread.xml").write_text(BREAD)
-    (assets / "objects" / "bread-visual.xml").write_text(GHOST)
-    monkeypatch.syspath_prepend(tmp_path / "site")
-
-
-@pytest.fixture
 def menagerie(tmp_path, monkeypatch):
     top = tmp_path / "given"
     for maker, licence in (("one", BSD), ("two", MIT)):
@@ -80,7 +68,16 @@ def menagerie(tmp_path, monkeypatch):
     monkeypatch.setenv("MENAGERIE_ROOT", str(top))
 
 
-def test_robosuite_objects_have_their_textures_mean_colour_and_no_site_geoms(robosuite, imported_here, tmp_path):
+def test_robosuite_objects_have_their_textures_mean_colour_and_no_site_geoms(imported_here, tmp_path, monkeypatch):
+    assets = tmp_path / "site" / "robosuite" / "models" / "assets"
+    (assets / "objects" / "meshes").mkdir(parents=True)
+    (assets / "textures").mkdir()
+    (tmp_path / "site" / "robosuite" / "__init__.py").touch()
+    trimesh.creation.box([0.06, 0.05, 0.05]).export(assets / "objects" / "meshes" / "bread.stl")
+    Image.new("RGB", (8, 8), (180, 110, 50)).save(assets / "textures" / "bread.png")
+    (assets / "objects" / "bread.xml").write_text(BREAD)
+    (assets / "objects" / "bread-visual.xml").write_text(GHOST)
+    monkeypatch.syspath_prepend(tmp_path / "site")
     steps = list(install_pack("robosuite", tmp_path))
     (bread,) = Library.open([tmp_path / "robosuite"])
     assert [bool(step.id) for step in steps] == [True]
@@ -103,35 +100,33 @@ def test_menagerie_models_are_imported_with_their_joints_and_licences(menagerie,
     assert asset_model(one).njnt == 1
 
 
-@pytest.mark.parametrize(
-    "files, main",
-    [
+def test_a_menagerie_folder_imports_its_main_model_only(tmp_path, monkeypatch):
+    monkeypatch.setenv("MENAGERIE_ROOT", str(tmp_path))
+    folder = tmp_path / "the_panda_arm"
+    for files, main in (
         ("hand.xml panda.xml mjx_panda.xml", "panda.xml"),
         ("left_hand.xml right_hand.xml scene_left.xml", "left_hand.xml"),
         ("the_panda_arm.xml a.xml", "the_panda_arm.xml"),
         ("scene.xml", None),
-    ],
-)
-def test_a_menagerie_folder_imports_its_main_model_only(files, main, tmp_path, monkeypatch):
-    folder = tmp_path / "the_panda_arm"
-    folder.mkdir()
-    for name in files.split():
-        (folder / name).write_text("<mujoco><worldbody/></mujoco>")
-    (folder / "x.xml").write_text("<mujoco><actuator/></mujoco>")
-    monkeypatch.setenv("MENAGERIE_ROOT", str(tmp_path))
-    models = [(model.name, name) for one in installed_packs() if one.name == "menagerie" for model, name in one.models]
-    assert models == ([(main, "the_panda_arm")] if main else [])
+    ):
+        folder.mkdir()
+        for name in files.split():
+            (folder / name).write_text("<mujoco><worldbody/></mujoco>")
+        (folder / "x.xml").write_text("<mujoco><actuator/></mujoco>")
+        packs = [pack for pack in installed_packs() if pack.name == "menagerie"]
+        models = [(model.name, name) for pack in packs for model, name in pack.models]
+        assert models == ([(main, "the_panda_arm")] if main else [])
+        shutil.rmtree(folder)
 
 
-@pytest.mark.parametrize(
-    "included, message",
-    [("gone.xml", "is missing"), ("arm.xml", "twice"), ("../../secret.xml", "was not given with it")],
-)
-def test_a_broken_model_is_named_and_the_others_are_imported(included, message, menagerie, imported_here, tmp_path):
+def test_a_broken_model_is_named_and_the_others_are_imported(menagerie, imported_here, tmp_path):
     (tmp_path / "secret.xml").write_text(SHARED)
-    (tmp_path / "given" / "one_arm" / "arm.xml").write_text(ARM.replace("shared.xml", included))
-    failed, done = install_pack("menagerie", tmp_path)
-    assert message in failed.error and not failed.id and done.id
+    for included, message in (
+        ("gone.xml", "is missing"), ("arm.xml", "twice"), ("../../secret.xml", "was not given with it")
+    ):  # fmt: skip
+        (tmp_path / "given" / "one_arm" / "arm.xml").write_text(ARM.replace("shared.xml", included))
+        failed, done = install_pack("menagerie", tmp_path / message)
+        assert message in failed.error and not failed.id and done.id
 
 
 def test_a_missing_pack_and_missing_or_broken_wheels_are_one_line(tmp_path, monkeypatch):
@@ -147,19 +142,16 @@ def test_a_missing_pack_and_missing_or_broken_wheels_are_one_line(tmp_path, monk
     assert "part.whl cannot be unpacked" in last.error and "\n" not in last.error
 
 
-@pytest.mark.parametrize(
-    "text, name",
-    [
+def test_a_licence_is_known_by_its_wording():
+    for text, name in (
         (MIT, "MIT (Copyright (c) 2021 A Lab)"),
         (BSD + "Neither the name of", "BSD-3-Clause (Copyright 2018 Some Robots)"),
         ("      Apache License\n   Version 2.0, January 2004", "Apache-2.0"),
         ("Creative Commons Attribution-NonCommercial 4.0 International", "CC BY-NC 4.0"),
         ("\n Ask Ada before you use this.\nPlease", "Ask Ada before you use this."),
         ("", ""),
-    ],
-)
-def test_a_licence_is_known_by_its_wording(text, name):
-    assert licence_name(text) == name
+    ):
+        assert licence_name(text) == name
 
 
 UID = "0123456789abcdef0123456789abcdef"
@@ -197,45 +189,36 @@ def test_an_object_is_imported_by_its_id_or_page_with_its_name_author_and_licenc
     assert parse_uid(f" https://sketchfab.com/3d-models/tea-tin-{UID.upper()}?x=1 ") == UID
 
 
-@pytest.mark.parametrize(
-    "short, name, message",
-    [
+def test_licences_have_a_name_and_a_plain_explanation_and_an_unknown_id_is_one_line(served, tmp_path, monkeypatch):
+    for short, name, message in (
         ("by", "CC BY 4.0", "named"),
         ("by-nc-sa", "CC BY-NC-SA 4.0", "same terms"),
         ("cc0", "CC0 1.0", "no conditions"),
         ("editorial", "editorial", ""),
         ("", "unknown", ""),
-    ],
-)
-def test_licences_have_a_name_and_a_plain_explanation(served, short, name, message):
-    (served / "metadata" / "000-001.json.gz").write_bytes(gzip.compress(json.dumps({UID: {"license": short}}).encode()))
-    item = look_up_object(UID, served.as_uri())
-    assert item.licence.startswith(name) and message in item.terms and bool(message) == bool(item.terms)
+    ):
+        about = gzip.compress(json.dumps({UID: {"license": short}}).encode())
+        (served / "metadata" / "000-001.json.gz").write_bytes(about)
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / f"cache of {short}"))
+        item = look_up_object(UID, served.as_uri())
+        assert item.licence.startswith(name) and message in item.terms and bool(message) == bool(item.terms)
+    none = "no object with the id"
+    for uid, message in (("mug", "not an Objaverse id"), ("a" * 32, none), ("f" * 32, none)):
+        with pytest.raises(AssetError, match=message) as caught:
+            look_up_object(uid, served.as_uri())
+        assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    "uid, message",
-    [("mug", "not an Objaverse id"), ("a" * 32, "no object with the id"), ("f" * 32, "no object with the id")],
-)
-def test_an_unknown_objaverse_id_is_one_line(served, uid, message):
-    with pytest.raises(AssetError, match=message) as caught:
-        look_up_object(uid, served.as_uri())
-    assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    "reply, message",
-    [
+def test_any_server_answer_gives_one_line_and_nothing_broken_is_saved(tmp_path):
+    for reply, message in (
         ((404, b"", 0), "no longer has this file"),
         ((200, b"<html>", 6), "not an Objaverse table"),
         ((200, b"half", 900), "was cut off|cannot be reached"),
         ((200, b"", 500 << 20), "more than 400 MB"),
-    ],
-)
-def test_any_server_answer_gives_one_line_and_nothing_broken_is_saved(reply, message, tmp_path):
-    with serving(lambda *_: reply) as address, pytest.raises(AssetError, match=message) as caught:
-        look_up_object(UID, address)
-    assert "\n" not in str(caught.value) and not [one for one in (tmp_path / "cache").rglob("*") if one.is_file()]
+    ):
+        with serving(lambda *_, reply=reply: reply) as address, pytest.raises(AssetError, match=message) as caught:
+            look_up_object(UID, address)
+        assert "\n" not in str(caught.value) and not [one for one in (tmp_path / "cache").rglob("*") if one.is_file()]
 
 
 def test_an_isolated_import_offers_terms_and_imports_once_agreed(served, imported_here, tmp_path, monkeypatch):

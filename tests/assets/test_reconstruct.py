@@ -97,7 +97,7 @@ def test_the_back_of_a_print_shows_it_and_that_of_a_shaded_thing_does_not(observ
     assert (0.15 < (colours[:, 2] > colours[:, 0]).mean() < 0.85) == is_printed
 
 
-def test_it_loads_like_any_asset_and_is_memoised_while_its_inputs_stay(observed, tmp_path):
+def test_it_loads_like_any_asset_is_memoised_while_its_inputs_stay_and_has_a_body_without_depth(observed, tmp_path):
     frame, support, objects = observed
     made = reconstruct(frame, support, objects[0][0], described(*objects[0]), tmp_path, "layered")
     reread = read_asset(made.asset.mesh.parent)
@@ -108,10 +108,6 @@ def test_it_loads_like_any_asset_and_is_memoised_while_its_inputs_stay(observed,
     assert np.array_equal(same.world_from_object.matrix, made.world_from_object.matrix)
     other = reconstruct(frame, support, objects[0][0], described(*objects[0]), tmp_path, "box")
     assert other.method == "box" and other.asset.digest != made.asset.digest
-
-
-def test_an_object_without_depth_still_gets_a_body_and_an_unknown_method_is_refused_by_name(observed, tmp_path):
-    frame, support, objects = observed
     blind = replace(frame, depth=np.zeros_like(frame.depth))
     made = reconstruct(blind, support, objects[0][0], described(*objects[0], shape="irregular"), tmp_path)
     np.testing.assert_allclose(made.asset.size, objects[0][1]["size"], atol=1e-3)
@@ -151,7 +147,7 @@ class Service:
         return self.code, json.dumps({"status": state, "progress": 50, "message": "out of memory\nand more"}).encode()
 
 
-def test_a_picture_is_posted_as_a_file_and_the_model_is_downloaded_when_done(monkeypatch):
+def test_a_picture_is_posted_the_model_downloaded_when_done_and_a_stop_cancels_the_job(monkeypatch):
     monkeypatch.setattr("pipeline.assets.image_to_3d.POLL_INTERVAL_S", 0.01)
     service = Service(glb(), states=("PROCESSING", "PROCESSING", "COMPLETE"))
     with serving(service.answer) as url:
@@ -159,11 +155,15 @@ def test_a_picture_is_posted_as_a_file_and_the_model_is_downloaded_when_done(mon
     paths = [path for path, _ in service.asked]
     assert paths == ["/generate_no_preview", "/status", "/status", "/download/model"]
     assert b'name="file"; filename="thing.png"' in service.asked[0][1] and b"a png" in service.asked[0][1]
+    service = Service(silent=True)
+    with serving(service.answer) as url:
+        with pytest.raises(ProviderCancelled):
+            TrellisProvider(url, seconds=60.0).make(b"a png", lambda: bool(service.asked))
+        assert service.interrupted.wait(60)
 
 
-@pytest.mark.parametrize(
-    ("service", "message"),
-    [
+def test_an_invalid_reply_is_reported_in_one_line():
+    for service, message in (
         (Service(page=b"<html>It works!</html>"), "without the status of a TRELLIS server; check GRS_IMAGE_TO_3D"),
         (Service(page=b"[1, 2]"), "without the status of a TRELLIS server"),
         (Service(code=500), "HTTP 500"),
@@ -174,22 +174,11 @@ def test_a_picture_is_posted_as_a_file_and_the_model_is_downloaded_when_done(mon
         (Service(b""), "is not a GLB"),
         (Service(glb()[:-100]), r"cut off \([\d,]+ of [\d,]+ bytes\); try again"),
         (Service(silent=True), "took longer than 1 s"),
-    ],
-    ids=["html", "list", "500", "503", "failed", "too much", "junk", "nothing", "truncated", "slow"],
-)
-def test_an_invalid_reply_is_reported_in_one_line(service, message):
-    with serving(service.answer) as url, pytest.raises(ProviderError, match=message) as caught:
-        TrellisProvider(url, seconds=1.0 if service.silent else 60.0, largest=2_000_000).make(b"a png")
-    service.interrupted.set()
-    assert "\n" not in str(caught.value)
-
-
-def test_a_stop_ends_the_wait_at_once_and_cancels_the_job_at_the_service():
-    service = Service(silent=True)
-    with serving(service.answer) as url:
-        with pytest.raises(ProviderCancelled):
-            TrellisProvider(url, seconds=60.0).make(b"a png", lambda: bool(service.asked))
-        assert service.interrupted.wait(60)
+    ):
+        with serving(service.answer) as url, pytest.raises(ProviderError, match=message) as caught:
+            TrellisProvider(url, seconds=1.0 if service.silent else 60.0, largest=2_000_000).make(b"a png")
+        service.interrupted.set()
+        assert "\n" not in str(caught.value)
 
 
 def test_the_environment_names_the_service_and_an_unreachable_one_is_reported(monkeypatch):
@@ -216,14 +205,9 @@ class Maker:
         return self.data
 
 
-@pytest.fixture
-def photographed(tmp_path):
+def test_the_model_is_imported_upright_at_the_measured_size_once_and_with_nan_vertices_not_at_all(tmp_path):
     frame, support, (segment,) = make.photograph(make.scene(make.placement(make.box(tmp_path), yaw=0.6)))
-    return frame, segment, describe(frame, support, segment)
-
-
-def test_the_model_is_imported_upright_at_the_measured_size_and_requested_once(photographed, tmp_path):
-    frame, segment, description = photographed
+    description = describe(frame, support, segment)
     maker = Maker(glb((0.75, 1.0, 0.5)))
     assert find_generated(frame, segment, tmp_path / "kept") is None
     asset = generate_asset(maker, frame, segment, description, tmp_path / "kept")
@@ -233,13 +217,9 @@ def test_the_model_is_imported_upright_at_the_measured_size_and_requested_once(p
     assert second.digest == asset.digest and maker.times == 1
     shown = np.asarray(Image.open(io.BytesIO(object_picture(frame, segment))))
     assert shown.shape == (512, 512, 4) and shown[0, 0, 3] == 0 and shown[256, 256, 3] == 255
-
-
-def test_a_model_with_nan_vertices_leaves_no_files(photographed, tmp_path):
-    frame, segment, description = photographed
     data = bytearray(glb())
     start = data.rindex(b"BIN\0") + 4
     data[start:] = np.full((len(data) - start) // 4, np.nan, np.float32).tobytes()
     with pytest.raises(AssetError, match="what the stand-in made cannot be used"):
-        generate_asset(Maker(bytes(data)), frame, segment, description, tmp_path / "kept")
-    assert not (tmp_path / "kept").exists() or not list((tmp_path / "kept").iterdir())
+        generate_asset(Maker(bytes(data)), frame, segment, description, tmp_path / "broken")
+    assert not (tmp_path / "broken").exists() or not list((tmp_path / "broken").iterdir())

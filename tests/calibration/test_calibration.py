@@ -55,18 +55,13 @@ def folder(tmp_path_factory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module")
-def calibrated(folder) -> Calibration:
+def test_planted_parameters_and_the_delay_are_found_and_written_and_what_nothing_touches_is_named(folder):
     spec, model = read_model(folder / "model.xml")
     parameters = read_parameters(folder / "parameters.json", model)
     held_out = [record(truth_xml(), 9, 2.0)]
-    *_, result = calibrate(model, parameters, [record(truth_xml(), n, 2.0) for n in range(2)], held_out)
-    assert isinstance(result, Calibration)
-    write_calibration(result, spec, model, folder / "model.xml", folder / "out")
-    return result
-
-
-def test_planted_parameters_and_the_delay_are_found_and_what_nothing_touches_is_named(calibrated):
+    *_, calibrated = calibrate(model, parameters, [record(truth_xml(), n, 2.0) for n in range(2)], held_out)
+    assert isinstance(calibrated, Calibration)
+    write_calibration(calibrated, spec, model, folder / "model.xml", folder / "out")
     found = {one.parameter.name: one for one in calibrated.estimates if one.identifiable}
     assert set(found) == set(TRUTH)
     for name, value in TRUTH.items():
@@ -78,9 +73,6 @@ def test_planted_parameters_and_the_delay_are_found_and_what_nothing_touches_is_
     assert calibrated.held_out_after < calibrated.held_out_before / 2
     assert calibrated.after < 0.003  # the sensors' noise is 2 mrad
     assert abs(calibrated.delay - 0.013) < 0.002
-
-
-def test_the_calibrated_model_loads_alone_with_the_values_of_the_json(calibrated, folder):
     data = json.loads((folder / "out" / "calibration.json").read_text())
     model = mujoco.MjModel.from_xml_path(str(folder / "out" / "calibrated.xml"))
     read = {row["name"]: row for row in data["parameters"]}
@@ -114,9 +106,8 @@ def test_a_log_coarser_than_the_commands_still_gives_values_whose_intervals_hold
     model = mujoco.MjModel.from_xml_string(arm_xml())
     chosen = [parameter(model, "joint", "turn", "damping"), parameter(model, "body", "payload", "mass")]
     truth = arm_xml({**MASSES, "payload": 0.7}, (2.2, 1.0, 0.6))
-    *_, result = calibrate(
-        model, chosen, [every_fourth_sample(record(truth, n, 2.0 * count - 1)) for n in range(count)]
-    )
+    logs = [every_fourth_sample(record(truth, n, 2.0 * count - 1)) for n in range(count)]
+    *_, result = calibrate(model, chosen, logs)
     assert isinstance(result, Calibration) and result.course == "linear"
     assert result.after < result.before / 2
     for one, value in zip(result.estimates, (2.2, 0.7), strict=True) if count > 1 else ():
@@ -128,15 +119,6 @@ def every_fourth_sample(episode: Episode) -> Episode:
     assert episode.actions is not None
     log = Episode.from_arrays(episode.times[::4], episode.positions.array()[::4], episode.names, source="coarse")
     return replace(log, actions=Table.from_array(episode.actions.array()[::4]))
-
-
-@pytest.mark.parametrize("course", ["linear", "smooth", "nearest"])
-def test_every_course_of_the_actions_goes_through_their_samples_and_keeps_a_constant(course):
-    times = np.arange(6) * 0.02
-    ramp, constant = np.linspace(0, 1, 6)[:, None], np.full((6, 1), 0.3)
-    fine = COURSES[course](times, ramp, 1000, 1e-4)
-    assert abs(fine[np.searchsorted(np.arange(1000) * 1e-4, times[1:5])] - ramp[1:5]).max() < 0.01
-    assert np.allclose(COURSES[course](times, constant, 1000, 1e-4), 0.3)
 
 
 def test_every_field_is_the_same_in_the_compiled_model_and_in_the_file():
@@ -153,7 +135,13 @@ def test_every_field_is_the_same_in_the_compiled_model_and_in_the_file():
         assert np.allclose(getattr(edited, name), getattr(written, name), rtol=1e-6), name
 
 
-def test_actions_between_steps_keep_their_mean():
+def test_every_course_of_the_actions_goes_through_their_samples_and_actions_between_steps_keep_their_mean():
+    times = np.arange(6) * 0.02
+    ramp, constant = np.linspace(0, 1, 6)[:, None], np.full((6, 1), 0.3)
+    for course in ("linear", "smooth", "nearest"):
+        fine = COURSES[course](times, ramp, 1000, 1e-4)
+        assert abs(fine[np.searchsorted(np.arange(1000) * 1e-4, times[1:5])] - ramp[1:5]).max() < 0.01
+        assert np.allclose(COURSES[course](times, constant, 1000, 1e-4), 0.3)
     times = np.array([0.0, 0.01, 0.03, 0.05])
     actions = np.array([[1.0], [3.0], [2.0], [5.0]])
     controls = held_actions(times, actions, 20, 0.004)
@@ -162,30 +150,24 @@ def test_actions_between_steps_keep_their_mean():
 
 
 def test_what_does_not_fit_is_refused_in_one_line(folder, tmp_path, capsys):
-    without = folder / "without.csv"
-    write_episode(record(truth_xml(), 3, 1.0), without)
-    wrong = tmp_path / "wrong.json"
-    cases = [
-        ([folder / "none.xml", folder / "0.npz"], "there is no model"),
-        ([folder / "model.xml", without], "has no actions"),
-        ([folder / "model.xml", folder / "none.npz"], "there is no episode"),
-    ]
-    for rows, words in (
-        ('{"parameters": [{"joint": "knee", "field": "damping"}]}', "turn, shoulder, elbow"),
-        ('{"parameters": [{"joint": "turn", "field": "colour"}]}', "damping, frictionloss"),
-        ('{"parameters": []}', "no parameter"), ("[]", "lists no parameters"),
-        ('{"parameters": [{"joint": "turn", "field": "damping"}, {"joint": "*", "field": "damping"}]}', "twice"),
-    ):  # fmt: skip
-        wrong.write_text(rows)
-        cases.append(([folder / "model.xml", folder / "0.npz", "--parameters", wrong], words))
-        assert main(["calibrate", *map(str, cases[-1][0]), "--out", str(tmp_path / "out")]) == 2
+    write_episode(record(truth_xml(), 3, 1.0), folder / "without.csv")
+    damping = '{"joint": "turn", "field": "damping"}'
+    for model, real, rows, words in (
+        ("none.xml", "0.npz", None, "there is no model"),
+        ("model.xml", "without.csv", None, "has no actions"),
+        ("model.xml", "none.npz", None, "there is no episode"),
+        ("model.xml", "0.npz", '{"parameters": [{"joint": "knee", "field": "damping"}]}', "turn, shoulder, elbow"),
+        ("model.xml", "0.npz", '{"parameters": [{"joint": "turn", "field": "colour"}]}', "damping, frictionloss"),
+        ("model.xml", "0.npz", '{"parameters": []}', "no parameter"),
+        ("model.xml", "0.npz", "[]", "lists no parameters"),
+        ("model.xml", "0.npz", f'{{"parameters": [{damping}, {damping.replace("turn", "*")}]}}', "twice"),
+    ):
+        (tmp_path / "wrong.json").write_text(rows or "")
+        more = ["--parameters", str(tmp_path / "wrong.json")] if rows else []
+        arguments = [str(folder / model), str(folder / real), *more, "--out", str(tmp_path / "out")]
+        assert main(["calibrate", *arguments]) == 2
         error = capsys.readouterr().err
-        assert words in error and error.count("\n") == 1
-    for arguments, words in cases[:3]:
-        assert main(["calibrate", *map(str, arguments), "--out", str(tmp_path / "out")]) == 2
-        error = capsys.readouterr().err
-        assert words in error and error.count("\n") == 1
-    assert not (tmp_path / "out").exists()
+        assert words in error and error.count("\n") == 1 and not (tmp_path / "out").exists()
 
 
 def test_other_actuators_than_the_actions_are_refused():
@@ -228,14 +210,13 @@ def test_the_model_that_recorded_an_episode_repeats_it_and_a_decided_calibration
     episode = record(arm_xml(), 0, 2.0)
     true, other = mujoco.MjModel.from_xml_string(arm_xml()), mujoco.MjModel.from_xml_string(OTHER)
     assert error(true, episode) < 1.5 * NOISE < 5 * NOISE < error(other, episode)
-    episode, other = record(arm_xml(), 0, 2.0), mujoco.MjModel.from_xml_string(OTHER)
     rows = [
         {"kind": "joint", "element": "turn", "field": "damping", "value": 1.5},
         {"kind": "joint", "element": "knee", "field": "damping", "value": 1.5},
         {"kind": "joint", "element": "turn", "field": "colour", "value": 1.5}, "nonsense",
     ]  # fmt: skip
     decided = decided_values(other, [rows])
-    assert error(decided, episode) == error(mujoco.MjModel.from_xml_string(arm_xml()), episode)
+    assert error(decided, episode) == error(true, episode)
     assert other.dof_damping[0] == 2.5
 
 
@@ -282,7 +263,7 @@ def test_an_arm_stands_where_its_base_was_aligned_and_a_floating_gripper_stays()
 FOLDER = Path(__file__).parents[2] / "sample_scenes" / "episodes"
 
 
-def test_the_sample_pair_says_that_its_real_episode_is_simulated_and_both_arms_diverge():
+def test_the_sample_pair_is_labelled_as_simulated_diverges_in_both_arms_and_is_written_in_every_format(tmp_path):
     assert sum(path.stat().st_size for path in FOLDER.iterdir()) < 1_000_000
     (label,) = read_episode(FOLDER / "real.npz").events
     assert "simulated stand-in" in label["text"]
@@ -292,9 +273,6 @@ def test_the_sample_pair_says_that_its_real_episode_is_simulated_and_both_arms_d
     assert set(result.arms) == {"left", "right"} and result.onset is not None
     model = mujoco.MjModel.from_xml_path(str(FOLDER / "robot.xml"))
     assert abs(replay(model, sim).positions.array() - sim.positions.array()).max() < 0.01
-
-
-def test_an_episode_is_written_as_csv_npz_and_lerobot(tmp_path):
     for name in ("out.csv", "out.npz", "lerobot"):
         assert main(["episode", str(FOLDER / "sim.npz"), "--out", str(tmp_path / name)]) == 0
         assert read_episode(tmp_path / name).names == read_episode(FOLDER / "sim.npz").names

@@ -22,6 +22,7 @@ from pipeline.divergence.confined import ComparisonProgress, ComparisonSources, 
 from pipeline.divergence.confined.isolated_comparison import SOLIDS, DrawnShape, Playback, packed, unpacked
 from pipeline.divergence.report.drawn_robot import drawn_model, drawn_positions
 from pipeline.divergence.report.event_strip import event_pictures
+from pipeline.divergence.report.video import EpisodeVideo, find_video
 from pipeline.resources import SAMPLE_SCENES
 from pipeline.untrusted.worker_process import WorkerCrashedError
 from studio.__main__ import main
@@ -34,13 +35,8 @@ def result_of(sources: ComparisonSources) -> ComparisonProgress:
     return list(compare_isolated(sources, threading.Event()))[-1]
 
 
-@pytest.fixture(scope="module")
-def sample() -> ComparisonProgress:
-    """The sample pair, compared in a process of its own."""
-    return result_of(ComparisonSources(REAL, SIM, ROBOT))
-
-
-def test_the_result_is_that_of_the_command_and_the_robots_are_drawn_where_kinematics_has_them(sample):
+def test_the_result_is_that_of_the_command_and_the_robots_are_drawn_where_kinematics_has_them():
+    sample = result_of(ComparisonSources(REAL, SIM, ROBOT))
     real, sim = read_episode(REAL), read_episode(SIM)
     comparison = compare(real, sim, load_robot(ROBOT))
     assert sample.result is not None
@@ -126,28 +122,20 @@ def test_a_stop_ends_it_without_a_result():
     assert all(step.result is None for step in steps)
 
 
-def test_arrays_survive_the_way_to_the_studio():
+def test_arrays_survive_the_way_to_the_studio_and_what_is_none_is_refused():
     for array in (np.arange(12, dtype="<f4").reshape(3, 4), np.arange(6, dtype="<i4").reshape(2, 3)):
         assert np.array_equal(unpacked(json.loads(json.dumps(packed(array)))), array)
+    nan = packed(np.full((3, 4), np.nan))["data"]
+    for change in ({"shape": [2, 4]}, {"shape": [-3, -4]}, {"type": "|O8"}, {"data": "!"}, {"data": nan}):
+        with pytest.raises(ValueError):
+            unpacked(packed(np.zeros((3, 4))) | change)
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"shape": [2, 4]}, {"shape": [-3, -4]}, {"type": "|O8"}, {"data": "!"},
-        {"data": packed(np.full((3, 4), np.nan))["data"]},
-    ],
-)  # fmt: skip
-def test_an_array_that_is_none_is_refused(change: dict):
-    with pytest.raises(ValueError):
-        unpacked(packed(np.zeros((3, 4))) | change)
-
-
-@pytest.mark.parametrize("line", [b"[]\n", b"{}\n", b'{"mesh": {}}\n', b'{"result": {}, "playback": {"times": 1}}\n'])
-def test_nonsense_of_the_process_is_refused(monkeypatch: pytest.MonkeyPatch, line: bytes):
-    monkeypatch.setattr(isolated_comparison, "run_worker", lambda *_: iter([line]))
-    with pytest.raises(EpisodeError, match="nonsense"):
-        result_of(ComparisonSources(REAL, SIM))
+def test_nonsense_of_the_process_is_refused(monkeypatch: pytest.MonkeyPatch):
+    for line in (b"[]\n", b"{}\n", b'{"mesh": {}}\n', b'{"result": {}, "playback": {"times": 1}}\n'):
+        monkeypatch.setattr(isolated_comparison, "run_worker", Mock(return_value=iter([line])))
+        with pytest.raises(EpisodeError, match="nonsense"):
+            result_of(ComparisonSources(REAL, SIM))
     monkeypatch.setattr(isolated_comparison, "run_worker", Mock(side_effect=WorkerCrashedError))
     with pytest.raises(EpisodeError, match="too much memory or time"):
         result_of(ComparisonSources(REAL, SIM))
@@ -166,28 +154,31 @@ def brightness_at(time: float) -> float:
     return 20 + 10 * time
 
 
-def write_video(path: Path) -> None:
-    with imageio.get_writer(str(path), format="FFMPEG", fps=FPS, macro_block_size=2) as video:  # type: ignore[arg-type]
+def test_each_event_of_a_datasets_episode_has_its_frame_of_the_video_or_a_render_that_moves(tmp_path: Path):
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    (tmp_path / "real.npz").touch()
+    (tmp_path / "real.mp4").touch()
+    assert find_video(tmp_path / "real.npz") == EpisodeVideo(tmp_path / "real.mp4", 0.0)
+    dataset, camera, begin = tmp_path / "dataset", "videos/observation.images.top", 1.0
+    write_episode(read_episode(REAL), dataset)
+    data = dataset / "data" / "chunk-000" / "file-000.parquet"
+    first = parquet.read_table(data)
+    column = first.schema.get_field_index("episode_index"), "episode_index", arrow.array([1] * len(first))
+    parquet.write_table(arrow.concat_tables([first, first.set_column(*column)]), data)
+    (dataset / camera / "chunk-000").mkdir(parents=True)
+    film = str(dataset / camera / "chunk-000" / "file-000.mp4")
+    with imageio.get_writer(film, format="FFMPEG", fps=FPS, macro_block_size=2) as video:  # type: ignore[arg-type]
         for number in range(FPS * SECONDS):
             video.append_data(np.full((120, 160, 3), brightness_at(number / FPS), np.uint8))
-
-
-@pytest.fixture(scope="module")
-def filmed(tmp_path_factory) -> ComparisonProgress:
-    """The sample pair, compared in its confined process, with a video of the real episode that grows brighter."""
-    folder = tmp_path_factory.mktemp("filmed")
-    (folder / "real.npz").write_bytes((SAMPLE / "real.npz").read_bytes())
-    write_video(folder / "real.mp4")
-    sources = ComparisonSources(folder / "real.npz", SAMPLE / "sim.npz", SAMPLE / "robot.xml")
-    return list(compare_isolated(sources, threading.Event()))[-1]
-
-
-def test_each_event_has_the_frame_of_the_video_at_its_time_or_a_render_that_moves(filmed: ComparisonProgress):
+    places = {f"{camera}/chunk_index": [0, 0], f"{camera}/file_index": [0, 0], f"{camera}/from_timestamp": [0.0, begin]}
+    episodes = dataset / "meta" / "episodes" / "chunk-000" / "file-000.parquet"
+    parquet.write_table(arrow.table({"episode_index": [0, 1], **places}), episodes)
+    filmed = result_of(ComparisonSources(dataset, SIM, ROBOT, real_selection=("1",)))
     assert filmed.result is not None
     events = filmed.result["comparison"]["events"]
     assert len(filmed.frames["real"]) == len(events) and not filmed.frames["sim"]
     for event, frame in zip(events, filmed.frames["real"], strict=True):
-        assert frame is not None and abs(grey(frame) - brightness_at(event["real_s"])) < 4
+        assert frame is not None and abs(grey(frame) - brightness_at(begin + event["real_s"])) < 4
     pictures = list(event_pictures(events, filmed.playback, filmed.frames))
     assert len(pictures) == len(events)
     assert [one.real for one in pictures] == filmed.frames["real"]
@@ -198,33 +189,6 @@ def test_each_event_has_the_frame_of_the_video_at_its_time_or_a_render_that_move
     assert np.abs(drawn[first] - drawn[last]).max() > 50
     pictures = event_pictures(filmed.result["comparison"]["events"], None, {})
     assert all(one.real is None and one.sim is None for one in pictures)
-
-
-def test_an_episode_of_a_dataset_has_the_frames_of_its_part_of_the_video(tmp_path: Path):
-    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
-    dataset, camera, begin = tmp_path / "dataset", "videos/observation.images.top", 3.0
-    write_episode(read_episode(SAMPLE / "real.npz"), dataset)
-    data = dataset / "data" / "chunk-000" / "file-000.parquet"
-    first = parquet.read_table(data)
-    moved = first.set_column(
-        first.schema.get_field_index("episode_index"), "episode_index", arrow.array([1] * len(first))
-    )
-    parquet.write_table(arrow.concat_tables([first, moved]), data)
-    (dataset / camera / "chunk-000").mkdir(parents=True)
-    write_video(dataset / camera / "chunk-000" / "file-000.mp4")
-    places = {f"{camera}/chunk_index": [0, 0], f"{camera}/file_index": [0, 0], f"{camera}/from_timestamp": [0.0, begin]}
-    episodes = dataset / "meta" / "episodes" / "chunk-000" / "file-000.parquet"
-    parquet.write_table(arrow.table({"episode_index": [0, 1], **places}), episodes)
-
-    sources = ComparisonSources(dataset, SAMPLE / "sim.npz", real_selection=("1",))
-    steps = list(compare_isolated(sources, threading.Event()))
-    assert [step.choices for step in steps if step.choices] == [{"real": {"episodes": ["0", "1"]}, "sim": {}}]
-    assert steps[-1].result is not None
-    events = [event for event in steps[-1].result["comparison"]["events"] if event["real_s"] is not None]
-    shown = [(event["real_s"], frame) for event, frame in zip(events, steps[-1].frames["real"], strict=False) if frame]
-    assert len(shown) > 3
-    for seconds, frame in shown:
-        assert abs(grey(frame) - brightness_at(begin + seconds)) < 4
 
 
 def test_the_commands_report_shows_both_sides_of_every_event(tmp_path: Path):

@@ -82,9 +82,8 @@ def test_slower_joints_are_interpolated_at_the_time_of_the_headers_else_of_loggi
                 stamp = round(seconds * 10**9) if has_stamps else 0  # a simulator's clock begins at zero
                 written.joints("/joint_states", nanoseconds(seconds + delay), NAMES, row, stamp)
     np.testing.assert_allclose(read_episode(tmp_path / "stamped.bag").times, TIMES, rtol=0, atol=1e-9)
-    np.testing.assert_allclose(
-        read_episode(tmp_path / "logged.bag").times, TIMES + late - late[0], rtol=0, atol=1.1e-9
-    )  # fmt: skip
+    logged = read_episode(tmp_path / "logged.bag").times
+    np.testing.assert_allclose(logged, TIMES + late - late[0], rtol=0, atol=1.1e-9)
 
 
 @pytest.mark.parametrize("clock", ["wall", "simulated"])
@@ -220,15 +219,6 @@ def test_a_damaged_log_is_an_episode_or_one_line(good, tmp_path_factory, kind, s
         assert "\n" not in str(error) and path.name in str(error) and str(path.parent) not in str(error)
 
 
-@pytest.mark.parametrize("text", ["", "a: [", "rosbag2_bagfile_information: 3", "- 1", "a: &a [*a, *a]"])
-def test_a_folder_with_other_metadata_is_one_line(good, tmp_path, text):
-    shutil.copytree(good["mcap"], tmp_path / "mcap")
-    (tmp_path / "mcap" / "metadata.yaml").write_text(text)
-    with pytest.raises(EpisodeError, match="mcap") as refused:
-        read_episode(tmp_path / "mcap")
-    assert "\n" not in str(refused.value)
-
-
 def test_messages_with_a_standard_name_and_other_fields_are_refused_and_definitions_not_used(tmp_path, monkeypatch):
     from rosbags import rosbag1
 
@@ -246,18 +236,29 @@ def test_messages_with_a_standard_name_and_other_fields_are_refused_and_definiti
     assert read_episode(path).names == EPISODE.names
 
 
-def test_without_the_extra_the_line_names_it(good, monkeypatch):
+def test_a_folder_with_other_metadata_or_a_missing_extra_is_one_line(good, tmp_path, monkeypatch):
+    shutil.copytree(good["mcap"], tmp_path / "mcap")
+    for text in ("", "a: [", "rosbag2_bagfile_information: 3", "- 1", "a: &a [*a, *a]"):
+        (tmp_path / "mcap" / "metadata.yaml").write_text(text)
+        with pytest.raises(EpisodeError, match="mcap") as refused:
+            read_episode(tmp_path / "mcap")
+        assert "\n" not in str(refused.value)
     monkeypatch.setitem(sys.modules, "rosbags", None)
     with pytest.raises(EpisodeError, match=r'rosbags is missing.* pip install "grs-studio\[logs\]"'):
         read_episode(good["one.bag"])
 
 
-def test_a_comparison_says_which_topics_it_took(good, tmp_path, capsys):
+def test_a_comparison_says_which_topics_it_took_and_takes_a_dropped_folder_of_ros_2(good, tmp_path, capsys):
     write_episode(EPISODE, tmp_path / "sim.csv")
     files = [f"{good['mcap']}#/joint_states", str(tmp_path / "sim.csv")]
     assert main(["compare", *files, "--out", str(tmp_path / "out")]) == 0
     said = capsys.readouterr().err
     assert said.startswith("mcap: joints from /joint_states; commands from /commands\n") and "no onset" in said
+    shutil.copytree(good["sqlite"], tmp_path / "dropped" / "sqlite")
+    assert comparisons._episode_in(tmp_path / "dropped") == tmp_path / "dropped" / "sqlite"
+    (tmp_path / "dropped" / "sqlite" / "metadata.yaml").rename(tmp_path / "dropped" / "other.yaml")
+    with pytest.raises(RequestError, match="ROS 2 log"):
+        comparisons._episode_in(tmp_path / "dropped")
 
 
 @pytest.mark.parametrize("kind", KINDS[:2])  # an mcap is compared there by test_isolated_comparison.py
@@ -267,11 +268,3 @@ def test_logs_are_compared_in_the_confined_process(good, tmp_path, kind):
     assert result is not None and result["notes"] == [read_episode(good[kind]).note]
     wanted = to_json(compare(read_episode(good[kind]), read_episode(tmp_path / "sim.csv"), None, "clock"))
     assert rounded(result["comparison"]) == rounded(wanted)
-
-
-def test_a_dropped_folder_of_ros_2_is_an_episode(good, tmp_path):
-    shutil.copytree(good["sqlite"], tmp_path / "dropped" / "sqlite")
-    assert comparisons._episode_in(tmp_path / "dropped") == tmp_path / "dropped" / "sqlite"
-    (tmp_path / "dropped" / "sqlite" / "metadata.yaml").rename(tmp_path / "dropped" / "other.yaml")
-    with pytest.raises(RequestError, match="ROS 2 log"):
-        comparisons._episode_in(tmp_path / "dropped")

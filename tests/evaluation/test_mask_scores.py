@@ -7,6 +7,7 @@ from hypothesis.extra.numpy import arrays
 
 from pipeline import evaluation
 from pipeline.evaluation import score_masks as score
+from pipeline.frame import save
 from pipeline.segmentation import ScriptedSegmenter
 from tests.frame.rendered import render
 
@@ -19,12 +20,7 @@ def square(x: int, y: int, side: int) -> np.ndarray:
     return mask
 
 
-@given(masks, masks)
-def test_overlap_is_symmetric_between_none_and_all(a, b):
-    assert 0 <= evaluation.iou(a, b) == evaluation.iou(b, a) <= 1 and evaluation.iou(a, a) == 1
-
-
-def test_masks_score_by_their_overlap_in_any_order_and_each_counts_once():
+def test_masks_score_by_their_overlap_each_counts_once_and_an_unlabelled_one_is_wrong_in_complete_labels():
     assert evaluation.iou(square(0, 0, 10) & (np.arange(60) < 5), square(0, 0, 10)) == pytest.approx(0.5)
     truth = [square(0, 0, 10), square(20, 0, 8), square(40, 20, 15)]
     got = score(truth[::-1], truth, complete=True)
@@ -32,18 +28,16 @@ def test_masks_score_by_their_overlap_in_any_order_and_each_counts_once():
     a, b = square(0, 0, 10), square(10, 0, 10)
     got = score([a | b], [a, b], complete=True)
     assert got.iou == (0.5, 0.5) and score([a | b | square(0, 10, 5)], [a, b], complete=True).recall == 0
-
-
-def test_an_unlabelled_object_is_wrong_only_with_complete_labels_and_nothing_found_is_nothing_right():
     truth, extra = [square(0, 0, 10)], square(30, 20, 10)
     assert score([*truth, extra], truth, complete=True).precision == 0.5
     assert score([*truth, extra], truth, complete=False).precision is None
-    got = score([], [square(0, 0, 10)], complete=True)
+    got = score([], truth, complete=True)
     assert (got.mean_iou, got.recall, got.precision) == (0, 0, 0)
 
 
 @given(masks, masks)
-def test_the_next_click_lies_on_an_error_with_the_right_sign(mask, truth):
+def test_overlap_is_symmetric_and_the_next_click_lies_on_an_error_with_the_right_sign(mask, truth):
+    assert 0 <= evaluation.iou(mask, truth) == evaluation.iou(truth, mask) <= 1 and evaluation.iou(mask, mask) == 1
     one = evaluation.next_click(mask, truth)
     if one is None:
         assert (mask == truth).all()
@@ -63,19 +57,14 @@ def test_the_next_click_is_the_middle_of_the_largest_error_and_a_worse_mask_coun
     assert len(got.clicks) == len(got.seconds) == 3
 
 
-@pytest.mark.parametrize("ask", [evaluation.predict_from_all_clicks, evaluation.predict_from_last_click])
-def test_a_perfect_segmenter_needs_one_click_for_each_object(ask):
+def test_a_perfect_segmenter_needs_one_click_for_each_object_and_a_folder_without_truth_is_one_line(tmp_path):
     rendered = render()
     view = ScriptedSegmenter(list(rendered.labels.values())).open(rendered.frame)
-    for truth in rendered.labels.values():
-        got = evaluation.simulate_clicks(ask(view), truth)
-        assert got.iou == (1.0,) * 5 and len(got.clicks) == 1 and got.worst_drop == 0
-
-
-def test_a_folder_without_truth_is_one_line(tmp_path):
-    from pipeline.frame import save
-
-    save(render().frame, tmp_path / "frame")
+    for ask in (evaluation.predict_from_all_clicks, evaluation.predict_from_last_click):
+        for truth in rendered.labels.values():
+            got = evaluation.simulate_clicks(ask(view), truth)
+            assert got.iou == (1.0,) * 5 and len(got.clicks) == 1 and got.worst_drop == 0
+    save(rendered.frame, tmp_path / "frame")
     with pytest.raises(evaluation.EvaluationError, match=r"truth/masks\.png") as caught:
         evaluation.read_labelled(tmp_path / "frame")
     assert "\n" not in str(caught.value)

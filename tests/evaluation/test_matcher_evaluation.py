@@ -31,18 +31,15 @@ def row(chosen, exact=("mug",), frame="a", ranked=("mug",)):
     return MatchOutcome(frame, frozenset(exact), category, frozenset({"bowl"}), chosen, ranked)
 
 
-@pytest.mark.parametrize(
-    ("chosen", "exact", "category"),
-    [
+def test_a_substitute_is_right_as_a_category_and_not_counted_as_exact():
+    for chosen, exact, category in (
         ("mug", "right", "right"),
         ("cup", "not counted", "right"),
         ("bowl", "not counted", "not counted"),
         ("can", "wrong", "wrong"),
         (None, "missed", "missed"),
-    ],
-)
-def test_a_substitute_is_right_as_a_category_and_not_counted_as_exact(chosen, exact, category):
-    assert (row(chosen).verdict("exact"), row(chosen).verdict("category")) == (exact, category)
+    ):
+        assert (row(chosen).verdict("exact"), row(chosen).verdict("category")) == (exact, category), chosen
 
 
 def test_a_segment_counts_for_the_object_it_covers_and_without_one_only_no_match_is_right():
@@ -104,16 +101,16 @@ def library():
     return Library(tuple(a for a in Library.open() if a.id in {"red_cube", "blue_cube", "hammer", "pear", "red_ball"}))
 
 
+@pytest.fixture(scope="module")
+def features(library):
+    return LibraryFeatures.compute(library)
+
+
 @pytest.fixture
 def evaluation(labelled, library, features, tmp_path):
     frames, truth = read_truth(labelled, labelled / "assets.json")
     made = DepthSegmenter(), PlannerModel(), lambda: features
     return MatcherEvaluation(frames, truth, library, *made, None, tmp_path, true_masks=True)
-
-
-@pytest.fixture(scope="module")
-def features(library):
-    return LibraryFeatures.compute(library)
 
 
 def last_table(evaluation, matchers=()):
@@ -155,16 +152,15 @@ def test_the_table_is_read_back_from_json_and_csv_and_an_evaluation_can_be_close
     assert list(steps) == []
 
 
-@pytest.mark.parametrize(
-    ("text", "word"),
-    [("{", "JSONDecodeError"), ("[]", "TypeError"), ('{"frames": {"one": [{}]}}', "KeyError"), (None, "No such file")],
-)
-def test_truth_that_cannot_be_read_is_one_clear_line(labelled, tmp_path, text, word):
-    file = tmp_path / "truth.json"
-    if text is not None:
-        file.write_text(text)
-    with pytest.raises(EvaluationError, match=f"cannot be read as truth.*{word}"):
-        read_truth(labelled, file)
-    (tmp_path / "other.json").write_text('{"frames": {"two": []}}')
-    with pytest.raises(EvaluationError, match="holds no frame"):
-        read_truth(labelled, tmp_path / "other.json")
+def test_truth_that_cannot_be_read_is_one_clear_line(labelled, tmp_path):
+    for file, text, words in (
+        ("absent.json", None, "cannot be read as truth.*No such file"),
+        ("truth.json", "{", "cannot be read as truth.*JSONDecodeError"),
+        ("truth.json", "[]", "cannot be read as truth.*TypeError"),
+        ("truth.json", '{"frames": {"one": [{}]}}', "cannot be read as truth.*KeyError"),
+        ("truth.json", '{"frames": {"two": []}}', "holds no frame"),
+    ):
+        if text is not None:
+            (tmp_path / file).write_text(text)
+        with pytest.raises(EvaluationError, match=words):
+            read_truth(labelled, tmp_path / file)

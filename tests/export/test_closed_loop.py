@@ -162,9 +162,8 @@ def test_the_demonstration_diverges_from_itself_by_nothing_and_doing_nothing_sol
     assert summary(idle)["solved"]["successes"] == 0 and summary(idle)["rmse"] > 0.01
 
 
-@pytest.mark.parametrize(
-    ("status", "body", "word"),
-    [
+def test_an_answer_that_is_no_action_ends_in_one_line(environment, tmp_path, capsys):
+    for status, body, word in (
         (500, b"{}", "500"),
         (200, b"not json", "not JSON"),
         (200, b"[]", '"action"'),
@@ -172,13 +171,11 @@ def test_the_demonstration_diverges_from_itself_by_nothing_and_doing_nothing_sol
         (200, b'{"action": "left"}', "no numbers"),
         (200, b'{"action": [NaN, 0, 0, 0, 0]}', "NaN"),
         (200, b"[" + b"0," * MAX_ANSWER_BYTES + b"0]", "kB"),
-    ],
-)
-def test_an_answer_that_is_no_action_ends_in_one_line(environment, tmp_path, capsys, status, body, word):
-    with serving(lambda *_: (status, body)) as address:
-        assert main(["evaluate-policy", str(environment), "--policy", address, "--out", str(tmp_path / "out")]) == 2
-    message = capsys.readouterr().err.strip()
-    assert word in message and "\n" not in message and "Traceback" not in message
+    ):
+        with serving(lambda *_, answer=(status, body): answer) as address:
+            assert main(["evaluate-policy", str(environment), "--policy", address, "--out", str(tmp_path / word)]) == 2
+        message = capsys.readouterr().err.strip()
+        assert word in message and "\n" not in message and "Traceback" not in message
 
 
 def test_a_function_is_a_policy_and_its_faults_are_named(environment, tmp_path):
@@ -251,29 +248,23 @@ def test_a_served_policy_solves_what_the_oracle_solves(solved, sandbox, tmp_path
     assert "holds outcomes of http://" in capsys.readouterr().err
 
 
-def test_a_policy_that_cannot_be_asked_is_no_failure_of_a_condition(solved, tmp_path, capsys):
+def test_what_cannot_be_tried_or_asked_is_refused_in_one_line(solved, tmp_path, capsys):
+    policy = "--robot", "policy"
     with serving(lambda *_: (500, b"{}")) as address:
-        out = tmp_path / "out"
-        arguments = ["vary", str(solved), "--count", "2", "--robot", "policy", "--policy", address, "--out", str(out)]
-        assert main(arguments) == 2
-    error = capsys.readouterr().err
-    assert "HTTP 500" in error and error.count("\n") == 1 and not (out / "outcomes_policy.jsonl").exists()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (("--robot", "policy"), "has no learned policies; run grs-studio learn"),
-        (("--policy", "hold"), "belong to --robot policy"),
-        (("--robot", "policy", "--policy", "demonstration"), "a varied start has no demonstration"),
-        (("--robot", "policy", "--policy", "hold", "--seconds", "0"), "--seconds 0 is not between"),
-        (("--robot", "policy", "--images"), "learned policies see no pictures"),
-        (("--robot", "policy", "--policy", "moon"), "is no policy; choose"),
-    ],
-)
-def test_what_cannot_be_tried_is_refused_in_one_line(solved, tmp_path, capsys, arguments, words):
-    if arguments == ("--robot", "policy"):
-        pytest.importorskip("stable_baselines3", reason='pip install "grs-studio[learn]"')
-    assert main(["vary", str(solved), "--count", "1", "--out", str(tmp_path / "out"), *arguments]) == 2
-    error = capsys.readouterr().err
-    assert words in error and error.count("\n") == 1
+        for arguments, words in (
+            (("--policy", "hold"), "belong to --robot policy"),
+            ((*policy, "--policy", "demonstration"), "a varied start has no demonstration"),
+            ((*policy, "--policy", "hold", "--seconds", "0"), "--seconds 0 is not between"),
+            ((*policy, "--images"), "learned policies see no pictures"),
+            ((*policy, "--policy", "moon"), "is no policy; choose"),
+            ((*policy, "--policy", address), "HTTP 500"),
+        ):
+            assert main(["vary", str(solved), "--count", "1", "--out", str(tmp_path / words[:9]), *arguments]) == 2
+            error = capsys.readouterr().err
+            assert words in error and error.count("\n") == 1
+    assert not list(tmp_path.rglob("outcomes_policy.jsonl")), (
+        "a policy that cannot be asked is no failure of a condition"
+    )
+    pytest.importorskip("stable_baselines3", reason='pip install "grs-studio[learn]"')
+    assert main(["vary", str(solved), "--count", "1", "--out", str(tmp_path / "out"), *policy]) == 2
+    assert "has no learned policies; run grs-studio learn" in capsys.readouterr().err

@@ -5,7 +5,7 @@ import json
 import subprocess
 import sys
 from types import ModuleType, SimpleNamespace
-from typing import Any
+from unittest.mock import Mock
 
 import cv2
 import numpy as np
@@ -21,26 +21,10 @@ CAMERA = "observation.images.photo"
 SHAPES = {STATE: (5,), OBJECTS: (14,), CAMERA: (3, 24, 32)}
 
 
-class FakePolicy:
-    def __init__(self):
-        self.episodes, self.seen = 0, {}
-
-    def to(self, device: str) -> "FakePolicy":
-        return self
-
-    def eval(self) -> "FakePolicy":
-        return self
-
-    def reset(self) -> None:
-        self.episodes += 1
-
-    def select_action(self, batch: dict[str, Any]) -> Any:
-        self.seen = batch
-        return torch.full((1, 5), float(batch[STATE].sum()))
-
-
-def serve(monkeypatch: pytest.MonkeyPatch, shapes: dict[str, tuple[int, ...]]) -> tuple[PolicyServer, FakePolicy]:
-    policy = FakePolicy()
+def serve(monkeypatch: pytest.MonkeyPatch, shapes: dict[str, tuple[int, ...]]) -> tuple[PolicyServer, Mock]:
+    policy = Mock()
+    policy.to.return_value = policy.eval.return_value = policy
+    policy.select_action.side_effect = lambda batch: torch.full((1, 5), float(batch[STATE].sum()))
     features = {name: SimpleNamespace(shape=shape) for name, shape in shapes.items()}
     config = SimpleNamespace(type="fake", input_features=features)
     loader = SimpleNamespace(from_pretrained=lambda *_, **__: policy)
@@ -66,11 +50,12 @@ def question(begins: bool = False) -> dict:
 def test_a_policy_gets_what_it_was_trained_on_and_one_that_needs_something_else_is_refused(monkeypatch):
     server, policy = serve(monkeypatch, SHAPES)
     assert server.answer(question(begins=True)) == {"action": [20.0] * 5}
-    assert {name: tuple(policy.seen[name].shape) for name in SHAPES} == {n: (1, *s) for n, s in SHAPES.items()}
-    assert policy.seen[CAMERA][0].mean(dim=(1, 2)).tolist() == [1.0, 0.0, 0.0], "RGB in [0, 1]"
-    assert policy.seen[OBJECTS][0].tolist() == list(range(14)) and policy.seen["task"] == "Stack the cubes."
+    (seen,) = policy.select_action.call_args.args
+    assert {name: tuple(seen[name].shape) for name in SHAPES} == {n: (1, *s) for n, s in SHAPES.items()}
+    assert seen[CAMERA][0].mean(dim=(1, 2)).tolist() == [1.0, 0.0, 0.0], "RGB in [0, 1]"
+    assert seen[OBJECTS][0].tolist() == list(range(14)) and seen["task"] == "Stack the cubes."
     server.answer(question())
-    assert policy.episodes == 1
+    assert policy.reset.call_count == 1
     force = {"observation.force": (3,)}
     for shapes, words in (({STATE: (7,)}, "shape"), (force, "the policy needs observation.force")):
         server, _ = serve(monkeypatch, shapes)

@@ -56,7 +56,7 @@ def unzip(project, tmp_path):
     return tmp_path / "exported"
 
 
-def test_the_export_plays_its_solution_with_nothing_but_mujoco_and_numpy(project, tmp_path):
+def test_the_export_plays_its_solution_with_nothing_but_mujoco_and_numpy_or_its_scene_without_one(project, tmp_path):
     folder = unzip(project, tmp_path)
     blocked = "import sys; sys.modules.update(dict.fromkeys(['trimesh', 'scipy', 'pipeline', 'PIL', 'cv2'])); "
     code = blocked + "import runpy; runpy.run_path(sys.argv.pop(1), run_name='__main__')"
@@ -65,6 +65,10 @@ def test_the_export_plays_its_solution_with_nothing_but_mujoco_and_numpy(project
     assert done.returncode == 0, done.stderr
     assert "2 objects, simulated for 0.5 s" in done.stdout and "solved True" in done.stdout
     assert "0.54" in done.stdout  # where the box ends
+    for name in ("solution.npz", "solution.json", "task.json"):
+        (project / name).unlink()
+    command[4] = str(unzip(project, tmp_path / "bare") / "run.py")
+    assert "none was recorded" in subprocess.run(command, capture_output=True, text=True, cwd="/").stdout
 
 
 def test_the_export_holds_the_round_that_passed_or_is_pinned_its_readme_licences_and_names(project, tmp_path):
@@ -82,14 +86,6 @@ def test_the_export_holds_the_round_that_passed_or_is_pinned_its_readme_licences
     assert not (unzip(project, tmp_path / "unnamed") / "names.json").exists()
     Project(project).decide("display_name", id=2, name="Würfel 🐸")
     assert json.loads((unzip(project, tmp_path / "named") / "names.json").read_text()) == {"can": "Würfel 🐸"}
-
-
-def test_a_scene_without_task_or_solution_can_be_exported_too(project, tmp_path):
-    for name in ("solution.npz", "solution.json", "task.json"):
-        (project / name).unlink()
-    command = [sys.executable, "-I", str(unzip(project, tmp_path) / "run.py"), "--seconds", "0.1"]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert "none was recorded" in done.stdout
 
 
 def unpack(p, file_format, folder):
@@ -131,25 +127,22 @@ def extents(model, body):
 
 
 @pytest.mark.parametrize("file_format", ["mjcf", "urdf"])
-def test_an_exported_object_has_the_same_mass_inertia_and_size(tmp_path, file_format):
+def test_an_exported_object_has_the_same_mass_inertia_size_and_friction_and_its_own_files(tmp_path, file_format):
     for p in placements(tmp_path):
         twin = builder.compile_spec(builder.build_object(p))
-        exported = mujoco.MjModel.from_xml_path(str(unpack(p, file_format, tmp_path / p.name)))
+        file = unpack(p, file_format, tmp_path / p.name)
+        exported = mujoco.MjModel.from_xml_path(str(file))
         own, body = twin.body(p.name).id, exported.body(p.name).id
         assert exported.body_mass[body] == pytest.approx(p.mass, rel=1e-4)
         scale = np.abs(tensor(twin, own)).max()
         assert np.abs(tensor(exported, body) - tensor(twin, own)).max() < 1e-4 * scale, p.name
         assert np.abs(exported.body_ipos[body] - twin.body_ipos[own]).max() < 1e-6
         assert np.abs(extents(exported, body) - p.size).max() < 1e-5, p.name
-
-
-def test_a_urdf_names_only_files_beside_it_and_gives_the_friction(tmp_path):
-    for p in placements(tmp_path):
-        file = unpack(p, "urdf", tmp_path / p.name)
-        robot = ElementTree.parse(file).getroot()
-        named = {mesh.get("filename") for mesh in robot.iter("mesh")}
-        assert named and all((file.parent / name).is_file() for name in named)
-        assert float(robot.findtext("gazebo/mu1") or 0) == p.friction
+        if file_format == "urdf":
+            robot = ElementTree.parse(file).getroot()
+            named = {mesh.get("filename") for mesh in robot.iter("mesh")}
+            assert named and all((file.parent / name).is_file() for name in named)
+            assert float(robot.findtext("gazebo/mu1") or 0) == p.friction
 
 
 def test_an_mjcf_object_comes_to_rest_and_equal_objects_make_equal_zips(tmp_path):

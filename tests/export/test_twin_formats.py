@@ -1,10 +1,11 @@
-"""The twin in other programs' formats, loaded by MuJoCo, trimesh, Open3D, a URDF reader and docs/exports.md's lines."""
+"""The twin and its masks in other programs' formats, loaded by these and by docs/exports.md's lines."""
 
 import json
 import re
 import subprocess
 import sys
 import zipfile
+from pathlib import Path
 from xml.etree import ElementTree
 
 import mujoco
@@ -12,12 +13,16 @@ import numpy as np
 import pytest
 import trimesh
 from foreign import DOC, DOCUMENTED
+from ready_projects import ready_project
 from scipy.spatial.transform import Rotation
 
 from pipeline.export import ExportError, export_formats, export_project
 from pipeline.export.formats.glb import Y_UP_FROM_Z_UP
+from pipeline.export.formats.masks import export_coco, export_label_studio
 from pipeline.export.formats.urdf import _rpy, link_name
 from pipeline.geometry import Pose
+from pipeline.project import Project
+from pipeline.segmentation.exchange import read_masks
 
 
 @pytest.fixture(scope="module")
@@ -41,12 +46,17 @@ def poses(model, joint_values=None):
     return {model.body(b).name: np.hstack([data.xmat[b].reshape(3, 3), data.xpos[b][:, None]]) for b in bodies}
 
 
-def test_the_mjcf_loads_alone_and_is_the_twin(twin_folder, twin, tmp_path):
+def test_the_mjcf_loads_alone_is_the_twin_and_has_only_the_files_that_it_names(twin_folder, twin, tmp_path):
     export_project(twin_folder, "mjcf", tmp_path / "twin")
     alone = mujoco.MjModel.from_xml_path(str(tmp_path / "twin" / "scene.xml"))
     assert (alone.nq, alone.ngeom, alone.ncam) == (twin.nq, twin.ngeom, twin.ncam)
     assert np.array_equal(alone.body_pos, twin.body_pos) and np.array_equal(alone.body_mass, twin.body_mass)
     assert not (tmp_path / "twin" / "solution.xml").exists()
+    text = (tmp_path / "twin" / "scene.xml").read_text()
+    assert "colorspace" not in text and set(re.findall(r'solref="[^"]*"', text)) == {'solref="0.01 1"'}
+    others = {"scene.xml", "export.json", "LICENCES.md"}
+    assert {file.name for file in (tmp_path / "twin").iterdir()} - others == set(re.findall(r' file="([^"]*)"', text))
+    assert json.loads((tmp_path / "twin" / "export.json").read_text())["needs"] == "MuJoCo 3.3.0 or newer"
 
 
 def test_mujoco_reads_the_urdf_with_the_same_poses_masses_inertias_and_joints(twin, urdf):
@@ -67,6 +77,7 @@ def test_mujoco_reads_the_urdf_with_the_same_poses_masses_inertias_and_joints(tw
         assert model.joint(f"{link_name(name)}_joint").range == pytest.approx(twin.joint(name).range, abs=1e-6)
 
 
+@pytest.mark.filterwarnings("ignore:.*Scene.dump")
 def test_the_urdf_is_a_tree_whose_links_keep_collision_pieces_materials_and_textures(twin, urdf):
     robot = ElementTree.parse(urdf[0]).getroot()
     links = {link.get("name") for link in robot.iter("link")}
@@ -81,10 +92,6 @@ def test_the_urdf_is_a_tree_whose_links_keep_collision_pieces_materials_and_text
     assert any(name.endswith(".png") for name in named)
     assert all((urdf[0].parent / name).is_file() for name in named)
     assert robot.find("link[@name='picture']/visual/material/texture") is not None
-
-
-@pytest.mark.filterwarnings("ignore:.*Scene.dump")
-def test_a_urdf_reader_draws_the_twin_in_its_place(twin, urdf):
     import yourdfpy
 
     read = yourdfpy.URDF.load(str(urdf[0]), load_collision_meshes=True, build_collision_scene_graph=True)
@@ -154,19 +161,19 @@ def test_an_export_replaces_an_earlier_one_and_nothing_else(twin_folder, tmp_pat
         assert "t/scene.xml" in archive.namelist()
 
 
-@pytest.mark.parametrize("name", ["mjcf", "urdf", "glb", "zip"])
-def test_a_project_without_a_twin_is_refused_in_one_line(tmp_path, name):
-    (tmp_path / "project.json").write_text("{}")
-    with pytest.raises(ExportError, match="has no scene yet, so there is nothing to export; build the scene first"):
-        export_project(tmp_path, name, tmp_path / "out" / "twin")
-    assert not list((tmp_path / "out").iterdir())
-
-
-@pytest.mark.parametrize("name", ["gymnasium", "lerobot"])
-def test_a_project_that_is_not_solved_is_refused_in_one_line(twin_folder, tmp_path, name):
-    with pytest.raises(ExportError, match="twin has no solution yet, which this format needs; solve the task first"):
-        export_project(twin_folder, name, tmp_path / "out")
-    assert not (tmp_path / "out").exists()
+def test_a_project_without_a_twin_or_a_solution_is_refused_in_one_line(twin_folder, tmp_path):
+    (tmp_path / "bare").mkdir()
+    (tmp_path / "bare" / "project.json").write_text("{}")
+    bare = "has no scene yet, so there is nothing to export; build the scene first"
+    unsolved = "twin has no solution yet, which this format needs; solve the task first"
+    for folder, names, words in (
+        (tmp_path / "bare", ("mjcf", "urdf", "glb", "zip"), bare),
+        (twin_folder, ("gymnasium", "lerobot"), unsolved),
+    ):
+        for name in names:
+            with pytest.raises(ExportError, match=words):
+                export_project(folder, name, tmp_path / "out" / "twin")
+            assert not (tmp_path / "out").exists() or not list((tmp_path / "out").iterdir())
 
 
 @pytest.mark.parametrize("name", [name for name in DOCUMENTED if name != "lerobot"])  # which test_lerobot_export loads
@@ -181,6 +188,31 @@ def test_the_documented_lines_load_the_export(solved, tmp_path, name):
 def test_every_built_in_format_is_described():
     listed = set(re.findall(r"`(\w+)`", DOC.split("More formats")[0]))
     assert set(export_formats()) <= listed and set(export_formats()) - set(DOCUMENTED) <= {"html", "mp4"}
+
+
+@pytest.mark.parametrize("name", ["twin.usdz", "twin.usda", "twin.usdc", "twin.usd"])
+def test_openusd_is_one_stage_that_finds_its_textures(name: str, tmp_path: Path):
+    from pxr import Sdf, Usd, UsdUtils
+
+    export_project(ready_project("blocks"), "usd", tmp_path / name)
+    assert Usd.Stage.Open(str(tmp_path / name)).GetPrimAtPath("/World/red_cube")
+    _, textures, unresolved = UsdUtils.ComputeAllDependencies(Sdf.AssetPath(str(tmp_path / name)))
+    assert len(textures) == 8 and not unresolved
+    if name.endswith(".usdz"):
+        assert [file.name for file in tmp_path.iterdir()] == [name]
+        assert all(one.compress_type == zipfile.ZIP_STORED for one in zipfile.ZipFile(tmp_path / name).infolist())
+
+
+def test_masks_for_annotation_tools_are_those_of_the_project_by_name(tmp_path: Path):
+    project = Project.open(ready_project("blocks"))
+    segments = {one.id: one.mask for one in project.segments() or ()}
+    for export, file in ((export_coco, tmp_path / "masks.json"), (export_label_studio, tmp_path / "masks.zip")):
+        export(project.folder, file)
+        masks = read_masks(file.read_bytes(), project.frame.depth.shape)
+        assert "red_cube" in {one.name for one in masks}
+        assert sorted(int(one.mask.sum()) for one in masks) == sorted(int(mask.sum()) for mask in segments.values())
+    task = json.loads(zipfile.ZipFile(tmp_path / "masks.zip").read("tasks.json"))[0]
+    assert task["data"]["image"].startswith("data:image/jpeg;base64,")
 
 
 def test_rotations_about_several_axes_are_about_the_fixed_axes_as_urdf_has_them():

@@ -7,6 +7,7 @@ import numpy as np
 
 from pipeline.frame import Frame, Intrinsics
 from pipeline.geometry.rays import cast_at_geoms
+from tests.drawn_scene import camera_pose
 
 COLOURS = {"table": (150, 110, 70), "floor": (90, 90, 95), "wall": (200, 200, 205)}
 
@@ -27,17 +28,6 @@ class Rendered:
     """The visible pixels of each object by name, of shape (H, W), bool."""
     world_from_camera: np.ndarray
     """Of shape (4, 4)."""
-
-
-def look_at(eye: tuple[float, float, float], at: tuple[float, float, float] = (0, 0, 0)) -> np.ndarray:
-    """Return world_from_camera, of shape (4, 4), of a camera at `eye` that looks at `at`."""
-    forward = np.subtract(at, eye) / np.linalg.norm(np.subtract(at, eye))
-    right = np.cross(forward, [0, 0, 1.0])
-    right /= np.linalg.norm(right)
-    pose = np.eye(4)
-    pose[:3, :3] = np.stack([right, np.cross(forward, right), forward], 1)
-    pose[:3, 3] = eye
-    return pose
 
 
 def render(
@@ -62,7 +52,7 @@ def render(
     k = Intrinsics(width, height, focal, focal, (width - 1) / 2, (height - 1) / 2)
     u, v = np.meshgrid(np.arange(width), np.arange(height))
     rays = np.stack([(u - k.cx) / focal, (v - k.cy) / focal, np.ones((height, width))], -1)
-    pose = look_at(eye, at)
+    pose = camera_pose(eye, at)
     directions = (rays / np.linalg.norm(rays, axis=-1, keepdims=True)).reshape(-1, 3) @ pose[:3, :3].T
     hit, distance = cast_at_geoms(model, data, pose[:3, 3], directions, cutoff=10.0)
     depth = np.where(hit >= 0, distance, 0).reshape(height, width) / np.linalg.norm(rays, axis=-1)

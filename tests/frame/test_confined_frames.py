@@ -4,6 +4,7 @@ import io
 import json
 import zipfile
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -46,7 +47,7 @@ def test_a_confined_reader_returns_the_same_frame(frame, tmp_path, write, depth_
 
 
 def test_only_a_plain_folder_of_png_and_jpeg_is_decoded_in_this_process(frame, tmp_path, monkeypatch):
-    monkeypatch.setattr(confined_reader, "call", refuse)
+    monkeypatch.setattr(confined_reader, "call", Mock(side_effect=IsolationError("not here")))
     load(written.plain(frame, tmp_path))
     for write in (written.plain_zip, written.npz, written.float_tiff, written.tum, written.r3d, written.video):
         folder = tmp_path / write.__name__
@@ -59,10 +60,6 @@ def test_only_a_plain_folder_of_png_and_jpeg_is_decoded_in_this_process(frame, t
         load(disguised)
     with pytest.raises(FrameError, match="not here"):
         load_files(disguised / "rgb.png", disguised / "depth.png")
-
-
-def refuse(*_: object, **__: object):
-    raise IsolationError("not here")
 
 
 def test_frames_of_a_recording_are_read_by_index_and_a_link_in_a_folder_leads_nowhere(frame, tmp_path):

@@ -1,6 +1,9 @@
-"""A frame written in any format is read unchanged; invalid plain ones give an error of one line."""
+"""A frame written in any format is read unchanged; damaged ones give an error of one line (tests.fuzz: at random)."""
 
+import io
 import json
+import sys
+import types
 import zipfile
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +17,7 @@ from PIL import Image
 from scipy.spatial import cKDTree
 
 from pipeline.frame import Frame, FrameError, Intrinsics, load, load_files, open_recording, save
-from pipeline.frame.formats import point_cloud
+from pipeline.frame.formats import archive, point_cloud
 from pipeline.frame.reprojection import reproject, upsample_depth
 from tests.frame import written
 from tests.frame.written import png
@@ -45,7 +48,7 @@ def test_a_recording_lists_its_frames_by_their_numbers_and_reads_each(frame, tmp
     assert "Frame 1 of 3" in second.notes[0]
     with pytest.raises(FrameError, match="no frame 3"):
         load(home, 3)
-    rgb, depth = written.png(frame.rgb), written.png(written.units(frame, 1000))
+    rgb, depth = png(frame.rgb), png(written.units(frame, 1000))
     files = {f"{kind}/{i}.png": raw for i in (10, 2, 1) for kind, raw in (("color", rgb), ("depth", depth))}
     written.write(tmp_path / "f", files)
     assert open_recording(tmp_path / "f").names == ("color/1.png", "color/2.png", "color/10.png")
@@ -64,14 +67,15 @@ def test_a_synthetic_realsense_recording_loads():
     assert {round(1000 * float(frame.depth[0, 0])) for frame in (first, third)} <= set(range(700, 716))
 
 
-def pose_above() -> np.ndarray:
-    return np.array([[1.0, 0, 0, 0.1], [0, -0.6, 0.8, -0.5], [0, -0.8, -0.6, 0.7], [0, 0, 0, 1]])
+POSE_ABOVE = np.array([[1.0, 0, 0, 0.1], [0, -0.6, 0.8, -0.5], [0, -0.8, -0.6, 0.7], [0, 0, 0, 1]])
 
 
 def test_a_pose_in_an_upright_world_and_tums_calibration_are_found_any_other_is_noted(frame, tmp_path):
-    posed = replace(frame, world_from_camera=pose_above())
-    for read in (load(written.bop(posed, tmp_path)), load(with_pose(posed, tmp_path / "f.npz"))):
-        assert read.world_from_camera is not None and np.allclose(read.world_from_camera, pose_above(), atol=1e-9)
+    posed = replace(frame, world_from_camera=POSE_ABOVE)
+    back = np.linalg.inv(POSE_ABOVE)
+    np.savez(tmp_path / "f.npz", rgb=frame.rgb, depth=frame.depth, K=frame.intrinsics.matrix, extrinsics=back)
+    for read in (load(written.bop(posed, tmp_path)), load(tmp_path / "f.npz")):
+        assert read.world_from_camera is not None and np.allclose(read.world_from_camera, POSE_ABOVE, atol=1e-9)
     read = load(written.bop(replace(frame, world_from_camera=np.eye(4)), tmp_path))
     assert read.world_from_camera is None and any("left aside" in note for note in read.notes)
     big = Frame(np.full((480, 640, 3), 90, np.uint8), np.full((480, 640), 1.2, np.float32), frame.intrinsics)
@@ -81,17 +85,11 @@ def test_a_pose_in_an_upright_world_and_tums_calibration_are_found_any_other_is_
     assert read.intrinsics.fx == 535.4 and np.allclose(read.depth, 1.2) and "freiburg3" in read.notes[-1]
 
 
-def with_pose(frame: Frame, path: Path) -> Path:
-    back = np.linalg.inv(frame.world_from_camera)  # type: ignore[arg-type]
-    np.savez(path, rgb=frame.rgb, depth=frame.depth, K=frame.intrinsics.matrix, extrinsics=back)
-    return path
-
-
 def test_without_a_camera_exif_or_a_default_field_of_view_is_used_with_a_note(frame, tmp_path):
     details = Image.Exif()
     details.get_ifd(0x8769)[0xA405] = 36  # FocalLengthIn35mmFilm
     Image.fromarray(frame.rgb).save(tmp_path / "rgb.jpg", exif=details)
-    (tmp_path / "depth.png").write_bytes(written.png(written.units(frame, 1000)))
+    (tmp_path / "depth.png").write_bytes(png(written.units(frame, 1000)))
     read = load_files(tmp_path / "rgb.jpg", tmp_path / "depth.png")
     assert read.intrinsics.fx == pytest.approx(36 / np.hypot(36, 24) * np.hypot(*frame.depth.shape))
     assert "36 mm" in read.notes[0] and "m wide" in read.notes[-1]
@@ -112,8 +110,8 @@ def test_depth_of_a_separate_camera_is_reprojected_to_colour(frame, tmp_path):
     measured = reproject(frame.depth, k, coarse, np.linalg.inv(shifted))
     own = {"depth": vars(coarse), "color_from_depth": shifted.tolist()}
     files = {
-        "rgb.png": written.png(frame.rgb),
-        "depth.png": written.png(np.rint(measured * 1000).astype(np.uint16)),
+        "rgb.png": png(frame.rgb),
+        "depth.png": png(np.rint(measured * 1000).astype(np.uint16)),
         "camera.json": written.camera(frame, depth_scale=0.001, **own),
     }
     read = load(written.write(tmp_path / "f", files))
@@ -134,17 +132,12 @@ def test_nearer_points_hide_farther_ones_and_upsampled_depth_is_smooth_on_a_slop
     assert np.abs(np.diff(upsample_depth(slope, 128, 96), axis=1)).max() < 0.004
     slope[:, 16:] += 1
     assert not np.any((upsample_depth(slope, 128, 96) > 1.25) & (upsample_depth(slope, 128, 96) < 2))
-
-
-@pytest.mark.parametrize("zoom", [1.0, 2.3, 5.0])
-def test_a_reprojected_plane_has_no_gaps_at_a_higher_resolution(zoom):
-    k = Intrinsics(64, 48, 60, 60, 31.5, 23.5)
-    fine = Intrinsics(int(64 * zoom), int(48 * zoom), 60 * zoom, 60 * zoom, 31.5 * zoom, 23.5 * zoom)
     turn = np.eye(4)
-    turn[:3, :3] = [[np.cos(0.05), -np.sin(0.05), 0], [np.sin(0.05), np.cos(0.05), 0], [0, 0, 1]]
-    drawn = reproject(np.full((48, 64), 1.0, np.float32), k, fine, turn)
-    edge = int(6 * zoom)
-    assert (drawn[edge:-edge, edge:-edge] == 1).all()
+    turn[:2, :2] = [[np.cos(0.05), -np.sin(0.05)], [np.sin(0.05), np.cos(0.05)]]
+    for zoom in (1.0, 2.3, 5.0):  # a plane has no gaps at a higher resolution
+        fine = Intrinsics(int(64 * zoom), int(48 * zoom), 60 * zoom, 60 * zoom, 31.5 * zoom, 23.5 * zoom)
+        drawn, edge = reproject(np.full((48, 64), 1.0, np.float32), k, fine, turn), int(6 * zoom)
+        assert (drawn[edge:-edge, edge:-edge] == 1).all()
 
 
 # Clouds
@@ -207,8 +200,6 @@ def test_a_scene_with_a_camera_with_faces_or_in_millimetres_is_rendered(frame, t
 
 
 CAMERA = {"width": 32, "height": 24, "fx": 30.0, "fy": 30.0, "cx": 16.0, "cy": 12.0, "depth_scale": 0.001}
-
-
 COLOUR = png(np.full((24, 32, 3), 90, np.uint8))
 DEPTH = png(np.full((24, 32), 700, np.uint16))
 
@@ -296,13 +287,134 @@ def test_faults_are_one_line(tmp_path, changed, message):
     assert "\n" not in str(caught.value)
 
 
-def test_a_missing_path_and_a_zip_that_points_outside_are_refused(tmp_path):
+# Damaged files
+
+
+NO_SCALE = '{"3": {"cam_K": [99, 0, 80, 0, 99, 60, 0, 0, 1], "depth_scale": "mm"}}'
+NO_SIZE = '{"w": 160, "h": 120, "K": [99, 0, 0, 0, 99, 0, 80, 60, 1]}'
+TWO_DEPTHS = {"depth/x.png": b"", "depth/y.png": b""}
+WRONG = {
+    "no pair": (written.tum_files, {"depth.txt": "99.0 depth/1305031102.160407.png\n"}, "within 0.02 s"),
+    "no lines": (written.tum_files, {"rgb.txt": "# timestamp filename\n"}, "within 0.02 s"),
+    "no time": (written.tum_files, {"rgb.txt": "now rgb/x.png\n"}, "a time and a file name"),
+    "nan time": (written.tum_files, {"rgb.txt": "nan rgb/x.png\n"}, "finite"),
+    "a picture gone": (written.tum_files, {"rgb/1305031102.175304.png": None}, "does not hold it"),
+    "no camera matrix": (written.bop_files, {"scene_camera.json": '{"3": {}}'}, "3 x 3"),
+    "a list of cameras": (written.bop_files, {"scene_camera.json": '{"3": []}'}, "should hold"),
+    "no scale": (written.bop_files, {"scene_camera.json": NO_SCALE}, "millimetres per unit"),
+    "a number without end": (written.open3d_files, {"camera_primesense.json": f'{{"K": [1{"0" * 400}]}}'}, "3 x 3"),
+    "no json": (written.bop_files, {"scene_camera.json": "{"}, "not JSON"),
+    "another number": (written.bop_files, {"scene_camera.json": '{"9": {}}'}, "has the number"),
+    "a short matrix": (written.open3d_files, {"camera_primesense.json": '{"K": [1, 2]}'}, "3 x 3"),
+    "a list of numbers": (written.open3d_files, {"camera_primesense.json": "[]"}, "holds a list"),
+    "no numbers": (written.open3d_files, {"camera_primesense.json": "?"}, "cannot be read"),
+    "unlike names": (written.open3d_files, {"depth/00000.png": None} | TWO_DEPTHS, "not match"),
+    "damaged depth": (written.open3d_files, {"depth/00000.png": b"PNG"}, "not a picture"),
+    "no depth": (written.r3d_files, {"rgbd/0.depth": None}, "depth left out"),
+    "damaged lzfse": (written.r3d_files, {"rgbd/0.depth": b"nothing"}, "damaged"),
+    "a bomb": (written.r3d_files, {"rgbd/0.depth": b"bvx-\xff\xff\xff\x7f" + b"0" * 40}, "damaged"),
+    "too few": (written.r3d_files, {"rgbd/0.depth": written.uncompressed_lzfse(b"0000" * 400)}, "400 numbers"),
+    "half of the metadata": (written.r3d_files, {"metadata": "{"}, "are not JSON"),
+    "no metadata": (written.r3d_files, {"metadata": "[]"}, "metadata"),
+    "no size of depth": (written.r3d_files, {"metadata": NO_SIZE}, "numbers; its metadata say 256 x 192"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_faults_in_a_folder_are_one_line(frame, tmp_path, case):
+    make, changed, message = WRONG[case]
+    files = {name: raw for name, raw in (make(frame) | changed).items() if raw is not None}
+    with pytest.raises(FrameError, match=message) as caught:
+        load(written.write(tmp_path / "f", files))
+    assert "\n" not in str(caught.value)
+
+
+def test_missing_packages_or_depth_pickled_arrays_and_depth_videos_of_8_bits_give_advice(frame, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "lzfse", None)
+    with pytest.raises(FrameError, match="pip install lzfse"):
+        load(written.r3d(frame, tmp_path))
+    (tmp_path / "photo.png").write_bytes(png(frame.rgb))
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    with pytest.raises(FrameError, match=r"no depth estimator is installed\. Give a depth picture"):
+        load(tmp_path / "photo.png")
+    written.write_video(tmp_path / "film.mkv", [frame.rgb] * 2, "rgb24", "gbrp")
+    with pytest.raises(FrameError, match=r"colour without depth.*FFV1"):
+        load(tmp_path / "film.mkv")
+    np.save(tmp_path / "f.npy", {"depth": np.ones((24, 32))}, allow_pickle=True)  # type: ignore[arg-type]
+    with pytest.raises(FrameError, match=r"pickled.*np\.savez"):
+        load(tmp_path / "f.npy")
+    np.savez(tmp_path / "f.npz", rgb=np.array({}, object), depth=np.ones((24, 32)))
+    with pytest.raises(FrameError, match="pickled"):
+        load(tmp_path / "f.npz")
+    home = written.video(frame, tmp_path)
+    written.write_video(home / "depth.mkv", [frame.rgb] * 2, "rgb24", "gbrp")
+    with pytest.raises(FrameError, match="8 bits"):
+        load(home)
+
+
+def test_estimated_depth_is_marked_as_not_measured(frame, tmp_path, monkeypatch):
+    (tmp_path / "photo.png").write_bytes(png(frame.rgb))
+    estimator = types.ModuleType("transformers")
+    estimator.pipeline = lambda task, model: lambda picture: {"predicted_depth": np.full((30, 40), 1.5)}  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "transformers", estimator)
+    with pytest.raises(FrameError, match="no weights are installed"):
+        load(tmp_path / "photo.png")
+    monkeypatch.setenv("GRS_DEPTH_MODEL", str(tmp_path))
+    frame = load(tmp_path / "photo.png")
+    assert np.allclose(frame.depth, 1.5) and "not measured" in frame.notes[0]
+
+
+@pytest.mark.parametrize("name, array, message", [
+    ("depth", np.ones((24, 32, 2)), "shape"),
+    ("depth", np.zeros((24, 32)), "zero everywhere"),
+    ("depth", np.full((24, 32), np.nan), "zero everywhere"),
+    ("rgb", np.full((24, 32, 3), 300.0), "0 to 255"),
+    ("rgb", np.full((24, 32, 3), np.nan), "0 to 255"),
+    ("rgb", np.zeros((4, 4, 3)), "shape"),
+    ("K", np.ones(5), "3 x 3"),
+    ("K", np.diag([np.nan, 30, 1]), "finite"),
+    ("depth_scale", np.ones(3), "one number"),
+    ("world_from_camera", np.ones(3), "shape"),
+])  # fmt: skip
+def test_faults_in_an_npz_are_one_line(tmp_path, name, array, message):
+    good = {"rgb": np.full((24, 32, 3), 90, np.uint8), "depth": np.ones((24, 32)), "K": np.diag([30.0, 30, 1])}
+    np.savez(tmp_path / "f.npz", **(good | {name: array}))
+    with pytest.raises(FrameError, match=message) as caught:
+        load(tmp_path / "f.npz")
+    assert "\n" not in str(caught.value)
+
+
+def test_files_too_large_folders_too_deep_zips_that_point_outside_and_missing_paths_are_refused(tmp_path, monkeypatch):
+    raw = io.BytesIO()
+    header = {"descr": "<f8", "fortran_order": False, "shape": (10**6, 10**6)}
+    np.lib.format.write_array_header_1_0(raw, header)
+    with zipfile.ZipFile(tmp_path / "f.npz", "w") as packed:
+        packed.writestr("depth.npy", raw.getvalue())
+        packed.writestr("rgb.npy", written.npy(np.zeros((24, 32, 3), np.uint8)))
+    with pytest.raises(FrameError, match="at most 300 MB of it are read"):
+        load(tmp_path / "f.npz")
+    with pytest.raises(FrameError, match=r"lacks rgb\.png"):
+        load(written.zipped(tmp_path / "f.zip", {"a/" * 3000 + "rgb.png": b""}))
     with pytest.raises(FrameError, match="nothing at"):
         load(tmp_path / "absent")
-    with zipfile.ZipFile(tmp_path / "f.zip", "w") as archive:
-        archive.writestr("../depth.png", DEPTH)
     with pytest.raises(FrameError, match="leads out of it"):
-        load(tmp_path / "f.zip")
+        load(written.zipped(tmp_path / "f.zip", {"../depth.png": DEPTH}))
+    monkeypatch.setattr(archive, "MAX_FILE_BYTES", 10_000)
+    np.savez_compressed(tmp_path / "f.npz", rgb=np.zeros((240, 320, 3), np.uint8), depth=np.ones((240, 320)))
+    with pytest.raises(FrameError, match="too large"):
+        load(tmp_path / "f.npz")
+
+
+def test_a_file_without_a_frame_is_one_line(tmp_path):
+    for name, content in {
+        "zip": b"", "npz": b"PK\x03\x04 nothing", "npy": b"\x93NUMPY\x01\x00 no header", "bin": b"nothing",
+        "r3d": b"PK\x05\x06", "ply": b"ply\nformat none", "glb": b"glTF" + bytes(40), "mkv": b"no video",
+        "bag": b"#ROSBAG V2.0\nnothing",
+    }.items():  # fmt: skip
+        (tmp_path / f"f.{name}").write_bytes(content)
+        with pytest.raises(FrameError, match=r"f\.") as caught:
+            load(tmp_path / f"f.{name}")
+        assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(

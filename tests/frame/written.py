@@ -14,15 +14,9 @@ from PIL import Image
 from pipeline.frame import Frame, save
 
 
-def png(pixels: np.ndarray) -> bytes:
+def png(pixels: np.ndarray, kind: str = "PNG") -> bytes:
     raw = io.BytesIO()
-    Image.fromarray(pixels).save(raw, "PNG")
-    return raw.getvalue()
-
-
-def tiff(pixels: np.ndarray) -> bytes:
-    raw = io.BytesIO()
-    Image.fromarray(pixels).save(raw, "TIFF")
+    Image.fromarray(pixels).save(raw, kind)
     return raw.getvalue()
 
 
@@ -77,24 +71,26 @@ def plain_zip(frame: Frame, path: Path) -> Path:
     return zipped(path / "f.zip", {f"deep/down/{file.name}": file.read_bytes() for file in home.iterdir()})
 
 
+def beside_camera(frame: Frame, path: Path, depth: str, raw: bytes) -> Path:
+    return write(path, {"rgb.png": png(frame.rgb), depth: raw, "camera.json": camera(frame)})
+
+
 def float_tiff(frame: Frame, path: Path) -> Path:
-    files = {"rgb.png": png(frame.rgb), "depth.tiff": tiff(frame.depth), "camera.json": camera(frame)}
-    return write(path / "tiff", files)
+    return beside_camera(frame, path / "tiff", "depth.tiff", png(frame.depth, "TIFF"))
 
 
 def integer_tiff(frame: Frame, path: Path) -> Path:
-    files = {"rgb.png": png(frame.rgb), "depth.tif": tiff(units(frame, 1000)), "camera.json": camera(frame)}
-    return write(path / "tif", files)
+    return beside_camera(frame, path / "tif", "depth.tif", png(units(frame, 1000), "TIFF"))
 
 
 def float_exr(frame: Frame, path: Path) -> Path:
-    files = {"rgb.png": png(frame.rgb), "depth.exr": exr(frame.depth), "camera.json": camera(frame)}
-    return write(path / "exr", files)
+    return beside_camera(frame, path / "exr", "depth.exr", exr(frame.depth))
 
 
 def float_npy(frame: Frame, path: Path) -> Path:
-    depth = np.where(frame.depth > 0, frame.depth, np.nan)  # as ROS does
-    return write(path / "npy", {"rgb.png": png(frame.rgb), "depth.npy": npy(depth), "camera.json": camera(frame)})
+    return beside_camera(
+        frame, path / "npy", "depth.npy", npy(np.where(frame.depth > 0, frame.depth, np.nan))
+    )  # as ROS
 
 
 def npz(frame: Frame, path: Path) -> Path:

@@ -15,18 +15,19 @@ from offline_studio import offline_services
 
 from pipeline.assets.library import Library
 from pipeline.project import Project
-from pipeline.store import StoreError, append_lines, atomic_write, check_writable, files, remove_dead_files, write_json
+from pipeline.store import (
+    StoreError,
+    append_lines,
+    atomic_write,
+    check_writable,
+    files,
+    memoise,
+    remove_dead_files,
+    write_json,
+)
 from studio.__main__ import main
 from studio.server.notices import error_message
 from studio.sessions.session_registry import SessionRegistry
-
-DISK_ERRORS = [
-    (errno.ENOSPC, "the disk is full. Free some space"),
-    (errno.EDQUOT, "quota is used up. Free some space"),
-    (errno.EROFS, "the disk is read-only. Make it writable"),
-    (errno.EACCES, "you may not write there. Change the folder's permissions"),
-    (errno.EIO, "the disk reports an error"),
-]
 
 
 @pytest.fixture
@@ -47,16 +48,22 @@ def fail(monkeypatch):
     return begin
 
 
-@pytest.mark.parametrize(("number", "words"), DISK_ERRORS)
-def test_a_decision_that_cannot_be_saved_is_not_kept_and_said_so(project, fail, number, words):
+def test_a_decision_that_cannot_be_saved_is_not_kept_and_said_so(project, fail):
     project.decide("rename", id=1, name="mug")
     before = (project.folder / "decisions.jsonl").read_bytes()
-    fail(number)
-    with pytest.raises(StoreError) as refused:
-        project.decide("rename", id=1, name="cup")
-    notice = error_message(refused.value)
-    assert notice.startswith("The decision was not saved: ") and words in notice and "\n" not in notice
-    assert len(project.decisions) == 1 and (project.folder / "decisions.jsonl").read_bytes() == before
+    for number, words in (
+        (errno.ENOSPC, "the disk is full. Free some space"),
+        (errno.EDQUOT, "quota is used up. Free some space"),
+        (errno.EROFS, "the disk is read-only. Make it writable"),
+        (errno.EACCES, "you may not write there. Change the folder's permissions"),
+        (errno.EIO, "the disk reports an error"),
+    ):
+        fail(number)
+        with pytest.raises(StoreError) as refused:
+            project.decide("rename", id=1, name="cup")
+        notice = error_message(refused.value)
+        assert notice.startswith("The decision was not saved: ") and words in notice and "\n" not in notice
+        assert len(project.decisions) == 1 and (project.folder / "decisions.jsonl").read_bytes() == before
     fail(0)
     project.decide("rename", id=1, name="bowl")
     assert [one.data["name"] for one in Project.open(project.folder).decisions] == ["mug", "bowl"]
@@ -107,47 +114,35 @@ def test_an_error_of_the_disk_anywhere_is_told_as_such_and_not_as_ours(capsys, m
     assert main(["run", "frame", "--out", "out"]) == 2 and "the disk is full" in capsys.readouterr().err
 
 
-@pytest.fixture
-def read_only(project, monkeypatch):
-    """The project's workspace, in which no file can be made or written, as on a read-only disk."""
+def test_a_read_only_workspace_is_noticed_on_start_and_can_be_looked_at(project, monkeypatch):
     project.close()
-    opened = os.open
+    workspace, opened = project.folder.parent, os.open
 
     def open_(path, flags, *arguments, **options):
-        if flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT) and str(path).startswith(str(project.folder.parent)):
+        if flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT) and str(path).startswith(str(workspace)):
             raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(path))
         return opened(path, flags, *arguments, **options)
 
     monkeypatch.setattr(os, "open", open_)
-    return project.folder.parent
-
-
-def test_a_read_only_workspace_is_noticed_on_start_and_can_be_looked_at(read_only):
-    assert "the disk is read-only" in check_writable(read_only)
+    assert "the disk is read-only" in check_writable(workspace)
     services = offline_services(Library(()))
-    session = SessionRegistry(read_only, services).open("small")
-    notice = (
-        "small can only be looked at: the disk is read-only. Make it writable, or work on a copy in another folder."
-    )
-    assert session.log.take_notices() == [notice] and session.idle and len(session.project.segments()) == 2
+    session = SessionRegistry(workspace, services).open("small")
+    why = "the disk is read-only. Make it writable, or work on a copy in another folder."
+    assert session.log.take_notices() == [f"small can only be looked at: {why}"]
+    assert session.idle and len(session.project.segments()) == 2
     with pytest.raises(StoreError, match="small can only be looked at"):
         session.decisions.record("not_object", id=1, value=True)
     assert not session.project.decisions
     services.sandbox.close()
 
 
-def test_a_writable_folder_is_said_to_be_one_and_a_value_that_cannot_be_cached_is_computed(tmp_path, fail):
+def test_values_that_cannot_be_cached_are_computed_and_a_failed_append_leaves_a_log_as_it_was(tmp_path, fail):
     assert check_writable(tmp_path) == "" or "MB are free" in check_writable(tmp_path)
     assert not list(tmp_path.iterdir()) and "Nothing can be saved" in check_writable(tmp_path / "missing")
-    from pipeline.store import memoise
-
     fail(errno.ENOSPC)
     assert memoise(tmp_path, "sum", lambda: 5) == 5
     with pytest.raises(StoreError):
         write_json(tmp_path / "sum.json", 5)
-
-
-def test_a_failed_append_to_a_log_leaves_it_as_it_was_whatever_its_last_line(tmp_path, fail):
     log = tmp_path / "log.jsonl"
     for tail in ("", '{"n": 2', '{"n": 2}', '{"n": 2}\n'):
         log.write_text(f'{{"n": 1}}\n{tail}')

@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections import Counter
 from pathlib import Path
-from unittest.mock import patch
+from unittest.mock import Mock, patch
 
 import numpy as np
 import pytest
@@ -34,9 +34,6 @@ def contents(folder: Path) -> dict[str, str]:
 
 def change(path: Path, **values) -> None:
     path.write_text(json.dumps(json.loads(path.read_text()) | values))
-
-
-# ---------------------------------------------------------------------- schema 1
 
 
 def test_a_project_of_schema_1_opens_with_the_states_it_had_and_is_not_changed(kept_project):
@@ -73,9 +70,6 @@ def test_forks_of_schema_1_get_the_numbers_of_their_rounds_and_newer_ones_keep_t
     assert number_forks(new, rounds) == new
 
 
-# ---------------------------------------------------------------------- newer versions
-
-
 @pytest.mark.parametrize("name", ["project.json", *KEPT_FILES])
 def test_a_newer_file_is_named_with_its_version_and_left_alone(kept_project, name):
     record = json.loads((kept_project / "project.json").read_text())
@@ -89,60 +83,46 @@ def test_a_newer_file_is_named_with_its_version_and_left_alone(kept_project, nam
     assert contents(kept_project) == before
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        {"kind": "teleport", "data": {}, "at": 0, "by": "human", "schema": 3},
-        {"kind": "rename", "data": {"id": 1, "name": "mug", "colour": 2}, "at": 0, "by": "human", "schema": 3},
-        {"kind": "teleport", "data": {}, "at": 0, "by": "human"},
-    ],
-)
-def test_a_newer_decision_is_named_with_file_line_and_version(kept_project, line):
+def test_a_newer_decision_is_named_with_file_line_and_version(kept_project):
     log = kept_project / "decisions.jsonl"
-    log.write_text(f"{log.read_text()}{json.dumps(line)}\n")
-    before = contents(kept_project)
-    with pytest.raises(DecisionError) as refused:
-        Project.open(kept_project)
-    assert f"decisions.jsonl line 7: the decision '{line['kind']}' of schema {line.get('schema', 1)}" in str(
-        refused.value
-    )
-    assert "reads up to 2" in str(refused.value) and contents(kept_project) == before
+    text = log.read_text()
+    for kind, data, more in (
+        ("teleport", {}, {"schema": 3}),
+        ("rename", {"id": 1, "name": "mug", "colour": 2}, {"schema": 3}),
+        ("teleport", {}, {}),
+    ):
+        log.write_text(f"{text}{json.dumps({'kind': kind, 'data': data, 'at': 0, 'by': 'human'} | more)}\n")
+        before, schema = contents(kept_project), more.get("schema", 1)
+        with pytest.raises(DecisionError) as refused:
+            Project.open(kept_project)
+        assert f"decisions.jsonl line 7: the decision '{kind}' of schema {schema}" in str(refused.value)
+        assert "reads up to 2" in str(refused.value) and contents(kept_project) == before
 
 
-def test_a_newer_round_is_named_and_its_number_is_never_used_again(kept_project):
+def test_newer_rounds_and_files_are_named_and_no_number_is_used_again_beyond_a_thousand(kept_project, tmp_path):
+    log = kept_project / "decisions.jsonl"
+    log.write_text("".join(line for line in log.read_text().splitlines(True) if '"kind": "task"' not in line))
+    for name, read in (("task.json", Project.task), ("solution.json", Project.solution)):
+        change(kept_project / name, schema=2)
+        with pytest.raises(StudioError, match=rf"{name} was saved by a newer GRS Studio"):
+            read(Project.open(kept_project))
     report = kept_project / "rounds" / "001" / "report.json"
     change(report, schema=2)
     with pytest.raises(StudioError, match=r"report\.json was saved by a newer GRS Studio \(schema 2"):
         Project.open(kept_project).rounds()
     assert next_round_number(kept_project) == 2
+    for number in (1000, 2, 999):
+        write_round(Round(number, None, Program("", ""), Report((), (1.0,)), "done", "", 0.0), tmp_path)
+    assert [one.number for one in read_rounds(tmp_path)] == [2, 999, 1000] and next_round_number(tmp_path) == 1001
 
 
-@pytest.mark.parametrize(("name", "read"), [("task.json", Project.task), ("solution.json", Project.solution)])
-def test_a_newer_file_alone_is_named_when_it_is_read(kept_project, name, read):
-    log = kept_project / "decisions.jsonl"
-    log.write_text("".join(line for line in log.read_text().splitlines(True) if '"kind": "task"' not in line))
-    change(kept_project / name, schema=2)
-    with pytest.raises(StudioError, match=rf"{name} was saved by a newer GRS Studio"):
-        read(Project.open(kept_project))
+RESULTS = ("segments/automatic/coco.json", "descriptions.json", "matches.json", "scene.json", "tasks.json", "task.json")
 
 
-# ---------------------------------------------------------------------- damaged files
-
-
-@pytest.mark.parametrize(
-    ("name", "stage"),
-    [
-        ("segments/automatic/coco.json", "segments"),
-        ("descriptions.json", "descriptions"),
-        ("matches.json", "matches"),
-        ("scene.json", "scene"),
-        ("tasks.json", "task"),
-        ("task.json", "task"),
-        ("solution.json", "solution"),
-    ],
-)
+@pytest.mark.parametrize("name", [*RESULTS, "solution.json"])
 @pytest.mark.parametrize("state", ["done", "todo"])  # a stage may have been killed before its end
-def test_a_damaged_result_is_set_aside_and_its_stage_is_to_do(kept_project, name, stage, state):
+def test_a_damaged_result_is_set_aside_and_its_stage_is_to_do(kept_project, name, state):
+    stage = {"tasks.json": "task"}.get(name, name.partition("/")[0].removesuffix(".json"))
     path, record = kept_project / name, json.loads((kept_project / "project.json").read_text())
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) // 2])
@@ -170,16 +150,11 @@ def test_a_damaged_record_is_made_again_and_no_decision_is_lost(kept_project):
 def test_a_damaged_record_stays_in_its_place_until_the_new_one_is_written(kept_project, monkeypatch):
     (kept_project / "project.json").write_bytes(b"{")
 
-    def full(*_):
-        raise StoreError("project.json was not saved: the disk is full. Free some space, then try again.")
-
-    monkeypatch.setattr("pipeline.project.stage_record.write_json", full)
+    error = StoreError("project.json was not saved: the disk is full. Free some space, then try again.")
+    monkeypatch.setattr("pipeline.project.stage_record.write_json", Mock(side_effect=error))
     with pytest.raises(StoreError, match=r"schema_1 can only be looked at: project\.json was not saved"):
         Project.open(kept_project).begin_writing()
     assert len(Project.open(kept_project).decisions) == 6, "it is still a project, and can be looked at"
-
-
-# ---------------------------------------------------------------------- clocks
 
 
 def test_an_edit_is_run_whatever_the_clock_said_when_it_was_made(project, monkeypatch):
@@ -200,12 +175,6 @@ def test_an_edit_is_run_whatever_the_clock_said_when_it_was_made(project, monkey
     list(rounds_stage(project, services))
     list(rounds_stage(project, services))
     assert written == [(0, None, None), (1, 0, "edited"), (2, None, None)], "the edit is run once"
-
-
-def test_rounds_are_in_the_order_of_their_numbers_beyond_a_thousand(tmp_path):
-    for number in (1000, 2, 999):
-        write_round(Round(number, None, Program("", ""), Report((), (1.0,)), "done", "", 0.0), tmp_path)
-    assert [one.number for one in read_rounds(tmp_path)] == [2, 999, 1000] and next_round_number(tmp_path) == 1001
 
 
 SHAPE = (48, 64)
@@ -244,24 +213,18 @@ def replay(decisions):
     return done, undone
 
 
-@given(steps)
-def test_a_history_and_its_views_equal_a_replay_after_every_step(made):
+@given(steps, st.integers(1, 4))
+def test_a_history_its_views_and_a_fold_with_any_memory_equal_a_replay_after_every_step(made, memory):
     history, decisions = History(), []
     masks = history.of_kinds(*MASK_DECISIONS)
+    fold = Fold((), lambda before, one: (*before, one), memory)
     for kind, data in made:
         decisions.append(Decision(kind, data, at=0))
         history.add(decisions[-1])
         done, undone = replay(decisions)
         assert (history.active, history.undone) == (done, undone)
         assert masks == [one for one in done if one.kind in MASK_DECISIONS]
-
-
-@given(steps, st.integers(1, 4))
-def test_a_fold_with_any_memory_equals_the_fold_from_the_first(made, memory):
-    history, fold = History(), Fold((), lambda before, one: (*before, one), memory)
-    for kind, data in made:
-        history.add(Decision(kind, data, at=0))
-        assert fold.over(history.active) == tuple(history.active)
+        assert fold.over(history.active) == tuple(done)
 
 
 def key_from_the_first(project: Project, stage: str) -> str:

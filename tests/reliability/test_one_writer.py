@@ -47,7 +47,7 @@ def open_elsewhere(folder: Path, address: str = "http://127.0.0.1:7861") -> Iter
 OPEN_IN = r"small is open in process \d+ since \d{4}-\d\d-\d\d \d\d:\d\d, the studio at http://127.0.0.1:7861, and can"
 
 
-def test_a_second_process_reads_everything_and_writes_nothing(project):
+def test_a_second_process_or_command_reads_everything_and_writes_nothing(project, capsys):
     project.decide("not_object", id=1, value=True)
     project.close()
     with open_elsewhere(project.folder):
@@ -59,7 +59,9 @@ def test_a_second_process_reads_everything_and_writes_nothing(project):
             with pytest.raises(ProjectError, match=OPEN_IN) as refused:
                 act()
             assert "\n" not in str(refused.value)
-        assert (project.folder / "decisions.jsonl").read_bytes() == before
+        assert main(["run", "ignored", "--out", str(project.folder), "--until", "segments"]) == 2
+        (line,) = capsys.readouterr().err.strip().splitlines()
+        assert re.search(OPEN_IN, line) and (project.folder / "decisions.jsonl").read_bytes() == before
 
 
 def test_after_a_kill_the_next_writer_sees_what_the_killed_one_decided(project):
@@ -107,14 +109,6 @@ def test_a_session_that_was_closed_for_room_lets_other_processes_write(project, 
     with open_elsewhere(project.folder):
         assert not session.project.is_writer
     services.sandbox.close()
-
-
-def test_a_command_on_a_project_open_elsewhere_ends_with_code_two(project, capsys):
-    project.close()
-    with open_elsewhere(project.folder):
-        assert main(["run", "ignored", "--out", str(project.folder), "--until", "segments"]) == 2
-    (line,) = capsys.readouterr().err.strip().splitlines()
-    assert re.search(OPEN_IN, line)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")

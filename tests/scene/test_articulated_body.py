@@ -123,7 +123,7 @@ def test_it_settles_closed_opens_and_closes_and_is_exported_alone(twin, asset, t
 
 
 @pytest.mark.parametrize("asset", ["drawers"], indirect=True)
-def test_it_has_the_size_of_its_placement(asset):
+def test_it_has_the_size_of_its_placement_and_a_rendering_labels_all_its_parts_as_one_object(asset):
     model = builder.build_spec(make.scene(articulated_placement(asset, scale=0.5))).compile()
     check_simulation(model, 1.5 / 8)
     data = mujoco.MjData(model)
@@ -132,6 +132,9 @@ def test_it_has_the_size_of_its_placement(asset):
     top = max(data.geom_xpos[g][2] + model.geom_size[g][2] for g in geoms)
     assert top == pytest.approx(0.1, abs=2e-3)
     np.testing.assert_allclose(model.joint("cupboard/lower_slide").range, [0, 0.075])
+    frame, _, segments = make.photograph(make.scene(articulated_placement(asset, model=None)))  # in one piece
+    (agreement,) = fidelity.compare_scene(frame, segments, make.scene(articulated_placement(asset)))
+    assert agreement.mask_iou > 0.97
 
 
 def test_a_scene_is_read_back_and_written_again_unchanged(twin, tmp_path):
@@ -146,13 +149,6 @@ def test_a_scene_is_read_back_and_written_again_unchanged(twin, tmp_path):
     own = Path(shutil.copytree(twin, tmp_path / "own"))
     write_scene(read_scene(own), own)  # over its own files, as an edit does
     check_simulation(load_model(own), 1.5)
-
-
-@pytest.mark.parametrize("asset", ["drawers"], indirect=True)
-def test_a_rendering_labels_all_its_parts_as_one_object(asset):
-    frame, _, segments = make.photograph(make.scene(articulated_placement(asset, model=None)))  # in one piece
-    (agreement,) = fidelity.compare_scene(frame, segments, make.scene(articulated_placement(asset)))
-    assert agreement.mask_iou > 0.97
 
 
 @pytest.mark.soak

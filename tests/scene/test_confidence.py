@@ -87,31 +87,26 @@ def test_a_hidden_or_hardly_measured_object_is_less_sure(tmp_path):
     assert unmeasured.score == 0 and unmeasured.level == "unsure" and "0 points" in unmeasured.reason
 
 
-@pytest.mark.parametrize(
-    ("score", "scores", "doubt"),
-    [
+def test_a_low_score_of_one_matcher_or_of_all_is_named(photographed):
+    scene, frame, segments = photographed
+    for score, scores, doubt in (
         (0.95, {"size": 1.0, "colour": 0.6}, ""),
         (0.95, {"size": 1.0, "colour": 0.4}, "colour agrees by less than half (95% in all)"),
         (0.57, {"colour": 0.4, "appearance": 0.3, "size": 1.0}, "colour and pattern agree by less than half"),
         (0.6, {"size": 1.0}, "asset 0 scores 60%"),
-    ],
-)
-def test_a_low_score_of_one_matcher_or_of_all_is_named(photographed, score, scores, doubt):
-    scene, frame, segments = photographed
-    match = replace(match_with(), candidates=(Candidate("asset_0", score, scores, ""),))
-    for one in (match, override_match(match, "asset_0")):  # a person's choice does not make the colours agree
-        confidence = object_confidences(frame, segments, scene, [one])[0]
-        assert confidence.level == "sure" and doubt in confidence.reason
-        assert confidence.reason.startswith("Everything agrees") == (not doubt)
+    ):
+        match = replace(match_with(), candidates=(Candidate("asset_0", score, scores, ""),))
+        for one in (match, override_match(match, "asset_0")):  # a person's choice does not make the colours agree
+            confidence = object_confidences(frame, segments, scene, [one])[0]
+            assert confidence.level == "sure" and doubt in confidence.reason
+            assert confidence.reason.startswith("Everything agrees") == (not doubt)
 
 
-@pytest.mark.parametrize(
-    ("by", "verdict"), [((0, 0, 0), "fits"), ((0.03, 0, 0), "different"), ((0, 5, 5), "does not show")]
-)
-def test_the_verdict_follows_the_distance_of_an_object_and_no_other(photographed, by, verdict):
+def test_the_verdict_follows_the_distance_of_an_object_and_no_other(photographed):
     scene, frame, segments = photographed
-    box, ball = compare_scene(frame, segments, move_first(scene, by))
-    assert verdict in box.verdict and "fits" in ball.verdict
-    assert (box.mask_iou > 0.99 and box.depth_error < 1e-4) == (verdict == "fits")
-    assert (box.depth_error is None) == (verdict == "does not show")
-    assert ball.mask_iou > 0.99 and ball.depth_error < 1e-4
+    for by, verdict in (((0, 0, 0), "fits"), ((0.03, 0, 0), "different"), ((0, 5, 5), "does not show")):
+        box, ball = compare_scene(frame, segments, move_first(scene, by))
+        assert verdict in box.verdict and "fits" in ball.verdict
+        assert (box.mask_iou > 0.99 and box.depth_error < 1e-4) == (verdict == "fits")
+        assert (box.depth_error is None) == (verdict == "does not show")
+        assert ball.mask_iou > 0.99 and ball.depth_error < 1e-4

@@ -25,15 +25,14 @@ from sample_scenes import make_scenes as studio
 OTHERS = ("white_bowl", "red_bowl", "cracker_box", "soup_can")
 
 
-@pytest.fixture(scope="module", params=["our own", pytest.param("wooden_cabinet", marks=pytest.mark.soak)])
-def drawn(request, tmp_path_factory):
+def drawn(name, folder):
     """Return the true scene of a cabinet, a teal bowl and a box, and the project of its photograph."""
-    folder, known = tmp_path_factory.mktemp("drawn"), Library.open()
+    known = Library.open()
     (folder / "cabinet.xml").write_text(cabinet.CABINET)
-    if request.param == "our own":
+    if name == "our own":
         furniture = import_asset(folder / "cabinet.xml", folder / "library").asset
     else:
-        (furniture,) = Library.open([libero.PACK / request.param], cache=folder).assets
+        (furniture,) = Library.open([libero.PACK / name], cache=folder).assets
     recipe = studio.SceneRecipe("drawn", "", (), size=(640, 480), distance=1, azimuth=-8, table="oak", half=(0.6, 0.45))
     box, bowl = known["cracker_box"], known["teal_bowl"]
     stood = (furniture, (-0.08, 0.12), 20), (bowl, (0.2, -0.1), 0), (box, (-0.25, -0.1), 30)
@@ -60,8 +59,9 @@ def placed(project, category):
     return found, next(s.mask for s in project.segments() if s.id == found.segment_id)
 
 
-def test_furniture_and_a_recoloured_bowl_are_upright_and_look_as_photographed(drawn):
-    true, project = drawn
+@pytest.mark.parametrize("name", ["our own", pytest.param("wooden_cabinet", marks=pytest.mark.soak)])
+def test_furniture_and_a_recoloured_bowl_are_upright_and_look_as_photographed(name, tmp_path):
+    true, project = drawn(name, tmp_path)
     twin, (chest, mask) = project.scene(), placed(project, "cabinet")
     assert chest.asset_id == true.placements[0].asset_id and chest.scale == 1
     true_pose = np.linalg.inv(true.world_from_camera) @ true.placements[0].world_from_object.matrix
@@ -75,7 +75,6 @@ def test_furniture_and_a_recoloured_bowl_are_upright_and_look_as_photographed(dr
         for one in (at, turned)
     )
     assert front > back + 0.1
-    _, project = drawn
     bowl, mask = placed(project, "bowl")
     assert bowl.asset_id and bowl.recolour and "recoloured to the photograph" in bowl.provenance
     assert all(p.recolour is None for p in project.scene().placements if p.name != bowl.name)

@@ -35,19 +35,17 @@ def named_placements(descriptions, assets, decisions=(), score=0.9, source="meas
         Match(d.segment_id, asset, 1.0, "", (Candidate(asset, score, {}, ""),) if asset else (), source)
         for d, asset in zip(descriptions, assets, strict=True)
     ]
+    pose, mesh = Pose(SIZE, np.array([1.0, 0, 0, 0])), Path("a.obj")
     placements = tuple(
-        Placement(
-            d.name, d.segment_id, asset, 1.0, SIZE, Pose(SIZE, np.array([1.0, 0, 0, 0])), Path("a.obj"), (), 0.1, 1.0
-        )
+        Placement(d.name, d.segment_id, asset, 1.0, SIZE, pose, mesh, (), 0.1, 1.0)
         for d, asset in zip(descriptions, assets, strict=True)
     )
     scene = Scene(np.eye(4), np.zeros((3, 2)), (0, 0, 0), placements)
     return name_objects(scene, descriptions, matches, LIBRARY, decisions, former or {}).placements
 
 
-@pytest.mark.parametrize(
-    ("colour", "asset", "name"),
-    [
+def test_a_name_is_the_measured_colour_and_what_the_asset_is():
+    for colour, asset, name in (
         ("white", "white_mug", "white_mug"),
         ("blue", "red_mug", "blue_mug"),
         ("red", "ketchup_bottle", "red_ketchup_bottle"),
@@ -55,10 +53,8 @@ def named_placements(descriptions, assets, decisions=(), score=0.9, source="meas
         ("green", "teal_bowl", "teal_bowl"),
         ("brown", "large_wooden_cube", "wooden_cube"),
         ("red", "apple", "red_apple"),
-    ],
-)
-def test_a_name_is_the_measured_colour_and_what_the_asset_is(colour, asset, name):
-    assert colour_and_kind(colour, LIBRARY[asset]) == name
+    ):
+        assert colour_and_kind(colour, LIBRARY[asset]) == name
 
 
 def test_names_are_unique_and_those_of_people_and_models_stay():
@@ -81,22 +77,20 @@ def test_names_are_unique_and_those_of_people_and_models_stay():
     assert len(everything) == len(set(everything)), "one name, one object"
 
 
-@pytest.mark.parametrize(
-    ("category", "container", "source", "name"),
-    [
+def test_a_solid_reconstruction_is_not_called_a_bowl():
+    for category, container, source, name in (
         ("box", False, "measured", "blue_box"),
         ("thing", False, "measured", "blue_object"),
         ("bowl", True, "measured", "blue_bowl"),
         ("box", False, "human", "blue_bowl"),
-    ],
-)
-def test_a_solid_reconstruction_is_not_called_a_bowl(category, container, source, name):
-    bowl = description(1, "blue_bowl", "blue", source)
-    bowl = replace(bowl, attributes=replace(bowl.attributes, shape="bowl"))
-    (placed,) = named_placements([bowl], [None])
-    scene = Scene(np.eye(4), np.zeros((3, 2)), (0, 0, 0), (replace(placed, category=category, container=container),))
-    (p,) = name_objects(scene, [bowl], [Match(1, None, 1.0, "", ())], LIBRARY).placements
-    assert p.name == name and ("blue_bowl" in p.aliases) == (name != "blue_bowl")
+    ):
+        bowl = description(1, "blue_bowl", "blue", source)
+        bowl = replace(bowl, attributes=replace(bowl.attributes, shape="bowl"))
+        (placed,) = named_placements([bowl], [None])
+        placed = replace(placed, category=category, container=container)
+        scene = Scene(np.eye(4), np.zeros((3, 2)), (0, 0, 0), (placed,))
+        (p,) = name_objects(scene, [bowl], [Match(1, None, 1.0, "", ())], LIBRARY).placements
+        assert p.name == name and ("blue_bowl" in p.aliases) == (name != "blue_bowl")
 
 
 @pytest.mark.parametrize("gone", range(3))
@@ -124,10 +118,8 @@ def test_a_task_keeps_its_object_after_another_asset_was_chosen_by_complete_name
     assert [p.name for p in placed] == ["white_mug", "blue_bowl"]
     assert renamed.instruction == "Put white_mug on blue_bowl."
     assert (renamed.objects, renamed.goals) == (("white_mug", "blue_bowl"), ("white_mug rests on blue_bowl",))
-    assert (
-        use_current_names("white_cube_2 beside white_cube", {"white_cube": "white_mug"})
-        == "white_cube_2 beside white_mug"
-    )
+    beside = use_current_names("white_cube_2 beside white_cube", {"white_cube": "white_mug"})
+    assert beside == "white_cube_2 beside white_mug"
 
 
 def asset_placement(library, id, at, number=1):
@@ -173,19 +165,16 @@ def test_parts_of_an_asset_are_merged_under_the_larger_ones_number(library, id):
     assert merged.match.asset_id == id and merged.description.segment_id == larger
 
 
-def test_three_parts_are_merged_into_one_object(library):
+def test_three_parts_are_merged_into_one_object_and_two_objects_side_by_side_stay_two(library):
     scene = make.scene(asset_placement(library, "cracker_box", (0, 0)))
     first, rest = halves(make.photograph(scene)[2][0].mask, 0.4)
     merged = merged_masks(scene, [first, *halves(rest, 0.5)], [None] * 3, "cracker_box", library)
     assert len(merged) == 2 and len({m.kept_id for m in merged} | {m.removed_id for m in merged}) == 3
-
-
-@pytest.mark.parametrize("merged", ["blue_block", "cracker_box", None])
-def test_two_objects_side_by_side_stay_two_whatever_they_match_together(library, merged):
     blue = asset_placement(library, "blue_cube", (-0.035, 0))
     scene = make.scene(blue, asset_placement(library, "red_cube", (0.035, 0.02), number=2))
     masks = [segment.mask for segment in make.photograph(scene)[2]]
-    assert merged_masks(scene, masks, [None, None], merged, library) == []
+    for together in ("blue_block", "cracker_box", None):
+        assert merged_masks(scene, masks, [None, None], together, library) == []
 
 
 def test_a_part_that_fits_an_asset_by_itself_is_not_merged(library):

@@ -16,42 +16,35 @@ from pipeline.scene import SceneError, scene_files
 from pipeline.scene.mjcf import builder
 
 
-def box_and_can(tmp_path):
+def test_a_scene_written_and_read_is_the_same_scene_and_writing_it_again_changes_nothing(tmp_path):
     box = make.placement(
         make.box(tmp_path), "box", (0.1, 0), yaw=0.3, asset_id="a", colour="red", rgb=(200, 1, 2), foot=True, prop=0.05
     )
-    return make.scene(box, make.placement(make.can(tmp_path), "can", (-0.1, 0), number=4, container=True))
-
-
-def test_a_scene_written_and_read_is_the_same_scene_and_writing_it_again_changes_nothing(tmp_path):
+    scene = make.scene(box, make.placement(make.can(tmp_path), "can", (-0.1, 0), number=4, container=True))
     project = tmp_path / "project"
     project.mkdir()
-    written = scene_files.write_scene(box_and_can(tmp_path), project)
+    written = scene_files.write_scene(scene, project)
     read = scene_files.read_scene(project)
     assert scene_files.scene_to_json(read, project) == scene_files.scene_to_json(written, project)
     assert read.placements[0].mesh == project / "scene" / "box.obj"
     assert all(path.is_file() for p in read.placements for path in (p.mesh, *p.collision))
-    scene_files.write_scene(box_and_can(tmp_path), tmp_path)
-    first = {p.name: p.read_bytes() for p in (tmp_path / "scene").iterdir()}
-    scene_files.write_scene(scene_files.read_scene(tmp_path), tmp_path)
-    assert {p.name: p.read_bytes() for p in (tmp_path / "scene").iterdir()} == first
+    first = {p.name: p.read_bytes() for p in (project / "scene").iterdir()}
+    scene_files.write_scene(read, project)
+    assert {p.name: p.read_bytes() for p in (project / "scene").iterdir()} == first
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"placements": [{}]}', "nonsense"])
-def test_a_damaged_scene_json_is_one_line(tmp_path, text):
-    (tmp_path / "scene.json").write_text(text)
-    with pytest.raises(SceneError, match="build the scene again"):
-        scene_files.read_scene(tmp_path)
-
-
-def test_a_missing_scene_is_one_line(tmp_path):
+def test_a_missing_or_damaged_scene_json_is_one_line(tmp_path):
     with pytest.raises(SceneError, match="build the scene first"):
         scene_files.read_scene(tmp_path)
     with pytest.raises(SceneError):
         builder.load_spec(tmp_path)
+    for text in ("", "[]", "{}", '{"placements": [{}]}', "nonsense"):
+        (tmp_path / "scene.json").write_text(text)
+        with pytest.raises(SceneError, match="build the scene again"):
+            scene_files.read_scene(tmp_path)
 
 
-def test_every_placement_is_a_free_body_centred_on_its_box(tmp_path):
+def test_every_placement_is_a_free_body_centred_on_its_box_above_the_table_or_fixed(tmp_path):
     box, can = make.box(tmp_path), make.can(tmp_path)
     scene = make.scene(
         make.placement(box, "box", (0.1, 0.0), yaw=0.4), make.placement(can, "can", (-0.1, 0.1), number=2)
@@ -65,6 +58,11 @@ def test_every_placement_is_a_free_body_centred_on_its_box(tmp_path):
         assert np.allclose(data.xpos[body.id], p.world_from_object.pos, atol=1e-9)
         assert np.allclose(data.xmat[body.id].reshape(3, 3), p.world_from_object.rotation, atol=1e-9)
         assert body.mass == pytest.approx(p.mass)
+    model = builder.compile_spec(builder.build_spec(make.scene(make.placement(make.box(tmp_path), fixed=True))))
+    assert model.njnt == 0
+    far = make.placement(make.box(tmp_path), at=(0.9, 0.7))
+    centre, half, yaw = builder.table_slab(make.scene(far))
+    assert (np.abs(planar_rotation(-yaw) @ (far.world_from_object.pos[:2] - centre)) < half).all()
 
 
 @pytest.mark.parametrize("unit, origin", [(1.0, (0, 0, 0)), (1000.0, (0.3, -2.0, 5.0)), (0.0254, (0, 0, 0.04))])
@@ -98,19 +96,17 @@ def test_the_written_model_loads_alone_in_a_bare_process(tmp_path):
     assert process.stdout.split() == ["3", "2"], process.stderr  # the sky and the ball's colours
 
 
-@pytest.mark.parametrize(
-    "mesh, kind",
-    [
+def test_boxes_cylinders_and_balls_collide_as_primitives(tmp_path):
+    for mesh, kind in (
         (trimesh.creation.box((0.05, 0.04, 0.03)), "BOX"),
         (trimesh.creation.cylinder(0.03, 0.1, sections=40), "CYLINDER"),
         (trimesh.creation.icosphere(3, 0.03), "SPHERE"),
         (trimesh.creation.cone(0.03, 0.1), "MESH"),
         (trimesh.creation.capsule(0.05, 0.02), "MESH"),
-    ],
-)
-def test_boxes_cylinders_and_balls_collide_as_primitives(tmp_path, mesh, kind):
-    model = builder.compile_spec(builder.build_spec(make.scene(make.placement(make.shape(tmp_path, "mesh", mesh)))))
-    assert mujoco.mjtGeom(model.geom("object:0").type[0]).name == f"mjGEOM_{kind}"
+    ):
+        path = make.shape(tmp_path, f"mesh_{len(mesh.faces)}", mesh)
+        model = builder.compile_spec(builder.build_spec(make.scene(make.placement(path))))
+        assert mujoco.mjtGeom(model.geom("object:0").type[0]).name == f"mjGEOM_{kind}"
 
 
 def test_an_invalid_scene_is_one_line(tmp_path):
@@ -127,14 +123,6 @@ def test_an_invalid_scene_is_one_line(tmp_path):
         with pytest.raises(SceneError, match=words) as error:
             builder.build_spec(make.scene(*placements))
         assert "\n" not in str(error.value)
-
-
-def test_a_fixed_object_has_no_joint_and_the_table_reaches_under_every_object(tmp_path):
-    model = builder.compile_spec(builder.build_spec(make.scene(make.placement(make.box(tmp_path), fixed=True))))
-    assert model.njnt == 0
-    far = make.placement(make.box(tmp_path), at=(0.9, 0.7))
-    centre, half, yaw = builder.table_slab(make.scene(far))
-    assert (np.abs(planar_rotation(-yaw) @ (far.world_from_object.pos[:2] - centre)) < half).all()
 
 
 def test_the_range_of_a_scaled_drawer_is_read_as_it_was_written(tmp_path):

@@ -156,17 +156,11 @@ def library_mesh(name) -> Path:
     return SAMPLE_SCENES / "library" / name / "mesh.obj"
 
 
-@pytest.mark.parametrize(("asset", "seen"), [("red_bowl", WHITE), ("wooden_bowl", RED), ("white_mug", TEAL)])
-def test_an_asset_of_one_colour_is_recoloured_if_the_object_has_another(asset, seen):
-    assert recolour.seen_colour(library_mesh(asset), measured(seen), 0.05, None) == seen
-
-
-@pytest.mark.parametrize(("asset", "seen"), [("red_bowl", RED), ("white_mug", WHITE), ("teal_bowl", TEAL)])
-def test_an_asset_in_the_right_colour_stays_as_it_is(asset, seen):
-    assert recolour.seen_colour(library_mesh(asset), measured(seen), 0.05, None) is None
-
-
-def test_the_matcher_and_a_person_may_leave_an_asset_as_it_is_until_another_is_chosen():
+def test_an_asset_is_recoloured_if_the_object_has_another_colour_and_the_matcher_or_a_person_do_not_object():
+    for asset, seen in (("red_bowl", WHITE), ("wooden_bowl", RED), ("white_mug", TEAL)):
+        assert recolour.seen_colour(library_mesh(asset), measured(seen), 0.05, None) == seen
+    for asset, seen in (("red_bowl", RED), ("white_mug", WHITE), ("teal_bowl", TEAL)):
+        assert recolour.seen_colour(library_mesh(asset), measured(seen), 0.05, None) is None
     assert recolour.seen_colour(library_mesh("red_bowl"), measured(WHITE), 0.6, None) is None
     assert recolour.seen_colour(library_mesh("red_bowl"), measured(WHITE), 0.05, False) is None
     assert recolour.seen_colour(library_mesh("red_bowl"), measured(RED), 0.9, True) == RED

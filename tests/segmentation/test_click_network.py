@@ -12,21 +12,13 @@ from pipeline.segmentation.depth.click_crops import CELLS, ClickCrop, click_maps
 from pipeline.segmentation.depth.click_network import OUTSIDE, FrameNetworks, expected_iou, network_agrees
 
 
-@pytest.fixture(scope="module")
-def networks(view):
-    return FrameNetworks(view._height_map)
-
-
-@pytest.mark.parametrize("x, y, width", [(320, 240, 300), (5, 470, 200), (600, 40, 400), (100, 100, 30)])
-def test_a_crop_is_pasted_back_where_it_was_cut(x, y, width):
-    crop = ClickCrop.around(x, y, width)
+def test_a_crop_is_pasted_back_where_it_was_cut_and_plus_and_minus_clicks_have_separate_maps():
     rows, cols = np.mgrid[0:480, 0:640].astype(np.float32)
-    for values, at in ((cols, x), (rows, y)):
-        pasted = crop.paste(crop.cut(values[..., None], 1)[..., 0], (480, 640), np.nan)
-        assert abs(pasted[min(y, 479), min(x, 639)] - at) <= 2 * crop.cell
-
-
-def test_a_crop_is_centred_on_its_click_and_plus_and_minus_clicks_have_separate_maps():
+    for x, y, width in ((320, 240, 300), (5, 470, 200), (600, 40, 400), (100, 100, 30)):
+        crop = ClickCrop.around(x, y, width)
+        for values, at in ((cols, x), (rows, y)):
+            pasted = crop.paste(crop.cut(values[..., None], 1)[..., 0], (480, 640), np.nan)
+            assert abs(pasted[min(y, 479), min(x, 639)] - at) <= 2 * crop.cell
     crop = ClickCrop.around(200, 100, 160)
     assert crop.cells(200, 100) == pytest.approx((CELLS / 2, CELLS / 2), abs=CELLS / crop.side)
     maps = click_maps([(10, 20, 1), (30, 40, 0)], None)
@@ -34,7 +26,8 @@ def test_a_crop_is_centred_on_its_click_and_plus_and_minus_clicks_have_separate_
     assert maps[0, 40, 30] < 0.01 and maps[1, 20, 10] < 0.01 and not maps[5].any()
 
 
-def test_a_prediction_holds_the_clicked_object_stays_near_it_and_is_the_frames_own(scene, networks, view):
+def test_a_prediction_holds_the_clicked_object_stays_near_it_and_is_the_frames_own(scene, view):
+    networks = FrameNetworks(view._height_map)
     for name, truth in scene.labels.items():
         rows, cols = np.nonzero(truth)
         x, y = int(np.median(cols)), int(np.median(rows))
@@ -72,11 +65,6 @@ def test_the_networks_run_without_torch():
     assert output.split() == ["(28,", "40,", "24)", "False"]
 
 
-@pytest.fixture(scope="module")
-def correction(view):
-    return view._interactive.correction
-
-
 def corrections(scene):
     """Yield a mask and clicks: half of an object with a plus click on the rest, and two objects with a minus click."""
     first, second = list(scene.labels.values())[:2]
@@ -85,28 +73,20 @@ def corrections(scene):
     half = first & (np.arange(first.shape[1]) < middle)
     yield half, [(middle - 6, int(np.median(rows)), 1), (middle + 6, int(np.median(rows)), 1)]
     other_rows, other_cols = np.nonzero(second)
-    yield (
-        first | second,
-        [(middle, int(np.median(rows)), 1), (int(np.median(other_cols)), int(np.median(other_rows)), 0)],
-    )
+    wrong = int(np.median(other_cols)), int(np.median(other_rows)), 0
+    yield first | second, [(middle, int(np.median(rows)), 1), wrong]
 
 
-def test_every_proposal_obeys_all_clicks_and_changes_only_what_the_newest_click_says_is_wrong(scene, correction):
+def test_proposals_obey_all_clicks_and_the_one_of_highest_gain_brings_the_mask_closer(scene, view):
+    correction, (first, second) = view._interactive.correction, list(scene.labels.values())[:2]
     for mask, clicks in corrections(scene):
         proposals, terms = correction.propose(mask, clicks)
         assert set(proposals) == set(terms) <= set(SOURCES) and "colour" in proposals
         for source, one in proposals.items():
             assert all(one[y, x] == bool(label) for x, y, label in clicks), source
             assert not (one & ~mask).any() if clicks[-1][2] == 0 else not (mask & ~one).any(), source
-
-
-def test_the_correction_is_the_proposal_of_highest_gain_and_brings_the_mask_closer(scene, correction):
-    for mask, clicks in corrections(scene):
-        proposals, terms = correction.propose(mask, clicks)
         best = max(terms, key=lambda source: predicted_gains(terms[source][None])[0])
-        assert choose(terms) == best and np.array_equal(correction.correct(mask, clicks), proposals[best])
-    first, second = list(scene.labels.values())[:2]
-    for (mask, clicks), truth in zip(corrections(scene), (first, first), strict=True):
         after = correction.correct(mask, clicks)
-        assert np.count_nonzero(after ^ truth) < 0.5 * np.count_nonzero(mask ^ truth)
+        assert choose(terms) == best and np.array_equal(after, proposals[best])
+        assert np.count_nonzero(after ^ first) < 0.5 * np.count_nonzero(mask ^ first)
     assert not (correction.correct(first | second, clicks) & second).sum() > 0.5 * second.sum()

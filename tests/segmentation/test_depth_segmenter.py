@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 from reference_frames import reference_frame
 
-from pipeline.frame import Frame, load
+from pipeline.frame import load
 from pipeline.frame.support import find_support
 from pipeline.geometry import transform
 from pipeline.segmentation import DepthSegmenter, Prompt, Segment, SegmentationError, split
@@ -43,9 +43,6 @@ def test_each_object_on_the_table_is_one_segment_disjoint_numbered_and_reproduci
     assert sum(segment.mask.astype(int) for segment in segments).max() == 1
     assert all(np.array_equal(a.mask, b.mask) for a, b in zip(segments, repeated, strict=True))
     assert all(segment.mask.dtype == bool and segment.mask.shape == scene.frame.depth.shape for segment in segments)
-
-
-def test_wall_floor_and_table_are_not_objects():
     assert DepthSegmenter().open(render("").frame).automatic() == ()
 
 
@@ -75,6 +72,9 @@ def test_a_click_or_a_box_selects_its_object_and_a_later_click_does_not_undo_the
             prompt = Prompt(np.array([[x, y], [x + offset, y]], float), np.array([1, 0]))
             mask = view.segment(prompt)[0].mask
             assert mask[y, x] and not mask[y, x + offset]
+    for x, y in ((3, 3), (320, 470), (600, 240), (320, 200)):
+        readings = view.segment(at(x, y))
+        assert 1 <= len(readings) <= 3 and readings[0].mask[y, x]
 
 
 def test_clicks_give_the_same_mask_together_and_nothing_new_on_a_pixel_with_their_label(scene, view):
@@ -90,12 +90,6 @@ def test_clicks_give_the_same_mask_together_and_nothing_new_on_a_pixel_with_thei
         one_by_one = step.segment(Prompt(points[:n], labels[:n]))[0].mask
     together = DepthSegmenter().open(scene.frame).segment(Prompt(points, labels))[0].mask
     assert np.array_equal(one_by_one, together)
-
-
-@pytest.mark.parametrize("pixel", [(3, 3), (320, 470), (600, 240), (320, 200)])
-def test_every_click_gives_a_mask_with_the_clicked_pixel(view, pixel):
-    readings = view.segment(at(*pixel))
-    assert 1 <= len(readings) <= 3 and readings[0].mask[pixel[1], pixel[0]]
 
 
 @pytest.mark.parametrize(
@@ -130,23 +124,13 @@ def test_masks_agree_with_the_ground_truth_of_real_frames(name):
         assert iou(view.segment(at(*middle(mask)))[0].mask, mask) > 0.5, label
 
 
-POST = '<geom name="red_box" type="box" size=".014 .014 .06" pos="0 0 .06"/>'
-
-
-def best_iou(frame: Frame, truth: np.ndarray) -> float:
-    masks = [segment.mask for segment in DepthSegmenter().open(frame).automatic()]
-    return max((float(np.count_nonzero(m & truth) / np.count_nonzero(m | truth)) for m in masks), default=0.0)
-
-
-def with_holes(depth: np.ndarray, mask: np.ndarray, share: float) -> np.ndarray:
-    rough = cv2.GaussianBlur(np.random.default_rng(3).random(depth.shape), (0, 0), 4)
-    return np.where(mask & (rough < np.quantile(rough[mask], share)), 0, depth).astype(np.float32)
-
-
 @pytest.mark.parametrize("name", ["red_box", "green_sphere"])
 def test_an_object_with_most_of_its_depth_missing_is_segmented(scene, name):
     truth = scene.labels[name]
-    assert best_iou(replace(scene.frame, depth=with_holes(scene.frame.depth, truth, 0.7)), truth) > 0.8
+    rough = cv2.GaussianBlur(np.random.default_rng(3).random(truth.shape), (0, 0), 4)
+    holes = truth & (rough < np.quantile(rough[truth], 0.7))
+    frame = replace(scene.frame, depth=np.where(holes, 0, scene.frame.depth).astype(np.float32))
+    assert max(iou(segment.mask, truth) for segment in DepthSegmenter().open(frame).automatic()) > 0.8
 
 
 BOXES = """
@@ -155,19 +139,10 @@ BOXES = """
 <geom name="green_sphere" type="box" size=".03 .03 .04" pos=".16 .06 .04"/>"""
 
 
-def median_pixel(mask):
-    rows, cols = np.nonzero(mask)
-    return float(np.median(cols)), float(np.median(rows))
-
-
-@pytest.fixture(scope="module")
-def stacked():
-    scene = render(BOXES, width=640)
-    return DepthSegmenter().open(scene.frame), {name.partition("_")[0]: mask for name, mask in scene.labels.items()}
-
-
-def test_two_stacked_boxes_are_two_segments_into_which_a_mask_of_both_is_split_and_one_box_stays_one(stacked):
-    view, truth = stacked
+def test_stacked_boxes_are_two_segments_by_themselves_by_a_split_and_by_a_click_and_without_depth():
+    rendered = render(BOXES, width=640)
+    view = DepthSegmenter().open(rendered.frame)
+    truth = {name.partition("_")[0]: mask for name, mask in rendered.labels.items()}
     for name in ("red", "blue"):
         assert max(iou(segment.mask, truth[name]) for segment in view.automatic()) > 0.8
     both = truth["red"] | truth["blue"]
@@ -177,21 +152,10 @@ def test_two_stacked_boxes_are_two_segments_into_which_a_mask_of_both_is_split_a
         assert max(iou(part.mask, truth[name]) for part in parts) > 0.8
     (part,) = view.propose_parts(truth["green"])
     assert (part == truth["green"]).all()
-
-
-def test_a_mask_of_several_objects_needs_review_and_log_odds_of_boundaries_are_bounded():
-    mask = np.ones((20, 20), bool)
-    assert "several" in " ".join(review_reasons(Segment(1, mask, 0.5, "depth")))
-    assert not review_reasons(Segment(1, mask, 1.0, "depth")) and not review_reasons(Segment(1, mask, 0.5, "human"))
-    assert (np.abs(classify_boundaries(np.random.default_rng(0).normal(0, 50, (200, 14)))) <= 8).all()
-
-
-def test_a_click_selects_the_upper_box_and_a_mask_without_depth_is_not_joined(stacked):
-    view, truth = stacked
-    readings = view.segment(Prompt(np.array([median_pixel(truth["blue"])]), np.array([1])))
+    y, x = np.median(np.nonzero(truth["blue"]), axis=1)
+    readings = view.segment(at(x, y))
     assert max(iou(reading.mask, truth["blue"]) for reading in readings[:2]) > 0.8
-    both = truth["red"] | truth["blue"]
-    after = view.segment(Prompt(np.array([median_pixel(truth["blue"])]), np.array([0]), mask=both))[0].mask
+    after = view.segment(replace(at(x, y, 0), mask=both))[0].mask
     assert iou(after, truth["red"]) > 0.85
     heights = view._height_map
     unknown = replace(heights, depth=np.where(truth["blue"], 0, heights.depth))
@@ -201,6 +165,13 @@ def test_a_click_selects_the_upper_box_and_a_mask_without_depth_is_not_joined(st
     assert len(DepthSegmenter().open(replace(view.frame, depth=unknown.depth)).automatic()) >= 2
 
 
+def test_a_mask_of_several_objects_needs_review_and_log_odds_of_boundaries_are_bounded():
+    mask = np.ones((20, 20), bool)
+    assert "several" in " ".join(review_reasons(Segment(1, mask, 0.5, "depth")))
+    assert not review_reasons(Segment(1, mask, 1.0, "depth")) and not review_reasons(Segment(1, mask, 0.5, "human"))
+    assert (np.abs(classify_boundaries(np.random.default_rng(0).normal(0, 50, (200, 14)))) <= 8).all()
+
+
 OBJECTS = """
 <geom name="carton" type="box" size=".06 .05 .07" pos="0 0 .07"/>
 <geom name="beside" type="box" size=".008 .008 .008" pos="-.075 -.05 .008"/>
@@ -208,24 +179,14 @@ OBJECTS = """
 """
 
 
-@pytest.fixture(scope="module")
-def carton_scene():
-    rendered = render(OBJECTS)
-    return rendered, find_support(rendered.frame)
-
-
-def test_a_piece_of_a_lid_that_does_not_touch_its_carton_is_a_fragment_of_it(carton_scene):
-    view, support = carton_scene
+def test_a_piece_of_a_lid_apart_from_its_carton_is_a_fragment_of_it_and_a_small_object_is_not():
+    view = render(OBJECTS)
+    support, carton = find_support(view.frame), view.labels["carton"]
     x, y, z = np.moveaxis(transform(view.world_from_camera, view.frame.points.astype(float)), -1, 0)
-    carton = view.labels["carton"]
     lid = carton & (z > 0.136)
     fragment = lid & (np.abs(x) < 0.012) & (np.abs(y + 0.026) < 0.008)
     both = [Segment(1, carton & ~lid, 1.0, "depth"), Segment(2, fragment, 1.0, "depth")]
     assert fragment.sum() > 10 and find_fragments(view.frame, support, both) == {2: 1}
-
-
-@pytest.mark.parametrize("name", ["beside", "on_top"])
-def test_a_small_object_on_the_table_or_on_a_carton_is_not_a_fragment(carton_scene, name):
-    view, support = carton_scene
-    both = [Segment(1, view.labels["carton"], 1.0, "depth"), Segment(2, view.labels[name], 1.0, "depth")]
-    assert both[1].mask.sum() > 20 and find_fragments(view.frame, support, both) == {}
+    for name in ("beside", "on_top"):
+        both = [Segment(1, carton, 1.0, "depth"), Segment(2, view.labels[name], 1.0, "depth")]
+        assert both[1].mask.sum() > 20 and find_fragments(view.frame, support, both) == {}

@@ -30,25 +30,21 @@ def test_superpixels_stop_at_a_gap_and_log_odds_of_pairs_are_bounded():
     assert len(pairs.pairs) == len(pairs.total) == len(pairs.weight) == 0
 
 
-@pytest.fixture(scope="module")
-def affinities(view):
-    return view._networks.affinities
-
-
-def test_every_cell_and_offset_has_a_prediction_and_objects_a_higher_objectness_than_the_table(scene, affinities):
-    h, w = scene.frame.depth.shape
+def test_every_cell_and_offset_has_a_prediction_and_objects_a_higher_objectness_than_the_table(scene, view):
+    affinities, (h, w) = view._networks.affinities, scene.frame.depth.shape
     assert affinities.shape == (1 + len(affinity.OFFSETS), h // affinity.CELL, w // affinity.CELL)
     assert np.isfinite(affinities).all()
     probability = affinity.objectness(affinities, scene.frame.depth.shape)
     objects = np.logical_or.reduce(list(scene.labels.values()))
     assert probability.min() >= 0 and probability.max() <= 1
     assert probability[objects].mean() > 0.5 > probability[~objects].mean()
-
-
-@pytest.mark.parametrize("h, w", [(30, 40), (25, 38)])
-def test_predictions_have_the_size_of_the_image(h, w):
-    maps, features = np.zeros((affinity.INPUT_CHANNELS, 2 * h - 1, 2 * w), np.float32), np.zeros((h, w, 24), np.float32)
-    assert affinity.predict_affinities(maps, features).shape == (1 + len(affinity.OFFSETS), h, w)
+    for h, w in ((30, 40), (25, 38)):
+        maps = np.zeros((affinity.INPUT_CHANNELS, 2 * h - 1, 2 * w), np.float32)
+        assert affinity.predict_affinities(maps, np.zeros((h, w, 24), np.float32)).shape == (
+            1 + len(affinity.OFFSETS),
+            h,
+            w,
+        )
 
 
 CHAIN = np.array([[1, 2], [2, 3], [3, 4], [4, 5]])
@@ -59,14 +55,11 @@ def pair_affinities(pairs, odds, weight=1.0, near=True):
     return PairAffinities(np.asarray(pairs), odds * weight, weight, weight * near)
 
 
-@pytest.mark.parametrize("order", [[0, 1, 2, 3], [3, 1, 0, 2]])
-def test_labels_merge_over_likely_boundaries_only_in_any_order_of_the_pairs(order):
+def test_labels_merge_only_over_likely_boundaries_and_a_higher_threshold_only_divides_further():
     log_odds = np.array([5.0, -5.0, 5.0, 5.0])
-    mapping = agglomerate(6, [pair_affinities(CHAIN[order], log_odds[order])], 0.0)
-    assert mapping[1] == mapping[2] != mapping[3] and mapping[3] == mapping[4] == mapping[5]
-
-
-def test_labels_merge_only_through_neighbours_and_a_higher_threshold_only_divides_further():
+    for order in ([0, 1, 2, 3], [3, 1, 0, 2]):
+        mapping = agglomerate(6, [pair_affinities(CHAIN[order], log_odds[order])], 0.0)
+        assert mapping[1] == mapping[2] != mapping[3] and mapping[3] == mapping[4] == mapping[5]
     near = pair_affinities(CHAIN, [5, 1, 5, 5])
     assert len(set(agglomerate(6, [near], 0.0)[1:])) == 1
     far = pair_affinities([[1, 4], [1, 5], [2, 4], [2, 5]], [-4, -4, -4, -4], near=False)
@@ -84,12 +77,12 @@ def test_labels_merge_only_through_neighbours_and_a_higher_threshold_only_divide
         assert all(len(set(coarse[fine == label])) == 1 for label in set(fine))
 
 
-@pytest.mark.parametrize("log_odds, absorbed_by", [([-1.0, -3.0], 1), ([-3.0, -1.0], 3)])
-def test_small_regions_are_absorbed_by_the_neighbour_with_the_highest_affinity(log_odds, absorbed_by):
+def test_small_regions_are_absorbed_by_the_neighbour_with_the_highest_affinity():
     labels = np.zeros((40, 90), int)
     labels[:, :40], labels[:, 40:44], labels[:, 44:] = 1, 2, 3
-    affinities = pair_affinities([[1, 2], [2, 3]], log_odds, 40)
-    assert absorb_small_regions(np.arange(4), labels, [affinities]).tolist() == [0, 1, absorbed_by, 3]
+    for log_odds, absorbed_by in (([-1.0, -3.0], 1), ([-3.0, -1.0], 3)):
+        affinities = pair_affinities([[1, 2], [2, 3]], log_odds, 40)
+        assert absorb_small_regions(np.arange(4), labels, [affinities]).tolist() == [0, 1, absorbed_by, 3]
 
 
 H, W, METRES_PER_PIXEL = 120, 160, 0.005
@@ -117,7 +110,7 @@ def square(top: int, left: int, side: int) -> np.ndarray:
 DISC = square(40, 60, 24)
 
 
-def test_a_flat_sheet_is_added_and_a_square_of_a_chequered_ground_is_not():
+def test_a_flat_sheet_is_added_a_part_extended_by_the_rest_and_a_square_of_a_chequered_ground_is_not():
     rgb = plain()
     rgb[DISC] = (20, 120, 40)
     view, probability = seen_from_above(rgb), np.where(DISC, 0.95, 0.02)
@@ -127,9 +120,6 @@ def test_a_flat_sheet_is_added_and_a_square_of_a_chequered_ground_is_not():
     rgb, (rows, cols) = plain(), np.indices((H, W))
     rgb[(rows // 20 + cols // 20) % 2 == 0] = (90, 50, 20)
     assert not is_plausible(seen_from_above(rgb), square(40, 60, 20), np.full((H, W), 0.99))
-
-
-def test_proposals_stay_as_they_are_unless_the_network_extends_a_part_by_the_rest():
     view = seen_from_above(plain(), np.where(DISC, 0.05, 0))
     for probability in (np.where(DISC, 0.95, 0.02), np.full((H, W), 0.02)):
         assert merge_foreground(view, [DISC], probability) == [DISC]
@@ -138,18 +128,14 @@ def test_proposals_stay_as_they_are_unless_the_network_extends_a_part_by_the_res
     assert np.count_nonzero(region & DISC) > 0.95 * np.count_nonzero(region | DISC)
 
 
-@pytest.mark.parametrize("what", ["improbable", "too wide", "a wall"])
-def test_what_is_no_object_is_not_plausible(what):
-    rgb, height, mask, probability = plain(), np.zeros((H, W)), DISC, np.full((H, W), 0.95)
-    if what == "improbable":
-        probability[:] = 0.6
-    elif what == "too wide":
-        mask = np.zeros((H, W), bool)
-        mask[40:60, 2:-2] = True
-    else:
-        height[DISC], height[30:40, 60:84] = 0.4, 0.7
-    rgb[mask] = (20, 120, 40)
-    assert not is_plausible(seen_from_above(rgb, height), mask, probability)
+def test_what_is_improbable_too_wide_or_a_wall_is_not_plausible():
+    wide, wall, sure = np.zeros((H, W), bool), np.zeros((H, W)), np.full((H, W), 0.95)
+    wide[40:60, 2:-2] = True
+    wall[DISC], wall[30:40, 60:84] = 0.4, 0.7
+    for mask, height, probability in ((DISC, None, np.full((H, W), 0.6)), (wide, None, sure), (DISC, wall, sure)):
+        rgb = plain()
+        rgb[mask] = (20, 120, 40)
+        assert not is_plausible(seen_from_above(rgb, height), mask, probability)
 
 
 ROWS, COLUMNS = 60, 80
@@ -167,32 +153,20 @@ def cylinder_wall(radius_above, radius_below, noise=0.0005):
     return HeightMap(blank, points.astype(np.float32), depth, 1, 500.0, square, blank, np.array([1.0, 0, 0]))
 
 
-def halves():
-    upper = np.zeros((ROWS, COLUMNS), bool)
-    upper[:HALF] = True
-    return upper, ~upper
+UPPER = np.repeat(np.arange(ROWS)[:, None] < HALF, COLUMNS, axis=1)
 
 
-@pytest.mark.parametrize("radius", [0.02, 0.035, 0.06])
-def test_a_can_in_two_colours_is_one_object(radius):
-    upper, lower = halves()
-    for pair in ((upper, lower), (lower, upper)):
-        assert share_wall(cylinder_wall(radius, radius), *pair)
-    (merged,) = merge_vertically(cylinder_wall(radius, radius), [upper, lower])
-    assert merged.all()
-
-
-@pytest.mark.parametrize(("above", "below"), [(0.03, 0.04), (0.045, 0.035), (0.02, 0.06)])
-def test_a_can_on_a_can_of_another_size_is_two_objects(above, below):
-    masks = merge_vertically(cylinder_wall(above, below), list(halves()))
-    assert len(masks) == 2 and not (masks[0] & masks[1]).any()
-
-
-def test_masks_without_depth_and_masks_that_do_not_meet_stay_separate():
-    upper, lower = halves()
-    view = cylinder_wall(0.03, 0.03)
+def test_a_can_in_two_colours_is_one_object_and_cans_of_two_sizes_or_masks_apart_are_two():
+    for radius in (0.02, 0.035, 0.06):
+        for pair in ((UPPER, ~UPPER), (~UPPER, UPPER)):
+            assert share_wall(cylinder_wall(radius, radius), *pair)
+        (merged,) = merge_vertically(cylinder_wall(radius, radius), [UPPER, ~UPPER])
+        assert merged.all()
+    for above, below in ((0.03, 0.04), (0.045, 0.035), (0.02, 0.06)):
+        masks = merge_vertically(cylinder_wall(above, below), [UPPER, ~UPPER])
+        assert len(masks) == 2 and not (masks[0] & masks[1]).any()
+    view, far = cylinder_wall(0.03, 0.03), ~UPPER
+    far[: HALF + 10] = False
     view.depth[:] = 0
-    assert not share_wall(view, upper, lower)
-    far = np.zeros_like(upper)
-    far[HALF + 10 :] = True
-    assert not share_wall(cylinder_wall(0.03, 0.03), upper, far)
+    assert not share_wall(view, UPPER, ~UPPER)
+    assert not share_wall(cylinder_wall(0.03, 0.03), UPPER, far)

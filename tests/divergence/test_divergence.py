@@ -1,23 +1,129 @@
-"""Alignment in time, onset of divergence, events by motion and by contacts, and phases."""
+"""Measures of divergence, forward kinematics, alignment in time, onset, events by motion and contacts, phases."""
 
+import math
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
-from arm_episodes import KEYS, course, episode, smooth
+from arm_episodes import JOINTS, KEYS, course, dh_table, episode, mjcf, smooth, two_arms, urdf
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.spatial.transform import Rotation
 
-from pipeline.divergence import ArmJoints, Episode, EpisodeError, compare, read_episode, rollout_episode, write_episode
+from pipeline.divergence import (
+    ArmJoints,
+    Episode,
+    EpisodeError,
+    compare,
+    load_robot,
+    read_episode,
+    rollout_episode,
+    write_episode,
+)
 from pipeline.divergence.events import find_events
+from pipeline.divergence.metrics import position_error, rotation_error
 from pipeline.divergence.onset import find_onset
 from pipeline.divergence.phases import phases_of
+from pipeline.divergence.robot_kinematics import RobotModelError
 from pipeline.divergence.table import Table
 
-TIMES = np.arange(0, 12, 0.02)
+TIMES, SHORT = np.arange(0, 12, 0.02), np.arange(0, 10, 0.02)
 NOISE = 0.002
 """Radians; a good joint encoder with transmission."""
 NOISES = np.array([*[NOISE] * 6, 0.1 * NOISE])
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("models")
+    (folder / "arm.xml").write_text(mjcf())
+    (folder / "arm.urdf").write_text(urdf())
+    return load_robot(folder / "arm.xml"), load_robot(folder / "arm.urdf")
+
+
+def written_out(sim, real, ranges):
+    """RMSE_norm of one arm and instant, term by term as the paper writes it."""
+    terms = [(s - r) ** 2 / width**2 / len(sim) for s, r, width in zip(sim, real, ranges, strict=True)]
+    return math.sqrt(math.fsum(terms))
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_rmse_and_overall_agree_with_the_paper_written_out(seed):
+    random = np.random.default_rng(seed)
+    times = np.cumsum(random.uniform(0.005, 0.05, 40))
+    real, sim = (random.uniform(-2, 2, (40, 12)) for _ in range(2))
+    arms = two_arms()
+    result = compare(episode(real, times, arms=arms), episode(sim, times, "sim", arms), method="none")
+    widths = real.max(axis=0) - real.min(axis=0)
+    left = [written_out(s[:6], r[:6], widths[:6]) for s, r in zip(sim, real, strict=True)]
+    right = [written_out(s[6:], r[6:], widths[6:]) for s, r in zip(sim, real, strict=True)]
+    overall = [math.sqrt((a**2 + b**2) / 2) for a, b in zip(left, right, strict=True)]
+    for name, expected in (("rmse_left", left), ("rmse_right", right), ("rmse_overall", overall)):
+        np.testing.assert_allclose(result.column(name), expected, rtol=0, atol=1e-9)
+    np.testing.assert_array_equal(result.column("t"), times)
+
+
+def test_ranges_and_tool_errors_come_from_the_robot_model_and_a_joint_that_stands_still_counts_in_its_own_unit(models):
+    real = course(SHORT)
+    result = compare(episode(real, SHORT), episode(real + 0.01, SHORT, "sim"), models[0])
+    assert [joint.range for joint in result.arms["arm"].joints] == [*[6.0] * 6, pytest.approx(0.05)]
+    assert [joint.range_source for joint in result.arms["arm"].joints] == [*["robot model"] * 6, "real episode"]
+    assert all(joint.rmse == pytest.approx(0.01) for joint in result.arms["arm"].joints)
+    sim = real + 0.02 * np.sin(SHORT)[:, None]
+    result = compare(episode(real, SHORT), episode(sim, SHORT, "sim"), models[0])
+    p_sim, r_sim = dh_table().pose(sim[:, :6])
+    p_real, r_real = dh_table().pose(real[:, :6])
+    np.testing.assert_allclose(result.column("position_arm"), position_error(p_sim, p_real), atol=1e-6)
+    np.testing.assert_allclose(result.column("rotation_arm"), rotation_error(r_sim, r_real), atol=1e-5)
+    with pytest.raises(RobotModelError, match="no joint elbow; it has joint_1"):
+        models[0].pose("arm", ArmJoints(("elbow",)), np.zeros((1, 1)))
+    with pytest.raises(RobotModelError, match="no site or body hand"):
+        models[0].pose("arm", ArmJoints(JOINTS, None, "hand"), np.zeros((1, 6)))
+    real = course(SHORT)
+    real[:, 2] = 0.4
+    sim = real.copy()
+    sim[:, 2] += 0.1
+    result = compare(episode(real, SHORT), episode(sim, SHORT, "sim"))
+    assert result.column("rmse_arm") == pytest.approx(np.full(len(SHORT), 0.1 / math.sqrt(7)))
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.floats(-math.pi, math.pi), min_size=6, max_size=6))
+def test_mjcf_urdf_and_dh_table_of_one_arm_give_the_same_pose(models, q):
+    positions = np.array([q])
+    expected_p, expected_r = dh_table().pose(positions)
+    for robot in models:
+        p, r = robot.pose("arm", ArmJoints(JOINTS, None, "tool"), positions)
+        assert position_error(p, expected_p)[0] < 1e-6
+        assert rotation_error(r, expected_r)[0] < 1e-5
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.floats(0, math.pi - 1e-6), st.integers(0, 1000))
+def test_the_rotation_error_is_the_angle_between_the_frames(angle, seed):
+    random = np.random.default_rng(seed)
+    axis = random.normal(size=3)
+    real = Rotation.random(rng=random)
+    sim = real * Rotation.from_rotvec(axis / np.linalg.norm(axis) * angle)
+    assert rotation_error(sim.as_matrix()[None], real.as_matrix()[None])[0] == pytest.approx(angle, abs=1e-7)
+
+
+def test_other_units_and_other_joints_are_refused():
+    real = course(SHORT)
+    other_joints = {"arm": ArmJoints(("joint_1", "elbow", *JOINTS[2:]), "gripper")}
+    degrees = np.degrees(1.0)
+    for scale, factor, times, arms, words in (
+        (1.0, degrees, SHORT, None, "radians and metres"),
+        (0.05, degrees, SHORT, None, "degrees instead of radians"),
+        (1.0, 1.0, SHORT * 1000, None, "seconds"),
+        (1.0, np.array([1, 1, 1, 1, 1, 1, 1000]), SHORT, None, "millimetres instead of metres"),
+        (1.0, 1.0, SHORT, other_joints, "sim has no joint joint_2"),
+    ):
+        with pytest.raises(EpisodeError, match=words):
+            compare(episode(scale * real, SHORT), episode(scale * real * factor, times, "sim", arms))
 
 
 @pytest.mark.parametrize("method", ["motion", "dtw"])
@@ -33,15 +139,12 @@ def test_a_late_start_is_found_to_30_ms(method, seed):
     assert result.column("rmse_arm").mean() < 0.01
 
 
-def test_warping_follows_a_simulation_that_is_slower():
+def test_warping_follows_a_slower_simulation_clocks_start_together_and_a_still_arm_has_no_first_motion():
     real = course(TIMES - 1.0)
     sim = course((TIMES - 1.0) / 1.1)
     by_start = compare(episode(real, TIMES), episode(sim, TIMES, "sim"), method="motion")
     warped = compare(episode(real, TIMES), episode(sim, TIMES, "sim"), method="dtw")
     assert warped.column("rmse_arm").mean() < 0.1 * by_start.column("rmse_arm").mean()
-
-
-def test_two_clocks_start_together_by_clock_and_an_arm_that_stands_still_has_no_first_motion():
     real, sim = episode(course(TIMES), TIMES + 1e9), episode(course(TIMES), TIMES, "sim")
     result = compare(real, sim, method="clock")
     assert result.alignment.shift == -1e9
@@ -57,14 +160,12 @@ def test_two_clocks_start_together_by_clock_and_an_arm_that_stands_still_has_no_
 def test_a_planted_onset_is_found_within_one_sample_with_its_cause(seed):
     random = np.random.default_rng(seed)
     real = course(TIMES, seed=seed)
-    cause, (low, high) = [
-        ("approach", (0.8, 1.9)), ("grasp", (2.2, 2.6)), ("transfer", (3.4, 6.0)), ("release", (6.8, 9.0)),
-    ][seed % 4]  # fmt: skip
+    spans = {"approach": (0.8, 1.9), "grasp": (2.2, 2.6), "transfer": (3.4, 6.0), "release": (6.8, 9.0)}
+    cause, (low, high) = list(spans.items())[seed % 4]
     row = int(np.searchsorted(TIMES, random.uniform(low, high)))
     since = np.maximum(TIMES - TIMES[row], 0)
-    growth = [0.05 * (since + 1) * (np.arange(len(TIMES)) >= row), 0.4 * since, np.minimum(2 * since**2, 1)][
-        seed // 4 % 3
-    ]
+    jump = 0.05 * (since + 1) * (np.arange(len(TIMES)) >= row)
+    growth = [jump, 0.4 * since, np.minimum(2 * since**2, 1)][seed // 4 % 3]
     sim = real.copy()
     sim[:, random.integers(0, 6)] += growth * random.choice([-1, 1])
     noise = [0.0, 0.25, 1.0][seed // 12 % 3]
@@ -89,42 +190,25 @@ def test_an_arm_that_picks_and_places_has_the_paper_s_events_and_phases_without_
     events = find_events(episode(course(TIMES), TIMES))["arm"]
     found = {event.name: event.time for event in events.events("arm")}
     assert list(found) == ["home", "grasp", "lift", "place", "release", "return"]
-    expected = dict(
-        zip(("home", "grasp", "lift", "place", "release", "return"), (0, 2.6, 2.6, 6.6, 6.6, 10), strict=True)
-    )
-    for name, time in expected.items():
-        assert found[name] == pytest.approx(time, abs=0.9), name
+    assert list(found.values()) == pytest.approx([0, 2.6, 2.6, 6.6, 6.6, 10], abs=0.9)
     phases = phases_of(events, TIMES[-1])
     assert [phase.name for phase in phases] == ["approach", "grasp", "transfer", "release"]
     assert phases[0].start == TIMES[0] and phases[-1].stop == TIMES[-1]
     assert all(one.stop == other.start for one, other in pairwise(phases))
 
 
-def test_a_lift_is_seen_in_the_pose_of_the_object_that_moves():
+def test_a_lift_is_seen_in_the_pose_of_the_object_that_moves_and_a_pass_from_arm_to_arm():
     real = course(TIMES)
     height = smooth(TIMES, (0.0, 4.0, 4.5, 6.0, 6.5, 12.0), np.array([[0.0], [0.0], [0.3], [0.3], [0.0], [0.0]]))
     pose = np.zeros((len(TIMES), 7))
     pose[:, 2:4] = np.column_stack((height, np.ones(len(TIMES))))
-    with_object = Episode(
-        TIMES, Table.from_array(real), episode(real, TIMES).names, episode(real, TIMES).arms, objects={"cube": pose}
-    )
-    (hold,) = find_events(with_object)["arm"].holds
+    (hold,) = find_events(replace(episode(real, TIMES), objects={"cube": pose}))["arm"].holds
     assert hold.lift == pytest.approx(4.08, abs=0.06)
     assert hold.place == pytest.approx(6.42, abs=0.06)
-
-
-def test_an_object_that_goes_from_arm_to_arm_is_passed():
     arms = {side: ArmJoints((f"{side}_1",), f"{side}_gripper") for side in ("left", "right")}
-    left = smooth(
-        TIMES,
-        (*KEYS[:4], 7.0, 7.5, 10.0),
-        np.array([[0, 0.08], [1, 0.08], [1, 0.03], [2, 0.03], [2, 0.03], [2, 0.08], [0, 0.08]]),
-    )
-    right = smooth(
-        TIMES,
-        (0.0, 5.0, 6.0, 8.0, 9.0, 9.5, 11.0),
-        np.array([[0, 0.08], [1, 0.08], [1, 0.03], [1, 0.03], [2, 0.03], [2, 0.08], [0, 0.08]]),
-    )
+    gripper = [0.08, 0.08, 0.03, 0.03, 0.03, 0.08, 0.08]
+    left = smooth(TIMES, (*KEYS[:4], 7.0, 7.5, 10.0), np.column_stack(([0, 1, 1, 2, 2, 2, 0], gripper)))
+    right = smooth(TIMES, (0.0, 5.0, 6.0, 8.0, 9.0, 9.5, 11.0), np.column_stack(([0, 1, 1, 1, 2, 2, 0], gripper)))
     found = find_events(episode(np.hstack((left, right)), TIMES, arms=arms))
     names = {side: [event.name for event in found[side].events(side)] for side in arms}
     assert names["left"] == ["home", "grasp", "lift", "release", "return"]
@@ -166,7 +250,7 @@ def test_contacts_tell_of_grasp_lift_and_place_within_one_sample_at_any_speed(tm
     assert by_height["lift"] - found["lift"] == pytest.approx(0.01 / speed, abs=2.6 * SAMPLE_S)
 
 
-def test_contacts_survive_a_file_and_are_refused_in_another_shape(tmp_path):
+def test_contacts_survive_a_file_and_events_of_two_episodes_come_from_them_only_if_both_have_them(tmp_path):
     written = pick_and_place(0.2, tmp_path)
     write_episode(written, tmp_path / "one.npz")
     read = read_episode(tmp_path / "one.npz")
@@ -175,9 +259,6 @@ def test_contacts_survive_a_file_and_are_refused_in_another_shape(tmp_path):
     write_episode(replace(written, contacts={"cube": written.contacts["cube"][:9]}), tmp_path / "short.npz")
     with pytest.raises(EpisodeError, match="contacts of cube"):
         read_episode(tmp_path / "short.npz")
-
-
-def test_events_of_two_episodes_come_from_contacts_only_if_both_have_them(tmp_path):
     known, unknown = pick_and_place(0.05, tmp_path), pick_and_place(0.05, None)
     (real, sim) = [arm.holds[0].lift for one in (known, unknown) for arm in find_events(one).values()]
     assert real is not None and sim is not None and sim - real > 0.1
