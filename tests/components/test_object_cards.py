@@ -183,11 +183,7 @@ def test_a_reconstruction_is_previewed_by_a_method_before_it_is_chosen(cards: Mo
     page.locator(".object-cards .choose").click()
     cards.wait_until_drawn()
     assert cards.decisions[-1]["data"] == {"id": 1, "way": "box"}
-    placed = {
-        "asset_id": None,
-        "changed": False,
-        "reconstruction": {"shape": "a plain box", "note": "by its outline"},
-    }
+    placed = {"asset_id": None, "changed": False, "reconstruction": {"shape": "a plain box", "note": "by its outline"}}
     match = {"asset_id": None, "asset": None, "source": "human"}
     one = cards.value("object-cards")["objects"][0]
     change(cards, 1, method="box", placed=one["placed"] | placed, match=one["match"] | match)
