@@ -202,12 +202,8 @@ def test_the_card_tells_of_doubt_fragments_recolouring_and_rejected_candidates(c
     expect(assets(page)).to_have_count(count + 4)
     page.get_by_role("button", name="Show fewer").click()
     expect(assets(page)).to_have_count(count)
-    change(
-        cards,
-        1,
-        placed=one["placed"] | {"recolour": [9, 99, 9]},
-        probably_part_of={"id": 2, "name": "box", "note": "?"},
-    )
+    parent = {"id": 2, "name": "box", "note": "?"}
+    change(cards, 1, placed=one["placed"] | {"recolour": [9, 99, 9]}, probably_part_of=parent)
     expect(panel.locator(".asset.on .recoloured")).to_have_text("Recoloured")
     page.get_by_role("button", name="Merge into box").click()
     expect_object(page, 2)
