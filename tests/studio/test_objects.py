@@ -141,12 +141,7 @@ def record(id: int, **more) -> dict:
 
 def test_identical_objects_share_an_asset_or_colour_shape_and_size():
     mugs = [record(id, match={"asset_id": "mug"}, colour_name=colour) for id, colour in ((1, "blue"), (2, "green"))]
-    cubes = [
-        record(3),
-        record(4, size=[0.052, 0.048, 0.05]),
-        record(5, size=[0.09, 0.09, 0.09]),
-        record(6, shape="sphere"),
-    ]
+    cubes = [record(3), record(4, size=[0.052, 0.048, 0.05]), record(5, size=[0.09] * 3), record(6, shape="sphere")]
     assert identical_groups([*mugs, *cubes]) == {1: [1, 2], 2: [1, 2], 3: [3, 4], 4: [3, 4]}
     undescribed = {"id": 3, "is_object": True}
     assert identical_groups([record(1), record(2, is_object=False), undescribed, {"id": 4, "is_object": True}]) == {}

@@ -111,19 +111,13 @@ async def test_a_role_that_is_taken_away_holds_at_once_and_a_wrong_name_is_as_a_
 async def test_an_open_socket_ends_with_its_login(studio: SimpleNamespace):
     views = next(r for r in studio.app.routes if getattr(r, "path", "") == "/viewer/{token}/ws")
     registry = next(c.cell_contents for c in views.endpoint.__closure__ if hasattr(c.cell_contents, "_open"))
-    token = registry.open(
-        mujoco.MjModel.from_xml_string(
-            "<mujoco><worldbody><body><freejoint/><geom size='.1'/></body></worldbody></mujoco>"
-        )
-    )
+    xml = "<mujoco><worldbody><body><freejoint/><geom size='.1'/></body></worldbody></mujoco>"
+    token = registry.open(mujoco.MjModel.from_xml_string(xml))
     studio.users.add("temp", "look", PASSWORD)
     async with logged_in(studio, "temp") as http:
-        cookies = "; ".join(f"{cookie.name}={cookie.value}" for cookie in http.cookies.jar)
-        address = studio.address.replace("http", "ws")
-        headers = {"cookie": cookies}
-        async with connect_socket(
-            f"{address}/viewer/{token}/ws", origin=studio.address, additional_headers=headers
-        ) as socket:
+        headers = {"cookie": "; ".join(f"{cookie.name}={cookie.value}" for cookie in http.cookies.jar)}
+        address = f"{studio.address.replace('http', 'ws')}/viewer/{token}/ws"
+        async with connect_socket(address, origin=studio.address, additional_headers=headers) as socket:
             await socket.recv()
             await socket.send('{"op": "push", "body": 1, "point": [0, 0, 0], "target": [1, 0, 0]}')
             while "this needs the role" not in str(await socket.recv()):

@@ -49,9 +49,8 @@ def test_every_answer_repeats_the_number_of_its_request(seq, kind, points, rle, 
 def test_a_click_is_answered_with_run_lengths_and_the_status_names_every_segmenter():
     answer = ask(seq=5, points=[[20, 15]], labels=[1])
     assert answer["seq"] == 5 and answer["ms"] >= 0
-    assert (decode_rle(answer["candidates"][0]["rle"]) == MASK).all() and answer["candidates"][0][
-        "source"
-    ] == "scripted"
+    best = answer["candidates"][0]
+    assert (decode_rle(best["rle"]) == MASK).all() and best["source"] == "scripted"
     json.dumps(answer)
     answer = ask(kind="status")
     assert answer["chosen"] == "scripted"
