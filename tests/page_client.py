@@ -53,6 +53,11 @@ class PageClient:
         """Whether an event of the page is still being answered."""
         return bool(self._outputs.keys() - self.completed)
 
+    @property
+    def token(self) -> str:
+        """The open session's token; empty in the gallery."""
+        return (self.values.get("mask-canvas") or {}).get("token", "")
+
     def id_of(self, elem_id: str) -> int:
         """Return the number of a component."""
         return self._ids[elem_id]

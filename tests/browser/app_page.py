@@ -15,6 +15,8 @@ from browser.studio_process import Studio
 from browser.watched_page import close_app
 from playwright.sync_api import FloatRect, Locator, Page, Position, expect
 
+from studio.viewer import PhotoCamera
+
 SCREENSHOTS = os.environ.get("GRS_SHOTS")
 """Folder for a picture of every step, for a person to look at."""
 LONG = 300_000
@@ -184,3 +186,12 @@ def drag(page: Page, pixels: list[tuple[float, float]], shape: tuple[int, ...]) 
     for point in points[1:]:
         page.mouse.move(box["x"] + point["x"], box["y"] + point["y"], steps=6)
     page.mouse.up()
+
+
+def on_screen(canvas: Locator, camera: PhotoCamera, point: Any) -> np.ndarray:
+    """Where the photograph's camera puts a world point on the page, by its intrinsics alone."""
+    box = canvas.bounding_box()
+    assert box
+    scale = min(box["width"] / camera.width, box["height"] / camera.height)
+    corner = np.array([box["width"] - camera.width * scale, box["height"] - camera.height * scale]) / 2
+    return camera.project(np.asarray(point)) * scale + corner + [box["x"], box["y"]]

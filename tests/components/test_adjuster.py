@@ -131,11 +131,8 @@ def test_poses_are_refitted_and_reset_and_objects_are_weighed(adjuster: Mounted)
     expect(page.get_by_role("button", name="Ask the model")).to_be_disabled()
     page.route("**/bare/event/**", lambda route: route.fulfill(json={}))  # what is sent changes nothing
     pose = {"id": OBJECT} | {key: one[key] for key in ("pos", "quat_wxyz", "scale")}
-    one |= {
-        "adjusted": True,
-        "settle_note": "moved it 3 mm down",
-        "mass": {"value": 0.2, "range": [0.1, 0.3], "source": ""},
-    }
+    one |= {"adjusted": True, "settle_note": "moved it 3 mm down"}
+    one |= {"mass": {"value": 0.2, "range": [0.1, 0.3], "source": ""}}
     adjuster.set_value("adjuster", value | {"objects": [one], "model": "seer", "version": "2"})
     expect(page.locator(".adjuster .settled")).to_have_text("Settling: moved it 3 mm down")
     for name in ("Refit", "Refit with size", "Reset pose", "Ask the model"):
@@ -176,10 +173,8 @@ def test_a_size_typed_in_percent_reaches_the_twin_and_objects_are_exported_with_
 
     before = placement()
     enter(adjuster, "size in %", 120)
-    after, bases = (
-        placement(),
-        [one["world_from_object"]["pos"][2] - one["size"][2] / 2 for one in (before, placement())],
-    )
+    after = placement()
+    bases = [one["world_from_object"]["pos"][2] - one["size"][2] / 2 for one in (before, after)]
     assert after["scale"] == pytest.approx(1.2 * before["scale"], abs=0.01)
     assert bases[0] == pytest.approx(bases[1], abs=0.003)
     expect(fit(page)).to_contain_text("worse")

@@ -132,13 +132,8 @@ def test_a_recordings_frames_are_browsed_and_one_is_opened(mount: Mount):
     page, root = picker.page, picker.page.locator(".frame-picker")
     picker.answer("frame-picker", {"": lambda one: {"image": PICTURE, "facts": f"frame {one['index']}"}})
     page.route("**/bare/event/**", lambda route: route.fulfill(json={}))
-    recording = {
-        "token": "t",
-        "name": "a_log",
-        "kind": "rosbag",
-        "names": ["0.png", "1.png", "2.png"],
-        "times": [0, 0.5, 1],
-    }
+    recording = {"token": "t", "name": "a_log", "kind": "rosbag", "times": [0, 0.5, 1]}
+    recording |= {"names": ["0.png", "1.png", "2.png"]}
     picker.set_value("frame-picker", recording)
     expect(root).to_contain_text("a log: rosbag, 3 frames. Choose one to open.")
     expect(root.get_by_role("slider")).to_be_focused()

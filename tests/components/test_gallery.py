@@ -104,16 +104,9 @@ def show(gallery: Mounted, *projects: dict[str, Any], **more: Any) -> dict[str, 
 
 
 def test_a_row_and_a_card_say_what_is_known_of_a_project(gallery: Mounted, board: Locator):
-    known = {
-        "state": "solved",
-        "stages": "ddf",
-        "objects": 7,
-        "confidence": 0.594,
-        "matched": 0.857,
-        "task": "Push it.",
-    }
+    known = {"state": "solved", "stages": "ddf", "objects": 7, "confidence": 0.594, "matched": 0.857}
     judged = {"verdict": "rejected", "reason": "cut off", "by": "ada", "tags": ["wet"], "solved_by": "Panda"}
-    known |= {"seconds": 3900, "when": "2 days ago", **judged}
+    known |= {"task": "Push it.", "seconds": 3900, "when": "2 days ago", **judged}
     show(
         gallery, record(**known), record(name="b", title="B", confidence=0.6, seconds=720), record(name="c", seconds=45)
     )

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import trimesh
 from browser.axe import findings
 from browser.bare_page import BareStudio, Mount, Mounted, bare_studio
 from browser.watched_page import wait_until
@@ -26,17 +25,8 @@ ASSET = {
     "joints": [{"name": "j", "kind": "hinge", "part": "the_lid", "range": [0.0, 1.5708]},
                {"name": "k", "kind": "slide", "part": "drawer", "range": [None, None]}],
 }  # fmt: skip
-JOB = {
-    "name": "j",
-    "title": "t",
-    "state": "running",
-    "message": "reading",
-    "done": 1,
-    "of": 4,
-    "share": 0.5,
-    "note": "",
-}
-JOB |= {"stopping": False, "questions": [], "errors": [], "added": []}
+JOB = {"name": "j", "title": "t", "state": "running", "message": "reading", "done": 1, "of": 4, "share": 0.5}
+JOB |= {"note": "", "stopping": False, "questions": [], "errors": [], "added": []}
 
 
 @pytest.fixture(scope="module")
@@ -159,22 +149,6 @@ def test_only_the_cards_near_the_viewport_are_in_the_page_and_arrows_lead_on(mou
     wait_until(page, lambda: any(one.get("words") == "mug" and one["offset"] >= 900 for one in asked))
 
 
-def test_files_are_imported_together_and_a_broken_one_says_why(mounted: Mounted, own: Path, tmp_path: Path):
-    page, library = mounted.page, open_library(mounted)
-    trimesh.creation.icosphere(1, 0.03).export(tmp_path / "bath_ball.obj")
-    (tmp_path / "broken.glb").write_bytes(b"glTF" + bytes(60))
-    library.locator("input[type=file][accept*='.glb']").set_input_files(list(tmp_path.iterdir()))
-    expect(jobs(page)).to_contain_text("1 asset imported")
-    expect(jobs(page).locator("li.bad")).to_contain_text("broken.glb")
-    jobs(page).get_by_role("button", name="bath ball").click()
-    expect(fact(page, "size")).to_contain_text("6.0 × 6.0 × 6.0 cm")
-    assert mounted.sent == [("changed", {})] and [one.name for one in own.iterdir() if one.name[0] != "."] == [
-        "bath_ball"
-    ]
-    jobs(page).get_by_role("button", name="Dismiss").click()
-    expect(jobs(page)).to_have_count(0)
-
-
 def test_a_built_in_asset_is_edited_as_ones_own_version_and_every_edit_is_undone(mounted: Mounted, own: Path):
     page = mounted.page
     library, aside, version = open_library(mounted, asset="banana"), panel(page), own / "banana"
@@ -255,7 +229,7 @@ def test_imports_say_how_far_they_are_and_ask_for_consent(mounted: Mounted):
     pack = {"name": "libero", "about": "objects", "download": 355e6, "licences": ["MIT"], "count": 83, "installed": 0}
     packs = {"packs": [pack, pack | {"name": "half", "installed": 9}, pack | {"name": "all", "installed": 83}]}
     look_up = {"objaverse": {"error": "not an Objaverse id"}, "packs": packs}
-    asked = mounted.answer("library", look_up | dict.fromkeys(kinds, lambda _: state))
+    asked = mounted.answer("library", look_up | dict.fromkeys(kinds, lambda _: state) | {"asset": ASSET})
     library = open_library(mounted, page="packs")
     job, shown = jobs(page), library.locator(".packs")
     expect(job.locator(".line")).to_contain_text("t1 of 4 · reading")
@@ -294,10 +268,17 @@ def test_imports_say_how_far_they_are_and_ask_for_consent(mounted: Mounted):
     job.locator("[data-unit=mm]").click()
     wait_until(page, lambda: last(asked, "units", page) == {"job": "j", "number": 8, "units": "mm", "up": "y"})
     assert len(mounted.sent) == 1
-    state["jobs"] = [JOB | {"state": "stopped", "errors": [{"source": "b.glb", "error": "no mesh"}], "added": [asset]}]
+    ended = {"errors": [{"source": "b.glb", "error": "no mesh"}], "added": [asset | {"available": True}]}
+    state["jobs"] = [JOB | {"state": "stopped"} | ended]
     job.get_by_role("button", name="Stop").click()
     expect(job.locator(".line")).to_contain_text("1 asset imported; stopped")
     expect(job.locator("li.bad")).to_have_text("b.glb: no mesh")
+    job.get_by_role("button", name="tea tin").click()
+    assert last(asked, "asset", page) == {"id": "tea_tin"}
+    state["jobs"], sent = [], len(asked)
+    job.get_by_role("button", name="Dismiss").click()
+    expect(job).to_have_count(0)
+    assert [one["job"] for one in asked[sent:] if one["kind"] == "stop"] == ["j"]
     assert mounted.sent == [("changed", {})] * 2  # the page looks at the library again once an import has ended
 
 
@@ -349,6 +330,9 @@ def test_what_is_dropped_is_searched_by_or_imported_or_refused(mounted: Mounted)
     expect(library.locator(".image-query")).to_have_count(0)
     page.evaluate(drop, ["a.obj", "a.mtl"])
     assert [one["name"] for one in last(asked, "import", page)["files"]] == ["a.obj", "a.mtl"]
+    chosen = {"name": "b.glb", "mimeType": "model/gltf-binary", "buffer": b"x"}
+    library.locator("input[type=file][accept*='.glb']").set_input_files([chosen])
+    wait_until(page, lambda: [one["name"] for one in last(asked, "import", page)["files"]] == ["b.glb"])
     expect(library.locator("p.message")).to_be_hidden()
 
 

@@ -1,4 +1,4 @@
-"""How the mask canvas shows a photograph and its masks: zoom, pan, dense and touch screens, 4k, numbers, outlines."""
+"""How the mask canvas shows a photograph and its masks: zoom, pan, dense and touch screens, numbers, outlines."""
 
 import re
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from typing import Any
 import cv2
 import numpy as np
 import pytest
-from browser.app_page import action, canvas, canvas_point, click, deepest_pixel, hint, largest, near_lower_edge
+from browser.app_page import action, canvas, canvas_point, deepest_pixel, hint, largest, near_lower_edge
 from browser.bare_page import Mount, Mounted
 from browser.watched_page import open_page, wait_until
 from playwright.sync_api import Browser, FloatRect, Page, expect
@@ -18,7 +18,6 @@ ALPHA = """(canvas, { x, y }) => {
   const k = canvas.width / canvas.getBoundingClientRect().width;
   return canvas.getContext("2d").getImageData(Math.round(x * k), Math.round(y * k), 1, 1).data[3];
 }"""
-LARGE = (2160, 3840)
 READY = {"name": "depth", "title": "Depth and colour", "state": "ready", "progress": 1, "note": ""}
 
 
@@ -203,20 +202,6 @@ def pinch(page: Page, middle: dict[str, float], apart: list[float], shift: float
     for number, half in enumerate(apart[1:], 1):
         send("touchMove", half, shift * number / (len(apart) - 1))
     send("touchEnd", 0, 0)
-
-
-def test_a_4k_frame_is_shown_whole_and_clicked_to_the_pixel(masks: Mounted):
-    page, value = masks.page, masks.value("mask-canvas")
-    squares = np.zeros((2, *LARGE), bool)
-    squares[0, 2100:2124, 3700:3724] = squares[1, 2100:2124, 3724:3748] = True
-    segments = [one | {"rle": encode_rle(mask)} for one, mask in zip(value["segments"][:2], squares, strict=True)]
-    size = {"height": LARGE[0], "width": LARGE[1]}
-    picture = f"<svg xmlns='http://www.w3.org/2000/svg' width='{LARGE[1]}' height='{LARGE[0]}'/>"
-    masks.set_value("mask-canvas", value | size | {"image": f"data:image/svg+xml,{picture}", "segments": segments})
-    expect_fitted(page)
-    for id, mask in enumerate(squares, 1):
-        click(page, deepest_pixel(mask), LARGE)
-        expect(hint(page)).to_contain_text(re.compile(f"^{id} "))
 
 
 RENDER = """async ([scene, size]) => {

@@ -289,16 +289,8 @@ def test_before_the_first_call_a_dialog_shows_what_is_sent_and_it_can_be_decline
 
 def call(id: str, **facts: Any) -> dict[str, Any]:
     """What the list of calls gets of a call: an answered one, with these facts."""
-    one = {
-        "id": id,
-        "title": f"Call {id}",
-        "about": "",
-        "state": "answered",
-        "is_retry": False,
-        "seconds": 1.0,
-        "error": "",
-    }
-    return one | facts
+    one = {"id": id, "title": f"Call {id}", "about": "", "state": "answered", "is_retry": False, "seconds": 1.0}
+    return one | {"error": ""} | facts
 
 
 def test_the_list_of_calls_says_how_each_went_and_what_all_cost(mount: Mount):
@@ -316,24 +308,13 @@ def test_the_list_of_calls_says_how_each_went_and_what_all_cost(mount: Mount):
         "live": lambda _: live, "snippet": {"text": "import openai"},
     })  # fmt: skip
     some, none = {"sum": 1204, "known": 2, "missing": 1}, {"sum": 0.0, "known": 0, "missing": 2}
-    calls = [
-        call("a", seconds=0.05),
-        call("f", state="failed", seconds=75.0),
-        call("i", state="interrupted", seconds=None),
-    ]
+    calls = [call("a", seconds=0.05), call("f", state="failed", seconds=75.0)]
+    calls.append(call("i", state="interrupted", seconds=None))
     objects = {"stage": "descriptions", "title": "Descriptions", "groups": [{"about": "object 1", "calls": calls}]}
-    task = {
-        "stage": "task",
-        "title": "Task",
-        "groups": [{"about": "", "calls": [call("r", state="running", seconds=None, about="x")]}],
-    }
-    totals = {
-        "calls": 4,
-        "failed": 1,
-        "tokens": some,
-        "cost": none,
-        "seconds": {"sum": 165.0, "known": 2, "missing": 0},
-    }
+    running = call("r", state="running", seconds=None, about="x")
+    task = {"stage": "task", "title": "Task", "groups": [{"about": "", "calls": [running]}]}
+    seconds = {"sum": 165.0, "known": 2, "missing": 0}
+    totals = {"calls": 4, "failed": 1, "tokens": some, "cost": none, "seconds": seconds}
     value = {"token": mounted.value("trace-view")["token"], "stages": [objects, task], "totals": totals}
     mounted.set_value("trace-view", value)
     expect(view.locator(".totals")).to_have_text("4 calls1 failedtokens 1,204 + 1 unknowncost unknowntime 2 min 45 s")

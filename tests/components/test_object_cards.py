@@ -183,11 +183,7 @@ def test_a_reconstruction_is_previewed_by_a_method_before_it_is_chosen(cards: Mo
     page.locator(".object-cards .choose").click()
     cards.wait_until_drawn()
     assert cards.decisions[-1]["data"] == {"id": 1, "way": "box"}
-    placed = {
-        "asset_id": None,
-        "changed": False,
-        "reconstruction": {"shape": "a plain box", "note": "by its outline"},
-    }
+    placed = {"asset_id": None, "changed": False, "reconstruction": {"shape": "a plain box", "note": "by its outline"}}
     match = {"asset_id": None, "asset": None, "source": "human"}
     one = cards.value("object-cards")["objects"][0]
     change(cards, 1, method="box", placed=one["placed"] | placed, match=one["match"] | match)
@@ -206,12 +202,8 @@ def test_the_card_tells_of_doubt_fragments_recolouring_and_rejected_candidates(c
     expect(assets(page)).to_have_count(count + 4)
     page.get_by_role("button", name="Show fewer").click()
     expect(assets(page)).to_have_count(count)
-    change(
-        cards,
-        1,
-        placed=one["placed"] | {"recolour": [9, 99, 9]},
-        probably_part_of={"id": 2, "name": "box", "note": "?"},
-    )
+    parent = {"id": 2, "name": "box", "note": "?"}
+    change(cards, 1, placed=one["placed"] | {"recolour": [9, 99, 9]}, probably_part_of=parent)
     expect(panel.locator(".asset.on .recoloured")).to_have_text("Recoloured")
     page.get_by_role("button", name="Merge into box").click()
     expect_object(page, 2)

@@ -30,18 +30,9 @@ OPEN_STEP = """(name) => {
 
 def known(id: int, **facts: Any) -> dict[str, Any]:
     """An object of the list."""
-    plain = {
-        "name": f"thing_{id}",
-        "words": f"thing {id}",
-        "caption": "a thing",
-        "colour": "#e69f00",
-        "is_object": True,
-    }
-    return (
-        plain
-        | {"id": id, "placed": {}, "confidence": {"score": 0.5, "level": "sure", "reason": "r", "about": ""}}
-        | facts
-    )
+    confidence = {"score": 0.5, "level": "sure", "reason": "r", "about": ""}
+    plain = {"id": id, "name": f"thing_{id}", "words": f"thing {id}", "caption": "a thing", "colour": "#e69f00"}
+    return plain | {"is_object": True, "placed": {}, "confidence": confidence} | facts
 
 
 @pytest.fixture
@@ -113,14 +104,7 @@ def test_the_table_says_how_well_each_object_fits(objects: Mounted):
     page, table = objects.page, objects.page.locator(".fit-table")
     rows = objects.value("fit-table")["rows"][:2]
     rows[0] |= {"iou": 0.914, "depth_error": 0.0123, "ok": True, "short": "fits"}
-    rows[1] |= {
-        "iou": None,
-        "depth_error": None,
-        "ok": False,
-        "short": None,
-        "verdict": "not in view",
-        "confidence": None,
-    }
+    rows[1] |= dict.fromkeys(("iou", "depth_error", "short", "confidence")) | {"ok": False, "verdict": "not in view"}
     objects.set_value("fit-table", {"rows": rows, "notes": ["Light: from above."], "waiting": ""})
     cells = [page.locator(f".fit-table tr[data-id='{id}'] td").all_inner_texts() for id in (1, 2)]
     assert cells[0][2:] == ["91 % IoU", "1.2 cm error", "✓ fits"]

@@ -46,10 +46,7 @@ def node() -> Callable[[str], dict]:
     def run(script: str) -> dict:
         head = f"import {{ LatestRequest }} from '{(STATIC / 'studio' / 'latest_request.js').as_uri()}';\n"
         done = subprocess.run(
-            [program, "--input-type=module", "-e", head + script],
-            capture_output=True,
-            text=True,
-            timeout=60,
+            [program, "--input-type=module", "-e", head + script], capture_output=True, text=True, timeout=60
         )
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)

@@ -186,8 +186,13 @@ def test_the_documented_lines_load_the_export(solved, tmp_path, name):
 
 
 def test_every_built_in_format_is_described():
-    listed = set(re.findall(r"`(\w+)`", DOC.split("More formats")[0]))
-    assert set(export_formats()) <= listed and set(export_formats()) - set(DOCUMENTED) <= {"html", "mp4"}
+    listed = set(re.findall(r"`([\w-]+)`", DOC.split("More formats")[0]))
+    assert set(export_formats()) <= listed and set(export_formats()) - set(DOCUMENTED) <= {
+        "html",
+        "mp4",
+        "coco",
+        "label-studio",
+    }
 
 
 @pytest.mark.parametrize("name", ["twin.usdz", "twin.usda", "twin.usdc", "twin.usd"])

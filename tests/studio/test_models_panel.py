@@ -6,7 +6,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from offline_studio import offline_services
 
@@ -113,17 +113,10 @@ def test_a_prompt_that_cannot_work_is_refused(tmp_path: Path):
     for text in ("", "   ", "{{what_nobody_knows}}", None, "x" * 200_000):
         with pytest.raises(ModelError):
             prompt_overrides.save_prompt(tmp_path, kind, text)
+    for name in ("../route", "/etc/passwd", "route.md", "", "unknown"):
+        with pytest.raises(ModelError):
+            prompt_overrides.save_prompt(tmp_path, name, "text")
     assert not list(tmp_path.iterdir())
-
-
-@settings(max_examples=30)
-@given(st.text(max_size=12) | st.sampled_from(["../route", "/etc/passwd", "route.md"]))
-def test_only_existing_prompts_can_be_overridden(name: str):
-    folder = Path("/nowhere")
-    if (FOLDER / f"{name}.md").is_file() and "/" not in name:
-        return
-    with pytest.raises(ModelError):
-        prompt_overrides.save_prompt(folder, name, "text")
 
 
 def test_the_cost_of_the_automatic_questions_is_estimated_in_a_sentence():
@@ -154,10 +147,8 @@ def test_a_team_may_forbid_other_machines(choice: ModelSelection, monkeypatch: p
 
 
 def test_terminal_codes_and_markup_of_a_model_are_shown_and_not_executed(monkeypatch: pytest.MonkeyPatch):
-    assert (
-        call_records.escape_controls("\x1b[31mred\x1b[0m\x07\u202eturned\ud800")
-        == r"\x1b[31mred\x1b[0m\x07\u202eturned\ud800"
-    )
+    escaped = call_records.escape_controls("\x1b[31mred\x1b[0m\x07\u202eturned\ud800")
+    assert escaped == r"\x1b[31mred\x1b[0m\x07\u202eturned\ud800"
     shown: list[str] = []
     monkeypatch.setattr(notices.gr, "Warning", lambda text, **_: shown.append(text))
     notices.show_notice("<img src=x onerror=alert(1)> said the model")

@@ -1,6 +1,5 @@
 """The review queue: its order, what a verdict leaves in the project, and that no request can do anything else."""
 
-import time
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -9,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from offline_studio import FRAME, offline_services
+from offline_studio import FRAME, offline_services, wait_until
 
 from bench.planted_projects import plant_projects
 from pipeline.decisions import read_log
@@ -23,7 +22,6 @@ from studio.board.board import Board
 from studio.board.board_requests import HANDLERS
 from studio.board.project_facts import read_facts
 from studio.board.review_queue import apply_review, review_record
-from studio.sessions.session import Session
 from studio.sessions.session_registry import SessionRegistry
 
 
@@ -49,18 +47,13 @@ def board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Board]:
     services: Any = offline_services(segmenter=TwoObjects())
     board = Board(SessionRegistry(workspace, services))
     session = board.sessions.open("real")
-    wait_until_idle(session)
+    wait_until(lambda: session.idle, "an idle project")
     for id in (1, 2):
         session.decisions.record("not_object", id=id, value=False)
-    wait_until_idle(session)
+    wait_until(lambda: session.idle, "an idle project")
     yield board
     board.sessions.take_out("real", lambda: None)
     board.index.close()
-
-
-def wait_until_idle(session: Session) -> None:
-    while not session.idle:
-        time.sleep(0.02)
 
 
 def names(board: Board, **request: Any) -> list[str]:

@@ -142,10 +142,8 @@ def test_the_camera_frames_the_task_s_objects_and_all_that_moves_and_nothing_els
 
 
 def test_a_longer_name_hides_the_shorter_one_within_it():
-    assert list(objects_named("check_red_cube_2 and red_cube", ["red_cube", "red_cube_2"])) == [
-        "red_cube_2",
-        "red_cube",
-    ]
+    named = objects_named("check_red_cube_2 and red_cube", ["red_cube", "red_cube_2"])
+    assert list(named) == ["red_cube_2", "red_cube"]
 
 
 @pytest.mark.parametrize("duration", [0.5, 4.9, 12.0, 49.0, 300.0])

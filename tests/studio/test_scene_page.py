@@ -131,12 +131,23 @@ def test_another_camera_changes_what_is_measured_and_undo_takes_it_back(project:
     assert before["table"] and after["table"] and after["table"][0] > 1.05 * before["table"][0]
 
 
-@pytest.mark.parametrize("wrong", [{"fx": 3.0}, {"fy": float("nan")}, {"cx": -5.0}, {"fx": "wide"}, {"fx": None}])
-def test_impossible_intrinsics_are_refused_in_one_line(wrong: dict):
-    frame = load(SAMPLES / "blocks")
-    message = {key: getattr(frame.intrinsics, key) for key in ("fx", "fy", "cx", "cy")} | wrong
+def test_a_chosen_ground_is_kept_and_undo_takes_it_back(project: Project):
+    key, pixel = project.key("frame"), ground_records(project.frame)[0]["pixel"]
+    project.decide("ground", pixel=pixel)
+    assert project.frame.ground_pixel == tuple(pixel) and project.key("frame") != key
+    assert Project.open(project.folder).frame.ground_pixel == tuple(pixel)
+    project.undo()
+    assert project.frame.ground_pixel is None and project.key("frame") == key
+
+
+@pytest.mark.parametrize("wrong", [
+    {"fx": 3.0}, {"fy": float("nan")}, {"cx": -5.0}, {"fx": "wide"}, {"fx": None},
+    {"pixel": None}, {"pixel": [1]}, {"pixel": ["a", 2]}, {"pixel": [10**6, 2]},
+])  # fmt: skip
+def test_an_impossible_camera_or_pixel_is_refused_in_one_line(project: Project, wrong: dict):
+    message = {key: getattr(project.frame.intrinsics, key) for key in ("fx", "fy", "cx", "cy")} | wrong
     with pytest.raises(FrameError) as error:
-        parse_camera(message, frame)
+        parse_pixel(wrong, project.frame) if "pixel" in wrong else parse_camera(message, project.frame)
     assert "\n" not in str(error.value)
 
 
@@ -168,22 +179,3 @@ def test_every_offered_ground_is_chosen_by_its_own_pixel_and_the_first_is_the_cu
         first, *_ = likely_grounds(replace(frame, ground_pixel=one.pixel))
         assert np.array_equal(first.outline, one.outline)
     assert sum(one.probability for one in grounds) == pytest.approx(1)
-
-
-def test_a_chosen_ground_is_kept_and_undo_takes_it_back(tmp_path: Path):
-    scene = load(Path(__file__).parents[2] / "sample_scenes" / "blocks")
-    project = Project.create(tmp_path / "table", scene)
-    key = project.key("frame")
-    pixel = ground_records(project.frame)[0]["pixel"]
-    project.decide("ground", pixel=pixel)
-    assert project.frame.ground_pixel == tuple(pixel) and project.key("frame") != key
-    assert Project.open(project.folder).frame.ground_pixel == tuple(pixel)
-    project.undo()
-    assert project.frame.ground_pixel is None and project.key("frame") == key
-
-
-@pytest.mark.parametrize("wrong", [{}, {"pixel": None}, {"pixel": [1]}, {"pixel": ["a", 2]}, {"pixel": [10**6, 2]}])
-def test_a_pixel_that_is_none_of_the_frame_is_refused_in_one_line(frame, wrong: dict):
-    with pytest.raises(FrameError) as error:
-        parse_pixel(wrong, frame)
-    assert "\n" not in str(error.value)

@@ -127,9 +127,6 @@ def test_who_closed_all_pages_a_while_ago_edits_no_longer():
     assert not presence.is_present("nobody")
 
 
-NAMED = {"kind": "display_name", "id": 1, "name": "cup"}
-
-
 def authors(folder: Path) -> list[tuple[str, str]]:
     return [(decision.kind, decision.by) for decision in read_log(folder / "decisions.jsonl")]
 
@@ -143,7 +140,7 @@ async def test_every_decision_undo_and_redo_names_its_person(studio: SimpleNames
         ("wanda", "mask-canvas", "decide"), ("ada", "top-bar", "undo"), ("will", "top-bar", "redo"),
     ):  # fmt: skip
         async with logged_in(studio, user) as http, open_page(http, "two") as page:
-            for sent in (await page.send("top-bar", "take_over"), await page.send(name, event, NAMED)):
+            for sent in (await page.send("top-bar", "take_over"), await page.send(name, event, rename("cup"))):
                 await page.wait(lambda page=page, sent=sent: sent in page.completed)
             await page.wait(lambda page=page, user=user: newest_author(page) == user)
             assert any(line["by"] == user for line in page.values["status-bar"]["log"])

@@ -13,7 +13,7 @@ import mujoco
 import pytest
 from async_calls import run_async
 from fastapi.routing import APIWebSocketRoute
-from page_client import PageClient, open_page
+from page_client import open_page
 from people import FRAME, PASSWORD, PEOPLE, content, logged_in
 from websockets.asyncio.client import connect as connect_socket
 from websockets.exceptions import ConnectionClosed
@@ -28,18 +28,14 @@ from studio.board.board import Board
 from studio.server.endpoints import Endpoint
 from studio.server.gradio_internals import gradio_app
 from studio.sessions.session_registry import SessionRegistry
-from studio.viewer import commands
-
-
-def token_of(page: PageClient) -> str:
-    return (page.values.get("mask-canvas") or {}).get("token", "")
+from studio.viewer import ViewSession, commands
 
 
 async def test_a_looker_sees_a_project_and_leaves_every_byte_of_it(studio: SimpleNamespace):
     before = content(studio.workspace / "one")
     async with logged_in(studio, "lou") as http, open_page(http, "one") as page:
         assert page.values["top-bar"]["project"] == "one"
-        assert (await http.get(f"/project/{token_of(page)}/colour.jpg")).status_code == 200
+        assert (await http.get(f"/project/{page.token}/colour.jpg")).status_code == 200
         for event in ("undo", "redo", "decide"):
             name = "mask-canvas" if event == "decide" else "top-bar"
             sent = await page.send(name, event, {"kind": "display_name", "id": 1, "name": "cup"})
@@ -115,19 +111,13 @@ async def test_a_role_that_is_taken_away_holds_at_once_and_a_wrong_name_is_as_a_
 async def test_an_open_socket_ends_with_its_login(studio: SimpleNamespace):
     views = next(r for r in studio.app.routes if getattr(r, "path", "") == "/viewer/{token}/ws")
     registry = next(c.cell_contents for c in views.endpoint.__closure__ if hasattr(c.cell_contents, "_open"))
-    token = registry.open(
-        mujoco.MjModel.from_xml_string(
-            "<mujoco><worldbody><body><freejoint/><geom size='.1'/></body></worldbody></mujoco>"
-        )
-    )
+    xml = "<mujoco><worldbody><body><freejoint/><geom size='.1'/></body></worldbody></mujoco>"
+    token = registry.open(mujoco.MjModel.from_xml_string(xml))
     studio.users.add("temp", "look", PASSWORD)
     async with logged_in(studio, "temp") as http:
-        cookies = "; ".join(f"{cookie.name}={cookie.value}" for cookie in http.cookies.jar)
-        address = studio.address.replace("http", "ws")
-        headers = {"cookie": cookies}
-        async with connect_socket(
-            f"{address}/viewer/{token}/ws", origin=studio.address, additional_headers=headers
-        ) as socket:
+        headers = {"cookie": "; ".join(f"{cookie.name}={cookie.value}" for cookie in http.cookies.jar)}
+        address = f"{studio.address.replace('http', 'ws')}/viewer/{token}/ws"
+        async with connect_socket(address, origin=studio.address, additional_headers=headers) as socket:
             await socket.recv()
             await socket.send('{"op": "push", "body": 1, "point": [0, 0, 0], "target": [1, 0, 0]}')
             while "this needs the role" not in str(await socket.recv()):
@@ -307,17 +297,12 @@ async def test_routes_that_do_more_than_read_are_gradios_and_need_a_role_of_thei
 
 
 def test_every_command_of_the_viewer_that_moves_a_body_needs_the_role_work(monkeypatch):
-    from mujoco import MjModel
-
-    from studio.accounts.roles import RoleError
-    from studio.viewer.view_session import ViewSession
-
     examples = {
         "step": {"count": 1}, "speed": {"value": 1.0}, "seek": {"time": 0.0}, "contacts": {"on": True},
         "push": {"body": 1, "point": [0.0] * 3, "target": [0.0] * 3}, "joint": {"number": 0, "value": 0.0},
     }  # fmt: skip
     ops = [op for one in get_args(get_args(commands.Command)[0]) for op in get_args(one.model_fields["op"].annotation)]
-    view = ViewSession(MjModel.from_xml_string("<mujoco><worldbody><geom size='1'/></worldbody></mujoco>"))
+    view = ViewSession(mujoco.MjModel.from_xml_string("<mujoco><worldbody><geom size='1'/></worldbody></mujoco>"))
     current_role.set(Role.VISIT)
     refused = set()
     for op in ops:
@@ -342,8 +327,7 @@ def marks() -> set[str]:
 def test_controls_say_what_the_server_refuses_to_lookers_and_while_another_edits(studio: SimpleNamespace):
     refused = set(refusals(gradio_app(studio.app).get_blocks(), Role.VISIT)["refused"])
     assert len(marks()) > 40 and marks() <= refused, marks() - refused
-    blocks = gradio_app(studio.app).get_blocks()
-    refused = refusals(blocks, Role.LOOK)["refused"]
+    refused = refusals(gradio_app(studio.app).get_blocks(), Role.LOOK)["refused"]
     components = {name.partition(".")[0] for name in refused if not name.startswith("#")}
     marked = {name.partition(".")[0] for name in marks()}
     assert components - marked == {"top-bar"}, "its undo and redo have states of their own"

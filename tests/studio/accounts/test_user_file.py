@@ -17,7 +17,7 @@ from studio.__main__ import main
 from studio.accounts import passwords
 from studio.accounts.passwords import hash_password, matches
 from studio.accounts.roles import Role
-from studio.accounts.user_file import USER_NAME, UserFile
+from studio.accounts.user_file import UserFile
 from studio.server.access import Access
 
 PASSWORD = "a long sentence"
@@ -78,12 +78,6 @@ def test_a_name_that_could_be_a_path_or_two_lines_is_refused(name: str, users: U
         with pytest.raises(StudioError, match="8 to 1024"):
             users.add("bob", "work", password)
     assert set(users.users()) == {"ada"}
-
-
-@given(st.text(max_size=70))
-def test_every_name_that_is_accepted_names_a_folder_in_its_parent(name: str):
-    if USER_NAME.fullmatch(name):
-        assert Path("/users", name).resolve().parent == Path("/users") and Path(name).name == name
 
 
 def test_the_file_is_private_and_holds_no_password_and_no_two_names_that_differ_in_case_only(users: UserFile):

@@ -19,14 +19,9 @@ SAMPLES = Path(__file__).parents[3] / "sample_scenes"
 def test_settings_of_sam2_are_read_from_the_browser_and_checked(monkeypatch: pytest.MonkeyPatch):
     settings = parse_automatic_settings({"points_per_side": 8.0, "keep_all": True, "unknown": 1})
     assert settings.points_per_side == 8 and settings.keep_all is True and settings.box_nms_thresh == 0.7
-    for wrong in (
-        {"points_per_side": 500},
-        {"pred_iou_thresh": 2},
-        {"points_per_side": "many"},
-        {"points_per_side": None},
-    ):
+    for name, wrong in (("pred_iou_thresh", 2), *(("points_per_side", one) for one in (500, "many", None))):
         with pytest.raises(SegmentationError):
-            parse_automatic_settings(wrong)
+            parse_automatic_settings({name: wrong})
     monkeypatch.setenv("GRS_SAM2_DEVICE", "mps")
     assert Settings.from_environment().device == "mps"
 
@@ -70,7 +65,7 @@ def test_the_sam2_extra_is_what_is_installed_and_a_failure_of_pip_is_one_line(mo
         list(sam2_install.install(threading.Event()))
 
 
-def test_progress_is_shown_and_a_second_start_does_nothing():
+def test_progress_is_shown_a_second_start_does_nothing_and_a_stop_keeps_the_downloads():
     reached, go = threading.Event(), threading.Event()
     starts = []
 
@@ -86,14 +81,7 @@ def test_progress_is_shown_and_a_second_start_does_nothing():
     installation.start()
     go.set()
     assert finished(installation).message == "" and starts == [1]
-
-
-def test_a_stop_ends_the_installation_and_keeps_the_downloads():
-    def pip(stop: threading.Event):
-        yield "Downloading torch"
-        assert stop.wait(20)
-
-    installation = Installation(pip)
+    installation = Installation(lambda stop: (step for step in ["Downloading torch", stop.wait(20)]))
     installation.start()
     installation.stop()
     assert finished(installation).message.startswith("Stopped.")

@@ -10,7 +10,7 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from offline_studio import FRAME, EmptySegmenter, offline_services
-from page_client import PageClient, connect, open_page
+from page_client import connect, open_page
 from served_studio import served
 from starlette.websockets import WebSocketDisconnect
 
@@ -42,10 +42,6 @@ async def log_in(http: httpx.AsyncClient, user: str) -> None:
     assert answer.status_code == 200
 
 
-def token_of(page: PageClient) -> str:
-    return (page.values.get("mask-canvas") or {}).get("token", "")
-
-
 async def test_nobody_lists_opens_reads_or_hears_another_users_project(studio: SimpleNamespace):
     async with connect(studio.address) as ada, connect(studio.address) as bob:
         await log_in(ada, "ada")
@@ -53,11 +49,11 @@ async def test_nobody_lists_opens_reads_or_hears_another_users_project(studio: S
         async with open_page(ada) as page:
             assert [project["name"] for project in page.values["gallery"]["projects"]] == ["hers"]
         async with open_page(ada, "hers") as hers:
-            token = token_of(hers)
+            token = hers.token
             assert token and (await ada.get(f"/project/{token}/colour.jpg")).status_code == 200
             assert (await ada.get("/thumbnail/project/hers")).status_code == 200
             async with open_page(bob, "hers") as page:
-                assert page.properties["home"] == {"visible": True} and not token_of(page)
+                assert page.properties["home"] == {"visible": True} and not page.token
                 assert page.values["gallery"]["projects"] == []
                 assert "no longer open" in (await page.ask("mask-canvas", {"token": token, "kind": "status"}))["error"]
                 assert (await bob.get(f"/project/{token}/colour.jpg")).status_code == 404
@@ -86,7 +82,6 @@ def test_a_session_is_found_by_its_user_only_and_its_trace_replayed_by_no_other(
     current_user.set("bob")
     assert registry.create(lambda folder: Project.create(folder, FRAME, "x"), "x").project.folder.parent.name == "bob"
     (tmp_path / "users" / "ada" / "hers" / "trace.jsonl").write_text("")
-    current_user.set("bob")
     with pytest.raises(ModelError, match="no such trace"):
         ModelSelection(registry, tmp_path).use({"service": "replay", "trace": "users/ada/hers/trace.jsonl"})
 
