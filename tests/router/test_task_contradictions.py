@@ -1,6 +1,5 @@
 """Goals that contradict a task are found, and a tower's order counts where the words give one."""
 
-import re
 import sys
 from dataclasses import replace
 
@@ -44,14 +43,6 @@ def test_only_goals_that_contradict_the_task_are_reported(scene, monkeypatch, wo
     task = task if goals == "the rules' goals" else replace(task, goals=("as the words say",))
     assert bad != good and not find_contradiction(task, scene, requested(good, scene, monkeypatch))
     assert "the simulation asks for" in find_contradiction(task, scene, requested(bad, scene, monkeypatch))
-
-
-def test_another_order_is_no_contradiction_if_the_task_gives_none(scene, monkeypatch):
-    task = understand_instruction(f"{TOWER} on top of each other", scene, RULES)
-    good = write_program(task, scene, RULES)
-    turned = re.sub(r'stacked\(\["(\w+)", "(\w+)"\]', r'stacked(["\2", "\1"]', good.simulation)
-    assert turned != good.simulation
-    assert not find_contradiction(task, scene, requested(replace(good, simulation=turned), scene, monkeypatch))
 
 
 RED_GREEN_BLUE = "Stack the red cube, the green cube and the blue cube"
