@@ -11,12 +11,14 @@ import pipeline.task_generation.generate as generate_module
 from bench.task_pairs import FORMS, GROUPS, NAMES, set_pairs
 from pipeline.decisions import Decision
 from pipeline.planner import PlannerModel
+from pipeline.router import write_program
 from pipeline.run.scene_stage import with_brought
 from pipeline.scene.scene_files import read_scene
 from pipeline.simulation import kit
 from pipeline.simulation.objects import Region, hull
 from pipeline.simulation.program import Program
 from pipeline.task_generation.bring import as_object, bring, shape_of
+from pipeline.task_generation.budget import Budget
 from pipeline.task_generation.candidates import SceneFacts, candidates
 from pipeline.task_generation.curriculum import Outcome, lesson, next_level
 from pipeline.task_generation.demands import Demands
@@ -249,12 +251,9 @@ def test_similarity_is_symmetric_kept_on_the_map_and_tells_diverse_sets_from_rep
     for diverse, repetitive in set_pairs():
         one, other = (similarity_matrix([profile_of(task, NAMES) for task in tasks]) for tasks in (diverse, repetitive))
         assert mean_distance(one) > mean_distance(other) and vendi_score(one) > vendi_score(other)
-
-
-@pytest.mark.parametrize("count", [1, 2, 7])
-def test_the_vendi_score_counts_equal_tasks_as_one_and_unlike_ones_as_many(count):
-    assert vendi_score(np.ones((count, count))) == pytest.approx(1)
-    assert vendi_score(np.eye(count)) == pytest.approx(count)
+    for count in (1, 2, 7):
+        assert vendi_score(np.ones((count, count))) == pytest.approx(1), "equal tasks count as one"
+        assert vendi_score(np.eye(count)) == pytest.approx(count)
 
 
 @pytest.mark.parametrize("group", GROUPS)
@@ -300,3 +299,21 @@ def test_a_goal_that_comes_true_by_itself_is_no_task(table, sandbox):
     )
     recipes, _ = sandbox.arrange(Program(source, ""), table, (0,))
     assert happens_without_robot(recipes[0], table) == "the goals come true while the robot does nothing"
+
+
+def test_worth_is_a_success_on_new_layouts_and_unknown_without_time_or_when_stopped(table, sandbox, monkeypatch):
+    worth = pytest.importorskip("pipeline.task_generation.worth", reason='needs the extra "learn"')
+    monkeypatch.setattr(worth, "LAYOUTS", 2)
+    task = Task("a", "Put the red cube into the bowl.", ("red_cube", "teal_bowl"), ("red_cube is inside teal_bowl",))
+    program = write_program(task, kit.Scene.load(table), PlannerModel())
+
+    def learned(budget, **options):
+        return worth.learn_briefly(task, program, table, sandbox, budget, **options)
+
+    before = sorted(table.rglob("*"))
+    found = learned(Budget(demonstrations=3))
+    assert found.layouts == 2 and found.success in (0.0, 0.5, 1.0) and found.seconds > 0
+    assert sorted(table.rglob("*")) == before
+    found = learned(Budget(demonstrations=1, seconds=0.0))
+    assert found.success is None and found.reason == "the learner was not ready after 0 s"
+    assert learned(Budget(demonstrations=1), stopped=lambda: True) is None
