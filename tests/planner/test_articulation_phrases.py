@@ -81,6 +81,5 @@ def test_its_programs_pass_the_guard_and_mean_their_goals(scene, words):
     assert source_edits.planned_goals(program.simulation) == read_sentences(task.goals)
     starts_open = "set_open" in program.simulation
     assert starts_open == (words == "shut the top drawer"), "only what is to be shut, and not filled, starts open"
-    assert set(program_writer.check_functions(read_sentences(task.goals))) <= set(
-        source_edits.functions(source_edits.parse(program.checks))
-    )
+    functions = source_edits.functions(source_edits.parse(program.checks))
+    assert set(program_writer.check_functions(read_sentences(task.goals))) <= set(functions)
