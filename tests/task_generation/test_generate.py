@@ -55,13 +55,20 @@ def run(inputs, count, level=None, stopped=lambda: False):
     return [step.tried for step in generate(inputs, GenerationOptions(count, level), stopped) if step.tried]
 
 
-def test_a_stopped_run_goes_on_where_it_was(inputs, measured, tmp_path):
+def test_a_stopped_run_goes_on_where_it_was_without_a_damaged_last_line_and_another_one_is_named(inputs, measured):
     whole = [one.key for one in run(inputs, 6)]
     tried_file(inputs.project_dir).unlink()
     steps = iter([False] * 3 + [True] * 99)
     first = [one.key for one in run(inputs, 6, stopped=lambda: next(steps))]
     assert 0 < len(first) < len(whole)
     assert [*first, *[one.key for one in run(inputs, 6)]] == whole and not run(inputs, 6)
+    path = tried_file(inputs.project_dir)
+    lines = path.read_text()
+    path.write_text(lines + '{"schema": 1, "ru')
+    assert [one.key for one in read_tried(inputs.project_dir)] == whole
+    path.write_text("nonsense\n" + lines)
+    with pytest.raises(TaskGenerationError, match="remove it to generate tasks from the beginning"):
+        read_tried(inputs.project_dir)
 
 
 def test_tasks_also_use_objects_that_were_brought(inputs, measured):
@@ -73,17 +80,6 @@ def test_tasks_also_use_objects_that_were_brought(inputs, measured):
 @pytest.mark.parametrize("level", [1, 2, 3])
 def test_every_task_of_a_level_demands_that_level(inputs, measured, level):
     assert {one.level for one in run(inputs, 4, level)} == {level}
-
-
-def test_a_damaged_last_line_is_forgotten_and_another_one_is_named(inputs, measured):
-    run(inputs, 2)
-    path = tried_file(inputs.project_dir)
-    lines = path.read_text()
-    path.write_text(lines + '{"schema": 1, "ru')
-    assert len(read_tried(inputs.project_dir)) == 2
-    path.write_text("nonsense\n" + lines)
-    with pytest.raises(TaskGenerationError, match="remove it to generate tasks from the beginning"):
-        read_tried(inputs.project_dir)
 
 
 def test_the_same_start_is_made_again_and_sequences_undo_nothing(table, library, tmp_path):

@@ -6,14 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import drawn_scene as make
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.assets import Library
-from pipeline.geometry import Pose
-from pipeline.scene import Placement, Scene
 from pipeline.scene.scene_files import read_scene, write_scene
 from pipeline.simulation import kit
 from pipeline.simulation.physics import Physics
@@ -28,7 +27,6 @@ from pipeline.variation.sensitivity import effects, logistic, wilson
 from studio.__main__ import main
 
 PLACES = {"red_cube": (-0.15, 0.0), "green_cube": (0.0, 0.1), "blue_cube": (0.15, 0.0)}
-CAMERA = np.array([[1, 0, 0, 0], [0, -0.6, 0.8, -0.6], [0, -0.8, -0.6, 0.5], [0, 0, 0, 1.0]])
 
 
 @pytest.fixture(scope="module")
@@ -38,16 +36,15 @@ def library() -> Library:
 
 @pytest.fixture(scope="module")
 def twin(tmp_path_factory, library) -> Path:
-    folder, placements = tmp_path_factory.mktemp("twin"), []
-    for number, (name, (x, y)) in enumerate(PLACES.items(), 1):
+    placements = []
+    for number, (name, at) in enumerate(PLACES.items(), 1):
         a = library[name]
-        pose = Pose(np.array([x, y, a.size[2] / 2]), np.array([1.0, 0, 0, 0]))
-        placements.append(Placement(
-            name, number, a.id, 1.0, a.size, pose, a.mesh, a.collision, a.mass, a.friction, category=a.category,
-            shape="cube", mass_range=a.mass_range, friction_range=a.friction_range,
+        placements.append(make.placement(
+            a.mesh, name, at, size=a.size, number=number, asset_id=a.id, collision=a.collision, mass=a.mass,
+            friction=a.friction, category=a.category, shape="cube", mass_range=a.mass_range,
+            friction_range=a.friction_range,
         ))  # fmt: skip
-    table = np.array([[-0.35, -0.25], [0.35, -0.25], [0.35, 0.3], [-0.35, 0.3]])
-    write_scene(Scene(CAMERA, table, (150, 120, 100), tuple(placements)), folder)
+    write_scene(make.scene(*placements), folder := tmp_path_factory.mktemp("twin"))
     return folder
 
 
