@@ -25,10 +25,7 @@ class Finding(Exception):
 def examine(name: str, files: Files) -> str | None:
     """Read files with a reader; return its error, None if it returned a value. Raises Finding."""
     with tempfile.TemporaryDirectory(prefix="grs-fuzz-") as folder:
-        for relative, content in files.items():
-            path = Path(folder, relative)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content)
+        save(files, Path(folder))
         is_bag = name == "frame bag"
         readable = [Path(folder), Path(__file__).resolve().parents[2], *(DEVICE_FOLDERS if is_bag else ())]
         try:

@@ -2,20 +2,17 @@
 
 import json
 
-import cabinet
-import drawn_scene as make
 import pytest
 
 pytest.importorskip("stable_baselines3", reason='stable-baselines3 is missing: pip install "grs-studio[learn]"')
 
 from pipeline.learning import training
-from pipeline.project import Project
 from pipeline.router import Round, write_round
-from pipeline.scene.scene_files import write_scene
 from pipeline.simulation import CheckResult, Program, Report
 from pipeline.store import write_json
 from pipeline.tasks import Task, task_to_json
 from studio.__main__ import main
+from tests.export import twins
 
 pytestmark = pytest.mark.filterwarnings("ignore:You have specified a mini-batch size")
 PROGRAM = """import kit
@@ -33,15 +30,7 @@ def build(scene, seed):
 @pytest.fixture
 def twin(tmp_path):
     """A project with the cabinet's twin and no task."""
-    folder = tmp_path / "twin"
-    (tmp_path / "made").mkdir()
-    scene = cabinet.scene(tmp_path / "made")
-    frame, _, segments = make.photograph(scene)
-    project = Project.create(folder, frame)
-    project.save_segments(segments)
-    write_scene(scene, folder)
-    project.close()
-    return folder
+    return twins.write(tmp_path / "twin")
 
 
 def write_solved(folder, program=PROGRAM):

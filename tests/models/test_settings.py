@@ -18,20 +18,14 @@ def test_flags_override_environment_override_workspace_override_defaults(monkeyp
     monkeypatch.setenv("GRS_BASE_URL", "http://value/v1")
     found = ModelSettings.from_environment(tmp_path, base_url="http://flag/v1")
     assert (found.model, found.base_url, found.timeout, found.retries) == ("value", "http://flag/v1", 7, 2)
-
-
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [
-        ("offline", ("offline", "", "")),
-        ("gpt-5", ("openai", "gpt-5", "")),
-        ("replay:/a/t.jsonl", ("replay", "", "/a/t.jsonl")),
-    ],
-)
-def test_one_variable_chooses_service_and_model(monkeypatch, value, expected):
-    monkeypatch.setenv("GRS_MODEL", value)
-    found = ModelSettings.from_environment()
-    assert (found.service, found.model, found.trace) == expected
+    for value, expected in {
+        "offline": ("offline", "", ""),
+        "gpt-5": ("openai", "gpt-5", ""),
+        "replay:/a/t.jsonl": ("replay", "", "/a/t.jsonl"),
+    }.items():
+        monkeypatch.setenv("GRS_MODEL", value)
+        found = ModelSettings.from_environment()
+        assert (found.service, found.model, found.trace) == expected
 
 
 def test_saved_settings_contain_neither_key_nor_password_and_a_broken_file_is_one_line(monkeypatch, tmp_path):

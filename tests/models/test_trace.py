@@ -49,20 +49,6 @@ def lines(path) -> list[dict]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def test_every_question_has_a_start_and_an_end_line(tmp_path):
-    model = TracingModel(CountingModel(), tmp_path / "deep" / "trace.jsonl")
-    model.ask(question(thing="cube"))
-    start, end = lines(tmp_path / "deep" / "trace.jsonl")
-    assert start["openinference.span.kind"] == "LLM"
-    assert start["llm.model_name"] == "counting"
-    assert json.loads(start["input.value"]) == {"thing": "cube"}
-    assert json.loads(end["output.value"]) == {"value": 1}
-    assert end["llm.token_count.total"] == 7
-    assert end["status_code"] == "OK"
-    assert start["span_id"] == end["span_id"] and start["session.id"] == end["session.id"]
-    assert start["start_time"] <= end["end_time"]
-
-
 def test_a_replay_answers_the_recorded_questions_in_order_and_no_others(tmp_path):
     model = TracingModel(CountingModel(), tmp_path / "trace.jsonl")
     picture = np.zeros((2, 2, 3), np.uint8)
@@ -88,18 +74,26 @@ def test_a_file_that_is_not_a_trace_is_rejected(tmp_path, text):
         open_model("gpt", PlannerModel)
 
 
-def test_a_failure_is_recorded_with_its_raw_reply_and_a_trace_is_exported_as_one_span_per_question(tmp_path):
-    model = TracingModel(CountingModel(), tmp_path / "trace.jsonl")
+def test_a_question_has_a_start_and_an_end_a_failure_its_raw_reply_and_each_is_exported_as_one_span(
+    tmp_path,
+):
+    model = TracingModel(CountingModel(), path := tmp_path / "deep" / "trace.jsonl")
     model.ask(question((np.zeros((2, 2, 3), np.uint8),), a=1))
+    start, end = lines(path)
+    assert (start["openinference.span.kind"], start["llm.model_name"]) == ("LLM", "counting")
+    assert json.loads(start["input.value"]) == {"a": 1} and json.loads(end["output.value"]) == {"value": 1}
+    assert (end["llm.token_count.total"], end["status_code"]) == (7, "OK")
+    assert start["span_id"] == end["span_id"] and start["session.id"] == end["session.id"]
+    assert start["start_time"] <= end["end_time"]
     with pytest.raises(ModelError, match="It broke"):
         model.ask(question(**{"break": 1}))
-    failed = lines(tmp_path / "trace.jsonl")[-1]
+    failed = lines(path)[-1]
     assert failed["status_code"] == "ERROR" and "It broke" in failed["status_message"]
     assert failed["output.value"] == "<html>\ud83d", "half a letter, as it came"
-    unfinished = lines(tmp_path / "trace.jsonl")[0] | {"span_id": "f"}
-    with (tmp_path / "trace.jsonl").open("a") as file:
+    unfinished = lines(path)[0] | {"span_id": "f"}
+    with path.open("a") as file:
         file.write(json.dumps(unfinished))
-    good, bad, lost = spans(tmp_path / "trace.jsonl")
+    good, bad, lost = spans(path)
     assert [span["status_code"] for span in (good, bad, lost)] == ["OK", "ERROR", "UNSET"]
     assert good["span_kind"] == "LLM" and len(good["context"]["trace_id"]) == 32
     assert good["attributes"]["output.value"] == '{"value":1}'

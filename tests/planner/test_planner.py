@@ -84,6 +84,7 @@ def test_a_persons_words_become_the_goals_they_mean(scene, words, goals):
         ("stack everything", "the orange ball is a sphere: it rolls off"),
         ("put the carton on the ball", "nothing stays on a sphere"),
         ("put the can on the bottle", "there is no bottle here"),
+        ("put the tomato soup in the bowl", "there is no tomato soup here"),
         ("put the bowl in the can", "the yellow can is no container"),
         ("put the bowl in the bowl", "cannot go into itself"),
         ("put the green cube to the left of the blue cube", "is left of the blue cube already"),
@@ -97,48 +98,28 @@ def test_infeasible_words_are_answered_with_the_reason(scene, words, why):
 
 
 @pytest.mark.parametrize(
-    "words, instead",
+    "words, instead, first",
     [
-        ("Put the mustard in the bowl!", "Put the yellow can in the bowl!"),
-        ("put the mustard next to the mustard", ""),
-        ("bring me the snacks", "bring me the purple carton"),
-        ("put the green brick in the bowl", "put the green cube in the bowl"),
-        ("put the die in the bowl", ""),
-        ("stack the bricks", "stack the red cube, the green cube, the blue cube and the purple carton"),
-        ("put the kettle in the bowl", ""),
+        ("Put the mustard in the bowl!", "Put the yellow can in the bowl!", ""),
+        ("bring me the snacks", "bring me the purple carton", ""),
+        ("put the green brick in the bowl", "put the green cube in the bowl", ""),
+        ("stack the bricks", "stack the red cube, the green cube, the blue cube and the purple carton", ""),
+        ("put the mustard next to the mustard", "", ""),
+        ("put the tomato soup in the bowl", "", ""),
+        ("put the tomato soup away", "", ""),
+        ("put the kettle in the bowl", "", "bowl"),
+        ("put the die in the bowl", "", "put the red cube in the bowl"),
+        ("put the cube in the bowl", "", "put the red cube in the bowl"),
+        ("stack everything", "", "Stack"),
     ],
 )
-def test_an_ambiguous_phrase_offers_the_possible_readings(scene, words, instead):
-    with pytest.raises(TaskError) as error:
-        understand_instruction(words, scene, RULES)
-    assert error.value.suggestion == instead, str(error.value)
-    assert bool(error.value.alternatives) != bool(instead), "one question, one kind of answer"
-    if instead:
-        assert understand_instruction(instead, scene, RULES).objects
-
-
-@pytest.mark.parametrize(
-    "words, first",
-    [
-        ("put the tomato soup away", ""),
-        ("put the kettle in the bowl", "bowl"),
-        ("put the die in the bowl", "put the red cube in the bowl"),
-        ("put the cube in the bowl", "put the red cube in the bowl"),
-        ("stack everything", "Stack"),
-    ],
-)
-def test_words_that_name_no_object_offer_instructions_that_work(scene, words, first):
+def test_what_is_not_understood_offers_one_reading_or_several_instructions_that_all_work(scene, words, instead, first):
     with pytest.raises(TaskError) as error:
         understand_instruction(words, scene, RULES)
     works = error.value.alternatives
-    assert works and first in works[0] and not error.value.suggestion
-    assert all(understand_instruction(one, scene, RULES).objects for one in works)
-
-
-def test_an_unknown_two_word_name_is_quoted_in_full(scene):
-    with pytest.raises(TaskError, match="there is no tomato soup here") as error:
-        understand_instruction("put the tomato soup in the bowl", scene, RULES)
-    assert not any("soup" in one for one in (error.value.suggestion, *error.value.alternatives))
+    assert error.value.suggestion == instead and bool(works) != bool(instead), "one question, one kind of answer"
+    assert instead or first in works[0]
+    assert all(understand_instruction(one, scene, RULES).objects for one in (instead,) * bool(instead) + works)
 
 
 @pytest.mark.parametrize(
@@ -155,12 +136,11 @@ def test_a_word_for_a_lookalike_is_never_assumed(scene, word):
 
 def test_food_includes_fruit_and_snacks(scene):
     about = {"orange_ball": "an orange, a fruit", "purple_carton": "a carton of crackers"}
-    assert set(understand_instruction("bring the food into the zone on the left", scene, RULES, about).objects) == set(
-        about
-    )
+    task = understand_instruction("bring the food into the zone on the left", scene, RULES, about)
+    assert set(task.objects) == set(about)
 
 
-def test_an_object_too_wide_for_the_container_is_refused_in_centimetres(tmp_path):
+def test_a_container_that_is_missing_or_too_narrow_is_refused_with_centimetres_or_an_alternative(tmp_path):
     objects_by_name = {
         "red_mug": ("mug", "bowl", "red", (0.08, 0.08, 0.09), (0, 0), 0.2),
         "yellow_box": ("box", "box", "yellow", (0.1, 0.09, 0.1), (0.2, 0), 0.2),
@@ -168,15 +148,12 @@ def test_an_object_too_wide_for_the_container_is_refused_in_centimetres(tmp_path
     scene = Scene.load(tabletop.write(tmp_path, objects=objects_by_name))
     with pytest.raises(TaskError, match=r"the yellow box \(9 cm wide\) does not fit into the red mug \(7 cm inside\)"):
         understand_instruction("put the box in the mug", scene, RULES)
-
-
-def test_a_missing_container_is_refused_with_an_alternative(tmp_path):
-    scene = Scene.load(tabletop.write(tmp_path, objects={k: v for k, v in tabletop.OBJECTS.items() if "bowl" not in k}))
+    objects_by_name = {name: one for name, one in tabletop.OBJECTS.items() if "bowl" not in name}
+    scene = Scene.load(tabletop.write(tmp_path / "without", objects=objects_by_name))
     with pytest.raises(TaskError, match="no bowl or other container to put objects in; a tray or a bin can be set out"):
         understand_instruction("put the ball in the bowl", scene, RULES)
-    assert understand_instruction("put the ball in a tray", scene, RULES).goals == (
-        "orange_ball is inside tray, set out on the table",
-    )
+    task = understand_instruction("put the ball in a tray", scene, RULES)
+    assert task.goals == ("orange_ball is inside tray, set out on the table",)
 
 
 @settings(max_examples=40, deadline=None)
@@ -261,21 +238,13 @@ def test_proposals_are_solvable_and_the_safest_and_richest_rank_first(table):
         ast.parse(program_writer.simulation_source(plan.instruction, plan.goals, table))
 
 
-READ_BACK = [
-    "put_in",
-    "put_on",
-    "swap",
-    "move_near",
-    "move_away",
-    "put_in_tray",
-    "move_to",
-    "mirror",
-    "make_room",
-    "line_up",
-    "sort_by_size",
-    "sort_by_colour",
-    "stack",
-]
+READ_BACK = {*TASK_INTEREST, "move_near", "move_away", "move_to"} - {
+    "gather",
+    "select",
+    "put_in_drawer",
+    "open",
+    "close",
+}
 
 
 @settings(max_examples=20, deadline=None)
@@ -283,9 +252,8 @@ READ_BACK = [
 def test_a_proposed_instruction_means_what_was_proposed(table):
     for plan in proposals(table):
         if plan.kind in READ_BACK:
-            answer = RULES.ask(
-                Question("understand_task", {"text": plan.instruction, "scene": table}, UnderstoodAnswer)
-            )
+            question = Question("understand_task", {"text": plan.instruction, "scene": table}, UnderstoodAnswer)
+            answer = RULES.ask(question)
             assert answer.fits, (plan.instruction, answer.reason)
             assert read_sentences(answer.goals) == plan.goals
 
@@ -323,10 +291,8 @@ def test_four_separate_blocks_have_eight_tasks_of_five_kinds(sizes):
 def test_more_to_carry_looks_harder(data):
     one, two = PlannedGoal("in_zone", ("red_cube", "zone")), PlannedGoal("in_zone", ("blue_cube", "zone"))
     tall = PlannedGoal("stacked", ("blue_cube", "red_cube", "green_cube"))
-    levels = [
-        difficulty(goals, data)
-        for goals in ((one,), (one, two), (tall,), (tall, PlannedGoal("in_zone", one.names, stage=1)))
-    ]
+    later = PlannedGoal("in_zone", one.names, stage=1)
+    levels = [difficulty(goals, data) for goals in ((one,), (one, two), (tall,), (tall, later))]
     assert levels == sorted(levels) and len(set(levels)) == 4
 
 

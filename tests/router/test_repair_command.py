@@ -3,13 +3,10 @@
 import json
 from pathlib import Path
 
-import numpy as np
 import pytest
 import tabletop
 
-from pipeline.frame import Frame, Intrinsics
 from pipeline.planner import PlannerModel
-from pipeline.project import Project
 from pipeline.router import read_rounds, write_program
 from pipeline.simulation.kit import Scene
 from pipeline.tasks import understand_instruction
@@ -22,10 +19,7 @@ WORDS = "put the green cube on the blue cube"
 def folder(tmp_path_factory) -> Path:
     """A project with a twin in "table", and a program whose checks name an attribute that does not exist."""
     folder = tmp_path_factory.mktemp("repair")
-    camera = Intrinsics(32, 24, 40, 40, 16, 12)
-    frame = Frame(np.zeros((24, 32, 3), np.uint8), np.ones((24, 32), np.float32), camera)
-    tabletop.write(Project.create(folder / "table", frame).folder)
-    scene = Scene.load(folder / "table")
+    scene = Scene.load(tabletop.project(folder / "table").folder)
     program = write_program(understand_instruction(WORDS, scene, PlannerModel()), scene, PlannerModel())
     (folder / "program").mkdir()
     (folder / "program" / "simulation.py").write_text(program.simulation)

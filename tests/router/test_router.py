@@ -154,20 +154,20 @@ class RepairingModel:
 
     name = "scripted"
 
-    def __init__(self, fails_at: int = 99, changes: bool = True):
-        self.asked, self.fails_at, self.changes = [], fails_at, changes
+    def __init__(self, fails_at: int = 99, line: str = "SIZE = {}\n", **answer: float):
+        self.asked, self.reasons, self.fails_at, self.line, self.answer = [], [], fails_at, line, answer
 
     def ask(self, question):
         self.asked.append(question.kind)
+        self.reasons.append(question.data.get("reason", ""))
         if len(self.asked) > self.fails_at:
             raise ModelError("the model cannot be reached")
         if question.kind == "write_program":
             return ProgramAnswer(simulation=GOOD.simulation, checks=GOOD.checks)
         if question.kind == "route":
-            return RouteAnswer(route="fix_simulation", reason="it looks wrong")
-        return SourceAnswer(
-            source=question.data["simulation"] + f"SIZE = {len(self.asked)}\n" * self.changes, reason="a line more"
-        )
+            return RouteAnswer(route="fix_simulation", reason="it looks wrong", **self.answer)
+        source = question.data["simulation"] + self.line.format(len(self.asked))
+        return SourceAnswer(source=source, reason="a line more")
 
 
 GOOD = Program(
@@ -194,7 +194,7 @@ def test_rounds_end_at_the_maximum_without_a_change_and_as_the_mode_says(project
     rounds = list(route(task, project, RepairingModel(), ScriptedSandbox(result(0.5)), RouteOptions(max_rounds=3)))
     assert [r.route for r in rounds] == ["fix_simulation", "fix_simulation", "give_up"]
     assert [(r.number, r.parent) for r in rounds] == [(0, None), (1, 0), (2, 1)]
-    (only,) = route(task, project, RepairingModel(changes=False), ScriptedSandbox(result(0.5)))
+    (only,) = route(task, project, RepairingModel(line=""), ScriptedSandbox(result(0.5)))
     assert only.route == "give_up" and "every repair was tried before" in only.reason
     model = RepairingModel()
     (only,) = route(task, project, model, ScriptedSandbox(result(0.5)), RouteOptions("none"))
@@ -205,32 +205,18 @@ def test_rounds_end_at_the_maximum_without_a_change_and_as_the_mode_says(project
 
 
 def test_a_repair_that_made_it_worse_returns_to_the_best_round_and_one_of_three_layouts_is_not_enough(project, task):
-    rounds = list(
-        route(
-            task,
-            project,
-            RepairingModel(),
-            ScriptedSandbox(result(0.5), result(0.1), result(0.6)),
-            RouteOptions(max_rounds=3),
-        )
-    )
+    sandbox = ScriptedSandbox(result(0.5), result(0.1), result(0.6))
+    rounds = list(route(task, project, RepairingModel(), sandbox, RouteOptions(max_rounds=3)))
     assert rounds[1].reason.endswith("returning to round 0, which was better")
     assert rounds[2].parent == 0
     first = next(route(task, project, RepairingModel(), ScriptedSandbox(result(1.0, 0.0, 0.0, passed=True))))
     assert not first.report.clean and first.report.checks[-1].message == "solved in 1 of 3 layouts"
-    assert (
-        next(route(task, project, RepairingModel(), ScriptedSandbox(result(1.0, 1.0, 0.0, passed=True)))).route
-        == "done"
-    )
+    two_of_three = ScriptedSandbox(result(1.0, 1.0, 0.0, passed=True))
+    assert next(route(task, project, RepairingModel(), two_of_three)).route == "done"
 
 
 def test_the_user_is_asked_if_the_model_is_not_sure(project, task):
-    class Unsure(RepairingModel):
-        def ask(self, question):
-            answer = super().ask(question)
-            return answer.model_copy(update={"confidence": 0.2}) if isinstance(answer, RouteAnswer) else answer
-
-    (only,) = route(task, project, Unsure(), ScriptedSandbox(result(0.5)))
+    (only,) = route(task, project, RepairingModel(confidence=0.2), ScriptedSandbox(result(0.5)))
     assert only.route == "ask" and only.confidence == 0.2
     assert only.reason.startswith("not sure (20%) that the simulation should change: it looks wrong")
 
@@ -245,29 +231,16 @@ def test_silent_checks_get_messages_before_the_simulation_is_repaired(project, t
 
 
 def test_programs_that_differ_only_in_comments_are_the_same(project, task):
-    class Chatty(RepairingModel):
-        def ask(self, question):
-            answer = super().ask(question)
-            if isinstance(answer, SourceAnswer):
-                return answer.model_copy(update={"source": question.data["simulation"] + f"# {len(self.asked)}\n"})
-            return answer
-
-    model = Chatty()
+    model = RepairingModel(line="# {}\n")
     (only,) = route(task, project, model, ScriptedSandbox(result(0.5)))
     assert only.route == "give_up" and "every repair was tried before" in only.reason
     assert model.asked.count("repair_simulation") == 2, "the model is asked again once"
 
 
 def test_a_partly_solved_program_is_to_be_simplified(project, task):
-    reasons = []
-
-    class Listening(RepairingModel):
-        def ask(self, question):
-            reasons.append(question.data.get("reason", ""))
-            return super().ask(question)
-
-    next(route(task, project, Listening(), ScriptedSandbox(result(0.5))))
-    assert "partly solved (reward 0.50), so make it simpler" in reasons[-1]
+    model = RepairingModel()
+    next(route(task, project, model, ScriptedSandbox(result(0.5))))
+    assert "partly solved (reward 0.50), so make it simpler" in model.reasons[-1]
 
 
 def test_the_summary_has_one_sentence_per_finding():

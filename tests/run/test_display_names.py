@@ -88,9 +88,8 @@ def test_ids_phrases_decisions_and_checks_name_objects_as_people_do_and_others_b
     one, other = list(plain)[:2]
     words = ObjectWords(plain, {one: "Grandma's mug"})
     assert words.in_words(f"{one} fell on {other}") == f"Grandma's mug fell on the {plain[other]}"
-    assert (
-        words.in_words(words.in_words(f"Put the {plain[one]} on {other}")) == f"Put Grandma's mug on the {plain[other]}"
-    )
+    twice = words.in_words(words.in_words(f"Put the {plain[one]} on {other}"))
+    assert twice == f"Put Grandma's mug on the {plain[other]}"
     assert words.with_names_for_ids(f"{one}: {other}") == f"Grandma's mug: {other}"
     names = segment_words(twin)
     assert set(names) == {p.segment_id for p in twin.scene().placements}

@@ -127,11 +127,6 @@ def test_a_question_is_asked_once_until_a_person_retries_it(project, run):
     assert project.descriptions()[0].source == "eyes-1"
 
 
-def test_an_override_of_a_match_question_leaves_the_descriptions_done(project):
-    project.decide("use_measured", kind="choose_match", about="object 1")
-    assert (project.stages()["descriptions"], project.stages()["matches"]) == ("done", "stale")
-
-
 def test_the_user_decides_on_the_matcher_and_undo_restores_the_matches(project, run):
     model = ScriptedModel()
     before = project.matches()
@@ -145,12 +140,19 @@ def test_the_user_decides_on_the_matcher_and_undo_restores_the_matches(project, 
         project.undo()
         run(project, model)
         assert project.matches() == before
-
-
-def test_without_an_encoder_all_evidence_replaces_the_embedding_matcher(project, run):
     project.decide("matcher", name="embedding")
-    run(project, ScriptedModel())
-    assert "all by measures" in (project.made_with("matches") or "")
+    run(project, model)
+    assert "all by measures" in (project.made_with("matches") or ""), "there is no encoder"
+
+
+def test_a_match_that_a_person_decides_asks_nothing_and_leaves_the_descriptions_done(project, run):
+    project.decide("use_measured", kind="choose_match", about="object 1")
+    assert (project.stages()["descriptions"], project.stages()["matches"]) == ("done", "stale")
+    project.undo()
+    model = ScriptedModel()
+    project.decide("choose_asset", id=1, asset_id=None)
+    run(project, model)
+    assert project.matches()[0].source == "human" and not model.questions
 
 
 def test_a_trace_replays_byte_for_byte_including_failures(segmented, run, tmp_path):
@@ -160,13 +162,6 @@ def test_a_trace_replays_byte_for_byte_including_failures(segmented, run, tmp_pa
     for file in ("descriptions.json", "matches.json"):
         assert (replayed.folder / file).read_bytes() == (recorded.folder / file).read_bytes()
     assert replayed.made_with("descriptions") == "measured, replay of eyes-1"
-
-
-def test_no_question_is_asked_about_an_overridden_match(project, run):
-    model = ScriptedModel()
-    project.decide("choose_asset", id=1, asset_id=None)
-    run(project, model)
-    assert project.matches()[0].source == "human" and not model.questions
 
 
 def test_pictures_are_saved_once_beside_the_trace(project):

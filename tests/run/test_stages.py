@@ -119,7 +119,7 @@ def run(tmp_path):
     """Run the task stage of a table with a model; return the project and the messages."""
 
     def run_stage_with(model, text=None):
-        project = tabletop.project(tmp_path / "table")
+        project = tabletop.project(tmp_path / str(len(list(tmp_path.iterdir()))))
         services = Services(DepthSegmenter(), model, Library(()), None, lambda: None)  # type: ignore[arg-type]
         return project, [step.message for step in run_stage(project, services, "task", text)]
 
@@ -136,19 +136,15 @@ def test_a_stated_task_does_not_depend_on_the_proposals(run, proposals):
     assert ("no proposals: no words" in messages) == (not proposals)
 
 
-def test_unusable_proposals_are_dropped_one_by_one_and_the_others_are_kept(run):
+def test_unusable_proposals_are_dropped_one_by_one_and_the_rules_propose_where_none_is_left(
+    run,
+):
     project, messages = run(ProposingModel(GHOST, LIFT, GHOST))
     assert [task.name for task in project.tasks()] == ["lift"] and project.task().source == "proposer-1"
     assert sum("pink_elephant" in one for one in messages) == 2
-
-
-def test_without_a_usable_proposal_the_rules_propose_and_say_so(run):
     project, messages = run(ProposingModel(GHOST))
     assert "no proposal of proposer-1 can be used; the offline rules propose tasks instead" in messages
     assert project.tasks() and {task.source for task in project.tasks()} == {"rules"}
-
-
-def test_a_failing_model_without_a_stated_task_fails_the_stage(run):
     with pytest.raises(ModelError, match="no words"):
         run(ProposingModel())
 

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from kit_programs import arranged, failures
 
 from pipeline.planner import PlannerModel, source_edits
 from pipeline.planner.goals import read_sentences, sentences
@@ -52,25 +53,6 @@ def program(task, scene):
     return write_program(task, scene, PLANNER)
 
 
-def arranged(program, scene) -> kit.Simulation:
-    names: dict = {"kit": kit}
-    exec(program.simulation.replace("import kit", ""), names)
-    return names["build"](scene, 0)
-
-
-def failed_checks(program, sim) -> list[str]:
-    names: dict = {}
-    exec(program.checks, names)
-    failed = []
-    for name, check in names.items():
-        if name.startswith("check_"):
-            try:
-                check(sim)
-            except AssertionError:
-                failed.append(name)
-    return failed
-
-
 def test_its_sentence_instruction_function_and_program_mean_it(scene, task, program):
     assert sentences([GOAL]) == ("red_cube is higher than blue_cube",)
     assert read_sentences(sentences([GOAL])) == (GOAL,)
@@ -82,16 +64,16 @@ def test_its_sentence_instruction_function_and_program_mean_it(scene, task, prog
 
 
 def test_the_oracle_solves_it_and_its_checks_pass_but_not_for_the_inverted_task(program, scene):
-    sim = arranged(program, scene)
+    sim = arranged(program.simulation, scene)
     run = sim.rollout()
     assert run.solved, run.why
-    assert failed_checks(program, sim) == []
+    assert not failures(program.checks, sim)
     assert roll_out_mutated(sim, "inverted")["applies"]
-    assert "check_red_cube_ends_higher_than_blue_cube" in failed_checks(program, sim)
+    assert "check_red_cube_ends_higher_than_blue_cube" in failures(program.checks, sim)
 
 
 def test_it_is_written_as_json_and_compared_with_the_task(program, scene, task):
-    ((_, (goal,)),) = arranged(program, scene).stages
+    ((_, (goal,)),) = arranged(program.simulation, scene).stages
     assert from_json(to_json(goal)) == goal
     assert find_contradiction(task, scene, {"goals": [to_json(goal)]}) == ""
     other = kit.left_of("red_cube", "blue_cube")

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from kit_programs import arranged
 
 from pipeline.assets import Library
 from pipeline.planner import PlannerModel
@@ -215,9 +216,7 @@ def test_goals_of_another_drawer_or_the_opposite_contradict_the_task(scene, word
 @pytest.mark.parametrize("words", [OPEN, "shut the oven", FILL, "open all drawers"])
 def test_the_tasks_own_goals_never_contradict_it(scene, words):
     task = understand_instruction(words, scene, RULES)
-    names: dict = {"kit": kit}
-    exec(write_program(task, scene, RULES).simulation.replace("import kit", ""), names)
-    sim = names["build"](scene, 0)
+    sim = arranged(write_program(task, scene, RULES).simulation, scene)
     goals = [to_json(goal) for _, stage in sim.stages for goal in stage]
     assert not find_contradiction(task, scene, {"goals": goals})
 

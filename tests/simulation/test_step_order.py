@@ -1,9 +1,9 @@
 """Steps of a task have to be done in order: a rollout in another order fails the checks, one in order passes."""
 
 import itertools
-import sys
 
 import pytest
+from kit_programs import arranged, failures
 
 from pipeline.planner import PlannerModel, program_writer
 from pipeline.planner.goals import read_sentences
@@ -19,52 +19,32 @@ TASKS = {
 }
 
 
-@pytest.fixture(autouse=True)
-def kit_by_its_name(monkeypatch):
-    """Let programs find the kit as in the sandbox."""
-    monkeypatch.setitem(sys.modules, "kit", kit)
-
-
 def program_of(scene, instruction):
-    """Return a function that arranges the simulation, and the program's checks by name."""
-    data = scene_to_json(scene)
+    """Return a function that arranges the simulation, and the program's checks."""
     goals = read_sentences(understand_instruction(instruction, scene, PlannerModel()).goals)
     assert goals
-    simulation, checks = {}, {}
-    exec(program_writer.simulation_source(instruction, goals, data), simulation)
-    exec(program_writer.checks_source(goals), checks)
-    return lambda: simulation["build"](scene, 0), {n: f for n, f in checks.items() if n.startswith("check_")}
-
-
-def failures(sim, checks):
-    """Return the messages of the checks that fail, by name."""
-    found = {}
-    for name, check in checks.items():
-        try:
-            check(sim)
-        except AssertionError as error:
-            found[name] = str(error)
-    return found
+    simulation = program_writer.simulation_source(instruction, goals, scene_to_json(scene))
+    return lambda: arranged(simulation, scene), program_writer.checks_source(goals)
 
 
 @pytest.mark.parametrize("task", TASKS)
 def test_only_the_stated_order_passes(scene, task):
     build, checks = program_of(scene, TASKS[task])
-    assert not failures(build(), checks)
+    assert not failures(checks, build())
     stages = build().stages
     for order in itertools.permutations(stages):
         if order == stages:
             continue
         sim = build()
         sim._run = rollout.roll_out(sim.bench(), order)
-        assert failures(sim, checks), [name for name, _ in order]
+        assert failures(checks, sim), [name for name, _ in order]
 
 
 def test_a_wrong_order_is_named_and_a_step_undone_later_or_held_at_the_start_is_none(scene):
     build, checks = program_of(scene, TASKS["two steps"])
     sim = build()
     sim._run = rollout.roll_out(sim.bench(), tuple(reversed(sim.stages)))
-    assert failures(sim, checks) == {
+    assert failures(checks, sim) == {
         "check_steps_are_done_in_order": "red_cube on blue_cube came before green_cube inside white_bowl"
     }
     build, _ = program_of(scene, TASKS["one object twice"])

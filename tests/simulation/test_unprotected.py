@@ -50,14 +50,6 @@ def reading(outside: Path) -> Program:
     )
 
 
-def copy_of(project: Path, folder: Path) -> Path:
-    """Return a copy of the project that the commands can open."""
-    shutil.copytree(project, folder)
-    (folder / "frame").mkdir()
-    (folder / "project.json").write_text(json.dumps({"schema": 1, "stages": {}, "versions": {}, "seconds": {}}))
-    return folder
-
-
 @pytest.mark.parametrize("lacking", WITHOUT, indirect=True)
 def test_a_foreign_program_is_refused_where_it_cannot_be_confined(lacking, project, outside):
     with Sandbox() as sandbox:
@@ -86,25 +78,22 @@ class Imposter(PlannerModel):
     name, has_language = RULES, True
 
 
-@pytest.mark.parametrize(
-    ("model", "instruction", "source"),
-    [
-        (PlannerModel(), "put the red cube on the blue cube", RULES),
-        (Imposter(), "put the red cube on the blue cube", "model rules"),
-        (PlannerModel(), 'put the red cube on the blue cube"); import os', "model rules"),
-    ],
-)
-def test_only_what_our_rules_wrote_about_plain_names_is_theirs(project, model, instruction, source):
-    scene = kit.Scene.load(project)
-    task = replace(propose(scene, PlannerModel())[0], instruction=instruction)
-    assert write_program(task, scene, model).source == source
+def test_only_what_our_rules_wrote_about_plain_names_is_theirs(project):
+    scene, words = kit.Scene.load(project), "put the red cube on the blue cube"
+    task = replace(propose(scene, PlannerModel())[0], instruction=words)
+    assert write_program(task, scene, PlannerModel()).source == RULES
+    hostile = replace(task, instruction=f'{words}"); import os')
+    assert write_program(hostile, scene, PlannerModel()).source == write_program(task, scene, Imposter()).source
+    assert write_program(hostile, scene, PlannerModel()).source == "model rules"
 
 
 @pytest.mark.parametrize("lacking", ["seccomp"], indirect=True)
 def test_the_command_refuses_in_one_line_and_runs_when_told_to(lacking, project, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(Project, "scene", lambda self: True)  # the sandbox's own scene has no meshes
     monkeypatch.setattr(Project, "program_in_current_names", lambda self, program: program)
-    folder = copy_of(project, tmp_path / "project")
+    folder = Path(shutil.copytree(project, tmp_path / "project"))
+    (folder / "frame").mkdir()
+    (folder / "project.json").write_text(json.dumps({"schema": 1, "stages": {}, "versions": {}, "seconds": {}}))
     program = tmp_path / "program"
     program.mkdir()
     (program / "simulation.py").write_text(HONEST.simulation)

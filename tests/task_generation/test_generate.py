@@ -11,12 +11,14 @@ import pipeline.task_generation.generate as generate_module
 from bench.task_pairs import FORMS, GROUPS, NAMES, set_pairs
 from pipeline.decisions import Decision
 from pipeline.planner import PlannerModel
+from pipeline.router import write_program
 from pipeline.run.scene_stage import with_brought
 from pipeline.scene.scene_files import read_scene
 from pipeline.simulation import kit
 from pipeline.simulation.objects import Region, hull
 from pipeline.simulation.program import Program
 from pipeline.task_generation.bring import as_object, bring, shape_of
+from pipeline.task_generation.budget import Budget
 from pipeline.task_generation.candidates import SceneFacts, candidates
 from pipeline.task_generation.curriculum import Outcome, lesson, next_level
 from pipeline.task_generation.demands import Demands
@@ -53,13 +55,20 @@ def run(inputs, count, level=None, stopped=lambda: False):
     return [step.tried for step in generate(inputs, GenerationOptions(count, level), stopped) if step.tried]
 
 
-def test_a_stopped_run_goes_on_where_it_was(inputs, measured, tmp_path):
+def test_a_stopped_run_goes_on_where_it_was_without_a_damaged_last_line_and_another_one_is_named(inputs, measured):
     whole = [one.key for one in run(inputs, 6)]
     tried_file(inputs.project_dir).unlink()
     steps = iter([False] * 3 + [True] * 99)
     first = [one.key for one in run(inputs, 6, stopped=lambda: next(steps))]
     assert 0 < len(first) < len(whole)
     assert [*first, *[one.key for one in run(inputs, 6)]] == whole and not run(inputs, 6)
+    path = tried_file(inputs.project_dir)
+    lines = path.read_text()
+    path.write_text(lines + '{"schema": 1, "ru')
+    assert [one.key for one in read_tried(inputs.project_dir)] == whole
+    path.write_text("nonsense\n" + lines)
+    with pytest.raises(TaskGenerationError, match="remove it to generate tasks from the beginning"):
+        read_tried(inputs.project_dir)
 
 
 def test_tasks_also_use_objects_that_were_brought(inputs, measured):
@@ -71,17 +80,6 @@ def test_tasks_also_use_objects_that_were_brought(inputs, measured):
 @pytest.mark.parametrize("level", [1, 2, 3])
 def test_every_task_of_a_level_demands_that_level(inputs, measured, level):
     assert {one.level for one in run(inputs, 4, level)} == {level}
-
-
-def test_a_damaged_last_line_is_forgotten_and_another_one_is_named(inputs, measured):
-    run(inputs, 2)
-    path = tried_file(inputs.project_dir)
-    lines = path.read_text()
-    path.write_text(lines + '{"schema": 1, "ru')
-    assert len(read_tried(inputs.project_dir)) == 2
-    path.write_text("nonsense\n" + lines)
-    with pytest.raises(TaskGenerationError, match="remove it to generate tasks from the beginning"):
-        read_tried(inputs.project_dir)
 
 
 def test_the_same_start_is_made_again_and_sequences_undo_nothing(table, library, tmp_path):
@@ -249,12 +247,9 @@ def test_similarity_is_symmetric_kept_on_the_map_and_tells_diverse_sets_from_rep
     for diverse, repetitive in set_pairs():
         one, other = (similarity_matrix([profile_of(task, NAMES) for task in tasks]) for tasks in (diverse, repetitive))
         assert mean_distance(one) > mean_distance(other) and vendi_score(one) > vendi_score(other)
-
-
-@pytest.mark.parametrize("count", [1, 2, 7])
-def test_the_vendi_score_counts_equal_tasks_as_one_and_unlike_ones_as_many(count):
-    assert vendi_score(np.ones((count, count))) == pytest.approx(1)
-    assert vendi_score(np.eye(count)) == pytest.approx(count)
+    for count in (1, 2, 7):
+        assert vendi_score(np.ones((count, count))) == pytest.approx(1), "equal tasks count as one"
+        assert vendi_score(np.eye(count)) == pytest.approx(count)
 
 
 @pytest.mark.parametrize("group", GROUPS)
@@ -300,3 +295,21 @@ def test_a_goal_that_comes_true_by_itself_is_no_task(table, sandbox):
     )
     recipes, _ = sandbox.arrange(Program(source, ""), table, (0,))
     assert happens_without_robot(recipes[0], table) == "the goals come true while the robot does nothing"
+
+
+def test_worth_is_a_success_on_new_layouts_and_unknown_without_time_or_when_stopped(table, sandbox, monkeypatch):
+    worth = pytest.importorskip("pipeline.task_generation.worth", reason='needs the extra "learn"')
+    monkeypatch.setattr(worth, "LAYOUTS", 2)
+    task = Task("a", "Put the red cube into the bowl.", ("red_cube", "teal_bowl"), ("red_cube is inside teal_bowl",))
+    program = write_program(task, kit.Scene.load(table), PlannerModel())
+
+    def learned(budget, **options):
+        return worth.learn_briefly(task, program, table, sandbox, budget, **options)
+
+    before = sorted(table.rglob("*"))
+    found = learned(Budget(demonstrations=3))
+    assert found.layouts == 2 and found.success in (0.0, 0.5, 1.0) and found.seconds > 0
+    assert sorted(table.rglob("*")) == before
+    found = learned(Budget(demonstrations=1, seconds=0.0))
+    assert found.success is None and found.reason == "the learner was not ready after 0 s"
+    assert learned(Budget(demonstrations=1), stopped=lambda: True) is None

@@ -25,11 +25,6 @@ covered = pytest.mark.skipif(
 )
 
 
-def test_values_and_arrays_come_back_unchanged():
-    reply = call(f"{ATTACKS}:echo", {"text": "\u00fc\n"}, [])
-    assert reply.value == "\u00fc\n" and np.array_equal(reply.arrays[0], np.arange(6.0).reshape(2, 3))
-
-
 @covered
 def test_a_taken_over_reader_reaches_no_file_network_process_or_key(tmp_path, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
@@ -76,18 +71,21 @@ def test_a_child_and_its_server_end_with_the_studio():
     wait_until(lambda: not any(pid.exists() for pid in left), "the end of the child and its server")
 
 
-def test_calls_from_many_threads_are_answered_each_with_its_own():
+def test_calls_from_many_threads_are_answered_each_with_its_own_values_and_arrays_unchanged():
     answers: dict[str, object] = {}
 
     def ask(text: str) -> None:
-        answers[text] = call(f"{ATTACKS}:echo", {"text": text}, []).value
+        reply = call(f"{ATTACKS}:echo", {"text": text}, [])
+        assert np.array_equal(reply.arrays[0], np.arange(6.0).reshape(2, 3))
+        answers[text] = reply.value
 
-    threads = [threading.Thread(target=ask, args=(str(number),)) for number in range(6)]
+    texts = [f"\u00fc\n{number}" for number in range(6)]
+    threads = [threading.Thread(target=ask, args=(text,)) for text in texts]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert answers == {str(number): str(number) for number in range(6)}
+    assert answers == {text: text for text in texts}
 
 
 MEGABYTE = 1 << 20

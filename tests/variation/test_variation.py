@@ -6,14 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import drawn_scene as make
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.assets import Library
-from pipeline.geometry import Pose
-from pipeline.scene import Placement, Scene
 from pipeline.scene.scene_files import read_scene, write_scene
 from pipeline.simulation import kit
 from pipeline.simulation.physics import Physics
@@ -28,7 +27,6 @@ from pipeline.variation.sensitivity import effects, logistic, wilson
 from studio.__main__ import main
 
 PLACES = {"red_cube": (-0.15, 0.0), "green_cube": (0.0, 0.1), "blue_cube": (0.15, 0.0)}
-CAMERA = np.array([[1, 0, 0, 0], [0, -0.6, 0.8, -0.6], [0, -0.8, -0.6, 0.5], [0, 0, 0, 1.0]])
 
 
 @pytest.fixture(scope="module")
@@ -38,16 +36,15 @@ def library() -> Library:
 
 @pytest.fixture(scope="module")
 def twin(tmp_path_factory, library) -> Path:
-    folder, placements = tmp_path_factory.mktemp("twin"), []
-    for number, (name, (x, y)) in enumerate(PLACES.items(), 1):
+    placements = []
+    for number, (name, at) in enumerate(PLACES.items(), 1):
         a = library[name]
-        pose = Pose(np.array([x, y, a.size[2] / 2]), np.array([1.0, 0, 0, 0]))
-        placements.append(Placement(
-            name, number, a.id, 1.0, a.size, pose, a.mesh, a.collision, a.mass, a.friction, category=a.category,
-            shape="cube", mass_range=a.mass_range, friction_range=a.friction_range,
+        placements.append(make.placement(
+            a.mesh, name, at, size=a.size, number=number, asset_id=a.id, collision=a.collision, mass=a.mass,
+            friction=a.friction, category=a.category, shape="cube", mass_range=a.mass_range,
+            friction_range=a.friction_range,
         ))  # fmt: skip
-    table = np.array([[-0.35, -0.25], [0.35, -0.25], [0.35, 0.3], [-0.35, 0.3]])
-    write_scene(Scene(CAMERA, table, (150, 120, 100), tuple(placements)), folder)
+    write_scene(make.scene(*placements), folder := tmp_path_factory.mktemp("twin"))
     return folder
 
 
@@ -63,13 +60,9 @@ def test_the_same_id_gives_the_same_start_in_another_process(twin, library):
         f"s = VariationStudy(Path(sys.argv[1]), {tuple(PLACES)!r}, Library.open(), 5, 4)\n"
         "print(*(one.digest for one in s.starts()))"
     )
-    for hash_seed in ("7",):
-        done = subprocess.run(
-            [sys.executable, "-c", script, str(twin)], capture_output=True, text=True, timeout=120,
-            env={**os.environ, "PYTHONHASHSEED": hash_seed},
-        )  # fmt: skip
-        assert done.stdout.split() == here, done.stderr
-    assert len(set(here)) == 4
+    command, environment = [sys.executable, "-c", script, str(twin)], {**os.environ, "PYTHONHASHSEED": "7"}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment)
+    assert done.stdout.split() == here and len(set(here)) == 4, done.stderr
 
 
 def test_every_robot_begins_with_the_same_objects_byte_for_byte(twin, library, tmp_path):
@@ -87,7 +80,7 @@ def test_every_robot_begins_with_the_same_objects_byte_for_byte(twin, library, t
     assert len(starts) == 1
 
 
-def test_conditions_stay_within_the_kept_ranges(twin, library):
+def test_conditions_stay_within_the_kept_ranges_and_their_factors_are_independent(twin, library):
     scene = {p.name: p for p in read_scene(twin).placements}
     values = [study(twin, library).condition(f"9-{number:04d}").values for number in range(300)]
     for name, p in scene.items():
@@ -100,12 +93,9 @@ def test_conditions_stay_within_the_kept_ranges(twin, library):
         kinds = {value[f"{name}.asset"] for value in values}
         assert len(kinds) > 2 and all(library[kind].category == "cube" for kind in kinds)
     assert kept_range(2.0, (0.0, 0.0)) == pytest.approx((1.4, 2.6))
-
-
-def test_factors_are_independent(twin, library):
     rows = [{"values": study(twin, library).condition(f"2-{number:04d}").values} for number in range(400)]
-    names, values = files.factor_table(rows)
-    correlation = np.corrcoef(values.T) - np.eye(len(names))
+    names, table = files.factor_table(rows)
+    correlation = np.corrcoef(table.T) - np.eye(len(names))
     assert np.abs(correlation).max() < 0.2  # 3.9 standard deviations of 400 draws
 
 
@@ -141,16 +131,13 @@ def test_success_that_depends_on_one_mass_is_explained_by_it(twin, library, tmp_
     assert "red_cube.mass" in report and "too heavy" in report
 
 
-@pytest.mark.parametrize("id", ["7", "0-1", "a-0001", "0-0001-2", ""])
-def test_what_is_no_id_is_refused(id):
-    with pytest.raises(VariationError, match="no id of a condition"):
-        parse_id(id)
-
-
 def test_bad_input_is_refused_in_one_line(twin, tmp_path, capsys, library):
     assert main(["vary", str(twin), "--out", str(tmp_path / "out")]) == 2
     error = capsys.readouterr().err
     assert "is not a project" in error and error.count("\n") == 1 and not (tmp_path / "out").exists()
+    for id in ("7", "0-1", "a-0001", "0-0001-2", ""):
+        with pytest.raises(VariationError, match="no id of a condition"):
+            parse_id(id)
     with pytest.raises(VariationError, match="number of conditions"):
         study(twin, library, 0)
     (tmp_path / files.CONDITIONS).write_text("{}\n")

@@ -35,8 +35,6 @@ def test_seeking_gives_the_same_bits_as_running_and_keeps_the_newest_state_until
     for wanted in np.linspace(0, 1, 23):
         physics.seek(wanted)
         assert wanted - 0.0171 <= physics.time <= wanted + 1e-9
-    physics = LivePhysics(twin)
-    physics.step(500)
     physics.seek(0.5)
     physics.step(1)
     assert physics.span[1] == physics.time < 0.51
@@ -175,31 +173,24 @@ def executed(session: ViewSession, **command) -> dict:
     return json.loads(session.status)
 
 
-def test_a_request_moves_a_joint_and_the_status_shows_its_value_but_not_of_a_recording(model):
+def test_a_valid_request_moves_a_joint_and_the_status_shows_its_value_but_not_of_a_recording(model):
     session = ViewSession(model)
     number = movable_joints(model, session.names)[0]["number"]
+    for invalid, message in (
+        ({"number": 0, "value": 0.1}, "not a joint of an object"),
+        ({"number": 99, "value": 0.1}, "not a joint of an object"),
+        ({"number": number, "value": "far"}, "did not understand"),
+        ({"number": number, "value": float("nan")}, "did not understand"),
+    ):
+        with pytest.raises(ViewerError, match=message):
+            session.enqueue({"op": "joint", **invalid})
+    assert executed(session, op="pause")["joints"] == [0, 0]
     assert executed(session, op="joint", number=number, value=0.12)["joints"] == pytest.approx([0.12, 0.0])
     assert b'"drawer_slide"' in session.geometry
     qpos = np.tile(mujoco.MjData(model).qpos, (3, 1))
     session = ViewSession(model, Trajectory(np.arange(3.0), qpos))
     with pytest.raises(ViewerError, match="recording"):
         session.enqueue({"op": "joint", "number": 1, "value": 0.1})
-
-
-@pytest.mark.parametrize(
-    ("command", "message"),
-    [
-        ({"number": 0, "value": 0.1}, "not a joint of an object"),
-        ({"number": 99, "value": 0.1}, "not a joint of an object"),
-        ({"number": 1, "value": "far"}, "did not understand"),
-        ({"number": 1, "value": float("nan")}, "did not understand"),
-    ],
-)
-def test_an_invalid_request_is_refused_and_moves_nothing(model, command, message):
-    session = ViewSession(model)
-    with pytest.raises(ViewerError, match=message):
-        session.enqueue({"op": "joint", **command})
-    assert executed(session, op="pause")["joints"] == [0, 0]
 
 
 def test_every_joint_that_can_be_moved_by_hand_has_the_name_of_its_part(furniture):

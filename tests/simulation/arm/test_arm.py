@@ -40,12 +40,16 @@ def arm_simulation(table, *names, arrange=None):
     return sim
 
 
-@pytest.fixture(scope="module")
-def stacked(table):
+def with_cubes_stacked(table, robot):
     sim = arm_simulation(table, "red_cube", "blue_cube", "yellow_can")
     sim.goal(kit.on("red_cube", "blue_cube"))
-    set_robot(sim, Arm())
+    set_robot(sim, robot)
     return sim, sim.rollout()
+
+
+@pytest.fixture(scope="module")
+def stacked(table):
+    return with_cubes_stacked(table, Arm())
 
 
 def test_a_cube_is_stacked_by_friction_alone_and_the_recorded_model_loads(stacked):
@@ -54,7 +58,6 @@ def test_a_cube_is_stacked_by_friction_alone_and_the_recorded_model_loads(stacke
     model = sim.bench().model
     welds = [model.equality(i).name for i in range(model.neq) if model.eq_type[i] == mujoco.mjtEq.mjEQ_WELD]
     assert not welds, "nothing may be glued to the hand"
-    _, run = stacked
     positions = run.path("red_cube")
     assert np.linalg.norm(np.diff(positions, axis=0), axis=1).max() < 0.08
     assert run.moved("yellow_can") < 0.002 and run.moved("blue_cube") < 0.01
@@ -227,10 +230,7 @@ GRAVITY = 9.81
 
 @pytest.fixture(scope="module")
 def carried(table):
-    sim = arm_simulation(table, "red_cube", "blue_cube", "yellow_can")
-    sim.goal(kit.on("red_cube", "blue_cube"))
-    set_robot(sim, SuctionArm())
-    return sim, sim.rollout()
+    return with_cubes_stacked(table, SuctionArm())
 
 
 def test_a_cube_is_stacked_by_suction_and_the_saved_solution_shows_the_arm_without_fingers(carried, tmp_path):
@@ -239,13 +239,11 @@ def test_a_cube_is_stacked_by_suction_and_the_saved_solution_shows_the_arm_witho
     assert run.moved("yellow_can") < 0.002 and not run.moved_before_touch
     assert np.linalg.norm(np.diff(run.path("red_cube"), axis=0), axis=1).max() < 0.08
     assert sim.bench().model.nu == run.actions.shape[1] == 7
-    sim, _ = carried
     physics = Physics(sim.bench())
     tool = SuctionTool(physics)
     grasp = tool.find_grasps(physics.state()["red_cube"]).grasps[0]
     assert "nothing instead of red_cube" in tool.hold("red_cube", grasp)
     assert not physics.data.eq_active.any()
-    _, run = carried
     (tmp_path / "scene").mkdir()
     model = mujoco.MjModel.from_xml_path(str(save_model(run.xml, tmp_path, "solution")))
     names = {model.body(b).name for b in range(model.nbody)}
