@@ -1,7 +1,7 @@
 """Drawers and doors: opened, filled and shut by physics alone, and programs about them that mean the task."""
 
 from dataclasses import replace
-from types import SimpleNamespace
+from unittest.mock import MagicMock
 
 import drawn_scene as make
 import libero
@@ -150,7 +150,8 @@ def test_open_and_shut_are_never_both_met_and_miss_by_the_remaining_travel(share
     corners = np.array([[0, 0, 0], [0.2, 0, 0.1], [0.2, 0.01, 0]])
     shut = ArticulatedPart("door", "door", "door", "hinge", -2.0, 0.2, 0.0, np.array([0, 0, 1.0]), np.zeros(3), corners)
     part = replace(shut, value=-2.0 * share)
-    state = {"thing": SimpleNamespace(part=lambda name: part)}
+    state = MagicMock(misses={})
+    state.__getitem__.return_value.part = lambda name: part
     opened, closed = kit.opened("thing", "door"), kit.closed("thing", "door")
     assert opened.met(state) == (share >= 0.6) and closed.met(state) == (part.open <= 0.1)
     assert not (opened.met(state) and closed.met(state))
