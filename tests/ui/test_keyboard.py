@@ -18,7 +18,8 @@ MAX_TABS = 150
 def press(page: Page, element: Locator, key: str = "Enter") -> None:
     """Lead the focus to an element by Tab and press a key there."""
     for _ in range(MAX_TABS):
-        if element.count() and element.first.evaluate("one => one === document.activeElement && document.hasFocus()"):
+        expect(element.first).to_be_visible(timeout=LONG)  # the way on is hidden while something runs
+        if element.first.evaluate("one => one === document.activeElement && document.hasFocus()"):
             return page.keyboard.press(key)
         page.keyboard.press("Tab")
     raise AssertionError("the element cannot be reached by Tab")
