@@ -186,7 +186,7 @@ def test_a_dense_touch_screen_has_its_own_pixels_taps_and_two_fingers(touch_scre
     centre = photo_box(page)["x"] + photo_box(page)["width"] / 2
     assert centre == pytest.approx(middle["x"] + 30, abs=3), "the picture follows the fingers"
     assert hint(page).inner_text() == text
-    action(page, "fit").tap()
+    action(page, "fit").click()
     expect_fitted(page)
 
 
