@@ -284,6 +284,20 @@ def test_objects_are_selected_by_keys_and_arrow_keys_arrange_a_layout(page: Page
     expect(page.locator("#announcement")).to_have_text("Nothing selected")
 
 
+def test_playing_costs_little_bandwidth_and_leaving_ends_the_stream(page: Page, show: Show):
+    received: list[int] = []
+    page.on("websocket", lambda ws: ws.on("framereceived", lambda data: received.append(len(data))))
+    session = show()
+    page.keyboard.press("Space")
+    wait_until(page, lambda: received)
+    received.clear()
+    wait_until(page, lambda: len(received) > 30)
+    assert np.mean(received) * (32 + 280) / (32 + 56) * 30 < 40_000, "bytes a second, as if there were ten bodies"
+    page.goto("about:blank")
+    wait_until(page, lambda: session.watchers == 0)
+    steady(page, lambda: session.time)
+
+
 def test_a_closed_view_is_reported(page: Page, show: Show, studio: BareStudio):
     show()
     studio.views.close(page.url.partition("#")[2])
