@@ -4,6 +4,7 @@ import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import fsspec
@@ -168,3 +169,12 @@ def test_after_any_changes_that_take_turns_both_sides_are_equal(changes: list, t
         for one in (folder, *folders.values()):
             sync_folder(one, store, "project.json")
         assert folder_hashes(folders["here"]) == folder_hashes(folders["away"]) == store.hashes("one")
+
+
+def test_a_bucket_that_does_not_exist_is_named():
+    nothing = SimpleNamespace(exists=lambda path: False)
+    with pytest.raises(
+        StoreError, match=r"s3://nothing/lab: there is no bucket nothing; create it or correct its name"
+    ):
+        ObjectStore(nothing, "nothing/lab", "s3://nothing/lab").names()
+    assert ObjectStore(nothing, "nothing/lab", "memory://nothing/lab").names() == []
