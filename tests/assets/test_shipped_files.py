@@ -112,7 +112,7 @@ def test_a_file_of_a_known_kind_has_its_size_look_mass_and_name(
         ("asset_flat_card", "is flat"),
         ("asset_mjcf_zero_mass", "its part a moves and has no mass; give its shapes a mass"),
         ("asset_urdf_dae", "convert it to OBJ"),
-        ("asset_urdf_xacro", "run xacro thing.urdf"),
+        ("asset_urdf_xacro", "run xacro thing.urdf > thing_plain.urdf"),
         ("asset_urdf_xacro_expr", "run xacro thing.urdf"),
     ],
 )

@@ -170,7 +170,7 @@ def _repaired(path: Path, files: ModelFiles, repairs: list[str], depth: int) -> 
     tree = _parse_xml(path, files.drop)
     if tree.tag == "robot":
         if any("xacro" in one.tag or any("${" in value for value in one.attrib.values()) for one in tree.iter()):
-            raise AssetError(f"{path.name} is a xacro template; run xacro {path.name} > {path.stem}.urdf first")
+            raise AssetError(f"{path.name} is a xacro template; run xacro {path.name} > {path.stem}_plain.urdf first")
         _prepare_urdf(tree, repairs)
     elif tree.tag == "mujocoinclude":
         raise AssetError(f"{path.name} is a part that models include; give the model that includes it")
