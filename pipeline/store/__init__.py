@@ -1,6 +1,6 @@
 """Files that survive a crash: atomic replacement, append-only logs, one writer a folder, memoised values."""
 
-from pipeline.store.files import append_lines, atomic_write, read_json, write_bytes, write_json, write_text
+from pipeline.store.files import append_lines, atomic_write, listed, read_json, write_bytes, write_json, write_text
 from pipeline.store.memoised import memoise
 from pipeline.store.storage_errors import NewerFileError, StoreError, check_writable, saving, storage_error
 from pipeline.store.temporary_files import is_temporary, remove_dead_files, temporary_beside, use_private_folder
@@ -20,6 +20,7 @@ __all__ = [
     "digest",
     "holder_of",
     "is_temporary",
+    "listed",
     "memoise",
     "read_json",
     "remove_dead_files",

@@ -75,6 +75,15 @@ def append_lines(
             _flush(path.parent)
 
 
+def listed(folder: Path, name: object) -> Path | None:
+    """Return the entry of a folder that has this name, which comes from outside; None for "..", a path, no entry."""
+    try:
+        with os.scandir(folder) as entries:
+            return next((folder / entry.name for entry in entries if entry.name == name), None)
+    except FileNotFoundError:
+        return None
+
+
 def read_json(path: Path, schema: int | None = None) -> Any:
     """Return the value of a JSON file; None if there is no such file. Raises StoreError.
 

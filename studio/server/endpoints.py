@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pipeline.errors import StudioError
 from studio.accounts.roles import Role, require
 from studio.server.errors import RequestError
 from studio.server.notices import error_message
@@ -14,6 +13,8 @@ from studio.sessions.session import Session
 from studio.sessions.session_registry import SessionRegistry
 from studio.texts import translated
 
+LARGEST_INTEGER = 1 << 53
+"""Above which a page cannot count, and no number of ours lies."""
 Request = dict[str, Any]
 Answer = dict[str, Any]
 
@@ -22,8 +23,8 @@ Answer = dict[str, Any]
 class Endpoint:
     """Answers requests {kind, seq, ...}: calls the handler of that kind.
 
-    The answer is what the handler returns, or {error} with one line if it raised. It repeats the request's `seq`, and
-    `ms` says how long it took.
+    The answer is what the handler returns, or {error} with one line if it raised, whatever was sent. It repeats the
+    request's `seq`, and `ms` says how long it took.
     """
 
     handlers: Mapping[str, Callable[..., Answer]]
@@ -38,7 +39,9 @@ class Endpoint:
 
     def __call__(self, request: Request) -> Answer:
         began = time.perf_counter()
-        echo = {"seq": request["seq"]} if "seq" in request else {}
+        if not isinstance(request, dict) or not _is_exact(request):
+            return {"error": self.format_error(translated("The studio does not know this request; reload the page."))}
+        echo = {"seq": request["seq"]} if isinstance(request.get("seq"), int) else {}
         try:
             kind = self._kind(request)
             require(self.needed_role(kind))
@@ -46,7 +49,7 @@ class Endpoint:
             if context and isinstance(context[0], Session) and self.edits(kind):
                 context[0].editor.require()
             answer = self.handlers[kind](*context, request)
-        except (StudioError, OSError) as error:
+        except Exception as error:
             return {**echo, "error": self.format_error(translated(error_message(error)))}
         return {**echo, **answer, "ms": round((time.perf_counter() - began) * 1000)}
 
@@ -64,6 +67,14 @@ class Endpoint:
         if kind not in self.handlers:
             raise RequestError("The studio does not know this request; reload the page.")
         return kind
+
+
+def _is_exact(value: object) -> bool:
+    """Whether all integers of a JSON value are some that a page can count with."""
+    if isinstance(value, int):
+        return abs(value) <= LARGEST_INTEGER
+    values = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return all(map(_is_exact, values))
 
 
 class PageToken:

@@ -65,6 +65,11 @@ def serve(settings: Settings, host: str, port: int, access: Access, page: str = 
             f"GRS Studio is open at {address}  (stop with Ctrl-C; projects are kept in {settings.workspace})",
             flush=True,
         )
+        if access.behind_proxy and access.needs_login:
+            proxies = os.environ.get("FORWARDED_ALLOW_IPS", "127.0.0.1")
+            print(
+                f"Wrong passwords are counted by the X-Forwarded-For of {proxies}: let your proxy set it.", flush=True
+            )
         if os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"):
             webbrowser.open(address)
         background.start("warm up", lambda stop: None if stop.wait(WARM_UP_DELAY) else warm_up(services))

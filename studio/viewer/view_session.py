@@ -5,6 +5,7 @@ import json
 import math
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from functools import cached_property
@@ -87,6 +88,8 @@ class ViewSession:
         self._is_steered = False  # by a person, whom a presentation does not disturb
         self._commands: Queue[Command | Presentation] = Queue()
         self._watchers: list[Callable[[], object]] = []
+        self.pages: Counter[bool] = Counter()
+        """How many pages watch, by whether a visitor's."""
         self._wake, self._lock = threading.Event(), threading.Lock()
         self._closed = False
         self._task: BackgroundTask | None = None
