@@ -12,6 +12,7 @@ from starlette.background import BackgroundTask
 from components.component import STATIC
 from pipeline import rehearsal
 from pipeline.errors import StudioError
+from pipeline.store import listed
 from studio.accounts.roles import Role, current_role, may_see
 from studio.models.call_records import full_text
 from studio.pages.gallery_items import sample_folder
@@ -144,10 +145,13 @@ def _thumbnail(workspace: Path, kind: str, name: str) -> Response:
 
     from studio.objects.images import jpeg, np
 
-    folder = sample_folder(name) if kind == "sample" else workspace / Path(name).name / "frame"
-    if kind != "sample" and not may_see(folder.parent):
+    project = listed(workspace, name)
+    folder = sample_folder(name) if kind == "sample" else (project or workspace) / "frame"
+    if kind != "sample" and (project is None or not may_see(project)):
         raise RequestError("There is no such file.")
     path = next((folder / n for n in ("rgb.png", "rgb.jpg") if (folder / n).exists()), folder / "rgb.png")
+    if kind != "sample" and not path.resolve().is_relative_to(folder.parent.resolve()):  # a stranger's link
+        raise RequestError("There is no such file.")
     with Image.open(_existing(path)) as image:
         return Response(jpeg(np.asarray(image.convert("RGB")), 440, 85), media_type="image/jpeg", headers=_CACHED)
 
