@@ -52,6 +52,7 @@ from studio.pages.static_texts import show_static_texts
 from studio.pages.status import agree_to_run_unconfined, status_bar_record, top_bar_record
 from studio.pages.steps import STEPS, tab_label
 from studio.scene.viewer_content import ViewerContent
+from studio.server import exports as exports_routes
 from studio.server import file_routes, page_states
 from studio.server.access import Access
 from studio.server.gate import Gate
@@ -85,6 +86,7 @@ def build_app(services: Services, workspace: Path, access: Access | None = None)
     views = viewer.ViewRegistry(own=own)
     shared_library = SharedLibrary(sessions, views)
     viewer.mount(app, views)
+    exports_routes.mount(app, sessions)
     file_routes.mount(app, sessions)
     thumbnails.mount(app, shared_library.thumbnails)
     text_routes.mount(app)

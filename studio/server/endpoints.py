@@ -1,6 +1,7 @@
 """Endpoints: requests that a page sends outside Gradio's queue, so that they are answered at once."""
 
 import secrets
+import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ from studio.texts import translated
 
 LARGEST_INTEGER = 1 << 53
 """Above which a page cannot count, and no number of ours lies."""
+_LONG = threading.BoundedSemaphore(6)
 Request = dict[str, Any]
 Answer = dict[str, Any]
 
@@ -36,6 +38,8 @@ class Endpoint:
     format_error: Callable[[str], str] = str
     roles: Mapping[str, Role] = field(default_factory=dict)
     """Roles that the kinds need. Those that are not named need Role.WORK."""
+    long_kinds: tuple[str, ...] = ()
+    """Kinds that take a tenth of a second or more: a few are answered at once, so that they hold no page up."""
 
     def __call__(self, request: Request) -> Answer:
         began = time.perf_counter()
@@ -48,10 +52,20 @@ class Endpoint:
             context = self.context(request)
             if context and isinstance(context[0], Session) and self.edits(kind):
                 context[0].editor.require()
-            answer = self.handlers[kind](*context, request)
+            answer = self._answer(kind, context, request)
         except Exception as error:
             return {**echo, "error": self.format_error(translated(error_message(error)))}
         return {**echo, **answer, "ms": round((time.perf_counter() - began) * 1000)}
+
+    def _answer(self, kind: str, context: tuple[Any, ...], request: Request) -> Answer:
+        if kind not in self.long_kinds:
+            return self.handlers[kind](*context, request)
+        if not _LONG.acquire(blocking=False):
+            raise RequestError("The studio is busy with other requests of this kind; try again in a moment.")
+        try:
+            return self.handlers[kind](*context, request)
+        finally:
+            _LONG.release()
 
     def needed_role(self, kind: str) -> Role:
         """Return the role that requests of a kind need."""

@@ -1,13 +1,12 @@
 """Files that pages refer to by address: pictures, depth, cards, videos and downloads, behind the app's gate."""
 
-import shutil
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from anyio import CapacityLimiter
+from anyio.to_thread import run_sync
 from fastapi import FastAPI, Response
 from fastapi.responses import FileResponse, JSONResponse, PlainTextResponse
-from starlette.background import BackgroundTask
 
 from components.component import STATIC
 from pipeline import rehearsal
@@ -22,6 +21,8 @@ from studio.server.static_files import RevalidatedFiles
 from studio.sessions.session import Session
 from studio.sessions.session_registry import SessionRegistry
 
+FILE_THREADS = 4
+"""Files of projects that are made at the same time, in threads of their own: whoever asks for many delays no page."""
 _CACHED = {"Cache-Control": "private, max-age=86400"}
 _REVALIDATED = {"Cache-Control": "no-cache"}
 
@@ -37,9 +38,11 @@ def mount(app: FastAPI, sessions: SessionRegistry) -> None:
         except (KeyError, ValueError, FileNotFoundError):  # the address was made up, or its file is gone
             return PlainTextResponse("There is no such file.", 404)
 
+    threads = CapacityLimiter(FILE_THREADS)
+
     @app.get("/project/{token}/{name:path}", include_in_schema=False)
-    def project_file(token: str, name: str) -> Response:
-        return answer(lambda: _project_file(sessions.get(token), name))
+    async def project_file(token: str, name: str) -> Response:
+        return await run_sync(lambda: answer(lambda: _project_file(sessions.get(token), name)), limiter=threads)
 
     @app.get("/thumbnail/{kind}/{name}", include_in_schema=False)
     def thumbnail(kind: str, name: str) -> Response:
@@ -93,8 +96,6 @@ def _project_file(session: Session, name: str) -> Response:
         raise RequestError("There is no picture of that task.")
     if name in ("solution.mp4", "failure.mp4"):
         return FileResponse(_existing(project.folder / name), headers=_REVALIDATED)
-    if kind == "export":
-        return _exported(session, rest)
     raise RequestError("There is no such file in this project.")
 
 
@@ -109,22 +110,6 @@ def _text(text: str, name: str) -> Response:
     data = text.encode("utf-8", "replace")
     headers = {"Content-Disposition": f'attachment; filename="{name}"', "X-Content-Type-Options": "nosniff"}
     return Response(data, media_type="text/plain; charset=utf-8", headers=_REVALIDATED | headers)
-
-
-def _exported(session: Session, exporter: str) -> Response:
-    """Return the project in an exporter's format; a folder that it writes comes as a zip."""
-    from pipeline.export import export_project, name_ending
-
-    folder = tempfile.TemporaryDirectory(prefix="grs-studio-")
-    try:
-        path = Path(folder.name) / f"{session.project.folder.name}{name_ending(exporter)}"
-        export_project(session.project.folder, exporter, path)
-        if path.is_dir():
-            path = Path(shutil.make_archive(str(path), "zip", path))
-    except BaseException:
-        folder.cleanup()
-        raise
-    return FileResponse(path, filename=path.name, headers=_REVALIDATED, background=BackgroundTask(folder.cleanup))
 
 
 def _object_zip(session: Session, name: str) -> Response:
