@@ -63,7 +63,7 @@ def add_to(commands: argparse._SubParsersAction) -> None:
     describe.set_defaults(execute=describe_assets)
 
     packs = verbs.add_parser("install", help="install a pack of assets")
-    packs.add_argument("pack", help="libero, robosuite, menagerie, or objaverse:ID for one object of Objaverse")
+    packs.add_argument("pack", help="libero, menagerie, or objaverse:ID for one object of Objaverse")
     packs.add_argument("--to", type=Path, default=argparse.SUPPRESS)
     packs.add_argument("--wheels", type=Path, help="a folder of downloaded wheels")
     packs.set_defaults(execute=install)
