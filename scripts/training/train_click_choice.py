@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 import torch
+from pipeline.evaluation.mask_scores import next_click
 from torch import nn
 from torch.nn import functional
 
-from pipeline.evaluation import read_labelled
-from pipeline.evaluation.mask_scores import next_click
+from bench.mask_scores import read_labelled
 from pipeline.frame import FrameError, SupportError
 from pipeline.segmentation import DepthSegmenter, Prompt
 from pipeline.segmentation.depth.interactive import InteractiveSegmentation
