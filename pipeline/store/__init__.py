@@ -1,6 +1,15 @@
 """Files that survive a crash: atomic replacement, append-only logs, one writer a folder, memoised values."""
 
-from pipeline.store.files import append_lines, atomic_write, read_json, write_bytes, write_json, write_text
+from pipeline.store.files import (
+    append_lines,
+    atomic_write,
+    listed,
+    read_json,
+    refuse_links,
+    write_bytes,
+    write_json,
+    write_text,
+)
 from pipeline.store.memoised import memoise
 from pipeline.store.storage_errors import NewerFileError, StoreError, check_writable, saving, storage_error
 from pipeline.store.temporary_files import is_temporary, remove_dead_files, temporary_beside, use_private_folder
@@ -19,8 +28,10 @@ __all__ = [
     "check_writable",
     "digest",
     "is_temporary",
+    "listed",
     "memoise",
     "read_json",
+    "refuse_links",
     "remove_dead_files",
     "saving",
     "storage_error",

@@ -16,11 +16,10 @@ from typing import Any
 
 import numpy as np
 import torch
-from pipeline.evaluation.mask_scores import next_click
 from torch import nn
 from torch.nn import functional
 
-from bench.mask_scores import read_labelled
+from bench.mask_scores import next_click, read_labelled
 from pipeline.frame import FrameError, SupportError
 from pipeline.segmentation import DepthSegmenter, Prompt
 from pipeline.segmentation.depth.interactive import InteractiveSegmentation

@@ -97,7 +97,8 @@ def _embedding(shared: SharedLibrary, like: object) -> np.ndarray | None:
 
 def _thumbnails(shared: SharedLibrary, request: dict) -> dict:
     ids = request.get("ids")
-    assets = [shared.library[id] for id in (ids if isinstance(ids, list) else [])[:MAX_ITEMS] if id in shared.library]
+    ids = [id for id in (ids if isinstance(ids, list) else [])[:MAX_ITEMS] if isinstance(id, str)]
+    assets = [shared.library[id] for id in ids if id in shared.library]
     return {"pictures": shared.thumbnails.request(assets)}
 
 
@@ -184,7 +185,7 @@ def _stop(shared: SharedLibrary, request: dict) -> dict:
 
 
 def _install(shared: SharedLibrary, request: dict) -> dict:
-    shared.install(request.get("pack"))
+    shared.install(str(request.get("pack")))
     return _jobs(shared, request)
 
 

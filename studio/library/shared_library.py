@@ -179,11 +179,11 @@ class SharedLibrary:
             for pack in downloads + local
         ]
 
-    def install(self, name: object) -> str:
+    def install(self, name: str) -> str:
         """Start to install a pack and return the job's name. Raises StudioError."""
         if name not in {pack["name"] for pack in self.packs()}:
             raise AssetError(f"there is no pack {name}; there are: {', '.join(pack['name'] for pack in self.packs())}")
-        return self.jobs.install(str(name), f"Pack {name}")
+        return self.jobs.install(name, f"Pack {name}")
 
 
 def asset_record(asset: Asset) -> dict[str, Any]:
