@@ -14,7 +14,7 @@ from pipeline.store.memoised import memoise
 from pipeline.store.storage_errors import NewerFileError, StoreError, check_writable, saving, storage_error
 from pipeline.store.temporary_files import is_temporary, remove_dead_files, temporary_beside, use_private_folder
 from pipeline.store.values import digest
-from pipeline.store.writer_lock import LOCK_FILE, LockedError, WriterLock, announce, holder_of
+from pipeline.store.writer_lock import LOCK_FILE, LockedError, WriterLock, announce
 
 __all__ = [
     "LOCK_FILE",
@@ -27,7 +27,6 @@ __all__ = [
     "atomic_write",
     "check_writable",
     "digest",
-    "holder_of",
     "is_temporary",
     "listed",
     "memoise",

@@ -89,7 +89,7 @@ def _embedding(shared: SharedLibrary, like: object) -> np.ndarray | None:
         return None
     encoder = shared.sessions.services.encoder
     if encoder is None:
-        raise RequestError("Searching by picture needs the embedded network; run make setup, which installs it.")
+        raise RequestError("Searching by picture needs an encoder; set GRS_ENCODER=embedded.")
     if "object" in like:
         return embed_object(shared.sessions.get(like.get("token")), like["object"], encoder)
     return embed_upload(like.get("picture"), encoder)

@@ -145,7 +145,7 @@ ADMINISTRATORS = {("status-bar", "agree")}
 REQUESTS_BELOW_WORK = {
     "adjuster": {"fit"}, "compare": {"status", "pictures"}, "mask-canvas": {"compare", "status", "export"},
     "learn": {"status", "episodes", "play"},
-    "gallery": {"find", "effort", "agreement", "sets", "set_export", "bin", "batches"}, "results": {"links"},
+    "gallery": {"find", "sets", "set_export", "bin", "batches"}, "results": {"links"},
     "library": {"find", "thumbnails", "asset", "preview", "jobs", "packs"},
     "matcher-bar": {"plan", "state", "download"}, "models-panel": {"findings", "prompt"},
     "object-cards": {"compare", "search"}, "trace-view": {"call", "live", "snippet", "compare"},
