@@ -255,13 +255,16 @@ export default function mount({ element, trigger }) {
     value = next ?? { project: null, objects: [] };
     for (const one of value.objects) if (one.review) sent.delete(one.id);
     if (value.project !== before) {
+      const kept = leaving; // a late value of the former frame may come between, and takes nothing back
       enterFrame();
+      if (kept?.project === reviewQueue()?.names[reviewQueue().at]) leaving = kept;
       if (isHere())
         setTimeout(() => {
           stopFollowing();
           goTo("objects");
         }, STEP_DELAY_MS);
-    } else if (leaving && value.project === leaving.project && value.frame_reviews > leaving.reviews) leave(leaving);
+    }
+    if (leaving && value.project === leaving.project && value.frame_reviews > leaving.reviews) leave(leaving);
     draw();
   };
 }

@@ -12,7 +12,7 @@ from pipeline.geometry import Pose
 
 
 def write_joints(stage: Any, twin: TwinModel, prims: dict[str, Any], poses: dict[str, Pose]) -> list[str]:
-    """Add a joint for each body below another one, all of an object one articulation; return one sentence for each joint that was left out."""
+    """Add a joint for each body below another one, an articulation for each object; return what was left out."""
     left_out, by_name = [], {body.name: body for body in twin.bodies}
     for body in twin.bodies[1:]:
         if body.is_free or (body.parent == "world" and not body.joints):
