@@ -121,7 +121,7 @@ def _events(comparison: Comparison) -> Iterable[dict[str, Any]]:
                 for base in bases
                 if base in side
             )
-            found.append(_event(comparison, *(side.get(key) for side in sides), unsure))
+            found.append(_event(comparison, sides[0].get(key), sides[1].get(key), unsure))
     return sorted(found, key=lambda event: event["time_s"])
 
 
