@@ -81,7 +81,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         hide_secrets()
         _clean_up_on_signals()
         use_private_folder()
-    arguments = parser().parse_args(argv)
+    arguments = with_absolute_paths(parser().parse_args(argv))
     try:
         return arguments.execute(arguments)
     except StudioError as error:
@@ -108,6 +108,20 @@ def parser() -> argparse.ArgumentParser:
     for command in COMMANDS:
         command.add_to(commands)
     return top
+
+
+def with_absolute_paths(arguments: argparse.Namespace) -> argparse.Namespace:
+    """Return the arguments with absolute paths, for the processes that open files work in another folder.
+
+    Links stay: a file is called what its link is called.
+    """
+
+    def absolute(value: object) -> object:
+        if isinstance(value, list):
+            return [absolute(one) for one in value]
+        return value.absolute() if isinstance(value, Path) else value
+
+    return argparse.Namespace(**{name: absolute(value) for name, value in vars(arguments).items()})
 
 
 def _clean_up_on_signals() -> None:
