@@ -13,6 +13,7 @@ os.environ.setdefault("PYOPENGL_PLATFORM", "egl")
 os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
 
 from bench.board import board
+from bench.load.measures import open_streams, page_loads, people
 from bench.measurement import Measurement, NotMeasured, lines
 from bench.speed import learning, perception, rounds, search, studio_page, twin, viewer
 
@@ -32,6 +33,9 @@ ROWS: dict[str, Callable[[], list[Measurement]]] = {
     "rounds": rounds.rounds,
     "page": studio_page.studio_page,
     "learning": learning.environment,
+    "people": people,
+    "streams": open_streams,
+    "loads": page_loads,
 }
 
 

@@ -11,8 +11,8 @@ from collections import defaultdict
 import mujoco
 import numpy as np
 
+from bench.planted_arms import DAMPINGS, FRICTIONS, MASSES, arm_xml, record
 from pipeline.calibration import Calibration, calibrate, default_parameters, parameter
-from tests.calibration.planted_arms import DAMPINGS, FRICTIONS, MASSES, arm_xml, record
 
 JOINTS = ("turn", "shoulder", "elbow")
 UNIDENTIFIABLE = (

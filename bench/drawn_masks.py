@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bench.mask_scores import FOUND_IOU
 from bench.mask_sources import group_values, interval_text
-from pipeline.evaluation import FOUND_IOU
 from scripts.training.depth_sensors import SENSORS
 from scripts.training.varied_scenes import GROUNDS
 from scripts.training.varied_tables import LAYOUTS, Conditions, make_scene

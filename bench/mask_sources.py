@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pipeline.evaluation import FOUND_IOU
-from pipeline.evaluation.significance import grouped_interval
+from bench.mask_scores import FOUND_IOU
+from bench.measurement import grouped_interval
 
 if TYPE_CHECKING:
     from bench.masks import FrameMaskScores

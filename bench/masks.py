@@ -21,7 +21,7 @@ import cv2
 import numpy as np
 
 from bench import ROOT, drawn_masks, mask_sources
-from pipeline.evaluation import (
+from bench.mask_scores import (
     FOUND_IOU,
     ClickScore,
     LabelledFrame,
@@ -31,7 +31,7 @@ from pipeline.evaluation import (
     read_labelled,
     simulate_clicks,
 )
-from pipeline.evaluation import score_masks as score
+from bench.mask_scores import score_masks as score
 from pipeline.frame import SupportError
 from pipeline.segmentation import DepthSegmenter, Segment
 

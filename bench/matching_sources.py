@@ -17,10 +17,10 @@ import numpy as np
 from scipy.optimize import minimize
 
 from bench.matching_tables import MatchQuestion, collect, from_json, to_json
+from bench.measurement import grouped_interval
 from pipeline.assets import Library
 from pipeline.assets.appearance.encoder import load_encoder
 from pipeline.evaluation.match_scores import MatchOutcome, score
-from pipeline.evaluation.significance import grouped_interval
 from pipeline.matching.calibration import CONFIDENCE, variant_log_odds
 from pipeline.matching.measured import MIN_CONFIDENCE, MIN_PRINT_MATCHES, MIN_PROBABILITY
 from pipeline.matching.retrieval import rest_prior

@@ -1,7 +1,7 @@
 """A measured value with its budget and a baseline."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,6 +52,20 @@ def clock(work: Callable[[], Any], times: int = 1) -> list[float]:
 def ms(seconds: list[float], percentile: float = 50) -> float:
     """Return a percentile of some seconds, in milliseconds."""
     return float(np.percentile(seconds, percentile)) * 1000
+
+
+def grouped_interval(groups: Sequence[Sequence[float]], draws: int = 4000) -> tuple[float, float]:
+    """Return the ends of the 95 % interval of the mean of all values, by bootstrap over whole groups.
+
+    Values of one group (objects of one data set) are not independent, so groups are drawn, not values (the cluster
+    bootstrap; Davison and Hinkley, 1997, section 3.8). NaN without values.
+    """
+    sums = np.array([[float(np.sum(one)), len(one)] for one in groups if len(one)]).reshape(-1, 2)
+    if not len(sums):
+        return float("nan"), float("nan")
+    drawn = sums[np.random.default_rng(0).integers(0, len(sums), (draws, len(sums)))].sum(axis=1)
+    low, high = np.percentile(drawn[:, 0] / drawn[:, 1], (2.5, 97.5))
+    return float(low), float(high)
 
 
 def lines(measurements: list[Measurement]) -> Iterator[str]:

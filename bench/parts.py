@@ -12,6 +12,7 @@ import argparse
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import cabinet
@@ -23,7 +24,6 @@ from pipeline.scene.scene_files import write_scene
 from pipeline.scene.settle import settle
 from pipeline.simulation import kit
 from pipeline.simulation.robots import ROBOTS, robot_kind
-from pipeline.simulation.world import set_robot
 from pipeline.store import write_json
 
 PLACES = ((0.0, 0.1, 0.0), (-0.2, 0.15, 0.4), (0.2, 0.1, -0.4), (0.1, -0.1, 0.8))
@@ -81,13 +81,12 @@ def measured(project: Path, name: str, robot: str) -> Iterator[tuple[str, str]]:
     for x, y, yaw in PLACES:
         for part in scene[name].parts:
             for verb in ("open", "shut"):
-                sim = kit.Simulation(scene, 0)
+                sim = kit.Simulation(replace(scene, robot=robot_kind(robot).make(True)), 0)
                 sim.keep(name)
                 sim.move(name, (x, y), yaw=yaw)
                 if verb == "shut":
                     sim.set_open(name, part.name, 0.9)
                 sim.goal((kit.opened if verb == "open" else kit.closed)(name, part.name))
-                set_robot(sim, robot_kind(robot).make(True))
                 run = sim.rollout()
                 yield f"{project.name}: {verb} {part.name} of {name} at {x}, {y}, yaw {yaw}", run.why
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 from scipy.optimize import minimize
 
+from bench.mask_scores import read_labelled
 from bench.sam2_like import draw_masks
-from pipeline.evaluation import read_labelled
 from pipeline.frame import FrameError
 from pipeline.segmentation.sam2.mask_evidence import SceneDepth, border_terms, object_terms
 from pipeline.segmentation.sam2.mask_filter import scene_mask, splits

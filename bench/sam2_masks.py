@@ -14,10 +14,10 @@ import cv2
 import numpy as np
 
 from bench import ROOT
+from bench.mask_scores import FOUND_IOU, LabelledFrame, read_labelled
+from bench.mask_scores import score_masks as score
 from bench.mask_sources import group_values, interval_text
 from bench.sam2_like import draw_masks
-from pipeline.evaluation import FOUND_IOU, LabelledFrame, read_labelled
-from pipeline.evaluation import score_masks as score
 from pipeline.segmentation import Segment
 from pipeline.segmentation.sam2.automatic_masks import ScoredMasks
 from pipeline.segmentation.sam2.mask_filter import clean_masks

@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from tests.planner.sentence_judge import WRONG, judge_file, table_lines
+from bench.sentence_judge import WRONG, judge_file, table_lines
 
 
 def main(paths: list[str]) -> int:

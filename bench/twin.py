@@ -23,10 +23,10 @@ import numpy as np
 from PIL import Image
 
 from bench import ROOT
+from bench.measurement import grouped_interval
 from bench.twin_drawing import KINDS, draw_table
 from bench.twin_scoring import ObjectScore, SceneScore, score
 from pipeline.errors import StudioError
-from pipeline.evaluation.significance import grouped_interval
 from pipeline.frame import load
 from pipeline.project import Project
 from pipeline.run import Services, run_stages

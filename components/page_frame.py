@@ -64,7 +64,6 @@ class Gallery(Component):
     title}; tag {names, add, remove}; judge {names, verdict, reason}; duplicate {names}; delete {names, confirmed}; undo
     {id}. Those that change projects are answered by {note, undo, problems}, or a {question} that `confirmed` answers.
 
-    effort {the same words and filters} is answered by {summary, frames, looked_at, total}, agreement by {pairs, most};
     bin, restore {ids} and empty_bin {ids} by {deleted: [{id, title, at}], note};
     sets, make_set {names, name, test, seed, by_source, about, licence} and remove_set {name} by {sets, formats, note};
     export_set {name, format} and set_export {job} by {job, done, of, running, address, left_out, more}.
@@ -85,7 +84,7 @@ class ReviewQueue(Component):
     of the open project, its least sure object first; `frame_reviews` counts the reviews of the frame.
 
     The queue itself is in the browser, so that it outlives a reload; the gallery starts it.
-    Events: `review` {project, id, verdict, reason, seconds, pointer_presses, key_presses}, `open` {kind, name}, `home`.
+    Events: `review` {project, id, verdict, reason}, `open` {kind, name}, `home`.
     """
 
     folder, event_names = "review_queue", ("review", "open", "home")

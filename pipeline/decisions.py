@@ -49,7 +49,7 @@ DECISION_DATA = {
     "matcher": ("name",),
     "send": ("server", "allow"),
     "subtasks": ("task", "rows", "former", "change"),
-    "review": ("verdict", "seconds"),
+    "review": ("verdict",),
     "undo": (),
     "redo": (),
 }
@@ -77,8 +77,7 @@ the asset's own value; optional "source", "mass_range" and "friction_range" come
 high in SI units; masses and frictions of objects are decisions "physics" of their own.
 
 "review" is a person's verdict, "accepted", "rejected" with a "reason", or "skipped", on the object of the optional "id"
-or else on the frame. "seconds" is the time that the person was active on its pages; the optional "pointer_presses" and
-"key_presses" are those in that time, and "person" is a login.
+or else on the frame; "person" is a login.
 
 "subtasks" holds the rows of learning/subtasks.json after an edit and before it; "task" is the instruction that they are
 of, and "change" says in words what was edited.
@@ -96,10 +95,7 @@ _TEXT_KEYS = frozenset(
     ("source", "name", "asset_id", "way", "instruction", "kind", "simulation", "checks", "stage", "about", "wording",
      "server", "verdict", "reason", "person", "task", "change")
 )  # fmt: skip
-_NUMBER_KEYS = frozenset(
-    ("fx", "fy", "cx", "cy", "scale", "mass", "friction", "into", "parent", "round", "seconds",
-     "pointer_presses", "key_presses")
-)  # fmt: skip
+_NUMBER_KEYS = frozenset(("fx", "fy", "cx", "cy", "scale", "mass", "friction", "into", "parent", "round"))
 _LIST_KEYS = frozenset(
     ("masks", "ids", "clicks", "pos", "quat_wxyz", "objects", "goals", "parameters", "rows", "former")
 )

@@ -1,6 +1,7 @@
 """The command line: parses the arguments, runs one command, turns errors into one line and an exit code."""
 
 import argparse
+import errno
 import os
 import signal
 import sys
@@ -81,9 +82,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         hide_secrets()
         _clean_up_on_signals()
         use_private_folder()
-    arguments = with_absolute_paths(parser().parse_args(argv))
+    arguments = parser().parse_args(argv)
     try:
-        return arguments.execute(arguments)
+        return arguments.execute(with_absolute_paths(arguments))
     except StudioError as error:
         return _fail(" ".join(str(error).split()), BAD_INPUT)
     except KeyboardInterrupt:
@@ -91,7 +92,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         return OUR_FAULT
     except Exception as error:
-        if told := storage_error(error):
+        if told := storage_error(error) or _name_error(error):
             return _fail(str(told), BAD_INPUT)
         if os.environ.get("GRS_DEBUG"):
             traceback.print_exc()
@@ -122,6 +123,18 @@ def with_absolute_paths(arguments: argparse.Namespace) -> argparse.Namespace:
         return value.absolute() if isinstance(value, Path) else value
 
     return argparse.Namespace(**{name: absolute(value) for name, value in vars(arguments).items()})
+
+
+def _name_error(error: Exception) -> str:
+    """Return one line if a name that was given cannot name a file here, "" for any other error."""
+    if isinstance(error, OSError) and error.errno in (errno.ENAMETOOLONG, errno.ELOOP):
+        name = Path(str(error.filename)).name
+        return f"{name[:60]}{'…' if len(name) > 60 else ''} cannot be used: {error.strerror}; choose a shorter path"
+    if isinstance(error, UnicodeEncodeError):
+        return f"a name has letters that this system's {error.encoding} cannot write; set PYTHONUTF8=1 and try again"
+    if isinstance(error, ValueError) and "null byte" in str(error):
+        return "a name holds a null byte; choose another"
+    return ""
 
 
 def _clean_up_on_signals() -> None:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 import tabletop
 from hypothesis import settings
-from processor_seconds import ProcessorSeconds, sort_longest_first
 from reference_frames import FRAMES, MISSING
+
+from bench.processor_seconds import ProcessorSeconds, sort_longest_first
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

@@ -12,7 +12,7 @@ from pipeline.frame import Frame, Intrinsics
 from pipeline.matching import LibraryFeatures
 from pipeline.planner import PlannerModel
 from pipeline.run import Services
-from pipeline.segmentation import DepthSegmenter
+from pipeline.segmentation import DepthSegmenter, Prompt, SegmentationError
 from pipeline.simulation.sandbox.sandbox import Sandbox
 
 TIMEOUT = 120.0
@@ -26,7 +26,10 @@ class EmptySegmenter:
     name = "empty"
 
     def open(self, frame: Frame) -> SimpleNamespace:
-        return SimpleNamespace(automatic=lambda *_: ())
+        def segment(prompt: Prompt) -> None:
+            raise SegmentationError("Nothing is found.")
+
+        return SimpleNamespace(automatic=lambda *_: (), segment=segment)
 
 
 def offline_services(library: Library | None = None, segmenter: Any = None) -> Services:

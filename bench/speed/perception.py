@@ -10,8 +10,8 @@ import numpy as np
 import open3d
 
 from bench import ROOT
+from bench.mask_scores import LabelledFrame, MaskPredictor, read_labelled, simulate_clicks
 from bench.measurement import Measurement, NotMeasured, clock, ms
-from pipeline.evaluation import LabelledFrame, MaskPredictor, read_labelled, simulate_clicks
 from pipeline.frame import Frame
 from pipeline.segmentation import DepthSegmenter, Sam2Segmenter, View, encode_rle
 

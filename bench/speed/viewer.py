@@ -22,10 +22,10 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from websockets.typing import Origin
 
 from bench import ROOT
+from bench.mask_scores import predict_from_last_click, simulate_clicks
 from bench.measurement import Measurement, NotMeasured, clock, ms
 from bench.speed.perception import SCENE, workshop
 from bench.speed.twin import make_twin
-from pipeline.evaluation import predict_from_last_click, simulate_clicks
 from pipeline.segmentation import DepthSegmenter
 from studio.viewer import ViewRegistry, mount
 from tests.browser.studio_process import Studio

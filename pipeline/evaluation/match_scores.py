@@ -11,11 +11,16 @@ from typing import Any, Literal
 
 import numpy as np
 
+from pipeline.errors import StudioError
 from pipeline.matching.measured import Match
 
 Criterion = Literal["exact", "category"]
 Verdict = Literal["right", "wrong", "missed", "invented", "null kept", "not counted"]
 MIN_IOU = 0.5
+
+
+class EvaluationError(StudioError):
+    """Labels cannot be read, or belong to another picture."""
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,15 @@ from pipeline.assets.asset_captions import caption_library
 from pipeline.assets.asset_descriptions import kept_descriptions
 from pipeline.description import Description, describe_all
 from pipeline.description.model_description import describe_with_model
-from pipeline.evaluation.mask_scores import EvaluationError
-from pipeline.evaluation.match_scores import Criterion, F1Score, MatchOutcome, frame_outcomes, recall_at, score
+from pipeline.evaluation.match_scores import (
+    Criterion,
+    EvaluationError,
+    F1Score,
+    MatchOutcome,
+    frame_outcomes,
+    recall_at,
+    score,
+)
 from pipeline.frame import Observation, find_support, load
 from pipeline.matching import (
     MATCHERS,

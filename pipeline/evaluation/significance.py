@@ -75,20 +75,6 @@ def mean_interval(values: Sequence[float], draws: int = 2000) -> tuple[float, fl
     return float(low), float(high)
 
 
-def grouped_interval(groups: Sequence[Sequence[float]], draws: int = 4000) -> tuple[float, float]:
-    """Return the ends of the 95 % interval of the mean of all values, by bootstrap over whole groups.
-
-    Values of one group (objects of one data set) are not independent, so groups are drawn, not values (the cluster
-    bootstrap; Davison and Hinkley, 1997, section 3.8). NaN without values.
-    """
-    sums = np.array([[float(np.sum(one)), len(one)] for one in groups if len(one)]).reshape(-1, 2)
-    if not len(sums):
-        return float("nan"), float("nan")
-    drawn = sums[np.random.default_rng(0).integers(0, len(sums), (draws, len(sums)))].sum(axis=1)
-    low, high = np.percentile(drawn[:, 0] / drawn[:, 1], (2.5, 97.5))
-    return float(low), float(high)
-
-
 def _kruskal_wallis(groups: Sequence[Sequence[float]]) -> tuple[float, float]:
     if len({value for group in groups for value in group}) == 1:
         return 0.0, 1.0  # scipy refuses values that are all equal

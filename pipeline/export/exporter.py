@@ -5,6 +5,7 @@ from pathlib import Path
 from pipeline import plugins
 from pipeline.errors import StudioError
 from pipeline.export.export_format import ExportError, ExportFormat, format_of, general_loss
+from pipeline.store import refuse_links
 
 
 def export_formats() -> dict[str, ExportFormat]:
@@ -29,6 +30,7 @@ def export_project(project_dir: Path, name: str, out: Path) -> tuple[str, ...]:
     """
     if not (project_dir / "project.json").is_file():
         raise ExportError(f"{project_dir} is no project folder; grs-studio run FRAME --out {project_dir} makes one")
+    refuse_links(project_dir)
     exporter = plugins.load("exporters", name)
     about = format_of(exporter, name)
     if about.missing:

@@ -1,12 +1,10 @@
 """Assets as a decomposition sees them: parts, joints and limits, parsed from a compiled MJCF or URDF (Gen2Sim 3.2)."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import mujoco
 
-from pipeline.learning.subtask import LearningError
 from pipeline.simulation.objects import Object
 
 KINDS = {
@@ -20,15 +18,6 @@ def parts_of(model: mujoco.MjModel, body: int) -> list[dict[str, Any]]:
     """Return the links below and with a body: name, link, joint, type and limits, parents first."""
     inside = [b for b in range(1, model.nbody) if body in _ancestors(model, b)]
     return [_part(model, b) for b in inside]
-
-
-def read_parts(path: Path) -> list[dict[str, Any]]:
-    """Return the links of a URDF or MJCF file. Raises LearningError in one line."""
-    try:
-        model = mujoco.MjModel.from_xml_path(str(path))
-    except ValueError as error:
-        raise LearningError(f"{path.name} cannot be read as URDF or MJCF ({str(error).splitlines()[0]})") from None
-    return [_part(model, body) for body in range(1, model.nbody)]
 
 
 def describe_assets(objects: Mapping[str, Object], model: mujoco.MjModel) -> list[dict[str, Any]]:

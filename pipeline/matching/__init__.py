@@ -2,7 +2,7 @@
 
 from pipeline.assets.appearance.features import LibraryFeatures
 from pipeline.matching.indexed_library import IndexedLibrary
-from pipeline.matching.match_files import from_json, read_matches, to_json, write_matches
+from pipeline.matching.match_files import from_json, to_json
 from pipeline.matching.matcher import (
     MATCHERS,
     MODEL_MATCHERS,
@@ -43,9 +43,7 @@ __all__ = [
     "match_by_name",
     "override_match",
     "query_view",
-    "read_matches",
     "to_json",
     "usable_matcher",
     "why_unavailable",
-    "write_matches",
 ]

@@ -1,8 +1,6 @@
 """Reading and writing of matches.json."""
 
-import json
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from pipeline.matching.measured import Candidate, Match
@@ -62,15 +60,3 @@ def _match(row: Mapping[str, Any]) -> Match:
         (row["machine"][0], str(row["machine"][1])) if row.get("machine") else None,
         None if row.get("confidence") is None else float(row["confidence"]),
     )
-
-
-def write_matches(matches: Sequence[Match], folder: Path) -> Path:
-    """Write matches.json into a project folder and return its path."""
-    file = folder / "matches.json"
-    file.write_text(json.dumps(to_json(matches), indent=1) + "\n", encoding="utf-8")
-    return file
-
-
-def read_matches(folder: Path) -> tuple[Match, ...]:
-    """Inverse of `write_matches`. Raises StoreError."""
-    return from_json(json.loads((folder / "matches.json").read_text(encoding="utf-8")))

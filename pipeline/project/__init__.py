@@ -2,7 +2,7 @@
 
 from pipeline.project.project import Project, display_names, safe_name
 from pipeline.project.project_folder import is_free
-from pipeline.project.stage_record import STAGE_DECISIONS, STAGES, ProjectError, Stage, StageState
+from pipeline.project.stage_record import STAGE_DECISIONS, STAGES, ProjectError, Stage, StageState, project_id, renew_id
 
 __all__ = [
     "STAGES",
@@ -13,5 +13,7 @@ __all__ = [
     "StageState",
     "display_names",
     "is_free",
+    "project_id",
+    "renew_id",
     "safe_name",
 ]

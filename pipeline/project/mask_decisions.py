@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from functools import reduce
 
 import numpy as np
 
@@ -12,11 +11,6 @@ from pipeline.segmentation.coco import decode_rle
 
 Segments = Mapping[int, Segment]
 """Segments by id."""
-
-
-def apply_mask_decisions(automatic: Iterable[Segment], decisions: Iterable[Decision]) -> tuple[Segment, ...]:
-    """Return the segments after these decisions, sorted by id. An edited mask takes its pixels from all others."""
-    return visible_segments(reduce(apply_mask_decision, decisions, segments_by_id(automatic)))
 
 
 def segments_by_id(segments: Iterable[Segment]) -> Segments:

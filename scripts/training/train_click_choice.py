@@ -19,8 +19,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from pipeline.evaluation import read_labelled
-from pipeline.evaluation.mask_scores import next_click
+from bench.mask_scores import next_click, read_labelled
 from pipeline.frame import FrameError, SupportError
 from pipeline.segmentation import DepthSegmenter, Prompt
 from pipeline.segmentation.depth.interactive import InteractiveSegmentation

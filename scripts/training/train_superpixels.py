@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from pipeline.evaluation import read_labelled
+from bench.mask_scores import read_labelled
 from pipeline.frame import find_support, register_depth
 from pipeline.segmentation.depth.height_map import height_map
 from pipeline.segmentation.depth.object_proposals import object_proposals

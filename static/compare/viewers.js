@@ -3,8 +3,6 @@ import { fill, h } from "/static/studio/dom.js";
 import { arrived, join, leave } from "/static/viewer/frame/shared_clock.js";
 import { t } from "/static/studio/texts.js";
 
-const SEEK_MS = 1000; // within which a viewer that has loaded shows the time that it was asked for
-
 export class Viewers {
   /** `onTime` gets the clock's time in seconds whenever it changes. */
   constructor(onTime) {
@@ -38,16 +36,14 @@ export class Viewers {
 
   /** Sends the time that is asked for to one viewer, whose clock the others follow. */
   #sendSeek() {
-    clearTimeout(this.giveUp);
     const [frame] = Object.values(this.panes);
     if (this.sought === null || !this.loaded.has(frame)) return;
     frame.contentWindow.postMessage({ type: "seek", time: this.sought }, location.origin);
-    this.giveUp = setTimeout(() => (this.sought = null), SEEK_MS);
   }
 
-  /** Reports a time that a viewer shows, unless it is one from before a seek. */
-  #report(time) {
-    if (this.sought !== null && time !== this.sought) return;
+  /** Reports a time that a viewer shows, unless it is one from before a seek; a shorter recording stops at its end. */
+  #report({ time, begin, end }) {
+    if (this.sought !== null && time !== Math.min(Math.max(this.sought, begin), end)) return;
     this.sought = null;
     this.onTime(time);
   }
@@ -99,7 +95,8 @@ export class Viewers {
       this.#sendSeek();
     }
     if (data.type === "frame") arrived(sender, data);
-    if (data.type === "time" && this.loaded.has(sender)) this.#report(data.time);
+    if (data.type === "time" && this.loaded.has(sender)) this.#report(data);
+    if (data.type === "steered") this.sought = null;
     if (data.type === "camera")
       for (const frame of Object.values(this.panes))
         if (frame !== sender) frame.contentWindow?.postMessage(data, location.origin);

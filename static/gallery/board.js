@@ -4,7 +4,6 @@ import { fill, h } from "/static/studio/dom.js";
 import { ActionBar } from "/static/gallery/action_bar.js";
 import { Batches } from "/static/gallery/batches.js";
 import { binPanel } from "/static/gallery/bin_panel.js";
-import { effortPanel } from "/static/gallery/effort_panel.js";
 import { cards, GROUPS, isDescendingFirst, ORDERS, STATES, table, VERDICTS } from "/static/gallery/project_views.js";
 import { setsPanel } from "/static/gallery/sets_panel.js";
 import { mayWork } from "/static/studio/account.js";
@@ -133,7 +132,6 @@ export class ProjectBoard {
       ...(mayWork && { batch: { title: t("New batch"), content: batchForm } }),
       sets: { title: t("Sets"), content: () => setsPanel(this.ask, [...this.selected.keys()]) },
       bin: { title: t("Bin"), content: () => binPanel(this.ask, () => this.find({})) },
-      effort: { title: t("Effort"), content: () => effortPanel(this.ask, this.search()) },
     };
     for (const [name, panel] of Object.entries(this.panels))
       panel.button = h("button.studio-button", { onclick: () => this.openPanel(name) }, panel.title);

@@ -3,7 +3,6 @@
 import { keyOf } from "/static/mask_canvas/shortcuts.js";
 import { compareOpen } from "/static/compare/compare_state.js";
 import { libraryOpen } from "/static/library/library_state.js";
-import { Activity } from "/static/studio/activity.js";
 import { chip, fill, h } from "/static/studio/dom.js";
 import { drawer } from "/static/studio/drawer.js";
 import { goTo, stopFollowing } from "/static/studio/place.js";
@@ -16,8 +15,7 @@ const UNCONFIRMED_MS = 10_000, // after which a verdict that the server did not 
 const FRAME = null; // the item after the last object
 
 export default function mount({ element, trigger }) {
-  const bar = element.querySelector(".review-queue"),
-    activity = new Activity();
+  const bar = element.querySelector(".review-queue");
   let value = { project: null, objects: [] },
     item, // id of the object under review, or FRAME; undefined before the first
     sent = new Map(), // when the verdict on each object was sent
@@ -41,7 +39,6 @@ export default function mount({ element, trigger }) {
     const next = value.objects.find((one) => !isDone(one))?.id ?? FRAME;
     if (next === item) return;
     item = next;
-    activity.begin();
     if (item !== FRAME) select(item);
   }
 
@@ -66,12 +63,9 @@ export default function mount({ element, trigger }) {
   // ---------------------------------------------------------------- verdicts
 
   function review(verdict, ofFrame, reason = "") {
-    const id = ofFrame ? FRAME : item,
-      work = activity.take(),
-      queue = reviewQueue();
+    const id = ofFrame ? FRAME : item;
     form = null;
     isFixing = false;
-    queue.seconds += work.seconds;
     if (id === FRAME) {
       leaving = { project: value.project, reviews: value.frame_reviews, verdict };
       setTimeout(leave, UNCONFIRMED_MS, leaving);
@@ -80,7 +74,7 @@ export default function mount({ element, trigger }) {
       sent.set(id, performance.now());
       setTimeout(draw, UNCONFIRMED_MS + 1);
     }
-    trigger("review", { project: value.project, id, verdict, reason, ...work });
+    trigger("review", { project: value.project, id, verdict, reason });
     draw();
   }
 
@@ -222,12 +216,8 @@ export default function mount({ element, trigger }) {
     ];
   }
 
-  function summary({ counts, seconds }) {
-    return t("Review finished: {accepted} accepted, {rejected} rejected, {skipped} skipped, in {minutes} min.", {
-      ...counts,
-      minutes: (seconds / 60).toFixed(1),
-    });
-  }
+  const summary = ({ counts }) =>
+    t("Review finished: {accepted} accepted, {rejected} rejected, {skipped} skipped.", counts);
 
   function draw() {
     const queue = reviewQueue();

@@ -2,8 +2,8 @@
 // belongs to the project that was open, or to the gallery.
 //
 // Needed of Gradio 6.31, and checked by tests/ui/test_gradio_page.py: a notice shows its text in an element with
-// data-testid="toast-text", which Gradio may reuse for another text; a lost connection is announced by a notice that
-// begins with "Connection to the server was lost".
+// data-testid="toast-text" of one with "toast-body", which Gradio may reuse for another text; a lost connection is
+// announced by a notice that begins with "Connection to the server was lost".
 import { fill, h } from "/static/studio/dom.js";
 import { t } from "./texts.js";
 
@@ -42,6 +42,9 @@ function draw() {
 }
 
 function record(toast) {
+  // Gradio's header is a button around its button to close, which no screen reader can tell apart
+  const header = toast.closest("[data-testid=toast-body]")?.querySelector(".toast-header[role=button]");
+  for (const attribute of ["role", "tabindex"]) header?.removeAttribute(attribute);
   const text = toast.textContent.trim();
   if (!text || CONNECTION_LOST.test(text) || shownTexts.get(toast) === text) return;
   shownTexts.set(toast, text);

@@ -1,6 +1,5 @@
-// The running review queue, for every component of the page: {names, at, counts, seconds} with the projects in order,
-// the index of the one under review, the number of frames by verdict and the seconds of work; null if none runs. It
-// outlives a reload of the page.
+// The running review queue, for every component of the page: {names, at, counts} with the projects in order, the
+// index of the one under review and the number of frames by verdict; null if none runs. It outlives a reload of the page.
 import { listen, notify } from "./listeners.js";
 
 const KEY = "studioReview";
@@ -17,4 +16,4 @@ export function setReviewQueue(queue) {
 }
 
 export const startReview = (names) =>
-  setReviewQueue({ names, at: 0, counts: { accepted: 0, rejected: 0, skipped: 0 }, seconds: 0 });
+  setReviewQueue({ names, at: 0, counts: { accepted: 0, rejected: 0, skipped: 0 } });

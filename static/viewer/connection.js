@@ -43,8 +43,11 @@ export class Connection {
     this.socket.onclose = () => handlers.onLost();
   }
 
+  /** Sends a command, once the socket is open; one that comes after its end is dropped. */
   send(op, fields = {}) {
-    if (this.socket.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify({ op, ...fields }));
+    const send = () => this.socket.send(JSON.stringify({ op, ...fields }));
+    if (this.socket.readyState === WebSocket.CONNECTING) this.socket.addEventListener("open", send, { once: true });
+    else if (this.socket.readyState === WebSocket.OPEN) send();
   }
 
   close() {

@@ -4,8 +4,8 @@
 // {type: "palette", colours: {name: "#hex"}, names: {name: words}, parts: {name: {joint: words}}}, {type: "measure", check: name},
 // {type: "present", on, about} to play in a loop without selection, or to let only some objects be selected from outside, {type: "camera", position, target}, also sent when a person
 // moves the camera, {type: "beside", on} next to a recording on the same clock, then with {type: "frame", time, atEnd}
-// sent and the event "grs-show" awaited, {type: "seek", time} in seconds. Sent: {type: "ready"}, {type: "loaded", token}, {type: "select", name}, {type: "time", time} with each frame
-// that is shown. On the Scene page also received: {type: "adjustable", on, refused} to dim the tools of who only looks,
+// sent and the event "grs-show" awaited, {type: "seek", time} in seconds. Sent: {type: "ready"}, {type: "loaded", token}, {type: "select", name}, {type: "time", time, begin, end} with each frame
+// that is shown, {type: "steered"} when a person sends a command. On the Scene page also received: {type: "adjustable", on, refused} to dim the tools of who only looks,
 // {type: "preview", state or null}, {type: "note", text}; and sent: {type: "adjusting" or "adjusted", state}, where
 // state is {name, pos, quat_wxyz, relative_scale}, the scale relative to the object's present size.
 // With "?standalone" in its address the model turns until it is touched, and there is no photograph.
@@ -76,7 +76,10 @@ const reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
 setInterval(playAgain, PAUSE_MS);
 new IntersectionObserver(([entry]) => (isVisible = entry.isIntersecting)).observe(document.body);
 const outdated = []; // twins to dispose of once the next is drawn, so that shaders that both use are compiled once
-const send = (op, more) => connection?.send(op, more);
+const send = (op, more) => {
+  postToParent({ type: "steered" });
+  connection?.send(op, more);
+};
 const timeline = new Timeline(send, (check) => measures.showCheck(check));
 const measures = new Measures(timeline);
 const grasps = new Grasps($("grasp-reason"), notice);
@@ -219,7 +222,7 @@ function showFrame(frame) {
   adjust.applyTrial();
   contacts.show(frame.contacts);
   timeline.show(frame, status.recording, status.clock_end);
-  postToParent({ type: "time", time: frame.time });
+  postToParent({ type: "time", time: frame.time, begin: frame.begin, end: frame.end });
   renderer.requestDraw(true);
 }
 
@@ -323,7 +326,7 @@ addEventListener("message", ({ source, origin, data }) => {
   }
   if (data?.type === "beside") isBeside = data.on;
   if (data?.type === "camera") views.place(data.position, data.target);
-  if (data?.type === "seek") send("seek", { time: data.time });
+  if (data?.type === "seek") connection?.send("seek", { time: data.time });
   if (data?.type === "measure") measures.showCheck(data.check);
   if (data?.type === "preview") adjust.preview(data.state);
   if (data?.type === "note") labels.setSuffix(data.text ?? "");

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from pipeline.errors import StudioError
+from pipeline.project import project_id
 from studio.accounts.watched_file import WatchedFile
 
 FILE = ".links.json"
@@ -36,6 +37,8 @@ class Link:
     """SHA-256 of the token, which is kept nowhere."""
     project: str
     """Path of the project's folder, relative to the workspace of the studio."""
+    project_id: str
+    """Id of the project, so that a link never shows another one that later has its folder."""
     expires: float
     """Seconds since 1970."""
     by: str
@@ -55,8 +58,10 @@ class Links:
         """Make a link to the project in a folder of the workspace, and return it with its token. Raises LinkError."""
         if not 0 < days <= LONGEST_DAYS:
             raise LinkError(f"A link lasts up to {LONGEST_DAYS} days.")
+        if not (id := project_id(folder)):
+            raise LinkError(f"{folder.name} has no id yet; change something in it first.")
         token, project = secrets.token_urlsafe(24), folder.relative_to(self._workspace).as_posix()
-        link = Link(secrets.token_hex(6), _digest(token), project, self._clock() + days * 86400, by)
+        link = Link(secrets.token_hex(6), _digest(token), project, id, self._clock() + days * 86400, by)
         with self._file.alone():
             kept = self._valid()
             if len(kept) >= MAX_LINKS:
@@ -72,6 +77,14 @@ class Links:
             if len(remaining) == len(kept):
                 raise LinkError("There is no such link; it may have expired.")
             self._save(remaining)
+
+    def revoke_all(self, folder: Path) -> None:
+        """End all links to the project in that folder, which is about to be deleted."""
+        with self._file.alone():
+            kept = self._valid()
+            remaining = [one for one in kept if self.folder(one) != folder]
+            if len(remaining) < len(kept):
+                self._save(remaining)
 
     def of_project(self, folder: Path) -> list[Link]:
         """Return the links to the project in a folder that hold, the newest last."""
@@ -93,7 +106,8 @@ class Links:
         return self._workspace / link.project
 
     def _valid(self) -> list[Link]:
-        return [one for one in self._file.read().values() if one.expires > self._clock()]
+        links = [one for one in self._file.read().values() if one.expires > self._clock()]
+        return [one for one in links if one.project_id and one.project_id == project_id(self.folder(one))]
 
     def _safely_valid(self) -> list[Link]:
         """Return the links that hold; none while their file cannot be read."""
@@ -115,7 +129,8 @@ def _parse(content: Any) -> Mapping[str, Link]:
         raise ValueError(f"it is of version {content['schema']}, and this GRS Studio reads version {SCHEMA}")
     links = {}
     for one in content["links"]:
-        link = Link(**{name: one[name] for name in ("id", "digest", "project", "expires", "by")})
+        fields = {name: one[name] for name in ("id", "digest", "project", "expires", "by")}
+        link = Link(**fields, project_id=str(one.get("project_id", "")))  # without one, it no longer holds
         parts = PurePosixPath(link.project).parts
         if not parts or link.project.startswith("/") or {".", ".."} & set(parts) or not isinstance(link.expires, float):
             raise ValueError("a link has an unusable project or time")

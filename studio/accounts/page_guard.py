@@ -5,6 +5,7 @@ as it was registered, and with a `gr.Request`, whose `username` is the login. te
 fails when that changes.
 """
 
+from collections import OrderedDict
 from collections.abc import Callable
 from copy import copy
 from typing import Any, TypeVar
@@ -19,6 +20,8 @@ from studio.server.skipped_outputs import SkippingBlocks
 from studio.texts import t
 
 Handler = TypeVar("Handler", bound=Callable[..., Any])
+MAX_PAGES = 4096
+"""Pages whose user is remembered."""
 
 
 def needs(role: Role, handler: Handler, edits: bool = False) -> Handler:
@@ -35,11 +38,28 @@ def needed_role(handler: object) -> Role:
     return getattr(handler, "needed_role", Role.WORK)
 
 
+class PageOwners:
+    """Who uses which page: each belongs to the login that used it first."""
+
+    def __init__(self):
+        self._users: OrderedDict[str, str] = OrderedDict()
+        """By the name that Gradio's page gives itself, its "session hash"."""
+
+    def belongs(self, page: str, user: str) -> bool:
+        """Whether a page is the user's, or nobody's yet, who then owns it."""
+        is_own = self._users.setdefault(page, user) == user
+        self._users.move_to_end(page)
+        while len(self._users) > MAX_PAGES:
+            self._users.popitem(last=False)
+        return is_own
+
+
 class GuardedPage(SkippingBlocks):
-    """A page whose events know who sent them, and run only for those whose role permits it."""
+    """A page whose events know who sent them, and run only for those whose role permits it, in pages of their own."""
 
     act_for: Callable[[str | None], Role | None] = staticmethod(lambda _: Role.ADMINISTER)
     """Works for the person of a login from now on, and returns their role; None for a login that no longer holds."""
+    owners = PageOwners()
 
     @property
     def auth_message(self) -> str:
@@ -63,6 +83,9 @@ class GuardedPage(SkippingBlocks):
             if role is None:
                 raise RoleError("You are no longer logged in. Reload the page to log in.")
             require(needed_role(function.fn))
+            page = getattr(sender, "session_hash", None)
+            if page and not self.owners.belongs(page, getattr(sender, "username", None) or ""):
+                raise RoleError("This is another person's page. Reload your own.")
         except RoleError as error:
             function, inputs = _refusal(function, str(error)), []
             options["iterator"] = None

@@ -28,6 +28,7 @@ def _share(session: Session, links: Links | None, request: Mapping[str, Any]) ->
     days = request.get("days")
     if not isinstance(days, int) or isinstance(days, bool):
         raise RequestError(f"A link lasts up to {LONGEST_DAYS} days.")
+    session.project.begin_writing()  # a project of an older version gets its id
     _, token = _links(links).create(session.project.folder, days, current_user.get())
     return {"token": token, **_list(session, links, request)}
 

@@ -5,12 +5,10 @@ import html
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import cv2
 import numpy as np
 
-from pipeline.curation.effort import FrameEffort, frame_effort, summarise_effort
 from pipeline.errors import StudioError
 from pipeline.export.film.chapters import tinted_masks
 from pipeline.project import Project
@@ -44,8 +42,6 @@ class FrameReport:
     """"8 of 8 seeds"; empty if it was not tried."""
     decisions: tuple[str, ...] = ()
     """Kinds of a person's decisions, with their number: "rename: 2"."""
-    effort: FrameEffort | None = None
-    """None if no person decided anything."""
     problem: str = field(default="")
     """Why the project cannot be shown; empty if it can."""
 
@@ -93,7 +89,6 @@ def _read(project: Project, item: BatchItem) -> FrameReport:
         task=task.instruction if task else "",
         solved=f"{sum(solution.success)} of {len(solution.success)} seeds" if solution else "",
         decisions=tuple(f"{kind}: {kinds.count(kind)}" for kind in sorted(set(kinds))),
-        effort=frame_effort(project.folder),
         problem=item.message,
     )
 
@@ -104,10 +99,13 @@ def report_page(name: str, frames: Sequence[FrameReport]) -> str:
 
     sections = "\n".join("".join(_section(frame, _width(frames))) for frame in frames)
     return PAGE.format(
-        title=html.escape(f"Batch {name}"), style=STYLE, totals=_totals(frames), effort=_effort(frames),
+        title=html.escape(f"Batch {name}"),
+        style=STYLE,
+        totals=_totals(frames),
         plotly=get_plotlyjs(),
-        charts="\n".join(_charts(frames)), sections=sections,
-    )  # fmt: skip
+        charts="\n".join(_charts(frames)),
+        sections=sections,
+    )
 
 
 def _totals(frames: Sequence[FrameReport]) -> str:
@@ -120,22 +118,6 @@ def _totals(frames: Sequence[FrameReport]) -> str:
     return html.escape(f"{totals} {seconds / 60:.1f} minutes of computing.")
 
 
-def _effort(frames: Sequence[FrameReport]) -> str:
-    """Return one line about the people's work; empty if nobody decided anything."""
-    efforts = [frame.effort for frame in frames if frame.effort]
-    if not efforts:
-        return ""
-    one = summarise_effort(efforts)
-    text = f"People: {one.seconds / 60:.1f} minutes on {one.frames} frames."
-    if one.seconds_per_frame is not None:
-        text += f" Median of {one.measured} reviewed: {one.seconds_per_frame:.1f} s"
-        text += f" and {one.presses_per_frame:.0f} clicks and keys a frame"
-        if one.seconds_per_object is not None:
-            text += f", {one.seconds_per_object:.1f} s and {one.presses_per_object:.0f} an object"
-        text += "."
-    return html.escape(text)
-
-
 def _charts(frames: Sequence[FrameReport]) -> Iterator[str]:
     import plotly.graph_objects as go
 
@@ -146,21 +128,9 @@ def _charts(frames: Sequence[FrameReport]) -> Iterator[str]:
     }
     for title, values in series.items():
         if values:
-            yield _chart(title, go.Histogram(x=values, marker_color=BAR_COLOUR), left=40)
-    summary = summarise_effort([frame.effort for frame in frames if frame.effort])
-    for title, counts in {"Corrected most": summary.corrections, "Rejected because": summary.reasons}.items():
-        if counts:
-            names, numbers = zip(*reversed(counts), strict=True)
-            yield _chart(title, go.Bar(x=numbers, y=names, orientation="h", marker_color=BAR_COLOUR), left=110)
-
-
-def _chart(title: str, trace: Any, left: int) -> str:
-    """Return a chart as HTML, with `left` pixels for the texts of its vertical axis."""
-    import plotly.graph_objects as go
-
-    figure = go.Figure(trace)
-    figure.update_layout(title=title, width=380, height=260, margin={"l": left, "r": 10, "t": 40, "b": 30})
-    return figure.to_html(full_html=False, include_plotlyjs=False, config={"displayModeBar": False})
+            figure = go.Figure(go.Histogram(x=values, marker_color=BAR_COLOUR))
+            figure.update_layout(title=title, width=380, height=260, margin={"l": 40, "r": 10, "t": 40, "b": 30})
+            yield figure.to_html(full_html=False, include_plotlyjs=False, config={"displayModeBar": False})
 
 
 def _width(frames: Sequence[FrameReport]) -> int:
@@ -179,8 +149,7 @@ def _section(frame: FrameReport, width: int) -> Iterator[str]:
     fit = f"{np.mean(frame.overlap):.2f} mean IoU of {frame.objects} objects" if frame.overlap else ""
     rows = {
         "Frame": item.frame, "Last stage": item.stage, "Time": f"{item.seconds:g} s", "Fit": fit, "Task": frame.task,
-        "Result": frame.solved, "Human effort": f"{frame.effort.seconds:.0f} s" if frame.effort else "",
-        "Manual edits": ", ".join(frame.decisions), "Failed": frame.problem,
+        "Result": frame.solved, "Manual edits": ", ".join(frame.decisions), "Failed": frame.problem,
     }  # fmt: skip
     yield from (f"<dt>{name}</dt><dd>{html.escape(value)}</dd>" for name, value in rows.items() if value)
     yield "</dl></section>"
@@ -215,7 +184,6 @@ PAGE = """<!doctype html>
 <body>
 <h1>{title}</h1>
 <p>{totals}</p>
-<p>{effort}</p>
 <div class="charts">{charts}</div>
 {sections}
 </body>

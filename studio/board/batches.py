@@ -19,6 +19,7 @@ from pipeline.models.destination import destination_of
 from pipeline.models.settings import SETTINGS_FILE, ModelSettings
 from pipeline.project import STAGES
 from pipeline.run import Services
+from pipeline.store import listed
 from studio.accounts.roles import Role, require
 from studio.batch.batch_file import FILE, BatchFile, BatchItem, read_batch
 from studio.batch.frame_process import Bounds
@@ -123,8 +124,8 @@ class Batches:
         return self._sessions.workspace / FOLDER
 
     def _folder(self, id: object) -> Path:
-        folder = self._home / str(id)
-        if folder.parent != self._home or not (folder / FILE).is_file():
+        folder = listed(self._home, id)
+        if folder is None or not (folder / FILE).is_file():
             raise RequestError("This batch is no longer there.")
         return folder
 

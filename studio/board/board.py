@@ -10,6 +10,8 @@ from pathlib import Path
 
 from pipeline.errors import StudioError
 from pipeline.project.curation import Curation, Verdict, read_curation, save_curation
+from pipeline.store import listed
+from studio.accounts.links import Links
 from studio.accounts.roles import Role, require
 from studio.board.project_bin import delete_project, duplicate_project, restore_project
 from studio.board.project_facts import RECORD, title_of
@@ -40,8 +42,9 @@ class Act:
 class Board:
     """Every project of a workspace. May be used from any thread."""
 
-    def __init__(self, sessions: SessionRegistry):
-        self.sessions = sessions
+    def __init__(self, sessions: SessionRegistry, links: Links | None = None):
+        """`links` to a project end when it is deleted."""
+        self.sessions, self._links = sessions, links
         self._lock = threading.Lock()
         self._indices: dict[Path, ProjectIndex] = {}
         self._acts: OrderedDict[str, Act] = OrderedDict()
@@ -56,8 +59,8 @@ class Board:
 
     def folder(self, name: object) -> Path:
         """Return the folder of a project of the workspace. Raises RequestError if there is none of that name."""
-        folder = self.sessions.workspace / str(name)
-        if folder.parent != self.sessions.workspace or folder.name.startswith(".") or not (folder / RECORD).is_file():
+        folder = listed(self.sessions.workspace, name)
+        if folder is None or folder.name.startswith(".") or not (folder / RECORD).is_file():
             raise RequestError(
                 f'There is no project "{str(name)[:80]}" in this workspace; choose one from the gallery.'
             )
@@ -148,6 +151,8 @@ class Board:
 
     def _delete(self, name: str) -> Path:
         places: list[Path] = []
+        if self._links:
+            self._links.revoke_all(self.folder(name))
         self.sessions.take_out(name, lambda: places.append(delete_project(self.folder(name))))
         return places[0]
 

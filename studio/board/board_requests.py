@@ -12,7 +12,6 @@ from studio.accounts.roles import Role
 from studio.board import batch_requests, bin_requests, set_requests
 from studio.board.batches import Batches
 from studio.board.board import Act, Board
-from studio.board.effort_requests import agreement_answer, effort_answer
 from studio.board.project_facts import ProjectFacts
 from studio.board.project_index import FIRST_SECONDS, GROUPS, NEXT_SECONDS, ORDERS, BoardQuery
 from studio.board.review_queue import queue_names
@@ -226,8 +225,6 @@ def _natural(value: object, default: int) -> int:
 HANDLERS: dict[str, Callable[[Board, dict], dict]] = {
     "find": _find,
     "queue": _queue,
-    "effort": lambda board, request: effort_answer(board, _query(request)),
-    "agreement": agreement_answer,
     "rename": _rename,
     "tag": _tag,
     "judge": _judge,
@@ -235,5 +232,5 @@ HANDLERS: dict[str, Callable[[Board, dict], dict]] = {
     "delete": _delete,
     "undo": _undo,
 }
-READING = ("find", "effort", "agreement", "sets", "set_export", "bin", "batches")
+READING = ("find", "sets", "set_export", "bin", "batches")
 """Requests that change nothing; the others need Role.WORK."""

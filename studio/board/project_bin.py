@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipeline.project import ProjectError
+from pipeline.project import ProjectError, renew_id
 from pipeline.project.curation import read_curation
 from pipeline.store import LOCK_FILE, LockedError, StoreError, WriterLock, is_temporary, saving
 from studio.board.project_facts import title_of
@@ -82,6 +82,7 @@ def duplicate_project(folder: Path, find_folder: Callable[[str], Path]) -> Path:
         with saving(f"{folder.name} was not copied"):
             shutil.copytree(folder, staged, symlinks=True, ignore=_not_copied(folder))
             (staged / "project.json").touch()  # the newest project comes first
+            renew_id(staged)
             return staged.rename(find_folder(folder.name))
     except shutil.Error as error:
         raise StoreError(f"{folder.name} was not copied: {error.args[0][0][2]}") from None

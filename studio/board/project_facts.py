@@ -1,6 +1,7 @@
 """What the board shows of a project, read from the files of its folder."""
 
 import hashlib
+import itertools
 import json
 import os
 from collections.abc import Iterable, Iterator
@@ -9,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pipeline.curation.effort import working_gaps
 from pipeline.decisions import DecisionError, active, read_log
 from pipeline.project import STAGES, display_names
 from pipeline.project.confidence_record import FILE as CONFIDENCE_FILE
@@ -28,6 +28,8 @@ _UNREADABLE = (
 )  # fmt: skip
 _NAMING = '"display_name"', '"rename"'
 """Kinds of decisions that name an object, as a log has them."""
+LONGEST_GAP_SECONDS = 120.0
+"""Between two decisions of a person who is at work; a longer one is a break."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +110,7 @@ def read_facts(folder: Path) -> ProjectFacts | None:
         matched=_matched_share(folder),
         task=task,
         solved_by=", ".join(_sources(newest_round, solution)) if solved else "",
-        seconds=sum(working_gaps(_decision_times(folder))),
+        seconds=_seconds_of_work(folder),
         verdict=curation.verdict,
         reason=curation.reason,
         by=curation.by,
@@ -175,6 +177,12 @@ def _newest_round(folder: Path) -> dict[str, Any]:
         newest = json.loads((folder / "rounds.jsonl").read_text(encoding="utf-8").splitlines()[-1])
         return newest if isinstance(newest, dict) else {}
     return {}
+
+
+def _seconds_of_work(folder: Path) -> float:
+    """Return the time between decisions that follow each other, breaks left out."""
+    gaps = (after - before for before, after in itertools.pairwise(sorted(_decision_times(folder))))
+    return sum(gap for gap in gaps if gap <= LONGEST_GAP_SECONDS)
 
 
 def _decision_times(folder: Path) -> Iterator[float]:

@@ -19,7 +19,6 @@ FINAL = ("accepted", "rejected")
 """Verdicts after which an object or a frame leaves the queue."""
 MAX_QUEUE = 500
 """Frames of a queue."""
-MAX_SECONDS = 24 * 3600.0
 
 
 def queue_names(board: Board, query: BoardQuery, selected: list[str]) -> list[str]:
@@ -64,7 +63,7 @@ def review_record(session: Session | None) -> dict[str, Any]:
 
 
 def apply_review(board: Board, message: Mapping[str, Any]) -> None:
-    """Record {project, id, verdict, reason, seconds, pointer_presses, key_presses}. Raises StudioError.
+    """Record {project, id, verdict, reason}. Raises StudioError.
 
     `id` is null for the frame, whose verdict on the board it sets too.
     """
@@ -81,8 +80,6 @@ def apply_review(board: Board, message: Mapping[str, Any]) -> None:
         raise RequestError(f"That text is too long; {MAX_REASON} characters are the most.")
     data: dict[str, Any] = {"verdict": verdict, "reason": reason, "person": current_user.get()}
     data = {key: value for key, value in data.items() if value}
-    data |= {"seconds": round(_number(message.get("seconds"), MAX_SECONDS), 3)}
-    data |= {key: int(_number(message.get(key), 1e6)) for key in ("pointer_presses", "key_presses")}
     if id is not None:
         if type(id) is not int or all(segment.id != id for segment in session.project.segments() or ()):
             raise RequestError("That object no longer exists; choose another.")
@@ -93,9 +90,3 @@ def apply_review(board: Board, message: Mapping[str, Any]) -> None:
         if act.problems:
             raise RequestError(act.problems[0])
     session.decisions.record("review", **data)
-
-
-def _number(value: object, most: float) -> float:
-    """Return a number of a request, within 0 and `most`; 0 for anything else."""
-    is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-    return min(max(float(cast(float, value)), 0.0), most) if is_number else 0.0

@@ -13,7 +13,8 @@ from fastapi import FastAPI, Response
 from fastapi.responses import FileResponse, PlainTextResponse
 
 from pipeline import plugins
-from pipeline.curation.project_sets import (
+from pipeline.errors import StudioError
+from pipeline.project_sets import (
     ProjectSet,
     SetSettings,
     export_set,
@@ -22,7 +23,6 @@ from pipeline.curation.project_sets import (
     read_sets,
     remove_set,
 )
-from pipeline.errors import StudioError
 from studio.board.board import Board
 from studio.server import background
 from studio.server.errors import RequestError

@@ -67,7 +67,7 @@ def add_to(commands: argparse._SubParsersAction) -> None:
     describe.set_defaults(execute=describe_assets)
 
     packs = verbs.add_parser("install", help="install a pack of assets")
-    packs.add_argument("pack", help="libero, robosuite, menagerie, or objaverse:ID for one object of Objaverse")
+    packs.add_argument("pack", help="libero, menagerie, or objaverse:ID for one object of Objaverse")
     packs.add_argument("--to", type=Path, default=argparse.SUPPRESS)
     packs.add_argument("--wheels", type=Path, help="a folder of downloaded wheels")
     packs.set_defaults(execute=install)
@@ -233,16 +233,14 @@ def list_assets(arguments: argparse.Namespace) -> int:
 def search(arguments: argparse.Namespace) -> int:
     """Print the best matches first. Views are rendered, once, only for a search by picture."""
     from pipeline.assets import Library
-    from pipeline.assets.appearance.encoder import load_encoder
+    from pipeline.assets.appearance.encoder import Lite0Encoder
     from pipeline.assets.index.asset_index import AssetIndex
     from pipeline.assets.index.columns import AssetFilter
     from pipeline.assets.library import BUILTIN_LIBRARY, user_library_folders
     from pipeline.assets.mesh_files import user_cache_folder
 
     library = Library.open([BUILTIN_LIBRARY, *user_library_folders(arguments.to)])
-    encoder = load_encoder() if arguments.like else None
-    if arguments.like and encoder is None:
-        raise StudioError("searching by picture needs the embedded network; make setup installs it")
+    encoder = Lite0Encoder() if arguments.like else None
     picture = _encode(arguments.like, encoder) if encoder else None
     size = None if arguments.size is None else (arguments.size[0] / 100, arguments.size[1] / 100)
     with AssetIndex.for_library(library, user_cache_folder(), encoder.name if encoder else "") as index:

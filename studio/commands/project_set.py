@@ -46,7 +46,7 @@ def _verb(
 
 
 def make(arguments: argparse.Namespace) -> int:
-    from pipeline.curation.project_sets import SetSettings, make_set
+    from pipeline.project_sets import SetSettings, make_set
 
     settings = SetSettings(
         arguments.test, arguments.seed, arguments.by_source, arguments.about.strip(), arguments.licence.strip()
@@ -57,7 +57,7 @@ def make(arguments: argparse.Namespace) -> int:
 
 
 def list_sets(arguments: argparse.Namespace) -> int:
-    from pipeline.curation.project_sets import read_sets
+    from pipeline.project_sets import read_sets
 
     for one in read_sets(_workspace(arguments)):
         print(f"{one.name}: {_counts(one.split)}")
@@ -65,7 +65,7 @@ def list_sets(arguments: argparse.Namespace) -> int:
 
 
 def export_projects(arguments: argparse.Namespace) -> int:
-    from pipeline.curation.project_sets import export_set, read_set
+    from pipeline.project_sets import export_set, read_set
 
     workspace = _workspace(arguments)
     chosen = read_set(workspace, arguments.name)
@@ -76,7 +76,7 @@ def export_projects(arguments: argparse.Namespace) -> int:
 
 
 def remove(arguments: argparse.Namespace) -> int:
-    from pipeline.curation.project_sets import remove_set
+    from pipeline.project_sets import remove_set
 
     remove_set(_workspace(arguments), arguments.name)
     return DONE

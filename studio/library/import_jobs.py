@@ -107,7 +107,7 @@ class ImportJobs:
 
     def answer_units(self, name: object, number: object, units: object, up: object = None) -> None:
         """Continue with a mesh whose units a person gave; without units, skip the mesh. Raises RequestError."""
-        if (units is not None and units not in METRES_PER_UNIT) or (up is not None and up not in UP_AXIS_ROTATIONS):
+        if units not in (None, *METRES_PER_UNIT) or up not in (None, *UP_AXIS_ROTATIONS):
             raise RequestError("Units are m, cm, mm or in; the axis that points up is x, y or z.")
         job, question = self._take_question(name, number, "longest")
         if units is None:

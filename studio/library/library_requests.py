@@ -89,7 +89,7 @@ def _embedding(shared: SharedLibrary, like: object) -> np.ndarray | None:
         return None
     encoder = shared.sessions.services.encoder
     if encoder is None:
-        raise RequestError("Searching by picture needs the embedded network; run make setup, which installs it.")
+        raise RequestError("Searching by picture needs an encoder; set GRS_ENCODER=embedded.")
     if "object" in like:
         return embed_object(shared.sessions.get(like.get("token")), like["object"], encoder)
     return embed_upload(like.get("picture"), encoder)
@@ -97,7 +97,8 @@ def _embedding(shared: SharedLibrary, like: object) -> np.ndarray | None:
 
 def _thumbnails(shared: SharedLibrary, request: dict) -> dict:
     ids = request.get("ids")
-    assets = [shared.library[id] for id in (ids if isinstance(ids, list) else [])[:MAX_ITEMS] if id in shared.library]
+    ids = [id for id in (ids if isinstance(ids, list) else [])[:MAX_ITEMS] if isinstance(id, str)]
+    assets = [shared.library[id] for id in ids if id in shared.library]
     return {"pictures": shared.thumbnails.request(assets)}
 
 
@@ -184,7 +185,7 @@ def _stop(shared: SharedLibrary, request: dict) -> dict:
 
 
 def _install(shared: SharedLibrary, request: dict) -> dict:
-    shared.install(request.get("pack"))
+    shared.install(str(request.get("pack")))
     return _jobs(shared, request)
 
 

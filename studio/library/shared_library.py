@@ -14,7 +14,8 @@ from pipeline.assets.asset_descriptions import FILE as DESCRIPTIONS_FILE
 from pipeline.assets.asset_descriptions import MEASURED, AssetDescriptions
 from pipeline.assets.collision.hollow_shapes import QUARTER_TURNS_UP
 from pipeline.assets.library import BUILTIN_LIBRARY, user_library_folder, user_library_folders
-from pipeline.assets.packs.installed_models import installed_packs
+from pipeline.assets.packs.menagerie import NAME as MENAGERIE
+from pipeline.assets.packs.menagerie import find_menagerie
 from pipeline.assets.packs.pack import PACKS
 from pipeline.models import has_vision, label_of, source_of
 from pipeline.run import Services
@@ -169,20 +170,20 @@ class SharedLibrary:
             for pack in PACKS.values()
         ]  # fmt: skip
         local = [
-            {"name": pack.name, "about": pack.description, "download": 0, "count": len(pack.models),
-             "licences": [pack.licence or "each has its own, in its folder"]}
-            for pack in installed_packs()
+            {"name": MENAGERIE, "about": "MuJoCo Menagerie's robots, arms and grippers, as found here", "download": 0,
+             "count": len(found.models), "licences": ["each has its own, in its folder"]}
+            for found in [find_menagerie()] if found
         ]  # fmt: skip
         return [
             pack | {"installed": len(list((user_library_folder() / str(pack["name"])).glob("*/asset.json")))}
             for pack in downloads + local
         ]
 
-    def install(self, name: object) -> str:
+    def install(self, name: str) -> str:
         """Start to install a pack and return the job's name. Raises StudioError."""
         if name not in {pack["name"] for pack in self.packs()}:
             raise AssetError(f"there is no pack {name}; there are: {', '.join(pack['name'] for pack in self.packs())}")
-        return self.jobs.install(str(name), f"Pack {name}")
+        return self.jobs.install(name, f"Pack {name}")
 
 
 def asset_record(asset: Asset) -> dict[str, Any]:

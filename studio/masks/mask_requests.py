@@ -105,7 +105,7 @@ def _stop(session: Session, request: dict) -> dict:
 
 def _export(session: Session, request: dict) -> dict:
     names = {record["id"]: record["display_name"] or record["name"] for record in object_records(session)}
-    return export_masks(session, request.get("form"), names)  # type: ignore[arg-type]
+    return export_masks(session, str(request.get("form")), names)  # type: ignore[arg-type]
 
 
 HANDLERS: dict[str, Callable[[Session, dict], dict]] = {

@@ -48,7 +48,7 @@ _renderers: "WeakKeyDictionary[Session, CandidateRenderer]" = WeakKeyDictionary(
 def endpoint(sessions: SessionRegistry) -> Endpoint:
     """Return the endpoint of ObjectCards."""
     roles = {"compare": Role.VISIT, "search": Role.LOOK}
-    return Endpoint(HANDLERS, session_context(sessions), default_kind="compare", roles=roles)
+    return Endpoint(HANDLERS, session_context(sessions), default_kind="compare", roles=roles, long_kinds=("compare",))
 
 
 def compare(session: Session, request: dict) -> dict[str, Any]:

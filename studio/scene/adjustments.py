@@ -38,7 +38,9 @@ MAX_DEPTH_ERROR_M = 0.05
 
 def endpoint(sessions: SessionRegistry) -> Endpoint:
     """Return the endpoint of Adjuster."""
-    return Endpoint({"fit": _fit_at}, session_context(sessions), default_kind="fit", roles={"fit": Role.VISIT})
+    return Endpoint(
+        {"fit": _fit_at}, session_context(sessions), default_kind="fit", roles={"fit": Role.VISIT}, long_kinds=("fit",)
+    )
 
 
 def _fit_at(session: Session, request: dict) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from pipeline.run import Services
 from studio import viewer
 from studio.accounts import routes as account_routes
 from studio.accounts.links import Links
-from studio.accounts.page_guard import GuardedPage
+from studio.accounts.page_guard import GuardedPage, PageOwners
 from studio.accounts.presence import Presence
 from studio.accounts.roles import Role, current_project
 from studio.board.board import Board
@@ -52,10 +52,12 @@ from studio.pages.static_texts import show_static_texts
 from studio.pages.status import agree_to_run_unconfined, status_bar_record, top_bar_record
 from studio.pages.steps import STEPS, tab_label
 from studio.scene.viewer_content import ViewerContent
+from studio.server import exports as exports_routes
 from studio.server import file_routes, page_states
 from studio.server.access import Access
 from studio.server.gate import Gate
 from studio.server.gradio_internals import ValidLogins, allow_streams, gradio_app, name_icon
+from studio.server.login_limits import GuardedLogin
 from studio.server.notices import error_message, show_notice
 from studio.server.theme import theme
 from studio.server.upload_folder import upload_folder
@@ -78,11 +80,13 @@ def build_app(services: Services, workspace: Path, access: Access | None = None)
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     own, presence = access.own_workspaces, Presence()
     find_user = partial(logins.user_of, app)
-    app.add_middleware(Gate, access=access, find_user=find_user, presence=presence)
+    owners = PageOwners()
+    app.add_middleware(Gate, access=access, find_user=find_user, presence=presence, pages=owners)
     sessions = SessionRegistry(workspace, services, own=own, is_present=presence.is_present)
     views = viewer.ViewRegistry(own=own)
     shared_library = SharedLibrary(sessions, views)
     viewer.mount(app, views)
+    exports_routes.mount(app, sessions)
     file_routes.mount(app, sessions)
     thumbnails.mount(app, shared_library.thumbnails)
     text_routes.mount(app)
@@ -94,13 +98,13 @@ def build_app(services: Services, workspace: Path, access: Access | None = None)
     selection, links = ModelSelection(sessions, workspace), access.links
     learning = Learning(views)
     page = build_page(sessions, ViewerContent(views), selection, shared_library, comparisons, learning, exports, links)
-    page.act_for = access.act_for
+    page.act_for, page.owners = access.act_for, owners
     name_icon()
     gr.mount_gradio_app(
         app,
         page,
         path="/",
-        auth=access.authenticate if access.needs_login else None,
+        auth=GuardedLogin(access.authenticate).authenticate if access.needs_login else None,
         theme=theme(),
         css_paths=[STATIC / "studio.css", STATIC / "gradio.css"],
         js="() => document.body.classList.remove('dark')",
@@ -129,7 +133,7 @@ def build_page(
     links: Links | None = None,
 ) -> GuardedPage:
     """Return the page: the gallery, and the bench with its six steps, one of which is visible."""
-    shell, board = Shell(sessions, links), Board(sessions)
+    shell, board = Shell(sessions, links), Board(sessions, links)
     with GuardedPage(title="GRS Studio", fill_width=True, fill_height=True, analytics_enabled=False) as blocks:
         shell.token.render()
         with gr.Column(elem_id="studio"):

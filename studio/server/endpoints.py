@@ -1,12 +1,12 @@
 """Endpoints: requests that a page sends outside Gradio's queue, so that they are answered at once."""
 
 import secrets
+import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pipeline.errors import StudioError
 from studio.accounts.roles import Role, require
 from studio.server.errors import RequestError
 from studio.server.notices import error_message
@@ -14,6 +14,9 @@ from studio.sessions.session import Session
 from studio.sessions.session_registry import SessionRegistry
 from studio.texts import translated
 
+LARGEST_INTEGER = 1 << 53
+"""Above which a page cannot count, and no number of ours lies."""
+_LONG = threading.BoundedSemaphore(6)
 Request = dict[str, Any]
 Answer = dict[str, Any]
 
@@ -22,8 +25,8 @@ Answer = dict[str, Any]
 class Endpoint:
     """Answers requests {kind, seq, ...}: calls the handler of that kind.
 
-    The answer is what the handler returns, or {error} with one line if it raised. It repeats the request's `seq`, and
-    `ms` says how long it took.
+    The answer is what the handler returns, or {error} with one line if it raised, whatever was sent. It repeats the
+    request's `seq`, and `ms` says how long it took.
     """
 
     handlers: Mapping[str, Callable[..., Answer]]
@@ -35,20 +38,34 @@ class Endpoint:
     format_error: Callable[[str], str] = str
     roles: Mapping[str, Role] = field(default_factory=dict)
     """Roles that the kinds need. Those that are not named need Role.WORK."""
+    long_kinds: tuple[str, ...] = ()
+    """Kinds that take a tenth of a second or more: a few are answered at once, so that they hold no page up."""
 
     def __call__(self, request: Request) -> Answer:
         began = time.perf_counter()
-        echo = {"seq": request["seq"]} if "seq" in request else {}
+        if not isinstance(request, dict) or not _is_exact(request):
+            return {"error": self.format_error(translated("The studio does not know this request; reload the page."))}
+        echo = {"seq": request["seq"]} if isinstance(request.get("seq"), int) else {}
         try:
             kind = self._kind(request)
             require(self.needed_role(kind))
             context = self.context(request)
             if context and isinstance(context[0], Session) and self.edits(kind):
                 context[0].editor.require()
-            answer = self.handlers[kind](*context, request)
-        except (StudioError, OSError) as error:
+            answer = self._answer(kind, context, request)
+        except Exception as error:
             return {**echo, "error": self.format_error(translated(error_message(error)))}
         return {**echo, **answer, "ms": round((time.perf_counter() - began) * 1000)}
+
+    def _answer(self, kind: str, context: tuple[Any, ...], request: Request) -> Answer:
+        if kind not in self.long_kinds:
+            return self.handlers[kind](*context, request)
+        if not _LONG.acquire(blocking=False):
+            raise RequestError("The studio is busy with other requests of this kind; try again in a moment.")
+        try:
+            return self.handlers[kind](*context, request)
+        finally:
+            _LONG.release()
 
     def needed_role(self, kind: str) -> Role:
         """Return the role that requests of a kind need."""
@@ -64,6 +81,14 @@ class Endpoint:
         if kind not in self.handlers:
             raise RequestError("The studio does not know this request; reload the page.")
         return kind
+
+
+def _is_exact(value: object) -> bool:
+    """Whether all integers of a JSON value are some that a page can count with."""
+    if isinstance(value, int):
+        return abs(value) <= LARGEST_INTEGER
+    values = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return all(map(_is_exact, values))
 
 
 class PageToken:

@@ -1,17 +1,17 @@
 """Files that pages refer to by address: pictures, depth, cards, videos and downloads, behind the app's gate."""
 
-import shutil
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from anyio import CapacityLimiter
+from anyio.to_thread import run_sync
 from fastapi import FastAPI, Response
 from fastapi.responses import FileResponse, JSONResponse, PlainTextResponse
-from starlette.background import BackgroundTask
 
 from components.component import STATIC
 from pipeline import rehearsal
 from pipeline.errors import StudioError
+from pipeline.store import listed
 from studio.accounts.roles import Role, current_role, may_see
 from studio.models.call_records import full_text
 from studio.pages.gallery_items import sample_folder
@@ -21,6 +21,8 @@ from studio.server.static_files import RevalidatedFiles
 from studio.sessions.session import Session
 from studio.sessions.session_registry import SessionRegistry
 
+FILE_THREADS = 4
+"""Files of projects that are made at the same time, in threads of their own: whoever asks for many delays no page."""
 _CACHED = {"Cache-Control": "private, max-age=86400"}
 _REVALIDATED = {"Cache-Control": "no-cache"}
 
@@ -36,9 +38,11 @@ def mount(app: FastAPI, sessions: SessionRegistry) -> None:
         except (KeyError, ValueError, FileNotFoundError):  # the address was made up, or its file is gone
             return PlainTextResponse("There is no such file.", 404)
 
+    threads = CapacityLimiter(FILE_THREADS)
+
     @app.get("/project/{token}/{name:path}", include_in_schema=False)
-    def project_file(token: str, name: str) -> Response:
-        return answer(lambda: _project_file(sessions.get(token), name))
+    async def project_file(token: str, name: str) -> Response:
+        return await run_sync(lambda: answer(lambda: _project_file(sessions.get(token), name)), limiter=threads)
 
     @app.get("/thumbnail/{kind}/{name}", include_in_schema=False)
     def thumbnail(kind: str, name: str) -> Response:
@@ -92,8 +96,6 @@ def _project_file(session: Session, name: str) -> Response:
         raise RequestError("There is no picture of that task.")
     if name in ("solution.mp4", "failure.mp4"):
         return FileResponse(_existing(project.folder / name), headers=_REVALIDATED)
-    if kind == "export":
-        return _exported(session, rest)
     raise RequestError("There is no such file in this project.")
 
 
@@ -108,22 +110,6 @@ def _text(text: str, name: str) -> Response:
     data = text.encode("utf-8", "replace")
     headers = {"Content-Disposition": f'attachment; filename="{name}"', "X-Content-Type-Options": "nosniff"}
     return Response(data, media_type="text/plain; charset=utf-8", headers=_REVALIDATED | headers)
-
-
-def _exported(session: Session, exporter: str) -> Response:
-    """Return the project in an exporter's format; a folder that it writes comes as a zip."""
-    from pipeline.export import export_project, name_ending
-
-    folder = tempfile.TemporaryDirectory(prefix="grs-studio-")
-    try:
-        path = Path(folder.name) / f"{session.project.folder.name}{name_ending(exporter)}"
-        export_project(session.project.folder, exporter, path)
-        if path.is_dir():
-            path = Path(shutil.make_archive(str(path), "zip", path))
-    except BaseException:
-        folder.cleanup()
-        raise
-    return FileResponse(path, filename=path.name, headers=_REVALIDATED, background=BackgroundTask(folder.cleanup))
 
 
 def _object_zip(session: Session, name: str) -> Response:
@@ -144,10 +130,13 @@ def _thumbnail(workspace: Path, kind: str, name: str) -> Response:
 
     from studio.objects.images import jpeg, np
 
-    folder = sample_folder(name) if kind == "sample" else workspace / Path(name).name / "frame"
-    if kind != "sample" and not may_see(folder.parent):
+    project = listed(workspace, name)
+    folder = sample_folder(name) if kind == "sample" else (project or workspace) / "frame"
+    if kind != "sample" and (project is None or not may_see(project)):
         raise RequestError("There is no such file.")
     path = next((folder / n for n in ("rgb.png", "rgb.jpg") if (folder / n).exists()), folder / "rgb.png")
+    if kind != "sample" and not path.resolve().is_relative_to(folder.parent.resolve()):  # a stranger's link
+        raise RequestError("There is no such file.")
     with Image.open(_existing(path)) as image:
         return Response(jpeg(np.asarray(image.convert("RGB")), 440, 85), media_type="image/jpeg", headers=_CACHED)
 

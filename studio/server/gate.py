@@ -12,7 +12,6 @@ Answers carry headers that keep other sites from framing and reading them.
 
 import asyncio
 import re
-from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -23,11 +22,12 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocketDisconnect
 
+from studio.accounts.page_guard import PageOwners
 from studio.accounts.presence import Presence
 from studio.accounts.roles import Role
 from studio.server.access import Access
 from studio.server.current_user import current_user
-from studio.server.login_limits import LoginLimits
+from studio.server.login_limits import current_address
 from studio.texts import choose_language, current_language
 
 PUBLIC = ("/assets/", "/static/", "/svelte/", "/link/")
@@ -71,8 +71,6 @@ HEADERS = {
 PAGE_STREAMS = re.compile(r"/gradio_api/(?:queue/data|heartbeat/(?P<page>[^/]+))/?")
 SOCKET_REFUSED = 4403
 """Code with which a socket is closed that does not pass, or whose login has ended."""
-MAX_PAGES = 4096
-"""Pages whose user is remembered."""
 FindUser = Callable[[HTTPConnection], str | None]
 """Returns the name of the person who logged in; None if nobody did."""
 NEEDED_ROLES = {"upload": Role.WORK, "upload_progress": Role.WORK}
@@ -90,12 +88,16 @@ class Refused(Exception):
 class Gate:
     """ASGI middleware with all checks."""
 
-    def __init__(self, app: ASGIApp, access: Access, find_user: FindUser, presence: Presence | None = None):
+    def __init__(
+        self,
+        app: ASGIApp,
+        access: Access,
+        find_user: FindUser,
+        presence: Presence | None = None,
+        pages: PageOwners | None = None,
+    ):
         self.app, self.access, self.find_user = app, access, find_user
-        self.presence = presence or Presence()
-        self.limits = LoginLimits()
-        self._users: OrderedDict[str, str] = OrderedDict()
-        """Of pages, by the name that Gradio's page gives itself."""
+        self.presence, self._pages = presence or Presence(), pages or PageOwners()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
@@ -171,6 +173,7 @@ class Gate:
 
     def _check_login(self, connection: HTTPConnection) -> None:
         path, user = connection.scope["path"], self.find_user(connection) if self.access.needs_login else ""
+        current_address.set(connection.client.host if connection.client else "")
         role = self.access.act_for(user)
         is_public = path in PUBLIC_FILES or path.startswith(PUBLIC)
         if self.access.needs_login:
@@ -178,11 +181,10 @@ class Gate:
                 raise Refused(401, "Log in to the studio first.")
             if role is Role.VISIT and not (is_public or path in VISITORS_FILES or path.startswith(VISITORS)):
                 raise Refused(403, "The link shows one project and nothing else.")
-            if path.rstrip("/") == LOGIN and (seconds := self.limits.wait(_address(connection))):
-                raise Refused(429, f"Too many attempts to log in. Try again in {seconds} seconds.",
-                              **{"retry-after": str(seconds)})  # fmt: skip
             if stream := PAGE_STREAMS.fullmatch(path):
-                self._check_page(stream["page"] or connection.query_params.get("session_hash", ""), user or "")
+                page = stream["page"] or connection.query_params.get("session_hash", "")
+                if not self._pages.belongs(page, user or ""):
+                    raise Refused(403, "This is the stream of another person's page.")
             if path.startswith(GRADIO) and role is not None:
                 _check_role(role, path)
 
@@ -217,14 +219,6 @@ class Gate:
         finally:
             self.presence.leave(user)
 
-    def _check_page(self, page: str, user: str) -> None:
-        """Refuse a page's stream to anyone but the user who asked for it first."""
-        if self._users.setdefault(page, user) != user:
-            raise Refused(403, "This is the stream of another person's page.")
-        self._users.move_to_end(page)
-        while len(self._users) > MAX_PAGES:
-            self._users.popitem(last=False)
-
     def _sender(self, connection: HTTPConnection, send: Send) -> Send:
         is_login = connection.scope["path"].rstrip("/") == LOGIN
 
@@ -235,8 +229,6 @@ class Gate:
                     headers.setdefault(name, value)
                 if is_login:
                     _protect_cookies(headers, connection.scope["scheme"] == "https")
-                    if message["status"] < 300:
-                        self.limits.succeeded(_address(connection))
             await send(message)
 
         return send_with_headers
@@ -297,10 +289,6 @@ def _protect_cookies(headers: MutableHeaders, secure: bool) -> None:
         kept = [part for part in parts if part.lower().partition("=")[0] not in ("samesite", "httponly", "secure")]
         flags = ["HttpOnly", "SameSite=Lax", *(["Secure"] if secure or "secure" in map(str.lower, parts) else [])]
         headers.append("set-cookie", "; ".join([*kept, *flags]))
-
-
-def _address(connection: HTTPConnection) -> str:
-    return connection.client.host if connection.client else ""
 
 
 async def _refuse(scope: Scope, receive: Receive, send: Send, refused: Refused) -> None:

@@ -4,8 +4,10 @@ import asyncio
 import contextlib
 import logging
 import os
+import signal
 import socket
 import sys
+import threading
 import webbrowser
 from collections.abc import Iterator
 
@@ -20,8 +22,8 @@ WARM_UP_DELAY = 2.0
 """Seconds in which the first page has the processor to itself."""
 SWITCH_SECONDS = 0.001
 """How long a thread that computes may keep Python's interpreter lock; the default of 5 ms adds up for requests."""
-CLOSE_TIMEOUT = 2.0
-"""Seconds to wait for background threads when the server ends."""
+CLOSE_TIMEOUT, LAST_SECONDS = 2.0, 3.0
+"""Seconds to wait for background threads when the server ends, and until the process ends in any case."""
 
 
 def serve(settings: Settings, host: str, port: int, access: Access, page: str = "") -> None:
@@ -65,6 +67,11 @@ def serve(settings: Settings, host: str, port: int, access: Access, page: str = 
             f"GRS Studio is open at {address}  (stop with Ctrl-C; projects are kept in {settings.workspace})",
             flush=True,
         )
+        if access.behind_proxy and access.needs_login:
+            proxies = os.environ.get("FORWARDED_ALLOW_IPS", "127.0.0.1")
+            print(
+                f"Wrong passwords are counted by the X-Forwarded-For of {proxies}: let your proxy set it.", flush=True
+            )
         if os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"):
             webbrowser.open(address)
         background.start("warm up", lambda stop: None if stop.wait(WARM_UP_DELAY) else warm_up(services))
@@ -82,6 +89,9 @@ def _background_threads() -> Iterator[None]:
     try:
         yield
     finally:
+        last = threading.Timer(LAST_SECONDS, os._exit, [128 + signal.SIGTERM])  # whatever still runs is on the disk
+        last.daemon = True
+        last.start()
         background.close_all(CLOSE_TIMEOUT)
 
 

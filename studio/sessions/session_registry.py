@@ -8,6 +8,7 @@ from pathlib import Path
 from pipeline import plugins
 from pipeline.project import Project, is_free
 from pipeline.run import Services
+from pipeline.store import listed
 from studio.accounts.roles import Role, current_project, may_see, require
 from studio.server.current_user import current_user
 from studio.server.errors import RequestError
@@ -68,7 +69,7 @@ class SessionRegistry:
 
     def open(self, name: str) -> Session:
         """Open the project in that folder of the workspace; all who open it share a session. Raises ProjectError."""
-        if Path(name).name != name or name in ("", ".", "..") or not self._is_project(name):
+        if not self._is_project(name):
             raise RequestError(f'There is no project "{name[:80]}" in this workspace; choose one from the gallery.')
         with self._lock:
             for session in self._open.values():
@@ -78,8 +79,8 @@ class SessionRegistry:
             return self._add(Project.open(self.workspace / name))
 
     def _is_project(self, name: str) -> bool:
-        folder = self.workspace / name
-        return folder.is_dir() and may_see(folder)
+        folder = listed(self.workspace, name)
+        return folder is not None and folder.is_dir() and may_see(folder)
 
     def find_open(self, name: str) -> Session | None:
         """Return the session of the project in that folder of the workspace; None if it is not open."""

@@ -16,13 +16,15 @@ from fastapi.responses import PlainTextResponse, RedirectResponse
 
 from components.component import STATIC
 from pipeline.errors import StudioError
+from studio.accounts.roles import Role, current_role
 from studio.server.static_files import RevalidatedFiles
 from studio.texts import translated
 from studio.viewer.motion import ViewerError
 from studio.viewer.view_registry import ViewRegistry
 from studio.viewer.view_session import ViewSession
 
-_MAX_WATCHERS = 8
+_MAX_PAGES, _MAX_VISITORS = 8, 4
+"""Pages that watch a view at once, and those of visitors beside them, who so keep nobody away."""
 _MAX_REFUSALS = 8
 """Refused commands of a page that wait to be answered; earlier ones are dropped."""
 _NO_STORE = {"Cache-Control": "no-store"}
@@ -52,11 +54,16 @@ def mount(app: FastAPI, views: ViewRegistry) -> None:
             session = views.get(token)
         except ViewerError:
             session = None
-        if session is None or session.watchers >= _MAX_WATCHERS:
+        is_visitor = current_role.get() < Role.LOOK
+        if session is None or session.pages[is_visitor] >= (_MAX_VISITORS if is_visitor else _MAX_PAGES):
             await socket.close(4403)  # before accepting: the browser sees a refused connection
             return
-        await socket.accept()
-        await _stream(socket, session)
+        session.pages[is_visitor] += 1
+        try:
+            await socket.accept()
+            await _stream(socket, session)
+        finally:
+            session.pages[is_visitor] -= 1
 
     for folder in ("viewer", "vendor", "studio"):
         app.mount(f"/static/{folder}", RevalidatedFiles(directory=STATIC / folder), name=f"static-{folder}")

@@ -5,6 +5,7 @@ import json
 import math
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from functools import cached_property
@@ -87,11 +88,14 @@ class ViewSession:
         self._is_steered = False  # by a person, whom a presentation does not disturb
         self._commands: Queue[Command | Presentation] = Queue()
         self._watchers: list[Callable[[], object]] = []
+        self.pages: Counter[bool] = Counter()
+        """How many pages watch, by whether a visitor's."""
         self._wake, self._lock = threading.Event(), threading.Lock()
         self._closed = False
         self._task: BackgroundTask | None = None
         self.last_used = time.monotonic()
         self._leader: ViewSession | None = None
+        self._is_behind = False  # the leader's time has changed
         self._unfollow: Callable[[], object] | None = None
         self._publish()
 
@@ -200,10 +204,9 @@ class ViewSession:
         return None
 
     def _follow_leader(self) -> None:
-        """Go to the leader's time; a time that waits already will do."""
-        if self._leader and self._commands.qsize() < 2:
-            self._commands.put(Seek(op="seek", time=self._leader.time))
-            self._wake.set()
+        """Go to the time that the leader has when this view's thread comes to it."""
+        self._is_behind = True
+        self._wake.set()
 
     def present(self, presentation: Presentation) -> None:
         """Play the recording from where it is, or from the mark to hold at if that has passed.
@@ -303,8 +306,11 @@ class ViewSession:
             self._held = None
 
     def _execute_commands(self) -> bool:
-        """Execute the queued commands; return whether there were any."""
+        """Execute the queued commands and follow the leader; return whether there was anything to do."""
         executed = False
+        if self._leader and self._is_behind:
+            self._is_behind, executed = False, True
+            self._execute(Seek(op="seek", time=self._leader.time))
         while True:
             try:
                 command = self._commands.get_nowait()

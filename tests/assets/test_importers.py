@@ -12,7 +12,7 @@ from trimesh.transformations import rotation_matrix
 
 from pipeline.assets import AssetError, Library, library_edits
 from pipeline.assets.collision.hollow_shapes import QUARTER_TURNS_UP
-from pipeline.assets.importers.asset_import import ImportOptions, find_sources, import_asset, open_sources
+from pipeline.assets.importers.asset_import import ImportOptions, find_sources, import_asset, unpack
 from pipeline.assets.importers.model_import import read_model
 
 CABINET = """<mujoco model="cabinet">
@@ -129,8 +129,9 @@ def test_a_faulty_model_is_repaired_and_the_same_from_a_zip_a_folder_or_a_file(t
     with zipfile.ZipFile(tmp_path / "things.zip", "w") as packed:
         for file in cabinet.parent.rglob("*"):
             packed.write(file, Path("cabinet") / file.relative_to(cabinet.parent))
-    with open_sources(tmp_path / "things.zip") as found:
-        assert [f.name for f in found] == ["cabinet.xml"] and read_model(found[0]).joints
+    (tmp_path / "unpacked").mkdir()
+    (found,) = find_sources(unpack(tmp_path / "things.zip", tmp_path / "unpacked"))
+    assert found.name == "cabinet.xml" and read_model(found).joints
     assert [f.name for f in find_sources(cabinet.parent)] == ["cabinet.xml"]
 
 
@@ -166,6 +167,7 @@ def test_an_unreadable_file_is_refused_in_one_line(tmp_path):
         ("a.zip", "nothing", "cannot be unpacked"),
     ):
         (tmp_path / name).write_text(text)
-        with pytest.raises(AssetError, match=message) as refused, open_sources(tmp_path / name) as found:
+        with pytest.raises(AssetError, match=message) as refused:
+            found = find_sources(tmp_path / name) if name != "a.zip" else [unpack(tmp_path / name, tmp_path / "zip")]
             import_asset(found[0], tmp_path / "library")
         assert "\n" not in str(refused.value)

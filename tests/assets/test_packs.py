@@ -13,10 +13,10 @@ from http_server import serving
 from PIL import Image
 
 from pipeline.assets import AssetError, Library
-from pipeline.assets.importers.asset_import import import_asset
+from pipeline.assets.importers.asset_import import ImportOptions, import_asset
 from pipeline.assets.packs.install import install_pack
-from pipeline.assets.packs.installed_models import installed_packs
 from pipeline.assets.packs.licences import licence_name
+from pipeline.assets.packs.menagerie import find_menagerie
 from pipeline.assets.packs.objaverse import download_object, look_up_object, parse_uid
 from pipeline.assets.packs.objaverse_import import import_objaverse
 from pipeline.assets.packs.pack import unpack_wheels
@@ -31,7 +31,6 @@ BREAD = """<mujoco model="bread"><asset>
 </asset><worldbody><body><body name="object">
   <geom mesh="bread_mesh" type="mesh" density="400" friction="0.95 0.3 0.1" material="bread" group="0" condim="4"/>
 </body><site name="bottom_site" pos="0 0 -0.045" rgba="0 0 0 0" size="0.005"/></body></worldbody></mujoco>"""
-GHOST = '<mujoco><worldbody><body><geom size="0.02" contype="0" conaffinity="0"/></body></worldbody></mujoco>'
 ARM = """<mujoco model="arm">
   <compiler angle="radian" meshdir="assets" autolimits="true"/>
   <include file="shared.xml"/>
@@ -68,23 +67,15 @@ def menagerie(tmp_path, monkeypatch):
     monkeypatch.setenv("MENAGERIE_ROOT", str(top))
 
 
-def test_robosuite_objects_have_their_textures_mean_colour_and_no_site_geoms(imported_here, tmp_path, monkeypatch):
-    assets = tmp_path / "site" / "robosuite" / "models" / "assets"
-    (assets / "objects" / "meshes").mkdir(parents=True)
-    (assets / "textures").mkdir()
-    (tmp_path / "site" / "robosuite" / "__init__.py").touch()
-    trimesh.creation.box([0.06, 0.05, 0.05]).export(assets / "objects" / "meshes" / "bread.stl")
-    Image.new("RGB", (8, 8), (180, 110, 50)).save(assets / "textures" / "bread.png")
-    (assets / "objects" / "bread.xml").write_text(BREAD)
-    (assets / "objects" / "bread-visual.xml").write_text(GHOST)
-    monkeypatch.syspath_prepend(tmp_path / "site")
-    steps = list(install_pack("robosuite", tmp_path))
-    (bread,) = Library.open([tmp_path / "robosuite"])
-    assert [bool(step.id) for step in steps] == [True]
-    assert (bread.id, bread.name, bread.category) == ("robosuite_bread", "bread", "bread")
-    assert bread.licence == "MIT (robosuite)" and "brown" in bread.caption, bread.caption
+def test_an_object_has_its_textures_mean_colour_and_no_site_geoms(tmp_path):
+    for folder in ("objects/meshes", "textures"):
+        (tmp_path / folder).mkdir(parents=True)
+    trimesh.creation.box([0.06, 0.05, 0.05]).export(tmp_path / "objects" / "meshes" / "bread.stl")
+    Image.new("RGB", (8, 8), (180, 110, 50)).save(tmp_path / "textures" / "bread.png")
+    (tmp_path / "objects" / "bread.xml").write_text(BREAD)
+    bread = import_asset(tmp_path / "objects" / "bread.xml", tmp_path / "library", ImportOptions(), tmp_path).asset
+    assert (bread.id, bread.name, bread.category) == ("bread", "bread", "bread") and "brown" in bread.caption
     assert sorted(bread.size) == pytest.approx([0.04, 0.04, 0.048], abs=1e-3) and bread.friction == 0.95
-    assert "already there" in next(iter(install_pack("robosuite", tmp_path))).message
 
 
 def test_menagerie_models_are_imported_with_their_joints_and_licences(menagerie, tmp_path):
@@ -98,6 +89,7 @@ def test_menagerie_models_are_imported_with_their_joints_and_licences(menagerie,
     assert one.size[2] == pytest.approx(0.27, abs=1e-3) and "red" in one.caption and one.model is not None
     assert mujoco.MjModel.from_xml_path(str(one.model)).njnt == 1, "what it included is in it"
     assert asset_model(one).njnt == 1
+    assert "already there" in next(iter(install_pack("menagerie", tmp_path))).message
 
 
 def test_a_menagerie_folder_imports_its_main_model_only(tmp_path, monkeypatch):
@@ -113,9 +105,8 @@ def test_a_menagerie_folder_imports_its_main_model_only(tmp_path, monkeypatch):
         for name in files.split():
             (folder / name).write_text("<mujoco><worldbody/></mujoco>")
         (folder / "x.xml").write_text("<mujoco><actuator/></mujoco>")
-        packs = [pack for pack in installed_packs() if pack.name == "menagerie"]
-        models = [(model.name, name) for pack in packs for model, name in pack.models]
-        assert models == ([(main, "the_panda_arm")] if main else [])
+        found = find_menagerie()
+        assert [model.name for model in found.models] == [main] if found else main is None
         shutil.rmtree(folder)
 
 
@@ -131,7 +122,7 @@ def test_a_broken_model_is_named_and_the_others_are_imported(menagerie, imported
 
 def test_a_missing_pack_and_missing_or_broken_wheels_are_one_line(tmp_path, monkeypatch):
     monkeypatch.setenv("MENAGERIE_ROOT", str(tmp_path / "nowhere"))
-    assert "menagerie" not in {pack.name for pack in installed_packs()}
+    assert find_menagerie() is None
     with pytest.raises(AssetError, match="set MENAGERIE_ROOT") as caught:
         next(iter(install_pack("menagerie", tmp_path)))
     assert "\n" not in str(caught.value)

@@ -14,7 +14,6 @@ import pytest
 from offline_studio import wait_until
 from ready_projects import ready_project
 
-from pipeline.curation.effort import FrameEffort
 from pipeline.models import secret_environment
 from studio.__main__ import main
 from studio.batch.batch_file import BatchFile, BatchItem, read_batch
@@ -205,12 +204,8 @@ def test_the_report_is_one_file_with_every_frame_and_what_people_did_that_needs_
     for item in items(out).values():
         assert f"<h2>{item['project']} <span>{item['state']}</span></h2>" in page
     assert page.count('alt="Photograph"') == page.count('alt="Masks"') == 1
-    item = BatchItem("/frames/a", "a", "done")
-    effort = FrameEffort("a", 90.0, True, 12, {1: (30.0, 4)}, {"Mask": 2}, {"mug": 2}, ("blurred",))
-    page = report_page("b", [FrameReport(item, effort=effort), FrameReport(item)])
-    assert "People: 1.5 minutes on 1 frames. Median of 1 reviewed: 90.0 s and 12 clicks and keys a frame" in page
-    assert "Corrected most" in page and "blurred" in page
-    assert "People:" not in report_page("b", [FrameReport(item)]), "nobody did anything"
+    edited = FrameReport(BatchItem("/frames/a", "a", "done"), decisions=("rename: 2",))
+    assert "<dd>rename: 2</dd>" in report_page("b", [edited])
     assert main(["report", str(tmp_path), "--out", str(tmp_path / "none.html")]) == 2
     assert "has no batch.json" in capsys.readouterr().err and not (tmp_path / "none.html").exists()
 

@@ -12,7 +12,7 @@ import cv2
 import numpy as np
 from browser.project_files import ProjectFiles
 from browser.studio_process import Studio
-from browser.watched_page import close_app
+from browser.watched_page import PAGE_LOGS, close_app, wait_until
 from playwright.sync_api import FloatRect, Locator, Page, Position, expect
 
 from studio.viewer import PhotoCamera
@@ -22,6 +22,7 @@ SCREENSHOTS = os.environ.get("GRS_SHOTS")
 LONG = 300_000
 """Milliseconds that a stage of the pipeline may take on a slow machine."""
 COPY_NUMBERS = itertools.count(1)
+NEXT_DRAWN_FRAME = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 
 
 @dataclass(frozen=True)
@@ -81,9 +82,11 @@ def undo_button(page: Page) -> Locator:
 
 
 def wait_until_idle(page: Page) -> None:
-    """Wait until no stage is running."""
+    """Wait until no stage is running and no request is open: what was asked for a moment ago has no spinner yet."""
     expect(page.locator(".status-bar .message")).to_be_visible()
-    expect(page.locator(".status-bar .spin")).to_have_count(0, timeout=LONG)
+    page.evaluate(NEXT_DRAWN_FRAME)  # by then a click has sent what it asks for
+    spinner, log = page.locator(".status-bar .spin"), PAGE_LOGS[page]
+    wait_until(page, lambda: not log.open_requests and not spinner.count(), seconds=LONG / 1000)
 
 
 def stop_work(page: Page) -> None:
@@ -94,8 +97,6 @@ def stop_work(page: Page) -> None:
 
 
 # ---------------------------------------------------------------------- the mask canvas
-
-NEXT_DRAWN_FRAME = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 
 
 def canvas(page: Page) -> Locator:

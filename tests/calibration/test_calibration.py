@@ -8,10 +8,10 @@ from pathlib import Path
 
 import mujoco
 import numpy as np
-import planted_arms
 import pytest
-from planted_arms import DELAY_S, MASSES, NOISE, arm_xml, record
 
+from bench import planted_arms
+from bench.planted_arms import DELAY_S, MASSES, NOISE, arm_xml, record
 from pipeline.calibration import (
     Calibration,
     CalibrationError,

@@ -352,22 +352,6 @@ def test_a_set_of_accepted_projects_is_made_exported_and_removed(gallery: Mounte
     expect(sets).to_contain_text("No set yet.")
 
 
-def test_effort_shows_figures_plots_and_how_well_two_people_agree(gallery: Mounted, board: Locator):
-    pair = {"titles": ["A", "B"], "iou": 0.5, "both": 3, "only_first": 1, "only_second": 2}
-    pair |= {"pixel_kappa": 0.25, "label_kappa": None}
-    asked = gallery.answer("gallery", {"agreement": {"pairs": [pair]}})
-    search(board, "frame_0001", 10)
-    effort = panel(board, "Effort")
-    expect(effort.get_by_role("img", name="Corrected most", exact=True)).to_contain_text("Name")
-    expect(effort.locator("tbody td")).to_have_text(["A", "B", "0.50", "3", "3", "0.25", "–"])
-    assert [one["words"] for one in asked if one["kind"] == "effort"] == ["frame_0001"]
-    expect(effort.locator(".figure")).to_have_count(5)
-    assert not findings(gallery.page)
-    panel(board, "Effort")  # its button closes it too
-    expect(effort).to_be_hidden()
-    expect(board.locator(".project")).to_have_count(10)
-
-
 def test_a_review_begins_with_the_selected_projects_or_with_all_that_are_found(gallery: Mounted, board: Locator):
     queue = "() => JSON.parse(sessionStorage.getItem('studioReview'))"
     search(board, "frame_0006", 10)
@@ -380,7 +364,7 @@ def test_a_review_begins_with_the_selected_projects_or_with_all_that_are_found(g
     board.get_by_role("button", name="Review selected (1)").click()
     gallery.page.wait_for_function("() => JSON.parse(sessionStorage.getItem('studioReview')).names.length === 1")
     assert gallery.page.evaluate(queue) == {
-        "names": [name_of(60)], "at": 0, "counts": {"accepted": 0, "rejected": 0, "skipped": 0}, "seconds": 0,
+        "names": [name_of(60)], "at": 0, "counts": {"accepted": 0, "rejected": 0, "skipped": 0}
     }  # fmt: skip
 
 

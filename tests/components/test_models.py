@@ -229,6 +229,7 @@ def test_failed_objects_are_resolved_by_hand_or_by_one_retry(
     rows.first.get_by_role("button", name="Edit").click()
     expect(page.locator(".trace-view textarea")).to_be_focused()
     page.keyboard.press("Escape")
+    described.wait_until_drawn()  # what was decided asks the failed ones again
     server.behave(honest)
     rows.first.get_by_role("button", name="Retry", exact=True).click()
     expect(rows).to_have_count(0)  # the others are retried with it

@@ -1,4 +1,4 @@
-"""What all components share: the place in the address, the focus, covered parts, drops, activity, and the demo."""
+"""What all components share: the place in the address, the focus, covered parts, drops, and the demo."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -168,26 +168,6 @@ def test_folders_are_dropped_whole_and_what_cannot_be_uploaded_says_why(blank: P
     assert result["uploaded"] == [{"path": "/up", "name": name} for name in names]
     assert result["failed"] == "e could not be uploaded. Try again."
     assert result["large"] == "f is larger than 0.4 GB. Reduce it, or run: the command"
-
-
-def test_time_at_work_counts_pauses_up_to_half_a_minute_and_no_other_window(blank: Page):
-    blank.evaluate("""async () => {
-      window.activity = new (await import("/static/studio/activity.js")).Activity();
-      window.hide = (hidden) => { Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
-        document.dispatchEvent(new Event("visibilitychange")); };
-    }""")
-    blank.clock.run_for(10_000)
-    blank.keyboard.press("a")
-    blank.clock.run_for(100_000)  # a break, of which half a minute is work
-    blank.mouse.click(600, 600)
-    blank.evaluate("dispatchEvent(new KeyboardEvent('keydown'))")  # not of a person
-    blank.evaluate("hide(true)")
-    blank.clock.run_for(20_000)
-    blank.evaluate("hide(false)")
-    blank.clock.run_for(5_000)
-    taken = blank.evaluate("activity.take()")
-    assert (round(taken["seconds"]), taken["pointer_presses"], taken["key_presses"]) == (45, 1, 1)
-    assert blank.evaluate("activity.take()") == {"seconds": 0, "pointer_presses": 0, "key_presses": 0}
 
 
 def test_the_demo_leads_through_the_steps_as_the_work_reaches_them_and_a_click_pauses_it(blank: Page):

@@ -64,7 +64,6 @@ def test_a_frame_is_reviewed_by_keys_alone_its_least_sure_object_first(mount: Mo
     said = [(order[0], "accepted", ""), (order[1], "rejected", "wrong colour, a"), (order[2], "skipped", "")]
     said += [(order[3], "accepted", ""), (order[4], "accepted", ""), (order[4], "accepted", "")]
     assert verdicts == [*said, (None, "accepted", "")] and mounted.json("curation.json")["verdict"] == "accepted"
-    assert all(one["seconds"] > 0 and one["key_presses"] > 0 and not one["pointer_presses"] for one in reviews)
     opened = [message for name, message in mounted.sent if name == "open"]
     assert opened == [{"kind": "project", "name": "next"}]
 
@@ -100,7 +99,7 @@ def test_the_queue_leads_on_and_back_and_ends_with_its_verdicts(mount: Mount):
     show("b")
     bar.get_by_role("button", name="Accept").click(modifiers=["Shift"])
     show("b", reviews=1)
-    expect(bar).to_contain_text("Review finished: 1 accepted, 1 rejected, 1 skipped, in 0.0 min.")
+    expect(bar).to_contain_text("Review finished: 1 accepted, 1 rejected, 1 skipped.")
     events = [(name, message.get("verdict") or message.get("name")) for name, message in mounted.sent]
     opened, reviewed = ("open", "review")
     assert events == [
@@ -108,7 +107,6 @@ def test_the_queue_leads_on_and_back_and_ends_with_its_verdicts(mount: Mount):
         (opened, "b"), (reviewed, "accepted"), ("home", None),
     ]  # fmt: skip
     assert all(message["id"] is None for name, message in mounted.sent if name == reviewed)
-    assert mounted.sent[-2][1]["pointer_presses"] == 1
     page.keyboard.press("Escape")
     expect(bar).to_be_hidden()
     assert page.evaluate("sessionStorage.getItem('studioReview')") is None

@@ -66,10 +66,28 @@ def test_colliders_are_convex_with_the_twins_friction_and_the_stage_is_valid(sta
             assert UsdPhysics.MeshCollisionAPI(prim).GetApproximationAttr().Get() == "convexHull"
         material, _ = UsdShade.MaterialBindingAPI(prim).ComputeBoundMaterial("physics")
         assert 0 < UsdPhysics.MaterialAPI(material.GetPrim()).GetDynamicFrictionAttr().Get() <= 1.5
+    for prim in (p for p in stage.Traverse() if p.IsA(UsdGeom.Mesh)):
+        mesh = UsdGeom.Mesh(prim)
+        corners = np.array(mesh.GetPointsAttr().Get())[np.array(mesh.GetFaceVertexIndicesAttr().Get()).reshape(-1, 3)]
+        normals = np.array(mesh.GetNormalsAttr().Get())
+        area = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+        assert mesh.GetNormalsInterpolation() == "uniform"
+        assert (normals * area).sum(1) == pytest.approx(np.linalg.norm(area, axis=1), rel=1e-3, abs=1e-9)
     registry = UsdValidation.ValidationRegistry()
     context = UsdValidation.ValidationContext(registry.GetOrLoadAllValidators())
     found = [f"{e.GetName()}: {e.GetMessage()}" for e in context.Validate(stage) if not e.HasNoError()]
     assert found == []
+
+
+def test_the_bodies_that_joints_connect_are_one_articulation_an_object(stage):
+    roots = {p.GetName() for p in stage.Traverse() if p.HasAPI(UsdPhysics.ArticulationRootAPI)}
+    joints = [UsdPhysics.Joint(p) for p in stage.Traverse() if p.IsA(UsdPhysics.Joint)]
+    owner = {j.GetBody1Rel().GetTargets()[0]: j.GetBody0Rel().GetTargets()[0] for j in joints}
+    for body in tuple(owner):
+        while body in owner and owner[body].name != "World":
+            body = owner[body]
+        assert body.name in roots, body
+    assert joints and len(roots) < len(joints), "one for several joints of an object"
 
 
 def test_a_drawer_and_a_door_move_along_their_joints_to_their_limits(stage, twin):

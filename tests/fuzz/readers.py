@@ -261,7 +261,6 @@ def _read_trace(folder: Path) -> object:
     from pipeline.models.costs.budget import spent_usd
     from pipeline.models.model import ModelError
     from pipeline.models.trace.call_log import CallLog, totals
-    from pipeline.models.trace.openinference import spans
     from pipeline.models.trace.recorder import _is_answer, read_trace
     from pipeline.models.trace.replay import ReplayModel
 
@@ -275,7 +274,7 @@ def _read_trace(folder: Path) -> object:
     answers = [(line["asked"], line["output.value"]) for line in lines if _is_answer(line)]
     with suppress(ModelError):
         ReplayModel(folder / "trace.jsonl")
-    return parts, totals(calls), spans(folder / "trace.jsonl"), answers, spent_usd(lines)
+    return parts, totals(calls), answers, spent_usd(lines)
 
 
 def text_seed(*texts: str) -> Callable[[], Files]:

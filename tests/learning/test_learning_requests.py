@@ -10,8 +10,7 @@ import pytest
 
 pytest.importorskip("stable_baselines3", reason='stable-baselines3 is missing: pip install "grs-studio[learn]"')
 
-from planted_policies import Scripted, expert, hover, stand_still, wander
-
+from bench.planted_policies import Scripted, expert, hover, stand_still, wander
 from pipeline.learning import training
 from pipeline.learning.edits import edited, followed, possible_goals, possible_terms
 from pipeline.learning.environment import SubtaskEnv

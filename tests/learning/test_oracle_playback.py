@@ -9,8 +9,7 @@ import small_task
 
 pytest.importorskip("gymnasium", reason='gymnasium is missing: pip install "grs-studio[learn]"')
 
-from planted_policies import Scripted, stand_still
-
+from bench.planted_policies import Scripted, stand_still
 from pipeline.learning.demonstrations import oracle_episodes
 from pipeline.learning.environment import EpisodeRules, SubtaskEnv
 from pipeline.learning.episodes import play

@@ -9,8 +9,7 @@ import pytest
 import small_task
 
 pytest.importorskip("stable_baselines3", reason='stable-baselines3 is missing: pip install "grs-studio[learn]"')
-from planted_policies import STILL, ScriptedPolicy
-
+from bench.planted_policies import STILL, ScriptedPolicy
 from pipeline.learning import training
 from pipeline.learning.environment import EpisodeRules, SubtaskEnv
 from pipeline.learning.learning_files import SubtaskFolder, read_curve

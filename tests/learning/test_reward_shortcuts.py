@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 import small_task
-from planted_policies import SHORTCUTS, SOUND, Planted, Scripted, expert
 
+from bench.planted_policies import SHORTCUTS, SOUND, Planted, Scripted, expert
 from pipeline.learning.edits import edited
 from pipeline.learning.environment import SubtaskEnv
 from pipeline.learning.episodes import Episode, play

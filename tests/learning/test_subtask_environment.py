@@ -9,8 +9,8 @@ import small_task
 
 pytest.importorskip("gymnasium", reason='gymnasium is missing: pip install "grs-studio[learn]"')
 from gymnasium.utils.env_checker import check_env
-from planted_policies import STILL, Scripted, ScriptedPolicy, hover_at_handle, pull
 
+from bench.planted_policies import STILL, Scripted, ScriptedPolicy, hover_at_handle, pull
 from pipeline.learning.environment import EpisodeRules, SubtaskEnv
 from pipeline.learning.episodes import finish, play, success_rate
 from pipeline.learning.pushing import push_line

@@ -3,11 +3,9 @@
 import copy
 import json
 
-import mujoco
 import pytest
 import small_task
 
-from pipeline.learning.asset_parts import read_parts
 from pipeline.learning.decomposition import KIND, DecompositionAnswer, decompose, missing_goals, question_data
 from pipeline.learning.subtask import (
     LearningError,
@@ -160,19 +158,3 @@ def test_the_question_has_parts_joints_and_limits_and_every_goal_and_term(furnit
     assert drawer["joint_type"] == "prismatic" and drawer["limit"] == [0.0, 0.15]
     prompt = load_prompt(KIND).fill(data)
     assert '{"goal": "Opened", "a": str, "part": str' in prompt and "joint_target(a, part" in prompt
-
-
-def test_a_urdf_gives_the_parts_of_the_mjcf_that_it_states(tmp_path):
-    (tmp_path / "box.urdf").write_text(
-        '<robot name="box"><link name="case"><inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" '
-        'iyz="0" izz="1"/></inertial></link><link name="lid"><inertial><mass value="1"/><inertia ixx="1" ixy="0" '
-        'ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link><joint name="hinge" type="revolute"><parent link="case"/>'
-        '<child link="lid"/><axis xyz="1 0 0"/><limit lower="0" upper="1.5" effort="1" velocity="1"/></joint></robot>'
-    )
-    (lid,) = [part for part in read_parts(tmp_path / "box.urdf") if part["name"] == "lid"]
-    assert lid["joint_name"] == "hinge" and lid["joint_type"] == "revolute" and lid["limit"] == [0.0, 1.5]
-    mujoco.mj_saveLastXML(str(tmp_path / "box.xml"), mujoco.MjModel.from_xml_path(str(tmp_path / "box.urdf")))
-    assert lid in read_parts(tmp_path / "box.xml")
-    (tmp_path / "broken.urdf").write_text("<robot")
-    with pytest.raises(LearningError, match=r"broken\.urdf cannot be read as URDF or MJCF"):
-        read_parts(tmp_path / "broken.urdf")

@@ -10,7 +10,6 @@ from pydantic import BaseModel
 
 from pipeline.models import ModelError, Question, open_model
 from pipeline.models.trace.call_log import CallLog
-from pipeline.models.trace.openinference import spans
 from pipeline.models.trace.recorder import TracingModel, annotate, fingerprint, read_trace
 from pipeline.models.trace.replay import ReplayModel
 from pipeline.models.trace.trace_lines import append_trace_line
@@ -74,9 +73,7 @@ def test_a_file_that_is_not_a_trace_is_rejected(tmp_path, text):
         open_model("gpt", PlannerModel)
 
 
-def test_a_question_has_a_start_and_an_end_a_failure_its_raw_reply_and_each_is_exported_as_one_span(
-    tmp_path,
-):
+def test_a_question_has_a_start_and_an_end_and_a_failure_its_raw_reply(tmp_path):
     model = TracingModel(CountingModel(), path := tmp_path / "deep" / "trace.jsonl")
     model.ask(question((np.zeros((2, 2, 3), np.uint8),), a=1))
     start, end = lines(path)
@@ -90,15 +87,6 @@ def test_a_question_has_a_start_and_an_end_a_failure_its_raw_reply_and_each_is_e
     failed = lines(path)[-1]
     assert failed["status_code"] == "ERROR" and "It broke" in failed["status_message"]
     assert failed["output.value"] == "<html>\ud83d", "half a letter, as it came"
-    unfinished = lines(path)[0] | {"span_id": "f"}
-    with path.open("a") as file:
-        file.write(json.dumps(unfinished))
-    good, bad, lost = spans(path)
-    assert [span["status_code"] for span in (good, bad, lost)] == ["OK", "ERROR", "UNSET"]
-    assert good["span_kind"] == "LLM" and len(good["context"]["trace_id"]) == 32
-    assert good["attributes"]["output.value"] == '{"value":1}'
-    picture = "llm.input_messages.0.message.contents.1.message_content.image.image.url"
-    assert good["attributes"][picture].startswith("data:image/jpeg")
 
 
 @given(st.integers(0, 3), st.integers(0, 2000), st.text(max_size=20))

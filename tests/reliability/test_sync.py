@@ -178,3 +178,28 @@ def test_a_bucket_that_does_not_exist_is_named():
     ):
         ObjectStore(nothing, "nothing/lab", "s3://nothing/lab").names()
     assert ObjectStore(nothing, "nothing/lab", "memory://nothing/lab").names() == []
+
+
+@pytest.mark.parametrize("link", ["scene", "scene.json", "rounds/000"])
+def test_a_link_in_a_strangers_project_is_followed_neither_to_read_nor_to_write(
+    link: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    precious, project, store = tmp_path / "precious", tmp_path / "lab" / "one", (tmp_path / "store").as_uri()
+    Project.create(project, FRAME).close()
+    for name in ("scene/scene.xml", "rounds/000/sim.py", "scene.json"):
+        write_text(project / name, "ours")
+    assert main(["sync", str(project.parent), store]) == 0
+    write_text(precious / "scene.xml", "secret")
+    shutil.rmtree(project / link, ignore_errors=True)
+    (project / link).unlink(missing_ok=True)
+    (project / link).symlink_to(precious)
+    with pytest.raises(StoreError, match="holds a link"):
+        Project.open(project)
+    capsys.readouterr()
+    for command in (
+        ["sync", str(project.parent), store, "--keep", "there"],
+        ["export", str(project), "--format", "zip", "--out", str(tmp_path / "out.zip")],
+        ["tasks", str(project), "--report", str(tmp_path / "tasks.html")],
+    ):
+        assert main(command) == 2 and "holds a link" in capsys.readouterr().err
+    assert [path.name for path in precious.iterdir()] == ["scene.xml"] and not (tmp_path / "out.zip").exists()

@@ -66,8 +66,8 @@ class SlowView:
 
 
 def test_a_view_reports_its_progress_or_takes_one_step_raises_its_errors_and_is_cancelled_when_closed():
-    labels = square(0, 0) + 2 * square(4, 4, 4)
-    progress, segments = drain(automatic_steps(ScriptedSegmenter.from_labels(labels).open(FRAME)))
+    view = ScriptedSegmenter([square(0, 0), square(4, 4, 4)]).open(FRAME)
+    progress, segments = drain(automatic_steps(view))
     assert len(progress) == 1 and [(one.id, int(one.mask.sum())) for one in segments] == [(1, 9), (2, 16)]
     view = SlowView()
     progress, segments = drain(automatic_steps(view, "settings"))

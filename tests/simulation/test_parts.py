@@ -25,7 +25,6 @@ from pipeline.simulation.articulated_parts import ArticulatedPart
 from pipeline.simulation.physics import Physics
 from pipeline.simulation.recipe import to_json
 from pipeline.simulation.robots import robot_kind
-from pipeline.simulation.world import set_robot
 from pipeline.solving import Solution, solve
 from pipeline.tasks import understand_instruction
 
@@ -249,11 +248,10 @@ def test_other_layouts_are_solved_and_so_are_they_by_the_arm(furniture, scene, s
     ("opened", "cabinet", "bottom_drawer"), ("opened", "oven", "door"), ("closed", "cabinet", "top_drawer"),
 ])  # fmt: skip
 def test_the_arm_opens_and_shuts_drawers_and_doors_by_handle_and_by_suction(scene, robot, verb, owner, part):
-    sim = kit.Simulation(scene, 0)
+    sim = kit.Simulation(replace(scene, robot=robot_kind(robot).make(True)), 0)
     if verb == "closed":
         sim.set_open(owner, part, 0.9)
     sim.goal(getattr(kit, verb)(owner, part))
-    set_robot(sim, robot_kind(robot).make(True))
     run = sim.rollout()
     assert run.solved and run.at_rest, run.why
     assert run.moved(owner) < (0.01 if verb == "closed" else 0.02), "the furniture itself stays"

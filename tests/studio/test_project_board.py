@@ -17,7 +17,7 @@ import pytest
 from offline_studio import FRAME, EmptySegmenter, offline_services
 
 from bench.planted_projects import plant_projects
-from pipeline.curation.effort import working_gaps
+from pipeline.decisions import Decision, append
 from pipeline.errors import StudioError
 from pipeline.project import STAGES, Project
 from pipeline.project.curation import FILE as CURATION_FILE
@@ -255,8 +255,12 @@ def test_a_search_while_projects_are_still_read_says_how_many_are_left(board: Bo
     assert HANDLERS["find"](board, {"refresh": True})["unread"] == HANDLERS["find"](board, {})["unread"] == 0
 
 
-def test_time_of_work_leaves_out_breaks():
-    assert sum(working_gaps([100.0, 0.0, 30.0, 5000.0, 5010.0])) == 30 + 70 + 10
+def test_time_of_work_leaves_out_breaks(workspace: Path):
+    log = workspace / "frame_00001" / "decisions.jsonl"
+    log.unlink(missing_ok=True)
+    for at in (100.0, 0.0, 30.0, 5000.0, 5010.0):
+        append(log, Decision("undo", {}, at))
+    assert scanned(workspace)["frame_00001"].seconds == 30 + 70 + 10
 
 
 ACTS: dict[str, Callable[[Board, list[str]], tuple[str, Any]]] = {

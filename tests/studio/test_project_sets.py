@@ -9,8 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.planted_projects import plant_projects
-from pipeline.curation import project_sets
-from pipeline.curation.project_sets import (
+from pipeline import project_sets
+from pipeline.errors import StudioError
+from pipeline.project.curation import Curation, save_curation
+from pipeline.project_sets import (
     CARD,
     SetError,
     SetSettings,
@@ -21,8 +23,6 @@ from pipeline.curation.project_sets import (
     read_sets,
     split_projects,
 )
-from pipeline.errors import StudioError
-from pipeline.project.curation import Curation, save_curation
 from studio.__main__ import main
 
 sources = st.dictionaries(st.text("abcdefgh", min_size=1, max_size=3), st.sampled_from("uvwxyz"), min_size=1)

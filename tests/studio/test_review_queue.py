@@ -79,9 +79,6 @@ messages = st.fixed_dictionaries(
         "id": st.sampled_from([None, 1, 2, 3]) | values,
         "verdict": st.sampled_from(["accepted", "rejected", "skipped"]) | values,
         "reason": st.sampled_from(["blurred", " ", "x" * 500]) | values,
-        "seconds": st.floats(0, 100) | values,
-        "pointer_presses": values,
-        "key_presses": values,
     }
 )
 
@@ -106,7 +103,7 @@ def test_a_review_is_one_line_in_the_log_that_undo_takes_back_or_it_is_refused(b
         assert len(read_log(log)) == lines and read_curation(project.folder) == curation
         return
     decision = read_log(log)[-1]
-    assert len(read_log(log)) == lines + 1 and decision.kind == "review" and 0 <= decision.data["seconds"] <= 86400
+    assert len(read_log(log)) == lines + 1 and decision.kind == "review"
     assert (decision.data["verdict"] == "rejected") == bool(decision.data.get("reason"))
     if message["id"] is None and message["verdict"] != "skipped":
         assert read_curation(project.folder).verdict == message["verdict"]
@@ -118,7 +115,7 @@ def test_a_reviewed_object_leaves_the_queue_and_no_stage_depends_on_it(board: Bo
     session = board.sessions.find_open("real")
     assert session
     for id, verdict in ((1, "accepted"), (2, "skipped")):
-        apply_review(board, {"project": "real", "id": id, "verdict": verdict, "seconds": 1})
+        apply_review(board, {"project": "real", "id": id, "verdict": verdict})
     left = [one["id"] for one in review_record(session)["objects"] if not one["review"]]
     assert left == [2]
     assert not any("review" in kinds for kinds in STAGE_DECISIONS.values())

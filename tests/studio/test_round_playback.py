@@ -199,7 +199,14 @@ def test_two_rounds_share_one_clock_and_the_shorter_one_waits_at_its_end(view, r
     short = ViewSession(XML, Trajectory(record.times[:11], record.qpos[:11]))
     short.follow(view)
     try:
-        short.watch(lambda: None)
+        told: list[float] = []
+        unwatch = view.watch(lambda: told.append(view.time))
+        for time in (0.5, 0.6, 0.7):
+            view.enqueue({"op": "seek", "time": time})
+            wait_until(lambda time=time: told[-1:] == [time], "the leader's time")
+        unwatch()
+        short.watch(lambda: None)  # its thread starts here, behind by three changes
+        wait_until(lambda: short.time == 0.7, "the leader's last time")
         short.enqueue({"op": "seek", "time": 0.5})
         wait_until(lambda: view.time == short.time == 0.5, "the same time in both")
         view.enqueue({"op": "seek", "time": 2.0})

@@ -4,8 +4,8 @@ import json
 import re
 
 import pytest
-from source_texts import ROOT, all_templates, error_templates, page_texts, unnamed
 
+from scripts.source_texts import ROOT, all_templates, error_templates, page_texts, unnamed
 from studio.texts import LANGUAGES, catalogue, choose_language, current_language, t, translated
 from studio.texts.translation import PLACEHOLDER
 

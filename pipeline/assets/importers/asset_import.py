@@ -8,9 +8,7 @@ import json
 import os
 import re
 import shutil
-import tempfile
-from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
@@ -83,18 +81,6 @@ class ImportedAsset:
     asset: Asset
     warnings: tuple[str, ...]
     """Problems of its file, repaired or not, one sentence each."""
-
-
-@contextmanager
-def open_sources(source: Path) -> Iterator[list[Path]]:
-    """Yield the models and meshes in a file, a folder, or a zip, unpacked temporarily. Raises AssetError."""
-    if not source.exists():
-        raise AssetError(f"{source} does not exist; give a mesh, a model, a folder or a zip")
-    if source.suffix.lower() != ".zip":
-        yield find_sources(source)
-        return
-    with tempfile.TemporaryDirectory(prefix="grs-") as folder:
-        yield find_sources(unpack(source, Path(folder)))
 
 
 def unpack(source: Path, folder: Path) -> Path:

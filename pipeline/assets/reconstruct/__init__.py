@@ -42,8 +42,6 @@ class Reconstruction:
     """Its pose in the view; pos is the centre of its bounding box."""
     method: str
     """The method that was chosen: one of RECONSTRUCTION_METHODS, never "best"."""
-    visible_fraction: float
-    """Fraction of its surface that the camera saw, in [0, 1]; the rest is a guess."""
 
 
 def reconstruct(
@@ -89,7 +87,7 @@ def reconstruct(
             "pos": pose.pos.tolist(), "quat_wxyz": pose.quat_wxyz.tolist(),
         },
     }  # fmt: skip
-    return Reconstruction(write_asset(solid, target, facts), pose, shape.method, visible)
+    return Reconstruction(write_asset(solid, target, facts), pose, shape.method)
 
 
 def _category(shape: ShapeProposal, extents: np.ndarray) -> str:
@@ -108,6 +106,6 @@ def _find_existing(target: Path, key: str) -> Reconstruction | None:
         if made["key"] != key:
             return None
         pose = Pose(np.array(made["pos"]), np.array(made["quat_wxyz"]))
-        return Reconstruction(read_asset(target), pose, made["way"], made["seen"])
+        return Reconstruction(read_asset(target), pose, made["way"])
     except (OSError, ValueError, KeyError, AssetError):
         return None

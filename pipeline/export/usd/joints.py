@@ -12,13 +12,17 @@ from pipeline.geometry import Pose
 
 
 def write_joints(stage: Any, twin: TwinModel, prims: dict[str, Any], poses: dict[str, Pose]) -> list[str]:
-    """Add a joint for each body below another one; return one sentence for each joint that was left out."""
-    left_out = []
+    """Add a joint for each body below another one, all of an object one articulation; return one sentence for each joint that was left out."""
+    left_out, by_name = [], {body.name: body for body in twin.bodies}
     for body in twin.bodies[1:]:
         if body.is_free or (body.parent == "world" and not body.joints):
             continue
         left_out += [f"{joint.name}: {body.name} keeps only its last joint" for joint in body.joints[:-1]]
         _write_joint(stage, body, prims, poses)
+        root = body
+        while root.parent != "world":
+            root = by_name[root.parent]
+        UsdPhysics.ArticulationRootAPI.Apply(prims[root.name])
     return left_out
 
 

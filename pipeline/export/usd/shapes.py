@@ -101,6 +101,11 @@ class ShapeWriter:
         mesh.CreateFaceVertexCountsAttr(Vt.IntArray.FromNumpy(np.full(len(faces), 3, np.int32)))
         mesh.CreateFaceVertexIndicesAttr(Vt.IntArray.FromNumpy(faces.astype(np.int32).ravel()))
         mesh.CreateSubdivisionSchemeAttr(UsdGeom.Tokens.none)
+        corners = vertices[faces]
+        normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+        normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-12)
+        mesh.CreateNormalsAttr(Vt.Vec3fArray.FromNumpy(normals.astype(np.float32)))
+        mesh.SetNormalsInterpolation(UsdGeom.Tokens.uniform)
         low, high = vertices.min(0).tolist(), vertices.max(0).tolist()
         mesh.CreateExtentAttr([Gf.Vec3f(*low), Gf.Vec3f(*high)])
         return mesh

@@ -1,10 +1,10 @@
-"""SAM 2 as a Segmenter. torch is imported when a frame is opened; only `download_checkpoint` uses the network."""
+"""SAM 2 as a Segmenter. torch is imported when a frame is opened; nothing is downloaded."""
 
 from pipeline.segmentation.sam2.automatic_masks import AutomaticSettings
 from pipeline.segmentation.sam2.job_state import EncodingState
 from pipeline.segmentation.sam2.mask_filter import clean_masks
 from pipeline.segmentation.sam2.segmenter import Sam2Segmenter, Sam2View
-from pipeline.segmentation.sam2.weights import HUB_FILES, download_checkpoint, weights_state
+from pipeline.segmentation.sam2.weights import HUB_FILES, weights_state
 
 __all__ = [
     "HUB_FILES",
@@ -13,6 +13,5 @@ __all__ = [
     "Sam2Segmenter",
     "Sam2View",
     "clean_masks",
-    "download_checkpoint",
     "weights_state",
 ]

@@ -1,4 +1,4 @@
-"""Find SAM 2's weights: a local checkpoint, or the hub's cache. Only `download_checkpoint` uses the network."""
+"""Find SAM 2's weights: a local checkpoint, or the hub's cache. Nothing is downloaded."""
 
 from importlib.util import find_spec
 from pathlib import Path
@@ -45,28 +45,6 @@ def find_checkpoint(checkpoint: str) -> Path:
         f"SAM 2 weights not found: there is no file {checkpoint}; give a .pt file or one of "
         f"facebook/sam2.1-hiera-{{{','.join(SIZES)}}} (or facebook/sam2-hiera-...)."
     )
-
-
-def download_checkpoint(checkpoint: str, timeout: float = 5.0) -> Path:
-    """Return the weights of a hub name, downloaded if they are not in the cache.
-
-    An interrupted download resumes. Raises SegmentationError if the hub does not answer within `timeout` seconds.
-    """
-    try:
-        return find_checkpoint(checkpoint)
-    except SegmentationError:
-        if checkpoint not in HUB_FILES:
-            raise
-    from huggingface_hub import constants, get_session, hf_hub_download
-
-    try:  # the download would retry for half a minute before it fails
-        get_session().head(constants.ENDPOINT, timeout=timeout)
-        return Path(hf_hub_download(checkpoint, HUB_FILES[checkpoint], etag_timeout=timeout))
-    except Exception as error:  # errors of the client, the hub and the disk
-        raise SegmentationError(
-            f"{checkpoint} could not be downloaded from {constants.ENDPOINT} ({first_line(error)}); "
-            f"copy {HUB_FILES[checkpoint]} here from elsewhere and name the file."
-        ) from None
 
 
 def first_line(error: Exception) -> str:

@@ -28,12 +28,11 @@ from pipeline.simulation.arm.tools.vacuum import Vacuum
 from pipeline.simulation.objects import Region
 from pipeline.simulation.physics import Physics
 from pipeline.simulation.robots import ROBOTS, RobotError, robot_kind
-from pipeline.simulation.world import set_robot
 from pipeline.solving import save_model
 
 
-def arm_simulation(table, *names, arrange=None):
-    sim = kit.Simulation(kit.Scene.load(table), 0)
+def arm_simulation(table, *names, robot=None, arrange=None):
+    sim = kit.Simulation(replace(kit.Scene.load(table), robot=robot), 0)
     sim.keep(*names)
     if arrange:
         arrange(sim)
@@ -41,9 +40,8 @@ def arm_simulation(table, *names, arrange=None):
 
 
 def with_cubes_stacked(table, robot):
-    sim = arm_simulation(table, "red_cube", "blue_cube", "yellow_can")
+    sim = arm_simulation(table, "red_cube", "blue_cube", "yellow_can", robot=robot)
     sim.goal(kit.on("red_cube", "blue_cube"))
-    set_robot(sim, robot)
     return sim, sim.rollout()
 
 
@@ -68,16 +66,14 @@ def test_a_cube_is_stacked_by_friction_alone_and_the_recorded_model_loads(stacke
 
 
 def test_an_object_that_is_too_wide_or_a_place_out_of_reach_is_refused(table):
-    sim = arm_simulation(table, "white_bowl", "blue_cube", arrange=lambda s: s.resize("blue_cube", 1.8))
+    sim = arm_simulation(table, "white_bowl", "blue_cube", robot=Arm(), arrange=lambda s: s.resize("blue_cube", 1.8))
     sim.goal(kit.at("blue_cube", (0.2, 0.1)))
-    set_robot(sim, Arm())
     run = sim.rollout()
     assert not run.solved and "the gripper takes 8.2 cm at most" in run.why
     assert [e for e in run.events if not e.ok and e.time >= 0]
-    sim = arm_simulation(table, "red_cube", "blue_cube")
-    sim.goal(kit.on("red_cube", "blue_cube"))
     arm = Arm()
-    set_robot(sim, arm)
+    sim = arm_simulation(table, "red_cube", "blue_cube", robot=arm)
+    sim.goal(kit.on("red_cube", "blue_cube"))
     physics = Physics(sim.bench())
     assert arm.hand(physics).kinematics.solve(gripper_pose(arm.base + np.array([1.3, 0, 0.1]), 0.0)) is None
 
@@ -301,9 +297,8 @@ def test_a_load_beyond_the_limits_is_lost_with_the_reason(mass, off_centre, word
 
 
 def test_what_the_cup_cannot_hold_is_refused_with_the_reason(table):
-    sim = arm_simulation(table, "red_cube", "blue_cube")
+    sim = arm_simulation(table, "red_cube", "blue_cube", robot=SuctionArm())
     sim.resize("red_cube", 0.5)
-    set_robot(sim, SuctionArm())
     physics = Physics(sim.bench())
     cube = physics.state()["blue_cube"]
     assert find_seals(physics, cube).grasps

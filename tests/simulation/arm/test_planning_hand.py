@@ -1,5 +1,7 @@
 """A dry run of the arm plans what a rollout does, and says why a task cannot be done."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -8,15 +10,13 @@ from pipeline.planner import PlannerModel
 from pipeline.planner.proposals import alternatives, proposals
 from pipeline.simulation import kit
 from pipeline.simulation.robots import robot_kind
-from pipeline.simulation.world import set_robot
 from pipeline.tasks import ask_for_proposals, scene_to_json, understand_instruction
 
 
 def planned(table, robot, moves, *goals):
-    sim = kit.Simulation(kit.Scene.load(table), 0)
+    sim = kit.Simulation(replace(kit.Scene.load(table), robot=robot_kind(robot).make(moves)), 0)
     sim.keep("red_cube", "blue_cube", "yellow_can", "white_bowl")
     sim.goal(*goals)
-    set_robot(sim, robot_kind(robot).make(moves))
     return sim.rollout()
 
 

@@ -5,19 +5,27 @@ import json
 import secrets
 import time
 from collections.abc import Iterator
+from contextlib import AsyncExitStack
 from pathlib import Path
 from types import SimpleNamespace
 
 import httpx
+import mujoco
 import pytest
+from offline_studio import FRAME, offline_services
 from page_client import connect, open_page
 from people import content, logged_in, studio_with_people
+from websockets.asyncio.client import connect as connect_socket
+from websockets.exceptions import InvalidStatus
 
 from pipeline.errors import StudioError
+from pipeline.project import Project
 from studio.accounts.links import LONGEST_DAYS, LinkError, Links
 from studio.accounts.roles import Role
+from studio.board.board import Board
 from studio.server.access import Access
 from studio.server.gradio_internals import gradio_app
+from studio.sessions.session_registry import SessionRegistry
 
 
 @pytest.fixture(scope="module")
@@ -101,6 +109,50 @@ async def test_a_visitor_uses_no_stream_of_another_page_and_a_person_with_a_logi
         assert (account["user"], account["role"]) == ("will", "work")
 
 
+async def test_visitors_who_watch_in_many_pages_keep_nobody_from_the_viewer(studio: SimpleNamespace):
+    route = next(r for r in studio.app.routes if getattr(r, "path", "") == "/viewer/{token}/ws")
+    views = next(c.cell_contents for c in route.endpoint.__closure__ if hasattr(c.cell_contents, "_open"))
+    view = views.open(mujoco.MjModel.from_xml_string("<mujoco><worldbody><geom size='1'/></worldbody></mujoco>"))
+    _, token = studio.links.create(studio.workspace / "one", 1, "wanda")
+
+    async with connect(studio.address) as visitor, logged_in(studio, "wanda") as wanda, AsyncExitStack() as sockets:
+        await visit(visitor, token)
+
+        async def watches(http: httpx.AsyncClient) -> bool:
+            headers = {"cookie": "; ".join(f"{cookie.name}={cookie.value}" for cookie in http.cookies.jar)}
+            address = f"{studio.address.replace('http', 'ws')}/viewer/{view}/ws"
+            try:
+                socket = connect_socket(address, origin=studio.address, additional_headers=headers)
+                await sockets.enter_async_context(socket)
+            except InvalidStatus:
+                return False
+            return True
+
+        assert [await watches(visitor) for _ in range(9)] == [True] * 4 + [False] * 5
+        assert [await watches(wanda) for _ in range(9)] == [True] * 8 + [False]
+
+
+@pytest.mark.parametrize("end", ["moved away", "deleted and restored", "duplicated"])
+def test_a_link_shows_its_own_project_and_no_other_that_has_its_folder(end: str, tmp_path: Path):
+    links, folder = Links(tmp_path), tmp_path / "one"
+    Project.create(folder, FRAME).close()
+    _, token = links.create(folder, 1, "wanda")
+    board = Board(SessionRegistry(tmp_path, offline_services()), links)
+    if end == "moved away":
+        folder.rename(tmp_path / "other")
+        Project.create(folder, FRAME).close()
+    elif end == "deleted and restored":
+        id, _ = board.delete(["one"])
+        assert links.find(token) is None
+        board.undo(id)
+    else:
+        copy = board.duplicate(["one"])[1].names[0]
+        assert links.find(token), "the original's link holds"
+        folder.rename(tmp_path / "other")
+        (tmp_path / copy).rename(folder)
+    assert folder.is_dir() and links.find(token) is None and links.of_project(folder) == []
+
+
 @pytest.mark.parametrize("end", ["revoked", "expired", "file damaged"])
 async def test_a_link_that_ended_ends_its_visits_at_once(end: str, studio: SimpleNamespace):
     links = studio.links
@@ -134,6 +186,8 @@ async def test_a_guessed_link_opens_nothing(guess: str, studio: SimpleNamespace)
 
 
 def test_only_links_that_hold_are_listed_and_they_survive_a_restart(tmp_path: Path):
+    for folder in ("a", "users/ada/b"):
+        Project.create(tmp_path / folder, FRAME).close()
     now = [1000.0]
     links = Links(tmp_path, lambda: now[0])
     for days in (0, -1, LONGEST_DAYS + 1, float("nan")):
@@ -157,6 +211,7 @@ def test_only_links_that_hold_are_listed_and_they_survive_a_restart(tmp_path: Pa
 @pytest.mark.parametrize("project", ["..", "../x", "/etc", "a/../..", "", "."])
 def test_a_damaged_file_of_links_opens_nothing(project: str, tmp_path: Path):
     links = Links(tmp_path)
+    Project.create(tmp_path / "a", FRAME).close()
     link, token = links.create(tmp_path / "a", 1, "ada")
     path = tmp_path / ".links.json"
     path.write_text(path.read_text().replace('"project": "a"', f'"project": "{project}"'))

@@ -145,7 +145,7 @@ ADMINISTRATORS = {("status-bar", "agree")}
 REQUESTS_BELOW_WORK = {
     "adjuster": {"fit"}, "compare": {"status", "pictures"}, "mask-canvas": {"compare", "status", "export"},
     "learn": {"status", "episodes", "play"},
-    "gallery": {"find", "effort", "agreement", "sets", "set_export", "bin", "batches"}, "results": {"links"},
+    "gallery": {"find", "sets", "set_export", "bin", "batches"}, "results": {"links"},
     "library": {"find", "thumbnails", "asset", "preview", "jobs", "packs"},
     "matcher-bar": {"plan", "state", "download"}, "models-panel": {"findings", "prompt"},
     "object-cards": {"compare", "search"}, "trace-view": {"call", "live", "snippet", "compare"},
@@ -225,7 +225,7 @@ async def test_an_event_runs_only_for_those_whose_role_permits_it(user: str, stu
             ran.clear()
 
 
-def test_no_event_runs_for_a_login_that_has_ended(studio: SimpleNamespace, monkeypatch):
+def test_no_event_runs_for_a_login_that_has_ended_or_in_another_persons_page(studio: SimpleNamespace, monkeypatch):
     page = gradio_app(studio.app).get_blocks()
     number, function = next((n, f) for n, f in events(studio).items() if needed_role(f.fn) is Role.VISIT)
     ran: list[int] = []
@@ -240,6 +240,11 @@ def test_no_event_runs_for_a_login_that_has_ended(studio: SimpleNamespace, monke
         monkeypatch.setattr(page, "act_for", lambda _, role=role: current_role.set(Role.VISIT) and role)
         run_async(page.process_api(function, [], None, request))
     assert ran == [number], "once, for the login that holds"
+    ran.clear()
+    monkeypatch.setattr(page, "act_for", lambda _: current_role.set(Role.WORK) and Role.WORK)
+    for user in ("wanda", "will", "wanda"):
+        run_async(page.process_api(function, [], None, SimpleNamespace(username=user, session_hash="of wanda")))
+    assert ran == [number, number], "twice, for the person whose page it is"
 
 
 async def sent(http: httpx.AsyncClient, number: int, inputs: int) -> dict[str, Any]:

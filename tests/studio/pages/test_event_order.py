@@ -96,7 +96,7 @@ def test_the_studio_records_decisions_in_the_order_they_were_sent_though_they_ar
         async with connect(address) as http, open_page(http, "one") as page:
             events = []
             for number in (1, 3, 2, 5, 4):
-                message = {"project": "one", "id": None, "verdict": "skipped", "key_presses": number}
+                message = {"project": "one", "id": None, "verdict": "rejected", "reason": str(number)}
                 message["sent"] = {"number": number, "seconds_after": 0.01}
                 events.append(await page.send("review-queue", "review", message))
             await page.wait(lambda: page.completed >= set(events))
@@ -104,5 +104,5 @@ def test_the_studio_records_decisions_in_the_order_they_were_sent_though_they_ar
     with served(offline_services(), tmp_path) as studio:
         run_async(send(studio.address))
     recorded = [each.data for each in Project.open(project.folder).active_decisions("review")]
-    assert [each["key_presses"] for each in recorded] == [1, 2, 3, 4, 5]
+    assert [each["reason"] for each in recorded] == [*"12345"]
     assert all("sent" not in each for each in recorded)

@@ -1,5 +1,7 @@
 """Endpoints and files over HTTP: who may send a request, which handler answers it, and what an error looks like."""
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -32,6 +34,24 @@ def test_an_answer_repeats_the_number_of_its_request_and_an_error_is_one_line():
     assert "seq" not in endpoint({"kind": "echo"})
     answer = Endpoint({"fail": fail}, lambda _: (), format_error=str.upper)({"kind": "fail", "seq": 3})
     assert answer == {"seq": 3, "error": "TWO LINES OF AN ERROR."}
+
+
+def test_of_requests_that_take_long_few_are_answered_at_once():
+    entered, free = threading.Semaphore(0), threading.Event()
+
+    def long(*_) -> dict:
+        entered.release()
+        free.wait()
+        return {}
+
+    endpoint = Endpoint({"long": long, "echo": echo}, lambda _: (), long_kinds=("long",))
+    with ThreadPoolExecutor(6) as pool:
+        answers = [pool.submit(endpoint, {"kind": "long"}) for _ in range(6)]
+        for _ in answers:
+            entered.acquire()
+        assert "busy" in endpoint({"kind": "long"})["error"] and "error" not in endpoint({"kind": "echo"})
+        free.set()
+    assert not any("error" in answer.result() for answer in answers) and "error" not in endpoint({"kind": "long"})
 
 
 @pytest.mark.parametrize("kind", [None, "", "other", 7])

@@ -15,8 +15,8 @@ from typing import Any
 import httpx
 import websockets
 
-from tests.load.server_process import ROOT, ServerProcess
-from tests.load.timings import TimedTransport, Timings
+from bench.load.server_process import ROOT, ServerProcess
+from bench.load.timings import TimedTransport, Timings
 from tests.page_client import PageClient, connect, open_page
 
 SCENE, SIZE = "blocks", (640, 480)

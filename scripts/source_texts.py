@@ -1,6 +1,6 @@
 """The English texts in the source, as the catalogues of studio/texts/ have to translate them.
 
-    python tests/texts/source_texts.py de     # prints, as JSON, the texts that de.json lacks
+    python scripts/source_texts.py de     # prints, as JSON, the texts that de.json lacks
 
 Placeholders in the templates of messages are written {}: what they are called matters in the arguments of `t` only.
 """
@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 TERMINAL = (
     "commands/", "batch/", "__main__.py", "accounts/passwords.py", "accounts/user_file.py", "accounts/watched_file.py",
     "server/access.py", "server/serve.py", "server/services.py",

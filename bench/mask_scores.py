@@ -10,7 +10,7 @@ import numpy as np
 from PIL import Image
 from scipy import ndimage
 
-from pipeline.errors import StudioError
+from pipeline.evaluation import EvaluationError
 from pipeline.frame import Frame, load
 from pipeline.segmentation import Prompt, View, decode_rle
 
@@ -18,10 +18,6 @@ FOUND_IOU = 0.5
 """IoU from which an object counts as found (Lin et al., COCO, 2014)."""
 MaskPredictor = Callable[[Prompt, np.ndarray], np.ndarray]
 """Returns the next mask from all clicks so far and the mask (H, W), bool, before the last click."""
-
-
-class EvaluationError(StudioError):
-    """Labels cannot be read, or belong to another picture."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from pipeline.curation.effort import frame_effort
 from pipeline.errors import StudioError
 from pipeline.export import export_project, name_ending
 from pipeline.project.curation import MAX_REASON, read_curation
@@ -188,8 +187,7 @@ def set_card(workspace: Path, chosen: ProjectSet) -> str:
         f"* Split: {splits['train']} train, {splits['test']} test, {way}, seed {settings.seed}", "",
         "## Numbers", "", "| | |", "|---|---|",
         f"| Projects | {len(records)} |", f"| Objects | {count} |",
-        f"| Objects with an asset | {matched} |", f"| Solved tasks | {solved} |",
-        f"| Minutes of people | {sum(one['seconds'] for one in records.values()) / 60:.1f} |", "",
+        f"| Objects with an asset | {matched} |", f"| Solved tasks | {solved} |", "",
         "## Where from", "", *_table("Source", sources), "", "## Objects", "", *_table("Name", objects), "",
     ]  # fmt: skip
     return "\n".join(lines)
@@ -205,13 +203,11 @@ def _table(title: str, counts: Counter[str], most: int = 40) -> Iterable[str]:
 def _facts(folder: Path) -> dict[str, Any]:
     placements = (_read(folder / "scene.json") or {}).get("placements", [])
     matches = _read(folder / "matches.json") or []
-    effort = frame_effort(folder)
     return {
         "source": _source(folder),
         "objects": [str(one.get("name", "")).replace("_", " ") for one in placements],
         "matched": sum(one.get("asset_id") is not None for one in matches),
         "solved": bool((_read(folder / "solution.json") or {}).get("solved")),
-        "seconds": effort.seconds if effort else 0.0,
         "by": read_curation(folder).by,
     }
 

@@ -6,8 +6,8 @@ import time
 from collections.abc import Iterator
 from contextlib import AsyncExitStack, contextmanager
 
-from tests.load.server_process import ServerProcess
-from tests.load.timings import TimedTransport, Timings
+from bench.load.server_process import ServerProcess
+from bench.load.timings import TimedTransport, Timings
 from tests.page_client import connect, open_page
 
 SCENE, ROUNDS = "blocks", 20

@@ -23,7 +23,7 @@ from pipeline.simulation.goals.distance import near_distance
 from pipeline.simulation.goals.spec import PlannedGoal
 from pipeline.tasks import Task, TaskError, understand_instruction
 
-FACTS = Path(__file__).with_name("scene_facts.json")
+FACTS = Path(__file__).parents[1] / "tests" / "planner" / "scene_facts.json"
 """Measured objects of each scene by its name, as `pipeline.tasks.scene_to_json` writes them."""
 UNDERSTOOD, SENSIBLE, NOT_SENSIBLE, WRONG = "understood", "asked sensibly", "asked, not sensibly", "wrong"
 VERDICTS = (UNDERSTOOD, SENSIBLE, NOT_SENSIBLE, WRONG)
