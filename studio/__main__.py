@@ -84,7 +84,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         use_private_folder()
     arguments = parser().parse_args(argv)
     try:
-        return arguments.execute(arguments)
+        return arguments.execute(with_absolute_paths(arguments))
     except StudioError as error:
         return _fail(" ".join(str(error).split()), BAD_INPUT)
     except KeyboardInterrupt:
@@ -109,6 +109,20 @@ def parser() -> argparse.ArgumentParser:
     for command in COMMANDS:
         command.add_to(commands)
     return top
+
+
+def with_absolute_paths(arguments: argparse.Namespace) -> argparse.Namespace:
+    """Return the arguments with absolute paths, for the processes that open files work in another folder.
+
+    Links stay: a file is called what its link is called.
+    """
+
+    def absolute(value: object) -> object:
+        if isinstance(value, list):
+            return [absolute(one) for one in value]
+        return value.absolute() if isinstance(value, Path) else value
+
+    return argparse.Namespace(**{name: absolute(value) for name, value in vars(arguments).items()})
 
 
 def _name_error(error: Exception) -> str:

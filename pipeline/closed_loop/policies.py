@@ -6,11 +6,13 @@ import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
+from urllib.parse import urlsplit
 
 import cv2
 import httpx2
 import numpy as np
 
+from pipeline.closed_loop.server_protocol import server_protocol
 from pipeline.errors import StudioError
 
 if TYPE_CHECKING:
@@ -20,6 +22,8 @@ MAX_CHUNK = 500
 """Actions that one answer may hold."""
 MAX_ANSWER_BYTES = 1_000_000
 ANSWER_SECONDS = 60.0
+UPGRADE_STATUSES = (400, 404, 405, 426, 501)
+"""Statuses with which a websocket server answers a POST."""
 KINDS = "hold, demonstration, http://HOST:PORT/PATH, lerobot:http://HOST:PORT/PATH, or FILE.py:FUNCTION"
 LEROBOT = "lerobot:"
 
@@ -128,17 +132,31 @@ class HttpPolicy:
                     if len(body) > MAX_ANSWER_BYTES:
                         raise PolicyError(f"{self._address} answered more than {MAX_ANSWER_BYTES // 1000} kB")
         except httpx2.TimeoutException:
-            raise PolicyError(f"{self._address} did not answer within {ANSWER_SECONDS:.0f} s") from None
+            failure = f"did not answer within {ANSWER_SECONDS:.0f} s"
+            raise PolicyError(f"{self._address} {self._other_protocol() or failure}") from None
         except httpx2.HTTPError as error:
-            raise PolicyError(
-                f"{self._address} cannot be reached ({type(error).__name__}); start the policy's server first"
-            ) from None
+            failure = f"cannot be reached ({type(error).__name__}); start the policy's server first"
+            raise PolicyError(f"{self._address} {self._other_protocol() or failure}") from None
+        if reply.status_code in UPGRADE_STATUSES and "websocket" in (other := self._other_protocol()):
+            raise PolicyError(f"{self._address} {other}")
         if reply.status_code != 200:
             raise PolicyError(f"{self._address} answered HTTP {reply.status_code}: {_reason(body)}")
         try:
             return json.loads(body)
         except ValueError:
             raise PolicyError(f"{self._address} answered something that is not JSON") from None
+
+    def _other_protocol(self) -> str:
+        """Return what answers instead of a policy's server, and what to do; empty if that is not known."""
+        found = server_protocol(self._address)
+        if not found or found.endswith(f"({urlsplit(self._address).scheme}://)"):
+            return ""
+        advice = (
+            "change the address"
+            if found.endswith("://)")
+            else "give a server that speaks HTTP, as grs-studio serve-policy does, or FILE.py:FUNCTION that asks it"
+        )
+        return f"is the address of {found}; {advice}"
 
 
 def open_policy(text: str, env: "TwinEnv") -> Policy:

@@ -6,7 +6,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from pipeline.divergence.episode import Episode, EpisodeError
+from pipeline.divergence.episode import Episode, EpisodeError, in_gaps
 from pipeline.divergence.time_warping import warp_path
 
 Method = Literal["none", "clock", "motion", "dtw"]
@@ -129,6 +129,7 @@ def _refine(real: _MotionSignal, sim: _MotionSignal, start: float, shift: float)
     """
     times = np.arange(start - MATCH_S[0], start + MATCH_S[1], MATCH_STEP_S)
     times = times[(times >= real.times[0]) & (times <= real.times[-1])]
+    times = times[~in_gaps(times, real.episode.gaps) & ~in_gaps(times + shift, sim.episode.gaps, SEARCH_S)]
     if len(times) < 10:
         return shift
     target = real.at(times)
@@ -151,7 +152,9 @@ def _warp(real: _MotionSignal, sim: _MotionSignal) -> tuple[np.ndarray, np.ndarr
     """Return matching times of both, rising, of shape (n,) each."""
     step = max(real.episode.duration, sim.episode.duration) / WARP_SAMPLES
     grids = [np.arange(m.times[0], m.times[-1] + step / 2, step).clip(max=m.times[-1]) for m in (real, sim)]
-    rows, columns = warp_path(real.at(grids[0]), sim.at(grids[1]))
+    values = [m.at(grid) for m, grid in zip((real, sim), grids, strict=True)]
+    unknown = [in_gaps(grid, m.episode.gaps) for m, grid in zip((real, sim), grids, strict=True)]
+    rows, columns = warp_path(*values, *unknown)
     matched = np.bincount(rows, grids[1][columns]) / np.bincount(rows)
     # A path is a staircase; the mean over five samples removes steps that are an artefact of the grid.
     smooth = np.convolve(np.pad(matched, 2, mode="edge"), np.full(5, 0.2), mode="valid")

@@ -1,12 +1,12 @@
 """Comparison of a real and a simulated episode of one task: how far, from when, and in which phase they differ."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from pipeline.divergence.alignment import Alignment, Method, align
-from pipeline.divergence.episode import ArmJoints, Episode, EpisodeError
+from pipeline.divergence.episode import ArmJoints, Episode, EpisodeError, in_gaps
 from pipeline.divergence.events import ArmEvents, find_events
 from pipeline.divergence.metrics import (
     equal_weights,
@@ -68,6 +68,19 @@ class Onset:
     arm: str
     joint: str
     """Joint or gripper that differs most, as a share of its range, just after the onset."""
+    after_gap: bool
+    """Whether it is the first sample after a gap, so that the divergence may have begun in the gap."""
+
+
+@dataclass(frozen=True)
+class Gap:
+    """A stretch in which an episode has no samples. Nothing is interpolated over it, and no measure counts it."""
+
+    side: str
+    """real or sim: whose samples are missing."""
+    start: float
+    """Last sample before it and first sample after it, in seconds on REAL's clock."""
+    stop: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +92,7 @@ class Comparison:
     alignment: Alignment
     arms: dict[str, ArmResult]
     onset: Onset | None
+    gaps: tuple[Gap, ...]
     columns: tuple[str, ...]
     """t and t_sim in s; rmse_<arm>, rmse_overall; position_<arm> in m and rotation_<arm> in rad with a robot model."""
     errors: Table
@@ -123,8 +137,9 @@ def compare(real: Episode, sim: Episode, robot: RobotKinematics | None = None, m
         )  # fmt: skip
         at += count
     floor = _interpolation_error(sim, times, alignment, names) / ranges
-    onset = _onset(differences, times, arms, results, floor)
-    return Comparison(real.source, sim.source, alignment, results, onset, tuple(columns), errors)
+    gaps = tuple(_gaps(real, sim, alignment))
+    onset = _onset(differences, times, arms, results, floor, gaps)
+    return Comparison(real.source, sim.source, alignment, results, onset, gaps, tuple(columns), errors)
 
 
 def common_arms(real: Episode, sim: Episode) -> dict[str, ArmJoints]:
@@ -147,6 +162,15 @@ def common_arms(real: Episode, sim: Episode) -> dict[str, ArmJoints]:
 
 def _with_arms(episode: Episode, arms: dict[str, ArmJoints]) -> Episode:
     return replace(episode, arms=arms)
+
+
+def _gaps(real: Episode, sim: Episode, alignment: Alignment) -> Iterator[Gap]:
+    """Yield the gaps of both episodes in the time that both cover, in order."""
+    ends = [("real", *gap) for gap in real.gaps.tolist()]
+    ends += [("sim", *gap) for gap in alignment.real_times(sim.gaps.ravel()).reshape(-1, 2).tolist()]
+    for side, start, stop in sorted(ends, key=lambda gap: gap[1:]):
+        if stop > alignment.start and start < alignment.stop:
+            yield Gap(side, start, stop)
 
 
 def _extents(episode: Episode, names: Sequence[str]) -> np.ndarray:
@@ -188,7 +212,7 @@ def _errors(
         columns += [f"{kind}_{arm}" for kind in ("position", "rotation") for arm in arms]
     names = [name for arm in arms.values() for name in arm.columns]
     in_real, in_sim = real.columns(names), sim.columns(names)
-    errors, differences = Table(len(columns)), Table(len(names))
+    errors, differences, gaps = Table(len(columns)), Table(len(names)), sim.gaps
     tolerance = 1e-9 * max(1.0, abs(alignment.stop))
     first = int(np.searchsorted(real.times, alignment.start - tolerance))
     last = int(np.searchsorted(real.times, alignment.stop + tolerance, side="right"))
@@ -196,7 +220,9 @@ def _errors(
         stop = min(start + BLOCK_ROWS, last)
         times = real.times[start:stop]
         sim_times = alignment.sim_times(times)
-        q_real = real.positions.rows(start, stop)[:, in_real]
+        known = ~in_gaps(sim_times, gaps)
+        times, sim_times = times[known], sim_times[known]
+        q_real = real.positions.rows(start, stop)[known][:, in_real]
         q_sim = sim.at(np.clip(sim_times, sim.times[0], sim.times[-1]), in_sim)
         mses, positions, rotations, at = [], [], [], 0
         for name, arm in arms.items():
@@ -241,7 +267,12 @@ def _interpolation_error(sim: Episode, times: np.ndarray, alignment: Alignment, 
 
 
 def _onset(
-    differences: Table, times: np.ndarray, arms: dict[str, ArmJoints], results: dict[str, ArmResult], floor: np.ndarray
+    differences: Table,
+    times: np.ndarray,
+    arms: dict[str, ArmJoints],
+    results: dict[str, ArmResult],
+    floor: np.ndarray,
+    gaps: Sequence[Gap],
 ) -> Onset | None:
     row = find_onset(differences, floor)
     if row is None:
@@ -251,4 +282,5 @@ def _onset(
     columns = [(name, column) for name, arm in arms.items() for column in arm.columns]
     arm, joint = columns[int(np.argmax(size))]
     time = float(times[row])
-    return Onset(time, phase_at(results[arm].phases, time).name, arm, joint)
+    after_gap = bool(row) and any(times[row - 1] < gap.stop <= time + 1e-6 for gap in gaps)
+    return Onset(time, phase_at(results[arm].phases, time).name, arm, joint, after_gap)

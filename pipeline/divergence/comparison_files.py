@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 SCHEMA = 1
 """Version of comparison.json."""
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+MAX_GAPS = 5
+"""Gaps that the command names; comparison.json has them all."""
+HEIGHT_FROM = {"lift": "grasp", "place": "release"}
+"""Events whose heights are measured from that at another event."""
 CROSSINGS = (0.01, 0.02, 0.05, 0.1)
 """RMSE_norm overall whose first instants are listed."""
 
@@ -51,13 +55,20 @@ def to_json(comparison: Comparison) -> dict[str, Any]:
         "overlap_s": float(times[-1] - times[0]),
         "samples": len(times),
         "onset_s": onset.time if onset else None,
-        "onset": {"time_s": onset.time, "cause": onset.cause, "arm": onset.arm, "joint": onset.joint}
+        "onset": {
+            "time_s": onset.time,
+            "cause": onset.cause,
+            "arm": onset.arm,
+            "joint": onset.joint,
+            "after_gap": onset.after_gap,
+        }
         if onset
         else None,
         "first_above_s": {str(level): float(times[rows[0]]) if len(rows) else None for level, rows in crossed.items()},
         "overall": {"rmse": _distribution(overall)},
         "arms": {name: _arm(comparison, name, arm) for name, arm in comparison.arms.items()},
         "events": list(_events(comparison)),
+        "gaps": [{"episode": gap.side, "start_s": gap.start, "stop_s": gap.stop} for gap in comparison.gaps],
     }
 
 
@@ -96,25 +107,40 @@ def _distribution(values: np.ndarray) -> dict[str, float]:
 def _events(comparison: Comparison) -> Iterable[dict[str, Any]]:
     """Yield the events of both episodes, paired by arm, name and hold, by time on REAL's clock.
 
-    delay_s is how much later SIM is after the alignment; a side that lacks the event has null.
+    delay_s is how much later SIM is after the alignment; it is null if a side lacks the event, or samples around it.
     """
     found = []
     for name, arm in comparison.arms.items():
         sides = [{(e.name, e.hold): e for e in events.events(name)} for events in (arm.real, arm.sim)]
         for key in dict.fromkeys([*sides[0], *sides[1]]):
-            found.append(_event(comparison, *(side.get(key) for side in sides)))
+            # heights of a lift are above that at the grasp, and of a place above that at the release
+            bases = (key, (HEIGHT_FROM.get(key[0], key[0]), key[1]))
+            unsure = any(
+                _is_in_gap(comparison, episode, side[base].time)
+                for episode, side in zip(("real", "sim"), sides, strict=True)
+                for base in bases
+                if base in side
+            )
+            found.append(_event(comparison, sides[0].get(key), sides[1].get(key), unsure))
     return sorted(found, key=lambda event: event["time_s"])
 
 
-def _event(comparison: Comparison, real: EpisodeEvent | None, sim: EpisodeEvent | None) -> dict[str, Any]:
+def _event(comparison: Comparison, real: EpisodeEvent | None, sim: EpisodeEvent | None, unsure: bool) -> dict[str, Any]:
     event = real or sim
     assert event is not None
     on_real = None if sim is None else float(comparison.alignment.real_times(np.array([sim.time]))[0])
     return {
         "name": event.name, "arm": event.arm, "hold": event.hold, "time_s": on_real if real is None else real.time,
         "real_s": real.time if real else None, "sim_s": sim.time if sim else None, "sim_on_real_s": on_real,
-        "delay_s": None if real is None or on_real is None else on_real - real.time,
+        "delay_s": None if real is None or on_real is None or unsure else on_real - real.time,
     }  # fmt: skip
+
+
+def _is_in_gap(comparison: Comparison, side: str, time: float) -> bool:
+    """Whether an event of one episode, in seconds on its own clock, may have happened anywhere in a gap."""
+    if side == "sim":
+        time = float(comparison.alignment.real_times(np.array([time]))[0])
+    return any(gap.side == side and gap.start - 1e-6 <= time <= gap.stop + 1e-6 for gap in comparison.gaps)
 
 
 def summary_lines(data: dict[str, Any]) -> list[str]:
@@ -123,10 +149,17 @@ def summary_lines(data: dict[str, Any]) -> list[str]:
         f"shift {data['shift_s']:+.3f} s ({data['align']}), overlap {data['overlap_s']:.2f} s, "
         f"RMSE_norm overall {data['overall']['rmse']['mean']:.4f} (mean), {data['overall']['rmse']['max']:.4f} (max)"
     ]
-    if onset := data["onset"]:
+    for gap in data["gaps"][:MAX_GAPS]:
         lines.append(
-            f"diverges from {onset['time_s']:.3f} s on, in {onset['cause']} ({onset['arm']} arm, {onset['joint']})"
+            f"gap: {data[gap['episode']]} has no samples from {gap['start_s']:.3f} to {gap['stop_s']:.3f} s; they are "
+            "left out of the measures"
         )
+    if more := data["gaps"][MAX_GAPS:]:
+        lines.append(f"{len(more)} more gaps")
+    if onset := data["onset"]:
+        where = f"{onset['cause']} ({onset['arm']} arm, {onset['joint']})"
+        earlier = ", or earlier in the gap before it" if onset["after_gap"] else ""
+        lines.append(f"diverges from {onset['time_s']:.3f} s on, in {where}{earlier}")
     else:
         lines.append("no onset of divergence: the differences stay within the noise")
     return lines

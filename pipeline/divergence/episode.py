@@ -11,6 +11,8 @@ from pipeline.errors import StudioError
 
 MAX_ANGLE = 4 * np.pi
 """Radians. A robot joint that turns further is taken for one in degrees."""
+GAP_S, GAP_STEPS = 0.5, 5
+"""Seconds and median steps between two samples; above both, samples are missing, and a grasp or a release fits in."""
 MAX_STEP_S = 5.0
 """Seconds. A median step between samples above it is taken for milliseconds."""
 
@@ -92,6 +94,12 @@ class Episode:
     def step(self) -> float:
         """Median time between samples in seconds."""
         return median_step(self.times)
+
+    @property
+    def gaps(self) -> np.ndarray:
+        """Times of the last sample before, and the first after, each stretch that lacks samples, of shape (n, 2)."""
+        rows = np.flatnonzero(np.diff(self.times) > max(GAP_S, GAP_STEPS * self.step))
+        return np.stack((self.times[rows], self.times[rows + 1]), axis=1)
 
     def columns(self, names: Sequence[str]) -> list[int]:
         """Return the numbers of columns. Raises EpisodeError that names the missing ones."""
@@ -196,6 +204,12 @@ def arms_of(names: Sequence[str]) -> dict[str, ArmJoints]:
         gripper = openings[0] if openings and len(columns) > 1 else None
         arms[arm] = ArmJoints(tuple(name for name in columns if name != gripper), gripper)
     return arms
+
+
+def in_gaps(times: np.ndarray, gaps: np.ndarray, margin: float = -1e-9) -> np.ndarray:
+    """Return whether each time (T,) lies between the ends of a gap (n, 2), moved outwards by `margin` seconds."""
+    before = np.searchsorted(gaps[:, 0] - margin, times, side="right") - 1
+    return (before >= 0) & (times <= np.append(gaps[:, 1], -np.inf)[before] + margin)
 
 
 def median_step(times: np.ndarray) -> float:

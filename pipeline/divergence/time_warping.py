@@ -7,13 +7,17 @@ SLOPE_COST = 1e-6
 """Added to a step that advances one sequence only, so that equal costs give the diagonal."""
 
 
-def warp_path(first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def warp_path(
+    first: np.ndarray, second: np.ndarray, unknown_first: np.ndarray, unknown_second: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the rows of both that match, from the first to the last, of shape (P,) each.
 
     Args:
         first, second: of shape (n, D) and (m, D). Time and memory grow with n m.
+        unknown_first, unknown_second: whether a row was not recorded and matches any other, of shape (n,) and (m,).
     """
     cost = cdist(first, second, "sqeuclidean")
+    cost[unknown_first], cost[:, unknown_second] = 0.0, 0.0
     rows, columns = cost.shape
     total = np.full((rows + 1, columns + 1), np.inf)
     total[0, 0] = 0.0

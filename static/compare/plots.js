@@ -180,7 +180,7 @@ export class Plots {
         dtick: 1,
         range: [-0.5, categories.length - 0.1],
       }),
-      shapes: [...this.#phases(), ...(onset ? [this.#onset(onset)] : [])],
+      shapes: [...this.#phases(), ...this.#gaps(), ...(onset ? [this.#onset(onset)] : [])],
     };
   }
 
@@ -205,6 +205,24 @@ export class Plots {
         textposition: "top left",
         font: { size: 12 },
       },
+    }));
+  }
+
+  /** Where an episode has no samples, behind all plots. */
+  #gaps() {
+    return this.result.comparison.gaps.map(({ start_s, stop_s }) => ({
+      type: "rect",
+      xref: "x",
+      yref: "paper",
+      x0: start_s,
+      x1: stop_s,
+      y0: 0,
+      y1: 1,
+      line: { width: 0 },
+      fillcolor: themeColour(this.element, "--ink-3"),
+      opacity: 0.22,
+      layer: "below",
+      label: { text: t("no samples"), textposition: "bottom center", font: { size: 12 } },
     }));
   }
 

@@ -7,8 +7,10 @@ const seconds = (value) => (value === null ? t("missing") : value.toFixed(2));
 const short = (value) => value.toPrecision(3);
 const percent = (value) => `${(100 * value).toFixed(1)} %`;
 
+const NAMED_GAPS = 5; // the plot shows them all
+
 /** Returns the sentences that sum a comparison up. */
-export function summary({ align, shift_s, overlap_s, overall, onset }) {
+export function summary({ align, shift_s, overlap_s, overall, onset, gaps }) {
   const shift =
     align === "none"
       ? t("Times compared as they are.")
@@ -26,7 +28,15 @@ export function summary({ align, shift_s, overlap_s, overall, onset }) {
         joint: onset.joint,
       })
     : t("The differences stay within the noise.");
-  return [begins, error, shift].join(" ");
+  const missing = gaps.slice(0, NAMED_GAPS).map(({ episode, start_s, stop_s }) => {
+    const ends = { start: start_s.toFixed(2), stop: stop_s.toFixed(2) };
+    return episode === "real"
+      ? t("The real episode has no samples from {start} to {stop} s.", ends)
+      : t("The simulated episode has no samples from {start} to {stop} s.", ends);
+  });
+  if (missing.length) missing.push(t("Gaps are left out of the measures."));
+  if (onset?.after_gap) missing.push(t("The divergence may have begun in the gap."));
+  return [begins, error, shift, ...missing].join(" ");
 }
 
 const table = (name, head, rows) =>

@@ -1,8 +1,12 @@
 """`grs-studio library add|list|search|remove|undo|look|describe|install`: the user's own assets, and packs."""
 
 import argparse
+import shutil
 import sys
+import tempfile
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -106,19 +110,33 @@ def add_assets(arguments: argparse.Namespace) -> int:
     taken = {folder.name for folder in asset_folders(others)}
     if arguments.id in taken:
         raise StudioError(f"--id {arguments.id} belongs to an asset of the studio or a pack; choose another")
-    source = source.resolve()  # a link that a person gives is what it leads to
-    root = source if source.is_dir() or source.suffix.lower() == ".zip" else enclosing_folder(source)
-    for step in import_isolated([source], root, own, options, threading.Event(), taken):
-        if step.error:
-            failed += 1
-            print(f"grs-studio: {step.source}: {step.error}", file=sys.stderr)
-        elif step.id:
-            asset = read_asset(own / step.id)
-            print(f"[{step.done}/{step.total}] {asset.id}: {asset.caption}; {asset.mass:.3g} kg, friction "
-                  f"{asset.friction:.2g}, {len(asset.collision) or 1} collision pieces")  # fmt: skip
-            for warning in step.warnings:
-                print(f"    {warning}")
+    with _without_links(source) as source:
+        root = source if source.is_dir() or source.suffix.lower() == ".zip" else enclosing_folder(source)
+        for step in import_isolated([source], root, own, options, threading.Event(), taken):
+            if step.error:
+                failed += 1
+                print(f"grs-studio: {step.source}: {step.error}", file=sys.stderr)
+            elif step.id:
+                asset = read_asset(own / step.id)
+                print(f"[{step.done}/{step.total}] {asset.id}: {asset.caption}; {asset.mass:.3g} kg, friction "
+                      f"{asset.friction:.2g}, {len(asset.collision) or 1} collision pieces")  # fmt: skip
+                for warning in step.warnings:
+                    print(f"    {warning}")
     return BAD_INPUT if failed else DONE
+
+
+@contextmanager
+def _without_links(source: Path) -> Iterator[Path]:
+    """Yield what a link leads to; a copy under the link's name if only that has the file's ending.
+
+    The caches of git-annex, DVC and Hugging Face keep files under their hashes.
+    """
+    target = source.resolve()
+    if target.is_dir() or target.suffix.lower() == source.suffix.lower():
+        yield target
+        return
+    with tempfile.TemporaryDirectory(prefix="grs-") as folder:
+        yield Path(shutil.copy(target, Path(folder) / source.name))
 
 
 def compute_features(arguments: argparse.Namespace) -> int:

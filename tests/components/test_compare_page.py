@@ -106,12 +106,14 @@ def test_own_episodes_are_compared_and_a_broken_one_is_refused_in_one_line(
     expect(fault).to_contain_text("row 2", timeout=LONG)
     assert "\n" not in fault.inner_text()
     with np.load(SAMPLE / "real.npz") as real:
-        late = tmp_path / "late.npz"
-        np.savez(late, **{**real, "t": real["t"] + 0.5})
+        late, known = tmp_path / "late.npz", (real["t"] <= 1) | (real["t"] >= 2)
+        np.savez(late, names=real["names"], t=real["t"][known] + 0.5, q=real["q"][known])
     give(compare, "sim", late)
     start.click()
     expect(compare.locator(".summary")).to_contain_text("late.npz", timeout=LONG)
     expect(compare.locator(".summary")).to_contain_text("stay within the noise")
+    expect(compare.locator(".summary")).to_contain_text("The simulated episode has no samples from 1.00 to 2.00 s.")
+    expect(compare.locator(".plot .shapelayer").get_by_text("no samples")).to_have_count(1)
     expect(compare.locator(".summary")).to_contain_text("Shift of the simulation: 0.500 s")
     expect(fault).to_be_hidden()
     expect(pane(page, "real")).to_have_count(0)  # without a robot's model there is nothing to draw

@@ -20,6 +20,7 @@ from pipeline.divergence import (
     load_robot,
     read_episode,
     rollout_episode,
+    to_json,
     write_episode,
 )
 from pipeline.divergence.events import find_events
@@ -137,6 +138,45 @@ def test_a_late_start_is_found_to_30_ms(method, seed):
     result = compare(episode(real, TIMES), episode(sim, other, "sim"), method=method)
     assert result.alignment.shift == pytest.approx(late, abs=0.03)
     assert result.column("rmse_arm").mean() < 0.01
+
+
+@pytest.mark.parametrize("side", ["real", "sim"])
+@pytest.mark.parametrize("seed", range(6))
+def test_samples_that_one_episode_lacks_change_no_measure_of_those_that_both_have(side, seed):
+    random = np.random.default_rng(seed)
+    real = course(TIMES, seed=seed) + random.normal(0, NOISES, (len(TIMES), 7))
+    sim = real + 0.2 * np.maximum(TIMES - 4, 0)[:, None] * np.eye(7)[seed]
+    start, length = random.choice([0.1, 2.2, 3.5, 6.0]), random.choice([0.7, 1.5, 3.0])
+    missing = (start < TIMES - 1e-9) & (start + length > TIMES + 1e-9)
+    whole = compare(episode(real, TIMES), episode(sim, TIMES, "sim"))
+    cut = [episode(values[~missing], TIMES[~missing], side) for values in (real, sim)]
+    pair = (cut[0], episode(sim, TIMES, "sim")) if side == "real" else (episode(real, TIMES), cut[1])
+    result = compare(*pair)
+    [gap] = result.gaps
+    assert gap.side == side and (gap.start, gap.stop) == pytest.approx((start, start + length), abs=0.021)
+    assert result.column("t") == pytest.approx(TIMES[~missing])
+    assert whole.onset is not None and result.onset is not None
+    is_hidden = missing[np.searchsorted(TIMES, whole.onset.time - 1e-9)]
+    assert result.onset.after_gap == is_hidden
+    assert result.onset.time == pytest.approx(gap.stop if is_hidden else whole.onset.time, abs=0.021)
+    if side == "sim":  # else REAL's own range may change
+        assert result.errors.array() == pytest.approx(whole.errors.array()[~missing])
+    late = episode(course(TIMES - 1.4, seed=seed)[~missing], TIMES[~missing], "sim")
+    for method in ("motion", "dtw"):
+        aligned = compare(episode(course(TIMES - 1.0, seed=seed), TIMES), late, method=method)
+        assert aligned.column("rmse_arm").mean() < 0.01, method
+
+
+def test_lost_frames_and_slow_logs_are_no_gaps_and_an_event_that_may_lie_in_one_has_no_delay():
+    random = np.random.default_rng(0)
+    jitter = np.sort(np.arange(0, 10, 0.01) + random.uniform(-0.004, 0.004, 1000))[random.random(1000) > 0.3]
+    for times in (jitter, np.arange(0, 12, 1.0)):
+        assert compare(episode(course(TIMES), TIMES), episode(course(times), times, "sim")).gaps == ()
+    kept = (TIMES <= 1.5) | (TIMES >= 3)
+    result = compare(episode(course(TIMES), TIMES), episode(course(TIMES)[kept], TIMES[kept], "sim"))
+    delays = {event["name"]: event["delay_s"] for event in to_json(result)["events"]}
+    assert delays.pop("grasp") is delays.pop("lift") is None
+    assert delays == pytest.approx(dict.fromkeys(("home", "place", "release", "return"), 0), abs=0.021)
 
 
 def test_warping_follows_a_slower_simulation_clocks_start_together_and_a_still_arm_has_no_first_motion():

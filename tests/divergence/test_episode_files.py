@@ -161,19 +161,23 @@ def test_any_bytes_give_an_episode_or_one_line(tmp_path_factory, content, suffix
 def test_compare_writes_its_files_and_says_what_it_found(tmp_path, capsys):
     sim = REAL + 0.3 * np.maximum(TIMES - 4.0, 0)[:, None] * [1, 0, 0, 0, 0, 0, 0]
     write_episode(episode(REAL, TIMES), tmp_path / "real.npz")
-    write_episode(episode(sim, TIMES), tmp_path / "sim.npz")
+    known = (TIMES <= 8) | (TIMES >= 9)
+    write_episode(episode(sim[known], TIMES[known]), tmp_path / "sim.npz")
     (tmp_path / "arm.xml").write_text(mjcf())
     files = [str(tmp_path / name) for name in ("real.npz", "sim.npz")]
     assert main(["compare", *files, "--robot", str(tmp_path / "arm.xml"), "--out", str(tmp_path / "out")]) == 0
-    assert "diverges from 4.000 s on, in transfer (arm arm, joint_1)" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "diverges from 4.000 s on, in transfer (arm arm, joint_1)\n" in said
+    assert "gap: sim.npz has no samples from 8.000 to 9.000 s; they are left out of the measures" in said
     data = json.loads((tmp_path / "out" / "comparison.json").read_text())
     assert data["shift_s"] == 0 and data["overlap_s"] == pytest.approx(TIMES[-1])
     assert data["onset_s"] == pytest.approx(4, abs=0.021)
     assert [event["name"] for event in data["events"]] == ["home", "grasp", "lift", "place", "release", "return"]
     with np.load(tmp_path / "out" / "comparison.npz") as arrays:
         assert {"t", "rmse_arm", "rmse_overall", "position_arm", "rotation_arm"} <= set(arrays.files)
-        assert {arrays[name].shape for name in arrays.files} == {TIMES.shape}
+        assert {arrays[name].shape for name in arrays.files} == {(known.sum(),)}
     report = (tmp_path / "out" / "report.html").read_text()
+    assert "No samples of sim.npz from 8.00 to 9.00 s." in report
     assert not re.search(r"<(script|link|img)[^>]*(src|href)=(?![\"']?data:)", report)
 
 

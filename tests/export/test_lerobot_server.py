@@ -2,19 +2,22 @@
 
 import base64
 import json
+import socketserver
 import subprocess
 import sys
+import threading
 from types import ModuleType, SimpleNamespace
 from unittest.mock import Mock
 
 import cv2
 import numpy as np
 import pytest
+import websockets.sync.server
 from foreign import LEROBOT
 
 from pipeline.closed_loop import lerobot_server
 from pipeline.closed_loop.lerobot_server import OBJECTS, STATE, PolicyServer
-from studio.__main__ import main
+from pipeline.closed_loop.policies import HttpPolicy, PolicyError
 
 torch = pytest.importorskip("torch")
 CAMERA = "observation.images.photo"
@@ -63,15 +66,62 @@ def test_a_policy_gets_what_it_was_trained_on_and_one_that_needs_something_else_
             server.answer(question())
 
 
-def test_what_cannot_be_served_is_said_in_one_line(tmp_path, capfd):
+def test_what_cannot_be_served_is_said_in_one_line(tmp_path):
     checkpoint = tmp_path / "policy"
     checkpoint.mkdir()
-    assert main(["serve-policy", str(checkpoint)]) == 2 and "no config.json" in capfd.readouterr().err
+
+    def said(*options: str) -> str:
+        command = [sys.executable, "-m", "studio", "serve-policy", str(checkpoint), *options]
+        ran = subprocess.run(command, capture_output=True, text=True)
+        assert ran.returncode == 2 and ran.stderr.count("\n") == 1 and "Traceback" not in ran.stderr
+        return ran.stderr
+
+    assert "no config.json" in said()
     (checkpoint / "config.json").write_text("{}")
-    for python in ("no-such-python", sys.executable):
-        assert main(["serve-policy", str(checkpoint), "--python", python]) == 2
-        error = capfd.readouterr().err
-        assert error.count("\n") == 1 and "Traceback" not in error
+    assert "no-such-python is no Python" in said("--python", "no-such-python")
+    assert "lerobot" in said()
+
+
+GREETINGS = {
+    "a gRPC server": b"\0\0\x06\x04\0\0\0\0\0\0\x04\0\x3f\xff\xff",  # of grpcio 1.80: a SETTINGS frame
+    "a ZeroMQ server": b"\xff\0\0\0\0\0\0\0\x01\x7f",  # of pyzmq 27
+    "a server with TLS": b"\x15\x03\x03\0\x02\x02\x46",
+}
+
+
+@pytest.mark.parametrize("name", ["a websocket server", *GREETINGS])
+def test_what_answers_at_the_address_of_another_server_is_named(name):
+    if name in GREETINGS:
+
+        class Greeting(socketserver.BaseRequestHandler):
+            def handle(self) -> None:
+                self.request.sendall(GREETINGS[name])
+                self.request.recv(1 << 16)
+
+        server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), Greeting)
+        port = server.server_address[1]
+    else:
+        server = websockets.sync.server.serve(lambda _: None, "127.0.0.1", 0)
+        port = server.socket.getsockname()[1]
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    policy = HttpPolicy(f"http://127.0.0.1:{port}/act")
+    policy.begin(0, "Stack the cubes.")
+    try:
+        with pytest.raises(PolicyError, match=name):
+            policy.act({"state": np.zeros(5)}, 0.0)
+    finally:
+        server.shutdown()
+
+
+def test_the_server_ends_with_the_command_that_is_asked_to_end(tmp_path):
+    python = tmp_path / "python"
+    python.write_text("#!/bin/sh\necho serves\nexec sleep 600\n")
+    python.chmod(0o755)
+    command = [sys.executable, "-m", "studio", "serve-policy", str(tmp_path), "--python", str(python)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as served:
+        assert served.stdout and served.stdout.readline() == "serves\n"
+        served.terminate()
+        assert served.communicate(timeout=60)[0] == "", "its output ends when both have ended"
 
 
 @pytest.mark.soak
@@ -99,12 +149,10 @@ for part in (ACTPolicy(config), *make_pre_post_processors(config)):
         assert server.stdout
         words = next(line for line in server.stdout if "--policy" in line).split()
         try:
-            from pipeline.closed_loop.policies import HttpPolicy
-
             policy = HttpPolicy(words[words.index("--policy") + 1].removeprefix("lerobot:"))
             policy.begin(0, "Stack the cubes.")
             observation = {"state": np.zeros(5), "objects": np.zeros((2, 7))}
             observation["image"] = np.zeros((240, 320, 3), np.uint8)
             assert np.isfinite(policy.act(observation, 0.0)).all()
         finally:
-            server.send_signal(2)
+            server.terminate()

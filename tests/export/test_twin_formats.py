@@ -12,6 +12,7 @@ import mujoco
 import numpy as np
 import pytest
 import trimesh
+import yaml
 from foreign import DOC, DOCUMENTED
 from ready_projects import ready_project
 from scipy.spatial.transform import Rotation
@@ -75,6 +76,28 @@ def test_mujoco_reads_the_urdf_with_the_same_poses_masses_inertias_and_joints(tw
         assert np.abs(there[link_name(name)] - here[name]).max() < 1e-6, name
     for name in opened:
         assert model.joint(f"{link_name(name)}_joint").range == pytest.approx(twin.joint(name).range, abs=1e-6)
+
+
+def test_each_objects_urdf_and_its_pose_give_the_bodies_where_they_are_in_the_twin(twin, urdf):
+    folder, here, seen = urdf[0].parent, poses(twin), set()
+    listed = json.loads((folder / "poses.json").read_text())["objects"]
+    assert yaml.safe_load((folder / "poses.yaml").read_text())["objects"] == listed
+    for one in listed:
+        text = (folder / one["urdf"]).read_text()
+        assert next(ElementTree.fromstring(text).iter("link")).get("name") == one["link"]
+        keeps = '<mujoco><compiler fusestatic="false" discardvisual="false"/></mujoco></robot>'
+        files = {file.name: file.read_bytes() for file in folder.iterdir() if file.suffix in (".obj", ".png")}
+        alone = mujoco.MjModel.from_xml_string(text.replace("</robot>", keeps), files)
+        if one["mass"]:  # the ground has none
+            assert sum(alone.body_mass) == pytest.approx(one["mass"], rel=1e-4)
+        world_from_root = Pose(np.array(one["pos"]), np.array(one["quat_wxyz"])).matrix
+        there = {name: (world_from_root @ np.vstack([pose, [0, 0, 0, 1]]))[:3] for name, pose in poses(alone).items()}
+        for name in (name for name in here if link_name(name) in there and name != "world"):
+            assert np.abs(there[link_name(name)] - here[name]).max() < 1e-6, name
+            seen.add(name)
+    assert seen == set(here) - {"world"}
+    loaders = {file.name for file in folder.glob("load_*.py")}
+    assert loaders == {f"load_{name}.py" for name in ("drake", "newton", "pybullet", "sapien")}
 
 
 @pytest.mark.filterwarnings("ignore:.*Scene.dump")

@@ -301,13 +301,15 @@ def read_answer(text: str) -> object:
 
 
 def read_completion(text: str) -> object:
-    from pipeline.models.client.reply import Reply as ModelReply
+    from pipeline.models.client.reply import ReplyReader, events_of
 
-    class Call:
-        def append(self, text: str) -> None:
-            text.encode()
-
-    return ModelReply.from_body(text, Call(), "server")  # type: ignore[arg-type]
+    reader = ReplyReader(lambda text: None)
+    try:
+        for event in events_of(text):
+            reader.add(event)
+    except (ValueError, RecursionError) as error:  # the client says that the server does not speak the API
+        raise StudioError(str(error)) from None
+    return reader.reply("model").text.encode()
 
 
 ANSWER = (

@@ -102,16 +102,39 @@ def unstreamed(text: str, usage: Any = USAGE) -> Behaviour:
     return lambda handler: _send(handler, 200, json.dumps(completion(text, usage)))
 
 
-def called(arguments: str) -> Behaviour:
-    """A valid answer as a tool call."""
+def message(content: dict, finish: str = "stop") -> Behaviour:
+    """An answer of this form: a chunk's delta and an end without one, or the message if none is streamed."""
 
     def behave(handler: Any) -> None:
+        if not handler.body.get("stream"):
+            choice = {"index": 0, "finish_reason": finish, "message": {"role": "assistant", **content}}
+            _send(handler, 200, json.dumps({"id": "1", "choices": [choice], "usage": None}))
+            return
         _begin(handler)
-        name = handler.body["tools"][0]["function"]["name"]
-        call = {"index": 0, "id": "c", "type": "function", "function": {"name": name, "arguments": arguments}}
-        _event(handler, {"tool_calls": [call]})
-        _event(handler, {}, "tool_calls")
+        _event(handler, content)
+        _event(handler, None, finish)
         handler.wfile.write(b"data: [DONE]\n\n")
+
+    return behave
+
+
+def called(arguments: Any) -> Behaviour:
+    """A valid answer as a tool call."""
+    function = {"name": "name_colour", "arguments": arguments}
+    return message({"content": None, "tool_calls": [{"index": 0, "id": "c", "type": "function", "function": function}]})
+
+
+def sends(body: Any, content_type: str = "application/json", status: int = 200) -> Behaviour:
+    """This text, or this value as JSON."""
+    return lambda handler: _send(handler, status, body if isinstance(body, str) else json.dumps(body), content_type)
+
+
+def unable_to_stream(status: int) -> Behaviour:
+    """An error for a request to stream; else a valid answer."""
+
+    def behave(handler: Any) -> None:
+        refused = error_reply(status, "Streaming is not supported")
+        (refused if handler.body.get("stream") else answer('{"colour": "red", "sure": 0.9}'))(handler)
 
     return behave
 
@@ -224,7 +247,7 @@ def _begin(handler: Any) -> None:
     handler.end_headers()
 
 
-def _event(handler: Any, delta: dict, finish: str | None = None) -> None:
+def _event(handler: Any, delta: dict | None, finish: str | None = None) -> None:
     choice = {"index": 0, "delta": delta, "finish_reason": finish}
     _data(handler, {"id": "1", "object": "chat.completion.chunk", "created": 0, "model": "m", "choices": [choice]})
 

@@ -13,6 +13,7 @@ from pipeline.models.client.json_recovery import MAX_REPLY_CHARS, UnreadableJson
 
 VALUE = {"name": "red // mug", "tags": ["a", "b"], "size": 0.5}
 PLAIN = json.dumps(VALUE)
+DRAFT = json.dumps(VALUE | {"size": 7})
 CLEAR = {
     "plain": PLAIN,
     "fenced": f"```json\n{PLAIN}\n```",
@@ -24,10 +25,22 @@ CLEAR = {
     "last bracket cut off after a text": '{"size": 0.5, "tags": ["a", "b"], "name": "red // mug"',
     "fence and last bracket cut off": '```json\n{"size": 0.5, "name": "red // mug", "tags": ["a", "b"]\n```',
     "said twice alike": f"{PLAIN}\n\nAgain:\n{PLAIN}",
-    "thought about": f'<think>maybe {{"name": 1}}</think>{PLAIN}',
+    "beside an example without all fields": f'As in {{"name": "a"}}: {PLAIN}',
+    "an end of thoughts in a text": '{"name": "red // mug", "tags": ["a", "b"], "size": 0.5, "note": "</think> {x}"}',
+    "harmony without its tokens": f"analysisPerhaps {DRAFT}.assistantfinal{PLAIN}",
+    "an end without a start": f"Perhaps {DRAFT}.\n</think>\n\n{PLAIN}",
 }
+CLEAR |= {
+    f"thoughts between {start} and {end}": f"{start} maybe {DRAFT} or {{ {end}{PLAIN}"
+    for start, end in {
+        "<think>": "</think>", "[THINK]": "[/THINK]", "<Reasoning>": "</Reasoning>", "<seed:think>": "</seed:think>",
+        "◁think▷": "◁/think▷", "<|START_THINKING|>": "<|END_THINKING|>", "<|channel>thought": "<channel|>",
+        "<|channel|>analysis<|message|>": "<|end|><|start|>assistant<|channel|>final <|constrain|>json<|message|>",
+    }.items()
+}  # fmt: skip
 AMBIGUOUS = {
     "nothing": "",
+    "thoughts without an end": f"<think>It may be {PLAIN}",
     "megabytes": PLAIN + " " * MAX_REPLY_CHARS,
     "words": "I cannot do that.",
     "two different objects": '{"name": "a"} or {"name": "b"}',
@@ -52,7 +65,8 @@ AMBIGUOUS = {
 
 @pytest.mark.parametrize("case", CLEAR)
 def test_clear_objects_are_recovered(case):
-    assert recover_json(CLEAR[case], tuple(VALUE)) == VALUE
+    found = recover_json(CLEAR[case], tuple(VALUE))
+    assert {name: found[name] for name in VALUE} == VALUE
 
 
 @pytest.mark.parametrize("case", AMBIGUOUS)
@@ -85,7 +99,25 @@ def test_recovered_texts_can_be_encoded(text, escaped):
     assert back == text or "\ufffd" in back or "\ud83d\ude00" in text
 
 
-FRAGMENTS = ("/*", "{ /*", '{"', '"a\\', ", ", "{ ", "```", "<think>", "[{", "//\n", '{"a":1}', "9", "/**/", "\\", "'")
+FRAGMENTS = (
+    "</think>{",
+    "<|channel|>final",
+    "/*",
+    "{ /*",
+    '{"',
+    '"a\\',
+    ", ",
+    "{ ",
+    "```",
+    "<think>",
+    "[{",
+    "//\n",
+    '{"a":1}',
+    "9",
+    "/**/",
+    "\\",
+    "'",
+)
 
 READ_THEM = """
 import sys

@@ -10,12 +10,13 @@ from typing import Any
 import hostile
 import numpy as np
 import pytest
-from hostile import SSE, HostileServer, answer, called, error_reply, refuses_form, unstreamed
+from hostile import SSE, HostileServer, answer, called, error_reply, message, refuses_form, sends, unstreamed
 from pydantic import BaseModel
 
 from pipeline.models import CallCancelled, ModelError, ModelSettings, Question, StageCancelled
 from pipeline.models.client import circuit_breaker
 from pipeline.models.client.openai_client import OpenAIModel
+from pipeline.models.client.request import RequestFormat
 from pipeline.models.in_flight import InFlightCalls
 from pipeline.models.trace.recorder import TracingModel, read_trace
 
@@ -65,6 +66,31 @@ def test_a_valid_answer_is_returned_as_its_type_streamed_or_not(server, model, w
     assert "What colour is the cube?" in request["messages"][0]["content"]
     schema = request["response_format"]["json_schema"]["schema"]
     assert schema["required"] == ["colour", "sure"] and "default" not in schema["properties"]["sure"]
+
+
+DRAFT = '{"colour": "blue", "sure": 0.1}'
+PARTS = [{"type": "thinking", "thinking": [{"type": "text", "text": DRAFT}]}, {"type": "text", "text": GOOD}]
+MESSAGES = {
+    "answer among the thoughts of vLLM": message({"content": None, "reasoning_content": GOOD}),
+    "answer among the thoughts of Ollama": message({"content": "", "reasoning": GOOD}),
+    "thoughts beside the answer": message({"content": GOOD, "reasoning_content": DRAFT}),
+    "parts": message({"content": PARTS}),
+    "an object": message({"content": json.loads(GOOD)}),
+    "arguments as an object": called(json.loads(GOOD)),
+    "arguments of a call of the older kind": message({"function_call": {"name": "f", "arguments": GOOD}}),
+    "a stream under another type": sends(f'data: {{"choices": [{{"delta": {{"content": {json.dumps(GOOD)}}}}}]}}\n\n'),
+    "no streaming, said with status 400": hostile.unable_to_stream(400),
+    "no streaming, said with status 501": hostile.unable_to_stream(501),
+}
+
+
+@pytest.mark.parametrize("dropped", [(), ("stream",)], ids=["streamed", "whole"])
+@pytest.mark.parametrize("case", MESSAGES)
+def test_an_answer_is_found_wherever_a_server_puts_it(server, model, case, dropped):
+    server.behave(MESSAGES[case])
+    one = model()
+    one._formats["m"] = RequestFormat("schema", "max_tokens", frozenset(dropped))
+    assert one.ask(question()) == Colour(colour="red", sure=0.9)
 
 
 def test_pictures_are_sent_resized_and_settings_and_edited_prompts_unchanged_and_code_goes_to_its_own_model(
@@ -164,7 +190,15 @@ def endless_headers(handler: Any) -> None:
 
 SECONDS = {"stalls": 0.5, "stalls mid-stream": 2, "slow drip": 2}
 HOSTILE = {
-    "401": (error_reply(401, "Incorrect API key provided"), r"refused the key \(401\); check OPENAI_API_KEY"),
+    "401": (error_reply(401, "Incorrect key"), r"refused the key \(401\): Incorrect key; check OPENAI_API_KEY"),
+    "404": (sends({"error": "no m, try pulling it"}, status=404), r"no model m \(404\): no m, try pulling it; check"),
+    "a gateway's page": (sends("<h1>502 Bad Gateway</h1>", "text/html", 502), r"internal error \(502\): 502 Bad Gat"),
+    "an error with status 200": (sends({"error": {"message": "model is loading"}}), "answered: model is loading"),
+    "vLLM's older error": (sends({"object": "error", "message": "no such model"}), "answered: no such model"),
+    "FastAPI's error": (sends({"detail": [{"loc": ["body", "n"], "msg": "Field required"}]}), "body.n: Field required"),
+    "an error in the stream": (sends('data: {"error": "out of memory"}\n\n', SSE), "answered: out of memory"),
+    "thoughts up to the limit": (message({"content": "<think>Perhaps"}, "length"), "do not end.*GRS_LONGEST_ANSWER"),
+    "a content filter": (message({"content": ""}, "content_filter"), "content filter stopped it"),
     "429": (error_reply(429, "Slow down"), r"is busy \(429\)"),
     "429 with Retry-After": (error_reply(429, "Slow down", **{"Retry-After": "3600"}), "asks to wait 3600 s"),
     "500": (error_reply(500, "The server had an error"), r"internal error \(500\): The server had an error"),

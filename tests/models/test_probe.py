@@ -4,7 +4,7 @@ import json
 
 import hostile
 import pytest
-from hostile import HostileServer, answer, error_reply, unstreamed
+from hostile import HostileServer, answer, error_reply, message, unstreamed
 
 from pipeline.models import ModelSettings
 from pipeline.models.client.probe import CHECKS, probe
@@ -35,6 +35,14 @@ def test_a_good_server_passes_every_check(server):
 
 SIGHTLESS = hostile.refuses_pictures_after(unstreamed(COUNT))
 GUESSED = [answer(COUNT), answer('{"left": "red", "right": "red"}')]
+
+
+def NEEDS_800(handler) -> None:
+    """A model that thinks for 800 tokens before it answers."""
+    thinking = message({"content": "", "reasoning_content": "hm"}, "length")
+    (answer(COUNT) if handler.body["max_tokens"] >= 800 else thinking)(handler)
+
+
 BROKEN = [answer("well"), answer(COUNT), answer(COLOURS)]
 
 
@@ -46,13 +54,15 @@ BROKEN = [answer("well"), answer(COUNT), answer(COLOURS)]
         (GUESSED, "vision", False, "called blue and yellow red and red", {}),
         ([answer(COUNT), answer(COLOURS)], "reachable", None, "it lists: m", {"model": "other"}),
         (BROKEN, "structured output", False, "2 attempts", {}),
+        ([NEEDS_800], "answers", True, "", {}),
+        ([hostile.unable_to_stream(400)], "streaming", False, "all at once", {}),
         ([error_reply(401, "Incorrect API key provided")], "answers", False, "refused the key", {}),
     ],
 )
 def test_what_a_server_lacks_is_said_by_the_check_that_finds_it(server, behaviours, check, ok, message, more):
     results = results_of(server, *behaviours, **more)
     assert results[check].ok is ok and message in results[check].message
-    assert ("streaming" in results) == (check != "answers"), "a refused key ends the test"
+    assert ("streaming" in results) == (message != "refused the key"), "a refused key ends the test"
 
 
 def test_an_unreachable_server_ends_the_test():

@@ -41,6 +41,9 @@ from pipeline.description.colour import name_colour
 from pipeline.untrusted.zips import ZipError, ZipLimits, extract_zip
 
 MESH_SUFFIXES = (".glb", ".gltf", ".obj", ".stl", ".ply")
+NAMING_FORMATS = (".xacro", ".sdf")
+"""Files that name meshes and are no models themselves."""
+MESH_NAME = re.compile(r"[^\"'<>/\\]{1,200}\.(?:glb|gltf|obj|stl|ply)\b", re.IGNORECASE)
 MIN_DENSITY, MAX_DENSITY = 20.0, 8000.0
 """Kg per cubic metre of the bounding box: a mass outside this range is an unedited default."""
 GENERIC_NAMES = {
@@ -115,6 +118,25 @@ def find_sources(source: Path) -> list[Path]:
     if not nested:
         raise AssetError(f"{source.name} contains no mesh and no model; it takes one of {' '.join(known)}")
     return nested
+
+
+def unnamed_meshes(source: Path, found: Collection[Path]) -> str:
+    """Return a sentence about the meshes in a folder that are left out beside its models; empty if there are none.
+
+    They are not among the `found`, and no model names them: variants of the same object, or assets of their own.
+    """
+    if not source.is_dir() or not any(file.suffix.lower() in MODEL_FORMATS for file in found):
+        return ""
+    drop, named, meshes = Drop(source), set[str](), list[Path]()
+    for file in sorted(filter(drop.inside, source.rglob("*"))):
+        if file.suffix.lower() in (*MODEL_FORMATS, *NAMING_FORMATS):
+            text = drop.read(file).decode("utf-8", "replace")
+            named |= {name.strip().casefold() for name in MESH_NAME.findall(text)}
+        elif file.suffix.lower() in MESH_SUFFIXES and file not in found:
+            meshes.append(file)
+    left = [file.name for file in meshes if file.name.casefold() not in named]
+    names = ", ".join(left[:3]) + (f" and {len(left) - 3} more" if len(left) > 3 else "")
+    return f"no model names {names}, left out; add the files themselves to import them" if left else ""
 
 
 def find_sources_or_none(folder: Path) -> list[Path]:

@@ -16,6 +16,7 @@ from pipeline.assets.importers.asset_import import (
     id_from_file,
     import_asset,
     make_identifier,
+    unnamed_meshes,
     unpack,
     unused_id,
 )
@@ -93,16 +94,16 @@ def _import_models(
 
 def _import_sources(request: dict[str, Any], send: Callable[[Event], None]) -> Iterator[Event]:
     sources: list[tuple[Path, Path]] = []
+    left_out: dict[Path, str] = {}
     root, unpacked = Path(request["root"]), Path(request["unpack"])
     for number, path in enumerate(map(Path, request["sources"])):
         try:
             is_zip = path.suffix.lower() == ".zip"
             yield {"message": f"unpacking {path.name}" if is_zip else f"reading {path.name}"}
-            if is_zip:
-                top = unpack(path, _make_folder(unpacked / str(number) / path.stem))
-                sources += [(source, top) for source in find_sources(top)]
-            else:
-                sources += [(source, root) for source in find_sources(path)]
+            opened = unpack(path, _make_folder(unpacked / str(number) / path.stem)) if is_zip else path
+            found = find_sources(opened)
+            sources += [(source, opened if is_zip else root) for source in found]
+            left_out[found[0]] = unnamed_meshes(opened, found)
         except AssetError as error:
             yield {"source": path.name, "error": str(error)}
         except OSError as error:
@@ -113,7 +114,10 @@ def _import_sources(request: dict[str, Any], send: Callable[[Event], None]) -> I
         name = source.parent.name if source.stem == "mesh" else source.name
         report = partial(_report_stage, send, {"done": number, "total": len(sources), "source": name})
         event = {"done": number + 1, "total": len(sources), "source": name, "path": str(source)}
-        yield event | _result(source, partial(_import_one, source, top, request, report))
+        result = _result(source, partial(_import_one, source, top, request, report))
+        if "id" in result and left_out.get(source):
+            result["warnings"].append(left_out[source])
+        yield event | result
 
 
 def _report_stage(send: Callable[[Event], None], base: Event, stage: str) -> None:

@@ -13,6 +13,7 @@ Curves = Mapping[str, Mapping[str, Sequence[float]]]
 
 COLOURS = ("#2f6f9f", "#b4532a", "#5b7f3a", "#7a5195")
 OVERALL = "#444444"
+GAP_COLOUR = "#c8c8c8"
 PHASE_COLOURS = {"approach": "#dfe7ee", "grasp": "#f6dfb5", "transfer": "#dcebd3", "release": "#eadcec"}
 STYLE = """
 body { font: 14px/1.5 system-ui, sans-serif; max-width: 1100px; margin: 24px auto; padding: 0 16px; color: #222 }
@@ -61,10 +62,15 @@ CONFIG = {"displaylogo": False, "responsive": True, "plotlyServerURL": ""}
 def _summary(data: dict[str, Any]) -> str:
     shift = f"Aligned by {html.escape(data['align'])}: the simulation is {data['shift_s']:+.3f} s late."
     onset = data["onset"]
+    for gap in data["gaps"]:
+        shift += (
+            f" No samples of {html.escape(data[gap['episode']])} from {gap['start_s']:.2f} to {gap['stop_s']:.2f} s."
+        )
     if onset is None:
         return f"{shift} The differences stay within the noise."
     where = f"{html.escape(onset['cause'])} ({html.escape(onset['arm'])}, {html.escape(onset['joint'])})"
-    return f"{shift} Divergence begins at <b>{onset['time_s']:.3f} s</b>, in <b>{where}</b>."
+    earlier = ", or earlier in the gap before it" if onset["after_gap"] else ""
+    return f"{shift} Divergence begins at <b>{onset['time_s']:.3f} s</b>, in <b>{where}</b>{earlier}."
 
 
 def _curves(curves: Curves, data: dict[str, Any]) -> Any:
@@ -91,6 +97,9 @@ def _curves(curves: Curves, data: dict[str, Any]) -> Any:
         look = {"fillcolor": PHASE_COLOURS[name], "opacity": 0.5, "line_width": 0, "layer": "below"}
         note = {"annotation_text": name, "annotation_position": "top left", "annotation_font_size": 10}
         figure.add_vrect(phase["start_s"], phase["stop_s"], row=1, col=1, **look, **note)
+    for gap in data["gaps"]:
+        look = {"fillcolor": GAP_COLOUR, "line_width": 0, "layer": "below", "row": "all", "col": 1}
+        figure.add_vrect(gap["start_s"], gap["stop_s"], **look)
     if data["onset"]:
         look = {"line_dash": "dash", "line_color": "#b00020"}
         figure.add_vline(data["onset"]["time_s"], row="all", col=1, **look)

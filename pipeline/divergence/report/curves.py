@@ -1,5 +1,7 @@
 """Curves of a comparison as plain numbers: few enough for a page, with every extreme kept."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from pipeline.divergence.comparison import Comparison
@@ -12,26 +14,32 @@ DIGITS = 6
 """Decimals of a curve's values."""
 
 
-def error_curves(comparison: Comparison) -> dict[str, dict[str, list[float]]]:
-    """Return {"t", "y"} of each error over time, by the name of its column; at most POINTS points each."""
-    times = comparison.column("t")
-    curves = {}
+def error_curves(comparison: Comparison) -> dict[str, dict[str, list]]:
+    """Return {"t", "y"} of each error over time, by the name of its column; at most POINTS points each.
+
+    A curve has one more point without a value, None, in each gap.
+    """
+    times, curves = comparison.column("t"), {}
     for name in comparison.columns[2:]:
-        t, y = envelope(times, comparison.column(name))
-        curves[name] = {"t": _numbers(t), "y": _numbers(y)}
+        t, y = _curve(times, comparison.column(name), [gap.start for gap in comparison.gaps])
+        curves[name] = {"t": t, "y": y}
     return curves
 
 
-def joint_curves(comparison: Comparison, real: Episode, sim: Episode) -> dict[str, dict[str, list[float]]]:
-    """Return {"t", "real", "t_sim", "sim"} of each joint and gripper, both times on REAL's clock."""
+def joint_curves(comparison: Comparison, real: Episode, sim: Episode) -> dict[str, dict[str, list]]:
+    """Return {"t", "real", "t_sim", "sim"} of each joint and gripper, both times on REAL's clock.
+
+    A curve has one more point without a value, None, in each gap of its episode.
+    """
     alignment = comparison.alignment
+    gaps = {side: [gap.start for gap in comparison.gaps if gap.side == side] for side in ("real", "sim")}
     names = [joint.name for arm in comparison.arms.values() for joint in arm.joints]
     sim_times = alignment.real_times(sim.times)
     curves = {}
     for name in names:
-        t, q_real = envelope(real.times, real.positions.column(real.names.index(name)))
-        t_sim, q_sim = envelope(sim_times, sim.positions.column(sim.names.index(name)))
-        curves[name] = {"t": _numbers(t), "real": _numbers(q_real), "t_sim": _numbers(t_sim), "sim": _numbers(q_sim)}
+        t, q_real = _curve(real.times, real.positions.column(real.names.index(name)), gaps["real"])
+        t_sim, q_sim = _curve(sim_times, sim.positions.column(sim.names.index(name)), gaps["sim"])
+        curves[name] = {"t": t, "real": q_real, "t_sim": t_sim, "sim": q_sim}
     return curves
 
 
@@ -61,5 +69,9 @@ def envelope(times: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndar
     return times[picked], values[picked]
 
 
-def _numbers(values: np.ndarray) -> list[float]:
-    return np.round(values, DIGITS).tolist()
+def _curve(times: np.ndarray, values: np.ndarray, gaps: Sequence[float]) -> tuple[list[float], list[float | None]]:
+    """Return a curve's points, with one without a value after the last sample before each gap."""
+    t, y = envelope(times, values)
+    at = np.searchsorted(t, np.array(gaps) + 1e-6)
+    t, y = np.insert(t, at, gaps), np.insert(y, at, np.nan)
+    return np.round(t, DIGITS).tolist(), [None if value != value else value for value in np.round(y, DIGITS).tolist()]

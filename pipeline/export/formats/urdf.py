@@ -1,17 +1,23 @@
-"""Export of the twin as one URDF: a tree from the link "world", objects on floating joints, meshes beside it.
+"""Export of the twin as URDF: one file for each object, their poses, and one file of all, meshes beside them.
 
-https://wiki.ros.org/urdf/XML
+Simulators read a single URDF as a single robot, so the file of all, a tree from the link "world" with objects on
+floating joints, suits viewers and MuJoCo. https://wiki.ros.org/urdf/XML
 """
 
+import json
 import re
+import shutil
 import warnings
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
 import numpy as np
 import trimesh
+import yaml
 from scipy.spatial.transform import Rotation
 
 from pipeline.export.export_folder import export_folder, write_marker
@@ -21,8 +27,18 @@ from pipeline.export.project_zip import licences
 from pipeline.export.twin_model import Body, BodyJoint, Shape, TwinModel
 from pipeline.geometry import Pose
 
+DRAKE_MODULUS, DRAKE_RESOLUTION = 1e7, 0.01
+"""Pascal and metres: values of Drake's guide for stiff objects of some centimetres.
+
+https://drake.mit.edu/doxygen_cxx/group__hydroelastic__user__guide.html
+"""
 JOINT_TYPES = {"free": "floating", "slide": "prismatic", "hinge": "revolute"}
 ROOT = "world"
+GROUND = "ground"
+"""File and link of what is part of the world: the ground and what stands firmly on it."""
+LOADERS = Path(__file__).parents[1] / "loaders"
+DRAKE_NAMESPACE = "http://drake.mit.edu"
+"""https://drake.mit.edu/doxygen_cxx/group__multibody__parsing.html"""
 MASSLESS = 1e-6
 """Mass in kg and inertia of links between two joints of one body: simulators reject links without any."""
 
@@ -34,27 +50,35 @@ MASSLESS = 1e-6
     )
 )  # fmt: skip
 def export_urdf(project_dir: Path, out: Path) -> tuple[str, ...]:
-    """Write twin.urdf and its meshes to a folder, or to a zip if the name ends in .zip; return what was left out.
+    """Write a URDF for each object, poses.json and .yaml, loaders for simulators, and twin.urdf, with their meshes.
 
-    Raises ExportError.
+    `out` is a folder, or a zip if the name ends in .zip. Return what was left out. Raises ExportError.
     """
     require_scene(project_dir)
     with export_folder(out, "urdf") as folder:
         writer = _Writer(TwinModel(project_dir / "scene" / "scene.xml"), folder)
         (folder / "twin.urdf").write_text(writer.document(), encoding="utf-8")
+        left_out = tuple(writer.left_out)
+        poses = {"objects": list(writer.write_objects())}
+        (folder / "poses.json").write_text(json.dumps(poses, indent=1) + "\n", encoding="utf-8")
+        (folder / "poses.yaml").write_text(yaml.safe_dump(poses, sort_keys=False), encoding="utf-8")
+        for loader in LOADERS.glob("load_*.py"):
+            shutil.copy(loader, folder)
         (folder / "LICENCES.md").write_text(licences(project_dir), encoding="utf-8")
-        write_marker(folder, "urdf", writer.left_out)
-    return tuple(writer.left_out)
+        write_marker(folder, "urdf", left_out)
+    return left_out
 
 
 class _Writer:
-    """Writes the document, and mesh files when a link first needs them."""
+    """Writes the documents, and mesh files when a link first needs them."""
 
     def __init__(self, twin: TwinModel, folder: Path):
         self.twin, self.folder = twin, folder
         self.left_out: list[str] = []
-        self.robot = Element("robot", name="twin")
+        self.robot = _robot("twin")
         self._written: set[str] = set()
+        names = {link_name(body.name) for body in twin.bodies}
+        self._ground = next(n for n in (GROUND, *(f"{GROUND}_{k}" for k in range(len(names)))) if n not in names)
         self._link_origins: dict[str, np.ndarray] = {ROOT: np.zeros(3)}
         """Position of each link's frame in its body's: a URDF link begins at its joint."""
 
@@ -65,19 +89,53 @@ class _Writer:
             self._link(body)
         for body in self.twin.bodies[1:]:
             self._joints(body)
-        ElementTree.indent(self.robot)
-        return ElementTree.tostring(self.robot, encoding="unicode", xml_declaration=True) + "\n"
+        return _text(self.robot)
+
+    def write_objects(self) -> Iterator[dict[str, Any]]:
+        """Write a URDF for each child of the world, and for the world itself; yield what poses.json says of each."""
+        for top in (replace(self.twin.bodies[0], name=self._ground), *self.twin.bodies[1:]):
+            if top.name != self._ground and top.parent != ROOT:
+                continue
+            if any(shape.kind != "plane" for shape in top.shapes) or self.twin.children(top.name):
+                yield self._write_object(top)
+
+    def _write_object(self, top: Body) -> dict[str, Any]:
+        name = link_name(top.name)
+        file, link, pose = f"{'twin_object' if name == 'twin' else name}.urdf", name, top.parent_from_body
+        self.robot = _robot(name)
+        if top.joints and not top.is_free:  # a joint of the world's: its base stands at the origin
+            link, pose = f"{name}_base", Pose.identity()
+            top = replace(top, parent=link)
+            SubElement(self.robot, "link", name=link)
+            self._link_origins[link] = np.zeros(3)
+        family = [top, *self._descendants(top)]
+        for body in family:
+            self._link(body)
+        for body in family if link != name else family[1:]:
+            self._joints(body)
+        (self.folder / file).write_text(_text(self.robot), encoding="utf-8")
+        friction = max((shape.friction for body in family for shape in body.shapes if shape.collides), default=1.0)
+        return {
+            "name": top.name, "urdf": file, "link": link, "fixed": not top.is_free, "pos": pose.pos.tolist(),
+            "quat_wxyz": pose.quat_wxyz.tolist(), "mass": sum(body.mass for body in family), "friction": friction,
+        }  # fmt: skip
+
+    def _descendants(self, body: Body) -> Iterator[Body]:
+        for child in self.twin.children(body.name):
+            yield child
+            yield from self._descendants(child)
 
     def _link(self, body: Body) -> None:
         origin = body.joints[-1].anchor if body.joints and not body.is_free else np.zeros(3)
         self._link_origins[body.name] = origin
         link = SubElement(self.robot, "link", name=link_name(body.name))
-        if body.name != ROOT:
+        if body.name not in (ROOT, self._ground):
             _inertial(link, body, origin)
         for shape in body.shapes:
             self._shape(link, shape, origin)
         friction = max((shape.friction for shape in body.shapes if shape.collides), default=None)
         if friction is not None:
+            SubElement(SubElement(link, "contact"), "lateral_friction", value=f"{friction:g}")  # PyBullet reads it
             gazebo = SubElement(self.robot, "gazebo", reference=link_name(body.name))
             for axis in ("mu1", "mu2"):
                 SubElement(gazebo, axis).text = f"{friction:g}"
@@ -92,6 +150,8 @@ class _Writer:
             self._geometry(SubElement(part, "geometry"), shape, tag)
             if tag == "visual":
                 self._material(part, shape)
+            else:
+                _drake_properties(part, shape.friction)
 
     def _geometry(self, geometry: Element, shape: Shape, tag: str) -> None:
         match shape.kind:
@@ -180,6 +240,26 @@ class _Writer:
             low, high = joint.limits or (-10.0, 10.0)
             SubElement(element, "limit", lower=f"{low:.9g}", upper=f"{high:.9g}", effort="1000", velocity="10")
         SubElement(element, "dynamics", damping=f"{joint.damping:.9g}")
+
+
+def _drake_properties(collision: Element, friction: float) -> None:
+    """Add Drake's friction, and contact over areas: at a single point, stacked boxes fall."""
+    for mesh in collision.iter("mesh"):
+        SubElement(mesh, "drake:declare_convex")
+    properties = SubElement(collision, "drake:proximity_properties")
+    SubElement(properties, "drake:compliant_hydroelastic")
+    values = {"hydroelastic_modulus": DRAKE_MODULUS, "mesh_resolution_hint": DRAKE_RESOLUTION}
+    for kind, value in (values | {"mu_static": friction, "mu_dynamic": friction}).items():
+        SubElement(properties, f"drake:{kind}", value=f"{value:g}")
+
+
+def _robot(name: str) -> Element:
+    return Element("robot", {"name": name, "xmlns:drake": DRAKE_NAMESPACE})
+
+
+def _text(robot: Element) -> str:
+    ElementTree.indent(robot)
+    return ElementTree.tostring(robot, encoding="unicode", xml_declaration=True) + "\n"
 
 
 def link_name(name: str) -> str:

@@ -1,6 +1,8 @@
 """One-line error messages for server failures: what happened and what to do, never with the key."""
 
 import re
+from collections.abc import Mapping
+from typing import Any
 from urllib.parse import urlsplit
 
 import openai
@@ -15,6 +17,11 @@ CONTROL_CHARS = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f-\
 """Terminal escape codes and other control characters."""
 STATUS_PREFIX = re.compile(r"^Error code: \d+ - ")
 """Prefix that the OpenAI client adds to a server's message."""
+MARKUP = re.compile(r"<(script|style)\b.*?</\1>|<[^>]*>", re.DOTALL | re.IGNORECASE)
+MAX_WORDS = 10_000
+"""Characters of an error's text that are searched for the server's words."""
+ERROR_FIELDS = ("error", "message", "detail", "msg", "errors")
+"""Fields in which servers say what is wrong: OpenAI's form, vLLM's older one, FastAPI's, and those of gateways."""
 
 
 class ConnectionLost(Exception):
@@ -42,6 +49,17 @@ def single_line(text: str) -> str:
     return " ".join(CONTROL_CHARS.sub("", text).split())
 
 
+def server_words(body: Any) -> str:
+    """Return what a server says in an error's body, in any of the usual forms; empty if it says nothing."""
+    if isinstance(body, str):
+        return single_line(MARKUP.sub(" ", body[:MAX_WORDS]))
+    if isinstance(body, Mapping):
+        words = next(filter(None, (server_words(body.get(name)) for name in ERROR_FIELDS)), "")
+        place = body.get("loc")  # FastAPI names the rejected field beside its message
+        return f"{'.'.join(map(str, place))}: {words}" if words and isinstance(place, list) else words
+    return "; ".join(filter(None, map(server_words, body[:5]))) if isinstance(body, list) else ""
+
+
 class FailureMessages:
     """Error messages of one server."""
 
@@ -67,9 +85,9 @@ class FailureMessages:
         server = self._server
         match error:
             case openai.AuthenticationError() | openai.PermissionDeniedError():
-                return f"{server} refused the key ({error.status_code}); check OPENAI_API_KEY."
+                return f"{server} refused the key ({error.status_code}): {self._excerpt(error)}; check OPENAI_API_KEY."
             case openai.NotFoundError():
-                return f"{server} has no model {model} (404); check GRS_MODEL and GRS_BASE_URL."
+                return f"{server} has no model {model} (404): {self._excerpt(error)}; check GRS_MODEL and GRS_BASE_URL."
             case openai.RateLimitError():
                 return self._busy(error)
             case TimeoutError() | openai.APITimeoutError():
@@ -99,7 +117,8 @@ class FailureMessages:
 
     def _excerpt(self, error: openai.APIError) -> str:
         """Return the start of the server's message; the key is removed first, for the cut may leave half of it."""
-        return self.redact(single_line(STATUS_PREFIX.sub("", str(error.message))))[:200].rstrip(".")
+        words = server_words(error.body) or single_line(STATUS_PREFIX.sub("", str(error.message)))
+        return self.redact(words)[:200].rstrip(".")
 
     def _busy(self, error: openai.RateLimitError) -> str:
         if error.code == "insufficient_quota":

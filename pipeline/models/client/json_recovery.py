@@ -2,7 +2,7 @@
 
 Recovered: an object in a code fence or among other text, comments, trailing commas, closing brackets that are missing
 after a complete value. Rejected as ambiguous: two different objects, a repeated key with different values, a value or a
-list that is cut off.
+list that is cut off, thoughts without an end.
 """
 
 import json
@@ -17,7 +17,20 @@ COMMENT = re.compile(rf"({STRING})|//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
 """An unclosed comment ends with the text: else each "/*" of a long reply would be followed to its end, in vain."""
 TRAILING_COMMA = re.compile(rf"({STRING})|,(?=\s*[}}\]])", re.DOTALL)
 TOKEN = re.compile(rf'{STRING}|//[^\n]*|/\*.*?(?:\*/|\Z)|[{{}}\[\]]|"', re.DOTALL)
-THINKING = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
+THOUGHT = r"(?:\w{1,10}:)?(?:think|thinking|thought|thoughts|reasoning|reflection|analysis)"
+THOUGHT_START = re.compile(
+    rf"\s*(?:<{THOUGHT}>|\[{THOUGHT}\]|◁think▷|<\|channel\|>analysis"
+    r"|<\|(?:start|begin)_(?:of_)?th\w{3,8}\|>|<\|channel>)",
+    re.IGNORECASE,
+)
+"""Start of a model's thoughts: tags, Magistral's brackets, Kimi's, harmony's channels (gpt-oss), Cohere's, Gemma's."""
+THOUGHT_END = re.compile(
+    rf"</{THOUGHT}>|\[/{THOUGHT}\]|◁/think▷|<\|channel\|>(?:final|commentary)[^{{}}\n]{{0,80}}?<\|message\|>"
+    r"|<\|end_(?:of_)?th\w{3,8}\|>|<channel\|>|assistantfinal(?=\s*[{`])",
+    re.IGNORECASE,
+)
+"""Their end, which may come without a start: chat templates often write that. The last form is harmony's without its
+special tokens."""
 OBJECT_START = re.compile(r'\{\s*(?:"|\}|//|/\*)')
 """Start of an object; braces in a sentence do not match."""
 MAX_REPLY_CHARS = 1_000_000
@@ -35,14 +48,15 @@ def recover_json(reply: str, fields: tuple[str, ...] = ()) -> dict[str, Any]:
     """Return the JSON object of a reply. Raises UnreadableJson.
 
     `fields` are the names of all fields of the answer: an object whose end is cut off is accepted only if it has them
-    all.
+    all, and an object without one of them does not compete with one that has them all.
     """
     if len(reply) > MAX_REPLY_CHARS:
         raise UnreadableJson(f"it is longer than {MAX_REPLY_CHARS} characters")
-    text = THINKING.sub("", replace_surrogates(reply).lstrip("\ufeff"))
+    text = _without_thoughts(replace_surrogates(reply).lstrip("\ufeff"))
     objects = list(islice(_objects(text, fields), MAX_OBJECTS))
     if not objects:
         raise UnreadableJson("there is no JSON object in it")
+    objects = [value for value in objects if value.keys() >= set(fields)] or objects
     if len(objects) == MAX_OBJECTS or any(other != objects[0] for other in objects[1:]):
         raise UnreadableJson(f"there are {len(objects)} different JSON objects in it; answer with one")
     return json.loads(replace_surrogates(json.dumps(objects[0], ensure_ascii=False)))
@@ -54,6 +68,17 @@ def replace_surrogates(text: str) -> str:
     JSON escapes are UTF-16 (RFC 8259, section 7), and a reply may be cut or streamed between the two halves of a pair.
     """
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def _without_thoughts(text: str) -> str:
+    """Return what follows the thoughts. An end that no object follows is a text within the object."""
+    last_object = max((start.start() for start in OBJECT_START.finditer(text)), default=0)
+    ends = [end.end() for end in THOUGHT_END.finditer(text) if end.end() <= last_object]
+    if ends:
+        return text[ends[-1] :]
+    if THOUGHT_START.match(text):
+        raise UnreadableJson("its thoughts do not end")
+    return text
 
 
 def _objects(text: str, fields: tuple[str, ...]) -> Iterator[dict[str, Any]]:

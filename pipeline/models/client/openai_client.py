@@ -1,6 +1,7 @@
 """Client for any server with the OpenAI API, with typed answers."""
 
 import asyncio
+import contextlib
 import hashlib
 import json
 import time
@@ -22,9 +23,9 @@ from pipeline.models.client.failure_messages import (
     server_name,
     truncate_raw,
 )
-from pipeline.models.client.json_recovery import recover_json, replace_surrogates
+from pipeline.models.client.json_recovery import recover_json
 from pipeline.models.client.redaction import Redactor, secrets_of
-from pipeline.models.client.reply import Reply
+from pipeline.models.client.reply import Reply, ReplyReader, events_of
 from pipeline.models.client.request import Request, RequestFormat
 from pipeline.models.costs.budget import model_price
 from pipeline.models.costs.usage import Usage
@@ -36,6 +37,8 @@ from pipeline.models.trace.recorder import annotate, fingerprint
 
 MAX_CORRECTIONS = 2
 """How often a model is asked to correct an answer that does not fit."""
+FORMAT_STATUSES = (400, 422, 500, 501)
+"""Statuses with which servers reject an option of a request that they do not know."""
 CORRECTION = (
     "That answer cannot be used: {error}\nAnswer again with one JSON object that fits the schema, nothing else."
 )
@@ -132,7 +135,7 @@ class OpenAIModel:
             attempts.append({"output": truncate_raw(reply.text), "problem": problem})
             annotate(attempts=attempts)
             request = request.with_retry(reply.text, CORRECTION.format(error=problem))
-        first = " ".join(problem.split())[:200]
+        first = " ".join(problem.split())[:200] + ("; raise GRS_LONGEST_ANSWER" if reply.finish == "length" else "")
         raise ModelError(
             f"{request.model} answered {1 + MAX_CORRECTIONS} times with an answer that cannot be used: {first}",
             truncate_raw(reply.text),
@@ -217,8 +220,8 @@ class OpenAIModel:
     def _learn(self, error: Exception, failure: ModelError, request: Request) -> ModelError:
         """Remember what a failure shows about the server: no vision, or an outage. Returns the error to raise."""
         status = getattr(error, "status_code", 0)
-        message = str(getattr(error, "message", "")).lower()
-        if request.picture_tokens and status and any(word in message for word in ("image", "vision", "multimodal")):
+        message = self._failures.server_message(error).lower()
+        if request.picture_tokens and any(word in message for word in ("image", "vision", "multimodal")):
             self._blind[request.model] = (
                 f"{request.model} does not accept pictures ({self._server}: {self._failures.server_message(error)}); "
                 "choose a model that does, or use the measured results."
@@ -237,9 +240,9 @@ class OpenAIModel:
                 call.restart()
                 try:
                     return await self._streamed(request, call)
-                except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
-                    accepted = request.format.without(str(error))
-                    if accepted is None:
+                except openai.APIError as error:
+                    accepted = request.format.without(self._failures.server_message(error))
+                    if accepted is None or getattr(error, "status_code", 400) not in FORMAT_STATUSES:
                         raise
                     self._formats[request.model] = accepted
                     request = request.with_format(accepted)
@@ -249,30 +252,32 @@ class OpenAIModel:
                     retries -= 1
 
     async def _streamed(self, request: Request, call: InFlightCall) -> Reply:
-        create = self._client.chat.completions.with_streaming_response.create
-        async with create(**request.body()) as response:
-            if "event-stream" not in response.headers.get("content-type", ""):
-                return Reply.from_body(self._redact(await response.text()), call, self._server)
-            try:
-                return await self._read(await response.parse(), request, call)
-            except openai.APIConnectionError:
-                raise ConnectionLost from None
+        create, start = self._client.chat.completions.with_streaming_response.create, time.monotonic()
 
-    async def _read(self, stream: Any, request: Request, call: InFlightCall) -> Reply:
-        text, refusal, finish, usage, start = "", "", "", Usage(), time.monotonic()
-        async for chunk in stream:
-            usage = Usage.from_server(chunk.usage) if chunk.usage else usage
-            for choice in (chunk.choices or [])[:1]:
-                if delta := request.delta_text(choice.delta):
-                    if not text:
-                        call.notes["first_token_seconds"] = round(time.monotonic() - start, 3)
-                    text += delta
-                    call.append(delta)
-                refusal += getattr(choice.delta, "refusal", None) or ""
-                finish = choice.finish_reason or finish
-        if refusal:
-            raise ModelRefused(f"{request.model} refused to answer: {self._redact(refusal)[:200]}", refusal)
-        return Reply(replace_surrogates(text), finish, usage)
+        def show(text: str) -> None:
+            if reader.text == text:
+                call.notes["first_token_seconds"] = round(time.monotonic() - start, 3)
+            call.append(text)
+
+        reader, body = ReplyReader(show), ""
+        async with create(**request.body()) as response:
+            if "event-stream" in response.headers.get("content-type", ""):
+                try:
+                    async for event in await response.parse(to=openai.AsyncStream[dict[str, Any]]):
+                        reader.add(event)
+                except openai.APIConnectionError:
+                    raise ConnectionLost from None
+            else:
+                body = self._redact(await response.text())
+                with contextlib.suppress(ValueError, RecursionError):
+                    for event in events_of(body):
+                        reader.add(event)
+            if reader.complaint and not reader.finish:
+                raise openai.APIError(reader.complaint, response.http_request, body=None)
+        if not reader.is_completion:
+            message = f"{self._server} does not speak the OpenAI API; check GRS_BASE_URL."
+            raise ModelError(message, truncate_raw(body))
+        return reader.reply(request.model)
 
 
 def _mismatch(error: ValueError) -> str:

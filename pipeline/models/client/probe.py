@@ -22,8 +22,6 @@ MIN_CONTEXT_TOKENS = 16_000
 """Context length that the longest questions need, those about programs."""
 CONTEXT_KEYS = ("max_model_len", "context_length", "max_context_length", "n_ctx", "context_window")
 """Names of a model's context length in servers' lists of models."""
-MAX_ANSWER_TOKENS = 200
-"""Limit of each answer of the test."""
 COUNT_PROMPT = "Answer with the numbers from one to nine, in order, in `numbers`, and your own name in `who`."
 COLOUR_PROMPT = (
     "The picture has two halves, each of one colour. Answer with the colours of its left and its right half."
@@ -66,11 +64,9 @@ def probe(settings: ModelSettings, key: str = "", model: str = "") -> Iterator[P
     if settings.service != "openai":
         yield ProbeResult(CHECKS[0], True, "No connection needed: this model runs inside the studio.")
         return
-    short_settings = replace(
-        settings, model=model or settings.model, longest_answer=MAX_ANSWER_TOKENS, retries=0, ceiling_usd=None
-    )
+    tested = replace(settings, model=model or settings.model, retries=0, ceiling_usd=None)
     try:
-        client = OpenAIModel(short_settings, key or environment_value(KEY_VARIABLE))
+        client = OpenAIModel(tested, key or environment_value(KEY_VARIABLE))
     except ModelError as error:
         yield ProbeResult(CHECKS[0], False, str(error))
         return

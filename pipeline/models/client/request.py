@@ -52,7 +52,7 @@ class RequestFormat:
         if self.limit and self.limit in message:
             other = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}[self.limit]
             return replace(self, limit=other if other in message else "")
-        for name in ("stream_options", "temperature", "reasoning_effort"):
+        for name in ("stream_options", "temperature", "reasoning_effort", "stream"):
             if name in message and name not in self.dropped:
                 return replace(self, dropped=self.dropped | {name})
         if any(word in message for word in FORMAT_KEYWORDS.get(self.form, ())):
@@ -124,15 +124,11 @@ class Request:
 
     def body(self) -> dict[str, Any]:
         """Return the arguments of the chat completion call."""
-        usage = {} if "stream_options" in self.format.dropped else {"stream_options": {"include_usage": True}}
-        return {"messages": list(self.messages), "stream": True, **self.parameters, **usage, **self._form()}
-
-    def delta_text(self, delta: Any) -> str:
-        """Return the text that a chunk of the stream adds to the answer."""
-        text = delta.content or ""
-        for call in delta.tool_calls or ():
-            text += (call.function.arguments or "") if call.function else ""
-        return text
+        dropped, streaming = self.format.dropped, {}
+        if "stream" not in dropped:
+            usage = {} if "stream_options" in dropped else {"stream_options": {"include_usage": True}}
+            streaming = {"stream": True, **usage}
+        return {"messages": list(self.messages), **streaming, **self.parameters, **self._form()}
 
     @property
     def max_prompt_tokens(self) -> int:

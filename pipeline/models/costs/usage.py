@@ -1,5 +1,6 @@
 """Token counts and cost of answers; None, never 0, if unknown."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,9 +19,9 @@ class Usage:
     """USD."""
 
     @staticmethod
-    def from_server(usage: Any) -> "Usage":
+    def from_server(usage: Mapping[str, Any]) -> "Usage":
         """Return the counts of a server's usage object; implausible values are None."""
-        return Usage(_count(getattr(usage, "prompt_tokens", None)), _count(getattr(usage, "completion_tokens", None)))
+        return Usage(_count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens")))
 
     def plausible(self, max_prompt: int, max_completion: int, text: str) -> "Usage":
         """Return the usage without impossible counts: more than sent or allowed, or 0 for a non-empty text."""

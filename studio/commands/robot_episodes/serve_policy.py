@@ -1,10 +1,11 @@
 """`grs-studio serve-policy`: serve a LeRobot policy from the Python in which lerobot is installed."""
 
 import argparse
+import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
+from typing import NoReturn
 
 
 def add_to(commands: "argparse._SubParsersAction") -> None:
@@ -19,12 +20,13 @@ def add_to(commands: "argparse._SubParsersAction") -> None:
     command.set_defaults(execute=serve_policy)
 
 
-def serve_policy(arguments: argparse.Namespace) -> int:
-    """Run the server until Ctrl-C; return its exit code."""
+def serve_policy(arguments: argparse.Namespace) -> NoReturn:
+    """Become the server, so that whatever ends this command ends it. Raises PolicyError."""
     from pipeline.closed_loop import PolicyError, lerobot_server
 
     if shutil.which(arguments.python) is None:
         raise PolicyError(f"{arguments.python} is no Python; give --python a virtual environment's bin/python")
     options = ["--port", str(arguments.port), "--device", arguments.device]
     command = [arguments.python, "-I", lerobot_server.__file__, str(arguments.checkpoint), *options]
-    return subprocess.run(command, check=False).returncode
+    sys.stdout.flush()
+    os.execvp(command[0], command)
