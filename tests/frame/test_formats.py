@@ -254,7 +254,6 @@ STRETCHED = [[2, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]
     "changed, message",
     [
         ({"depth_png": None}, "lacks depth.png; it holds"),
-        ({"camera_json": None}, "lacks camera.json"),
         ({"rgb_png": None}, "lacks rgb.png"),
         ({"rgb_png": b"no picture"}, "not a picture"),
         ({"rgb_png": b""}, "empty"),
