@@ -117,7 +117,7 @@ def _unknown_number(values: np.ndarray) -> float | None:
     if not known.size:
         return None
     top, bottom = known.max(), known.min()
-    if top == ALWAYS_UNKNOWN and np.issubdtype(values.dtype, np.integer):
+    if np.issubdtype(values.dtype, np.integer) and top == ALWAYS_UNKNOWN:
         return float(top)
     for extreme in (top, bottom):
         if np.count_nonzero(known == extreme) < MIN_FREQUENCY * values.size:
