@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pipeline.frame.frame import Doubt, FrameError, Intrinsics
-from pipeline.frame.planarity import TOLERANCE, DepthSamples, planar_share, sample_depth
+from pipeline.frame.planarity import TOLERANCE, DepthSamples, planar_share, sample_depth, shares_above_and_below
 
 CODES = (2047, 4095, 8191, 16383, 32767, 32768, 65535, 10_000)
 """Values that recorders write for unknown or too far: all bits set, and 10 m in millimetres."""
@@ -26,6 +26,9 @@ KINECT_UNKNOWN, MAX_KINECT = 2047, 1084
 CLEARLY_FLATTER = 1.2
 """Ratio of planar shares from which another reading than distance along z is accepted. On 17 reference frames and 6
 samples it was at most 1.0 for distances along z, at least 1.3 for distances along the ray, 1.36 for disparity."""
+POSSIBLY_FLAT, MOSTLY_BELOW, MIN_BELOW = 0.75, 3.0, 0.02
+"""Ratio of planar shares, ratio of the samples behind the largest plane to those before it, and their share, from which
+depth may be disparity. On the same frames at most as many were behind as before."""
 NO_LESS_FLAT = 0.9
 """The same ratio of a z buffer, whose numbers differ by little: at least 0.94 there, at most 0.75 for distances."""
 Z_BUFFER_CURE = "Save distances instead: near * far / (far - value * (far - near))."
@@ -102,6 +105,11 @@ def read_values(raw: np.ndarray, k: Intrinsics, unit_given: bool, name: str) -> 
             f"{name}: depth looks like disparity, not like distance: planes are flat in its values, not in their "
             "inverse. Save distances instead: focal length * baseline / disparity."
         )
+    if affine > POSSIBLY_FLAT * along_z:  # seen from above, planes are flat either way
+        above, below = shares_above_and_below(samples)
+        if below > max(MOSTLY_BELOW * above, MIN_BELOW):
+            why = "What should stand on the largest plane lies behind it, as in disparity."
+            doubt = Doubt("depth", why, "If depth is disparity, save focal length * baseline / disparity instead.")
     lengths = samples.ray_lengths
     along_ray = planar_share(samples, lengths / known, TOLERANCE * lengths / known)
     if along_ray > max(CLEARLY_FLATTER * along_z, MIN_PLANAR_SHARE):

@@ -71,16 +71,8 @@ def object_extent(samples: DepthSamples) -> float | None:
 
     The values are distances along z. An extent is the square root of an object's visible area.
     """
-    known, values = samples.known, samples.values[samples.known]
-    plane = _fit_plane(samples.rays[known], 1 / values, 2 * TOLERANCE / values)
-    distance = np.median(values)
-    height = np.where(known, (1 - samples.values * (samples.rays @ plane)) / np.linalg.norm(plane), 0) / distance
-    on = known & (np.abs(height) < OBJECT_HEIGHTS[0] / 2)
-    hull = cv2.convexHull(cv2.findNonZero(on.astype(np.uint8))) if on.any() else None
-    if hull is None:
-        return None
-    inside = cv2.fillConvexPoly(np.zeros(on.shape, np.uint8), hull, 1) > 0
-    above = inside & (height > OBJECT_HEIGHTS[0]) & (height < OBJECT_HEIGHTS[1])
+    height = _heights(samples)
+    above = (height > OBJECT_HEIGHTS[0]) & (height < OBJECT_HEIGHTS[1])
     count, labels, boxes, _ = cv2.connectedComponentsWithStats(above.astype(np.uint8))
     pixel = np.linalg.norm(samples.rays[0, 1] - samples.rays[0, 0])
     extents = [
@@ -89,6 +81,25 @@ def object_extent(samples: DepthSamples) -> float | None:
         if boxes[i, cv2.CC_STAT_AREA] >= MIN_OBJECT_SAMPLES
     ]
     return float(np.median(extents)) if extents else None
+
+
+def shares_above_and_below(samples: DepthSamples) -> tuple[float, float]:
+    """Return the shares of the known samples over the largest plane that lie before it and behind it."""
+    height, known = _heights(samples), max(1, np.count_nonzero(samples.known))
+    return float(np.sum(height > OBJECT_HEIGHTS[0]) / known), float(np.sum(height < -OBJECT_HEIGHTS[0]) / known)
+
+
+def _heights(samples: DepthSamples) -> np.ndarray:
+    """Return heights (h, w) above the largest plane over the median distance; 0 outside its outline and if unknown."""
+    known, values = samples.known, samples.values[samples.known]
+    plane = _fit_plane(samples.rays[known], 1 / values, 2 * TOLERANCE / values)
+    height = np.where(known, (1 - samples.values * (samples.rays @ plane)) / np.linalg.norm(plane), 0)
+    height /= np.median(values)
+    on = known & (np.abs(height) < OBJECT_HEIGHTS[0] / 2)
+    if not on.any():
+        return np.zeros_like(height)
+    outline = cv2.convexHull(cv2.findNonZero(on.astype(np.uint8)))
+    return np.where(cv2.fillConvexPoly(np.zeros(on.shape, np.uint8), outline, 1) > 0, height, 0)
 
 
 def _fit_plane(rays: np.ndarray, inverse: np.ndarray, tolerance: np.ndarray) -> np.ndarray:
