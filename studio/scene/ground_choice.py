@@ -21,7 +21,7 @@ def ground_records(frame: Frame) -> list[dict[str, Any]]:
 
 def numbered_grounds(frame: Frame) -> tuple[Ground, ...]:
     """Return the surfaces that may carry the objects, as if nobody had chosen: so numbers stay the same."""
-    return likely_grounds(replace(frame, ground_pixel=None))
+    return likely_grounds(frame if frame.ground_pixel is None else replace(frame, ground_pixel=None))
 
 
 def ground_of_number(frame: Frame, number: int) -> list[int]:

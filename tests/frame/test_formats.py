@@ -307,6 +307,7 @@ WRONG = {
     "a short matrix": (written.open3d_files, {"camera_primesense.json": '{"K": [1, 2]}'}, "3 x 3"),
     "a list of numbers": (written.open3d_files, {"camera_primesense.json": "[]"}, "holds a list"),
     "no numbers": (written.open3d_files, {"camera_primesense.json": "?"}, "cannot be read"),
+    "unreadable": (lambda _: {"left.png": COLOUR}, {"far.tiff": b"II*"}, "far.tiff is not readable as a picture"),
     "unlike names": (written.open3d_files, {"depth/00000.png": None} | TWO_DEPTHS, "not match"),
     "damaged depth": (written.open3d_files, {"depth/00000.png": b"PNG"}, "not a picture"),
     "no depth": (written.r3d_files, {"rgbd/0.depth": None}, "depth left out"),
