@@ -105,17 +105,18 @@ def read_values(raw: np.ndarray, k: Intrinsics, unit_given: bool, name: str) -> 
             f"{name}: depth looks like disparity, not like distance: planes are flat in its values, not in their "
             "inverse. Save distances instead: focal length * baseline / disparity."
         )
-    if affine > POSSIBLY_FLAT * along_z:  # seen from above, planes are flat either way
-        above, below = shares_above_and_below(samples)
-        if below > max(MOSTLY_BELOW * above, MIN_BELOW):
-            why = "What should stand on the largest plane lies behind it, as in disparity."
-            doubt = Doubt("depth", why, "If depth is disparity, save focal length * baseline / disparity instead.")
     lengths = samples.ray_lengths
     along_ray = planar_share(samples, lengths / known, TOLERANCE * lengths / known)
     if along_ray > max(CLEARLY_FLATTER * along_z, MIN_PLANAR_SHARE):
         u, v = np.meshgrid(np.arange(k.width, dtype=np.float32), np.arange(k.height, dtype=np.float32))
         values = (values / np.linalg.norm(k.ray_directions(u, v), axis=-1)).astype(np.float32)
-        notes += ("Depth is the distance along each pixel's ray: it was converted to the distance along z.",)
+        note = "Depth is the distance along each pixel's ray: it was converted to the distance along z."
+        return DepthValues(values, (*notes, note))
+    if affine > POSSIBLY_FLAT * along_z:  # seen from above, planes are flat either way
+        above, below = shares_above_and_below(samples)
+        if below > max(MOSTLY_BELOW * above, MIN_BELOW):
+            why = "What should stand on the largest plane lies behind it, as in disparity."
+            doubt = Doubt("depth", why, "If depth is disparity, save focal length * baseline / disparity instead.")
     return DepthValues(values, notes, doubt=doubt)
 
 

@@ -31,7 +31,7 @@ def ply(frame: Frame, path: Path) -> Path:
 
 
 def doubtful(frame: Frame, path: Path) -> Path:
-    return written.zipped(path / "d.zip", KINDS["0.125 mm, unsaid"](frame))
+    return written.zipped(path / "d.zip", {**KINDS["0.125 mm, unsaid"](frame)})
 
 
 EXACT = [doubtful, written.plain_zip, written.npz, ply, written.float_exr, written.video]
