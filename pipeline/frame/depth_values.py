@@ -85,39 +85,49 @@ def read_values(raw: np.ndarray, k: Intrinsics, unit_given: bool, name: str) -> 
     samples = sample_depth(values, k)
     if samples is None:
         return DepthValues(values, notes)
-    known = samples.values[samples.known]
+    known, lengths = samples.values[samples.known], samples.ray_lengths
     along_z = planar_share(samples, 1 / known, TOLERANCE / known)
     affine = planar_share(samples, known, TOLERANCE * known)
     if is_integer and KINECT_UNKNOWN in unknown and values.max() <= MAX_KINECT and affine > along_z:
         a, b, c = KINECT_RAW
-        metres = np.where(values > 0, a * np.tan(values / b + c), 0)
-        note = "Depth is the first Kinect's raw 11 bits: it was converted to metres."
-        return DepthValues(metres.astype(np.float32), (*notes, note), True)
-    doubt = None
-    if not is_integer and raw.max() <= 1:  # NaN compares as false
-        flatter = _flatness_as_z_buffer(samples)
-        if flatter > CLEARLY_FLATTER or (flatter > NO_LESS_FLAT and np.mean(raw == 1) >= MIN_FREQUENCY):
-            raise FrameError(f"{name}: depth looks like a z buffer from 0 to 1, not like distance. {Z_BUFFER_CURE}")
-        if flatter > NO_LESS_FLAT:
-            doubt = Doubt("depth", "Depth may be a z buffer from 0 to 1, and not distances.", Z_BUFFER_CURE)
+        metres = np.where(values > 0, a * np.tan(values / b + c), 0).astype(np.float32)
+        return DepthValues(
+            metres, (*notes, "Depth is the first Kinect's raw 11 bits: it was converted to metres."), True
+        )
+    doubt = None if is_integer or values.max() > 1 else _doubt_z_buffer(samples, float(np.mean(raw == 1)), name)
     if affine > max(CLEARLY_FLATTER * along_z, MIN_PLANAR_SHARE):
         raise FrameError(
             f"{name}: depth looks like disparity, not like distance: planes are flat in its values, not in their "
             "inverse. Save distances instead: focal length * baseline / disparity."
         )
-    lengths = samples.ray_lengths
-    along_ray = planar_share(samples, lengths / known, TOLERANCE * lengths / known)
-    if along_ray > max(CLEARLY_FLATTER * along_z, MIN_PLANAR_SHARE):
+    if planar_share(samples, lengths / known, TOLERANCE * lengths / known) > max(
+        CLEARLY_FLATTER * along_z, MIN_PLANAR_SHARE
+    ):
         u, v = np.meshgrid(np.arange(k.width, dtype=np.float32), np.arange(k.height, dtype=np.float32))
         values = (values / np.linalg.norm(k.ray_directions(u, v), axis=-1)).astype(np.float32)
         note = "Depth is the distance along each pixel's ray: it was converted to the distance along z."
         return DepthValues(values, (*notes, note))
     if affine > POSSIBLY_FLAT * along_z:  # seen from above, planes are flat either way
-        above, below = shares_above_and_below(samples)
-        if below > max(MOSTLY_BELOW * above, MIN_BELOW):
-            why = "What should stand on the largest plane lies behind it, as in disparity."
-            doubt = Doubt("depth", why, "If depth is disparity, save focal length * baseline / disparity instead.")
+        doubt = _doubt_disparity(samples) or doubt
     return DepthValues(values, notes, doubt=doubt)
+
+
+def _doubt_z_buffer(samples: DepthSamples, share_of_ones: float, name: str) -> Doubt | None:
+    """Return a doubt if numbers from 0 to 1 may be a z buffer. Raises FrameError if they are one."""
+    flatter = _flatness_as_z_buffer(samples)
+    if flatter > CLEARLY_FLATTER or (flatter > NO_LESS_FLAT and share_of_ones >= MIN_FREQUENCY):
+        raise FrameError(f"{name}: depth looks like a z buffer from 0 to 1, not like distance. {Z_BUFFER_CURE}")
+    if flatter <= NO_LESS_FLAT:
+        return None
+    return Doubt("depth", "Depth may be a z buffer from 0 to 1, and not distances.", Z_BUFFER_CURE)
+
+
+def _doubt_disparity(samples: DepthSamples) -> Doubt | None:
+    above, below = shares_above_and_below(samples)
+    if below <= max(MOSTLY_BELOW * above, MIN_BELOW):
+        return None
+    why = "What should stand on the largest plane lies behind it, as in disparity."
+    return Doubt("depth", why, "If depth is disparity, save focal length * baseline / disparity instead.")
 
 
 def _unknown_number(values: np.ndarray) -> float | None:
