@@ -2,13 +2,16 @@
 
 from pipeline.frame.depth_alignment import register_depth
 from pipeline.frame.formats.recording import Recording
-from pipeline.frame.frame import Frame, FrameError, Intrinsics
+from pipeline.frame.frame import Doubt, Frame, FrameError, Intrinsics
 from pipeline.frame.load import load, load_files, open_recording
 from pipeline.frame.observation import Observation
 from pipeline.frame.plain_format import save
+from pipeline.frame.registration import Agreement, measure_agreement
 from pipeline.frame.support import Ground, Support, SupportError, find_support, likely_grounds
 
 __all__ = [
+    "Agreement",
+    "Doubt",
     "Frame",
     "FrameError",
     "Ground",
@@ -21,6 +24,7 @@ __all__ = [
     "likely_grounds",
     "load",
     "load_files",
+    "measure_agreement",
     "open_recording",
     "register_depth",
     "save",

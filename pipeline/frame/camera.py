@@ -2,18 +2,19 @@
 
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
-from pipeline.frame.frame import FrameError, Intrinsics
+from pipeline.frame.frame import Doubt, FrameError, Intrinsics
 
 CAMERA_JSON_FORM = '{"width", "height", "fx", "fy", "cx", "cy", "depth_scale", optional "world_from_camera" 4x4}'
-COMMON_DEPTH_SCALES = (0.001, 0.0001, 0.00025, 0.0002, 0.01)
-"""Metres per unit of depth cameras, the most common first: millimetres, 0.1 mm, RealSense L515, TUM, centimetres."""
 DEFAULT_FIELD_OF_VIEW_DEG = 60.0
 """Horizontal, in degrees; within a quarter of that of most depth cameras."""
+MAX_OFF_CENTRE = 0.15
+"""Share of the image's width or height by which a principal point may lie off the centre: 30 reference frames have at
+most 0.02, intrinsics of pictures of half the size 0.25."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +34,8 @@ class CameraFile:
     """The depth camera's intrinsics, if depth is not registered to colour."""
     color_from_depth: np.ndarray | None = None
     """The depth camera's pose in the colour camera's axes, of shape (4, 4); set together with `depth_intrinsics`."""
+    doubts: tuple[Doubt, ...] | None = None
+    """What was doubted when the frame was read first; None if it was not examined yet."""
 
 
 def parse_camera(raw: bytes, name: str = "camera.json") -> CameraFile:
@@ -59,7 +62,9 @@ def camera_from_json(data: Any, name: str) -> CameraFile:
             f'{name} gives only one of "depth" and "color_from_depth"; a separate depth camera needs both.'
         )
     depth_intrinsics = None if depth is None else _intrinsics(depth, f"{name}, depth")
-    return CameraFile(intrinsics, scale, pose, source, notes, False, depth_intrinsics, color_from_depth)
+    return CameraFile(
+        intrinsics, scale, pose, source, notes, False, depth_intrinsics, color_from_depth, _doubts(data, name)
+    )
 
 
 def check_intrinsics(k: Intrinsics, name: str = "camera.json") -> None:
@@ -81,26 +86,23 @@ def check_intrinsics(k: Intrinsics, name: str = "camera.json") -> None:
             )
 
 
+def doubt_intrinsics(k: Intrinsics) -> Doubt | None:
+    """Return a doubt if the principal point lies far off the centre, as that of pictures of another size does."""
+    across, up = k.cx / k.width, k.cy / k.height
+    if max(abs(across - 0.5), abs(up - 0.5)) <= MAX_OFF_CENTRE:
+        return None
+    scale = 0.5 / up  # by the height: cameras crop their width
+    why = f"The principal point {k.cx:.0f}, {k.cy:.0f} lies far off the centre of {k.width} x {k.height} pixels."
+    cure = f"If it is that of {2 * k.cx:.0f} x {2 * k.cy:.0f} pixels, a focal length of {k.fx * scale:.0f} would fit."
+    return Doubt("intrinsics", why, cure)
+
+
 def default_camera(width: int, height: int) -> CameraFile:
     """Return a camera with the default field of view, for images without one."""
     focal = width / 2 / math.tan(math.radians(DEFAULT_FIELD_OF_VIEW_DEG / 2))
     note = f"No camera given: a {DEFAULT_FIELD_OF_VIEW_DEG:g} degree field of view was guessed, so sizes are rough."
     k = Intrinsics(width, height, focal, focal, (width - 1) / 2, (height - 1) / 2)
     return CameraFile(k, None, notes=(note,), intrinsics_guessed=True)
-
-
-def guess_depth_scale(median: float, is_integer: bool = True) -> float:
-    """Return the metres per unit that put a median depth, in raw units, at the distance of a table: 0.2 to 5 m.
-
-    Floating-point depth is tried in metres first. Raises FrameError if no common unit fits.
-    """
-    for scale in COMMON_DEPTH_SCALES if is_integer else (1.0, *COMMON_DEPTH_SCALES):
-        if 0.2 <= median * scale <= 5:
-            return scale
-    raise FrameError(
-        f"The unit of depth cannot be guessed: its median is {median:g} units. "
-        "Write depth_scale (metres per unit, 0.001 for millimetres) into camera.json."
-    )
 
 
 def camera_to_json(camera: CameraFile) -> str:
@@ -111,7 +113,10 @@ def camera_to_json(camera: CameraFile) -> str:
     if camera.world_from_camera is not None:
         data["world_from_camera"] = camera.world_from_camera.tolist()
     extras = {"source": camera.source, "notes": list(camera.notes)}
-    return json.dumps(data | {key: value for key, value in extras.items() if value}, indent=1)
+    data |= {key: value for key, value in extras.items() if value}
+    if camera.doubts is not None:
+        data["doubts"] = [asdict(doubt) for doubt in camera.doubts]
+    return json.dumps(data, indent=1)
 
 
 def _intrinsics(data: Any, name: str) -> Intrinsics:
@@ -125,6 +130,17 @@ def _intrinsics(data: Any, name: str) -> Intrinsics:
     intrinsics = Intrinsics(width, height, fx, fy, cx, cy)
     check_intrinsics(intrinsics, name)
     return intrinsics
+
+
+def _doubts(data: dict[str, Any], name: str) -> tuple[Doubt, ...] | None:
+    """Return the doubts that a saved frame holds; None for a frame that was not examined."""
+    value = data.get("doubts")
+    if value is None:
+        return None
+    try:
+        return tuple(Doubt(*(str(one[key]) for key in ("what", "why", "cure"))) for one in value)
+    except (TypeError, KeyError):
+        raise FrameError(f'{name}: doubts should be a list of {{"what", "why", "cure"}}.') from None
 
 
 def _number(value: Any, key: str, name: str) -> float:

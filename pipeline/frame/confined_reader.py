@@ -15,7 +15,7 @@ from PIL import Image
 from pipeline import plugins
 from pipeline.frame.formats.recording import Recording
 from pipeline.frame.formats.video import VIDEO_SUFFIXES
-from pipeline.frame.frame import Frame, FrameError, Intrinsics
+from pipeline.frame.frame import Doubt, Frame, FrameError, Intrinsics
 from pipeline.frame.image_files import check_pixel_count
 from pipeline.frame.plain_format import COLOUR_FILES, load_files
 from pipeline.untrusted.isolated import IsolationError, Limits, Reply, call, is_supported
@@ -81,12 +81,12 @@ def _call(function: str, path: Path, arguments: dict[str, Any]) -> Reply:
 
 
 def _checked(path: Path, function: str, arguments: dict[str, Any], readable: list[Path]) -> Reply:
-    is_bag = path.suffix.lower() == ".bag"
+    is_bag, needs_open3d = path.suffix.lower() == ".bag", path.suffix.lower() in (".bag", ".pcd")
+    imports, programs = (["open3d"], []) if needs_open3d else ([], [Path(imageio_ffmpeg.get_ffmpeg_exe())])
     try:
         return call(
             f"{__name__}:{function}", arguments, [*readable, *(DEVICE_FOLDERS if is_bag else ())], limits=LIMITS,
-            imports=["open3d"] if is_bag else [], programs=[] if is_bag else [Path(imageio_ffmpeg.get_ffmpeg_exe())],
-            device_events=is_bag,
+            imports=imports, programs=programs, device_events=is_bag,
         )  # fmt: skip
     except IsolationError as error:
         message = str(error)
@@ -106,7 +106,9 @@ def _frame(reply: Reply) -> Frame:
     if pose is not None and (pose.shape != (4, 4) or not np.isfinite(pose).all()):
         raise FrameError("The reader's answer is no frame; the file may be an attack.")
     notes = tuple(str(note) for note in value["notes"])
-    return Frame(rgb.copy(), depth.copy(), k, None if pose is None else pose.astype(float), str(value["source"]), notes)
+    doubts = tuple(Doubt(*(str(one[key]) for key in ("what", "why", "cure"))) for one in value["doubts"])
+    world = None if pose is None else pose.astype(float)
+    return Frame(rgb.copy(), depth.copy(), k, world, str(value["source"]), notes, doubts=doubts)
 
 
 # ---------------------------------------------------------------------- in the child
@@ -145,5 +147,6 @@ def read_files(rgb: str, depth: str, camera: str | None) -> Reply:
 
 def _reply(frame: Frame) -> Reply:
     value = {"intrinsics": asdict(frame.intrinsics), "source": frame.source, "notes": list(frame.notes)}
+    value["doubts"] = [asdict(doubt) for doubt in frame.doubts]
     pose = () if frame.world_from_camera is None else (frame.world_from_camera,)
     return Reply({"frame": value}, (np.ascontiguousarray(frame.rgb), np.ascontiguousarray(frame.depth), *pose))

@@ -33,6 +33,23 @@ class Intrinsics:
         return np.stack([(u - self.cx) / self.fx, (v - self.cy) / self.fy, np.ones_like(u)], -1)
 
 
+@dataclass(frozen=True)
+class Doubt:
+    """A reason why the frame may not be what the camera saw."""
+
+    what: str
+    """What is doubted: "registration", "unit" or "intrinsics"."""
+    why: str
+    """One sentence."""
+    cure: str
+    """What a person can do about it, one sentence."""
+
+    @property
+    def note(self) -> str:
+        """The doubt as a note of its frame."""
+        return f"{self.why} {self.cure}"
+
+
 @dataclass(frozen=True, eq=False)
 class Frame:
     """Colour and depth, registered to one another."""
@@ -50,6 +67,8 @@ class Frame:
     """What the reader guessed or corrected ("depth taken as millimetres"), one sentence each."""
     ground_pixel: tuple[int, int] | None = None
     """A pixel (x, y) of the surface that carries the objects, chosen by a person; None to find that surface."""
+    doubts: tuple[Doubt, ...] = ()
+    """Why depth, its unit or the intrinsics may be wrong. Each is a note too."""
 
     @cached_property
     def points(self) -> np.ndarray:

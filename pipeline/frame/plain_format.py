@@ -14,7 +14,7 @@ from pipeline.frame.formats.depth_images import DEPTH_SUFFIXES, read_depth_image
 from pipeline.frame.formats.intrinsics import ANGLE_KEYS, MATRIX_KEYS, find_camera_file, parse_camera_file
 from pipeline.frame.formats.recording import Recording
 from pipeline.frame.frame import Frame, FrameError
-from pipeline.frame.image_files import read_rgb
+from pipeline.frame.image_files import read_upright_rgb
 from pipeline.store import write_bytes, write_text
 
 COLOUR_FILES = ("rgb.png", "rgb.jpg", "rgb.jpeg")
@@ -37,35 +37,37 @@ def open_plain(bundle: FileBundle) -> Recording | None:
         return None
 
     def read(_: int) -> Frame:
-        rgb, raw_depth = read_rgb(bundle.read(colour), colour), read_depth_image(bundle.read(depth), depth)
+        raw_depth = read_depth_image(bundle.read(depth), depth)
+        rgb, notes = read_upright_rgb(bundle.read(colour), colour, raw_depth)
         camera = _camera(bundle.read(camera_file), camera_file, rgb.shape[1], rgb.shape[0])
-        return assemble_frame(rgb, raw_depth, camera, bundle.name)
+        return assemble_frame(rgb, raw_depth, camera, bundle.name, notes)
 
     return Recording("frame folder", (colour,), read)
 
 
-def missing_files_error(bundle: FileBundle) -> FrameError:
-    """Return an error that lists the files that a plain folder still needs."""
+def missing_files_error(bundle: FileBundle, about_images: str) -> FrameError:
+    """Return an error that lists the files that a plain folder still needs, and says what its images are."""
     missing = [
         names[0]
         for names in (COLOUR_FILES, DEPTH_FILES, (CAMERA_FILE,))
         if not set(names) & set(bundle.top_level_files)
     ]
     present = ", ".join([*bundle.top_level_files, *(f"{folder}/" for folder in bundle.folders)][:8]) or "nothing"
-    return FrameError(f"{bundle.name} lacks {' and '.join(missing)}; it holds {present}. {FRAME_FORM}.")
+    return FrameError(f"{bundle.name} lacks {' and '.join(missing)}; it holds {present}.{about_images} {FRAME_FORM}.")
 
 
 def load_files(rgb: str | Path, depth: str | Path, camera: str | Path | None = None) -> Frame:
     """Load a frame from single files. Without a camera file, intrinsics are guessed, with a note. Raises FrameError."""
     rgb, depth = Path(rgb), Path(depth)
     raw = read_bytes(rgb)
-    colour, raw_depth = read_rgb(raw, rgb.name), read_depth_image(read_bytes(depth), depth.name)
+    raw_depth = read_depth_image(read_bytes(depth), depth.name)
+    colour, notes = read_upright_rgb(raw, rgb.name, raw_depth)
     height, width = colour.shape[:2]
     if camera is None:
         camera_data = camera_from_exif(raw, width, height)
     else:
         camera_data = _camera(read_bytes(Path(camera)), Path(camera).name, width, height)
-    return assemble_frame(colour, raw_depth, camera_data, rgb.name)
+    return assemble_frame(colour, raw_depth, camera_data, rgb.name, notes)
 
 
 def _camera(raw: bytes, name: str, width: int, height: int) -> CameraFile:
@@ -87,7 +89,9 @@ def save(frame: Frame, folder: str | Path) -> None:
         picture = io.BytesIO()
         Image.fromarray(pixels).save(picture, "PNG", compress_level=FAST_COMPRESSION)
         write_bytes(folder / name, picture.getvalue())
-    camera = CameraFile(frame.intrinsics, scale, frame.world_from_camera, frame.source, frame.notes)
+    camera = CameraFile(
+        frame.intrinsics, scale, frame.world_from_camera, frame.source, frame.notes, doubts=frame.doubts
+    )
     write_text(folder / "camera.json", camera_to_json(camera))
 
 

@@ -90,7 +90,7 @@ def likely_grounds(frame: Frame) -> tuple[Ground, ...]:
     chosen, scores = _choose(frame, candidates), np.array([_score(frame, one) for one in candidates])
     probabilities = np.exp(scores - scores.max()) / np.exp(scores - scores.max()).sum()
     others = [i for i in np.argsort(-scores) if i != chosen and probabilities[i] >= MIN_GROUND_PROBABILITY]
-    return tuple(_ground(frame, candidates[i], float(probabilities[i])) for i in (chosen, *others))
+    return tuple(_ground(frame, candidates, i, float(probabilities[i])) for i in (chosen, *others))
 
 
 def _choose(frame: Frame, candidates: Sequence[SupportCandidate]) -> int:
@@ -105,12 +105,15 @@ def _choose(frame: Frame, candidates: Sequence[SupportCandidate]) -> int:
     return int(np.argmax(scores))
 
 
-def _ground(frame: Frame, candidate: SupportCandidate, probability: float) -> Ground:
-    """Return a candidate with its outline in the image and a pixel in its middle."""
+def _ground(frame: Frame, candidates: Sequence[SupportCandidate], chosen: int, probability: float) -> Ground:
+    """Return a candidate with its outline in the image and a pixel in the middle of what shows it alone."""
     step = subsampling_step(frame, SEARCH_WIDTH)
-    solid = cv2.morphologyEx(candidate.inliers.astype(np.uint8), cv2.MORPH_OPEN, np.ones((3, 3), np.uint8))
-    solid = solid if solid.any() else candidate.inliers.astype(np.uint8)
-    distance = cv2.distanceTransform(np.pad(solid, 1), cv2.DIST_L2, 5)[1:-1, 1:-1]
+    inliers = candidates[chosen].inliers
+    solid = cv2.morphologyEx(inliers.astype(np.uint8), cv2.MORPH_OPEN, np.ones((3, 3), np.uint8))
+    solid = solid if solid.any() else inliers.astype(np.uint8)
+    shared = np.any([one.inliers for i, one in enumerate(candidates) if i != chosen] or [~inliers], axis=0)
+    alone = np.where(shared, 0, solid).astype(np.uint8)
+    distance = cv2.distanceTransform(np.pad(alone if alone.any() else solid, 1), cv2.DIST_L2, 5)[1:-1, 1:-1]
     y, x = np.unravel_index(distance.argmax(), distance.shape)
     outline = cv2.approxPolyDP(cv2.convexHull(cv2.findNonZero(solid)), 1.0, True)[:, 0] * step
     return Ground(outline, (int(x) * step, int(y) * step), probability)

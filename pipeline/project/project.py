@@ -285,7 +285,8 @@ def _with_camera(frame: Frame, decided: Sequence[Decision]) -> Frame:
         if one.kind == "camera":
             size = frame.intrinsics.width, frame.intrinsics.height
             numbers = (float(one.data[key]) for key in ("fx", "fy", "cx", "cy"))
-            frame = replace(frame, intrinsics=Intrinsics(*size, *numbers))
+            doubts = tuple(doubt for doubt in frame.doubts if doubt.what != "intrinsics")
+            frame = replace(frame, intrinsics=Intrinsics(*size, *numbers), doubts=doubts)
         elif one.kind == "ground":
             x, y = one.data["pixel"]
             frame = replace(frame, ground_pixel=(int(x), int(y)))

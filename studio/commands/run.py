@@ -27,6 +27,7 @@ def add_to(commands: "argparse._SubParsersAction") -> None:
     command.add_argument("frame", type=Path)
     command.add_argument("--out", type=Path, required=True, help="project folder to create, or to continue")
     command.add_argument("--index", type=int, default=0, help="which frame of a recording (default %(default)s)")
+    command.add_argument("--ground", type=int, metavar="N", help="surface that carries the objects, as run lists them")
     command.add_argument("--until", default="solution", choices=STAGES, help="last stage to run (default %(default)s)")
     add_model(command)
     add_segmenter(command)
@@ -47,6 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
     from pipeline.project import Project
     from pipeline.run import run_stages
     from pipeline.run.object_confidence import measure_confidences
+    from studio.scene.ground_choice import describe_grounds, ground_of_number
     from studio.server.services import Settings, open_services
 
     out: Path = arguments.out
@@ -73,6 +75,12 @@ def run(arguments: argparse.Namespace) -> int:
             print(f"continuing the project in {out}", file=sys.stderr)
         for note in project.frame.notes:
             print(f"frame: {note}", file=sys.stderr)
+        if arguments.ground is not None:
+            pixel = ground_of_number(project.frame, arguments.ground)
+            if project.frame.ground_pixel != tuple(pixel):
+                project.decide("ground", pixel=pixel)
+        if grounds := describe_grounds(project.frame):
+            print(f"ground: {grounds}", file=sys.stderr)
         for path, reason in services.library.skipped:
             print(f"library: {path} skipped: {reason}", file=sys.stderr)
         try:

@@ -1,9 +1,10 @@
 """The choice of the surface that carries the objects, where several are likely."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-from pipeline.frame import Frame, FrameError, likely_grounds
+from pipeline.frame import Frame, FrameError, Ground, likely_grounds
 from studio.sessions.session import Session
 
 
@@ -16,6 +17,29 @@ def ground_records(frame: Frame) -> list[dict[str, Any]]:
         {"outline": one.outline.tolist(), "pixel": list(one.pixel), "share": f"{one.probability:.0%}"}
         for one in likely_grounds(frame)
     ]
+
+
+def numbered_grounds(frame: Frame) -> tuple[Ground, ...]:
+    """Return the surfaces that may carry the objects, as if nobody had chosen: so numbers stay the same."""
+    return likely_grounds(frame if frame.ground_pixel is None else replace(frame, ground_pixel=None))
+
+
+def ground_of_number(frame: Frame, number: int) -> list[int]:
+    """Return the pixel [x, y] of the ground with a number from 1, as `describe_grounds` counts. Raises FrameError."""
+    grounds = numbered_grounds(frame)
+    if not 1 <= number <= len(grounds):
+        raise FrameError(f"There is no ground {number}; they are {describe_grounds(frame) or 'none'}.")
+    return list(grounds[number - 1].pixel)
+
+
+def describe_grounds(frame: Frame) -> str:
+    """Return a line on each surface that may carry the objects: its probability, distance and place in the picture."""
+    listed = [
+        f"{number}: {ground.probability:.0%}, {frame.depth[ground.pixel[::-1]]:.2f} m away at pixel "
+        f"{ground.pixel[0]}, {ground.pixel[1]}"
+        for number, ground in enumerate(numbered_grounds(frame), 1)
+    ]
+    return "; ".join(listed) + (" (choose with --ground)" if len(listed) > 1 else "")
 
 
 def choose_ground(session: Session, message: Mapping[str, Any]) -> None:

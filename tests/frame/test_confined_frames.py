@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from bench.frame_reading import KINDS
 from pipeline.frame import Frame, FrameError, confined_reader, load, load_files, open_recording
 from pipeline.frame.load import open_in_process
 from pipeline.untrusted.isolated import IsolationError, Limits
@@ -29,7 +30,11 @@ def ply(frame: Frame, path: Path) -> Path:
     return path / "cloud.ply"
 
 
-EXACT = [written.plain_zip, written.npz, ply, written.float_exr, written.video]
+def doubtful(frame: Frame, path: Path) -> Path:
+    return written.zipped(path / "d.zip", {**KINDS["0.125 mm, unsaid"](frame)})
+
+
+EXACT = [doubtful, written.plain_zip, written.npz, ply, written.float_exr, written.video]
 
 
 @pytest.mark.parametrize(
@@ -43,6 +48,7 @@ def test_a_confined_reader_returns_the_same_frame(frame, tmp_path, write, depth_
     assert np.array_equal(here.rgb, confined.rgb)
     assert np.allclose(here.depth, confined.depth, rtol=0, atol=depth_error)
     assert (here.intrinsics, here.notes, here.source) == (confined.intrinsics, confined.notes, confined.source)
+    assert here.doubts == confined.doubts and bool(here.doubts) == (write is doubtful)
     assert (here.world_from_camera is None) == (confined.world_from_camera is None)
 
 

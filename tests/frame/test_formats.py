@@ -254,7 +254,6 @@ STRETCHED = [[2, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]
     "changed, message",
     [
         ({"depth_png": None}, "lacks depth.png; it holds"),
-        ({"camera_json": None}, "lacks camera.json"),
         ({"rgb_png": None}, "lacks rgb.png"),
         ({"rgb_png": b"no picture"}, "not a picture"),
         ({"rgb_png": b""}, "empty"),
@@ -308,6 +307,7 @@ WRONG = {
     "a short matrix": (written.open3d_files, {"camera_primesense.json": '{"K": [1, 2]}'}, "3 x 3"),
     "a list of numbers": (written.open3d_files, {"camera_primesense.json": "[]"}, "holds a list"),
     "no numbers": (written.open3d_files, {"camera_primesense.json": "?"}, "cannot be read"),
+    "unreadable": (lambda _: {"left.png": COLOUR}, {"far.tiff": b"II*"}, "far.tiff is not readable as a picture"),
     "unlike names": (written.open3d_files, {"depth/00000.png": None} | TWO_DEPTHS, "not match"),
     "damaged depth": (written.open3d_files, {"depth/00000.png": b"PNG"}, "not a picture"),
     "no depth": (written.r3d_files, {"rgbd/0.depth": None}, "depth left out"),

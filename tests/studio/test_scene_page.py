@@ -13,13 +13,14 @@ from scipy.spatial.transform import Rotation
 from pipeline.decisions import Decision
 from pipeline.errors import StudioError
 from pipeline.frame import FrameError, find_support, likely_grounds, load
+from pipeline.frame.support_candidates import find_candidates
 from pipeline.geometry import Pose
 from pipeline.project import Project
 from studio.masks.prompt_requests import parse_decision
 from studio.scene import adjustments
 from studio.scene.camera_correction import camera_record, parse_camera
 from studio.scene.fits import compute_fits
-from studio.scene.ground_choice import ground_records, parse_pixel
+from studio.scene.ground_choice import ground_of_number, ground_records, parse_pixel
 from studio.sessions.session_registry import SessionRegistry
 from studio.viewer.depth_difference import colourise
 from tests.frame.rendered import render
@@ -179,3 +180,16 @@ def test_every_offered_ground_is_chosen_by_its_own_pixel_and_the_first_is_the_cu
         first, *_ = likely_grounds(replace(frame, ground_pixel=one.pixel))
         assert np.array_equal(first.outline, one.outline)
     assert sum(one.probability for one in grounds) == pytest.approx(1)
+
+
+def test_a_ground_has_a_pixel_that_shows_no_other_and_a_number_that_no_choice_changes(frame, monkeypatch):
+    first, x = find_candidates(frame)[0], np.linspace(0, 1, find_candidates(frame)[0].inliers.shape[1])
+    halves = [np.tile(part, (len(first.inliers), 1)) for part in (x < 0.7, x > 0.3)]
+    monkeypatch.setattr(
+        "pipeline.frame.support.find_candidates", lambda frame: [replace(first, inliers=half) for half in halves]
+    )
+    pixels = [ground_of_number(frame, number) for number in (1, 2)]
+    assert [[bool(half[y, x]) for half in halves] for x, y in pixels] in ([[1, 0], [0, 1]], [[0, 1], [1, 0]])
+    assert ground_of_number(replace(frame, ground_pixel=tuple(pixels[1])), 1) == pixels[0]
+    with pytest.raises(FrameError, match=r"no ground 3; they are 1: 50%, .*; 2: 50%"):
+        ground_of_number(frame, 3)

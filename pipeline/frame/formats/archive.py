@@ -98,13 +98,16 @@ def _frame_errors() -> Iterator[None]:
         raise FrameError(f"{error}.") from None
 
 
+def check_size(path: Path) -> None:
+    """Raise FrameError for a file of more than MAX_FILE_BYTES. Raises OSError."""
+    if path.stat().st_size > MAX_FILE_BYTES:
+        raise FrameError(f"{path.name} is larger than {MAX_FILE_BYTES // 1_000_000} MB; a camera's images are smaller.")
+
+
 def read_bytes(path: Path) -> bytes:
     """Read a file of at most MAX_FILE_BYTES. Raises FrameError."""
     try:
-        if path.stat().st_size > MAX_FILE_BYTES:
-            raise FrameError(
-                f"{path.name} is larger than {MAX_FILE_BYTES // 1_000_000} MB; a camera's images are smaller."
-            )
+        check_size(path)
         return path.read_bytes()
     except (OSError, ValueError) as error:  # ValueError: the name holds a null byte
         raise FrameError(f"{path} cannot be read ({error}).") from None

@@ -1,26 +1,49 @@
-"""Read depth images: 16-bit PNG or TIFF, float TIFF (32FC1 of ROS), EXR, numpy."""
+"""Read depth images: 16-bit PNG, TIFF or PGM, float TIFF (32FC1 of ROS), EXR, PFM, numpy."""
 
 import subprocess
 import tempfile
+import zipfile
+from io import BytesIO
 from pathlib import Path
 
 import imageio_ffmpeg
 import numpy as np
 
-from pipeline.frame.formats.numpy_arrays import as_stack, read_array
+from pipeline.frame.formats.archive import MAX_FILE_BYTES
+from pipeline.frame.formats.numpy_arrays import DEPTH_KEYS, as_stack, read_array
 from pipeline.frame.frame import FrameError
 from pipeline.frame.image_files import MAX_PIXELS, read_depth
 
-DEPTH_SUFFIXES = (".png", ".tiff", ".tif", ".exr", ".npy")
-EXR = b"v/1\x01"
+DEPTH_SUFFIXES = (".png", ".tiff", ".tif", ".exr", ".npy", ".npz", ".pgm", ".pfm")
+NUMPY, ZIP, EXR = b"\x93NUMPY", b"PK\x03\x04", b"v/1\x01"
+"""First bytes of files."""
 FFMPEG_TIMEOUT_S = 20
 
 
 def read_depth_image(raw: bytes, name: str) -> np.ndarray:
     """Return depth in the file's own units, of shape (H, W), integer or float. Raises FrameError."""
-    if raw[:6] == b"\x93NUMPY":
+    if raw.startswith(ZIP):
+        raw = _depth_of_npz(raw, name)
+    if raw.startswith(NUMPY):
         return as_stack(read_array(raw, name), 2, name)[0]
     return read_depth(exr_to_pfm(raw, name), name) if raw[:4] == EXR else read_depth(raw, name)
+
+
+def _depth_of_npz(raw: bytes, name: str) -> bytes:
+    """Return the .npy file of depth in an .npz: under a usual name, else the only one. Raises FrameError."""
+    try:
+        with zipfile.ZipFile(BytesIO(raw)) as packed:
+            members = {info.filename.removesuffix(".npy"): info for info in packed.infolist()}
+            keys = [key for key in DEPTH_KEYS if key in members] or list(members)
+            if not keys or (len(keys) > 1 and keys[0] not in DEPTH_KEYS):
+                raise FrameError(
+                    f"{name} holds {', '.join(members)[:200] or 'no array'}; call the array of depth depth."
+                )
+            if members[keys[0]].file_size > MAX_FILE_BYTES:
+                raise FrameError(f"{name} would unpack to more than {MAX_FILE_BYTES // 1_000_000} MB.")
+            return packed.read(members[keys[0]])
+    except (OSError, ValueError, RuntimeError, NotImplementedError, zipfile.BadZipFile, zipfile.LargeZipFile) as error:
+        raise FrameError(f"{name} is not a readable numpy archive ({error}).") from None
 
 
 def exr_to_pfm(raw: bytes, name: str) -> bytes:

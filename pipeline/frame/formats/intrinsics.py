@@ -22,12 +22,20 @@ MATRIX_KEYS = ("intrinsic_matrix", "intrinsics_matrix", "camera_matrix", "cam_K"
 ANGLE_KEYS = {"fov": 0, "fovx": 0, "fov_x": 0, "hfov": 0, "fovy": 1, "fov_y": 1, "yfov": 1, "vfov": 1}
 """Keys of a field of view, and its axis: 0 across, 1 up."""
 MILLIMETRE = 0.001
+MAX_TEXTS, MAX_TEXT_BYTES = 20, 10_000
+"""Texts of a folder that are looked at, and their largest size."""
+MIN_FOCAL = 20
+"""Pixels, from which a number of a text may be a focal length."""
 EXPECTED = '{"fx", "fy", "cx", "cy"} or a 3x3 "K"'
 
 
 def find_camera_file(bundle: FileBundle) -> str | None:
-    """Return the name of the folder's camera file, None if it has none under a usual name."""
-    return next((name for name in CAMERA_FILE_NAMES if name in bundle.top_level_files), None)
+    """Return the name of the folder's camera file: under a usual name, else the only text that holds intrinsics."""
+    if usual := next((name for name in CAMERA_FILE_NAMES if name in bundle.top_level_files), None):
+        return usual
+    texts = [name for name in bundle.top_level_files if name.lower().endswith((".json", ".txt", ".yaml", ".yml"))]
+    found = [name for name in texts[:MAX_TEXTS] if _holds_intrinsics(bundle.read(name), name)]
+    return found[0] if len(found) == 1 else None
 
 
 def camera_for_image(bundle: FileBundle, image: bytes, width: int, height: int) -> CameraFile:
@@ -39,17 +47,33 @@ def camera_for_image(bundle: FileBundle, image: bytes, width: int, height: int) 
 def parse_camera_file(raw: bytes, name: str, width: int, height: int) -> CameraFile:
     """Parse a camera file of any supported form, for images of this size. Raises FrameError."""
     try:
-        text = raw.decode("utf-8-sig")
-        if name.endswith((".yaml", ".yml")):
-            data = yaml.safe_load(text)
-        else:
-            data = parse_numbers(text.split()) if name.endswith(".txt") else json.loads(text)
+        data = _parse(raw, name)
     except (ValueError, RecursionError, yaml.YAMLError) as error:
         reason = " ".join(str(error).split())[:120]
         raise FrameError(f"{name} cannot be read ({reason}); it should hold {EXPECTED}.") from None
     if not isinstance(data, dict):
         raise FrameError(f"{name} holds a {type(data).__name__}; it should hold {EXPECTED}.")
     return camera_from_json({"width": width, "height": height} | _to_plain_form(data, name, width, height), name)
+
+
+def _parse(raw: bytes, name: str) -> Any:
+    """Return the data of JSON, YAML or plain numbers. Raises ValueError, RecursionError or YAMLError."""
+    text = raw.decode("utf-8-sig")
+    if name.lower().endswith((".yaml", ".yml")):
+        return yaml.safe_load(text)
+    return parse_numbers(text.split()) if name.lower().endswith(".txt") else json.loads(text)
+
+
+def _holds_intrinsics(raw: bytes, name: str) -> bool:
+    """Whether a text of any name holds intrinsics in pixels; a pose's numbers are too small for a focal length."""
+    if len(raw) > MAX_TEXT_BYTES:
+        return False
+    try:
+        data = _to_plain_form(_parse(raw, name), name, 1, 1)
+        focal = float(data["fx"]), float(data["fy"])
+    except Exception:  # any text may lie beside pictures
+        return False
+    return min(focal) > MIN_FOCAL
 
 
 def parse_numbers(words: list[str]) -> dict[str, Any]:

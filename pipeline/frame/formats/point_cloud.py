@@ -1,7 +1,7 @@
-"""Render coloured point clouds and scans (PLY, GLB) to a frame."""
+"""Render coloured point clouds and scans (PLY, PCD, GLB) to a frame."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from scipy import ndimage
 
 from pipeline.frame.assemble import assemble_frame
 from pipeline.frame.camera import CameraFile, check_intrinsics
-from pipeline.frame.formats.archive import read_bytes
+from pipeline.frame.formats.archive import check_size, read_bytes
 from pipeline.frame.formats.recording import Recording
 from pipeline.frame.frame import Frame, FrameError, Intrinsics
 from pipeline.frame.reprojection import project
@@ -52,7 +52,8 @@ class ColouredCloud:
 
 def open_cloud(path: Path) -> Recording:
     """Open a cloud as a recording of one rendered frame. Raises FrameError."""
-    cloud = read_cloud(read_bytes(path), path.suffix.lower()[1:], path.name)
+    kind = path.suffix.lower()[1:]
+    cloud = read_pcd(path) if kind == "pcd" else read_cloud(read_bytes(path), kind, path.name)
     return Recording(
         "point cloud", (path.name,), lambda _: render_cloud(cloud, path.suffix.lower() == ".glb", path.name)
     )
@@ -71,10 +72,27 @@ def read_cloud(raw: bytes, kind: str, name: str) -> ColouredCloud:
     if not parts:
         raise FrameError(f"{name} holds no coloured points; export it with colours at its vertices, or a texture.")
     points, colours = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
-    valid = np.isfinite(points).all(1) & (np.abs(points) < 1e6).all(1)
+    return replace(_valid_points(points, colours, name), cloud_from_camera=camera, field_of_view=field_of_view)
+
+
+def _valid_points(points: np.ndarray, colours: np.ndarray, name: str) -> ColouredCloud:
+    """Return the finite points, without those at exactly the origin: a camera writes them where it saw nothing."""
+    valid = np.isfinite(points).all(1) & (np.abs(points) < 1e6).all(1) & points.any(1)
     if not MIN_POINTS <= np.count_nonzero(valid) <= MAX_POINTS:
         raise FrameError(f"{name} holds {np.count_nonzero(valid)} points; {MIN_POINTS} to {MAX_POINTS} make a frame.")
-    return ColouredCloud(points[valid].astype(float), colours[valid], camera, field_of_view)
+    return ColouredCloud(points[valid].astype(float), colours[valid])
+
+
+def read_pcd(path: Path) -> ColouredCloud:
+    """Read the points of a PCD. Raises FrameError."""
+    import open3d as o3d  # slow to import; only these files need it
+
+    check_size(path)
+    with o3d.utility.VerbosityContextManager(o3d.utility.VerbosityLevel.Error):
+        cloud = o3d.io.read_point_cloud(path, format="pcd")
+    if not cloud.has_points() or not cloud.has_colors():
+        raise FrameError(f"{path.name} holds no coloured points that can be read; export it with the fields x y z rgb.")
+    return _valid_points(np.asarray(cloud.points), np.rint(np.asarray(cloud.colors) * 255).astype(np.uint8), path.name)
 
 
 def render_cloud(cloud: ColouredCloud, y_up: bool, name: str) -> Frame:

@@ -1,28 +1,38 @@
-"""Read pairs of colour and depth images, in two folders (as Open3D writes them) or in one folder."""
+"""Read pairs of colour and depth images, in two folders (as Open3D writes them) or in one folder.
+
+Names tell which is which; where they do not, the content does: depth has one channel of 16 bits or of floats.
+"""
 
 import re
 from dataclasses import replace
 from pathlib import PurePosixPath
 
+import numpy as np
+
 from pipeline.frame.assemble import assemble_frame
 from pipeline.frame.camera import CameraFile
 from pipeline.frame.formats import depth_images
 from pipeline.frame.formats.archive import FileBundle
-from pipeline.frame.formats.intrinsics import camera_for_image, find_camera_file
+from pipeline.frame.formats.intrinsics import camera_for_image
+from pipeline.frame.formats.numpy_arrays import as_stack, read_array, read_header, to_uint8_rgb
 from pipeline.frame.formats.recording import Recording
 from pipeline.frame.frame import Frame, FrameError
-from pipeline.frame.image_files import read_rgb
+from pipeline.frame.image_files import has_depth_mode, read_upright_rgb
 
 COLOUR_FOLDERS = ("color", "colour", "rgb", "image", "images")
 DEPTH_FOLDERS = ("depth", "depths")
-COLOUR_SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".webp", ".tif", ".tiff")
+COLOUR_SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".webp", ".tif", ".tiff", ".ppm", ".pgm")
+COLOUR_ARRAYS = (*COLOUR_SUFFIXES, ".npy")
+MAX_DESCRIBED = 4
+"""Images that an error describes."""
+SUFFIXES = tuple(dict.fromkeys((*COLOUR_ARRAYS, *depth_images.DEPTH_SUFFIXES)))
 COLOUR_WORD = re.compile("colou?r|rgb|image", re.IGNORECASE)
 DEPTH_WORD = re.compile("depth", re.IGNORECASE)
 
 
 def open_pairs(bundle: FileBundle) -> Recording | None:
     """Open a folder of image pairs; None for another. Raises FrameError if the images cannot be paired."""
-    pairs = pair_folders(bundle) or pair_by_name(bundle)
+    pairs = pair_folders(bundle) or pair_by_name(bundle) or pair_by_content(bundle)
     if not pairs:
         return None
 
@@ -40,10 +50,18 @@ def read_pair(
     Without a `camera`, the folder's camera file is used, or a guess. `scale` is the default depth scale, in metres.
     """
     raw = bundle.read(colour)
-    rgb, raw_depth = read_rgb(raw, colour), depth_images.read_depth_image(bundle.read(depth), depth)
+    raw_depth = depth_images.read_depth_image(bundle.read(depth), depth)
+    rgb, notes = read_colour(raw, colour, raw_depth)
     camera = camera or camera_for_image(bundle, raw, rgb.shape[1], rgb.shape[0])
     camera = camera if camera.depth_scale is not None else replace(camera, depth_scale=scale)
-    return assemble_frame(rgb, raw_depth, camera, f"{bundle.name}/{colour}")
+    return assemble_frame(rgb, raw_depth, camera, f"{bundle.name}/{colour}", notes)
+
+
+def read_colour(raw: bytes, name: str, raw_depth: np.ndarray) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Decode colour (H, W, 3), uint8, of an image or a numpy array, upright, with notes. Raises FrameError."""
+    if raw.startswith(depth_images.NUMPY):
+        return to_uint8_rgb(as_stack(read_array(raw, name), 3, name)[0], name), ()
+    return read_upright_rgb(raw, name, raw_depth)
 
 
 def pair_folders(bundle: FileBundle) -> list[tuple[str, str]]:
@@ -53,7 +71,7 @@ def pair_folders(bundle: FileBundle) -> list[tuple[str, str]]:
     """
     colour, depth = (
         next((names for folder in folders if (names := images_in(bundle, folder, suffixes))), [])
-        for folders, suffixes in ((COLOUR_FOLDERS, COLOUR_SUFFIXES), (DEPTH_FOLDERS, depth_images.DEPTH_SUFFIXES))
+        for folders, suffixes in ((COLOUR_FOLDERS, COLOUR_ARRAYS), (DEPTH_FOLDERS, depth_images.DEPTH_SUFFIXES))
     )
     if not colour or not depth:
         return []
@@ -69,16 +87,46 @@ def pair_folders(bundle: FileBundle) -> list[tuple[str, str]]:
 
 def pair_by_name(bundle: FileBundle) -> list[tuple[str, str]]:
     """Pair images of one folder whose names differ only in the words color (or rgb, image) and depth."""
-    images = [
-        name
-        for name in bundle.top_level_files
-        if PurePosixPath(name).suffix.lower() in {*COLOUR_SUFFIXES, *depth_images.DEPTH_SUFFIXES}
-    ]
+    images = [name for name in bundle.top_level_files if PurePosixPath(name).suffix.lower() in SUFFIXES]
     depth = [name for name in images if DEPTH_WORD.search(name)]
     colour = [name for name in images if COLOUR_WORD.search(name) and name not in depth]
-    pairs = match_keys(colour, depth)
-    is_plain = len(pairs) == 1 and pair_key(pairs[0][0]) == ""  # rgb.png and depth.png need a camera file
-    return [] if is_plain and find_camera_file(bundle) is None else pairs
+    return match_keys(colour, depth)
+
+
+def pair_by_content(bundle: FileBundle) -> list[tuple[str, str]]:
+    """Pair the only image of colour with the only one of depth in a folder, or the images of two folders in order.
+
+    Only the first and last image of each folder are looked at. Empty if they do not tell which is which.
+    """
+    places = {"": images_in(bundle, "", SUFFIXES)} | {one: images_in(bundle, one, SUFFIXES) for one in bundle.folders}
+    if len(places[""]) == 2:
+        places = {name: [name] for name in places[""]}
+    places = {place: names for place, names in places.items() if place and names}
+    if len(places) != 2 or len({len(names) for names in places.values()}) != 1:
+        return []
+    kinds = {place: {is_depth(bundle.read(n), n) for n in (names[0], names[-1])} for place, names in places.items()}
+    if {False} not in kinds.values() or {True} not in kinds.values():
+        return []
+    colour, depth = sorted(places, key=lambda place: kinds[place] == {True})
+    return match_keys(places[colour], places[depth]) or list(zip(places[colour], places[depth], strict=True))
+
+
+def describe_images(bundle: FileBundle) -> str:
+    """Return a sentence on what the first images of a folder are: colour, depth or unreadable; empty without any."""
+    words = {True: "depth", False: "colour", None: "not readable as a picture"}
+    names = [name for name in bundle.names if PurePosixPath(name).suffix.lower() in SUFFIXES][:MAX_DESCRIBED]
+    listed = ", ".join(f"{name} is {words[is_depth(bundle.read(name), name)]}" for name in names)
+    return listed and f" By their content, {listed}."
+
+
+def is_depth(raw: bytes, name: str) -> bool | None:
+    """Return whether an encoded image is depth, not colour; None if it cannot be read."""
+    try:
+        if raw.startswith(depth_images.NUMPY):
+            return len(read_header(raw, name)[1]) == 2
+        return raw.startswith((depth_images.EXR, depth_images.ZIP)) or has_depth_mode(raw)
+    except FrameError:
+        return None
 
 
 def match_keys(colour: list[str], depth: list[str]) -> list[tuple[str, str]]:

@@ -26,8 +26,8 @@ def read_realsense(path: Path) -> Recording | None:
 
 
 def read_point_cloud(path: Path) -> Recording | None:
-    """Read coloured .ply and .glb scans."""
-    return open_cloud(path) if path.suffix.lower() in (".ply", ".glb") else None
+    """Read coloured .ply, .pcd and .glb scans."""
+    return open_cloud(path) if path.suffix.lower() in (".ply", ".pcd", ".glb") else None
 
 
 def read_video(path: Path) -> Recording | None:
