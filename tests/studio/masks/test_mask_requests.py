@@ -40,7 +40,7 @@ KINDS = st.sampled_from(["prompt", "compare", "choose", "stop", "status", "nonse
 ANYTHING = st.one_of(st.none(), st.integers(), st.text(max_size=5), st.lists(st.floats(), max_size=3), st.just({}))
 
 
-@given(seq=st.integers(), kind=KINDS, points=ANYTHING, rle=ANYTHING, name=ANYTHING)
+@given(seq=st.integers(-(2**53), 2**53), kind=KINDS, points=ANYTHING, rle=ANYTHING, name=ANYTHING)
 def test_every_answer_repeats_the_number_of_its_request(seq, kind, points, rle, name):
     answer = ask(seq=seq, kind=kind, points=points, labels=[1], rle=rle, name=name)
     assert answer["seq"] == seq and len(answer) > 1 and "\n" not in answer.get("error", "")
