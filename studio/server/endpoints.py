@@ -46,7 +46,10 @@ class Endpoint:
         seq = request.get("seq") if isinstance(request, dict) else None
         echo = {"seq": seq} if isinstance(seq, int) and _is_exact(seq) else {}
         if not isinstance(request, dict) or not _is_exact(request):
-            return {**echo, "error": self.format_error(translated("The studio does not know this request; reload the page."))}
+            return {
+                **echo,
+                "error": self.format_error(translated("The studio does not know this request; reload the page.")),
+            }
         try:
             kind = self._kind(request)
             require(self.needed_role(kind))
