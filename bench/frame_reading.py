@@ -117,7 +117,7 @@ def of_size(frame: Frame, factor: float) -> Files:
 
 
 def layout(frame: Frame, colour: str, depth: str, camera_file: str = "") -> Files:
-    """Return a frame under other names and in other formats, told apart by the suffixes."""
+    """Return a frame under other names, each file in the format of its suffix."""
     units = integer(frame.depth * 1000)
     encode = {
         "png": png, "jpg": lambda x: png(x, "JPEG", quality=95), "ppm": lambda x: png(x, "PPM"),

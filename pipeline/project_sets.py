@@ -15,7 +15,7 @@ from typing import Any, Literal
 from pipeline.errors import StudioError
 from pipeline.export import export_project, name_ending
 from pipeline.project.curation import MAX_REASON, read_curation
-from pipeline.store import StoreError, digest, read_json, saving, write_json, write_text
+from pipeline.store import StoreError, digest, listed, read_json, saving, write_json, write_text
 
 FOLDER = ".sets"
 """Of a workspace, with one JSON file a set."""
@@ -151,7 +151,8 @@ def export_set(workspace: Path, chosen: ProjectSet, exporter: str, out: Path) ->
     """
     if out.exists():
         raise SetError(f"{out.name} exists already; choose a new name.")
-    if gone := [name for name in chosen.split if not (workspace / name / "project.json").is_file()]:
+    found = {name: listed(workspace, name) for name in chosen.split}
+    if gone := [name for name, folder in found.items() if folder is None or not (folder / "project.json").is_file()]:
         raise SetError(f"The set {chosen.name} has projects that are gone: {', '.join(gone[:5])}; make it again.")
     out.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=out.parent, prefix=".set-") as temporary:

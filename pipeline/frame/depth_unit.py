@@ -18,7 +18,7 @@ elsewhere 0.47 to 1.15 m and 3 to 14 cm; the spreads are wider by half for camer
 LIMITS_M = (0.1, 10.0)
 """Median distance that a guessed unit may give."""
 EQUAL_STEP_ODDS = 50.0
-"""Odds for the unit of which as many make a millimetre as all values are multiples of: converted from millimetres."""
+"""Odds for a unit if all values are multiples of one millimetre in it: they were converted from whole millimetres."""
 MIN_ALTERNATIVE = 0.1
 """Probability from which another unit is named."""
 MIN_ODDS_AGAINST_GIVEN = 300.0

@@ -38,7 +38,7 @@ class Doubt:
     """A reason why the frame may not be what the camera saw."""
 
     what: str
-    """What is doubted: "registration", "unit" or "intrinsics"."""
+    """What is doubted: "registration", "unit", "intrinsics", or "depth": whether its numbers are distances."""
     why: str
     """One sentence."""
     cure: str

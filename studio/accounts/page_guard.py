@@ -46,7 +46,7 @@ class PageOwners:
         """By the name that Gradio's page gives itself, its "session hash"."""
 
     def belongs(self, page: str, user: str) -> bool:
-        """Whether a page is the user's, or nobody's yet, who then owns it."""
+        """Whether a page is the user's. One that nobody has used yet becomes the user's."""
         is_own = self._users.setdefault(page, user) == user
         self._users.move_to_end(page)
         while len(self._users) > MAX_PAGES:

@@ -20,7 +20,7 @@ def ground_records(frame: Frame) -> list[dict[str, Any]]:
 
 
 def numbered_grounds(frame: Frame) -> tuple[Ground, ...]:
-    """Return the surfaces that may carry the objects, as if nobody had chosen: so numbers stay the same."""
+    """Return the surfaces that may carry the objects, in the same order whichever of them a person chose."""
     return likely_grounds(frame if frame.ground_pixel is None else replace(frame, ground_pixel=None))
 
 
@@ -28,18 +28,18 @@ def ground_of_number(frame: Frame, number: int) -> list[int]:
     """Return the pixel [x, y] of the ground with a number from 1, as `describe_grounds` counts. Raises FrameError."""
     grounds = numbered_grounds(frame)
     if not 1 <= number <= len(grounds):
-        raise FrameError(f"There is no ground {number}; they are {describe_grounds(frame) or 'none'}.")
+        raise FrameError(f"There is no ground {number}; found: {describe_grounds(frame) or 'none'}.")
     return list(grounds[number - 1].pixel)
 
 
 def describe_grounds(frame: Frame) -> str:
     """Return a line on each surface that may carry the objects: its probability, distance and place in the picture."""
     listed = [
-        f"{number}: {ground.probability:.0%}, {frame.depth[ground.pixel[::-1]]:.2f} m away at pixel "
-        f"{ground.pixel[0]}, {ground.pixel[1]}"
+        f"{number} ({ground.probability:.0%} likely, {frame.depth[ground.pixel[::-1]]:.2f} m away, at pixel "
+        f"{ground.pixel[0]}, {ground.pixel[1]})"
         for number, ground in enumerate(numbered_grounds(frame), 1)
     ]
-    return "; ".join(listed) + (" (choose with --ground)" if len(listed) > 1 else "")
+    return "; ".join(listed) + ("; choose with --ground N" if len(listed) > 1 else "")
 
 
 def choose_ground(session: Session, message: Mapping[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Exports for download, each by a child process: few at once, one for equal requests, none that nobody waits for."""
+"""Exports for download, written by child processes: a few at once, shared by equal requests, ended if nobody waits."""
 
 import asyncio
 import os

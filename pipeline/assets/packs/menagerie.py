@@ -33,5 +33,5 @@ def _main_model(folder: Path) -> list[Path]:
 
 
 def _has_bodies(path: Path) -> bool:
-    """Return whether a file is a model by itself: some files are only included by others."""
+    """Whether a file is a model of its own, and not a part that models include."""
     return "<worldbody" in path.read_text("utf-8", "replace")
