@@ -4,12 +4,13 @@ import asyncio
 import contextlib
 import logging
 import os
-import signal
 import socket
 import sys
 import threading
 import webbrowser
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
 
 from pipeline import plugins
 from pipeline.errors import StudioError
@@ -22,8 +23,8 @@ WARM_UP_DELAY = 2.0
 """Seconds in which the first page has the processor to itself."""
 SWITCH_SECONDS = 0.001
 """How long a thread that computes may keep Python's interpreter lock; the default of 5 ms adds up for requests."""
-CLOSE_TIMEOUT, LAST_SECONDS = 2.0, 3.0
-"""Seconds to wait for background threads when the server ends, and until the process ends in any case."""
+CLOSE_TIMEOUT, LAST_SECONDS = 2.0, 4.0
+"""Seconds to wait for background threads when the server ends, and from a signal until the process ends in any case."""
 
 
 def serve(settings: Settings, host: str, port: int, access: Access, page: str = "") -> None:
@@ -77,10 +78,22 @@ def serve(settings: Settings, host: str, port: int, access: Access, page: str = 
         background.start("warm up", lambda stop: None if stop.wait(WARM_UP_DELAY) else warm_up(services))
         logging.getLogger("uvicorn.error").addFilter(_is_reportable)
         # Pages keep streams open; a person who stops the studio does not want to wait for them.
-        uvicorn.run(
-            app, host=host, port=port, log_level="warning", timeout_graceful_shutdown=2, http=PromptProtocol,
+        config = uvicorn.Config(
+            app, host=host, port=port, log_level="warning", timeout_graceful_shutdown=1, http=PromptProtocol,
             ws_max_size=MAX_MESSAGE, proxy_headers=access.behind_proxy, server_header=False,
         )  # fmt: skip
+        server = uvicorn.Server(config)
+        server.handle_exit = partial(_end_in_time, server.handle_exit)
+        with contextlib.suppress(KeyboardInterrupt):
+            server.run()
+
+
+def _end_in_time(handle_exit: Callable[[int, Any], None], number: int, frame: Any) -> None:
+    """Let the server end, and the process in any case a moment later: what was decided is on the disk."""
+    last = threading.Timer(LAST_SECONDS, os._exit, [128 + number])
+    last.daemon = True
+    last.start()
+    handle_exit(number, frame)
 
 
 @contextlib.contextmanager
@@ -89,9 +102,6 @@ def _background_threads() -> Iterator[None]:
     try:
         yield
     finally:
-        last = threading.Timer(LAST_SECONDS, os._exit, [128 + signal.SIGTERM])  # whatever still runs is on the disk
-        last.daemon = True
-        last.start()
         background.close_all(CLOSE_TIMEOUT)
 
 
