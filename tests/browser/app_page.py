@@ -86,7 +86,12 @@ def wait_until_idle(page: Page) -> None:
     expect(page.locator(".status-bar .message")).to_be_visible()
     page.evaluate(NEXT_DRAWN_FRAME)  # by then a click has sent what it asks for
     spinner, log = page.locator(".status-bar .spin"), PAGE_LOGS[page]
-    wait_until(page, lambda: not log.open_requests and not spinner.count(), seconds=LONG / 1000)
+    wait_until(
+        page,
+        lambda: not log.open_requests and not spinner.count(),
+        seconds=LONG / 1000,
+        hindered_by=lambda: [*(request.url for request in log.open_requests), *spinner.all_inner_texts()],
+    )
 
 
 def stop_work(page: Page) -> None:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from playwright.sync_api import Browser, Page, Request, expect
+from playwright.sync_api import Browser, Error, Frame, Page, Request, expect
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 SOFTWARE_WEBGL = ("--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--ignore-gpu-blocklist")
@@ -32,17 +32,29 @@ class PageLog:
         page.on("request", self._begin)
         page.on("requestfinished", lambda request: self.open_requests.discard(request))
         page.on("requestfailed", lambda request: self.open_requests.discard(request))
+        page.on("framedetached", self._end_requests)
 
     def take_errors(self) -> list[str]:
         """Return the errors since the last call."""
         errors, self.errors = self.errors, []
         return errors
 
+    def _end_requests(self, frame: Frame) -> None:
+        """Count the requests of a document that is gone as ended: Chromium doesn't report each that it drops."""
+        self.open_requests = {request for request in self.open_requests if not _is_asked_by(request, frame)}
+
     def _begin(self, request: Request) -> None:
         if not request.url.startswith(LOCAL):
             self.errors.append(f"fetched from another machine: {request.url}")
         if HEARTBEAT not in request.url:
             self.open_requests.add(request)
+
+
+def _is_asked_by(request: Request, frame: Frame) -> bool:
+    try:
+        return request.frame == frame
+    except Error:  # a navigation whose frame isn't known yet
+        return False
 
 
 PAGE_LOGS: dict[Page, PageLog] = {}
@@ -60,11 +72,19 @@ def open_page(browser: Browser, **screen: Any) -> Iterator[Page]:
     assert not log.errors
 
 
-def wait_until(page: Page, condition: Callable[[], object], seconds: float = TIMEOUT / 1000) -> None:
-    """Wait until something is true in this process, while the page goes on. Fails after so many seconds."""
+def wait_until(
+    page: Page,
+    condition: Callable[[], object],
+    seconds: float = TIMEOUT / 1000,
+    hindered_by: Callable[[], object] = lambda: "",
+) -> None:
+    """Wait until something is true in this process, while the page goes on.
+
+    Fails after so many seconds, with what hinders it.
+    """
     deadline = time.monotonic() + seconds
     while not condition():
-        assert time.monotonic() < deadline, "it did not become true in time"
+        assert time.monotonic() < deadline, f"it did not become true in time: {hindered_by()}"
         page.wait_for_timeout(50)
 
 
@@ -81,12 +101,14 @@ def leaving(page: Page) -> Iterator[None]:
     error."""
     log = PAGE_LOGS[page]
     wait_for_requests(page, seconds=2)
-    before = log.take_errors()
+    before, dropped = log.take_errors(), set(log.open_requests)
     yield
     log.errors = before
+    log.open_requests -= dropped
 
 
 def close_app(page: Page) -> None:
     """Leave the studio for an empty page."""
     with leaving(page):
         page.goto("about:blank")
+    PAGE_LOGS[page].open_requests.clear()
