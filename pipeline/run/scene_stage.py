@@ -14,15 +14,20 @@ from pipeline.models import StageCancelled
 from pipeline.models.in_flight import InFlightCalls
 from pipeline.one_blas_thread import one_blas_thread
 from pipeline.project import Project
+from pipeline.run.cut_off import doubtful_objects
 from pipeline.run.progress import Progress
 from pipeline.run.services import Services
 from pipeline.scene import object_names, overrides, scene_files
 from pipeline.scene.appearance.light import estimate_light
+from pipeline.scene.doubts import summarise
+from pipeline.scene.evidence import measure_evidence
+from pipeline.scene.mjcf import builder
 from pipeline.scene.mjcf.builder import Slab, table_slab
 from pipeline.scene.mjcf.table_picture import table_picture
 from pipeline.scene.place_objects import SceneInputs, place_objects
 from pipeline.scene.placement import Scene, SceneError
 from pipeline.scene.settle_retry import settle_with_retries
+from pipeline.simulation import kit
 from pipeline.store import StoreError, atomic_write, digest
 from pipeline.task_generation.bring import brought_object
 
@@ -59,9 +64,17 @@ def scene_stage(project: Project, services: Services) -> Iterator[Progress]:
     yield Progress("scene", "writing the model", 2, 3)
     with one_blas_thread():
         picture = _table_picture(project, inputs, table_slab(scene))
-        light = estimate_light(project.frame, inputs.segments, scene)
+        model = builder.compile_spec(builder.build_spec(scene))
+        light = estimate_light(project.frame, inputs.segments, scene, model)
     scene = replace(scene, table_png=picture, light=light)
     scene_files.write_scene(scene, project.folder)
+    with one_blas_thread():
+        doubtful = doubtful_objects(project, kit.Scene.load(project.folder))
+        evidence = measure_evidence(inputs, scene, model, doubtful)
+    project.save_evidence(evidence)
+    yield Progress("scene", summarise(evidence))
+    for doubt in project.doubts():
+        yield Progress("scene", f"doubtful: {doubt}")
     yield Progress("scene", f"{len(scene.placements)} objects placed", 3, 3, reports)
 
 

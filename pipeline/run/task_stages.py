@@ -15,6 +15,7 @@ from pipeline.run.progress import Progress
 from pipeline.run.scene_context import scene_context
 from pipeline.run.services import Services, project_robot, tracing_model
 from pipeline.run.solved_examples import keep_solution, solved_examples
+from pipeline.scene.doubts import summarise
 from pipeline.simulation import Program, kit
 from pipeline.simulation.arm.graspability import why_not_picked
 from pipeline.simulation.robots import robot_kind
@@ -185,6 +186,11 @@ def solution_stage(project: Project, services: Services) -> Iterator[Progress]:
             for share in write_solution(step, project.folder):
                 yield Progress("solution", "rendering the video", round(100 * share), 100)
             keep_solution(project, services, best, step)
-            outcome = "solved" if step.solved else "not solved"
+            doubts, evidence = project.doubts(), project.evidence()
+            if evidence:
+                yield Progress("solution", summarise(evidence))
+            for doubt in doubts:
+                yield Progress("solution", f"doubtful: {doubt}")
+            outcome = "not solved" if not step.solved else "doubtful" if doubts else "solved"
             counts = f"{sum(step.success)} of {total} seeds ({step.strict_rate:.0%} of all seeds; {step.source})"
             yield Progress("solution", f"{outcome}: {counts}", total, total, step)

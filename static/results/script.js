@@ -1,4 +1,4 @@
-import { fill, h } from "/static/studio/dom.js";
+import { capitalised, fill, h } from "/static/studio/dom.js";
 import { ShareLinks } from "/static/results/share_links.js";
 import { asker } from "/static/studio/server.js";
 import { t } from "/static/studio/texts.js";
@@ -49,10 +49,15 @@ export default function mount({ element, trigger, server }) {
       root,
       value.sentence &&
         h(
-          `div.verdict.${value.solved ? "good" : "warn"}`,
+          `div.verdict.${value.solved && !value.doubts.length ? "good" : "warn"}`,
           {},
-          h("strong", {}, value.solved ? `${t("✓ Solved.")} ` : `${t("! Not solved.")} `),
+          h(
+            "strong",
+            {},
+            `${!value.solved ? t("! Not solved.") : value.doubts.length ? t("? Doubtful.") : t("✓ Solved.")} `,
+          ),
           value.sentence,
+          value.doubts.map((doubt) => h("p", {}, `${capitalised(doubt)}.`)),
         ),
       h(
         "div.panel.box.robots",

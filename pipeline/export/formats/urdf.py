@@ -39,11 +39,11 @@ def export_urdf(project_dir: Path, out: Path) -> tuple[str, ...]:
     Raises ExportError.
     """
     require_scene(project_dir)
-    with export_folder(out, "urdf") as folder:
+    with export_folder(project_dir, out, "urdf") as folder:
         writer = _Writer(TwinModel(project_dir / "scene" / "scene.xml"), folder)
         (folder / "twin.urdf").write_text(writer.document(), encoding="utf-8")
         (folder / "LICENCES.md").write_text(licences(project_dir), encoding="utf-8")
-        write_marker(folder, "urdf", writer.left_out)
+        write_marker(folder, project_dir, "urdf", writer.left_out)
     return tuple(writer.left_out)
 
 
