@@ -14,7 +14,6 @@ from pipeline.models import StageCancelled
 from pipeline.models.in_flight import InFlightCalls
 from pipeline.one_blas_thread import one_blas_thread
 from pipeline.project import Project
-from pipeline.run.cut_off import doubtful_objects
 from pipeline.run.progress import Progress
 from pipeline.run.services import Services
 from pipeline.scene import object_names, overrides, scene_files
@@ -27,7 +26,6 @@ from pipeline.scene.mjcf.table_picture import table_picture
 from pipeline.scene.place_objects import SceneInputs, place_objects
 from pipeline.scene.placement import Scene, SceneError
 from pipeline.scene.settle_retry import settle_with_retries
-from pipeline.simulation import kit
 from pipeline.store import StoreError, atomic_write, digest
 from pipeline.task_generation.bring import brought_object
 
@@ -69,8 +67,7 @@ def scene_stage(project: Project, services: Services) -> Iterator[Progress]:
     scene = replace(scene, table_png=picture, light=light)
     scene_files.write_scene(scene, project.folder)
     with one_blas_thread():
-        doubtful = doubtful_objects(project, kit.Scene.load(project.folder))
-        evidence = measure_evidence(inputs, scene, model, doubtful)
+        evidence = measure_evidence(inputs, scene, model)
     project.save_evidence(evidence)
     yield Progress("scene", summarise(evidence))
     for doubt in project.doubts():

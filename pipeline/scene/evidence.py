@@ -86,14 +86,10 @@ class Evidence:
         return cls(**numbers, grounds=grounds, objects=objects)
 
 
-def measure_evidence(
-    inputs: SceneInputs, scene: Scene, model: mujoco.MjModel, doubtful: Mapping[str, str] | None = None
-) -> Evidence:
+def measure_evidence(inputs: SceneInputs, scene: Scene, model: mujoco.MjModel) -> Evidence:
     """Return how well the settled scene explains the photograph that it was made from. Needs no OpenGL.
 
-    Args:
-        model: the scene's, compiled.
-        doubtful: reasons that are known already to doubt an object, by its name.
+    `model` is the scene's, compiled.
     """
     frame = inputs.observation.frame
     seen, twin = _seen(frame, scene), _drawn(frame, scene, model)
@@ -117,7 +113,7 @@ def measure_evidence(
         grounds=() if frame.ground_pixel else tuple(one.probability for one in likely_grounds(frame)),
         size_ratio=size_ratio(inputs.descriptions, inputs.matches, inputs.library),
         object_count=len(scene.placements),
-        objects={p.name: why for p in scene.placements if (why := _object_doubt(p, fidelities, doubtful or {}))},
+        objects={p.name: why for p in scene.placements if (why := _object_doubt(p, fidelities))},
         unexplained=seen.near & ~seen.ground & ~by_object,
     )
 
@@ -221,13 +217,13 @@ def _count_objects(mask: np.ndarray, height: np.ndarray, typical: float) -> int:
     return sum(bool(np.percentile(height[one], 5) < MAX_GAP_M) for one in large)
 
 
-def _object_doubt(p: Placement, fidelities: Mapping[str, ObjectFidelity], doubtful: Mapping[str, str]) -> str:
+def _object_doubt(p: Placement, fidelities: Mapping[str, ObjectFidelity]) -> str:
     """Return why an object is doubtful; empty if it is not."""
     if max(p.size) > MAX_OBJECT_M:
         return f"{p.name} is {max(p.size):.2f} m long: rather a wall, an arm or a robot than an object"
     if p.name in fidelities and fidelities[p.name].agreement == "off":
         return fidelities[p.name].verdict
-    return doubtful.get(p.name, "")
+    return ""
 
 
 def _share(part: np.ndarray, whole: np.ndarray) -> float:

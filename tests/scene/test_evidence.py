@@ -30,8 +30,9 @@ def table(tmp_path_factory, library):
     return make.inputs(scene, library, folder), scene
 
 
-def measure(inputs, scene, change=lambda depth: depth, **more):
-    """Return the evidence for the twin `scene` of the photograph after a change of its depth."""
+def measure(table, change=lambda depth: depth, **more):
+    """Return the evidence for a twin, (inputs, scene), of its photograph after a change of its depth."""
+    inputs, scene = table
     frame = inputs.observation.frame
     frame = replace(frame, depth=np.ascontiguousarray(change(frame.depth)), **more)
     inputs = replace(inputs, observation=replace(inputs.observation, frame=frame))
@@ -39,7 +40,7 @@ def measure(inputs, scene, change=lambda depth: depth, **more):
 
 
 def test_a_twin_of_its_own_photograph_explains_it_and_its_evidence_is_kept_as_json(table):
-    found = measure(*table)
+    found = measure(table)
     assert not doubts(found) and found.explained > 0.98 and found.standing > 0.98 and found.missing == 0
     assert found.depth_error is not None and found.depth_error < 1e-3 and found.edges is not None and found.edges > 2
     assert found.grounds[0] > 0.9 and not found.unexplained[5:-5, 5:-5].mean() > 0.01
@@ -61,32 +62,31 @@ def test_a_twin_of_its_own_photograph_explains_it_and_its_evidence_is_kept_as_js
     ],
 )
 def test_depth_that_is_not_of_the_photograph_is_doubted(table, change, term):
-    assert term in doubts(measure(*table, change))
+    assert term in doubts(measure(table, change))
 
 
 def test_a_twin_without_its_objects_with_others_or_elsewhere_is_doubted(table):
     inputs, scene = table
-    half = measure(inputs, replace(scene, placements=scene.placements[:2]))
+    half = measure((inputs, replace(scene, placements=scene.placements[:2])))
     assert half.missing == 2 and list(doubts(half)) == ["explained"] and "lack: 2" in doubts(half)["explained"]
     assert half.unexplained.sum() > 200, "what is missing shows in the picture"
-    assert "nothing stands" in doubts(measure(inputs, replace(scene, placements=())))["explained"]
+    assert "nothing stands" in doubts(measure((inputs, replace(scene, placements=()))))["explained"]
     moved = [
         replace(p, world_from_object=replace(p.world_from_object, pos=p.world_from_object.pos + np.array([0, 0.07, 0])))
         for p in scene.placements
     ]
-    elsewhere = measure(inputs, replace(scene, placements=tuple(moved)))
+    elsewhere = measure((inputs, replace(scene, placements=tuple(moved))))
     assert {"objects", "depth"} & set(doubts(elsewhere)) and "outline agrees" in elsewhere.objects["box_0"]
-    wall = measure(
-        inputs, replace(scene, placements=(replace(moved[0], size=np.array(SIZES[0]) * 6), *scene.placements[1:]))
-    )
+    huge = replace(moved[0], size=np.array(SIZES[0]) * 6)
+    wall = measure((inputs, replace(scene, placements=(huge, *scene.placements[1:]))))
     assert "rather a wall" in wall.objects["box_0"] and "box_3" not in wall.objects
 
 
 def test_a_ground_that_is_hardly_likelier_than_another_is_doubted_unless_a_person_chose_it(table):
-    found = measure(*table)
+    found = measure(table)
     assert "choose it on the Frame page" in doubts(replace(found, grounds=(0.5, 0.45)))["ground"]
     assert not doubts(replace(found, grounds=(0.7, 0.3)))
-    assert measure(*table, ground_pixel=(100, 200)).grounds == ()
+    assert measure(table, ground_pixel=(100, 200)).grounds == ()
 
 
 @pytest.mark.parametrize("factor, doubtful", [(1.0, False), (1.3, False), (2.0, True), (0.4, True), (10.0, True)])
@@ -103,6 +103,6 @@ def test_sizes_are_compared_with_assets_that_look_alike_and_a_wrong_unit_is_doub
         size = np.array(asset.size) * factor
         descriptions.append(replace(described, attributes=replace(described.attributes, size=size)))
     assert size_ratio(descriptions, matches, library) == pytest.approx(factor)
-    found = measure(replace(inputs, matches=matches, descriptions=descriptions), scene)
+    found = measure((replace(inputs, matches=matches, descriptions=descriptions), scene))
     assert ("sizes" in doubts(found)) == doubtful
     assert size_ratio(descriptions, [replace(one, candidates=()) for one in matches], library) is None
