@@ -1,6 +1,6 @@
 """The task stages: task, rounds, solution."""
 
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pipeline.feasibility import best_first, plan_candidates
@@ -58,9 +58,25 @@ def task_stage(project: Project, services: Services, text: str | None) -> Iterat
     elif proposed:
         task = proposed[0]
     else:
-        raise TaskError("no task can be proposed for this scene: it has no object that can be moved")
+        movable = [one.name for one in scene.objects if not one.fixed]
+        raise TaskError(f"no task can be proposed for this scene: {why_no_task(movable, facts.doubtful)}")
     project.save_task(task)
     yield Progress("task", task.instruction, 1, 1, proposed)
+
+
+def why_no_task(movable: Sequence[str], doubtful: Mapping[str, str]) -> str:
+    """Return why nothing can be done with these movable objects; `doubtful` says why no task is about some of them."""
+    if not movable:
+        return "it has no object that can be moved"
+    if all(name in doubtful for name in movable):
+        return (
+            "all objects that can be moved are cut off or stand beyond the ground's edge "
+            f"({doubtful[movable[0]]}); choose a larger ground on the Frame page"
+        )
+    return (
+        "there is no free place; take objects out of the photographed bin or off the table first, or mark those on top "
+        "as no objects on the Masks page"
+    )
 
 
 def _understood(project: Project, text: str, understand: Callable[[str], Task]) -> Task:
