@@ -149,7 +149,7 @@ class StageRecord:
 
     def fact(self, name: str) -> Any:
         """Return a fact about the twin as it was noted, or as somebody edited it; None if there is none."""
-        return self._values.get(name)
+        return (self._values or {}).get(name)
 
     def update(self, stage: Stage, state: StageState, key: str, made_with: str, seconds: float, error: str) -> None:
         """Record how a stage ended, on disk; nothing is changed if that fails. Raises StoreError."""
