@@ -17,6 +17,16 @@ class FrameView(Component):
     patterns = ("fault", "form_field")
 
 
+class EvidenceCard(Component):
+    """Value: {doubts: [{reason, cure}], figures: [{name, text, doubtful}], objects: [text], photo, unexplained}; null
+    before the twin was measured.
+
+    `unexplained` is the address of a picture that tints what nothing explains, over `photo`.
+    """
+
+    folder = "evidence_card"
+
+
 class PointCloud(Component):
     """Value: address of a frame's points, or "": float32 little-endian x, y, z in metres in world axes, (N, 3), then
     uint8 red, green, blue, (N, 3). They are fetched and drawn while the component is on the screen only.
@@ -135,10 +145,10 @@ class ConditionTable(Component):
 
 
 class Results(Component):
-    """Value: {solved, sentence, seeds: [{seed, reward, success, crash, why}], robots: [{name, title, note, chosen}],
-    busy, video, failure: {video, seed, instant}, exports: [{name, address}], stages: [{stage, state, source}],
-    decisions: [{at, by, text}], the newest first, token, shares}. `shares` says whether links to the project can be
-    made.
+    """Value: {solved, doubts, sentence, seeds: [{seed, reward, success, crash, why}], robots: [{name, title, note,
+    chosen}], busy, video, failure: {video, seed, instant}, exports: [{name, address}], stages: [{stage, state,
+    source}], decisions: [{at, by, text}], the newest first, token, shares}. `shares` says whether links to the project
+    can be made. `doubts` are why the twin may not show the photograph, each "reason; cure".
 
     Requests are {token, kind, ...}, answered by {links: [{id, expires, by}]} or {error}: links; share {days}, answered
     by the link's {token} too; revoke {id}. Event: `solve` {robot}.

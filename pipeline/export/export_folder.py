@@ -10,6 +10,7 @@ from pathlib import Path
 from pipeline import plugins
 from pipeline.export.export_format import ExportError, general_loss
 from pipeline.export.project_zip import zip_entry
+from pipeline.project import Project
 from pipeline.store import atomic_write, temporary_beside
 
 MARKER = "export.json"
@@ -17,7 +18,7 @@ MARKER = "export.json"
 
 
 @contextmanager
-def export_folder(out: Path, file_format: str) -> Iterator[Path]:
+def export_folder(project_dir: Path, out: Path, file_format: str) -> Iterator[Path]:
     """Yield an empty folder, and put it at `out` when the block ends without an error; a name in .zip gets a zip.
 
     Raises ExportError if `out` is a file, or a folder that is neither empty nor an earlier export.
@@ -29,16 +30,20 @@ def export_folder(out: Path, file_format: str) -> Iterator[Path]:
         try:
             yield staged
             if not (staged / MARKER).is_file():
-                write_marker(staged, file_format, ())
+                write_marker(staged, project_dir, file_format, ())
             _put(staged, out)
         finally:
             shutil.rmtree(staged, ignore_errors=True)
 
 
-def write_marker(folder: Path, file_format: str, left_out: Sequence[str], needs: str = "") -> None:
-    """Write export.json: the format, one sentence for everything that it could not hold, and what it needs to load."""
+def write_marker(folder: Path, project_dir: Path, file_format: str, left_out: Sequence[str], needs: str = "") -> None:
+    """Write export.json: the format, one sentence for everything that it could not hold, and what it needs to load.
+
+    "doubtful" holds why the twin may not show its photograph.
+    """
     general = general_loss(file_format, plugins.load("exporters", file_format))
     content = {"format": file_format, "left_out": [*general, *left_out]} | ({"needs": needs} if needs else {})
+    content["doubtful"] = list(Project.open(project_dir).doubts())
     (folder / MARKER).write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
 
 

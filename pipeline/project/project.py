@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import cv2
 import numpy as np
 
 from pipeline import description, matching
@@ -32,15 +33,21 @@ from pipeline.project.stage_record import (
 )
 from pipeline.router import Round, read_rounds
 from pipeline.scene import Scene
+from pipeline.scene.doubts import doubts
+from pipeline.scene.evidence import Evidence
 from pipeline.scene.object_names import current_names, use_current_names
 from pipeline.scene.scene_files import read_scene
 from pipeline.segmentation import Segment
 from pipeline.simulation import Program
 from pipeline.solving import Solution, read_solution
-from pipeline.store import StoreError, digest, read_json, refuse_links, saving, write_json
+from pipeline.store import StoreError, digest, read_json, refuse_links, saving, write_bytes, write_json
 from pipeline.tasks import Task, rename_in_task, task_from_json, task_to_json
 
 CAMERA_DECISIONS = ("camera", "camera_pose", "ground")
+UNEXPLAINED = "unexplained.png"
+"""Picture over the photograph, in which only the pixels that nothing explains are not transparent."""
+UNEXPLAINED_TINT = (0, 94, 213, 190)
+"""Vermilion of the Okabe-Ito palette, blue first, and opacity."""
 
 
 class Project(ProjectFolder):
@@ -184,6 +191,24 @@ class Project(ProjectFolder):
     def scene(self) -> Scene | None:
         """Return the twin; None before that stage ran."""
         return read_scene(self.folder) if (self.folder / "scene.json").exists() else None
+
+    def save_evidence(self, evidence: Evidence) -> None:
+        """Save how well the twin explains the photograph, with the doubts that follow from it. Raises StoreError."""
+        with self._lock:
+            self.begin_writing()
+            tint = np.zeros((*evidence.unexplained.shape, 4), np.uint8)
+            tint[evidence.unexplained] = UNEXPLAINED_TINT
+            write_bytes(self.folder / UNEXPLAINED, cv2.imencode(".png", tint)[1].tobytes())
+            self._record.note(evidence=evidence.to_json(), doubtful=list(doubts(evidence).values()))
+
+    def evidence(self) -> Evidence | None:
+        """Return how well the twin explains the photograph; None if that was not measured."""
+        return Evidence.from_json(self._record.fact("evidence"))
+
+    def doubts(self) -> tuple[str, ...]:
+        """Return why the twin may not show the photograph, each as "reason; cure"; empty if that was not measured."""
+        found = self._record.fact("doubtful")
+        return tuple(map(str, found)) if isinstance(found, list) else ()
 
     def tasks(self) -> tuple[Task, ...] | None:
         """Return the proposed tasks, best first."""

@@ -142,6 +142,16 @@ class StageRecord:
         """Return why the stage failed when it last ran; empty if it did not fail."""
         return self._values["errors"].get(stage, "")
 
+    def note(self, **facts: Any) -> None:
+        """Add facts about the twin to the record, on disk. Raises StoreError."""
+        values = self._values | facts
+        write_json(self._path, values)
+        self._values = values
+
+    def fact(self, name: str) -> Any:
+        """Return a fact about the twin as it was noted, or as somebody edited it; None if there is none."""
+        return (self._values or {}).get(name)
+
     def update(self, stage: Stage, state: StageState, key: str, made_with: str, seconds: float, error: str) -> None:
         """Record how a stage ended, on disk; nothing is changed if that fails. Raises StoreError."""
         new = (state, round(seconds, 3), key, made_with, error)

@@ -18,6 +18,9 @@ from pipeline.run.progress import Progress
 from pipeline.run.services import Services
 from pipeline.scene import object_names, overrides, scene_files
 from pipeline.scene.appearance.light import estimate_light
+from pipeline.scene.doubts import summarise
+from pipeline.scene.evidence import measure_evidence
+from pipeline.scene.mjcf import builder
 from pipeline.scene.mjcf.builder import Slab, table_slab
 from pipeline.scene.mjcf.table_picture import table_picture
 from pipeline.scene.place_objects import SceneInputs, place_objects
@@ -59,9 +62,16 @@ def scene_stage(project: Project, services: Services) -> Iterator[Progress]:
     yield Progress("scene", "writing the model", 2, 3)
     with one_blas_thread():
         picture = _table_picture(project, inputs, table_slab(scene))
-        light = estimate_light(project.frame, inputs.segments, scene)
+        model = builder.compile_spec(builder.build_spec(scene))
+        light = estimate_light(project.frame, inputs.segments, scene, model)
     scene = replace(scene, table_png=picture, light=light)
     scene_files.write_scene(scene, project.folder)
+    with one_blas_thread():
+        evidence = measure_evidence(inputs, scene, model)
+    project.save_evidence(evidence)
+    yield Progress("scene", summarise(evidence))
+    for doubt in project.doubts():
+        yield Progress("scene", f"doubtful: {doubt}")
     yield Progress("scene", f"{len(scene.placements)} objects placed", 3, 3, reports)
 
 

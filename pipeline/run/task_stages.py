@@ -1,6 +1,6 @@
 """The task stages: task, rounds, solution."""
 
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pipeline.feasibility import best_first, plan_candidates
@@ -15,6 +15,7 @@ from pipeline.run.progress import Progress
 from pipeline.run.scene_context import scene_context
 from pipeline.run.services import Services, project_robot, tracing_model
 from pipeline.run.solved_examples import keep_solution, solved_examples
+from pipeline.scene.doubts import summarise
 from pipeline.simulation import Program, kit
 from pipeline.simulation.arm.graspability import why_not_picked
 from pipeline.simulation.robots import robot_kind
@@ -57,9 +58,25 @@ def task_stage(project: Project, services: Services, text: str | None) -> Iterat
     elif proposed:
         task = proposed[0]
     else:
-        raise TaskError("no task can be proposed for this scene: it has no object that can be moved")
+        movable = [one.name for one in scene.objects if not one.fixed]
+        raise TaskError(f"no task can be proposed for this scene: {why_no_task(movable, facts.doubtful)}")
     project.save_task(task)
     yield Progress("task", task.instruction, 1, 1, proposed)
+
+
+def why_no_task(movable: Sequence[str], doubtful: Mapping[str, str]) -> str:
+    """Return why nothing can be done with these movable objects; `doubtful` says why no task is about some of them."""
+    if not movable:
+        return "it has no object that can be moved"
+    if all(name in doubtful for name in movable):
+        return (
+            "all objects that can be moved are cut off or stand beyond the ground's edge "
+            f"({doubtful[movable[0]]}); choose a larger ground on the Frame page"
+        )
+    return (
+        "there is no free place; take objects out of the photographed bin or off the table first, or mark those on top "
+        "as no objects on the Masks page"
+    )
 
 
 def _understood(project: Project, text: str, understand: Callable[[str], Task]) -> Task:
@@ -185,6 +202,11 @@ def solution_stage(project: Project, services: Services) -> Iterator[Progress]:
             for share in write_solution(step, project.folder):
                 yield Progress("solution", "rendering the video", round(100 * share), 100)
             keep_solution(project, services, best, step)
-            outcome = "solved" if step.solved else "not solved"
+            doubts, evidence = project.doubts(), project.evidence()
+            if evidence:
+                yield Progress("solution", summarise(evidence))
+            for doubt in doubts:
+                yield Progress("solution", f"doubtful: {doubt}")
+            outcome = "not solved" if not step.solved else "doubtful" if doubts else "solved"
             counts = f"{sum(step.success)} of {total} seeds ({step.strict_rate:.0%} of all seeds; {step.source})"
             yield Progress("solution", f"{outcome}: {counts}", total, total, step)

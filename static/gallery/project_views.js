@@ -4,6 +4,7 @@ import { t } from "/static/studio/texts.js";
 
 export const STATES = () => ({
   solved: t("Solved"),
+  doubtful: t("Doubtful"),
   unsolved: t("Not solved"),
   failed: t("Failed"),
   twin: t("Twin ready"),

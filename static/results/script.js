@@ -1,4 +1,4 @@
-import { fill, h } from "/static/studio/dom.js";
+import { capitalised, fill, h } from "/static/studio/dom.js";
 import { ShareLinks } from "/static/results/share_links.js";
 import { asker } from "/static/studio/server.js";
 import { t } from "/static/studio/texts.js";
@@ -42,6 +42,7 @@ export default function mount({ element, trigger, server }) {
     if (!value?.stages) return fill(root);
     share.show(value.token, value.shares);
     const seeds = value.seeds ?? [],
+      doubts = value.doubts ?? [],
       failed = seeds.filter((seed) => !seed.success);
     const failureTime =
       value.failure?.instant == null ? "" : t(", at {instant} s", { instant: value.failure.instant.toFixed(1) });
@@ -49,10 +50,11 @@ export default function mount({ element, trigger, server }) {
       root,
       value.sentence &&
         h(
-          `div.verdict.${value.solved ? "good" : "warn"}`,
+          `div.verdict.${value.solved && !doubts.length ? "good" : "warn"}`,
           {},
-          h("strong", {}, value.solved ? `${t("✓ Solved.")} ` : `${t("! Not solved.")} `),
+          h("strong", {}, `${!value.solved ? t("! Not solved.") : doubts.length ? t("? Doubtful.") : t("✓ Solved.")} `),
           value.sentence,
+          doubts.map((doubt) => h("p", {}, `${capitalised(doubt)}.`)),
         ),
       h(
         "div.panel.box.robots",

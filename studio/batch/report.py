@@ -13,6 +13,7 @@ from pipeline.errors import StudioError
 from pipeline.export.film.chapters import tinted_masks
 from pipeline.project import Project
 from pipeline.scene import SceneError
+from pipeline.scene.doubts import summarise
 from pipeline.scene.fidelity import compare_scene
 from pipeline.scene.rendering import render_twin
 from pipeline.store import write_text
@@ -42,6 +43,10 @@ class FrameReport:
     """"8 of 8 seeds"; empty if it was not tried."""
     decisions: tuple[str, ...] = ()
     """Kinds of a person's decisions, with their number: "rename: 2"."""
+    evidence: str = ""
+    """One line about how well the twin explains the photograph; empty if that was not measured."""
+    doubts: tuple[str, ...] = ()
+    """Why the twin may not show the photograph."""
     problem: str = field(default="")
     """Why the project cannot be shown; empty if it can."""
 
@@ -73,13 +78,13 @@ def _read(project: Project, item: BatchItem) -> FrameReport:
         pictures.append(("Masks", tinted_masks(rgb, segments)))
     overlap: tuple[float, ...] = ()
     if scene is not None:
-        overlap = tuple(one.iou for one in compare_scene(project.frame, segments, scene))
+        overlap = tuple(one.mask_iou for one in compare_scene(project.frame, segments, scene))
         try:
             size = (640, 640 * rgb.shape[0] // rgb.shape[1])
             pictures.append(("Twin", render_twin(project.folder / "scene", size).rgb))
         except SceneError:
             pass  # no OpenGL here; the numbers are shown without the picture
-    task, solution = project.task(), project.solution()
+    task, solution, evidence = project.task(), project.solution(), project.evidence()
     kinds = [decision.kind for decision in project.decisions]
     return FrameReport(
         item=item,
@@ -89,6 +94,8 @@ def _read(project: Project, item: BatchItem) -> FrameReport:
         task=task.instruction if task else "",
         solved=f"{sum(solution.success)} of {len(solution.success)} seeds" if solution else "",
         decisions=tuple(f"{kind}: {kinds.count(kind)}" for kind in sorted(set(kinds))),
+        evidence=summarise(evidence) if evidence else "",
+        doubts=project.doubts(),
         problem=item.message,
     )
 
@@ -111,10 +118,12 @@ def report_page(name: str, frames: Sequence[FrameReport]) -> str:
 def _totals(frames: Sequence[FrameReport]) -> str:
     states = [frame.item.state for frame in frames]
     objects = sum(frame.objects for frame in frames)
-    solved = sum(1 for frame in frames if frame.solved and not frame.solved.startswith("0 "))
+    solved = sum(1 for frame in frames if frame.solved and not frame.solved.startswith("0 ") and not frame.doubts)
+    doubtful = sum(1 for frame in frames if frame.doubts)
     seconds = sum(frame.item.seconds for frame in frames)
     counts = ", ".join(f"{states.count(state)} {state}" for state in ("done", "failed", "todo") if state in states)
-    totals = f"{len(frames)} frames: {counts}. {objects} objects. {solved} tasks with a solved seed."
+    totals = f"{len(frames)} frames: {counts}. {objects} objects. {solved} tasks with a solved seed"
+    totals += f", {doubtful} twins doubtful." if doubtful else "."
     return html.escape(f"{totals} {seconds / 60:.1f} minutes of computing.")
 
 
@@ -141,15 +150,17 @@ def _width(frames: Sequence[FrameReport]) -> int:
 
 def _section(frame: FrameReport, width: int) -> Iterator[str]:
     item = frame.item
-    yield f'<section class="{item.state}"><h2>{html.escape(item.project)} <span>{item.state}</span></h2>'
+    state = f"{item.state}, doubtful" if frame.doubts else item.state
+    yield f'<section class="{state.replace(",", "")}"><h2>{html.escape(item.project)} <span>{state}</span></h2>'
     yield '<div class="pictures">'
     for title, picture in frame.pictures:
         yield f'<figure><img alt="{title}" src="{_jpeg(picture, width)}"><figcaption>{title}</figcaption></figure>'
     yield "</div><dl>"
     fit = f"{np.mean(frame.overlap):.2f} mean IoU of {frame.objects} objects" if frame.overlap else ""
     rows = {
-        "Frame": item.frame, "Last stage": item.stage, "Time": f"{item.seconds:g} s", "Fit": fit, "Task": frame.task,
-        "Result": frame.solved, "Manual edits": ", ".join(frame.decisions), "Failed": frame.problem,
+        "Frame": item.frame, "Last stage": item.stage, "Time": f"{item.seconds:g} s", "Fit": fit,
+        "Evidence": frame.evidence, "Doubtful": ". ".join(frame.doubts), "Task": frame.task, "Result": frame.solved,
+        "Manual edits": ", ".join(frame.decisions), "Failed": frame.problem,
     }  # fmt: skip
     yield from (f"<dt>{name}</dt><dd>{html.escape(value)}</dd>" for name, value in rows.items() if value)
     yield "</dl></section>"
@@ -165,7 +176,7 @@ def _jpeg(picture: np.ndarray, width: int) -> str:
 STYLE = """body { font: 15px/1.5 system-ui, sans-serif; margin: 24px auto; max-width: 1180px; color: #1c2733 }
 section { border: 1px solid #d9dfe6; border-radius: 8px; padding: 10px 16px; margin: 14px 0 }
 h2 { font-size: 17px; margin: 4px 0 } h2 span { font-size: 13px; color: #2c7a4b; margin-left: 8px }
-.failed h2 span { color: #b3372f } .todo h2 span { color: #7a6a2c }
+.failed h2 span { color: #b3372f } .todo h2 span, .doubtful h2 span { color: #7a6a2c }
 .pictures, .charts { display: flex; flex-wrap: wrap; gap: 12px } figure { margin: 6px 0 } img { border-radius: 5px }
 figcaption { font-size: 12px; color: #5b6875 } dl { display: grid; grid-template-columns: 170px 1fr; margin: 6px 0 }
 dt { color: #5b6875 } dd { margin: 0; overflow-wrap: anywhere }"""

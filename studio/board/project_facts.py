@@ -44,7 +44,7 @@ class ProjectFacts:
     done: int
     """Number of stages done."""
     state: str
-    """"started", "twin", "failed", "unsolved" or "solved"."""
+    """"started", "twin", "failed", "unsolved", "doubtful" or "solved"."""
     failed_round: int | None
     """Number of the newest round if it failed."""
     objects: int | None
@@ -86,7 +86,8 @@ def stamp(folder: str) -> tuple[str, float] | None:
 def read_facts(folder: Path) -> ProjectFacts | None:
     """Return the facts of a project; None if its record cannot be read. Other damaged files count as missing."""
     try:
-        stages = json.loads((folder / RECORD).read_text(encoding="utf-8"))["stages"]
+        record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
+        stages = record["stages"]
         states = [stages.get(stage) for stage in STAGES]
         changed = max(p.stat().st_mtime for p in (folder / RECORD, folder / "decisions.jsonl") if p.exists())
     except _UNREADABLE:
@@ -103,7 +104,7 @@ def read_facts(folder: Path) -> ProjectFacts | None:
         changed=changed,
         stages="".join({"done": "d", "failed": "f"}.get(str(state), "t") for state in states),
         done=states.count("done"),
-        state=_state(states, solved, failed_round is not None),
+        state="doubtful" if solved and record.get("doubtful") else _state(states, solved, failed_round is not None),
         failed_round=failed_round if isinstance(failed_round, int) and abs(failed_round) < 1 << 31 else None,
         objects=None if objects is None else len(objects),
         confidence=least_confidence(folder),

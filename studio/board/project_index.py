@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 from studio.board.project_facts import ProjectFacts, read_facts, searchable, stamp
 
 FILE = ".index.sqlite"
-VERSION = 2
+VERSION = 3
 """Rises when facts are read differently."""
 CACHE_KB = 65536
 FIRST_SECONDS, NEXT_SECONDS = 0.3, 1.0

@@ -3,11 +3,12 @@
 from components.adjuster import Adjuster
 from components.camera_aligner import CameraAligner
 from components.robot_aligner import RobotAligner
-from components.steps import FitTable
+from components.steps import EvidenceCard, FitTable
 from components.viewer import Viewer, viewer_value
 from studio.masks.object_decisions import apply_decision
 from studio.pages.page_shell import Shell
 from studio.scene import adjustments, camera_alignment, robot_alignment
+from studio.scene.evidence_record import evidence_record
 from studio.scene.fit_table import fit_table, viewer_labels
 from studio.scene.viewer_content import ViewerContent
 from studio.sessions.session import Session
@@ -16,6 +17,7 @@ from studio.sessions.session import Session
 def build(shell: Shell, content: ViewerContent) -> None:
     viewer = Viewer(height="calc(100vh - 318px)", elem_id="twin")
     adjuster = Adjuster(adjustments.endpoint(shell.sessions), viewer="twin")
+    evidence = EvidenceCard(elem_id="scene-evidence")
     table = FitTable()
     aligner = CameraAligner(answer=camera_alignment.endpoint(shell.sessions))
     robot_aligner = RobotAligner(answer=robot_alignment.endpoint(shell.sessions))
@@ -27,6 +29,7 @@ def build(shell: Shell, content: ViewerContent) -> None:
     shell.show(adjuster, adjustments.adjuster_record)
     shell.on_message(adjuster.decide, apply_decision)
     shell.on_message(adjuster.weigh, adjustments.ask_physical_properties)
+    shell.show(evidence, evidence_record)
     shell.show(table, fit_table)
     shell.show(aligner, camera_alignment.aligner_record)
     shell.on_message(aligner.take, camera_alignment.take_alignment)

@@ -55,8 +55,8 @@ def _needs_attention(step: Step, session: Session) -> bool:
         return bool(rounds) and not rounds[-1].report.clean
     if step.name == "review":
         solution = session.cache.get("solution", "solution.json", session.project.solution)
-        return solution is not None and not solution.solved
-    return False
+        return solution is not None and (not solution.solved or bool(session.project.doubts()))
+    return step.name == "scene" and bool(session.project.doubts())
 
 
 def tab_label(step: Step, session: Session | None) -> str:

@@ -11,6 +11,7 @@ from fastapi.responses import FileResponse, JSONResponse, PlainTextResponse
 from components.component import STATIC
 from pipeline import rehearsal
 from pipeline.errors import StudioError
+from pipeline.project.project import UNEXPLAINED
 from pipeline.store import listed
 from studio.accounts.roles import Role, current_role, may_see
 from studio.models.call_records import full_text
@@ -60,6 +61,8 @@ def _project_file(session: Session, name: str) -> Response:
     kind, _, rest = name.partition("/")
     if name == "colour.jpg":
         return Response(images.jpeg(project.frame.rgb, quality=93), media_type="image/jpeg", headers=_CACHED)
+    if name == UNEXPLAINED:
+        return FileResponse(_existing(project.folder / name), headers=_CACHED)
     if name == "depth.bin":
         return Response(
             project.frame.depth.astype("<f4").tobytes(), media_type="application/octet-stream", headers=_CACHED

@@ -63,6 +63,7 @@ def _solution_record(session: Session, solution: Solution) -> dict[str, Any]:
     rows = zip(solution.seeds, solution.reward, solution.success, solution.crashes, solution.reasons, strict=True)
     return {
         "solved": solution.solved,
+        "doubts": [translated(doubt) for doubt in session.project.doubts()],
         "sentence": _summary(solution),
         "seeds": [
             {

@@ -18,7 +18,9 @@ def outcome_line(session: Session) -> str:
         else ""
     )
     if newest.report.clean:
-        verdict = t("Solved") if solution and solution.solved else t("Not solved")
+        verdict = t("Not solved")
+        if solution and solution.solved:
+            verdict = t("Doubtful") if session.project.doubts() else t("Solved")
         return (
             t("{verdict}: {seeds}. Watch it in Review and export.", verdict=verdict, seeds=seeds)
             if seeds

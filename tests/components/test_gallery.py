@@ -130,7 +130,15 @@ def test_search_and_filters_narrow_the_board_until_they_are_cleared(gallery: Mou
     asked = gallery.answer("gallery", {})
     state, tag = board.get_by_label("State"), board.get_by_label("Tag", exact=True)
     expect(state.locator("option")).to_have_text(
-        ["Any state", "Solved (4)", "Not solved (0)", "Failed (17)", "Twin ready (22)", "In progress (27)"]
+        [
+            "Any state",
+            "Solved (4)",
+            "Doubtful (0)",
+            "Not solved (0)",
+            "Failed (17)",
+            "Twin ready (22)",
+            "In progress (27)",
+        ]
     )
     expect(board.get_by_label("Verdict").locator("option").last).to_have_text("No verdict (43)")
     expect(board.get_by_role("button", name="Clear filters")).to_be_hidden()

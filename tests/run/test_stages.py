@@ -19,6 +19,7 @@ from pipeline.planner import PlannerModel
 from pipeline.project import STAGE_DECISIONS, STAGES, Project
 from pipeline.run import Progress, Services, run_stage, stages
 from pipeline.run.cut_off import doubtful_objects
+from pipeline.run.task_stages import why_no_task
 from pipeline.segmentation import DepthSegmenter
 from pipeline.tasks import TaskAnswer, TaskError, TasksAnswer
 
@@ -52,6 +53,18 @@ def replace_stage(monkeypatch, stage, work):
         work()
 
     monkeypatch.setitem(stages._STAGES, stage, run)
+
+
+@pytest.mark.parametrize(
+    "movable, doubtful, reason",
+    [
+        ([], {}, "no object that can be moved"),
+        (["cup"], {"cup": "cup is cut off by the picture's edge"}, "(cup is cut off by the picture's edge)"),
+        (["cup", "can"], {"cup": "cup is cut off by the picture's edge"}, "there is no free place; take objects out"),
+    ],
+)
+def test_why_no_task_can_be_proposed_is_the_true_reason(movable, doubtful, reason):
+    assert reason in why_no_task(movable, doubtful)
 
 
 @pytest.mark.parametrize("stage", DECISIONS)

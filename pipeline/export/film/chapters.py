@@ -68,7 +68,8 @@ def chapters(project: Project) -> Iterator[Chapter]:
     if solution is not None and len(solution.times):
         frames = _try(lambda: play_rollout(solution.xml, solution.times, solution.qpos, project.folder))
         solved = f"{sum(solution.success)} of {len(solution.success)} seeds solved"
-        yield Chapter("Solution", (solved, solution.source), frames)
+        doubts = (f"Doubtful: {doubt}" for doubt in project.doubts())
+        yield Chapter("Solution", (solved, *doubts, solution.source), frames)
 
 
 def _round(project: Project, shown: Round, parent: Round | None, words: ObjectWords) -> Chapter:

@@ -55,7 +55,7 @@ def export_urdf(project_dir: Path, out: Path) -> tuple[str, ...]:
     `out` is a folder, or a zip if the name ends in .zip. Return what was left out. Raises ExportError.
     """
     require_scene(project_dir)
-    with export_folder(out, "urdf") as folder:
+    with export_folder(project_dir, out, "urdf") as folder:
         writer = _Writer(TwinModel(project_dir / "scene" / "scene.xml"), folder)
         (folder / "twin.urdf").write_text(writer.document(), encoding="utf-8")
         left_out = tuple(writer.left_out)
@@ -65,7 +65,7 @@ def export_urdf(project_dir: Path, out: Path) -> tuple[str, ...]:
         for loader in LOADERS.glob("load_*.py"):
             shutil.copy(loader, folder)
         (folder / "LICENCES.md").write_text(licences(project_dir), encoding="utf-8")
-        write_marker(folder, "urdf", left_out)
+        write_marker(folder, project_dir, "urdf", left_out)
     return left_out
 
 

@@ -45,7 +45,7 @@ def export_gymnasium(project_dir: Path, out: Path) -> tuple[str, ...]:
     require_scene(project_dir)
     project = Project.open(project_dir)
     robot, rollouts = solved_rollouts(project)
-    with export_folder(out, "gymnasium") as folder:
+    with export_folder(project_dir, out, "gymnasium") as folder:
         (folder / "scene").mkdir()
         (folder / "layouts").mkdir()
         for file in meshes_of(project_dir):
@@ -63,7 +63,7 @@ def export_gymnasium(project_dir: Path, out: Path) -> tuple[str, ...]:
         )
         (folder / "LICENCES.md").write_text(licences(project_dir), encoding="utf-8")
         (folder / "README.md").write_text(README.format(title=project.name, mujoco=mujoco.__version__), "utf-8")
-        write_marker(folder, "gymnasium", left_out)
+        write_marker(folder, project_dir, "gymnasium", left_out)
     return tuple(left_out)
 
 

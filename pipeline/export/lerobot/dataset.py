@@ -56,11 +56,11 @@ def export_lerobot(project_dir: Path, out: Path) -> tuple[str, ...]:
     robot, rollouts = solved_rollouts(project)
     task = project.task()
     instruction = task.instruction if task else project.name
-    with export_folder(out, "lerobot") as folder, tempfile.TemporaryDirectory() as models:
+    with export_folder(project_dir, out, "lerobot") as folder, tempfile.TemporaryDirectory() as models:
         writer = DatasetWriter(folder, instruction, robot)
         left_out = writer.write(rollouts, _write_models(project_dir, rollouts, Path(models)))
         (folder / "LICENCES.md").write_text(licences(project_dir), encoding="utf-8")
-        write_marker(folder, "lerobot", left_out)
+        write_marker(folder, project_dir, "lerobot", left_out)
     return left_out
 
 

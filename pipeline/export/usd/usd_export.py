@@ -37,9 +37,9 @@ def export_usd(project_dir: Path, out: Path) -> tuple[str, ...]:
             save_as(staged / "twin.usdc", out)
             shutil.rmtree(staged)
         return left_out
-    with export_folder(out, "usd") as folder:
+    with export_folder(project_dir, out, "usd") as folder:
         twin = TwinModel(project_dir / "scene" / "scene.xml")
         left_out = write_stage(twin, read_scene(project_dir), folder)
         (folder / "LICENCES.md").write_text(licences(project_dir), encoding="utf-8")
-        write_marker(folder, "usd", left_out)
+        write_marker(folder, project_dir, "usd", left_out)
     return left_out

@@ -64,14 +64,17 @@ class Samples(NamedTuple):
     """Index of the image tile, of shape (N,)."""
 
 
-def estimate_light(frame: Frame, segments: Iterable[Segment], scene: Scene) -> Light | None:
+def estimate_light(
+    frame: Frame, segments: Iterable[Segment], scene: Scene, model: mujoco.MjModel | None = None
+) -> Light | None:
     """Return the direction of the main light in the photograph, None if the photograph does not tell it.
 
-    The scene has its camera's intrinsics and its objects where they were observed.
+    The scene has its camera's intrinsics and its objects where they were observed. `model` is the scene compiled, if it
+    is at hand.
     """
     if scene.intrinsics is None or not scene.placements:
         return None
-    model = builder.compile_spec(builder.build_spec(scene))
+    model = model or builder.compile_spec(builder.build_spec(scene))
     data = mujoco.MjData(model)
     mujoco.mj_forward(model, data)
     samples = _samples(frame, {s.id: s for s in segments}, scene, model, data)

@@ -1,0 +1,231 @@
+"""Evidence that the twin shows the photograph: what it explains, whether depth and colour agree, whether sizes do."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, NamedTuple
+
+import cv2
+import mujoco
+import numpy as np
+
+from pipeline.assets import Library
+from pipeline.description import Description
+from pipeline.frame import Frame, likely_grounds
+from pipeline.geometry import transform
+from pipeline.matching import Match
+from pipeline.scene.edge_agreement import edge_agreement, over_outline
+from pipeline.scene.fidelity import ObjectFidelity, cast_camera_rays, object_fidelity
+from pipeline.scene.place_objects import SceneInputs
+from pipeline.scene.placement import Placement, Scene
+
+MAX_RAYS = 60_000
+"""Rays of the comparison: an object of a fortieth of the picture's width gets fifty; they take 0.02 s."""
+NEAR_FACTOR = 1.3
+"""Distance, relative to that of the ground, up to which pixels are to be explained; rooms begin behind it."""
+MAX_HEIGHT_M = 0.5
+"""Height above the ground up to which something stands on it; higher are lamps, shelves and robots."""
+MAX_RIM_M, RIM_SHARE = 0.03, 0.05
+"""Margin along the ground's outline, in metres and relative to the root of its area, on which nothing stands: there are
+walls beside it, and the noise of its edge."""
+GROUND_TOLERANCE = 0.01
+"""Height in metres, and relative to the distance, up to which a pixel shows the ground."""
+DEPTH_TOLERANCE = 0.02
+"""Difference of depth in metres, and relative to the distance, up to which an object explains a pixel."""
+MAX_GAP_M = 0.1
+"""Height of its lower end up to which a cluster of pixels stands on the ground; higher, an arm hangs into view."""
+MIN_CLUSTER_RAYS, CLUSTER_SHARE = 25, 0.1
+"""Rays, and size relative to the median object, from which a cluster may be an object itself."""
+LIKENESS_POWER = 3
+"""Power of the likeness of picture and colours by which candidates are weighted: the most alike decides."""
+MAX_OBJECT_M = 0.45
+"""Length from which an object is more likely a wall, a person or a robot; as in frame/support_candidates.py."""
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """How well the twin explains the photograph."""
+
+    explained: float
+    """Share of the pixels, with known depth and about as near as the ground, that the ground or an object explains."""
+    standing: float
+    """Share of the pixels of what stands on the ground that an object explains; 1 if there are none."""
+    missing: int
+    """Number of clusters of pixels that stand on the ground and that no object explains."""
+    depth_error: float | None
+    """Median difference of depth in metres between photograph and twin where an object shows; None without any."""
+    edges: float | None
+    """Agreement of depth edges and colour edges; 1 is chance. None if there are too few edges."""
+    grounds: tuple[float, ...]
+    """Probabilities of the surfaces that may be the ground, the chosen one first. Empty if a person chose it."""
+    size_ratio: float | None
+    """Measured size relative to the library's assets that look like the objects; None if there is nothing alike."""
+    object_count: int
+    objects: Mapping[str, str]
+    """Why an object is doubtful, by its name; others are left out."""
+    unexplained: np.ndarray = field(default_factory=lambda: np.zeros((0, 0), bool))
+    """Pixels that should be explained and are not, of shape (H / step, W / step), bool."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return all but the picture as JSON values."""
+        values = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "unexplained"}
+        values = {name: round(value, 4) if isinstance(value, float) else value for name, value in values.items()}
+        return values | {"grounds": [round(one, 4) for one in self.grounds], "objects": dict(self.objects)}
+
+    @classmethod
+    def from_json(cls, value: Any) -> "Evidence | None":
+        """Return the evidence of `to_json`, without the picture; None for anything else."""
+        try:
+            numbers: dict[str, Any] = {name: float(value[name]) for name in ("explained", "standing")}
+            may_lack = ("depth_error", "edges", "size_ratio")
+            numbers |= {name: None if value[name] is None else float(value[name]) for name in may_lack}
+            numbers |= {name: int(value[name]) for name in ("missing", "object_count")}
+            grounds = tuple(float(one) for one in value["grounds"])
+            objects = {str(name): str(why) for name, why in value["objects"].items()}
+        except (KeyError, TypeError, ValueError, AttributeError):
+            return None
+        return cls(**numbers, grounds=grounds, objects=objects)
+
+
+def measure_evidence(inputs: SceneInputs, scene: Scene, model: mujoco.MjModel) -> Evidence:
+    """Return how well the settled scene explains the photograph that it was made from. Needs no OpenGL.
+
+    `model` is the scene's, compiled.
+    """
+    frame = inputs.observation.frame
+    seen, twin = _seen(frame, scene), _drawn(frame, scene, model)
+    masks = {segment.id: segment.mask[:: seen.step, :: seen.step] for segment in inputs.segments}
+    own = {p.name: twin.bodies == model.body(p.name).id for p in scene.placements}
+    fidelities = {
+        p.name: object_fidelity(p.name, p.segment_id, masks[p.segment_id], own[p.name], seen.depth, twin.depth)
+        for p in scene.placements
+        if p.segment_id in masks
+    }
+    by_object = (twin.bodies > 0) & (_nearest_difference(twin.depth, seen.depth) < DEPTH_TOLERANCE * seen.tolerance)
+    compared = (twin.bodies > 0) & (seen.depth > 0)
+    missing = seen.standing & ~by_object & ~np.any([masks[f.segment_id] for f in fidelities.values()] or [False], 0)
+    typical = float(np.median([one.sum() for one in own.values()])) if own else 0.0
+    return Evidence(
+        explained=_share(by_object | seen.ground, seen.near),
+        standing=_share(by_object, seen.standing),
+        missing=_count_objects(missing, seen.height, typical),
+        depth_error=float(np.median(np.abs(twin.depth - seen.depth)[compared])) if compared.any() else None,
+        edges=edge_agreement(frame, scene.world_from_camera, scene.table),
+        grounds=() if frame.ground_pixel else tuple(one.probability for one in likely_grounds(frame)),
+        size_ratio=size_ratio(inputs.descriptions, inputs.matches, inputs.library),
+        object_count=len(scene.placements),
+        objects={p.name: why for p in scene.placements if (why := _object_doubt(p, fidelities))},
+        unexplained=seen.near & ~seen.ground & ~by_object,
+    )
+
+
+class _Seen(NamedTuple):
+    """What the photograph shows at every step-th pixel; arrays of shape (h, w)."""
+
+    step: int
+    depth: np.ndarray
+    height: np.ndarray
+    """Metres above the ground."""
+    tolerance: np.ndarray
+    """Factor by which tolerances grow with the distance."""
+    ground: np.ndarray
+    near: np.ndarray
+    """Pixels about as near as the ground."""
+    standing: np.ndarray
+    """Pixels of what stands on the ground."""
+
+
+class _Drawn(NamedTuple):
+    """The twin through the same pixels."""
+
+    bodies: np.ndarray
+    """Ids of the objects' root bodies; 0 for the ground and for nothing."""
+    depth: np.ndarray
+
+
+def _seen(frame: Frame, scene: Scene) -> _Seen:
+    step, rays = _rays(frame)
+    depth = frame.depth[::step, ::step]
+    points = transform(scene.world_from_camera, rays * depth[..., None])
+    height, tolerance, known = points[..., 2], np.maximum(1, depth), depth > 0
+    ground = known & (np.abs(height) < GROUND_TOLERANCE * tolerance)
+    rim = min(MAX_RIM_M, RIM_SHARE * float(np.sqrt(cv2.contourArea(scene.table.astype(np.float32)))))
+    over = known & over_outline(points, scene.table, rim)
+    distance = np.median(depth[over & ground]) if (over & ground).any() else 0.0
+    near = known & (depth < NEAR_FACTOR * distance)
+    standing = over & (height > GROUND_TOLERANCE * tolerance) & (height < MAX_HEIGHT_M)
+    return _Seen(step, depth, height, tolerance, ground, near, standing)
+
+
+def _drawn(frame: Frame, scene: Scene, model: mujoco.MjModel) -> _Drawn:
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    geoms, depth = cast_camera_rays(model, data, _rays(frame)[1], scene.world_from_camera)
+    return _Drawn(np.where(geoms >= 0, model.body_rootid[model.geom_bodyid[geoms]], 0), depth)
+
+
+def _rays(frame: Frame) -> tuple[int, np.ndarray]:
+    """Return the step between pixels at which there are at most MAX_RAYS, and their rays in camera axes (h, w, 3)."""
+    k = frame.intrinsics
+    step = max(1, int(np.ceil(np.sqrt(k.width * k.height / MAX_RAYS))))
+    return step, k.ray_directions(*np.meshgrid(np.arange(0, k.width, step), np.arange(0, k.height, step)))
+
+
+def size_ratio(descriptions: Iterable[Description], matches: Iterable[Match], library: Library) -> float | None:
+    """Return how many times larger the objects are measured than assets that look alike; None if none looks alike.
+
+    A wrong unit of depth changes all objects by one factor. The median over the objects, each the median over its
+    candidates weighted by likeness, needs no right match: assets that look alike have similar sizes.
+    """
+    lengths = {one.segment_id: float(max(one.attributes.size)) for one in descriptions if one.is_object}
+    ratios = []
+    for match in matches:
+        alike = [
+            (one.scores.get("picture", 1) * one.scores.get("appearance", 0), one.asset_id) for one in match.candidates
+        ]
+        alike = [(likeness, id) for likeness, id in alike if likeness > 0 and id in library]
+        if alike and lengths.get(match.segment_id):
+            ratio = np.log([lengths[match.segment_id] / max(library[id].size) for _, id in alike])
+            ratios.append(_weighted_median(ratio, np.array([likeness for likeness, _ in alike]) ** LIKENESS_POWER))
+    return float(np.exp(np.median(ratios))) if ratios else None
+
+
+def _weighted_median(values: np.ndarray, weights: np.ndarray) -> float:
+    order = np.argsort(values)
+    total = np.cumsum(weights[order])
+    return float(values[order][np.searchsorted(total, total[-1] / 2)])
+
+
+def _nearest_difference(depth: np.ndarray, measured: np.ndarray) -> np.ndarray:
+    """Return the least difference in metres between a measured depth and the twin's at that pixel and its neighbours.
+
+    The twin's outline may be off by a ray. Where the twin shows nothing, the difference is infinite.
+    """
+    depth = np.pad(np.where(depth > 0, depth, np.inf), 1, constant_values=np.inf)
+    h, w = measured.shape
+    return np.min([np.abs(depth[y : y + h, x : x + w] - measured) for y in range(3) for x in range(3)], axis=0)
+
+
+def _count_objects(mask: np.ndarray, height: np.ndarray, typical: float) -> int:
+    """Return the number of clusters in a mask (h, w) that stand on the ground and are as large as objects.
+
+    `typical` is the median number of pixels of the objects.
+    """
+    solid = cv2.morphologyEx(mask.astype(np.uint8), cv2.MORPH_OPEN, np.ones((3, 3), np.uint8))
+    count, labels, stats, _ = cv2.connectedComponentsWithStats(solid, connectivity=4)
+    least = max(MIN_CLUSTER_RAYS, CLUSTER_SHARE * typical)
+    large = [labels == id for id in range(1, count) if stats[id, cv2.CC_STAT_AREA] >= least]
+    return sum(bool(np.percentile(height[one], 5) < MAX_GAP_M) for one in large)
+
+
+def _object_doubt(p: Placement, fidelities: Mapping[str, ObjectFidelity]) -> str:
+    """Return why an object is doubtful; empty if it is not."""
+    if max(p.size) > MAX_OBJECT_M:
+        return f"{p.name} is {max(p.size):.2f} m long: rather a wall, an arm or a robot than an object"
+    if p.name in fidelities and fidelities[p.name].agreement == "off":
+        return fidelities[p.name].verdict
+    return ""
+
+
+def _share(part: np.ndarray, whole: np.ndarray) -> float:
+    """Return the share of the pixels of `whole` that are in `part`; 1 if there are none."""
+    return float(part[whole].mean()) if whole.any() else 1.0

@@ -1,0 +1,75 @@
+"""Wherever an outcome is read, a twin that may not show its photograph is doubtful, never solved."""
+
+import json
+import shutil
+import zipfile
+
+import pytest
+from ready_projects import ready_project
+
+from pipeline.export import export_project
+from pipeline.project import Project
+from pipeline.run import run_stage
+from studio.batch.batch_file import BatchItem
+from studio.batch.report import frame_report, report_page
+from studio.board.project_facts import read_facts
+from studio.server.services import Settings, open_services
+
+DOUBT = "the ground is only 52% certain; choose it on the Frame page"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return shutil.copytree(ready_project("blocks", "solution"), tmp_path / "blocks")
+
+
+def note(folder, **facts):
+    """Write facts into project.json."""
+    record = json.loads((folder / "project.json").read_text())
+    (folder / "project.json").write_text(json.dumps(record | facts))
+
+
+def outcome(folder):
+    """Return the lines of the solution stage that say how it ended, with one seed."""
+    project, services = Project.open(folder), open_services(Settings(seeds=1))
+    lines = [step.message for step in run_stage(project, services, "solution")]
+    project.close()
+    return lines
+
+
+def read_everywhere(folder, tmp_path):
+    """Return what board, zip, export and report say."""
+    export_project(folder, "zip", tmp_path / "p.zip")
+    export_project(folder, "mjcf", tmp_path / "mjcf")
+    with zipfile.ZipFile(tmp_path / "p.zip") as archive:
+        readme = archive.read("p/README.md").decode()
+    report = report_page("b", [frame_report(folder.parent, BatchItem("frame", "blocks", "done"))])
+    facts = read_facts(folder)
+    assert facts
+    return facts.state, readme, json.loads((tmp_path / "mjcf" / "export.json").read_text()), report
+
+
+def test_a_believed_twin_is_solved_and_a_doubtful_one_nowhere(folder, tmp_path):
+    record = json.loads((folder / "project.json").read_text())
+    assert record["doubtful"] == [] and record["evidence"]["explained"] > 0.95
+    state, readme, export, report = read_everywhere(folder, tmp_path)
+    assert state == "solved" and "Solution: solved" in readme and export["doubtful"] == []
+    assert "the twin explains" in report and "1 tasks with a solved seed." in report
+    note(folder, doubtful=[DOUBT])
+    state, readme, export, report = read_everywhere(folder, tmp_path)
+    assert state == "doubtful" and "Solution: doubtful" in readme and export["doubtful"] == [DOUBT]
+    assert DOUBT in report and "done, doubtful" in report and "0 tasks with a solved seed, 1 twins doubtful." in report
+    lines = outcome(folder)
+    assert lines[-1].startswith("doubtful: ") and lines[-2] == f"doubtful: {DOUBT}" and "explains" in lines[-3]
+    assert not [line for line in lines if line.startswith("solved")]
+
+
+@pytest.mark.parametrize(
+    "facts", [{}, {"doubtful": None, "evidence": []}, {"doubtful": 3, "evidence": {"explained": 1}}]
+)
+def test_a_project_of_an_older_version_or_with_an_edited_record_opens_without_evidence(folder, facts):
+    record = json.loads((folder / "project.json").read_text())
+    kept = {name: value for name, value in record.items() if name not in ("doubtful", "evidence")}
+    (folder / "project.json").write_text(json.dumps(kept | facts))
+    project = Project.open(folder)
+    assert project.evidence() is None and project.doubts() == () and project.scene() is not None
