@@ -18,12 +18,11 @@ import cv2
 import numpy as np
 
 from pipeline.errors import StudioError
-from pipeline.frame import Frame, find_support, load, register_depth
+from pipeline.frame import Frame, doubt_registration, find_support, load, measure_agreement, register_depth
 from pipeline.frame.support_candidates import find_candidates
 from pipeline.project import Project, Stage
 from pipeline.run import Services, run_stages
-from pipeline.scene.doubts import MAX_SIZE_RATIO, MIN_EDGES, doubts
-from pipeline.scene.edge_agreement import edge_agreement
+from pipeline.scene.doubts import MAX_SIZE_RATIO, doubts
 from pipeline.scene.evidence import Evidence, measure_evidence, size_ratio
 from pipeline.scene.mjcf import builder
 from pipeline.scene.place_objects import SceneInputs
@@ -71,10 +70,8 @@ def judge(frame: Frame, kind: str, folder: Path, services: Services) -> tuple[st
     A twin that is doubtful before its scene is made is not made: edges and sizes need no scene.
     """
     try:
-        support = find_support(register_depth(frame))
-        edges = edge_agreement(register_depth(frame), support.world_from_camera, support.polygon)
-        if edges is not None and edges < MIN_EDGES:
-            return (f"edges {edges:.2f}",)
+        if doubt := doubt_registration(measure_agreement(frame.rgb, register_depth(frame).depth)):
+            return (doubt.line,)
         project = Project.open(folder) if folder.exists() else Project.create(folder, replace(frame, source=kind))
         if frame.ground_pixel and not project.active_decisions("ground"):
             project.decide("ground", pixel=list(frame.ground_pixel))

@@ -6,11 +6,10 @@ from pipeline.frame.frame import Doubt, Frame, FrameError, Intrinsics
 from pipeline.frame.load import load, load_files, open_recording
 from pipeline.frame.observation import Observation
 from pipeline.frame.plain_format import save
-from pipeline.frame.registration import Agreement, measure_agreement
+from pipeline.frame.registration import doubt_registration, measure_agreement
 from pipeline.frame.support import Ground, Support, SupportError, find_support, likely_grounds
 
 __all__ = [
-    "Agreement",
     "Doubt",
     "Frame",
     "FrameError",
@@ -20,6 +19,7 @@ __all__ = [
     "Recording",
     "Support",
     "SupportError",
+    "doubt_registration",
     "find_support",
     "likely_grounds",
     "load",

@@ -10,7 +10,6 @@ from pipeline.frame.frame import Doubt, Frame, FrameError, Intrinsics
 from pipeline.frame.image_files import check_pixel_count
 from pipeline.frame.registration import (
     TURNS,
-    Agreement,
     doubt_registration,
     find_registration,
     measure_agreement,
@@ -58,7 +57,7 @@ def assemble_frame(
     return Frame(rgb, depth, k, camera.world_from_camera, source, notes, doubts=doubts)
 
 
-def _turned_to_fit(rgb: np.ndarray, raw_depth: np.ndarray) -> tuple[np.ndarray, Agreement | None, tuple[str, ...]]:
+def _turned_to_fit(rgb: np.ndarray, raw_depth: np.ndarray) -> tuple[np.ndarray, float | None, tuple[str, ...]]:
     """Return depth (H, W), flipped or turned if only so it fits colour (H, W, 3), their agreement, and notes."""
     if rgb.shape[:2] not in (raw_depth.shape, raw_depth.shape[::-1]):
         return raw_depth, None, ()

@@ -49,6 +49,11 @@ class Doubt:
         """The doubt as a note of its frame."""
         return f"{self.why} {self.cure}"
 
+    @property
+    def line(self) -> str:
+        """The doubt as one of its twin's: "reason; cure"."""
+        return "; ".join(f"{text[:1].lower()}{text[1:].rstrip('.')}" for text in (self.why, self.cure))
+
 
 @dataclass(frozen=True, eq=False)
 class Frame:

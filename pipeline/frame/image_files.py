@@ -45,7 +45,7 @@ def read_upright_rgb(raw: bytes, name: str, raw_depth: np.ndarray) -> tuple[np.n
     if rgb.shape == turned.shape:
         depth, _ = remove_unknown(raw_depth)
         stored, upright = measure_agreement(rgb, depth), measure_agreement(turned, depth)
-        if stored is None or upright is None or upright.score < CLEAR_RATIO * stored.score:
+        if stored is None or upright is None or upright < CLEAR_RATIO * stored:
             return rgb, ()
     return turned, (f"Colour was turned as the EXIF tag of {name} says, to fit the depth.",)
 

@@ -1,7 +1,7 @@
 """Poses, planes, boxes around masks and ray casting."""
 
 from pipeline.geometry.masks import PixelBox, bounding_box
-from pipeline.geometry.planes import Plane
+from pipeline.geometry.planes import Plane, inside_polygon
 from pipeline.geometry.poses import Pose, box_corners, planar_rotation, quat_about_z, rotation_about_z, transform
 
 __all__ = [
@@ -10,6 +10,7 @@ __all__ = [
     "Pose",
     "bounding_box",
     "box_corners",
+    "inside_polygon",
     "planar_rotation",
     "quat_about_z",
     "rotation_about_z",

@@ -196,10 +196,11 @@ class Project(ProjectFolder):
         """Save how well the twin explains the photograph, with the doubts that follow from it. Raises StoreError."""
         with self._lock:
             self.begin_writing()
+            of_frame = [one.line for one in self.frame.doubts if one.what != "registration"]  # which was measured again
             tint = np.zeros((*evidence.unexplained.shape, 4), np.uint8)
             tint[evidence.unexplained] = UNEXPLAINED_TINT
             write_bytes(self.folder / UNEXPLAINED, cv2.imencode(".png", tint)[1].tobytes())
-            self._record.note(evidence=evidence.to_json(), doubtful=list(doubts(evidence).values()))
+            self._record.note(evidence=evidence.to_json(), doubtful=[*doubts(evidence).values(), *of_frame])
 
     def evidence(self) -> Evidence | None:
         """Return how well the twin explains the photograph; None if that was not measured."""

@@ -4,11 +4,9 @@ from typing import Literal
 
 import numpy as np
 
+from pipeline.frame import doubt_registration
 from pipeline.scene.evidence import Evidence
 
-MIN_EDGES = 1.7
-"""Agreement of edges below which depth and colour do not belong together. bench/doubts.py measures 1.7 to 3.7 on frames
-as they are, 0.8 to 1.7 on flipped, shifted and cropped depth."""
 MIN_EXPLAINED = 0.55
 """Share of the near pixels that must be explained: 0.7 to 1 on tables as they are, at most 0.48 with a wall as the
 ground."""
@@ -36,11 +34,8 @@ Term = Literal["edges", "ground", "explained", "sizes", "depth", "objects"]
 def doubts(e: Evidence) -> dict[Term, str]:
     """Return why the twin may not show the photograph, by what speaks against it, each as "reason; cure"."""
     found: dict[Term, str] = {}
-    if e.edges is not None and e.edges < MIN_EDGES:
-        found["edges"] = (
-            f"depth and colour do not fit together: their edges agree {e.edges:.1f} times as well as by chance; check "
-            "that neither is flipped or of another moment, or give color_from_depth in camera.json"
-        )
+    if registration := doubt_registration(e.edges):
+        found["edges"] = registration.line
     if e.grounds and e.grounds[0] < MIN_GROUND:
         found["ground"] = f"the ground is only {e.grounds[0]:.0%} certain; choose it on the Frame page"
     if not e.object_count:

@@ -10,10 +10,9 @@ import numpy as np
 
 from pipeline.assets import Library
 from pipeline.description import Description
-from pipeline.frame import Frame, likely_grounds
-from pipeline.geometry import transform
+from pipeline.frame import Frame, likely_grounds, measure_agreement
+from pipeline.geometry import inside_polygon, transform
 from pipeline.matching import Match
-from pipeline.scene.edge_agreement import edge_agreement, over_outline
 from pipeline.scene.fidelity import ObjectFidelity, cast_camera_rays, object_fidelity
 from pipeline.scene.place_objects import SceneInputs
 from pipeline.scene.placement import Placement, Scene
@@ -109,7 +108,7 @@ def measure_evidence(inputs: SceneInputs, scene: Scene, model: mujoco.MjModel) -
         standing=_share(by_object, seen.standing),
         missing=_count_objects(missing, seen.height, typical),
         depth_error=float(np.median(np.abs(twin.depth - seen.depth)[compared])) if compared.any() else None,
-        edges=edge_agreement(frame, scene.world_from_camera, scene.table),
+        edges=measure_agreement(frame.rgb, frame.depth),
         grounds=() if frame.ground_pixel else tuple(one.probability for one in likely_grounds(frame)),
         size_ratio=size_ratio(inputs.descriptions, inputs.matches, inputs.library),
         object_count=len(scene.placements),
@@ -149,7 +148,7 @@ def _seen(frame: Frame, scene: Scene) -> _Seen:
     height, tolerance, known = points[..., 2], np.maximum(1, depth), depth > 0
     ground = known & (np.abs(height) < GROUND_TOLERANCE * tolerance)
     rim = min(MAX_RIM_M, RIM_SHARE * float(np.sqrt(cv2.contourArea(scene.table.astype(np.float32)))))
-    over = known & over_outline(points, scene.table, rim)
+    over = known & inside_polygon(points, scene.table, rim)
     distance = np.median(depth[over & ground]) if (over & ground).any() else 0.0
     near = known & (depth < NEAR_FACTOR * distance)
     standing = over & (height > GROUND_TOLERANCE * tolerance) & (height < MAX_HEIGHT_M)

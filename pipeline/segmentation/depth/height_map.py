@@ -9,7 +9,7 @@ import numpy as np
 from pipeline.frame import Frame, Intrinsics, Support
 from pipeline.frame.flying_pixels import flying_pixels
 from pipeline.frame.plane_extraction import depth_noise
-from pipeline.geometry import transform
+from pipeline.geometry import inside_polygon, transform
 from pipeline.segmentation.tabletop_limits import MAX_HEIGHT, WORKING_WIDTH
 
 DEPTH_EDGE = 0.003
@@ -74,14 +74,3 @@ def height_map(frame: Frame, support: Support) -> HeightMap:
     right = support.world_from_camera[:3, 0] * [1, 1, 0]
     right = right / np.linalg.norm(right) if np.linalg.norm(right) > 0.1 else np.array([1.0, 0, 0])
     return HeightMap(rgb, world, depth, step, small.fx, support.polygon, frame.rgb, right)
-
-
-def inside_polygon(points: np.ndarray, polygon: np.ndarray) -> np.ndarray:
-    """Return whether points of shape (..., 2) lie in a convex polygon (N, 2), of shape (...); False for NaN."""
-    x, y = polygon.T
-    sign = 1 if x @ np.roll(y, -1) - y @ np.roll(x, -1) > 0 else -1
-    inside = np.ones(points.shape[:-1], bool)
-    for a, b in zip(polygon, np.roll(polygon, -1, axis=0), strict=True):
-        edge = sign * (b - a)
-        inside &= edge[0] * (points[..., 1] - a[1]) - edge[1] * (points[..., 0] - a[0]) >= 0
-    return inside

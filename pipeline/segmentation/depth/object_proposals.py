@@ -7,7 +7,8 @@ import numpy as np
 from scipy import ndimage
 
 from pipeline.frame.plane_extraction import depth_noise
-from pipeline.segmentation.depth.height_map import HeightMap, inside_polygon
+from pipeline.geometry import inside_polygon
+from pipeline.segmentation.depth.height_map import HeightMap
 from pipeline.segmentation.edit import split_at_neck
 from pipeline.segmentation.mask_operations import convex_hull, fill_holes, hull_area, join_greedily, padded_window
 from pipeline.segmentation.tabletop_limits import MAX_WIDTH
