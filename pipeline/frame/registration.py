@@ -24,7 +24,7 @@ NEAR, FAR = 3, 10
 """Pixels up to which a shift is none, and from which it is a wrong one."""
 MIN_AGREEMENT = 1.6
 """Agreement below which depth and colour do not belong together. Over the sources that bench/doubts.py does not keep
-aside it is 1.65 to 4 for depth in its place, but 1.4 for a tote; at most 1.56 for flipped, shifted and cropped depth."""
+aside it is 1.65 to 4 for depth in its place, but 1.4 for a tote; up to 1.56 for flipped, shifted and cropped depth."""
 CLEAR_RATIO = 1.25
 """Ratio of agreement from which one placement is clearly better than another; at least 1.29 on the same frames."""
 TURNS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
