@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.errors import StudioError
-from pipeline.store import append_lines
+from pipeline.store import append_lines, parse_json
 from pipeline.store.values import json_default
 
 SCHEMA = 2
@@ -159,7 +159,7 @@ def read_log(path: Path) -> tuple[Decision, ...]:
         try:
             if line:
                 decisions.append(_parse(line))
-        except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
+        except (ValueError, TypeError, LookupError, AttributeError) as error:
             if number == len(lines):
                 break
             raise DecisionError(
@@ -171,7 +171,7 @@ def read_log(path: Path) -> tuple[Decision, ...]:
 
 
 def _parse(line: str) -> Decision:
-    values = json.loads(line)
+    values = parse_json(line)
     schema = values.pop("schema", 1)
     if values["kind"] not in DECISION_DATA or schema > SCHEMA:
         raise DecisionError(
@@ -230,7 +230,7 @@ def append(path: Path, *decisions: Decision) -> None:
     for line in lines:
         try:
             _parse(json.dumps(line, default=json_default))
-        except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
+        except (ValueError, TypeError, LookupError, AttributeError) as error:
             raise DecisionError(f"the decision '{line['kind']}' cannot be saved: {error}") from None
     append_lines(path, lines, "The decision")
 

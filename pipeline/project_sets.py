@@ -15,7 +15,7 @@ from typing import Any, Literal
 from pipeline.errors import StudioError
 from pipeline.export import export_project, name_ending
 from pipeline.project.curation import MAX_REASON, read_curation
-from pipeline.store import StoreError, digest, listed, read_json, saving, write_json, write_text
+from pipeline.store import StoreError, digest, listed, parse_json, read_json, saving, write_json, write_text
 
 FOLDER = ".sets"
 """Of a workspace, with one JSON file a set."""
@@ -225,7 +225,7 @@ def _picture(folder: Path) -> str:
 
 def _read(path: Path) -> Any:
     try:
-        return json.loads(path.read_bytes())
+        return parse_json(path.read_bytes())
     except (OSError, ValueError):
         return None
 

@@ -1,6 +1,5 @@
 """Read clicks on a photograph, and the pose of a robot's base, from JSON files."""
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from pipeline.divergence import ArmJoints, load_robot
 from pipeline.frame import Intrinsics
 from pipeline.geometry import transform
 from pipeline.scene import Scene
+from pipeline.store import parse_json
 
 MAX_BYTES = 1_000_000
 MAX_CLICKS = 1000
@@ -111,10 +111,10 @@ def _read_json(path: Path) -> Any:
     try:
         if path.stat().st_size > MAX_BYTES:
             raise AlignmentError(f"{path.name} has more than {MAX_BYTES // 1_000_000} MB; clicks and poses take less.")
-        return json.loads(path.read_text(encoding="utf-8-sig"))
+        return parse_json(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise AlignmentError(f"{path} cannot be read: {error.strerror}") from None
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise AlignmentError(f"{path.name} is not JSON: {' '.join(str(error).split())}") from None
 
 

@@ -1,6 +1,5 @@
 """A robot's base from files of someone else: its model is compiled in a confined process of its own."""
 
-import json
 import threading
 from dataclasses import asdict
 from pathlib import Path
@@ -10,6 +9,7 @@ import numpy as np
 from pipeline.alignment.camera import AlignmentError, AlignmentStopped
 from pipeline.alignment.robot import RobotAlignment
 from pipeline.frame import Intrinsics
+from pipeline.store import parse_json
 from pipeline.untrusted import worker_process
 from pipeline.untrusted.worker_process import WorkerCrashedError, run_worker
 
@@ -31,7 +31,7 @@ def read_robot_base_isolated(
     try:
         answer = {}
         for line in run_worker(MODULE, request, worker_process.ENVIRONMENT, stop):
-            answer = dict(json.loads(line))
+            answer = dict(parse_json(line))
         if stop.is_set():
             raise AlignmentStopped("Stopped.")
         if "error" in answer:

@@ -33,6 +33,7 @@ from pipeline.assets.importers.compiled_model import MODEL_FORMATS
 from pipeline.assets.mesh_files import MESH_FORMATS, metric_mesh, user_cache_folder
 from pipeline.assets.solids import Solid, write_solid
 from pipeline.resources import SAMPLE_SCENES
+from pipeline.store import parse_json
 
 BUILTIN_LIBRARY = SAMPLE_SCENES / "library"
 """The library made by sample_scenes/make_library.py."""
@@ -201,7 +202,7 @@ def write_asset(solid: Solid, folder: Path, about: Mapping[str, object]) -> Asse
 
 def _read_facts(folder: Path) -> dict:
     try:
-        facts = json.loads((folder / "asset.json").read_text(encoding="utf-8"))
+        facts = parse_json((folder / "asset.json").read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise AssetError('it has no asset.json; add one with {"id": ..., "name": ...}') from None
     except (OSError, ValueError) as error:

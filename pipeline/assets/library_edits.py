@@ -4,7 +4,6 @@ Assets of packs and of the built-in library are never changed: an edit copies th
 the copy overrides them until it is removed.
 """
 
-import json
 import os
 import re
 import shutil
@@ -22,7 +21,7 @@ from pipeline.assets.collision.hollow_shapes import QUARTER_TURNS_UP, quarter_tu
 from pipeline.assets.importers.asset_import import transform_model
 from pipeline.assets.importers.mesh_import import MAX_LENGTH_M, MIN_LENGTH_M
 from pipeline.assets.library import read_asset
-from pipeline.store import write_json
+from pipeline.store import parse_json, write_json
 
 HISTORY_FOLDER, MAX_UNDO_STEPS = ".kept", 20
 """Folder of earlier versions, and how many edits are kept."""
@@ -202,7 +201,7 @@ def _steps(own: Path) -> list[Path]:
 
 
 def _read_step(step: Path) -> dict[str, Any]:
-    return json.loads((step / "step.json").read_text(encoding="utf-8"))
+    return parse_json((step / "step.json").read_text(encoding="utf-8"))
 
 
 # ---------------------------------------------------------------------- files
@@ -236,7 +235,7 @@ def _update_facts(folder: Path, facts: Mapping[str, object]) -> None:
 
 
 def _read_facts(folder: Path) -> dict[str, Any]:
-    return json.loads((folder / "asset.json").read_text(encoding="utf-8"))
+    return parse_json((folder / "asset.json").read_text(encoding="utf-8"))
 
 
 def _transform_files(folder: Path, matrix: np.ndarray) -> None:

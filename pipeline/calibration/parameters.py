@@ -1,7 +1,6 @@
 """Physical parameters of a MuJoCo model that a calibration estimates, by name: read, set in a compiled model."""
 
 import copy
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ import numpy as np
 
 from pipeline.divergence import Episode
 from pipeline.errors import StudioError
+from pipeline.store import parse_json
 
 AXES = "xyz"
 MOVED_M = 0.01
@@ -171,7 +171,7 @@ def read_parameters(path: Path, model: mujoco.MjModel) -> tuple[ModelParameter, 
     The field "com" is the three coordinates of the centre of mass; the element "*" is every element of that kind.
     """
     try:
-        rows = json.loads(Path(path).read_text("utf-8"))["parameters"]
+        rows = parse_json(Path(path).read_text("utf-8"))["parameters"]
         asked = [_row(row) for row in rows]
     except (OSError, ValueError, KeyError, TypeError, AttributeError, StopIteration) as error:
         raise CalibrationError(

@@ -16,6 +16,8 @@ import sys
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
+from pipeline.store import parse_json
+
 STATE, OBJECTS, PICTURE = "observation.state", "observation.environment_state", "observation.images."
 
 
@@ -81,7 +83,7 @@ def serve(policy: PolicyServer, port: int) -> None:
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             try:
-                question = json.loads(self.rfile.read(int(self.headers.get("content-length", 0))))
+                question = parse_json(self.rfile.read(int(self.headers.get("content-length", 0))))
                 status, answer = 200, policy.answer(question)
             except (ValueError, KeyError, TypeError, RuntimeError) as error:
                 status, answer = 400, {"error": " ".join(str(error).split())[:300]}

@@ -2,7 +2,6 @@
 
 import base64
 import importlib.util
-import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -14,6 +13,7 @@ import numpy as np
 
 from pipeline.closed_loop.server_protocol import server_protocol
 from pipeline.errors import StudioError
+from pipeline.store import parse_json
 
 if TYPE_CHECKING:
     from pipeline.export.gym_env.environment import TwinEnv
@@ -142,7 +142,7 @@ class HttpPolicy:
         if reply.status_code != 200:
             raise PolicyError(f"{self._address} answered HTTP {reply.status_code}: {_reason(body)}")
         try:
-            return json.loads(body)
+            return parse_json(body)
         except ValueError:
             raise PolicyError(f"{self._address} answered something that is not JSON") from None
 
@@ -201,7 +201,7 @@ def checked_numbers(answer: Any, action_count: int) -> np.ndarray:
 def _reason(body: bytes) -> str:
     """Return the error that an answer tells, or what was expected."""
     try:
-        return str(json.loads(body)["error"])[:300]
+        return str(parse_json(body)["error"])[:300]
     except (ValueError, KeyError, TypeError):
         return "200 is expected"
 

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from pipeline.errors import StudioError
+from pipeline.store import parse_json
 
 Shape = Literal["box", "cube", "cylinder", "sphere", "bowl", "irregular"]
 
@@ -66,7 +67,7 @@ def to_json(descriptions: Iterable[Description]) -> str:
 def from_json(text: str) -> tuple[Description, ...]:
     """Inverse of `to_json`. Raises DescriptionError."""
     try:
-        return tuple(_description(entry) for entry in json.loads(text))
+        return tuple(_description(entry) for entry in parse_json(text))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         reason = f"{type(error).__name__}: {error}"
         raise DescriptionError(

@@ -22,7 +22,7 @@ from pipeline.divergence.lerobot_writer import write_lerobot
 from pipeline.divergence.project_episodes import is_project, read_project
 from pipeline.divergence.robot_logs import is_log, read_log, split_topics, topic_choices, with_topics
 from pipeline.divergence.table import Table
-from pipeline.store import atomic_write
+from pipeline.store import atomic_write, parse_json
 
 BLOCK_ROWS = 1 << 17
 MAX_NAME_BYTES = 1 << 20
@@ -109,7 +109,7 @@ def write_arrays(path: Path, arrays: Mapping[str, Any]) -> None:
 def parse_arms(text: str, source: str) -> dict[str, ArmJoints]:
     """Return the arms of a JSON text {arm: {"joints", "gripper", "tool"}}. Raises EpisodeError."""
     try:
-        data = json.loads(text or "{}")
+        data = parse_json(text or "{}")
         return {
             str(name): ArmJoints(
                 tuple(map(str, arm["joints"])),
@@ -157,7 +157,7 @@ def _read_npz(path: Path) -> Episode:
         builder = EpisodeBuilder(names, path.name)
         with _rows(archive, members["t"]) as times, _rows(archive, members["q"]) as positions:
             _append_all(builder, times, positions, path.name)
-        fields: dict[str, Any] = {"events": tuple(json.loads(texts.get("events", "[]")))}
+        fields: dict[str, Any] = {"events": tuple(parse_json(texts.get("events", "[]")))}
         if "u" in members:
             fields["actions"] = _actions(archive, members["u"])
         if "objects" in members and "object_poses" in members:

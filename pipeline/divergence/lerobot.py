@@ -3,7 +3,6 @@
 The format is described at https://huggingface.co/docs/lerobot/lerobot-dataset-v3.
 """
 
-import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ import numpy as np
 
 from pipeline.divergence.episode import Episode, EpisodeBuilder, EpisodeError
 from pipeline.divergence.table import Table
+from pipeline.store import parse_json
 
 INFO = Path("meta") / "info.json"
 EPISODE_FILES = "meta/episodes/chunk-*/file-*.parquet"
@@ -99,7 +99,7 @@ def _episode_rows(folder: Path, columns: Sequence[str]) -> Iterator[dict[str, An
 def _names(folder: Path) -> list[str]:
     """Return the names of the state's values; LeRobot's ".pos" at their ends is dropped."""
     try:
-        info = json.loads((folder / INFO).read_text("utf-8"))
+        info = parse_json((folder / INFO).read_text("utf-8"))
         version, names = str(info["codebase_version"]), info["features"][STATE]["names"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise EpisodeError(f"{folder.name}/{INFO} does not describe {STATE}: {error}") from None

@@ -1,6 +1,5 @@
 """Forward kinematics and joint ranges of a robot's MJCF or URDF, compiled by MuJoCo."""
 
-import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -12,6 +11,7 @@ from scipy.spatial.transform import Rotation
 from pipeline.divergence.denavit_hartenberg import DhArm, dh_arm
 from pipeline.divergence.episode import ArmJoints
 from pipeline.errors import StudioError
+from pipeline.store import parse_json
 
 _WITHOUT_POSITION = (int(mujoco.mjtJoint.mjJNT_FREE), int(mujoco.mjtJoint.mjJNT_BALL))
 """Kinds of joints without a single position, as numbers: an array's element is in no tuple of MuJoCo's enums."""
@@ -184,7 +184,7 @@ def compile_kinematics(spec: mujoco.MjSpec, name: str) -> mujoco.MjModel:
 
 def _dh_robot(path: Path) -> DhRobot:
     try:
-        data = json.loads(path.read_text("utf-8"))
+        data = parse_json(path.read_text("utf-8"))
         arms = {}
         for name, arm in data["arms"].items():
             frames = {"base": "world_from_base", "flange": "flange", "tool": "tool"}

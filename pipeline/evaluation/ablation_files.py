@@ -1,12 +1,11 @@
 """Steps of an ablation in its folder, one JSON line each, so that a stopped ablation goes on where it stopped."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 from pipeline.evaluation.ablation import AblationError, AblationStep, AblationTrial, JudgedProposal
-from pipeline.store import append_lines
+from pipeline.store import append_lines, parse_json
 
 FILE = "steps.jsonl"
 KINDS = {"trial": AblationTrial, "judged": JudgedProposal}
@@ -20,7 +19,7 @@ def read_steps(folder: Path, source: str) -> list[AblationStep]:
     file, steps = folder / FILE, list[AblationStep]()
     for line in file.read_text("utf-8").splitlines() if file.exists() else ():
         try:
-            value = json.loads(line)
+            value = parse_json(line)
             kind, made_by = KINDS[value.pop("step")], value.pop("source")
             steps.append(kind(**value))
         except (ValueError, KeyError, TypeError):

@@ -1,6 +1,5 @@
 """Evaluation of the matchers on labelled frames: table 1 of GRS (Zook et al. 2024)."""
 
-import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -55,6 +54,7 @@ from pipeline.models.in_flight import InFlightCalls, StopFlag
 from pipeline.models.trace.call_log import CallLog, totals
 from pipeline.models.trace.recorder import TracingModel
 from pipeline.segmentation import Segment, Segmenter
+from pipeline.store import parse_json
 
 VERDICT = "all+model"
 """All evidence, then the model's verdict on the best candidates: what the app does with a vision model."""
@@ -144,7 +144,7 @@ class EvaluationProgress:
 def read_truth(frames: Path, truth: Path) -> tuple[list[Path], dict[str, list[dict[str, Any]]]]:
     """Return the labelled frames of a folder, and the labels by frame. Raises EvaluationError."""
     try:
-        labels = dict(json.loads(truth.read_text(encoding="utf-8"))["frames"])
+        labels = dict(parse_json(truth.read_text(encoding="utf-8"))["frames"])
         labels = {str(name): [dict(one) | {"id": int(one["id"])} for one in rows] for name, rows in labels.items()}
     except (OSError, ValueError, KeyError, TypeError) as error:
         reason = error.strerror if isinstance(error, OSError) else type(error).__name__
@@ -235,7 +235,7 @@ def _read_frame(evaluation: MatcherEvaluation, folder: Path) -> _EvaluatedFrame:
     try:
         with Image.open(folder / "truth" / "masks.png") as image:
             labels = np.array(image).astype(int)
-        complete = bool(json.loads((folder / "truth" / "truth.json").read_text(encoding="utf-8"))["complete"])
+        complete = bool(parse_json((folder / "truth" / "truth.json").read_text(encoding="utf-8"))["complete"])
     except (OSError, ValueError, KeyError, TypeError):
         raise EvaluationError(f"the truth of {folder} cannot be read; it takes masks.png and truth.json") from None
     if labels.shape != frame.depth.shape:

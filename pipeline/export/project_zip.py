@@ -11,7 +11,7 @@ from pipeline.export.export_format import ExportError, ExportFormat, describes
 from pipeline.project import Project
 from pipeline.project.curation import FILE as CURATION_FILE
 from pipeline.router import Round
-from pipeline.store import atomic_write
+from pipeline.store import atomic_write, parse_json
 
 EXPORTED_FILES = (
     "scene.json",
@@ -80,7 +80,7 @@ def _display_names(project: Project) -> dict[str, str]:
 def _read(path: Path) -> dict:
     """Return a JSON object, or an empty one if the file is missing or damaged."""
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = parse_json(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
     return data if isinstance(data, dict) else {}

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from pipeline.frame.frame import Doubt, FrameError, Intrinsics
+from pipeline.store import parse_json
 
 CAMERA_JSON_FORM = '{"width", "height", "fx", "fy", "cx", "cy", "depth_scale", optional "world_from_camera" 4x4}'
 DEFAULT_FIELD_OF_VIEW_DEG = 60.0
@@ -41,8 +42,8 @@ class CameraFile:
 def parse_camera(raw: bytes, name: str = "camera.json") -> CameraFile:
     """Parse the bytes of a camera.json. Raises FrameError in one line."""
     try:
-        data = json.loads(raw.decode("utf-8-sig"))
-    except (ValueError, RecursionError) as error:
+        data = parse_json(raw)
+    except ValueError as error:
         raise FrameError(f"{name} is not JSON ({error}); it should read {CAMERA_JSON_FORM}.") from None
     return camera_from_json(data, name)
 

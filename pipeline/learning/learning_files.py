@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.learning.subtask import Subtask
-from pipeline.store import StoreError, read_json, write_bytes, write_json, write_text
+from pipeline.store import StoreError, parse_json, read_json, write_bytes, write_json, write_text
 
 FOLDER = "learning"
 BRANCHES, RECORD = "branches", "training.json"
@@ -162,7 +162,7 @@ def read_curve(path: Path) -> list[dict[str, Any]]:
     points = []
     for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
         try:
-            point = json.loads(line)
+            point = parse_json(line)
             points.append({**point, "steps": int(point["steps"])})
         except (ValueError, TypeError, KeyError):
             continue

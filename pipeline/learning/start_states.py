@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from pipeline.learning.subtask import LearningError
-from pipeline.store import atomic_write
+from pipeline.store import atomic_write, read_arrays
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,15 +47,15 @@ def write_states(path: Path, states: Sequence[StartState]) -> None:
 def read_states(path: Path) -> tuple[StartState, ...]:
     """Inverse of `write_states`. Raises LearningError in one line."""
     try:
-        with np.load(path, allow_pickle=False) as file:
-            columns = [file[name] for name in ("layouts", "states", "holding", "grasps")]
-            variants = file["variants"] if "variants" in file.files else np.zeros(len(columns[0]), int)
-            found = tuple(
-                StartState(int(layout), state, int(holding), grasp if holding >= 0 else None, int(variant))
-                for layout, state, holding, grasp, variant in zip(*columns, variants, strict=True)
-            )
+        arrays = read_arrays(path)
+        columns = [arrays[name] for name in ("layouts", "states", "holding", "grasps")]
+        variants = arrays.get("variants", np.zeros(len(columns[0]), int))
+        found = tuple(
+            StartState(int(layout), state, int(holding), grasp if holding >= 0 else None, int(variant))
+            for layout, state, holding, grasp, variant in zip(*columns, variants, strict=True)
+        )
     except FileNotFoundError:
         raise LearningError(f"{path.parent.name} has no end states yet; learn that subtask first") from None
-    except (OSError, ValueError, KeyError, EOFError) as error:
+    except (OSError, ValueError, KeyError, TypeError) as error:
         raise LearningError(f"{path.parent.name}/{path.name} is damaged ({error}); learn that subtask again") from None
     return found

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.models.model import ModelError
+from pipeline.store import parse_json
 
 FOLDER = Path(__file__).parent / "prompts"
 FENCE_END = re.compile(r"`{3,}|</(?=words|kit)")
@@ -61,7 +62,7 @@ class PromptTemplate:
             return None
         values = zip(literals, holes, found.groups(), strict=False)
         try:
-            return {hole: json.loads(value) if before.endswith("```json\n") else _plain(value)
+            return {hole: parse_json(value) if before.endswith("```json\n") else _plain(value)
                     for before, hole, value in values}  # fmt: skip
         except ValueError:
             return None

@@ -41,7 +41,7 @@ from pipeline.segmentation import Segment
 from pipeline.simulation import Program
 from pipeline.solving import Solution, read_solution
 from pipeline.store import StoreError, digest, read_json, refuse_links, saving, write_bytes, write_json
-from pipeline.tasks import Task, rename_in_task, task_from_json, task_to_json
+from pipeline.tasks import Task, TaskError, rename_in_task, task_from_json, task_to_json
 
 CAMERA_DECISIONS = ("camera", "camera_pose", "ground")
 UNEXPLAINED = "unexplained.png"
@@ -214,6 +214,8 @@ class Project(ProjectFolder):
     def tasks(self) -> tuple[Task, ...] | None:
         """Return the proposed tasks, best first."""
         value = read_json(self.folder / "tasks.json")
+        if not isinstance(value, list | None):
+            raise TaskError("tasks.json holds no list; propose the tasks again")
         return None if value is None else tuple(task_from_json(one) for one in value)
 
     def task(self) -> Task | None:

@@ -11,7 +11,6 @@ the others begin with "layout_<seed>_":
 """
 
 import json
-import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -21,11 +20,9 @@ import numpy as np
 
 from pipeline.simulation.goals.goal import VALUE_SCALE
 from pipeline.simulation.run_record import Contact, GoalProgress, RunRecord
-from pipeline.store import atomic_write
+from pipeline.store import atomic_write, parse_json, read_arrays
 
 FILE = "record.npz"
-MAX_BYTES = 1 << 28
-"""Of all arrays unpacked; a layout takes about 1 MB."""
 
 
 def write_record(folder: Path, records: Sequence[RunRecord]) -> None:
@@ -45,14 +42,11 @@ def read_record(folder: Path) -> tuple[RunRecord, ...]:
     """Read the rollouts of a round from its folder; empty if there are none or the file cannot be read."""
     path = folder / FILE
     try:
-        with zipfile.ZipFile(path) as archive:
-            if sum(entry.file_size for entry in archive.infolist()) > MAX_BYTES:
-                return ()
-        with np.load(path, allow_pickle=False) as arrays:
-            seeds = [int(seed) for seed in arrays["layouts"]]
-            prefixes = ["", *(f"layout_{seed}_" for seed in seeds[1:])]
-            return tuple(_record(arrays, prefix, seed) for prefix, seed in zip(prefixes, seeds, strict=True))
-    except (OSError, EOFError, zipfile.BadZipFile, ValueError, KeyError, TypeError, AttributeError):
+        arrays = read_arrays(path)
+        seeds = [int(seed) for seed in arrays["layouts"]]
+        prefixes = ["", *(f"layout_{seed}_" for seed in seeds[1:])]
+        return tuple(_record(arrays, prefix, seed) for prefix, seed in zip(prefixes, seeds, strict=True))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return ()
 
 
@@ -78,7 +72,7 @@ def _record(arrays: Mapping[str, np.ndarray], prefix: str, seed: int) -> RunReco
     """Raises ValueError, KeyError or TypeError for arrays that do not fit one another."""
     names = ("times", "qpos", "actions", "goal_times", "goal_misses")
     times, qpos, actions, goal_times, misses = (np.asarray(arrays[prefix + name], float) for name in names)
-    events, goals, contacts = (json.loads(str(arrays[prefix + name])) for name in ("events", "goals", "contacts"))
+    events, goals, contacts = (parse_json(str(arrays[prefix + name])) for name in ("events", "goals", "contacts"))
     lengths = {len(times), len(qpos), len(actions)}
     if (
         len(lengths) > 1

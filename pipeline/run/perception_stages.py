@@ -18,7 +18,7 @@ from pipeline.run.progress import Progress
 from pipeline.run.services import Services, matcher_label, project_matcher
 from pipeline.segmentation import Segment, Segmenter
 from pipeline.segmentation.automatic import automatic_steps
-from pipeline.store import digest, memoise, write_json, write_text
+from pipeline.store import digest, memoise, parse_json, write_json, write_text
 
 
 def frame_stage(project: Project, services: Services) -> Iterator[Progress]:
@@ -91,7 +91,7 @@ def _measured_description(project: Project, segment: Segment) -> Description:
     key = digest("description", project.frame_key, segment.mask)
 
     def compute() -> Any:
-        return json.loads(description.to_json([describe(project.frame, project.support, segment)]))
+        return parse_json(description.to_json([describe(project.frame, project.support, segment)]))
 
     (measured,) = description.from_json(json.dumps(memoise(project.folder / "cache", key, compute)))
     return replace(measured, segment_id=segment.id)

@@ -1,6 +1,5 @@
 """Read and write the twin: scene.json, and the folder scene/ with the model and its meshes."""
 
-import json
 import shutil
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, replace
@@ -15,7 +14,7 @@ from pipeline.geometry import Pose
 from pipeline.scene.articulation import moving_parts
 from pipeline.scene.mjcf import builder
 from pipeline.scene.placement import Light, MachinePose, Placement, Scene, SceneError
-from pipeline.store import write_json
+from pipeline.store import parse_json, write_json
 
 _PLAIN_FIELDS = (
     "name", "segment_id", "asset_id", "scale", "mass", "friction", "category", "shape", "colour", "container",
@@ -95,7 +94,7 @@ def _relative(path: Path, project_dir: Path) -> str:
 def read_scene(project_dir: Path) -> Scene:
     """Return the scene of a project's folder. Raises SceneError."""
     try:
-        data = json.loads((project_dir / "scene.json").read_text(encoding="utf-8"))
+        data = parse_json((project_dir / "scene.json").read_text(encoding="utf-8"))
         return Scene(
             world_from_camera=np.array(data["world_from_camera"], float),
             table=np.array(data["table"], float),
@@ -109,7 +108,7 @@ def read_scene(project_dir: Path) -> Scene:
         )
     except FileNotFoundError as error:
         raise SceneError(f"{project_dir.name} has no scene.json; build the scene first") from error
-    except (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError) as error:
+    except (ValueError, LookupError, TypeError, AttributeError, OverflowError) as error:
         reason = " ".join(f"{type(error).__name__}: {error}".split())[:120]
         raise SceneError(f"{project_dir.name}/scene.json is damaged ({reason}); build the scene again") from error
 

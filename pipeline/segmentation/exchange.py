@@ -19,6 +19,7 @@ from pipeline.segmentation import label_studio
 from pipeline.segmentation.coco import from_coco, to_coco
 from pipeline.segmentation.named_mask import NamedMask
 from pipeline.segmentation.segment import SegmentationError
+from pipeline.store import parse_json
 from pipeline.untrusted.zips import ZipError, read_open_member
 
 MaskFormat = Literal["coco", "cvat", "label-studio", "labels", "images"]
@@ -57,7 +58,7 @@ def read_masks(data: bytes, shape: tuple[int, int]) -> tuple[NamedMask, ...]:
         elif data[:8] == b"\x89PNG\r\n\x1a\n" or data[:4] in (b"II*\x00", b"MM\x00*"):
             masks = _from_labels(data, shape)
         else:
-            masks = _from_json(json.loads(data.decode("utf-8-sig")), shape)
+            masks = _from_json(parse_json(data), shape)
     except (SegmentationError, MemoryError):
         raise
     except Exception as error:  # decoders raise errors of many kinds: SyntaxError, NotImplementedError, struct.error
@@ -101,7 +102,7 @@ def _from_zip(data: bytes, shape: tuple[int, int]) -> list[NamedMask]:
         json_files = [name for name in names if name.endswith(".json")]
         if json_files:
             instances = [name for name in json_files if PurePosixPath(name).name.startswith("instances")]
-            return _from_json(json.loads(_read(archive, (instances or json_files)[0]).decode("utf-8-sig")), shape)
+            return _from_json(parse_json(_read(archive, (instances or json_files)[0])), shape)
         images = sorted(name for name in names if name.lower().endswith((".png", ".tif", ".tiff")))
         if len(images) == 1 and not re.match(r"\d", PurePosixPath(images[0]).stem):
             return _from_labels(_read(archive, images[0]), shape)

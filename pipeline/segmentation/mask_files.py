@@ -12,7 +12,7 @@ from PIL import Image
 from pipeline.geometry import bounding_box
 from pipeline.segmentation.coco import decode_rle, encode_rle
 from pipeline.segmentation.segment import Segment, SegmentationError
-from pipeline.store import write_bytes, write_text
+from pipeline.store import parse_json, write_bytes, write_text
 
 
 def write_segments(segments: Iterable[Segment], shape: tuple[int, int], folder: str | Path) -> None:
@@ -41,7 +41,7 @@ def read_segments(folder: str | Path) -> tuple[Segment, ...]:
     """Inverse of `write_segments`. Raises SegmentationError."""
     path = Path(folder) / "coco.json"
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = parse_json(path.read_text(encoding="utf-8"))
         return tuple(
             Segment(int(note["id"]), decode_rle(note["segmentation"]), float(note["score"]), str(note["source"]))
             for note in data["annotations"]

@@ -1,6 +1,5 @@
 """Check prompts, and read them from a JSON file."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +7,7 @@ import numpy as np
 
 from pipeline.frame import Frame
 from pipeline.segmentation.segment import Prompt, SegmentationError
+from pipeline.store import parse_json
 
 PROMPTS_FORM = '{"objects": [{"id": 1, "points": [[x, y, label], ...], "box": [x0, y0, x1, y1] or null}, ...]}'
 
@@ -40,10 +40,10 @@ def read_prompts(path: str | Path, frame: Frame) -> dict[int, Prompt]:
     """Read prompts by object id. Raises SegmentationError: one line that names the object and the problem."""
     path = Path(path)
     try:
-        data = json.loads(path.read_text(encoding="utf-8-sig"))
+        data = parse_json(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise SegmentationError(f"Prompts {path} cannot be read: {error.strerror}.") from None
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise SegmentationError(f"{path.name} is not JSON ({error}); it should read {PROMPTS_FORM}.") from None
     objects = data.get("objects") if isinstance(data, dict) else None
     if not isinstance(objects, list) or not objects:

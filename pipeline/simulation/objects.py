@@ -1,6 +1,5 @@
 """The photographed scene as generated code sees it: objects, the table's usable top, the scene."""
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -15,6 +14,7 @@ from scipy.spatial.transform import Rotation
 from pipeline.errors import StudioError
 from pipeline.geometry import planar_rotation
 from pipeline.simulation.articulated_parts import ArticulatedPart
+from pipeline.store import parse_json
 
 if TYPE_CHECKING:
     from pipeline.simulation.oracle.robot import Robot
@@ -201,7 +201,7 @@ class Scene:
         for file in ("scene.json", "scene/scene.xml"):
             if not (project / file).is_file():
                 raise KitError(f"{project} has no {file}: run the stages up to scene first")
-        data = json.loads((project / "scene.json").read_text("utf-8"))
+        data = parse_json((project / "scene.json").read_text("utf-8"))
         described = _descriptions(project / "descriptions.json")
         objects = tuple(_object(p, described.get(p.get("segment_id"), {})) for p in data["placements"])
         camera = np.array(data["world_from_camera"], float)
@@ -275,7 +275,7 @@ def _part(row: dict, pos: np.ndarray, rotation: np.ndarray) -> ArticulatedPart:
 def _descriptions(path: Path) -> dict[int, dict]:
     if not path.is_file():
         return {}
-    return {d["segment_id"]: d.get("attributes") or {} for d in json.loads(path.read_text("utf-8"))}
+    return {d["segment_id"]: d.get("attributes") or {} for d in parse_json(path.read_text("utf-8"))}
 
 
 def _table_around(objects: tuple[Object, ...]) -> np.ndarray:

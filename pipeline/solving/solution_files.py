@@ -6,7 +6,6 @@ solution.mp4 and failure.mp4 are their videos.
 """
 
 import re
-import zipfile
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from pipeline.scene.placement import SceneError
 from pipeline.simulation.arm import visual_meshes
 from pipeline.solving.film import FPS, write_film
 from pipeline.solving.solution import Rollout, Solution, SolvingError
-from pipeline.store import atomic_write, read_json, write_json, write_text
+from pipeline.store import atomic_write, read_arrays, read_json, write_json, write_text
 
 SCHEMA = 1
 """Version of solution.json."""
@@ -115,16 +114,16 @@ def read_solution(project_dir: Path) -> Solution | None:
         return None
     try:
         return _from_json(data, folder)
-    except (OSError, EOFError, zipfile.BadZipFile, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         reason = f"{type(error).__name__}: {error}".splitlines()[0]
         raise SolvingError(f"the saved solution cannot be read ({reason}); solve the task again") from None
 
 
 def _from_json(data: dict, folder: Path) -> Solution:
     model = folder / "scene" / "solution.xml"
-    with np.load(folder / "solution.npz", allow_pickle=False) as arrays:
-        times, qpos, actions = arrays["times"], arrays["qpos"], arrays["actions"]
-        failed = _failed(data.get("failed"), dict(arrays), folder / "scene" / "failure.xml")
+    arrays = read_arrays(folder / "solution.npz")
+    times, qpos, actions = arrays["times"], arrays["qpos"], arrays["actions"]
+    failed = _failed(data.get("failed"), arrays, folder / "scene" / "failure.xml")
     xml = model.read_text("utf-8") if model.is_file() else ""
     lists = {key: tuple(data.get(key, ())) for key in ("seeds", "reward", "crashes", "events")}
     return Solution(

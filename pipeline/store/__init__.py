@@ -4,6 +4,7 @@ from pipeline.store.files import (
     append_lines,
     atomic_write,
     listed,
+    read_arrays,
     read_json,
     refuse_links,
     write_bytes,
@@ -13,7 +14,7 @@ from pipeline.store.files import (
 from pipeline.store.memoised import memoise
 from pipeline.store.storage_errors import NewerFileError, StoreError, check_writable, saving, storage_error
 from pipeline.store.temporary_files import is_temporary, remove_dead_files, temporary_beside, use_private_folder
-from pipeline.store.values import digest
+from pipeline.store.values import digest, parse_json
 from pipeline.store.writer_lock import LOCK_FILE, LockedError, WriterLock, announce
 
 __all__ = [
@@ -30,6 +31,8 @@ __all__ = [
     "is_temporary",
     "listed",
     "memoise",
+    "parse_json",
+    "read_arrays",
     "read_json",
     "refuse_links",
     "remove_dead_files",

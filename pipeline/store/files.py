@@ -2,15 +2,22 @@
 
 import json
 import os
+import struct
+import zipfile
+import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
+import numpy as np
+
 from pipeline.store.storage_errors import NewerFileError, StoreError, saving
 from pipeline.store.temporary_files import temporary_beside
-from pipeline.store.values import json_default
+from pipeline.store.values import json_default, parse_json
 
+MAX_ARRAY_BYTES = 1 << 30
+"""Of the arrays in a file, unpacked."""
 _BLOCK = 1 << 16
 
 
@@ -95,6 +102,24 @@ def refuse_links(folder: Path) -> None:
                 )
 
 
+def read_arrays(path: Path) -> dict[str, np.ndarray]:
+    """Return the arrays of a .npz file by their names.
+
+    Raises OSError, and ValueError for a damaged file, for pickled objects and for more than MAX_ARRAY_BYTES.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            size = sum(entry.file_size for entry in archive.infolist())
+        if size > MAX_ARRAY_BYTES:
+            raise ValueError(f"it holds {size / 1e9:.1f} GB, more than {MAX_ARRAY_BYTES / 1e9:g} GB")
+        with np.load(path, allow_pickle=False) as arrays:
+            return {name: arrays[name] for name in arrays.files}
+    except (zipfile.BadZipFile, zlib.error, EOFError, MemoryError, struct.error, SyntaxError) as error:
+        raise ValueError(str(error) or "it is incomplete") from None
+    except (NotImplementedError, RuntimeError) as error:  # of zipfile: encrypted, or packed in another way
+        raise ValueError(str(error)) from None
+
+
 def read_json(path: Path, schema: int | None = None) -> Any:
     """Return the value of a JSON file; None if there is no such file. Raises StoreError.
 
@@ -102,12 +127,12 @@ def read_json(path: Path, schema: int | None = None) -> Any:
         schema: newest version of the file that the caller can read; a newer one raises NewerFileError.
     """
     try:
-        value = json.loads(path.read_text(encoding="utf-8"))
+        value = parse_json(path.read_bytes())
     except FileNotFoundError:
         return None
     except OSError as error:
         raise StoreError(f"{path.name} cannot be read ({error.strerror or error})") from None
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise StoreError(f"{path.name} is damaged ({error}); restore it, or remove it") from None
     found = value.get("schema", 1) if isinstance(value, dict) else 1
     if schema is not None and isinstance(found, int) and found > schema:
@@ -134,9 +159,9 @@ def _end_of_lines(log: BinaryIO | Any) -> tuple[int, bytes]:
             return end, b""
     tail = tail.rpartition(b"\n")[2]
     try:
-        json.loads(tail)
+        parse_json(tail)
         return end, b"\n"
-    except (ValueError, RecursionError):
+    except ValueError:
         return end - len(tail), b""
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from pipeline.store import parse_json
 from pipeline.store.files import atomic_write
 from pipeline.store.storage_errors import StoreError
 from pipeline.store.writer_lock import LOCK_FILE
@@ -66,7 +67,7 @@ class ObjectStore:
                 return None
             content = self.fs.cat_file(self._path(name, LIST_FILE))
         try:
-            data = json.loads(content)
+            data = parse_json(content)
             files = {str(path): str(value) for path, value in data["files"].items() if data["schema"] == SCHEMA}
         except (ValueError, KeyError, TypeError, AttributeError):
             files = {"": ""}

@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from pipeline.store import parse_json
 from pipeline.store.file_lock import try_lock
 from pipeline.store.storage_errors import StoreError, saving
 
@@ -80,7 +81,7 @@ class WriterLock:
 
 def _holder(file: int) -> Holder | None:
     try:
-        value = json.loads(os.pread(file, 4096, 0))
+        value = parse_json(os.pread(file, 4096, 0))
         return Holder(int(value["pid"]), str(value["since"])[:40], str(value["address"])[:200])
     except (OSError, ValueError, KeyError, TypeError):
         return None

@@ -3,14 +3,13 @@
 The lines are appended as each task is measured, so a killed command goes on with the next one.
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from pipeline.errors import StudioError
-from pipeline.store import append_lines
+from pipeline.store import append_lines, parse_json
 from pipeline.task_generation.demands import Demands
 from pipeline.tasks import Task, task_from_json, task_to_json
 
@@ -94,7 +93,7 @@ def read_tried(project_dir: Path, run: str = "") -> list[TriedTask]:
 
 def _parsed(line: str, is_last: bool) -> dict[str, Any]:
     try:
-        row = json.loads(line)
+        row = parse_json(line)
     except ValueError:
         if is_last:  # a crash while it was written
             return {}

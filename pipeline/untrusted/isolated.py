@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from pipeline.errors import StudioError
+from pipeline.store import parse_json
 from pipeline.untrusted.fork_connection import ForkConnection
 from pipeline.untrusted.worker_process import PROCESSOR
 
@@ -178,7 +179,7 @@ def _exchange(connection: socket.socket, request: dict[str, Any], limits: Limits
 
 
 def _reply(header: bytes, connection: socket.socket, received: bytearray, deadline: float) -> Reply:
-    message = json.loads(header)
+    message = parse_json(header)
     if "error" in message:
         raise IsolationError(" ".join(str(message["error"]).split())[:500])
     arrays, total = [], 0

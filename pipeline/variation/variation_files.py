@@ -2,7 +2,6 @@
 
 import html
 import json
-import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -12,7 +11,7 @@ import numpy as np
 
 from pipeline.divergence.report import CONFIG, STYLE, html_table
 from pipeline.solving import Rollout
-from pipeline.store import append_lines, atomic_write, write_json, write_text
+from pipeline.store import append_lines, atomic_write, parse_json, read_arrays, write_json, write_text
 from pipeline.variation.condition import VariationError
 from pipeline.variation.sensitivity import Effect, Share, effects, wilson
 from pipeline.variation.study import Outcome, Start
@@ -68,18 +67,18 @@ def read_rollout(folder: Path, robot: str, id: str) -> Rollout:
     """Return what a robot did under a condition at which it failed. Raises VariationError."""
     path = rollout_path(folder, robot, id)
     try:
-        with np.load(path, allow_pickle=False) as arrays:
-            return Rollout(0, arrays["times"], arrays["qpos"], arrays["actions"], str(arrays["xml"]))
+        arrays = read_arrays(path)
+        return Rollout(0, arrays["times"], arrays["qpos"], arrays["actions"], str(arrays["xml"]))
     except FileNotFoundError:
         raise VariationError(f"condition {id} was not recorded; run grs-studio vary in an empty folder") from None
-    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
+    except (OSError, ValueError, KeyError) as error:
         raise VariationError(f"{path.name} cannot be read ({error}); run grs-studio vary again") from None
 
 
 def _read_lines(path: Path, keys: Sequence[str]) -> list[dict[str, Any]]:
     try:
         lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
-        rows = [json.loads(line) for line in lines]
+        rows = [parse_json(line) for line in lines]
         return [{key: row[key] for key in keys} for row in rows]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise VariationError(f"{path.name} cannot be read ({error}); choose another --out folder") from None

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from pipeline.errors import StudioError
-from pipeline.store import atomic_write
+from pipeline.store import atomic_write, parse_json
 from pipeline.store.file_lock import try_lock
 
 T = TypeVar("T")
@@ -42,11 +42,11 @@ class WatchedFile(Generic[T]):
                 if stamp != self._stamp:
                     if status.st_size > MAX_BYTES:
                         raise ValueError("it is too large")
-                    self._value = self._parse(json.loads(self.path.read_text(encoding="utf-8")))
+                    self._value = self._parse(parse_json(self.path.read_text(encoding="utf-8")))
                     self._stamp = stamp
             except FileNotFoundError:
                 self._stamp, self._value = (), self._empty
-            except (OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
+            except (OSError, ValueError, TypeError, LookupError, AttributeError) as error:
                 self._stamp, self._value = (), self._empty
                 reason = error.strerror if isinstance(error, OSError) else str(error) or type(error).__name__
                 raise StudioError(f"{self._what} in {self.path} cannot be read: {reason}") from None

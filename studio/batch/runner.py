@@ -1,6 +1,5 @@
 """Runs the frames of a batch, several at a time, each in a process that may crash, hang or be killed."""
 
-import json
 import shutil
 import threading
 import time
@@ -12,6 +11,7 @@ from pathlib import Path
 from pipeline.models.costs.budget import spent_usd
 from pipeline.models.secret_environment import hidden_variables
 from pipeline.project import STAGES
+from pipeline.store import parse_json
 from studio.batch.batch_file import BatchFile, BatchItem
 from studio.batch.frame_process import Bounds, FrameProcess, FrameTask, RunningFrame, StageReport
 
@@ -175,14 +175,14 @@ class BatchRunner:
         rows = []
         for line in trace.read_text("utf-8", "replace").splitlines():
             with suppress(ValueError):
-                rows.append(json.loads(line))
+                rows.append(parse_json(line))
         return spent_usd(row for row in rows if isinstance(row, dict))
 
 
 def last_stage(project: Path) -> str:
     """Return the last stage of a project that is done; empty if none is."""
     try:
-        stages = json.loads((project / "project.json").read_text("utf-8"))["stages"]
+        stages = parse_json((project / "project.json").read_text("utf-8"))["stages"]
         return next((name for name in reversed(STAGES) if _state(stages.get(name)) == "done"), "")
     except (OSError, ValueError, KeyError, AttributeError):
         return ""

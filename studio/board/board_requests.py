@@ -1,6 +1,5 @@
 """Requests of the gallery about projects, and the records that it shows of them."""
 
-import json
 import time
 from collections.abc import Callable
 from typing import Any, cast, get_args
@@ -8,6 +7,7 @@ from urllib.parse import quote
 
 from pipeline.project import STAGES
 from pipeline.project.curation import Verdict
+from pipeline.store import parse_json
 from studio.accounts.roles import Role
 from studio.board import batch_requests, bin_requests, set_requests
 from studio.board.batches import Batches
@@ -109,7 +109,7 @@ def project_record(name: str, facts: ProjectFacts) -> dict[str, Any]:
         "verdict": facts.verdict,
         "reason": facts.reason,
         "by": facts.by,
-        "tags": json.loads(facts.tags),
+        "tags": parse_json(facts.tags),
     }
 
 

@@ -16,6 +16,7 @@ from pipeline.project.confidence_record import FILE as CONFIDENCE_FILE
 from pipeline.project.confidence_record import least_confidence
 from pipeline.project.curation import FILE as CURATION_FILE
 from pipeline.project.curation import read_curation
+from pipeline.store import parse_json
 
 RECORD = "project.json"
 FACT_FILES = (
@@ -24,7 +25,7 @@ FACT_FILES = (
 )  # fmt: skip
 """Files of a project that its facts are read from."""
 _UNREADABLE = (
-    OSError, ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError, DecisionError,
+    OSError, ValueError, KeyError, IndexError, TypeError, AttributeError, DecisionError,
 )  # fmt: skip
 _NAMING = '"display_name"', '"rename"'
 """Kinds of decisions that name an object, as a log has them."""
@@ -86,7 +87,7 @@ def stamp(folder: str) -> tuple[str, float] | None:
 def read_facts(folder: Path) -> ProjectFacts | None:
     """Return the facts of a project; None if its record cannot be read. Other damaged files count as missing."""
     try:
-        record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
+        record = parse_json((folder / RECORD).read_text(encoding="utf-8"))
         stages = record["stages"]
         states = [stages.get(stage) for stage in STAGES]
         changed = max(p.stat().st_mtime for p in (folder / RECORD, folder / "decisions.jsonl") if p.exists())
@@ -149,9 +150,9 @@ def _sources(newest_round: dict[str, Any], solution: Any) -> Iterator[str]:
 def _object_names(folder: Path) -> list[str] | None:
     """Return the names of the twin's objects; before there is a twin, of the described objects; None before that."""
     with suppress(*_UNREADABLE):
-        return [str(one["name"]) for one in json.loads((folder / "scene.json").read_bytes())["placements"]]
+        return [str(one["name"]) for one in parse_json((folder / "scene.json").read_bytes())["placements"]]
     with suppress(*_UNREADABLE):
-        described = json.loads((folder / "descriptions.json").read_bytes())
+        described = parse_json((folder / "descriptions.json").read_bytes())
         return [str(one.get("name", "")) for one in described if one.get("is_object", True)]
     return None
 
@@ -168,14 +169,14 @@ def _display_names(log: Path) -> Iterable[str]:
 
 def _matched_share(folder: Path) -> float | None:
     with suppress(*_UNREADABLE):
-        matches = json.loads((folder / "matches.json").read_bytes())
+        matches = parse_json((folder / "matches.json").read_bytes())
         return sum(one["asset_id"] is not None for one in matches) / len(matches) if matches else None
     return None
 
 
 def _newest_round(folder: Path) -> dict[str, Any]:
     with suppress(*_UNREADABLE):
-        newest = json.loads((folder / "rounds.jsonl").read_text(encoding="utf-8").splitlines()[-1])
+        newest = parse_json((folder / "rounds.jsonl").read_text(encoding="utf-8").splitlines()[-1])
         return newest if isinstance(newest, dict) else {}
     return {}
 
@@ -190,13 +191,13 @@ def _decision_times(folder: Path) -> Iterator[float]:
     with suppress(OSError):
         for line in (folder / "decisions.jsonl").read_text(encoding="utf-8", errors="replace").splitlines():
             with suppress(*_UNREADABLE):
-                decision = json.loads(line)
+                decision = parse_json(line)
                 yield float(decision["at"])
 
 
 def _read(path: Path) -> Any:
     with suppress(*_UNREADABLE):
-        return json.loads(path.read_text(encoding="utf-8"))
+        return parse_json(path.read_text(encoding="utf-8"))
     return None
 
 

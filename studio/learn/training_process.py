@@ -4,7 +4,6 @@ Training keeps a core busy for minutes and would keep requests waiting for Pytho
 own can also be killed at any moment, because what it has learned is kept at every evaluation.
 """
 
-import json
 import os
 import signal
 import subprocess
@@ -14,6 +13,8 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+
+from pipeline.store import parse_json
 
 PREFIX = "grs-studio: "
 MEMORY_BYTES = 8_000_000_000
@@ -55,7 +56,7 @@ class TrainingProcess:
         with process.stdout as lines:
             for line in filter(None, map(str.strip, lines)):
                 try:
-                    self._on_progress(dict(json.loads(line)))
+                    self._on_progress(dict(parse_json(line)))
                 except (ValueError, TypeError):
                     last = line
                     self._on_progress({"message": line})

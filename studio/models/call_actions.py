@@ -1,6 +1,5 @@
 """Actions on model calls: watch, cancel, ask again, and resolve a failure."""
 
-import json
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -19,6 +18,7 @@ from pipeline.project import Stage
 from pipeline.router import RouteAnswer, SourceAnswer
 from pipeline.run import project_matcher, tracing_model
 from pipeline.scene.physical_properties import QUESTION_KIND as PROPERTIES_KIND
+from pipeline.store import parse_json
 from studio.models import call_records
 from studio.pages.wording import STAGE_TITLES
 from studio.scene import adjustments
@@ -153,7 +153,7 @@ def _ask_for_comparison(session: Session, call: Call, prompt_text: str) -> None:
 def _input(call: Call) -> dict[str, Any]:
     """Return what the call was asked with. Raises RequestError if the trace does not contain it."""
     try:
-        data = json.loads(call.input_json)
+        data = parse_json(call.input_json)
     except ValueError:
         data = None
     if not isinstance(data, dict):

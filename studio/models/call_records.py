@@ -10,6 +10,7 @@ from typing import Any
 from pipeline.errors import StudioError
 from pipeline.models.trace.call_log import Call, Total, group_calls, totals
 from pipeline.models.trace.code_snippet import python_snippet
+from pipeline.store import parse_json
 from studio.pages.wording import STAGE_TITLES
 from studio.sessions.session import Session
 from studio.task.text_diff import diff_rows
@@ -198,7 +199,7 @@ def call_detail(session: Session, call: Call) -> dict[str, Any]:
 def _example_titles(call: Call) -> list[str]:
     """Return a line for each solved program that went along with the question."""
     try:
-        examples = json.loads(call.input_json)["examples"]
+        examples = parse_json(call.input_json)["examples"]
         return [single_line(f"{one['task']['instruction']} ({one['written_by']}, {one['solved']})") for one in examples]
     except (ValueError, KeyError, TypeError):
         return []
@@ -240,7 +241,7 @@ def compare_calls(session: Session, ids: object) -> dict[str, Any]:
 def format_answer(answer: str) -> str:
     """Return a JSON answer indented; texts of several lines, such as programs, follow it with their own line breaks."""
     try:
-        values = json.loads(answer)
+        values = parse_json(answer)
     except ValueError:
         return answer
     if not isinstance(values, dict):
@@ -256,7 +257,7 @@ def _clock(call: Call) -> str:
 
 def _pretty(text: str) -> str:
     try:
-        return json.dumps(json.loads(text), indent=1, ensure_ascii=False)
+        return json.dumps(parse_json(text), indent=1, ensure_ascii=False)
     except ValueError:
         return text
 

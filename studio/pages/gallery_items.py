@@ -1,6 +1,5 @@
 """What the gallery offers, the sample scenes and the projects of the workspace, and how each is opened."""
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -9,6 +8,7 @@ from pipeline.errors import StudioError
 from pipeline.frame import load
 from pipeline.project import Project
 from pipeline.resources import SAMPLE_SCENES
+from pipeline.store import parse_json
 from studio.board.batch_requests import batches_answer
 from studio.board.batches import Batches
 from studio.board.board import Board
@@ -62,5 +62,5 @@ def _about(folder: Path) -> str:
     expected = folder / "expected.json"
     if not expected.exists():
         return ""
-    objects = json.loads(expected.read_text(encoding="utf-8")).get("objects", [])
+    objects = parse_json(expected.read_text(encoding="utf-8")).get("objects", [])
     return t("{n} object|{n} objects", n=len(objects))

@@ -88,7 +88,7 @@ def wait_until_idle(page: Page) -> None:
     spinner, log = page.locator(".status-bar .spin"), PAGE_LOGS[page]
     wait_until(
         page,
-        lambda: not log.open_requests and not spinner.count(),
+        lambda: log.is_answered and not spinner.count(),
         seconds=LONG / 1000,
         hindered_by=lambda: [*(request.url for request in log.open_requests), *spinner.all_inner_texts()],
     )

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from pipeline.assets.asset import AssetError
+from pipeline.store import parse_json
 
 DECODED = {"KHR_draco_mesh_compression", "KHR_mesh_quantization", "KHR_materials_pbrSpecularGlossiness"}
 LOOKS = ("KHR_materials_", "KHR_texture_", "EXT_texture_", "MSFT_texture_")
@@ -23,7 +24,7 @@ def readable_glb(content: bytes, name: str) -> tuple[bytes, list[str]]:
     """
     try:
         magic, _, _, length, kind = struct.unpack_from("<4sIIII", content)
-        document = json.loads(content[20 : 20 + length]) if magic == b"glTF" and kind == 0x4E4F534A else None
+        document = parse_json(content[20 : 20 + length]) if magic == b"glTF" and kind == 0x4E4F534A else None
     except (struct.error, ValueError):
         document = None
     if not isinstance(document, dict):

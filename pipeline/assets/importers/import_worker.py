@@ -3,7 +3,6 @@
 It is confined before it opens a file: it reads what was given and writes its staging folder, nothing else.
 """
 
-import json
 from collections.abc import Callable, Collection, Iterator
 from functools import partial
 from pathlib import Path
@@ -25,6 +24,7 @@ from pipeline.assets.importers.mesh_import import AmbiguousUnitsError
 from pipeline.assets.importers.mesh_outline import outlines_by_up_axis
 from pipeline.assets.packs.pack import PACKS, pack_models, unpack_wheels
 from pipeline.confinement import SYSTEM_LIBRARIES, confine
+from pipeline.store import parse_json
 from pipeline.untrusted.worker_input import read_request, watch_parent
 
 Event = dict[str, Any]
@@ -166,7 +166,7 @@ def _library_facts(source: Path, top: Path) -> dict[str, Any]:
     if file is None:
         return {}
     try:
-        facts = json.loads(drop.read(file))
+        facts = parse_json(drop.read(file))
         if not (model or source.stem == "mesh"):
             return {}
         options = {
@@ -174,7 +174,7 @@ def _library_facts(source: Path, top: Path) -> dict[str, Any]:
         }
         measured = [key for key in ("mass", "friction") if facts.get(f"{key}_from") == "person"]
         options |= {key: float(facts[key]) for key in measured if 0 < facts[key] < 1e3}
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, AssetError):
+    except (ValueError, KeyError, TypeError, AttributeError, AssetError):
         return {}
     return options | ({} if model else {"units": "m", "up": "z"})
 

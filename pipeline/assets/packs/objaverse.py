@@ -5,7 +5,6 @@ GRS_OBJAVERSE names another base URL with the same layout: a mirror, or a folder
 
 import gzip
 import hashlib
-import json
 import os
 import re
 import urllib.error
@@ -19,6 +18,7 @@ from urllib.parse import urlsplit
 from pipeline.assets.asset import AssetError
 from pipeline.assets.importers.asset_import import ImportOptions
 from pipeline.assets.mesh_files import user_cache_folder
+from pipeline.store import parse_json
 
 BASE_URL = "https://huggingface.co/datasets/allenai/objaverse/resolve/main"
 TIMEOUT_S = 30
@@ -125,7 +125,7 @@ def _load_table(base: str, name: str, on_progress: OnProgress) -> dict[str, Any]
             part.unlink(missing_ok=True)
     try:
         with gzip.open(cached, "rb") as file:
-            return dict(json.loads(file.read(MAX_DOWNLOAD_BYTES)))
+            return dict(parse_json(file.read(MAX_DOWNLOAD_BYTES)))
     except (OSError, EOFError, ValueError, TypeError):
         cached.unlink(missing_ok=True)
         raise AssetError(f"what {_host(base)} sent for {name} is not an Objaverse table; try again later") from None

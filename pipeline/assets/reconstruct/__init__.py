@@ -4,7 +4,6 @@ Its shape is the one that explains the view best (model_selection.py). The photo
 visible; unseen faces get a muted colour.
 """
 
-import json
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +21,7 @@ from pipeline.description import Description
 from pipeline.frame import Frame, Support
 from pipeline.geometry import Pose, rotation_about_z
 from pipeline.segmentation import Segment
-from pipeline.store import digest
+from pipeline.store import digest, parse_json
 
 __all__ = ["PROVENANCE_PREFIX", "RECONSTRUCTION_METHODS", "Reconstruction", "reconstruct"]
 
@@ -102,7 +101,7 @@ def _category(shape: ShapeProposal, extents: np.ndarray) -> str:
 def _find_existing(target: Path, key: str) -> Reconstruction | None:
     """Return the asset in the folder if it was made from the same observation."""
     try:
-        made = json.loads((target / "asset.json").read_text(encoding="utf-8"))["made"]
+        made = parse_json((target / "asset.json").read_text(encoding="utf-8"))["made"]
         if made["key"] != key:
             return None
         pose = Pose(np.array(made["pos"]), np.array(made["quat_wxyz"]))

@@ -21,7 +21,7 @@ from pipeline.description import Description
 from pipeline.frame import Frame
 from pipeline.geometry import bounding_box
 from pipeline.segmentation import Segment
-from pipeline.store import digest
+from pipeline.store import digest, parse_json
 
 PICTURE_PIXELS = 512
 """Side of the picture."""
@@ -114,7 +114,7 @@ class _CallbackEvent(threading.Event):
 
 def _resize_asset(folder: Path, size: np.ndarray) -> None:
     """Scale an asset folder to approximately a size (3,) in metres, in any orientation."""
-    facts = json.loads((folder / "asset.json").read_text(encoding="utf-8"))
+    facts = parse_json((folder / "asset.json").read_text(encoding="utf-8"))
     extents = np.array(facts["size"], float)
     factor = float(np.exp(np.mean(np.log(np.sort(np.maximum(size, 1e-3)) / np.sort(np.maximum(extents, 1e-6))))))
     for file in folder.rglob("*.obj"):

@@ -4,7 +4,6 @@ The process has no key and no network, reads only the given folders, and its mem
 """
 
 import base64
-import json
 import tempfile
 import threading
 from collections.abc import Iterator, Sequence
@@ -18,6 +17,7 @@ import numpy as np
 from pipeline.divergence.alignment import Method
 from pipeline.divergence.episode import EpisodeError
 from pipeline.divergence.report.video import video_beside
+from pipeline.store import parse_json
 from pipeline.untrusted import worker_process
 from pipeline.untrusted.worker_process import WorkerCrashedError, run_worker
 
@@ -116,7 +116,7 @@ def compare_isolated(sources: ComparisonSources, stop: threading.Event) -> Itera
         environment = worker_process.ENVIRONMENT | {"TMPDIR": scratch, "HOME": scratch}
         try:
             for line in run_worker(MODULE, request | {"scratch": scratch}, environment, stop):
-                event = json.loads(line)
+                event = parse_json(line)
                 if "error" in event:
                     raise EpisodeError(" ".join(str(event["error"]).split())[:600])
                 if "mesh" in event:

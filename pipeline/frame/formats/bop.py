@@ -3,7 +3,6 @@
 https://github.com/thodan/bop_toolkit/blob/master/docs/bop_datasets_format.md
 """
 
-import json
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from pipeline.frame.formats.recording import Recording
 from pipeline.frame.formats.rgbd_pairs import COLOUR_SUFFIXES, images_in, numeric_sort_key, pair_key, read_pair
 from pipeline.frame.frame import Frame, FrameError
 from pipeline.frame.image_files import read_rgb
+from pipeline.store import parse_json
 
 CAMERA_FILE_NAME = "scene_camera.json"
 MILLIMETRE = 0.001
@@ -49,8 +49,8 @@ def open_bop(bundle: FileBundle) -> Recording | None:
 def read_camera_entries(bundle: FileBundle) -> dict[str, Any]:
     """Return the entries of scene_camera.json by image number. Raises FrameError."""
     try:
-        data = json.loads(bundle.read(CAMERA_FILE_NAME).decode("utf-8-sig"))
-    except (ValueError, RecursionError) as error:
+        data = parse_json(bundle.read(CAMERA_FILE_NAME))
+    except ValueError as error:
         raise FrameError(f"{CAMERA_FILE_NAME} is not JSON ({error}).") from None
     if not isinstance(data, dict) or not all(isinstance(entry, dict) for entry in data.values()):
         raise FrameError(

@@ -1,6 +1,5 @@
 """Read camera files of other software: Open3D, RealSense, BOP, ROS, a camera matrix in JSON, YAML or plain text."""
 
-import json
 import math
 from typing import Any
 
@@ -11,6 +10,7 @@ from pipeline.frame.camera import CameraFile, camera_from_json
 from pipeline.frame.formats.archive import FileBundle
 from pipeline.frame.formats.default_intrinsics import camera_from_exif
 from pipeline.frame.frame import FrameError
+from pipeline.store import parse_json
 
 CAMERA_FILE_NAMES = (
     "camera.json", "camera_primesense.json", "camera_intrinsic.json", "camera_intrinsics.json", "intrinsic.json",
@@ -61,7 +61,7 @@ def _parse(raw: bytes, name: str) -> Any:
     text = raw.decode("utf-8-sig")
     if name.lower().endswith((".yaml", ".yml")):
         return yaml.safe_load(text)
-    return parse_numbers(text.split()) if name.lower().endswith(".txt") else json.loads(text)
+    return parse_numbers(text.split()) if name.lower().endswith(".txt") else parse_json(text)
 
 
 def _holds_intrinsics(raw: bytes, name: str) -> bool:

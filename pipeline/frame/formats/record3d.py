@@ -3,7 +3,6 @@
 https://github.com/marek-simonik/record3d
 """
 
-import json
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from pipeline.frame.formats.rgbd_pairs import numeric_sort_key
 from pipeline.frame.frame import Frame, FrameError
 from pipeline.frame.image_files import read_rgb
 from pipeline.frame.reprojection import upsample_depth
+from pipeline.store import parse_json
 
 METADATA = "metadata"
 DEPTH_SIZES = ((192, 256), (256, 192), (640, 480), (480, 640), (240, 320), (320, 240))
@@ -28,8 +28,8 @@ def open_record3d(bundle: FileBundle) -> Recording | None:
     if METADATA not in bundle.top_level_files or "rgbd" not in bundle.folders:
         return None
     try:
-        data = json.loads(bundle.read(METADATA).decode("utf-8-sig"))
-    except (ValueError, RecursionError) as error:
+        data = parse_json(bundle.read(METADATA), finite=False)
+    except ValueError as error:
         raise FrameError(f"{bundle.name}: its metadata are not JSON ({error}).") from None
     if not isinstance(data, dict):
         raise FrameError(f"{bundle.name}: its metadata are a {type(data).__name__}, not an object.")

@@ -14,7 +14,7 @@ import numpy as np
 from pipeline.learning.episodes import Episode
 from pipeline.learning.judging.failures import STEP_S, Failure, failure_of
 from pipeline.learning.subtask import LearningError, Subtask
-from pipeline.store import atomic_write
+from pipeline.store import atomic_write, parse_json, read_arrays
 
 KEPT = 4
 """Episodes that are kept of each evaluation during training, failed ones first."""
@@ -81,18 +81,18 @@ def read_rollouts(path: Path) -> tuple[Rollout, ...]:
     """Inverse of `write_rollouts`; none where there is no file. Raises LearningError in one line."""
     found, first = [], 0
     try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = [file[name].astype(float) for name in ("qpos", "potentials", "misses")]
-            for one in json.loads(str(file["about"])):
-                end = first + int(one["length"])
-                failure = Failure(**one["failure"]) if one["failure"] else None
-                qpos, potentials, misses = (array[first:end] for array in arrays)
-                about = int(one["layout"]), bool(one["success"]), float(one["reward"])
-                found.append(Rollout(*about, qpos, potentials, misses, failure))
-                first = end
+        file = read_arrays(path)
+        arrays = [file[name].astype(float) for name in ("qpos", "potentials", "misses")]
+        for one in parse_json(str(file["about"])):
+            end = first + int(one["length"])
+            failure = Failure(**one["failure"]) if one["failure"] else None
+            qpos, potentials, misses = (array[first:end] for array in arrays)
+            about = int(one["layout"]), bool(one["success"]), float(one["reward"])
+            found.append(Rollout(*about, qpos, potentials, misses, failure))
+            first = end
     except FileNotFoundError:
         return ()
-    except (OSError, ValueError, KeyError, TypeError, EOFError) as error:
+    except (OSError, ValueError, KeyError, TypeError) as error:
         raise LearningError(f"{path.parent.name}/{path.name} is damaged ({error}); evaluate the policy again") from None
     return tuple(found)
 

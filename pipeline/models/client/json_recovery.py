@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
+from pipeline.store import parse_json
+
 STRING = r'"(?:\\.|[^"\\])*"'
 COMMENT = re.compile(rf"({STRING})|//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
 """An unclosed comment ends with the text: else each "/*" of a long reply would be followed to its end, in vain."""
@@ -59,7 +61,7 @@ def recover_json(reply: str, fields: tuple[str, ...] = ()) -> dict[str, Any]:
     objects = [value for value in objects if value.keys() >= set(fields)] or objects
     if len(objects) == MAX_OBJECTS or any(other != objects[0] for other in objects[1:]):
         raise UnreadableJson(f"there are {len(objects)} different JSON objects in it; answer with one")
-    return json.loads(replace_surrogates(json.dumps(objects[0], ensure_ascii=False)))
+    return parse_json(replace_surrogates(json.dumps(objects[0], ensure_ascii=False)))
 
 
 def replace_surrogates(text: str) -> str:
@@ -125,7 +127,7 @@ def _complete(text: str, missing_brackets: str, fields: tuple[str, ...]) -> dict
 
 def _parse(text: str) -> dict[str, Any]:
     try:
-        return json.loads(
+        return json.loads(  # noqa: TID251
             _strip_extras(text),
             object_pairs_hook=_unique_keys,
             parse_constant=_reject_constant,

@@ -269,7 +269,7 @@ class OpenAIModel:
                     raise ConnectionLost from None
             else:
                 body = self._redact(await response.text())
-                with contextlib.suppress(ValueError, RecursionError):
+                with contextlib.suppress(ValueError):
                     for event in events_of(body):
                         reader.add(event)
             if reader.complaint and not reader.finish:

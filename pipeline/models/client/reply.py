@@ -8,6 +8,7 @@ from typing import Any
 from pipeline.models.client.failure_messages import ModelRefused, server_words, truncate_raw
 from pipeline.models.client.json_recovery import replace_surrogates
 from pipeline.models.costs.usage import Usage
+from pipeline.store import parse_json
 
 THOUGHT_FIELDS = ("reasoning_content", "reasoning")
 """Fields of a message for a model's thoughts: vLLM and SGLang use the first, Ollama and OpenRouter the second."""
@@ -91,10 +92,11 @@ class ReplyReader:
 def events_of(body: str) -> list[Any]:
     """Return the events in a body that was not sent as a stream: one completion, or a stream of another content type.
 
-    Raises ValueError or RecursionError if it is no JSON.
+    Raises ValueError if it is no JSON.
     """
     lines = [line.removeprefix("data:").strip() for line in body.split("\n") if line.startswith("data:")]
-    return [json.loads(line) for line in lines if line != "[DONE]"] or [json.loads(body)]
+    texts = [line for line in lines if line != "[DONE]"] or [body]
+    return [parse_json(text, finite=False) for text in texts]
 
 
 def _content(content: Any) -> tuple[str, str]:

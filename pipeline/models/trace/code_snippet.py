@@ -6,6 +6,7 @@ from typing import Any
 
 from pipeline.models.settings import strip_credentials
 from pipeline.models.trace.call_log import Call
+from pipeline.store import parse_json
 
 PROGRAM = '''\
 # pip install openai, and set OPENAI_API_KEY ("none" for a server without keys)
@@ -43,7 +44,7 @@ def python_snippet(call: Call, base_url: str = "", pictures: Sequence[str] = ())
 def _options(call: Call) -> dict[str, Any]:
     """Return the request's options, such as temperature and schema."""
     try:
-        options = json.loads(str(call.attributes.get("llm.invocation_parameters") or "{}"))
+        options = parse_json(str(call.attributes.get("llm.invocation_parameters") or "{}"))
     except ValueError:
         return {}
     excluded = ("model", "messages", "stream", "stream_options", "timeout", "extra_headers", "headers", "api_key")

@@ -1,12 +1,11 @@
 """Lines of trace.jsonl: written so that a crash spoils at most the last, read past those that it spoiled."""
 
-import json
 import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pipeline.store import append_lines
+from pipeline.store import append_lines, parse_json
 
 SCHEMA = 1
 """Version of a line, its key "schema"."""
@@ -29,8 +28,8 @@ def parse_trace_line(line: str) -> dict[str, Any] | None:
     """
     for start in dict.fromkeys((0, max(0, line.rfind(_BEGIN)))):
         try:
-            value = json.loads(line[start:])
-        except (ValueError, RecursionError):
+            value = parse_json(line[start:])
+        except ValueError:
             continue
         return value if isinstance(value, dict) else None
     return None

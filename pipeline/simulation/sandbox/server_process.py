@@ -1,6 +1,5 @@
 """The studio's side of the fork server: starts it, and exchanges a job for the messages of a confined child."""
 
-import json
 import os
 import select
 import socket
@@ -14,6 +13,7 @@ from pathlib import Path
 from pipeline.simulation.sandbox.child_report import ChildReader
 from pipeline.simulation.sandbox.protocol import RunCancelled, SandboxError
 from pipeline.simulation.sandbox.supervisor import FRAME, OUTPUT, ChildExit
+from pipeline.store import parse_json
 from pipeline.untrusted.fork_connection import ForkConnection
 from pipeline.untrusted.worker_process import PROCESSOR
 
@@ -61,7 +61,7 @@ class ServerProcess(ForkConnection):
     def _read_hello(self) -> dict:
         try:
             with self._control.makefile("rb") as lines:
-                return json.loads(lines.readline() or '{"error": "it exited immediately"}')
+                return parse_json(lines.readline() or '{"error": "it exited immediately"}')
         except OSError as error:
             return {"error": f"it does not respond ({error})"}
 
@@ -118,7 +118,7 @@ def exchange(
                 payload = bytes(received[FRAME.size : FRAME.size + size])
                 del received[: FRAME.size + size]
                 if kind != OUTPUT:
-                    return ChildExit(**json.loads(payload))
+                    return ChildExit(**parse_json(payload))
                 if not reader.feed(payload):
                     return ChildExit("refused")
     raise SandboxError("The sandbox does not respond; restart the studio.")

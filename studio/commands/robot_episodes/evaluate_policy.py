@@ -1,7 +1,6 @@
 """`grs-studio evaluate-policy`: let a policy control the twin's robot, and measure its success and divergence."""
 
 import argparse
-import json
 import sys
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -84,10 +83,11 @@ def _environment(task: Path, out: Path) -> Path:
 def _done(arguments: argparse.Namespace) -> dict[int, dict]:
     """Return the outcomes that are known, by layout. Raises PolicyError for those of another policy."""
     from pipeline.closed_loop import PolicyError
+    from pipeline.store import parse_json
 
     path = arguments.out / OUTCOMES
     try:
-        rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.is_file() else []
+        rows = [parse_json(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.is_file() else []
         others = {row.pop("policy") for row in rows} - {arguments.policy}
         done = {int(row["layout"]): row for row in rows}
     except (OSError, ValueError, KeyError, TypeError) as error:
