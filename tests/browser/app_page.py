@@ -130,8 +130,11 @@ def action(page: Page, name: str) -> Locator:
 
 
 def open_masks(page: Page) -> None:
-    """Open the Masks step and wait until it shows the masks."""
+    """Open the Masks step and wait until it shows the masks, with no object selected: where the work has come to the
+    Objects step, the first one to review is."""
     open_tab(page, "Masks")
+    expect(hint(page)).not_to_be_empty()
+    canvas(page).press("Escape")
     expect(hint(page)).to_contain_text("Click")
 
 
