@@ -176,7 +176,7 @@ def set_card(workspace: Path, chosen: ProjectSet) -> str:
     splits = Counter(chosen.split.values())
     sources = Counter(one["source"] or "unknown" for one in records.values())
     objects = Counter(name for one in records.values() for name in one["objects"])
-    solved, matched = (sum(one[key] for one in records.values()) for key in ("solved", "matched"))
+    solved, doubtful, matched = (sum(one[key] for one in records.values()) for key in ("solved", "doubtful", "matched"))
     people = sorted({one["by"] for one in records.values()} - {""})
     settings, count = chosen.settings, sum(objects.values())
     day, by = time.strftime("%Y-%m-%d", time.gmtime(chosen.made)), ", ".join(people) or "one person"
@@ -188,7 +188,8 @@ def set_card(workspace: Path, chosen: ProjectSet) -> str:
         f"* Split: {splits['train']} train, {splits['test']} test, {way}, seed {settings.seed}", "",
         "## Numbers", "", "| | |", "|---|---|",
         f"| Projects | {len(records)} |", f"| Objects | {count} |",
-        f"| Objects with an asset | {matched} |", f"| Solved tasks | {solved} |", "",
+        f"| Objects with an asset | {matched} |", f"| Solved tasks | {solved} |",
+        f"| Doubtful twins | {doubtful} |", "",
         "## Where from", "", *_table("Source", sources), "", "## Objects", "", *_table("Name", objects), "",
     ]  # fmt: skip
     return "\n".join(lines)
@@ -204,11 +205,13 @@ def _table(title: str, counts: Counter[str], most: int = 40) -> Iterable[str]:
 def _facts(folder: Path) -> dict[str, Any]:
     placements = (_read(folder / "scene.json") or {}).get("placements", [])
     matches = _read(folder / "matches.json") or []
+    doubtful = bool((_read(folder / "project.json") or {}).get("doubtful"))
     return {
         "source": _source(folder),
         "objects": [str(one.get("name", "")).replace("_", " ") for one in placements],
         "matched": sum(one.get("asset_id") is not None for one in matches),
-        "solved": bool((_read(folder / "solution.json") or {}).get("solved")),
+        "solved": not doubtful and bool((_read(folder / "solution.json") or {}).get("solved")),
+        "doubtful": doubtful,
         "by": read_curation(folder).by,
     }
 

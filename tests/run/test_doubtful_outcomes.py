@@ -9,6 +9,7 @@ from ready_projects import ready_project
 
 from pipeline.export import export_project
 from pipeline.project import Project
+from pipeline.project_sets import ProjectSet, SetSettings, set_card
 from pipeline.run import run_stage
 from studio.batch.batch_file import BatchItem
 from studio.batch.report import frame_report, report_page
@@ -38,7 +39,7 @@ def outcome(folder):
 
 
 def read_everywhere(folder, tmp_path):
-    """Return what board, zip, export and report say."""
+    """Return what board, zip, export, report and a set's card say."""
     export_project(folder, "zip", tmp_path / "p.zip")
     export_project(folder, "mjcf", tmp_path / "mjcf")
     with zipfile.ZipFile(tmp_path / "p.zip") as archive:
@@ -46,7 +47,8 @@ def read_everywhere(folder, tmp_path):
     report = report_page("b", [frame_report(folder.parent, BatchItem("frame", "blocks", "done"))])
     facts = read_facts(folder)
     assert facts
-    return facts.state, readme, json.loads((tmp_path / "mjcf" / "export.json").read_text()), report
+    card = set_card(folder.parent, ProjectSet("b", SetSettings(), {"blocks": "train"}, made=0))
+    return facts.state, readme, json.loads((tmp_path / "mjcf" / "export.json").read_text()), report + card
 
 
 def test_a_believed_twin_is_solved_and_a_doubtful_one_nowhere(folder, tmp_path):
@@ -54,10 +56,12 @@ def test_a_believed_twin_is_solved_and_a_doubtful_one_nowhere(folder, tmp_path):
     assert record["doubtful"] == [] and record["evidence"]["explained"] > 0.95
     state, readme, export, report = read_everywhere(folder, tmp_path)
     assert state == "solved" and "Solution: solved" in readme and export["doubtful"] == []
+    assert "| Solved tasks | 1 |\n| Doubtful twins | 0 |" in report
     assert "the twin explains" in report and "1 tasks with a solved seed." in report
     note(folder, doubtful=[DOUBT])
     state, readme, export, report = read_everywhere(folder, tmp_path)
     assert state == "doubtful" and "Solution: doubtful" in readme and export["doubtful"] == [DOUBT]
+    assert "| Solved tasks | 0 |\n| Doubtful twins | 1 |" in report
     assert DOUBT in report and "done, doubtful" in report and "0 tasks with a solved seed, 1 twins doubtful." in report
     lines = outcome(folder)
     assert lines[-1].startswith("doubtful: ") and lines[-2] == f"doubtful: {DOUBT}" and "explains" in lines[-3]
