@@ -55,6 +55,8 @@ DECISION_DATA = {
 }
 """Every kind of decision and the keys of its data. Masks are COCO run lengths; poses are in the world frame, in metres.
 
+"camera" may have "depth_factor": distances are that many times those that were read.
+
 "ground" is a pixel [x, y] of the frame on the surface that carries the objects.
 
 "camera_pose" and "robot_base" hold matrices of shape (4, 4). The world's tilt and height still follow the table.

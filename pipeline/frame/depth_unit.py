@@ -26,6 +26,8 @@ MIN_ODDS_AGAINST_GIVEN = 300.0
 UNDOUBTED_M = (0.25, 2.5)
 """Median distances at which a unit that was given is not examined."""
 
+UNIT_CURE = "Choose the distance on the Frame page, or correct depth_scale in camera.json."
+
 
 @dataclass(frozen=True)
 class UnitChoice:
@@ -58,7 +60,12 @@ def choose_unit(values: np.ndarray, k: Intrinsics, is_integer: bool) -> UnitChoi
         return UnitChoice(best, "" if best == 1 else f"{reason}.")
     listed = " or ".join(f"{unit * 1000:g} mm (distance {median * unit:.2f} m)" for unit in others)
     return UnitChoice(
-        best, doubt=Doubt("unit", f"{reason}; it may be {listed}.", "Write depth_scale into camera.json.")
+        best,
+        doubt=Doubt(
+            "unit",
+            f"{reason}; it may be {listed}.",
+            UNIT_CURE,
+        ),
     )
 
 
@@ -73,7 +80,7 @@ def doubt_unit(values: np.ndarray, k: Intrinsics, given: float, is_integer: bool
     if odds[best] < MIN_ODDS_AGAINST_GIVEN * odds[given]:
         return None
     why = f"depth_scale is {given:g}, {_meaning(median * given, k)}; {best:g} would make it {median * best:.2f} m."
-    return Doubt("unit", why, "Correct depth_scale in camera.json if this is a table.")
+    return Doubt("unit", why, UNIT_CURE)
 
 
 def _odds(values: np.ndarray, k: Intrinsics, priors: dict[float, float], is_integer: bool) -> dict[float, float]:

@@ -279,12 +279,13 @@ class Project(ProjectFolder):
     @property
     def frame_key(self) -> str:
         """Hash of colour, depth and the current camera."""
+        factor = [d.data["depth_factor"] for d in self._log.of_kinds("camera")[-1:] if depth_factor(d) != 1]
         pose = [d.data["world_from_camera"] for d in self._log.of_kinds("camera_pose")[-1:]]
         ground = [d.data["pixel"] for d in self._log.of_kinds("ground")[-1:]]
         with self._lock:  # as in `original_frame`; taken in another order than a cached_property's, threads deadlock
             if not self._picture_key:
                 self._picture_key = digest(self.original_frame.rgb, self.original_frame.depth)
-        return digest(self._picture_key, self.frame.intrinsics.matrix, *pose, *ground)
+        return digest(self._picture_key, self.frame.intrinsics.matrix, *factor, *pose, *ground)
 
     def made_with(self, stage: Stage) -> str | None:
         """Return the name of the segmenter, library or model that made the result; None before the stage ran."""
@@ -307,14 +308,22 @@ class Project(ProjectFolder):
             self._record.update(stage, "failed", key, made_with, seconds, without_folders(message, self.folder))
 
 
-def _with_camera(frame: Frame, decided: Sequence[Decision]) -> Frame:
-    """Return the frame with the camera of these decisions."""
+def depth_factor(decision: Decision) -> float:
+    """Return by what a decision about the camera multiplies the distances that were read."""
+    return float(decision.data.get("depth_factor", 1))
+
+
+def _with_camera(read: Frame, decided: Sequence[Decision]) -> Frame:
+    """Return the frame that was read with the camera of these decisions."""
+    frame = read
     for one in decided:
         if one.kind == "camera":
             size = frame.intrinsics.width, frame.intrinsics.height
             numbers = (float(one.data[key]) for key in ("fx", "fy", "cx", "cy"))
-            doubts = tuple(doubt for doubt in frame.doubts if doubt.what != "intrinsics")
-            frame = replace(frame, intrinsics=Intrinsics(*size, *numbers), doubts=doubts)
+            settled = {"intrinsics", "unit"} if "depth_factor" in one.data else {"intrinsics"}
+            doubts = tuple(doubt for doubt in read.doubts if doubt.what not in settled)
+            depth = read.depth if depth_factor(one) == 1 else read.depth * np.float32(depth_factor(one))
+            frame = replace(frame, depth=depth, intrinsics=Intrinsics(*size, *numbers), doubts=doubts)
         elif one.kind == "ground":
             x, y = one.data["pixel"]
             frame = replace(frame, ground_pixel=(int(x), int(y)))

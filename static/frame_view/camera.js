@@ -10,7 +10,7 @@ const FIELDS = [
 ];
 const degrees = (side, focal) => (2 * Math.atan(side / 2 / focal) * 180) / Math.PI;
 
-// `onUse` is called with {fx, fy, cx, cy} when a person applies them.
+// `onUse` is called with {fx, fy, cx, cy, depth_factor} when a person applies them.
 export function cameraForm(value, onUse) {
   const { width, height, camera } = value,
     inputs = {};
@@ -39,22 +39,38 @@ export function cameraForm(value, onUse) {
         update();
       },
     });
+  const distance = h(
+    "select",
+    { onchange: () => update() },
+    camera.factors.map((factor) =>
+      h(
+        "option",
+        { value: String(factor), selected: factor === camera.depth_factor },
+        `${((camera.median_depth * factor) / camera.depth_factor).toFixed(2)} m${factor === 1 ? ` (${t("as read")})` : ""}`,
+      ),
+    ),
+  );
   const estimate = h("p.estimate"),
     useButton = h("button.studio-button.primary", { onclick: () => onUse(intrinsics()) }, t("Apply"));
-  const intrinsics = () => Object.fromEntries(FIELDS.map(([name]) => [name, inputs[name].valueAsNumber]));
+  const intrinsics = () => ({
+    ...Object.fromEntries(FIELDS.map(([name]) => [name, inputs[name].valueAsNumber])),
+    depth_factor: Number(distance.value),
+  });
   const showFieldOfView = () => {
     fieldOfView.value = degrees(width, inputs.fx.valueAsNumber).toFixed(1);
   };
   const update = () => {
-    const { fx, fy } = intrinsics(),
-      isUnchanged = FIELDS.every(([name]) => Math.abs(inputs[name].valueAsNumber - camera[name]) < 0.006);
+    const { fx, fy, depth_factor } = intrinsics(),
+      closer = depth_factor / camera.depth_factor,
+      isUnchanged =
+        closer === 1 && FIELDS.every(([name]) => Math.abs(inputs[name].valueAsNumber - camera[name]) < 0.006);
     useButton.disabled = isUnchanged || !Object.values(intrinsics()).every(Number.isFinite);
-    const depth = camera.median_depth,
+    const depth = camera.median_depth * closer,
       sides = [(width / fx) * depth, (height / fy) * depth].map((side) => side.toFixed(2));
     const pictureSize =
       depth &&
       `${t("The picture is {sides} m at the median depth of {depth} m.", { sides: sides.join(" × "), depth: depth.toFixed(2) })} `;
-    const scale = Math.sqrt((camera.fx * camera.fy) / (fx * fy)),
+    const scale = closer * Math.sqrt((camera.fx * camera.fy) / (fx * fy)),
       tableSides = camera.table?.map((side) => (side * scale).toFixed(2)).join(" × "),
       table =
         tableSides && isUnchanged
@@ -73,6 +89,7 @@ export function cameraForm(value, onUse) {
       {},
       FIELDS.map(([name, title]) => h("label", {}, title, inputs[name])),
       h("label", {}, t("Field of view, °"), fieldOfView),
+      camera.median_depth && h("label", {}, t("Median distance"), distance),
     ),
     estimate,
     h(

@@ -76,7 +76,10 @@ def describe_decision(decision: Decision, names: Mapping[int, str] | None = None
     """
     data = decision.data if decision.kind in NAMING else _named(decision.data, names or {})
     return {
-        "camera": lambda: f"camera: focal length {data['fx']:.0f} x {data['fy']:.0f} pixels",
+        "camera": lambda: (
+            f"camera: focal length {data['fx']:.0f} x {data['fy']:.0f} pixels"
+            + (f", distances x {data['depth_factor']:g}" if data.get("depth_factor", 1) != 1 else "")
+        ),
         "camera_pose": lambda: f"camera aligned by {data['source']}",
         "ground": lambda: "ground chosen",
         "robot_base": lambda: "robot base placed",

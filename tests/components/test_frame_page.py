@@ -101,11 +101,14 @@ def test_the_cameras_numbers_are_corrected_by_hand_or_by_the_field_of_view(view:
     page.get_by_label("Focal length x").fill("")
     expect(apply).to_be_disabled()
     page.get_by_label("Focal length x").fill("600")
+    page.get_by_label("Median distance").select_option("0.25")
+    expect(form).to_contain_text(f"at the median depth of {depth / 4:.2f} m.")
     assert float(angle.input_value()) == pytest.approx(np.degrees(2 * np.arctan(width / 1200)), abs=0.06)
     apply.click()
     view.wait_until_drawn()
     sent: dict[str, Any] = view.sent[0][1]
     assert [sent[name] for name in ("fx", "fy")] == pytest.approx([600, focal], abs=0.06) and view.kinds == ["camera"]
+    assert sent["depth_factor"] == 0.25 and np.median(view.session.project.frame.depth) < 0.3 * depth
     page.get_by_text("Correct the camera").click()
     view.set_value("frame-view", view.value("frame-view") | {"notes": []})
     page.get_by_role("button", name="Reset").click()  # the form stays open

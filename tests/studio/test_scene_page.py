@@ -130,6 +130,11 @@ def test_another_camera_changes_what_is_measured_and_undo_takes_it_back(project:
     after = camera_record(project.frame, project.original_frame, project.support)
     assert after["changed"] and not before["changed"] and after["original"] == before["original"]
     assert before["table"] and after["table"] and after["table"][0] > 1.05 * before["table"][0]
+    project.undo()
+    project.decide("camera", **parse_camera(before["original"] | {"depth_factor": 0.25}, project.frame))
+    closer = camera_record(project.frame, project.original_frame, project.support)
+    assert closer["median_depth"] == pytest.approx(before["median_depth"] / 4) and closer["changed"]
+    assert 0.25 in before["factors"] and project.key("frame") != keys and project.frame.doubts == ()
 
 
 def test_a_chosen_ground_is_kept_and_undo_takes_it_back(project: Project):
@@ -142,6 +147,7 @@ def test_a_chosen_ground_is_kept_and_undo_takes_it_back(project: Project):
 
 
 @pytest.mark.parametrize("wrong", [
+    {"depth_factor": 0.3}, {"depth_factor": float("inf")},
     {"fx": 3.0}, {"fy": float("nan")}, {"cx": -5.0}, {"fx": "wide"}, {"fx": None},
     {"pixel": None}, {"pixel": [1]}, {"pixel": ["a", 2]}, {"pixel": [10**6, 2]},
 ])  # fmt: skip
