@@ -19,7 +19,6 @@ from browser.app_page import (
     canvas,
     click,
     deepest_pixel,
-    drag,
     hint,
     largest,
     near_lower_edge,
@@ -89,32 +88,6 @@ def test_a_dropped_frame_is_segmented_corrected_and_undone_and_its_masks_outlive
     stop_work(page)
 
 
-def test_objects_are_merged_and_split_by_button_and_by_line_and_the_twin_follows(project: OpenProject):
-    page, masks, before = project.page, project.masks, placements(project)
-    open_masks(page)
-    canvas(page).press("1")
-    page.locator(".object-list [data-id='2']").click(modifiers=["Shift"])
-    canvas(page).press("m")  # the cube and the block below it
-    expect(rows(page)).to_have_count(len(masks) - 1)
-    canvas(page).press("1")
-    canvas(page).press("s")
-    action(page, "split_auto").click()
-    expect(rows(page)).to_have_count(len(masks))
-    id, mask = largest(masks)
-    x, y = deepest_pixel(mask)
-    page.locator(f".object-list [data-id='{id}']").click()
-    canvas(page).press("s")
-    drag(page, [(x, y - 200), (x, y + 200)], mask.shape)
-    expect(rows(page)).to_have_count(len(masks) + 1)
-    assert len(placements(project)) == len(before) + 1
-    undo_button(page).click()
-    expect(rows(page)).to_have_count(len(masks))
-    after = placements(project)
-    assert (project.masks[id] == mask).all() and len(after) == len(before)
-    sizes = [[one["size"] for one in each.values()] for each in (before, after)]
-    assert all(min(np.abs(np.subtract(one, two)).max() for two in sizes[1]) < 0.02 for one in sizes[0])
-
-
 def test_another_asset_is_compared_with_the_photograph_chosen_and_built_into_the_twin(project: OpenProject):
     page, cards = project.page, project.page.locator(".object-cards")
     open_tab(page, "Objects")
@@ -164,24 +137,7 @@ def test_an_object_is_moved_by_keys_in_the_viewer_and_undo_brings_it_back(projec
     np.testing.assert_allclose(
         placements(project)[2]["world_from_object"]["pos"], before["world_from_object"]["pos"], atol=1e-6
     )
-    compare_with_the_photograph(page, frame)
-
-
-def compare_with_the_photograph(page: Page, frame: Frame) -> None:
-    """Show the twin over its photograph in every mode and end them by keys."""
     frame.locator("button[data-view=photo]").click()
-    for mode, shown in (("edges", "#photo"), ("depth", "#difference"), ("beside", "#photo")):
-        button = frame.locator(f"[data-compare={mode}]")
-        button.click()
-        expect(button).to_have_attribute("aria-pressed", "true")
+    frame.locator("[data-compare=depth]").click()
+    for shown in ("#difference", "#legend"):
         expect(frame.locator(shown)).to_be_visible()
-        expect(frame.locator("#legend")).to_be_visible(visible=mode == "depth")
-        button.click()
-        expect(button).to_have_attribute("aria-pressed", "false")
-    frame.locator("#canvas").focus()
-    for pressed in ("true", "false"):
-        page.keyboard.press("b")
-        expect(frame.locator("#blink")).to_have_attribute("aria-pressed", pressed)
-    for key, pressed in (("t", "true"), ("Escape", "false")):
-        page.keyboard.press(key)
-        expect(frame.locator("[data-adjust=rotate]")).to_have_attribute("aria-pressed", pressed)
