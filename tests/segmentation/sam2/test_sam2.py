@@ -99,6 +99,7 @@ def test_a_later_click_sets_its_pixel_and_changes_only_its_surroundings(view, la
     changed = np.argwhere(after.mask != start)
     assert after.mask[y, x] == bool(label) and len(changed)
     assert np.linalg.norm(changed - [y, x], axis=1).max() <= 0.1 * 320 + 1
+    assert not (start[after.mask != start] == bool(label)).any(), "a plus takes nothing away, a minus adds nothing"
     (on_chosen,) = view.segment(clicks((x, y, label), mask=view.segment(clicks((160, 120, 1)))[1].mask))
     assert on_chosen.mask[y, x] == bool(label)
 
