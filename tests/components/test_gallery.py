@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from browser.app_page import drop_files
 from browser.axe import findings
 from browser.bare_page import BareStudio, Mount, Mounted, bare_studio
 from browser.watched_page import wait_until
@@ -17,17 +18,6 @@ from bench.planted_projects import plant_projects
 
 COUNT = 70
 """Projects, more than a page shows."""
-DROP = """([selector, files]) => {
-  const transfer = new DataTransfer();
-  for (const [name, content] of files) transfer.items.add(new File([content], name));
-  const send = (kind) =>
-    document.querySelector(selector).dispatchEvent(
-      new DragEvent(kind, { dataTransfer: transfer, bubbles: true, cancelable: true }));
-  send("dragover");
-  const over = document.querySelector(".board").classList.contains("dropping");
-  send("drop");
-  return [over, document.querySelector(".board").classList.contains("dropping")];
-}"""
 
 
 @pytest.fixture(scope="module")
@@ -417,8 +407,7 @@ def test_frames_that_are_dropped_on_the_board_begin_a_batch(gallery: Mounted, bo
     form.get_by_label("Run until").select_option("segments")
     form.get_by_label("Task for every frame").fill("Push it.")
     assert not findings(page)
-    over, after = page.evaluate(DROP, [".board .board-tools", [["a.zip", "A"], ["b.zip", "B"]]])
-    assert over and not after
+    drop_files(page, ".board", ".board-tools", {"a.zip": "A", "b.zip": "B"})
     expect(board.locator(".batch")).to_be_visible()
     expect(form).to_be_hidden()
     begun = next(one for one in asked if one["kind"] == "start_batch")
