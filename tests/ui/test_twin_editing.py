@@ -1,4 +1,4 @@
-"""A frame's masks, assets and poses are edited and the twin follows.
+"""A frame's masks and poses are edited and the twin follows.
 
 Only these see the wiring between the page and the server: files that are dropped, decisions on Gradio's queue, keys in
 the viewer's frame, the top bar's undo, and what a page shows after the server was killed. Each component's own laws are
@@ -25,7 +25,6 @@ from browser.app_page import (
     open_masks,
     open_tab,
     rows,
-    screenshot,
     stop_work,
     undo_button,
     wait_until_idle,
@@ -88,33 +87,12 @@ def test_a_dropped_frame_is_segmented_corrected_and_undone_and_its_masks_outlive
     stop_work(page)
 
 
-def test_another_asset_is_compared_with_the_photograph_chosen_and_built_into_the_twin(project: OpenProject):
-    page, cards = project.page, project.page.locator(".object-cards")
-    open_tab(page, "Objects")
-    cards.locator(".overview .object[data-id='2']").click()
-    expect(cards.locator(".side .title")).to_contain_text("blue block")
-    page.keyboard.press("/")
-    page.keyboard.type("yellow block")
-    cards.locator(".results .asset[data-asset=yellow_block]").click()
-    comparison = cards.locator(".compare")
-    expect(comparison.locator(".label.right")).to_have_text("yellow block", timeout=LONG)
-    expect(cards.locator(".fit")).to_contain_text("IoU")
-    drawn = comparison.locator(".candidate")
-    wait_until(page, lambda: drawn.evaluate("image => image.naturalWidth") > 300)
-    open_tab(page, "Objects")  # the tab has the focus and passes the keys on
-    page.keyboard.press("Enter")
-    expect(cards.locator(".source")).to_contain_text("Chosen by you")
-    expect(undo_button(page)).to_be_enabled()
-    assert placements(project)[2]["asset_id"] == "yellow_block"
-    expect(page.locator(".inspector")).to_contain_text("assetyellow block")
-    screenshot(page, "twin_editing_asset")
-    undo_button(page).click()
-    expect(page.locator(".inspector")).to_contain_text("assetblue block")
-    assert placements(project)[2]["asset_id"] == "blue_block" and project.kinds == ["choose_asset", "undo"]
-
-
 def test_an_object_is_moved_by_keys_in_the_viewer_and_undo_brings_it_back(project: OpenProject):
     page, fit, before = project.page, project.page.locator(".adjuster .fit"), placements(project)[2]
+    open_tab(page, "Objects")
+    expect(page.locator(".object-cards .steps")).to_contain_text("1 of")
+    page.keyboard.press("ArrowDown")  # the tab has the focus and passes the keys on
+    expect(page.locator(".object-cards .steps")).to_contain_text("2 of")
     open_tab(page, "Scene")
     frame = viewer(page)
     page.locator(".object-list [data-id='2']").click()
