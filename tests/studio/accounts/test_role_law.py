@@ -325,6 +325,12 @@ def test_controls_say_what_the_server_refuses_to_lookers_and_while_another_edits
     marked = {name.partition(".")[0] for name in marks()}
     assert components - marked == {"top-bar"}, "its undo and redo have states of their own"
     assert {"#generate", "#task-text", "#drop", "#run-edited"} <= set(refused)
+    for role in (Role.LOOK, Role.WORK, Role.ADMINISTER):
+        refused = refusals(gradio_app(studio.app).get_blocks(), role)["refused"]
+        assert ("inspector.decide" in refused, "models-panel.use" in refused) == (
+            role < Role.WORK, role < Role.ADMINISTER,
+        )  # fmt: skip
+        assert "top-bar.home" not in refused
     editors = set(refusals(gradio_app(studio.app).get_blocks(), Role.WORK)["editors"])
     assert {"inspector.decide", "#generate", "mask-canvas.import", "results.share"} <= editors
     assert not editors & {"top-bar.take_over", "gallery.judge", "library.import", "#drop", "results.links"}
