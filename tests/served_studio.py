@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import uvicorn
+from fastapi import FastAPI
 from offline_studio import wait_until
 
 from studio.server.app import build_app
@@ -17,6 +18,13 @@ from studio.server.app import build_app
 def served(services: Any, workspace: Path, *arguments: Any) -> Iterator[SimpleNamespace]:
     """Serve `build_app(services, workspace, *arguments)`; gives {app, address}."""
     app = build_app(services, workspace, *arguments)
+    with serving(app) as address:
+        yield SimpleNamespace(app=app, address=address)
+
+
+@contextmanager
+def serving(app: FastAPI) -> Iterator[str]:
+    """Serve an app at the address that this gives, without a slash at its end."""
     server = uvicorn.Server(
         uvicorn.Config(app, host="127.0.0.1", port=0, log_level="error", timeout_graceful_shutdown=1)
     )
@@ -24,6 +32,6 @@ def served(services: Any, workspace: Path, *arguments: Any) -> Iterator[SimpleNa
     thread.start()
     wait_until(lambda: server.started, "the server's start")
     port = server.servers[0].sockets[0].getsockname()[1]
-    yield SimpleNamespace(app=app, address=f"http://127.0.0.1:{port}")
+    yield f"http://127.0.0.1:{port}"
     server.should_exit = True
     thread.join(30)

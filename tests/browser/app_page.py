@@ -204,3 +204,18 @@ def on_screen(canvas: Locator, camera: PhotoCamera, point: Any) -> np.ndarray:
     scale = min(box["width"] / camera.width, box["height"] / camera.height)
     corner = np.array([box["width"] - camera.width * scale, box["height"] - camera.height * scale]) / 2
     return camera.project(np.asarray(point)) * scale + corner + [box["x"], box["y"]]
+
+
+DROP = """([area, within, files]) => {
+  const transfer = new DataTransfer(), marked = document.querySelector(area);
+  for (const [name, content] of Object.entries(files)) transfer.items.add(new File([content], name));
+  const send = (kind) => marked.querySelector(within).dispatchEvent(
+    new DragEvent(kind, { dataTransfer: transfer, bubbles: true, cancelable: true }));
+  return ["dragenter", "dragover", "drop"].map((kind) => (send(kind), marked.classList.contains("dropping")));
+}"""
+
+
+def drop_files(page: Page, area: str, within: str, files: dict[str, str]) -> None:
+    """Drop files, contents by name, on an element of an area that shows by its class where one may drop."""
+    _, is_over, is_after = page.evaluate(DROP, [area, within, files])
+    assert is_over and not is_after

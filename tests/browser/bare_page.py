@@ -9,7 +9,6 @@ import asyncio
 import inspect
 import json
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -20,13 +19,13 @@ from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
-import uvicorn
 from browser.project_files import ProjectFiles
 from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse, JSONResponse
 from gradio.blocks import Block
 from offline_studio import wait_until
 from playwright.sync_api import Page, Route
+from served_studio import serving
 from starlette.routing import Route as Address
 
 from components.component import STATIC, Component, _browser_files
@@ -165,10 +164,6 @@ class Mounted(ProjectFiles):
         return json.loads(self.page.evaluate("(id) => window.bare.shown(id)", id))
 
 
-Mount = Callable[..., Mounted]
-"""The fixture `mount` of the component tests."""
-
-
 class OpenedOnce(DepthSegmenter):
     """Opens each photograph once for all tests, which takes most of the time of opening a project."""
 
@@ -204,17 +199,8 @@ def bare_studio(workspace: Path, **services: Any) -> Iterator[BareStudio]:
         app = studio_app.build_app(opened, workspace)
     views, shell = made
     _add_routes(app, shell)
-    server = uvicorn.Server(
-        uvicorn.Config(app, host="127.0.0.1", port=0, log_level="error", timeout_graceful_shutdown=1)
-    )
-    thread = threading.Thread(target=server.run, daemon=True, name="bare studio")
-    thread.start()
-    while not server.started:
-        time.sleep(0.01)
-    port = server.servers[0].sockets[0].getsockname()[1]
-    yield BareStudio(workspace, f"http://127.0.0.1:{port}/", shell, views)
-    server.should_exit = True
-    thread.join(30)
+    with serving(app) as address:
+        yield BareStudio(workspace, f"{address}/", shell, views)
     opened.sandbox.close()
 
 

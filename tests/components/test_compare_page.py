@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import written_logs
 from browser.app_page import LONG
 from browser.bare_page import Mount
 from browser.watched_page import wait_until
@@ -121,30 +120,6 @@ def test_own_episodes_are_compared_and_a_broken_one_is_refused_in_one_line(
     expect(compare.locator(".event-strip")).to_be_hidden()
 
 
-def test_a_log_with_several_topics_shows_a_menu_and_compares_the_chosen_one(compare: Locator, tmp_path: Path):
-    rows = (f"{row / 25},{np.sin(row / 9)},{2 * np.sin(row / 9)}\n" for row in range(60))
-    (tmp_path / "sim.csv").write_text("t,a,b\n" + "".join(rows))
-    with written_logs.log(tmp_path, "mcap/mcap.mcap") as log:
-        for row in range(60):
-            time = written_logs.nanoseconds(row / 25)
-            log.joints("/arm", time, ("a", "b"), np.sin(row / 9) * np.array([1, 2]))
-            log.joints("/copy", time, ("a", "b"), np.cos(row / 9) * np.array([1, 2]))
-    give(compare, "real", tmp_path / "mcap" / "mcap.mcap")
-    give(compare, "sim", tmp_path / "sim.csv")
-    compare.get_by_label("Time alignment").select_option("none")
-    compare.locator("[data-act=compare]").click()
-    expect(compare.get_by_role("alert")).to_contain_text("on /arm and on /copy", timeout=LONG)
-    menu = compare.locator("[data-slot=real]").get_by_label("Joint positions")
-    expect(menu.locator("option")).to_have_text(["All topics", "/arm", "/copy"])
-    menu.select_option("/arm")
-    expect(compare.locator(".note")).to_contain_text("joints from /arm", timeout=LONG)
-    expect(compare.locator(".summary")).to_contain_text("Times compared as they are.")
-    expect(compare.get_by_role("alert")).to_be_hidden()
-    expect(menu).to_have_value("/arm")
-    give(compare, "real", tmp_path / "sim.csv")
-    expect(menu).to_have_count(0)
-
-
 def test_episodes_of_the_open_project_are_offered_and_work_that_runs_is_stopped(mount: Mount, page: Page):
     asked: list[dict] = []
     running = {"job": "7", "state": "running", "message": "Reading"}
@@ -171,10 +146,12 @@ def test_episodes_of_the_open_project_are_offered_and_work_that_runs_is_stopped(
     expect(compare.locator(".state")).to_contain_text("Reading")
     expect(compare.locator("[data-act=compare]")).to_be_disabled()
     compare.locator("[data-act=stop]").click()
-    choices = {"real": {"offered": {"episodes": ["0", "7"]}, "chosen": ["0"]}}
+    choices = {"real": {"offered": {"episodes": ["0", "7"], "joints": ["/arm", "/copy"]}, "chosen": ["0"]}}
     answers["status"] = {"job": "7", "state": "stopped", "message": "", "choices": choices}
     expect(compare.locator(".state")).to_have_text("Stopped.")
     expect(compare.locator("[data-act=compare]")).to_be_enabled()
+    joints = compare.locator("[data-slot=real]").get_by_label("Joint positions")
+    expect(joints.locator("option")).to_have_text(["All topics", "/arm", "/copy"])
     menu = compare.locator("[data-slot=real] [data-choice=episodes]")  # of a dataset
     expect(menu.locator("option")).to_have_text(["0", "7"])
     expect(menu).to_have_value("0")

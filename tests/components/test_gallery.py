@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from browser.app_page import drop_files
 from browser.axe import findings
 from browser.bare_page import BareStudio, Mount, Mounted, bare_studio
 from browser.watched_page import wait_until
@@ -17,17 +18,6 @@ from bench.planted_projects import plant_projects
 
 COUNT = 70
 """Projects, more than a page shows."""
-DROP = """([selector, files]) => {
-  const transfer = new DataTransfer();
-  for (const [name, content] of files) transfer.items.add(new File([content], name));
-  const send = (kind) =>
-    document.querySelector(selector).dispatchEvent(
-      new DragEvent(kind, { dataTransfer: transfer, bubbles: true, cancelable: true }));
-  send("dragover");
-  const over = document.querySelector(".board").classList.contains("dropping");
-  send("drop");
-  return [over, document.querySelector(".board").classList.contains("dropping")];
-}"""
 
 
 @pytest.fixture(scope="module")
@@ -262,6 +252,9 @@ def test_each_action_is_about_the_selected_projects_and_says_what_was_done(galle
     expect(bar(board).get_by_role("button", name="Rename …")).to_have_count(0)
     press("✓ Accept")
     press("? Unsure")
+    press("✕ Reject …")
+    bar(board).get_by_label("Reason for the rejection").fill("cut off")
+    press("Reject")
     press("Duplicate")
     for button in ("Add tag", "Remove tag"):
         press("Tags …")
@@ -274,6 +267,7 @@ def test_each_action_is_about_the_selected_projects_and_says_what_was_done(galle
     wanted = [
         {"kind": "rename", "title": "x", "names": first}, {"kind": "judge", "verdict": "", "names": first},
         {"kind": "judge", "verdict": "accepted", "names": both}, {"kind": "judge", "verdict": "unsure", "names": both},
+        {"kind": "judge", "verdict": "rejected", "reason": "cut off", "names": both},
         {"kind": "duplicate", "names": both},
         {"kind": "tag", "add": [" wet ", "two  words"], "remove": [], "names": both},
         {"kind": "tag", "add": [], "remove": ["wet", "two words"], "names": both},
@@ -287,43 +281,10 @@ def test_each_action_is_about_the_selected_projects_and_says_what_was_done(galle
     expect(note(board)).to_be_hidden()
 
 
-def test_a_project_is_rejected_with_a_reason_deleted_and_brought_back(studio: BareStudio, board: Locator):
-    folder = studio.workspace / name_of(8)
-    search(board, name_of(8), 1)
-    project(board, 8).locator(".pick").check()
-    bar(board).get_by_role("button", name="Reject …").click()
-    bar(board).get_by_role("button", name="Reject", exact=True).click()
-    expect(note(board)).to_contain_text("Give a reason")
-    expect(note(board)).to_have_class("board-note bad")
-    bar(board).get_by_role("button", name="Reject …").click()
-    bar(board).get_by_label("Reason for the rejection").fill("the table is cut off")
-    bar(board).get_by_label("Reason for the rejection").press("Enter")
-    expect(project(board, 8).locator(".verdict.rejected")).to_be_visible()
-    said = curation(folder)
-    assert (said["verdict"], said["reason"]) == ("rejected", "the table is cut off")
-    bar(board).get_by_role("button", name="Delete").click()
-    expect(board).to_contain_text("No project matches.")
-    expect(bar(board)).to_be_hidden()
-    assert not folder.exists()
-    bin = panel(board, "Bin")
-    expect(bin.locator("tbody tr")).to_contain_text("Frame 00008")
-    expect(board.locator(".projects")).to_be_hidden()
-    bin.get_by_role("button", name="Empty the bin …").click()
-    expect(bin).to_contain_text("Delete 1 project for good?")
-    assert not findings(board.page)
-    bin.get_by_role("button", name="Cancel").click()
-    bin.get_by_role("button", name="Restore", exact=True).click()
-    expect(bin).to_contain_text("1 project restored.")
-    expect(bin).to_contain_text("The bin is empty.")
-    assert curation(folder) == said
-    bin.get_by_role("button", name="Close").click()
-    expect(project(board, 8)).to_be_visible()
-    expect(bin).to_be_hidden()
-
-
 def test_a_question_is_asked_before_what_cannot_be_undone(gallery: Mounted, board: Locator):
     deleted = [{"id": "b1", "title": "Old", "at": "today"}, {"id": "b2", "title": "Older", "at": "today"}]
     answers = {"delete": {"question": "It is open."}, "bin": {"deleted": deleted}, "empty_bin": {"deleted": []}}
+    answers["restore"] = {"error": "It is gone."}
     asked = gallery.answer("gallery", answers)
     project(board, 69).locator(".pick").check()
     bar(board).get_by_role("button", name="Delete").click()
@@ -332,6 +293,9 @@ def test_a_question_is_asked_before_what_cannot_be_undone(gallery: Mounted, boar
     wait_until(gallery.page, lambda: asked[-1].get("confirmed"))
     assert asked[-1]["names"] == [name_of(69)]
     bin = panel(board, "Bin")
+    bin.get_by_role("button", name="Restore", exact=True).first.click()
+    expect(bin).to_contain_text("It is gone.")
+    assert asked[-1]["ids"] == ["b1"]
     bin.get_by_role("button", name="Empty the bin …").click()
     expect(bin).to_contain_text("Delete 2 projects for good?")
     bin.get_by_role("button", name="Delete for good").click()
@@ -443,8 +407,7 @@ def test_frames_that_are_dropped_on_the_board_begin_a_batch(gallery: Mounted, bo
     form.get_by_label("Run until").select_option("segments")
     form.get_by_label("Task for every frame").fill("Push it.")
     assert not findings(page)
-    over, after = page.evaluate(DROP, [".board .board-tools", [["a.zip", "A"], ["b.zip", "B"]]])
-    assert over and not after
+    drop_files(page, ".board", ".board-tools", {"a.zip": "A", "b.zip": "B"})
     expect(board.locator(".batch")).to_be_visible()
     expect(form).to_be_hidden()
     begun = next(one for one in asked if one["kind"] == "start_batch")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from browser.app_page import drop_files
 from browser.axe import findings
 from browser.bare_page import BareStudio, Mount, Mounted, bare_studio
 from browser.watched_page import wait_until
@@ -310,25 +311,15 @@ def test_what_is_dropped_is_searched_by_or_imported_or_refused(mounted: Mounted)
     page = mounted.page
     asked = mounted.answer("library", {"import": {"jobs": []}})
     library = open_library(mounted)
-    drop = """async (names) => {
-      const transfer = new DataTransfer();
-      for (const name of names) transfer.items.add(new File(["x"], name));
-      const send = (kind) => document.querySelector(".library")
-        .dispatchEvent(new DragEvent(kind, { dataTransfer: transfer, bubbles: true, cancelable: true }));
-      send("dragenter");
-      const is_marked = document.querySelector(".library").classList.contains("dropping");
-      send("drop");
-      return is_marked && !document.querySelector(".library").classList.contains("dropping");
-    }"""
-    assert page.evaluate(drop, ["notes.txt"])
+    drop_files(page, ".library", ".grid", {"notes.txt": "x"})
     expect(library.locator("p.message.bad")).to_contain_text("None of these files is a model.")
-    page.evaluate(drop, ["mug.png"])
+    drop_files(page, ".library", ".grid", {"mug.png": "x"})
     expect(library.locator(".image-query")).to_contain_text("Similar to mug.png")
     assert Path(last(asked, "find", page)["like"]["picture"]).read_text() == "x"
     expect(library.locator("p.message.bad")).to_be_visible()  # it is no picture
     library.get_by_role("button", name="Clear picture").click()
     expect(library.locator(".image-query")).to_have_count(0)
-    page.evaluate(drop, ["a.obj", "a.mtl"])
+    drop_files(page, ".library", ".grid", {"a.obj": "x", "a.mtl": "x"})
     assert [one["name"] for one in last(asked, "import", page)["files"]] == ["a.obj", "a.mtl"]
     chosen = {"name": "b.glb", "mimeType": "model/gltf-binary", "buffer": b"x"}
     library.locator("input[type=file][accept*='.glb']").set_input_files([chosen])

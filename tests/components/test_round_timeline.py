@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from browser.app_page import LONG
+from browser.app_page import LONG, on_screen
 from browser.bare_page import BareStudio, Mount, Mounted
 from browser.watched_page import wait_until
 from playwright.sync_api import FrameLocator, Page, expect
 from ready_projects import ready_project
 
-from studio.__main__ import main
 from studio.sessions.project_work import EditedRound
 from studio.task.round_records import timeline_record
 from studio.viewer import PhotoCamera
@@ -39,8 +38,7 @@ def opened_copy(studio: BareStudio, name: str) -> Any:
 
 @pytest.fixture(scope="module")
 def branched(studio: BareStudio) -> Path:
-    """The folder of a project in which an edit of the round that passed has failed, with conditions that failed."""
-    pytest.importorskip("gymnasium", reason='pip install "grs-studio[gymnasium]"')
+    """The folder of a project in which an edit of the round that passed has failed."""
     session = opened_copy(studio, "branched")
     folder, program = session.project.folder, session.project.rounds()[0].program
     wrong = program.simulation.replace('"green_cylinder"', '"yellow_cube"')
@@ -48,8 +46,6 @@ def branched(studio: BareStudio) -> Path:
     while not session.idle:
         time.sleep(0.02)
     studio.shell.sessions.take_out("branched", lambda: None)
-    arguments = ["--count", "3", "--robot", "policy", "--policy", "hold", "--seconds", "2"]
-    assert main(["vary", str(folder), *arguments, "--out", str(folder / "variations" / "hold")]) == 0
     return folder
 
 
@@ -417,10 +413,10 @@ def test_a_goal_layout_arranged_by_hand_becomes_a_branch(mount: Mount, branched:
     twin = project.scene()
     camera = PhotoCamera.from_intrinsics(project.frame.intrinsics, twin.world_from_camera)
     start = next(p for p in twin.placements if p.name == name).world_from_object.pos
-    page.mouse.move(*on_screen(page, camera, start - np.array([0, 0, 0.02])))
+    page.mouse.move(*on_screen(view.locator("#canvas"), camera, start - np.array([0, 0, 0.02])))
     expect(view.locator("#labels .hovered")).to_have_text("white bin")
     page.mouse.down()
-    page.mouse.move(*on_screen(page, camera, start + np.array([0.03, 0.06, -0.02])), steps=8)
+    page.mouse.move(*on_screen(view.locator("#canvas"), camera, start + np.array([0.03, 0.06, -0.02])), steps=8)
     expect(view.locator("body")).to_have_class(re.compile("dragging"))
     page.mouse.up()
     expect(view.locator("body")).not_to_have_class(re.compile("dragging"))
@@ -429,27 +425,3 @@ def test_a_goal_layout_arranged_by_hand_becomes_a_branch(mount: Mount, branched:
     mounted.session.runner.stop()
     task = mounted.json("task.json")
     assert task["objects"] == [name] and task["goals"][0].startswith("white_bin stands at (")
-
-
-def on_screen(page: Page, camera: PhotoCamera, point: np.ndarray) -> np.ndarray:
-    """Return where the photograph's camera shows a world point on the page."""
-    box = viewer(page).locator("#canvas").bounding_box()
-    assert box
-    scale = min(box["width"] / camera.width, box["height"] / camera.height)
-    corner = np.array([box["width"] - camera.width * scale, box["height"] - camera.height * scale]) / 2
-    return camera.project(np.asarray(point)) * scale + corner + [box["x"], box["y"]]
-
-
-def test_a_condition_that_fails_is_watched_with_one_click(mount: Mount, branched: Path):
-    mounted = mount(branched, "round", "condition-table")
-    page, table, view = mounted.page, mounted.page.locator(".condition-table"), viewer(mounted.page)
-    table.get_by_text("hold: 0 of 3 conditions solved by policy hold").click()
-    expect(table.locator("tbody tr")).to_have_count(3)
-    for id in ("0-0001", "0-0002"):
-        table.get_by_role("button", name=f"Watch {id}").click()
-        wait_until_shown(view, f"Condition {id}")
-        expect(table.locator(f"tr.watched[data-condition='{id}']")).to_be_visible()
-        expect(view.locator("#clock")).not_to_have_text("0.00 s", timeout=LONG)
-    table.get_by_role("button", name="Close").click()
-    expect(table.locator("tr.watched")).to_have_count(0)
-    expect(page.locator("#round iframe")).to_be_hidden()

@@ -1,7 +1,6 @@
 """Scripts of the components that compute: run by node, without a browser."""
 
 import json
-import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -75,16 +74,6 @@ def test_masks_and_run_lengths_are_the_same_in_both_languages(node: Callable[[st
     )
     assert result["areas"] == [int(mask.sum()) for mask in masks]
     assert all((decode_rle(back) == mask).all() for back, mask in zip(result["back"], masks, strict=True))
-
-
-def test_a_script_imports_only_names_that_the_other_file_has():
-    missing = []
-    for script in (path for path in STATIC.rglob("*.js") if "vendor" not in path.parts):
-        for imported, path in re.findall(r'import\s*{([^}]*)}\s*from\s*"/static/([^"]+)"', script.read_text()):
-            words = set(re.findall(r"\w+", (STATIC / path).read_text())) if (STATIC / path).exists() else set()
-            names = {name.split(" as ")[0].strip() for name in imported.split(",") if name.strip()}
-            missing += [f"{script.relative_to(STATIC)}: {name} of {path}" for name in sorted(names - words)]
-    assert not missing
 
 
 def test_only_a_count_of_one_is_singular(node: Callable[[str], dict]):

@@ -7,15 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser.app_page import LONG, NEXT_DRAWN_FRAME
+from browser.app_page import NEXT_DRAWN_FRAME
 from browser.bare_page import Mount, Mounted
 from browser.watched_page import wait_until
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, expect
 from ready_projects import ready_project
 
 from pipeline.assets.library import BUILTIN_LIBRARY, Library
 from pipeline.planner import PlannerModel
-from pipeline.rehearsal import read_rehearsal
 from pipeline.simulation.program import Program
 from pipeline.task_generation import generate as generation
 from pipeline.task_generation.candidates import SceneFacts
@@ -159,22 +158,6 @@ def test_tasks_are_tested_once_for_each_offer_while_their_cards_are_seen_and_unt
     cards.show(task("a", **SOLVED), task("b"), offer="3")
     cards.element.get_by_role("button", name="Test remaining tasks").click()
     assert sent() == ["start_trials", "start_trials"]
-
-
-def test_the_studio_proposes_tries_and_refuses_tasks_as_the_cards_show(mount: Mount, page: Page):
-    page.route("**/start_trials", lambda route: route.fulfill(json={}), times=1)
-    mounted = mount("stack", "task-text", "task-cards")
-    tasks = mounted.session.project.tasks()
-    expect(page.locator(FIELD)).to_have_value(mounted.session.project.task().instruction)
-    expect(page.locator(".task")).to_have_count(len(tasks))
-    page.get_by_role("button", name="Test all tasks").click()
-    expect(page.locator(".task", has_text=re.compile(r"✓ \d+ move")).first.locator("img")).to_have_js_property(
-        "naturalWidth", 360, timeout=LONG
-    )
-    assert any(read_rehearsal(one, mounted.folder) for one in tasks)
-    page.get_by_role("button", name="Stop").click()
-    expect(page.get_by_role("button", name="Test remaining tasks")).to_be_visible(timeout=LONG)
-    assert not mounted.decisions
 
 
 # Corrections

@@ -160,7 +160,9 @@ def test_features_of_another_encoder_and_encoders_that_are_none_are_refused(
         load_encoder("odd")
     with pytest.raises(AssetError, match=r"cannot be loaded|needs torch and transformers|needs transformers"):
         load_encoder(str(tmp_path / "nowhere"))
-    assert calibration_warning(None) == "" and calibration_warning(SimpleNamespace(name=TRAINED_ENCODER)) == ""  # type: ignore[arg-type]
+    warnings = [calibration_warning(SimpleNamespace(name=name)) for name in (TRAINED_ENCODER, "clip x")]  # type: ignore[arg-type]
+    assert calibration_warning(None) == warnings[0] == ""
+    assert f"uncalibrated: the weights and thresholds were fitted for {TRAINED_ENCODER}, not for clip x." in warnings[1]
 
 
 def test_features_are_cached_and_damaged_ones_are_computed_again(tmp_path):
@@ -172,25 +174,18 @@ def test_features_are_cached_and_damaged_ones_are_computed_again(tmp_path):
     np.testing.assert_array_equal(LibraryFeatures.compute(small, tmp_path).descriptors.mask, first.descriptors.mask)
 
 
-@pytest.fixture(scope="module")
-def checkpoint(tmp_path_factory):
-    """A small CLIP with two layers, saved by its own library."""
+@pytest.mark.soak
+def test_a_clip_from_a_folder_encodes_pictures_under_their_masks(tmp_path):
     import torch
     from transformers import CLIPConfig, CLIPImageProcessor, CLIPModel
 
     thin = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2}
     config = CLIPConfig(text_config=dict(thin), vision_config=thin | {"patch_size": 32}, projection_dim=24)
     torch.manual_seed(0)
-    folder = tmp_path_factory.mktemp("hub") / "clip"
-    CLIPModel(config).save_pretrained(folder)
-    CLIPImageProcessor().save_pretrained(folder)
-    return folder
-
-
-@pytest.mark.soak
-def test_a_clip_from_a_folder_encodes_pictures_under_their_masks(checkpoint):
-    loaded = load_encoder(str(checkpoint))
-    assert loaded is not None and loaded.name.startswith("clip ") and str(checkpoint) not in loaded.name
+    CLIPModel(config).save_pretrained(tmp_path / "clip")
+    CLIPImageProcessor().save_pretrained(tmp_path / "clip")
+    loaded = load_encoder(str(tmp_path / "clip"))
+    assert loaded is not None and loaded.name.startswith("clip ") and str(tmp_path) not in loaded.name
     rng = np.random.default_rng(0)
     pictures = rng.integers(0, 255, (13, loaded.pixels, loaded.pixels, 3)).astype(np.uint8)
     vectors = loaded.encode(pictures, np.ones(pictures.shape[:3], bool))
@@ -201,16 +196,3 @@ def test_a_clip_from_a_folder_encodes_pictures_under_their_masks(checkpoint):
     other = pictures.copy()
     other[:, 100:] = 7  # outside the mask nothing counts
     np.testing.assert_allclose(loaded.encode(pictures, half), loaded.encode(other, half), atol=1e-6)
-
-
-@pytest.mark.soak
-def test_a_segment_is_matched_with_it_and_a_warning_says_that_scores_are_uncalibrated(checkpoint, query):
-    loaded, default = load_encoder(str(checkpoint)), Library.open()
-    assert loaded is not None
-    indexed = IndexedLibrary.build(replace(default, assets=default.assets[:2]), loaded)
-    for matcher in ("all", "embedding"):
-        found = match(query, indexed, matcher)
-        assert all(0 <= one.scores["picture"] <= 1 for one in found.candidates) and found.candidates
-    assert f"uncalibrated: the weights and thresholds were fitted for {TRAINED_ENCODER}, not for {loaded.name}." in (
-        calibration_warning(loaded)
-    )

@@ -1,9 +1,9 @@
 """Objects of a project: candidates in the photograph's view, groups of identical ones, and fragments to merge."""
 
-import time
 from io import BytesIO
 from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -68,17 +68,17 @@ def test_a_candidate_is_rendered_in_the_background_and_cached(session: Session):
     assert ask(reopened, kind="compare", id=red(session), assets=[RED_CUBE])["renders"][RED_CUBE]["state"] == "ready"
 
 
-def renderer_at_work(folder: Path, scene_stamp: str) -> tuple[SimpleNamespace, CandidateRenderer]:
-    """Return the runner of a session that settles its scene, and the session's renderer."""
+def renderer_at_work(folder: Path, scene_stamp: str) -> tuple[SimpleNamespace, CandidateRenderer, Mock]:
+    """Return the runner of a session that settles its scene, the session's renderer, and its cache."""
     runner = SimpleNamespace(current="settling")
-    cache = SimpleNamespace(stamp=lambda file: scene_stamp)
+    cache = Mock(stamp=Mock(return_value=scene_stamp))
     project = SimpleNamespace(folder=folder)
     session = SimpleNamespace(runner=runner, token="t", project=project, cache=cache)
-    return runner, CandidateRenderer(session)  # type: ignore[arg-type]
+    return runner, CandidateRenderer(session), cache  # type: ignore[arg-type]
 
 
 def test_the_selected_candidate_is_rendered_at_once_and_the_others_after_the_stages(tmp_path: Path):
-    runner, renderer = renderer_at_work(tmp_path, scene_stamp="1")
+    runner, renderer, _ = renderer_at_work(tmp_path, scene_stamp="1")
     rendered: list[str] = []
     jobs = [RenderJob(key, lambda key=key: rendered.append(key) or {}) for key in "abc"]
     assert [state["state"] for state in renderer.states(jobs)] == ["drawing"] * 3
@@ -88,10 +88,10 @@ def test_the_selected_candidate_is_rendered_at_once_and_the_others_after_the_sta
 
 
 def test_no_candidate_is_rendered_before_the_first_twin(tmp_path: Path):
-    runner, renderer = renderer_at_work(tmp_path, scene_stamp="0")
+    runner, renderer, cache = renderer_at_work(tmp_path, scene_stamp="0")
     rendered: list[str] = []
     renderer.states([RenderJob("a", lambda: rendered.append("a") or {})])
-    time.sleep(0.5)
+    wait_until(lambda: cache.stamp.call_count > 2, "several looks for the twin")
     assert rendered == []
     runner.current = None
     wait_until(lambda: rendered == ["a"], "the selected candidate")

@@ -2,6 +2,7 @@
 
 import json
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -10,6 +11,8 @@ from hypothesis import strategies as st
 from offline_studio import FRAME
 
 from pipeline.segmentation import ScriptedSegmenter, decode_rle, encode_rle
+from pipeline.segmentation.automatic import ProgressView
+from studio.masks import segmenter_choice
 from studio.masks.mask_requests import endpoint
 from studio.masks.prompt_requests import parse_prompt
 from studio.masks.segmenter_choice import FrameSegmenters
@@ -76,6 +79,14 @@ def test_a_click_is_answered_with_run_lengths_and_the_status_names_every_segment
 def test_an_invalid_request_is_refused_in_one_line(request_: dict, message: str):
     answer = ask(seq=1, **request_)
     assert answer["error"] and message in answer["error"] and "\n" not in answer["error"] and answer["seq"] == 1
+
+
+def test_a_stop_cancels_the_view_of_the_segmenter_that_it_names(monkeypatch: pytest.MonkeyPatch):
+    sessions, view = OneSession(), Mock(ProgressView)
+    monkeypatch.setattr(segmenter_choice, "create_segmenter", lambda *_: Mock(open=lambda _: view))
+    sessions.session.segmenters.open("sam2")
+    answer = endpoint(sessions)({"token": "known", "kind": "stop", "name": "sam2"})  # type: ignore[arg-type]
+    assert answer["chosen"] == "scripted" and view.cancel.call_count == 1
 
 
 def test_clicks_arrive_as_they_were_made():

@@ -14,7 +14,6 @@ from page_client import connect, open_page
 from served_studio import served
 from starlette.websockets import WebSocketDisconnect
 
-from pipeline.errors import StudioError
 from pipeline.models import ModelError
 from pipeline.project import Project
 from studio.models.model_choice import ModelSelection
@@ -69,16 +68,7 @@ def registry(tmp_path: Path) -> SessionRegistry:
     return SessionRegistry(tmp_path, services, own=True)
 
 
-def test_a_session_is_found_by_its_user_only_and_its_trace_replayed_by_no_other(registry, tmp_path):
-    current_user.set("ada")
-    session = registry.open("hers")
-    assert registry.get(session.token) is session
-    for other in ("bob", ""):
-        current_user.set(other)
-        with pytest.raises(StudioError):
-            registry.get(session.token)
-        with pytest.raises(StudioError):
-            registry.open("hers")
+def test_a_project_is_made_in_the_users_own_folder_and_its_trace_replayed_by_no_other(registry, tmp_path):
     current_user.set("bob")
     assert registry.create(lambda folder: Project.create(folder, FRAME, "x"), "x").project.folder.parent.name == "bob"
     (tmp_path / "users" / "ada" / "hers" / "trace.jsonl").write_text("")
