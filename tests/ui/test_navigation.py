@@ -1,10 +1,10 @@
-"""A person finds the way. Guards what moves Gradio's tabs: the address, and the guided demo."""
+"""A person finds the way. Guards what moves Gradio's tabs: the work, the address, and the guided demo."""
 
 import re
 from pathlib import Path
 
 import pytest
-from browser.app_page import LONG, copy_project, open_tab, rows, tab
+from browser.app_page import LONG, copy_project, open_tab, rows, tab, wait_until_idle
 from browser.studio_process import Studio
 from browser.watched_page import leaving
 from playwright.sync_api import Page, expect
@@ -14,6 +14,16 @@ SCENE = "blocks"
 
 def expect_open(page: Page, title: str) -> None:
     expect(tab(page, title)).to_have_attribute("aria-selected", "true", timeout=LONG)
+
+
+def test_pages_follow_the_work_until_a_person_does_something(studio: Studio, page: Page):
+    page.goto(studio.address)
+    page.locator(f".gallery [data-name={SCENE}]").first.click()
+    for title in ("Masks", "Objects", "Scene"):
+        expect_open(page, title)
+    wait_until_idle(page)
+    open_tab(page, "Masks")
+    expect(page).to_have_url(re.compile("step=masks"))
 
 
 def test_back_forward_and_reload_keep_the_step_and_the_object_and_lead_to_the_gallery(

@@ -1,4 +1,4 @@
-"""A person who may only look at a project, and a visitor by a link. Guards logins, links and how both end."""
+"""Two people on one project, and a visitor by a link. Guards logins, and what a page learns of another one."""
 
 import shutil
 from collections.abc import Callable, Iterator
@@ -20,9 +20,9 @@ CAMERA = "[data-sends='frame-view.camera']"
 
 @pytest.fixture(scope="module")
 def studio(ready_project: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
-    """A studio of two people with one project."""
+    """A studio of three people with one project."""
     workspace = tmp_path_factory.mktemp("workspace")
-    for name, role in (("ada", "work"), ("lou", "look")):
+    for name, role in (("ada", "work"), ("bob", "work"), ("lou", "look")):
         UserFile(workspace / ".users.json").add(name, role, PASSWORD)
     shutil.copytree(ready_project, workspace / "table")
     running = Studio(workspace)
@@ -55,6 +55,19 @@ def log_in(browser: Browser, studio: Studio) -> Iterator[Callable[[str], Page]]:
 def editing(page: Page) -> Locator:
     """The line that says why controls are disabled."""
     return page.locator("#top-bar .editing")
+
+
+def test_the_second_person_sees_who_edits_and_takes_over(log_in: Callable[[str], Page]):
+    ada = log_in("ada")
+    expect(ada.locator(".top-bar .take-over")).to_have_count(0)
+    bob = log_in("bob")
+    expect(editing(bob)).to_contain_text("ada is editing")
+    expect(bob.locator(CAMERA)).to_have_attribute("inert", "")
+    bob.locator(".top-bar .take-over").click()
+    expect(editing(bob)).to_be_hidden(timeout=LONG)
+    expect(bob.locator(CAMERA)).not_to_have_attribute("inert", "")
+    expect(ada.locator(CAMERA)).to_have_attribute("inert", "", timeout=LONG)
+    expect(editing(ada)).to_contain_text("bob is editing", timeout=LONG)
 
 
 def test_a_looker_and_a_visitor_see_the_project_and_that_they_can_only_look(

@@ -1,4 +1,4 @@
-"""A frame's masks and poses are edited and the twin follows.
+"""A frame's masks, assets and poses are edited and the twin follows.
 
 Only these see the wiring between the page and the server: files that are dropped, decisions on Gradio's queue, keys in
 the viewer's frame, the top bar's undo, and what a page shows after the server was killed. Each component's own laws are
@@ -19,12 +19,14 @@ from browser.app_page import (
     canvas,
     click,
     deepest_pixel,
+    drag,
     hint,
     largest,
     near_lower_edge,
     open_masks,
     open_tab,
     rows,
+    screenshot,
     stop_work,
     undo_button,
     wait_until_idle,
@@ -87,12 +89,59 @@ def test_a_dropped_frame_is_segmented_corrected_and_undone_and_its_masks_outlive
     stop_work(page)
 
 
+def test_objects_are_merged_and_split_by_button_and_by_line_and_the_twin_follows(project: OpenProject):
+    page, masks, before = project.page, project.masks, placements(project)
+    open_masks(page)
+    canvas(page).press("1")
+    page.locator(".object-list [data-id='2']").click(modifiers=["Shift"])
+    canvas(page).press("m")  # the cube and the block below it
+    expect(rows(page)).to_have_count(len(masks) - 1)
+    canvas(page).press("1")
+    canvas(page).press("s")
+    action(page, "split_auto").click()
+    expect(rows(page)).to_have_count(len(masks))
+    id, mask = largest(masks)
+    x, y = deepest_pixel(mask)
+    page.locator(f".object-list [data-id='{id}']").click()
+    canvas(page).press("s")
+    drag(page, [(x, y - 200), (x, y + 200)], mask.shape)
+    expect(rows(page)).to_have_count(len(masks) + 1)
+    assert len(placements(project)) == len(before) + 1
+    undo_button(page).click()
+    expect(rows(page)).to_have_count(len(masks))
+    after = placements(project)
+    assert (project.masks[id] == mask).all() and len(after) == len(before)
+    sizes = [[one["size"] for one in each.values()] for each in (before, after)]
+    assert all(min(np.abs(np.subtract(one, two)).max() for two in sizes[1]) < 0.02 for one in sizes[0])
+
+
+def test_another_asset_is_compared_with_the_photograph_chosen_and_built_into_the_twin(project: OpenProject):
+    page, cards = project.page, project.page.locator(".object-cards")
+    open_tab(page, "Objects")
+    cards.locator(".overview .object[data-id='2']").click()
+    expect(cards.locator(".side .title")).to_contain_text("blue block")
+    page.keyboard.press("/")
+    page.keyboard.type("yellow block")
+    cards.locator(".results .asset[data-asset=yellow_block]").click()
+    comparison = cards.locator(".compare")
+    expect(comparison.locator(".label.right")).to_have_text("yellow block", timeout=LONG)
+    expect(cards.locator(".fit")).to_contain_text("IoU")
+    drawn = comparison.locator(".candidate")
+    wait_until(page, lambda: drawn.evaluate("image => image.naturalWidth") > 300)
+    open_tab(page, "Objects")  # the tab has the focus and passes the keys on
+    page.keyboard.press("Enter")
+    expect(cards.locator(".source")).to_contain_text("Chosen by you")
+    expect(undo_button(page)).to_be_enabled()
+    assert placements(project)[2]["asset_id"] == "yellow_block"
+    expect(page.locator(".inspector")).to_contain_text("assetyellow block")
+    screenshot(page, "twin_editing_asset")
+    undo_button(page).click()
+    expect(page.locator(".inspector")).to_contain_text("assetblue block")
+    assert placements(project)[2]["asset_id"] == "blue_block" and project.kinds == ["choose_asset", "undo"]
+
+
 def test_an_object_is_moved_by_keys_in_the_viewer_and_undo_brings_it_back(project: OpenProject):
     page, fit, before = project.page, project.page.locator(".adjuster .fit"), placements(project)[2]
-    open_tab(page, "Objects")
-    expect(page.locator(".object-cards .steps")).to_contain_text("1 of")
-    page.keyboard.press("ArrowDown")  # the tab has the focus and passes the keys on
-    expect(page.locator(".object-cards .steps")).to_contain_text("2 of")
     open_tab(page, "Scene")
     frame = viewer(page)
     page.locator(".object-list [data-id='2']").click()
@@ -115,7 +164,24 @@ def test_an_object_is_moved_by_keys_in_the_viewer_and_undo_brings_it_back(projec
     np.testing.assert_allclose(
         placements(project)[2]["world_from_object"]["pos"], before["world_from_object"]["pos"], atol=1e-6
     )
+    compare_with_the_photograph(page, frame)
+
+
+def compare_with_the_photograph(page: Page, frame: Frame) -> None:
+    """Show the twin over its photograph in every mode and end them by keys."""
     frame.locator("button[data-view=photo]").click()
-    frame.locator("[data-compare=depth]").click()
-    for shown in ("#difference", "#legend"):
+    for mode, shown in (("edges", "#photo"), ("depth", "#difference"), ("beside", "#photo")):
+        button = frame.locator(f"[data-compare={mode}]")
+        button.click()
+        expect(button).to_have_attribute("aria-pressed", "true")
         expect(frame.locator(shown)).to_be_visible()
+        expect(frame.locator("#legend")).to_be_visible(visible=mode == "depth")
+        button.click()
+        expect(button).to_have_attribute("aria-pressed", "false")
+    frame.locator("#canvas").focus()
+    for pressed in ("true", "false"):
+        page.keyboard.press("b")
+        expect(frame.locator("#blink")).to_have_attribute("aria-pressed", pressed)
+    for key, pressed in (("t", "true"), ("Escape", "false")):
+        page.keyboard.press(key)
+        expect(frame.locator("[data-adjust=rotate]")).to_have_attribute("aria-pressed", pressed)
