@@ -40,13 +40,13 @@ def glb(twin: TwinModel) -> bytes:
         for shape in body.shapes:
             if shape.is_visible and shape.kind != "plane":
                 scene.add_geometry(
-                    _mesh(twin, shape), node_name=shape.name if shape.name != body.name else f"{shape.name}:shape",
+                    shape_mesh(twin, shape), node_name=shape.name if shape.name != body.name else f"{shape.name}:shape",
                     geom_name=shape.name, parent_node_name=node, transform=shape.body_from_shape.matrix,
                 )  # fmt: skip
     return bytes(scene.export(file_type="glb"))  # type: ignore[arg-type]
 
 
-def _mesh(twin: TwinModel, shape: Shape) -> trimesh.Trimesh:
+def shape_mesh(twin: TwinModel, shape: Shape) -> trimesh.Trimesh:
     """Return a shape in its own frame, with its material."""
     image = twin.texture(shape.material)
     material = PBRMaterial(
