@@ -75,28 +75,24 @@ def _easy_layouts(goals: Sequence[Mapping[str, Any]], others: Sequence[float]) -
 
 
 def _near_zones(scene: kit.Scene, planned: Sequence[PlannedGoal], goals: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield a zone that everything which has to go there nearly reaches already, where a fair one lies much farther.
+    """Yield a task of zones that a careful check may take for done as photographed, where fair zones lie much farther.
 
-    The planner's own zone, clear of every object, is the fair one.
+    The planner's own zones, clear of every object, are the fair ones.
     """
     data = scene_to_json(scene)
     fair = place_zones(planned, scene_objects(data), TableTop.from_json(data)) if planned else None
-    filled = {goal.names[0]: goal.names[1] for goal in planned if goal.spec.zone == "fill" and not goal.new_container}
-    misses: dict[str, float] = {}
-    for goal in goals:
-        for name in set(goal["carried"]) & set(filled):
-            misses[name] = max(misses.get(name, 0.0), goal["photographed"] or 0.0)
-    if not fair or not misses:
+    wanted = [goal for goal in planned if goal.spec.zone == "fill" and not goal.new_container]
+    if not fair or not wanted or not goals:
         return
-    wanted = {}
-    for name in misses:
-        (x, y), side = fair[filled[name]]
-        zone = Zone(filled[name], np.array([x, y]), (side, side), scene.right)
-        wanted[name] = float(zone.outside(scene[name].outline).max())
-    nearest, farthest = min(wanted.values()), max(misses.values())
-    if farthest < SHARE * nearest and nearest - farthest > CLEAR_MISS:
-        names = listed(sorted(misses))
-        are, them = ("is", "it") if len(misses) == 1 else ("are", "them")
+    distances = []
+    for goal in wanted:
+        (x, y), side = fair[goal.names[1]]
+        zone = Zone(goal.names[1], np.array([x, y]), (side, side), scene.right)
+        distances.append(float(zone.outside(scene[goal.names[0]].outline).max()))
+    nearest, farthest = min(distances), max(goal["photographed"] or 0.0 for goal in goals)
+    if farthest < min(CLEAR_MISS, SHARE * nearest):
+        names = listed([goal.names[0] for goal in wanted])
+        are, them = ("is", "it") if len(wanted) == 1 else ("are", "them")
         yield (
             f"{names} {are} {_cm(farthest)} from where the task wants {them}; a zone clear of the objects is "
             f"{_cm(nearest)} away"
