@@ -40,7 +40,7 @@ def simplifications(
     goals = found.get("goals") or ()
     yield from _nearer_at_start(goals)
     yield from _resized(task, scene, found)
-    yield from _easy_layouts(goals, found.get("others") or ())
+    yield from _easy_layouts(found.get("others") or ())
     yield from _near_zones(scene, planned, goals)
 
 
@@ -64,13 +64,13 @@ def _resized(task: Task, scene: kit.Scene, found: Mapping[str, Any]) -> Iterator
             yield f"{name} is {np.median(factors):.2g} times as large as photographed in every other layout"
 
 
-def _easy_layouts(goals: Sequence[Mapping[str, Any]], others: Sequence[float]) -> Iterator[str]:
-    before = sum(goal["photographed"] or 0.0 for goal in goals)
-    easy = [short for short in others if short < SHARE * before]
-    if others and before > CLEAR_MISS and len(easy) >= MANY * len(others):
+def _easy_layouts(others: Sequence[Sequence[float]]) -> Iterator[str]:
+    easy = [(start, before) for start, before in others if start < SHARE * before and before > CLEAR_MISS]
+    if easy and len(easy) >= MANY * len(others):
+        start, before = np.median(easy, axis=0)
         yield (
             f"{len(easy)} of {len(others)} other layouts are nearly done at the start: the goals are short by "
-            f"{_cm(float(np.median(easy)))} there, and by {_cm(before)} as photographed"
+            f"{_cm(start)} there, and by {_cm(before)} where nothing is changed"
         )
 
 

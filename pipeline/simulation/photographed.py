@@ -1,6 +1,6 @@
-"""What a recipe changes of the photograph, and the same recipe with every photographed object where it was."""
+"""What a recipe changes of the photograph, and the same recipe with every photographed object where and as it was."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pipeline.simulation.goals.goal import Goal
@@ -9,16 +9,20 @@ from pipeline.simulation.recipe import Recipe, RecipeCall
 CHANGES_ONE = ("move", "resize", "set_open")
 """Verbs that change the object that they name first."""
 LEAVES_OUT = ("remove", "keep")
+ADDS = ("add_zone", "add_container")
 MOVED_M = 0.01
 """Sizes and places are measured to about 1 cm; a smaller change is none."""
 
 
-def as_photographed(recipe: Recipe, photographed: frozenset[str]) -> Recipe:
+def as_photographed(recipe: Recipe, photographed: frozenset[str], first: Recipe | None = None) -> Recipe:
     """Return the recipe without the calls that move, resize, open or leave out photographed objects.
 
-    Goals, zones, containers and copies stay, with the values that the program gave them.
+    Goals, zones, containers and copies stay, with the values that the program gave them. Another layout keeps the
+    places that the seed draws, on the whole table, and has the zones and containers of the `first` one.
     """
     calls = [kept for call in recipe.calls if (kept := _without(call, photographed))]
+    added = {_named(call): call for call in first.calls if call.verb in ADDS} if first else {}
+    calls = [added.get(_named(call), call) if call.verb in ADDS else call for call in calls]
     return recipe.model_copy(update={"calls": calls})
 
 
@@ -26,8 +30,14 @@ def _without(call: RecipeCall, photographed: frozenset[str]) -> RecipeCall | Non
     if call.verb in LEAVES_OUT:
         others = [name for name in call.arguments if name not in photographed]
         return call.model_copy(update={"arguments": others}) if call.verb == "remove" and others else None
-    named = call.arguments[0] if call.arguments else call.named.get("name")
-    return None if call.verb in CHANGES_ONE and str(named) in photographed else call
+    if call.verb == "scatter":
+        return call.model_copy(update={"named": {k: v for k, v in call.named.items() if k != "within"}})
+    return None if call.verb in CHANGES_ONE and _named(call) in photographed else call
+
+
+def _named(call: RecipeCall) -> str:
+    """Return the object, zone or container that a call names first."""
+    return str(call.arguments[0] if call.arguments else call.named.get("name"))
 
 
 def start_of(sim: Any) -> dict[str, Any]:
@@ -52,24 +62,23 @@ def start_of(sim: Any) -> dict[str, Any]:
     }
 
 
-def compare_starts(
-    arranged: Mapping[str, Any], photographed: Mapping[str, Any], *others: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Return the starts of layouts (`start_of`) as one value of the report's evidence.
+def compare_starts(layouts: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]) -> dict[str, Any]:
+    """Return how layouts start, as arranged and as photographed (`start_of`), as one value of the report's evidence.
 
-    It is the first layout's, its goals with "photographed": the miss if nothing had been changed. "others" has the sum
-    of the misses in each other layout, in metres, and "resized_others" the factors there.
+    It is the first layout's start, its goals with "photographed": the miss where nothing is changed. "others" has for
+    each other layout the sum of the misses as arranged and as photographed, in metres; "resized_others" the factors.
     """
+    (arranged, photographed), *rest = layouts
     if refused := photographed.get("refused"):
         return {"refused": refused}
-    others = tuple(one for one in others if not one.get("refused"))
+    others = [(one, photographed if before.get("refused") else before) for one, before in rest if "refused" not in one]
     pairs = zip(arranged["goals"], photographed["goals"], strict=True)
-    names = {name for one in others for name in one.get("resized", {})}
+    names = {name for one, _ in others for name in one["resized"]}
     return {
         **arranged,
         "goals": [goal | {"photographed": before["miss"]} for goal, before in pairs],
-        "others": [sum(goal["miss"] or 0.0 for goal in one["goals"]) for one in others],
-        "resized_others": {name: [one["resized"].get(name, 1.0) for one in others] for name in sorted(names)},
+        "others": [[sum(goal["miss"] or 0.0 for goal in start["goals"]) for start in pair] for pair in others],
+        "resized_others": {name: [one["resized"].get(name, 1.0) for one, _ in others] for name in sorted(names)},
     }
 
 

@@ -38,7 +38,7 @@ EASY = {
     "beside its goal, all else removed": (LEFT, f'sim.keep("yellow_can")\n{SHORT_OF_ZONE.format(off=0.006)}', "yellow_can in left_zone is short by 0.6 cm at the start, and by 45.0 cm as photographed"),
     "one centimetre short": (NEAR, 'sim.move("green_cube", xy=sim["yellow_can"].position[:2] - 0.16 * scene.away)', "is short by 1.0 cm at the start, and by 16.9 cm as photographed"),
     "a base twice as large and half a cube": (ON, 'sim.resize("blue_cube", 2)\nsim.resize("green_cube", 0.5)', "blue_cube is 2 times as large as photographed"),
-    "later layouts that are nearly done": (LEFT, f"if seed:\n    {SHORT_OF_ZONE.format(off=0.01)}", "8 of 8 other layouts are nearly done at the start"),
+    "later layouts that are nearly done": (LEFT, f"if seed:\n    {SHORT_OF_ZONE.format(off=0.01)}", "other layouts are nearly done at the start"),
     "a zone just beyond the margin": (NUDGE, ZONE, "green_cube is 1.9 cm from where the task wants it"),
 }  # fmt: skip
 """Words, the lines before the goals (or a text and its replacement), and what the finding says."""

@@ -259,15 +259,16 @@ class _Run:
             return {}
         digest = hashlib.sha256(self.program.simulation.encode()).digest()
         more = [int.from_bytes(digest[4 * i : 4 * i + 4]) >> 1 for i in range(MORE_LAYOUTS)]
-        before = as_photographed(recipes[0], names)
-        recipes = [recipes[0], before, *recipes[1:], *plain.arrange(more).recipes]
-        job = {"recipes": [recipe.model_dump() for recipe in recipes], "robot": self.options.get("robot", "gripper")}
+        first, *others = [*recipes, *plain.arrange(more).recipes]
+        pairs = [(first, as_photographed(first, names)), *((one, as_photographed(one, names, first)) for one in others)]
+        different = list({one.model_dump_json(): one for pair in pairs for one in pair}.values())
+        job = {"recipes": [one.model_dump() for one in different], "robot": self.options.get("robot", "gripper")}
         starts = plain._run_child("measure", job, plain.limits).evidence.get("starts") or ()
-        if len(starts) < len(recipes):
+        if len(starts) < len(different):
             return {}
-        undone = before != recipes[0] and plain.perform(before, before.seed, always=False)
-        outcome = {"reward": undone.reward, "why": undone.evidence.get("why", "")} if undone else {}
-        return compare_starts(*starts) | outcome
+        found = compare_starts([tuple(starts[different.index(one)] for one in pair) for pair in pairs])
+        undone = pairs[0][1] != first and plain.perform(pairs[0][1], first.seed, always=False)
+        return found | ({"reward": undone.reward, "why": undone.evidence.get("why", "")} if undone else {})
 
     def _without_checks(self) -> "_Run":
         """Return a run of the simulation alone, with a time limit of its own."""
