@@ -34,18 +34,23 @@ ZONE = (
     'sim.add_zone("left_zone", xy=(-0.250, 0.050), size=(0.097, 0.097))',
     'sim.add_zone("left_zone", xy=(-0.075, -0.12), size=0.06)',
 )
+BESIDE = 'at = sim["yellow_can"].position[:2]\ninwards = scene.table.centre - at\nsim.add_zone("start", xy=at + 0.165 * inwards / np.linalg.norm(inwards), size=0.02)\nsim.scatter("green_cube", within="start")'
 EASY = {
     "beside its goal, all else removed": (LEFT, f'sim.keep("yellow_can")\n{SHORT_OF_ZONE.format(off=0.006)}', "yellow_can in left_zone is short by 0.6 cm at the start, and by 45.0 cm as photographed"),
     "one centimetre short": (NEAR, 'sim.move("green_cube", xy=sim["yellow_can"].position[:2] - 0.16 * scene.away)', "is short by 1.0 cm at the start, and by 16.9 cm as photographed"),
     "a base twice as large and half a cube": (ON, 'sim.resize("blue_cube", 2)\nsim.resize("green_cube", 0.5)', "blue_cube is 2 times as large as photographed"),
     "later layouts that are nearly done": (LEFT, f"if seed:\n    {SHORT_OF_ZONE.format(off=0.01)}", "other layouts are nearly done at the start"),
     "a zone just beyond the margin": (NUDGE, ZONE, "green_cube is 1.9 cm from where the task wants it"),
+    "the container beside its object": (IN, 'sim.move("white_bowl", xy=sim["yellow_can"].position[:2] - 0.115 * scene.right)', "yellow_can inside white_bowl is short by 5.5 cm"),
+    "places drawn in a zone beside the target": (NEAR, BESIDE, "other layouts are nearly done at the start"),
+    "easy where no judge looks": (ON, 'if seed > 2:\n    sim.move("green_cube", xy=sim["blue_cube"].position[:2], z=sim["blue_cube"].top + 0.012)', "6 of 8 other layouts are nearly done"),
 }  # fmt: skip
 """Words, the lines before the goals (or a text and its replacement), and what the finding says."""
 TWO_CUBES = {"red_cube": ("cube", "cube", "red", (0.05,) * 3, (0.0, 0.0), 0.1), "blue_cube": ("cube", "cube", "blue", (0.06,) * 3, (0.04, 0.0), 0.1)}  # fmt: skip
 DRAWN = 'rng = np.random.default_rng(seed)\nwhile seed and sim.zones["left_zone"].outside(sim["yellow_can"].position[:2]) < 0.1:\n    sim.move("yellow_can", xy=(rng.uniform(-0.05, 0.3), rng.uniform(-0.2, 0.0)))'
 HONEST = {
     "nothing of its own": (ON, "", []),
+    "starts near, where the task is to move away": (AWAY, 'if seed:\n    sim.move("red_cube", xy=sim["green_cube"].position[:2] + 0.1 * scene.right)', []),
     "removes what stands in the way": (LEFT, 'sim.remove("red_cube")  # it stands where the can goes', ["red_cube is left out"]),
     "layouts drawn by a generator of its own": (LEFT, DRAWN, []),
     "starts elsewhere, as far from its goal": (ON, 'sim.move("green_cube", xy=(-0.2, -0.15))', ["green_cube starts 15 cm from where it was photographed"]),
