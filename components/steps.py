@@ -114,10 +114,11 @@ class TaskMap(Component):
 
 
 class RoundTimeline(Component):
-    """Value: {rounds: [{number, task, parent, clean, checks, mutations, passed, reward, layouts, crash, timed_out,
-    violation, route, reason, confidence, change, seconds, changes, code, causes}], lanes: [[number]], best, pinned,
-    comparing: {titles, reasons, outcomes, changes} or null, running, replayed_round, arranging, replaying, judging:
-    {number, parent, change, changes} or null, plays, charts}; changes hold the rows of a diff by file.
+    """Value: {rounds: [{number, task, parent, clean, checks, mutations, changed, passed, reward, layouts, crash,
+    timed_out, violation, route, reason, confidence, change, seconds, changes, code, causes}], lanes: [[number]], best,
+    pinned, comparing: {titles, reasons, outcomes, changes} or null, running, replayed_round, arranging, replaying,
+    judging: {number, parent, change, changes} or null, plays, charts}; changes hold the rows of a diff by file, changed
+    the sentences about what differs from the photograph.
 
     Events: `edit` {number}; `play` {number, instant}, with the instant of a failed check or without; `arrange_goal`
     {number} to drag the objects of its end and `use_as_goal` {number} to make that the goal; `close_replay`; `compare`

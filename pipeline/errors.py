@@ -5,6 +5,8 @@ from pathlib import Path
 
 FOLDERS = re.compile(r"""(?<![\w/\\:.~-])(?:~|[A-Za-z]:)?[/\\](?:[^\s'"/\\<>:|]+[/\\])+""")
 """The folders of an absolute path in a sentence; the addresses of servers do not match."""
+CONTROL_CHARS = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+"""Codes of terminals, and characters that are not shown."""
 
 
 class StudioError(Exception):
@@ -13,6 +15,11 @@ class StudioError(Exception):
     Each package derives its own error. The command line prints the message and exits with code 2; the app shows it as
     a notice. Any other exception is a bug: exit code 1.
     """
+
+
+def single_line(text: str) -> str:
+    """Return the text as one line without control characters."""
+    return " ".join(CONTROL_CHARS.sub("", text).split())
 
 
 def without_folders(text: str, *known: Path) -> str:

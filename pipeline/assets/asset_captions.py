@@ -9,8 +9,8 @@ from pydantic import BaseModel, Field
 from pipeline.assets.asset import Asset, AssetError
 from pipeline.assets.asset_cards import CARD_VIEWS, render_card
 from pipeline.assets.library import Library
+from pipeline.errors import single_line
 from pipeline.models import Model, ModelError, Question, StageCancelled, has_vision
-from pipeline.models.client.failure_messages import single_line
 from pipeline.models.concurrent import ask_concurrently
 from pipeline.models.images import side_by_side
 from pipeline.models.in_flight import InFlightCalls

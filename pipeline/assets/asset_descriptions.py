@@ -16,8 +16,8 @@ from pipeline.assets.asset_captions import AssetAnswer, caption_question, lacks_
 from pipeline.assets.asset_cards import CARD_VIEWS, render_card
 from pipeline.assets.library import Library
 from pipeline.description.colour import name_colour
+from pipeline.errors import single_line
 from pipeline.models import Model, ModelError, StageCancelled, has_vision
-from pipeline.models.client.failure_messages import single_line
 from pipeline.models.concurrent import ask_concurrently
 from pipeline.models.in_flight import InFlightCalls
 from pipeline.store import read_json, write_json

@@ -20,7 +20,7 @@ from typing import Any, Protocol
 
 import httpx2
 
-from pipeline.errors import StudioError
+from pipeline.errors import StudioError, single_line
 from pipeline.models.client.connection import POLL_SECONDS, BoundedTransport, ReplyEncoded, ReplyTooLong, event_loop
 from pipeline.models.destination import origin
 from pipeline.models.secret_environment import environment_value
@@ -128,7 +128,7 @@ class TrellisProvider:
         try:
             answer: Any = reply.json()
             state = str(answer["status"]).upper()
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             answer, state = {}, ""
         if reply.status_code in (429, 503):
             raise ProviderError(f"{self.name} is busy with another object; try again when it is done")
@@ -138,7 +138,7 @@ class TrellisProvider:
                 "check GRS_IMAGE_TO_3D"
             )
         if state in FAILED_STATES:
-            why = " ".join(str(answer.get("message") or "no reason given").split())[:200]
+            why = single_line(str(answer.get("message") or "no reason given"))[:200]
             raise ProviderError(f"{self.name} failed: {why}; choose another method")
         return state
 

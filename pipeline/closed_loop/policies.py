@@ -2,6 +2,7 @@
 
 import base64
 import importlib.util
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -12,7 +13,7 @@ import httpx2
 import numpy as np
 
 from pipeline.closed_loop.server_protocol import server_protocol
-from pipeline.errors import StudioError
+from pipeline.errors import StudioError, single_line
 from pipeline.store import parse_json
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ class HttpPolicy:
 
     def __init__(self, address: str):
         self._address = address
-        self._client = httpx2.Client(timeout=ANSWER_SECONDS, trust_env=False)
+        self._client = httpx2.Client(timeout=ANSWER_SECONDS, trust_env=False, headers={"Accept-Encoding": "identity"})
         self._episode: dict[str, Any] = {}
 
     def begin(self, layout: int, instruction: str) -> None:
@@ -125,14 +126,16 @@ class HttpPolicy:
 
     def _ask(self, question: dict[str, Any]) -> Any:
         try:
+            end, body = time.monotonic() + ANSWER_SECONDS, b""
             with self._client.stream("POST", self._address, json=question) as reply:
-                body = b""
-                for block in reply.iter_bytes():
+                for block in reply.iter_raw():
                     body += block
+                    if time.monotonic() > end:
+                        raise httpx2.ReadTimeout("it answers without end")
                     if len(body) > MAX_ANSWER_BYTES:
                         raise PolicyError(f"{self._address} answered more than {MAX_ANSWER_BYTES // 1000} kB")
         except httpx2.TimeoutException:
-            failure = f"did not answer within {ANSWER_SECONDS:.0f} s"
+            failure = f"did not answer within {ANSWER_SECONDS:g} s"
             raise PolicyError(f"{self._address} {self._other_protocol() or failure}") from None
         except httpx2.HTTPError as error:
             failure = f"cannot be reached ({type(error).__name__}); start the policy's server first"
@@ -142,7 +145,7 @@ class HttpPolicy:
         if reply.status_code != 200:
             raise PolicyError(f"{self._address} answered HTTP {reply.status_code}: {_reason(body)}")
         try:
-            return parse_json(body)
+            return parse_json(body, finite=False)
         except ValueError:
             raise PolicyError(f"{self._address} answered something that is not JSON") from None
 
@@ -186,7 +189,7 @@ def checked_numbers(answer: Any, action_count: int) -> np.ndarray:
     """Return an answer as finite numbers (K, A). Raises PolicyError."""
     try:
         actions = np.atleast_2d(np.asarray(answer, float))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise PolicyError(f"the policy answered no numbers; an action is {action_count} numbers") from None
     if actions.ndim != 2 or actions.shape[1] != action_count or not 1 <= len(actions) <= MAX_CHUNK:
         raise PolicyError(
@@ -201,7 +204,7 @@ def checked_numbers(answer: Any, action_count: int) -> np.ndarray:
 def _reason(body: bytes) -> str:
     """Return the error that an answer tells, or what was expected."""
     try:
-        return str(parse_json(body)["error"])[:300]
+        return single_line(str(parse_json(body)["error"])[:300])
     except (ValueError, KeyError, TypeError):
         return "200 is expected"
 
@@ -223,4 +226,4 @@ def _load_function(path: Path, name: str) -> Callable[..., Any]:
 
 
 def _line(error: Exception) -> str:
-    return " ".join(str(error).split())[:200]
+    return single_line(str(error))[:200]

@@ -7,10 +7,9 @@ from pydantic import BaseModel, Field
 
 from pipeline.description.description import Description
 from pipeline.description.measure import with_name
-from pipeline.errors import without_folders
+from pipeline.errors import single_line, without_folders
 from pipeline.frame import Frame
 from pipeline.models import Model, ModelError, Question, StageCancelled, source_of
-from pipeline.models.client.failure_messages import single_line
 from pipeline.models.images import masked_crop, outline_in_frame
 from pipeline.segmentation import Segment
 from pipeline.store import digest

@@ -21,8 +21,8 @@ class Diagnosis:
     """What is wrong, on which side, and what shows it."""
 
     kind: str
-    """"unreadable", "crash", "timeout", "wrong_objects", "wrong_goals", "off_table", "lax_goal", "solved_at_start",
-    "lax_checks", "silent", "contradiction", "side_effect", "unsolved"."""
+    """"unreadable", "crash", "timeout", "wrong_objects", "wrong_goals", "off_table", "made_easier", "lax_goal",
+    "solved_at_start", "lax_checks", "silent", "contradiction", "side_effect", "unsolved"."""
     route: Literal["fix_simulation", "fix_checks"]
     reason: str
     confidence: float
@@ -98,6 +98,8 @@ def _wrong_goals(simulation: str, failed: Sequence[Mapping[str, Any]]) -> Diagno
         return Diagnosis("wrong_goals", "fix_simulation", other, 0.9)
     if off := next((c["message"] for c in failed if c["name"] == "meaning table"), None):
         return Diagnosis("off_table", "fix_simulation", off, 0.9)
+    if easier := next((c["message"] for c in failed if c["name"] == "meaning photograph"), None):
+        return Diagnosis("made_easier", "fix_simulation", f"it makes the task easier than photographed: {easier}", 0.9)
     for call in source_edits.goals(source_edits.parse(simulation) or source_edits.parse("")):  # type: ignore[arg-type]
         kind, tolerance = source_edits.method_name(call), source_edits.value(source_edits.argument(call, "tolerance"))
         allowed = goal_specs()[kind].tolerance

@@ -51,7 +51,7 @@ def repairs(data: Mapping[str, Any], diagnosis: Diagnosis) -> Iterator[Repair]:
         yield from _remove_others(text, tree, data)
         yield from _move_at_start(text, tree, data)
         yield rewritten, f"simulation.py is written again from the task: {diagnosis.reason}"
-    elif diagnosis.kind == "off_table":
+    elif diagnosis.kind in ("off_table", "made_easier"):
         yield rewritten, f"simulation.py is written again from the task: {diagnosis.reason}"
     else:
         yield from _simplify(text, tree, data, diagnosis, rewritten)

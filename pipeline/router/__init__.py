@@ -1,7 +1,16 @@
 """Router: run a program, decide whether simulation or checks are at fault, and repair that side (GRS, section 3)."""
 
 from pipeline.router.judging import SEEDS, ProgramRunner, check_program, judge
-from pipeline.router.round import Round, first_failure, next_round_number, read_rounds, report_json, score, write_round
+from pipeline.router.round import (
+    Round,
+    changes_told,
+    first_failure,
+    next_round_number,
+    read_rounds,
+    report_json,
+    score,
+    write_round,
+)
 from pipeline.router.round_record import read_record
 from pipeline.router.route import (
     Mode,
@@ -30,6 +39,7 @@ __all__ = [
     "RouterError",
     "RunningRound",
     "SourceAnswer",
+    "changes_told",
     "check_program",
     "first_failure",
     "judge",

@@ -45,20 +45,20 @@ def find_contradiction(task: Task, scene: kit.Scene, asked: Mapping[str, Any]) -
 
     `asked` is the report's evidence of that name: {"goals": as JSON by recipe.to_json, "zones": {name: centre (x, y)}}.
     """
-    planned_goals = _planned_goals(task, scene)
+    wanted = planned_goals(task, scene)
     goals = [goal for value in asked.get("goals") or () for goal in from_json(value).steps]
-    if not planned_goals or not goals:
+    if not wanted or not goals:
         return ""
-    ordered = _gives_an_order(task.instruction, planned_goals)
+    ordered = _gives_an_order(task.instruction, wanted)
     comparison = _GoalComparison(scene, asked.get("zones") or {}, task.instruction, ordered)
-    for planned in chain.from_iterable(_pairs(planned, comparison.ordered) for planned in planned_goals):
+    for planned in chain.from_iterable(_pairs(planned, comparison.ordered) for planned in wanted):
         verdicts = [(comparison.compare(planned, goal), goal) for goal in goals]
         wrong = [goal for verdict, goal in verdicts if verdict is False]
         if wrong and not any(verdict for verdict, _ in verdicts):
             return f"the task asks that {sentence(planned)}; the simulation asks for {comparison.describe(wrong[0])}"
         if not planned.carried and not any(verdict for verdict, _ in verdicts):
             return f"the task asks that {sentence(planned)}; no goal of the simulation does"
-    return next(_incompatible(planned_goals, goals), "")
+    return next(_incompatible(wanted, goals), "")
 
 
 def task_checks(task: Task, scene: kit.Scene) -> str:
@@ -67,7 +67,7 @@ def task_checks(task: Task, scene: kit.Scene) -> str:
     They measure poses, whatever the program's goals and checks say. A row or a tower whose order the words do not give
     may have any order, but what the words put at its bottom or on top has to be there.
     """
-    planned = _planned_goals(task, scene)
+    planned = planned_goals(task, scene)
     ordered = _gives_an_order(task.instruction, planned)
     free = [goal for goal in planned if not ordered and goal.kind in ORDERED_KINDS]
     functions = program_writer.check_functions([goal for goal in planned if goal not in free])
@@ -122,7 +122,7 @@ def {IN_ANY_ORDER}_{number}(sim):
 """
 
 
-def _planned_goals(task: Task, scene: kit.Scene) -> tuple[PlannedGoal, ...]:
+def planned_goals(task: Task, scene: kit.Scene) -> tuple[PlannedGoal, ...]:
     """Return the task's goals as the planner reads them, or else its instruction as the planner understands it."""
     known = {item.name for item in scene.objects}
     planned = read_sentences(task.goals)

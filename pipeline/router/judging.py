@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from pipeline.router.intent_check import find_contradiction, task_checks
+from pipeline.router.intent_check import find_contradiction, planned_goals, task_checks
+from pipeline.router.simplification import changes, simplifications
 from pipeline.simulation import CheckResult, Program, Report, kit
 from pipeline.simulation.displacements import DISPLACED
 from pipeline.simulation.mutations import MUTATIONS
@@ -38,9 +39,16 @@ def judge(
     `on_rollout` is called with each layout's rollout as soon as it is recorded, from another thread.
     """
     options = RunOptions(mutations=MUTATION_KINDS, record_goals=True, on_rollout=on_rollout)
+    options["photographed"] = [one.name for one in scene.objects]
     options["reference"] = task_checks(task, scene)
     report = _run(program, project_dir, sandbox, limits, options)
-    return replace(report, checks=(*report.checks, *_task_checks(program, task, scene, report)))
+    found = report.evidence.get("photograph") or {}
+    easier = "; ".join(simplifications(task, scene, planned_goals(task, scene), found)) if found else ""
+    checks = (*report.checks, *_task_checks(program, task, scene, report))
+    if easier:
+        checks = (*checks, CheckResult("meaning photograph", False, easier))
+    evidence = {key: value for key, value in report.evidence.items() if key != "photograph"}
+    return replace(report, checks=checks, evidence=evidence | {"changes": list(changes(found))})
 
 
 def check_program(program: Program, project_dir: Path, sandbox: ProgramRunner, limits: Limits | None = None) -> Report:

@@ -54,6 +54,12 @@ def first_failure(report: Report) -> str:
     return report.crash or report.violation or timeout or failed or ("" if report.checks else "no check ran")
 
 
+def changes_told(report: Report) -> tuple[str, ...]:
+    """Return sentences about what the program changes of the photographed layout; empty for older reports."""
+    told = report.evidence.get("changes")
+    return tuple(one for one in told if isinstance(one, str)) if isinstance(told, list) else ()
+
+
 def report_json(report: Report, finished: Round | None = None) -> dict[str, Any]:
     """Return a report in the format of report.json and `grs-studio check`, with the decision if a round is given."""
     checks = [

@@ -9,7 +9,15 @@ from pipeline.models.stage_model import StageModel
 from pipeline.object_words import object_words
 from pipeline.planner import PlannerModel
 from pipeline.project import Project
-from pipeline.router import RouteContext, RouteOptions, RouteStart, next_round_number, route, write_round
+from pipeline.router import (
+    RouteContext,
+    RouteOptions,
+    RouteStart,
+    changes_told,
+    next_round_number,
+    route,
+    write_round,
+)
 from pipeline.run.cut_off import doubtful_objects
 from pipeline.run.progress import Progress
 from pipeline.run.scene_context import scene_context
@@ -165,6 +173,8 @@ def rounds_stage(project: Project, services: Services) -> Iterator[Progress]:
         one = replace(one, task=task.instruction)
         write_round(one, project.folder)
         yield Progress("rounds", f"round {one.number}: {one.reason}", one.number + 1, 0, one)
+        for change in changes_told(one.report):
+            yield Progress("rounds", f"changed from the photograph: {change}")
 
 
 def _program_model(project: Project, services: Services, task: Task) -> tuple[StageModel, RouteContext]:

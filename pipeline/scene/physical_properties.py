@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from pydantic import BaseModel, Field
 
+from pipeline.errors import single_line
 from pipeline.models import Model, ModelError, Question, source_of
-from pipeline.models.client.failure_messages import single_line
 from pipeline.scene.placement import Placement
 
 QUESTION_KIND = "weigh_object"

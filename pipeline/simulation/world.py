@@ -61,6 +61,11 @@ class Simulation:
         return dict(self._zones)
 
     @property
+    def origins(self) -> Mapping[str, str]:
+        """The photographed object that each object comes from, by name; containers come from none."""
+        return {name: origin.source for name, origin in self._origins.items()}
+
+    @property
     def stages(self) -> tuple[tuple[str, tuple[Goal, ...]], ...]:
         """Name and goals of each stage, in order; rows in the order that their key gives for the present places."""
         right, away = self.scene.right, self.scene.away
@@ -292,7 +297,8 @@ class Simulation:
         self._require_open()
         if not (isinstance(name, str) and name.isidentifier()):
             raise KitError(f"{name!r} is no name: use letters, digits and _")
-        if name in self._objects or name in self._zones or name in ("table", "floor", "gripper"):
+        photographed = {o.name for o in self.scene.objects}  # also where left out: goals about it mean that object
+        if name in {*self._objects, *self._zones, *photographed, "table", "floor", "gripper"}:
             raise KitError(f"the name {name!r} is taken; choose another")
 
     def _compile(self) -> CompiledWorld:

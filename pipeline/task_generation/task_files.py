@@ -8,6 +8,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from pipeline.errors import StudioError
 from pipeline.store import append_lines, parse_json
 from pipeline.task_generation.demands import Demands
@@ -105,10 +107,7 @@ def _parsed(line: str, is_last: bool) -> dict[str, Any]:
 
 def _tried(row: Mapping[str, Any]) -> TriedTask:
     values = {key: value for key, value in row.items() if key != "schema"}
-    tuples = {key: tuple(values[key]) for key in ("brought", "distractors")}
-    found = values["demands"]
-    demanded = Demands(**found) if found else None
-    return TriedTask(**{**values, **tuples, "task": task_from_json(values["task"]), "demands": demanded})
+    return TypeAdapter(TriedTask).validate_python({**values, "task": task_from_json(values["task"])})
 
 
 def tried_file(project_dir: Path) -> Path:

@@ -9,6 +9,7 @@ const ROUTER_CHECKS = {
   goals: t("Tolerances are strict enough"),
   table: t("Zones lie on the table"),
   reward: t("Oracle reaches every goal"),
+  photograph: t("As hard as photographed"),
   layouts: t("Oracle solves other layouts"),
 };
 

@@ -219,6 +219,8 @@ export default function mount({ element, trigger }) {
         tools(round),
       ),
       round.task && h("p.task", {}, h("b", {}, `${t("Task:")} `), round.task),
+      round.changed.length > 0 &&
+        h("p.changed", {}, h("b", {}, `${t("Changed from the photograph")}: `), `${round.changed.join("; ")}.`),
       [
         [t("Refused"), round.violation],
         [t("Crashed"), round.crash],

@@ -2,9 +2,11 @@
 
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
+
+from pydantic import TypeAdapter
 
 from pipeline.store import read_json, write_json
 from studio.batch.frames import BatchError
@@ -69,11 +71,10 @@ def read_batch(folder: Path) -> BatchFile | None:
     data = read_json(folder / FILE, SCHEMA)
     if data is None:
         return None
-    names = {field.name for field in fields(BatchItem)}
     try:
-        items = [BatchItem(**{key: value for key, value in row.items() if key in names}) for row in data["items"]]
+        items = TypeAdapter(list[BatchItem]).validate_python(data["items"])
         return BatchFile(folder, data.get("settings", {}), items)
-    except (KeyError, TypeError, AttributeError):
+    except (KeyError, TypeError, ValueError):
         raise BatchError(
             f"{folder / FILE} is damaged; delete it and run the batch again: finished stages stay"
         ) from None

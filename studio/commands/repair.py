@@ -39,7 +39,15 @@ def repair(arguments: argparse.Namespace) -> int:
     from pipeline.models.stage_model import StageModel
     from pipeline.models.trace.recorder import TracingModel
     from pipeline.project import Project
-    from pipeline.router import RouteContext, RouteOptions, RouteStart, next_round_number, route, write_round
+    from pipeline.router import (
+        RouteContext,
+        RouteOptions,
+        RouteStart,
+        changes_told,
+        next_round_number,
+        route,
+        write_round,
+    )
     from pipeline.run.scene_context import scene_context
     from pipeline.run.solved_examples import solved_examples
     from pipeline.simulation import kit
@@ -65,6 +73,8 @@ def repair(arguments: argparse.Namespace) -> int:
         for one in route(task, project.folder, model, services.sandbox, options, start):
             write_round(replace(one, task=task.instruction), arguments.out)
             print(f"round {one.number}: {one.reason}", file=sys.stderr)
+            for change in changes_told(one.report):
+                print(f"changed from the photograph: {change}", file=sys.stderr)
             routes.append(one.route)
     print(json.dumps({"route": routes[-1], "rounds": len(routes), "first_route": routes[0]}))
     return DONE

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from pipeline.object_words import ObjectWords, object_words
-from pipeline.router import Round
+from pipeline.router import Round, changes_told
 from pipeline.router.judging import SEEDS
 from studio.server.errors import RequestError
 from studio.sessions.session import Session
@@ -106,6 +106,7 @@ def _round_record(shown: Round, parent: Round | None, words: ObjectWords) -> dic
             for c in report.checks
         ],
         "mutations": dict(report.evidence.get("noticed") or {}),
+        "changed": [translated(words.in_words(one)) for one in changes_told(report)],
         "passed": sum(c.passed for c in report.checks),
         "reward": list(report.reward),
         "layouts": list(SEEDS[1 : len(report.reward)]),

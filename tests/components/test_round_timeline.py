@@ -121,6 +121,10 @@ def test_each_round_says_how_it_ended_and_what_follows(timeline: Timeline):
     expect(timeline.element.locator(".detail .faint")).to_have_text(["reward 1.00, 0.50", re.compile(r"^\d+\.\d s$")])
     timeline.show({}, best=0, pinned=True)
     expect(buttons).to_contain_text("Round 0 ★")
+    expect(timeline.element.locator(".changed")).to_have_count(0)
+    timeline.show({"changed": ["the red cube is left out", "the can starts 9 cm from where it was photographed"]})
+    told = "Changed from the photograph: the red cube is left out; the can starts 9 cm from where it was photographed."
+    expect(timeline.element.locator(".changed")).to_have_text(told)
 
 
 def test_a_branch_names_the_round_that_it_continues_and_work_shows_in_the_last(timeline: Timeline):

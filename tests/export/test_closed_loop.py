@@ -14,6 +14,7 @@ import pytest
 import twins
 from http_server import serving
 
+from pipeline.closed_loop import policies
 from pipeline.closed_loop.policies import MAX_ANSWER_BYTES, PolicyError, checked_actions, open_policy
 from pipeline.divergence.lerobot import read_lerobot
 from pipeline.export.gym_env.environment import TwinEnv
@@ -23,6 +24,8 @@ from pipeline.simulation import Program
 from pipeline.variation import VariationStudy
 from pipeline.variation import variation_files as files
 from studio.__main__ import main
+from tests.models import hostile
+from tests.models.hostile import HostileServer
 
 pytest.importorskip("gymnasium", reason='pip install "grs-studio[gymnasium]"')
 
@@ -171,11 +174,26 @@ def test_an_answer_that_is_no_action_ends_in_one_line(environment, tmp_path, cap
         (200, b'{"action": "left"}', "no numbers"),
         (200, b'{"action": [NaN, 0, 0, 0, 0]}', "NaN"),
         (200, b"[" + b"0," * MAX_ANSWER_BYTES + b"0]", "kB"),
+        (200, b"[" * 100_000, "not JSON"),
+        (200, b'{"action": [1' + b"0" * 400 + b", 0, 0, 0, 0]}", "numbers"),
+        (200, b'{"action": ' + b"[" * 90 + b"0" + b"]" * 90 + b"}", "numbers"),
+        (302, b'{"error": "moved"}', "302: moved"),
+        (500, b'{"error": "one\\n\\u001b[2Jtwo"}', "500: one two"),
+        (500, b"[" * 100_000, "200 is expected"),
     ):
         with serving(lambda *_, answer=(status, body): answer) as address:
             assert main(["evaluate-policy", str(environment), "--policy", address, "--out", str(tmp_path / word)]) == 2
         message = capsys.readouterr().err.strip()
-        assert word in message and "\n" not in message and "Traceback" not in message
+        assert word in message and "\n" not in message and "\x1b" not in message and "Traceback" not in message
+
+
+def test_an_answer_that_drips_without_end_is_given_up_after_the_time_of_one_answer(monkeypatch):
+    monkeypatch.setattr(policies, "ANSWER_SECONDS", 0.4)
+    with HostileServer(hostile.drips) as server:
+        policy = policies.HttpPolicy(server.url)
+        policy.begin(0, "")
+        with pytest.raises(PolicyError, match=r"did not answer within 0\.4 s"):
+            policy.act({"state": np.zeros(ACTIONS)}, 0.0)
 
 
 def test_a_function_is_a_policy_and_its_faults_are_named(environment, tmp_path):

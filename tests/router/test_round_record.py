@@ -92,7 +92,7 @@ def test_a_damaged_record_counts_as_none(judged, tmp_path, damage, monkeypatch):
         file.write_bytes(data)
         with zipfile.ZipFile(file) as archive:
             size = sum(entry.file_size for entry in archive.infolist())
-        monkeypatch.setattr("pipeline.router.round_record.MAX_BYTES", size - 1)
+        monkeypatch.setattr("pipeline.store.files.MAX_ARRAY_BYTES", size - 1)
     elif damage == "another length":
         with np.load(judged[0] / "rounds" / "000" / "record.npz") as arrays:
             np.savez(file, **{**arrays, "times": arrays["times"][:-1]})

@@ -57,6 +57,7 @@ FAULTS = {
     "another goal": (ON, simulation("kit.on", "kit.near"), "fix_simulation"),
     "a ball to stand on": ("stack the cubes", simulation('"blue_cube", "red', '"blue_cube", "orange_ball", "red'), "fix_simulation"),
     "a zone too small": ("move the can to the left", lambda p: replace(p, simulation=re.sub(r"size=\(.*\)\)", "size=0.05)", p.simulation)), "fix_simulation"),
+    "half as large": (ON, simulation("    sim.goal", '    sim.resize("green_cube", 0.5)\n    sim.goal'), "fix_simulation"),
     "a crash": (ON, simulation("sim.goal", "sim.gaol"), "fix_simulation"),
     "no return": (ON, simulation("    return sim", ""), "fix_simulation"),
     "a mocked kit": (ON, simulation("    return sim", "    sim.rollout = 1\n    return sim"), "fix_simulation"),

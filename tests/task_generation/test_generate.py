@@ -66,9 +66,10 @@ def test_a_stopped_run_goes_on_where_it_was_without_a_damaged_last_line_and_anot
     lines = path.read_text()
     path.write_text(lines + '{"schema": 1, "ru')
     assert [one.key for one in read_tried(inputs.project_dir)] == whole
-    path.write_text("nonsense\n" + lines)
-    with pytest.raises(TaskGenerationError, match="remove it to generate tasks from the beginning"):
-        read_tried(inputs.project_dir)
+    for damaged in ("nonsense\n" + lines, lines.replace('"level": ', '"level": "<script>", "was": ')):
+        path.write_text(damaged)
+        with pytest.raises(TaskGenerationError, match="remove it to generate tasks from the beginning"):
+            read_tried(inputs.project_dir)
 
 
 def test_tasks_also_use_objects_that_were_brought(inputs, measured):

@@ -12,10 +12,9 @@ from pipeline.assets import Asset, AssetError, Library
 from pipeline.assets.asset_captions import caption_asset
 from pipeline.assets.asset_cards import CARD_VIEWS, render_card
 from pipeline.description.model_description import object_label
-from pipeline.errors import without_folders
+from pipeline.errors import single_line, without_folders
 from pipeline.matching import Candidate, Match, Query
 from pipeline.models import Model, ModelError, Question, StageCancelled, source_of
-from pipeline.models.client.failure_messages import single_line
 from pipeline.models.images import masked_crop, outline_in_frame, side_by_side
 from pipeline.store import digest
 

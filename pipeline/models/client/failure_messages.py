@@ -7,14 +7,13 @@ from urllib.parse import urlsplit
 
 import openai
 
+from pipeline.errors import single_line
 from pipeline.models.client.connection import ReplyEncoded, ReplyTooLong
 from pipeline.models.client.redaction import Redactor
 from pipeline.models.model import ModelError
 
 MAX_RAW_CHARS = 200_000
 """Characters of a raw reply that are kept."""
-CONTROL_CHARS = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-"""Terminal escape codes and other control characters."""
 STATUS_PREFIX = re.compile(r"^Error code: \d+ - ")
 """Prefix that the OpenAI client adds to a server's message."""
 MARKUP = re.compile(r"<(script|style)\b.*?</\1>|<[^>]*>", re.DOTALL | re.IGNORECASE)
@@ -42,11 +41,6 @@ def truncate_raw(raw: str) -> str:
     """Return a raw reply, cut after MAX_RAW_CHARS."""
     excess = len(raw) - MAX_RAW_CHARS
     return raw if excess <= 0 else f"{raw[:MAX_RAW_CHARS]}\n... {excess} more characters"
-
-
-def single_line(text: str) -> str:
-    """Return the text as one line without control characters."""
-    return " ".join(CONTROL_CHARS.sub("", text).split())
 
 
 def server_words(body: Any) -> str:

@@ -33,7 +33,7 @@ ALWAYS_ALLOWED = frozenset(("doing", "crash", "refused", "evidence", "finished")
 class ChildReport:
     """What one child sent, and how it exited."""
 
-    part: Literal["arrange", "perform"]
+    part: Literal["arrange", "perform", "measure"]
     doing: str = "starting"
     recipes: list[Recipe] = field(default_factory=list)
     checks: list[CheckResult] = field(default_factory=list)
@@ -75,7 +75,7 @@ class ChildReport:
         if message.recipe and len(self.recipes) == self.layouts:
             raise ValueError("more recipes than layouts")
         self.doing = message.doing or self.doing
-        self.untrusted |= self.checking if self.part == "perform" else self.doing != "starting"
+        self.untrusted |= self.doing != "starting" if self.part == "arrange" else self.checking
         self.finished |= message.finished
         self.crash = self.crash or message.crash
         self.refused = self.refused or message.refused

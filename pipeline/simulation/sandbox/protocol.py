@@ -143,6 +143,27 @@ class _Mutation(_StrictModel):
     applies: bool
 
 
+class _StartGoal(_StrictModel):
+    name: str
+    objects: list[str]
+    carried: list[str]
+    miss: float | None
+    clear: float
+
+
+class Start(_StrictModel):
+    """How a simulation starts; photographed.py says how each is measured."""
+
+    goals: list[_StartGoal] = []
+    left_out: list[str] = []
+    moved: dict[str, float] = {}
+    resized: dict[str, float] = {}
+    copies: dict[str, str] = {}
+    opened: dict[str, float] = {}
+    refused: str = ""
+    """Why the kit refuses it; empty where it does not."""
+
+
 class Evidence(_StrictModel):
     """What is known of a run besides its checks; worker.py says how each is measured. Absent until it is sent."""
 
@@ -160,6 +181,7 @@ class Evidence(_StrictModel):
     simulated_seconds: float | None = None
     mutation: _Mutation | None = None
     measured: dict[str, str] = {}
+    starts: list[Start] = []
     printed: Text = ""
 
 

@@ -17,6 +17,9 @@ class RunOptions(TypedDict, total=False):
     mutations: Sequence[str]
     """Names of mutations.MUTATIONS, or displacements.DISPLACED. If everything passes, the checks also run on each
     mutated task; if none fails, that is a failed check "meaning ..."."""
+    photographed: Sequence[str]
+    """Names of the photographed objects. If everything passes, the layouts are compared with the photograph: the
+    report's evidence "photograph" (photographed.py)."""
     reference: str
     """Checks of the task's own goals, written by our rules. What they measure in solved layouts is the report's
     evidence "measured": each check's message, empty where it passes."""

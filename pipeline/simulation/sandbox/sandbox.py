@@ -7,6 +7,7 @@ docs/sandbox.md says what is protected on which platform; `Sandbox.protection` s
 system calls cannot be confined, a program runs only if a person agreed, or if our own rules wrote it.
 """
 
+import hashlib
 import json
 import os
 import threading
@@ -16,8 +17,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Literal, TypeVar, Unpack
+from typing import Any, Literal, TypeVar, Unpack
 
+from pipeline.simulation.photographed import as_photographed, compare_starts
 from pipeline.simulation.program import RULES, CheckResult, Program, Report
 from pipeline.simulation.recipe import Recipe
 from pipeline.simulation.run_record import Observed, RunRecord
@@ -34,6 +36,8 @@ ARRANGE_SECONDS = 20.0
 """Wall-clock limit for building the simulations of all seeds, which takes well under a second."""
 MUTATION_SECONDS = 20.0
 """Wall-clock limit for one mutated task, in which the oracle may retry for long."""
+MORE_LAYOUTS = 6
+"""Layouts that are arranged to compare their start: with the judged ones enough that chance makes few of them easy."""
 _Result = TypeVar("_Result")
 
 
@@ -106,11 +110,12 @@ class Sandbox:
             [partial(run.perform, recipe, seed, always=not i) for i, (seed, recipe) in enumerate(jobs)]
         )
         report = merge_reports(arranged, performed, run.seconds)
-        if report.clean and mutations:
-            results = run.concurrently([partial(run.mutate, arranged.recipes[0], kind) for kind in mutations])
+        if report.clean and (mutations or options.get("photographed")):
+            jobs = [partial(run.mutate, arranged.recipes[0], kind) for kind in mutations]
+            *results, comparison = run.concurrently([*jobs, partial(run.compare, arranged.recipes)])
             caught = {kind: result for kind, result in zip(mutations, results, strict=True) if isinstance(result, str)}
             missed = tuple(result for result in results if isinstance(result, CheckResult))
-            evidence = report.evidence | {"noticed": caught}
+            evidence = report.evidence | {"noticed": caught} | ({"photograph": comparison} if comparison else {})
             report = replace(report, checks=(*report.checks, *missed), evidence=evidence, seconds=run.seconds)
         records = tuple(child.record for child in performed if child.record)
         report = replace(report, protection=dict(self.protection.coverage), records=records)
@@ -244,6 +249,35 @@ class _Run:
         outcome = next((check.message for check in child.checks if check.message), str(mutation.get("outcome")))[:200]
         return CheckResult(f"meaning {kind}", False, f"every check passes although this happens instead: {outcome}")
 
+    def compare(self, recipes: Sequence[Recipe]) -> dict[str, Any]:
+        """Return how the layouts start compared with the photograph, as JSON values; empty where that is not known.
+
+        Some more layouts are arranged, of seeds that follow from the program's text, so that none can prepare for them.
+        """
+        names, plain = frozenset(self.options.get("photographed", ())), self._without_checks()
+        if not names:
+            return {}
+        digest = hashlib.sha256(self.program.simulation.encode()).digest()
+        more = [int.from_bytes(digest[4 * i : 4 * i + 4]) >> 1 for i in range(MORE_LAYOUTS)]
+        first, *others = [*recipes, *plain.arrange(more).recipes]
+        pairs = [(first, as_photographed(first, names)), *((one, as_photographed(one, names, first)) for one in others)]
+        different = list({one.model_dump_json(): one for pair in pairs for one in pair}.values())
+        job = {"recipes": [one.model_dump() for one in different], "robot": self.options.get("robot", "gripper")}
+        starts = plain._run_child("measure", job, plain.limits).evidence.get("starts") or ()
+        if len(starts) < len(different):
+            return {}
+        found = compare_starts([tuple(starts[different.index(one)] for one in pair) for pair in pairs])
+        undone = pairs[0][1] != first and plain.perform(pairs[0][1], first.seed, always=False)
+        return found | ({"reward": undone.reward, "why": undone.evidence.get("why", "")} if undone else {})
+
+    def _without_checks(self) -> "_Run":
+        """Return a run of the simulation alone, with a time limit of its own."""
+        options = self.options.copy()
+        for unused in ("reference", "on_rollout", "record_goals"):
+            options.pop(unused, None)
+        program, limits = replace(self.program, checks=""), replace(self.limits, seconds=MUTATION_SECONDS)
+        return _Run(self.sandbox, program, self.project, limits, options)
+
     def concurrently(self, jobs: Sequence[Callable[[], _Result]]) -> list[_Result]:
         """Run jobs in threads and return their results in order."""
         if len(jobs) < 2:
@@ -251,7 +285,7 @@ class _Run:
         with ThreadPoolExecutor(min(len(jobs), os.cpu_count() or 1)) as pool:
             return list(pool.map(lambda job: job(), jobs))
 
-    def _run_child(self, part: Literal["arrange", "perform"], job: dict, limits: Limits) -> ChildReport:
+    def _run_child(self, part: Literal["arrange", "perform", "measure"], job: dict, limits: Limits) -> ChildReport:
         job |= {"part": part, "project": str(self.project), "memory_mb": limits.memory_mb}
         remaining = limits.seconds if job.get("mutation") else max(0.1, limits.seconds - self.seconds)
         job |= {"seconds": remaining, "output_mb": limits.output_mb}

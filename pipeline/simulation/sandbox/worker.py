@@ -1,9 +1,10 @@
 """Jobs of the sandbox's confined children: build the simulations, or roll out the oracle and run the checks.
 
-There are two kinds of jobs. "arrange": generated code builds the simulation of every seed, and its calls are sent as
+There are three kinds of jobs. "arrange": generated code builds the simulation of every seed, and its calls are sent as
 data (recipe.py). "perform": the simulation is built again from that data only and the oracle acts; when the results
-have been sent and cannot be taken back, the code of checks.py runs. A process in which generated code has run never
-sends a reward.
+have been sent and cannot be taken back, the code of checks.py runs. "measure": simulations are built from such data
+and their starts are measured (photographed.py); no generated code runs. A process in which generated code has run
+never sends a reward.
 
 A child sends JSON lines as things happen, so that its progress is known if it is stopped: `{"doing": sentence}`,
 `{"recipe": {...}}` per seed, `{"reward": r}`, `{"evidence": {...}}` and `{"record": {...}}` of a rollout,
@@ -26,6 +27,7 @@ from pipeline.confinement import confine
 from pipeline.simulation import kit, mutations
 from pipeline.simulation.displacements import DISPLACED
 from pipeline.simulation.oracle.robot import Robot
+from pipeline.simulation.photographed import start_of
 from pipeline.simulation.recipe import Recipe, recipe, replay, to_json
 from pipeline.simulation.robots import robot_kind
 from pipeline.simulation.rollout import SOLVED, Run, observed_run
@@ -60,6 +62,8 @@ def run_job(job: dict, out: BinaryIO) -> None:
     try:
         if job["part"] == "arrange":
             _arrange(job, project, interpreter, send, robot)
+        elif job["part"] == "measure":
+            send(evidence={"starts": [_start(project, Recipe.model_validate(one), robot) for one in job["recipes"]]})
         else:
             _perform(job, project, interpreter, send, robot)
     except ProgramViolation as violation:
@@ -94,9 +98,7 @@ def _arrange(job: dict, project: Path, interpreter: RestrictedInterpreter, send:
 def _perform(job: dict, project: Path, interpreter: RestrictedInterpreter, send: Send, robot: Robot) -> None:
     """Roll out the oracle on the arranged simulation, then run the checks, if any."""
     send(doing=f"rolling out the oracle, seed {job['seed']}")
-    arranged = Recipe.model_validate(job["recipe"])
-    sim = kit.Simulation(replace(kit.Scene.load(project), robot=robot), arranged.seed)
-    replay(sim, arranged)
+    sim = _built(project, Recipe.model_validate(job["recipe"]), robot)
     task_checks = TaskChecks(interpreter, job.get("reference", ""))
     if job["mutation"] == DISPLACED:
         return _check_displaced(job, sim, interpreter, task_checks, send)
@@ -125,6 +127,21 @@ def _perform(job: dict, project: Path, interpreter: RestrictedInterpreter, send:
                 interpreter.require_unmodified(sim)
                 if job["mutation"] and not result["passed"]:
                     return
+
+
+def _built(project: Path, arranged: Recipe, robot: Robot) -> kit.Simulation:
+    """Return the simulation of a recipe."""
+    sim = kit.Simulation(replace(kit.Scene.load(project), robot=robot), arranged.seed)
+    replay(sim, arranged)
+    return sim
+
+
+def _start(project: Path, arranged: Recipe, robot: Robot) -> dict[str, Any]:
+    """Return how a recipe starts; with the reason alone where the kit refuses it."""
+    try:
+        return start_of(_built(project, arranged, robot))
+    except kit.KitError as error:
+        return {"refused": str(error)}
 
 
 def _shows_a_solution(sim: kit.Simulation) -> bool:
