@@ -8,7 +8,7 @@ from typing import Any
 
 from pipeline.planner import program_writer, source_edits
 from pipeline.planner.diagnosis import Diagnosis, is_confirmed, leaves_the_order_open
-from pipeline.planner.goals import read_sentences
+from pipeline.planner.goals import stated_goals
 from pipeline.planner.source_edits import Repair
 from pipeline.simulation.goals.spec import PlannedGoal
 
@@ -57,7 +57,7 @@ def _goals(data: Mapping[str, Any]) -> tuple[PlannedGoal, ...]:
 
     Where the task's words leave an order open, it is the simulation's.
     """
-    sources = source_edits.planned_goals(data["simulation"]), read_sentences(data["task"].get("goals") or ())
+    sources = source_edits.planned_goals(data["simulation"]), stated_goals(data)
     report = data["report"]
     return next(
         filter(None, reversed(sources) if is_confirmed(report) and not leaves_the_order_open(report) else sources), ()
@@ -172,7 +172,7 @@ def _remove_unrelated(
 
     Only where the simulation's goals are the task's, and every check that these need is there and passes.
     """
-    wanted, functions = read_sentences(data["task"].get("goals") or ()), source_edits.functions(tree)
+    wanted, functions = stated_goals(data), source_edits.functions(tree)
     passed = {c["name"] for c in data["report"]["checks"] if c["passed"]}
     same = is_confirmed(data["report"]) or set(wanted or ()) == set(source_edits.planned_goals(data["simulation"]))
     if not wanted or not same or not set(expected) <= passed:
@@ -222,7 +222,7 @@ def _widen(checks: str, node: ast.Assert, name: str) -> Iterator[Repair]:
 
 def _add_missing(checks: str, tree: ast.Module, data: Mapping[str, Any]) -> Iterator[Repair]:
     """Append every check that the goals need and that is not there."""
-    wanted = program_writer.check_functions(read_sentences(data["task"].get("goals") or ()) or _goals(data))
+    wanted = program_writer.check_functions(stated_goals(data) or _goals(data))
     missing = {name: text for name, text in wanted.items() if name not in source_edits.functions(tree)}
     if missing:
         more = "\n\n\n".join(text.strip() for text in missing.values())
@@ -232,7 +232,7 @@ def _add_missing(checks: str, tree: ast.Module, data: Mapping[str, Any]) -> Iter
 
 def _replace_lax(checks: str, tree: ast.Module, data: Mapping[str, Any]) -> Iterator[Repair]:
     """Write every check again that bears the name of one of the task's goals and measures something else."""
-    wanted = program_writer.check_functions(read_sentences(data["task"].get("goals") or ()) or _goals(data))
+    wanted = program_writer.check_functions(stated_goals(data) or _goals(data))
     differing = {
         name: function
         for name, function in source_edits.functions(tree).items()

@@ -8,7 +8,7 @@ from typing import Any
 
 from pipeline.planner import program_writer, relaxations, source_edits
 from pipeline.planner.diagnosis import SOLVED, Diagnosis
-from pipeline.planner.goals import read_sentences
+from pipeline.planner.goals import stated_goals
 from pipeline.planner.scene_objects import scene_objects
 from pipeline.planner.source_edits import Repair
 from pipeline.simulation.goals.spec import PlannedGoal, goal_functions, goal_specs, quoted
@@ -26,7 +26,7 @@ def repairs(data: Mapping[str, Any], diagnosis: Diagnosis) -> Iterator[Repair]:
     """Yield repairs of simulation.py, likeliest first; `data` is the content of the question."""
     text = data["simulation"]
     tree = source_edits.parse(text)
-    goals = read_sentences(data["task"].get("goals") or ())
+    goals = stated_goals(data)
     instruction = data["task"].get("instruction", "")
     rewritten = program_writer.simulation_source(instruction, goals, data["scene"]) if goals else ""
     if tree is None or source_edits.build(tree) is None:
@@ -208,7 +208,7 @@ def _simplify(
         if not entry.get("met")
     ]
     crowded = bool(CROWDED.search(str(evidence.get("why") or "")))
-    wanted, present = read_sentences(data["task"].get("goals") or ()), source_edits.planned_goals(text)
+    wanted, present = stated_goals(data), source_edits.planned_goals(text)
     rewritten_tree = source_edits.parse(rewritten)
     differs = rewritten_tree is not None and _targets_and_goals(tree) != _targets_and_goals(rewritten_tree)
     foreign = any(goal not in (wanted or ()) for goal in present) or len(present) != len(calls)
