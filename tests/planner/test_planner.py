@@ -78,6 +78,7 @@ ANY, ONE = "What would work here: ", "may mean the red cube or the green cube or
         ("put the mustard in the bowl", 'not understood: "mustard"', "bowl"),
         ("put the cube in the bowl", ONE, "put the red cube in the bowl"),
         ("put the ball to the left of the cube", ONE, "put the ball to the left of the red cube"),
+        ("the ball is behind the bowl?", "that is a question", ""),
         ("don't put the ball in the bowl", 'not understood: "don\'t"', ""),
         ("put the ball under the bowl", 'not understood: "under"', "orange ball"),
         ("put three balls in the bowl", "there are 1 of them", "orange ball into the white bowl"),

@@ -6,32 +6,27 @@ by how many of these it states and by the likeness of its words. None is carried
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
-from itertools import combinations, groupby, pairwise, permutations, product
+from dataclasses import replace
+from itertools import combinations, groupby, permutations, product
 from typing import Any
 
 from rapidfuzz import fuzz, process
 
-from pipeline.description.colour_names import COLOUR_WORDS
 from pipeline.planner.language.lexicon import (
     UnclearPhrase,
-    has_colour,
     kind_words,
-    loose_words,
-    name_list,
     name_words,
     singular,
-    synonyms,
     tables,
     values,
     words_of,
 )  # fmt: skip
-from pipeline.planner.language.noun_phrases import ALL, ARTICLES, GENERIC, QUANTIFIERS
+from pipeline.planner.language.mentions import Mention, Mentions
 from pipeline.planner.language.reader import THEN, InstructionReader, normalised, tokens_of, with_verb
 from pipeline.planner.language.wording import instruction_of
 from pipeline.planner.plans import by_colour, stacking_order, why_infeasible
 from pipeline.planner.proposals import objects_at, objects_in_third, proposals
-from pipeline.planner.scene_objects import SceneObject, carry_risk
+from pipeline.planner.scene_objects import SceneObject
 from pipeline.simulation.goals.spec import PlannedGoal
 
 MOST = 3
@@ -42,18 +37,6 @@ SPELLING = 72
 """Least likeness (percent) of a misspelt word to the word that is meant."""
 SIDES = ("left", "right", "near", "far")
 Goals = tuple[PlannedGoal, ...]
-
-
-@dataclass(frozen=True)
-class Mention:
-    """Words that may name objects."""
-
-    start: int
-    end: int
-    choices: tuple[tuple[SceneObject, ...], ...]
-    """What they may mean, best first."""
-    kept: bool = False
-    """It is to be left alone."""
 
 
 def offers(
@@ -120,112 +103,13 @@ class _Finder:
     def __init__(self, reader: InstructionReader, tokens: Sequence[str], before: Goals):
         self.reader, self.tokens, self.before = reader, tokens, before
         self.start = reader.phrases.start
-        self._seen: list[Mention] = []
-        self.moved = {name for goal in before for name in goal.carried}
-        self.mentions = list(self._mentions())
+        self.mentions = Mentions(reader, tokens, {name for goal in before for name in goal.carried}).all()
         self.kept = {o.name for m in self.mentions if m.kept for o in m.choices[0]}
         self.named = list(dict.fromkeys(o for m in self.mentions if not m.kept for c in m.choices for o in c))
         words = {w for t in tokens for w in (t, singular(t))} | set(with_verb(" ".join(tokens)).split()[:1])
         self.cues = {kind for kind, text in tables()["cues"].items() if words & set(words_of(text))}
         self.words = words
         self.new = [new for new, text in tables()["new"].items() if words & set(words_of(text))]
-
-    # Objects
-
-    def _mentions(self) -> Iterator[Mention]:
-        last: tuple[tuple[SceneObject, ...], ...] = ()
-        earlier = last
-        for start, end in self._runs():
-            run = self.tokens[start:end]
-            seen = {o.name for m in self._seen for o in m.choices[0]}
-            if choices := self._choices(run, seen):
-                kept = self._is_kept(start, end)
-                self._seen.append(Mention(start, end, choices, kept))
-                earlier, last = last[:1], choices
-                yield Mention(start, end, choices, kept)
-            elif last and set(run) & {"it", "them", "that", "they"}:
-                yield Mention(start, end, (*last, *earlier))
-
-    def _runs(self) -> Iterator[tuple[int, int]]:
-        at = 0
-        for is_part, group in groupby(self.tokens, key=self._is_part):
-            full = end = at + len(list(group))
-            if is_part:
-                while end > at + 1 and self.tokens[end - 1] in values("sides") and self._has_content(at, end - 1):
-                    end -= 1  # "boxes left, tins right"
-                cuts = [
-                    i for i in range(at + 1, end) if self.tokens[i] in ("the", "a", "my") and self._has_content(at, i)
-                ]
-                yield from pairwise((at, *cuts, end))
-            at = full
-
-    def _has_content(self, start: int, end: int) -> bool:
-        return any(self._fit(word, o) for word in self.tokens[start:end] for o in self.reader.objects)
-
-    def _is_part(self, word: str) -> bool:
-        return (
-            word in ARTICLES | QUANTIFIERS | {*ALL, "it", "them", "they", "other", "others", "rest", "stuff"}
-            or word in COLOUR_WORDS or word in values("ranks") or word in values("numbers") or singular(word) in GENERIC
-            or (any(self._fit(word, o) for o in self.reader.objects) and word not in values("kinds"))
-        )  # fmt: skip
-
-    def _fit(self, word: str, o: SceneObject) -> float:
-        """Return how well a word fits an object, in [0, 1]."""
-        one = singular(word)
-        if {word, one} & {*name_words(o), o.name}:
-            return 1.0
-        if word in COLOUR_WORDS:
-            return 0.9 if has_colour(o, word) else 0.0
-        if one in kind_words(o):
-            return 0.8
-        if synonyms(one) & {*name_words(o), *kind_words(o)}:
-            return 0.7
-        return 0.6 if {word, one} & loose_words(o) else 0.0
-
-    def _choices(self, run: Sequence[str], seen: set[str]) -> tuple[tuple[SceneObject, ...], ...]:
-        objects = [o for o in self.reader.objects if not o.parts] or list(self.reader.objects)
-        content = [w for w in run if any(self._fit(w, o) for o in self.reader.objects)]
-        every = bool({"all", "everything", "every", "others", "rest", "stuff"} & set(run))
-        ranks = [w for w in run if w in values("ranks") and w != "middle"]
-        if not content and not (every or ((ranks or "other" in run) and any(singular(w) in GENERIC for w in run))):
-            return ()
-        if not content and every and (seen or {"others", "rest", "stuff"} & set(run)):  # "all go", "the rest"
-            others = tuple(o for o in objects if o.name not in seen and not o.container)
-            return (others,) if {"others", "rest", "stuff"} & set(run) and others else ()
-        score = {o.name: sum(self._fit(w, o) for w in content) for o in self.reader.objects}
-        pool = objects if not content else [o for o in self.reader.objects if score[o.name] == max(score.values())]
-        like = self._seen[-1].choices[0] if self._seen else [o for o in objects if o.name in self.moved]
-        if not content and "one" in run and like:  # "the other one": of the kind that was named last
-            pool = [o for o in objects if any(name_list(o)[-1] == name_list(one)[-1] for one in like)]
-        if "other" in run and len(pool) > 1:
-            pool = [o for o in pool if o.name not in (seen or self.moved)] or pool
-        count = next(
-            (int(values("numbers").get(w, 0)) for w in run if w in values("numbers")), 2 if "both" in run else 0
-        )
-        plural = every or count > 1 or any(w != singular(w) and not any(w in o.name for o in pool) for w in content)
-        for word in ranks if not plural else ():
-            key, end = values("ranks")[word].split("_")
-            pool = self.start.ranked(pool, key)[-1 if end == "high" else 0 :][:1] if pool else pool
-        if not plural:
-            return tuple((o,) for o in pool[:4])
-        wide = [o for o in self.reader.objects if content and score[o.name] >= 0.7 * len(content)]
-        if count:
-            return tuple(combinations(sorted(wide or pool, key=carry_risk), min(count, len(wide or pool))))[:3]
-        return tuple(dict.fromkeys((tuple(wide or pool), tuple(pool))))
-
-    def _is_kept(self, start: int, end: int) -> bool:
-        """Return whether the words around a mention say that its objects are to be left alone."""
-        before, after = self.tokens[:start], self.tokens[end:]
-        low = max((i + 1 for i, t in enumerate(before) if t in (",", ";", ":", "but", "then")), default=0)
-        if "not" in before[low:]:  # "not the juice the blue cylinder"
-            low = max([low, *(m.end for m in self._seen if m.kept)])
-        high = next((i for i, t in enumerate(after) if t in (",", ";", ":", "but", "then", "and")), len(after))
-        follows, beside = (set(words_of(tables()["keeping"][key])) for key in ("after", "beside"))
-        lead = [t for t in before[low:] if t not in ("the",)]
-        return (
-            any(t in follows or t.endswith("n't") for t in lead)
-            or any(t in beside for t in after[:high]) or after[:high][-1:] == ["not"]
-        )  # fmt: skip
 
     # Tasks
 
@@ -243,9 +127,12 @@ class _Finder:
             stage += int(cut < len(self.tokens) and THEN.fullmatch(self.tokens[cut]) is not None and bool(frames))
             low = cut
         if len(frames) > 1:
-            for chosen in ([options[0] for options in frames],):
-                yield _one_stage_each(goal for goals in chosen for goal in goals), 2.0
-        yield from ((_flat(goals), 1.0 - 0.1 * number) for options in frames for number, goals in enumerate(options))
+            yield _one_stage_each(goal for options in frames for goal in options[0]), 2.0
+        yield from (
+            (tuple(replace(goal, stage=0) for goal in goals), 1.0 - 0.1 * number)
+            for options in frames
+            for number, goals in enumerate(options)
+        )
         yield from ((goals, 1.0) for goals in self._arrangements())
         yield from ((goals, 2.5) for goals in self._corrections(frames))
         yield from ((goals, -0.5) for goals in self._pairs())
@@ -265,9 +152,7 @@ class _Finder:
             before = [m for m in mentions if m.end <= at and m.start not in targets and not m.kept]
             after = [m for m in mentions if m.start > at]
             subject = self._joined(before) or list(last[-1:])
-            carried = [m for m in self.mentions if m.end <= at and m not in subject and not m.kept][:-1][-1:] or list(
-                last[:1]
-            )
+            carried = [*last[:1], *(m for m in before if m not in subject)][:1]
             if side:
                 moved = subject if before else self._joined(after, forwards=True) or subject
                 yield [_zoned(objects, side) for objects in _options(moved, self.kept)]
@@ -309,11 +194,8 @@ class _Finder:
 
     def _arrangements(self) -> Iterator[Goals]:
         """Yield rows, towers, swaps, groups and freed zones of what the words name."""
-        objects = [
-            o
-            for o in dict.fromkeys(o for m in self.mentions if not m.kept for o in m.choices[0])
-            if o.name not in self.kept
-        ]
+        named = dict.fromkeys(o for m in self.mentions if not m.kept for o in m.choices[0])
+        objects = [o for o in named if o.name not in self.kept]
         if {"outside"} & self.cues:
             for side in dict.fromkeys(values("sides")[w] for w in self.tokens if w in values("sides")):
                 leaving = objects_at(side, self.start, frozenset(self.kept)) or objects_in_third(side, self.start)
@@ -336,36 +218,13 @@ class _Finder:
                 yield from ((PlannedGoal("in_row", tuple(o.name for o in ordered), goes),) for goes in (along, "right"))
         if "stacked" in self.cues:
             flat = [o for o in objects if o.block]
-            for ordered in (
-                self._by_position(objects),
-                *orders,
-                stacking_order(objects),
-                stacking_order(flat),
-                objects,
-                objects[::-1],
-            ):
-                if len(ordered) > 1:
-                    yield (PlannedGoal("stacked", tuple(o.name for o in ordered)),)
+            towers = (*orders, stacking_order(objects), stacking_order(flat), objects, objects[::-1])
+            yield from ((PlannedGoal("stacked", tuple(o.name for o in one)),) for one in towers if len(one) > 1)
         if "mirrored" in self.cues:
             yield (PlannedGoal("mirrored", tuple(o.name for o in objects)),)
         if self.words & {"together", "group", "gather", "cluster"}:
             groups = [list(g) for _, g in groupby(by_colour(objects), key=lambda o: o.colour)]
             yield from (tuple(PlannedGoal("in_zone", (o.name, "zone")) for o in one) for one in (objects, *groups))
-
-    def _by_position(self, objects: Sequence[SceneObject]) -> list[SceneObject]:
-        """Return objects by the position in a tower that is named behind each; none without such words."""
-        ranks = {}
-        for one, following in pairwise([*self.mentions, Mention(len(self.tokens), 0, ())]):
-            words = set(self.tokens[one.end : following.start])
-            rank = (
-                0
-                if words & {"bottom", "lowest", "underneath", "base"}
-                else 2
-                if words & {"top", "uppermost", "highest", "crown"}
-                else 1
-            )
-            ranks |= {o.name: rank for o in one.choices[0] if rank != 1 or o.name not in ranks}
-        return sorted(objects, key=lambda o: ranks[o.name]) if set(ranks.values()) - {1} else []
 
     def _orders(self, objects: Sequence[SceneObject]) -> Iterator[list[SceneObject]]:
         """Yield objects by the measures that words name, as "tallest" and "big"."""
@@ -398,7 +257,7 @@ class _Finder:
     def _corrections(self, frames: Sequence[Sequence[Goals]]) -> Iterator[Goals]:
         """Yield the task before with an object, a side or an order exchanged, added or left out."""
         before, known = self.before, {o.name: o for o in self.reader.objects}
-        if not before:
+        if not before or not all(name in known for goal in before for name in goal.objects):
             return
         stage = 1 + max(goal.stage for goal in before)
         carried = dict.fromkeys(name for goal in before for name in goal.carried)
@@ -425,14 +284,11 @@ class _Finder:
             o for o in self.reader.objects if o.name not in carried and (o in self.named or "other" in self.words)
         ]
         for o in others:
-            swapped = [
-                tuple(o.name if name == old else name for name in goal.names)
-                for goal in before
-                for old in goal.objects[-2:]
-            ]
-            yield from (
-                (*before[:-1], replace(before[-1], names=names)) for names in swapped if len(set(names)) == len(names)
-            )
+            for old in before[-1].objects[-2:]:
+                yield (
+                    *before[:-1],
+                    replace(before[-1], names=tuple(o.name if n == old else n for n in before[-1].names)),
+                )
             if not before[-1].spec.lists_names and o.name not in before[-1].names:
                 yield *before, replace(before[-1], names=(o.name, *before[-1].names[1:]))
         for goal in before:
@@ -459,24 +315,14 @@ class _Finder:
         order = [o.name for o in self.named]
         first = all(order.index(g.names[0]) < order.index(g.names[1]) for g in goals
                     if len(g.names) > 1 and set(g.names[:2]) <= set(order))  # fmt: skip
-        return (
-            weight
-            + 2 * covered
-            + 1.5 * cued
-            - 2 * extra
-            - 5 * bool(carried & self.kept)
-            - 1.5 * off
-            + 0.3 * first
-            + likeness
-        )
+        wrong = 2 * extra + 5 * bool(carried & self.kept) + 1.5 * off
+        return weight + 2 * covered + 1.5 * cued + 0.3 * first + likeness - wrong
 
 
 def _options(mentions: Sequence[Mention], kept: Set[str]) -> Iterator[tuple[SceneObject, ...]]:
     for chosen in list(product(*(m.choices for m in mentions)))[:4]:
-        some = any(len(one) > 1 for one in chosen)
-        if objects := tuple(
-            o for o in dict.fromkeys(o for one in chosen for o in one) if not (some and o.name in kept)
-        ):
+        left_out = kept if any(len(one) > 1 for one in chosen) else set()
+        if objects := tuple(o for o in dict.fromkeys(o for one in chosen for o in one) if o.name not in left_out):
             yield objects
 
 
@@ -487,10 +333,6 @@ def _pair(kind: str, a: SceneObject, b: SceneObject) -> PlannedGoal:
 
 def _zoned(objects: Iterable[SceneObject], side: str) -> Goals:
     return tuple(PlannedGoal("in_zone", (o.name, f"{side}_zone")) for o in objects)
-
-
-def _flat(goals: Goals) -> Goals:
-    return tuple(replace(goal, stage=0) for goal in goals)
 
 
 def _one_stage_each(goals: Iterable[PlannedGoal]) -> Goals:

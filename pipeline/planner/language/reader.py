@@ -145,6 +145,8 @@ class InstructionReader:
     def read(self, text: str) -> TaskPlan:
         """Return the plan of an instruction. Raises UnclearPhrase."""
         self.errors, self.part, self.phrases.last = [], None, ()
+        if "?" in text and not re.match(r"(?:please |hey |robot )*(?:could|can|would|will) you\b", text.lower()):
+            raise UnclearPhrase("that is a question: say what to do with which object")
         goals = read_sentences(re.split(r"[.;]\s+|[.;]$|, (?=then )", text.strip().rstrip(".")))
         if goals and all(name in self.names for goal in goals for name in goal.objects):
             return TaskPlan(_kind(goals), goals)
