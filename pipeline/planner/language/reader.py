@@ -145,8 +145,6 @@ class InstructionReader:
     def read(self, text: str) -> TaskPlan:
         """Return the plan of an instruction. Raises UnclearPhrase."""
         self.errors, self.part, self.phrases.last = [], None, ()
-        if "?" in text and not re.match(r"(?:please |hey |robot )*(?:could|can|would|will) you\b", text.lower()):
-            raise UnclearPhrase("that is a question: say what to do with which object")
         goals = read_sentences(re.split(r"[.;]\s+|[.;]$|, (?=then )", text.strip().rstrip(".")))
         if goals and all(name in self.names for goal in goals for name in goal.objects):
             return TaskPlan(_kind(goals), goals)
@@ -161,6 +159,8 @@ class InstructionReader:
         goals = tuple(dict.fromkeys(goal for _, some in read for goal in some))
         if not goals:
             raise self._why_not()
+        if "?" in text and not re.match(r"(?:please |hey |robot )*(?:could|can|would|will) you\b", text.lower()):
+            raise UnclearPhrase("that is a question: say what to do with which object")
         self._refuse_contradiction(goals)
         kinds = {kind for kind, _ in read}
         if "put_in_drawer" in kinds and kinds <= {"put_in_drawer", "open", "close"}:
