@@ -64,7 +64,7 @@ def _understand(data: Mapping[str, Any]) -> dict[str, Any]:
         before = read_sentences((data.get("before") or {}).get("goals") or ()) or ()
         instead, works, remark = offers(reader, text, unclear, scene, before)
         reason = in_plain_words("; ".join(dict.fromkeys(filter(None, (str(unclear), remark)))), reader.names)
-        return {"fits": False, "reason": reason, "instead": instead, "works": works}
+        return {"fits": False, "reason": reason, "instead": in_plain_words(instead, reader.names), "works": works}
 
 
 def _reader(scene: Mapping[str, Any]) -> InstructionReader:

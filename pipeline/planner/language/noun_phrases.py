@@ -31,8 +31,6 @@ ARTICLES = frozenset({"the", "a", "an", "this", "that", "these", "those", "my", 
 QUANTIFIERS = frozenset({"all", "every", "each", "both", "any", "exactly"})
 ALL = ("everything", "all")
 JOINTS = re.compile(r",? and |, ")
-SIDE_AFTER = re.compile(r" (?:on|at|in) the (left|right|front|back|middle)$")
-NAMES_OF_SIDES = {"left": "leftmost", "right": "rightmost", "front": "front", "back": "back"}
 
 
 @dataclass(frozen=True)
@@ -110,9 +108,6 @@ class NounPhrases:
     def _words(self, text: str) -> _Words:
         """Return the words of one phrase by what they do. Raises UnclearPhrase for a word that does nothing in it."""
         found = _Words()
-        if side := SIDE_AFTER.search(text):
-            text = text[: side.start()]
-            found.ranks.append(NAMES_OF_SIDES.get(side[1], side[1]))
         tokens = text.split()
         for number, ordinal in enumerate(ORDINALS, 1):  # "second ... from the left"
             if ordinal in tokens and (end := re.search(r" from the (left|right)$", text)):
@@ -209,7 +204,7 @@ class NounPhrases:
 
     def _extreme(self, pool: list[SceneObject], rank: str, count: int, text: str) -> list[SceneObject]:
         """Return the first of a pool by a word such as "smallest"; raises UnclearPhrase where that is not clear."""
-        if rank == "middle" or not count or (rank in comparatives() and len(pool) != 2):
+        if not count or (rank in comparatives() and len(pool) != 2):
             raise self._ambiguous(text, pool)
         key, end = values("ranks")[rank].split("_")
         ordered = self.start.ranked(pool, key)

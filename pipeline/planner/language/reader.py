@@ -148,6 +148,8 @@ class InstructionReader:
         goals = read_sentences(re.split(r"[.;]\s+|[.;]$|, (?=then )", text.strip().rstrip(".")))
         if goals and all(name in self.names for goal in goals for name in goal.objects):
             return TaskPlan(_kind(goals), goals)
+        if THEN.match(normalised(text)):
+            raise UnclearPhrase("after what? say the whole task, first step first")
         stages = [clause for clause in THEN.split(normalised(text)) if clause.strip(" ,;.")]
         self._refuse_unknown(" ".join(stages))
         read: list[tuple[str, list[PlannedGoal]]] = []
@@ -188,8 +190,9 @@ class InstructionReader:
             raise UnclearPhrase(f"not understood: {quoted}; say what to do with which of: {listed_names(self.names)}")
 
     def _why_not(self) -> UnclearPhrase:
-        if self.errors:
-            return max(self.errors, key=lambda error: (bool(error.choices), str(error).startswith("there ")))
+        telling = [error for error in self.errors if error.choices or "there " in str(error) or "twice" in str(error)]
+        if telling:
+            return max(telling, key=lambda error: bool(error.choices))
         return UnclearPhrase("no task is read in these words: say what to do with which object")
 
     def _refuse_contradiction(self, goals: Sequence[PlannedGoal]) -> None:
