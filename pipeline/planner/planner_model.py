@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from pipeline.models.model import ModelError, Question
-from pipeline.planner import program_writer, repair_checks, repair_simulation
+from pipeline.planner import program_writer
 from pipeline.planner.decomposition import decompose
 from pipeline.planner.diagnosis import Diagnosis, diagnose
 from pipeline.planner.goals import read_sentences, stated_goals
@@ -17,6 +17,7 @@ from pipeline.planner.language.reader import InstructionReader
 from pipeline.planner.language.wording import in_plain_words
 from pipeline.planner.plans import TableTop, TaskPlan, difficulty, why_infeasible
 from pipeline.planner.proposals import alternatives, proposals
+from pipeline.planner.repairs import repair_checks, repair_simulation
 from pipeline.planner.scene_objects import scene_objects
 from pipeline.simulation.goals.spec import PlannedGoal
 
@@ -118,8 +119,8 @@ def _untried_repairs(data: Mapping[str, Any], diagnosis: Diagnosis, side: str) -
     """Yield the repairs of one side that give a program which was not run before."""
     simulation, checks = data["simulation"], data["checks"]
     tried = [[simulation, checks], *data.get("tried", ())]
-    module = repair_simulation if side == "fix_simulation" else repair_checks
-    for text, what in module.repairs(data, diagnosis):
+    repairs = repair_simulation if side == "fix_simulation" else repair_checks
+    for text, what in repairs(data, diagnosis):
         if text.strip() and ([text, checks] if side == "fix_simulation" else [simulation, text]) not in tried:
             yield text, what
 
