@@ -7,7 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from pipeline.errors import StudioError
-from pipeline.planner.language.phrases.object_names import plain_names
+from pipeline.planner.language.object_names import plain_names
 from pipeline.planner.language.wording import in_plain_words
 from pipeline.planner.plans import TableTop
 from pipeline.planner.scene_objects import scene_objects

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 
 from pipeline.errors import StudioError
 from pipeline.models import Model, ModelError, Question, has_language
-from pipeline.planner.goals import sentences
+from pipeline.planner.goals import planned_from_json, planned_to_json, read_sentences, sentences
 from pipeline.simulation.goals.spec import PlannedGoal, listed
 
 _Answer = TypeVar("_Answer", bound=BaseModel)
@@ -50,6 +50,12 @@ class Task:
     """"rules", a model's name, or "human"."""
     difficulty: float | None = None
     """Estimated difficulty in [0, 1]; None if unknown."""
+    planned: tuple[PlannedGoal, ...] = ()
+    """The goals as data, which `goals` says in words; empty where the words have no known form."""
+
+    def __post_init__(self) -> None:
+        if sentences(self.planned) != self.goals:  # made from words alone, or with other words since
+            object.__setattr__(self, "planned", read_sentences(self.goals) or ())
 
 
 class TaskAnswer(BaseModel):
@@ -163,8 +169,11 @@ def arrangement_task(positions: Mapping[str, tuple[float, float]]) -> Task:
         raise TaskError("nothing was moved; drag at least one object to its target position")
     rounded = {name: (round(float(x), 3), round(float(y), 3)) for name, (x, y) in positions.items()}
     goals = [PlannedGoal("at", (name,), xy=xy) for name, xy in rounded.items()]
-    moves = listed([f"{name} to ({x:.2f}, {y:.2f})" for name, (x, y) in rounded.items()])
-    return Task(f"arrange_{len(goals)}", f"Move {moves}.", tuple(positions), sentences(goals), "arrange", "human")
+    moves = listed([f"{name} to ({x:.3f}, {y:.3f})" for name, (x, y) in rounded.items()])
+    return Task(
+        f"arrange_{len(goals)}", f"Move {moves}.", tuple(positions), sentences(goals), "arrange", "human",
+        planned=tuple(goals),
+    )  # fmt: skip
 
 
 def rename_in_task(task: Task, rename: Callable[[str], str]) -> Task:
@@ -174,6 +183,7 @@ def rename_in_task(task: Task, rename: Callable[[str], str]) -> Task:
         instruction=rename(task.instruction),
         objects=tuple(map(rename, task.objects)),
         goals=tuple(map(rename, task.goals)),
+        planned=tuple(replace(goal, names=tuple(map(rename, goal.names))) for goal in task.planned),
     )
 
 
@@ -189,7 +199,13 @@ def scene_to_json(scene: Any, notes: Mapping[str, str] | None = None) -> dict[st
 
 def task_to_json(task: Task) -> dict[str, Any]:
     """Return the contents of task.json."""
-    return asdict(task) | {"objects": list(task.objects), "goals": list(task.goals)}
+    return question_task(task) | {"planned": planned_to_json(task.planned)}
+
+
+def question_task(task: Task) -> dict[str, Any]:
+    """Return a task as questions to a model hold it: in words."""
+    return {key: list(value) if isinstance(value, tuple) else value
+            for key, value in vars(task).items() if key != "planned"}  # fmt: skip
 
 
 def task_from_json(value: Mapping[str, Any]) -> Task:
@@ -201,7 +217,8 @@ def task_from_json(value: Mapping[str, Any]) -> Task:
         raise TaskError("the task's objects and goals should be lists of texts")
     objects, goals = tuple(map(str, value["objects"])), tuple(map(str, value["goals"]))
     kind, source = value.get("kind") or "", value.get("source") or "human"
-    return Task(value["name"], value["instruction"], objects, goals, kind, source, value.get("difficulty"))
+    planned = planned_from_json(value.get("planned") or ())
+    return Task(value["name"], value["instruction"], objects, goals, kind, source, value.get("difficulty"), planned)
 
 
 def _object_to_json(o: Any, note: str) -> dict[str, Any]:

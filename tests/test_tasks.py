@@ -8,6 +8,7 @@ from pipeline import tasks
 from pipeline.models import ModelError
 from pipeline.planner import PlannerModel
 from pipeline.router import write_program
+from pipeline.simulation.goals.spec import PlannedGoal
 
 
 class ScriptedModel:
@@ -78,6 +79,11 @@ def test_a_layout_made_by_hand_is_a_task_with_its_positions_as_goals(scene):
 
 def test_a_task_reads_back_from_its_json():
     task = tasks.Task("stack", "Stack them.", ("a", "b"), ("b rests on a",), "stack", "human")
-    assert tasks.task_from_json(tasks.task_to_json(task)) == task
+    value = tasks.task_to_json(task)
+    assert value["planned"] == [[{"goal": "on", "names": ["b", "a"]}]]
+    assert tasks.task_from_json(value) == task == tasks.task_from_json({**value, "planned": None})
+    assert tasks.task_from_json({**value, "goals": ["a is upright"]}).planned == (PlannedGoal("upright", ("a",)),)
+    renamed = tasks.rename_in_task(task, lambda text: text.replace("a", "c"))
+    assert renamed.planned == (PlannedGoal("on", ("b", "c")),) and "planned" not in tasks.question_task(task)
     with pytest.raises(tasks.TaskError, match="the task has no objects, goals"):
         tasks.task_from_json({"name": "stack", "instruction": "Stack them."})

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from pipeline.planner import program_writer, source_edits
-from pipeline.planner.goals import read_sentences
+from pipeline.planner.goals import stated_goals
 from pipeline.simulation.goals.spec import goal_specs, listed
 
 SOLVED = 0.99
@@ -157,7 +157,7 @@ def _other_task(data: Mapping[str, Any], failed: Sequence[Mapping[str, Any]]) ->
     """Find a check of the task's own goals that fails because the simulation's goals are others."""
     if is_confirmed(data["report"]):
         return None
-    wanted, goals = read_sentences(data["task"].get("goals") or ()), source_edits.planned_goals(data["simulation"])
+    wanted, goals = stated_goals(data), source_edits.planned_goals(data["simulation"])
     if not wanted or set(wanted) == set(goals):
         return None
     tree = source_edits.parse(data["checks"])

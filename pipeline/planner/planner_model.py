@@ -1,33 +1,28 @@
 """The offline planner: answers every question of the method by rules on measured attributes."""
 
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from pipeline.description.colour_names import COLOUR_WORDS
 from pipeline.models.model import ModelError, Question
-from pipeline.planner import program_writer, repair_checks, repair_simulation
+from pipeline.planner import program_writer
 from pipeline.planner.decomposition import decompose
 from pipeline.planner.diagnosis import Diagnosis, diagnose
-from pipeline.planner.goals import read_sentences
-from pipeline.planner.language.corrections import corrected_plan, correction_offers, is_correction
-from pipeline.planner.language.errors import UnclearPhrase
-from pipeline.planner.language.frames_of_words import named_objects
-from pipeline.planner.language.instruction_reader import InstructionReader
-from pipeline.planner.language.offers import second_reading
+from pipeline.planner.goals import read_sentences, stated_goals
+from pipeline.planner.language.lexicon import UnclearPhrase
+from pipeline.planner.language.offers import offers
+from pipeline.planner.language.reader import InstructionReader
 from pipeline.planner.language.wording import in_plain_words
 from pipeline.planner.plans import TableTop, TaskPlan, difficulty, why_infeasible
 from pipeline.planner.proposals import alternatives, proposals
+from pipeline.planner.repairs import repair_checks, repair_simulation
 from pipeline.planner.scene_objects import scene_objects
-from pipeline.simulation.goals.spec import PlannedGoal, listed
+from pipeline.simulation.goals.spec import PlannedGoal
 
 MAX_LETTERS = 600
 """Longest instruction that is read, in letters."""
-MAX_SUGGESTIONS = 3
-"""Instructions that are suggested for one that does not fit."""
 
 
 class PlannerModel:
@@ -62,85 +57,30 @@ def _propose(data: Mapping[str, Any]) -> dict[str, Any]:
 
 def _understand(data: Mapping[str, Any]) -> dict[str, Any]:
     text, scene = str(data["text"]).strip(), data["scene"]
-    before = (data.get("before") or {}).get("goals")
+    reader = _reader(scene)
     try:
-        plan = _plan(text, scene, before)
-        answer = plan.answer(plan.instruction or text)
-        return {"fits": True, "reason": "", **answer, "difficulty": difficulty(plan.goals, scene)}
+        plan = _plan(text, scene, reader)
+        return {"fits": True, "reason": "", **plan.answer(text), "difficulty": difficulty(plan.goals, scene)}
     except UnclearPhrase as unclear:
-        reader = _reader(scene)
-        instead = _with_name(listed(unclear.suggested), text, unclear, scene) if unclear.suggested else ""
-        either = [words for name in unclear.alternatives if (words := _with_name(name, text, unclear, scene))]
-        earlier = read_sentences(before) if before else None
-        second = second_reading(reader, _with_objects(text, earlier or (), reader), scene)
-        offered = [*(correction_offers(reader, text, earlier)[:2] if earlier else ()), *second.offers]
-        works = [] if instead else list(dict.fromkeys((*either, *offered))) or _nearest(text, scene)
-        reason = in_plain_words(_with_remark(str(unclear), second.remark), reader.names)
-        return {"fits": False, "reason": reason, "instead": instead, "works": works[:MAX_SUGGESTIONS]}
-
-
-def _with_objects(text: str, before: Sequence[PlannedGoal], reader: InstructionReader) -> str:
-    """Return a text that names no object, after the objects that the task before moves."""
-    reader.reset()
-    moved = dict.fromkeys(name for goal in before for name in goal.carried if name in reader.names)
-    if not moved or named_objects(reader.tokens(text), reader).moved:
-        return text
-    return f"{listed([f'the {reader.names[name]}' for name in moved])} {text}"
-
-
-def _with_remark(reason: str, remark: str) -> str:
-    """Return a reason with those parts of a remark that it does not contain."""
-    quoted = re.findall(r'"([^"]+)"', remark)
-    is_said = (
-        all(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", reason) for word in quoted) if quoted else "only" in reason
-    )
-    return reason if not remark or is_said else f"{reason}; {remark}"
+        before = read_sentences((data.get("before") or {}).get("goals") or ()) or ()
+        instead, works, remark = offers(reader, text, unclear, scene, before)
+        reason = in_plain_words("; ".join(dict.fromkeys(filter(None, (str(unclear), remark)))), reader.names)
+        return {"fits": False, "reason": reason, "instead": in_plain_words(instead, reader.names), "works": works}
 
 
 def _reader(scene: Mapping[str, Any]) -> InstructionReader:
     return InstructionReader(scene_objects(scene), TableTop.from_json(scene))
 
 
-def _nearest(text: str, scene: Mapping[str, Any]) -> list[str]:
-    """Return instructions that are possible here, first those with most words in common with the text."""
-    words = set(re.findall(r"[a-z]{3,}", text.lower()))
-    possible = [plan.instruction for plan in proposals(scene)]
-    return sorted(possible, key=lambda text: -len(words & set(re.findall("[a-z]{3,}", text.lower()))))
-
-
-def _with_name(name: str, text: str, unclear: UnclearPhrase, scene: Mapping[str, Any]) -> str:
-    """Return the text with the unknown words exchanged for a name; empty where that makes no task."""
-    if name.endswith("."):  # an instruction in full
-        return name
-    if not unclear.unknown:
-        return ""
-    looks = "|".join(map(re.escape, COLOUR_WORDS))
-    unknown = rf"\b(?:the\s+|an?\s+)?(?:(?:{looks})\s+)*{re.escape(unclear.unknown)}\b"
-    exchanged = re.sub(unknown, name, text, flags=re.I)
-    try:
-        _plan(exchanged, scene)
-    except UnclearPhrase:
-        return ""
-    return exchanged if exchanged != text else ""
-
-
-def _plan(text: str, scene: Mapping[str, Any], before: Sequence[str] | None = None) -> TaskPlan:
-    """Return the plan of an instruction. Raises UnclearPhrase where it is not understood or not feasible.
-
-    `before` holds the goals of the task that the words may correct or continue.
-    """
+def _plan(text: str, scene: Mapping[str, Any], reader: InstructionReader) -> TaskPlan:
+    """Return the plan of an instruction. Raises UnclearPhrase where it is not understood or not feasible."""
     if not text:
         raise UnclearPhrase("the instruction is empty: say what to do with which object")
     if len(text) > MAX_LETTERS:
         raise UnclearPhrase(
             f"the instruction has {len(text)} letters; the offline rules read at most {MAX_LETTERS}: say it shorter"
         )
-    reader = _reader(scene)
-    earlier = read_sentences(before) if before else None
-    plan = corrected_plan(reader, text, earlier) if earlier else None
-    if plan is None and not earlier and is_correction(reader, text):
-        raise UnclearPhrase("there is no task before to correct: say the task in full")
-    plan = plan or reader.read(text)
+    plan = reader.read(text)
     reason = why_infeasible(plan.goals, scene)
     if "no free place" in reason and plan.kind == "gather":  # no room for a bin: a marked zone does as well
         zoned = tuple(
@@ -156,11 +96,11 @@ def _task_goals(data: Mapping[str, Any]) -> tuple[PlannedGoal, ...]:
     """Return a task's goals, read from its sentences, or else from its instruction. Raises ModelError."""
     task, scene = data["task"], data["scene"]
     known = {o["name"] for o in scene["objects"]}
-    goals = read_sentences(task.get("goals") or ())
+    goals = stated_goals(data)
     if goals and all(n in known for a in goals for n in a.objects):
         return goals
     try:
-        return _plan(task.get("instruction") or "", scene).goals
+        return _plan(task.get("instruction") or "", scene, _reader(scene)).goals
     except UnclearPhrase as unclear:
         raise ModelError(f"the offline rules cannot write a program for this task: {unclear}") from unclear
 
@@ -179,8 +119,8 @@ def _untried_repairs(data: Mapping[str, Any], diagnosis: Diagnosis, side: str) -
     """Yield the repairs of one side that give a program which was not run before."""
     simulation, checks = data["simulation"], data["checks"]
     tried = [[simulation, checks], *data.get("tried", ())]
-    module = repair_simulation if side == "fix_simulation" else repair_checks
-    for text, what in module.repairs(data, diagnosis):
+    repairs = repair_simulation if side == "fix_simulation" else repair_checks
+    for text, what in repairs(data, diagnosis):
         if text.strip() and ([text, checks] if side == "fix_simulation" else [simulation, text]) not in tried:
             yield text, what
 

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.planner.language.lexicon import class_members, tables
-from pipeline.planner.language.phrases.object_names import plain_names
-from pipeline.planner.language.phrases.phrase_words import name_words
-from pipeline.planner.language.phrases.start_state import StartState
+from pipeline.planner.language.lexicon import class_members, name_words, tables, words_of
+from pipeline.planner.language.object_names import plain_names
+from pipeline.planner.language.start_state import StartState
 from pipeline.planner.language.wording import in_plain_words
 from pipeline.planner.plans import (
     TableTop,
@@ -220,7 +219,8 @@ def _gather_tasks(objects: Sequence[SceneObject], table: TableTop) -> Iterator[T
 
 def _by_class(objects: Sequence[SceneObject], table: TableTop) -> Iterator[TaskPlan]:
     """Yield tasks about classes of objects that names and captions give, such as food."""
-    for word, many in tables()["class_plurals"].items():
+    for word, text in tables()["class_words"].items():
+        many = words_of(text)[0]
         group = [t for t in objects if class_members()[word] & name_words(t)]
         if 1 < len(group) < len(objects):
             front = tuple(PlannedGoal("in_zone", (t.name, "near_zone")) for t in group)

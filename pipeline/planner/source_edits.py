@@ -6,9 +6,6 @@ from typing import Any
 
 from pipeline.simulation.goals.spec import PlannedGoal, goal_functions, goal_specs
 
-Repair = tuple[str, str]
-"""A new source and one sentence on what changed."""
-
 
 def parse(source: str) -> ast.Module | None:
     """Return the tree of a source; None where it is not Python."""
@@ -94,11 +91,6 @@ def with_argument(source: str, call: ast.Call, name: str, text: str, index: int 
     return replaced(source, [(call, f"{inside}{joint}{name}={text})")])
 
 
-def with_text(source: str, tree: ast.AST, old: str, new: str) -> str:
-    """Return the source with every text constant `old` exchanged for `new`."""
-    return replaced(source, [(text, f'"{new}"') for text in strings(tree) if text.value == old])
-
-
 def build(tree: ast.AST) -> ast.FunctionDef | None:
     """Return the function build(); None where there is none."""
     return next((n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name == "build"), None)
@@ -127,13 +119,6 @@ def after_start(source: str, tree: ast.AST) -> int:
     """Return the number of the line that makes the simulation."""
     call = next(calls(tree, "Simulation"), None)
     return (call.end_lineno or call.lineno) if call else len(source.splitlines())
-
-
-def without_statement(source: str, node: ast.AST, tree: ast.AST) -> str:
-    """Return the source without the statement that contains a node."""
-    holder = next(n for n in ast.walk(tree) if isinstance(n, ast.Expr | ast.Assign) and node in ast.walk(n))
-    lines = source.splitlines(keepends=True)
-    return "".join(lines[: holder.lineno - 1] + lines[(holder.end_lineno or holder.lineno) :])
 
 
 def functions(tree: ast.AST) -> dict[str, ast.FunctionDef]:

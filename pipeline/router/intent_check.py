@@ -15,7 +15,7 @@ from pipeline.models import ModelError, Question
 from pipeline.planner import PlannerModel, program_writer
 from pipeline.planner.diagnosis import IN_ANY_ORDER
 from pipeline.planner.goals import read_sentences, sentence
-from pipeline.planner.language.lexicon import places
+from pipeline.planner.language.lexicon import values
 from pipeline.simulation import kit
 from pipeline.simulation.goals.count import Count
 from pipeline.simulation.goals.goal import Goal, PartGoal
@@ -125,8 +125,8 @@ def {IN_ANY_ORDER}_{number}(sim):
 def planned_goals(task: Task, scene: kit.Scene) -> tuple[PlannedGoal, ...]:
     """Return the task's goals as the planner reads them, or else its instruction as the planner understands it."""
     known = {item.name for item in scene.objects}
-    planned = read_sentences(task.goals)
-    if planned is None:
+    planned: tuple[PlannedGoal, ...] | None = task.planned
+    if not planned:
         data = {"scene": scene_to_json(scene), "text": task.instruction}
         try:
             answer = PlannerModel().ask(Question("understand_task", data, UnderstoodAnswer))
@@ -148,8 +148,8 @@ class _GoalComparison:
     """Compares goals with planned goals, given the sides of the table from the camera and the simulation's zones."""
 
     def __init__(self, scene: kit.Scene, zones: Mapping[str, Sequence[float]], instruction: str, ordered: bool):
-        self.ordered, self._zones = ordered, zones
-        self._named_sides = {places()[word] for word in re.findall(r"\w+", instruction.lower()) if word in places()}
+        self.ordered, self._zones, sides = ordered, zones, values("sides")
+        self._named_sides = {sides[word] for word in re.findall(r"\w+", instruction.lower()) if word in sides}
         self._axes = {"left": -scene.right, "right": scene.right, "far": scene.away, "near": -scene.away}
         self._polygon = np.asarray(scene.table.polygon, float)
 

@@ -11,6 +11,7 @@ from pydantic import BaseModel, Field
 
 from pipeline.errors import StudioError
 from pipeline.models import Model, ModelError, Question, has_language
+from pipeline.planner.goals import planned_to_json
 from pipeline.router.failure_summary import fails_silently, partly_solved, summarize_failures
 from pipeline.router.judging import ProgramRunner, judge
 from pipeline.router.round import Round, first_failure, report_json, score
@@ -19,7 +20,7 @@ from pipeline.simulation.program import RULES
 from pipeline.simulation.program_text import same_program
 from pipeline.simulation.run_record import RunRecord
 from pipeline.simulation.sandbox.sandbox import Limits
-from pipeline.tasks import Task, scene_to_json, task_to_json
+from pipeline.tasks import Task, question_task, scene_to_json
 
 Mode = Literal["route", "repair", "none"]
 MODES = ("route", "repair", "none")
@@ -119,7 +120,12 @@ class RouteStart:
 def write_program(task: Task, scene: kit.Scene, model: Model, context: RouteContext | None = None) -> Program:
     """Have the model write a first program for the task. Raises ModelError."""
     context = context or RouteContext()
-    data = {"task": task_to_json(task), "scene": scene_to_json(scene, context.notes), "kit": kit.__doc__ or ""}
+    data = {
+        "task": question_task(task),
+        "planned": planned_to_json(task.planned),
+        "scene": scene_to_json(scene, context.notes),
+        "kit": kit.__doc__ or "",
+    }
     data["examples"] = list(context.examples)
     answer = model.ask(Question("write_program", data, ProgramAnswer, subject=task.name))
     return Program(str(getattr(answer, "simulation", "")), str(getattr(answer, "checks", "")), _author(model, data))
@@ -251,7 +257,8 @@ class _Decider:
 
     def _data(self, base: Round) -> dict[str, Any]:
         return {
-            "task": task_to_json(self.task),
+            "task": question_task(self.task),
+            "planned": planned_to_json(self.task.planned),
             "scene": self.scene,
             "simulation": base.program.simulation,
             "checks": base.program.checks,

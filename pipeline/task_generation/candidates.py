@@ -6,7 +6,7 @@ from itertools import combinations, permutations
 
 from pipeline.models import Model, ModelError
 from pipeline.planner import PlannerModel
-from pipeline.planner.goals import named_objects, read_sentences, sentences
+from pipeline.planner.goals import named_objects, sentences
 from pipeline.planner.plans import why_infeasible
 from pipeline.planner.scene_objects import scene_objects
 from pipeline.simulation import kit
@@ -78,7 +78,7 @@ def candidates(start: Start, model: Model, facts: SceneFacts, learned: str = "")
     unique = {(task.instruction, task.goals): task for task in reversed(tasks)}
     return tuple(
         Candidate(
-            task, start, demands(planned, known) if (planned := read_sentences(task.goals)) else None,
+            task, start, demands(task.planned, known) if task.planned else None,
             profile(task.instruction, task.goals, categories),
         )
         for task in reversed(unique.values())
@@ -87,7 +87,7 @@ def candidates(start: Start, model: Model, facts: SceneFacts, learned: str = "")
 
 def _sequences(tasks: Sequence[Task], scene: Mapping) -> Iterator[Task]:
     """Yield sequences of two and three tasks of different kinds, none of which undoes another."""
-    read = [(task, goals) for task in tasks if (goals := read_sentences(task.goals)) and _is_one_step(goals)]
+    read = [(task, task.planned) for task in tasks if task.planned and _is_one_step(task.planned)]
     found = 0
     for count in (2, 3):
         for parts in combinations(read, count):

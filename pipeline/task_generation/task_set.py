@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pipeline.planner.goals import read_sentences
 from pipeline.simulation.goals.spec import goal_specs
 from pipeline.task_generation.curriculum import WORTH
 from pipeline.task_generation.demands import LEVELS
@@ -108,7 +107,7 @@ def coverage(kept: Sequence[TriedTask], objects: Sequence[str]) -> dict[str, Any
     """Return which photographed objects, brought objects and kinds of goals the kept tasks are about."""
     used = Counter(name for one in kept for name in one.task.objects)
     brought = {name for one in kept for name in one.brought if name in one.task.objects}
-    kinds = Counter(goal.kind for one in kept for goal in read_sentences(one.task.goals) or ())
+    kinds = Counter(goal.kind for one in kept for goal in one.task.planned)
     covered = [name for name in objects if used[name]]
     stated = [kind for kind, spec in goal_specs().items() if spec.forms]
     return {

@@ -168,7 +168,7 @@ def test_an_unclear_instruction_is_corrected_with_one_click(mount: Mount):
     session, shown = mounted.session, mounted.page.locator(".clarification")
     expect(shown).to_be_hidden()
     session.generate("put the green_cylindre on the left", "none")
-    expect(shown.get_by_role("alert")).to_have_text(re.compile(r"^\? There is no green_cylindre here"))
+    expect(shown.get_by_role("alert")).to_have_text(re.compile(r"^\? Not understood: .green_cylindre."))
     shown.get_by_role("button", name="Use: put the green cylinder on the left").click()
     expect(mounted.page.locator(FIELD)).to_have_value("put the green cylinder on the left")
     session.generate("put the elephant in the fridge", "none")

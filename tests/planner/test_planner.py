@@ -4,6 +4,7 @@
 # ruff: noqa: E501  (tables of sentences read best one a line)
 
 import ast
+import json
 import re
 from dataclasses import replace
 
@@ -14,10 +15,7 @@ from hypothesis import strategies as st
 
 from pipeline.models import ModelError, Question
 from pipeline.planner import PlannerModel, program_writer, source_edits
-from pipeline.planner.goals import named_objects, read_sentences, sentences
-from pipeline.planner.language.lexicon import lookalike_groups, singular, synonyms
-from pipeline.planner.language.lexicon import tables as lexicon_tables
-from pipeline.planner.language.phrases.phrase_words import all_words
+from pipeline.planner.goals import named_objects, planned_from_json, planned_to_json, read_sentences, sentences
 from pipeline.planner.plans import TableTop, difficulty, place_zones, why_infeasible
 from pipeline.planner.proposals import MAX_SAFE_RISK, TASK_INTEREST, alternatives, proposals
 from pipeline.planner.scene_objects import scene_objects
@@ -26,7 +24,7 @@ from pipeline.simulation.goals.spec import PlannedGoal
 from pipeline.simulation.kit import Scene
 from pipeline.simulation.program import Program
 from pipeline.simulation.sandbox.guard import guard
-from pipeline.tasks import TaskError, UnderstoodAnswer, propose, scene_to_json, task_to_json, understand_instruction
+from pipeline.tasks import TaskError, UnderstoodAnswer, propose, task_to_json, understand_instruction
 
 RULES = PlannerModel()
 
@@ -43,20 +41,20 @@ RAINBOW = "red_cube, orange_ball, yellow_can, green_cube, blue_cube, purple_cart
         ("sort the objects in rainbow order", [RAINBOW]),
         ("make a stack with the green, red and blue cubes", [CUBES]),
         ("put the smallest cube on top of the biggest one", ["green_cube rests on blue_cube"]),
-        ("put two cubes in the bowl", ["blue_cube is inside white_bowl", "red_cube is inside white_bowl"]),
-        ("put a bule block into the bowel", ["blue_cube is inside white_bowl"]),
+        ("put two of the cubes in the bowl", ["blue_cube is inside white_bowl", "red_cube is inside white_bowl"]),
         ("swap the can with the ball", ["yellow_can stands where orange_ball stood", "orange_ball stands where yellow_can stood"]),
         ("move everything except the bowl, the can, the ball and the carton to the left side of the table",
          ["red_cube is in left_zone, marked on the table", "green_cube is in left_zone, marked on the table", "blue_cube is in left_zone, marked on the table"]),
-        ("order the blocks by height, tallest first", ["blue_cube, red_cube and green_cube stand in a row from left to right"]),
+        ("order the cubes by height, tallest first", ["blue_cube, red_cube and green_cube stand in a row from left to right"]),
         ("move the red cube next to the can", ["red_cube is next to yellow_can"]),
         ("put the ball behind the bowl", ["orange_ball is behind white_bowl"]),
         ("first put the ball in the bowl, then stack the red cube on the blue cube", ["orange_ball is inside white_bowl", "then red_cube rests on blue_cube"]),
         ("put the ball in the bowl and the green cube on the blue cube", ["orange_ball is inside white_bowl", "green_cube rests on blue_cube"]),
-        ("put the leftmost cube on the right", ["red_cube is in right_zone, marked on the table"]),
+        ("put the leftmost cube to the right", ["red_cube is in right_zone, marked on the table"]),
         ("mirror the cubes", ["red_cube, green_cube and blue_cube are mirrored, left and right exchanged"]),
         ("make room on the right", ["blue_cube is outside right_zone, marked on the table", "yellow_can is outside right_zone, marked on the table", "purple_carton is outside right_zone, marked on the table"]),
         ("gather all red and blue things", ["red_cube is in zone, marked on the table", "blue_cube is in zone, marked on the table"]),
+        ("red_cube rests on blue_cube; then orange_ball is inside white_bowl", ["red_cube rests on blue_cube", "then orange_ball is inside white_bowl"]),
     ],
 )  # fmt: skip
 def test_a_persons_words_become_the_goals_they_mean(scene, words, goals):
@@ -65,73 +63,45 @@ def test_a_persons_words_become_the_goals_they_mean(scene, words, goals):
     assert task.source == "human" and task.instruction == words
 
 
+ANY, ONE = "What would work here: ", "may mean the red cube or the green cube or the blue cube: say which"
+
+
 @pytest.mark.parametrize(
-    "words, why",
+    "words, why, offer",
     [
-        ("", "the instruction is empty"),
-        ("asdf qwer", 'do not understand "asdf qwer". What would work here: "'),
-        ("pour the can into the bowl", 'cannot "pour"'),
-        ("put the gren_cub in the bowl", 'did you mean "the green cube"?'),
-        (
-            "put the mustard in the bowl",
-            'there is no mustard here; there are: the red cube, the green cube, the blue cube, the yellow can, the orange ball, the white bowl, the purple carton; did you mean "the yellow can"?',
-        ),
-        ("put the brick in the bowl", 'did you mean "the red cube"?'),
-        ("put the die in the bowl", 'did you mean "the red cube" or "the green cube" or "the blue cube"?'),
-        ("select me the snacks", 'did you mean "the purple carton"?'),
-        ("put the cube in the bowl", "may mean the red cube or the green cube or the blue cube: say which"),
-        ("stack the balls", "only one object (orange ball), stacking needs two"),
-        ("stack everything", "the orange ball is a sphere: it rolls off"),
-        ("put the carton on the ball", "nothing stays on a sphere"),
-        ("put the can on the bottle", "there is no bottle here"),
-        ("put the tomato soup in the bowl", "there is no tomato soup here"),
-        ("put the bowl in the can", "the yellow can is no container"),
-        ("put the bowl in the bowl", "cannot go into itself"),
-        ("put the green cube to the left of the blue cube", "is left of the blue cube already"),
-        ("put the ball on the table", "already"),
-        ("sort " + "the objects " * 99, "say it shorter"),
+        ("", "the instruction is empty", ""),
+        ("sort " + "the objects " * 99, "say it shorter", ""),
+        ("asdf qwer", 'not understood: "asdf", "qwer"; say what to do with which of: the red cube, ', "."),
+        ("pour the can into the bowl", 'not understood: "pour"', "Put the yellow can into the white bowl."),
+        ("put the gren_cub in the bowl", 'not understood: "gren_cub"', "put the green cube in the bowl"),
+        ("Put the bule cube into the bowel!", 'not understood: "bule", "bowel"', "Put the blue cube into the bowl!"),
+        ("put the mustard in the bowl", 'not understood: "mustard"', "bowl"),
+        ("put the cube in the bowl", ONE, "put the red cube in the bowl"),
+        ("put the ball to the left of the cube", ONE, "put the ball to the left of the red cube"),
+        ("then put the ball in the bowl", "after what?", "Put the orange ball into the white bowl."),
+        ("move the ball next to the can at the front", "no task is read in these words", "orange ball"),
+        ("the ball is behind the bowl?", "that is a question", ""),
+        ("don't put the ball in the bowl", 'not understood: "don\'t"', ""),
+        ("put the ball under the bowl", 'not understood: "under"', "orange ball"),
+        ("put three balls in the bowl", "there are 1 of them", "orange ball into the white bowl"),
+        ("stack the balls", "only one object (the orange ball), stacking needs two", ""),
+        ("stack everything", "the orange ball is a sphere: it rolls off", "Stack"),
+        ("put the carton on the ball", "nothing stays on a sphere", "purple carton"),
+        ("put the red ball in the bowl", "there is no red ball here; there are: the red cube", "bowl"),
+        ("put the bowl in the can", "the yellow can is no container", "white bowl"),
+        ("put the bowl in the bowl", "cannot go into itself", "white bowl"),
+        ("put the green cube to the left of the blue cube", "is left of the blue cube already", "green cube"),
+        ("put the ball on the table", "already", "orange ball"),
+        ("put the mustard next to the mustard", ANY, "."),
     ],
-)
-def test_infeasible_words_are_answered_with_the_reason(scene, words, why):
-    with pytest.raises(TaskError, match=re.escape(why)):
+)  # fmt: skip
+def test_other_words_are_answered_with_the_reason_and_tasks_that_can_be_done(scene, words, why, offer):
+    with pytest.raises(TaskError, match=re.escape(why)) as error:
         understand_instruction(words, scene, RULES)
-
-
-@pytest.mark.parametrize(
-    "words, instead, first",
-    [
-        ("Put the mustard in the bowl!", "Put the yellow can in the bowl!", ""),
-        ("bring me the snacks", "bring me the purple carton", ""),
-        ("put the green brick in the bowl", "put the green cube in the bowl", ""),
-        ("stack the bricks", "stack the red cube, the green cube, the blue cube and the purple carton", ""),
-        ("put the mustard next to the mustard", "", ""),
-        ("put the tomato soup in the bowl", "", ""),
-        ("put the tomato soup away", "", ""),
-        ("put the kettle in the bowl", "", "bowl"),
-        ("put the die in the bowl", "", "put the red cube in the bowl"),
-        ("put the cube in the bowl", "", "put the red cube in the bowl"),
-        ("stack everything", "", "Stack"),
-    ],
-)
-def test_what_is_not_understood_offers_one_reading_or_several_instructions_that_all_work(scene, words, instead, first):
-    with pytest.raises(TaskError) as error:
-        understand_instruction(words, scene, RULES)
-    works = error.value.alternatives
-    assert error.value.suggestion == instead and bool(works) != bool(instead), "one question, one kind of answer"
-    assert instead or first in works[0]
-    assert all(understand_instruction(one, scene, RULES).objects for one in (instead,) * bool(instead) + works)
-
-
-@pytest.mark.parametrize(
-    "word", sorted({word for group in lookalike_groups() for word in group} | set(lexicon_tables()["products"]))
-)
-def test_a_word_for_a_lookalike_is_never_assumed(scene, word):
-    known = {w for o in scene_objects(scene_to_json(scene)) for w in all_words(o)}
-    fits = {w for w in known if w == word or w in synonyms(word)} | ({"box", "container"} & {word})
-    if fits:
-        return
-    with pytest.raises(TaskError, match=f"there is no {singular(word)} here"):
-        understand_instruction(f"put the {word} on the left", scene, RULES)
+    works = [*filter(None, [error.value.suggestion]), *error.value.alternatives]
+    assert len(works) <= 3 and (not words or not offer or offer in works[0]), works
+    assert not (error.value.suggestion and error.value.alternatives), "one question, one kind of answer"
+    assert all(understand_instruction(one, scene, RULES).objects for one in works)
 
 
 def test_food_includes_fruit_and_snacks(scene):
@@ -150,7 +120,7 @@ def test_a_container_that_is_missing_or_too_narrow_is_refused_with_centimetres_o
         understand_instruction("put the box in the mug", scene, RULES)
     objects_by_name = {name: one for name, one in tabletop.OBJECTS.items() if "bowl" not in name}
     scene = Scene.load(tabletop.write(tmp_path / "without", objects=objects_by_name))
-    with pytest.raises(TaskError, match="no bowl or other container to put objects in; a tray or a bin can be set out"):
+    with pytest.raises(TaskError, match='not understood: "bowl"'):
         understand_instruction("put the ball in the bowl", scene, RULES)
     task = understand_instruction("put the ball in a tray", scene, RULES)
     assert task.goals == ("orange_ball is inside tray, set out on the table",)
@@ -191,6 +161,7 @@ def test_goals_read_back_as_what_they_were_written_from(goals, steps):
     stages = [sum(steps[1 : i + 1]) for i in range(len(goals))]
     staged = tuple(replace(a, stage=stage) for a, stage in zip(goals, stages, strict=True))
     assert read_sentences(sentences(staged)) == staged
+    assert planned_from_json(json.loads(json.dumps(planned_to_json(staged)))) == staged
 
 
 @settings(max_examples=60, deadline=None)

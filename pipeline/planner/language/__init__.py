@@ -1,1 +1,1 @@
-"""The English of instructions: a lexicon, tokens, phrases for objects, clauses, and plain words for goals."""
+"""The offline reader: command forms and noun phrases are read exactly, other words are answered with tasks."""

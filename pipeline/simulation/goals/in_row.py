@@ -165,6 +165,10 @@ SPECS = (
             SentenceForm("{list} stand in a row from left to right", along="right"),
             SentenceForm("{list} stand in a row from near to far", along="away"),
         ),
+        commands=(
+            SentenceForm("put {list} in a row from left to right in this order", along="right"),
+            SentenceForm("put {list} in a row from near to far in this order", along="away"),
+        ),
         carried=ALL,
         tolerance=TOLERANCE,
         call=_call,

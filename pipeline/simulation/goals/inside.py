@@ -83,6 +83,7 @@ SPECS = (
             SentenceForm("{} is inside {}, set out on the table", new_container=True),
             SentenceForm("{} is inside {}"),
         ),
+        commands=(SentenceForm("put {} into {}", new_container=True), SentenceForm("put {} into {}")),
         holds_others=True,
         tolerance=TOLERANCE,
         droppable=True,

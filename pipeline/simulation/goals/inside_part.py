@@ -92,6 +92,7 @@ SPECS = (
         ),
         order=30,
         forms=(SentenceForm("{} is in {}'s {}"),),
+        commands=(SentenceForm("put {0} into the {2} of {1}"), SentenceForm("put {0} into {2}")),
         objects=(0, 2),
         tolerance=TOLERANCE,
         checks=_checks,

@@ -90,6 +90,7 @@ SPECS = (
         ),
         order=10,
         forms=(SentenceForm("{} rests on {}"),),
+        commands=(SentenceForm("put {} on {}"),),
         holds_others=True,
         tolerance=TOLERANCE,
         checks=_checks,

@@ -46,6 +46,7 @@ SPECS = (
         manual='kit.on_table("red_cube")                                 stands on the table\'s top, on nothing else',
         order=190,
         forms=(SentenceForm("{} is on the table"),),
+        commands=(SentenceForm("put {} on the table"),),
         droppable=True,
         checks=_checks,
         compatible=("in_zone", "at", "outside", "near", "away", "left_of"),

@@ -155,8 +155,9 @@ class GoalSpec:
     """Returns functions of checks.py as source, which measure the goal from poses and not by its own predicate."""
     compatible: tuple[str, ...] = ()
     """Other kinds of goals by which a program may mean this one."""
-    commands: tuple[str, ...] = ()
-    """Regular expressions of instructions; their groups a, b, ... are phrases that name the objects, in order."""
+    commands: tuple[SentenceForm, ...] = ()
+    """Its instructions; the first of its values is the one that is written. `{0}`, `{1}` number the names, and a part's
+    owner, or an owner's only part, may be left out."""
 
     @property
     def lists_names(self) -> bool:

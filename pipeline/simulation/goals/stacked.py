@@ -63,6 +63,7 @@ SPECS = (
         manual='kit.stacked(["blue_cube", "red_cube", "green_cube"])     each on the one before; bottom first',
         order=60,
         forms=(SentenceForm("{list} are stacked, bottom first"),),
+        commands=(SentenceForm("stack {list} in this order, bottom first"),),
         carried=(1, None),
         holds_others=True,
         tolerance=TOLERANCE,

@@ -62,6 +62,7 @@ SPECS = (
         manual='kit.upright("yellow_can", tolerance=0.26)                tilted by at most so many radians',
         order=180,
         forms=(SentenceForm("{} is upright"),),
+        commands=(SentenceForm("stand {} upright"),),
         tolerance=TOLERANCE,
         checks=_checks,
     ),

@@ -138,6 +138,10 @@ SPECS = (
         manual='kit.in_zone("red_cube", "goal_zone", tolerance=0.0)      its whole footprint in the zone',
         order=90,
         forms=(SentenceForm("{} is in {}, marked on the table"),),
+        commands=(
+            SentenceForm("move {} into {}"),
+            SentenceForm("move {} {}"),
+        ),
         objects=FIRST,
         zone="fill",
         tolerance=IN_TOLERANCE,
@@ -152,6 +156,7 @@ SPECS = (
         manual='kit.outside("red_cube", "goal_zone", tolerance=0.0)      no part of its footprint in the zone',
         order=100,
         forms=(SentenceForm("{} is outside {}, marked on the table"),),
+        commands=(SentenceForm("move {} out of {}"),),
         objects=FIRST,
         zone="clear",
         tolerance=OUT_TOLERANCE,

@@ -1,0 +1,70 @@
+"""Plain names of objects: "the blue box"; equal ones are told apart as people do ("the left blue box")."""
+
+from collections.abc import Iterator, Sequence
+
+from pipeline.planner.language.lexicon import UnclearPhrase, name_list
+from pipeline.planner.language.noun_phrases import ORDINALS, NounPhrases
+from pipeline.planner.language.start_state import StartState
+from pipeline.planner.plans import TableTop
+from pipeline.planner.scene_objects import SceneObject
+
+SIZE_RATIO = 1.5
+"""Ratio of two volumes from which the size tells two objects apart."""
+
+
+def plain_names(objects: Sequence[SceneObject], table: TableTop) -> dict[str, str]:
+    """Return a plain name of each object by its name, without "the"; the offline reader reads it as that object."""
+    start = StartState(tuple(objects), table)
+    names: dict[str, str] = {}
+    for o in objects:
+        read_as = (name for name in _candidates(o, start) if name not in names.values() and _is_read(name, o, start))
+        names[o.name] = next(read_as, o.name)
+    return names
+
+
+def _is_read(candidate: str, o: SceneObject, start: StartState) -> bool:
+    try:
+        return NounPhrases(start).read(f"the {candidate}").objects == (o,)
+    except UnclearPhrase:
+        return False
+
+
+def _candidates(o: SceneObject, start: StartState) -> Iterator[str]:
+    words = name_list(o) or ["object"]
+    base = " ".join(words)
+    alike = [other for other in start.objects if other != o and (name_list(other) or ["object"]) == words]
+    if not alike:
+        yield base
+    yield from _told_apart(base, o, [o, *alike], start)
+    if o.colour and o.colour not in words:
+        yield f"{o.colour} {base}"
+        yield from _told_apart(f"{o.colour} {base}", o, [o, *alike], start)
+    if len(words) > 1:
+        same = [other for other in start.objects if words[-1] in name_list(other)]
+        yield from _told_apart(words[-1], o, same, start)
+    yield from _told_apart("object", o, list(start.objects), start)
+
+
+def _told_apart(base: str, o: SceneObject, alike: list[SceneObject], start: StartState) -> Iterator[str]:
+    if len(alike) < 2:
+        return
+    two = len(alike) == 2
+    by_size = sorted(alike, key=lambda other: other.volume)
+    if by_size[-1] is o and o.volume > SIZE_RATIO * by_size[-2].volume:
+        yield f"{'bigger' if two else 'biggest'} {base}"
+    if by_size[0] is o and o.volume * SIZE_RATIO < by_size[1].volume:
+        yield f"{'smaller' if two else 'smallest'} {base}"
+    across, away = start.ranked(alike, "right"), start.ranked(alike, "away")
+    yield from _at_end(across, o, base, ("left", "right") if two else ("leftmost", "rightmost"))
+    yield from _at_end(away, o, base, ("front", "back") if two else ("nearest", "farthest"))
+    for side, ordered in (("left", across), ("right", across[::-1])):
+        yield from (
+            f"{ordinal} {base} from the {side}" for ordinal, other in zip(ORDINALS, ordered, strict=False) if other is o
+        )
+
+
+def _at_end(ordered: list[SceneObject], o: SceneObject, base: str, words: tuple[str, str]) -> Iterator[str]:
+    if ordered[0] is o:
+        yield f"{words[0]} {base}"
+    if ordered[-1] is o:
+        yield f"{words[1]} {base}"

@@ -1,1 +1,0 @@
-"""Noun phrases: which objects words refer to, and plain names of objects."""

@@ -1,1 +1,0 @@
-"""Statements: one verb with its objects and a relation, a place or an arrangement."""
