@@ -99,9 +99,7 @@ def test_goals_that_are_the_tasks_in_the_photographed_layout_only_are_a_fault_of
     assert rounds[-1].route == "done" and rounds[-1].program.checks == good.checks
 
 
-def test_a_program_that_lacks_an_object_or_is_for_another_task_is_repaired(
-    project, scene, sandbox, quick_judging
-):
+def test_a_program_that_lacks_an_object_or_is_for_another_task_is_repaired(project, scene, sandbox, quick_judging):
     task = understand_instruction(ON, scene, RULES)
     edited = simulation('kit.on("green_cube", "blue_cube")', 'kit.on("gren_cube", "blue_cube")')(
         write_program(task, scene, RULES)
