@@ -8,7 +8,7 @@ from typing import Any
 from pipeline.planner import program_writer, source_edits
 from pipeline.planner.diagnosis import Diagnosis, is_confirmed, leaves_the_order_open
 from pipeline.planner.goals import stated_goals
-from pipeline.simulation.goals.spec import PlannedGoal, goal_specs, quoted
+from pipeline.simulation.goals.spec import goal_specs, quoted
 
 Repair = tuple[str, str]
 """A source, and what was changed, as a sentence."""
@@ -27,20 +27,15 @@ def repair_simulation(data: Mapping[str, Any], diagnosis: Diagnosis) -> Iterator
 
 
 def repair_checks(data: Mapping[str, Any], diagnosis: Diagnosis) -> Iterator[Repair]:
-    """Yield repairs of checks.py: they are written again from the goals."""
-    if goals := _measured_goals(data):
-        yield program_writer.checks_source(goals), f"checks.py is written again from the goals: {diagnosis.reason}"
+    """Yield repairs of checks.py: they are written again from the goals of the simulation, then of the task.
 
-
-def _measured_goals(data: Mapping[str, Any]) -> tuple[PlannedGoal, ...]:
-    """Return the goals of the simulation, else of the task; the task's where the simulation does what it asks.
-
-    Where the task's words leave an order open, it is the simulation's.
+    The task's come first where the simulation does what the task asks, unless its words leave an order open.
     """
     sources = [source_edits.planned_goals(data["simulation"]), stated_goals(data)]
     if is_confirmed(data["report"]) and not leaves_the_order_open(data["report"]):
         sources.reverse()
-    return next(filter(None, sources), ())
+    for goals in filter(None, sources):
+        yield program_writer.checks_source(goals), f"checks.py is written again from the goals: {diagnosis.reason}"
 
 
 def _widen_a_tolerance(text: str, tree: ast.Module, data: Mapping[str, Any]) -> Iterator[Repair]:

@@ -17,7 +17,7 @@ from pipeline.models import ModelError, Question
 from pipeline.planner import PlannerModel, program_writer, source_edits
 from pipeline.planner.goals import named_objects, planned_from_json, planned_to_json, read_sentences, sentences
 from pipeline.planner.plans import TableTop, difficulty, place_zones, why_infeasible
-from pipeline.planner.proposals import MAX_SAFE_RISK, TASK_INTEREST, alternatives, proposals
+from pipeline.planner.proposals import MAX_SAFE_RISK, TASK_INTEREST, proposals
 from pipeline.planner.scene_objects import scene_objects
 from pipeline.router import ProgramAnswer
 from pipeline.simulation.goals.spec import PlannedGoal
@@ -46,8 +46,6 @@ RAINBOW = "red_cube, orange_ball, yellow_can, green_cube, blue_cube, purple_cart
         ("move everything except the bowl, the can, the ball and the carton to the left side of the table",
          ["red_cube is in left_zone, marked on the table", "green_cube is in left_zone, marked on the table", "blue_cube is in left_zone, marked on the table"]),
         ("order the cubes by height, tallest first", ["blue_cube, red_cube and green_cube stand in a row from left to right"]),
-        ("move the red cube next to the can", ["red_cube is next to yellow_can"]),
-        ("put the ball behind the bowl", ["orange_ball is behind white_bowl"]),
         ("first put the ball in the bowl, then stack the red cube on the blue cube", ["orange_ball is inside white_bowl", "then red_cube rests on blue_cube"]),
         ("put the ball in the bowl and the green cube on the blue cube", ["orange_ball is inside white_bowl", "green_cube rests on blue_cube"]),
         ("put the leftmost cube to the right", ["red_cube is in right_zone, marked on the table"]),
@@ -63,7 +61,7 @@ def test_a_persons_words_become_the_goals_they_mean(scene, words, goals):
     assert task.source == "human" and task.instruction == words
 
 
-ANY, ONE = "What would work here: ", "may mean the red cube or the green cube or the blue cube: say which"
+ONE = "may mean the red cube or the green cube or the blue cube: say which"
 
 
 @pytest.mark.parametrize(
@@ -75,7 +73,6 @@ ANY, ONE = "What would work here: ", "may mean the red cube or the green cube or
         ("pour the can into the bowl", 'not understood: "pour"', "Put the yellow can into the white bowl."),
         ("put the gren_cub in the bowl", 'not understood: "gren_cub"', "put the green cube in the bowl"),
         ("Put the bule cube into the bowel!", 'not understood: "bule", "bowel"', "Put the blue cube into the bowl!"),
-        ("put the mustard in the bowl", 'not understood: "mustard"', "bowl"),
         ("put the cube in the bowl", ONE, "put the red cube in the bowl"),
         ("put the ball to the left of the cube", ONE, "put the ball to the left of the red cube"),
         ("then put the ball in the bowl", "after what?", "Put the orange ball into the white bowl."),
@@ -86,13 +83,9 @@ ANY, ONE = "What would work here: ", "may mean the red cube or the green cube or
         ("put three balls in the bowl", "there are 1 of them", "orange ball into the white bowl"),
         ("stack the balls", "only one object (the orange ball), stacking needs two", ""),
         ("stack everything", "the orange ball is a sphere: it rolls off", "Stack"),
-        ("put the carton on the ball", "nothing stays on a sphere", "purple carton"),
         ("put the red ball in the bowl", "there is no red ball here; there are: the red cube", "bowl"),
-        ("put the bowl in the can", "the yellow can is no container", "white bowl"),
         ("put the bowl in the bowl", "cannot go into itself", "white bowl"),
         ("put the green cube to the left of the blue cube", "is left of the blue cube already", "green cube"),
-        ("put the ball on the table", "already", "orange ball"),
-        ("put the mustard next to the mustard", ANY, "."),
     ],
 )  # fmt: skip
 def test_other_words_are_answered_with_the_reason_and_tasks_that_can_be_done(scene, words, why, offer):
@@ -209,24 +202,14 @@ def test_proposals_are_solvable_and_the_safest_and_richest_rank_first(table):
         ast.parse(program_writer.simulation_source(plan.instruction, plan.goals, table))
 
 
-READ_BACK = {*TASK_INTEREST, "move_near", "move_away", "move_to"} - {
-    "gather",
-    "select",
-    "put_in_drawer",
-    "open",
-    "close",
-}
-
-
 @settings(max_examples=20, deadline=None)
 @given(tables())
 def test_a_proposed_instruction_means_what_was_proposed(table):
     for plan in proposals(table):
-        if plan.kind in READ_BACK:
-            question = Question("understand_task", {"text": plan.instruction, "scene": table}, UnderstoodAnswer)
-            answer = RULES.ask(question)
-            assert answer.fits, (plan.instruction, answer.reason)
-            assert read_sentences(answer.goals) == plan.goals
+        question = Question("understand_task", {"text": plan.instruction, "scene": table}, UnderstoodAnswer)
+        answer = RULES.ask(question)
+        assert answer.fits, (plan.instruction, answer.reason)
+        assert set(read_sentences(answer.goals)) == set(plan.goals)
 
 
 @pytest.mark.parametrize("name", list(tabletop.OBJECTS))
@@ -241,7 +224,7 @@ def test_proposals_are_of_many_kinds(scene):
     tasks = propose(scene, RULES, count=20)
     kinds = {task.kind for task in tasks}
     assert all(task.difficulty is not None and 0 <= task.difficulty <= 1 for task in tasks)
-    assert kinds >= {*READ_BACK, "select", "gather"} - {"put_in_tray", "move_to"}
+    assert kinds >= {*TASK_INTEREST, "move_near", "move_away"} - {"put_in_tray", "put_in_drawer", "open", "close"}
 
 
 @settings(max_examples=20, deadline=None)
@@ -283,15 +266,6 @@ def understood(text, scene):
     answer = RULES.ask(Question("understand_task", {"text": text, "scene": scene}, UnderstoodAnswer))
     assert isinstance(answer, UnderstoodAnswer) and answer.fits, (text, answer)
     return set(answer.objects)
-
-
-def test_a_proposal_is_about_the_objects_it_names_whatever_the_robot_cannot_pick_up(data):
-    for refused in [None, *data["objects"]]:
-        others = [one for one in data["objects"] if one is not refused]
-        marked = [refused | {"robot_cannot_pick_it_up": "too wide"}] if refused else []
-        scene = data | {"objects": [*others, *marked]}
-        for plan in (*proposals(scene), *([] if refused else alternatives(scene))):
-            assert understood(plan.instruction, scene) == set(named_objects(plan.goals)), plan.instruction
 
 
 @pytest.mark.parametrize("words", ["the yellow object and the red cube", "the red cube and the yellow object"])

@@ -113,7 +113,6 @@ def test_a_word_that_changes_the_meaning_and_is_not_read_is_never_carried_out(sc
 ANSWERS = [
     ("blocks", "swap purple / blue", "Swap the purple cube and the blue cube."),
     ("blocks", "ball next to the purple cube, they are friends", "Move the red ball next to the purple cube."),
-    ("kitchen", "hide the mug behind the ketchup so nobody finds it", "Put the mug behind the ketchup bottle."),
     ("kitchen", "I want the mug behind the bowl", "is behind the teal bowl already"),
     ("kitchen", "put teh ornage in the bowl", "Put the orange into the teal bowl."),
     ("stack", "put everything in the bin exept the red one",
@@ -123,7 +122,6 @@ ANSWERS = [
      "Put the blue block into the white bin, then move the yellow cube next to the white bin."),
     ("pantry", "Boxes left, tins right, the mustard stays.",
      "Move the red cracker box, the yellow sugar box and the brown pudding box into the zone on the left"),
-    ("pantry", "asdf jkl qwertz", '"asdf", "jkl", "qwertz"'),
 ]  # fmt: skip
 """Scene, words of a stranger, and what one of the offers means or the reply says."""
 

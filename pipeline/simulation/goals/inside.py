@@ -86,7 +86,6 @@ SPECS = (
         commands=(SentenceForm("put {} into {}", new_container=True), SentenceForm("put {} into {}")),
         holds_others=True,
         tolerance=TOLERANCE,
-        droppable=True,
         checks=_checks,
         compatible=("on", "in_zone"),
     ),

@@ -47,7 +47,6 @@ SPECS = (
         order=190,
         forms=(SentenceForm("{} is on the table"),),
         commands=(SentenceForm("put {} on the table"),),
-        droppable=True,
         checks=_checks,
         compatible=("in_zone", "at", "outside", "near", "away", "left_of"),
     ),

@@ -140,10 +140,6 @@ class GoalSpec:
     """The second name is a zone that the program marks: free for the objects to come, or where they start."""
     tolerance: Tolerance | None = None
     """Of the argument `tolerance`; None where the function has none."""
-    distance_factor: float | None = None
-    """Factor by which a repair makes the argument `distance` easier to meet."""
-    droppable: bool = False
-    """A repair may leave one such goal out of several, with its object."""
     call: Callable[[PlannedGoal, Mapping[str, Any]], str] = default_call
     """Returns the kit's call as source; the second argument holds the planner's scene objects by name."""
     measure: Callable[[PlannedGoal], str] = default_measure

@@ -145,7 +145,6 @@ SPECS = (
         objects=FIRST,
         zone="fill",
         tolerance=IN_TOLERANCE,
-        droppable=True,
         checks=_check_in_zone,
         compatible=("at", "left_of", "near"),
     ),
