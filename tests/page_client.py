@@ -12,6 +12,8 @@ from weakref import WeakKeyDictionary
 import httpx
 
 TIMEOUT = 120.0
+CHECK = 5.0
+"""Seconds without what is waited for, after which a page asks again (static/top_bar/script.js)."""
 CONFIGURATIONS: WeakKeyDictionary[httpx.AsyncClient, dict[str, Any]] = WeakKeyDictionary()
 """The page's components and events, by the client that read them."""
 
@@ -96,9 +98,15 @@ class PageClient:
         return answer.json()
 
     async def wait(self, condition: Callable[[], Any]) -> None:
-        """Wait until the condition holds after an update."""
-        async with asyncio.timeout(TIMEOUT), self.changed:
-            await self.changed.wait_for(condition)
+        """Wait until the condition holds after an update. An open project is asked for anew, as its page does."""
+        async with asyncio.timeout(TIMEOUT):
+            while True:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(CHECK), self.changed:
+                        await self.changed.wait_for(condition)
+                        return
+                if self.token:
+                    await self.send("top-bar", "refresh")
 
     async def _read(self) -> None:
         address = f"/gradio_api/queue/data?session_hash={self.session_hash}"
