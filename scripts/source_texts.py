@@ -36,6 +36,7 @@ TABLES = (
 )
 """Tables of texts at the top of modules of studio/, translated where they are used."""
 JS_CALL = re.compile(r"""\b(?:t|fact|tickBox)\(\s*("(?:[^"\\]|\\.)*")""")
+NOTE = re.compile(r"[A-Z][^\n]* [^\n]*[^.\n ]\.|[A-Z][^\n]*: check\.")
 ERROR = re.compile(r"(Error|Refused|HTTPException)$")
 
 
@@ -63,6 +64,19 @@ def error_templates() -> set[str]:
             if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and ERROR.search(_name(node.exc.func)):
                 found |= {template for one in node.exc.args if (template := _template(one))}
     return {text for text in found if " " in text}
+
+
+def frame_notes() -> set[str]:
+    """Return the sentences in pipeline/frame that become notes and doubts of a frame, with {} for what is filled in."""
+    found = set()
+    for path in _files("pipeline/frame", "*.py"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        raised = {id(one) for node in ast.walk(tree) if isinstance(node, ast.Raise) for one in ast.walk(node)}
+        documents = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant | ast.JoinedStr) and id(node) not in raised | documents:
+                found.add(_template(node))
+    return {text for text in found if NOTE.fullmatch(text)}
 
 
 def all_templates() -> set[str]:
@@ -157,5 +171,5 @@ def _files(folder: str, pattern: str) -> list[Path]:
 if __name__ == "__main__":
     known = json.loads((ROOT / "studio" / "texts" / f"{sys.argv[1]}.json").read_text(encoding="utf-8"))
     lacking = page_texts() - known.keys()
-    lacking |= error_templates() - {unnamed(text) for text in known}
+    lacking |= (error_templates() | frame_notes()) - {unnamed(text) for text in known}
     print(json.dumps(dict.fromkeys(map(numbered, sorted(lacking)), ""), ensure_ascii=False, indent=0))

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from pipeline.frame import doubt_registration
 from pipeline.object_words import object_words
 from pipeline.project.project import UNEXPLAINED
 from pipeline.scene.doubts import doubts
@@ -17,10 +18,9 @@ def evidence_record(session: Session | None) -> dict[str, Any] | None:
     if session is None or evidence is None:
         return None
     doubtful, words = doubts(evidence), object_words(session.project)
-    split = [translated(doubt).partition("; ") for doubt in session.project.doubts()]
     token, stamp = session.token, session.cache.stamp(UNEXPLAINED)
     return {
-        "doubts": [{"reason": reason, "cure": cure} for reason, _, cure in split],
+        "doubts": [{"reason": reason, "cure": cure} for reason, cure in translated_doubts(session)],
         "figures": [
             {"name": name, "text": text, "doubtful": term in doubtful} for term, name, text in _figures(evidence)
         ],
@@ -28,6 +28,19 @@ def evidence_record(session: Session | None) -> dict[str, Any] | None:
         "photo": f"project/{token}/colour.jpg",
         "unexplained": f"project/{token}/{UNEXPLAINED}?{stamp}",
     }
+
+
+def translated_doubts(session: Session) -> Iterator[tuple[str, str]]:
+    """Yield reason and cure of each doubt about the twin, in the current language, without a full stop."""
+    project, evidence = session.project, session.project.evidence()
+    of_frame = (*project.frame.doubts, doubt_registration(evidence.edges if evidence else None))
+    sentences = {one.line: (one.why, one.cure) for one in of_frame if one}
+    for line in project.doubts():
+        if line in sentences:
+            reason, cure = (translated(sentence).removesuffix(".") for sentence in sentences[line])
+        else:
+            reason, _, cure = translated(line).partition("; ")
+        yield reason, cure
 
 
 def _figures(e: Evidence) -> Iterator[tuple[str, str, str]]:

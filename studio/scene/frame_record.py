@@ -36,6 +36,12 @@ def point_cloud(session: Session) -> bytes:
     return points.astype("<f4").tobytes() + colours.tobytes()
 
 
+def translated_note(note: str, frame: Frame) -> str:
+    """Return a note about a frame in the current language; of a doubt, reason and cure are translated on their own."""
+    doubt = next((one for one in frame.doubts if one.note == note), None)
+    return f"{translated(doubt.why)} {translated(doubt.cure)}" if doubt else translated(note)
+
+
 def depth_coverage(frame: Frame) -> str:
     """Return the share of pixels whose depth is known, as a percentage."""
     return f"{float((frame.depth > 0).mean()):.0%}"
@@ -83,5 +89,7 @@ def _frame_record(session: Session, frame: Frame) -> dict[str, Any]:
                 else t("aligned by clicks"),
             ],
         ],
-        "notes": [translated(note) for note in (*frame.notes, *getattr(support, "notes", ()), error) if note],
+        "notes": [
+            translated_note(note, frame) for note in (*frame.notes, *getattr(support, "notes", ()), error) if note
+        ],
     }

@@ -11,6 +11,7 @@ from pipeline.run import project_robot
 from pipeline.simulation.robots import ROBOTS
 from pipeline.solving import Solution
 from studio.pages.wording import STAGE_TITLES, describe_decision, describe_source
+from studio.scene.evidence_record import translated_doubts
 from studio.sessions.session import Session
 from studio.texts import t, translated
 
@@ -63,7 +64,7 @@ def _solution_record(session: Session, solution: Solution) -> dict[str, Any]:
     rows = zip(solution.seeds, solution.reward, solution.success, solution.crashes, solution.reasons, strict=True)
     return {
         "solved": solution.solved,
-        "doubts": [translated(doubt) for doubt in session.project.doubts()],
+        "doubts": ["; ".join(filter(None, doubt)) for doubt in translated_doubts(session)],
         "sentence": _summary(solution),
         "seeds": [
             {

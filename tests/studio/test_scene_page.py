@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 
 from pipeline.decisions import Decision
 from pipeline.errors import StudioError
-from pipeline.frame import FrameError, find_support, likely_grounds, load
+from pipeline.frame import FrameError, doubt_registration, find_support, likely_grounds, load
 from pipeline.frame.support_candidates import find_candidates
 from pipeline.geometry import Pose
 from pipeline.project import Project
@@ -20,8 +20,10 @@ from studio.masks.prompt_requests import parse_decision
 from studio.scene import adjustments
 from studio.scene.camera_correction import camera_record, parse_camera
 from studio.scene.fits import compute_fits
+from studio.scene.frame_record import translated_note
 from studio.scene.ground_choice import ground_of_number, ground_records, parse_pixel
 from studio.sessions.session_registry import SessionRegistry
+from studio.texts import current_language
 from studio.viewer.depth_difference import colourise
 from tests.frame.rendered import render
 
@@ -135,6 +137,17 @@ def test_another_camera_changes_what_is_measured_and_undo_takes_it_back(project:
     closer = camera_record(project.frame, project.original_frame, project.support)
     assert closer["median_depth"] == pytest.approx(before["median_depth"] / 4) and closer["changed"]
     assert 0.25 in before["factors"] and project.key("frame") != keys and project.frame.doubts == ()
+
+
+def test_a_doubt_about_the_frame_is_told_in_german_reason_and_cure(project: Project):
+    doubt = doubt_registration(1.2)
+    assert doubt
+    token = current_language.set("de")
+    try:
+        note = translated_note(doubt.note, replace(project.frame, doubts=(doubt,)))
+    finally:
+        current_language.reset(token)
+    assert note.startswith("Die Tiefe passt nicht zur Farbe") and "Prüfen Sie" in note
 
 
 def test_a_chosen_ground_is_kept_and_undo_takes_it_back(project: Project):

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from scripts.source_texts import ROOT, all_templates, error_templates, page_texts, unnamed
+from scripts.source_texts import ROOT, all_templates, error_templates, frame_notes, page_texts, unnamed
 from studio.texts import LANGUAGES, catalogue, choose_language, current_language, t, translated
 from studio.texts.translation import PLACEHOLDER
 
@@ -22,9 +22,9 @@ def language(request: pytest.FixtureRequest) -> str:
     return request.param
 
 
-def test_every_text_and_error_of_the_pages_is_translated_and_no_other(language: str):
+def test_every_text_error_and_note_of_the_pages_is_translated_and_no_other(language: str):
     assert not sorted(page_texts() - catalogue(language).keys())
-    assert not sorted(error_templates() - {unnamed(text) for text in catalogue(language)})
+    assert not sorted((error_templates() | frame_notes()) - {unnamed(text) for text in catalogue(language)})
     known = {_start(form) for text in (*all_templates(), *page_texts()) for form in (text, *text.split("|"))}
     lost = [text for text in catalogue(language) if _start(text) not in known and "{1}" not in text]
     assert not [text for text in lost if text.split()[-1] not in COMPOSED]
