@@ -279,7 +279,7 @@ class Project(ProjectFolder):
     @property
     def frame_key(self) -> str:
         """Hash of colour, depth and the current camera."""
-        factor = [d.data["depth_factor"] for d in self._log.of_kinds("camera")[-1:] if depth_factor(d) != 1]
+        factor = [d.data["depth_factor"] for d in self._log.of_kinds("camera")[-1:] if _depth_factor(d) != 1]
         pose = [d.data["world_from_camera"] for d in self._log.of_kinds("camera_pose")[-1:]]
         ground = [d.data["pixel"] for d in self._log.of_kinds("ground")[-1:]]
         with self._lock:  # as in `original_frame`; taken in another order than a cached_property's, threads deadlock
@@ -308,7 +308,7 @@ class Project(ProjectFolder):
             self._record.update(stage, "failed", key, made_with, seconds, without_folders(message, self.folder))
 
 
-def depth_factor(decision: Decision) -> float:
+def _depth_factor(decision: Decision) -> float:
     """Return by what a decision about the camera multiplies the distances that were read."""
     return float(decision.data.get("depth_factor", 1))
 
@@ -322,7 +322,7 @@ def _with_camera(read: Frame, decided: Sequence[Decision]) -> Frame:
             numbers = (float(one.data[key]) for key in ("fx", "fy", "cx", "cy"))
             settled = {"intrinsics", "unit"} if "depth_factor" in one.data else {"intrinsics"}
             doubts = tuple(doubt for doubt in read.doubts if doubt.what not in settled)
-            depth = read.depth if depth_factor(one) == 1 else read.depth * np.float32(depth_factor(one))
+            depth = read.depth if _depth_factor(one) == 1 else read.depth * np.float32(_depth_factor(one))
             frame = replace(frame, depth=depth, intrinsics=Intrinsics(*size, *numbers), doubts=doubts)
         elif one.kind == "ground":
             x, y = one.data["pixel"]

@@ -56,8 +56,8 @@ def first_failure(report: Report) -> str:
 
 def changes_told(report: Report) -> tuple[str, ...]:
     """Return sentences about what the program changes of the photographed layout; empty for older reports."""
-    told = report.evidence.get("changes")
-    return tuple(one for one in told if isinstance(one, str)) if isinstance(told, list) else ()
+    changes = report.evidence.get("changes")
+    return tuple(one for one in changes if isinstance(one, str)) if isinstance(changes, list) else ()
 
 
 def report_json(report: Report, finished: Round | None = None) -> dict[str, Any]:

@@ -116,7 +116,7 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
             return {name: arrays[name] for name in arrays.files}
     except (zipfile.BadZipFile, zlib.error, EOFError, MemoryError, struct.error, SyntaxError) as error:
         raise ValueError(str(error) or "it is incomplete") from None
-    except (NotImplementedError, RuntimeError) as error:  # of zipfile: encrypted, or packed in another way
+    except RuntimeError as error:  # of zipfile: encrypted, or packed in another way
         raise ValueError(str(error)) from None
 
 

@@ -1,4 +1,7 @@
-"""Exports for download, written by child processes: a few at once, shared by equal requests, ended if nobody waits."""
+"""Exports for download, written by child processes.
+
+A few run at once. Equal requests get the same export, which is ended when its last client has left.
+"""
 
 import asyncio
 import os
@@ -99,7 +102,7 @@ class Exports:
 
 
 class _SentFile(FileResponse):
-    """A file of which `on_end` is told once it is sent, or the page has left."""
+    """A file. Calls `on_end` once it is sent or the client has left."""
 
     def __init__(self, path: Path, on_end: Callable[[], None]):
         super().__init__(path, filename=path.name, headers={"Cache-Control": "no-cache"})

@@ -24,7 +24,7 @@ from studio.viewer.view_registry import ViewRegistry
 from studio.viewer.view_session import ViewSession
 
 _MAX_PAGES, _MAX_VISITORS = 8, 4
-"""Pages that watch a view at once, and those of visitors beside them, who so keep nobody away."""
+"""Pages that may watch a view at once: of people who log in, and of visitors, who take no place of theirs."""
 _MAX_REFUSALS = 8
 """Refused commands of a page that wait to be answered; earlier ones are dropped."""
 _NO_STORE = {"Cache-Control": "no-store"}

@@ -377,7 +377,7 @@ def test_a_batch_says_how_far_it_is_and_is_stopped_continued_retried_and_removed
         ("Retry failed", "ended", "resume_batch"),
     )
     for button, next_state, kind in presses:
-        following.append([batch(state=next_state)])  # not before the press: the page asks by itself too
+        following.append([batch(state=next_state)])  # for the press alone: the page asks every few seconds
         line.get_by_role("button", name=button).click()
         expect(line).to_have_attribute("data-state", next_state)
         wait_until(gallery.page, lambda kind=kind: ("t", kind) in [(one.get("batch"), one["kind"]) for one in asked])

@@ -1,4 +1,4 @@
-"""A program does its task as photographed: what it makes easier is refused, and every change is told in words.
+"""A program that makes its task easier than photographed is refused. The round names every change in words.
 
 Each program is one that the rules write, with lines of its own before its goals.
 """

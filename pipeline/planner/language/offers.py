@@ -12,6 +12,7 @@ from typing import Any
 
 from rapidfuzz import fuzz, process
 
+from pipeline.planner.language.clauses import normalised, tokens_of, with_verb
 from pipeline.planner.language.lexicon import (
     UnclearPhrase,
     kind_words,
@@ -22,7 +23,7 @@ from pipeline.planner.language.lexicon import (
     words_of,
 )  # fmt: skip
 from pipeline.planner.language.mentions import Mention, Mentions
-from pipeline.planner.language.reader import THEN, InstructionReader, normalised, tokens_of, with_verb
+from pipeline.planner.language.reader import THEN, InstructionReader
 from pipeline.planner.language.wording import instruction_of
 from pipeline.planner.plans import by_colour, stacking_order, why_infeasible
 from pipeline.planner.proposals import objects_at, objects_in_third, proposals
