@@ -58,7 +58,7 @@ def _frame_record(session: Session, frame: Frame) -> dict[str, Any]:
     error = project.error("frame")
     return {
         "image": f"project/{session.token}/colour.jpg",
-        "depth": f"project/{session.token}/depth.bin",
+        "depth": f"project/{session.token}/depth.bin?{project.frame_key[:12]}",
         "width": k.width,
         "height": k.height,
         "intrinsics": {"fx": k.fx, "fy": k.fy, "cx": k.cx, "cy": k.cy},
