@@ -30,10 +30,10 @@ from pipeline.assets.categories import (
 )
 from pipeline.assets.collision.hollow_shapes import CACHE_VERSION, hollow_part_files
 from pipeline.assets.importers.compiled_model import MODEL_FORMATS
-from pipeline.assets.mesh_files import MESH_FORMATS, metric_mesh, user_cache_folder
+from pipeline.assets.mesh_files import MESH_FORMATS, metric_mesh
 from pipeline.assets.solids import Solid, write_solid
 from pipeline.resources import SAMPLE_SCENES
-from pipeline.store import parse_json
+from pipeline.store import parse_json, user_cache_folder
 
 BUILTIN_LIBRARY = SAMPLE_SCENES / "library"
 """The library made by sample_scenes/make_library.py."""

@@ -1,6 +1,5 @@
 """Reads meshes of assets: converted once to metres and centred, loaded on demand."""
 
-import os
 from functools import lru_cache
 from pathlib import Path
 
@@ -10,7 +9,7 @@ import trimesh
 from pipeline.assets.asset import Asset, AssetError, reader_errors
 from pipeline.assets.importers.compiled_model import MODEL_FORMATS
 from pipeline.assets.importers.confined_model import mesh_of_model_confined
-from pipeline.store import atomic_write
+from pipeline.store import atomic_write, made_once, user_cache_folder
 
 MESH_FORMATS = (".obj", ".glb", ".stl", *MODEL_FORMATS)
 SIZE_TOLERANCE = 0.02
@@ -70,8 +69,7 @@ def metric_mesh(
         mesh.apply_transform(turn)
     mesh.apply_translation(-mesh.bounds.mean(axis=0))
     mesh.apply_scale(factor)
-    prepared.parent.mkdir(parents=True, exist_ok=True)
-    mesh.export(prepared)
+    made_once(prepared.parent, lambda folder: mesh.export(folder / prepared.name))
     return prepared, mesh.extents
 
 
@@ -121,8 +119,3 @@ def read_bounds(path: Path) -> np.ndarray:
         if not len(vertices) or not np.isfinite(vertices).all():
             raise ValueError("it holds no vertices")
         return np.array([vertices.min(axis=0), vertices.max(axis=0)])
-
-
-def user_cache_folder() -> Path:
-    """Return the folder for results that can be computed again."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "grs-studio"

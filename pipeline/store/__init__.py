@@ -1,5 +1,6 @@
 """Files that survive a crash: atomic replacement, append-only logs, one writer a folder, memoised values."""
 
+from pipeline.store.cache_folder import made_once, user_cache_folder
 from pipeline.store.files import (
     append_lines,
     atomic_write,
@@ -30,6 +31,7 @@ __all__ = [
     "digest",
     "is_temporary",
     "listed",
+    "made_once",
     "memoise",
     "parse_json",
     "read_arrays",
@@ -40,6 +42,7 @@ __all__ = [
     "storage_error",
     "temporary_beside",
     "use_private_folder",
+    "user_cache_folder",
     "write_bytes",
     "write_json",
     "write_text",

@@ -237,7 +237,7 @@ def search(arguments: argparse.Namespace) -> int:
     from pipeline.assets.index.asset_index import AssetIndex
     from pipeline.assets.index.columns import AssetFilter
     from pipeline.assets.library import BUILTIN_LIBRARY, user_library_folders
-    from pipeline.assets.mesh_files import user_cache_folder
+    from pipeline.store import user_cache_folder
 
     library = Library.open([BUILTIN_LIBRARY, *user_library_folders(arguments.to)])
     encoder = Lite0Encoder() if arguments.like else None

@@ -21,8 +21,10 @@ from pipeline.store import (
     atomic_write,
     check_writable,
     files,
+    made_once,
     memoise,
     remove_dead_files,
+    user_cache_folder,
     write_json,
 )
 from studio.__main__ import main
@@ -252,3 +254,23 @@ def test_a_project_that_was_killed_while_it_was_made_is_made_in_the_same_folder(
     made = registry.create(lambda place: Project.create(place, frame), "small")
     assert made.folder == folder and made.stages()["frame"] == "done"
     assert registry.create(lambda place: Project.create(place, frame), "small").folder.name == "small_2"
+
+
+def test_a_cache_that_cannot_be_written_is_a_temporary_one_and_a_folder_in_it_is_complete_or_absent(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setenv("XDG_CACHE_HOME", "/dev/null/nowhere")
+    assert user_cache_folder().is_dir() and user_cache_folder() == user_cache_folder()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    folder = user_cache_folder() / "meshes" / "a"
+
+    def killed(part: Path) -> None:
+        (part / "half").touch()
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        made_once(folder, killed)
+    assert not any((tmp_path / "cache" / "grs-studio" / "meshes").iterdir())
+    for content in ("first", "second"):
+        made_once(folder, lambda part, content=content: (part / "mesh").write_text(content))
+    assert (folder / "mesh").read_text() == "first"

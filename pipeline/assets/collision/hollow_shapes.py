@@ -1,7 +1,5 @@
 """Finds convex parts of a mesh that is open at the top by ray casting: a floor, a ring of wedges, and its handle."""
 
-import os
-import shutil
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +13,7 @@ from pipeline.assets.collision.protrusions import protruding_parts
 from pipeline.assets.mesh_files import load_mesh_file
 from pipeline.assets.solids import RING_SECTORS, convex_hull
 from pipeline.geometry import rays
+from pipeline.store import made_once
 
 if TYPE_CHECKING:
     import open3d as o3d
@@ -34,17 +33,12 @@ QUARTER_TURNS_UP: dict[str, tuple[str, int]] = {
 
 def hollow_part_files(source: Path, folder: Path) -> tuple[Path, ...]:
     """Return the parts of a mesh file as .obj files in a folder, computed once; none if the mesh has no pit."""
-    if not folder.exists():
-        temporary = folder.with_name(f"{folder.name}.{os.getpid()}.part")
-        shutil.rmtree(temporary, ignore_errors=True)
-        temporary.mkdir(parents=True)
-        for number, part in enumerate(hollow_parts(load_mesh_file(source))):
-            part.export(temporary / f"{number:02d}.obj")
-        try:
-            temporary.rename(folder)
-        except OSError:  # another process was first
-            shutil.rmtree(temporary, ignore_errors=True)
-    return tuple(sorted(folder.glob("*.obj")))
+
+    def make(part: Path) -> None:
+        for number, mesh in enumerate(hollow_parts(load_mesh_file(source))):
+            mesh.export(part / f"{number:02d}.obj")
+
+    return tuple(sorted(made_once(folder, make).glob("*.obj")))
 
 
 def find_opening(mesh: trimesh.Trimesh) -> tuple[str, list[trimesh.Trimesh]] | None:

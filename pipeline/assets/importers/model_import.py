@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path
 from typing import Literal
 from xml.etree import ElementTree
@@ -31,6 +32,10 @@ MESH_SUFFIXES = (".obj", ".stl", ".msh")
 NOT_GIVEN = "was not given with it; put it in the same folder"
 MAX_MODEL_DEPTH = 4
 """Levels of models that contain models."""
+COPYING_TAGS = {"replicate", "composite", "flexcomp"}
+"""Elements that MuJoCo multiplies by their count."""
+MAX_ELEMENTS, MAX_DEPTH, MAX_SAMPLES = 100_000, 100, 50_000_000
+"""Of a model with its copies; levels of its elements; pixels or heights of one texture or height field."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,8 +184,29 @@ def _repaired(path: Path, files: ModelFiles, repairs: list[str], depth: int) -> 
     else:
         _expand_includes(tree, path, files.drop, {path.resolve()})
         _repair_elements(tree, repairs)
+    _refuse_endless(tree, path.name)
     _take_up_files(tree, path, files, repairs, depth)
     return tree
+
+
+def _refuse_endless(tree: ElementTree.Element, name: str) -> None:
+    """Raise AssetError for a model that a few words make too large to compile: by copies, sizes or depth."""
+    elements, waiting = 0, [(tree, 1, 0)]
+    while waiting:
+        one, copies, depth = waiting.pop()
+        if one.tag in COPYING_TAGS:
+            copies *= prod(_whole_numbers(one.get("count", "1")))
+        elements += copies
+        if elements > MAX_ELEMENTS or depth > MAX_DEPTH:
+            raise AssetError(f"{name} becomes more than {MAX_ELEMENTS:,} elements or {MAX_DEPTH} levels; simplify it")
+        for sides in (("width", "height"), ("nrow", "ncol")):
+            if prod(_whole_numbers(one.get(sides[0], "1") + " " + one.get(sides[1], "1"))) > MAX_SAMPLES:
+                raise AssetError(f"{name} states a <{one.tag}> of more than {MAX_SAMPLES // 10**6} million samples")
+        waiting += [(child, copies, depth + 1) for child in one]
+
+
+def _whole_numbers(text: str) -> list[int]:
+    return [int(word[:12]) for word in text.split() if word.isdecimal()]
 
 
 def _repair_elements(tree: ElementTree.Element, repairs: list[str]) -> None:

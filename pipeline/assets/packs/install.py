@@ -8,10 +8,10 @@ from pathlib import Path
 from pipeline.assets.asset import AssetError
 from pipeline.assets.importers.asset_import import ImportOptions, make_identifier
 from pipeline.assets.importers.isolated_import import ImportProgress, import_models_isolated, run_import
-from pipeline.assets.mesh_files import user_cache_folder
 from pipeline.assets.packs.menagerie import NAME as MENAGERIE
 from pipeline.assets.packs.menagerie import Menagerie, find_menagerie
 from pipeline.assets.packs.pack import PACKS, Pack
+from pipeline.store import user_cache_folder
 from pipeline.untrusted.worker_process import WorkerCrashedError, network_environment, run_worker
 
 PIP = "pipeline.assets.packs.pip_download"

@@ -17,8 +17,7 @@ from urllib.parse import urlsplit
 
 from pipeline.assets.asset import AssetError
 from pipeline.assets.importers.asset_import import ImportOptions
-from pipeline.assets.mesh_files import user_cache_folder
-from pipeline.store import parse_json
+from pipeline.store import parse_json, user_cache_folder
 
 BASE_URL = "https://huggingface.co/datasets/allenai/objaverse/resolve/main"
 TIMEOUT_S = 30
