@@ -33,9 +33,8 @@ TEXTS = {
     "changes", "grs-studio",
 }  # fmt: skip
 """Keys whose texts a stranger may write as they like without the file counting as damaged."""
-MADE_ELEMENTS = (
-    "[window.__hacked ?? null, document.querySelectorAll('img[src=x], a[href^=javascript], [onload]').length]"
-)
+MADE = "document.querySelectorAll('img[src=x], a[href^=javascript], [onload]').length"
+MADE_ELEMENTS = f"[window.__hacked ?? null, {MADE}]"
 """What ran, and how many elements the payload became."""
 FREE_NAMES = ("tasks.json", "report.json", "project.json")
 """Files in which "name" is no identifier of another file."""
@@ -67,11 +66,9 @@ def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
     workspace, library = tmp_path_factory.mktemp("workspace"), tmp_path_factory.mktemp("library")
     shutil.copytree(ready_project("stack", "solution", "put the green_cylinder on the left"), workspace / "stack")
     objects = [one["segment_id"] for one in json.loads((workspace / "stack" / "scene.json").read_text())["placements"]]
-    decided = [
-        Decision("display_name", {"id": objects[0], "name": NAME}),
-        Decision("review", {"verdict": "rejected", "reason": PAYLOAD}),
-    ]
-    append(workspace / "stack" / "decisions.jsonl", *decided)
+    named = Decision("display_name", {"id": objects[0], "name": NAME})
+    reviewed = Decision("review", {"verdict": "rejected", "reason": PAYLOAD})
+    append(workspace / "stack" / "decisions.jsonl", named, reviewed)
     poison(workspace / "stack")
     shutil.copytree(workspace / "stack", workspace / NAME)
     shutil.copytree(BUILTIN_LIBRARY / "apple", library / NAME)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from offline_studio import FRAME
 
-from pipeline.segmentation import ScriptedSegmenter, decode_rle, encode_rle
+from pipeline.segmentation import ScriptedSegmenter, Segment, decode_rle, encode_rle
 from pipeline.segmentation.automatic import ProgressView
 from studio.masks import segmenter_choice
 from studio.masks.mask_requests import endpoint
@@ -81,12 +81,17 @@ def test_an_invalid_request_is_refused_in_one_line(request_: dict, message: str)
     assert answer["error"] and message in answer["error"] and "\n" not in answer["error"] and answer["seq"] == 1
 
 
-def test_a_stop_cancels_the_view_of_the_segmenter_that_it_names(monkeypatch: pytest.MonkeyPatch):
-    sessions, view = OneSession(), Mock(ProgressView)
+def test_the_chosen_segmenter_says_how_good_each_reading_is_and_a_stop_cancels_its_view(monkeypatch):
+    segments = [Segment(0, MASK, score, "sam2") for score in (0.9, 0.5)]
+    sessions, view = OneSession(), Mock(ProgressView, segment=Mock(return_value=segments))
     monkeypatch.setattr(segmenter_choice, "create_segmenter", lambda *_: Mock(open=lambda _: view))
     sessions.session.segmenters.open("sam2")
-    answer = endpoint(sessions)({"token": "known", "kind": "stop", "name": "sam2"})  # type: ignore[arg-type]
-    assert answer["chosen"] == "scripted" and view.cancel.call_count == 1
+    stop = {"token": "known", "kind": "stop", "name": "sam2"}
+    assert endpoint(sessions)(stop)["chosen"] == "scripted" and view.cancel.call_count == 1  # type: ignore[arg-type]
+    sessions.session.segmenters.chosen = "sam2"
+    click = {"token": "known", "points": [[20, 15]], "labels": [1]}
+    readings = endpoint(sessions)(click)["candidates"]  # type: ignore[arg-type]
+    assert [(one["source"], one["quality"]) for one in readings] == [("sam2", 0.9), ("sam2", 0.5)]
 
 
 def test_clicks_arrive_as_they_were_made():

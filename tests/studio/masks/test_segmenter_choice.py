@@ -36,7 +36,7 @@ def test_where_a_checkpoint_cannot_be_loaded_depth_answers_the_clicks(tmp_path: 
     monkeypatch.setenv("GRS_SAM2", str(tmp_path / "odd.pt"))
     frame = load(SAMPLES / "blocks")
     segmenters = FrameSegmenters(frame, DepthSegmenter())
-    assert segmenters.state("sam2")["state"] == "idle"
+    assert (idle := segmenters.state("sam2"))["state"] == "idle" and "Weights are installed, for cpu" in idle["note"]
     segmenters.choose("sam2")
     segmenters.open("sam2").wait(60)  # type: ignore[attr-defined]
     state = segmenters.state("sam2")
