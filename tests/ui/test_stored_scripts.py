@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from browser.app_page import LONG, open_tab, wait_until_idle
 from browser.studio_process import Studio
-from playwright.sync_api import Dialog, Page, expect
+from playwright.sync_api import Page, expect
 from ready_projects import ready_project
 
 from pipeline.assets.library import BUILTIN_LIBRARY
@@ -88,12 +88,7 @@ def expect_harmless(page: Page, where: str) -> None:
 @pytest.mark.soak
 def test_a_stored_script_stays_a_text_on_every_page(studio: Studio, page: Page):
     dialogs: list[str] = []
-
-    def note(dialog: Dialog) -> None:
-        dialogs.append(dialog.message)
-        dialog.dismiss()
-
-    page.on("dialog", note)
+    page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
     page.goto(studio.address)
     expect(page.locator(".gallery .board")).to_contain_text(NAME[:10])
     expect_harmless(page, "gallery")

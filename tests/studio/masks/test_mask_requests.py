@@ -35,8 +35,8 @@ class OneSession:
         return self.session
 
 
-def ask(**request) -> dict:
-    return endpoint(OneSession())({"token": "known", **request})  # type: ignore[arg-type]
+def ask(sessions: OneSession | None = None, /, **request) -> dict:
+    return endpoint(sessions or OneSession())({"token": "known", **request})  # type: ignore[arg-type]
 
 
 KINDS = st.sampled_from(["prompt", "compare", "choose", "stop", "status", "nonsense", "", None])
@@ -85,13 +85,10 @@ def test_the_chosen_segmenter_says_how_good_each_reading_is_and_a_stop_cancels_i
     segments = [Segment(0, MASK, score, "sam2") for score in (0.9, 0.5)]
     sessions, view = OneSession(), Mock(ProgressView, segment=Mock(return_value=segments))
     monkeypatch.setattr(segmenter_choice, "create_segmenter", lambda *_: Mock(open=lambda _: view))
-    sessions.session.segmenters.open("sam2")
-    stop = {"token": "known", "kind": "stop", "name": "sam2"}
-    assert endpoint(sessions)(stop)["chosen"] == "scripted" and view.cancel.call_count == 1  # type: ignore[arg-type]
-    sessions.session.segmenters.chosen = "sam2"
-    click = {"token": "known", "points": [[20, 15]], "labels": [1]}
-    readings = endpoint(sessions)(click)["candidates"]  # type: ignore[arg-type]
+    assert ask(sessions, kind="choose", name="sam2")["chosen"] == "sam2"
+    readings = ask(sessions, points=[[20, 15]], labels=[1])["candidates"]
     assert [(one["source"], one["quality"]) for one in readings] == [("sam2", 0.9), ("sam2", 0.5)]
+    assert ask(sessions, kind="stop", name="sam2")["chosen"] == "sam2" and view.cancel.call_count == 1
 
 
 def test_clicks_arrive_as_they_were_made():
