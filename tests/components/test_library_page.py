@@ -222,11 +222,17 @@ def test_an_asset_says_what_is_known_of_it_and_each_field_saves_its_own(mounted:
 
 def test_imports_say_how_far_they_are_and_ask_for_consent(mounted: Mounted):
     page, state = mounted.page, {"jobs": [JOB]}
-    kinds = ("jobs", "stop", "accept", "units", "install")
+    stops: list[list[dict]] = []  # answered when Stop is asked for, and not to a poll before
+    kinds = ("jobs", "accept", "units", "install")
     pack = {"name": "libero", "about": "objects", "download": 355e6, "licences": ["MIT"], "count": 83, "installed": 0}
     packs = {"packs": [pack, pack | {"name": "half", "installed": 9}, pack | {"name": "all", "installed": 83}]}
     look_up = {"objaverse": {"error": "not an Objaverse id"}, "packs": packs}
-    asked = mounted.answer("library", look_up | dict.fromkeys(kinds, lambda _: state) | {"asset": ASSET})
+
+    def stop(_: dict) -> dict:
+        state["jobs"] = stops.pop()
+        return state
+
+    asked = mounted.answer("library", look_up | dict.fromkeys(kinds, lambda _: state) | {"asset": ASSET, "stop": stop})
     library = open_library(mounted, page="packs")
     job, shown = jobs(page), library.locator(".packs")
     expect(job.locator(".line")).to_contain_text("t1 of 4 · reading")
@@ -265,13 +271,14 @@ def test_imports_say_how_far_they_are_and_ask_for_consent(mounted: Mounted):
     wait_until(page, lambda: last(asked, "units", page) == {"job": "j", "number": 8, "units": "mm", "up": "y"})
     assert len(mounted.sent) == 1
     ended = {"errors": [{"source": "b.glb", "error": "no mesh"}], "added": [asset | {"available": True}]}
-    state["jobs"] = [JOB | {"state": "stopped"} | ended]
+    stops.append([JOB | {"state": "stopped"} | ended])
     job.get_by_role("button", name="Stop").click()
     expect(job.locator(".line")).to_contain_text("1 asset imported; stopped")
     expect(job.locator("li.bad")).to_have_text("b.glb: no mesh")
     job.get_by_role("button", name="tea tin").click()
     assert last(asked, "asset", page) == {"id": "tea_tin"}
-    state["jobs"], sent = [], len(asked)
+    stops.append([])
+    sent = len(asked)
     job.get_by_role("button", name="Dismiss").click()
     expect(job).to_have_count(0)
     assert [one["job"] for one in asked[sent:] if one["kind"] == "stop"] == ["j"]
