@@ -233,6 +233,7 @@ def test_silent_checks_get_messages_before_the_partly_solved_simulation_is_made_
     assert first.route == "fix_checks" and "need diagnostics" in first.reason
     assert second.route == "fix_simulation" and second.program.simulation == first.program.simulation
     assert model.asked == ["write_program", "route", "repair_checks", "route", "repair_simulation"]
+    next(route(task, project, model, ScriptedSandbox(result(0.5))))
     assert "partly solved (reward 0.50), so make it simpler" in model.reasons[-1]
 
 
