@@ -39,7 +39,6 @@ def tabletop_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def scene(tabletop_folder: Path) -> "Scene":
-    """The scene of `tabletop_folder`."""
     from pipeline.simulation.kit import Scene
 
     return Scene.load(tabletop_folder)
