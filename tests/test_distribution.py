@@ -180,3 +180,12 @@ def test_each_bench_can_be_imported(path: Path):
     code = f"import runpy; runpy.run_module({module!r}, run_name='imported')"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
     assert not done.returncode, done.stderr
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="EGL is Linux's")
+def test_a_command_starts_light_and_draws_without_a_display_or_a_variable():
+    code = "import os, sys, studio.__main__; print(os.environ['MUJOCO_GL'], *{*HEAVY} & {*sys.modules})"
+    heavy = ("mujoco", "trimesh", "scipy", "cv2", "PIL", "gradio", "openai", "open3d")
+    bare = {name: value for name, value in os.environ.items() if name not in ("MUJOCO_GL", "PYOPENGL_PLATFORM")}
+    words = [sys.executable, "-c", code.replace("HEAVY", repr(heavy))]
+    assert subprocess.run(words, cwd=ROOT, env=bare, capture_output=True, text=True, check=True).stdout == "egl\n"
