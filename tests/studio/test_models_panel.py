@@ -13,7 +13,7 @@ from offline_studio import offline_services
 from pipeline.models import ModelError
 from pipeline.models.prompt_templates import FOLDER, load_prompt
 from pipeline.models.settings import ModelSettings
-from pipeline.models.trace.call_log import Call, CallLog, group_calls, totals
+from pipeline.models.trace.call_log import Call, group_calls, totals
 from pipeline.models.trace.code_snippet import python_snippet
 from studio.models import call_records, cost_estimates, prompt_overrides
 from studio.models.model_choice import ModelSelection
@@ -155,43 +155,8 @@ def test_terminal_codes_and_markup_of_a_model_are_shown_and_not_executed(monkeyp
     assert shown == ["&lt;img src=x onerror=alert(1)&gt; said the model"]
 
 
-def write_lines(path: Path, *events: dict) -> Path:
-    path.write_text("".join(json.dumps(event) + "\n" for event in events))
-    return path
-
-
-def start(id: str, **more) -> dict:
-    event = {"event": "start", "span_id": id, "name": "route", "about": "round 0", "question": id}
-    return event | {"openinference.span.kind": "LLM", "start_time": "2026-01-01T00:00:00+00:00"} | more
-
-
-def end(id: str, **more) -> dict:
-    event = {"event": "end", "span_id": id, "status_code": "OK", "output.value": "{}"}
-    return event | {"end_time": "2026-01-01T00:00:02+00:00"} | more
-
-
 def call(**attributes) -> Call:
     return Call("1", attributes, True)
-
-
-def test_a_trace_read_while_it_grows_or_is_replaced_equals_one_read_at_once_without_invalid_lines(tmp_path: Path):
-    path = tmp_path / "trace.jsonl"
-    log, events = CallLog(path), [start("a"), end("a"), start("b"), start("c"), end("c", status_code="ERROR")]
-    assert log.read() == ()
-    for length in range(1, len(events) + 1):
-        write_lines(path, *events[:length])
-        calls = [(one.id, one.ended, one.failed) for one in log.read()]
-        assert calls == [(one.id, one.ended, one.failed) for one in CallLog(path).read()]
-    assert calls == [("a", True, False), ("b", False, False), ("c", True, True)]
-    path = write_lines(tmp_path / "trace.jsonl", start("a"))
-    with path.open("a") as file:
-        file.write('nonsense\n[1]\n{"event": "end"}\n{"event": "end", "span_id": "nobody"}\n{"event": "start", "span')
-    assert [one.id for one in CallLog(path).read()] == ["a"]
-    path = write_lines(tmp_path / "trace.jsonl", start("a"), end("a"))
-    log = CallLog(path)
-    log.read()
-    write_lines(path, start("b"))
-    assert [one.id for one in log.read()] == ["b"]
 
 
 def test_calls_are_grouped_by_stage_and_subject_and_unreported_values_are_never_zero():
