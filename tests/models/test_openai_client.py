@@ -377,13 +377,8 @@ def test_the_environment_adds_no_header_and_no_address_of_another_server(server,
 
 
 def test_an_unreachable_server_and_an_address_that_is_none_are_named_and_a_missing_key_says_what_to_set(model):
-    for address in [
-        "http://[::1",
-        "http://host:99999999/v1",
-        "http://",
-        "https://h/v1?api-key=sk-1",
-        "https://h/v1#sk-1",
-    ]:
+    no_hosts = ("http://[::1", "http://host:99999999/v1", "http://")
+    for address in (*no_hosts, "https://h/v1?api-key=sk-1", "https://h/v1#sk-1"):
         with pytest.raises(ModelError, match="must begin with http"):
             ModelSettings(service="openai", base_url=address)
     url = hostile.refusing()
