@@ -14,12 +14,10 @@ from offline_studio import offline_services, wait_until
 from pipeline.frame import load
 from pipeline.models.settings import ModelSettings
 from pipeline.project import Project
-from studio.accounts.roles import Role, RoleError, current_role
 from studio.batch.frame_process import FrameProcess
 from studio.board import batches as batches_module
-from studio.board.batch_requests import batch_record, handlers
+from studio.board.batch_requests import batch_record
 from studio.board.batches import Batches, run_options
-from studio.board.board import Board
 from studio.server.errors import RequestError
 from studio.sessions.session_registry import SessionRegistry
 
@@ -129,21 +127,6 @@ def test_what_is_no_upload_starts_nothing_and_leaves_nothing(files: Any, session
     with pytest.raises(RequestError):
         batches.start(files, "frame", "")
     assert not batches.all() and not any((sessions.workspace / ".batches").iterdir())
-
-
-@pytest.mark.parametrize("id", ["", "..", "../..", "x", "../.bin", None])
-def test_a_guessed_batch_is_not_found(id: Any, batches: Batches):
-    for act in (batches.resume, batches.stop, batches.remove):
-        with pytest.raises(RequestError, match="no longer there"):
-            act(id)
-
-
-def test_who_may_only_look_sees_batches_and_starts_none(sessions: SessionRegistry, batches: Batches):
-    current_role.set(Role.LOOK)
-    assert handlers(batches)["batches"](Board(sessions), {})["batches"] == []
-    with pytest.raises(RoleError):
-        batches.start(uploads("blocks"), "frame", "")
-    current_role.set(Role.ADMINISTER)
 
 
 @pytest.mark.parametrize(

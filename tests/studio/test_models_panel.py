@@ -17,7 +17,7 @@ from pipeline.models.trace.call_log import Call, group_calls, totals
 from pipeline.models.trace.code_snippet import python_snippet
 from studio.models import call_records, cost_estimates, prompt_overrides
 from studio.models.model_choice import ModelSelection
-from studio.models.model_requests import panel_endpoint, panel_record
+from studio.models.model_requests import panel_record
 from studio.server import notices
 from studio.server.errors import RequestError
 from studio.sessions.session_registry import SessionRegistry
@@ -86,17 +86,6 @@ def test_the_choice_survives_a_restart_and_a_missing_key_is_reported(choice: Mod
     assert reopened.problem == "" and ModelSelection(choice._sessions, tmp_path).problem == ""
 
 
-def test_a_request_without_the_pages_token_is_refused(choice: ModelSelection):
-    ask = panel_endpoint(choice._sessions, choice)
-    request = {"kind": "use", "settings": {"service": "openai", "base_url": THEIRS}}
-    for page_token in (None, "", "guessed"):
-        assert "reload" in ask(request | {"page_token": page_token})["error"]
-    assert choice.settings.service == "offline"
-    assert "error" not in ask(request | {"page_token": choice.page_token.value})
-    assert "error" in ask({"page_token": choice.page_token.value, "kind": "everything"})
-    assert "error" in ask({"page_token": choice.page_token.value, "kind": "findings", "test": "none"})
-
-
 @pytest.mark.parametrize("kind", sorted(path.stem for path in FOLDER.glob("*.md")))
 def test_a_users_prompt_replaces_ours_until_it_is_removed(kind: str, tmp_path: Path):
     ours = load_prompt(kind)
@@ -117,13 +106,6 @@ def test_a_prompt_that_cannot_work_is_refused(tmp_path: Path):
         with pytest.raises(ModelError):
             prompt_overrides.save_prompt(tmp_path, name, "text")
     assert not list(tmp_path.iterdir())
-
-
-def test_the_cost_of_the_automatic_questions_is_estimated_in_a_sentence():
-    paid = ModelSettings(service="openai", usd_per_million_in=2.5, usd_per_million_out=10)
-    assert "14 objects" in (text := cost_estimates.automatic_estimate(paid, 14)) and "$" in text
-    unknown = ModelSettings(service="openai", model="nobody-knows-it")
-    assert "price unknown" in cost_estimates.automatic_estimate(unknown, 14)
 
 
 def test_the_password_in_an_address_is_not_sent_to_the_page_and_survives_a_change(choice: ModelSelection):
@@ -166,6 +148,10 @@ def test_calls_are_grouped_by_stage_and_subject_and_unreported_values_are_never_
     assert (both.tokens.sum, both.tokens.reported, both.tokens.missing) == (14, 2, 1)
     assert (both.cost.reported, both.cost.missing) == (0, 3)
     assert call(**{"llm.cost.total": True, "llm.token_count.prompt": "many"}).cost is None
+    paid = ModelSettings(service="openai", usd_per_million_in=2.5, usd_per_million_out=10)
+    assert "14 objects" in (text := cost_estimates.automatic_estimate(paid, 14)) and "$" in text
+    unknown = ModelSettings(service="openai", model="nobody-knows-it")
+    assert "price unknown" in cost_estimates.automatic_estimate(unknown, 14)
     kinds = ["route", "describe_segment", "describe_segment", "propose_tasks", "never sent of"]
     calls = [Call(str(i), {"name": kind, "about": f"object {i % 2}"}, True) for i, kind in enumerate(kinds)]
     stages = group_calls(calls)

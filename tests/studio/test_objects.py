@@ -20,7 +20,6 @@ from studio.objects import candidate_comparison
 from studio.objects.candidate_renderer import CandidateRenderer, RenderJob
 from studio.objects.identical_objects import identical_groups
 from studio.objects.merge_suggestions import add_merge_suggestions
-from studio.server.errors import RequestError
 from studio.sessions.session import Session
 
 SAMPLES = Path(__file__).parents[2] / "sample_scenes"
@@ -125,12 +124,6 @@ def test_a_reconstruction_is_previewed_before_the_twin_is_rebuilt_and_an_unknown
 def test_an_invalid_request_is_refused_in_one_line(session: Session, id: object, assets: object):
     answer = ask(session, kind="compare", id=id, assets=assets)
     assert "\n" not in answer["error"] and len(answer["error"]) > 20
-
-
-@pytest.mark.parametrize("name", ["../../../project.json", "%2e%2e/x", "candidates", "1"])
-def test_no_other_file_of_the_project_is_a_picture(session: Session, name: str):
-    with pytest.raises(RequestError):
-        candidate_comparison.image(session, "candidate", name)
 
 
 def record(id: int, **more) -> dict:

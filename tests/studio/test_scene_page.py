@@ -47,10 +47,8 @@ def test_a_moved_object_fits_worse_than_before_and_all_pages_show_the_same_fit(s
     placed = adjustments.endpoint(sessions)(REQUEST)
     away = adjustments.endpoint(sessions)(REQUEST | {"seq": 4, "pos": [0.13, -0.02, 0.04]})
     assert (placed["seq"], away["seq"]) == (3, 4)
-    assert placed["change"] == "the same"
-    assert placed["iou"] > 0.97
-    assert away["change"] == "worse"
-    assert away["iou"] < 0.7
+    assert placed["change"] == "the same" and placed["iou"] > 0.97
+    assert away["change"] == "worse" and away["iou"] < 0.7
     assert away["machine_fit"] == placed["machine_fit"]
     known = compute_fits(sessions.get("t"))[1]
     assert (known["iou"], known["depth_error"]) == (placed["iou"], placed["depth_error"])
@@ -63,9 +61,7 @@ def test_a_moved_object_fits_worse_than_before_and_all_pages_show_the_same_fit(s
 ])  # fmt: skip
 def test_nonsense_is_answered_in_one_line(sessions, wrong):
     answer = adjustments.endpoint(sessions)(REQUEST | wrong)
-    assert answer["seq"] == 3
-    assert answer["error"]
-    assert "\n" not in answer["error"]
+    assert answer["seq"] == 3 and answer["error"] and "\n" not in answer["error"]
 
 
 @pytest.mark.parametrize("message", [
@@ -102,8 +98,7 @@ def test_depth_differences_are_red_where_nearer_and_blue_where_farther():
     metres = np.array([[-0.03, 0.0, 0.03, np.nan]], np.float32)
     image = cv2.imdecode(np.frombuffer(colourise(metres), np.uint8), cv2.IMREAD_UNCHANGED)
     (b0, _, r0, a0), (_, _, _, even), (b1, _, r1, a1), (*_, unknown) = image[0].astype(int)  # type: ignore[reportOptionalSubscript]
-    assert r0 > b0
-    assert b1 > r1
+    assert r0 > b0 and b1 > r1
     assert unknown == 0 < even < min(a0, a1)
 
 
@@ -142,11 +137,8 @@ def test_another_camera_changes_what_is_measured_and_undo_takes_it_back(project:
 def test_a_doubt_about_the_frame_is_told_in_german_reason_and_cure(project: Project):
     doubt = doubt_registration(1.2)
     assert doubt
-    token = current_language.set("de")
-    try:
-        note = translated_note(doubt.note, replace(project.frame, doubts=(doubt,)))
-    finally:
-        current_language.reset(token)
+    current_language.set("de")
+    note = translated_note(doubt.note, replace(project.frame, doubts=(doubt,)))
     assert note.startswith("Die Tiefe passt nicht zur Farbe") and "Prüfen Sie" in note
 
 

@@ -131,9 +131,8 @@ WORDS = ObjectWords({"cube": "red cube", "mug": "mug"}, {"mug": "Grandma's mug"}
 )
 def test_a_title_begins_with_the_verb_and_calls_the_object_as_people_do(name: str, title: str):
     assert subtask_title(name, WORDS) == title
-    token = current_language.set("de")
+    current_language.set("de")
     assert subtask_title("push_mug", WORDS) == "Schieben: Grandma's mug"
-    current_language.reset(token)
 
 
 LINES = st.lists(st.sampled_from(["a = 1", "b = 2", "", "return c"]), max_size=12)

@@ -12,11 +12,9 @@ from page_client import PageClient, open_page
 from people import FRAME, logged_in
 
 from pipeline.decisions import UNNAMED, read_log
-from pipeline.errors import StudioError
 from pipeline.project import Project
 from pipeline.run import Progress
 from studio.accounts.presence import GRACE_SECONDS, Presence
-from studio.accounts.user_file import UserFile
 from studio.pages import page_streams
 from studio.server.current_user import current_user
 from studio.server.errors import RequestError
@@ -169,9 +167,3 @@ def test_without_logins_a_decision_is_of_a_human_and_provenance_says_so(tmp_path
     session = SimpleNamespace(project=project)
     (record,) = _decision_records(session)  # type: ignore[arg-type]
     assert record["by"] == "not logged in" and results_record(None) == {}
-
-
-def test_no_user_can_be_called_what_unnamed_people_are(tmp_path: Path):
-    for name in (UNNAMED, UNNAMED.upper()):
-        with pytest.raises(StudioError, match="cannot name"):
-            UserFile(tmp_path / "users.json").add(name, "work", "a long sentence")

@@ -24,6 +24,7 @@ from pipeline.project import Project
 from studio.accounts.page_guard import needed_role
 from studio.accounts.refusals import refusals
 from studio.accounts.roles import Role, RoleError, current_role
+from studio.board.batches import Batches
 from studio.board.board import Board
 from studio.server.endpoints import Endpoint
 from studio.server.gradio_internals import gradio_app
@@ -49,6 +50,7 @@ def test_behind_the_page_nothing_is_changed_for_a_looker_either(studio: SimpleNa
         lambda: session.solve("gripper"),
         lambda: session.pin(0),
         lambda: app_sessions.create(lambda folder: Project.create(folder, FRAME), "new"),
+        lambda: Batches(app_sessions).start([], "frame", ""),
         lambda: Board(app_sessions).delete(["one"]),
         lambda: Board(app_sessions).judge(["one"], "accepted", ""),
         lambda: Board(app_sessions).duplicate(["one"]),

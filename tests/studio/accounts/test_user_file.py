@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pipeline.decisions import UNNAMED
 from pipeline.errors import StudioError
 from studio.__main__ import main
 from studio.accounts import passwords
@@ -69,9 +70,26 @@ def test_a_file_with_another_hash_is_refused_before_anything_is_computed(text: s
 
 
 @pytest.mark.parametrize(
-    "name", ["", ".", "..", "../ada", "a/b", "a\\b", "a b", "-x", "link:1", "a\n", "a\0", "é", "a" * 65, ".users"]
+    "name",
+    [
+        "",
+        ".",
+        "..",
+        "../ada",
+        "a/b",
+        "a\\b",
+        "a b",
+        "-x",
+        "link:1",
+        "a\n",
+        "a\0",
+        "é",
+        "a" * 65,
+        ".users",
+        UNNAMED.upper(),
+    ],
 )
-def test_a_name_that_could_be_a_path_or_two_lines_is_refused(name: str, users: UserFile):
+def test_a_name_that_could_be_a_path_or_two_lines_or_is_that_of_unnamed_people_is_refused(name: str, users: UserFile):
     with pytest.raises(StudioError, match="cannot name a user"):
         users.add(name, "work", PASSWORD)
     for password in ("", "short", "x" * 7, "x" * 1025):

@@ -47,26 +47,16 @@ def busy_studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SimpleName
         segmenter.answer.set()
 
 
-async def test_many_events_on_one_page_leave_every_route_and_stop_answering(busy_studio: SimpleNamespace):
-    async with connect(busy_studio.address) as http, open_page(http, "one") as page:
-        before = threading.active_count()
-        events = [await page.send("top-bar", "refresh") for _ in range(THREADS + 5)]
-        await page.wait(lambda: page.completed >= set(events[:-1]))
-        assert events[-1] not in page.completed, "the newest stream follows the work"
-        assert threading.active_count() < before + THREADS
-        for path in ("/", "/config", "/thumbnail/project/one", "/static/studio/loading.js"):
-            assert (await http.get(path)).status_code == 200
-        await page.send("status-bar", "stop")
-        await page.wait(lambda: page.values["status-bar"].get("stopping"))
-
-
-async def test_more_pages_than_threads_follow_work_at_the_same_time(busy_studio: SimpleNamespace):
+async def test_more_pages_than_threads_follow_work_and_every_route_and_stop_answers(
+    busy_studio: SimpleNamespace,
+):
     async with connect(busy_studio.address) as http, AsyncExitStack() as stack:
         pages: list[PageClient] = []
         for _ in range(THREADS + 5):
             pages.append(await stack.enter_async_context(open_page(http, "one")))
         assert all(not page.completed for page in pages), "each follows the work"
-        assert (await http.get("/thumbnail/project/one")).status_code == 200
+        for path in ("/", "/config", "/thumbnail/project/one", "/static/studio/loading.js"):
+            assert (await http.get(path)).status_code == 200
         await pages[-1].send("status-bar", "stop")
         await pages[-1].wait(lambda: pages[-1].values["status-bar"].get("stopping"))
 

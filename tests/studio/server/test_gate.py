@@ -13,12 +13,13 @@ import uvicorn
 from async_calls import run_async
 from fastapi import FastAPI, Request, WebSocket
 from fastapi.testclient import TestClient
-from offline_studio import wait_until
+from offline_studio import offline_services, wait_until
 from starlette.routing import BaseRoute
 from starlette.websockets import WebSocketDisconnect
 
 from studio.server import connections, gate
 from studio.server.access import Access
+from studio.server.app import build_app
 from studio.server.current_user import current_user
 from studio.server.gate import Gate
 from studio.server.gradio_internals import gradio_app
@@ -32,6 +33,13 @@ FOREIGN_ORIGINS = (
 )  # fmt: skip
 OWN_HOSTS = ("127.0.0.1", "127.0.0.1:7860", "localhost:8000", "LOCALHOST", "[::1]:7860")
 FOREIGN_HOSTS = ("evil.example", "evil.example:7860", "127.0.0.1.evil.example", "", "192.168.7.7", "a@127.0.0.1", "[")
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory) -> FastAPI:
+    """The studio with a login, published by a proxy as lab.example."""
+    access = Access({"ada": "secret"}, ("lab.example",), behind_proxy=True)
+    return build_app(offline_services(), tmp_path_factory.mktemp("workspace"), access)
 
 
 def client_of(access: Access | None = None, user: str | None = None) -> TestClient:
