@@ -15,15 +15,7 @@ from offline_studio import offline_services
 
 from pipeline.assets.library import Library
 from pipeline.project import Project
-from pipeline.store import (
-    StoreError,
-    append_lines,
-    atomic_write,
-    check_writable,
-    files,
-    memoise,
-    write_json,
-)
+from pipeline.store import StoreError, append_lines, atomic_write, check_writable, files, memoise, write_json
 from studio.__main__ import main
 from studio.server.notices import error_message
 from studio.sessions.session_registry import SessionRegistry

@@ -55,16 +55,13 @@ def replace_stage(monkeypatch, stage, work):
     monkeypatch.setitem(stages._STAGES, stage, run)
 
 
-@pytest.mark.parametrize(
-    "movable, doubtful, reason",
-    [
+def test_why_no_task_can_be_proposed_is_the_true_reason():
+    for movable, doubtful, reason in (
         ([], {}, "no object that can be moved"),
         (["cup"], {"cup": "cup is cut off by the picture's edge"}, "(cup is cut off by the picture's edge)"),
         (["cup", "can"], {"cup": "cup is cut off by the picture's edge"}, "there is no free place; take objects out"),
-    ],
-)
-def test_why_no_task_can_be_proposed_is_the_true_reason(movable, doubtful, reason):
-    assert reason in why_no_task(movable, doubtful)
+    ):
+        assert reason in why_no_task(movable, doubtful)
 
 
 @pytest.mark.parametrize("stage", DECISIONS)

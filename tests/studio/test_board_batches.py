@@ -129,16 +129,15 @@ def test_what_is_no_upload_starts_nothing_and_leaves_nothing(files: Any, session
     assert not batches.all() and not any((sessions.workspace / ".batches").iterdir())
 
 
-@pytest.mark.parametrize(
-    ("address", "send", "model"),
-    [
-        ("https://example.org/v1", "ask", "offline"), ("https://example.org/v1", "never", "offline"),
-        ("https://example.org/v1", "allow", "openai"), ("http://127.0.0.1:1/v1", "ask", "openai"),
-    ],
-)  # fmt: skip
-def test_frames_are_sent_to_another_machine_only_where_no_project_has_to_be_asked_for(address, send, model, sessions):
-    asked = SimpleNamespace(name="m", settings=ModelSettings(service="openai", model="m", base_url=address))
-    services = sessions.services
-    services = type(services)(**{**vars(services), "model": asked, "send": send})
-    assert f"--model={model}" in run_options(services, "solution", "")
-    assert batches_module.sends_nothing(services) == (model == "offline")
+def test_frames_are_sent_to_another_machine_only_where_no_project_has_to_be_asked_for(sessions):
+    for address, send, model in (
+        ("https://example.org/v1", "ask", "offline"),
+        ("https://example.org/v1", "never", "offline"),
+        ("https://example.org/v1", "allow", "openai"),
+        ("http://127.0.0.1:1/v1", "ask", "openai"),
+    ):
+        asked = SimpleNamespace(name="m", settings=ModelSettings(service="openai", model="m", base_url=address))
+        services = sessions.services
+        services = type(services)(**{**vars(services), "model": asked, "send": send})
+        assert f"--model={model}" in run_options(services, "solution", "")
+        assert batches_module.sends_nothing(services) == (model == "offline")

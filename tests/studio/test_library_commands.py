@@ -100,22 +100,19 @@ def test_an_asset_of_the_user_is_removed_and_restored_and_a_pack_removed_complet
     assert not (library / "toys").exists() and (library / "own" / "gizmo").exists()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
+def test_an_invalid_command_is_reported_in_one_line(capsys):
+    for arguments, message in (
         (["remove", "gizmo", "--pack", "libero"], "name one asset"),
         (["remove", "red_mug"], 'no asset "red_mug"'),
         (["remove", "--pack", "own"], "no pack own"),
         (["search", "--like", "nowhere.png"], "picture cannot be read"),
         (["install", "objaverse:mug"], "not an Objaverse id"),
         (["install", "toys"], "there is no pack toys"),
-    ],
-)
-def test_an_invalid_command_is_reported_in_one_line(capsys, arguments, message):
-    capsys.readouterr()
-    assert main(["library", *arguments]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert message in line
+    ):
+        capsys.readouterr()
+        assert main(["library", *arguments]) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert message in line
 
 
 def test_an_objaverse_object_is_installed_after_showing_its_terms(library, tmp_path, monkeypatch, capsys):

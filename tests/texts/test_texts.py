@@ -65,9 +65,8 @@ def test_texts_are_filled_counted_and_translated_with_what_stands_in_them():
     assert translated("undone: red_cube moved") == "undone: red_cube moved"
 
 
-@pytest.mark.parametrize(
-    "cookies, accepted, expected",
-    [
+def test_the_language_is_the_chosen_one_else_the_browsers():
+    for cookies, accepted, expected in (
         ({}, None, "en"),
         ({}, "de-DE,de;q=0.9,en;q=0.8", "de"),
         ({}, "fr-FR,fr;q=0.9,de;q=0.5,en;q=0.4", "de"),
@@ -77,10 +76,8 @@ def test_texts_are_filled_counted_and_translated_with_what_stands_in_them():
         ({"language": "en"}, "de", "en"),
         ({"language": "de"}, "en", "de"),
         ({"language": "xx"}, "de", "de"),
-    ],
-)
-def test_the_language_is_the_chosen_one_else_the_browsers(cookies: dict[str, str], accepted: str | None, expected: str):
-    assert choose_language(cookies, accepted) == expected
+    ):
+        assert choose_language(cookies, accepted) == expected
 
 
 def test_scripts_show_no_text_past_t_which_finds_no_template():

@@ -167,21 +167,18 @@ def test_a_named_file_that_is_missing_does_not_open_the_studio(by_variable: bool
     assert "names no user" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("words", "typed", "told"),
-    [
+def test_a_command_that_cannot_be_done_is_one_line_and_changes_nothing(users, monkeypatch, capsys):
+    for words, typed, told in (
         (["add", "ada"], PASSWORD, "--replace"),
         (["add", "../x"], PASSWORD, "cannot name"),
         (["add", "bob"], "short", "8 to 1024"),
         (["remove", "eve"], "", "there is no user"),
-    ],
-)
-def test_a_command_that_cannot_be_done_is_one_line_and_changes_nothing(words, typed, told, users, monkeypatch, capsys):
-    before = users.path.read_bytes()
-    assert command(monkeypatch, *words, "--users", str(users.path), typed=f"{typed}\n") == 2
-    line = capsys.readouterr().err
-    assert told in line and line.count("\n") == 1 and PASSWORD not in line
-    assert users.path.read_bytes() == before
+    ):
+        before = users.path.read_bytes()
+        assert command(monkeypatch, *words, "--users", str(users.path), typed=f"{typed}\n") == 2
+        line = capsys.readouterr().err
+        assert told in line and line.count("\n") == 1 and PASSWORD not in line
+        assert users.path.read_bytes() == before
 
 
 def test_a_password_is_typed_twice_and_never_an_argument(users: UserFile, monkeypatch, capsys):

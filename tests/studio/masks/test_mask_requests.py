@@ -61,9 +61,8 @@ def test_a_click_is_answered_with_run_lengths_and_the_status_names_every_segment
     assert all({"title", "state", "progress", "note"} <= one.keys() for one in answer["segmenters"])
 
 
-@pytest.mark.parametrize(
-    ("request_", "message"),
-    [
+def test_an_invalid_request_is_refused_in_one_line():
+    for request_, message in (
         (dict(points=[[20, 15]], labels=[]), "label"),
         (dict(points=[[70, 2]], labels=[1]), "outside the picture"),
         (dict(points=[[float("nan"), 2]], labels=[1]), ""),
@@ -74,11 +73,9 @@ def test_a_click_is_answered_with_run_lengths_and_the_status_names_every_segment
         (dict(kind="compare", rle=encode_rle(np.zeros_like(MASK))), "nothing to compare"),
         (dict(kind="compare", rle={"size": [1, 2]}), "reload the page"),
         (dict(kind="choose", name="other"), "no segmenter 'other'"),
-    ],
-)
-def test_an_invalid_request_is_refused_in_one_line(request_: dict, message: str):
-    answer = ask(seq=1, **request_)
-    assert answer["error"] and message in answer["error"] and "\n" not in answer["error"] and answer["seq"] == 1
+    ):
+        answer = ask(seq=1, **request_)
+        assert answer["error"] and message in answer["error"] and "\n" not in answer["error"] and answer["seq"] == 1
 
 
 def test_a_stop_cancels_the_view_of_the_segmenter_that_it_names(monkeypatch: pytest.MonkeyPatch):

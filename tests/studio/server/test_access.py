@@ -39,23 +39,18 @@ def test_an_unusable_login_is_one_line_without_the_password(text: str, tmp_path:
     assert "USER:PASS" in str(raised.value) or "twice" in str(raised.value)
 
 
-@pytest.mark.parametrize(
-    ("options", "told"),
-    [
-        *(
-            (["--host", host], "--auth-file FILE or GRS_AUTH") for host in ("0.0.0.0", "::", "192.0.2.1")
-        ),  # others may reach it
+def test_unusable_options_are_one_line(capsys, monkeypatch):
+    for options, told in (
+        *((["--host", host], "--auth-file FILE or GRS_AUTH") for host in ("0.0.0.0", "::", "192.0.2.1")),
         (["--workspaces", "own"], "needs logins"),
         (["--allow-host", "http://lab"], "NAME:PORT"),
         (["--auth", "nobody"], "USER:PASS"),
         (["--auth-file", "/nowhere"], "cannot be read"),
-    ],
-)
-def test_unusable_options_are_one_line(options: list[str], told: str, capsys, monkeypatch):
-    monkeypatch.delenv("GRS_AUTH", raising=False)
-    assert main(options) == 2
-    line = capsys.readouterr().err
-    assert line.count("\n") == 1 and told in line
+    ):
+        monkeypatch.delenv("GRS_AUTH", raising=False)
+        assert main(options) == 2
+        line = capsys.readouterr().err
+        assert line.count("\n") == 1 and told in line
 
 
 def test_a_password_is_accepted_for_its_user_only_and_never_printed():
