@@ -144,9 +144,7 @@ def test_no_child_process_inherits_the_key_or_a_password():
     """Whichever way it is started: ffmpeg by imageio, pip, importers, the sandbox, plug-ins."""
     address = "http://ada:p4ssw0rd@127.0.0.1:9/v1"
     environment = os.environ | {"OPENAI_API_KEY": KEY, "GRS_BASE_URL": address, "GRS_MODEL": "m"}
-    done = subprocess.run(
-        [sys.executable, "-c", CHILDREN], cwd=ROOT, env=environment, capture_output=True, text=True, check=True
-    )
-    used, child = done.stdout[done.stdout.index("used ") :].split("child ", 1)
+    out = subprocess.check_output([sys.executable, "-c", CHILDREN], cwd=ROOT, env=environment, text=True)
+    used, child = out[out.index("used ") :].split("child ", 1)
     assert used.split() == ["used", KEY, address]
     assert "PATH" in child and KEY not in child and "p4ssw0rd" not in child

@@ -69,7 +69,7 @@ def test_a_project_of_schema_1_opens_with_the_states_it_had_and_is_not_changed(k
     assert named - {"project.json", "segments/automatic/coco.json"} == set(KEPT_FILES)
 
 
-def test_writing_to_a_project_of_schema_1_adds_and_rewrites_no_line(kept_project):
+def test_writing_to_schema_1_adds_lines_only_and_its_forks_have_the_numbers_of_their_rounds(kept_project):
     before = (kept_project / "decisions.jsonl").read_bytes()
     project = Project.open(kept_project)
     project.decide("rename", id=1, name="brick")
@@ -78,9 +78,6 @@ def test_writing_to_a_project_of_schema_1_adds_and_rewrites_no_line(kept_project
     record = json.loads((kept_project / "project.json").read_text())
     assert record["schema"] == 1 and record["files"] == dict(KEPT_FILES)
     assert [one.kind for one in Project.open(kept_project).decisions[-2:]] == ["fork", "rename"]
-
-
-def test_forks_of_schema_1_get_the_numbers_of_their_rounds_and_newer_ones_keep_theirs(kept_project):
     first, second = Project.open(kept_project).active_decisions("fork")
     assert (first.data["round"], second.data["round"]) == (1, 2), "the second was not run yet"
     rounds = read_rounds(kept_project)
@@ -182,7 +179,7 @@ def test_whatever_is_damaged_in_a_project_raises_nothing_but_one_plain_line(tmp_
         path.write_bytes(whole)
 
 
-def test_a_damaged_record_is_made_again_and_no_decision_is_lost(kept_project):
+def test_a_damaged_record_stays_until_a_new_one_is_written_and_no_decision_is_lost(kept_project, monkeypatch):
     record = kept_project / "project.json"
     for damage in (b"", b'{"schema": 1, "na', b"[]", b"null", b"{}"):
         record.write_bytes(damage)
@@ -191,9 +188,6 @@ def test_a_damaged_record_is_made_again_and_no_decision_is_lost(kept_project):
     project.begin_writing()
     assert Project.open(kept_project).name == kept_project.name
     assert record.with_name("project.json.damaged").read_bytes() == b"{}"
-
-
-def test_a_damaged_record_stays_in_its_place_until_the_new_one_is_written(kept_project, monkeypatch):
     (kept_project / "project.json").write_bytes(b"{")
 
     error = StoreError("project.json was not saved: the disk is full. Free some space, then try again.")

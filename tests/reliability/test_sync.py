@@ -173,9 +173,7 @@ def test_after_any_changes_that_take_turns_both_sides_are_equal(changes: list, t
 
 def test_a_bucket_that_does_not_exist_is_named():
     nothing = SimpleNamespace(exists=lambda path: False)
-    with pytest.raises(
-        StoreError, match=r"s3://nothing/lab: there is no bucket nothing; create it or correct its name"
-    ):
+    with pytest.raises(StoreError, match="s3://nothing/lab: there is no bucket nothing; create it or correct its name"):
         ObjectStore(nothing, "nothing/lab", "s3://nothing/lab").names()
     assert ObjectStore(nothing, "nothing/lab", "memory://nothing/lab").names() == []
 

@@ -146,9 +146,7 @@ def test_a_stated_task_does_not_depend_on_the_proposals(run, proposals):
     assert ("no proposals: no words" in messages) == (not proposals)
 
 
-def test_unusable_proposals_are_dropped_one_by_one_and_the_rules_propose_where_none_is_left(
-    run,
-):
+def test_unusable_proposals_are_dropped_one_by_one_and_the_rules_propose_where_none_is_left(run):
     project, messages = run(ProposingModel(GHOST, LIFT, GHOST))
     assert [task.name for task in project.tasks()] == ["lift"] and project.task().source == "proposer-1"
     assert sum("pink_elephant" in one for one in messages) == 2

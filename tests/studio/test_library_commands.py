@@ -70,10 +70,8 @@ def test_a_model_is_imported_and_the_meshes_beside_it_that_it_does_not_name_are_
 
 
 def test_the_features_of_a_library_folder_are_computed_and_saved(library, monkeypatch, capsys):
-    looked = []
-    monkeypatch.setattr(
-        "pipeline.assets.appearance.features.asset_features", lambda assets, *_: looked.extend(assets) or looked
-    )
+    looked, features = [], "pipeline.assets.appearance.features.asset_features"
+    monkeypatch.setattr(features, lambda assets, *_: looked.extend(assets) or looked)
     assert main(["library", "look", "--to", str(library)]) == 0
     assert "gizmo" in [asset.id for asset in looked] and f"{len(looked)} assets" in capsys.readouterr().out
 
@@ -121,9 +119,8 @@ def test_an_objaverse_object_is_installed_after_showing_its_terms(library, tmp_p
     (top / "glbs" / "a").mkdir(parents=True)
     trimesh.creation.box([0.1, 0.2, 0.1]).export(top / "glbs" / "a" / f"{uid}.glb")
     (top / "object-paths.json.gz").write_bytes(gzip.compress(json.dumps({uid: f"glbs/a/{uid}.glb"}).encode()))
-    (top / "metadata" / "a.json.gz").write_bytes(
-        gzip.compress(json.dumps({uid: {"name": "Crate", "license": "by"}}).encode())
-    )
+    about = {uid: {"name": "Crate", "license": "by"}}
+    (top / "metadata" / "a.json.gz").write_bytes(gzip.compress(json.dumps(about).encode()))
     monkeypatch.setenv("GRS_OBJAVERSE", top.as_uri())
     capsys.readouterr()
     assert main(["library", "install", f"objaverse:{uid}"]) == 0

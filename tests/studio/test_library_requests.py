@@ -51,7 +51,7 @@ def test_every_request_is_answered_or_refused_in_one_line(shared, ask, kind, jun
     shared.jobs.close()
 
 
-def test_only_uploads_are_imported_and_none_leaves_its_folder(tmp_path):
+def test_only_uploads_are_imported_all_arrive_and_none_leaves_its_folder(tmp_path):
     uploads = Path(get_upload_folder())
     uploads.mkdir(parents=True, exist_ok=True)
     upload = uploads / "some.obj"
@@ -63,15 +63,11 @@ def test_only_uploads_are_imported_and_none_leaves_its_folder(tmp_path):
     collect_uploads([{"path": str(upload), "name": "/etc/x.obj"}], tmp_path / "files")
     assert (tmp_path / "files" / "etc" / "x.obj").exists()
     assert not (tmp_path / "out.obj").exists() and not (tmp_path / "b.obj").exists()
-
-
-def test_files_of_the_same_content_which_gradio_keeps_once_all_arrive(tmp_path):
-    upload = Path(get_upload_folder()) / "camera.json"
-    upload.parent.mkdir(parents=True, exist_ok=True)
+    upload = uploads / "camera.json"  # Gradio keeps files of the same content once
     upload.write_text("{}")
     names = [f"tables/{frame}/camera.json" for frame in "abc"]
-    assert collect_uploads([{"path": str(upload), "name": name} for name in names], tmp_path / "files") == ["tables"]
-    assert [(tmp_path / "files" / name).read_text() for name in names] == ["{}"] * 3 and not upload.exists()
+    assert collect_uploads([{"path": str(upload), "name": name} for name in names], tmp_path / "more") == ["tables"]
+    assert [(tmp_path / "more" / name).read_text() for name in names] == ["{}"] * 3 and not upload.exists()
 
 
 def test_dropped_files_are_grouped_by_folder_and_zip(tmp_path):

@@ -4,6 +4,7 @@ import json
 import sys
 from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given
@@ -170,15 +171,13 @@ def test_no_text_moves_a_cursor_or_breaks_the_page(text: str):
 
 @given(st.text(max_size=60), st.lists(st.text(max_size=20), max_size=2))
 def test_a_snippet_runs_and_sends_the_same_request(text: str, pictures: list[str]):
-    recorded = call(
-        **{
-            "llm.model_name": "some-model",
-            "llm.input_messages.0.message.role": "user",
-            "llm.input_messages.0.message.content": text or "?",
-            "llm.invocation_parameters": json.dumps({"model": "x", "temperature": 0.5, "api_key": "sk-secret"}),
-        }
-    )
-    program = python_snippet(recorded, "http://ada:password@server/v1", pictures)
+    recorded = {
+        "llm.model_name": "some-model",
+        "llm.input_messages.0.message.role": "user",
+        "llm.input_messages.0.message.content": text or "?",
+        "llm.invocation_parameters": json.dumps({"model": "x", "temperature": 0.5, "api_key": "sk-secret"}),
+    }
+    program = python_snippet(call(**recorded), "http://ada:password@server/v1", pictures)
     assert "sk-secret" not in program and "password" not in program
     sent: dict = {}
 
@@ -191,13 +190,8 @@ def test_a_snippet_runs_and_sends_the_same_request(text: str, pictures: list[str
             sent.update(request)
             return SimpleNamespace(choices=[])
 
-    before, sys.modules["openai"] = sys.modules.get("openai"), SimpleNamespace(OpenAI=Client)  # type: ignore[assignment]
-    try:
+    with patch.dict(sys.modules, openai=SimpleNamespace(OpenAI=Client)):
         exec(program, {})
-    finally:
-        del sys.modules["openai"]
-        if before:
-            sys.modules["openai"] = before
     assert sent["base_url"] == "http://server/v1" and sent["model"] == "some-model" and sent["temperature"] == 0.5
     content = sent["messages"][0]["content"]
     assert (content[0]["text"] if pictures else content) == (text or "?")

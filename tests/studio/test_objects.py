@@ -76,7 +76,7 @@ def renderer_at_work(folder: Path, scene_stamp: str) -> tuple[SimpleNamespace, C
     return runner, CandidateRenderer(session), cache  # type: ignore[arg-type]
 
 
-def test_the_selected_candidate_is_rendered_at_once_and_the_others_after_the_stages(tmp_path: Path):
+def test_the_selected_candidate_is_rendered_at_once_the_others_after_the_stages_and_none_before_a_twin(tmp_path: Path):
     runner, renderer, _ = renderer_at_work(tmp_path, scene_stamp="1")
     rendered: list[str] = []
     jobs = [RenderJob(key, lambda key=key: rendered.append(key) or {}) for key in "abc"]
@@ -84,9 +84,6 @@ def test_the_selected_candidate_is_rendered_at_once_and_the_others_after_the_sta
     wait_until(lambda: rendered == ["a"], "the selected candidate")
     runner.current = None
     wait_until(lambda: rendered == ["a", "b", "c"], "the other candidates")
-
-
-def test_no_candidate_is_rendered_before_the_first_twin(tmp_path: Path):
     runner, renderer, cache = renderer_at_work(tmp_path, scene_stamp="0")
     rendered: list[str] = []
     renderer.states([RenderJob("a", lambda: rendered.append("a") or {})])

@@ -121,9 +121,8 @@ def test_another_camera_changes_what_is_measured_and_undo_takes_it_back(project:
     assert project.frame.intrinsics == original.intrinsics and project.key("frame") == keys
     before = camera_record(project.frame, project.original_frame, project.support)
     k = project.frame.intrinsics
-    project.decide(
-        "camera", **parse_camera({"fx": k.fx / 1.2, "fy": k.fy / 1.2, "cx": k.cx, "cy": k.cy}, project.frame)
-    )
+    wider = {"fx": k.fx / 1.2, "fy": k.fy / 1.2, "cx": k.cx, "cy": k.cy}
+    project.decide("camera", **parse_camera(wider, project.frame))
     after = camera_record(project.frame, project.original_frame, project.support)
     assert after["changed"] and not before["changed"] and after["original"] == before["original"]
     assert before["table"] and after["table"] and after["table"][0] > 1.05 * before["table"][0]
@@ -196,9 +195,8 @@ def test_every_offered_ground_is_chosen_by_its_own_pixel_and_the_first_is_the_cu
 def test_a_ground_has_a_pixel_that_shows_no_other_and_a_number_that_no_choice_changes(frame, monkeypatch):
     first, x = find_candidates(frame)[0], np.linspace(0, 1, find_candidates(frame)[0].inliers.shape[1])
     halves = [np.tile(part, (len(first.inliers), 1)) for part in (x < 0.7, x > 0.3)]
-    monkeypatch.setattr(
-        "pipeline.frame.support.find_candidates", lambda frame: [replace(first, inliers=half) for half in halves]
-    )
+    found = [replace(first, inliers=half) for half in halves]
+    monkeypatch.setattr("pipeline.frame.support.find_candidates", lambda _: found)
     pixels = [ground_of_number(frame, number) for number in (1, 2)]
     assert [[bool(half[y, x]) for half in halves] for x, y in pixels] in ([[1, 0], [0, 1]], [[0, 1], [1, 0]])
     assert ground_of_number(replace(frame, ground_pixel=tuple(pixels[1])), 1) == pixels[0]

@@ -20,12 +20,9 @@ from pipeline.untrusted.isolated import ROOT, IsolationError, Limits, call
 from pipeline.untrusted.zips import ZipError, ZipLimits, extract_zip, list_members, read_member
 
 ATTACKS = "tests.untrusted.attacks"
-covered = pytest.mark.skipif(
-    not (platform_coverage()["files"] and platform_coverage()["calls"]), reason="needs Landlock and seccomp"
-)
 
 
-@covered
+@pytest.mark.skipif(not {"files": True, "calls": True}.items() <= platform_coverage().items(), reason="no Landlock")
 def test_a_taken_over_reader_reaches_no_file_network_process_or_key(tmp_path, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     secret = tmp_path / "secret.txt"

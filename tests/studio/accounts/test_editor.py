@@ -89,7 +89,7 @@ async def test_every_event_that_edits_is_refused_while_another_person_edits(stud
             assert asked, function.targets
 
 
-def test_two_pages_of_one_person_both_edit_and_without_logins_every_page_does():
+def test_two_pages_of_one_person_both_edit_until_they_are_closed_and_without_logins_every_page_does():
     editor = Editor()
     for _ in range(2):
         current_user.set("ada")
@@ -102,9 +102,6 @@ def test_two_pages_of_one_person_both_edit_and_without_logins_every_page_does():
     for _ in range(3):
         editor.require()
     assert editor.name == ""
-
-
-def test_who_closed_all_pages_a_while_ago_edits_no_longer():
     now = [0.0]
     presence = Presence(lambda: now[0])
     editor = Editor(presence.is_present)

@@ -256,7 +256,6 @@ async def test_events_have_no_other_address_and_a_request_of_no_kind_needs_the_r
             for prefix in ("/gradio_api/", "/gradio_api//", "/"):
                 answer = await http.post(f"{prefix}{path}", json={"data": [], "fn_index": 0})
                 assert answer.status_code in (403, 404, 405), (prefix, path, answer.status_code)
-    async with logged_in(studio, "lou") as http:
         for id, block in endpoints(studio).items():
             if isinstance(block.answer, Endpoint) and block.answer.needed_role(block.answer.default_kind) > Role.LOOK:
                 for data in ({}, {"kind": "nothing"}, {"kind": None}, {"kind": ["find"]}):

@@ -66,16 +66,13 @@ def test_an_event_without_a_readable_number_acts_at_once(sent: object):
     assert len(order) == 0
 
 
-async def test_an_event_that_fails_lets_the_next_one_act():
+async def test_an_event_that_fails_lets_the_next_one_act_and_is_forgotten_after_a_while(monkeypatch):
     order = EventOrder()
     with pytest.raises(ValueError):
         async with order.turn("page", {"number": 1, "seconds_after": 0.0}):
             raise ValueError
     async with order.turn("page", {"number": 2, "seconds_after": 0.1}):
         pass
-
-
-async def test_what_has_acted_is_forgotten_after_a_while(monkeypatch: pytest.MonkeyPatch):
     order = EventOrder()
     for number in range(1, 5):
         async with order.turn("page", {"number": number, "seconds_after": 0.01}):

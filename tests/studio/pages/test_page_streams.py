@@ -47,9 +47,7 @@ def busy_studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SimpleName
         segmenter.answer.set()
 
 
-async def test_more_pages_than_threads_follow_work_and_every_route_and_stop_answers(
-    busy_studio: SimpleNamespace,
-):
+async def test_more_pages_than_threads_follow_work_while_routes_and_stop_answer(busy_studio: SimpleNamespace):
     async with connect(busy_studio.address) as http, AsyncExitStack() as stack:
         pages: list[PageClient] = []
         for _ in range(THREADS + 5):

@@ -105,14 +105,11 @@ def test_a_success_forgets_the_attempts_of_its_own_name_and_addresses_of_one_ipv
     assert waits[:5] == [0] * 5 and all(waits[5:])
 
 
-def test_guesses_for_one_name_from_many_addresses_have_to_wait():
+def test_guesses_for_one_name_or_from_many_addresses_have_to_wait_and_cost_bounded_memory():
     limits = LoginLimits(Clock())
     waits = [limits.wait(f"192.0.2.{n}", "ada") for n in range(40)]
     assert waits[:30] == [0] * 30 and all(waits[30:])
     assert not limits.wait("192.0.2.1", "eve")
-
-
-def test_many_addresses_together_are_limited_and_cost_bounded_memory():
     clock = Clock()
     limits = LoginLimits(clock)
     waits = [limits.wait(f"198.51.{n // 250}.{n % 250}", str(n)) for n in range(5000)]
