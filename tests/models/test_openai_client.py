@@ -92,9 +92,7 @@ def test_an_answer_is_found_wherever_a_server_puts_it(server, model, case, dropp
     assert one.ask(question()) == Colour(colour="red", sure=0.9)
 
 
-def test_pictures_are_sent_resized_and_settings_and_edited_prompts_unchanged_and_code_goes_to_its_own_model(
-    server, model, tmp_path
-):
+def test_pictures_are_sent_resized_settings_and_prompts_unchanged_and_code_to_its_own_model(server, model, tmp_path):
     (tmp_path / "route.md").write_text("Which?")
     one = model(code_model="coder", temperature=0.2, reasoning_effort="low", picture_side=64)
     one.ask(question(pictures=(np.zeros((40, 160, 3), np.uint8),)))
@@ -141,9 +139,7 @@ def test_a_rejected_parameter_is_left_out(server, model, name):
     assert name in server.requests[0] and name not in server.requests[1]
 
 
-def test_an_answer_may_be_a_tool_call_or_come_after_an_interrupted_one_or_after_the_delay_of_a_busy_server(
-    server, model, monkeypatch
-):
+def test_an_answer_may_be_a_tool_call_or_come_after_an_interruption_or_a_servers_delay(server, model, monkeypatch):
     server.behave(error_reply(400, "response_format is not supported"), called(GOOD))
     assert model().ask(question()).colour == "red"
     server.behave(hostile.resets, answer(GOOD))

@@ -179,9 +179,7 @@ def test_a_bucket_that_does_not_exist_is_named():
 
 
 @pytest.mark.parametrize("link", ["scene", "scene.json", "rounds/000"])
-def test_a_link_in_a_strangers_project_is_followed_neither_to_read_nor_to_write(
-    link: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-):
+def test_a_link_in_a_strangers_project_is_followed_neither_to_read_nor_to_write(link: str, tmp_path: Path, capsys: Any):
     precious, project, store = tmp_path / "precious", tmp_path / "lab" / "one", (tmp_path / "store").as_uri()
     Project.create(project, FRAME).close()
     for name in ("scene/scene.xml", "rounds/000/sim.py", "scene.json"):

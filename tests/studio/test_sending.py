@@ -174,9 +174,7 @@ def test_pictures_that_are_switched_off_are_neither_shown_nor_sent(prepared, ser
     assert server.requests and "image_url" not in json.dumps(server.requests)
 
 
-def test_neither_records_nor_requests_nor_exports_tell_who_asked_and_where(
-    prepared: Path, services: Services, server: HostileServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_nothing_that_is_kept_sent_or_exported_tells_who_asked(prepared, services, server, tmp_path, monkeypatch):
     for name, value in privacy.identity(tmp_path).items():
         monkeypatch.setenv(name, value)
     folder = Path(shutil.copytree(prepared, tmp_path / f"{privacy.MARK} s" / "p"))

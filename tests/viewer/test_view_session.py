@@ -122,15 +122,13 @@ def watched(twin):
 
 
 NUMBERS = st.one_of(st.floats(), st.integers(), st.sampled_from([10**400, -(2**63), 1e308, None, "1", True, [], {}]))
+POINTS = st.lists(NUMBERS, max_size=4)
 COMMANDS = st.one_of(
     st.fixed_dictionaries({"op": st.just("step"), "count": NUMBERS}),
     st.fixed_dictionaries({"op": st.just("speed"), "value": NUMBERS}),
     st.fixed_dictionaries({"op": st.just("seek"), "time": NUMBERS}),
     st.fixed_dictionaries({"op": st.just("joint"), "number": NUMBERS, "value": NUMBERS}),
-    st.fixed_dictionaries(
-        {"op": st.just("push"), "body": st.one_of(st.just(1), NUMBERS)}
-        | dict.fromkeys(("point", "target"), st.lists(NUMBERS, max_size=4))
-    ),
+    st.fixed_dictionaries({"op": st.just("push"), "body": st.just(1) | NUMBERS, "point": POINTS, "target": POINTS}),
 )
 
 

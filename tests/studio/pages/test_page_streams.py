@@ -5,6 +5,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import AsyncExitStack
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from anyio import CapacityLimiter
@@ -76,10 +77,6 @@ async def test_a_slow_page_gets_an_update_only_when_it_has_drawn_the_one_before_
         assert len(pairs) > 1 and set(pairs) == {("sent", "drawn")}
 
 
-def session_of(log: EventLog, idle: bool = False) -> SimpleNamespace:
-    return SimpleNamespace(log=log, idle=idle)
-
-
 async def test_a_pages_next_event_ends_its_earlier_stream_and_the_last_update_shows_the_end_of_work():
     order: list[str] = []
 
@@ -90,7 +87,7 @@ async def test_a_pages_next_event_ends_its_earlier_stream_and_the_last_update_sh
                 order.append(name)
         order.append(f"{name} ended")
 
-    streams, session = PageStreams(), session_of(EventLog())
+    streams, session = PageStreams(), SimpleNamespace(log=EventLog(), idle=False)
     tasks = []
     for name in ("first", "second"):
         tasks.append(asyncio.ensure_future(follow(streams, name, session)))
@@ -101,7 +98,7 @@ async def test_a_pages_next_event_ends_its_earlier_stream_and_the_last_update_sh
     await asyncio.gather(*tasks)
     assert len(streams) == 0 and not session.log._watchers
     assert order[:3] == ["first", "first ended", "second"]
-    session, shown = session_of(EventLog(), idle=True), []
+    session, shown = SimpleNamespace(log=EventLog(), idle=True), []
     async with PageStreams().open("page") as stream:
         async for _ in stream.changes(session, lambda: True):  # type: ignore[arg-type]
             shown.append(session.log.version)
@@ -127,8 +124,9 @@ async def test_a_stream_waits_for_a_page_that_draws_and_ends_with_it(monkeypatch
         stream.next_update()
         await stream.drawn()
     monkeypatch.setattr(page_streams, "CHECK_SECONDS", 0.01)
+    session: Any = SimpleNamespace(log=EventLog(), idle=False)
     async with PageStreams().open("page") as stream:
-        seen = [None async for _ in stream.changes(session_of(EventLog()), lambda: False)]  # type: ignore[arg-type]
+        seen = [None async for _ in stream.changes(session, lambda: False)]
     assert len(seen) == 1
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 from offline_studio import wait_until
@@ -86,7 +87,7 @@ def test_threads_that_ask_for_the_same_value_wait_for_the_first_to_compute_it(ca
         assert (first.result(), second.result()) == (1, 1)
 
 
-def test_a_value_computed_in_the_background_is_there_later(cache: Cache):
+def test_a_value_computed_in_the_background_is_there_later_and_a_failure_is_logged_once(cache: Cache, log: EventLog):
     release = threading.Event()
 
     def compute() -> str:
@@ -97,18 +98,10 @@ def test_a_value_computed_in_the_background_is_there_later(cache: Cache):
     release.set()
     wait_until(lambda: not cache.is_computing("name"), "the value")
     assert cache.get_later("name", "scene.json", compute) == "done"
-
-
-def test_a_failed_computation_is_logged_and_not_repeated(cache: Cache, log: EventLog):
-    computed: list[int] = []
-
-    def compute() -> None:
-        computed.append(1)
-        raise StudioError("No depth.")
-
-    cache.get_later("name", "scene.json", compute)
-    wait_until(lambda: not cache.is_computing("name"), "the error")
-    assert cache.get_later("name", "scene.json", compute) is None and computed == [1]
+    failing = Mock(side_effect=StudioError("No depth."))
+    cache.get_later("failing", "scene.json", failing)
+    wait_until(lambda: not cache.is_computing("failing"), "the error")
+    assert cache.get_later("failing", "scene.json", failing) is None and failing.call_count == 1
     assert [line.text for line in log.lines] == ["No depth."] and not log.take_notices()
 
 
