@@ -376,20 +376,16 @@ def test_what_was_said_about_a_project_is_read_as_it_was_saved_and_a_damaged_fil
     assert not (folder / CURATION_FILE).exists()
 
 
-@pytest.mark.parametrize(
-    ("lines", "words"),
-    [
+def test_a_project_whose_newest_round_failed_says_so(tmp_path: Path):
+    project = Project.create(tmp_path / "whole", FRAME)
+    for stage in STAGES:
+        project.finish(stage, project.key(stage), "measured", 0.0)
+    for lines, words in (
         ('{"number": 3, "clean": false}\n{"number": 4, "clean": true}\n', "all stages done"),
         ('{"number": 3, "clean": true}\n{"number": 4, "clean": false}\n', "round 4 failed"),
         ("", "all stages done"),
         ("damaged", "all stages done"),
-    ],
-)
-def test_a_project_whose_newest_round_failed_says_so(lines: str, words: str, tmp_path: Path):
-    project = Project.create(tmp_path / "whole", FRAME)
-    for stage in STAGES:
-        project.finish(stage, project.key(stage), "measured", 0.0)
-    (project.folder / "rounds.jsonl").write_text(lines)
-    index = ProjectIndex(tmp_path)
-    ((name, facts),) = indexed(index).items()
-    assert project_record(name, facts)["about"].endswith(words)
+    ):
+        (project.folder / "rounds.jsonl").write_text(lines)
+        facts = read_facts(project.folder)
+        assert facts and project_record("whole", facts)["about"].endswith(words)
