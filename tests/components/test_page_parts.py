@@ -56,6 +56,19 @@ def test_pages_follow_the_work_one_after_the_other_until_a_person_does_something
     expect_step(blank, "scene")
 
 
+def test_a_step_that_a_person_opens_before_the_project_has_arrived_stays(blank: Page):
+    for project, opened in (("p", "masks"), ("", "masks"), ("q", "frame")):
+        if project:
+            blank.evaluate("import('/static/studio/place.js')")
+            blank.locator(f"#steps [data-tab-id={opened}]").click()
+        blank.evaluate(SHOW, [project, "task"])
+        expect_step(blank, opened)
+    blank.evaluate(SHOW, ["q", "review"])
+    blank.clock.run_for(5000)
+    expect_step(blank, "frame")
+    assert parameters(blank) == {"project": "q", "step": "frame"}
+
+
 def test_the_address_keeps_step_and_object_through_back_and_forward(blank: Page):
     select = "async (id) => (await import('/static/studio/selection.js')).select(id)"
     selected = "async () => (await import('/static/studio/selection.js')).selected()"
