@@ -13,9 +13,9 @@ if TYPE_CHECKING:  # it needs a second to import
 Curves = Mapping[str, Mapping[str, Sequence[float]]]
 
 COLOURS = ("#2f6f9f", "#b4532a", "#5b7f3a", "#7a5195")
-OVERALL = "#444444"
-GAP_COLOUR = "#c8c8c8"
-PHASE_COLOURS = {"approach": "#dfe7ee", "grasp": "#f6dfb5", "transfer": "#dcebd3", "release": "#eadcec"}
+OVERALL = "#888888"
+GAP_COLOUR = "rgba(128, 128, 128, 0.4)"
+PHASE_COLOURS = {"approach": "#6090b8", "grasp": "#e0a030", "transfer": "#70ae50", "release": "#a878b4"}
 STRIP_NOTE = "Frames of a video where the episode has one, else the robot's model at the logged positions."
 
 
@@ -79,7 +79,7 @@ def _curves(curves: Curves, data: dict[str, Any]) -> Any:
             _line(figure, row, curves["rmse_overall"], "overall", OVERALL)
     for phase in next(iter(data["arms"].values()))["phases"]:
         name = phase["name"]
-        look = {"fillcolor": PHASE_COLOURS[name], "opacity": 0.5, "line_width": 0, "layer": "below"}
+        look = {"fillcolor": PHASE_COLOURS[name], "opacity": 0.18, "line_width": 0, "layer": "below"}
         note = {"annotation_text": name, "annotation_position": "top left", "annotation_font_size": 10}
         figure.add_vrect(phase["start_s"], phase["stop_s"], row=1, col=1, **look, **note)
     for gap in data["gaps"]:
