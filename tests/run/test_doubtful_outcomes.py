@@ -12,7 +12,7 @@ from pipeline.project import Project
 from pipeline.project_sets import ProjectSet, SetSettings, set_card
 from pipeline.run import run_stage
 from studio.batch.batch_file import BatchItem
-from studio.batch.report import frame_report, report_page
+from studio.batch.report import batch_page, frame_report
 from studio.board.project_facts import read_facts
 from studio.server.services import Settings, open_services
 
@@ -44,7 +44,7 @@ def read_everywhere(folder, tmp_path):
     export_project(folder, "mjcf", tmp_path / "mjcf")
     with zipfile.ZipFile(tmp_path / "p.zip") as archive:
         readme = archive.read("p/README.md").decode()
-    report = report_page("b", [frame_report(folder.parent, BatchItem("frame", "blocks", "done"))])
+    report = batch_page("b", [frame_report(folder.parent, BatchItem("frame", "blocks", "done"))])
     facts = read_facts(folder)
     assert facts
     card = set_card(folder.parent, ProjectSet("b", SetSettings(), {"blocks": "train"}, made=0))

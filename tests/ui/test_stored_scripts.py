@@ -19,7 +19,7 @@ from pipeline.export import export_project
 from pipeline.store import write_json
 from studio.batch.batch_file import BatchItem, read_batch
 from studio.batch.frames import BatchError
-from studio.batch.report import FrameReport, report_page
+from studio.batch.report import FrameReport, batch_page
 from tests.ui.test_every_page import OVER, STEPS
 
 SCRIPT = "\"'><img src=x onerror=window.__hacked=1><svg onload=window.__hacked=2>"
@@ -117,7 +117,7 @@ def test_a_stored_script_stays_a_text_in_every_report_that_is_exported(studio: S
     export_project(studio.workspace / "stack", "html", tmp_path / "film.html")
     item = BatchItem(PAYLOAD, NAME, "failed", PAYLOAD, message=PAYLOAD)
     frame = FrameReport(item, task=PAYLOAD, solved=PAYLOAD, decisions=(PAYLOAD,), evidence=PAYLOAD, problem=PAYLOAD)
-    (tmp_path / "batch.html").write_text(report_page(NAME, [replace(frame, doubts=(PAYLOAD,)), frame]))
+    (tmp_path / "batch.html").write_text(batch_page(NAME, [replace(frame, doubts=(PAYLOAD,)), frame]))
     dialogs: list[str] = []
     page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
     for name in ("film.html", "batch.html"):
