@@ -1,8 +1,6 @@
 # `make run` opens the studio, `make test` runs every test; both set up what they need (README.md).
 SHELL := /bin/bash
 bin := .venv/bin
-export MUJOCO_GL ?= egl
-export PYOPENGL_PLATFORM ?= egl
 export GRADIO_ANALYTICS_ENABLED := False
 
 .PHONY: setup sam2 run test wheel lint format types bench bench-router eval-masks eval-match eval-twin eval-appearance lock sample-scenes soak pictures

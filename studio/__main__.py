@@ -75,8 +75,6 @@ class OneLineParser(argparse.ArgumentParser):
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code: 0 done, 2 bad input, 1 our fault."""
-    os.environ.setdefault("MUJOCO_GL", "egl")
-    os.environ.setdefault("PYOPENGL_PLATFORM", "egl")
     os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
     if argv is None:  # the process is ours
         hide_secrets()

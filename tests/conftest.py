@@ -1,6 +1,5 @@
 """Fixtures for several rooms, and skips. Being here puts this folder on the import path: `import tabletop`."""
 
-import os
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,8 +18,6 @@ if TYPE_CHECKING:
     from pipeline.simulation.kit import Scene
     from pipeline.simulation.sandbox.sandbox import Sandbox
 
-os.environ.setdefault("MUJOCO_GL", "egl")  # before anything imports mujoco
-os.environ.setdefault("PYOPENGL_PLATFORM", "egl")
 settings.register_profile("untimed", deadline=None)  # a busy machine is no failure
 settings.load_profile("untimed")
 
@@ -39,7 +36,6 @@ def tabletop_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def scene(tabletop_folder: Path) -> "Scene":
-    """The scene of `tabletop_folder`."""
     from pipeline.simulation.kit import Scene
 
     return Scene.load(tabletop_folder)

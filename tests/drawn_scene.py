@@ -1,9 +1,6 @@
 """Small scenes of primitives, and a camera without noise that photographs them without OpenGL."""
 
-import os
 from pathlib import Path
-
-os.environ.setdefault("MUJOCO_GL", "egl")
 
 import numpy as np
 import trimesh

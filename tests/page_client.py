@@ -60,10 +60,6 @@ class PageClient:
         """The open session's token; empty in the gallery."""
         return (self.values.get("mask-canvas") or {}).get("token", "")
 
-    def id_of(self, elem_id: str) -> int:
-        """Return the number of a component."""
-        return self._ids[elem_id]
-
     def event_of(self, elem_id: str | None, event: str) -> tuple[int, int, list[int]]:
         """Return number, count of inputs, and outputs of an event; the page's own component is None."""
         if elem_id is None:

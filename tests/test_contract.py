@@ -1,8 +1,10 @@
-"""The commands and the project folder that outside tools rely on (docs/architecture.md, "Project folder")."""
+"""The commands and the project folder that outside tools rely on (docs/architecture.md); their paths may be any."""
 
+import argparse
 import json
+import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -10,10 +12,12 @@ import mujoco
 import numpy as np
 import privacy
 import pytest
+import trimesh
 from PIL import Image
 from ready_projects import ready_project
+from reference_frames import reference_frame
 
-from studio.__main__ import main
+from studio.__main__ import main, parser, with_absolute_paths
 
 ROOT = Path(__file__).parent.parent
 SAMPLE = ROOT / "sample_scenes" / "blocks"
@@ -91,6 +95,16 @@ def test_the_frame_its_masks_and_its_solution_are_saved(project):
     assert (project / "solution.mp4").stat().st_size > 10_000
 
 
+def standing_twin(project: Path) -> tuple[mujoco.MjModel, mujoco.MjData]:
+    """Return the twin as it was written, after a look that nothing of it moves in five seconds."""
+    model = mujoco.MjModel.from_xml_path(str(project / "scene/scene.xml"))
+    start, data = mujoco.MjData(model), mujoco.MjData(model)
+    mujoco.mj_forward(model, start)
+    mujoco.mj_step(model, data, nstep=int(5 / model.opt.timestep))
+    assert np.linalg.norm(data.xpos - start.xpos, axis=1).max() < 0.01
+    return model, start
+
+
 def test_every_segment_has_a_description_and_every_object_a_match_and_a_body_that_stays_at_its_pose(project, tmp_path):
     labels = np.asarray(Image.open(project / "segments/masks.png"))
     described = read(project / "descriptions.json")
@@ -100,17 +114,11 @@ def test_every_segment_has_a_description_and_every_object_a_match_and_a_body_tha
     assert {m["segment_id"] for m in read(project / "matches.json")} == set(objects)
     scene = read(project / "scene.json")
     assert {p["segment_id"] for p in scene["placements"]} == set(objects)
-    model = mujoco.MjModel.from_xml_path(str(project / "scene/scene.xml"))
+    model, data = standing_twin(project)
     for p in scene["placements"]:
         assert objects[p["segment_id"]] in (p["name"], *p["also"]), "the measured name still refers to it"
         assert model.body(p["name"]).jntnum[0] == 1
-    data = mujoco.MjData(model)
-    mujoco.mj_forward(model, data)
-    for p in scene["placements"]:
         np.testing.assert_allclose(data.body(p["name"]).xpos, p["world_from_object"]["pos"], atol=1e-4)
-    mujoco.mj_step(model, data, nstep=int(5 / model.opt.timestep))
-    for p in scene["placements"]:
-        assert np.linalg.norm(data.body(p["name"]).xpos - p["world_from_object"]["pos"]) < 0.01, p["name"]
     shutil.copytree(project / "scene", tmp_path / "elsewhere")
     assert mujoco.MjModel.from_xml_path(str(tmp_path / "elsewhere/scene.xml")).nbody == model.nbody
 
@@ -190,3 +198,77 @@ def test_a_run_stops_after_a_stage_and_segment_answers_prompts_from_a_file(grs, 
     done = grs("segment", SAMPLE, "--prompts", prompts, "--out", out)
     assert done.code == 0, done.error
     assert set(np.unique(np.asarray(Image.open(out / "segments/masks.png")))) == {0, 4}
+
+
+FOLDER = "dir ünï 表 (1) & 'x' #2"
+OTHER_TEXTS = {"--policy", "--model", "--python", "--root-path", "url"}
+"""Arguments that hold a path within another text, opened by the command's own process, or no path of this machine."""
+
+
+def all_parsers(top: argparse.ArgumentParser, words: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], list]]:
+    actions = list(top._actions)
+    subparsers = [action for action in actions if isinstance(action, argparse._SubParsersAction)]
+    if not any(action.required for action in subparsers):
+        yield words, [action for action in actions if action not in subparsers and action.dest != "help"]
+    for choice in subparsers:
+        for name, command in choice.choices.items():
+            yield from all_parsers(command, (*words, name))
+
+
+COMMANDS = {" ".join(words): actions for words, actions in all_parsers(parser())}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_relative_path_of_any_argument_is_absolute_before_the_command_runs(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    texts, paths = [], 0
+    for action in COMMANDS[command]:
+        count = action.nargs if isinstance(action.nargs, int) else 2 if action.nargs in ("+", "*") else 1
+        is_path = action.type is Path
+        looks_so = any(word in f"{action.metavar} {action.help}" for word in ("FILE", "PATH", "DIR", "folder of"))
+        assert is_path or not looks_so or action.nargs == 0 or OTHER_TEXTS & {*action.option_strings, action.dest}
+        value = f"{FOLDER}/given" if is_path else (action.choices and next(iter(action.choices))) or "1"
+        if is_path or action.required:
+            texts += [*action.option_strings[:1], *[str(value)] * count]
+            paths += is_path
+    found = vars(with_absolute_paths(parser().parse_args([*command.split(), *texts])))
+    given = [one for value in found.values() for one in (value if isinstance(value, list) else [value])]
+    given = [one for one in given if isinstance(one, Path)]
+    assert len(given) >= paths and set(given) <= {tmp_path / FOLDER / "given"}
+
+
+def test_paths_through_links_with_spaces_and_unicode_are_opened_and_written(tmp_path, monkeypatch, capsys):
+    """The links lead to files whose names have no ending, as in the caches of git-annex, DVC and Hugging Face."""
+    given, kept = tmp_path / FOLDER, tmp_path / "kept"
+    given.mkdir()
+    kept.mkdir()
+    trimesh.creation.box([0.1, 0.1, 0.1]).export(tmp_path / "box.stl")
+    shutil.make_archive(str(tmp_path / "pack"), "zip", tmp_path, "box.stl")
+    episodes = SAMPLE.parent / "episodes"
+    sources = (SAMPLE.parent / "desk", episodes / "real.npz", episodes / "sim.npz", tmp_path / "pack.zip")
+    for number, source in enumerate(sources):
+        (shutil.copytree if source.is_dir() else shutil.copy)(source, kept / str(number))
+        (given / source.name).symlink_to(Path(os.path.relpath(kept / str(number), given)))
+    (kept / "out").mkdir()
+    (given / "out").symlink_to(kept / "out")
+    monkeypatch.chdir(given)
+    for command in (
+        "run desk --until frame --out out/project",
+        "episode real.npz --out out/real.csv",
+        "compare real.npz sim.npz --out out/compared",
+        "library --to out/library add pack.zip",
+    ):
+        assert main(command.split()) == 0, command
+    assert {one.name for one in (kept / "out").iterdir()} == {"project", "real.csv", "compared", "library"}
+    assert "[1/1] box:" in capsys.readouterr().out
+
+
+MORE = [pytest.param(name, marks=pytest.mark.soak) for name in ("m2t2_02", "grasp6dof_white_bowl", "uoc_0")]
+
+
+@pytest.mark.frames
+@pytest.mark.parametrize("name", ["posecnn_0", *MORE])
+def test_a_real_frame_ends_in_a_twin_that_stands_and_a_task_that_is_solved(grs, tmp_path, name):
+    done = grs("run", reference_frame(name), "--out", tmp_path / name)
+    assert done.code == 0 and read(tmp_path / name / "solution.json")["solved"] is True, done.error
+    standing_twin(tmp_path / name)

@@ -150,6 +150,6 @@ def test_threads_that_ask_for_the_same_key_do_not_wait_for_each_other_forever(pr
 
     preparing = Thread(target=prepare, daemon=True)
     preparing.start()
-    preparing.join(10)
-    drawing.join(10)
+    preparing.join(60)
+    drawing.join(60)
     assert not preparing.is_alive() and not drawing.is_alive()

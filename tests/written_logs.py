@@ -76,7 +76,6 @@ class Log:
         self.write(topic, time, self.make("geometry_msgs/msg/PoseStamped", header=self.header(time, frame), pose=made))
 
     def transform(self, time: int, child: str, pose: Any, frame: str = "world") -> None:
-        """Write a transform on /tf."""
         x, y, z, qw, qx, qy, qz = map(float, pose)
         made = self.make(
             "geometry_msgs/msg/Transform", translation=self.make("geometry_msgs/msg/Vector3", x=x, y=y, z=z),

@@ -3,7 +3,6 @@
 An OpenGL context belongs to the thread that created it, so one worker thread renders everything, for any caller.
 """
 
-import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
@@ -121,7 +120,6 @@ def _turn(about_x: float, about_y: float) -> np.ndarray:
 
 def import_pyrender() -> Any:
     """Import pyrender. Only call it in the render thread."""
-    os.environ.setdefault("PYOPENGL_PLATFORM", "egl")
     import pyrender  # it chooses the OpenGL platform at import
 
     return pyrender

@@ -1,6 +1,5 @@
 """Files of a calibration: calibration.json, calibrated.xml and report.html."""
 
-import html
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +8,8 @@ import numpy as np
 
 from pipeline.calibration.calibration import Calibration, TrialCurves
 from pipeline.calibration.model_files import with_spec_values, write_model
-from pipeline.divergence.report import CONFIG, STYLE, envelope, html_table
+from pipeline.divergence.report import envelope
+from pipeline.report import Heading, Plot, Table, Text, report_page
 from pipeline.store import write_json, write_text
 
 SCHEMA = 1
@@ -85,8 +85,6 @@ def summary_lines(calibration: Calibration) -> list[str]:
 
 
 def _report(calibration: Calibration, data: dict[str, Any]) -> str:
-    import plotly.io
-
     rows = [
         (one.parameter.name, one.parameter.initial, one.value if one.identifiable else None, one.low, one.high,
          one.bound, one.reason or "identified")
@@ -95,28 +93,25 @@ def _report(calibration: Calibration, data: dict[str, Any]) -> str:
     errors: list[tuple[str, float, float | None]] = [("fitted", calibration.before, calibration.after)]
     if calibration.held_out_before is not None:
         errors.append(("held out", calibration.held_out_before, calibration.held_out_after))
-    body = [
-        f"<h1>Calibration of {html.escape(data['model'])}</h1>",
-        '<p class="note">Least squares over rollouts of the model under the episodes\' actions. Intervals are 95 % and '
-        "contain the noise and the error of the time step; they hold if the model's structure is that of the robot. "
-        "The noise bound is the standard deviation that no estimate from these episodes can be below (Cramer-Rao). "
-        "SI units.</p>",
-        html_table(("Parameter", "Before", "After", "Low", "High", "Noise bound", "Note"), rows),
-        "<h2>Error over all joints (rad; m for slides)</h2>",
-        html_table(("Episodes", "Before", "After"), errors),
-        f"<p>The sensors are {calibration.delay * 1000:.1f} ms late ({calibration.delay_low * 1000:.1f} to "
-        f"{calibration.delay_high * 1000:.1f} ms).</p>",
+    blocks: list[Any] = [
+        Text(
+            "Least squares over rollouts of the model under the episodes' actions. Intervals are 95 % and contain the "
+            "noise and the error of the time step; they hold if the model's structure is that of the robot. The noise "
+            "bound is the standard deviation that no estimate from these episodes can be below (Cramer-Rao). SI units.",
+            "note",
+        ),
+        Table(("Parameter", "Before", "After", "Low", "High", "Noise bound", "Note"), rows),
+        Heading("Error over all joints (rad; m for slides)"),
+        Table(("Episodes", "Before", "After"), errors),
+        Text(
+            f"The sensors are {calibration.delay * 1000:.1f} ms late ({calibration.delay_low * 1000:.1f} to "
+            f"{calibration.delay_high * 1000:.1f} ms)."
+        ),
     ]
-    for number, curves in enumerate(calibration.curves):
+    for curves in calibration.curves:
         title = f"{curves.name}{' (held out)' if curves.held_out else ''}"
-        body.append(f"<h2>{html.escape(title)}</h2>")
-        body.append(
-            plotly.io.to_html(_figure(curves), full_html=False, include_plotlyjs=number == 0, config=CONFIG)
-        )  # fmt: skip
-    return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Calibration</title>'
-        f"<style>{STYLE}</style></head><body>{''.join(body)}</body></html>"
-    )
+        blocks += [Heading(title), Plot([_figure(curves)])]
+    return report_page(f"Calibration of {data['model']}", blocks)
 
 
 def _figure(curves: TrialCurves) -> Any:

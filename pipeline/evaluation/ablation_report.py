@@ -1,7 +1,6 @@
 """The ablation as a table in Markdown, HTML and CSV, with intervals, tests and an interactive chart."""
 
 import csv
-import html
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -12,6 +11,7 @@ from typing import Any
 from pipeline.evaluation.ablation import ROWS, AblationStep, AblationTrial, JudgedProposal
 from pipeline.evaluation.chart import bar_chart
 from pipeline.evaluation.significance import GroupTest, compare_groups, mean_interval
+from pipeline.report import Plot, Table, Text, report_page
 
 HEADS = (
     "row", "tasks", "done", "crashed", "reward, crashed left out", "reward, crashed count 0", "repairs of simulation",
@@ -86,16 +86,8 @@ def _page(rows: Sequence[Mapping[str, Any]], source: str, below: Sequence[str]) 
         ROWS[row["mode"]].title: list(zip(_values(row, "_low"), _values(row, "_high"), strict=True)) for row in rows
     }
     chart = bar_chart(groups, SERIES, f"Mean oracle reward with 95 % intervals, programs by {source}", errors)
-    head = "".join(f"<th>{html.escape(one)}</th>" for one in HEADS)
-    body = "".join(f"<tr>{''.join(f'<td>{html.escape(one)}</td>' for one in _cells(row))}</tr>" for row in rows)
-    words = "".join(f"<p>{html.escape(one)}</p>" for one in below)
-    style = "body{font:14px system-ui;margin:24px}td,th{padding:4px 10px;border-bottom:1px solid #ddd;text-align:left}"
-    plot = chart.to_html(full_html=False, include_plotlyjs=True, div_id="ablation")
-    return (
-        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>Ablation of the router</title>'
-        f"<style>{style}</style><h1>Ablation of the router</h1><p>Programs by {html.escape(source)}.</p>"
-        f"<table><tr>{head}</tr>{body}</table>{words}{plot}</html>"
-    )
+    blocks = [Text(f"Programs by {source}."), Table(HEADS, [_cells(row) for row in rows]), *map(Text, below)]
+    return report_page("Ablation of the router", [*blocks, Plot([chart])])
 
 
 def _values(row: Mapping[str, Any], end: str) -> tuple[float, float]:

@@ -1,6 +1,5 @@
 """Files of variations: conditions.jsonl, outcomes_<robot>.jsonl, variation.json and report.html."""
 
-import html
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -9,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.divergence.report import CONFIG, STYLE, html_table
+from pipeline.report import Heading, Plot, Table, Text, report_page
 from pipeline.solving import Rollout
 from pipeline.store import append_lines, atomic_write, parse_json, read_arrays, write_json, write_text
 from pipeline.variation.condition import VariationError
@@ -140,8 +139,6 @@ def summary_lines(data: Mapping[str, Any]) -> list[str]:
 
 
 def _report(data: Mapping[str, Any], conditions: Sequence[Mapping[str, Any]]) -> str:
-    import plotly.io
-
     success = data["success"]
     rows = [
         (
@@ -156,25 +153,26 @@ def _report(data: Mapping[str, Any], conditions: Sequence[Mapping[str, Any]]) ->
         (f["id"], f["reward"], f["reason"], *(_text(values[f["id"]].get(name)) for name in strongest))
         for f in data["failures"][:MAX_ROWS]
     ]
-    body = [
-        "<h1>Variations</h1>",
-        f"<p>{success['successes']} of {success['count']} conditions solved by {html.escape(data['robot'])}: "
-        f"{success['low']:.0%} to {success['high']:.0%} (95 %, Wilson).</p>",
-        '<p class="note">Effects: logistic regression on one factor each, which are drawn independently; p is '
-        "adjusted for the number of factors by permutations (Westfall and Young). Scripted robots and learned "
-        "policies know every pose, so light, camera and table texture cannot change what they do.</p>",
+    blocks: list[Any] = [
+        Text(
+            f"{success['successes']} of {success['count']} conditions solved by {data['robot']}: "
+            f"{success['low']:.0%} to {success['high']:.0%} (95 %, Wilson).",
+            "result",
+        ),
+        Text(
+            "Effects: logistic regression on one factor each, which are drawn independently; p is adjusted for the "
+            "number of factors by permutations (Westfall and Young). Scripted robots and learned policies know every "
+            "pose, so light, camera and table texture cannot change what they do.",
+            "note",
+        ),
     ]
     if data["effects"]:
         head = ("Factor", "Low", "Success", "High", "Success", "Change", "From", "To", "p", "")
-        figure = plotly.io.to_html(_tornado(data["effects"]), full_html=False, include_plotlyjs=True, config=CONFIG)
-        body += [figure, "<h2>Effects</h2>", html_table(head, rows)]
+        blocks += [Plot([_tornado(data["effects"])]), Heading("Effects"), Table(head, rows)]
     else:
-        body.append("<p>Fewer than three successes or failures: nothing can be said about causes.</p>")
-    body += ["<h2>Conditions that fail</h2>", html_table(("Id", "Reward", "Reason", *strongest), failures)]
-    return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Variations</title>'
-        f"<style>{STYLE}</style></head><body>{''.join(body)}</body></html>"
-    )
+        blocks.append(Text("Fewer than three successes or failures: nothing can be said about causes."))
+    blocks += [Heading("Conditions that fail"), Table(("Id", "Reward", "Reason", *strongest), failures)]
+    return report_page("Variations", blocks)
 
 
 def _text(value: Any) -> str:

@@ -12,6 +12,9 @@ export const tabsSay = (states) =>
     document.querySelector(`${TABS}[data-tab-id="${CSS.escape(name)}"]`)?.textContent.includes(text),
   );
 
+// The name of the step whose tab holds an element; "" if none does.
+export const stepOf = (element) => element.closest?.(TABS)?.dataset.tabId ?? "";
+
 export function showStep(name) {
   document.querySelector(`${TABS}[data-tab-id="${CSS.escape(name)}"]`)?.click();
 }

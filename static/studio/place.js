@@ -1,7 +1,7 @@
 // Where a person is: project, step and selected object, kept in the page's address, so that reload, back, forward and a
 // copied link lead there. A project that is opened, not at a step of the address, leads through the steps as the work
 // reaches them, until the person does something.
-import { onTab, openStep, showStep } from "./gradio_tabs.js";
+import { onTab, openStep, showStep, stepOf } from "./gradio_tabs.js";
 import { onSelect, select } from "./selection.js";
 
 export const STEPS = ["frame", "masks", "objects", "scene", "task", "review"];
@@ -9,8 +9,13 @@ const FOLLOW_MS = 1500; // for which each step is shown at least
 const USES = ["pointerdown", "keydown"];
 let project, // undefined until the first value has arrived
   reached = "",
+  chosen = "", // the step that a person opened before the project's first value arrived
   follows = false,
   follower;
+const noteChoice = ({ isTrusted, target }) => {
+  if (!project && isTrusted) chosen = stepOf(target) || chosen;
+};
+addEventListener("click", noteChoice, true);
 
 const parameter = (name) => new URL(location.href).searchParams.get(name) ?? "";
 
@@ -51,14 +56,20 @@ export function showPlace(element, openProject, reachedStep) {
   if (before === undefined) {
     replace({ project });
     begin(element);
-    follows = Boolean(project) && !STEPS.includes(parameter("step"));
-    if (project) show(follows ? reached : parameter("step"));
+    lead(STEPS.includes(parameter("step")) ? parameter("step") : "");
     if (project && parameter("object")) select(Number(parameter("object")));
   } else if (project !== before) {
     push({ project, step: "", object: "" });
-    follows = Boolean(project);
-    if (project) show(reached);
+    lead("");
   } else follow();
+}
+
+// Shows the step that a person chose meanwhile, else a step of the address, else what the work has reached.
+function lead(step) {
+  const wanted = chosen || step;
+  chosen = "";
+  follows = Boolean(project) && !wanted;
+  if (project) show(wanted || reached);
 }
 
 function begin(element) {

@@ -1,10 +1,9 @@
 """The report of a batch as one HTML file that opens from disk: totals, distributions, and every frame."""
 
-import base64
-import html
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import cv2
 import numpy as np
@@ -12,6 +11,7 @@ import numpy as np
 from pipeline.errors import StudioError
 from pipeline.export.film.chapters import tinted_masks
 from pipeline.project import Project
+from pipeline.report import Facts, Picture, Pictures, Plot, Section, Text, jpeg, report_page
 from pipeline.scene import SceneError
 from pipeline.scene.doubts import summarise
 from pipeline.scene.fidelity import compare_scene
@@ -57,7 +57,7 @@ def write_report(folder: Path, out: Path) -> None:
     if batch is None:
         raise BatchError(f"{folder} has no batch.json; grs-studio batch FRAMES --out {folder} makes one")
     frames = [frame_report(folder, item) for item in batch.items]
-    page = report_page(folder.name, frames)
+    page = batch_page(folder.name, frames)
     if len(page) > MAX_BYTES:
         raise BatchError(f"the report of {len(frames)} frames takes {len(page) / 1e6:.0f} MB; 10 MB is the most")
     write_text(out, page)
@@ -100,18 +100,12 @@ def _read(project: Project, item: BatchItem) -> FrameReport:
     )
 
 
-def report_page(name: str, frames: Sequence[FrameReport]) -> str:
-    """Return the page. Plotly's script is in it, so that it opens without a network."""
-    from plotly.offline import get_plotlyjs
-
-    sections = "\n".join("".join(_section(frame, _width(frames))) for frame in frames)
-    return PAGE.format(
-        title=html.escape(f"Batch {name}"),
-        style=STYLE,
-        totals=_totals(frames),
-        plotly=get_plotlyjs(),
-        charts="\n".join(_charts(frames)),
-        sections=sections,
+def batch_page(name: str, frames: Sequence[FrameReport]) -> str:
+    """Return the page: totals, distributions, and each frame."""
+    charts, width = list(_charts(frames)), _width(frames)
+    sections = [_section(frame, width) for frame in frames]
+    return report_page(
+        f"Batch {name}", [Text(_totals(frames), "result"), *([Plot(charts)] if charts else []), *sections]
     )
 
 
@@ -124,10 +118,10 @@ def _totals(frames: Sequence[FrameReport]) -> str:
     counts = ", ".join(f"{states.count(state)} {state}" for state in ("done", "failed", "todo") if state in states)
     totals = f"{len(frames)} frames: {counts}. {objects} objects. {solved} tasks with a solved seed"
     totals += f", {doubtful} twins doubtful." if doubtful else "."
-    return html.escape(f"{totals} {seconds / 60:.1f} minutes of computing.")
+    return f"{totals} {seconds / 60:.1f} minutes of computing."
 
 
-def _charts(frames: Sequence[FrameReport]) -> Iterator[str]:
+def _charts(frames: Sequence[FrameReport]) -> Iterator[Any]:
     import plotly.graph_objects as go
 
     series = {
@@ -138,8 +132,7 @@ def _charts(frames: Sequence[FrameReport]) -> Iterator[str]:
     for title, values in series.items():
         if values:
             figure = go.Figure(go.Histogram(x=values, marker_color=BAR_COLOUR))
-            figure.update_layout(title=title, width=380, height=260, margin={"l": 40, "r": 10, "t": 40, "b": 30})
-            yield figure.to_html(full_html=False, include_plotlyjs=False, config={"displayModeBar": False})
+            yield figure.update_layout(title=title, height=260, margin={"l": 40, "r": 10, "t": 40, "b": 30})
 
 
 def _width(frames: Sequence[FrameReport]) -> int:
@@ -148,55 +141,19 @@ def _width(frames: Sequence[FrameReport]) -> int:
     return next((width for width in SIZES_PX if count * width * width * 0.12 < PICTURE_BYTES), SIZES_PX[-1])
 
 
-def _section(frame: FrameReport, width: int) -> Iterator[str]:
+def _section(frame: FrameReport, width: int) -> Section:
     item = frame.item
     state = f"{item.state}, doubtful" if frame.doubts else item.state
-    yield f'<section class="{state.replace(",", "")}"><h2>{html.escape(item.project)} <span>{state}</span></h2>'
-    yield '<div class="pictures">'
-    for title, picture in frame.pictures:
-        yield f'<figure><img alt="{title}" src="{_jpeg(picture, width)}"><figcaption>{title}</figcaption></figure>'
-    yield "</div><dl>"
+    pictures = [[Picture(jpeg(_narrow(picture, width), 75), title, title)] for title, picture in frame.pictures]
     fit = f"{np.mean(frame.overlap):.2f} mean IoU of {frame.objects} objects" if frame.overlap else ""
     rows = {
         "Frame": item.frame, "Last stage": item.stage, "Time": f"{item.seconds:g} s", "Fit": fit,
         "Evidence": frame.evidence, "Doubtful": ". ".join(frame.doubts), "Task": frame.task, "Result": frame.solved,
         "Manual edits": ", ".join(frame.decisions), "Failed": frame.problem,
     }  # fmt: skip
-    yield from (f"<dt>{name}</dt><dd>{html.escape(value)}</dd>" for name, value in rows.items() if value)
-    yield "</dl></section>"
+    return Section(item.project, [Pictures(pictures), Facts(rows)], state)
 
 
-def _jpeg(picture: np.ndarray, width: int) -> str:
+def _narrow(picture: np.ndarray, width: int) -> np.ndarray:
     height = max(1, round(picture.shape[0] * width / picture.shape[1]))
-    small = cv2.resize(np.ascontiguousarray(picture), (width, height), interpolation=cv2.INTER_AREA)
-    data = cv2.imencode(".jpg", small[..., ::-1], [cv2.IMWRITE_JPEG_QUALITY, 75])[1]
-    return f"data:image/jpeg;base64,{base64.b64encode(data.tobytes()).decode()}"
-
-
-STYLE = """body { font: 15px/1.5 system-ui, sans-serif; margin: 24px auto; max-width: 1180px; color: #1c2733 }
-section { border: 1px solid #d9dfe6; border-radius: 8px; padding: 10px 16px; margin: 14px 0 }
-h2 { font-size: 17px; margin: 4px 0 } h2 span { font-size: 13px; color: #2c7a4b; margin-left: 8px }
-.failed h2 span { color: #b3372f } .todo h2 span, .doubtful h2 span { color: #7a6a2c }
-.pictures, .charts { display: flex; flex-wrap: wrap; gap: 12px } figure { margin: 6px 0 } img { border-radius: 5px }
-figcaption { font-size: 12px; color: #5b6875 } dl { display: grid; grid-template-columns: 170px 1fr; margin: 6px 0 }
-dt { color: #5b6875 } dd { margin: 0; overflow-wrap: anywhere }"""
-
-PAGE = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy"
-      content="default-src 'none'; img-src data: blob:; style-src 'unsafe-inline'; script-src 'unsafe-inline'">
-<title>{title}</title>
-<style>{style}</style>
-<script>{plotly}</script>
-</head>
-<body>
-<h1>{title}</h1>
-<p>{totals}</p>
-<div class="charts">{charts}</div>
-{sections}
-</body>
-</html>
-"""
+    return cv2.resize(np.ascontiguousarray(picture), (width, height), interpolation=cv2.INTER_AREA)

@@ -5,7 +5,6 @@ import os
 from pathlib import Path
 
 from pipeline.errors import StudioError
-from studio.accounts.links import Links
 from studio.accounts.user_file import UserFile, users_path
 from studio.commands.options import DONE, model_setting
 from studio.server.access import Access, hostname, read_logins
@@ -54,6 +53,8 @@ def serve(arguments: argparse.Namespace, page: str = "") -> int:
 
 def access_from(arguments: argparse.Namespace, workspace: Path) -> Access:
     """Return who may use the studio with that workspace. Raises StudioError."""
+    from studio.accounts.links import Links
+
     proxies = arguments.allow_host or os.environ.get("GRS_ALLOW_HOST", "").split()
     if unreadable := [name for name in proxies if hostname(name) is None]:
         raise StudioError(f"--allow-host {unreadable[0]} is not a name; it takes NAME or NAME:PORT, as in lab.example")

@@ -9,15 +9,18 @@ import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from anyio.to_thread import run_sync
 
 from pipeline.errors import StudioError
-from studio.accounts.links import Links
 from studio.accounts.roles import Role, current_project, current_role
 from studio.accounts.user_file import USER_NAME, UserFile
 from studio.server.current_user import current_user
+
+if TYPE_CHECKING:  # it imports the project, and with it MuJoCo
+    from studio.accounts.links import Links
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 DEFAULT_PORTS = {"http": 80, "https": 443}
@@ -40,7 +43,7 @@ class Access:
     """Path under which a reverse proxy publishes the studio, as in /grs; empty for the root of its host."""
     own_workspaces: bool = False
     """Whether each user has a workspace of their own."""
-    links: Links | None = None
+    links: "Links | None" = None
     """Links to single projects, for people without a login."""
     users: UserFile | None = None
     """People with hashed passwords and roles. Without `logins` and `users` there is no login."""

@@ -13,6 +13,7 @@ from http_server import serving
 from PIL import Image
 
 from pipeline.assets import AssetError, Library
+from pipeline.assets.importers import import_worker, isolated_import
 from pipeline.assets.importers.asset_import import ImportOptions, import_asset
 from pipeline.assets.packs.install import install_pack
 from pipeline.assets.packs.licences import licence_name
@@ -143,6 +144,18 @@ def test_a_licence_is_known_by_its_wording():
         ("", ""),
     ):
         assert licence_name(text) == name
+
+
+@pytest.fixture
+def imported_here(monkeypatch):
+    """Let this process do the work of an import's confined process, which takes a second to start."""
+
+    def run(module, request, *_):
+        assert module == isolated_import.MODULE
+        for event in import_worker.events(request, lambda _: None):
+            yield json.dumps(event).encode()
+
+    monkeypatch.setattr(isolated_import, "run_worker", run)
 
 
 UID = "0123456789abcdef0123456789abcdef"

@@ -19,7 +19,7 @@ from studio.__main__ import main
 from studio.batch.batch_file import BatchFile, BatchItem, read_batch
 from studio.batch.frame_process import Bounds, FrameProcess
 from studio.batch.frames import BatchError, find_frames, project_names
-from studio.batch.report import FrameReport, report_page
+from studio.batch.report import FrameReport, batch_page
 from studio.batch.runner import BatchRunner, CostShares
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -205,7 +205,7 @@ def test_the_report_is_one_file_with_every_frame_and_what_people_did_that_needs_
         assert f"<h2>{item['project']} <span>{item['state']}</span></h2>" in page
     assert page.count('alt="Photograph"') == page.count('alt="Masks"') == 1
     edited = FrameReport(BatchItem("/frames/a", "a", "done"), decisions=("rename: 2",))
-    assert "<dd>rename: 2</dd>" in report_page("b", [edited])
+    assert "<dd>rename: 2</dd>" in batch_page("b", [edited])
     assert main(["report", str(tmp_path), "--out", str(tmp_path / "none.html")]) == 2
     assert "has no batch.json" in capsys.readouterr().err and not (tmp_path / "none.html").exists()
 

@@ -45,6 +45,16 @@ LONG_POLL_SECONDS = 1.0
 """For which a page waits for news before it asks again."""
 SCRIPT = (Path(__file__).with_name("bare_page.js")).read_text(encoding="utf-8")
 
+TABS = """(texts) => {
+  const [first] = Object.keys(texts), tabs = Object.entries(texts).map(([id, text]) =>
+    `<button role="tab" data-tab-id="${id}" aria-selected="${id === first}">${text}</button>`);
+  document.querySelector("#bare").insertAdjacentHTML("beforeend",
+    `<div id="steps"><div class="tab-container">${tabs.join("")}</div></div>`);
+  for (const tab of document.querySelectorAll("#steps [role=tab]"))
+    tab.onclick = () => document.querySelectorAll("#steps [role=tab]").forEach((one) =>
+      one.setAttribute("aria-selected", String(one === tab)));
+}"""
+
 
 class BareShell(Shell):
     """The studio's shell, which also keeps what each event of each component does."""
@@ -104,6 +114,10 @@ class Mounted(ProjectFiles):
         """The events that the components sent, each as its name and its message."""
         return [(name, message) for name, message in self.page.evaluate("window.bare.sent")]
 
+    def take_sent(self) -> list[tuple[str, dict[str, Any]]]:
+        """Return the events since the last call."""
+        return [(name, message) for name, message in self.page.evaluate("window.bare.sent.splice(0)")]
+
     def wait_until_idle(self) -> None:
         """Wait until nothing is computed for the project."""
         if self.session:
@@ -119,6 +133,10 @@ class Mounted(ProjectFiles):
         version = self.session.log.version if self.session else 0
         self.page.wait_for_function("(version) => window.bare.version >= version", arg=version)
 
+    def add_tabs(self, **texts: str) -> None:
+        """Add tabs of steps as Gradio's are, by their ids; the first one is open."""
+        self.page.evaluate(TABS, texts)
+
     def close(self) -> None:
         """Leave the page, and stop the work on the project and close it."""
         self.page.unroute_all(behavior="ignoreErrors")
@@ -126,10 +144,11 @@ class Mounted(ProjectFiles):
         if self.name:
             self.studio.shell.sessions.take_out(self.name, lambda: None)
 
-    def keep_twin(self) -> None:
-        """From now on, record decisions without building the twin again."""
+    def keep_twin(self) -> "Mounted":
+        """From now on, record decisions without building the twin again; return this."""
         assert self.session
         self.session.prepare = lambda: None  # type: ignore[method-assign]
+        return self
 
     def set_value(self, id: str, value: Any) -> None:
         """Draw a component with a value of the test's own; the studio's replaces it when that changes again."""
@@ -258,12 +277,8 @@ def _values(session: Session | None, known: int, shown: list[tuple[str, Any]]) -
             changed.wait(LONG_POLL_SECONDS)
         unwatch()
         version = session.log.version
-    values = {id: found[0].postprocess(found[1](session)) for id, found in shown if _is_ours(found)}
-    return {"version": version, "values": values}
-
-
-def _is_ours(found: Any) -> bool:
-    return found is not None and isinstance(found[0], Component)
+    ours = [(id, *found) for id, found in shown if found and isinstance(found[0], Component)]
+    return {"version": version, "values": {id: made.postprocess(view(session)) for id, made, view in ours}}
 
 
 def _page(components: list[Block | str], token: str) -> str:

@@ -62,9 +62,8 @@ class PageLog:
         A stream may stay open whose last answer went to the stream before, which Gradio then had not ended yet. The
         page looks for what it lost that way and asks for it again; it lost nothing if it doesn't ask.
         """
-        return all(STREAM in one.url for one in self.open_requests) and (
-            not self.open_requests or self._checks >= CHECKS
-        )
+        is_only_stream = all(STREAM in one.url for one in self.open_requests)
+        return is_only_stream and (not self.open_requests or self._checks >= CHECKS)
 
 
 def _is_asked_by(request: Request, frame: Frame) -> bool:

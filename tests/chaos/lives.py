@@ -50,16 +50,14 @@ class CheapModel:
 
 def cheap_stages() -> None:
     """Let the stages write what they write, without computing it."""
+    names = ("descriptions", "matches", "scene", "solution")
+    kept = {name: json.loads((KEPT / f"{name}.json").read_text()) for name in names}
 
-    names = ("descriptions.json", "matches.json", "scene.json", "solution.json")
-    kept = {name: json.loads((KEPT / name).read_text()) for name in names}
-
-    def writer(*names: str):
+    def writer(name: str):
         def stage(project: Project, services: Services, *_: Any) -> Iterator[Progress]:
             yield Progress("scene", "computing")
-            for name in names:
-                write_json(project.folder / name, kept[name])
-                yield Progress("scene", name)
+            write_json(project.folder / f"{name}.json", kept[name])
+            yield Progress("scene", name)
 
         return stage
 
@@ -74,12 +72,11 @@ def cheap_stages() -> None:
 
     def rounds(project: Project, _: Services) -> Iterator[Progress]:
         number = next_round_number(project.folder)
-        report = Report((), (1.0,), evidence={"matches": kept["matches.json"]})
+        report = Report((), (1.0,), evidence={"matches": kept["matches"]})
         write_round(Round(number, None, Program("simulation", "checks"), report, "done", "", 0.0), project.folder)
         yield Progress("rounds", "round", number)
 
-    written = {name: writer(f"{name}.json") for name in ("descriptions", "matches", "scene", "solution")}
-    stages._STAGES |= written | {"segments": segments, "rounds": rounds}
+    stages._STAGES |= {name: writer(name) for name in names} | {"segments": segments, "rounds": rounds}
     stages.task_stage = task
     project_work.prepare = lambda session, services: run_stages(session.project, services, "task")
 
@@ -101,9 +98,8 @@ class Life:
         self.random, self.folder = random.Random(seed), folder
         created = not (folder / "project.json").exists()
         self.project = Project.create(folder, frame()) if created else Project.open(folder)
-        services = Services(
-            SimpleNamespace(name="depth"), PlannerModel(), Library(()), SimpleNamespace(), features=lambda: None
-        )  # type: ignore[arg-type]
+        segmenter, sandbox = SimpleNamespace(name="depth"), SimpleNamespace()
+        services = Services(segmenter, PlannerModel(), Library(()), sandbox, lambda: None)  # type: ignore[arg-type]
         self.session = Session(self.project, services)
         confirm(created=created)
         self.session.prepare()
@@ -124,17 +120,16 @@ class Life:
 
     def decide(self) -> None:
         chosen, id = self.random, self.random.randint(1, 4)
-        kind, data = chosen.choice(
-            (
-                ("rename", {"id": id, "name": f"name {chosen.random()}"}),
-                ("not_object", {"id": id, "value": chosen.random() < 0.5}),
-                ("delete_segment", {"id": id}),
-                ("mask", {"id": id, "mask": self.mask(), "clicks": []}),
-                ("found", {"source": "depth", "masks": [{"id": id, "mask": self.mask(), "score": 1.0}]}),
-                ("move", {"id": id, "pos": [0, 0, chosen.random()], "quat_wxyz": [1, 0, 0, 0]}),
-                ("fork", {"parent": 0, "simulation": "s" * 500, "checks": "c"}),
-            )
+        decisions = (
+            ("rename", {"id": id, "name": f"name {chosen.random()}"}),
+            ("not_object", {"id": id, "value": chosen.random() < 0.5}),
+            ("delete_segment", {"id": id}),
+            ("mask", {"id": id, "mask": self.mask(), "clicks": []}),
+            ("found", {"source": "depth", "masks": [{"id": id, "mask": self.mask(), "score": 1.0}]}),
+            ("move", {"id": id, "pos": [0, 0, chosen.random()], "quat_wxyz": [1, 0, 0, 0]}),
+            ("fork", {"parent": 0, "simulation": "s" * 500, "checks": "c"}),
         )
+        kind, data = chosen.choice(decisions)
         self.session.decisions.record(kind, **data)
 
     def together(self) -> None:

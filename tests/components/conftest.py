@@ -28,6 +28,15 @@ def bare_page(browser: Browser) -> Iterator[Page]:
         yield page
 
 
+@pytest.fixture(scope="module")
+def timed_page(browser: Browser) -> Iterator[Page]:
+    """A page whose time passes when a test says so."""
+    with open_page(browser) as page:
+        page.clock.install(time=0)
+        page.clock.pause_at(1000)
+        yield page
+
+
 @pytest.fixture
 def page(bare_page: Page) -> Iterator[Page]:
     """The page, left empty. Fails on errors in its console and on requests to other machines."""

@@ -24,8 +24,7 @@ ADD_VIEWER = """() => {
 @pytest.fixture
 def adjuster(mount: Mount) -> Mounted:
     """The panel of OBJECT beside a viewer that only hears; every fit is FIT, and the twin stays as it is."""
-    adjuster = mount("stack", "object-list", "adjuster")
-    adjuster.keep_twin()
+    adjuster = mount("stack", "object-list", "adjuster").keep_twin()
     adjuster.answer("adjuster", {"": FIT})
     adjuster.page.evaluate(ADD_VIEWER)
     select(adjuster.page)
@@ -144,14 +143,9 @@ def test_poses_are_refitted_and_reset_and_objects_are_weighed(adjuster: Mounted)
     mass.fill("-1")
     mass.press("Enter")
     expect(mass).not_to_have_value("-1")
-    expected = [
-        ("decide", {"kind": "refit", **pose, "free": False}),
-        ("decide", {"kind": "refit", **pose, "free": True}),
-        ("decide", {"kind": "refit", "id": OBJECT}),
-        ("weigh", {"id": OBJECT}),
-        ("decide", {"kind": "physics"} | weight),
-    ]
-    assert adjuster.sent == expected
+    refits = [("decide", {"kind": "refit", **how}) for how in (pose | {"free": False}, pose | {"free": True})]
+    reset = ("decide", {"kind": "refit", "id": OBJECT})
+    assert adjuster.sent == [*refits, reset, ("weigh", {"id": OBJECT}), ("decide", {"kind": "physics"} | weight)]
     one |= {"mass": {"value": 4.0, "range": [0.1, 0.3], "source": "person"}}
     adjuster.set_value("adjuster", value | {"objects": [one], "model": "seer", "pending": [f"object {OBJECT}"]})
     expect(page.locator(".adjuster .physics .tag.warn")).to_have_text("! Outside 100–300")

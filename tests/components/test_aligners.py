@@ -12,7 +12,7 @@ from browser.bare_page import Mount, Mounted
 from browser.watched_page import wait_until
 from playwright.sync_api import Locator, Route, expect
 
-from pipeline.frame import Intrinsics
+from studio.viewer import PhotoCamera
 
 PLACES = [(0.25, 0.4), (0.75, 0.45), (0.7, 0.8), (0.3, 0.85), (0.5, 0.6)]
 ARM = """<mujoco><worldbody><body><joint name="turn" axis="0 0 1"/><geom size=".02"/><body>
@@ -23,24 +23,20 @@ ARM = """<mujoco><worldbody><body><joint name="turn" axis="0 0 1"/><geom size=".
 
 @pytest.fixture
 def aligners(mount: Mount) -> Mounted:
-    aligners = mount("stack", "camera-aligner", "robot-aligner")
-    aligners.keep_twin()
-    return aligners
+    return mount("stack", "camera-aligner", "robot-aligner").keep_twin()
 
 
 def open_camera(aligners: Mounted) -> Locator:
     """Open the camera's page and wait for both pictures."""
     aligners.page.locator("[data-act=open-alignment]").click()
-    aligners.page.wait_for_function(
-        "() => [...document.querySelectorAll('.camera-aligner .click-picture img')].every((one) => one.naturalWidth)"
-    )
+    pictures = "[...document.querySelectorAll('.camera-aligner .click-picture img')]"
+    aligners.page.wait_for_function(f"() => {pictures}.every((one) => one.naturalWidth)")
     return aligners.page.get_by_role("dialog", name="Align the camera")
 
 
 def click_picture(picture: Locator, x: float, y: float) -> None:
     """Click a picture at these shares of its width and height."""
     box = picture.locator("img").bounding_box()
-    assert box
     picture.click(position={"x": x * box["width"], "y": y * box["height"]})
 
 
@@ -156,9 +152,9 @@ def test_the_robots_base_is_aligned_by_a_hand_eye_file_and_seen_before_it_is_tak
 
 def test_the_robots_base_is_found_by_clicks_on_its_tool_in_three_photographs(aligners: Mounted, tmp_path: Path):
     frame, twin = aligners.session.project.frame, aligners.session.project.scene()
-    camera_from_world, k = np.linalg.inv(twin.world_from_camera), frame.intrinsics
-    base, yaw = np.array([-0.3, 0.2, 0.05]), 0.3
-    on_table = table_point(twin.world_from_camera, k, (0.5 * k.width, 0.9 * k.height))
+    k, base, yaw = frame.intrinsics, np.array([-0.3, 0.2, 0.05]), 0.3
+    camera = PhotoCamera.from_intrinsics(k, twin.world_from_camera)
+    on_table = (twin.world_from_camera @ [*frame.points[int(0.9 * k.height), k.width // 2], 1])[:3]
     dialog, alert = open_robot(aligners), aligners.page.get_by_role("dialog").get_by_role("alert")
     pictures, model = dialog.locator(".click-picture"), tmp_path / "arm.xml"
     model.write_text(ARM)
@@ -176,9 +172,7 @@ def test_the_robots_base_is_found_by_clicks_on_its_tool_in_three_photographs(ali
         expect(pictures).to_have_count(number + 1)
         expect(pictures.nth(number).locator("img")).to_have_js_property("naturalWidth", k.width)
         tip = on_table + shift  # on the table in the project's own photograph, whose depth counts
-        x, y, z = camera_from_world[:3, :3] @ tip + camera_from_world[:3, 3]
-        u, v = k.fx * x / z + k.cx, k.fy * y / z + k.cy
-        click_picture(pictures.nth(number), (u + 0.5) / k.width, (v + 0.5) / k.height)
+        click_picture(pictures.nth(number), *(camera.project(tip) / [k.width, k.height]))
         reach = tip - base
         turn, along = np.arctan2(reach[1], reach[0]) - yaw, np.hypot(reach[0], reach[1])
         angles = dialog.locator("figure").nth(number).get_by_label("Joint angles")
@@ -192,10 +186,3 @@ def test_the_robots_base_is_found_by_clicks_on_its_tool_in_three_photographs(ali
 
 def photo_file(name: str, rgb: np.ndarray) -> dict[str, Any]:
     return {"name": name, "mimeType": "image/png", "buffer": cv2.imencode(".png", rgb[..., ::-1])[1].tobytes()}
-
-
-def table_point(world_from_camera: np.ndarray, k: Intrinsics, pixel: tuple[float, float]) -> np.ndarray:
-    """Return the point of the plane z = 0 that is seen at a pixel, in world coordinates."""
-    ray = world_from_camera[:3, :3] @ [(pixel[0] - k.cx) / k.fx, (pixel[1] - k.cy) / k.fy, 1.0]
-    start = world_from_camera[:3, 3]
-    return start - start[2] / ray[2] * ray

@@ -1,13 +1,12 @@
 """The bars above and below every page: undo and redo, who edits, what is lost on the way, what works, and the log."""
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from browser.bare_page import Mount, Mounted
-from browser.watched_page import PAGE_LOGS, open_page, wait_until
-from playwright.sync_api import Browser, Page, Route, expect
+from browser.watched_page import PAGE_LOGS, wait_until
+from playwright.sync_api import Page, Route, expect
 
 PROJECT = {
     "ready": True, "services": [], "project": "stack", "title": "My table", "saved": "saved 20:42", "reached": "task",
@@ -16,21 +15,10 @@ PROJECT = {
 }  # fmt: skip
 LOOKER = {"user": "Ann", "role": "look", "refused": [], "editors": ["status-bar.stop"]}
 WORKER = LOOKER | {"role": "work"}
-TABS = """states => {
-  const tabs = Object.entries(states).map(([id, text], i) =>
-    `<button role="tab" data-tab-id="${id}" aria-selected="${i === 0}">${id} ${text}</button>`);
-  document.querySelector("main").insertAdjacentHTML("beforeend",
-    `<div id="steps"><div class="tab-container">${tabs.join("")}</div></div>`);
-  for (const tab of document.querySelectorAll("[role=tab]"))
-    tab.onclick = () => document.querySelectorAll("[role=tab]").forEach(one =>
-      one.setAttribute("aria-selected", one === tab));
-}"""
-"""Stands for Gradio's tabs."""
 
 
 def sent(mounted: Mounted) -> list[str]:
-    """The names of the events since the last call."""
-    return [name for name, _ in mounted.page.evaluate("window.bare.sent.splice(0)")]
+    return [name for name, _ in mounted.take_sent()]
 
 
 def test_undo_and_redo_name_their_step_until_it_is_recorded_and_the_bar_names_the_project_and_services(mount: Mount):
@@ -63,10 +51,8 @@ def test_undo_and_redo_name_their_step_until_it_is_recorded_and_the_bar_names_th
     mounted.set_value("top-bar", {"ready": True, "services": [], "project": None})
     expect(bar.locator(".history")).to_have_count(0)  # the gallery
     expect(bar.locator(".learn-button")).to_have_count(0)
-    services = [
-        {"what": "segmenter", "name": "SAM 2", "live": True, "note": "Outlines come from it."},
-        {"what": "model", "name": "rules", "live": False, "note": "Offline.", "opens": "model"},
-    ]
+    services = [{"what": "segmenter", "name": "SAM 2", "live": True, "note": "Outlines come from it."}]
+    services.append({"what": "model", "name": "rules", "live": False, "note": "Offline.", "opens": "model"})
     mounted.set_value("top-bar", PROJECT | {"services": services})
     expect(bar.get_by_role("heading", name="My table")).to_be_visible()
     expect(page).to_have_title("My table · GRS Studio")
@@ -108,19 +94,11 @@ def test_who_may_not_edit_now_is_told_why_and_may_take_over_if_the_role_allows(
 
 
 @pytest.fixture
-def state() -> dict[str, Any]:
+def state(timed_page: Page) -> dict[str, Any]:
     """What the server says of the project."""
-    return {"version": 5, "editor": "", "idle": True}
-
-
-@pytest.fixture
-def timed_page(browser: Browser, state: dict[str, Any]) -> Iterator[Page]:
-    """A page whose time passes when a test says so."""
-    with open_page(browser) as page:
-        page.clock.install(time=0)
-        page.clock.pause_at(1000)
-        page.route("**/state.json", lambda route: route.fulfill(json=state))
-        yield page
+    state = {"version": 5, "editor": "", "idle": True}
+    timed_page.route("**/state.json", lambda route: route.fulfill(json=state))
+    return state
 
 
 def pass_checks(page: Page, count: int = 1) -> None:
@@ -132,9 +110,7 @@ def pass_checks(page: Page, count: int = 1) -> None:
             page.evaluate("() => fetch('state.json').then((answer) => answer.text())")
 
 
-def test_a_page_that_is_behind_asks_for_news_and_at_once_if_no_work_runs(
-    timed_page: Page, state: dict[str, Any], mount: Mount
-):
+def test_a_page_that_is_behind_asks_for_news_and_at_once_if_no_work_runs(timed_page: Page, state: Any, mount: Mount):
     mounted = mount("", "top-bar", page=timed_page)
     mounted.set_value("top-bar", PROJECT)
     pass_checks(timed_page, 2)
@@ -188,19 +164,17 @@ def test_a_lost_server_is_announced_and_the_page_loads_again_when_it_is_back(tim
 def test_work_shows_how_far_it_is_stops_on_request_and_the_bar_guides_to_the_next_step_once_it_is_drawn(mount: Mount):
     mounted = mount("", "status-bar")
     page, bar = mounted.page, mounted.page.locator(".status-bar")
-    mounted.set_value(
-        "status-bar", {"running": True, "message": "Scene · settling", "done": 3, "of": 4, "calls": "2 calls"}
-    )
-    expect(bar.locator(".now > :not([hidden])")).to_have_text(
-        ["■ Stop", "", "", "3 of 4", "Scene · settling", "", "2 calls", "Log (0)", ""]
-    )
+    work = {"running": True, "message": "Scene · settling", "done": 3, "of": 4, "calls": "2 calls"}
+    mounted.set_value("status-bar", work)
+    texts = ["■ Stop", "", "", "3 of 4", "Scene · settling", "", "2 calls", "Log (0)", ""]
+    expect(bar.locator(".now > :not([hidden])")).to_have_text(texts)
     expect(bar.locator(".fill")).to_have_attribute("style", "width: 75%;")
     bar.get_by_role("button", name="Stop").click()
     mounted.set_value("status-bar", {"running": True, "stopping": True, "message": "Scene"})
     expect(bar.locator(".message")).to_have_text("Stopping …")
     expect(bar.get_by_role("button", name="Stop")).to_be_disabled()
-    log = [{"at": "20:01", "text": "renamed", "kind": "person", "by": "Ann"},
-           {"at": "20:02", "text": "Scene", "kind": "stage", "by": ""}]  # fmt: skip
+    log = [{"at": "20:01", "text": "renamed", "kind": "person", "by": "Ann"}]
+    log.append({"at": "20:02", "text": "Scene", "kind": "stage", "by": ""})
     mounted.set_value("status-bar", {"running": False, "message": "Ready", "log": log})
     expect(bar.locator(".spin")).to_have_count(0)
     bar.get_by_role("button", name="Log (2)").click()
@@ -215,11 +189,8 @@ def test_work_shows_how_far_it_is_stops_on_request_and_the_bar_guides_to_the_nex
     expect(bar.locator(".protection.missing")).to_have_text("⚠ Programs not confined: refused")
     bar.get_by_role("button", name="Run unconfined").click()
     assert sent(mounted) == ["stop", "agree"]
-    asked: list[Any] = []
-    page.route(
-        "**/bare/ask/status-bar", lambda route: (asked.append(route.request.post_data_json), route.fulfill(json={}))
-    )
-    page.evaluate(TABS, {"scene": "✓ Done", "task": "○ Not started"})
+    asked = mounted.answer("status-bar", {"": {}})
+    mounted.add_tabs(scene="scene ✓ Done", task="task ○ Not started")
     guide = {"scene": {"note": "Every object fits.", "next": "task", "title": "Task"}}
     record = {"running": False, "message": "Solved", "guide": guide, "update": "a 1"}
     mounted.set_value("status-bar", record | {"states": {"scene": "✓ Done", "task": "✓ Done"}})
@@ -235,7 +206,6 @@ def test_work_shows_how_far_it_is_stops_on_request_and_the_bar_guides_to_the_nex
     mounted.set_value("status-bar", record | {"update": "a 2"})
     wait_until(page, lambda: len(asked) == 2)
     assert asked == [{"drawn": "a 1"}, {"drawn": "a 2"}]  # each once
-    page.unroute("**/bare/ask/status-bar")
 
 
 def test_the_bars_of_a_project_say_what_the_studio_knows_of_it(mount: Mount):

@@ -1,6 +1,5 @@
 """The Compare page: the sample pair on one clock, episodes of one's own, and broken ones."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +14,14 @@ SAMPLE = Path(__file__).parents[2] / "sample_scenes" / "episodes"
 
 
 @pytest.fixture
-def compare(mount: Mount, page: Page) -> Iterator[Locator]:
+def compare(mount: Mount, page: Page) -> Locator:
     """The Compare page, opened from the gallery without a comparison of the sample pair."""
     page.route("**/bare/ask/compare", lambda route: route.fulfill(json={"error": "not now"}), times=1)
     mount("", "top-bar", "compare")
     page.get_by_role("button", name="Compare", exact=True).click()
     shown = page.locator(".compare")
     expect(shown.get_by_role("alert")).to_have_text("not now")
-    yield shown
+    return shown
 
 
 def pane(page: Page, name: str) -> Locator:
@@ -38,12 +37,10 @@ def give(compare: Locator, slot: str, path: Path) -> None:
     expect(compare.locator(f"[data-slot={slot}] .file")).to_have_text(path.name)
 
 
-def test_the_sample_pair_plays_on_one_clock_shows_its_events_and_is_one_report(
-    mount: Mount, page: Page, tmp_path: Path
-):
-    held: list[Route] = []
+def test_the_sample_pair_plays_on_one_clock_shows_its_events_and_is_one_report(mount: Mount, tmp_path: Path):
+    mounted, held = mount("", "top-bar", "compare"), list[Route]()
+    page = mounted.page
     page.route("**/viewer/*/geometry", lambda route: held.append(route))
-    mounted = mount("", "top-bar", "compare")
     page.get_by_role("button", name="Compare", exact=True).click()
     compare = page.locator(".compare")
     expect(compare.locator(".plot .main-svg").first).to_be_visible(timeout=LONG)
@@ -62,7 +59,6 @@ def test_the_sample_pair_plays_on_one_clock_shows_its_events_and_is_one_report(
         expect(clock(page, name)).to_have_text(f"{lifted:.2f} s", timeout=60_000)
     expect(cursor).to_have_attribute("data-time", f"{lifted:.2f}")
     page.unroute("**/viewer/*/geometry")
-
     compare.get_by_role("button", name="Ghost overlay").click()
     expect(compare.get_by_role("button", name="Ghost overlay")).to_have_attribute("aria-pressed", "true")
     expect(clock(page, "ghost")).to_have_text(f"{lifted:.2f} s", timeout=60_000)
@@ -90,9 +86,7 @@ def test_the_sample_pair_plays_on_one_clock_shows_its_events_and_is_one_report(
     assert mounted.sent == []
 
 
-def test_own_episodes_are_compared_and_a_broken_one_is_refused_in_one_line(
-    compare: Locator, page: Page, tmp_path: Path
-):
+def test_own_episodes_are_compared_and_a_broken_one_is_refused_in_one_line(compare: Locator, tmp_path: Path):
     start = compare.locator("[data-act=compare]")
     expect(start).to_be_disabled()
     give(compare, "real", SAMPLE / "real.npz")
@@ -115,23 +109,17 @@ def test_own_episodes_are_compared_and_a_broken_one_is_refused_in_one_line(
     expect(compare.locator(".plot .shapelayer").get_by_text("no samples")).to_have_count(1)
     expect(compare.locator(".summary")).to_contain_text("Shift of the simulation: 0.500 s")
     expect(fault).to_be_hidden()
-    expect(pane(page, "real")).to_have_count(0)  # without a robot's model there is nothing to draw
+    expect(pane(compare.page, "real")).to_have_count(0)  # without a robot's model there is nothing to draw
     expect(compare.locator(".note")).to_contain_text("MJCF or URDF")
     expect(compare.locator(".event-strip")).to_be_hidden()
 
 
 def test_episodes_of_the_open_project_are_offered_and_work_that_runs_is_stopped(mount: Mount, page: Page):
-    asked: list[dict] = []
     running = {"job": "7", "state": "running", "message": "Reading"}
     answers: dict[str, Any] = {"sample": {"error": "no sample"}, "compare": running, "status": running, "stop": {}}
     answers["again"] = {"error": ""}
-
-    def answer(route: Route) -> None:
-        asked.append(route.request.post_data_json)
-        route.fulfill(json=answers[asked[-1]["kind"]])
-
-    page.route("**/bare/ask/compare", answer)
     mounted = mount("", "top-bar", "compare")
+    asked = mounted.answer("compare", answers)
     page.get_by_role("button", name="Compare", exact=True).click()
     compare = page.locator(".compare")
     real, sim = (compare.get_by_label(f"{side} episode: of the open project") for side in ("Real", "Simulated"))
@@ -161,4 +149,3 @@ def test_episodes_of_the_open_project_are_offered_and_work_that_runs_is_stopped(
     started = next(one for one in asked if one["kind"] == "compare")
     assert (started["real"]["source"], started["sim"]["source"]) == ("oracle", "policy")
     assert (started["page_token"], started["align"], started["robot"]) == ("p", "clock", [])
-    page.unroute("**/bare/ask/compare")

@@ -1,13 +1,14 @@
 """The Frame page: depth under the pointer, the camera's numbers, the ground, the points; and a recording's frames."""
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 from browser.bare_page import Mount, Mounted
 from browser.watched_page import wait_until
-from playwright.sync_api import Locator, Position, expect
+from playwright.sync_api import Locator, expect
 
 from studio.scene.frame_record import point_cloud
 
@@ -18,20 +19,13 @@ PICTURE = "data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' width='8' 
 
 @pytest.fixture
 def view(mount: Mount) -> Mounted:
-    view = mount("blocks", "frame-view")
-    view.keep_twin()
+    view = mount("blocks", "frame-view").keep_twin()
     expect(view.page.locator(".frame-view .scale")).to_contain_text("Hatched: no depth")
     return view
 
 
-def colour_at(canvas: Locator, pixel: tuple[int, int]) -> list[int]:
+def colour_at(canvas: Locator, pixel: Sequence[int]) -> list[int]:
     return canvas.evaluate(PIXEL, list(pixel))
-
-
-def point_of(canvas: Locator, pixel: tuple[int, int], width: int) -> Position:
-    box = canvas.bounding_box()
-    assert box
-    return {"x": (pixel[0] + 0.5) * box["width"] / width, "y": (pixel[1] + 0.5) * box["width"] / width}
 
 
 def test_depth_and_height_above_the_table_are_read_under_the_pointer_in_either_picture(view: Mounted):
@@ -39,26 +33,23 @@ def test_depth_and_height_above_the_table_are_read_under_the_pointer_in_either_p
     colour, depth = page.locator(".frame-view canvas").all()
     normal, k = view.session.support.plane, frame.intrinsics
     for canvas, (x, y) in ((colour, (100, 300)), (depth, (420, 250))):
-        canvas.hover(position=point_of(canvas, (x, y), k.width))
+        scale = canvas.bounding_box()["width"] / k.width
+        canvas.hover(position={"x": (x + 0.5) * scale, "y": (y + 0.5) * scale})
         z = float(frame.depth[y, x])
         above = normal.normal @ [(x - k.cx) / k.fx * z, (y - k.cy) / k.fy * z, z] + normal.offset
         expect(readout.locator("span").first).to_have_text(f"x {x}  y {y}", use_inner_text=False)
         expect(readout.locator("strong")).to_have_text(f"{z:.3f} m")
-        assert float(re.findall(r"-?\d+\.\d", readout.locator("span").last.inner_text())[0]) == pytest.approx(
-            100 * above, abs=0.06
-        )
-    near, far = [
-        np.argwhere(frame.depth == np.quantile(frame.depth[frame.depth > 0], at, method="nearest"))
-        for at in (0.03, 0.97)
-    ]
+        shown = float(re.findall(r"-?\d+\.\d", readout.locator("span").last.inner_text())[0])
+        assert shown == pytest.approx(100 * above, abs=0.06)
     page.mouse.move(5, 790)
     expect(readout).to_contain_text("Hover over a picture")
-    red, _, blue = np.subtract(
-        colour_at(depth, tuple(far[0][::-1].tolist())), colour_at(depth, tuple(near[0][::-1].tolist()))
-    )
+    known = frame.depth[frame.depth > 0]
+    distances = [np.quantile(known, at, method="nearest") for at in (0.03, 0.97)]
+    near, far = [colour_at(depth, np.argwhere(frame.depth == one)[0][::-1].tolist()) for one in distances]
+    red, _, blue = np.subtract(far, near)
     assert red > 0 or blue < 0, "from violet, near, to red, far"
     unknown = np.argwhere(frame.depth == 0)
-    assert not len(unknown) or np.ptp(colour_at(depth, tuple(unknown[0][::-1].tolist()))) < 12
+    assert not len(unknown) or np.ptp(colour_at(depth, unknown[0][::-1].tolist())) < 12
 
 
 def test_the_tables_outline_is_shown_and_hidden_and_another_ground_is_previewed_and_chosen(view: Mounted):
@@ -135,8 +126,8 @@ def test_a_recordings_frames_are_browsed_and_one_is_opened(mount: Mount):
     page, root = picker.page, picker.page.locator(".frame-picker")
     picker.answer("frame-picker", {"": lambda one: {"image": PICTURE, "facts": f"frame {one['index']}"}})
     page.route("**/bare/event/**", lambda route: route.fulfill(json={}))
-    recording = {"token": "t", "name": "a_log", "kind": "rosbag", "times": [0, 0.5, 1]}
-    recording |= {"names": ["0.png", "1.png", "2.png"]}
+    names = ["0.png", "1.png", "2.png"]
+    recording = {"token": "t", "name": "a_log", "kind": "rosbag", "times": [0, 0.5, 1], "names": names}
     picker.set_value("frame-picker", recording)
     expect(root).to_contain_text("a log: rosbag, 3 frames. Choose one to open.")
     expect(root.get_by_role("slider")).to_be_focused()

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from browser.bare_page import BareStudio, Mount
 from browser.watched_page import wait_until
-from playwright.sync_api import Locator, Page, Route, expect
+from playwright.sync_api import Locator, Page, expect
 
 
 def subtask(name: str, **more: Any) -> dict[str, Any]:
@@ -29,9 +29,8 @@ REACH = subtask(
     shortcut={"text": "It pushes.", "advice": "Ask for a grasp.", "layout": 5, "time": 0.4, "can_fix": True},
     tuned={"steps": 8192, "before": 0.5, "after": 0.8, "layouts": 32},
 )  # fmt: skip
-LIFT = subtask(
-    "lift", learned=True, validation=0.4, curve=[CLONED | {"cloned": 0, "skill": "lift cube"}], checkpoints=[0]
-)
+SKILLED = CLONED | {"cloned": 0, "skill": "lift cube"}
+LIFT = subtask("lift", learned=True, validation=0.4, curve=[SKILLED], checkpoints=[0])
 PLACE = subtask("place", success=["it lies"], reward=[{"text": "Distance", "weight": 1.0}])
 
 
@@ -39,15 +38,18 @@ class Learn:
     """The Learn page, whose requests the test answers."""
 
     def __init__(self, mount: Mount, studio: BareStudio, page: Page):
-        self.page, self.element, self.asked = page, page.locator(".learn"), list[dict[str, Any]]()
+        self.page, self.element = page, page.locator(".learn")
         self.record = {
             "install": "", "task": "put it left", "fault": "", "preparing": False, "subtasks": [REACH, LIFT, PLACE],
             "chain": {"success": 0.5, "layouts": 64}, "whole": None, "variants": {"success": 0.25, "layouts": 16},
             "job": None, "ablation": None,
         }  # fmt: skip
         self.view = studio.views.open("<mujoco><worldbody><geom size='.1'/></worldbody></mujoco>")
-        page.route("**/bare/ask/learn", self._answer)
         self.mounted = mount("", "top-bar", "learn")
+        kinds = ("status", "train", "stop", "evaluate", "ablation", "edit", "fix")
+        episodes = [{"layout": 3, "success": True}, {"layout": 4, "success": False}]
+        answers = {"episodes": {"episodes": episodes}, "play": self._play}
+        self.asked = self.mounted.answer("learn", answers | dict.fromkeys(kinds, lambda _: self.record))
         bar = {"ready": True, "services": [], "project": "stack", "title": "Stack", "state_address": "account.json"}
         self.mounted.set_value("top-bar", bar)
         self.set_value()
@@ -57,24 +59,16 @@ class Learn:
     def set_value(self, **more: Any) -> None:
         self.mounted.set_value("learn", {"project": "token", "may_work": True, "decided": 0} | more)
 
-    def _answer(self, route: Route) -> None:
-        request = route.request.post_data_json
-        if request["kind"] == "episodes":
-            answer: Any = {"episodes": [{"layout": 3, "success": True}, {"layout": 4, "success": False}]}
-        elif request["kind"] == "play":
-            answer = {"view": self.view, "layout": request["layout"], "success": request["layout"] != 4, "reward": 1.25,
-                      "times": [0, 1], "terms": [{"text": "Distance", "values": [0, 1]}], "misses": [0.1, 0.0],
-                      "failed_at": None, "is_oracle": request["oracle"]}  # fmt: skip
-        else:
-            answer = self.record
-        if request["kind"] != "status":
-            self.asked.append({key: value for key, value in request.items() if key != "token"})
-        route.fulfill(json=answer)
+    def _play(self, request: dict[str, Any]) -> dict[str, Any]:
+        return {"view": self.view, "layout": request["layout"], "success": request["layout"] != 4, "reward": 1.25,
+                "times": [0, 1], "terms": [{"text": "Distance", "values": [0, 1]}], "misses": [0.1, 0.0],
+                "failed_at": None, "is_oracle": request["oracle"]}  # fmt: skip
 
     def requests(self, count: int) -> list[dict[str, Any]]:
         """Return the next requests but those for the state, once there are so many."""
-        wait_until(self.page, lambda: len(self.asked) >= count)
-        taken, self.asked[:] = list(self.asked), []
+        wait_until(self.page, lambda: sum(one["kind"] != "status" for one in self.asked) >= count)
+        taken = [{key: one[key] for key in one if key != "token"} for one in self.asked if one["kind"] != "status"]
+        self.asked.clear()
         return taken
 
     def button(self, name: str) -> Locator:
@@ -82,23 +76,19 @@ class Learn:
 
 
 @pytest.fixture
-def learn(mount: Mount, studio: BareStudio, page: Page) -> Any:
-    yield Learn(mount, studio, page)
-    page.unroute("**/bare/ask/learn")
+def learn(mount: Mount, studio: BareStudio, page: Page) -> Learn:
+    return Learn(mount, studio, page)
 
 
 def test_each_subtask_says_how_well_it_was_learned_and_its_first_episode_plays(learn: Learn):
     page = learn.page
-    expect(learn.element.locator(".summary")).to_have_text(
-        "put it left Chain: 50 % of 64 unseen layouts. On unseen variants: 25 % of 16."
-    )
-    expect(learn.element.locator(".card .status")).to_have_text(
-        ["! shortcut · ✓ 97 % of 64 · demonstrated", "◔ 40 % in training · from a skill", "○ not learned"]
-    )
-    assert learn.requests(2) == [
-        {"kind": "episodes", "subtask": "reach", "steps": None},
-        {"kind": "play", "subtask": "reach", "steps": None, "layout": 3, "time": 0, "oracle": False},
-    ]
+    summary = "put it left Chain: 50 % of 64 unseen layouts. On unseen variants: 25 % of 16."
+    expect(learn.element.locator(".summary")).to_have_text(summary)
+    states = ["! shortcut · ✓ 97 % of 64 · demonstrated", "◔ 40 % in training · from a skill", "○ not learned"]
+    expect(learn.element.locator(".card .status")).to_have_text(states)
+    of = {"subtask": "reach", "steps": None}
+    play = {"kind": "play", "layout": 3, "time": 0, "oracle": False}
+    assert learn.requests(2) == [of | {"kind": "episodes"}, of | play]
     caption = learn.element.locator("figcaption")
     expect(caption).to_contain_text("Layout 3 · ✓ solved · return 1.25")
     expect(page.frame_locator(".learn iframe").locator("body")).to_have_attribute("data-state", "showing")
@@ -110,14 +100,11 @@ def test_each_subtask_says_how_well_it_was_learned_and_its_first_episode_plays(l
     expect(learn.element.locator(".episode.on")).to_have_text("✗")
     learn.button("2.5 s · it slips").click()
     learn.button("▶ Show").click()  # the shortcut, from a second before
-    plays = [one for one in learn.requests(6) if one["kind"] == "play"]
-    assert [(one["layout"], one["time"], one["oracle"]) for one in plays] == [
-        (3, 0, True), (4, 0, False), (9, 1.5, False), (5, 0, False),
-    ]  # fmt: skip
+    plays = [(one["layout"], one["time"], one["oracle"]) for one in learn.requests(6) if one["kind"] == "play"]
+    assert plays == [(3, 0, True), (4, 0, False), (9, 1.5, False), (5, 0, False)]
     menu = learn.element.get_by_label("Checkpoint")
-    expect(menu.locator("option")).to_have_text(
-        ["Evaluation, best policy", "After 4,096 steps", "After imitating the oracle"]
-    )
+    checkpoints = ["Evaluation, best policy", "After 4,096 steps", "After imitating the oracle"]
+    expect(menu.locator("option")).to_have_text(checkpoints)
     menu.select_option("4096")
     assert learn.requests(1) == [{"kind": "episodes", "subtask": "reach", "steps": 4096}]
     page.wait_for_function("document.querySelector('.learn .js-plotly-plot')?.data?.length === 4")
@@ -127,9 +114,8 @@ def test_each_subtask_says_how_well_it_was_learned_and_its_first_episode_plays(l
     assert plotted[:2] == [["Success", [25, 75]], ["Return", [1, 2]]]
     curves = "[...document.querySelectorAll('.learn .js-plotly-plot')].flatMap(({ data }) => data.map(({ y }) => y))"
     page.wait_for_function(f"{curves}.some((y) => y[0] === 10 && y[1] === 0)")  # the goal's miss in centimetres
-    expect(learn.element.locator(".stage")).to_contain_text(
-        "8,192 steps from where the former subtask ends: 50 % to 80 %"
-    )
+    tuned = "8,192 steps from where the former subtask ends: 50 % to 80 %"
+    expect(learn.element.locator(".stage")).to_contain_text(tuned)
     learn.element.locator("[data-subtask=lift]").click()
     expect(learn.element.locator(".failures")).to_contain_text("Not evaluated yet.")
     assert [one["subtask"] for one in learn.requests(2)] == ["lift", "lift"]
@@ -148,10 +134,8 @@ def test_trainings_are_started_with_what_a_person_set_and_followed_until_they_en
     learn.element.get_by_label("Start from skills").check()
     learn.button("Train all").click()
     setting = {"kind": "train", "steps": 8192, "variants": 4}
-    assert learn.requests(2) == [
-        setting | {"demonstrations": 40, "skills": False, "subtask": "reach"},
-        setting | {"demonstrations": 0, "skills": True},
-    ]
+    one = setting | {"demonstrations": 40, "skills": False, "subtask": "reach"}
+    assert learn.requests(2) == [one, setting | {"demonstrations": 0, "skills": True}]
     learn.record["subtasks"] = [REACH, LIFT]
     for name in ("Train one policy for all", "Evaluate", "Ablation"):
         learn.button(name).click()
@@ -160,16 +144,15 @@ def test_trainings_are_started_with_what_a_person_set_and_followed_until_they_en
     job = {"kind": "train", "state": "running", "message": "", "subtask": "reach", "steps": 1024, "limit": 8192,
            "left": 100, "imitated": 0, "finished": False, "doing": ""}  # fmt: skip
     learn.record["job"] = job
-    expect(learn.element.locator(".progress-text")).to_have_text(
-        "Reach: 1,024 of at most 8,192 steps · at most 2 min left"
-    )
+    progress = "Reach: 1,024 of at most 8,192 steps · at most 2 min left"
+    expect(learn.element.locator(".progress-text")).to_have_text(progress)
     expect(learn.element.locator("[data-subtask=reach] .status")).to_contain_text("◐ learning")
     expect(learn.element.locator(".weight").first).to_be_disabled()
     learn.button("■ Stop").click()
     learn.requests(1)
     learn.record["job"] = job | {"state": "done"}
     expect(learn.button("Train all")).to_be_enabled()
-    wait_until(learn.page, lambda: learn.asked and learn.asked[-1]["kind"] == "play")  # what was learned
+    wait_until(learn.page, lambda: "play" in [one["kind"] for one in learn.asked])  # what was learned
     learn.record["job"] = job | {"state": "failed", "message": "No memory is left."}
     expect(learn.element.locator(".fault")).to_have_text("No memory is left.")
     learn.record["job"] = job | {"state": "stopped"}

@@ -11,7 +11,7 @@ from browser.app_page import drop_files
 from browser.axe import findings
 from browser.bare_page import BareStudio, Mount, Mounted, bare_studio
 from browser.watched_page import wait_until
-from playwright.sync_api import FrameLocator, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from pipeline.assets.asset_descriptions import FILE
 
@@ -118,20 +118,16 @@ FOUND |= {"facets": {"categories": [], "licences": [], "places": []}}
 
 def test_only_the_cards_near_the_viewport_are_in_the_page_and_arrows_lead_on(mounted: Mounted):
     page, of = mounted.page, 1000
-    entry = lambda index: ASSET | {"id": f"a{index}", "name": f"asset {index}", "digest": str(index)}  # noqa: E731
-    found = lambda one: FOUND | {  # noqa: E731
-        "total": of, "all": of, "items": [entry(one["offset"] + k) for k in range(one["limit"])]
-    }  # fmt: skip
-    pictures = lambda one: {"pictures": dict.fromkeys(one["ids"], "")}  # noqa: E731
-    asked = mounted.answer(
-        "library", {"find": found, "thumbnails": pictures, "asset": ASSET, "preview": {"error": "no"}}
-    )
+    known = [ASSET | {"id": f"a{index}", "name": f"asset {index}", "digest": str(index)} for index in range(of)]
+    items = lambda one: known[one["offset"] : one["offset"] + one["limit"]]  # noqa: E731
+    answers = {"find": lambda one: FOUND | {"total": of, "all": of, "items": items(one)}, "asset": ASSET}
+    answers |= {"thumbnails": lambda one: {"pictures": dict.fromkeys(one["ids"], "")}, "preview": {"error": "no"}}
+    asked = mounted.answer("library", answers)
     grid = open_library(mounted).locator(".grid")
     expect(cards(page).first).to_contain_text("No pictureasset 08.0 × 6.0 × 12 cmMIT⟲ JointsMine")
     near = cards(page).count()
     assert near < 50
     box, right, below = (cards(page).nth(index).bounding_box() for index in (0, 1, 6))
-    assert box and right and below
     assert right["y"] == box["y"] and right["x"] >= box["x"] + box["width"]
     assert below["y"] >= box["y"] + box["height"] and below["x"] == box["x"]  # six in a row
     cards(page).first.focus()
@@ -226,11 +222,17 @@ def test_an_asset_says_what_is_known_of_it_and_each_field_saves_its_own(mounted:
 
 def test_imports_say_how_far_they_are_and_ask_for_consent(mounted: Mounted):
     page, state = mounted.page, {"jobs": [JOB]}
-    kinds = ("jobs", "stop", "accept", "units", "install")
+    stops: list[list[dict]] = []  # answered when Stop is asked for, and not to a poll before
+    kinds = ("jobs", "accept", "units", "install")
     pack = {"name": "libero", "about": "objects", "download": 355e6, "licences": ["MIT"], "count": 83, "installed": 0}
     packs = {"packs": [pack, pack | {"name": "half", "installed": 9}, pack | {"name": "all", "installed": 83}]}
     look_up = {"objaverse": {"error": "not an Objaverse id"}, "packs": packs}
-    asked = mounted.answer("library", look_up | dict.fromkeys(kinds, lambda _: state) | {"asset": ASSET})
+
+    def stop(_: dict) -> dict:
+        state["jobs"] = stops.pop()
+        return state
+
+    asked = mounted.answer("library", look_up | dict.fromkeys(kinds, lambda _: state) | {"asset": ASSET, "stop": stop})
     library = open_library(mounted, page="packs")
     job, shown = jobs(page), library.locator(".packs")
     expect(job.locator(".line")).to_contain_text("t1 of 4 · reading")
@@ -244,9 +246,8 @@ def test_imports_say_how_far_they_are_and_ask_for_consent(mounted: Mounted):
     assert last(asked, "objaverse", page) == {"id": "a tea tin"} and not findings(page)
     asset = {"id": "tea_tin", "warnings": [], "available": False}
     terms = {"number": 7, "name": "Tea tin", "size": 2.5e6, "licence": "CC BY-NC", "terms": "not commercial"}
-    state["jobs"] = [
-        JOB | {"state": "questions", "questions": [terms], "added": [asset | {"id": f"a{k}"} for k in range(8)]}
-    ]
+    added = [asset | {"id": f"a{k}"} for k in range(8)]
+    state["jobs"] = [JOB | {"state": "questions", "questions": [terms], "added": added}]
     shown.locator("[data-pack=libero]").get_by_role("button", name="Install").click()
     expect(shown).to_be_hidden()
     expect(job.locator(".question")).to_contain_text("Tea tin, 2.5 MB. Licence: CC BY-NC not commercial.")
@@ -270,13 +271,14 @@ def test_imports_say_how_far_they_are_and_ask_for_consent(mounted: Mounted):
     wait_until(page, lambda: last(asked, "units", page) == {"job": "j", "number": 8, "units": "mm", "up": "y"})
     assert len(mounted.sent) == 1
     ended = {"errors": [{"source": "b.glb", "error": "no mesh"}], "added": [asset | {"available": True}]}
-    state["jobs"] = [JOB | {"state": "stopped"} | ended]
+    stops.append([JOB | {"state": "stopped"} | ended])
     job.get_by_role("button", name="Stop").click()
     expect(job.locator(".line")).to_contain_text("1 asset imported; stopped")
     expect(job.locator("li.bad")).to_have_text("b.glb: no mesh")
     job.get_by_role("button", name="tea tin").click()
     assert last(asked, "asset", page) == {"id": "tea_tin"}
-    state["jobs"], sent = [], len(asked)
+    stops.append([])
+    sent = len(asked)
     job.get_by_role("button", name="Dismiss").click()
     expect(job).to_have_count(0)
     assert [one["job"] for one in asked[sent:] if one["kind"] == "stop"] == ["j"]
@@ -359,7 +361,7 @@ def test_an_asset_turns_on_its_stand_until_it_is_touched_unless_a_person_wants_n
     page = mounted.page
     page.emulate_media(reduced_motion=motion)
     open_library(mounted, asset="soup_can")
-    preview: FrameLocator = page.frame_locator(".library iframe.preview")
+    preview = page.frame_locator(".library iframe.preview")
     turntable, canvas = preview.locator("#turntable"), preview.locator("#canvas")
     expect(preview.locator("body")).to_have_attribute("data-state", "showing")
     expect(turntable).to_have_attribute("aria-pressed", str(motion != "reduce").lower())

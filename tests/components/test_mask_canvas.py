@@ -7,26 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from browser.app_page import (
-    NEXT_DRAWN_FRAME,
-    action,
-    canvas,
-    canvas_point,
-    click,
-    deepest_pixel,
-    drag,
-    expect_answered,
-    hint,
-    largest,
-    near_lower_edge,
-    rows,
-)
+from browser.app_page import NEXT_DRAWN_FRAME, rows
 from browser.bare_page import Mount, Mounted
+from browser.masks import action, canvas, click, deepest_pixel, drag, expect_answered, hint, largest, near_lower_edge
 from browser.watched_page import wait_until
 from PIL import Image
 from playwright.sync_api import Locator, Page, Route, expect
 
-from pipeline.segmentation import decode_rle, encode_rle
+from pipeline.segmentation import decode_rle
 
 LOOKER = {"user": "lou", "role": "look", "refused": ["mask-canvas.decide"], "editors": []}
 REFUSE = "async () => (await import('/static/studio/refused_controls.js')).disableRefused(false)"
@@ -35,8 +23,7 @@ REFUSE = "async () => (await import('/static/studio/refused_controls.js')).disab
 @pytest.fixture
 def editor(mount: Mount) -> Mounted:
     """The masks of a project, with the list of its objects; the twin stays as it is."""
-    editor = mount("blocks", "mask-canvas", "object-list")
-    editor.keep_twin()
+    editor = mount("blocks", "mask-canvas", "object-list").keep_twin()
     expect(hint(editor.page)).to_contain_text("Click a mask")
     return editor
 
@@ -290,35 +277,7 @@ def test_a_click_that_cannot_be_answered_says_why_and_is_forgotten(editor: Mount
     expect(hint(page)).to_contain_text("Click a mask")
 
 
-def test_a_resting_pointer_previews_a_click_and_moving_on_clears_it(editor: Mounted):
-    page, shape = editor.page, editor.masks[1].shape
-    x, y = empty_pixel(editor)
-    square = np.zeros(shape, bool)
-    square[round(y) - 9 : round(y) + 9, round(x) - 9 : round(x) + 9] = True
-    asked = editor.answer("mask-canvas", {"prompt": {"candidates": [{"rle": encode_rle(square)}]}})
-    point = canvas_point(page, x + 5, y + 5, shape)
-    canvas(page).press("b")
-    canvas(page).hover(position=point)
-    canvas(page).press("v")
-    canvas(page).hover(position={"x": point["x"] + 2, "y": point["y"]})
-    page.wait_for_function(HAS_COVER, arg=[point, True])
-    canvas(page).hover(position={"x": 400, "y": 20})
-    page.wait_for_function(HAS_COVER, arg=[point, False])
-    assert len(asked) <= 2 and not asked[0]["rle"] and asked[0]["labels"] == [1]
-    expect(hint(page)).to_contain_text("Click a mask")
-
-
-HAS_COVER = """([{ x, y }, covered]) => {
-  const canvas = document.querySelector(".mask-canvas canvas"), k = canvas.width / canvas.getBoundingClientRect().width;
-  const alpha = canvas.getContext("2d").getImageData(Math.round(x * k), Math.round(y * k), 1, 1).data[3];
-  return covered ? alpha > 0 : alpha === 0;
-}"""
-"""Whether something is drawn at a point of the canvas."""
-
-
-def test_exported_masks_are_imported_unchanged_and_a_file_of_another_picture_is_refused(
-    editor: Mounted, tmp_path: Path
-):
+def test_exported_masks_are_imported_unchanged_and_those_of_another_picture_refused(editor: Mounted, tmp_path: Path):
     page, masks, files = editor.page, editor.masks, editor.page.locator(".mask-canvas input[type=file]")
     page.locator("[data-menu=files] summary").click()
     with page.expect_download() as download:

@@ -7,8 +7,8 @@ from typing import Any
 import cv2
 import numpy as np
 import pytest
-from browser.app_page import action, canvas, canvas_point, deepest_pixel, hint, largest, near_lower_edge
 from browser.bare_page import Mount, Mounted
+from browser.masks import action, canvas, canvas_point, deepest_pixel, hint, largest, near_lower_edge
 from browser.watched_page import open_page, wait_until
 from playwright.sync_api import Browser, FloatRect, Page, expect
 
@@ -24,8 +24,7 @@ READY = {"name": "depth", "title": "Depth and colour", "state": "ready", "progre
 @pytest.fixture
 def masks(mount: Mount) -> Mounted:
     """The masks of a project alone; the twin stays as it is."""
-    masks = mount("blocks", "mask-canvas")
-    masks.keep_twin()
+    masks = mount("blocks", "mask-canvas").keep_twin()
     expect(hint(masks.page)).to_contain_text("Click a mask")
     return masks
 
@@ -36,9 +35,7 @@ def alpha(page: Page, pixel: tuple[float, float], shape: tuple[int, ...]) -> int
 
 
 def photo_box(page: Page) -> FloatRect:
-    box = page.locator(".mask-canvas .photo").bounding_box()
-    assert box
-    return box
+    return page.locator(".mask-canvas .photo").bounding_box()
 
 
 def expect_fitted(page: Page) -> None:
@@ -46,7 +43,6 @@ def expect_fitted(page: Page) -> None:
 
     def is_fitted() -> bool:
         box, around = photo_box(page), canvas(page).bounding_box()
-        assert around
         margins = [around["width"] - box["width"], around["height"] - box["height"]]
         middle = [2 * (box["x"] - around["x"]), 2 * (box["y"] - around["y"])]
         return min(map(abs, margins)) < 1 and np.allclose(margins, middle, atol=1)
@@ -59,7 +55,6 @@ def test_the_picture_zooms_at_the_pointer_pans_and_is_clicked_where_it_is(masks:
     expect_fitted(page)
     fitted, point = photo_box(page), canvas_point(page, *deepest_pixel(mask), mask.shape)
     around = canvas(page).bounding_box()
-    assert around
     x, y = around["x"] + point["x"], around["y"] + point["y"]
     page.mouse.move(x, y)
     page.mouse.wheel(0, -300)
@@ -123,6 +118,23 @@ def test_masks_are_drawn_where_they_are_stronger_under_the_pointer_and_hidden_by
     wait_until(page, lambda: not alpha(page, inside, shape))
 
 
+def test_a_resting_pointer_previews_a_click_and_moving_on_clears_it(masks: Mounted):
+    page, taken = masks.page, np.logical_or.reduce(list(masks.masks.values()))
+    (x, y), square = deepest_pixel(~taken), np.zeros(taken.shape, bool)
+    square[round(y) - 9 : round(y) + 9, round(x) - 9 : round(x) + 9] = True
+    asked = masks.answer("mask-canvas", {"prompt": {"candidates": [{"rle": encode_rle(square)}]}})
+    point = canvas_point(page, x + 5, y + 5, taken.shape)
+    canvas(page).press("b")
+    canvas(page).hover(position=point)
+    canvas(page).press("v")
+    canvas(page).hover(position={"x": point["x"] + 2, "y": point["y"]})
+    wait_until(page, lambda: alpha(page, (x + 5, y + 5), taken.shape) > 0)
+    canvas(page).hover(position={"x": 400, "y": 20})
+    wait_until(page, lambda: alpha(page, (x + 5, y + 5), taken.shape) == 0)
+    assert len(asked) <= 2 and not asked[0]["rle"] and asked[0]["labels"] == [1]
+    expect(hint(page)).to_contain_text("Click a mask")
+
+
 def test_the_keys_are_listed_and_work_everywhere_but_in_fields(masks: Mounted):
     page, keys = masks.page, masks.page.locator(".mask-canvas .help")
     page.keyboard.press("?")
@@ -170,7 +182,6 @@ def test_a_dense_touch_screen_has_its_own_pixels_taps_and_two_fingers(touch_scre
     id, mask = largest(dense.masks)
     wait_until(page, lambda: alpha(page, deepest_pixel(mask), mask.shape) > 0)
     box = canvas(page).bounding_box()
-    assert box
     assert canvas(page).evaluate("canvas => canvas.width") == pytest.approx(2 * box["width"], abs=2)
     canvas(page).tap(position=canvas_point(page, *deepest_pixel(mask), mask.shape))
     expect(hint(page)).to_contain_text(re.compile(f"^{id} "))
@@ -232,6 +243,7 @@ def test_numbers_stand_beside_their_masks_off_other_masks_other_numbers_and_the_
     assert all(np.abs(a - b).max() >= 18 for i, a in enumerate(places) for b in places[:i])
 
 
+CROSS = cv2.getStructuringElement(cv2.MORPH_CROSS, (3, 3))
 MASK_LAWS = """async ([rles, strokes, [from, to]]) => {
   const { Mask } = await import("/static/mask_canvas/mask.js");
   const masks = rles.map((rle) => Mask.decode(rle));
@@ -246,12 +258,10 @@ MASK_LAWS = """async ([rles, strokes, [from, to]]) => {
 
 
 def test_strokes_splits_edges_and_centres_of_masks_are_those_of_their_definitions(mount: Mount):
-    bowl = np.zeros((40, 60), bool)
-    cv2.ellipse(canvas_image := np.zeros((40, 60), np.uint8), (30, 12), (18, 14), 0, 10, 170, 1, 5)
-    bowl |= canvas_image > 0
-    box = np.zeros((40, 60), bool)
-    box[10:20, 15:40] = True
-    masks = [bowl, box]
+    bowl, box = np.zeros((2, 40, 60), np.uint8)
+    cv2.ellipse(bowl, (30, 12), (18, 14), 0, 10, 170, 1, 5)
+    box[10:20, 15:40] = 1
+    masks = [bowl > 0, box > 0]
     strokes = [[[5, 30.5], [20, 8], 4, 1], [[5, 30.5], [20, 8], 4, 0], [[58, 2], [58, 2], 5, 1]]
     line = [[28.25, 0], [22.25, 40]]
     found = mount("").page.evaluate(MASK_LAWS, [[encode_rle(mask) for mask in masks], strokes, line])
@@ -267,9 +277,7 @@ def test_strokes_splits_edges_and_centres_of_masks_are_those_of_their_definition
         (ax, ay), (bx, by) = line
         side = (bx - ax) * (y - ay) - (by - ay) * (x - ax) > 0
         assert {tuple(np.unique(side[part])) for part in (large, small)} == {(True,), (False,)}
-        outline = mask & ~cv2.erode(mask.astype(np.uint8), cv2.getStructuringElement(cv2.MORPH_CROSS, (3, 3))).astype(
-            bool
-        )
+        outline = mask & (cv2.erode(mask.astype(np.uint8), CROSS) == 0)
         assert {tuple(one) for one in np.reshape(edge, (-1, 2))} == {(a, b) for b, a in np.argwhere(outline)}
         pixels = np.argwhere(mask)[:, ::-1]
         distances = np.linalg.norm(pixels - pixels.mean(0), axis=1)

@@ -22,9 +22,7 @@ TABLE = {"head": "1 frame", "lines": LINES}
 
 @pytest.fixture
 def bar(mount: Mount) -> Mounted:
-    bar = mount("blocks", "matcher-bar")
-    bar.keep_twin()
-    return bar
+    return mount("blocks", "matcher-bar").keep_twin()
 
 
 def open_dialog(bar: Mounted) -> Locator:
@@ -52,9 +50,8 @@ def test_matchers_are_evaluated_on_labelled_frames_and_the_table_is_downloaded(b
     evaluate = drawer.get_by_role("button", name="Evaluate", exact=True)
     expect(evaluate).to_be_disabled()
     drawer.locator("#score-frames").fill("/nowhere/at/all")
-    expect(drawer.get_by_role("alert")).to_have_text(
-        "/nowhere/at/all is not a folder on the machine that the studio runs on."
-    )
+    refused = "/nowhere/at/all is not a folder on the machine that the studio runs on."
+    expect(drawer.get_by_role("alert")).to_have_text(refused)
     drawer.locator("#score-frames").fill(str(labelled))
     expect(drawer).to_contain_text("1 labelled frame, 7 objects.")
     expect(drawer.get_by_role("alert")).to_have_count(0)
@@ -71,18 +68,15 @@ def test_matchers_are_evaluated_on_labelled_frames_and_the_table_is_downloaded(b
 
 
 def test_an_evaluation_is_started_as_filled_in_watched_and_stopped_and_the_best_matcher_stands_out(bar: Mounted):
-    state: dict[str, Any] = {"running": False, "table": None}
-    after = {
-        "start": {"running": True, "done": 1, "of": 4, "message": "frame one", "table": None},
-        "stop": {"running": False, "done": 2, "of": 4, "message": "stopped after 2", "table": TABLE},
-    }
+    states: dict[str, Any] = {"state": {"running": False, "table": None}}
+    states["start"] = {"running": True, "done": 1, "of": 4, "message": "frame one", "table": None}
+    states["stop"] = {"running": False, "done": 2, "of": 4, "message": "stopped after 2", "table": TABLE}
 
     def answer(request: dict[str, Any]) -> dict[str, Any]:
-        nonlocal state
-        state = after.get(request["kind"], state)
-        return state
+        states["state"] = states[request["kind"]]
+        return states["state"]
 
-    asked = bar.answer("matcher-bar", dict.fromkeys(("state", "start", "stop"), answer))
+    asked = bar.answer("matcher-bar", dict.fromkeys(states, answer))
     drawer = open_dialog(bar)
     for name, text in (("frames", "/data"), ("truth", "/truth.json"), ("libraries", "/one")):
         drawer.locator(f"#score-{name}").fill(text)
@@ -91,9 +85,8 @@ def test_an_evaluation_is_started_as_filled_in_watched_and_stopped_and_the_best_
     drawer.get_by_role("button", name="Evaluate", exact=True).click()
     expect(drawer.get_by_role("status")).to_have_text("1 of 4: frame one")
     assert drawer.locator(".progress .fill").get_attribute("style") == "width: 25%;"
-    after["state"] = after["start"] | {"done": 3, "message": "frame three"}
+    states["state"] = states["start"] | {"done": 3, "message": "frame three"}
     expect(drawer.get_by_role("status")).to_have_text("3 of 4: frame three")
-    del after["state"]
     drawer.get_by_role("button", name="Stop").click()
     expect(drawer.get_by_role("status")).to_have_text("Stopped after 2")
     filled = next(one for one in asked if one["kind"] == "start")

@@ -102,9 +102,7 @@ def resend(page: Page, title: str, text: str = "") -> None:
     calls.get_by_role("button", name="Send", exact=True).click()
 
 
-def test_a_server_is_tested_and_used_and_its_key_leaves_the_page(
-    mount: Mount, studio: BareStudio, server: HostileServer
-):
+def test_a_server_is_tested_and_used_and_its_key_leaves_the_page(mount: Mount, server: HostileServer):
     mounted = mount("", "models-panel")
     page = mounted.page
     page.evaluate(DRAWER)
@@ -122,7 +120,7 @@ def test_a_server_is_tested_and_used_and_its_key_leaves_the_page(
     expect(panel.locator(".findings .spin")).to_have_count(0)
     assert not findings(page)
     panel.locator("summary").click()
-    saved = studio.workspace / "model.json"
+    saved = mounted.studio.workspace / "model.json"
     for wanted in ("propose_tasks understand_task write_program repair_simulation repair_checks", "all"):
         panel.locator("input[name='picture route']").click()
         panel.get_by_role("button", name="Apply").click()
@@ -211,12 +209,10 @@ def test_a_failure_shows_its_reply_as_text_and_is_resolved_by_a_retry(described:
     expect(page.locator(".task-cards")).to_contain_text("Push the first thing aside.")
 
 
-def test_failed_objects_are_resolved_by_hand_or_by_one_retry(
-    described: Mounted, studio: BareStudio, server: HostileServer
-):
+def test_failed_objects_are_resolved_by_hand_or_by_one_retry(described: Mounted, server: HostileServer):
     page, rows = described.page, described.page.locator(".failures .row")
     server.behave(lambda handler: (hostile.html if kind_of(handler) == "describe_segment" else honest)(handler))
-    use(studio, service="openai", base_url=server.url, model="another-model")
+    use(described.studio, service="openai", base_url=server.url, model="another-model")
     head = page.locator(".failures .head")
     expect(head).to_contain_text("5 model calls failed")
     expect(rows).to_have_count(0)
@@ -303,19 +299,16 @@ def test_the_list_of_calls_says_how_each_went_and_what_all_cost(mount: Mount):
     detail |= {"pictured": 2, "attempts": [], "parsed": None, "raw": None, "model": "m", "offline": False, "at": ""}
     detail |= {"tokens": [None, 1234], "cost": None, "version": "", "editable": "", "askable": False, "snippets": True}
     live = {"running": True, "text": "half an ans"}
-    replies: dict[bool, Any] = {True: None, False: {"text": "all", "of": 3}}
-    asked = mounted.answer("trace-view", {
-        "call": lambda one: detail | {"running": live["running"], "reply": replies[bool(live["running"])]},
-        "live": lambda _: live, "snippet": {"text": "import openai"},
-    })  # fmt: skip
+    state = lambda _: {"running": live["running"], "reply": None if live["running"] else {"text": "all", "of": 3}}  # noqa: E731
+    answers = {"call": lambda one: detail | state(one), "live": lambda _: live, "snippet": {"text": "import openai"}}
+    asked = mounted.answer("trace-view", answers)
     some, none = {"sum": 1204, "known": 2, "missing": 1}, {"sum": 0.0, "known": 0, "missing": 2}
-    calls = [call("a", seconds=0.05), call("f", state="failed", seconds=75.0)]
-    calls.append(call("i", state="interrupted", seconds=None))
+    unanswered = call("i", state="interrupted", seconds=None)
+    calls = [call("a", seconds=0.05), call("f", state="failed", seconds=75.0), unanswered]
     objects = {"stage": "descriptions", "title": "Descriptions", "groups": [{"about": "object 1", "calls": calls}]}
     running = call("r", state="running", seconds=None, about="x")
     task = {"stage": "task", "title": "Task", "groups": [{"about": "", "calls": [running]}]}
-    seconds = {"sum": 165.0, "known": 2, "missing": 0}
-    totals = {"calls": 4, "failed": 1, "tokens": some, "cost": none, "seconds": seconds}
+    totals = {"calls": 4, "failed": 1, "tokens": some, "cost": none, "seconds": some | {"sum": 165.0, "missing": 0}}
     value = {"token": mounted.value("trace-view")["token"], "stages": [objects, task], "totals": totals}
     mounted.set_value("trace-view", value)
     expect(view.locator(".totals")).to_have_text("4 calls1 failedtokens 1,204 + 1 unknowncost unknowntime 2 min 45 s")

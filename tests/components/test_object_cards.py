@@ -18,8 +18,7 @@ SCENE = {"photo": PICTURE, "background": PICTURE, "aspect": 1.3, "outline": TRIA
 def cards(mount: Mount, page: Page) -> Mounted:
     """The cards of a stack's objects, whose candidates are drawn at once; the twin stays as it is."""
     page.route("**/bare/ask/object-cards", draw_at_once)
-    cards = mount("stack", "object-list", "object-cards")
-    cards.keep_twin()
+    cards = mount("stack", "object-list", "object-cards").keep_twin()
     expect(fit(page)).to_contain_text("IoU")
     return cards
 
@@ -61,7 +60,6 @@ def change(cards: Mounted, id: int, **facts: Any) -> None:
 def test_a_slider_blinking_or_the_outline_compares_a_candidate_with_the_photograph(cards: Mounted):
     page, comparison = cards.page, cards.page.locator(".object-cards .compare")
     box = comparison.bounding_box()
-    assert box
     for at in (0.25, 0.75):
         comparison.click(position={"x": box["width"] * at, "y": box["height"] * 0.5})
         place = comparison.evaluate("one => parseFloat(one.style.getPropertyValue('--at'))")
@@ -105,9 +103,8 @@ def test_keys_go_round_the_objects_and_their_candidates_and_choose(cards: Mounte
     cards.wait_until_drawn()
     assert [one["data"] for one in cards.decisions] == [{"id": 2, "asset_id": order[1]}]
     expect(assets(page).nth(1)).to_have_attribute("aria-pressed", "true")
-    expect(page.locator(".object-cards .asset", has_text="Matcher's choice")).to_have_attribute(
-        "data-asset", "blue_block"
-    )
+    machines = page.locator(".object-cards .asset", has_text="Matcher's choice")
+    expect(machines).to_have_attribute("data-asset", "blue_block")
     cards.session.decisions.undo()
     expect(source).to_have_text(re.compile("Chosen by the matcher"))
     assets(page).nth(2).dblclick()

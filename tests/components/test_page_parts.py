@@ -1,41 +1,23 @@
 """What all components share: the place in the address, the focus, covered parts, drops, and the demo."""
 
-from collections.abc import Iterator
 from typing import Any
 
+import gradio as gr
 import pytest
 from browser.bare_page import Mount
-from browser.watched_page import open_page
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
-TABS = """(steps) => {
-  const place = Object.assign(document.createElement("div"), { id: "steps" });
-  place.innerHTML = `<div class="tab-container">${steps.map((id) =>
-    `<button role="tab" data-tab-id="${id}" aria-selected="${id === "frame"}">${id}</button>`).join("")}</div>`;
-  document.querySelector("#bare").append(place);
-  const tabs = [...place.querySelectorAll("[role=tab]")];
-  for (const tab of tabs)
-    tab.onclick = () => tabs.forEach((one) => one.setAttribute("aria-selected", String(one === tab)));
-}"""
-"""Stands for Gradio's tabs of the six steps."""
-STEPS = ["frame", "masks", "objects", "scene", "task", "review"]
+from components.adjuster import Adjuster
+from components.viewer import Viewer
+
+STEPS = ("frame", "masks", "objects", "scene", "task", "review")
 SHOW = "async (value) => (await import('/static/studio/place.js')).showPlace(document.body, ...value)"
-
-
-@pytest.fixture(scope="module")
-def timed_page(browser: Browser) -> Iterator[Page]:
-    """A page whose time passes when a test says so."""
-    with open_page(browser) as page:
-        page.clock.install(time=0)
-        page.clock.pause_at(1)
-        yield page
 
 
 @pytest.fixture
 def blank(timed_page: Page, mount: Mount) -> Page:
     """A page with the tabs of the steps and no component."""
-    mount("", "task-text", page=timed_page)
-    timed_page.evaluate(TABS, STEPS)
+    mount("", "task-text", page=timed_page).add_tabs(**{step: step for step in STEPS})
     timed_page.evaluate("history.replaceState(null, '', '/static/studio/icon.svg?project=p')")
     return timed_page
 
@@ -46,6 +28,14 @@ def expect_step(page: Page, step: str) -> None:
 
 def parameters(page: Page) -> dict[str, str]:
     return page.evaluate("Object.fromEntries(new URL(location.href).searchParams)")
+
+
+def test_components_with_arguments_of_their_own_can_be_made_again_as_gradio_does_for_an_update_that_leaves_them():
+    with gr.Blocks():
+        made = (Adjuster(lambda request: request, viewer="twin"), Viewer(elem_id="twin"))
+    for component in made:
+        again = type(component)(**{**component.constructor_args, "render": False})
+        assert again.get_config()["elem_id"] == component.get_config()["elem_id"]
 
 
 def test_pages_follow_the_work_one_after_the_other_until_a_person_does_something(blank: Page):
@@ -64,6 +54,19 @@ def test_pages_follow_the_work_one_after_the_other_until_a_person_does_something
     expect_step(blank, "frame")
     blank.evaluate(SHOW, ["q", "scene"])  # another project is opened
     expect_step(blank, "scene")
+
+
+def test_a_step_that_a_person_opens_before_the_project_has_arrived_stays(blank: Page):
+    for project, opened in (("p", "masks"), ("", "masks"), ("q", "frame")):
+        if project:
+            blank.evaluate("import('/static/studio/place.js')")
+            blank.locator(f"#steps [data-tab-id={opened}]").click()
+        blank.evaluate(SHOW, [project, "task"])
+        expect_step(blank, opened)
+    blank.evaluate(SHOW, ["q", "review"])
+    blank.clock.run_for(5000)
+    expect_step(blank, "frame")
+    assert parameters(blank) == {"project": "q", "step": "frame"}
 
 
 def test_the_address_keeps_step_and_object_through_back_and_forward(blank: Page):

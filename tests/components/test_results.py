@@ -1,9 +1,11 @@
-"""The Review page: whether the task was solved, on which seeds, by which robot, and what is exported and shared."""
+"""The Review page: whether the task was solved, on which seeds, by which robot, and what is exported and shared; and
+the card that says how well the twin explains the photograph."""
 
 import re
-from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 from browser.bare_page import Mount
 from browser.watched_page import wait_until
@@ -16,11 +18,9 @@ TASK = "put the green_cylinder on the left"
 
 
 @pytest.fixture(autouse=True)
-def films(page: Page) -> Iterator[None]:
+def films(page: Page) -> None:
     """Answers for the films of made-up results."""
     page.route("**/*.mp4", lambda route: route.fulfill(body=b""))
-    yield
-    page.unroute("**/*.mp4")
 
 
 def test_a_solution_is_reviewed_and_another_robot_refuses_the_tasks_that_are_not_for_it(mount: Mount, page: Page):
@@ -49,14 +49,39 @@ def test_a_solution_is_reviewed_and_another_robot_refuses_the_tasks_that_are_not
             expect(refused.locator(".why")).to_contain_text("no grasp fits")
     assert mounted.kinds == ["task", "robot", "robot"]
     wait_until(page, lambda: len(mounted.sent) > len(trials) + 2)  # tested again for each robot
-    page.unroute("**/start_trials")
+
+
+TINTED = """img => { const canvas = new OffscreenCanvas(img.naturalWidth, img.naturalHeight).getContext('2d');
+    canvas.drawImage(img, 0, 0);
+    const data = canvas.getImageData(0, 0, img.naturalWidth, img.naturalHeight).data;
+    return data.filter((value, i) => i % 4 === 3 && value > 0).length; }"""
+
+
+def test_the_card_believes_a_good_twin_names_doubts_and_tints_what_is_unexplained(mount: Mount, page: Page):
+    mounted = mount("blocks", "frame-evidence", "results", until="solution")
+    card, project = page.locator(".evidence-card"), mounted.session.project
+    expect(card.locator("h3")).to_have_text("✓ The twin explains the photograph")
+    expect(card.locator("dl")).to_contain_text(re.compile("Explained(9\\d|100)% of the pixels"))
+    expect(page.locator(".verdict.good")).to_contain_text("✓ Solved.")
+    tint = np.zeros((60, 80), bool)
+    tint[10:20, 30:40] = True
+    doubtful = {"red_cube": "red_cube is cut off by the picture's edge"}
+    doubts = {"edges": 1.1, "size_ratio": 4.0, "objects": doubtful, "unexplained": tint}
+    project.save_evidence(replace(project.evidence(), **doubts))
+    mounted.session.log.add("measured", "person")
+    expect(card.locator("h3")).to_have_text("? The twin may not show the photograph")
+    expect(card.locator(".doubt")).to_have_count(2)
+    expect(card.locator(".doubt").first).to_contain_text("edges agree 1.1 times as well as by chance. Check that")
+    expect(card.locator("dd.low")).to_have_count(2)
+    expect(card.locator(".object")).to_contain_text("cut off by the picture's edge.")
+    page.wait_for_function("() => document.querySelector('.evidence-card .tint').complete")
+    assert card.locator(".tint").evaluate(TINTED) == 100
+    expect(page.locator(".verdict.warn")).to_contain_text("? Doubtful.")
+    expect(page.locator(".verdict.warn p")).to_have_count(2)
 
 
 def record(**more: Any) -> dict[str, Any]:
-    seeds = [
-        {"seed": seed, "reward": 0.25 * seed, "success": seed > 3, "crash": "", "why": f"why {seed}"}
-        for seed in range(6)
-    ]
+    seeds = [{"seed": n, "reward": 0.25 * n, "success": n > 3, "crash": "", "why": f"why {n}"} for n in range(6)]
     seeds[0] |= {"crash": "boom", "why": ""}
     format = {"title": "Title", "missing": "", "holds": "all", "lacks": "", "address": "export/x"}
     known = {
@@ -72,22 +97,17 @@ def record(**more: Any) -> dict[str, Any]:
 
 
 def test_an_unsolved_task_says_which_seeds_failed_and_keeps_what_a_person_opened(mount: Mount, page: Page):
-    page.route("**/*.mp4", lambda route: route.fulfill(status=204))
-    mounted = mount("", "results")
-    results = page.locator(".results")
+    mounted, results = mount("", "results"), page.locator(".results")
     mounted.set_value("results", record())
     expect(results.locator(".verdict.warn")).to_have_text("! Not solved. 2 of 6")
     expect(results.locator(".seed .faint")).to_have_text(["✕ 0", "✕ 1", "✕ 2", "✕ 3", "✓ 4", "✓ 5"])
     expect(results.locator(".seed .number")).to_have_text(["✕", "0.25", "0.50", "0.75", "1.00", "1.25"])
-    assert [one.get_attribute("style") for one in results.locator(".level").all()][:3] == [
-        "height: 2%;", "height: 25%;", "height: 50%;",
-    ]  # fmt: skip
+    levels = results.locator(".level").all()[:3]
+    assert [one.get_attribute("style") for one in levels] == [f"height: {share}%;" for share in (2, 25, 50)]
     expect(results.locator(".failed li")).to_have_text(["Seed 0: boom", *(f"Seed {n}: why {n}" for n in (1, 2, 3))])
     expect(results.locator(".caption")).to_have_text("✕ First failed seed: 1, at 2.3 s")
-    expect(results.locator(".links").first.locator("a")).to_have_text(
-        ["Download zip", "Share as video", "Download video"]
-    )
-    formats = results.locator(".formats")
+    links, formats = results.locator(".links").first.locator("a"), results.locator(".formats")
+    expect(links).to_have_text(["Download zip", "Share as video", "Download video"])
     expect(formats.locator("a")).to_have_text("Download glb")
     formats.locator("select").select_option("usd")
     results.locator(".provenance summary").click()
@@ -98,9 +118,8 @@ def test_an_unsolved_task_says_which_seeds_failed_and_keeps_what_a_person_opened
     expect(results.locator(".provenance")).to_have_attribute("open", "")
     expect(results.locator(".caption").first).to_have_text("✓ First solved seed")
     results.get_by_role("button", name="Arm").click()
-    mounted.set_value(
-        "results", record(ready=False, seeds=[], waiting="Generate a task first.", video=None, failure=None)
-    )
+    nothing = {"ready": False, "seeds": [], "waiting": "Generate a task first.", "video": None, "failure": None}
+    mounted.set_value("results", record(**nothing))
     expect(results.get_by_role("button", name="Arm")).to_be_disabled()
     expect(results.locator(".muted")).to_have_text("Generate a task first.")
     expect(results.locator("video")).to_have_count(0)
@@ -108,20 +127,10 @@ def test_an_unsolved_task_says_which_seeds_failed_and_keeps_what_a_person_opened
 
 
 def test_links_to_a_project_are_made_shown_once_and_revoked(mount: Mount, page: Page):
-    asked: list[dict[str, Any]] = []
-    answers = {
-        "links": {"links": []},
-        "share": {"token": "secret", "links": [{"id": "7", "expires": 1_800_000_000, "by": "Ann"}]},
-        "revoke": {"error": "Not yours."},
-    }
-
-    def answer(route: Any) -> None:
-        asked.append(route.request.post_data_json)
-        route.fulfill(json=answers[asked[-1]["kind"]])
-
-    page.route("**/bare/ask/results", answer)
-    mounted = mount("", "results")
-    share = page.locator(".share")
+    mounted, share = mount("", "results"), page.locator(".share")
+    made = {"token": "secret", "links": [{"id": "7", "expires": 1_800_000_000, "by": "Ann"}]}
+    answers = {"links": {"links": []}, "share": made, "revoke": {"error": "Not yours."}}
+    asked = mounted.answer("results", answers)
     mounted.set_value("results", record(shares=False))
     expect(share).to_be_hidden()
     mounted.set_value("results", record())
@@ -133,8 +142,5 @@ def test_links_to_a_project_are_made_shown_once_and_revoked(mount: Mount, page: 
     expect(share.get_by_role("alert")).to_have_text("Not yours.")
     mounted.set_value("results", record(token="another"))
     expect(share.get_by_label("New link")).to_have_count(0)
-    assert [{**one, "token": ""} for one in asked] == [
-        {"kind": "links", "token": ""}, {"kind": "share", "days": 30, "token": ""},
-        {"kind": "revoke", "id": "7", "token": ""}, {"kind": "links", "token": ""},
-    ]  # fmt: skip
-    page.unroute("**/bare/ask/results")
+    sent = [{"kind": "links"}, {"kind": "share", "days": 30}, {"kind": "revoke", "id": "7"}, {"kind": "links"}]
+    assert [{key: one[key] for key in one if key != "token"} for one in asked] == sent

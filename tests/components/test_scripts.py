@@ -44,9 +44,8 @@ def node() -> Callable[[str], dict]:
 
     def run(script: str) -> dict:
         head = f"import {{ LatestRequest }} from '{(STATIC / 'studio' / 'latest_request.js').as_uri()}';\n"
-        done = subprocess.run(
-            [program, "--input-type=module", "-e", head + script], capture_output=True, text=True, timeout=60
-        )
+        command = [program, "--input-type=module", "-e", head + script]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
 
@@ -79,6 +78,5 @@ def test_masks_and_run_lengths_are_the_same_in_both_languages(node: Callable[[st
 def test_only_a_count_of_one_is_singular(node: Callable[[str], dict]):
     texts = (STATIC / "studio" / "texts.js").as_uri()
     said = f"const {{ t }} = await import('{texts}'); const say = (n) => t('{{n}} file|{{n}} files', {{ n }});"
-    assert node(f"{said} console.log(JSON.stringify({{ all: [0, 1, 2].map(say) }}));") == {
-        "all": ["0 files", "1 file", "2 files"]
-    }
+    said += "console.log(JSON.stringify({ all: [0, 1, 2].map(say) }));"
+    assert node(said) == {"all": ["0 files", "1 file", "2 files"]}

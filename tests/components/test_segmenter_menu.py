@@ -1,19 +1,17 @@
 """The mask canvas's menu of segmenters and the candidates of a click, with segmenters that answer as the test says."""
 
 import re
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from browser.app_page import LONG, action, canvas, hint, rows
+from browser.app_page import rows
 from browser.bare_page import Mount, Mounted
+from browser.masks import action, canvas, hint
 from browser.watched_page import wait_until
-from playwright.sync_api import Locator, Page, Route, expect
+from playwright.sync_api import Locator, Page, expect
 
 from pipeline.segmentation import decode_rle, encode_rle
-
-LIGHT = "LIGHT set-up: torch and sam2 are not installed"
 
 
 def states(chosen: str = "depth", **sam2: Any) -> dict[str, Any]:
@@ -25,9 +23,7 @@ def states(chosen: str = "depth", **sam2: Any) -> dict[str, Any]:
 
 @pytest.fixture
 def editor(mount: Mount) -> Mounted:
-    editor = mount("blocks", "mask-canvas", "object-list")
-    editor.keep_twin()
-    return editor
+    return mount("blocks", "mask-canvas", "object-list").keep_twin()
 
 
 def menu(page: Page) -> Locator:
@@ -53,10 +49,6 @@ def test_the_menu_names_every_segmenter_and_compares_them_on_the_selected_object
     assert editor.kinds == []
 
 
-def is_click(route: Route) -> bool:
-    return route.request.post_data_json["kind"] == "prompt"
-
-
 def test_a_segmenter_is_chosen_watched_stopped_tried_again_and_installed(editor: Mounted):
     page, current = editor.page, states(state="idle", progress=0.0)
     encoding, stopped = [states("sam2", state=state, progress=0.4) for state in ("encoding", "stopped")]
@@ -77,7 +69,8 @@ def test_a_segmenter_is_chosen_watched_stopped_tried_again_and_installed(editor:
     expect(sam2.locator("progress")).to_have_js_property("value", 0.4)
     polls = len(asked)
     wait_until(page, lambda: len(asked) > polls + 1)  # until it is ready
-    page.route("**/bare/ask/mask-canvas", lambda route: is_click(route) or route.fallback())  # a click has no answer
+    is_click = lambda route: route.request.post_data_json["kind"] == "prompt"  # noqa: E731  (it gets no answer)
+    page.route("**/bare/ask/mask-canvas", lambda route: is_click(route) or route.fallback())
     canvas(page).click(position={"x": 640, "y": 500})
     expect(hint(page)).to_contain_text("SAM 2 is encoding this frame (40 %); your click is answered afterwards.")
     canvas(page).press("Escape")
@@ -115,10 +108,8 @@ def test_the_frame_is_segmented_again_with_the_settings_that_are_shown(editor: M
     action(page, "find").click()
     expect(action(page, "undo")).to_be_enabled()
     editor.wait_until_drawn()
-    assert editor.sent == [
-        ("find", {"name": "sam2", "settings": settings}),
-        ("find", {"name": "depth", "settings": {}}),
-    ]
+    found = {"name": "sam2", "settings": settings}, {"name": "depth", "settings": {}}
+    assert editor.sent == [("find", one) for one in found]
     assert editor.kinds == ["found"]
     assert all((editor.masks[id] == mask).all() for id, mask in masks.items()), "the same objects with the same numbers"
 
@@ -128,10 +119,8 @@ def test_a_click_offers_candidates_by_size_and_quality_and_the_chosen_one_is_acc
     squares = [np.zeros(masks[1].shape, bool) for _ in range(3)]
     for half, square in zip((10, 30, 20), squares, strict=True):
         square[400 - half : 400 + half, 100 - half : 100 + half] = True
-    readings = [
-        {"rle": encode_rle(square), "source": "sam2", "quality": quality}
-        for square, quality in zip(squares, (0.92, 0.8, 0.5), strict=True)
-    ]
+    made = zip(squares, (0.92, 0.8, 0.5), strict=True)
+    readings = [{"rle": encode_rle(square), "source": "sam2", "quality": quality} for square, quality in made]
     editor.answer("mask-canvas", {"prompt": {"candidates": readings}})
     canvas(page).press("n")
     canvas(page).click(position={"x": 640, "y": 500})
@@ -149,35 +138,3 @@ def test_a_click_offers_candidates_by_size_and_quality_and_the_chosen_one_is_acc
     expect(rows(page)).to_have_count(len(masks) + 1)
     editor.wait_until_drawn()
     assert (decode_rle(editor.decisions[-1]["data"]["mask"]) == squares[1]).all()
-
-
-@pytest.fixture
-def random_sam2(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Makes a checkpoint of random weights the one of GRS_SAM2."""
-    torch = pytest.importorskip("torch", reason=LIGHT)
-    build = pytest.importorskip("sam2.build_sam", reason=LIGHT)
-    torch.manual_seed(0)
-    model = build.build_sam2("configs/sam2.1/sam2.1_hiera_t.yaml", None, device="cpu")
-    torch.save({"model": model.state_dict()}, tmp_path / "tiny.pt")
-    monkeypatch.setenv("GRS_SAM2", str(tmp_path / "tiny.pt"))
-
-
-@pytest.mark.usefixtures("random_sam2")
-def test_a_click_shows_three_candidates_of_sam2_with_their_quality(mount: Mount):
-    """With the tiny architecture and random weights, whose masks are not judged."""
-    editor = mount("stack", "mask-canvas", "object-list")
-    editor.keep_twin()
-    page, candidates = editor.page, editor.page.locator(".candidates .candidate")
-    menu(page).locator("> summary").click()
-    sam2 = page.locator(".segmenter", has_text="SAM 2")
-    expect(sam2).to_contain_text("Weights are installed, for cpu")
-    sam2.locator("input").check()
-    expect(sam2).to_contain_text("ready", timeout=LONG)
-    canvas(page).press("Escape")
-    canvas(page).press("n")
-    canvas(page).click(position={"x": 640, "y": 500})
-    expect(candidates).to_have_text([re.compile("good|fair|poor")] * 3, timeout=LONG)
-    canvas(page).press("Enter")
-    expect(hint(page)).to_contain_text(re.compile("accepted by you|mask is empty"))  # random weights may find nothing
-    editor.wait_until_drawn()
-    assert set(editor.kinds) <= {"mask"}

@@ -10,7 +10,7 @@ import pytest
 from browser.app_page import NEXT_DRAWN_FRAME
 from browser.bare_page import Mount, Mounted
 from browser.watched_page import wait_until
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import expect
 from ready_projects import ready_project
 
 from pipeline.assets.library import BUILTIN_LIBRARY, Library
@@ -60,21 +60,17 @@ class Cards:
 
 
 def test_a_card_says_what_the_trial_found(cards: Cards):
-    cards.show(
-        task("a", **SOLVED),
-        task("b", **UNSOLVED, level="hard", picture="static/viewer/icon.svg"),
-        task("c", tried=True, why="stopped"),
-        task("d", level="", uncertain=["block"], doubts=["It is uncertain."]),
-        task("e", refusal="out of reach", goals=["in grey_tray, set out on the table"]),
-        task("f", tried=True, feasible=True, moves=1, objects=["cube", "bin"]),
-        current_trial="d",
-    )
+    tasks = [task("a", **SOLVED), task("b", **UNSOLVED, level="hard", picture="static/viewer/icon.svg")]
+    tasks.append(task("c", tried=True, why="stopped"))
+    tasks.append(task("d", level="", uncertain=["block"], doubts=["It is uncertain."]))
+    tasks.append(task("e", refusal="out of reach", goals=["in grey_tray, set out on the table"]))
+    tasks.append(task("f", tried=True, feasible=True, moves=1, objects=["cube", "bin"]))
+    cards.show(*tasks, current_trial="d")
     verdicts = ["✓ 3 moves", "✕ Not solved", "? Not tested", " Testing …", "✕ Not with this robot", "✓ 1 move"]
     expect(cards.element.locator(".verdict")).to_have_text(verdicts)
     expect(cards.element.locator(".why")).to_have_text(["no grasp fits", "out of reach"])
-    assert [one.get_attribute("alt") for one in cards.element.locator("img").all()] == [
-        "The table when solved", "The table after the test",
-    ]  # fmt: skip
+    pictures = [one.get_attribute("alt") for one in cards.element.locator("img").all()]
+    assert pictures == ["The table when solved", "The table after the test"]
     expect(cards.element.locator(".blank")).to_have_text(["No picture", "", "", "No picture"])
     expect(cards.all.nth(1).locator(".tag.warn")).to_have_text("hard")
     expect(cards.all.nth(0).locator(".tag.good")).to_have_text(["✓ 3 moves", "easy"])
@@ -86,13 +82,8 @@ def test_a_card_says_what_the_trial_found(cards: Cards):
 
 
 def test_solved_tasks_come_first_and_cards_are_filtered_but_none_moves_while_tasks_are_tested(cards: Cards):
-    tasks = (
-        task("a", **UNSOLVED),
-        task("b", kind="sort_by_size", **SOLVED),
-        task("c", refusal="no"),
-        task("d", "put_in"),
-        task("e", "swap", **SOLVED),
-    )
+    tasks = [task("a", **UNSOLVED), task("b", kind="sort_by_size", **SOLVED), task("c", refusal="no")]
+    tasks += [task("d", "put_in"), task("e", "swap", **SOLVED)]
     cards.show(*tasks, current_trial="d")
     assert cards.names() == ["a", "b", "c", "d", "e"]
     expect(cards.element.locator(".state")).to_contain_text("Testing tasks: 3 of 5")
@@ -118,9 +109,8 @@ def test_the_first_task_is_suggested_or_one_that_was_solved_until_a_person_choos
     cards.show(task("a", **UNSOLVED), task("b"), task("c", **SOLVED))
     expect(cards.field).to_have_value("c!")
     expect(cards.element.locator(".suggested strong")).to_have_text("c words")
-    assert cards.page.evaluate(
-        "([field]) => (document.querySelectorAll('.task')[0].click(), document.querySelector(field).value)", [FIELD]
-    ) == "b!"  # at once: Generate may be pressed next  # fmt: skip
+    click = "field => (document.querySelectorAll('.task')[0].click(), document.querySelector(field).value)"
+    assert cards.page.evaluate(click, FIELD) == "b!"  # at once: Generate may be pressed next
     expect(cards.element.locator(".on .chosen")).to_have_text("Chosen")
     expect(cards.element.locator(".suggested")).to_have_count(0)
     cards.field.fill("my own")
@@ -136,9 +126,7 @@ def test_the_first_task_is_suggested_or_one_that_was_solved_until_a_person_choos
 
 
 def test_tasks_are_tested_once_for_each_offer_while_their_cards_are_seen_and_until_a_person_stops(cards: Cards):
-    def sent() -> list[str]:
-        return [name for name, _ in cards.page.evaluate("window.bare.sent.splice(0)")]
-
+    sent = lambda: [name for name, _ in cards.mounted.take_sent()]  # noqa: E731
     cards.show(task("a", **SOLVED), offer="1")  # all are tried
     cards.page.evaluate("document.querySelector('#task-cards').style.display = 'none'")
     cards.show(task("a"), task("b"), offer="1")
@@ -186,16 +174,14 @@ def test_an_unclear_instruction_is_corrected_with_one_click(mount: Mount):
 def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a project with six generated tasks whose measurements are made up."""
     folder = Path(shutil.copytree(ready_project("stack"), tmp_path_factory.mktemp("many") / "stack"))
-    inputs = generation.GenerationInputs(
-        folder, Library.open([BUILTIN_LIBRARY]), PlannerModel(), None, SceneFacts({}, {}, {})
+    library = Library.open([BUILTIN_LIBRARY])
+    inputs = generation.GenerationInputs(folder, library, PlannerModel(), None, SceneFacts({}, {}, {}))
+    made_up = lambda one, *_: Validity(  # noqa: E731
+        "", 8, 8 - len(one.instruction) % 4, 0, 4.0 + len(one.goals), 2, Program("", "")
     )
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            generation, "measure_validity",
-            lambda one, *_: Validity("", 8, 8 - len(one.instruction) % 4, 0, 4.0 + len(one.goals), 2, Program("", "")),
-        )  # fmt: skip
-        for _ in generation.generate(inputs, generation.GenerationOptions(6)):
-            pass
+        patch.setattr(generation, "measure_validity", made_up)
+        list(generation.generate(inputs, generation.GenerationOptions(6)))
     lines = [json.loads(line) for line in tried_file(folder).read_text().splitlines()]
     lines[0] |= {"worth": 0.35, "worth_layouts": 20, "worth_reason": ""}
     tried_file(folder).write_text("".join(f"{json.dumps(line)}\n" for line in lines))
@@ -206,16 +192,10 @@ def kept(folder: Path) -> list[TriedTask]:
     return [one for one in read_tried(folder) if one.state == "kept"]
 
 
-def open_map(mounted: Mounted) -> Locator:
-    shown = mounted.page.locator(".task-map")
-    shown.locator("summary").click()
-    expect(shown.locator(".controls")).to_be_visible()
-    return shown
-
-
 def test_the_map_shows_what_was_measured_and_a_used_task_brings_its_objects(mount: Mount, many: Path):
     mounted = mount(many, "task-text", "task-map", "object-list", "inspector")
-    shown, rows = open_map(mounted), mounted.page.locator(".object-list .row")
+    shown, rows = mounted.page.locator(".task-map"), mounted.page.locator(".object-list .row")
+    shown.locator("summary").click()
     expect(shown).to_contain_text("6 tasks kept")
     points, details = shown.locator(".point"), shown.locator(".details")
     expect(points).to_have_count(6)
@@ -240,7 +220,8 @@ def test_the_map_shows_what_was_measured_and_a_used_task_brings_its_objects(moun
 
 def test_generating_shows_progress_and_stops(mount: Mount, many: Path):
     mounted = mount(many, "task-map")
-    shown = open_map(mounted)
+    shown = mounted.page.locator(".task-map")
+    shown.locator("summary").click()
     shown.get_by_role("spinbutton").fill("101")
     shown.get_by_role("button", name="Generate more").click()
     wait_until(mounted.page, lambda: mounted.page.evaluate("bare.notices") == ["Give a number of tasks from 1 to 100."])
@@ -283,10 +264,9 @@ def test_a_map_places_tasks_by_difficulty_and_novelty_and_sends_what_a_person_as
     shown.locator(".point").last.press("x")
     expect(details).to_have_text("Choose a task on the map.")
     shown.locator(".point").last.click()
-    expect(details.locator(".fact")).to_have_text(
-        ["Level3: 1 object", "Goalsg", "Oracle6 of 8 new layouts", "Difficulty0.8", "Learnertoo long",
-         "Novelty0.2 (nearest: a)", "Broughtmug", "Distractorscup, pan"]
-    )  # fmt: skip
+    known = ["Level3: 1 object", "Goalsg", "Oracle6 of 8 new layouts", "Difficulty0.8", "Learnertoo long"]
+    known += ["Novelty0.2 (nearest: a)", "Broughtmug", "Distractorscup, pan"]
+    expect(details.locator(".fact")).to_have_text(known)
     expect(shown.locator(".point[aria-pressed=true]")).to_have_attribute("aria-label", "Level 3: w")
     details.get_by_role("button", name="Use task").click()
     expect(mounted.page.locator(FIELD)).to_have_value("stack it")
@@ -305,11 +285,8 @@ def test_a_map_places_tasks_by_difficulty_and_novelty_and_sends_what_a_person_as
     mounted.set_value("task-map", record | {"running": running, "can_start": False})
     expect(shown.locator(".controls")).to_have_text("1 of 4 keptStopmeasures")
     expect(shown.locator(".track .fill")).to_have_attribute("style", "width: 25%;")
-    assert mounted.sent == [
-        ("bring", {"id": "b"}),
-        ("generate", {"count": 7, "level": 2, "worth": True}),
-        ("generate", {"count": 7, "level": None, "worth": True}),
-    ]
+    generated = [("generate", {"count": 7, "level": level, "worth": True}) for level in (2, None)]
+    assert mounted.sent == [("bring", {"id": "b"}), *generated]
     mounted.set_value("task-map", record | {"tasks": [], "can_start": False, "can_learn": False})
     expect(shown.get_by_role("button", name="Generate tasks")).to_be_disabled()
     expect(shown.get_by_label("Try with a learner")).to_have_count(0)

@@ -152,10 +152,8 @@ def test_landlock_alone_keeps_a_pipe_from_killing_the_parent():
     if landlock.version() < 6:
         pytest.skip("this kernel's Landlock has no scope for signals")
     parent = "import subprocess, sys; subprocess.run([sys.executable, '-c', *sys.argv[1:]], check=True); print('alive')"
-    done = subprocess.run(
-        [sys.executable, "-c", parent, SIGNALLING, str(ROOT)], capture_output=True, text=True, timeout=120
-    )
-    assert done.stdout == "alive\n", done.stderr
+    command = [sys.executable, "-c", parent, SIGNALLING, str(ROOT)]
+    assert subprocess.check_output(command, text=True, timeout=120) == "alive\n"
 
 
 PRIVILEGES = """

@@ -37,7 +37,6 @@ def _mjcf_frame(a: float, alpha: float, d: float) -> str:
 
 
 def urdf() -> str:
-    """The table as URDF, with meshes that are missing."""
     mesh = '<visual><geometry><mesh filename="package://arm/missing.stl"/></geometry></visual>'
     parts = [f'<link name="link_0">{mesh}</link>']
     for number, name in enumerate(JOINTS, 1):

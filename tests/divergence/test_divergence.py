@@ -12,22 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from pipeline.divergence import (
-    ArmJoints,
-    Episode,
-    EpisodeError,
-    compare,
-    load_robot,
-    read_episode,
-    rollout_episode,
-    to_json,
-    write_episode,
-)
+from pipeline.divergence.comparison import compare
+from pipeline.divergence.comparison_files import to_json
+from pipeline.divergence.episode import ArmJoints, Episode, EpisodeError
+from pipeline.divergence.episode_files import read_episode, write_episode
 from pipeline.divergence.events import find_events
 from pipeline.divergence.metrics import position_error, rotation_error
 from pipeline.divergence.onset import find_onset
 from pipeline.divergence.phases import phases_of
-from pipeline.divergence.robot_kinematics import RobotModelError
+from pipeline.divergence.project_episodes import rollout_episode
+from pipeline.divergence.robot_kinematics import RobotModelError, load_robot
 from pipeline.divergence.table import Table
 
 TIMES, SHORT = np.arange(0, 12, 0.02), np.arange(0, 10, 0.02)

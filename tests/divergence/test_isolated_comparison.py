@@ -195,7 +195,7 @@ def test_the_commands_report_shows_both_sides_of_every_event(tmp_path: Path):
     real, sim, robot = (str(SAMPLE / name) for name in ("real.npz", "sim.npz", "robot.xml"))
     assert main(["compare", real, sim, "--robot", robot, "--out", str(tmp_path)]) == 0
     report = (tmp_path / "report.html").read_text("utf-8")
-    shown = re.findall(r'<img src="data:image/jpeg;base64,[^"]+" alt="(\w+), (real|simulated)">', report)
+    shown = re.findall(r'<img alt="(\w+), (real|simulated)" src="data:image/jpeg;base64,[^"]+">', report)
     assert len(shown) == 22 and {name for name, _ in shown} >= {"grasp", "lift", "pass", "release", "place"}
 
 

@@ -10,18 +10,17 @@ import tabletop
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.evaluation import (
+from pipeline.evaluation.ablation import (
+    ROWS,
+    AblationError,
     AblationOptions,
     AblationScene,
     AblationTrial,
     JudgedProposal,
     ablate,
-    summary,
-    write_ablation,
 )
-from pipeline.evaluation.ablation import ROWS, AblationError
 from pipeline.evaluation.ablation_files import FILE, keep_steps, read_steps
-from pipeline.evaluation.ablation_report import markdown
+from pipeline.evaluation.ablation_report import markdown, summary, write_ablation
 from pipeline.evaluation.chart import bar_chart
 from pipeline.evaluation.scene_judge import JudgedScene
 from pipeline.evaluation.significance import compare_groups, holm, mean_interval

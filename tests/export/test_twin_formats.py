@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 import trimesh
 import yaml
-from foreign import DOC, DOCUMENTED
 from ready_projects import ready_project
 from scipy.spatial.transform import Rotation
+from twins import DOC, DOCUMENTED, SIMULATORS
 
 from pipeline.export import ExportError, export_formats, export_project
 from pipeline.export.formats.glb import Y_UP_FROM_Z_UP
@@ -245,3 +245,57 @@ def test_rotations_about_several_axes_are_about_the_fixed_axes_as_urdf_has_them(
     )
     pose = Pose.from_rotation(np.zeros(3), (yaw * pitch * roll).as_matrix())
     np.testing.assert_allclose([float(angle) for angle in _rpy(pose).split()], [0.7, 0.5, 0.3])
+
+
+STILL_M = {"pybullet": 0.0015, "drake": 0.001, "sapien": 0.001, "newton": 0.005}
+"""Metres that an object may move in 2 s. Bullet lifts cylinders by its collision margin of 1 mm; Newton lets a bin of
+seventeen convex pieces sink by 4 mm."""
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("scene", ["furniture", "stack"])
+@pytest.mark.parametrize("simulator", STILL_M)
+def test_the_objects_have_their_masses_frictions_and_poses_and_stand_still(simulator, scene, twin_folder, tmp_path):
+    project = twin_folder if scene == "furniture" else ready_project("stack", until="task")
+    export_project(project, "urdf", tmp_path / "twin")
+    objects = json.loads((tmp_path / "twin" / "poses.json").read_text())["objects"]
+    script = Path(__file__).with_name("simulate_urdf.py")
+    command = [str(SIMULATORS), str(script), simulator, str(tmp_path / "twin")]
+    ran = subprocess.run(command, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr[-2000:]
+    found = json.loads(ran.stdout[ran.stdout.rindex("{") :])
+    assert set(found) == {one["name"] for one in objects if not one["fixed"]}
+    for one in objects:
+        if not one["fixed"]:
+            mass, friction, moved = found[one["name"]]
+            assert mass == pytest.approx(one["mass"], rel=1e-4), one["name"]
+            assert friction is None or simulator == "pybullet" or friction == pytest.approx(one["friction"], abs=1e-5)
+            assert moved < STILL_M[simulator], one["name"]
+
+
+TRANSLATION = "Transform3D:translation"
+
+
+@pytest.mark.soak
+def test_the_recording_has_the_photograph_every_body_and_the_poses_of_the_solution(solved, tmp_path):
+    from rerun.chunk import RrdReader
+
+    export_project(solved, "rrd", tmp_path / "twin.rrd")
+    chunks = [chunk for chunk in RrdReader(tmp_path / "twin.rrd").stream() if not chunk.is_empty]
+    paths = {chunk.entity_path.replace("\\", "") for chunk in chunks}
+    assert {f"/photograph/camera/{name}" for name in ("colour", "depth", "masks")} | {"/photograph/points"} <= paths
+    solution = Project.open(solved).solution()
+    model = mujoco.MjModel.from_xml_path(str(solved / "scene" / "solution.xml"))
+    data = mujoco.MjData(model)
+    data.qpos[:] = solution.qpos[-1]
+    mujoco.mj_forward(model, data)
+    moving = {chunk.entity_path: chunk for chunk in chunks if "seconds" in chunk.timeline_names}
+    assert moving
+    for number in range(1, model.nbody):
+        path = f"/solution/{model.body(number).name}"
+        assert path in paths
+        if path in moving:
+            batch = moving[path].to_record_batch()
+            times, translations = batch.column("seconds").to_numpy(), batch.column(TRANSLATION).to_pylist()
+            assert float(times[-1] / np.timedelta64(1, "s")) == pytest.approx(solution.times[-1], abs=1e-6)
+            assert np.ravel(translations[-1]) == pytest.approx(data.xpos[number], abs=1e-5)

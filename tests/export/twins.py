@@ -1,5 +1,6 @@
-"""A twin with joints, textures and several shapes as a project, and the same with a task that is solved."""
+"""A twin with joints, textures and several shapes, the same with a solved task, and what loads its exports."""
 
+import re
 import shutil
 from pathlib import Path
 
@@ -16,6 +17,14 @@ from pipeline.simulation import CheckResult, Program, Report
 from pipeline.solving import Solution, solve, write_solution
 from pipeline.store import write_json
 from pipeline.tasks import Task, task_to_json
+
+ROOT = Path(__file__).resolve().parents[2]
+LEROBOT, SIMULATORS = (ROOT / "build" / "soak" / name / "bin" / "python" for name in ("lerobot", "simulators"))
+"""The Pythons that have other people's software (`scripts/setup --soak`)."""
+DOC = (ROOT / "docs" / "exports.md").read_text(encoding="utf-8")
+EXAMPLE = re.compile(r"^```python (\S+) (\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+DOCUMENTED = {name: (out, code) for name, out, code in EXAMPLE.findall(DOC)}
+"""The name of an export and the code that loads it, by format."""
 
 
 def textured_box(folder: Path) -> Path:

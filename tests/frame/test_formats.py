@@ -99,9 +99,6 @@ def test_without_a_camera_exif_or_a_default_field_of_view_is_used_with_a_note(fr
     assert "60 degree" in read.notes[0] and "m wide" in read.notes[-1]
 
 
-# Depth of another camera
-
-
 def test_depth_of_a_separate_camera_is_reprojected_to_colour(frame, tmp_path):
     """The depth of a frame is projected into a second camera 3 cm away, and back by the reader."""
     k, shifted = frame.intrinsics, np.eye(4)
@@ -138,9 +135,6 @@ def test_nearer_points_hide_farther_ones_and_upsampled_depth_is_smooth_on_a_slop
         fine = Intrinsics(int(64 * zoom), int(48 * zoom), 60 * zoom, 60 * zoom, 31.5 * zoom, 23.5 * zoom)
         drawn, edge = reproject(np.full((48, 64), 1.0, np.float32), k, fine, turn), int(6 * zoom)
         assert (drawn[edge:-edge, edge:-edge] == 1).all()
-
-
-# Clouds
 
 
 def coloured_points(frame: Frame) -> tuple[np.ndarray, np.ndarray]:
@@ -284,9 +278,6 @@ def test_faults_are_one_line(tmp_path, changed, message):
     with pytest.raises(FrameError, match=message) as caught:
         load(folder(tmp_path / "f", **changed))
     assert "\n" not in str(caught.value)
-
-
-# Damaged files
 
 
 NO_SCALE = '{"3": {"cam_K": [99, 0, 80, 0, 99, 60, 0, 0, 1], "depth_scale": "mm"}}'

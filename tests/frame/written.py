@@ -106,7 +106,6 @@ def npz_integer_depth(frame: Frame, path: Path) -> Path:
 
 
 def npz_graspnet(frame: Frame, path: Path) -> Path:
-    """Write the arrays of a 6-DOF GraspNet dictionary."""
     k = frame.intrinsics.matrix
     np.savez(path / "g.npz", image=frame.rgb, depth=frame.depth.astype(float), intrinsics_matrix=k)
     return path / "g.npz"

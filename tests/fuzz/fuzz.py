@@ -1,5 +1,9 @@
-"""The law of every reader: it returns a value or raises a StudioError of one line, within time and memory."""
+"""The law of every reader: it returns a value or raises a StudioError of one line, within time and memory.
 
+`python -m tests.fuzz.fuzz READER FOLDER` reads the files of a finding once more.
+"""
+
+import sys
 import tempfile
 from pathlib import Path
 
@@ -75,7 +79,7 @@ def fuzz(name: str, examples: int, number: int, out: Path | None = None) -> int:
             if out is not None:
                 folder = out / f"{name.replace(' ', '_')}_{number}"
                 save(files, folder)
-                finding.add_note(f"again: python -m tests.fuzz '{name}' {folder}")
+                finding.add_note(f"again: python -m tests.fuzz.fuzz '{name}' {folder}")
             raise
 
     law()
@@ -87,3 +91,8 @@ def save(files: Files, folder: Path) -> None:
         path = folder / relative
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
+
+
+if __name__ == "__main__":
+    top = Path(sys.argv[2])
+    print(examine(sys.argv[1], {str(f.relative_to(top)): f.read_bytes() for f in top.rglob("*") if f.is_file()}))

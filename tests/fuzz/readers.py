@@ -14,11 +14,40 @@ import numpy as np
 import trimesh
 from PIL import Image
 
+from pipeline.assets.importers.asset_import import find_sources, unpack
+from pipeline.assets.importers.isolated_import import parse_event
+from pipeline.assets.importers.mesh_import import clean_mesh, read_mesh
+from pipeline.assets.importers.model_import import read_model
+from pipeline.assets.library import read_asset
 from pipeline.errors import StudioError
+from pipeline.frame import confined_reader
+from pipeline.frame.load import open_in_process
+from pipeline.models.client.json_recovery import UnreadableJson, recover_json
+from pipeline.models.client.reply import ReplyReader, events_of
+from pipeline.models.costs.budget import spent_usd
+from pipeline.models.model import ModelError
+from pipeline.models.trace.call_log import CallLog, totals
+from pipeline.models.trace.recorder import _is_answer, read_trace
+from pipeline.models.trace.replay import ReplayModel
+from pipeline.project import Project
+from pipeline.segmentation.exchange import read_masks, write_masks
+from pipeline.segmentation.named_mask import NamedMask
+from pipeline.segmentation.prompts import read_prompts
+from pipeline.simulation.sandbox.child_report import ChildReport
+from pipeline.simulation.sandbox.protocol import Message, SandboxError
 from pipeline.untrusted.isolated import Reply
+from pipeline.untrusted.worker_process import WorkerCrashedError
+from studio.viewer.commands import parse_command
+from tests.frame import written
+from tests.frame.conftest import subsampled
 
 ROOT = Path(__file__).resolve().parents[2]
 BAG = ROOT / "tests" / "frame" / "synthetic.bag"
+DEPTHS = ("float_tiff", "float_npy", "float_exr", "npz_integer_depth")
+RECORDINGS = ("tum", "bop", "open3d", "flat_pairs", "r3d", "video")
+WRITERS = ("plain", "plain_zip", *DEPTHS, *RECORDINGS)
+"""Names in tests.frame.written."""
+PROJECT_FILES = ("project.json", "decisions.jsonl", "descriptions.json", "matches.json", "scene.json")
 Files = dict[str, bytes]
 
 
@@ -41,24 +70,13 @@ def run(name: str, folder: str) -> Reply:
 
 
 def prepare() -> None:
-    """Import everything once in the server, and compute what all examples share."""
-    import pipeline.frame.confined_reader
-
-    pipeline.frame.confined_reader.prepare()
-    import pipeline.assets.importers.import_worker
-    import pipeline.models.client.reply
-    import pipeline.project
-    import pipeline.simulation.sandbox.child_report
-    import studio.viewer.commands  # noqa: F401
-
+    """Compute once in the server what all examples share."""
+    confined_reader.prepare()
     _frame()
 
 
 @cache
 def _frame():
-    from pipeline.frame.load import open_in_process
-    from tests.frame.conftest import subsampled
-
     return subsampled(open_in_process(ROOT / "sample_scenes" / "blocks").frame(0), 16)
 
 
@@ -66,8 +84,6 @@ def _seed_of(writer: str) -> Callable[[], Files]:
     """Return a function that returns the files that a writer of tests.frame.written makes of a small frame."""
 
     def seed() -> Files:
-        from tests.frame import written
-
         with tempfile.TemporaryDirectory() as folder:
             made = getattr(written, writer)(_frame(), Path(folder))
             top = made if made.is_dir() else made.parent
@@ -78,18 +94,12 @@ def _seed_of(writer: str) -> Callable[[], Files]:
 
 
 def _read_frame(folder: Path) -> object:
-    from pipeline.frame.load import open_in_process
-
     files = [file for file in folder.iterdir() if file.is_file()]
     single = (".zip", ".npz", ".r3d", ".bag", ".ply", ".glb", ".jpg")
     recording = open_in_process(files[0] if len(files) == 1 and files[0].suffix in single else folder)
     frame = recording.frame(0)
     assert np.isfinite(frame.depth).all() and frame.rgb.shape[:2] == frame.depth.shape
     return frame
-
-
-def _frame_reader(writer: str, is_contained: bool = True) -> Reader:
-    return Reader(_read_frame, _seed_of(writer), is_contained)
 
 
 def _cloud(kind: str) -> Callable[[], Files]:
@@ -127,9 +137,6 @@ def _mesh(kind: str) -> Callable[[], Files]:
 
 
 def _read_mesh(folder: Path) -> object:
-    from pipeline.assets.importers.asset_import import find_sources
-    from pipeline.assets.importers.mesh_import import clean_mesh, read_mesh
-
     (source, *_) = find_sources(folder)
     return clean_mesh(read_mesh(source)[0], source.name, "m", "z")
 
@@ -156,9 +163,6 @@ def _urdf() -> Files:
 
 
 def _read_model(folder: Path) -> object:
-    from pipeline.assets.importers.asset_import import find_sources
-    from pipeline.assets.importers.model_import import read_model
-
     return read_model(find_sources(folder)[0], folder)
 
 
@@ -171,8 +175,6 @@ def _zip() -> Files:
 
 
 def _read_zip(folder: Path) -> object:
-    from pipeline.assets.importers.asset_import import find_sources, unpack
-
     with tempfile.TemporaryDirectory() as out:
         return find_sources(unpack(folder / "drop.zip", Path(out)))
 
@@ -183,17 +185,12 @@ def _library_asset() -> Files:
 
 
 def _read_asset(folder: Path) -> object:
-    from pipeline.assets.library import read_asset
-
     with tempfile.TemporaryDirectory() as cache:
         return read_asset(folder, Path(cache))
 
 
 def _masks(form: str) -> Callable[[], Files]:
     def seed() -> Files:
-        from pipeline.segmentation.exchange import write_masks
-        from pipeline.segmentation.named_mask import NamedMask
-
         mask = np.zeros((12, 16), bool)
         mask[2:6, 3:9] = True
         objects = [NamedMask(1, "cup", mask), NamedMask(2, "box", mask[::-1, ::-1])]
@@ -209,8 +206,6 @@ def _label_studio() -> Files:
 
 
 def _read_masks(folder: Path) -> object:
-    from pipeline.segmentation.exchange import read_masks
-
     return read_masks((folder / "masks").read_bytes(), (12, 16))
 
 
@@ -220,15 +215,12 @@ def _prompts() -> Files:
 
 
 def _read_prompts(folder: Path) -> object:
-    from pipeline.segmentation.prompts import read_prompts
-
     return read_prompts(folder / "prompts.json", _frame())
 
 
 @cache
 def _kept_project() -> Mapping[str, bytes]:
-    top = sorted((ROOT / "tests" / "reliability" / "kept_projects").glob("*/project.json"))[0].parent
-    blocks = ROOT / "sample_scenes" / "blocks"
+    top, blocks = ROOT / "tests" / "reliability" / "kept_projects" / "schema_1", ROOT / "sample_scenes" / "blocks"
     pictures = {f"frame/{name}": (blocks / name).read_bytes() for name in ("rgb.png", "depth.png")}
     files = {file.relative_to(top).as_posix(): file.read_bytes() for file in top.rglob("*") if file.is_file()}
     return pictures | files
@@ -241,8 +233,6 @@ def _project_file(*names: str) -> Callable[[], Files]:
 
 def _read_project(folder: Path) -> object:
     """Open a project with the files in `folder` in place of its own, and read everything in it."""
-    from pipeline.project import Project
-
     with tempfile.TemporaryDirectory() as scratch:
         home = Path(scratch, "project")
         changed = {file.relative_to(folder): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
@@ -258,12 +248,6 @@ def _read_project(folder: Path) -> object:
 
 
 def _read_trace(folder: Path) -> object:
-    from pipeline.models.costs.budget import spent_usd
-    from pipeline.models.model import ModelError
-    from pipeline.models.trace.call_log import CallLog, totals
-    from pipeline.models.trace.recorder import _is_answer, read_trace
-    from pipeline.models.trace.replay import ReplayModel
-
     calls = CallLog(folder / "trace.jsonl").read()
     parts = [
         (one.kind, one.subject, one.error, one.seconds, one.messages, one.pictures, one.attempts, one.tokens, one.cost,
@@ -292,8 +276,6 @@ def each_text(read: Callable[[str], object]) -> Callable[[Path], object]:
 
 
 def read_answer(text: str) -> object:
-    from pipeline.models.client.json_recovery import UnreadableJson, recover_json
-
     try:
         return recover_json(text, ("name", "reason"))
     except UnreadableJson as error:  # the client asks the model again
@@ -301,8 +283,6 @@ def read_answer(text: str) -> object:
 
 
 def read_completion(text: str) -> object:
-    from pipeline.models.client.reply import ReplyReader, events_of
-
     reader = ReplyReader(lambda text: None)
     try:
         for event in events_of(text):
@@ -334,9 +314,6 @@ SANDBOX = "\n".join(json.dumps(message) for message in (
 
 def read_sandbox_message(text: str) -> object:
     """Read a child's output as the studio does: what does not fit is the program's fault, never an exception."""
-    from pipeline.simulation.sandbox.child_report import ChildReport
-    from pipeline.simulation.sandbox.protocol import Message, SandboxError
-
     report = ChildReport("perform")
     for line in text.split("\n"):
         try:
@@ -346,17 +323,8 @@ def read_sandbox_message(text: str) -> object:
     return report
 
 
-def read_command(text: str) -> object:
-    from studio.viewer.commands import parse_command
-
-    return parse_command(text)
-
-
 def read_event(text: str) -> object:
     """Read an event of a confined import; None where the studio says that the worker crashed."""
-    from pipeline.assets.importers.isolated_import import parse_event
-    from pipeline.untrusted.worker_process import WorkerCrashedError
-
     try:
         return parse_event(text.encode())
     except WorkerCrashedError:
@@ -372,42 +340,19 @@ EVENT = json.dumps({"message": "m", "done": 1, "total": 2, "id": "cup", "warning
 
 
 READERS: dict[str, Reader] = {
-    "frame plain": _frame_reader("plain", is_contained=False),
-    "frame zip": _frame_reader("plain_zip"),
-    "frame tiff": _frame_reader("float_tiff"),
-    "frame npy": _frame_reader("float_npy"),
-    "frame exr": _frame_reader("float_exr"),
-    "frame npz": _frame_reader("npz_integer_depth"),
-    "frame tum": _frame_reader("tum"),
-    "frame bop": _frame_reader("bop"),
-    "frame open3d": _frame_reader("open3d"),
-    "frame pairs": _frame_reader("flat_pairs"),
-    "frame record3d": _frame_reader("r3d"),
-    "frame video": _frame_reader("video"),
-    "frame ply": Reader(_read_frame, _cloud("ply"), True),
-    "frame glb": Reader(_read_frame, _cloud("glb"), True),
+    **{f"frame {name}": Reader(_read_frame, _seed_of(name), name != "plain") for name in WRITERS},
+    **{f"frame {kind}": Reader(_read_frame, _cloud(kind), True) for kind in ("ply", "glb")},
     "frame bag": Reader(_read_frame, lambda: {"f.bag": BAG.read_bytes()}, True),
     "frame jpeg": Reader(_read_frame, _photo, False),
-    "mesh obj": Reader(_read_mesh, _mesh("obj"), True),
-    "mesh stl": Reader(_read_mesh, _mesh("stl"), True),
-    "mesh ply": Reader(_read_mesh, _mesh("ply"), True),
-    "mesh glb": Reader(_read_mesh, _mesh("glb"), True),
-    "mesh gltf": Reader(_read_mesh, _mesh("gltf"), True),
+    **{f"mesh {kind}": Reader(_read_mesh, _mesh(kind), True) for kind in ("obj", "stl", "ply", "glb", "gltf")},
     "model mjcf": Reader(_read_model, _mjcf, True),
     "model urdf": Reader(_read_model, _urdf, True),
     "model zip": Reader(_read_zip, _zip, True),
     "library asset": Reader(_read_asset, _library_asset),
-    "masks coco": Reader(_read_masks, _masks("coco"), True),
-    "masks cvat": Reader(_read_masks, _masks("cvat"), True),
+    **{f"masks {form}": Reader(_read_masks, _masks(form), True) for form in ("coco", "cvat", "labels", "images")},
     "masks label studio": Reader(_read_masks, _label_studio, True),
-    "masks labels": Reader(_read_masks, _masks("labels"), True),
-    "masks images": Reader(_read_masks, _masks("images"), True),
     "prompts": Reader(_read_prompts, _prompts),
-    "project.json": Reader(_read_project, _project_file("project.json")),
-    "decisions.jsonl": Reader(_read_project, _project_file("decisions.jsonl")),
-    "descriptions.json": Reader(_read_project, _project_file("descriptions.json")),
-    "matches.json": Reader(_read_project, _project_file("matches.json")),
-    "scene.json": Reader(_read_project, _project_file("scene.json")),
+    **{name: Reader(_read_project, _project_file(name)) for name in PROJECT_FILES},
     "task.json": Reader(_read_project, _project_file("task.json", "tasks.json")),
     "masks of a project": Reader(_read_project, _project_file("segments/coco.json", "segments/automatic/coco.json")),
     "rounds": Reader(_read_project, _project_file("rounds/000/report.json", "rounds.jsonl")),
@@ -416,6 +361,6 @@ READERS: dict[str, Reader] = {
     "model answer": Reader(each_text(read_answer), text_seed(ANSWER)),
     "model completion": Reader(each_text(read_completion), text_seed(COMPLETION)),
     "sandbox messages": Reader(each_text(read_sandbox_message), text_seed(SANDBOX)),
-    "viewer commands": Reader(each_text(read_command), text_seed(*COMMANDS)),
+    "viewer commands": Reader(each_text(parse_command), text_seed(*COMMANDS)),
     "import events": Reader(each_text(read_event), text_seed(EVENT)),
-}  # fmt: skip
+}

@@ -6,13 +6,11 @@ from pipeline.simulation import kit
 
 @pytest.fixture(scope="session")
 def table(tmp_path_factory):
-    """Two cubes and a bowl."""
     return small_task.table(tmp_path_factory.mktemp("learning_table"))
 
 
 @pytest.fixture(scope="session")
 def bowl_task(table):
-    """The layouts of "put the red cube into the bowl"."""
     return small_task.layouts(table, kit.inside("red_cube", "white_bowl"))
 
 

@@ -35,7 +35,6 @@ def table(folder: Path) -> Path:
 
 
 def layouts(project: Path, *goals, scattered=("red_cube",), zone=None) -> Layouts:
-    """Return the layouts of a task with these goals."""
     scene = kit.Scene.load(project)
 
     def build(seed: int) -> Recipe:
@@ -54,7 +53,6 @@ def task(instruction: str = "Do it.") -> Task:
 
 
 def subtasks(made: Layouts, instruction: str = "Do it."):
-    """Return the subtasks of the rules."""
     return decompose(task(instruction), made, PlannerModel()).subtasks
 
 

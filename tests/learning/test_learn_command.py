@@ -29,12 +29,10 @@ def build(scene, seed):
 
 @pytest.fixture
 def twin(tmp_path):
-    """A project with the cabinet's twin and no task."""
     return twins.write(tmp_path / "twin")
 
 
 def write_solved(folder, program=PROGRAM):
-    """Write the task to stack two cubes, and a round that solves it."""
     names = ("red_cube", "blue_cube")
     task = Task("stack", "Put the red cube on the blue one.", names, ("red_cube rests on blue_cube",))
     write_json(folder / "task.json", task_to_json(task))

@@ -56,7 +56,6 @@ def random_actions(steps):
 
 
 def batched(bowl_task, subtask, starts, physics=None, worlds=None):
-    """Return an environment for each start, as worlds of one model."""
     worlds = worlds or new_worlds(bowl_task, len(starts))
     physics = physics or OneByOne(bowl_task.world().model)
     envs = BatchedEnvs(bowl_task, subtask, starts, EpisodeRules(), worlds, physics)

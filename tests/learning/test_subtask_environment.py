@@ -30,7 +30,6 @@ def envs(bowl_task, bowl_subtasks):
 
 @pytest.fixture(scope="module")
 def starts(bowl_task, bowl_subtasks):
-    """Settled layouts."""
     return small_task.settled(bowl_task, bowl_subtasks[0], range(4))
 
 
@@ -39,7 +38,6 @@ def random_actions(seed, count=25):
 
 
 def rolled(env, actions, **reset):
-    """Return observations and rewards of actions after a reset."""
     observation, _ = env.reset(**reset)
     seen = [observation]
     for action in actions:

@@ -7,14 +7,7 @@ import pytest
 import small_task
 
 from pipeline.learning.decomposition import KIND, DecompositionAnswer, decompose, missing_goals, question_data
-from pipeline.learning.subtask import (
-    LearningError,
-    from_row,
-    read_subtasks,
-    require_usable,
-    to_row,
-    write_subtasks,
-)
+from pipeline.learning.subtask import LearningError, from_row, read_subtasks, require_usable, to_row, write_subtasks
 from pipeline.learning.terms.term import reward_terms, term_manual
 from pipeline.models import ModelError
 from pipeline.models.prompt_templates import load_prompt
@@ -25,7 +18,6 @@ from scripts.scripted_model_server.rule_answers import RuleAnswers
 
 @pytest.fixture(scope="module")
 def tasks(table, furniture):
-    """Return the layouts of one task of each kind that the rules split."""
     on_table = {
         "inside": kit.inside("red_cube", "white_bowl"),
         "on": kit.on("red_cube", "blue_cube"),
@@ -118,8 +110,6 @@ def test_a_damaged_file_is_refused_in_one_line(tmp_path, text):
 
 
 class Answering:
-    """A language model that answers these subtasks."""
-
     name = "test-model"
 
     def __init__(self, *rows):

@@ -9,32 +9,20 @@ import pytest
 
 from pipeline.assets import Library
 from pipeline.description import Attributes, Description
-from pipeline.matching import (
-    MATCHERS,
-    MAX_CANDIDATES,
-    MODEL_MATCHERS,
-    Candidate,
-    IndexedLibrary,
-    Match,
-    match,
-    usable_matcher,
-    why_unavailable,
-)
-from pipeline.matching.measured import category_probability
-from pipeline.matching.model import (
-    QUESTION_KINDS,
-    SHORTLIST_SIZE,
-    correspond,
-    correspondence,
-    is_denied,
-    keep_if_matched,
-)
+from pipeline.matching.indexed_library import IndexedLibrary
+from pipeline.matching.matcher import MATCHERS, MODEL_MATCHERS, usable_matcher, why_unavailable
+from pipeline.matching.measured import MAX_CANDIDATES, Candidate, Match, category_probability, match
+from pipeline.matching.model import correspondence
 from pipeline.matching.model.correspondence import (
     MAX_DESCRIPTION_CHARACTERS,
+    QUESTION_KINDS,
+    SHORTLIST_SIZE,
     _shortlist,
     batched_assets,
+    correspond,
     question,
 )
+from pipeline.matching.model.denied_objects import is_denied, keep_if_matched
 from pipeline.matching.model.verdict import most_probable
 from pipeline.models import ModelError
 from pipeline.models.prompt_templates import load_prompt
@@ -60,7 +48,6 @@ class ScriptedModel:
 
 @pytest.fixture(scope="module")
 def measured(query, tmp_path_factory):
-    """One segment of a sample frame, measured against a few assets."""
     default = Library.open()
     library = replace(default, assets=default.assets[:6])
     found = match(query, IndexedLibrary.build(library), max_candidates=SHORTLIST_SIZE["text"])

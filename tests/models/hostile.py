@@ -84,7 +84,7 @@ def answer(text: str, usage: Any = USAGE, finish: str = "stop", chunks: int = 5,
         if not handler.body.get("stream"):
             _send(handler, 200, json.dumps(completion(text, usage, finish)))
             return
-        _begin(handler)
+        begin(handler)
         step = max(1, -(-len(text) // chunks))
         for start in range(0, len(text), step):
             _event(handler, {"content": text[start : start + step]})
@@ -110,7 +110,7 @@ def message(content: dict, finish: str = "stop") -> Behaviour:
             choice = {"index": 0, "finish_reason": finish, "message": {"role": "assistant", **content}}
             _send(handler, 200, json.dumps({"id": "1", "choices": [choice], "usage": None}))
             return
-        _begin(handler)
+        begin(handler)
         _event(handler, content)
         _event(handler, None, finish)
         handler.wfile.write(b"data: [DONE]\n\n")
@@ -157,17 +157,12 @@ def refuses_form(*forms: str) -> Behaviour:
     return behave
 
 
-def html(handler: Any) -> None:
-    _send(handler, 200, "<html><body>Welcome to nginx!</body></html>", content_type="text/html")
-
-
-def empty_choices(handler: Any) -> None:
-    _send(handler, 200, json.dumps(completion("", USAGE) | {"choices": []}))
+html = sends("<html><body>Welcome to nginx!</body></html>", "text/html")
 
 
 def resets(handler: Any) -> None:
     """Half an answer, then the connection is reset."""
-    _begin(handler)
+    begin(handler)
     _event(handler, {"content": '{"colour": "re'})
     handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     handler.connection.close()
@@ -188,14 +183,14 @@ def stalls(handler: Any) -> None:
 
 def stalls_midway(handler: Any) -> None:
     """Half an answer, then nothing until the client disconnects."""
-    _begin(handler)
+    begin(handler)
     _event(handler, {"content": '{"colour": "re'})
     stalls(handler)
 
 
 def drips(handler: Any) -> None:
     """One letter at a time, without end."""
-    _begin(handler)
+    begin(handler)
     _event(handler, {"content": '{"colour": "r'})
     while not handler.hostile.cut_off.is_set():
         _event(handler, {"content": "e"})
@@ -204,14 +199,9 @@ def drips(handler: Any) -> None:
 
 def huge(handler: Any) -> None:
     """20 MB of one word."""
-    _begin(handler)
+    begin(handler)
     for _ in range(200):
         _event(handler, {"content": "word " * 20_000})
-
-
-def huge_body(handler: Any) -> None:
-    """20 MB in one reply."""
-    _send(handler, 200, json.dumps(completion("x" * 20_000_000, USAGE)))
 
 
 def refuses_pictures_after(text: Behaviour) -> Behaviour:
@@ -241,7 +231,7 @@ def completion(text: str, usage: Any, finish: str = "stop") -> dict[str, Any]:
     return {"id": "1", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice], "usage": usage}
 
 
-def _begin(handler: Any) -> None:
+def begin(handler: Any) -> None:
     handler.send_response(200)
     handler.send_header("Content-Type", SSE)
     handler.end_headers()

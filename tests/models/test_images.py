@@ -6,16 +6,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from pipeline.models.images import (
-    BACKGROUND_GREY,
-    encode_jpeg,
-    fit_to_side,
-    masked_crop,
-    outline_in_frame,
-    picture_tokens,
-    set_of_marks,
-    side_by_side,
-)
+from pipeline.models import images
+from pipeline.models.images import BACKGROUND_GREY, fit_to_side, masked_crop, outline_in_frame, set_of_marks
 
 RGB = np.random.default_rng(0).integers(60, 255, (120, 200, 3)).astype(np.uint8)
 MASK = np.zeros((120, 200), bool)
@@ -43,8 +35,8 @@ def test_masks_at_the_image_border_are_drawn(edge):
 
 def test_pictures_are_reduced_never_enlarged_put_side_by_side_encoded_and_counted_by_tiles():
     assert fit_to_side(RGB, 100).shape == (60, 100, 3) and fit_to_side(RGB, 1000).shape == RGB.shape
-    row = side_by_side([RGB, RGB[:, :60]], ["1", "2"], 100)
+    row = images.side_by_side([RGB, RGB[:, :60]], ["1", "2"], 100)
     assert row.shape[0] == 126 and (row[:26] == 0).any(), "the numbers are above the candidates"
-    assert Image.open(io.BytesIO(encode_jpeg(RGB))).size == (200, 120)
+    assert Image.open(io.BytesIO(images.encode_jpeg(RGB))).size == (200, 120)
     sizes = {(512, 512): 255, (1024, 1024): 765, (4096, 2048): 1105, (100, 100): 255}
-    assert {size: picture_tokens(np.zeros((*size, 3), np.uint8)) for size in sizes} == sizes
+    assert {size: images.picture_tokens(np.zeros((*size, 3), np.uint8)) for size in sizes} == sizes

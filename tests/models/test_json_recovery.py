@@ -100,25 +100,9 @@ def test_recovered_texts_can_be_encoded(text, escaped):
 
 
 FRAGMENTS = (
-    "</think>{",
-    "<|channel|>final",
-    "/*",
-    "{ /*",
-    '{"',
-    '"a\\',
-    ", ",
-    "{ ",
-    "```",
-    "<think>",
-    "[{",
-    "//\n",
-    '{"a":1}',
-    "9",
-    "/**/",
-    "\\",
-    "'",
+    *("</think>{", "<|channel|>final", "/*", "{ /*", '{"', '"a\\', ", ", "{ ", "```", "<think>", "[{", "//\n"),
+    *('{"a":1}', "9", "/**/", "\\", "'"),
 )
-
 READ_THEM = """
 import sys
 from pipeline.models.client.json_recovery import recover_json

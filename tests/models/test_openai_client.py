@@ -1,4 +1,4 @@
-"""The client against a small local server that imitates the OpenAI API."""
+"""The client and its test of a connection, against a small local server that imitates the OpenAI API."""
 
 import gzip
 import json
@@ -11,13 +11,14 @@ from unittest.mock import AsyncMock
 import hostile
 import numpy as np
 import pytest
-from hostile import SSE, HostileServer, answer, called, error_reply, message, refuses_form, sends, unstreamed
+from hostile import USAGE, HostileServer, answer, called, error_reply, message, refuses_form, sends, unstreamed
 from openai import _base_client
 from pydantic import BaseModel
 
 from pipeline.models import CallCancelled, ModelError, ModelSettings, Question, StageCancelled
 from pipeline.models.client import circuit_breaker
 from pipeline.models.client.openai_client import OpenAIModel
+from pipeline.models.client.probe import CHECKS, probe
 from pipeline.models.client.request import RequestFormat
 from pipeline.models.in_flight import InFlightCalls
 from pipeline.models.trace.recorder import TracingModel, read_trace
@@ -53,10 +54,6 @@ def model(server, tmp_path):
 
 def question(**more) -> Question:
     return Question("name_colour", {"thing": "the cube"}, Colour, **more)
-
-
-def ends(path) -> list[dict]:
-    return [line for line in read_trace(path) if line["event"] == "end"]
 
 
 @pytest.mark.parametrize("words", [GOOD, f"```json\n{GOOD}\n```", f"Sure! {GOOD} Anything else?"])
@@ -95,9 +92,7 @@ def test_an_answer_is_found_wherever_a_server_puts_it(server, model, case, dropp
     assert one.ask(question()) == Colour(colour="red", sure=0.9)
 
 
-def test_pictures_are_sent_resized_and_settings_and_edited_prompts_unchanged_and_code_goes_to_its_own_model(
-    server, model, tmp_path
-):
+def test_pictures_are_sent_resized_settings_and_prompts_unchanged_and_code_to_its_own_model(server, model, tmp_path):
     (tmp_path / "route.md").write_text("Which?")
     one = model(code_model="coder", temperature=0.2, reasoning_effort="low", picture_side=64)
     one.ask(question(pictures=(np.zeros((40, 160, 3), np.uint8),)))
@@ -144,9 +139,7 @@ def test_a_rejected_parameter_is_left_out(server, model, name):
     assert name in server.requests[0] and name not in server.requests[1]
 
 
-def test_an_answer_may_be_a_tool_call_or_come_after_an_interrupted_one_or_after_the_delay_of_a_busy_server(
-    server, model, monkeypatch
-):
+def test_an_answer_may_be_a_tool_call_or_come_after_an_interruption_or_a_servers_delay(server, model, monkeypatch):
     server.behave(error_reply(400, "response_format is not supported"), called(GOOD))
     assert model().ask(question()).colour == "red"
     server.behave(hostile.resets, answer(GOOD))
@@ -177,9 +170,7 @@ def raw(body: bytes, **headers: str):
 
 def endless_line(handler: Any) -> None:
     """A stream that never ends its first line."""
-    handler.send_response(200)
-    handler.send_header("Content-Type", SSE)
-    handler.end_headers()
+    hostile.begin(handler)
     handler.wfile.write(b"data: ")
     while not handler.hostile.cut_off.is_set():
         handler.wfile.write(b"[" * 65536)
@@ -199,7 +190,7 @@ HOSTILE = {
     "an error with status 200": (sends({"error": {"message": "model is loading"}}), "answered: model is loading"),
     "vLLM's older error": (sends({"object": "error", "message": "no such model"}), "answered: no such model"),
     "FastAPI's error": (sends({"detail": [{"loc": ["body", "n"], "msg": "Field required"}]}), "body.n: Field required"),
-    "an error in the stream": (sends('data: {"error": "out of memory"}\n\n', SSE), "answered: out of memory"),
+    "an error in the stream": (sends('data: {"error": "out of memory"}\n\n', hostile.SSE), "answered: out of memory"),
     "thoughts up to the limit": (message({"content": "<think>Perhaps"}, "length"), "do not end.*GRS_LONGEST_ANSWER"),
     "a content filter": (message({"content": ""}, "content_filter"), "content filter stopped it"),
     "429": (error_reply(429, "Slow down"), r"is busy \(429\)"),
@@ -210,11 +201,11 @@ HOSTILE = {
     "stalls mid-stream": (hostile.stalls_midway, "did not finish its answer within 2 s"),
     "slow drip": (hostile.drips, "did not finish its answer within 2 s"),
     "HTML instead of JSON": (hostile.html, "does not speak the OpenAI API; check GRS_BASE_URL"),
-    "empty choices": (hostile.empty_choices, "does not speak the OpenAI API; check GRS_BASE_URL"),
+    "empty choices": (sends(hostile.completion("", USAGE) | {"choices": []}), "does not speak the OpenAI API"),
     "truncated JSON": (answer('{"colour": "red", "su'), "cut off in the middle of a text"),
     "wrong types": (answer('{"colour": 7, "sure": "very"}'), "colour: Input should be a valid string"),
     "a 20 MB reply": (hostile.huge, "sent a reply of more than 12 MB, which cannot be an answer"),
-    "a 20 MB body": (hostile.huge_body, "sent a reply of more than 2 MB in one line, which cannot be an answer"),
+    "a 20 MB body": (sends(hostile.completion("x" * 20_000_000, USAGE)), "more than 2 MB in one line, which cannot be"),
     "a script tag and terminal codes": (answer(hostile.NASTY), "there is no JSON object in it"),
     "a line without end": (endless_line, "more than 2 MB in one line"),
     "headers without end": (endless_headers, "cannot be reached"),
@@ -232,7 +223,9 @@ def test_a_hostile_reply_is_one_line_and_the_raw_reply_is_kept(server, model, tm
         TracingModel(model(timeout=SECONDS.get(case, 20)), tmp_path / "trace.jsonl").ask(question())
     message = str(failure.value)
     assert "\n" not in message and "\x1b" not in message and len(message) < 500
-    [end] = ends(tmp_path / "trace.jsonl")
+    start, end = read_trace(tmp_path / "trace.jsonl")
+    assert "the cube" in start["llm.input_messages.0.message.contents.0.message_content.text"]
+    assert json.loads(start["llm.invocation_parameters"])["model"] == "m"
     assert end["status_code"] == "ERROR" and message in end["status_message"]
     assert len(end["output.value"]) < 300_000
     for text in (message, (tmp_path / "trace.jsonl").read_text()):
@@ -244,13 +237,13 @@ def test_a_hostile_reply_is_one_line_and_the_raw_reply_is_kept(server, model, tm
 def test_tokens_and_cost_of_all_attempts_are_recorded_and_impossible_counts_are_not(server, model, tmp_path):
     server.behave(answer("red"), answer(GOOD))
     TracingModel(model(usd_per_million_in=100, usd_per_million_out=1000), tmp_path / "trace.jsonl").ask(question())
-    [end] = ends(tmp_path / "trace.jsonl")
+    _, end = read_trace(tmp_path / "trace.jsonl")
     assert (end["llm.token_count.prompt"], end["llm.token_count.completion"]) == (60, 8)
     assert end["llm.cost.total"] == pytest.approx(60 * 100e-6 + 8 * 1000e-6)
     assert end["attempts"][0]["output"] == "red" and "no JSON object" in end["attempts"][0]["problem"]
     server.behave(answer(GOOD, {"prompt_tokens": -5, "completion_tokens": 10**12, "total_tokens": "many"}))
     TracingModel(model(usd_per_million_in=1, usd_per_million_out=1), tmp_path / "wrong.jsonl").ask(question())
-    [end] = ends(tmp_path / "wrong.jsonl")
+    _, end = read_trace(tmp_path / "wrong.jsonl")
     assert not [name for name in end if name.startswith(("llm.token_count", "llm.cost"))], "unknown, not zero"
 
 
@@ -360,15 +353,6 @@ def test_an_equal_request_is_answered_from_the_trace_until_retried(server, model
     assert len(server.requests) == 3
 
 
-def test_the_start_line_has_the_request_before_the_reply(server, model, tmp_path):
-    server.behave(hostile.stalls)
-    with pytest.raises(ModelError):
-        TracingModel(model(timeout=0.2), tmp_path / "trace.jsonl").ask(question())
-    start = json.loads((tmp_path / "trace.jsonl").read_text().splitlines()[0])
-    assert "the cube" in start["llm.input_messages.0.message.contents.0.message_content.text"]
-    assert json.loads(start["llm.invocation_parameters"])["model"] == "m"
-
-
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 def test_a_redirect_is_not_followed_with_pictures_or_key(server, model, status):
     with HostileServer(answer("{}")) as other:
@@ -389,13 +373,8 @@ def test_the_environment_adds_no_header_and_no_address_of_another_server(server,
 
 
 def test_an_unreachable_server_and_an_address_that_is_none_are_named_and_a_missing_key_says_what_to_set(model):
-    for address in (
-        "http://[::1",
-        "http://host:99999999/v1",
-        "http://",
-        "https://h/v1?api-key=sk-1",
-        "https://h/v1#sk-1",
-    ):
+    no_hosts = ("http://[::1", "http://host:99999999/v1", "http://")
+    for address in (*no_hosts, "https://h/v1?api-key=sk-1", "https://h/v1#sk-1"):
         with pytest.raises(ModelError, match="must begin with http"):
             ModelSettings(service="openai", base_url=address)
     url = hostile.refusing()
@@ -403,3 +382,56 @@ def test_an_unreachable_server_and_an_address_that_is_none_are_named_and_a_missi
         model(base_url=url).ask(question())
     with pytest.raises(ModelError, match="OPENAI_API_KEY"):
         OpenAIModel(ModelSettings(service="openai"))
+
+
+COUNT = json.dumps({"numbers": [1, 2], "who": "me"})
+COLOURS = json.dumps({"left": "blue", "right": "yellow"})
+
+
+def results_of(server: HostileServer, *behaviours, **more) -> dict:
+    server.behave(*behaviours)
+    server.models = ["m", KEY]
+    settings = ModelSettings(service="openai", **{"model": "m", "base_url": server.url, "timeout": 5.0, **more})
+    results = list(probe(settings, KEY))
+    assert not any(KEY in result.message or "\n" in result.message for result in results)
+    return {result.check: result for result in results}
+
+
+SIGHTLESS = hostile.refuses_pictures_after(unstreamed(COUNT))
+GUESSED = [answer(COUNT), answer('{"left": "red", "right": "red"}')]
+
+
+def NEEDS_800(handler) -> None:
+    """A model that thinks for 800 tokens before it answers."""
+    thinking = message({"content": "", "reasoning_content": "hm"}, "length")
+    (answer(COUNT) if handler.body["max_tokens"] >= 800 else thinking)(handler)
+
+
+BROKEN = [answer("well"), answer(COUNT), answer(COLOURS)]
+
+
+def test_a_good_server_passes_every_check_and_what_another_lacks_is_said_by_the_check_that_finds_it(server):
+    results = results_of(server, answer(COUNT), answer(COLOURS))
+    assert tuple(results) == CHECKS
+    assert [result.ok for result in results.values()] == [True, True, True, True, True, None]
+    for behaviours, check, ok, words, more in (
+        ([SIGHTLESS], "streaming", False, "", {}),
+        ([SIGHTLESS], "vision", False, "image input is not supported", {}),
+        (GUESSED, "vision", False, "called blue and yellow red and red", {}),
+        ([answer(COUNT), answer(COLOURS)], "reachable", None, "it lists: m", {"model": "other"}),
+        (BROKEN, "structured output", False, "2 attempts", {}),
+        ([NEEDS_800], "answers", True, "", {}),
+        ([hostile.unable_to_stream(400)], "streaming", False, "all at once", {}),
+        ([error_reply(401, "Incorrect API key provided")], "answers", False, "refused the key", {}),
+    ):
+        results = results_of(server, *behaviours, **more)
+        assert results[check].ok is ok and words in results[check].message
+        assert ("streaming" in results) == (words != "refused the key"), "a refused key ends the test"
+
+
+def test_an_unreachable_server_ends_the_test_of_a_connection():
+    settings = ModelSettings(service="openai", model="m", base_url=hostile.refusing(), timeout=5)
+    [result] = probe(settings, "k")
+    assert result.ok is False and "cannot be reached" in result.message
+    [offline] = probe(ModelSettings())
+    assert offline.ok

@@ -17,7 +17,6 @@ from pydantic import BaseModel
 
 from pipeline.models import ModelError, ModelSettings, Question, open_model
 from pipeline.models.client.openai_client import OpenAIModel
-from pipeline.models.client.probe import probe
 from pipeline.models.client.redaction import Redactor, secrets_of
 from pipeline.models.in_flight import InFlightCalls
 from pipeline.models.trace.recorder import TracingModel
@@ -106,13 +105,6 @@ def test_no_encoding_of_a_secret_survives_between_any_texts(before: str, after: 
     assert len(alone) < 8 or alone not in redact(packed)
 
 
-def test_a_connection_test_does_not_show_the_key():
-    with HostileServer(answer(json.dumps({"numbers": [1], "who": KEY}))) as server:
-        server.models = [KEY, "m"]
-        results = [str(one) for one in probe(ModelSettings(service="openai", base_url=server.url), KEY)]
-    assert results and not [one for one in results if KEY in one]
-
-
 def test_a_password_in_the_address_is_in_no_message(tmp_path: Path):
     address = "http://ada:p4ssw0rd-of-ada@127.0.0.1:1/v1"
     settings = ModelSettings(service="openai", model="m", base_url=address, retries=0, timeout=5)
@@ -152,9 +144,7 @@ def test_no_child_process_inherits_the_key_or_a_password():
     """Whichever way it is started: ffmpeg by imageio, pip, importers, the sandbox, plug-ins."""
     address = "http://ada:p4ssw0rd@127.0.0.1:9/v1"
     environment = os.environ | {"OPENAI_API_KEY": KEY, "GRS_BASE_URL": address, "GRS_MODEL": "m"}
-    done = subprocess.run(
-        [sys.executable, "-c", CHILDREN], cwd=ROOT, env=environment, capture_output=True, text=True, check=True
-    )
-    used, child = done.stdout[done.stdout.index("used ") :].split("child ", 1)
+    out = subprocess.check_output([sys.executable, "-c", CHILDREN], cwd=ROOT, env=environment, text=True)
+    used, child = out[out.index("used ") :].split("child ", 1)
     assert used.split() == ["used", KEY, address]
     assert "PATH" in child and KEY not in child and "p4ssw0rd" not in child

@@ -46,9 +46,8 @@ def test_form_values_become_settings():
     assert vars(parse_settings(form)).items() >= values.items()
 
 
-@pytest.mark.parametrize(
-    ("values", "expected"),
-    [
+def test_an_invalid_setting_is_reported_with_valid_values():
+    for values, expected in (
         ({"timeout": "soon"}, "GRS_TIMEOUT is 'soon'; it takes seconds"),
         ({"temperature": 3}, "takes a number from 0 to 2"),
         ({"ceiling_usd": "nan"}, "ceiling_usd is nan"),
@@ -56,8 +55,6 @@ def test_form_values_become_settings():
         ({"base_url": "localhost:8000"}, "must begin with http"),
         ({"service": "magic"}, "there are: offline, openai, replay"),
         ({"colour": "red"}, "There is no model setting colour"),
-    ],
-)
-def test_an_invalid_setting_is_reported_with_valid_values(values, expected):
-    with pytest.raises(ModelError, match=expected):
-        parse_settings(values)
+    ):
+        with pytest.raises(ModelError, match=expected):
+            parse_settings(values)

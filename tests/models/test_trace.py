@@ -48,6 +48,10 @@ def lines(path) -> list[dict]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
+def calls(log: CallLog) -> list[tuple]:
+    return [(one.id, one.ended, one.attributes) for one in log.read()]
+
+
 def test_a_replay_answers_the_recorded_questions_in_order_and_no_others(tmp_path):
     model = TracingModel(CountingModel(), tmp_path / "trace.jsonl")
     picture = np.zeros((2, 2, 3), np.uint8)
@@ -84,6 +88,7 @@ def test_a_question_has_a_start_and_an_end_and_a_failure_its_raw_reply(tmp_path)
     assert start["start_time"] <= end["end_time"]
     with pytest.raises(ModelError, match="It broke"):
         model.ask(question(**{"break": 1}))
+    assert [(call.ended, call.failed) for call in CallLog(path).read()] == [(True, False), (True, True)]
     failed = lines(path)[-1]
     assert failed["status_code"] == "ERROR" and "It broke" in failed["status_message"]
     assert failed["output.value"] == "<html>\ud83d", "half a letter, as it came"
@@ -93,20 +98,21 @@ def test_a_question_has_a_start_and_an_end_and_a_failure_its_raw_reply(tmp_path)
 def test_the_line_after_a_cut_is_read_and_so_are_those_before(tmp_path_factory, asked, cut, text):
     path = tmp_path_factory.mktemp("trace") / "trace.jsonl"
     log = CallLog(path)
+    assert log.read() == ()
     for number in range(asked):
         TracingModel(CountingModel(), path).ask(question(n=number, text=text))
+        assert not cut % 2 or calls(log) == calls(CallLog(path))
     whole = path.read_bytes() if asked else b""
     path.write_bytes(whole[: max(0, len(whole) - cut)])
     complete = path.read_bytes().count(b"\n")
     if cut % 2:
-        log.read()  # a page may have looked in between
+        assert calls(log) == calls(CallLog(path))  # a page looked in between
     TracingModel(CountingModel(), path).ask(question(n=9))
     data = path.read_bytes()
     assert data.endswith(b"\n") and all(json.loads(line) for line in data.splitlines())
     assert len(list(read_trace(path))) >= complete + 2
-    for reader in (log, CallLog(path)):
-        last = reader.read()[-1]
-        assert last.ended and json.loads(last.input_json) == {"n": 9}
+    (*_, last) = log.read()
+    assert calls(log) == calls(CallLog(path)) and last.ended and json.loads(last.input_json) == {"n": 9}
 
 
 def test_a_line_that_an_earlier_version_appended_to_a_cut_one_is_read(tmp_path):
@@ -115,6 +121,7 @@ def test_a_line_that_an_earlier_version_appended_to_a_cut_one_is_read(tmp_path):
     with path.open("a") as file:
         file.write('{"event": "start", "span_id": "b", "input.value": "half')
         file.write('{"event": "end", "span_id": "a", "status_code": "OK"}\n')
-    assert [line["event"] for line in read_trace(path)] == ["start", "end"]
+        file.write('nonsense\n[1]\n{"event": "end"}\n{"event": "end", "span_id": "nobody"}\n')
+    assert [line.get("span_id") for line in read_trace(path)] == ["a", "a", None, "nobody"]
     (call,) = CallLog(path).read()
     assert call.ended and not call.failed

@@ -1,5 +1,4 @@
-"""The offline planner reads instructions, proposes feasible tasks and writes programs for them."""
-
+"""The offline planner reads instructions, proposes tasks and writes programs; a model's answer becomes tasks."""
 
 # ruff: noqa: E501  (tables of sentences read best one a line)
 
@@ -12,19 +11,21 @@ import pytest
 import tabletop
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from pydantic import BaseModel
 
+from pipeline import tasks
 from pipeline.models import ModelError, Question
 from pipeline.planner import PlannerModel, program_writer, source_edits
 from pipeline.planner.goals import named_objects, planned_from_json, planned_to_json, read_sentences, sentences
 from pipeline.planner.plans import TableTop, difficulty, place_zones, why_infeasible
 from pipeline.planner.proposals import MAX_SAFE_RISK, TASK_INTEREST, proposals
 from pipeline.planner.scene_objects import scene_objects
-from pipeline.router import ProgramAnswer
+from pipeline.router import ProgramAnswer, write_program
 from pipeline.simulation.goals.spec import PlannedGoal
 from pipeline.simulation.kit import Scene
 from pipeline.simulation.program import Program
 from pipeline.simulation.sandbox.guard import guard
-from pipeline.tasks import TaskError, UnderstoodAnswer, propose, task_to_json, understand_instruction
+from pipeline.tasks import TaskError, UnderstoodAnswer, propose, scene_to_json, task_to_json, understand_instruction
 
 RULES = PlannerModel()
 
@@ -262,15 +263,94 @@ def test_an_unknown_question_is_named_and_a_task_in_other_words_is_read_from_its
         RULES.ask(Question("write_program", {"task": task | {"instruction": "be nice"}, "scene": data}, ProgramAnswer))
 
 
-def understood(text, scene):
-    answer = RULES.ask(Question("understand_task", {"text": text, "scene": scene}, UnderstoodAnswer))
-    assert isinstance(answer, UnderstoodAnswer) and answer.fits, (text, answer)
-    return set(answer.objects)
-
-
 @pytest.mark.parametrize("words", ["the yellow object and the red cube", "the red cube and the yellow object"])
 def test_an_object_without_a_noun_of_its_own_takes_none_from_its_neighbour(data, words):
     last = data["objects"][-1]
     unknown = last | {"name": "yellow_object", "colour": "yellow", "shape": "irregular", "category": ""}
     scene = data | {"objects": [*data["objects"][:-1], unknown]}
-    assert understood(f"Swap the places of {words}", scene) == {"yellow_object", "red_cube"}
+    question = {"text": f"Swap the places of {words}", "scene": scene}
+    answer = RULES.ask(Question("understand_task", question, UnderstoodAnswer))
+    assert answer.fits and set(answer.objects) == {"yellow_object", "red_cube"}, answer
+
+
+@pytest.fixture(scope="session")
+def data(scene):
+    return scene_to_json(scene)
+
+
+class ScriptedModel:
+    name = "scripted"
+
+    def __init__(self, answer: BaseModel):
+        self.answer, self.questions = answer, []
+
+    def ask(self, question):
+        self.questions.append(question)
+        return self.answer
+
+
+LIFT = tasks.TaskAnswer(
+    name="Lift it!", instruction="Lift the ball.", objects=["orange_ball"], goals=["it flies"], kind="lift"
+)
+
+
+def test_a_proposed_task_has_the_models_instruction_and_difficulty_or_is_left_out_with_a_reason(scene):
+    (task,) = tasks.propose(scene, ScriptedModel(tasks.TasksAnswer(tasks=[LIFT])))
+    assert task == tasks.Task("lift_it", "Lift the ball.", ("orange_ball",), ("it flies",), "lift", "scripted")
+    hard = tasks.TasksAnswer.model_validate({"tasks": [LIFT.model_dump() | {"difficulty": 7.5}]})
+    assert tasks.propose(scene, ScriptedModel(hard))[0].difficulty == 1.0
+    ghost = LIFT.model_copy(update={"objects": ["pink_elephant"]})
+    wordless = LIFT.model_copy(update={"name": "", "instruction": " "})
+    answered = tasks.ask_for_proposals(scene, ScriptedModel(tasks.TasksAnswer(tasks=[ghost, LIFT, wordless])))
+    assert [task.name for task in answered.tasks] == ["lift_it"]
+    assert answered.dropped == ("lift_it: there is no pink_elephant here", "task: it has no instruction")
+    assert tasks.propose(scene, ScriptedModel(tasks.TasksAnswer(tasks=[ghost]))) == ()
+
+
+def test_an_instruction_is_understood_impossible_misunderstood_or_about_an_empty_table(scene):
+    answer = tasks.UnderstoodAnswer(fits=True, **LIFT.model_dump())
+    task = tasks.understand_instruction("  lift \n the ball ", scene, ScriptedModel(answer))
+    assert (task.instruction, task.source) == ("lift the ball", "human")
+    with pytest.raises(tasks.TaskError, match=r"^there is no kettle here$"):
+        answer = tasks.UnderstoodAnswer(fits=False, reason="there is no kettle here")
+        tasks.understand_instruction("boil water", scene, ScriptedModel(answer))
+    answer = tasks.UnderstoodAnswer(fits=True, **(LIFT.model_dump() | {"objects": ["pink_elephant"]}))
+    with pytest.raises(ModelError, match="pink_elephant"):
+        tasks.understand_instruction("lift it", scene, ScriptedModel(answer))
+    model = ScriptedModel(tasks.TasksAnswer(tasks=[LIFT]))
+    assert tasks.propose((), model) == () and not model.questions
+    with pytest.raises(tasks.TaskError, match="there is no object on this table"):
+        tasks.understand_instruction("stack them", (), model)
+
+
+def test_a_question_lists_every_object_and_the_table(scene):
+    data = tasks.scene_to_json(scene, {"yellow_can": "a tin of soup"})
+    assert [o["name"] for o in data["objects"]] == list(tabletop.OBJECTS)
+    can = next(o for o in data["objects"] if o["name"] == "yellow_can")
+    assert can["caption"] == "a tin of soup" and can["size"] == [0.066, 0.066, 0.1] and can["shape"] == "cylinder"
+    assert len(data["table"]["polygon"]) == 4 and data["right"] == [1.0, 0.0]
+
+
+def test_a_layout_made_by_hand_is_a_task_with_its_positions_as_goals(scene):
+    task = tasks.arrangement_task({"red_cube": (0.1, -0.2004), "orange_ball": (0, 0.05)})
+    assert task.goals == ("red_cube stands at (0.100, -0.200)", "orange_ball stands at (0.000, 0.050)")
+    assert (task.objects, task.source) == (("red_cube", "orange_ball"), "human")
+    program = write_program(task, scene, PlannerModel())
+    assert 'kit.at("red_cube", (0.100, -0.200))' in program.simulation
+    assert "check_orange_ball_ends_where_it_was_wanted" in program.checks
+    with pytest.raises(tasks.TaskError, match="nothing was moved"):
+        tasks.arrangement_task({})
+    with pytest.raises(ModelError, match="the place for red_cube lies beside the table"):
+        write_program(tasks.arrangement_task({"red_cube": (3, 3)}), scene, PlannerModel())
+
+
+def test_a_task_reads_back_from_its_json():
+    task = tasks.Task("stack", "Stack them.", ("a", "b"), ("b rests on a",), "stack", "human")
+    value = tasks.task_to_json(task)
+    assert value["planned"] == [[{"goal": "on", "names": ["b", "a"]}]]
+    assert tasks.task_from_json(value) == task == tasks.task_from_json({**value, "planned": None})
+    assert tasks.task_from_json({**value, "goals": ["a is upright"]}).planned == (PlannedGoal("upright", ("a",)),)
+    renamed = tasks.rename_in_task(task, lambda text: text.replace("a", "c"))
+    assert renamed.planned == (PlannedGoal("on", ("b", "c")),) and "planned" not in tasks.question_task(task)
+    with pytest.raises(tasks.TaskError, match="the task has no objects, goals"):
+        tasks.task_from_json({"name": "stack", "instruction": "Stack them."})

@@ -8,16 +8,21 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from pipeline.planner import PlannerModel
-from pipeline.planner.goals import sentences
+from pipeline.models import Question
+from pipeline.planner import PlannerModel, program_writer, source_edits
+from pipeline.planner.goals import read_sentences, sentences
 from pipeline.planner.language.lexicon import UnclearPhrase
 from pipeline.planner.language.reader import InstructionReader
 from pipeline.planner.language.wording import instruction_of, sentences_in_words
 from pipeline.planner.plans import TableTop, already_met, why_infeasible
 from pipeline.planner.proposals import alternatives, proposals
 from pipeline.planner.scene_objects import scene_objects
+from pipeline.router import ProgramAnswer
 from pipeline.simulation.goals.spec import PlannedGoal, goal_specs
-from pipeline.tasks import TaskError, understand_instruction
+from pipeline.simulation.kit import Scene
+from pipeline.simulation.program import Program
+from pipeline.simulation.sandbox.guard import guard
+from pipeline.tasks import TaskError, propose, scene_to_json, task_to_json, understand_instruction
 
 FACTS = json.loads((Path(__file__).parent / "scene_facts.json").read_text())
 ID = re.compile(r"\w_\w")
@@ -76,7 +81,7 @@ def every_goal(names, bowl):
     for spec in goal_specs().values():
         for form in spec.forms:
             if spec.kind in ("opened", "closed", "inside_part"):
-                continue  # tests/planner/test_articulation_phrases.py
+                continue  # furniture has tests of its own
             some = names[:3] if spec.lists_names else names[: max(1, form.template.count("{}"))]
             some = (some[0], bowl) if spec.kind == "inside" else some
             some = (some[0], "left_zone") if spec.zone else (some[0], "tray") if form.new_container else some
@@ -158,3 +163,72 @@ def test_an_object_in_a_bowl_is_not_proposed_for_it():
     orange["position"] = [*bowl["position"][:2], 0.05]
     done = {("inside", ("orange", "teal_bowl"))}
     assert not [p for p in proposals(data) if {(g.kind, g.names) for g in p.goals} == done]
+
+
+RULES = PlannerModel()
+
+
+@pytest.fixture(scope="module")
+def furnished(furniture):
+    return Scene.load(furniture)
+
+
+TOP, MIDDLE, BOTTOM = (f"cabinet's {which}_drawer" for which in ("top", "middle", "bottom"))
+
+
+@pytest.mark.parametrize("words, kind, goals", [
+    ("open the top drawer", "open", [f"{TOP} is open"]),
+    ("Please open the middle drawer of the cabinet.", "open", [f"{MIDDLE} is open"]),
+    ("open all drawers", "open", [f"{TOP} is open", f"{MIDDLE} is open", f"{BOTTOM} is open"]),
+    ("open the oven", "open", ["oven's door is open"]),
+    ("close the door of the oven", "close", ["oven's door is shut"]),
+    ("put the can into the top drawer", "put_in_drawer", [f"can is in {TOP}"]),
+    ("put both cubes into the middle drawer and shut it", "put_in_drawer",
+     [f"red_cube is in {MIDDLE}", f"blue_cube is in {MIDDLE}", f"{MIDDLE} is shut"]),
+    ("put the red cube into the bottom drawer, then shut it", "put_in_drawer",
+     [f"red_cube is in {BOTTOM}", f"then {BOTTOM} is shut"]),
+    ("put the can on the cabinet, then open the bottom drawer", "several",
+     ["can rests on cabinet", f"then {BOTTOM} is open"]),
+])  # fmt: skip
+def test_phrases_about_parts_become_the_goals_they_mean(furnished, words, kind, goals):
+    task = understand_instruction(words, furnished, RULES)
+    assert (task.kind, list(task.goals)) == (kind, goals)
+
+
+@pytest.mark.parametrize("words, message", [
+    ("open the drawer", "may mean the top drawer of the cabinet or the middle drawer of the cabinet .*say which"),
+    ("open the can", "say what to do with which object"),
+    ("open the lid", 'not understood: "lid"'),
+    ("put the can into the oven", "its inside is not reached from above"),
+    ("put the can into the cabinet", "say which drawer: top drawer"),
+    ("put the oven into the top drawer", "furniture"),
+])  # fmt: skip
+def test_unclear_or_infeasible_phrases_ask_back(furnished, words, message):
+    with pytest.raises(TaskError, match=message):
+        understand_instruction(words, furnished, RULES)
+
+
+def test_furniture_is_opened_closed_and_filled_but_never_carried_and_what_has_no_joints_is_not_opened(furnished, table):
+    with pytest.raises(TaskError, match='not understood: "drawer"'):
+        understand_instruction("open the drawer", Scene.load(table), RULES)
+    tasks = propose(furnished, RULES, 30)
+    assert {"open", "close", "put_in_drawer"} <= {task.kind for task in tasks}
+    for task in tasks:
+        goals = read_sentences(task.goals)
+        assert goals and sentences(goals) == task.goals
+        assert not {"cabinet", "oven"} & {name for goal in goals for name in goal.carried}
+        if task.kind in ("open", "close", "put_in_drawer"):
+            assert understand_instruction(task.instruction, furnished, RULES).goals == task.goals
+
+
+@pytest.mark.parametrize("words", ["open the oven", "shut the top drawer", "put the can in the top drawer and shut it"])
+def test_its_programs_pass_the_guard_and_mean_their_goals(furnished, words):
+    task, data = understand_instruction(words, furnished, RULES), scene_to_json(furnished)
+    question = Question("write_program", {"task": task_to_json(task), "scene": data}, ProgramAnswer)
+    program = RULES.ask(question)
+    assert not guard(Program(program.simulation, program.checks))
+    assert source_edits.planned_goals(program.simulation) == read_sentences(task.goals)
+    starts_open = "set_open" in program.simulation
+    assert starts_open == (words == "shut the top drawer"), "only what is to be shut, and not filled, starts open"
+    functions = source_edits.functions(source_edits.parse(program.checks))
+    assert set(program_writer.check_functions(read_sentences(task.goals))) <= set(functions)

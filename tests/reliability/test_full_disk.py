@@ -15,18 +15,8 @@ from offline_studio import offline_services
 
 from pipeline.assets.library import Library
 from pipeline.project import Project
-from pipeline.store import (
-    StoreError,
-    append_lines,
-    atomic_write,
-    check_writable,
-    files,
-    made_once,
-    memoise,
-    remove_dead_files,
-    user_cache_folder,
-    write_json,
-)
+from pipeline.store import StoreError, append_lines, atomic_write, check_writable, files, memoise, write_json
+from pipeline.store.cache_folder import made_once, user_cache_folder
 from studio.__main__ import main
 from studio.server.notices import error_message
 from studio.sessions.session_registry import SessionRegistry
@@ -175,8 +165,7 @@ with tempfile.TemporaryDirectory(prefix="grs-") as scratch, atomic_write(Path(sy
 
 def working_process(folder: Path, temporary: Path) -> tuple[subprocess.Popen[str], Path]:
     """Start a process that is in the middle of its work; return it and its folder of temporary files."""
-    environment = os.environ | {"TMPDIR": str(temporary)}
-    command = [sys.executable, "-c", WORK, str(folder)]
+    command, environment = [sys.executable, "-c", WORK, str(folder)], os.environ | {"TMPDIR": str(temporary)}
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
     assert process.stdout
     private = Path(process.stdout.readline().strip())
@@ -220,27 +209,15 @@ def test_what_a_killed_process_left_is_removed_by_the_next_and_nothing_else(tmp_
     assert [path.name for path in temporary.iterdir()] == ["grs-studio.of_a_person"]
 
 
-def test_half_written_files_go_when_the_project_is_next_written(project, temporary):
+def test_half_written_files_of_ended_processes_go_when_the_project_is_next_written(project):
     project.close()
-    live, _ = working_process(project.folder, temporary)
-    killed, _ = working_process(project.folder, temporary)
-    killed.kill()
-    killed.wait()
-    assert len(list(project.folder.glob(".scene.json.*"))) == 2
-    Project.open(project.folder).begin_writing()
-    (left,) = project.folder.glob(".scene.json.*")
-    assert f".{live.pid}-" in left.name, "that of a process that works is its own"
-    live.kill()
-    live.wait()
-
-
-def test_a_file_that_this_process_writes_is_not_taken_for_a_dead_one(tmp_path):
-    with atomic_write(tmp_path / "scene.json") as temporary:
-        temporary.write_text("{}")
-        (tmp_path / f".task.json.{os.getpid()}-0123abcd.part").write_text("of an earlier process with this id")
-        (tmp_path / ".part").write_text("somebody's")
-        assert remove_dead_files(tmp_path) == 1 and temporary.exists()
-    assert {path.name for path in tmp_path.iterdir()} == {"scene.json", ".part"}
+    ended, running = (f".scene.json.{pid}-0123abcd.part" for pid in (os.getpid(), os.getppid()))
+    for name in (ended, running, ".part"):
+        (project.folder / name).write_text("half")
+    with atomic_write(project.folder / "task.json") as ours:
+        ours.write_text("{}")
+        Project.open(project.folder).begin_writing()
+        assert {path.name for path in project.folder.glob(".*part")} == {running, ".part", ours.name}
 
 
 def test_a_project_that_was_killed_while_it_was_made_is_made_in_the_same_folder(project):

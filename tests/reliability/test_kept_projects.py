@@ -1,6 +1,5 @@
 """Projects of every earlier version open as they were, newer ones are left alone, however many decisions there are."""
 
-import hashlib
 import json
 import shutil
 from collections import Counter
@@ -18,24 +17,37 @@ from ready_projects import ready_project
 from pipeline import decisions as log
 from pipeline.decisions import Decision, DecisionError, History
 from pipeline.errors import StudioError
+from pipeline.frame import load, save
 from pipeline.models.model import STAGE_OF
 from pipeline.project import STAGE_DECISIONS, STAGES, Project, ProjectError, project_masks, stage_keys
 from pipeline.project.fold import Fold
 from pipeline.project.kept_files import KEPT_FILES, number_forks
 from pipeline.project.mask_decisions import apply_mask_decision, segments_by_id, visible_segments
 from pipeline.project.stage_record import MASK_DECISIONS, QUESTION_DECISIONS
+from pipeline.resources import SAMPLE_SCENES
 from pipeline.router import Round, RouteContext, next_round_number, read_rounds, write_round
 from pipeline.router.round_record import read_record
 from pipeline.run.task_stages import rounds_stage
 from pipeline.segmentation import encode_rle
 from pipeline.simulation import Program, Report
-from pipeline.store import LOCK_FILE, StoreError, digest
+from pipeline.store import StoreError, digest
+from pipeline.store.folder_sync import folder_hashes
 from studio.board.project_facts import read_facts
+from studio.sessions.decision_recorder import next_segment_id
 
 
-def contents(folder: Path) -> dict[str, str]:
-    files = (path for path in folder.rglob("*") if path.is_file() and path.name != LOCK_FILE)
-    return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+@pytest.fixture(scope="session")
+def schema_1(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder as schema 1 left it: the sample "blocks" with two rounds, and an edit that was not run yet."""
+    folder = tmp_path_factory.mktemp("kept") / "schema_1"
+    save(load(SAMPLE_SCENES / "blocks"), folder / "frame")
+    shutil.copytree(Path(__file__).parent / "kept_projects" / "schema_1", folder, dirs_exist_ok=True)
+    return folder
+
+
+@pytest.fixture
+def kept_project(tmp_path: Path, schema_1: Path) -> Path:
+    return Path(shutil.copytree(schema_1, tmp_path / "schema_1"))
 
 
 def change(path: Path, **values) -> None:
@@ -43,7 +55,7 @@ def change(path: Path, **values) -> None:
 
 
 def test_a_project_of_schema_1_opens_with_the_states_it_had_and_is_not_changed(kept_project):
-    before = contents(kept_project)
+    before = folder_hashes(kept_project)
     project = Project.open(kept_project)
     stale = {"rounds": "stale", "solution": "stale"}
     assert project.stages() == dict.fromkeys(project.stages(), "done") | stale
@@ -51,13 +63,13 @@ def test_a_project_of_schema_1_opens_with_the_states_it_had_and_is_not_changed(k
     assert [one.kind for one in project.decisions] == ["mask", "undo", "robot", "fork", "task", "fork"]
     assert project.task().instruction.startswith("Mirror") and len(project.tasks()) > 1
     assert [one.number for one in project.rounds()] == [0, 1] and not project.warnings
-    assert contents(kept_project) == before
+    assert folder_hashes(kept_project) == before
     kept = {str(path.relative_to(kept_project)) for path in kept_project.rglob("*.json*")}
     named = {"rounds/report.json" if name.startswith("rounds/") else name for name in kept}
     assert named - {"project.json", "segments/automatic/coco.json"} == set(KEPT_FILES)
 
 
-def test_writing_to_a_project_of_schema_1_adds_and_rewrites_no_line(kept_project):
+def test_writing_to_schema_1_adds_lines_only_and_its_forks_have_the_numbers_of_their_rounds(kept_project):
     before = (kept_project / "decisions.jsonl").read_bytes()
     project = Project.open(kept_project)
     project.decide("rename", id=1, name="brick")
@@ -66,9 +78,6 @@ def test_writing_to_a_project_of_schema_1_adds_and_rewrites_no_line(kept_project
     record = json.loads((kept_project / "project.json").read_text())
     assert record["schema"] == 1 and record["files"] == dict(KEPT_FILES)
     assert [one.kind for one in Project.open(kept_project).decisions[-2:]] == ["fork", "rename"]
-
-
-def test_forks_of_schema_1_get_the_numbers_of_their_rounds_and_newer_ones_keep_theirs(kept_project):
     first, second = Project.open(kept_project).active_decisions("fork")
     assert (first.data["round"], second.data["round"]) == (1, 2), "the second was not run yet"
     rounds = read_rounds(kept_project)
@@ -82,11 +91,11 @@ def test_a_newer_file_is_named_with_its_version_and_left_alone(kept_project, nam
     newer = {"schema": 2} if name == "project.json" else {"files": {name: KEPT_FILES[name] + 1}}
     record["versions"]["grs-studio"] = "9.8.7"
     change(kept_project / "project.json", **record | newer)
-    before = contents(kept_project)
+    before = folder_hashes(kept_project)
     with pytest.raises(ProjectError) as refused:
         Project.open(kept_project)
     assert name in str(refused.value) and "9.8.7" in str(refused.value) and "\n" not in str(refused.value)
-    assert contents(kept_project) == before
+    assert folder_hashes(kept_project) == before
 
 
 def test_a_newer_decision_is_named_with_file_line_and_version(kept_project):
@@ -98,11 +107,11 @@ def test_a_newer_decision_is_named_with_file_line_and_version(kept_project):
         ("teleport", {}, {}),
     ):
         log.write_text(f"{text}{json.dumps({'kind': kind, 'data': data, 'at': 0, 'by': 'human'} | more)}\n")
-        before, schema = contents(kept_project), more.get("schema", 1)
+        before, schema = folder_hashes(kept_project), more.get("schema", 1)
         with pytest.raises(DecisionError) as refused:
             Project.open(kept_project)
         assert f"decisions.jsonl line 7: the decision '{kind}' of schema {schema}" in str(refused.value)
-        assert "reads up to 2" in str(refused.value) and contents(kept_project) == before
+        assert "reads up to 2" in str(refused.value) and folder_hashes(kept_project) == before
 
 
 def test_newer_rounds_and_files_are_named_and_no_number_is_used_again_beyond_a_thousand(kept_project, tmp_path):
@@ -148,18 +157,7 @@ DAMAGES = (b"[" * 3000, b"1e999", b"[NaN]", b"{}")
 def test_whatever_is_damaged_in_a_project_raises_nothing_but_one_plain_line(tmp_path):
     solved = ready_project("stack", "solution", "put the green_cylinder on the left")
     folder = Path(shutil.copytree(solved, tmp_path / "stack"))
-    views = (
-        "stages",
-        "segments",
-        "descriptions",
-        "matches",
-        "scene",
-        "tasks",
-        "task",
-        "rounds",
-        "solution",
-        "evidence",
-    )
+    views = (*STAGES[1:], "stages", "tasks", "evidence")
     random = np.random.default_rng(7)
     shutil.rmtree(folder / "cache")
     files = [path for path in folder.rglob("*") if path.suffix in (".json", ".jsonl", ".npz")]
@@ -181,7 +179,7 @@ def test_whatever_is_damaged_in_a_project_raises_nothing_but_one_plain_line(tmp_
         path.write_bytes(whole)
 
 
-def test_a_damaged_record_is_made_again_and_no_decision_is_lost(kept_project):
+def test_a_damaged_record_stays_until_a_new_one_is_written_and_no_decision_is_lost(kept_project, monkeypatch):
     record = kept_project / "project.json"
     for damage in (b"", b'{"schema": 1, "na', b"[]", b"null", b"{}"):
         record.write_bytes(damage)
@@ -190,9 +188,6 @@ def test_a_damaged_record_is_made_again_and_no_decision_is_lost(kept_project):
     project.begin_writing()
     assert Project.open(kept_project).name == kept_project.name
     assert record.with_name("project.json.damaged").read_bytes() == b"{}"
-
-
-def test_a_damaged_record_stays_in_its_place_until_the_new_one_is_written(kept_project, monkeypatch):
     (kept_project / "project.json").write_bytes(b"{")
 
     error = StoreError("project.json was not saved: the disk is full. Free some space, then try again.")
@@ -270,6 +265,19 @@ def test_a_history_its_views_and_a_fold_with_any_memory_equal_a_replay_after_eve
         assert (history.active, history.undone) == (done, undone)
         assert masks == [one for one in done if one.kind in MASK_DECISIONS]
         assert fold.over(history.active) == tuple(done)
+
+
+def test_recomputed_masks_replace_all_until_undo(project):
+    before = [(one.id, one.mask.sum()) for one in project.segments()]
+    project.decide("delete_segment", id=2)
+    project.decide("found", source="sam2", masks=[{"id": 4, "mask": mask_at(5, 7), "score": 0.8}])
+    for reopened in (project, Project.open(project.folder)):
+        (only,) = reopened.segments()
+        assert (only.id, only.source, only.score, only.mask.sum()) == (4, "sam2", 0.8, 9 * 12) and only.mask[5, 7]
+    assert next_segment_id(project) == 5
+    project.undo()
+    project.undo()
+    assert [(one.id, one.mask.sum()) for one in project.segments()] == before
 
 
 def key_from_the_first(project: Project, stage: str) -> str:

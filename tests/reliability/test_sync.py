@@ -173,17 +173,13 @@ def test_after_any_changes_that_take_turns_both_sides_are_equal(changes: list, t
 
 def test_a_bucket_that_does_not_exist_is_named():
     nothing = SimpleNamespace(exists=lambda path: False)
-    with pytest.raises(
-        StoreError, match=r"s3://nothing/lab: there is no bucket nothing; create it or correct its name"
-    ):
+    with pytest.raises(StoreError, match="s3://nothing/lab: there is no bucket nothing; create it or correct its name"):
         ObjectStore(nothing, "nothing/lab", "s3://nothing/lab").names()
     assert ObjectStore(nothing, "nothing/lab", "memory://nothing/lab").names() == []
 
 
 @pytest.mark.parametrize("link", ["scene", "scene.json", "rounds/000"])
-def test_a_link_in_a_strangers_project_is_followed_neither_to_read_nor_to_write(
-    link: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-):
+def test_a_link_in_a_strangers_project_is_followed_neither_to_read_nor_to_write(link: str, tmp_path: Path, capsys: Any):
     precious, project, store = tmp_path / "precious", tmp_path / "lab" / "one", (tmp_path / "store").as_uri()
     Project.create(project, FRAME).close()
     for name in ("scene/scene.xml", "rounds/000/sim.py", "scene.json"):

@@ -1,4 +1,4 @@
-"""A round keeps its rollouts as they were judged; solved programs are kept as examples, without secrets."""
+"""A round keeps its rollouts as judged, a rehearsal the layout it reached; solved programs are kept without secrets."""
 
 import json
 import zipfile
@@ -10,18 +10,14 @@ import pytest
 import tabletop
 from hypothesis import given
 from hypothesis import strategies as st
+from PIL import Image
 
 from pipeline.planner import PlannerModel
-from pipeline.router import (
-    RouteOptions,
-    RouteStart,
-    judging,
-    read_record,
-    read_rounds,
-    route,
-    write_program,
-    write_round,
-)
+from pipeline.rehearsal import picture_path, read_rehearsal, rehearse
+from pipeline.router import judging
+from pipeline.router.round import read_rounds, write_round
+from pipeline.router.round_record import read_record
+from pipeline.router.route import RouteOptions, RouteStart, route, write_program
 from pipeline.router.solved_programs import (
     SolvedProgram,
     example_json,
@@ -32,7 +28,7 @@ from pipeline.router.solved_programs import (
     read_solved,
 )
 from pipeline.simulation.kit import Scene
-from pipeline.tasks import Task, understand_instruction
+from pipeline.tasks import Task, propose, understand_instruction
 
 RULES = PlannerModel()
 
@@ -143,3 +139,51 @@ def test_no_example_comes_from_the_scene_under_test(scenes, under_test):
     nearest = nearest_solved(kept, STACK, (), under_test, 10)
     assert under_test not in {one.scene_key for one in nearest}
     assert len(nearest) == len(scenes) - scenes.count(under_test)
+
+
+CAMERA = '<camera name="photo" pos="0 -0.8 0.6" xyaxes="1 0 0 0 0.6 0.8" fovy="50"/>'
+
+
+@pytest.fixture(scope="module")
+def pictured(tmp_path_factory):
+    folder = tabletop.write(tmp_path_factory.mktemp("table"))
+    scene = folder / "scene" / "scene.xml"
+    scene.write_text(scene.read_text().replace("<worldbody>", f"<worldbody>{CAMERA}"))
+    return folder
+
+
+def test_a_solvable_task_has_its_goal_layout_and_a_picture_of_it(pictured, sandbox):
+    task = understand_instruction("put the green cube on the blue cube", Scene.load(pictured), RULES)
+    assert read_rehearsal(task, pictured) is None
+    rehearsal = rehearse(task, pictured, sandbox)
+    assert rehearsal.solved and rehearsal.reason == "" and rehearsal.carries >= 1
+    upper, lower = rehearsal.poses["green_cube"].pos, rehearsal.poses["blue_cube"].pos
+    assert np.hypot(*(upper - lower)[:2]) < 0.03 and upper[2] - lower[2] == pytest.approx(0.05, abs=0.003)
+    assert set(rehearsal.poses) == set(tabletop.OBJECTS)
+    assert read_rehearsal(task, pictured).poses["green_cube"].pos == pytest.approx(upper)
+    path = picture_path(rehearsal.key, pictured)
+    assert path is not None and Image.open(path).size == (360, 240)
+    assert len(Image.open(path).convert("RGB").getcolors(100_000)) > 50
+    assert rehearse(task, pictured, None).poses.keys() == rehearsal.poses.keys()  # read, not run again
+    assert read_rehearsal(task, pictured, "arm-suction") is None
+    by_suction = rehearse(task, pictured, sandbox, "arm-suction")
+    assert by_suction.solved and set(by_suction.poses) == set(tabletop.OBJECTS)
+
+
+def test_an_unsolvable_proposal_has_a_reason_and_no_picture_and_no_path_leaves_the_project(pictured, sandbox):
+    task = Task("stack", "Stack them.", ("red_cube", "orange_ball"), ("red_cube rests on orange_ball",))
+    rehearsal = rehearse(task, pictured, sandbox)
+    assert rehearsal.solved is None and "nothing stays on a sphere" in rehearsal.reason
+    assert not rehearsal.poses and picture_path(rehearsal.key, pictured) is None
+    assert picture_path("../scene/scene", pictured) is None and picture_path("../../etc/passwd", pictured) is None
+
+
+def test_a_changed_scene_is_rehearsed_again(pictured, sandbox, tmp_path):
+    (task, *_) = propose(Scene.load(pictured), RULES)
+    other = tabletop.write(tmp_path, objects={k: v for k, v in tabletop.OBJECTS.items() if k in task.objects})
+    rehearse(task, other, sandbox)
+    assert read_rehearsal(task, other) is not None
+    scene = json.loads((other / "scene.json").read_text())
+    scene["placements"][0]["world_from_object"]["pos"][0] += 0.01
+    (other / "scene.json").write_text(json.dumps(scene))
+    assert read_rehearsal(task, other) is None

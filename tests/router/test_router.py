@@ -5,30 +5,32 @@
 import json
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
+import tabletop
 
 from pipeline.models import ModelError
 from pipeline.planner import PlannerModel
-from pipeline.router import (
+from pipeline.router import judging
+from pipeline.router.failure_summary import summarize_failures
+from pipeline.router.judging import check_program
+from pipeline.router.round import read_rounds, report_json, write_round
+from pipeline.router.route import (
     ProgramAnswer,
     RouteAnswer,
     RouteOptions,
     RouterError,
     RouteStart,
     SourceAnswer,
-    check_program,
-    judging,
-    read_rounds,
-    report_json,
     route,
     write_program,
-    write_round,
 )
-from pipeline.router.failure_summary import summarize_failures
 from pipeline.simulation import CheckResult, Program, Report
+from pipeline.simulation.kit import Scene
 from pipeline.simulation.sandbox.sandbox import Limits, SandboxError
 from pipeline.tasks import understand_instruction
+from studio.__main__ import main
 
 RULES = PlannerModel()
 ON, SWAP = "put the green cube on the blue cube", "swap the red cube and the green cube"
@@ -138,8 +140,6 @@ def test_a_program_solved_at_the_start_is_not_done(project, scene, sandbox):
 
 
 class ScriptedSandbox:
-    """A sandbox that returns the given reports in order and records the programs."""
-
     def __init__(self, *reports: Report):
         self.reports, self.programs = list(reports), []
 
@@ -189,12 +189,18 @@ def task(scene):
 RIGHT, LEFT = "move the can to the right", "move the can to the left"
 
 
-def test_rounds_end_at_the_maximum_without_a_change_and_as_the_mode_says(project, task):
+def test_rounds_end_at_the_maximum_without_a_change_and_as_the_mode_says(project, task, scene):
     rounds = list(route(task, project, RepairingModel(), ScriptedSandbox(result(0.5)), RouteOptions(max_rounds=3)))
     assert [r.route for r in rounds] == ["fix_simulation", "fix_simulation", "give_up"]
     assert [(r.number, r.parent) for r in rounds] == [(0, None), (1, 0), (2, 1)]
-    (only,) = route(task, project, RepairingModel(line=""), ScriptedSandbox(result(0.5)))
-    assert only.route == "give_up" and "every repair was tried before" in only.reason
+    start, options = RouteStart(write_program(task, scene, RULES), parent=4, number=5), RouteOptions(max_rounds=3)
+    rounds = list(route(task, project, RepairingModel(), ScriptedSandbox(result(0.5)), options, start))
+    assert [(r.number, r.route) for r in rounds] == [(5, "fix_simulation"), (6, "fix_simulation"), (7, "give_up")]
+    for line in ("", "# {}\n"):  # programs that differ only in comments are the same
+        model = RepairingModel(line=line)
+        (only,) = route(task, project, model, ScriptedSandbox(result(0.5)))
+        assert only.route == "give_up" and "every repair was tried before" in only.reason
+        assert model.asked.count("repair_simulation") == 2, "the model is asked again once"
     model = RepairingModel()
     (only,) = route(task, project, model, ScriptedSandbox(result(0.5)), RouteOptions("none"))
     assert only.route == "give_up" and model.asked == ["write_program"]
@@ -220,24 +226,13 @@ def test_the_user_is_asked_if_the_model_is_not_sure(project, task):
     assert only.reason.startswith("not sure (20%) that the simulation should change: it looks wrong")
 
 
-def test_silent_checks_get_messages_before_the_simulation_is_repaired(project, task):
+def test_silent_checks_get_messages_before_the_partly_solved_simulation_is_made_simpler(project, task):
     silent = Report((CheckResult("check_it", False, "does not hold: assert run.solved"),), (0.5,), evidence=GOALS)
     model = RepairingModel()
     first, second = list(route(task, project, model, ScriptedSandbox(silent), RouteOptions(max_rounds=3)))[:2]
     assert first.route == "fix_checks" and "need diagnostics" in first.reason
     assert second.route == "fix_simulation" and second.program.simulation == first.program.simulation
     assert model.asked == ["write_program", "route", "repair_checks", "route", "repair_simulation"]
-
-
-def test_programs_that_differ_only_in_comments_are_the_same(project, task):
-    model = RepairingModel(line="# {}\n")
-    (only,) = route(task, project, model, ScriptedSandbox(result(0.5)))
-    assert only.route == "give_up" and "every repair was tried before" in only.reason
-    assert model.asked.count("repair_simulation") == 2, "the model is asked again once"
-
-
-def test_a_partly_solved_program_is_to_be_simplified(project, task):
-    model = RepairingModel()
     next(route(task, project, model, ScriptedSandbox(result(0.5))))
     assert "partly solved (reward 0.50), so make it simpler" in model.reasons[-1]
 
@@ -325,8 +320,43 @@ def test_a_report_has_the_documented_keys_and_tells_a_violation_from_a_crash(pro
     assert broken.crash and broken.crash.startswith("simulation.py:1")
 
 
-def test_repair_goes_on_from_an_earlier_round_for_as_many_rounds_as_allowed(project, task, scene):
-    start = RouteStart(write_program(task, scene, RULES), parent=4, number=5)
-    options = RouteOptions(max_rounds=3)
-    rounds = list(route(task, project, RepairingModel(), ScriptedSandbox(result(0.5)), options, start))
-    assert [(one.number, one.route) for one in rounds] == [(5, "fix_simulation"), (6, "fix_simulation"), (7, "give_up")]
+@pytest.fixture(scope="module")
+def damaged(tmp_path_factory) -> Path:
+    """A project with a twin in "table", and a program whose checks name an attribute that does not exist."""
+    damaged = tmp_path_factory.mktemp("repair")
+    scene = Scene.load(tabletop.project(damaged / "table").folder)
+    program = write_program(understand_instruction(ON, scene, RULES), scene, RULES)
+    (damaged / "program").mkdir()
+    (damaged / "program" / "simulation.py").write_text(program.simulation)
+    (damaged / "program" / "checks.py").write_text(program.checks.replace("run.reward", "run.rewards"))
+    return damaged
+
+
+@pytest.fixture
+def repair(damaged: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    monkeypatch.setenv("GRS_WORKSPACE", str(tmp_path / "workspace"))
+
+    def run(*arguments: object, program: Path = damaged / "program") -> tuple[int, str, str]:
+        command = ["repair", program, "--scene", damaged / "table", "--task", ON, "--out", tmp_path / "out"]
+        return main([*map(str, [*command, *arguments])]), *capsys.readouterr()
+
+    return run
+
+
+def test_a_program_is_repaired_on_the_side_that_is_broken_and_every_round_is_a_file(damaged, repair, tmp_path):
+    before = {file: file.read_bytes() for file in (damaged / "table").rglob("*") if file.is_file()}
+    code, out, error = repair()
+    assert code == 0, error
+    outcome, rounds = json.loads(out), read_rounds(tmp_path / "out")
+    assert outcome == {"route": "done", "rounds": len(rounds), "first_route": "fix_checks"} and len(rounds) > 1
+    assert rounds[-1].report.clean and "rewards" not in rounds[-1].program.checks
+    assert (tmp_path / "out" / "trace.jsonl").exists()
+    assert before == {file: file.read_bytes() for file in before}, "the project stays as it was"
+
+
+def test_without_repairs_there_is_one_round_and_without_a_program_one_line(repair, damaged, tmp_path):
+    _, out, _ = repair("--mode", "none")
+    assert json.loads(out) == {"route": "give_up", "rounds": 1, "first_route": "give_up"}
+    (tmp_path / "simulation.py").write_text((damaged / "program" / "simulation.py").read_text())
+    code, _, error = repair(program=tmp_path)
+    assert code == 2 and "has no checks.py" in error and error.count("\n") == 1

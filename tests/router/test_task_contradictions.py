@@ -1,20 +1,24 @@
-"""Goals that contradict a task are found, and a tower's order counts where the words give one."""
+"""Goals that contradict a task, checks that pass displaced ends, and programs that make a task easier are refused."""
+
+# ruff: noqa: E501  (tables of programs read best one a line)
 
 import sys
 from dataclasses import replace
 
 import pytest
+import tabletop
 from kit_programs import arranged
 
 from pipeline.planner import PlannerModel, source_edits
-from pipeline.router import write_program
+from pipeline.router import judge, judging, write_program
 from pipeline.router.intent_check import find_contradiction, task_checks
+from pipeline.simulation import Program, kit
+from pipeline.simulation.displacements import DISPLACED, displaced_runs
 from pipeline.simulation.sandbox import worker
-from pipeline.tasks import understand_instruction
+from pipeline.tasks import Task, understand_instruction
 
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the sandbox's full protection is Linux's")
 RULES = PlannerModel()
-
-
 TOWER = "stack the red cube and the blue cube"
 CONTRADICTIONS = {
     "put the can left of the blue cube": ("left_of", "right_of"),
@@ -79,7 +83,6 @@ def test_another_order_of_a_tower_contradicts_only_words_that_give_an_order(scen
     assert bool(find_contradiction(task, scene, requested(turned, scene))) is ORDERED[words]
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="the sandbox's full protection is Linux's")
 @pytest.mark.parametrize(
     "names, message",
     [(("red_cube", "blue_cube", "green_cube"), ""), (("blue_cube", "green_cube", "red_cube"), "blue_cube is lowest")],
@@ -103,3 +106,158 @@ def test_goals_whose_arguments_are_computed_are_not_read(tower):
     assert computed != program.simulation
     assert [goal.kind for goal in source_edits.planned_goals(program.simulation)] == ["stacked"]
     assert source_edits.planned_goals(computed) == ()
+
+
+BUILD = """import kit
+
+def build(scene, seed):
+    sim = kit.Simulation(scene, seed)
+    sim.scatter("red_cube", "green_cube")
+    place = PLACE["green_cube"].position[:2]
+    sim.goal(kit.at("red_cube", place))
+    return sim
+"""
+RIGHT, PHOTOGRAPHED = BUILD.replace("PLACE", "sim"), BUILD.replace("PLACE", "scene")
+MEASURE = """import math
+
+def check_place(sim):
+    run = sim.rollout()
+    off = run.end("red_cube").position[:2] - run.start("green_cube").position[:2]
+    assert MEASURED, "elsewhere"
+"""
+DISTANCE = MEASURE.replace("MEASURED", "math.hypot(*off) < 0.05")
+
+
+def test_a_later_layout_is_checked_unless_it_is_not_solved_or_holds_at_the_start(project, sandbox):
+    report, _ = sandbox.run(Program(PHOTOGRAPHED, DISTANCE), project, seeds=(0, 1))
+    assert min(report.reward) > 0.99
+    assert [(check.passed, check.message) for check in report.checks] == [(False, "elsewhere (layout 2)")]
+    unsolved = RIGHT.replace("place)", "place if seed == 0 else (5.0, 5.0))")
+    report, _ = sandbox.run(Program(unsolved, DISTANCE), project, seeds=(0, 1))
+    assert report.reward[0] > 0.99 > report.reward[1] and report.clean
+    trivial = RIGHT.replace("    return", "    if seed:\n        sim.move('red_cube', xy=place)\n    return")
+    trivial = trivial.replace('"red_cube", "green_cube")', '"green_cube")')
+    trivial = trivial.replace(
+        "    sim.goal", "    if seed:\n        sim.move('green_cube', xy=(0.3, -0.1))\n    sim.goal"
+    )
+    checks = DISTANCE + "\ndef check_start(sim):\n    assert sim.reward_at_start() < 0.99, 'at once'\n"
+    report, _ = sandbox.run(Program(trivial, checks), project, seeds=(0, 1))
+    assert report.evidence["rewards_at_start"] == [0.0, 1.0] and report.clean
+
+
+@pytest.mark.parametrize("measured", ["off[0] < 0.05", "math.hypot(*off) < 0.5", "abs(off[1]) < 0.05"])
+def test_checks_that_let_a_displaced_object_pass_are_lax(project, sandbox, measured):
+    program = Program(RIGHT, MEASURE.replace("MEASURED", measured))
+    report, _ = sandbox.run(program, project, mutations=(DISPLACED,))
+    assert [check.name for check in report.checks if not check.passed] == ["meaning displaced"]
+    assert "although this happens instead: red_cube ends " in report.checks[-1].message
+
+
+def test_checks_that_measure_the_distance_refuse_every_displaced_end_and_a_broken_reference_says_nothing(
+    project, sandbox
+):
+    report, _ = sandbox.run(Program(RIGHT, DISTANCE), project, mutations=(DISPLACED,))
+    assert report.clean and report.evidence["noticed"] == {DISPLACED: "check_place"}
+    unknown = "def check_zone(sim):\n    assert sim.zones['nowhere'].outside((0, 0)) < 0\n"
+    report, _ = sandbox.run(Program(RIGHT, DISTANCE), project, reference=unknown)
+    assert report.clean and not report.evidence.get("measured")
+
+
+def test_only_objects_that_the_goals_carry_are_displaced(project):
+    sim = kit.Simulation(kit.Scene.load(project), 0)
+    sim.goal(kit.on("red_cube", "blue_cube"))
+    runs = list(displaced_runs(sim))
+    assert len(runs) == 5 and all(outcome.startswith("red_cube ends ") for outcome, _ in runs)
+    assert all(run.touching("red_cube", "table") and not run.touching("red_cube", "blue_cube") for _, run in runs)
+
+
+@pytest.mark.parametrize("build, message", [(RIGHT, ""), (PHOTOGRAPHED, "elsewhere")])
+def test_a_reference_measures_every_solved_layout_whatever_the_programs_checks_do(project, sandbox, build, message):
+    lazy = "def check_nothing(sim):\n    assert sim.rollout().solved, 'no'\n"
+    report, _ = sandbox.run(Program(build, lazy), project, seeds=(0, 1), reference=DISTANCE)
+    assert report.evidence["measured"] == {"check_place": message} and report.clean
+
+
+LEFT, IN = "move the can to the left", "put the can into the bowl"
+ON, NEAR = "put the green cube on the blue cube", "put the green cube next to the can"
+NUDGE, AWAY = "move the green cube to the left", "move the red cube away from the green cube"
+SHORT_OF_ZONE = 'sim.move("yellow_can", xy=sim.zones["left_zone"].xy + ({off} + (sim.zones["left_zone"].size[0] - 0.066) / 2) * scene.right)'
+ZONE = (
+    'sim.add_zone("left_zone", xy=(-0.250, 0.050), size=(0.097, 0.097))',
+    'sim.add_zone("left_zone", xy=(-0.075, -0.12), size=0.06)',
+)
+BESIDE = 'at = sim["yellow_can"].position[:2]\ninwards = scene.table.centre - at\nsim.add_zone("start", xy=at + 0.165 * inwards / np.linalg.norm(inwards), size=0.02)\nsim.scatter("green_cube", within="start")'
+EASY = {
+    "beside its goal, all else removed": (LEFT, f'sim.keep("yellow_can")\n{SHORT_OF_ZONE.format(off=0.006)}', "yellow_can in left_zone is short by 0.6 cm at the start, and by 45.0 cm as photographed"),
+    "one centimetre short": (NEAR, 'sim.move("green_cube", xy=sim["yellow_can"].position[:2] - 0.16 * scene.away)', "is short by 1.0 cm at the start, and by 16.9 cm as photographed"),
+    "a base twice as large and half a cube": (ON, 'sim.resize("blue_cube", 2)\nsim.resize("green_cube", 0.5)', "blue_cube is 2 times as large as photographed"),
+    "later layouts that are nearly done": (LEFT, f"if seed:\n    {SHORT_OF_ZONE.format(off=0.01)}", "other layouts are nearly done at the start"),
+    "a zone just beyond the margin": (NUDGE, ZONE, "green_cube is 1.9 cm from where the task wants it"),
+    "the container beside its object": (IN, 'sim.move("white_bowl", xy=sim["yellow_can"].position[:2] - 0.115 * scene.right)', "yellow_can inside white_bowl is short by 5.5 cm"),
+    "places drawn in a zone beside the target": (NEAR, BESIDE, "other layouts are nearly done at the start"),
+    "easy where no judge looks": (ON, 'if seed > 2:\n    sim.move("green_cube", xy=sim["blue_cube"].position[:2], z=sim["blue_cube"].top + 0.012)', "6 of 8 other layouts are nearly done"),
+}  # fmt: skip
+"""Words, the lines before the goals (or a text and its replacement), and what the finding says."""
+TWO_CUBES = {"red_cube": ("cube", "cube", "red", (0.05,) * 3, (0.0, 0.0), 0.1), "blue_cube": ("cube", "cube", "blue", (0.06,) * 3, (0.04, 0.0), 0.1)}  # fmt: skip
+DRAWN = 'rng = np.random.default_rng(seed)\nwhile seed and sim.zones["left_zone"].outside(sim["yellow_can"].position[:2]) < 0.1:\n    sim.move("yellow_can", xy=(rng.uniform(-0.05, 0.3), rng.uniform(-0.2, 0.0)))'
+HONEST = {
+    "nothing of its own": (ON, "", []),
+    "starts near, where the task is to move away": (AWAY, 'if seed:\n    sim.move("red_cube", xy=sim["green_cube"].position[:2] + 0.1 * scene.right)', []),
+    "removes what stands in the way": (LEFT, 'sim.remove("red_cube")  # it stands where the can goes', ["red_cube is left out"]),
+    "layouts drawn by a generator of its own": (LEFT, DRAWN, []),
+    "starts elsewhere, as far from its goal": (ON, 'sim.move("green_cube", xy=(-0.2, -0.15))', ["green_cube starts 15 cm from where it was photographed"]),
+    "a second cube beside": (ON, 'sim.copy("red_cube", "red_cube_2", xy=(0.25, -0.18))', ["red_cube_2 is a copy of red_cube"]),
+    "sizes within what is measured": (ON, 'sim.resize("green_cube", 1.1)', ["green_cube is 1.1 times as large as photographed"]),
+    "sizes drawn by the seed": (ON, 'if seed:\n    sim.resize("blue_cube", (0.9, 1.1)[seed % 2])', []),
+    "a bystander moved out of the way": (IN, 'sim.move("orange_ball", xy=(0.3, -0.2))', ["orange_ball starts 39 cm from where it was photographed"]),
+}  # fmt: skip
+"""Words, the lines before the goals, and what the round tells a person."""
+
+
+def program_of(words: str, edit: "str | tuple[str, str]", scene: kit.Scene) -> tuple[Program, Task]:
+    task = understand_instruction(words, scene, RULES)
+    good = write_program(task, scene, RULES)
+    if isinstance(edit, tuple):
+        changed = good.simulation.replace(*edit)
+    else:
+        lines = "".join(f"    {line}\n" for line in edit.splitlines())
+        changed = good.simulation.replace("    sim.goal", f"{lines}    sim.goal", 1).replace(
+            "import kit", "import kit\nimport numpy as np", 1
+        )
+    assert edit == "" or changed != good.simulation
+    return replace(good, simulation=changed), task
+
+
+@pytest.fixture
+def judged(sandbox, project, scene, monkeypatch):
+    """Judges a program of words and edited lines; mutations are tested elsewhere."""
+    monkeypatch.setattr(judging, "MUTATION_KINDS", ())
+
+    def judged(words: str, edit: "str | tuple[str, str]", folder=project, scene=scene):
+        return judge(*program_of(words, edit, scene), scene, folder, sandbox)
+
+    return judged
+
+
+@pytest.mark.parametrize("name", EASY)
+def test_a_program_that_makes_its_task_easier_than_photographed_is_refused(judged, name):
+    words, edit, message = EASY[name]
+    report = judged(words, edit)
+    failed = [check for check in report.checks if not check.passed]
+    assert [check.name for check in failed] == ["meaning photograph"] and message in failed[0].message
+
+
+def test_objects_that_overlap_in_the_twin_may_be_moved_apart(judged, tmp_path):
+    folder = tabletop.write(tmp_path, objects=TWO_CUBES)
+    apart = 'sim.move("red_cube", xy=(-0.15, 0.0))'
+    report = judged("put the red cube on the blue cube", apart, folder, kit.Scene.load(folder))
+    assert report.clean, [(check.name, check.message) for check in report.checks if not check.passed]
+    assert report.evidence["changes"][0] == "red_cube starts 15 cm from where it was photographed"
+
+
+@pytest.mark.parametrize("name", HONEST)
+def test_a_program_may_change_what_does_not_make_it_easier_and_says_so(judged, name):
+    words, edit, told = HONEST[name]
+    report = judged(words, edit)
+    assert report.clean, [(check.name, check.message) for check in report.checks if not check.passed]
+    assert report.evidence["changes"] == told

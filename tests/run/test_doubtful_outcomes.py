@@ -12,7 +12,7 @@ from pipeline.project import Project
 from pipeline.project_sets import ProjectSet, SetSettings, set_card
 from pipeline.run import run_stage
 from studio.batch.batch_file import BatchItem
-from studio.batch.report import frame_report, report_page
+from studio.batch.report import batch_page, frame_report
 from studio.board.project_facts import read_facts
 from studio.server.services import Settings, open_services
 
@@ -44,7 +44,7 @@ def read_everywhere(folder, tmp_path):
     export_project(folder, "mjcf", tmp_path / "mjcf")
     with zipfile.ZipFile(tmp_path / "p.zip") as archive:
         readme = archive.read("p/README.md").decode()
-    report = report_page("b", [frame_report(folder.parent, BatchItem("frame", "blocks", "done"))])
+    report = batch_page("b", [frame_report(folder.parent, BatchItem("frame", "blocks", "done"))])
     facts = read_facts(folder)
     assert facts
     card = set_card(folder.parent, ProjectSet("b", SetSettings(), {"blocks": "train"}, made=0))
@@ -68,12 +68,10 @@ def test_a_believed_twin_is_solved_and_a_doubtful_one_nowhere(folder, tmp_path):
     assert not [line for line in lines if line.startswith("solved")]
 
 
-@pytest.mark.parametrize(
-    "facts", [{}, {"doubtful": None, "evidence": []}, {"doubtful": 3, "evidence": {"explained": 1}}]
-)
-def test_a_project_of_an_older_version_or_with_an_edited_record_opens_without_evidence(folder, facts):
+def test_a_project_of_an_older_version_or_with_an_edited_record_opens_without_evidence(folder):
     record = json.loads((folder / "project.json").read_text())
     kept = {name: value for name, value in record.items() if name not in ("doubtful", "evidence")}
-    (folder / "project.json").write_text(json.dumps(kept | facts))
-    project = Project.open(folder)
-    assert project.evidence() is None and project.doubts() == () and project.scene() is not None
+    for facts in ({}, {"doubtful": None, "evidence": []}, {"doubtful": 3, "evidence": {"explained": 1}}):
+        (folder / "project.json").write_text(json.dumps(kept | facts))
+        project = Project.open(folder)
+        assert project.evidence() is None and project.doubts() == () and project.scene() is not None

@@ -164,23 +164,16 @@ def test_a_trace_replays_byte_for_byte_including_failures(segmented, run, tmp_pa
     assert replayed.made_with("descriptions") == "measured, replay of eyes-1"
 
 
-def test_pictures_are_saved_once_beside_the_trace(project):
+def test_pictures_are_saved_beside_the_trace_and_only_numbers_of_candidates_are_answers(project, library, cards):
     starts = [line for line in read_trace(project.folder / "trace.jsonl") if line["event"] == "start"]
     for start in starts:
         assert start["input.pictures"] and all((project.folder / name).exists() for name in start["input.pictures"])
     assert {start["stage"] for start in starts} == {"descriptions", "matches"}
-
-
-def test_only_numbers_of_candidates_are_valid_answers(project, library, cards):
     match, described = project.matches()[0], project.descriptions()[0]
     query = Query(project.observation, project.segments()[0], described)
     question = choice_question(ScriptedModel(), query, match.candidates[:3], library, cards)
     assert question.answer_type.model_json_schema()["properties"]["choice"]["enum"] == [0, 1, 2, 3]
     assert len(question.data["candidates"]) == 3 and json.dumps(dict(question.data))
-
-
-def test_an_asset_whose_caption_repeats_its_name_is_undescribed(library):
     one = library.assets[0]
-    assert lacks_description(replace(one, caption=one.name)) and not lacks_description(
-        replace(one, caption="a red apple, shiny")
-    )
+    assert lacks_description(replace(one, caption=one.name)), "a caption that repeats the name"
+    assert not lacks_description(replace(one, caption="a red apple, shiny"))

@@ -55,16 +55,13 @@ def replace_stage(monkeypatch, stage, work):
     monkeypatch.setitem(stages._STAGES, stage, run)
 
 
-@pytest.mark.parametrize(
-    "movable, doubtful, reason",
-    [
+def test_why_no_task_can_be_proposed_is_the_true_reason():
+    for movable, doubtful, reason in (
         ([], {}, "no object that can be moved"),
         (["cup"], {"cup": "cup is cut off by the picture's edge"}, "(cup is cut off by the picture's edge)"),
         (["cup", "can"], {"cup": "cup is cut off by the picture's edge"}, "there is no free place; take objects out"),
-    ],
-)
-def test_why_no_task_can_be_proposed_is_the_true_reason(movable, doubtful, reason):
-    assert reason in why_no_task(movable, doubtful)
+    ):
+        assert reason in why_no_task(movable, doubtful)
 
 
 @pytest.mark.parametrize("stage", DECISIONS)
@@ -149,9 +146,7 @@ def test_a_stated_task_does_not_depend_on_the_proposals(run, proposals):
     assert ("no proposals: no words" in messages) == (not proposals)
 
 
-def test_unusable_proposals_are_dropped_one_by_one_and_the_rules_propose_where_none_is_left(
-    run,
-):
+def test_unusable_proposals_are_dropped_one_by_one_and_the_rules_propose_where_none_is_left(run):
     project, messages = run(ProposingModel(GHOST, LIFT, GHOST))
     assert [task.name for task in project.tasks()] == ["lift"] and project.task().source == "proposer-1"
     assert sum("pink_elephant" in one for one in messages) == 2

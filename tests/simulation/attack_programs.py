@@ -39,10 +39,8 @@ def escaping(code: str) -> Program:
 
 
 def with_prefix(code: str) -> Program:
-    """Return the honest program with code before its first line."""
     return Program(code + "\n" + BUILD, CHECKS)
 
 
 def tampering(code: str) -> Program:
-    """Return the honest program with code before build returns."""
     return Program(BUILD.replace("    return sim", f"    {code}\n    return sim"), CHECKS)

@@ -40,7 +40,6 @@ def sandbox(project):
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory) -> Path:
-    """A project folder with two cubes on a table."""
     places = {"red_cube": ("red", (0.0, 0.1)), "blue_cube": ("blue", (0.0, -0.1))}
     cubes = {name: ("cube", "cube", colour, (0.04,) * 3, xy, 0.05) for name, (colour, xy) in places.items()}
     folder = tabletop.write(tmp_path_factory.mktemp("project"), objects=cubes)

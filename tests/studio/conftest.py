@@ -9,17 +9,19 @@ from async_calls import run_async
 from studio.accounts.roles import Role, current_role
 from studio.server import gradio_fast_import
 from studio.server.current_user import current_user
+from studio.texts import current_language
 
 gradio_fast_import.install()
 
 
 @pytest.fixture(autouse=True)
 def the_machine_itself() -> Iterator[None]:
-    """Leave no user and no role behind."""
-    user, role = current_user.set(""), current_role.set(Role.ADMINISTER)
+    """Leave no user, no role and no language behind."""
+    values = {current_user: "", current_role: Role.ADMINISTER, current_language: current_language.get()}
+    tokens = {variable: variable.set(value) for variable, value in values.items()}
     yield
-    current_user.reset(user)
-    current_role.reset(role)
+    for variable, token in tokens.items():
+        variable.reset(token)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -14,12 +14,10 @@ from offline_studio import offline_services, wait_until
 from pipeline.frame import load
 from pipeline.models.settings import ModelSettings
 from pipeline.project import Project
-from studio.accounts.roles import Role, RoleError, current_role
 from studio.batch.frame_process import FrameProcess
 from studio.board import batches as batches_module
-from studio.board.batch_requests import batch_record, handlers
+from studio.board.batch_requests import batch_record
 from studio.board.batches import Batches, run_options
-from studio.board.board import Board
 from studio.server.errors import RequestError
 from studio.sessions.session_registry import SessionRegistry
 
@@ -131,31 +129,15 @@ def test_what_is_no_upload_starts_nothing_and_leaves_nothing(files: Any, session
     assert not batches.all() and not any((sessions.workspace / ".batches").iterdir())
 
 
-@pytest.mark.parametrize("id", ["", "..", "../..", "x", "../.bin", None])
-def test_a_guessed_batch_is_not_found(id: Any, batches: Batches):
-    for act in (batches.resume, batches.stop, batches.remove):
-        with pytest.raises(RequestError, match="no longer there"):
-            act(id)
-
-
-def test_who_may_only_look_sees_batches_and_starts_none(sessions: SessionRegistry, batches: Batches):
-    current_role.set(Role.LOOK)
-    assert handlers(batches)["batches"](Board(sessions), {})["batches"] == []
-    with pytest.raises(RoleError):
-        batches.start(uploads("blocks"), "frame", "")
-    current_role.set(Role.ADMINISTER)
-
-
-@pytest.mark.parametrize(
-    ("address", "send", "model"),
-    [
-        ("https://example.org/v1", "ask", "offline"), ("https://example.org/v1", "never", "offline"),
-        ("https://example.org/v1", "allow", "openai"), ("http://127.0.0.1:1/v1", "ask", "openai"),
-    ],
-)  # fmt: skip
-def test_frames_are_sent_to_another_machine_only_where_no_project_has_to_be_asked_for(address, send, model, sessions):
-    asked = SimpleNamespace(name="m", settings=ModelSettings(service="openai", model="m", base_url=address))
-    services = sessions.services
-    services = type(services)(**{**vars(services), "model": asked, "send": send})
-    assert f"--model={model}" in run_options(services, "solution", "")
-    assert batches_module.sends_nothing(services) == (model == "offline")
+def test_frames_are_sent_to_another_machine_only_where_no_project_has_to_be_asked_for(sessions):
+    for address, send, model in (
+        ("https://example.org/v1", "ask", "offline"),
+        ("https://example.org/v1", "never", "offline"),
+        ("https://example.org/v1", "allow", "openai"),
+        ("http://127.0.0.1:1/v1", "ask", "openai"),
+    ):
+        asked = SimpleNamespace(name="m", settings=ModelSettings(service="openai", model="m", base_url=address))
+        services = sessions.services
+        services = type(services)(**{**vars(services), "model": asked, "send": send})
+        assert f"--model={model}" in run_options(services, "solution", "")
+        assert batches_module.sends_nothing(services) == (model == "offline")

@@ -70,10 +70,8 @@ def test_a_model_is_imported_and_the_meshes_beside_it_that_it_does_not_name_are_
 
 
 def test_the_features_of_a_library_folder_are_computed_and_saved(library, monkeypatch, capsys):
-    looked = []
-    monkeypatch.setattr(
-        "pipeline.assets.appearance.features.asset_features", lambda assets, *_: looked.extend(assets) or looked
-    )
+    looked, features = [], "pipeline.assets.appearance.features.asset_features"
+    monkeypatch.setattr(features, lambda assets, *_: looked.extend(assets) or looked)
     assert main(["library", "look", "--to", str(library)]) == 0
     assert "gizmo" in [asset.id for asset in looked] and f"{len(looked)} assets" in capsys.readouterr().out
 
@@ -100,22 +98,19 @@ def test_an_asset_of_the_user_is_removed_and_restored_and_a_pack_removed_complet
     assert not (library / "toys").exists() and (library / "own" / "gizmo").exists()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
+def test_an_invalid_command_is_reported_in_one_line(capsys):
+    for arguments, message in (
         (["remove", "gizmo", "--pack", "libero"], "name one asset"),
         (["remove", "red_mug"], 'no asset "red_mug"'),
         (["remove", "--pack", "own"], "no pack own"),
         (["search", "--like", "nowhere.png"], "picture cannot be read"),
         (["install", "objaverse:mug"], "not an Objaverse id"),
         (["install", "toys"], "there is no pack toys"),
-    ],
-)
-def test_an_invalid_command_is_reported_in_one_line(capsys, arguments, message):
-    capsys.readouterr()
-    assert main(["library", *arguments]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert message in line
+    ):
+        capsys.readouterr()
+        assert main(["library", *arguments]) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert message in line
 
 
 def test_an_objaverse_object_is_installed_after_showing_its_terms(library, tmp_path, monkeypatch, capsys):
@@ -124,9 +119,8 @@ def test_an_objaverse_object_is_installed_after_showing_its_terms(library, tmp_p
     (top / "glbs" / "a").mkdir(parents=True)
     trimesh.creation.box([0.1, 0.2, 0.1]).export(top / "glbs" / "a" / f"{uid}.glb")
     (top / "object-paths.json.gz").write_bytes(gzip.compress(json.dumps({uid: f"glbs/a/{uid}.glb"}).encode()))
-    (top / "metadata" / "a.json.gz").write_bytes(
-        gzip.compress(json.dumps({uid: {"name": "Crate", "license": "by"}}).encode())
-    )
+    about = {uid: {"name": "Crate", "license": "by"}}
+    (top / "metadata" / "a.json.gz").write_bytes(gzip.compress(json.dumps(about).encode()))
     monkeypatch.setenv("GRS_OBJAVERSE", top.as_uri())
     capsys.readouterr()
     assert main(["library", "install", f"objaverse:{uid}"]) == 0

@@ -20,7 +20,6 @@ from studio.objects import candidate_comparison
 from studio.objects.candidate_renderer import CandidateRenderer, RenderJob
 from studio.objects.identical_objects import identical_groups
 from studio.objects.merge_suggestions import add_merge_suggestions
-from studio.server.errors import RequestError
 from studio.sessions.session import Session
 
 SAMPLES = Path(__file__).parents[2] / "sample_scenes"
@@ -77,7 +76,7 @@ def renderer_at_work(folder: Path, scene_stamp: str) -> tuple[SimpleNamespace, C
     return runner, CandidateRenderer(session), cache  # type: ignore[arg-type]
 
 
-def test_the_selected_candidate_is_rendered_at_once_and_the_others_after_the_stages(tmp_path: Path):
+def test_the_selected_candidate_is_rendered_at_once_the_others_after_the_stages_and_none_before_a_twin(tmp_path: Path):
     runner, renderer, _ = renderer_at_work(tmp_path, scene_stamp="1")
     rendered: list[str] = []
     jobs = [RenderJob(key, lambda key=key: rendered.append(key) or {}) for key in "abc"]
@@ -85,9 +84,6 @@ def test_the_selected_candidate_is_rendered_at_once_and_the_others_after_the_sta
     wait_until(lambda: rendered == ["a"], "the selected candidate")
     runner.current = None
     wait_until(lambda: rendered == ["a", "b", "c"], "the other candidates")
-
-
-def test_no_candidate_is_rendered_before_the_first_twin(tmp_path: Path):
     runner, renderer, cache = renderer_at_work(tmp_path, scene_stamp="0")
     rendered: list[str] = []
     renderer.states([RenderJob("a", lambda: rendered.append("a") or {})])
@@ -125,12 +121,6 @@ def test_a_reconstruction_is_previewed_before_the_twin_is_rebuilt_and_an_unknown
 def test_an_invalid_request_is_refused_in_one_line(session: Session, id: object, assets: object):
     answer = ask(session, kind="compare", id=id, assets=assets)
     assert "\n" not in answer["error"] and len(answer["error"]) > 20
-
-
-@pytest.mark.parametrize("name", ["../../../project.json", "%2e%2e/x", "candidates", "1"])
-def test_no_other_file_of_the_project_is_a_picture(session: Session, name: str):
-    with pytest.raises(RequestError):
-        candidate_comparison.image(session, "candidate", name)
 
 
 def record(id: int, **more) -> dict:

@@ -12,17 +12,7 @@ from bench.planted_projects import plant_projects
 from pipeline import project_sets
 from pipeline.errors import StudioError
 from pipeline.project.curation import Curation, save_curation
-from pipeline.project_sets import (
-    CARD,
-    SetError,
-    SetSettings,
-    accepted_projects,
-    export_set,
-    make_set,
-    read_set,
-    read_sets,
-    split_projects,
-)
+from pipeline.project_sets import SetError, SetSettings, export_set, make_set, read_set, read_sets, split_projects
 from studio.__main__ import main
 
 sources = st.dictionaries(st.text("abcdefgh", min_size=1, max_size=3), st.sampled_from("uvwxyz"), min_size=1)
@@ -74,7 +64,7 @@ def plain_exporter(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_set_holds_the_accepted_projects_and_reads_as_it_was_saved(workspace: Path):
     made = make_set(workspace, "first", [], SetSettings(0.5, 3, about="Tables", licence="CC-BY-4.0"))
-    assert set(made.split) == set(accepted_projects(workspace)) and len(made.split) == 6
+    assert set(made.split) == set(project_sets.accepted_projects(workspace)) and len(made.split) == 6
     assert read_set(workspace, "first") == made and read_sets(workspace) == [made]
 
 
@@ -90,7 +80,7 @@ def test_an_exported_set_has_its_splits_and_a_card_with_what_where_from_and_lice
         out = workspace.parent / "unpacked" / "first"
     for name, split in made.split.items():
         assert zipfile.is_zipfile(out / split / f"{name}.zip")
-    card = (out / CARD).read_text()
+    card = (out / project_sets.CARD).read_text()
     assert all(text in card for text in ("Tables", "CC-BY-4.0", "3 train, 3 test", "seed 3", "ada", "| Projects | 6 |"))
     assert json.loads((out / "set.json").read_text())["split"] == made.split
 
@@ -110,21 +100,17 @@ def test_an_export_of_a_project_that_cannot_be_exported_says_which_and_leaves_no
     assert [path.name for path in workspace.parent.iterdir()] == ["work"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
+def test_bad_input_is_one_line_and_exit_code_2(workspace: Path, capsys):
+    for arguments, message in (
         (["make", "a/b"], "letters"),
         (["make", "first", "frame_00009"], "not accepted: frame_00009"),
         (["make", "first", "--test", "1.5"], "from 0 to below 1"),
         (["export", "none", "--out", "x"], "no set none"),
         (["remove", ".."], "no set"),
-    ],
-    ids=str,
-)
-def test_bad_input_is_one_line_and_exit_code_2(arguments: list[str], message: str, workspace: Path, capsys):
-    assert main(["set", arguments[0], "--workspace", str(workspace), *arguments[1:]]) == 2
-    error = capsys.readouterr().err
-    assert message in error and error.count("\n") == 1 and not read_sets(workspace)
+    ):
+        assert main(["set", arguments[0], "--workspace", str(workspace), *arguments[1:]]) == 2
+        error = capsys.readouterr().err
+        assert message in error and error.count("\n") == 1 and not read_sets(workspace)
 
 
 def test_a_set_is_made_listed_and_removed_by_the_command_line(workspace: Path, capsys):

@@ -56,6 +56,7 @@ def judged(*checks: CheckResult, **report) -> Round:
 
 
 FAILED = CheckResult("check_bowl_stays_upright", False, "the bowl tilts", instant=2.0, line=5)
+TILTS = Mark(2.0, "the bowl tilts", "failed", "bowl", "check_bowl_stays_upright")
 
 
 @pytest.fixture
@@ -73,9 +74,8 @@ def test_a_presented_recording_is_held_at_its_failing_moment_and_then_plays_to_i
     monkeypatch.setattr("studio.viewer.view_session.HOLD_SECONDS", 0.2)
     seen = []
     view.watch(lambda: seen.append((status(view)["held"], round(view.time, 2))))
-    mark = Mark(2.0, "the bowl tilts", "failed", "bowl", "check_bowl_stays_upright")
     view.enqueue({"op": "speed", "value": 10})
-    view.present(Presentation((mark,), mark))
+    view.present(Presentation((TILTS,), TILTS))
     wait_until(lambda: view.time == 3.0 and not view.playing, "the end of the recording")
     held = [time for mark, time in seen if mark]
     assert held and set(held) == {2.0} and seen[-1][0] is None
@@ -84,8 +84,8 @@ def test_a_presented_recording_is_held_at_its_failing_moment_and_then_plays_to_i
 def test_the_words_of_a_check_that_fails_at_the_end_stay(view, monkeypatch):
     monkeypatch.setattr("studio.viewer.view_session.HOLD_SECONDS", 0.2)
     view.watch(lambda: None)
-    mark = Mark(3.0, "the bowl tilts", "failed", "bowl", "check_bowl_stays_upright")
-    view.present(Presentation((mark,), mark, start=2.9))
+    at_the_end = replace(TILTS, time=3.0)
+    view.present(Presentation((at_the_end,), at_the_end, start=2.9))
     wait_until(lambda: status(view)["presenting"], "the hold or what leads to it")
     wait_until(lambda: not view.playing and not status(view)["presenting"], "the end of the hold")
     assert status(view)["held"]["text"] == "the bowl tilts" and view.time == 3.0
@@ -94,9 +94,8 @@ def test_the_words_of_a_check_that_fails_at_the_end_stay(view, monkeypatch):
 
 
 def test_a_recording_that_does_not_play_stands_at_its_failing_moment_with_the_words(view):
-    mark = Mark(2.0, "the bowl tilts", "failed", "bowl", "check_bowl_stays_upright")
     view.watch(lambda: None)
-    view.present(Presentation((mark,), mark, plays=False))
+    view.present(Presentation((TILTS,), TILTS, plays=False))
     wait_until(lambda: status(view)["marks"] != [], "the mark")
     assert view.time == 2.0 and not view.playing and status(view)["held"]["text"] == "the bowl tilts"
     assert not status(view)["presenting"], "the next round does not wait"
@@ -117,7 +116,7 @@ def test_a_replay_that_a_person_asks_for_plays_from_its_start_wherever_it_was(vi
 def test_whoever_steers_a_recording_is_not_disturbed_when_its_round_is_judged(view):
     view.watch(lambda: None)
     view.enqueue({"op": "seek", "time": 0.5})
-    view.present(Presentation((Mark(2.0, "tilts"),), Mark(2.0, "tilts")))
+    view.present(Presentation((TILTS,), TILTS))
     wait_until(lambda: status(view)["marks"] != [], "the mark")
     assert view.time == 0.5 and not view.playing
 
@@ -220,9 +219,7 @@ def test_two_rounds_share_one_clock_and_the_shorter_one_waits_at_its_end(view, r
 
 def test_rounds_differ_in_what_they_meet_and_their_plot_tells_the_route_as_plain_text():
     first = judged(FAILED, evidence={"goals": [{"name": "cube in bowl", "met": False}]})
-    second = replace(
-        judged(replace(FAILED, passed=True), evidence={"goals": [{"name": "cube in bowl", "met": True}]}), number=1
-    )
+    second = judged(replace(FAILED, passed=True), evidence={"goals": [{"name": "cube in bowl", "met": True}]})
     assert outcome_differences(first, second, ObjectWords()) == [
         ["Check bowl stays upright", "not met", "met"],
         ["Goal cube in bowl", "not met", "met"],

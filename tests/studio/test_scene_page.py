@@ -47,10 +47,8 @@ def test_a_moved_object_fits_worse_than_before_and_all_pages_show_the_same_fit(s
     placed = adjustments.endpoint(sessions)(REQUEST)
     away = adjustments.endpoint(sessions)(REQUEST | {"seq": 4, "pos": [0.13, -0.02, 0.04]})
     assert (placed["seq"], away["seq"]) == (3, 4)
-    assert placed["change"] == "the same"
-    assert placed["iou"] > 0.97
-    assert away["change"] == "worse"
-    assert away["iou"] < 0.7
+    assert placed["change"] == "the same" and placed["iou"] > 0.97
+    assert away["change"] == "worse" and away["iou"] < 0.7
     assert away["machine_fit"] == placed["machine_fit"]
     known = compute_fits(sessions.get("t"))[1]
     assert (known["iou"], known["depth_error"]) == (placed["iou"], placed["depth_error"])
@@ -63,9 +61,7 @@ def test_a_moved_object_fits_worse_than_before_and_all_pages_show_the_same_fit(s
 ])  # fmt: skip
 def test_nonsense_is_answered_in_one_line(sessions, wrong):
     answer = adjustments.endpoint(sessions)(REQUEST | wrong)
-    assert answer["seq"] == 3
-    assert answer["error"]
-    assert "\n" not in answer["error"]
+    assert answer["seq"] == 3 and answer["error"] and "\n" not in answer["error"]
 
 
 @pytest.mark.parametrize("message", [
@@ -102,8 +98,7 @@ def test_depth_differences_are_red_where_nearer_and_blue_where_farther():
     metres = np.array([[-0.03, 0.0, 0.03, np.nan]], np.float32)
     image = cv2.imdecode(np.frombuffer(colourise(metres), np.uint8), cv2.IMREAD_UNCHANGED)
     (b0, _, r0, a0), (_, _, _, even), (b1, _, r1, a1), (*_, unknown) = image[0].astype(int)  # type: ignore[reportOptionalSubscript]
-    assert r0 > b0
-    assert b1 > r1
+    assert r0 > b0 and b1 > r1
     assert unknown == 0 < even < min(a0, a1)
 
 
@@ -126,9 +121,8 @@ def test_another_camera_changes_what_is_measured_and_undo_takes_it_back(project:
     assert project.frame.intrinsics == original.intrinsics and project.key("frame") == keys
     before = camera_record(project.frame, project.original_frame, project.support)
     k = project.frame.intrinsics
-    project.decide(
-        "camera", **parse_camera({"fx": k.fx / 1.2, "fy": k.fy / 1.2, "cx": k.cx, "cy": k.cy}, project.frame)
-    )
+    wider = {"fx": k.fx / 1.2, "fy": k.fy / 1.2, "cx": k.cx, "cy": k.cy}
+    project.decide("camera", **parse_camera(wider, project.frame))
     after = camera_record(project.frame, project.original_frame, project.support)
     assert after["changed"] and not before["changed"] and after["original"] == before["original"]
     assert before["table"] and after["table"] and after["table"][0] > 1.05 * before["table"][0]
@@ -142,11 +136,8 @@ def test_another_camera_changes_what_is_measured_and_undo_takes_it_back(project:
 def test_a_doubt_about_the_frame_is_told_in_german_reason_and_cure(project: Project):
     doubt = doubt_registration(1.2)
     assert doubt
-    token = current_language.set("de")
-    try:
-        note = translated_note(doubt.note, replace(project.frame, doubts=(doubt,)))
-    finally:
-        current_language.reset(token)
+    current_language.set("de")
+    note = translated_note(doubt.note, replace(project.frame, doubts=(doubt,)))
     assert note.startswith("Die Tiefe passt nicht zur Farbe") and "Prüfen Sie" in note
 
 
@@ -204,9 +195,8 @@ def test_every_offered_ground_is_chosen_by_its_own_pixel_and_the_first_is_the_cu
 def test_a_ground_has_a_pixel_that_shows_no_other_and_a_number_that_no_choice_changes(frame, monkeypatch):
     first, x = find_candidates(frame)[0], np.linspace(0, 1, find_candidates(frame)[0].inliers.shape[1])
     halves = [np.tile(part, (len(first.inliers), 1)) for part in (x < 0.7, x > 0.3)]
-    monkeypatch.setattr(
-        "pipeline.frame.support.find_candidates", lambda frame: [replace(first, inliers=half) for half in halves]
-    )
+    found = [replace(first, inliers=half) for half in halves]
+    monkeypatch.setattr("pipeline.frame.support.find_candidates", lambda _: found)
     pixels = [ground_of_number(frame, number) for number in (1, 2)]
     assert [[bool(half[y, x]) for half in halves] for x, y in pixels] in ([[1, 0], [0, 1]], [[0, 1], [1, 0]])
     assert ground_of_number(replace(frame, ground_pixel=tuple(pixels[1])), 1) == pixels[0]

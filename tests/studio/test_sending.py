@@ -30,6 +30,7 @@ from studio.__main__ import main
 from studio.models import call_actions, sending, sending_preview
 from studio.pages.status import top_bar_record
 from studio.scene import adjustments
+from studio.server.errors import RequestError
 from studio.sessions.session import Session
 from tests.models import hostile
 from tests.models.honest import honest
@@ -105,13 +106,15 @@ def test_no_request_leaves_before_a_person_allows_it_whatever_is_asked_for(prepa
         adjustments.ask_physical_properties(session, {"id": one})
     with pytest.raises(ModelError, match="not allowed for this project"):
         tracing_model(session.project, session.services)
+    with pytest.raises(RequestError, match="Another model has been chosen meanwhile"):
+        sending.decide(session, {"address": "https://models.example.com", "allow": True})
     session.decisions.record("matcher", name="image+text")
     session.decisions.record("ask_again", kind="describe_segment", about=f"object {one}", wording="Describe the object")
     session.decisions.record("rename", id=one, name="tower")
     wait(session)
     list(run_stages(session.project, session.services, "task"))
     assert sending._preview(session, {})["pictures"]
-    assert server.requests == []
+    assert server.requests == [] and sending.sending_state(session) == "undecided"
 
 
 def test_the_dialog_shows_every_picture_that_then_goes_and_the_text_as_it_goes(prepared, services, server, tmp_path):
@@ -171,16 +174,7 @@ def test_pictures_that_are_switched_off_are_neither_shown_nor_sent(prepared, ser
     assert server.requests and "image_url" not in json.dumps(server.requests)
 
 
-def test_an_answer_about_another_server_than_the_one_in_use_is_refused(prepared, services, server, tmp_path):
-    session = opened(Path(shutil.copytree(prepared, tmp_path / "p")), services, base_url=server.url)
-    with pytest.raises(Exception, match="Another model has been chosen meanwhile"):
-        sending.decide(session, {"address": "https://models.example.com", "allow": True})
-    assert sending.sending_state(session) == "undecided"
-
-
-def test_neither_records_nor_requests_nor_exports_tell_who_asked_and_where(
-    prepared: Path, services: Services, server: HostileServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_nothing_that_is_kept_sent_or_exported_tells_who_asked(prepared, services, server, tmp_path, monkeypatch):
     for name, value in privacy.identity(tmp_path).items():
         monkeypatch.setenv(name, value)
     folder = Path(shutil.copytree(prepared, tmp_path / f"{privacy.MARK} s" / "p"))
@@ -202,24 +196,15 @@ def test_neither_records_nor_requests_nor_exports_tell_who_asked_and_where(
     assert privacy.leaks(folder) + privacy.leaks(exported) == []
 
 
-@pytest.mark.parametrize(
-    ("address", "is_this_machine"),
-    [
-        ("http://127.0.0.1:8080/v1", True),
-        ("http://localhost:11434/v1", True),
-        ("http://[::1]:8080/v1", True),
-        ("", False),
-        ("https://api.openai.com/v1", False),
-        ("http://gpu-box:8000/v1", False),
-        ("http://127.0.0.1.example.com/v1", False),
-        ("http://localhost@example.com/v1", False),
-        ("http://0.0.0.0:8080/v1", False),
-    ],
-)
-def test_only_a_loopback_address_without_a_price_is_this_machine(address: str, is_this_machine: bool):
+HERE = ("http://127.0.0.1:8080/v1", "http://localhost:11434/v1", "http://[::1]:8080/v1")
+ELSEWHERE = ("", "https://api.openai.com/v1", "http://gpu-box:8000/v1", "http://127.0.0.1.example.com/v1")
+
+
+@pytest.mark.parametrize("address", [*HERE, *ELSEWHERE, "http://localhost@example.com/v1", "http://0.0.0.0:8080/v1"])
+def test_only_a_loopback_address_without_a_price_is_this_machine(address: str):
     model = open_model(ModelSettings(service="openai", base_url=address), PlannerModel, key="k")
     destination = destination_of(model)
-    assert destination and destination.is_this_machine == is_this_machine and "@" not in destination.address
+    assert destination and destination.is_this_machine == (address in HERE) and "@" not in destination.address
     priced = open_model(ModelSettings(service="openai", base_url=address, **PRICES), PlannerModel, key="k")
     assert not (destination_of(priced) or destination).is_this_machine
     assert destination_of(PlannerModel()) is None

@@ -6,14 +6,17 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tabletop import CAMERA
 
 import pipeline.task_generation.generate as generate_module
 from bench.task_pairs import FORMS, GROUPS, NAMES, set_pairs
+from pipeline.assets.library import BUILTIN_LIBRARY, Library
 from pipeline.decisions import Decision
 from pipeline.planner import PlannerModel
 from pipeline.router import write_program
 from pipeline.run.scene_stage import with_brought
-from pipeline.scene.scene_files import read_scene
+from pipeline.scene import Scene
+from pipeline.scene.scene_files import read_scene, write_scene
 from pipeline.simulation import kit
 from pipeline.simulation.objects import Region, hull
 from pipeline.simulation.program import Program
@@ -96,19 +99,13 @@ def test_the_same_start_is_made_again_and_sequences_undo_nothing(table, library,
     assert len({one.key for one in found}) == len(found)
 
 
-def test_the_level_rises_while_tasks_succeed_and_falls_where_they_fail():
+def test_levels_come_from_length_precision_and_clutter_and_rise_while_tasks_succeed():
+    easy = Demands(1, 1, 0.06, 2), Demands(1, 1, 0.005, 6), Demands(3, 1, 0.06, 2)
+    hard = Demands(2, 2, 0.06, 0), Demands(5, 1, 0.06, 0), Demands(2, 1, 0.005, 6)
+    assert [one.level for one in (*easy, *hard)] == [1, 2, 2, 3, 3, 3]
     easy, hard = Outcome("stack", 1, True, 1.0), Outcome("stack", 2, False, 0.0)
     assert next_level([]) == 1 and next_level([easy] * 4) == 2 and next_level([easy] * 4 + [hard] * 4) == 1
     assert "stack: 8 tried, 4 kept, mean success 50%" in lesson([easy] * 4 + [hard] * 4)
-
-
-@pytest.mark.parametrize(
-    ("demands", "level"),
-    [(Demands(1, 1, 0.06, 2), 1), (Demands(1, 1, 0.005, 6), 2), (Demands(3, 1, 0.06, 2), 2),
-     (Demands(2, 2, 0.06, 0), 3), (Demands(5, 1, 0.06, 0), 3), (Demands(2, 1, 0.005, 6), 3)],
-)  # fmt: skip
-def test_levels_come_from_length_precision_and_clutter(demands, level):
-    assert demands.level == level
 
 
 def test_the_report_holds_the_set_and_what_was_dropped_and_shows_no_markup_of_a_task(inputs, measured):
@@ -202,13 +199,9 @@ def test_a_tool_is_put_beside_the_other_tool_and_a_full_table_says_so(bare_table
     assert len(set(found.names)) == len(found.names)
 
 
-@pytest.mark.parametrize(
-    ("id", "shape"),
-    [("red_cube", "cube"), ("tea_box", "box"), ("soup_can", "cylinder"), ("red_ball", "sphere"), ("teal_bowl", "bowl"),
-     ("banana", "irregular")],
-)  # fmt: skip
-def test_the_shape_of_an_asset_is_measured(library, id, shape):
-    assert shape_of(library[id]) == shape
+def test_the_shape_of_an_asset_is_measured(library):
+    shapes = {"red_cube": "cube", "tea_box": "box", "soup_can": "cylinder", "red_ball": "sphere", "teal_bowl": "bowl"}
+    assert {id: shape_of(library[id]) for id in (*shapes, "banana")} == shapes | {"banana": "irregular"}
 
 
 class Decided:
@@ -314,3 +307,23 @@ def test_worth_is_a_success_on_new_layouts_and_unknown_without_time_or_when_stop
     found = learned(Budget(demonstrations=1, seconds=0.0))
     assert found.success is None and found.reason == "the learner was not ready after 0 s"
     assert learned(Budget(demonstrations=1), stopped=lambda: True) is None
+
+
+@pytest.fixture(scope="session")
+def library() -> Library:
+    return Library.open([BUILTIN_LIBRARY])
+
+
+@pytest.fixture(scope="session")
+def bare_table() -> Scene:
+    outline = np.array([[-0.4, -0.3], [0.4, -0.3], [0.4, 0.3], [-0.4, 0.3]])
+    return Scene(CAMERA, outline, (150, 130, 110), ())
+
+
+@pytest.fixture(scope="session")
+def table(bare_table, library, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("generation") / "twin"
+    folder.mkdir()
+    scene = bring(bare_table, [library[id] for id in ("red_cube", "blue_cube", "teal_bowl")]).scene
+    write_scene(scene, folder)
+    return folder

@@ -46,28 +46,25 @@ def _start(text: str) -> str:
     return (text[:1].lower() + text[1:]).rstrip(".")
 
 
+@pytest.mark.usefixtures("language")  # which is reset at the end
 def test_texts_are_filled_counted_and_translated_with_what_stands_in_them():
+    current_language.set("de")
+    assert t("{n} object|{n} objects", n=1) == "1 Objekt" and t("{n} object|{n} objects", n=3) == "3 Objekte"
+    assert t("Round {number} passed.", number=4) == "Runde 4 bestanden."
+    assert t("no such text") == "no such text"
+    assert translated("red_cube moved") == "red_cube bewegt"
+    assert translated("undone: red_cube moved") == "rückgängig: red_cube bewegt"
+    wide = translated("blue_plate is 16.6 cm wide, the opening of yellow_cup only 5.7 cm")
+    assert wide.startswith("blue_plate ist 16.6 cm breit")
+    assert translated("A message of a plug-in.") == "A message of a plug-in."
+    current_language.set("en")
+    assert translated("undone: red_cube moved") == "undone: red_cube moved"
     assert t("{n} object|{n} objects", n=1) == "1 object" and t("{n} object|{n} objects", n=0) == "0 objects"
     assert t('JSON: {"frames": ...}') == 'JSON: {"frames": ...}'
-    token = current_language.set("de")
-    try:
-        assert t("{n} object|{n} objects", n=1) == "1 Objekt" and t("{n} object|{n} objects", n=3) == "3 Objekte"
-        assert t("Round {number} passed.", number=4) == "Runde 4 bestanden."
-        assert t("no such text") == "no such text"
-        assert translated("red_cube moved") == "red_cube bewegt"
-        assert translated("undone: red_cube moved") == "rückgängig: red_cube bewegt"
-        assert translated("blue_plate is 16.6 cm wide, the opening of yellow_cup only 5.7 cm").startswith(
-            "blue_plate ist 16.6 cm breit"
-        )
-        assert translated("A message of a plug-in.") == "A message of a plug-in."
-    finally:
-        current_language.reset(token)
-    assert translated("undone: red_cube moved") == "undone: red_cube moved"
 
 
-@pytest.mark.parametrize(
-    "cookies, accepted, expected",
-    [
+def test_the_language_is_the_chosen_one_else_the_browsers():
+    for cookies, accepted, expected in (
         ({}, None, "en"),
         ({}, "de-DE,de;q=0.9,en;q=0.8", "de"),
         ({}, "fr-FR,fr;q=0.9,de;q=0.5,en;q=0.4", "de"),
@@ -77,10 +74,8 @@ def test_texts_are_filled_counted_and_translated_with_what_stands_in_them():
         ({"language": "en"}, "de", "en"),
         ({"language": "de"}, "en", "de"),
         ({"language": "xx"}, "de", "de"),
-    ],
-)
-def test_the_language_is_the_chosen_one_else_the_browsers(cookies: dict[str, str], accepted: str | None, expected: str):
-    assert choose_language(cookies, accepted) == expected
+    ):
+        assert choose_language(cookies, accepted) == expected
 
 
 def test_scripts_show_no_text_past_t_which_finds_no_template():

@@ -9,9 +9,7 @@ from browser.watched_page import leaving
 from playwright.sync_api import Page, expect
 
 
-def test_a_folder_of_frames_becomes_projects_and_a_reload_shows_the_batch_again(
-    studio: Studio, page: Page, tmp_path: Path
-):
+def test_a_folder_of_frames_becomes_projects_and_a_reload_shows_its_batch(studio: Studio, page: Page, tmp_path: Path):
     for name in ("batch_frame", "broken"):
         shutil.copytree(ROOT / "sample_scenes" / "stack", tmp_path / "tables" / name)
     (tmp_path / "tables" / "broken" / "rgb.png").write_bytes(b"no picture")

@@ -1,13 +1,12 @@
 """Work by keyboard alone. Guards the way of the focus through Gradio's tabs, text fields and code editors, and the
 order of events that are sent faster than they are answered."""
 
-import json
 import re
 import shutil
 from pathlib import Path
-from typing import Any
 
-from browser.app_page import LONG, canvas, copy_project, hint, tab, wait_until_idle
+from browser.app_page import LONG, OpenProject, copy_project, tab, wait_until_idle
+from browser.masks import canvas, hint
 from browser.studio_process import Studio
 from playwright.sync_api import Locator, Page, expect
 
@@ -25,9 +24,7 @@ def press(page: Page, element: Locator, key: str = "Enter") -> None:
     raise AssertionError("the element cannot be reached by Tab")
 
 
-def test_a_task_is_solved_and_its_code_edited_by_keyboard_alone_from_the_gallery_on(
-    studio: Studio, ready_project: Path, page: Page
-):
+def test_a_task_is_solved_and_its_code_edited_by_keyboard_alone(studio: Studio, ready_project: Path, page: Page):
     project = copy_project(studio, page, ready_project)
     page.goto(studio.address)
     card = page.locator(f".gallery [data-name={project.name}]").first
@@ -72,21 +69,14 @@ def test_a_task_is_solved_and_its_code_edited_by_keyboard_alone_from_the_gallery
     expect(code).not_to_be_focused()
 
 
-def reviews(folder: Path) -> list[dict[str, Any]]:
-    lines = [json.loads(line) for line in (folder / "decisions.jsonl").read_text().splitlines()]
-    return [line["data"] for line in lines if line["kind"] == "review"]
-
-
-def test_four_frames_are_reviewed_by_keyboard_faster_than_the_server_answers(
-    studio: Studio, ready_project: Path, page: Page
-):
-    folders = [studio.workspace / f"table_{number}" for number in range(4)]
-    for folder in folders:
-        shutil.copytree(ready_project, folder)
+def test_four_frames_are_reviewed_faster_than_the_server_answers(studio: Studio, ready_project: Path, page: Page):
+    projects = [OpenProject(studio, page, f"table_{number}") for number in range(4)]
+    for project in projects:
+        shutil.copytree(ready_project, project.folder)
     page.goto(studio.address)
     page.get_by_label("Search projects").focus()
     page.keyboard.type("table_")
-    expect(page.locator(".board .project")).to_have_count(len(folders))
+    expect(page.locator(".board .project")).to_have_count(len(projects))
     page.get_by_role("button", name="Review lowest confidence first").focus()
     page.keyboard.press("Enter")
     bar = page.locator(".review-queue")
@@ -98,7 +88,7 @@ def test_four_frames_are_reviewed_by_keyboard_faster_than_the_server_answers(
         page.keyboard.press("a")
     expect(bar).to_contain_text(f"{len(objects)} of {len(objects)} objects accepted")
     for number, keys in enumerate((["a"], ["Shift+R", "Enter"], ["Shift+S"], ["Shift+A"]), 1):
-        expect(bar.locator(".where")).to_have_text(f"Review {number} of {len(folders)}")
+        expect(bar.locator(".where")).to_have_text(f"Review {number} of {len(projects)}")
         expect(accept).to_be_enabled()
         page.keyboard.press(keys[0])
         if keys[1:]:
@@ -108,7 +98,7 @@ def test_four_frames_are_reviewed_by_keyboard_faster_than_the_server_answers(
     expect(page.locator(".gallery .board")).to_be_visible()
     page.keyboard.press("Escape")
     expect(bar).to_be_hidden()
-    recorded = [reviews(folder) for folder in folders]
+    recorded = [[one["data"] for one in project.decisions if one["kind"] == "review"] for project in projects]
     assert sorted(one[-1]["verdict"] for one in recorded) == ["accepted", "accepted", "rejected", "skipped"]
     (first,) = (one for one in recorded if len(one) > 1)
     assert [one["id"] for one in first[:-1]] == objects  # in the order in which they were sent

@@ -17,14 +17,6 @@ def row(page: Page) -> Locator:
     return page.locator(".object-list .row[data-id='1']")
 
 
-def rename(page: Page, name: str) -> None:
-    """Give the first object another name."""
-    row(page).click()
-    field = page.locator(".inspector input.name")
-    field.fill(name)
-    field.press("Enter")
-
-
 def lose_the_next_answer(page: Page) -> list[Route]:
     """Close the next stream of answers at once, as Gradio does when an event is sent while the last one ends."""
     lost: list[Route] = []
@@ -39,10 +31,11 @@ def lose_the_next_answer(page: Page) -> list[Route]:
 
 def test_what_another_tab_changes_and_what_gradio_loses_is_shown_all_the_same(project: OpenProject, browser: Browser):
     """Guards Gradio's streams: an update and a project that is opened, whose answers are lost; and a second tab."""
-    page = project.page
+    page, name = project.page, project.page.locator(".inspector input.name")
     row(page).click()
+    name.fill("my thing")
     lost = lose_the_next_answer(page)
-    rename(page, "my thing")
+    name.press("Enter")
     expect(row(page)).to_contain_text("my thing")
     assert lost and project.kinds == ["display_name"]
     with open_page(browser) as other:

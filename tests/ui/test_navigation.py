@@ -26,9 +26,7 @@ def test_pages_follow_the_work_until_a_person_does_something(studio: Studio, pag
     expect(page).to_have_url(re.compile("step=masks"))
 
 
-def test_back_forward_and_reload_keep_the_step_and_the_object_and_lead_to_the_gallery(
-    studio: Studio, ready_project: Path, page: Page
-):
+def test_back_forward_and_reload_keep_the_step_and_the_object(studio: Studio, ready_project: Path, page: Page):
     project = copy_project(studio, page, ready_project)
     page.goto(studio.address)
     page.locator(f".gallery [data-name={project.name}]").first.click()

@@ -70,9 +70,7 @@ def test_the_second_person_sees_who_edits_and_takes_over(log_in: Callable[[str],
     expect(editing(ada)).to_contain_text("bob is editing", timeout=LONG)
 
 
-def test_a_looker_and_a_visitor_see_the_project_and_that_they_can_only_look(
-    log_in: Callable[[str], Page], studio: Studio
-):
+def test_a_looker_and_a_visitor_see_the_project_and_only_look(log_in: Callable[[str], Page], studio: Studio):
     lou, ada = log_in("lou"), log_in("ada")
     ada.get_by_role("tab", name="Review").click()
     ada.locator(".share .make-link").click()

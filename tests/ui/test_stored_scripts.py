@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from browser.app_page import LONG, open_tab, wait_until_idle
 from browser.studio_process import Studio
-from playwright.sync_api import Dialog, Page, expect
+from playwright.sync_api import Page, expect
 from ready_projects import ready_project
 
 from pipeline.assets.library import BUILTIN_LIBRARY
@@ -19,7 +19,7 @@ from pipeline.export import export_project
 from pipeline.store import write_json
 from studio.batch.batch_file import BatchItem, read_batch
 from studio.batch.frames import BatchError
-from studio.batch.report import FrameReport, report_page
+from studio.batch.report import FrameReport, batch_page
 from tests.ui.test_every_page import OVER, STEPS
 
 SCRIPT = "\"'><img src=x onerror=window.__hacked=1><svg onload=window.__hacked=2>"
@@ -33,9 +33,8 @@ TEXTS = {
     "changes", "grs-studio",
 }  # fmt: skip
 """Keys whose texts a stranger may write as they like without the file counting as damaged."""
-MADE_ELEMENTS = (
-    "[window.__hacked ?? null, document.querySelectorAll('img[src=x], a[href^=javascript], [onload]').length]"
-)
+MADE = "document.querySelectorAll('img[src=x], a[href^=javascript], [onload]').length"
+MADE_ELEMENTS = f"[window.__hacked ?? null, {MADE}]"
 """What ran, and how many elements the payload became."""
 FREE_NAMES = ("tasks.json", "report.json", "project.json")
 """Files in which "name" is no identifier of another file."""
@@ -67,11 +66,9 @@ def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
     workspace, library = tmp_path_factory.mktemp("workspace"), tmp_path_factory.mktemp("library")
     shutil.copytree(ready_project("stack", "solution", "put the green_cylinder on the left"), workspace / "stack")
     objects = [one["segment_id"] for one in json.loads((workspace / "stack" / "scene.json").read_text())["placements"]]
-    decided = [
-        Decision("display_name", {"id": objects[0], "name": NAME}),
-        Decision("review", {"verdict": "rejected", "reason": PAYLOAD}),
-    ]
-    append(workspace / "stack" / "decisions.jsonl", *decided)
+    named = Decision("display_name", {"id": objects[0], "name": NAME})
+    reviewed = Decision("review", {"verdict": "rejected", "reason": PAYLOAD})
+    append(workspace / "stack" / "decisions.jsonl", named, reviewed)
     poison(workspace / "stack")
     shutil.copytree(workspace / "stack", workspace / NAME)
     shutil.copytree(BUILTIN_LIBRARY / "apple", library / NAME)
@@ -91,12 +88,7 @@ def expect_harmless(page: Page, where: str) -> None:
 @pytest.mark.soak
 def test_a_stored_script_stays_a_text_on_every_page(studio: Studio, page: Page):
     dialogs: list[str] = []
-
-    def note(dialog: Dialog) -> None:
-        dialogs.append(dialog.message)
-        dialog.dismiss()
-
-    page.on("dialog", note)
+    page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
     page.goto(studio.address)
     expect(page.locator(".gallery .board")).to_contain_text(NAME[:10])
     expect_harmless(page, "gallery")
@@ -125,7 +117,7 @@ def test_a_stored_script_stays_a_text_in_every_report_that_is_exported(studio: S
     export_project(studio.workspace / "stack", "html", tmp_path / "film.html")
     item = BatchItem(PAYLOAD, NAME, "failed", PAYLOAD, message=PAYLOAD)
     frame = FrameReport(item, task=PAYLOAD, solved=PAYLOAD, decisions=(PAYLOAD,), evidence=PAYLOAD, problem=PAYLOAD)
-    (tmp_path / "batch.html").write_text(report_page(NAME, [replace(frame, doubts=(PAYLOAD,)), frame]))
+    (tmp_path / "batch.html").write_text(batch_page(NAME, [replace(frame, doubts=(PAYLOAD,)), frame]))
     dialogs: list[str] = []
     page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
     for name in ("film.html", "batch.html"):

@@ -3,7 +3,7 @@
 import zipfile
 from pathlib import Path
 
-from browser.app_page import LONG, OpenProject, open_copy, open_tab, screenshot, stop_work, tab, wait_until_idle
+from browser.app_page import LONG, OpenProject, open_copy, open_tab, stop_work, tab, wait_until_idle
 from browser.studio_process import Studio
 from browser.watched_page import close_app
 from playwright.sync_api import FrameLocator, Page, expect
@@ -24,9 +24,7 @@ def round_view(page: Page) -> FrameLocator:
     return page.frame_locator("#round iframe")
 
 
-def test_a_written_task_is_stopped_solved_exported_and_outlives_a_killed_server(
-    studio: Studio, project: OpenProject, tmp_path: Path
-):
+def test_a_written_task_is_stopped_solved_exported_and_outlives_a_kill(project: OpenProject, tmp_path: Path):
     """Guards Gradio's text field and buttons, tab labels that agree with the bar, a download, a reload after a kill."""
     page, timeline = project.page, project.page.locator(".round-timeline")
     open_tab(page, "Task")
@@ -49,7 +47,6 @@ def test_a_written_task_is_stopped_solved_exported_and_outlives_a_killed_server(
     assert any("Solved" in message for message, _ in said)
     assert not [one for one in said if "Solved" in one[0] and "Running" in one[1]]
     expect(page.frame_locator("#replay iframe").get_by_text("recording")).to_be_visible(timeout=LONG)
-    screenshot(page, "review")
     with page.expect_download() as download:
         page.get_by_role("link", name="Download zip").click()
     download.value.save_as(tmp_path / "task.zip")
@@ -57,8 +54,8 @@ def test_a_written_task_is_stopped_solved_exported_and_outlives_a_killed_server(
     assert any(name.endswith("README.md") for name in names) and any(name.endswith(".xml") for name in names)
     before = project.decisions
     close_app(page)
-    studio.kill()
-    studio.start()
+    project.studio.kill()
+    project.studio.start()
     project.reopen()
     open_tab(page, "Review")
     expect(page.locator(".results .seed")).to_have_count(8)
@@ -89,11 +86,9 @@ def test_an_edited_round_becomes_a_branch_whose_fault_is_repaired(studio: Studio
     expect(page.locator("#edited-task :is(textarea, input)")).to_have_value(TASK)
     code = page.locator("#codes .cm-content[contenteditable=true]").first
     expect(code).to_contain_text("def build(")  # the code comes after the editor
-    parts = code.evaluate(
-        f"content => {{ const view = ({VIEW})(content); return view && ["
-        "typeof view.dispatch, typeof view.state?.doc?.lineAt, typeof view.state?.selection?.main?.from]; }"
-    )
-    assert parts == ["function", "function", "number"]
+    parts = "[typeof view.dispatch, typeof view.state?.doc?.lineAt, typeof view.state?.selection?.main?.from]"
+    kinds = code.evaluate(f"content => {{ const view = ({VIEW})(content); return view && {parts}; }}")
+    assert kinds == ["function", "function", "number"]
     typed = code.evaluate(f"content => ({TYPE})([content, {VIEW!r}])")
     assert typed.startswith("if True:\n" + " " * 8 + "import kit"), "indented by four, then to the next multiple"
     page.keyboard.press("Control+a")
@@ -112,7 +107,6 @@ def test_an_edited_round_becomes_a_branch_whose_fault_is_repaired(studio: Studio
     expect(page.locator("#round")).to_be_in_viewport(ratio=0.8)  # beside what is read of its round
     timeline.get_by_role("button", name="Checks by round").click()
     expect(page.locator("#round-chart .js-plotly-plot")).to_be_visible(timeout=LONG)
-    screenshot(page, "branch")
     timeline.get_by_role("button", name="Round", exact=True).click()
     expect(page.locator("#round-chart")).to_be_hidden()
     page.locator("#mode input").click()

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from browser.app_page import LONG, OpenProject, open_copy, screenshot, stop_work, undo_button
+from browser.app_page import LONG, OpenProject, open_copy, stop_work, undo_button
 from browser.studio_process import Studio
 from playwright.sync_api import Page, expect
 from ready_projects import ready_project as ready
@@ -46,7 +46,7 @@ def test_a_training_is_followed_and_stopped_and_an_edit_of_the_reward_undone(lea
 
 @pytest.mark.soak
 def test_a_policy_that_imitates_the_oracle_is_watched_as_soon_as_it_is_learned(learn: OpenProject):
-    page, shown = learn.page, learn.page.locator(".learn")
+    shown = learn.page.locator(".learn")
     shown.get_by_label("Most steps").fill("4096")
     shown.get_by_label("Demonstrations").fill("12")
     shown.get_by_role("button", name="Train this subtask").click()
@@ -55,7 +55,6 @@ def test_a_policy_that_imitates_the_oracle_is_watched_as_soon_as_it_is_learned(l
     watched = shown.locator("figure.pane iframe")
     expect(watched).to_be_visible(timeout=LONG)  # its first episode
     expect(shown.get_by_label("Checkpoint")).to_contain_text("After imitating the oracle")
-    screenshot(page, "learn_imitated")
     shown.locator("[data-subtask]").nth(1).click()
     expect(watched).to_be_hidden()
     shown.locator("[data-subtask]").first.click()

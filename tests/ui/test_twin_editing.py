@@ -12,25 +12,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from browser.app_page import (
-    LONG,
-    OpenProject,
-    action,
-    canvas,
-    click,
-    deepest_pixel,
-    drag,
-    hint,
-    largest,
-    near_lower_edge,
-    open_masks,
-    open_tab,
-    rows,
-    screenshot,
-    stop_work,
-    undo_button,
-    wait_until_idle,
-)
+from browser.app_page import LONG, OpenProject, open_tab, rows, stop_work, undo_button, wait_until_idle
+from browser.masks import action, canvas, click, deepest_pixel, drag, hint, largest, near_lower_edge, open_masks
 from browser.studio_process import Studio
 from browser.watched_page import close_app, wait_until
 from playwright.sync_api import Frame, Page, expect
@@ -51,9 +34,7 @@ def viewer(page: Page) -> Frame:
     return next(frame for frame in page.frames if "/viewer/" in frame.url)
 
 
-def test_a_dropped_frame_is_segmented_corrected_and_undone_and_its_masks_outlive_a_kill(
-    studio: Studio, page: Page, tmp_path: Path
-):
+def test_a_dropped_frame_is_corrected_and_undone_and_outlives_a_kill(studio: Studio, page: Page, tmp_path: Path):
     files = [shutil.copy(SAMPLE / name, tmp_path / f"drop_{name}") for name in ("rgb.png", "depth.png", "camera.json")]
     page.goto(studio.address)
     page.locator("#drop input[type=file]").set_input_files(files)
@@ -134,7 +115,6 @@ def test_another_asset_is_compared_with_the_photograph_chosen_and_built_into_the
     expect(undo_button(page)).to_be_enabled()
     assert placements(project)[2]["asset_id"] == "yellow_block"
     expect(page.locator(".inspector")).to_contain_text("assetyellow block")
-    screenshot(page, "twin_editing_asset")
     undo_button(page).click()
     expect(page.locator(".inspector")).to_contain_text("assetblue block")
     assert placements(project)[2]["asset_id"] == "blue_block" and project.kinds == ["choose_asset", "undo"]
@@ -161,27 +141,10 @@ def test_an_object_is_moved_by_keys_in_the_viewer_and_undo_brings_it_back(projec
         undo_button(page).click()
         expect(undo_button(page)).to_be_enabled() if project.decisions[-1]["kind"] == "move" else None
     expect(page.get_by_role("button", name="Reset pose")).to_be_disabled(timeout=LONG)
-    np.testing.assert_allclose(
-        placements(project)[2]["world_from_object"]["pos"], before["world_from_object"]["pos"], atol=1e-6
-    )
-    compare_with_the_photograph(page, frame)
-
-
-def compare_with_the_photograph(page: Page, frame: Frame) -> None:
-    """Show the twin over its photograph in every mode and end them by keys."""
+    after = placements(project)[2]["world_from_object"]["pos"]
+    np.testing.assert_allclose(after, before["world_from_object"]["pos"], atol=1e-6)
     frame.locator("button[data-view=photo]").click()
-    for mode, shown in (("edges", "#photo"), ("depth", "#difference"), ("beside", "#photo")):
-        button = frame.locator(f"[data-compare={mode}]")
-        button.click()
-        expect(button).to_have_attribute("aria-pressed", "true")
-        expect(frame.locator(shown)).to_be_visible()
-        expect(frame.locator("#legend")).to_be_visible(visible=mode == "depth")
-        button.click()
-        expect(button).to_have_attribute("aria-pressed", "false")
-    frame.locator("#canvas").focus()
-    for pressed in ("true", "false"):
-        page.keyboard.press("b")
-        expect(frame.locator("#blink")).to_have_attribute("aria-pressed", pressed)
-    for key, pressed in (("t", "true"), ("Escape", "false")):
-        page.keyboard.press(key)
-        expect(frame.locator("[data-adjust=rotate]")).to_have_attribute("aria-pressed", pressed)
+    for is_shown in (True, False):  # how far the twin's depth is from the photograph's
+        frame.locator("[data-compare=depth]").click()
+        for shown in ("#difference", "#legend"):
+            expect(frame.locator(shown)).to_be_visible(visible=is_shown)

@@ -1,9 +1,5 @@
 """A small twin for the viewer: a table, a textured mesh, simple bodies, the photograph's camera off its middle."""
 
-import os
-
-os.environ.setdefault("MUJOCO_GL", "egl")
-
 import mujoco
 import numpy as np
 import pytest

@@ -3,19 +3,17 @@
 import hashlib
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parents[2]
 THREE, AXE = ROOT / "static" / "vendor" / "three", ROOT / "tests" / "vendor" / "axe-core"
 
 
-@pytest.mark.parametrize("folder", [THREE, AXE], ids=lambda folder: folder.name)
-def test_every_vendored_file_has_the_checksum_it_came_with(folder: Path):
-    lines = (line.split() for line in (folder / "SHA256SUMS").read_text().splitlines())
-    sums = {name: checksum for checksum, name in lines}
-    assert sums == {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in sums}
-    present = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
-    assert present - {"SHA256SUMS", "README.md"} == set(sums)
+def test_every_vendored_file_has_the_checksum_it_came_with():
+    for folder in (THREE, AXE):
+        lines = (line.split() for line in (folder / "SHA256SUMS").read_text().splitlines())
+        sums = {name: checksum for checksum, name in lines}
+        assert sums == {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in sums}
+        present = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+        assert present - {"SHA256SUMS", "README.md"} == set(sums)
 
 
 def test_the_licence_and_the_version_are_there_and_our_own_pages_name_no_address_outside():

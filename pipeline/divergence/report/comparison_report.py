@@ -1,10 +1,11 @@
 """report.html: a comparison in one file that opens without a network (Figures 5 to 8 of the Real2Sim paper)."""
 
-import html
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from pipeline.report import Heading, Picture, Pictures, Plot, Table, Text, report_page
 
 if TYPE_CHECKING:  # it needs a second to import
     from pipeline.divergence.report.event_strip import EventPicture
@@ -12,19 +13,10 @@ if TYPE_CHECKING:  # it needs a second to import
 Curves = Mapping[str, Mapping[str, Sequence[float]]]
 
 COLOURS = ("#2f6f9f", "#b4532a", "#5b7f3a", "#7a5195")
-OVERALL = "#444444"
-GAP_COLOUR = "#c8c8c8"
-PHASE_COLOURS = {"approach": "#dfe7ee", "grasp": "#f6dfb5", "transfer": "#dcebd3", "release": "#eadcec"}
-STYLE = """
-body { font: 14px/1.5 system-ui, sans-serif; max-width: 1100px; margin: 24px auto; padding: 0 16px; color: #222 }
-table { border-collapse: collapse; margin: 8px 0 } th, td { padding: 3px 10px; border-bottom: 1px solid #ddd }
-td.number { text-align: right; font-variant-numeric: tabular-nums } th { text-align: left }
-.note { color: #555 }
-.strip { display: flex; gap: 6px; overflow-x: auto; padding-bottom: 8px } .strip figure { margin: 0; flex: none }
-.strip figcaption { font-size: 12px } .strip img, .strip .none { display: block; width: 160px; height: 120px }
-.strip .none { background: #eee; color: #555; text-align: center; line-height: 120px; font-size: 12px }
-.strip img { object-fit: contain; background: #111 }
-"""
+OVERALL = "#888888"
+GAP_COLOUR = "rgba(128, 128, 128, 0.4)"
+PHASE_COLOURS = {"approach": "#6090b8", "grasp": "#e0a030", "transfer": "#70ae50", "release": "#a878b4"}
+STRIP_NOTE = "Frames of a video where the episode has one, else the robot's model at the logged positions."
 
 
 def report_html(
@@ -37,40 +29,33 @@ def report_html(
         curves, histograms: as from `error_curves` and `error_histograms`.
         pictures: of the events, in their order.
     """
-    import plotly.io
-
-    body = [
-        "<h1>Real against simulated</h1>",
-        f"<p>{html.escape(data['real'])} (real) and {html.escape(data['sim'])} (simulated). {_summary(data)}</p>",
-        '<p class="note">RMSE_norm: root of the mean of ((q_sim - q_real) / range)² over the joints and the gripper of '
-        "an arm, without unit (Real2Sim, section III-F). Times are on the clock of the real episode.</p>",
-        plotly.io.to_html(_curves(curves, data), full_html=False, include_plotlyjs=True, config=CONFIG),
-        _strip(data["events"], pictures),
-        "<h2>Distribution of RMSE_norm</h2>",
-        plotly.io.to_html(_distribution(histograms), full_html=False, include_plotlyjs=False, config=CONFIG),
+    blocks = [
+        Text(f"{data['real']} (real) and {data['sim']} (simulated)."),
+        Text(_summary(data), "result"),
+        Text(
+            "RMSE_norm: root of the mean of ((q_sim - q_real) / range)² over the joints and the gripper of an arm, "
+            "without unit (Real2Sim, section III-F). Times are on the clock of the real episode.",
+            "note",
+        ),
+        Plot([_curves(curves, data)]),
+        *_strip(data["events"], pictures),
+        Heading("Distribution of RMSE_norm"),
+        Plot([_distribution(histograms)]),
         *_tables(data),
     ]
-    return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Real against simulated</title>'
-        f"<style>{STYLE}</style></head><body>{''.join(body)}</body></html>"
-    )
-
-
-CONFIG = {"displaylogo": False, "responsive": True, "plotlyServerURL": ""}
+    return report_page("Real against simulated", blocks)
 
 
 def _summary(data: dict[str, Any]) -> str:
-    shift = f"Aligned by {html.escape(data['align'])}: the simulation is {data['shift_s']:+.3f} s late."
+    shift = f"Aligned by {data['align']}: the simulation is {data['shift_s']:+.3f} s late."
     onset = data["onset"]
     for gap in data["gaps"]:
-        shift += (
-            f" No samples of {html.escape(data[gap['episode']])} from {gap['start_s']:.2f} to {gap['stop_s']:.2f} s."
-        )
+        shift += f" No samples of {data[gap['episode']]} from {gap['start_s']:.2f} to {gap['stop_s']:.2f} s."
     if onset is None:
         return f"{shift} The differences stay within the noise."
-    where = f"{html.escape(onset['cause'])} ({html.escape(onset['arm'])}, {html.escape(onset['joint'])})"
+    where = f"{onset['cause']} ({onset['arm']}, {onset['joint']})"
     earlier = ", or earlier in the gap before it" if onset["after_gap"] else ""
-    return f"{shift} Divergence begins at <b>{onset['time_s']:.3f} s</b>, in <b>{where}</b>{earlier}."
+    return f"{shift} Divergence begins at {onset['time_s']:.3f} s, in {where}{earlier}."
 
 
 def _curves(curves: Curves, data: dict[str, Any]) -> Any:
@@ -94,7 +79,7 @@ def _curves(curves: Curves, data: dict[str, Any]) -> Any:
             _line(figure, row, curves["rmse_overall"], "overall", OVERALL)
     for phase in next(iter(data["arms"].values()))["phases"]:
         name = phase["name"]
-        look = {"fillcolor": PHASE_COLOURS[name], "opacity": 0.5, "line_width": 0, "layer": "below"}
+        look = {"fillcolor": PHASE_COLOURS[name], "opacity": 0.18, "line_width": 0, "layer": "below"}
         note = {"annotation_text": name, "annotation_position": "top left", "annotation_font_size": 10}
         figure.add_vrect(phase["start_s"], phase["stop_s"], row=1, col=1, **look, **note)
     for gap in data["gaps"]:
@@ -144,26 +129,20 @@ def _event_marks(figure: Any, row: int, data: dict[str, Any]) -> None:
     figure.update_yaxes(categoryorder="array", categoryarray=ticks[::-1], range=[-0.5, len(ticks)], row=row, col=1)
 
 
-def _strip(events: Sequence[dict[str, Any]], pictures: Sequence["EventPicture"]) -> str:
+def _strip(events: Sequence[dict[str, Any]], pictures: Sequence["EventPicture"]) -> list[Any]:
     """Return the events with their pictures in the order of time: the real one above the simulated one."""
     if not any(picture.real or picture.sim for picture in pictures):
-        return ""
-    figures = []
+        return []
+    columns, heads = [], []
     for event, picture in zip(events, pictures, strict=False):
-        urls, parts = picture.to_json(), []
+        heads.append(f"{event['name']} {event['arm']}")
+        columns.append([])
         for side, clock, label in (("real", "real_s", "real"), ("sim", "sim_on_real_s", "simulated")):
-            time, url = event[clock], urls[side]
+            time, url = event[clock], picture.to_json()[side]
             when = "missing" if time is None else f"{time:.2f} s"
-            drawn = f'<img src="{url}" alt="{html.escape(event["name"])}, {label}">' if url else None
-            parts.append(
-                (drawn or f'<div class="none">{when if time is None else "no picture"}</div>') + f"{label} {when}"
-            )
-        title = f"<b>{html.escape(event['name'])}</b> {html.escape(event['arm'])}"
-        figures.append(f"<figure><figcaption>{title}</figcaption>{'<br>'.join(parts)}</figure>")
-    return f'<h2>Events</h2><p class="note">{STRIP_NOTE}</p><div class="strip">{"".join(figures)}</div>'
-
-
-STRIP_NOTE = "Frames of a video where the episode has one, else the robot's model at the logged positions."
+            title = f"{event['name']}, {label}" if url else when if time is None else "no picture"
+            columns[-1].append(Picture(url, title, f"{label} {when}"))
+    return [Heading("Events"), Text(STRIP_NOTE, "note"), Pictures(columns, heads)]
 
 
 def _distribution(histograms: Curves) -> Any:
@@ -183,7 +162,7 @@ def _distribution(histograms: Curves) -> Any:
     return figure
 
 
-def _tables(data: dict[str, Any]) -> list[str]:
+def _tables(data: dict[str, Any]) -> list[Any]:
     joints, phases = [], []
     for arm, result in data["arms"].items():
         joints += [
@@ -199,22 +178,10 @@ def _tables(data: dict[str, Any]) -> list[str]:
         for event in data["events"]
     ]
     return [
-        "<h2>Joints</h2>",
-        html_table(("Arm", "Joint", "RMSE (rad, m)", "Largest", "Range", "Range from"), joints),
-        "<h2>Error growth by phase</h2>",
-        html_table(("Arm", "Phase", "From (s)", "To (s)", "Mean RMSE_norm", "Growth per s"), phases),
-        "<h2>Times of the events</h2>",
-        html_table(("Arm", "Event", "Real (s)", "Simulated (s)", "Simulated later by (s)"), events),
+        Heading("Joints"),
+        Table(("Arm", "Joint", "RMSE (rad, m)", "Largest", "Range", "Range from"), joints),
+        Heading("Error growth by phase"),
+        Table(("Arm", "Phase", "From (s)", "To (s)", "Mean RMSE_norm", "Growth per s"), phases),
+        Heading("Times of the events"),
+        Table(("Arm", "Event", "Real (s)", "Simulated (s)", "Simulated later by (s)"), events),
     ]
-
-
-def html_table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    cells = "".join(f"<th>{html.escape(title)}</th>" for title in head)
-    lines = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
-    return f"<table><thead><tr>{cells}</tr></thead><tbody>{lines}</tbody></table>"
-
-
-def _cell(value: Any) -> str:
-    if isinstance(value, str):
-        return f"<td>{html.escape(value)}</td>"
-    return f'<td class="number">{"missing" if value is None else f"{value:.4g}"}</td>'

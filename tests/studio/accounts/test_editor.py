@@ -12,11 +12,9 @@ from page_client import PageClient, open_page
 from people import FRAME, logged_in
 
 from pipeline.decisions import UNNAMED, read_log
-from pipeline.errors import StudioError
 from pipeline.project import Project
 from pipeline.run import Progress
 from studio.accounts.presence import GRACE_SECONDS, Presence
-from studio.accounts.user_file import UserFile
 from studio.pages import page_streams
 from studio.server.current_user import current_user
 from studio.server.errors import RequestError
@@ -91,7 +89,7 @@ async def test_every_event_that_edits_is_refused_while_another_person_edits(stud
             assert asked, function.targets
 
 
-def test_two_pages_of_one_person_both_edit_and_without_logins_every_page_does():
+def test_two_pages_of_one_person_both_edit_until_they_are_closed_and_without_logins_every_page_does():
     editor = Editor()
     for _ in range(2):
         current_user.set("ada")
@@ -104,9 +102,6 @@ def test_two_pages_of_one_person_both_edit_and_without_logins_every_page_does():
     for _ in range(3):
         editor.require()
     assert editor.name == ""
-
-
-def test_who_closed_all_pages_a_while_ago_edits_no_longer():
     now = [0.0]
     presence = Presence(lambda: now[0])
     editor = Editor(presence.is_present)
@@ -169,9 +164,3 @@ def test_without_logins_a_decision_is_of_a_human_and_provenance_says_so(tmp_path
     session = SimpleNamespace(project=project)
     (record,) = _decision_records(session)  # type: ignore[arg-type]
     assert record["by"] == "not logged in" and results_record(None) == {}
-
-
-def test_no_user_can_be_called_what_unnamed_people_are(tmp_path: Path):
-    for name in (UNNAMED, UNNAMED.upper()):
-        with pytest.raises(StudioError, match="cannot name"):
-            UserFile(tmp_path / "users.json").add(name, "work", "a long sentence")

@@ -48,8 +48,9 @@ async def test_no_request_reaches_beyond_what_is_listed_or_is_answered_with_more
         for id, block in gradio_app(studio.app).get_blocks().blocks.items():
             if not isinstance(block, Component) or not isinstance(block.answer, Endpoint):
                 continue
-            for data in ([], "text", 7, None, {"seq": 10**400}):
-                assert "error" in await ask(http, id, data)
+            guessed = [{"kind": kind, "token": "x", "page_token": "x"} for kind in block.answer.handlers]
+            for data in ([], "text", 7, None, {"seq": 10**400}, *guessed):
+                assert "error" in await ask(http, id, data), (block.elem_id, data)
             own = {"token": values["mask-canvas"]["token"]} | values.get(block.elem_id, {})
             own = {key: own.get(key, "") for key in ("token", "page_token")}
             for kind, value in itertools.product(block.answer.handlers, HOSTILE):

@@ -36,10 +36,6 @@ def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SimpleNamespace
         yield running
 
 
-async def visit(http: httpx.AsyncClient, token: str) -> httpx.Response:
-    return await http.get(f"/link/{token}", follow_redirects=True)
-
-
 async def test_a_person_who_works_makes_a_link_and_a_visitor_sees_that_project(studio: SimpleNamespace):
     async with logged_in(studio, "wanda") as wanda, open_page(wanda, "one") as page:
         request = {"token": page.values["results"]["token"], "kind": "share", "days": 7}
@@ -68,7 +64,7 @@ async def test_a_visitor_reaches_nothing_of_another_project_or_of_the_workspace(
     _, token = studio.links.create(studio.workspace / "one", 1, "wanda")
     async with logged_in(studio, "wanda") as wanda, open_page(wanda, "two") as page, connect(studio.address) as http:
         other = page.values["mask-canvas"]["token"]
-        assert (await visit(http, token)).status_code == 200
+        assert (await http.get(f"/link/{token}", follow_redirects=True)).status_code == 200
         for path in (
             f"/project/{other}/colour.jpg", f"/project/{other}/editor.json", "/thumbnail/project/two",
             "/thumbnail/sample/blocks", "/library/x.jpg", "/thumbnail/project/..", "/gradio_api/file=/etc/passwd",
@@ -95,7 +91,7 @@ async def test_a_visitor_reaches_nothing_of_another_project_or_of_the_workspace(
 async def test_a_visitor_uses_no_stream_of_another_page_and_a_person_with_a_login_keeps_it(studio: SimpleNamespace):
     _, token = studio.links.create(studio.workspace / "one", 1, "wanda")
     async with logged_in(studio, "wanda") as wanda, open_page(wanda, "two") as page, connect(studio.address) as http:
-        await visit(http, token)
+        await http.get(f"/link/{token}", follow_redirects=True)
         for stream in (f"queue/data?session_hash={page.session_hash}", f"heartbeat/{page.session_hash}"):
             assert (await http.get(f"/gradio_api/{stream}")).status_code == 403
         number, count, _ = page.event_of("top-bar", "refresh")
@@ -104,7 +100,7 @@ async def test_a_visitor_uses_no_stream_of_another_page_and_a_person_with_a_logi
         await page.wait(lambda: True)
         assert page.values["top-bar"]["project"] == "two"
     async with logged_in(studio, "will") as http:
-        await visit(http, token)
+        await http.get(f"/link/{token}", follow_redirects=True)
         account = (await http.get("/account.json")).json()
         assert (account["user"], account["role"]) == ("will", "work")
 
@@ -116,7 +112,7 @@ async def test_visitors_who_watch_in_many_pages_keep_nobody_from_the_viewer(stud
     _, token = studio.links.create(studio.workspace / "one", 1, "wanda")
 
     async with connect(studio.address) as visitor, logged_in(studio, "wanda") as wanda, AsyncExitStack() as sockets:
-        await visit(visitor, token)
+        await visitor.get(f"/link/{token}", follow_redirects=True)
 
         async def watches(http: httpx.AsyncClient) -> bool:
             headers = {"cookie": "; ".join(f"{cookie.name}={cookie.value}" for cookie in http.cookies.jar)}
@@ -159,7 +155,7 @@ async def test_a_link_that_ended_ends_its_visits_at_once(end: str, studio: Simpl
     link, token = links.create(studio.workspace / "one", 1, "wanda")
     kept = links._file.path.read_text()
     async with connect(studio.address) as http, connect(studio.address) as late:
-        assert (await visit(http, token)).status_code == 200
+        assert (await http.get(f"/link/{token}", follow_redirects=True)).status_code == 200
         assert (await http.get("/config")).status_code == 200
         if end == "revoked":
             links.revoke(link.id, studio.workspace / "one")

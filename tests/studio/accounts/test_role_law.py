@@ -24,6 +24,7 @@ from pipeline.project import Project
 from studio.accounts.page_guard import needed_role
 from studio.accounts.refusals import refusals
 from studio.accounts.roles import Role, RoleError, current_role
+from studio.board.batches import Batches
 from studio.board.board import Board
 from studio.server.endpoints import Endpoint
 from studio.server.gradio_internals import gradio_app
@@ -49,6 +50,7 @@ def test_behind_the_page_nothing_is_changed_for_a_looker_either(studio: SimpleNa
         lambda: session.solve("gripper"),
         lambda: session.pin(0),
         lambda: app_sessions.create(lambda folder: Project.create(folder, FRAME), "new"),
+        lambda: Batches(app_sessions).start([], "frame", ""),
         lambda: Board(app_sessions).delete(["one"]),
         lambda: Board(app_sessions).judge(["one"], "accepted", ""),
         lambda: Board(app_sessions).duplicate(["one"]),
@@ -254,7 +256,6 @@ async def test_events_have_no_other_address_and_a_request_of_no_kind_needs_the_r
             for prefix in ("/gradio_api/", "/gradio_api//", "/"):
                 answer = await http.post(f"{prefix}{path}", json={"data": [], "fn_index": 0})
                 assert answer.status_code in (403, 404, 405), (prefix, path, answer.status_code)
-    async with logged_in(studio, "lou") as http:
         for id, block in endpoints(studio).items():
             if isinstance(block.answer, Endpoint) and block.answer.needed_role(block.answer.default_kind) > Role.LOOK:
                 for data in ({}, {"kind": "nothing"}, {"kind": None}, {"kind": ["find"]}):

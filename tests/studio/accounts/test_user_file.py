@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pipeline.decisions import UNNAMED
 from pipeline.errors import StudioError
 from studio.__main__ import main
 from studio.accounts import passwords
@@ -68,10 +69,11 @@ def test_a_file_with_another_hash_is_refused_before_anything_is_computed(text: s
     assert not users.accepts("ada", PASSWORD)
 
 
-@pytest.mark.parametrize(
-    "name", ["", ".", "..", "../ada", "a/b", "a\\b", "a b", "-x", "link:1", "a\n", "a\0", "é", "a" * 65, ".users"]
-)
-def test_a_name_that_could_be_a_path_or_two_lines_is_refused(name: str, users: UserFile):
+BAD = ["", ".", "../ada", "a/b", "a\\b", "a b", "-x", "link:1", "a\n", "a\0", "é", "a" * 65, ".users", UNNAMED.upper()]
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_name_that_could_be_a_path_or_two_lines_or_is_that_of_unnamed_people_is_refused(name: str, users: UserFile):
     with pytest.raises(StudioError, match="cannot name a user"):
         users.add(name, "work", PASSWORD)
     for password in ("", "short", "x" * 7, "x" * 1025):
@@ -149,21 +151,18 @@ def test_a_named_file_that_is_missing_does_not_open_the_studio(by_variable: bool
     assert "names no user" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("words", "typed", "told"),
-    [
+def test_a_command_that_cannot_be_done_is_one_line_and_changes_nothing(users, monkeypatch, capsys):
+    for words, typed, told in (
         (["add", "ada"], PASSWORD, "--replace"),
         (["add", "../x"], PASSWORD, "cannot name"),
         (["add", "bob"], "short", "8 to 1024"),
         (["remove", "eve"], "", "there is no user"),
-    ],
-)
-def test_a_command_that_cannot_be_done_is_one_line_and_changes_nothing(words, typed, told, users, monkeypatch, capsys):
-    before = users.path.read_bytes()
-    assert command(monkeypatch, *words, "--users", str(users.path), typed=f"{typed}\n") == 2
-    line = capsys.readouterr().err
-    assert told in line and line.count("\n") == 1 and PASSWORD not in line
-    assert users.path.read_bytes() == before
+    ):
+        before = users.path.read_bytes()
+        assert command(monkeypatch, *words, "--users", str(users.path), typed=f"{typed}\n") == 2
+        line = capsys.readouterr().err
+        assert told in line and line.count("\n") == 1 and PASSWORD not in line
+        assert users.path.read_bytes() == before
 
 
 def test_a_password_is_typed_twice_and_never_an_argument(users: UserFile, monkeypatch, capsys):

@@ -1,6 +1,8 @@
-"""Requests of the mask canvas and their answers."""
+"""Requests of the mask canvas; its segmenters, the fallback where one fails, and SAM 2's installation from the app."""
 
 import json
+import threading
+from pathlib import Path
 from types import SimpleNamespace
 from unittest.mock import Mock
 
@@ -10,13 +12,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from offline_studio import FRAME
 
-from pipeline.segmentation import ScriptedSegmenter, decode_rle, encode_rle
+from pipeline.frame import load
+from pipeline.resources import SAMPLE_SCENES
+from pipeline.segmentation import ScriptedSegmenter, Segment, SegmentationError, decode_rle, encode_rle
 from pipeline.segmentation.automatic import ProgressView
-from studio.masks import segmenter_choice
+from studio.masks import sam2_install, segmenter_choice
 from studio.masks.mask_requests import endpoint
 from studio.masks.prompt_requests import parse_prompt
-from studio.masks.segmenter_choice import FrameSegmenters
+from studio.masks.sam2_install import Installation, InstallError, requirements
+from studio.masks.segmenter_choice import FrameSegmenters, parse_automatic_settings
 from studio.server.errors import RequestError
+from studio.server.services import Settings
 
 MASK = np.zeros((40, 60), bool)
 MASK[10:20, 15:40] = True
@@ -35,8 +41,8 @@ class OneSession:
         return self.session
 
 
-def ask(**request) -> dict:
-    return endpoint(OneSession())({"token": "known", **request})  # type: ignore[arg-type]
+def ask(sessions: OneSession | None = None, /, **request) -> dict:
+    return endpoint(sessions or OneSession())({"token": "known", **request})  # type: ignore[arg-type]
 
 
 KINDS = st.sampled_from(["prompt", "compare", "choose", "stop", "status", "nonsense", "", None])
@@ -61,9 +67,8 @@ def test_a_click_is_answered_with_run_lengths_and_the_status_names_every_segment
     assert all({"title", "state", "progress", "note"} <= one.keys() for one in answer["segmenters"])
 
 
-@pytest.mark.parametrize(
-    ("request_", "message"),
-    [
+def test_an_invalid_request_is_refused_in_one_line():
+    for request_, message in (
         (dict(points=[[20, 15]], labels=[]), "label"),
         (dict(points=[[70, 2]], labels=[1]), "outside the picture"),
         (dict(points=[[float("nan"), 2]], labels=[1]), ""),
@@ -74,22 +79,93 @@ def test_a_click_is_answered_with_run_lengths_and_the_status_names_every_segment
         (dict(kind="compare", rle=encode_rle(np.zeros_like(MASK))), "nothing to compare"),
         (dict(kind="compare", rle={"size": [1, 2]}), "reload the page"),
         (dict(kind="choose", name="other"), "no segmenter 'other'"),
-    ],
-)
-def test_an_invalid_request_is_refused_in_one_line(request_: dict, message: str):
-    answer = ask(seq=1, **request_)
-    assert answer["error"] and message in answer["error"] and "\n" not in answer["error"] and answer["seq"] == 1
+    ):
+        answer = ask(seq=1, **request_)
+        assert answer["error"] and message in answer["error"] and "\n" not in answer["error"] and answer["seq"] == 1
 
 
-def test_a_stop_cancels_the_view_of_the_segmenter_that_it_names(monkeypatch: pytest.MonkeyPatch):
-    sessions, view = OneSession(), Mock(ProgressView)
+def test_the_chosen_segmenter_says_how_good_each_reading_is_and_a_stop_cancels_its_view(monkeypatch):
+    segments = [Segment(0, MASK, score, "sam2") for score in (0.9, 0.5)]
+    sessions, view = OneSession(), Mock(ProgressView, segment=Mock(return_value=segments))
     monkeypatch.setattr(segmenter_choice, "create_segmenter", lambda *_: Mock(open=lambda _: view))
-    sessions.session.segmenters.open("sam2")
-    answer = endpoint(sessions)({"token": "known", "kind": "stop", "name": "sam2"})  # type: ignore[arg-type]
-    assert answer["chosen"] == "scripted" and view.cancel.call_count == 1
+    assert ask(sessions, kind="choose", name="sam2")["chosen"] == "sam2"
+    readings = ask(sessions, points=[[20, 15]], labels=[1])["candidates"]
+    assert [(one["source"], one["quality"]) for one in readings] == [("sam2", 0.9), ("sam2", 0.5)]
+    assert ask(sessions, kind="stop", name="sam2")["chosen"] == "sam2" and view.cancel.call_count == 1
 
 
 def test_clicks_arrive_as_they_were_made():
     prompt = parse_prompt({"points": [[3.5, 4], [10, 11]], "labels": [1, 0], "box": [1, 2, 30, 31]}, FRAME)
     assert prompt.points.tolist() == [[3.5, 4], [10, 11]] and prompt.labels.tolist() == [1, 0]
     assert prompt.box is not None and prompt.box.tolist() == [1, 2, 30, 31]
+
+
+def test_settings_of_sam2_are_read_from_the_browser_and_checked(monkeypatch: pytest.MonkeyPatch):
+    settings = parse_automatic_settings({"points_per_side": 8.0, "keep_all": True, "unknown": 1})
+    assert settings.points_per_side == 8 and settings.keep_all is True and settings.box_nms_thresh == 0.7
+    for name, wrong in (("pred_iou_thresh", 2), *(("points_per_side", one) for one in (500, "many", None))):
+        with pytest.raises(SegmentationError):
+            parse_automatic_settings({name: wrong})
+    monkeypatch.setenv("GRS_SAM2_DEVICE", "mps")
+    assert Settings.from_environment().device == "mps"
+
+
+def test_where_a_checkpoint_cannot_be_loaded_depth_answers_the_clicks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    torch = pytest.importorskip("torch", reason="LIGHT set-up: torch and sam2 are not installed")
+    pytest.importorskip("sam2", reason="LIGHT set-up: torch and sam2 are not installed")
+    from pipeline.segmentation import DepthSegmenter, Prompt
+
+    layer = {"image_encoder.trunk.patch_embed.proj.weight": torch.zeros(7, 3, 7, 7)}
+    torch.save({"model": layer}, tmp_path / "odd.pt")
+    monkeypatch.setenv("GRS_SAM2", str(tmp_path / "odd.pt"))
+    frame = load(SAMPLE_SCENES / "blocks")
+    segmenters = FrameSegmenters(frame, DepthSegmenter())
+    assert (idle := segmenters.state("sam2"))["state"] == "idle" and "Weights are installed, for cpu" in idle["note"]
+    segmenters.choose("sam2")
+    segmenters.open("sam2").wait(60)  # type: ignore[attr-defined]
+    state = segmenters.state("sam2")
+    assert state["state"] == "failed" and "\n" not in state["note"]
+    height, width = frame.depth.shape
+    (best, *_) = segmenters.segment(Prompt(np.array([[width / 2, height / 2]]), np.array([1])))
+    assert best.source == "depth" and segmenters.chosen == "sam2"
+    segmenters.choose("sam2")  # retries
+    assert segmenters.state("sam2")["state"] in ("queued", "loading", "failed")
+
+
+def finished(installation: Installation) -> Installation:
+    """The same installation once its thread has ended."""
+    assert installation._task is not None
+    installation._task.join(20)
+    assert not installation.running
+    return installation
+
+
+def test_the_sam2_extra_is_what_is_installed_and_a_failure_of_pip_is_one_line(monkeypatch):
+    names = {requirement.split("=")[0].split("<")[0].split(">")[0] for requirement in requirements()}
+    assert {"torch", "torchvision", "sam2"} <= names and "gradio" not in names
+    monkeypatch.setattr(sam2_install, "requirements", lambda: ("no-such-package-name==1", "sam2==0"))
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    with pytest.raises(InstallError, match="pip could not install SAM 2: ERROR"):
+        list(sam2_install.install(threading.Event()))
+
+
+def test_progress_is_shown_a_second_start_does_nothing_and_a_stop_keeps_the_downloads():
+    reached, go = threading.Event(), threading.Event()
+    starts = []
+
+    def pip(stop: threading.Event):
+        starts.append(1)
+        yield "Downloading torch"
+        reached.set()
+        assert go.wait(20)
+
+    installation = Installation(pip)
+    installation.start()
+    assert reached.wait(20) and installation.running and installation.message == "Downloading torch"
+    installation.start()
+    go.set()
+    assert finished(installation).message == "" and starts == [1]
+    installation = Installation(lambda stop: (step for step in ["Downloading torch", stop.wait(20)]))
+    installation.start()
+    installation.stop()
+    assert finished(installation).message.startswith("Stopped.")

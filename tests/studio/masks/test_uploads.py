@@ -12,18 +12,15 @@ from studio.server.errors import RequestError
 SAMPLES = Path(__file__).parents[3] / "sample_scenes"
 
 
-@pytest.mark.parametrize(
-    ("files", "name"),
-    [
+def test_a_project_is_named_after_its_files_or_else_after_the_date():
+    for files, name in (
         (["kitchen_3.zip"], "kitchen_3"),
         (["desk_rgb.png", "desk_depth.png", "desk_camera.json"], "desk"),
         (["rgb_mugs-2.png", "depth_mugs-2.png", "camera_mugs-2.json"], "mugs_2"),
         (["rgb.png", "depth.png", "camera.json"], "table_2026_11_22_0304"),
         (["frame.npz"], "table_2026_11_22_0304"),
-    ],
-)
-def test_a_project_is_named_after_its_files_or_else_after_the_date(files: list[str], name: str):
-    assert suggest_name([Path(file) for file in files], time.strptime("2026-11-22 03:04", "%Y-%m-%d %H:%M")) == name
+    ):
+        assert suggest_name([Path(file) for file in files], time.strptime("2026-11-22 03:04", "%Y-%m-%d %H:%M")) == name
 
 
 def test_an_upload_is_opened_and_an_old_one_is_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

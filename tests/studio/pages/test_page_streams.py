@@ -5,6 +5,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import AsyncExitStack
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from anyio import CapacityLimiter
@@ -47,26 +48,14 @@ def busy_studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SimpleName
         segmenter.answer.set()
 
 
-async def test_many_events_on_one_page_leave_every_route_and_stop_answering(busy_studio: SimpleNamespace):
-    async with connect(busy_studio.address) as http, open_page(http, "one") as page:
-        before = threading.active_count()
-        events = [await page.send("top-bar", "refresh") for _ in range(THREADS + 5)]
-        await page.wait(lambda: page.completed >= set(events[:-1]))
-        assert events[-1] not in page.completed, "the newest stream follows the work"
-        assert threading.active_count() < before + THREADS
-        for path in ("/", "/config", "/thumbnail/project/one", "/static/studio/loading.js"):
-            assert (await http.get(path)).status_code == 200
-        await page.send("status-bar", "stop")
-        await page.wait(lambda: page.values["status-bar"].get("stopping"))
-
-
-async def test_more_pages_than_threads_follow_work_at_the_same_time(busy_studio: SimpleNamespace):
+async def test_more_pages_than_threads_follow_work_while_routes_and_stop_answer(busy_studio: SimpleNamespace):
     async with connect(busy_studio.address) as http, AsyncExitStack() as stack:
         pages: list[PageClient] = []
         for _ in range(THREADS + 5):
             pages.append(await stack.enter_async_context(open_page(http, "one")))
         assert all(not page.completed for page in pages), "each follows the work"
-        assert (await http.get("/thumbnail/project/one")).status_code == 200
+        for path in ("/", "/config", "/thumbnail/project/one", "/static/studio/loading.js"):
+            assert (await http.get(path)).status_code == 200
         await pages[-1].send("status-bar", "stop")
         await pages[-1].wait(lambda: pages[-1].values["status-bar"].get("stopping"))
 
@@ -88,10 +77,6 @@ async def test_a_slow_page_gets_an_update_only_when_it_has_drawn_the_one_before_
         assert len(pairs) > 1 and set(pairs) == {("sent", "drawn")}
 
 
-def session_of(log: EventLog, idle: bool = False) -> SimpleNamespace:
-    return SimpleNamespace(log=log, idle=idle)
-
-
 async def test_a_pages_next_event_ends_its_earlier_stream_and_the_last_update_shows_the_end_of_work():
     order: list[str] = []
 
@@ -102,7 +87,7 @@ async def test_a_pages_next_event_ends_its_earlier_stream_and_the_last_update_sh
                 order.append(name)
         order.append(f"{name} ended")
 
-    streams, session = PageStreams(), session_of(EventLog())
+    streams, session = PageStreams(), SimpleNamespace(log=EventLog(), idle=False)
     tasks = []
     for name in ("first", "second"):
         tasks.append(asyncio.ensure_future(follow(streams, name, session)))
@@ -113,7 +98,7 @@ async def test_a_pages_next_event_ends_its_earlier_stream_and_the_last_update_sh
     await asyncio.gather(*tasks)
     assert len(streams) == 0 and not session.log._watchers
     assert order[:3] == ["first", "first ended", "second"]
-    session, shown = session_of(EventLog(), idle=True), []
+    session, shown = SimpleNamespace(log=EventLog(), idle=True), []
     async with PageStreams().open("page") as stream:
         async for _ in stream.changes(session, lambda: True):  # type: ignore[arg-type]
             shown.append(session.log.version)
@@ -139,8 +124,9 @@ async def test_a_stream_waits_for_a_page_that_draws_and_ends_with_it(monkeypatch
         stream.next_update()
         await stream.drawn()
     monkeypatch.setattr(page_streams, "CHECK_SECONDS", 0.01)
+    session: Any = SimpleNamespace(log=EventLog(), idle=False)
     async with PageStreams().open("page") as stream:
-        seen = [None async for _ in stream.changes(session_of(EventLog()), lambda: False)]  # type: ignore[arg-type]
+        seen = [None async for _ in stream.changes(session, lambda: False)]
     assert len(seen) == 1
 
 

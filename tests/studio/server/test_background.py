@@ -46,7 +46,7 @@ def test_a_task_that_joins_itself_does_not_wait():
     assert joined.wait(10)
 
 
-def test_a_group_runs_a_name_once_and_tells_when_it_has_ended():
+def test_a_group_starts_a_name_once_or_several_times_and_tells_when_it_has_ended():
     release, ended = threading.Event(), threading.Event()
     runs: list[int] = []
     group = TaskGroup(ended.set)
@@ -60,9 +60,6 @@ def test_a_group_runs_a_name_once_and_tells_when_it_has_ended():
     assert group and group.is_running("same")
     release.set()
     assert ended.wait(10) and runs == [1] and not group
-
-
-def test_a_group_runs_several_tasks_of_one_name_beside_each_other():
     both = threading.Barrier(2, timeout=10)
     errors: list[Exception] = []
     group = TaskGroup(lambda: None)

@@ -77,9 +77,13 @@ def test_only_a_page_with_the_token_or_an_open_session_is_answered():
     assert set(endpoint({"kind": "echo", "token": "closed"})) == {"error"}
 
 
-@pytest.mark.parametrize("name", ["crop/abc.jpg", "crop/77.jpg", "window/x.jpg", "candidate/..", "object/9_urdf", "no"])
+RECORD = "candidate/%2e%2e%2f%2e%2e%2fproject.json"
+
+
+@pytest.mark.parametrize("name", ["crop/a.jpg", "crop/77.jpg", "window/x.jpg", RECORD, "object/9_urdf", "no"])
 def test_an_unknown_address_is_answered_in_one_line(name: str, tmp_path: Path):
     app, project = FastAPI(), Project.create(tmp_path / "one", FRAME)
+    (project.folder / "cache" / "candidates").mkdir(parents=True)
     session = Session(project, SimpleNamespace(library=Library(())))  # type: ignore[arg-type]
     file_routes.mount(app, SimpleNamespace(get=lambda _: session, workspace=tmp_path))  # type: ignore[arg-type]
     answer = TestClient(app).get(f"/project/token/{name}")

@@ -13,12 +13,13 @@ import uvicorn
 from async_calls import run_async
 from fastapi import FastAPI, Request, WebSocket
 from fastapi.testclient import TestClient
-from offline_studio import wait_until
+from offline_studio import offline_services, wait_until
 from starlette.routing import BaseRoute
 from starlette.websockets import WebSocketDisconnect
 
 from studio.server import connections, gate
 from studio.server.access import Access
+from studio.server.app import build_app
 from studio.server.current_user import current_user
 from studio.server.gate import Gate
 from studio.server.gradio_internals import gradio_app
@@ -32,6 +33,13 @@ FOREIGN_ORIGINS = (
 )  # fmt: skip
 OWN_HOSTS = ("127.0.0.1", "127.0.0.1:7860", "localhost:8000", "LOCALHOST", "[::1]:7860")
 FOREIGN_HOSTS = ("evil.example", "evil.example:7860", "127.0.0.1.evil.example", "", "192.168.7.7", "a@127.0.0.1", "[")
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory) -> FastAPI:
+    """The studio with a login, published by a proxy as lab.example."""
+    access = Access({"ada": "secret"}, ("lab.example",), behind_proxy=True)
+    return build_app(offline_services(), tmp_path_factory.mktemp("workspace"), access)
 
 
 def client_of(access: Access | None = None, user: str | None = None) -> TestClient:
@@ -135,11 +143,9 @@ def test_a_proxys_headers_count_only_when_a_proxy_is_allowed(told: bool):
     assert foreign.status_code == (421 if told else 200)
 
 
-@pytest.mark.parametrize(
-    "route", ["proxy=http://x", "file=http://x/a", "startup-events", "run/x", "deep_link", "call/x"]
-)
-def test_gradios_routes_that_the_page_does_not_use_are_closed(route: str):
-    assert client_of().get(f"/gradio_api/{route}").status_code == 404
+def test_gradios_routes_that_the_page_does_not_use_are_closed():
+    for route in ("proxy=http://x", "file=http://x/a", "startup-events", "run/x", "deep_link", "call/x"):
+        assert client_of().get(f"/gradio_api/{route}").status_code == 404, route
     assert client_of().get("/gradio_api/file=/tmp/gradio/picture.png").status_code == 200
 
 
@@ -218,9 +224,7 @@ FILES = {"files": ("frame.png", b"pixels")}
 def test_an_upload_lies_in_a_private_folder_and_comes_from_our_own_page(app: FastAPI):
     client, folder = TestClient(app, HERE), app.state.uploads.path
     client.post("/login", data={"username": "ada", "password": "secret"})
-    assert Path(gradio_app(app).uploaded_file_dir) == folder, (
-        "studio/server/upload_folder.py needs App.uploaded_file_dir"
-    )
+    assert Path(gradio_app(app).uploaded_file_dir) == folder, "upload_folder.py needs App.uploaded_file_dir"
     assert client.post("/gradio_api/upload", files=FILES, headers={"origin": "http://127.0.0.1:9"}).status_code == 403
     assert not list(folder.rglob("frame.png"))
     (path,) = client.post("/gradio_api/upload", files=FILES, headers={"origin": HERE}).json()

@@ -22,16 +22,8 @@ from served_studio import served
 from starlette.requests import HTTPConnection
 
 from components.steps import RoundTimeline
-from studio.server import page_states
-from studio.server.gradio_internals import (
-    ICON,
-    ValidLogins,
-    allow_streams,
-    event_data,
-    gradio_app,
-    name_icon,
-    uploaded_file,
-)
+from studio.server import gradio_internals, page_states
+from studio.server.gradio_internals import ValidLogins, allow_streams, event_data, gradio_app, name_icon, uploaded_file
 from studio.server.skipped_outputs import SkippingBlocks
 
 STARTUP = """
@@ -76,7 +68,7 @@ def test_an_events_data_the_queues_streams_and_the_pages_icon_are_where_they_wer
     loader = templates.env.loader
     assert loader is not None
     page = loader.get_source(templates.env, "frontend/index.html")[0]
-    assert ICON in page and "manifest" not in page
+    assert gradio_internals.ICON in page and "manifest" not in page
 
 
 def test_a_login_is_found_in_gradios_cookies_until_its_password_changes():
@@ -129,9 +121,8 @@ def without_empty_props(value: Any) -> Any:
     return value
 
 
-@pytest.mark.parametrize(
-    ("event", "predictions"),
-    [
+def test_what_is_sent_is_what_gradio_sends():
+    for event, predictions in (
         (0, [gr.skip(), gr.skip(), gr.skip(), gr.skip()]),
         (0, [gr.skip(), "new", gr.skip(), gr.skip()]),
         (0, [2, gr.skip(), gr.update(visible=False), '{"rounds": []}']),
@@ -139,10 +130,8 @@ def without_empty_props(value: Any) -> Any:
         (0, gr.skip()),
         (1, gr.skip()),
         (1, "new"),
-    ],
-)
-def test_what_is_sent_is_what_gradio_sends(event: int, predictions: Any):
-    assert sent(SkippingBlocks, event, predictions) == sent(gr.Blocks, event, predictions), NEEDED
+    ):
+        assert sent(SkippingBlocks, event, predictions) == sent(gr.Blocks, event, predictions), NEEDED
 
 
 @pytest.mark.parametrize(("kind", "is_made"), [(SkippingBlocks, False), (gr.Blocks, True)])

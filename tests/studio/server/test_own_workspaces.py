@@ -1,7 +1,6 @@
 """One workspace for each user: nobody finds, reads or watches what belongs to another."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from types import SimpleNamespace
 
 import httpx
@@ -61,14 +60,9 @@ async def test_nobody_lists_opens_reads_or_hears_another_users_project(studio: S
                     assert (await bob.get(f"/gradio_api/{stream}")).status_code == 403
 
 
-@pytest.fixture
-def registry(tmp_path: Path) -> SessionRegistry:
-    services = offline_services(segmenter=EmptySegmenter())
+def test_a_project_is_made_in_the_users_own_folder_and_its_trace_replayed_by_no_other(tmp_path):
+    registry = SessionRegistry(tmp_path, offline_services(segmenter=EmptySegmenter()), own=True)
     Project.create(tmp_path / "users" / "ada" / "hers", FRAME, "hers")
-    return SessionRegistry(tmp_path, services, own=True)
-
-
-def test_a_project_is_made_in_the_users_own_folder_and_its_trace_replayed_by_no_other(registry, tmp_path):
     current_user.set("bob")
     assert registry.create(lambda folder: Project.create(folder, FRAME, "x"), "x").project.folder.parent.name == "bob"
     (tmp_path / "users" / "ada" / "hers" / "trace.jsonl").write_text("")
