@@ -104,6 +104,11 @@ def wait_until(
         page.wait_for_timeout(50)
 
 
+def wait_for_request(page: Page, asked: list[dict[str, Any]], **wanted: Any) -> None:
+    """Wait until a request with these values has been asked, whichever others came after it."""
+    wait_until(page, lambda: any(all(one.get(key) == value for key, value in wanted.items()) for one in asked))
+
+
 def wait_for_requests(page: Page, seconds: float) -> None:
     """Wait until no request of the page is open, so many seconds at most."""
     deadline = time.monotonic() + seconds

@@ -9,7 +9,7 @@ import cv2
 import numpy as np
 import pytest
 from browser.bare_page import Mount, Mounted
-from browser.watched_page import wait_until
+from browser.watched_page import wait_for_request, wait_until
 from playwright.sync_api import Locator, Route, expect
 
 from studio.viewer import PhotoCamera
@@ -103,7 +103,7 @@ def test_an_alignment_is_stopped_or_forgotten_when_its_pairs_change_and_escape_c
     align.click()
     expect(align).to_be_disabled()
     press(dialog, "■ Stop")
-    wait_until(page, lambda: asked[-1]["kind"] == "stop")
+    wait_for_request(page, asked, kind="stop")
     assert len(held[0].request.post_data_json["pairs"]) == 5
     held.pop().fulfill(json={"stopped": True})
     expect(dialog.locator(".result")).to_have_text("Stopped.")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from browser.app_page import LONG
 from browser.bare_page import Mount
-from browser.watched_page import wait_until
+from browser.watched_page import wait_for_request, wait_until
 from playwright.sync_api import Locator, Page, Route, expect
 
 SAMPLE = Path(__file__).parents[2] / "sample_scenes" / "episodes"
@@ -144,8 +144,7 @@ def test_episodes_of_the_open_project_are_offered_and_work_that_runs_is_stopped(
     expect(menu.locator("option")).to_have_text(["0", "7"])
     expect(menu).to_have_value("0")
     menu.select_option("7")
-    wait_until(page, lambda: asked[-1]["kind"] == "again")
-    assert (asked[-1]["job"], asked[-1]["selection"]) == ("7", {"real": ["7"], "sim": []})
+    wait_for_request(page, asked, kind="again", job="7", selection={"real": ["7"], "sim": []})
     started = next(one for one in asked if one["kind"] == "compare")
     assert (started["real"]["source"], started["sim"]["source"]) == ("oracle", "policy")
     assert (started["page_token"], started["align"], started["robot"]) == ("p", "clock", [])

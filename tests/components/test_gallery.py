@@ -10,7 +10,7 @@ import pytest
 from browser.app_page import drop_files
 from browser.axe import findings
 from browser.bare_page import BareStudio, Mount, Mounted, bare_studio
-from browser.watched_page import wait_until
+from browser.watched_page import wait_for_request, wait_until
 from playwright.sync_api import Locator, Route, expect
 
 from bench.planted_projects import plant_projects
@@ -120,7 +120,7 @@ def test_search_and_filters_narrow_the_board_until_they_are_cleared(gallery: Mou
     expect(board.locator(".count")).to_have_text("17 of 70 projects")
     tag.select_option("lab")
     search(board, "00064", 1)
-    assert asked[-1].items() >= {"words": "00064", "state": "failed", "tag": "lab", "offset": 0}.items()
+    wait_for_request(gallery.page, asked, words="00064", state="failed", tag="lab", offset=0)
     gallery.set_value("gallery", gallery.value("gallery") | {"outdated": False})  # the gallery is shown again
     expect(board.locator(".count")).to_have_text("1 of 70 projects")
     board.get_by_label("Search projects").fill("nothing of that name")
@@ -130,7 +130,7 @@ def test_search_and_filters_narrow_the_board_until_they_are_cleared(gallery: Mou
     expect(board.locator(".count")).to_have_text("70 projects")
     expect(board.get_by_label("Search projects")).to_be_focused()
     gallery.page.evaluate("dispatchEvent(new Event('focus'))")
-    wait_until(gallery.page, lambda: asked[-1].get("refresh"))
+    wait_for_request(gallery.page, asked, refresh=True)
     held: list[Route] = []
     is_old = lambda route: (route.request.post_data_json or {}).get("words") == "old"  # noqa: E731
     gallery.page.route("**/bare/ask/gallery", lambda route: held.append(route) if is_old(route) else route.continue_())
@@ -272,17 +272,16 @@ def test_a_question_is_asked_before_what_cannot_be_undone(gallery: Mounted, boar
     bar(board).get_by_role("button", name="Delete").click()
     expect(bar(board).locator(".question")).to_contain_text("It is open.")
     bar(board).get_by_role("button", name="Delete anyway").click()
-    wait_until(gallery.page, lambda: asked[-1].get("confirmed"))
-    assert asked[-1]["names"] == [name_of(69)]
+    wait_for_request(gallery.page, asked, confirmed=True, names=[name_of(69)])
     bin = panel(board, "Bin")
     bin.get_by_role("button", name="Restore", exact=True).first.click()
     expect(bin).to_contain_text("It is gone.")
-    assert asked[-1]["ids"] == ["b1"]
+    wait_for_request(gallery.page, asked, ids=["b1"])
     bin.get_by_role("button", name="Empty the bin …").click()
     expect(bin).to_contain_text("Delete 2 projects for good?")
     bin.get_by_role("button", name="Delete for good").click()
     expect(bin).to_contain_text("The bin is empty.")
-    assert asked[-1]["ids"] == ["b1", "b2"]
+    wait_for_request(gallery.page, asked, ids=["b1", "b2"])
 
 
 def test_a_set_of_accepted_projects_is_made_exported_and_removed(gallery: Mounted, board: Locator):
