@@ -19,6 +19,7 @@ from pipeline.frame import Frame
 from pipeline.geometry import Pose, rotation_about_z
 from pipeline.geometry.rays import closest_points, triangle_scene
 from pipeline.scene.mjcf import mesh_export
+from pipeline.scene.placement import SceneError
 
 if TYPE_CHECKING:
     import open3d
@@ -118,7 +119,10 @@ class RegistrationResult:
 
 def load_surface(path: Path, size: np.ndarray) -> Surface:
     """Return the surface of a mesh file, its box scaled to `size` (3,), in metres. Raises SceneError."""
-    unit = _unit_surface(path, path.stat().st_mtime_ns)
+    try:
+        unit = _unit_surface(path, path.stat().st_mtime_ns)
+    except FileNotFoundError:
+        raise SceneError(f"{path.name} is missing; remove scene.json to have the twin made again") from None
     normals = unit.normals / size
     normals /= np.linalg.norm(normals, axis=1, keepdims=True)
     area = 2 * (size[0] * size[1] + size[1] * size[2] + size[0] * size[2])

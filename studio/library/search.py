@@ -16,10 +16,10 @@ from pipeline.assets.index.asset_index import AssetIndex, SyncProgress
 from pipeline.assets.index.columns import AssetFilter
 from pipeline.assets.library import BUILTIN_LIBRARY
 from pipeline.matching import LibraryFeatures
+from pipeline.store import user_cache_folder
 from studio.server import background
 from studio.server.background import BackgroundTask
 from studio.server.notices import log
-from studio.server.services import cache_folder
 
 MAX_COMPARED = 1000
 """Assets that a picture is compared with view by view: those that the index finds nearest."""
@@ -74,7 +74,7 @@ def find(
         embedding: of a picture, of shape (D,); the most similar assets come first.
         features: if given, a picture is compared with each view of an asset and not with the views' mean.
     """
-    indexer = _indexer(library.paths, encoder.name if encoder else "", cache_folder())
+    indexer = _indexer(library.paths, encoder.name if encoder else "", user_cache_folder())
     indexing = indexer.update(library, encoder)
     by_view = embedding is not None and features is not None and encoder is not None
     filter_here = bool(query.collection) or by_view  # the index knows neither collections nor single views
@@ -167,7 +167,7 @@ class _Indexer:
             if self._digest != library.digest and not (self._task and self._task.running):
                 self._digest = library.digest
                 self._words_indexed.clear()
-                steps = self.index.sync(library, cache_folder(), encoder)
+                steps = self.index.sync(library, user_cache_folder(), encoder)
                 self._task = background.start("index", lambda stop: self._index(steps, stop))
         self._words_indexed.wait(INDEX_WAIT_SECONDS)
         return self._task is not None and self._task.running

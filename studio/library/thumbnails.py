@@ -11,11 +11,10 @@ from fastapi.responses import FileResponse, PlainTextResponse
 
 from pipeline.assets import Asset
 from pipeline.assets.asset_cards import brightened_card
-from pipeline.store import atomic_write
+from pipeline.store import atomic_write, user_cache_folder
 from studio.objects.images import jpeg
 from studio.server import background
 from studio.server.background import BackgroundTask
-from studio.server.services import cache_folder
 
 SIDE = 176
 """Pixels."""
@@ -27,7 +26,7 @@ class Thumbnails:
     """Renders thumbnails in one thread, which has its own OpenGL context. May be used from any thread."""
 
     def __init__(self, folder: Path | None = None):
-        self.folder = folder or cache_folder() / "shelf"
+        self.folder = folder or user_cache_folder() / "shelf"
         self._lock = threading.Lock()
         self._waiting: OrderedDict[str, Asset] = OrderedDict()
         self._failed: set[str] = set()

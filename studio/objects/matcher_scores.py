@@ -30,10 +30,11 @@ from pipeline.models.costs.budget import Estimate, estimate_questions
 from pipeline.models.destination import destination_of
 from pipeline.run import Services
 from pipeline.simulation.sandbox.sandbox import RunCancelled
+from pipeline.store import user_cache_folder
 from studio.server.background import BackgroundTask
 from studio.server.errors import RequestError
 from studio.server.notices import error_message
-from studio.server.services import cache_folder, library_services
+from studio.server.services import library_services
 from studio.texts import t
 
 MAX_PATH_LENGTH = 4096
@@ -151,7 +152,7 @@ class _ScoringRun:
         if request.libraries:
             library = Library.open(request.libraries)
             features = library_services(library, services.encoder)["features"]
-        for done, _ in enumerate(asset_features(library, cache_folder(), services.encoder), 1):
+        for done, _ in enumerate(asset_features(library, user_cache_folder(), services.encoder), 1):
             self._progress(stop, done, len(library), "rendering views of the library's assets")
         evaluation = MatcherEvaluation(
             request.frames, request.truth, library, services.segmenter, services.model, features, services.encoder,

@@ -12,12 +12,11 @@ from components.component import STATIC
 from pipeline import rehearsal
 from pipeline.errors import StudioError
 from pipeline.project.project import UNEXPLAINED
-from pipeline.store import listed
+from pipeline.store import listed, user_cache_folder
 from studio.accounts.roles import Role, current_role, may_see
 from studio.models.call_records import full_text
 from studio.pages.gallery_items import sample_folder
 from studio.server.errors import RequestError
-from studio.server.services import cache_folder
 from studio.server.static_files import RevalidatedFiles
 from studio.sessions.session import Session
 from studio.sessions.session_registry import SessionRegistry
@@ -81,7 +80,7 @@ def _project_file(session: Session, name: str) -> Response:
         if current_role.get() < Role.LOOK and Path(rest).stem not in _candidates(session):
             raise RequestError("There is no such file in this project.")
         return FileResponse(
-            card_file(session.services.library[Path(rest).stem], cache_folder() / "cards"), headers=_CACHED
+            card_file(session.services.library[Path(rest).stem], user_cache_folder() / "cards"), headers=_CACHED
         )
     if kind == "call":
         id, _, part = rest.partition("/")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 from pipeline import plugins
 from pipeline.errors import StudioError
 from pipeline.models.settings import service_from_name
+from pipeline.store import user_cache_folder
 
 if TYPE_CHECKING:
     from pipeline.assets import Library
@@ -123,7 +124,7 @@ def open_services(settings: Settings, first_seed: int = 0) -> "Services":
         image_to_3d=image_to_3d(),
         workspace=settings.workspace,
         asset_descriptions=user_library_folder() / DESCRIPTIONS_FILE,
-        cards_folder=cache_folder() / "cards",
+        cards_folder=user_cache_folder() / "cards",
     )
 
 
@@ -132,7 +133,7 @@ def library_services(library: "Library", encoder: "Encoder | None") -> dict[str,
     from pipeline.assets.appearance.features import asset_features
     from pipeline.matching import LibraryFeatures
 
-    folder = cache_folder()
+    folder = user_cache_folder()
     features = Lazy(lambda: LibraryFeatures.compute(library, folder, encoder=encoder))
 
     def compute_features() -> Iterable[object]:
@@ -182,9 +183,3 @@ def open_segmenter(settings: Settings) -> "Segmenter":
     from studio.masks.segmenter_catalogue import create_segmenter
 
     return create_segmenter(settings.segmenter, settings)
-
-
-def cache_folder() -> Path:
-    """Return the folder of renderings and features that are kept between runs."""
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "grs-studio"
