@@ -12,6 +12,10 @@ SEARCH_WIDTH = 320
 """Pixels in a row of the image in which planes are searched."""
 MAX_POINTS = 20_000
 """Points in which planes are searched; more only take longer."""
+REGION_CELL = 0.01
+"""Metres along a cell of the grid on which the area of a region is measured."""
+MIN_REGION_WIDTH, MIN_REGION_FILL = 0.04, 0.6
+"""Metres, and share of its bounding rectangle, from which a region lies in a plane; sides of objects only cross it."""
 HYPOTHESES, SCORING_POINTS = 400, 3000
 """Planes that RANSAC tries, and points on which it scores each."""
 
@@ -89,6 +93,26 @@ def _least_squares(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 def plane_inliers(frame: Frame, plane: Plane) -> np.ndarray:
     """Return the largest region of pixels that show a plane, of shape (H, W), bool."""
     return largest_region(_near(frame, plane, 1.0))
+
+
+def with_hidden_parts(frame: Frame, plane: Plane, region: np.ndarray) -> np.ndarray:
+    """Return a region (H, W) of a plane with those that only objects in front of the plane separate from it."""
+    near = cv2.morphologyEx(_near(frame, plane, 1.0).astype(np.uint8), cv2.MORPH_OPEN, np.ones((3, 3), np.uint8)) > 0
+    height = frame.points @ plane.normal.astype(np.float32) + np.float32(plane.offset)
+    _, linked = cv2.connectedComponents((near | (height > 0)).astype(np.uint8))
+    link = linked == np.bincount(linked[region & near], minlength=1).argmax()
+    count, parts = cv2.connectedComponents((near & link).astype(np.uint8))
+    along = np.cross(plane.normal, [1.0, 0, 0] if abs(plane.normal[0]) < 0.9 else [0, 1.0, 0])
+    axes = np.stack([along / np.linalg.norm(along), np.cross(plane.normal, along / np.linalg.norm(along))], 1)
+    joined = region.copy()
+    for number in range(1, count):
+        part = parts == number
+        flat = (frame.points[part] @ axes).astype(np.float32)
+        sides = cv2.minAreaRect(flat)[1]
+        cells = len(np.unique(np.floor(flat / REGION_CELL), axis=0)) * REGION_CELL**2
+        if min(sides) > MIN_REGION_WIDTH and cells > MIN_REGION_FILL * sides[0] * sides[1]:
+            joined |= part
+    return joined
 
 
 def pixel_rays(frame: Frame) -> np.ndarray:

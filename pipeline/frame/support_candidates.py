@@ -46,6 +46,11 @@ class SupportCandidate:
         """Log odds of its being the ground; only differences within one frame matter."""
         return float(self.features @ list(WEIGHTS.values()))
 
+    @property
+    def object_count(self) -> int:
+        """Number of movable clusters of points on it."""
+        return round(float(np.expm1(self.features[FEATURES.index("objects")])))
+
 
 @once_per_frame
 def find_candidates(frame: Frame) -> list[SupportCandidate]:

@@ -40,7 +40,7 @@ def farthest_free_place(sim: Any, name: str) -> tuple[float, float]:
     """Return the free place on the table that is farthest from where an object of a kit.Simulation stands."""
     moved = sim[name]
     for gap in (0.03, 0.01, 0.0):
-        places = free_places(sim.scene.table, sim.objects, moved.reach, gap)
+        places = free_places(sim.scene.table, (*sim.objects, *sim.scene.shelves), moved.reach, gap)
         if len(places):
             x, y = places[np.linalg.norm(places - moved.position[:2], axis=1).argmax()]
             return float(x), float(y)
