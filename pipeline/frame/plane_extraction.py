@@ -90,9 +90,17 @@ def _least_squares(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.linalg.lstsq(a.T @ a, a.T @ b, rcond=None)[0]
 
 
-def plane_inliers(frame: Frame, plane: Plane) -> np.ndarray:
-    """Return the largest region of pixels that show a plane, of shape (H, W), bool."""
-    return largest_region(_near(frame, plane, 1.0))
+def plane_inliers(frame: Frame, plane: Plane, seeds: np.ndarray | None = None) -> np.ndarray:
+    """Return the largest region of pixels that show a plane, of shape (H, W), bool; with seeds that around most."""
+    return largest_region(_near(frame, plane, 1.0), seeds)
+
+
+def plane_regions(frame: Frame, plane: Plane, min_share: float) -> list[np.ndarray]:
+    """Return the regions (H, W) of pixels that show a plane, each at least this share of the image."""
+    mask = _near(frame, plane, 1.0)
+    count, labels = _labelled(mask)
+    regions = (mask & (labels == number) for number in range(1, count))
+    return [one for one in regions if one.mean() >= min_share and _lies_in(frame, plane, one)]
 
 
 def with_hidden_parts(frame: Frame, plane: Plane, region: np.ndarray) -> np.ndarray:
@@ -102,17 +110,18 @@ def with_hidden_parts(frame: Frame, plane: Plane, region: np.ndarray) -> np.ndar
     _, linked = cv2.connectedComponents((near | (height > 0)).astype(np.uint8))
     link = linked == np.bincount(linked[region & near], minlength=1).argmax()
     count, parts = cv2.connectedComponents((near & link).astype(np.uint8))
+    regions = (parts == number for number in range(1, count))
+    return np.any([region, *(one for one in regions if _lies_in(frame, plane, one))], axis=0)
+
+
+def _lies_in(frame: Frame, plane: Plane, region: np.ndarray) -> bool:
+    """Whether a region (H, W) lies in a plane, and is not the stripe in which an object's side crosses it."""
     along = np.cross(plane.normal, [1.0, 0, 0] if abs(plane.normal[0]) < 0.9 else [0, 1.0, 0])
-    axes = np.stack([along / np.linalg.norm(along), np.cross(plane.normal, along / np.linalg.norm(along))], 1)
-    joined = region.copy()
-    for number in range(1, count):
-        part = parts == number
-        flat = (frame.points[part] @ axes).astype(np.float32)
-        sides = cv2.minAreaRect(flat)[1]
-        cells = len(np.unique(np.floor(flat / REGION_CELL), axis=0)) * REGION_CELL**2
-        if min(sides) > MIN_REGION_WIDTH and cells > MIN_REGION_FILL * sides[0] * sides[1]:
-            joined |= part
-    return joined
+    along /= np.linalg.norm(along)
+    flat = (frame.points[region] @ np.stack([along, np.cross(plane.normal, along)], 1)).astype(np.float32)
+    sides = cv2.minAreaRect(flat)[1]
+    area = len(np.unique(np.floor(flat / REGION_CELL), axis=0)) * REGION_CELL**2
+    return min(sides) > MIN_REGION_WIDTH and area > MIN_REGION_FILL * sides[0] * sides[1]
 
 
 def pixel_rays(frame: Frame) -> np.ndarray:
@@ -122,16 +131,25 @@ def pixel_rays(frame: Frame) -> np.ndarray:
     return k.ray_directions(u, v)
 
 
-def largest_region(mask: np.ndarray) -> np.ndarray:
-    """Return the largest connected region of a mask (H, W), with regions that only a thin gap separates from it."""
+def largest_region(mask: np.ndarray, seeds: np.ndarray | None = None) -> np.ndarray:
+    """Return the largest connected region of a mask (H, W), with regions that only a thin gap separates from it.
+
+    With seeds (H, W), it is the region that holds most of them.
+    """
+    count, labels = _labelled(mask)
+    if count < 2:
+        return np.zeros_like(mask)
+    counted = mask & (labels > 0) if seeds is None else mask & (labels > 0) & seeds
+    area = np.bincount(labels[counted], minlength=count)
+    return mask & (labels == area.argmax())
+
+
+def _labelled(mask: np.ndarray) -> tuple[int, np.ndarray]:
+    """Label the connected regions of a mask (H, W) across thin gaps; return their number with the background's."""
     size = max(3, mask.shape[1] // 40) | 1
     opened = cv2.morphologyEx(mask.astype(np.uint8), cv2.MORPH_OPEN, np.ones((3, 3), np.uint8))
     closed = cv2.morphologyEx(opened, cv2.MORPH_CLOSE, np.ones((size, size), np.uint8))
-    count, labels = cv2.connectedComponents(closed)
-    if count < 2:
-        return np.zeros_like(mask)
-    area = np.bincount(labels[mask & (labels > 0)], minlength=count)
-    return mask & (labels == area.argmax())
+    return cv2.connectedComponents(closed)
 
 
 def _near(frame: Frame, plane: Plane, tolerance: float) -> np.ndarray:

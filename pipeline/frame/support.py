@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import cv2
 import numpy as np
@@ -19,16 +18,18 @@ from pipeline.frame.plane_extraction import (
     subsample_frame,
     with_hidden_parts,
 )
-from pipeline.frame.support_candidates import SupportCandidate, find_candidates
+from pipeline.frame.support_candidates import SupportCandidate, find_apart, find_candidates
 from pipeline.geometry import Plane, transform
 from pipeline.one_blas_thread import one_blas_thread
 
 POSE_TOLERANCE = (0.10, float(np.radians(10)))
 """Metres and radians between the frame's camera pose and the measured table up to which no note is added."""
 MAX_LEAN = float(np.radians(8))
-"""Radians between two surfaces up to which both are level: planes of level boards are measured 3 degrees apart."""
+"""Radians between two surfaces up to which both are taken as level: an object on a board at 5 degrees is 6 mm off."""
 MIN_GROUND_PROBABILITY = 0.1
 """Probability from which a surface is offered as another ground."""
+MIN_SHELF_PROBABILITY = 0.01
+"""The same for one that carries objects and is parallel to the ground: 0.02 to 0.05 for shelves on drawn tables."""
 
 
 class SupportError(FrameError):
@@ -73,9 +74,12 @@ class Ground:
     """Whether it is the present ground or was chosen beside it."""
     parallel: bool = False
     """Whether it may carry objects together with the present ground."""
+    is_likely: bool = True
+    """Whether it may be the ground by itself."""
 
 
-class _Surface(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class _Surface:
     """One of the surfaces that a person chose, in camera axes."""
 
     pixel: tuple[int, int] | None
@@ -101,27 +105,44 @@ def find_support(frame: Frame) -> Support:
             "point the camera at a table, floor or bin 0.3 to 3 m away."
         )
     pixels = (frame.ground_pixel, *frame.also_ground_pixels)
-    first, *others = (_surface(frame, candidates, pixel) for pixel in pixels)
-    for one in others:
-        _require_parallel(one, first)
-    table, *above = sorted((first, *others), key=lambda one: float(first.plane.height(one.middle)))
-    level = [one for one in above if _is_level_with(frame, one, table)]
+    surfaces = [_surface(frame, candidates, pixel) for pixel in pixels]
+    table, level, above = _by_height(frame, surfaces)
     inliers = np.any([table.inliers, *(one.inliers for one in level)], axis=0)
     outline = _outline(frame, table.plane, inliers)
     world, notes = _world_pose(frame, table.plane, outline)
-    notes += tuple(_level_note(one, table) for one in level if not (one.inliers & table.inliers).any())
-    shelves: list[Support] = []
-    for one in (one for one in above if one not in level):
-        if not any((one.inliers & other.inliers).any() for other in shelves):
-            shelves.append(_shelf(frame, one, world))
-    return Support(world, table.plane, _polygon(world, outline), inliers, notes, shelves=tuple(shelves))
+    polygon, shelves = _polygon(world, outline), tuple(_shelf(frame, one, world) for one in above)
+    return Support(world, table.plane, polygon, inliers, (*notes, *map(_level_note, level)), shelves=shelves)
 
 
 def _surface(frame: Frame, candidates: Sequence[SupportCandidate], pixel: tuple[int, int] | None) -> _Surface:
     """Return the surface at a pixel, or the likeliest one, refined on all its pixels."""
-    plane, _ = refine_plane(subsample_frame(frame, 640), candidates[_choose(frame, candidates, pixel)].plane)
-    inliers = plane_inliers(frame, plane)
+    if pixel is not None:
+        candidates = [*candidates, *find_apart(frame)]
+    chosen = candidates[_choose(frame, candidates, pixel)]
+    plane, _ = refine_plane(subsample_frame(frame, 640), chosen.plane)
+    seeds = None
+    if chosen.is_apart:
+        h, w = frame.depth.shape
+        seeds = cv2.resize(chosen.inliers.astype(np.uint8), (w, h), interpolation=cv2.INTER_NEAREST) > 0
+    inliers = plane_inliers(frame, plane, seeds)
     return _Surface(pixel, plane, inliers, _outline(frame, plane, inliers).mean(0))
+
+
+def _by_height(frame: Frame, surfaces: Sequence[_Surface]) -> tuple[_Surface, list[_Surface], list[_Surface]]:
+    """Return the table, which is the lowest surface, those as high as it, and those above it, the lowest first.
+
+    A surface that was chosen twice counts once. Raises SupportError.
+    """
+    first, distinct = surfaces[0], list(surfaces[:1])
+    for one in surfaces[1:]:
+        _require_parallel(one, first)
+        if not any((one.inliers & other.inliers).any() for other in distinct):
+            distinct.append(one)
+    rising = sorted(distinct, key=lambda one: float(first.plane.height(one.middle)))
+    table = first if _is_level_with(frame, first, rising[0]) else rising[0]
+    others = [one for one in rising if one is not table]
+    level = [one for one in others if _is_level_with(frame, one, table)]
+    return table, level, [one for one in others if one not in level]
 
 
 def _require_parallel(one: _Surface, first: _Surface) -> None:
@@ -139,8 +160,8 @@ def _is_level_with(frame: Frame, one: _Surface, table: _Surface) -> bool:
     return abs(float(table.plane.height(one.middle))) < 2 * float(np.median(depth_noise(frame.depth[one.inliers])))
 
 
-def _level_note(one: _Surface, table: _Surface) -> str:
-    x, y = one.pixel or table.pixel or (0, 0)
+def _level_note(one: _Surface) -> str:
+    x, y = one.pixel or (0, 0)
     return f"The surface at pixel {x}, {y} is as high as the table; both are one table."
 
 
@@ -163,30 +184,35 @@ def likely_grounds(frame: Frame) -> tuple[Ground, ...]:
 
     Others have a probability of at least MIN_GROUND_PROBABILITY. Empty if no surface is found.
     """
-    return tuple(one for one in offered_grounds(frame) if one.chosen or one.probability >= MIN_GROUND_PROBABILITY)
+    return tuple(one for one in offered_grounds(frame) if one.is_likely)
 
 
 @once_per_frame
 def offered_grounds(frame: Frame) -> tuple[Ground, ...]:
-    """Return the likely grounds, then others that may carry objects together with the first: shelves above it."""
+    """Return the likely grounds, then others that may carry objects together with the first: shelves, other tables."""
     candidates = find_candidates(frame)
     if not candidates:
         return ()
+    count, candidates = len(candidates), [*candidates, *find_apart(frame)]
     scores = np.array([_score(frame, one) for one in candidates])
-    probabilities = np.exp(scores - scores.max()) / np.exp(scores - scores.max()).sum()
+    probabilities = np.exp(scores - scores[:count].max()) / np.exp(scores[:count] - scores[:count].max()).sum()
+    probabilities[count:] = probabilities[count:] / (1 + probabilities[count:].sum())
     pixels = (frame.ground_pixel, *frame.also_ground_pixels)
-    chosen = list(dict.fromkeys(_choose(frame, candidates, pixel) for pixel in pixels))
+    chosen = list(dict.fromkeys(_choose(frame, candidates[: None if pixel else count], pixel) for pixel in pixels))
     first = candidates[chosen[0]].plane.normal
     parallel = [float(one.plane.normal @ first) >= np.cos(MAX_LEAN) for one in candidates]
-    shelf = [level and one.object_count > 0 for level, one in zip(parallel, candidates, strict=True)]
-    others = [
-        i for i in np.argsort(-scores)
-        if i not in chosen and (probabilities[i] >= MIN_GROUND_PROBABILITY or shelf[i])
-    ]  # fmt: skip
+    likely = [i for i in range(count) if probabilities[i] >= MIN_GROUND_PROBABILITY]
+    shelves = [i for i, one in enumerate(candidates) if parallel[i] and one.object_count]
+    others = [i for i in np.argsort(-scores) if i in likely and i not in chosen]
+    shelves = [i for i in shelves if probabilities[i] >= MIN_SHELF_PROBABILITY and i not in (*likely, *chosen)]
+    others += [i for i in np.argsort(-scores) if i in shelves]
     return tuple(
-        replace(_ground(frame, candidates, i, float(probabilities[i])), chosen=i in chosen, parallel=parallel[i])
+        replace(
+            _ground(frame, candidates, i, float(probabilities[i])),
+            chosen=i in chosen, parallel=parallel[i], is_likely=i in likely or i in chosen,
+        )
         for i in (*chosen, *others)
-    )
+    )  # fmt: skip
 
 
 def _choose(frame: Frame, candidates: Sequence[SupportCandidate], pixel: tuple[int, int] | None) -> int:

@@ -42,10 +42,10 @@ def local_points(support: Support, points: np.ndarray, inliers_step: int) -> Loc
     surface, fronts = np.zeros(points.shape[:2], np.uint8), np.zeros(points.shape[:2], bool)
     for number, shelf in enumerate(support.shelves, 1):
         world = transform(lowered(shelf).world_from_camera.astype(points.dtype), points)
-        noise = 2 * depth_noise(points[..., 2])
-        near = inside_polygon(world, shelf.polygon, -max(EDGE_M, FACE_M))
-        over = near & (world[..., 2] > -noise) & inside_polygon(world, shelf.polygon, -EDGE_M)
-        edge = near & ~inside_polygon(world, shelf.polygon, FACE_M) & (world[..., 2] <= 0) & (local[..., 2] > noise)
+        noise = depth_noise(points[..., 2])
+        over = inside_polygon(world, shelf.polygon, -EDGE_M) & (world[..., 2] > -2 * noise)
+        edge = inside_polygon(world, shelf.polygon, -FACE_M) & ~inside_polygon(world, shelf.polygon, FACE_M)
+        edge &= (world[..., 2] <= 0) & (local[..., 2] > noise)
         top = shelf.inliers[::inliers_step, ::inliers_step]
         front = edge & ~over & _connected(edge | over, top)
         local[over | front] = world[over | front]
