@@ -131,18 +131,20 @@ def _surface(frame: Frame, candidates: Sequence[SupportCandidate], pixel: tuple[
 def _by_height(frame: Frame, surfaces: Sequence[_Surface]) -> tuple[_Surface, list[_Surface], list[_Surface]]:
     """Return the table, which is the lowest surface, those as high as it, and those above it, the lowest first.
 
-    A surface that was chosen twice counts once. Raises SupportError.
+    A surface above the table that was chosen twice counts once. Raises SupportError.
     """
-    first, distinct = surfaces[0], list(surfaces[:1])
+    first = surfaces[0]
     for one in surfaces[1:]:
         _require_parallel(one, first)
-        if not any((one.inliers & other.inliers).any() for other in distinct):
-            distinct.append(one)
-    rising = sorted(distinct, key=lambda one: float(first.plane.height(one.middle)))
+    rising = sorted(surfaces, key=lambda one: float(first.plane.height(one.middle)))
     table = first if _is_level_with(frame, first, rising[0]) else rising[0]
-    others = [one for one in rising if one is not table]
-    level = [one for one in others if _is_level_with(frame, one, table)]
-    return table, level, [one for one in others if one not in level]
+    level, above = [], []
+    for one in (one for one in rising if one is not table):
+        if _is_level_with(frame, one, table):
+            level.append(one)
+        elif not any((one.inliers & other.inliers).any() for other in above):
+            above.append(one)
+    return table, level, above
 
 
 def _require_parallel(one: _Surface, first: _Surface) -> None:
@@ -202,7 +204,10 @@ def offered_grounds(frame: Frame) -> tuple[Ground, ...]:
     first = candidates[chosen[0]].plane.normal
     parallel = [float(one.plane.normal @ first) >= np.cos(MAX_LEAN) for one in candidates]
     likely = [i for i in range(count) if probabilities[i] >= MIN_GROUND_PROBABILITY]
-    shelves = [i for i, one in enumerate(candidates) if parallel[i] and one.object_count]
+    shelves = [
+        i for i, one in enumerate(candidates)
+        if parallel[i] and one.object_count and (one.is_apart or not _is_part_of(frame, one, candidates[chosen[0]]))
+    ]  # fmt: skip
     others = [i for i in np.argsort(-scores) if i in likely and i not in chosen]
     shelves = [i for i in shelves if probabilities[i] >= MIN_SHELF_PROBABILITY and i not in (*likely, *chosen)]
     others += [i for i in np.argsort(-scores) if i in shelves]
@@ -213,6 +218,13 @@ def offered_grounds(frame: Frame) -> tuple[Ground, ...]:
         )
         for i in (*chosen, *others)
     )  # fmt: skip
+
+
+def _is_part_of(frame: Frame, one: SupportCandidate, ground: SupportCandidate) -> bool:
+    """Whether a candidate is as high as the ground, so that both are one surface."""
+    small = subsample_frame(frame, SEARCH_WIDTH)
+    heights = ground.plane.height(small.points[one.inliers])
+    return float(np.median(np.abs(heights))) < 2 * float(np.median(depth_noise(small.depth[one.inliers])))
 
 
 def _choose(frame: Frame, candidates: Sequence[SupportCandidate], pixel: tuple[int, int] | None) -> int:

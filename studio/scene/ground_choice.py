@@ -54,12 +54,14 @@ def grounds_of_numbers(frame: Frame, text: str) -> list[list[int]]:
 
 def describe_grounds(frame: Frame) -> str:
     """Return a line on each surface that may carry the objects: its probability, distance and place in the picture."""
+    grounds = numbered_grounds(frame)
     listed = [
         f"{number} ({ground.probability:.0%} likely, {frame.depth[ground.pixel[::-1]]:.2f} m away, at pixel "
         f"{ground.pixel[0]}, {ground.pixel[1]})"
-        for number, ground in enumerate(numbered_grounds(frame), 1)
+        for number, ground in enumerate(grounds, 1)
     ]
-    several = ", or several with --ground 1,2" if sum(one.parallel for one in numbered_grounds(frame)) > 1 else ""
+    together = [str(number) for number, ground in enumerate(grounds, 1) if ground.parallel]
+    several = f", or several with --ground {','.join(together)}" if len(together) > 1 else ""
     return "; ".join(listed) + (f"; choose with --ground N{several}" if len(listed) > 1 else "")
 
 
