@@ -91,7 +91,7 @@ def _least_squares(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def plane_inliers(frame: Frame, plane: Plane, seeds: np.ndarray | None = None) -> np.ndarray:
-    """Return the largest region of pixels that show a plane, of shape (H, W), bool; with seeds that around most."""
+    """Return the largest region of pixels that show a plane, of shape (H, W), bool, or that with most of the seeds."""
     return largest_region(_near(frame, plane, 1.0), seeds)
 
 

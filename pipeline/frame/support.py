@@ -201,27 +201,24 @@ def offered_grounds(frame: Frame) -> tuple[Ground, ...]:
     probabilities[count:] = probabilities[count:] / (1 + probabilities[count:].sum())
     pixels = (frame.ground_pixel, *frame.also_ground_pixels)
     chosen = list(dict.fromkeys(_choose(frame, candidates[: None if pixel else count], pixel) for pixel in pixels))
-    first = candidates[chosen[0]].plane.normal
-    parallel = [float(one.plane.normal @ first) >= np.cos(MAX_LEAN) for one in candidates]
-    likely = [i for i in range(count) if probabilities[i] >= MIN_GROUND_PROBABILITY]
-    shelves = [
-        i for i, one in enumerate(candidates)
-        if parallel[i] and one.object_count and (one.is_apart or not _is_part_of(frame, one, candidates[chosen[0]]))
-    ]  # fmt: skip
-    others = [i for i in np.argsort(-scores) if i in likely and i not in chosen]
-    shelves = [i for i in shelves if probabilities[i] >= MIN_SHELF_PROBABILITY and i not in (*likely, *chosen)]
-    others += [i for i in np.argsort(-scores) if i in shelves]
+    first, order = candidates[chosen[0]], np.argsort(-scores)
+    parallel = [float(one.plane.normal @ first.plane.normal) >= np.cos(MAX_LEAN) for one in candidates]
+    likely = [i for i in order if i < count and probabilities[i] >= MIN_GROUND_PROBABILITY]
+    possible = [i for i in order if parallel[i] and probabilities[i] >= MIN_SHELF_PROBABILITY]
+    shelves = [i for i in possible if candidates[i].object_count and not _is_part_of(frame, candidates[i], first)]
     return tuple(
         replace(
             _ground(frame, candidates, i, float(probabilities[i])),
             chosen=i in chosen, parallel=parallel[i], is_likely=i in likely or i in chosen,
         )
-        for i in (*chosen, *others)
+        for i in dict.fromkeys((*chosen, *likely, *shelves))
     )  # fmt: skip
 
 
 def _is_part_of(frame: Frame, one: SupportCandidate, ground: SupportCandidate) -> bool:
-    """Whether a candidate is as high as the ground, so that both are one surface."""
+    """Whether a candidate is as high as the ground and not apart from it, so that both are one surface."""
+    if one.is_apart:
+        return False
     small = subsample_frame(frame, SEARCH_WIDTH)
     heights = ground.plane.height(small.points[one.inliers])
     return float(np.median(np.abs(heights))) < 2 * float(np.median(depth_noise(small.depth[one.inliers])))
