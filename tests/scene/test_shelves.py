@@ -18,6 +18,7 @@ from pipeline.scene.doubts import doubts
 from pipeline.scene.scene_files import read_scene
 from pipeline.segmentation import DepthSegmenter
 from pipeline.simulation import kit
+from pipeline.simulation.oracle.planning import HAND_ROOM
 from pipeline.tasks import scene_to_json
 from tests.frame.rendered import render
 
@@ -103,6 +104,10 @@ def test_a_shelf_is_no_table_for_tasks_and_what_stands_on_it_stays_there_where_p
     for name in labels:
         assert np.allclose(moved[name].position, made[name].position) == (name in above)
         assert name in above or made.shelves[0].distance_outside(moved[name].position[:2]) > moved[name].radius
+    taken = kit.Simulation(made, 0)
+    taken.goal(kit.on_table(above[0]))
+    run = taken.rollout()
+    assert run.solved and made.shelves[0].distance_outside(run.end(above[0]).position[:2]) > HAND_ROOM, run.why
 
 
 def test_a_damaged_shelf_is_one_plain_line(twin):
