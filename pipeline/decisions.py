@@ -57,7 +57,8 @@ DECISION_DATA = {
 
 "camera" may have "depth_factor": distances are that many times those that were read.
 
-"ground" is a pixel [x, y] of the frame on the surface that carries the objects.
+"ground" is a pixel [x, y] of the frame on the surface that carries the objects; its optional "also" is a list of pixels
+on further ones, of which the lowest is the table.
 
 "camera_pose" and "robot_base" hold matrices of shape (4, 4). The world's tilt and height still follow the table.
 
@@ -99,7 +100,7 @@ _TEXT_KEYS = frozenset(
 )  # fmt: skip
 _NUMBER_KEYS = frozenset(("fx", "fy", "cx", "cy", "scale", "mass", "friction", "into", "parent", "round"))
 _LIST_KEYS = frozenset(
-    ("masks", "ids", "clicks", "pos", "quat_wxyz", "objects", "goals", "parameters", "rows", "former")
+    ("masks", "ids", "clicks", "pos", "quat_wxyz", "objects", "goals", "parameters", "rows", "former", "also")
 )
 
 
@@ -199,6 +200,8 @@ def _check_types(decision: Decision) -> None:
     for name in ("world_from_camera", "world_from_base"):
         if name in decision.data and not _is_matrix(decision.data[name]):
             raise ValueError(f"its {name} is no matrix of four rows of four numbers")
+    if decision.kind == "ground" and not all(map(_is_pixel, ground_pixels(decision))):
+        raise ValueError("one of its pixels is not two whole numbers")
     if decision.kind == "display_name" and not _is_display_name(decision.data["name"]):
         raise ValueError(f"its name is {decision.data['name']!r}")
     for mask in decision.data.get("masks", ()):
@@ -214,6 +217,16 @@ def _is_matrix(value: Any) -> bool:
     rows = value if isinstance(value, list) and len(value) == 4 else [()]
     numbers = [entry for row in rows for entry in (row if isinstance(row, list) and len(row) == 4 else [None])]
     return all(isinstance(n, int | float) and not isinstance(n, bool) and abs(n) < 1e9 for n in numbers)
+
+
+def ground_pixels(decision: Decision) -> list[list[int]]:
+    """Return the pixels [x, y] of a decision "ground", one for each surface that carries objects."""
+    return [decision.data["pixel"], *decision.data.get("also", ())]
+
+
+def _is_pixel(value: Any) -> bool:
+    """Return whether a value is two whole numbers, x and y."""
+    return isinstance(value, list | tuple) and len(value) == 2 and all(isinstance(at, int) for at in value)
 
 
 def _is_display_name(value: str | None) -> bool:

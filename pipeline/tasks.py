@@ -194,6 +194,10 @@ def scene_to_json(scene: Any, notes: Mapping[str, str] | None = None) -> dict[st
     if hasattr(scene, "table"):
         data["table"] = {"polygon": _numbers(scene.table.polygon), "bounds": _numbers(scene.table.bounds)}
         data |= {"right": _numbers(scene.right), "away": _numbers(scene.away)}
+        if shelves := getattr(scene, "shelves", ()):
+            data["shelves"] = [{"top": round(one.top, 3), "polygon": _numbers(one.outline)} for one in shelves]
+            for row, one in zip(data["objects"], scene.objects, strict=True):
+                row |= {"stands_on": shelf.name} if (shelf := scene.shelf_under(one)) else {}
     return data
 
 

@@ -6,7 +6,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import mujoco
 import numpy as np
@@ -17,7 +17,9 @@ from PIL import Image
 from ready_projects import ready_project
 from reference_frames import reference_frame
 
+from pipeline.frame import save
 from studio.__main__ import main, parser, with_absolute_paths
+from tests.frame.rendered import render
 
 ROOT = Path(__file__).parent.parent
 SAMPLE = ROOT / "sample_scenes" / "blocks"
@@ -47,9 +49,29 @@ def read(path: Path):
     return json.loads(path.read_text(encoding="utf-8"))
 
 
+def read_lines(path: Path) -> list[Any]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
 @pytest.fixture(scope="module")
 def project() -> Path:
     return ready_project("blocks", "solution")
+
+
+def test_grounds_are_chosen_by_their_numbers_and_what_cannot_be_is_one_line_that_changes_nothing(grs, tmp_path):
+    board = '<geom type="box" size=".2 .12 .1" pos=".2 .15 .1"/><geom type="box" size=".03 .03 .03" pos=".2 .15 .23"/>'
+    cube = '<geom type="box" size=".03 .03 .03" pos="-.2 0 .03"/>'
+    save(render(board + cube, eye=(0, -0.7, 0.8)).frame, tmp_path / "frame")
+    run = ("run", tmp_path / "frame", "--out", tmp_path / "out", "--until", "frame", "--ground")
+    decisions = tmp_path / "out" / "decisions.jsonl"
+    assert grs(*run, "1").code == 0 and "also" not in read(decisions)["data"]
+    for wrong, said in (("1,x", 'such as 1,2, not "1,x"'), ("1,9", "no ground 9; found: 1 (")):
+        refused = grs(*run, wrong)
+        assert refused.code == 2 and said in refused.error.splitlines()[-1] and len(read_lines(decisions)) == 1
+    done = grs(*run, "1,2")
+    assert done.code == 0 and "choose with --ground N, or several with --ground 1,2" in done.error
+    assert [len(one["data"].get("also", ())) for one in read_lines(decisions)] == [0, 1]
+    assert grs(*run, "1,2").code == 0 and len(read_lines(decisions)) == 2
 
 
 def test_every_stage_is_done_timed_and_versioned_every_call_recorded_and_files_have_their_keys(project):
@@ -59,9 +81,9 @@ def test_every_stage_is_done_timed_and_versioned_every_call_recorded_and_files_h
     assert list(record["stages"]) == stages.split()
     assert all(seconds >= 0 for seconds in record["seconds"].values())
     assert record["versions"]["mujoco"] == mujoco.__version__
-    rounds = [json.loads(line) for line in (project / "rounds.jsonl").read_text().splitlines()]
+    rounds = read_lines(project / "rounds.jsonl")
     assert len(rounds) == len(list((project / "rounds").iterdir()))
-    calls = [json.loads(line) for line in (project / "trace.jsonl").read_text().splitlines()]
+    calls = read_lines(project / "trace.jsonl")
     assert any("openinference.span.kind" in call for call in calls)
     for file, keys in (
         ("descriptions.json", "segment_id is_object name caption attributes source"),

@@ -55,6 +55,9 @@ def test_half_a_surrogate_pair_is_saved_as_typed_and_damaged_lines_and_unknown_d
     for kind, data in (("teleport", {}), ("rename", {"id": 3})):
         with pytest.raises(DecisionError, match=r"there are:|lacks name"):
             Decision(kind, data)
+    for wrong in ({"pixel": [1, 2.5]}, {"pixel": [1, 2], "also": None}, {"pixel": [1, 2], "also": [[1]]}):
+        with pytest.raises(DecisionError, match="cannot be saved"):
+            append(tmp_path / "grounds.jsonl", Decision("ground", wrong))
 
 
 json_values = st.recursive(

@@ -15,6 +15,7 @@ from pipeline.frame import Frame, Support
 from pipeline.frame.flying_pixels import flying_pixels
 from pipeline.frame.once_per_frame import once_per_frame
 from pipeline.frame.plane_extraction import depth_noise, pixel_rays
+from pipeline.frame.surfaces import lowered, surface_under
 from pipeline.geometry import bounding_box, transform
 from pipeline.segmentation import Segment
 
@@ -40,6 +41,7 @@ def describe_all(frame: Frame, support: Support, segments: Iterable[Segment]) ->
 
 def describe(frame: Frame, support: Support, segment: Segment, taken_names: Collection[str] = ()) -> Description:
     """Describe a segment by measurements; `taken_names` are the names of other objects."""
+    height, support = (surface := surface_under(frame, support, segment.mask)).height, lowered(surface)
     points, measured = _points(frame, support, segment.mask)
     bottom = _bottom_height(frame, support, segment.mask, points)
     camera = support.world_from_camera[:3, 3]
@@ -54,6 +56,7 @@ def describe(frame: Frame, support: Support, segment: Segment, taken_names: Coll
     confidence = float(np.clip(1 - 4 * fit.error / fit.size.mean(), 0.2, 0.95)) * 0.8 ** len(doubts)
     caption = f"{colour} {noun}, {' x '.join(_centimetres(extent) for extent in fit.size)} cm"
     name = unique_name(name_from_measurements(attributes), taken_names)
+    attributes = replace(attributes, centre=attributes.centre + np.array([0, 0, height]))
     return Description(segment.id, is_object, name, caption, attributes, confidence, "measured", doubts)
 
 

@@ -7,7 +7,7 @@ from pipeline.frame.load import load, load_files, open_recording
 from pipeline.frame.observation import Observation
 from pipeline.frame.plain_format import save
 from pipeline.frame.registration import doubt_registration, measure_agreement
-from pipeline.frame.support import Ground, Support, SupportError, find_support, likely_grounds
+from pipeline.frame.support import Ground, Support, SupportError, find_support, likely_grounds, offered_grounds
 
 __all__ = [
     "Doubt",
@@ -25,6 +25,7 @@ __all__ = [
     "load",
     "load_files",
     "measure_agreement",
+    "offered_grounds",
     "open_recording",
     "register_depth",
     "save",

@@ -72,6 +72,8 @@ class Frame:
     """What the reader guessed or corrected ("depth taken as millimetres"), one sentence each."""
     ground_pixel: tuple[int, int] | None = None
     """A pixel (x, y) of the surface that carries the objects, chosen by a person; None to find that surface."""
+    also_ground_pixels: tuple[tuple[int, int], ...] = ()
+    """Pixels (x, y) of further surfaces that carry objects, such as shelves, chosen by a person."""
     doubts: tuple[Doubt, ...] = ()
     """Why depth, its unit or the intrinsics may be wrong. Each is a note too."""
 

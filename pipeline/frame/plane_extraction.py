@@ -12,6 +12,10 @@ SEARCH_WIDTH = 320
 """Pixels in a row of the image in which planes are searched."""
 MAX_POINTS = 20_000
 """Points in which planes are searched; more only take longer."""
+REGION_CELL = 0.01
+"""Metres along a cell of the grid on which the area of a region is measured."""
+MIN_REGION_WIDTH, MIN_REGION_FILL = 0.04, 0.6
+"""Metres, and share of its bounding rectangle, from which a region lies in a plane; sides of objects only cross it."""
 HYPOTHESES, SCORING_POINTS = 400, 3000
 """Planes that RANSAC tries, and points on which it scores each."""
 
@@ -86,9 +90,38 @@ def _least_squares(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.linalg.lstsq(a.T @ a, a.T @ b, rcond=None)[0]
 
 
-def plane_inliers(frame: Frame, plane: Plane) -> np.ndarray:
-    """Return the largest region of pixels that show a plane, of shape (H, W), bool."""
-    return largest_region(_near(frame, plane, 1.0))
+def plane_inliers(frame: Frame, plane: Plane, seeds: np.ndarray | None = None) -> np.ndarray:
+    """Return the largest region of pixels that show a plane, of shape (H, W), bool, or that with most of the seeds."""
+    return largest_region(_near(frame, plane, 1.0), seeds)
+
+
+def plane_regions(frame: Frame, plane: Plane, min_share: float) -> list[np.ndarray]:
+    """Return the regions (H, W) of pixels that show a plane, each at least this share of the image."""
+    mask = _near(frame, plane, 1.0)
+    count, labels = _labelled(mask)
+    regions = (mask & (labels == number) for number in range(1, count))
+    return [one for one in regions if one.mean() >= min_share and _lies_in(frame, plane, one)]
+
+
+def with_hidden_parts(frame: Frame, plane: Plane, region: np.ndarray) -> np.ndarray:
+    """Return a region (H, W) of a plane with those that only objects in front of the plane separate from it."""
+    near = cv2.morphologyEx(_near(frame, plane, 1.0).astype(np.uint8), cv2.MORPH_OPEN, np.ones((3, 3), np.uint8)) > 0
+    height = frame.points @ plane.normal.astype(np.float32) + np.float32(plane.offset)
+    _, linked = cv2.connectedComponents((near | (height > 0)).astype(np.uint8))
+    link = linked == np.bincount(linked[region & near], minlength=1).argmax()
+    count, parts = cv2.connectedComponents((near & link).astype(np.uint8))
+    regions = (parts == number for number in range(1, count))
+    return np.any([region, *(one for one in regions if _lies_in(frame, plane, one))], axis=0)
+
+
+def _lies_in(frame: Frame, plane: Plane, region: np.ndarray) -> bool:
+    """Whether a region (H, W) lies in a plane, and is not the stripe in which an object's side crosses it."""
+    along = np.cross(plane.normal, [1.0, 0, 0] if abs(plane.normal[0]) < 0.9 else [0, 1.0, 0])
+    along /= np.linalg.norm(along)
+    flat = (frame.points[region] @ np.stack([along, np.cross(plane.normal, along)], 1)).astype(np.float32)
+    sides = cv2.minAreaRect(flat)[1]
+    area = len(np.unique(np.floor(flat / REGION_CELL), axis=0)) * REGION_CELL**2
+    return min(sides) > MIN_REGION_WIDTH and area > MIN_REGION_FILL * sides[0] * sides[1]
 
 
 def pixel_rays(frame: Frame) -> np.ndarray:
@@ -98,16 +131,25 @@ def pixel_rays(frame: Frame) -> np.ndarray:
     return k.ray_directions(u, v)
 
 
-def largest_region(mask: np.ndarray) -> np.ndarray:
-    """Return the largest connected region of a mask (H, W), with regions that only a thin gap separates from it."""
+def largest_region(mask: np.ndarray, seeds: np.ndarray | None = None) -> np.ndarray:
+    """Return the largest connected region of a mask (H, W), with regions that only a thin gap separates from it.
+
+    With seeds (H, W), it is the region that holds most of them.
+    """
+    count, labels = _labelled(mask)
+    if count < 2:
+        return np.zeros_like(mask)
+    counted = mask & (labels > 0) if seeds is None else mask & (labels > 0) & seeds
+    area = np.bincount(labels[counted], minlength=count)
+    return mask & (labels == area.argmax())
+
+
+def _labelled(mask: np.ndarray) -> tuple[int, np.ndarray]:
+    """Label the connected regions of a mask (H, W) across thin gaps; return their number with the background's."""
     size = max(3, mask.shape[1] // 40) | 1
     opened = cv2.morphologyEx(mask.astype(np.uint8), cv2.MORPH_OPEN, np.ones((3, 3), np.uint8))
     closed = cv2.morphologyEx(opened, cv2.MORPH_CLOSE, np.ones((size, size), np.uint8))
-    count, labels = cv2.connectedComponents(closed)
-    if count < 2:
-        return np.zeros_like(mask)
-    area = np.bincount(labels[mask & (labels > 0)], minlength=count)
-    return mask & (labels == area.argmax())
+    return cv2.connectedComponents(closed)
 
 
 def _near(frame: Frame, plane: Plane, tolerance: float) -> np.ndarray:

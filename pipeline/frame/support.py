@@ -1,7 +1,7 @@
-"""Find the support (the table): its plane, its region in the image, and the world frame on top of it."""
+"""Find the support (the table and its shelves): planes, regions in the image, and the world frame on the table."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import cv2
 import numpy as np
@@ -9,15 +9,27 @@ from scipy.spatial.transform import Rotation
 
 from pipeline.frame.frame import Frame, FrameError, subsampling_step
 from pipeline.frame.once_per_frame import once_per_frame
-from pipeline.frame.plane_extraction import SEARCH_WIDTH, pixel_rays, plane_inliers, refine_plane, subsample_frame
-from pipeline.frame.support_candidates import SupportCandidate, find_candidates
+from pipeline.frame.plane_extraction import (
+    SEARCH_WIDTH,
+    depth_noise,
+    pixel_rays,
+    plane_inliers,
+    refine_plane,
+    subsample_frame,
+    with_hidden_parts,
+)
+from pipeline.frame.support_candidates import SupportCandidate, find_apart, find_candidates
 from pipeline.geometry import Plane, transform
 from pipeline.one_blas_thread import one_blas_thread
 
 POSE_TOLERANCE = (0.10, float(np.radians(10)))
 """Metres and radians between the frame's camera pose and the measured table up to which no note is added."""
+MAX_LEAN = float(np.radians(8))
+"""Radians between two surfaces up to which both are taken as level: an object on a board at 5 degrees is 6 mm off."""
 MIN_GROUND_PROBABILITY = 0.1
 """Probability from which a surface is offered as another ground."""
+MIN_SHELF_PROBABILITY = 0.01
+"""The same for one that carries objects and is parallel to the ground: 0.02 to 0.05 for shelves on drawn tables."""
 
 
 class SupportError(FrameError):
@@ -26,22 +38,26 @@ class SupportError(FrameError):
 
 @dataclass(frozen=True, eq=False)
 class Support:
-    """The surface that objects stand on. World frame: z up, table top at z = 0.
+    """The surface that objects stand on: the table, or a shelf above it. World frame: z up, table top at z = 0.
 
     If the frame has no camera pose, the world's origin is the centroid of the table's visible outline, x points to the
     camera's right and y away from the camera.
     """
 
     world_from_camera: np.ndarray
-    """Of shape (4, 4)."""
+    """Of shape (4, 4). That of a shelf is turned about the shelf's middle so that its top is level."""
     plane: Plane
     """In camera axes, the normal towards the camera."""
     polygon: np.ndarray
-    """Convex outline of the table's visible top, of shape (N, 2), world x and y in metres, anticlockwise."""
+    """Convex outline of the visible top, of shape (N, 2), world x and y in metres, anticlockwise."""
     inliers: np.ndarray
-    """Pixels that show the table's top, of shape (H, W), bool."""
+    """Pixels that show the top, of shape (H, W), bool."""
     notes: tuple[str, ...] = ()
-    """Remarks on the pose, one sentence each."""
+    """Remarks on the pose and on further surfaces, one sentence each."""
+    height: float = 0.0
+    """Metres of its top above the table; 0 for the table."""
+    shelves: tuple["Support", ...] = ()
+    """Further surfaces that a person chose, the lowest first. A shelf has none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +70,23 @@ class Ground:
     """A pixel (x, y) that shows it and no other surface, for `Frame.ground_pixel`."""
     probability: float
     """Of being the surface that carries the objects."""
+    chosen: bool = False
+    """Whether it is the present ground or was chosen beside it."""
+    parallel: bool = False
+    """Whether it may carry objects together with the present ground."""
+    is_likely: bool = True
+    """Whether it may be the ground by itself."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Surface:
+    """One of the surfaces that a person chose, in camera axes."""
+
+    pixel: tuple[int, int] | None
+    plane: Plane
+    inliers: np.ndarray
+    middle: np.ndarray
+    """Centre of its outline, of shape (3,)."""
 
 
 @once_per_frame
@@ -61,7 +94,8 @@ class Ground:
 def find_support(frame: Frame) -> Support:
     """Return the surface that most likely carries the objects, refined on all its pixels. Raises SupportError.
 
-    A surface that a person chose by `ground_pixel` takes precedence.
+    A surface that a person chose by `ground_pixel` takes precedence. Of several that a person chose, the lowest is the
+    table, and those above it are its shelves. Raises SupportError for those that lean against the first.
     If the frame has a `world_from_camera`, its x, y and heading are used; tilt and height follow the measured table.
     """
     candidates = find_candidates(frame)
@@ -70,48 +104,145 @@ def find_support(frame: Frame) -> Support:
             "No flat surface that objects could stand on is found in the depth image; "
             "point the camera at a table, floor or bin 0.3 to 3 m away."
         )
-    plane, _ = refine_plane(subsample_frame(frame, 640), candidates[_choose(frame, candidates)].plane)
-    inliers = plane_inliers(frame, plane)
-    outline = _outline(frame, plane, inliers)
-    world, notes = _world_pose(frame, plane, outline)
-    polygon = transform(world, outline)[:, :2]
-    return Support(world, plane, polygon if _signed_area(polygon) > 0 else polygon[::-1], inliers, notes)
+    pixels = (frame.ground_pixel, *frame.also_ground_pixels)
+    surfaces = [_surface(frame, candidates, pixel) for pixel in pixels]
+    table, level, above = _by_height(frame, surfaces)
+    inliers = np.any([table.inliers, *(one.inliers for one in level)], axis=0)
+    outline = _outline(frame, table.plane, inliers)
+    world, notes = _world_pose(frame, table.plane, outline)
+    polygon, shelves = _polygon(world, outline), tuple(_shelf(frame, one, world) for one in above)
+    return Support(world, table.plane, polygon, inliers, (*notes, *map(_level_note, level)), shelves=shelves)
 
 
-@once_per_frame
+def _surface(frame: Frame, candidates: Sequence[SupportCandidate], pixel: tuple[int, int] | None) -> _Surface:
+    """Return the surface at a pixel, or the likeliest one, refined on all its pixels."""
+    if pixel is not None:
+        candidates = [*candidates, *find_apart(frame)]
+    chosen = candidates[_choose(frame, candidates, pixel)]
+    plane, _ = refine_plane(subsample_frame(frame, 640), chosen.plane)
+    seeds = None
+    if chosen.is_apart:
+        h, w = frame.depth.shape
+        seeds = cv2.resize(chosen.inliers.astype(np.uint8), (w, h), interpolation=cv2.INTER_NEAREST) > 0
+    inliers = plane_inliers(frame, plane, seeds)
+    return _Surface(pixel, plane, inliers, _outline(frame, plane, inliers).mean(0))
+
+
+def _by_height(frame: Frame, surfaces: Sequence[_Surface]) -> tuple[_Surface, list[_Surface], list[_Surface]]:
+    """Return the table, which is the lowest surface, those as high as it, and those above it, the lowest first.
+
+    A surface above the table that was chosen twice counts once. Raises SupportError.
+    """
+    first = surfaces[0]
+    for one in surfaces[1:]:
+        _require_parallel(one, first)
+    rising = sorted(surfaces, key=lambda one: float(first.plane.height(one.middle)))
+    table = first if _is_level_with(frame, first, rising[0]) else rising[0]
+    level, above = [], []
+    for one in (one for one in rising if one is not table):
+        if _is_level_with(frame, one, table):
+            level.append(one)
+        elif not any((one.inliers & other.inliers).any() for other in above):
+            above.append(one)
+    return table, level, above
+
+
+def _require_parallel(one: _Surface, first: _Surface) -> None:
+    """Raise SupportError if a surface leans against the first by more than MAX_LEAN."""
+    lean = float(np.arccos(np.clip(one.plane.normal @ first.plane.normal, -1, 1)))
+    if lean > MAX_LEAN and one.pixel is not None:
+        raise SupportError(
+            f"The surface at pixel {one.pixel[0]}, {one.pixel[1]} leans {np.degrees(lean):.0f} degrees against the "
+            f"first; surfaces that carry objects together lean at most {np.degrees(MAX_LEAN):.0f}. Leave it out."
+        )
+
+
+def _is_level_with(frame: Frame, one: _Surface, table: _Surface) -> bool:
+    """Whether a surface is no higher than the table, as far as depth can tell."""
+    return abs(float(table.plane.height(one.middle))) < 2 * float(np.median(depth_noise(frame.depth[one.inliers])))
+
+
+def _level_note(one: _Surface) -> str:
+    x, y = one.pixel or (0, 0)
+    return f"The surface at pixel {x}, {y} is as high as the table; both are one table."
+
+
+def _shelf(frame: Frame, one: _Surface, world: np.ndarray) -> Support:
+    """Return a surface above the table as a shelf; `world` is the table's world_from_camera."""
+    inliers = with_hidden_parts(frame, one.plane, one.inliers)
+    outline = _outline(frame, one.plane, inliers)
+    levelled, middle = _levelled(world, one.plane, outline.mean(0))
+    return Support(levelled, one.plane, _polygon(levelled, outline), inliers, height=float(middle[2]))
+
+
+def _polygon(world_from_camera: np.ndarray, outline: np.ndarray) -> np.ndarray:
+    """Return an outline (N, 3) in camera axes as world x and y, of shape (N, 2), anticlockwise."""
+    polygon = transform(world_from_camera, outline)[:, :2]
+    return polygon if _signed_area(polygon) > 0 else polygon[::-1]
+
+
 def likely_grounds(frame: Frame) -> tuple[Ground, ...]:
-    """Return the surfaces that may carry the objects: the one `find_support` chooses, then others, likely ones first.
+    """Return the surfaces that may carry the objects: those `find_support` chooses, then others, likely ones first.
 
     Others have a probability of at least MIN_GROUND_PROBABILITY. Empty if no surface is found.
     """
+    return tuple(one for one in offered_grounds(frame) if one.is_likely)
+
+
+@once_per_frame
+def offered_grounds(frame: Frame) -> tuple[Ground, ...]:
+    """Return the likely grounds, then others that may carry objects together with the first: shelves, other tables."""
     candidates = find_candidates(frame)
     if not candidates:
         return ()
-    chosen, scores = _choose(frame, candidates), np.array([_score(frame, one) for one in candidates])
-    probabilities = np.exp(scores - scores.max()) / np.exp(scores - scores.max()).sum()
-    others = [i for i in np.argsort(-scores) if i != chosen and probabilities[i] >= MIN_GROUND_PROBABILITY]
-    return tuple(_ground(frame, candidates, i, float(probabilities[i])) for i in (chosen, *others))
+    count, candidates = len(candidates), [*candidates, *find_apart(frame)]
+    scores = np.array([_score(frame, one) for one in candidates])
+    probabilities = np.exp(scores - scores[:count].max()) / np.exp(scores[:count] - scores[:count].max()).sum()
+    probabilities[count:] = probabilities[count:] / (1 + probabilities[count:].sum())
+    pixels = (frame.ground_pixel, *frame.also_ground_pixels)
+    chosen = list(dict.fromkeys(_choose(frame, candidates[: None if pixel else count], pixel) for pixel in pixels))
+    first, order = candidates[chosen[0]], np.argsort(-scores)
+    parallel = [float(one.plane.normal @ first.plane.normal) >= np.cos(MAX_LEAN) for one in candidates]
+    likely = [i for i in order if i < count and probabilities[i] >= MIN_GROUND_PROBABILITY]
+    possible = [i for i in order if parallel[i] and probabilities[i] >= MIN_SHELF_PROBABILITY]
+    shelves = [i for i in possible if candidates[i].object_count and not _is_part_of(frame, candidates[i], first)]
+    return tuple(
+        replace(
+            _ground(frame, candidates, i, float(probabilities[i])),
+            chosen=i in chosen, parallel=parallel[i], is_likely=i in likely or i in chosen,
+        )
+        for i in dict.fromkeys((*chosen, *likely, *shelves))
+    )  # fmt: skip
 
 
-def _choose(frame: Frame, candidates: Sequence[SupportCandidate]) -> int:
-    """Return the index of the surface on which a person put the ground, else of the most likely one."""
+def _is_part_of(frame: Frame, one: SupportCandidate, ground: SupportCandidate) -> bool:
+    """Whether a candidate is as high as the ground and not apart from it, so that both are one surface."""
+    if one.is_apart:
+        return False
+    small = subsample_frame(frame, SEARCH_WIDTH)
+    heights = ground.plane.height(small.points[one.inliers])
+    return float(np.median(np.abs(heights))) < 2 * float(np.median(depth_noise(small.depth[one.inliers])))
+
+
+def _choose(frame: Frame, candidates: Sequence[SupportCandidate], pixel: tuple[int, int] | None) -> int:
+    """Return the index of the surface at a pixel that a person chose, else of the most likely one."""
     scores = np.array([_score(frame, candidate) for candidate in candidates])
-    if frame.ground_pixel is not None:
+    if pixel is not None:
         h, w = candidates[0].inliers.shape
         step = subsampling_step(frame, SEARCH_WIDTH)
-        x, y = (min(max(at // step, 0), size - 1) for at, size in zip(frame.ground_pixel, (w, h), strict=True))
+        x, y = (min(max(at // step, 0), size - 1) for at, size in zip(pixel, (w, h), strict=True))
         distance = [cv2.distanceTransform((~one.inliers).astype(np.uint8), cv2.DIST_L2, 3)[y, x] for one in candidates]
         scores = np.where(np.array(distance) <= min(distance), scores, -np.inf)
     return int(np.argmax(scores))
 
 
-def _ground(frame: Frame, candidates: Sequence[SupportCandidate], chosen: int, probability: float) -> Ground:
+def _ground(frame: Frame, candidates: Sequence[SupportCandidate], number: int, probability: float) -> Ground:
     """Return a candidate with its outline in the image and a pixel in the middle of what shows it alone."""
     step = subsampling_step(frame, SEARCH_WIDTH)
-    inliers = candidates[chosen].inliers
+    inliers = candidates[number].inliers
     solid = cv2.morphologyEx(inliers.astype(np.uint8), cv2.MORPH_OPEN, np.ones((3, 3), np.uint8))
     solid = solid if solid.any() else inliers.astype(np.uint8)
-    shared = np.any([one.inliers for i, one in enumerate(candidates) if i != chosen] or [~inliers], axis=0)
+    shared = np.any([one.inliers for i, one in enumerate(candidates) if i != number] or [~inliers], axis=0)
     alone = np.where(shared, 0, solid).astype(np.uint8)
     distance = cv2.distanceTransform(np.pad(alone if alone.any() else solid, 1), cv2.DIST_L2, 5)[1:-1, 1:-1]
     y, x = np.unravel_index(distance.argmax(), distance.shape)
@@ -153,14 +284,24 @@ def _world_pose(frame: Frame, plane: Plane, outline: np.ndarray) -> tuple[np.nda
     if tilt > np.radians(60):
         reason = f"the table leans {np.degrees(tilt):.0f} degrees in it: is it camera_from_world, or another camera's?"
         return _pose_from_table(plane, outline), (f"The given camera pose was left aside, for {reason}",)
-    middle = transform(calibrated, outline.mean(0))
-    levelling = Rotation.align_vectors([[0.0, 0, 1]], [up])[0].as_matrix()  # about the table's middle
-    world = np.eye(4)
-    world[:3, :3] = levelling @ calibrated[:3, :3]
-    world[:3, 3] = levelling @ (calibrated[:3, 3] - middle) + middle - [0, 0, middle[2]]
+    world, middle = _levelled(calibrated, plane, outline.mean(0))
+    world[:3, 3] -= [0, 0, middle[2]]
     far, steep = abs(middle[2]) > POSE_TOLERANCE[0], tilt > POSE_TOLERANCE[1]
     error = f"puts the table's top at z = {middle[2]:.3f} m, leaning {np.degrees(tilt):.1f} degrees"
     return world, (f"The given camera pose {error}; tilt and height follow the table.",) if far or steep else ()
+
+
+def _levelled(
+    world_from_camera: np.ndarray, plane: Plane, middle_in_camera: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the pose (4, 4) turned about a point of the plane so that the plane is level, and that point in world."""
+    middle = transform(world_from_camera, middle_in_camera)
+    up = world_from_camera[:3, :3] @ plane.normal
+    levelling = Rotation.align_vectors([[0.0, 0, 1]], [up])[0].as_matrix()
+    world = np.eye(4)
+    world[:3, :3] = levelling @ world_from_camera[:3, :3]
+    world[:3, 3] = levelling @ (world_from_camera[:3, 3] - middle) + middle
+    return world, middle
 
 
 def _pose_from_table(plane: Plane, outline: np.ndarray) -> np.ndarray:

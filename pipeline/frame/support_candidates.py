@@ -11,7 +11,14 @@ import numpy as np
 
 from pipeline.frame.frame import Frame
 from pipeline.frame.once_per_frame import once_per_frame
-from pipeline.frame.plane_extraction import SEARCH_WIDTH, depth_noise, find_planes, refine_plane, subsample_frame
+from pipeline.frame.plane_extraction import (
+    SEARCH_WIDTH,
+    depth_noise,
+    find_planes,
+    plane_regions,
+    refine_plane,
+    subsample_frame,
+)
 from pipeline.geometry import Plane
 
 CELL = 0.01
@@ -40,11 +47,18 @@ class SupportCandidate:
     """Pixels that show the plane, of shape (h, w), bool."""
     features: np.ndarray
     """Values of FEATURES, without unit, of shape (len(FEATURES),)."""
+    is_apart: bool = False
+    """Whether it is another region of a larger candidate's plane: a second table of the same height."""
 
     @property
     def log_odds(self) -> float:
         """Log odds of its being the ground; only differences within one frame matter."""
         return float(self.features @ list(WEIGHTS.values()))
+
+    @property
+    def object_count(self) -> int:
+        """Number of movable clusters of points on it."""
+        return round(float(np.expm1(self.features[FEATURES.index("objects")])))
 
 
 @once_per_frame
@@ -58,6 +72,20 @@ def find_candidates(frame: Frame) -> list[SupportCandidate]:
         if inliers.mean() >= MIN_SHARE and not known:
             distinct.append(SupportCandidate(plane, inliers, _features(small, plane, inliers)))
     return distinct
+
+
+@once_per_frame
+def find_apart(frame: Frame) -> list[SupportCandidate]:
+    """Return regions that carry objects, apart from the candidates in whose planes they lie."""
+    small, candidates = subsample_frame(frame, SEARCH_WIDTH), find_candidates(frame)
+    taken, found = np.any([one.inliers for one in candidates], axis=0), []
+    for plane in (one.plane for one in candidates):
+        for region in plane_regions(small, plane, MIN_SHARE):
+            one = SupportCandidate(plane, region, _features(small, plane, region), is_apart=True)
+            if (region & taken).sum() < 0.2 * region.sum() and one.object_count:
+                found.append(one)
+                taken = taken | region
+    return found
 
 
 def _features(frame: Frame, plane: Plane, inliers: np.ndarray) -> np.ndarray:

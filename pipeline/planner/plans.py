@@ -23,6 +23,7 @@ from pipeline.planner.scene_objects import (
 )
 from pipeline.simulation.goals.distance import away_distance, near_distance
 from pipeline.simulation.goals.spec import PlannedGoal, listed
+from pipeline.simulation.objects import Region
 
 OPEN_SHARE = 0.6
 """Share of its travel from which a part counts as open."""
@@ -64,6 +65,8 @@ class TableTop:
     """Unit vector to the camera's right."""
     away: tuple[float, float]
     """Unit vector away from the camera."""
+    shelves: tuple[np.ndarray, ...] = ()
+    """Outlines of shelves above it, each of shape (N, 2), anticlockwise. Nothing is set down under them."""
 
     @staticmethod
     def from_json(scene: Mapping[str, Any]) -> "TableTop":
@@ -71,7 +74,8 @@ class TableTop:
         table = scene.get("table") or {}
         polygon = table.get("polygon") or [[-0.5, -0.4], [0.5, -0.4], [0.5, 0.4], [-0.5, 0.4]]
         right, away = scene.get("right") or (1.0, 0.0), scene.get("away") or (0.0, 1.0)
-        return TableTop(np.asarray(polygon, float), (right[0], right[1]), (away[0], away[1]))
+        shelves = tuple(np.asarray(shelf["polygon"], float) for shelf in scene.get("shelves", ()))
+        return TableTop(np.asarray(polygon, float), (right[0], right[1]), (away[0], away[1]), shelves)
 
     def length(self, along: str) -> float:
         """Return the extent in metres along "right" or "away"."""
@@ -79,14 +83,15 @@ class TableTop:
         return float(np.ptp(on_axis))
 
     def depth(self, points: np.ndarray) -> np.ndarray:
-        """Return the distance of points (..., 2) to the nearest edge, positive on the table, of shape (...)."""
+        """Return the distance of points (..., 2) to the nearest edge or shelf, positive inside, of shape (...)."""
         edges = np.roll(self.polygon, -1, 0) - self.polygon
         normals = np.stack([-edges[:, 1], edges[:, 0]], -1) / (np.linalg.norm(edges, axis=1, keepdims=True) + 1e-9)
         normals *= np.sign(np.median(((self.polygon.mean(0) - self.polygon) * normals).sum(1)))
-        return (points @ normals.T - (self.polygon * normals).sum(1)).min(-1)
+        inside = (points @ normals.T - (self.polygon * normals).sum(1)).min(-1)
+        return np.min([inside, *(Region(shelf).distance(points) for shelf in self.shelves)], axis=0)
 
     def holds(self, xy: np.ndarray, margin: float) -> bool:
-        """Return whether a point lies on it, at least margin metres from the edge."""
+        """Return whether a point lies on it, at least margin metres from the edge and from shelves."""
         return bool(self.depth(np.asarray(xy)) >= margin)
 
 

@@ -65,7 +65,8 @@ def proposals(scene: Mapping[str, Any]) -> tuple[TaskPlan, ...]:
     objects, table = scene_objects(scene), TableTop.from_json(scene)
     known = {t.name: t for t in objects}
     doubtful = {one["name"] for one in scene["objects"] if one.get("size_is_a_guess")}
-    doubtful |= {t.name for t in objects if not table.holds(np.asarray(t.position[:2]), 0.0)}
+    on_shelf = {one["name"] for one in scene["objects"] if one.get("stands_on")}
+    doubtful |= {t.name for t in objects if t.name not in on_shelf and not table.holds(np.asarray(t.position[:2]), 0.0)}
     loose = [t for t in objects if not t.parts]
     refused = {one["name"] for one in scene["objects"] if one.get("robot_cannot_pick_it_up")}
     picked = [t for t in loose if t.name not in refused | doubtful]

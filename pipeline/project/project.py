@@ -12,7 +12,7 @@ import cv2
 import numpy as np
 
 from pipeline import description, matching
-from pipeline.decisions import Decision, DecisionError, clean_display_name
+from pipeline.decisions import Decision, DecisionError, clean_display_name, ground_pixels
 from pipeline.description import Description
 from pipeline.errors import without_folders
 from pipeline.frame import Frame, Intrinsics, Observation, Support, find_support, load, register_depth, save
@@ -281,7 +281,7 @@ class Project(ProjectFolder):
         """Hash of colour, depth and the current camera."""
         factor = [d.data["depth_factor"] for d in self._log.of_kinds("camera")[-1:] if _depth_factor(d) != 1]
         pose = [d.data["world_from_camera"] for d in self._log.of_kinds("camera_pose")[-1:]]
-        ground = [d.data["pixel"] for d in self._log.of_kinds("ground")[-1:]]
+        ground = [pixel for d in self._log.of_kinds("ground")[-1:] for pixel in ground_pixels(d)]
         with self._lock:  # as in `original_frame`; taken in another order than a cached_property's, threads deadlock
             if not self._picture_key:
                 self._picture_key = digest(self.original_frame.rgb, self.original_frame.depth)
@@ -325,8 +325,8 @@ def _with_camera(read: Frame, decided: Sequence[Decision]) -> Frame:
             depth = read.depth if _depth_factor(one) == 1 else read.depth * np.float32(_depth_factor(one))
             frame = replace(frame, depth=depth, intrinsics=Intrinsics(*size, *numbers), doubts=doubts)
         elif one.kind == "ground":
-            x, y = one.data["pixel"]
-            frame = replace(frame, ground_pixel=(int(x), int(y)))
+            first, *others = ((int(x), int(y)) for x, y in ground_pixels(one))
+            frame = replace(frame, ground_pixel=first, also_ground_pixels=tuple(others))
         else:
             frame = replace(frame, world_from_camera=np.array(one.data["world_from_camera"], float))
     return frame

@@ -16,7 +16,7 @@ def doubtful_objects(project: Project, scene: kit.Scene) -> dict[str, str]:
     beyond = {
         one.name: f"{one.name} stands beyond the table's edge"
         for one in scene.objects
-        if scene.table.depth(one.outline).min() < -MAX_OVERHANG_M
+        if not scene.shelf_under(one) and scene.table.depth(one.outline).min() < -MAX_OVERHANG_M
     }
     return beyond | cut_off_objects(project)
 

@@ -16,6 +16,7 @@ from pipeline.run import model_questions
 from pipeline.run.merge_masks import merge_oversegmented
 from pipeline.run.progress import Progress
 from pipeline.run.services import Services, matcher_label, project_matcher
+from pipeline.scene.placement import SHELF_NAME
 from pipeline.segmentation import Segment, Segmenter
 from pipeline.segmentation.automatic import automatic_steps
 from pipeline.store import digest, memoise, parse_json, write_json, write_text
@@ -104,10 +105,11 @@ def _with_decisions(project: Project, described: list[Description]) -> list[Desc
     """
     verdicts = {d.data["id"]: bool(d.data["value"]) for d in project.active_decisions("not_object")}
     names = {d.data["id"]: safe_name(d.data["name"]) for d in project.active_decisions("rename")}
-    chosen: set[str] = set(names.values())
+    shelves = {f"{SHELF_NAME}{number}" for number, _ in enumerate(project.support.shelves, 1)}
+    chosen: set[str] = {*names.values(), *shelves}
     lasting = lasting_names({one.segment_id: one.name for one in described}, _former_names(project))
     lasting = {id: name for id, name in lasting.items() if id not in names and name not in chosen}
-    taken: set[str] = set(lasting.values())
+    taken: set[str] = {*lasting.values(), *shelves}
     result = []
     for one in described:
         if one.segment_id in verdicts:

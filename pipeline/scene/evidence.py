@@ -10,8 +10,9 @@ import numpy as np
 
 from pipeline.assets import Library
 from pipeline.description import Description
-from pipeline.frame import Frame, likely_grounds, measure_agreement
-from pipeline.geometry import inside_polygon, transform
+from pipeline.frame import Frame, Observation, likely_grounds, measure_agreement
+from pipeline.frame.surfaces import local_points
+from pipeline.geometry import inside_polygon
 from pipeline.matching import Match
 from pipeline.scene.fidelity import ObjectFidelity, cast_camera_rays, object_fidelity
 from pipeline.scene.place_objects import SceneInputs
@@ -91,7 +92,7 @@ def measure_evidence(inputs: SceneInputs, scene: Scene, model: mujoco.MjModel) -
     `model` is the scene's, compiled.
     """
     frame = inputs.observation.frame
-    seen, twin = _seen(frame, scene), _drawn(frame, scene, model)
+    seen, twin = _seen(inputs.observation, scene), _drawn(frame, scene, model)
     masks = {segment.id: segment.mask[:: seen.step, :: seen.step] for segment in inputs.segments}
     own = {p.name: twin.bodies == model.body(p.name).id for p in scene.placements}
     fidelities = {
@@ -123,7 +124,7 @@ class _Seen(NamedTuple):
     step: int
     depth: np.ndarray
     height: np.ndarray
-    """Metres above the ground."""
+    """Metres above the ground: the shelf under a pixel, else the table."""
     tolerance: np.ndarray
     """Factor by which tolerances grow with the distance."""
     ground: np.ndarray
@@ -137,19 +138,23 @@ class _Drawn(NamedTuple):
     """The twin through the same pixels."""
 
     bodies: np.ndarray
-    """Ids of the objects' root bodies; 0 for the ground and for nothing."""
+    """Ids of the objects' root bodies; 0 for the ground, which includes shelves, and for nothing."""
     depth: np.ndarray
 
 
-def _seen(frame: Frame, scene: Scene) -> _Seen:
+def _seen(observation: Observation, scene: Scene) -> _Seen:
+    frame = observation.frame
     step, rays = _rays(frame)
     depth = frame.depth[::step, ::step]
-    points = transform(scene.world_from_camera, rays * depth[..., None])
+    points, surface, front = local_points(observation.support, rays * depth[..., None], step)
     height, tolerance, known = points[..., 2], np.maximum(1, depth), depth > 0
-    ground = known & (np.abs(height) < GROUND_TOLERANCE * tolerance)
-    rim = min(MAX_RIM_M, RIM_SHARE * float(np.sqrt(cv2.contourArea(scene.table.astype(np.float32)))))
-    over = known & inside_polygon(points, scene.table, rim)
-    distance = np.median(depth[over & ground]) if (over & ground).any() else 0.0
+    ground = known & (front | (np.abs(height) < GROUND_TOLERANCE * tolerance))
+    over, distance = np.zeros_like(known), np.float32(0)
+    for number, outline in enumerate((scene.table, *(shelf.outline for shelf in scene.shelves))):
+        rim = min(MAX_RIM_M, RIM_SHARE * float(np.sqrt(cv2.contourArea(outline.astype(np.float32)))))
+        own = known & (surface == number) & inside_polygon(points, outline, rim)
+        distance = max(distance, np.median(depth[own & ground])) if (own & ground).any() else distance
+        over |= own
     near = known & (depth < NEAR_FACTOR * distance)
     standing = over & (height > GROUND_TOLERANCE * tolerance) & (height < MAX_HEIGHT_M)
     return _Seen(step, depth, height, tolerance, ground, near, standing)
@@ -159,7 +164,9 @@ def _drawn(frame: Frame, scene: Scene, model: mujoco.MjModel) -> _Drawn:
     data = mujoco.MjData(model)
     mujoco.mj_forward(model, data)
     geoms, depth = cast_camera_rays(model, data, _rays(frame)[1], scene.world_from_camera)
-    return _Drawn(np.where(geoms >= 0, model.body_rootid[model.geom_bodyid[geoms]], 0), depth)
+    bodies = np.where(geoms >= 0, model.body_rootid[model.geom_bodyid[geoms]], 0)
+    bodies[np.isin(bodies, [model.body(shelf.name).id for shelf in scene.shelves])] = 0
+    return _Drawn(bodies, depth)
 
 
 def _rays(frame: Frame) -> tuple[int, np.ndarray]:

@@ -94,8 +94,8 @@ def cast_camera_rays(
 def depth_difference(frame: Frame, scene: Scene) -> np.ndarray:
     """Return the metres by which the twin lies behind the measured depth, of shape (H / step, W / step), float32.
 
-    Negative where the twin is in front, NaN where either has no depth. The floor, and the part of the table that the
-    photograph does not show, are not compared.
+    Negative where the twin is in front, NaN where either has no depth. The floor, and the parts of table and shelves
+    that the photograph does not show, are not compared.
     """
     k = frame.intrinsics
     step = _step(k, 4 * MAX_RAYS)
@@ -105,14 +105,16 @@ def depth_difference(frame: Frame, scene: Scene) -> np.ndarray:
     u, v = np.meshgrid(np.arange(0, k.width, step), np.arange(0, k.height, step))
     geoms, depth = cast_camera_rays(model, data, k.ray_directions(u, v), scene.world_from_camera)
     measured = frame.depth[::step, ::step]
-    added = (geoms == model.geom("table").id) & ~_on_table(scene, k, u.shape, step)
+    added = np.zeros(u.shape, bool)
+    for name, outline, height in (("table", scene.table, 0.0), *((s.name, s.outline, s.height) for s in scene.shelves)):
+        corners = np.column_stack([outline, np.full(len(outline), height)])
+        added |= (geoms == model.geom(name).id) & ~_inside(corners, scene, k, u.shape, step)
     known = (geoms >= 0) & (geoms != model.geom("floor").id) & ~added & (measured > 0)
     return np.where(known, depth - measured, np.nan).astype(np.float32)
 
 
-def _on_table(scene: Scene, k: Intrinsics, shape: tuple[int, ...], step: int) -> np.ndarray:
-    """Return which of every step-th pixels lie in the outline of the visible table, of shape (H / step, W / step)."""
-    outline = np.column_stack([scene.table, np.zeros(len(scene.table))])
+def _inside(outline: np.ndarray, scene: Scene, k: Intrinsics, shape: tuple[int, ...], step: int) -> np.ndarray:
+    """Return which of every step-th pixels lie in an outline (N, 3) in world, of shape (H / step, W / step)."""
     x, y, z = transform(np.linalg.inv(np.asarray(scene.world_from_camera, float)), outline).T
     corners = np.stack([x / z * k.fx + k.cx, y / z * k.fy + k.cy], -1) / step
     filled = np.zeros(shape, np.uint8)

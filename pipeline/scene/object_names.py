@@ -50,7 +50,7 @@ def name_objects(
         for id, name in lasting_names(from_asset, former).items()
         if all(name != other for one, other in measured.items() if one != id)
     }
-    taken: set[str] = set(lasting.values())
+    taken: set[str] = {*lasting.values(), *(shelf.name for shelf in scene.shelves)}
     placements = []
     for p in scene.placements:
         id = p.segment_id

@@ -1,7 +1,7 @@
 """What the camera measured of one object: its segment, its description, its match and its points in world axes."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import cv2
@@ -10,6 +10,7 @@ import numpy as np
 from pipeline.description import Description
 from pipeline.frame import Observation
 from pipeline.frame.once_per_frame import keep_with_frame
+from pipeline.frame.surfaces import surface_under
 from pipeline.geometry import transform
 from pipeline.matching import Match
 from pipeline.scene.registration import RegistrationTarget
@@ -19,7 +20,7 @@ from pipeline.store import digest
 CLUSTER_GAP_M = 0.05
 """Distance from the main cluster of a segment's points within which smaller clusters belong to the object."""
 MIN_HEIGHT_M = 0.003
-"""Points below this height count as the table's."""
+"""Points less far above the table, or a shelf, count as its own."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +28,7 @@ class ObservedObject:
     """One object as the camera measured it."""
 
     observation: Observation
+    """Its support is the surface that the object is over: the table or a shelf."""
     segment: Segment
     description: Description
     match: Match | None
@@ -43,6 +45,11 @@ class ObservedObject:
     def bottom(self) -> float:
         """Height in metres of the lowest points above the table."""
         return float(np.quantile(self.points[:, 2], 0.05))
+
+    @property
+    def ground(self) -> float:
+        """Height in metres of the surface that the object is over: 0 for the table."""
+        return self.observation.support.height
 
     @cached_property
     def target(self) -> RegistrationTarget:
@@ -63,6 +70,8 @@ def observe(
     observation: Observation, segment: Segment, description: Description, match: Match | None = None
 ) -> ObservedObject:
     """Return one segment as an observed object."""
+    under = surface_under(observation.frame, observation.support, segment.mask)
+    observation = observation if under is observation.support else replace(observation, support=under)
     return ObservedObject(observation, segment, description, match, object_points(observation, segment))
 
 
@@ -74,7 +83,7 @@ def match_score(match: Match | None) -> float:
 
 
 def object_points(observation: Observation, segment: Segment) -> np.ndarray:
-    """Return a segment's points above the table in world axes, of shape (N, 3), without depth errors at its edge.
+    """Return a segment's points above the support in world axes, of shape (N, 3), without depth errors at its edge.
 
     The frame keeps them, because every stage asks for them again.
     """
@@ -87,7 +96,7 @@ def _object_points(observation: Observation, segment: Segment) -> np.ndarray:
     inner = cv2.erode(segment.mask.astype(np.uint8), np.ones((3, 3), np.uint8)).astype(bool)
     mask = inner if inner.sum() > 100 else segment.mask
     points = transform(observation.support.world_from_camera, frame.points[mask & (frame.depth > 0)].astype(float))
-    points = points[points[:, 2] > MIN_HEIGHT_M]
+    points = points[points[:, 2] > observation.support.height + MIN_HEIGHT_M]
     points = points[_in_main_cluster(points)]
     points.flags.writeable = False
     return points

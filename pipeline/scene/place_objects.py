@@ -1,4 +1,4 @@
-"""Place every observed object in the scene: upright or lying, on the table or on another object.
+"""Place every observed object in the scene: upright or lying, on the table, a shelf or another object.
 
 An object that was matched gets its asset, registered to the measured points. Any other is reconstructed from the view.
 A person's override wins.
@@ -19,7 +19,7 @@ from pipeline.matching import Match
 from pipeline.scene.appearance.recolour import seen_colour
 from pipeline.scene.observed_object import ObservedObject, match_score, observe_objects
 from pipeline.scene.overrides import Override, override_scene_physics
-from pipeline.scene.placement import MachinePose, Placement, Scene
+from pipeline.scene.placement import SHELF_NAME, MachinePose, Placement, Scene, Shelf
 from pipeline.scene.pose_search import (
     FULL_EFFORT,
     GOOD_COST_M,
@@ -86,23 +86,27 @@ class SceneInputs:
 def place_objects(inputs: SceneInputs) -> Scene:
     """Return the twin as it was observed, not yet settled."""
     observed_objects = inputs.observed_objects()
+    frame, support = inputs.observation.frame, inputs.observation.support
+    shelves = tuple(_shelf(frame, one, number) for number, one in enumerate(support.shelves, 1))
     placements: dict[int, Placement] = {}
     # supporting objects are placed before what they support
     for observed in sorted(observed_objects, key=lambda o: o.bottom if len(o.points) else 0.0):
         override = inputs.override(observed.segment.id)
         below = tuple(placements.values())
         placement = place_object(inputs, observed, below, override)
-        supporter = supporting_object(observed, below) or object_under(placement, below)
+        supporter = supporting_object(observed, below)
+        if supporter is None and not any(shelf.carries(placement) for shelf in shelves):
+            supporter = object_under(placement, below)
         if supporter is not None and override.fixed_pose is None and supporter.asset_id is None:
             placements[supporter.segment_id] = extend_support(supporter, placement)
         placements[observed.segment.id] = placement
-    frame, support = inputs.observation.frame, inputs.observation.support
     scene = Scene(
         world_from_camera=support.world_from_camera,
         table=support.polygon,
-        table_rgb=_table_colour(frame, support),
-        placements=add_props(tuple(placements[o.segment.id] for o in observed_objects)),
+        table_rgb=_median_colour(frame, support),
+        placements=add_props(tuple(placements[o.segment.id] for o in observed_objects), shelves),
         intrinsics=frame.intrinsics,
+        shelves=shelves,
     )
     return override_scene_physics(scene, inputs.overrides)
 
@@ -232,7 +236,11 @@ def _recolour(observed: ObservedObject, asset: Asset, override: Override) -> tup
     return seen_colour(asset.mesh, observed.description.attributes, agreement, override.recolour)
 
 
-def _table_colour(frame: Frame, support: Support) -> tuple[int, int, int]:
+def _shelf(frame: Frame, surface: Support, number: int) -> Shelf:
+    return Shelf(f"{SHELF_NAME}{number}", surface.polygon, surface.height, _median_colour(frame, surface))
+
+
+def _median_colour(frame: Frame, support: Support) -> tuple[int, int, int]:
     pixels = frame.rgb[support.inliers]
     r, g, b = np.median(pixels, axis=0) if len(pixels) else (150, 140, 130)
     return int(r), int(g), int(b)

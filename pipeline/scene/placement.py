@@ -3,12 +3,19 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+import cv2
 import numpy as np
 
 from pipeline.assets.asset import Joint
 from pipeline.errors import StudioError
 from pipeline.frame import Intrinsics
 from pipeline.geometry import Pose, box_corners
+
+SHELF_NAME = "shelf_"
+"""Begins the names of shelves; a number from 1 follows."""
+SHELF_THICKNESS_M = 0.02
+SHELF_TOLERANCE_M = 0.02
+"""Metres above, below and beside a shelf's top up to which an object stands on it."""
 
 
 class SceneError(StudioError):
@@ -96,6 +103,30 @@ class Placement:
 
 
 @dataclass(frozen=True, eq=False)
+class Shelf:
+    """A fixed level surface above the table on which objects stand: a shelf, or another table."""
+
+    name: str
+    """Also the name of its MuJoCo body, which has no joint."""
+    outline: np.ndarray
+    """Convex outline of its visible part, of shape (N, 2), world x and y in metres."""
+    height: float
+    """Metres of its top above the table."""
+    rgb: tuple[int, int, int]
+
+    @property
+    def thickness(self) -> float:
+        """Metres from its top to its underside, which no photograph shows; a low one reaches down to the table."""
+        return min(SHELF_THICKNESS_M, self.height)
+
+    def carries(self, p: Placement) -> bool:
+        """Whether an object stands on it: its bottom near the top, its middle over the outline."""
+        at = tuple(map(float, p.world_from_object.pos[:2]))
+        beside = -cv2.pointPolygonTest(self.outline.astype(np.float32), at, True)
+        return bool(abs(p.bottom - self.height) < SHELF_TOLERANCE_M and beside < SHELF_TOLERANCE_M)
+
+
+@dataclass(frozen=True, eq=False)
 class Light:
     """The main light of the photograph, as its shading and shadows tell it."""
 
@@ -121,3 +152,9 @@ class Scene:
     """Picture of the table's top for its slab (mjcf/table_picture.py), rows from its far side. None: `table_rgb`."""
     light: Light | None = None
     """The photograph's main light; None if it could not be estimated, and a default direction is used."""
+    shelves: tuple[Shelf, ...] = ()
+    """Further surfaces on which objects stand, the lowest first."""
+
+    def floor_under(self, p: Placement) -> float:
+        """Return the height in metres of the shelf that an object stands on; 0 if it stands on none."""
+        return max((shelf.height for shelf in self.shelves if shelf.carries(p)), default=0.0)

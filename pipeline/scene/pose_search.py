@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 
 from pipeline.assets import Asset
-from pipeline.description import Description
 from pipeline.geometry import Pose, quat_about_z
 from pipeline.scene import registration
 from pipeline.scene.observed_object import ObservedObject
@@ -146,7 +145,7 @@ def _search(
 ) -> PoseFit:
     """Return the fit in the asset's own size, or a scaled one that fits clearly better."""
     if len(observed.points) < 10:
-        return PoseFit(_described_pose(observed.description, asset.size * scale), scale, 0.0)
+        return PoseFit(_described_pose(observed, asset.size * scale), scale, 0.0)
     unscaled = _search_orientations(asset, 1.0, observed, heights, effort)
     if unscaled.cost < GOOD_COST_M:
         return unscaled
@@ -229,6 +228,6 @@ def _top_error(surface: Surface, up: np.ndarray, bottom: float, observed: Observ
     return abs(bottom + height - observed.top)
 
 
-def _described_pose(description: Description, size: np.ndarray) -> Pose:
-    a = description.attributes
-    return Pose(np.array([*a.centre[:2], size[2] / 2]), quat_about_z(a.yaw))
+def _described_pose(observed: ObservedObject, size: np.ndarray) -> Pose:
+    a = observed.description.attributes
+    return Pose(np.array([*a.centre[:2], observed.ground + size[2] / 2]), quat_about_z(a.yaw))

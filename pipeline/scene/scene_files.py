@@ -13,7 +13,7 @@ from pipeline.frame import Intrinsics
 from pipeline.geometry import Pose
 from pipeline.scene.articulation import moving_parts
 from pipeline.scene.mjcf import builder
-from pipeline.scene.placement import Light, MachinePose, Placement, Scene, SceneError
+from pipeline.scene.placement import SHELF_NAME, Light, MachinePose, Placement, Scene, SceneError, Shelf
 from pipeline.store import parse_json, write_json
 
 _PLAIN_FIELDS = (
@@ -55,7 +55,28 @@ def scene_to_json(scene: Scene, project_dir: Path) -> dict:
         "table_rgb": [int(c) for c in scene.table_rgb],
         "light": {"direction": scene.light.direction.tolist(), "spread": scene.light.spread} if scene.light else None,
         "placements": [_placement_to_json(p, project_dir) for p in scene.placements],
+    } | ({"shelves": [_shelf_to_json(shelf) for shelf in scene.shelves]} if scene.shelves else {})
+
+
+def _shelf_to_json(shelf: Shelf) -> dict:
+    return {
+        "name": shelf.name,
+        "outline": shelf.outline.tolist(),
+        "height": float(shelf.height),
+        "thickness": float(shelf.thickness),
+        "rgb": [int(c) for c in shelf.rgb],
     }
+
+
+def _shelf_from_json(data: dict) -> Shelf:
+    """Inverse of `_shelf_to_json`. Raises ValueError for a name or a size that no shelf has."""
+    outline, height = np.array(data["outline"], float), float(data["height"])
+    red, green, blue = (int(channel) for channel in data["rgb"])
+    number = str(data["name"]).removeprefix(SHELF_NAME)
+    shaped = outline.ndim == 2 and outline.shape[1] == 2 and len(outline) >= 3
+    if not (number.isdigit() and shaped and np.isfinite(outline).all() and 0 < height < np.inf):
+        raise ValueError("a shelf has no name, outline or height")
+    return Shelf(f"{SHELF_NAME}{number}", outline, height, (red, green, blue))
 
 
 def _placement_to_json(p: Placement, project_dir: Path) -> dict:
@@ -105,6 +126,7 @@ def read_scene(project_dir: Path) -> Scene:
             if (picture := project_dir / "scene" / builder.TABLE_PICTURE).exists()
             else None,
             light=_light_from_json(data.get("light")),
+            shelves=tuple(_shelf_from_json(shelf) for shelf in data.get("shelves", ())),
         )
     except FileNotFoundError as error:
         raise SceneError(f"{project_dir.name} has no scene.json; build the scene first") from error

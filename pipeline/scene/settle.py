@@ -23,7 +23,7 @@ ALLOWED_OVERLAP_M = 0.0003
 DAMPING_PHASES = ((60.0, 0.6), (8.0, 0.8), (0.0, 3.0))
 """Damping in 1/s and longest duration in s of each phase of the simulation."""
 ON_TABLE_HEIGHT_M = 0.005
-"""Height of its bottom up to which an object stands on the table, beside what it overlaps and not on top of it."""
+"""Height of its bottom above table or shelf up to which an object stands beside what it overlaps, not on top of it."""
 MAX_LIFT_M = 0.04
 """Distance by which an object is lifted off another at most. Beyond it, the object is moved sideways."""
 MIN_MISFIT_M = 0.001
@@ -222,7 +222,7 @@ class SettlingWorld:
         a, b = self.initial[lower], self.initial[upper]
         if self.lifted.get(upper, 0.0) > MAX_LIFT_M:
             return np.append(_separating_direction(a.footprint, b.footprint), 0.0)
-        if b.bottom > ON_TABLE_HEIGHT_M:
+        if b.bottom - self.scene.floor_under(b) > ON_TABLE_HEIGHT_M:
             return None
         hull = cv2.convexHull(a.footprint.astype(np.float32))
         if cv2.pointPolygonTest(hull, b.world_from_object.pos[:2].tolist(), False) >= 0:

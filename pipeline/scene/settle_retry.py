@@ -78,7 +78,7 @@ def _with_placement(scene: Scene, placement: Placement) -> Scene:
         replace(placement, name=p.name, aliases=p.aliases) if p.segment_id == placement.segment_id else p
         for p in scene.placements
     )
-    return replace(scene, placements=add_props(placements))
+    return replace(scene, placements=add_props(placements, scene.shelves))
 
 
 def _total_misfit(scene: Scene, observed: Mapping[int, ObservedObject]) -> float:

@@ -1,5 +1,6 @@
-"""Support relations: which object rests on the table, and which on another object."""
+"""Support relations: which object rests on the table or a shelf, and which on another object."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import cv2
@@ -7,7 +8,7 @@ import numpy as np
 
 from pipeline.geometry import Pose
 from pipeline.scene.observed_object import ObservedObject
-from pipeline.scene.placement import Placement
+from pipeline.scene.placement import Placement, Shelf
 
 SUPPORT_TOLERANCE_M = 0.015
 """Distance by which the lowest measured points of an object may lie below the top of its supporting object."""
@@ -20,7 +21,7 @@ MAX_LOAD_RATIO = 20.0
 
 
 def supporting_object(observed: ObservedObject, below: tuple[Placement, ...]) -> Placement | None:
-    """Return the highest of the placements `below` that an object stands on; None for the table.
+    """Return the highest of the placements `below` that an object stands on; None for the table or a shelf.
 
     A supporting object is partly hidden and was measured too small, so it need not lie under the object's centre: the
     measured base is enough. An object that merely stands behind has its base elsewhere.
@@ -33,6 +34,7 @@ def supporting_object(observed: ObservedObject, below: tuple[Placement, ...]) ->
         p
         for p in below
         if not p.container
+        and p.top > observed.ground
         and observed.bottom > p.top - SUPPORT_TOLERANCE_M
         and observed.top > p.top + 0.005
         and (_covers(p, centre) or (observed.bottom < p.top + 2 * SUPPORT_TOLERANCE_M and _covers(p, base)))
@@ -43,20 +45,20 @@ def supporting_object(observed: ObservedObject, below: tuple[Placement, ...]) ->
 def support_height(observed: ObservedObject, below: tuple[Placement, ...]) -> float:
     """Return the height in metres of what an object stands on; 0 for the table."""
     supporter = supporting_object(observed, below)
-    return supporter.top if supporter is not None else 0.0
+    return supporter.top if supporter is not None else observed.ground
 
 
 def candidate_heights(observed: ObservedObject, below: tuple[Placement, ...]) -> list[float]:
     """Return the heights in metres at which an object may rest.
 
-    These are the top of its supporting object, its own lowest visible points, and the table.
+    These are the top of its supporting object, its own lowest visible points, and the table or shelf under it.
     """
     a = observed.description.attributes
     top, described = support_height(observed, below), float(a.centre[2] - a.size[2] / 2)
-    heights = [top] if top > 0 else []
-    if described > SUPPORT_TOLERANCE_M and abs(described - top) > SUPPORT_TOLERANCE_M:
+    heights = [top] if top > observed.ground else []
+    if described > observed.ground + SUPPORT_TOLERANCE_M and abs(described - top) > SUPPORT_TOLERANCE_M:
         heights.append(described)
-    return [*heights, 0.0]
+    return [*heights, observed.ground]
 
 
 def extend_support(supporter: Placement, supported: Placement) -> Placement:
@@ -87,17 +89,19 @@ def _with_plausible_mass(supporter: Placement, growth: float, load: float) -> Pl
     return replace(supporter, mass=mass, mass_range=(lightest, heaviest))
 
 
-def add_props(placements: tuple[Placement, ...]) -> tuple[Placement, ...]:
+def add_props(placements: tuple[Placement, ...], shelves: Sequence[Shelf] = ()) -> tuple[Placement, ...]:
     """Return the placements with a fixed block below each object that was measured high up without support.
 
     An object that a person placed gets none: it falls, and the person sees it fall.
     """
-    return tuple(replace(p, prop=p.bottom) if _is_unsupported(p, placements) else p for p in placements)
+    return tuple(replace(p, prop=p.bottom) if _is_unsupported(p, placements, shelves) else p for p in placements)
 
 
-def _is_unsupported(p: Placement, placements: tuple[Placement, ...]) -> bool:
+def _is_unsupported(p: Placement, placements: tuple[Placement, ...], shelves: Sequence[Shelf]) -> bool:
     measured = p.misfit > 0 and p.machine_pose is None and not p.fixed
-    return measured and p.bottom > SUPPORT_TOLERANCE_M and object_under(p, placements) is None
+    if not measured or p.bottom <= SUPPORT_TOLERANCE_M or any(shelf.carries(p) for shelf in shelves):
+        return False
+    return object_under(p, placements) is None
 
 
 def object_under(p: Placement, others: tuple[Placement, ...]) -> Placement | None:

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.spatial import KDTree
 
 from pipeline.frame import Frame, Support
+from pipeline.frame.surfaces import surface_under
 from pipeline.geometry import transform
 from pipeline.segmentation.segment import Segment
 
@@ -30,6 +31,7 @@ TRIM_PERCENT = 3
 def find_fragments(frame: Frame, support: Support, segments: Sequence[Segment]) -> dict[int, int]:
     """Return for each fragment the segment it is probably a part of, by id."""
     points_by_id = {segment.id: _points(frame, support, segment) for segment in segments}
+    bottom = {segment.id: surface_under(frame, support, segment.mask).height for segment in segments}
     pixels = {segment.id: int(segment.mask.sum()) for segment in segments}
     fragments = {}
     for id, points in points_by_id.items():
@@ -38,7 +40,7 @@ def find_fragments(frame: Frame, support: Support, segments: Sequence[Segment]) 
             for other in points_by_id
             if pixels[id] < MAX_AREA_RATIO * pixels[other] and len(points_by_id[other]) >= MIN_POINTS
         ]
-        if larger and len(points) >= MIN_POINTS and _is_floating(points):
+        if larger and len(points) >= MIN_POINTS and _is_floating(points, bottom[id]):
             gaps = {other: float(KDTree(points_by_id[other]).query(points)[0].min()) for other in larger}
             nearest = min(larger, key=gaps.__getitem__)
             if gaps[nearest] < MAX_GAP and not _stands_on(points, points_by_id[nearest]):
@@ -51,9 +53,9 @@ def _points(frame: Frame, support: Support, segment: Segment) -> np.ndarray:
     return transform(support.world_from_camera, frame.points[segment.mask & (frame.depth > 0)].astype(float))
 
 
-def _is_floating(points: np.ndarray) -> bool:
+def _is_floating(points: np.ndarray, bottom: float) -> bool:
     low, high = np.percentile(points, (TRIM_PERCENT, 100 - TRIM_PERCENT), axis=0)
-    return bool(low[2] > MIN_HEIGHT and (high - low).max() < MAX_EXTENT)
+    return bool(low[2] - bottom > MIN_HEIGHT and (high - low).max() < MAX_EXTENT)
 
 
 def _stands_on(points: np.ndarray, larger: np.ndarray) -> bool:

@@ -19,6 +19,8 @@ from pipeline.store import parse_json
 if TYPE_CHECKING:
     from pipeline.simulation.oracle.robot import Robot
 
+SHELF_TOLERANCE_M = 0.02
+"""Metres above, below and beside a shelf's top up to which an object stands on it, as in scene/placement.py."""
 ROUND_SHAPES = ("cylinder", "sphere", "bowl")
 
 
@@ -185,6 +187,8 @@ class Scene:
     """Folder of scene.xml and its meshes."""
     robot: "Robot | None" = None
     """Robot that will act; layouts are drawn within its reach. None: one that floats."""
+    shelves: tuple[Object, ...] = ()
+    """Fixed surfaces above the table on which objects stand; not among `objects`."""
 
     def __getitem__(self, name: str) -> Object:
         return find_object(self.objects, name)
@@ -209,7 +213,13 @@ class Scene:
         right = ground / np.linalg.norm(ground)
         corners = np.array(data["table"], float) if data.get("table") else _table_around(objects)
         away = np.array([-right[1], right[0]])
-        return Scene(objects, Region(hull(corners)), right, away, (project / "scene").resolve())
+        shelves = tuple(_shelf(shelf) for shelf in data.get("shelves", ()))
+        return Scene(objects, Region(hull(corners)), right, away, (project / "scene").resolve(), shelves=shelves)
+
+    def shelf_under(self, placed: Object) -> Object | None:
+        """Return the shelf that an object stands on; None for the table and for what stands on another object."""
+        on = (s for s in self.shelves if abs(placed.bottom - s.top) < SHELF_TOLERANCE_M)
+        return next((s for s in on if s.distance_outside(placed.position[:2]) < SHELF_TOLERANCE_M), None)
 
 
 def find_object(objects: Iterable[Object], name: str) -> Object:
@@ -256,6 +266,17 @@ def _object(data: dict, described: dict) -> Object:
         asset_id=str(data.get("asset_id") or ""),
         parts=tuple(sorted((_part(row, pos, rotation) for row in _named_joints(data)), key=lambda part: -part.top)),
     )
+
+
+def _shelf(data: dict) -> Object:
+    """Return a shelf of scene.json as an obstacle."""
+    corners, top, thickness = hull(np.array(data["outline"], float)), float(data["height"]), float(data["thickness"])
+    size = np.append(np.ptp(corners, axis=0), thickness)
+    middle = np.append(corners.min(0) + size[:2] / 2, top - thickness / 2)
+    return Object(
+        data["name"], "shelf", "box", "grey", tuple(data["rgb"]), size, middle, np.array([1.0, 0, 0, 0]), corners,
+        top, top - thickness, fixed=True,
+    )  # fmt: skip
 
 
 def _named_joints(data: dict) -> list[dict]:

@@ -158,12 +158,16 @@ class Simulation:
         """Draw new places and yaws from the seed, gap metres apart, on the table. Seed 0: as photographed.
 
         `within` is a zone in which the centres then lie. All places are within the robot's reach. On a crowded table
-        the objects move one by one into gaps between the others, and one without any stays where it is.
+        the objects move one by one into gaps between the others, and one without any stays where it is. So does what
+        stands on a shelf.
         """
         self._require_open()
         if within and within not in self._zones:
             raise KitError(f"there is no zone {within!r}; there are: {', '.join(self._zones) or 'none'}")
-        largest_first = [o.name for o in sorted(map(self.__getitem__, names), key=lambda o: -o.reach) if not o.fixed]
+        largest_first = [
+            o.name for o in sorted(map(self.__getitem__, names), key=lambda o: -o.reach)
+            if not (o.fixed or self.scene.shelf_under(o))
+        ]  # fmt: skip
         mount = self._mounted()
         if self.seed == 0:
             return
@@ -180,6 +184,7 @@ class Simulation:
     def _scatter_all(self, names: list[str], gap: float, allowed: layouts.Allowed) -> bool:
         """Take the objects off the table and draw a place for each; return whether there was one for all."""
         standing = [o for o in self.objects if o.name not in names and self._carriers.get(o.name) not in names]
+        standing += self.scene.shelves
         for name in names:
             places = layouts.places_at_any_yaw(self[name], standing, self.scene.table, gap, allowed)
             if not len(places):
@@ -193,7 +198,7 @@ class Simulation:
         """Move one object at a time to where the others leave room; one without a free place stays where it is."""
         for name in names:
             placed, load = self[name], [rider for rider, carrier in self._carriers.items() if carrier == name]
-            others = [o for o in self.objects if o.name not in (name, *load)]
+            others = [*(o for o in self.objects if o.name not in (name, *load)), *self.scene.shelves]
             if drawn := layouts.place_between(self._rng, placed, others, self.scene.table, allowed):
                 self.move(name, drawn[0], yaw=drawn[1])
             elif not (self._as_photographed(name) or free_space.fits(placed.position[None, :2], placed, others, 0)[0]):
@@ -221,7 +226,8 @@ class Simulation:
 
     def free_spot(self, radius: float) -> tuple[float, float]:
         """Return the empty place for a disc of that radius that is nearest to the middle of the table."""
-        places = free_space.free_places(self.scene.table, self.objects, float(radius), 0.01)
+        obstacles = (*self.objects, *self.scene.shelves)
+        places = free_space.free_places(self.scene.table, obstacles, float(radius), 0.01)
         if not len(places):
             raise KitError(f"no free place of {radius * 200:.0f} cm on the table: remove something or ask for less")
         x, y = places[np.linalg.norm(places - self.scene.table.centre, axis=1).argmin()]
@@ -298,7 +304,8 @@ class Simulation:
         if not (isinstance(name, str) and name.isidentifier()):
             raise KitError(f"{name!r} is no name: use letters, digits and _")
         photographed = {o.name for o in self.scene.objects}  # also where left out: goals about it mean that object
-        if name in {*self._objects, *self._zones, *photographed, "table", "floor", "gripper"}:
+        shelves = (shelf.name for shelf in self.scene.shelves)
+        if name in {*self._objects, *self._zones, *photographed, *shelves, "table", "floor", "gripper"}:
             raise KitError(f"the name {name!r} is taken; choose another")
 
     def _compile(self) -> CompiledWorld:
@@ -323,7 +330,8 @@ class Simulation:
             model = spec.compile()
         except ValueError as error:
             raise KitError(f"MuJoCo cannot build this world: {error}") from error
-        scene, objects, xml = self.scene, dict(self._objects), spec.to_xml()
+        scene, xml = self.scene, spec.to_xml()
+        objects = self._objects | {shelf.name: shelf for shelf in scene.shelves}
         return CompiledWorld(model, xml, objects, self._zones, scene.table, scene.right, scene.away, home, self._robot)
 
     def _place(self, spec: mujoco.MjSpec, placed: Object) -> None:

@@ -69,7 +69,7 @@ def place_for(asset: Asset, placements: Sequence[Placement], scene: Scene) -> np
     """
     obstacles = [as_object(p) for p in placements]
     radius = float(np.hypot(*asset.size[:2]) / 2)
-    places = free_space.free_places(Region(hull(scene.table)), obstacles, radius, GAP_M)
+    places = free_space.free_places(Region(hull(scene.table)), [*obstacles, *scene.shelves], radius, GAP_M)
     if not len(places):
         return None
     if not obstacles:

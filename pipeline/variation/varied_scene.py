@@ -85,7 +85,7 @@ def _moved(p: Placement, x: float, y: float, yaw: float) -> Placement:
 def _is_free(p: Placement, others: Sequence[Placement], scene: Scene) -> bool:
     """Whether an object stands on the visible table and apart from all others, seen from above."""
     table, outline = Region(hull(scene.table)), hull(p.footprint)
-    if table.depth(outline).min() < 0:
+    if table.depth(outline).min() < 0 or (free_space.clearance(outline, scene.shelves) < GAP_M).any():
         return False
     for other in others:
         blocked = Region(
@@ -100,7 +100,7 @@ def _distractor(number: int, asset: Asset, placements: Sequence[Placement], scen
     """Return a distractor on the free place of the table that is farthest from everything; None without a place."""
     obstacles = [_obstacle(p) for p in placements]
     radius = float(np.hypot(*asset.size[:2]) / 2)
-    places = free_space.free_places(Region(hull(scene.table)), obstacles, radius, GAP_M)
+    places = free_space.free_places(Region(hull(scene.table)), [*obstacles, *scene.shelves], radius, GAP_M)
     if not len(places):
         return None
     xy = places[int(free_space.clearance(places, obstacles).argmax())]

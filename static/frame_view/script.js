@@ -21,7 +21,8 @@ export default function mount({ element, trigger }) {
   const drawPicture = (pixel) => {
     const context = colourCanvas.getContext("2d");
     context.drawImage(image, 0, 0);
-    if (showTable && frame.table.length) drawOutline(context, frame.table, "#0072b2");
+    for (const outline of showTable ? [frame.table, ...(frame.shelves ?? [])] : [])
+      if (outline.length) drawOutline(context, outline, "#0072b2");
     if (preview) drawOutline(context, preview.outline, "#d55e00");
     if (pixel) drawCross(context, pixel);
   };
@@ -153,7 +154,7 @@ export default function mount({ element, trigger }) {
           preview = ground;
           if (frame) drawPicture(); // the pointer also leaves when another project replaces the choice
         },
-        onChoose: (pixel) => trigger("ground", { pixel }),
+        onChoose: (chosen) => trigger("ground", chosen),
       }),
       cameraForm(value, (numbers) => trigger("camera", numbers)),
     );

@@ -27,7 +27,9 @@ def add_to(commands: "argparse._SubParsersAction") -> None:
     command.add_argument("frame", type=Path)
     command.add_argument("--out", type=Path, required=True, help="project folder to create, or to continue")
     command.add_argument("--index", type=int, default=0, help="which frame of a recording (default %(default)s)")
-    command.add_argument("--ground", type=int, metavar="N", help="surface that carries the objects, as run lists them")
+    command.add_argument(
+        "--ground", metavar="N", help="surface that carries the objects, as run lists them, or several, such as 1,2"
+    )
     command.add_argument("--until", default="solution", choices=STAGES, help="last stage to run (default %(default)s)")
     add_model(command)
     add_segmenter(command)
@@ -48,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
     from pipeline.project import Project
     from pipeline.run import run_stages
     from pipeline.run.object_confidence import measure_confidences
-    from studio.scene.ground_choice import describe_grounds, ground_of_number
+    from studio.scene.ground_choice import describe_grounds, ground_decision, grounds_of_numbers
     from studio.server.services import Settings, open_services
 
     out: Path = arguments.out
@@ -76,11 +78,13 @@ def run(arguments: argparse.Namespace) -> int:
         for note in project.frame.notes:
             print(f"frame: {note}", file=sys.stderr)
         if arguments.ground is not None:
-            pixel = ground_of_number(project.frame, arguments.ground)
-            if project.frame.ground_pixel != tuple(pixel):
-                project.decide("ground", pixel=pixel)
+            pixels = grounds_of_numbers(project.frame, arguments.ground)
+            if [project.frame.ground_pixel, *project.frame.also_ground_pixels] != [tuple(pixel) for pixel in pixels]:
+                project.decide("ground", **ground_decision(project.frame, pixels))
         if grounds := describe_grounds(project.frame):
             print(f"ground: {grounds}", file=sys.stderr)
+        for note in project.support.notes if project.frame.also_ground_pixels else ():
+            print(f"ground: {note}", file=sys.stderr)
         for path, reason in services.library.skipped:
             print(f"library: {path} skipped: {reason}", file=sys.stderr)
         try:

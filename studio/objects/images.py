@@ -43,10 +43,10 @@ def mask_stamp(segment: Segment) -> str:
 
 
 def table_outline(frame: Frame, support: Support) -> list[list[float]]:
-    """Return the table's outline in pixels of the photograph, without what is behind the camera."""
+    """Return the outline of the table or a shelf in pixels of the photograph, without what is behind the camera."""
     camera_from_world = np.linalg.inv(support.world_from_camera)
     edge = _subdivided(support.polygon)
-    points = transform(camera_from_world, np.column_stack([edge, np.zeros(len(edge))]))
+    points = transform(camera_from_world, np.column_stack([edge, np.full(len(edge), support.height)]))
     points, k = points[points[:, 2] > 0.05], frame.intrinsics
     pixels = points[:, :2] / points[:, 2:] * [k.fx, k.fy] + [k.cx, k.cy]
     return np.clip(pixels, -k.width, 2 * k.width).round(1).tolist()
@@ -85,6 +85,9 @@ def point_cloud(
     world = transform(support.world_from_camera, points[known]) if support else points[known] * [1, -1, -1]
     if support:
         middle, reach = support.polygon.mean(0), np.ptp(support.polygon, axis=0).max()
+        if support.shelves:
+            corners = np.concatenate([support.polygon, *(shelf.polygon for shelf in support.shelves)])
+            middle, reach = (corners.min(0) + corners.max(0)) / 2, np.ptp(corners, axis=0).max()
         near = (np.abs(world[:, :2] - middle).max(1) < 0.75 * reach) & (np.abs(world[:, 2]) < 0.8)
         known, world = known[near], world[near]
     chosen = np.random.default_rng(0).permutation(len(known))[:MAX_POINTS]

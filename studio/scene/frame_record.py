@@ -55,6 +55,9 @@ def _frame_record(session: Session, frame: Frame) -> dict[str, Any]:
         if camera["table"]
         else t("not found")
     )
+    if support and support.shelves:
+        heights = ", ".join(f"{shelf.height:.2f}" for shelf in support.shelves)
+        table += "; " + t("shelves {heights} m above it", heights=heights)
     error = project.error("frame")
     return {
         "image": f"project/{session.token}/colour.jpg",
@@ -65,6 +68,7 @@ def _frame_record(session: Session, frame: Frame) -> dict[str, Any]:
         "camera": camera,
         "plane": images.plane_in_camera(support) if support else None,
         "table": images.table_outline(frame, support) if support else [],
+        "shelves": [images.table_outline(frame, shelf) for shelf in (support.shelves if support else ())],
         "grounds": ground_records(frame) if support else [],
         "facts": [
             ["from", frame.source or "a frame"],

@@ -57,7 +57,9 @@ def test_the_tables_outline_is_shown_and_hidden_and_another_ground_is_previewed_
     colour = page.locator(".frame-view canvas").first
     square = [[50, 50], [150, 50], [150, 150], [50, 150]]
     other = {"outline": [[one + 200 for one in corner] for corner in square], "pixel": [300, 300], "share": "31 %"}
-    view.set_value("frame-view", value | {"table": square, "grounds": [{}, other]})
+    current = {"pixel": [100, 100], "chosen": True, "parallel": True}
+    view.set_value("frame-view", value | {"table": square, "grounds": [current, other]})
+    expect(page.get_by_role("button", name="Add surface")).to_have_count(0)
     for pixel, wanted in (((100, 50), BLUE), ((300, 250), ORANGE)):
         if wanted is ORANGE:
             page.get_by_role("button", name="Use surface 2 (31 % likely)").hover()
@@ -69,6 +71,20 @@ def test_the_tables_outline_is_shown_and_hidden_and_another_ground_is_previewed_
     page.route("**/bare/event/**", lambda route: route.fulfill(json={}))
     page.get_by_role("button", name="Use surface 2").click()
     assert view.sent == [("ground", {"pixel": [300, 300]})]
+    shelf = other | {"pixel": [330, 300], "parallel": True}
+    lifted = [[x + 200, y + 100] for x, y in square]
+    for grounds, button, also in (
+        ([current, shelf, other | {"parallel": True}], "Add surface 2", [[330, 300]]),
+        ([current, shelf | {"chosen": True}, other | {"parallel": True}], "Add surface 3", [[330, 300], [300, 300]]),
+        ([current, shelf | {"chosen": True}, other], "Remove surface 2", []),
+    ):
+        view.set_value("frame-view", value | {"table": square, "shelves": [lifted], "grounds": grounds})
+        page.get_by_role("button", name=button).focus()
+        page.keyboard.press("Enter")
+        assert view.sent[-1] == ("ground", {"pixel": [100, 100], "also": also})
+    assert not np.allclose(colour_at(colour, (300, 150)), BLUE, atol=60)
+    page.get_by_label("Table outline").check()
+    wait_until(page, lambda: np.allclose(colour_at(colour, (300, 150)), BLUE, atol=60))
     view.set_value("frame-view", value | {"notes": ["Depth is sparse."]})
     expect(page.locator(".frame-view .warning")).to_have_text("Depth is sparse.")
     expect(page.locator(".frame-view .ground")).to_have_count(0)

@@ -6,6 +6,7 @@ import mujoco
 import numpy as np
 
 from pipeline.frame import Frame, Intrinsics
+from pipeline.geometry import transform
 from pipeline.geometry.rays import cast_at_geoms
 from tests.drawn_scene import camera_pose
 
@@ -28,6 +29,12 @@ class Rendered:
     """The visible pixels of each object by name, of shape (H, W), bool."""
     world_from_camera: np.ndarray
     """Of shape (4, 4)."""
+
+    def pixel(self, *point: float) -> tuple[int, int]:
+        """Return the pixel (x, y) of a world point, whatever is in front of it."""
+        x, y, z = transform(np.linalg.inv(self.world_from_camera), np.array(point))
+        k = self.frame.intrinsics
+        return round(x / z * k.fx + k.cx), round(y / z * k.fy + k.cy)
 
 
 def render(

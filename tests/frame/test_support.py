@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
-from pipeline.frame import Frame, FrameError, Intrinsics, SupportError, find_support
+from pipeline.frame import Frame, FrameError, Intrinsics, Support, SupportError, find_support, offered_grounds
 from pipeline.frame.depth_alignment import _improves_most_cells, register_depth
 from pipeline.frame.flying_pixels import flying_pixels
 from pipeline.frame.once_per_frame import once_per_frame
+from pipeline.frame.surfaces import local_points, surface_under
 from pipeline.geometry import transform
-from tests.frame.rendered import render
+from tests.frame.rendered import Rendered, render
 
 EYES = [(0, -0.6, 0.5), (0.3, -0.7, 0.35), (0, -0.15, 0.8), (-0.4, -0.5, 0.6)]
 
@@ -72,6 +73,52 @@ def test_one_frame_gives_one_support_also_upside_down_and_a_camera_pose_is_kept_
     with pytest.raises(SupportError, match="No flat surface"):
         find_support(replace(frame, depth=wavy.astype(np.float32)))
     assert issubclass(SupportError, FrameError)
+
+
+def together(scene: Rendered, *points: tuple[float, float, float]) -> Support:
+    """Return the support where the surfaces at these world points were chosen together."""
+    first, *others = (scene.pixel(*point) for point in points)
+    return find_support(replace(scene.frame, ground_pixel=first, also_ground_pixels=tuple(others)))
+
+
+ON_TABLE = (0.0, -0.25, 0.0)
+
+
+@pytest.mark.parametrize("size, pos, near, extent, tall", [
+    (".3 .35 .06", ".82 0 .06", (0.9, -0.2, 0.12), (0.7, 0.6), ".45 -.2"),
+    (".35 .12 .01", "0 .22 .24", (0.0, 0.14, 0.25), (0.7, 0.24), "-.15 .03"),
+    (".15 .14 .075", ".3 .1 .075", (0.3, 0.0, 0.15), (0.3, 0.28), ".2 -.09"),
+])  # fmt: skip
+def test_of_surfaces_chosen_together_the_lowest_is_the_table_and_one_above_is_its_shelf(size, pos, near, extent, tall):
+    board = f'<geom name="board" type="box" size="{size}" pos="{pos}"/>'
+    beside = f'<geom name="tall" type="box" size=".03 .03 .15" pos="{tall} .15"/>'
+    scene = render(board + beside, eye=(near[0] / 2, -0.85, 0.85), at=(near[0] / 2, 0, 0.05), width=640)
+    for points in ((ON_TABLE, near, near), (near, ON_TABLE)):
+        support = together(scene, *points)
+        (shelf,) = support.shelves
+        assert abs(support.plane.offset - 0.85) < 0.002 and support.height == 0 and not support.notes
+        assert shelf.height == pytest.approx(near[2], abs=0.002)
+        assert sorted(cv2.minAreaRect(shelf.polygon.astype(np.float32))[1]) == pytest.approx(sorted(extent), abs=0.03)
+        local = local_points(support, scene.frame.points, 1)
+        heights = local.points[..., 2]
+        assert abs(np.median(heights[shelf.inliers])) < 0.001 and set(local.surface[shelf.inliers]) == {1}
+        assert np.mean(heights[scene.labels["board"]] < 0.015) > 0.98, "neither top nor front stands on anything"
+        assert surface_under(scene.frame, support, scene.labels["tall"]) is support
+        assert surface_under(scene.frame, support, scene.labels["board"]) is shelf
+
+
+def test_level_surfaces_are_one_table_and_one_that_leans_is_refused():
+    objects = "".join(f'<geom type="box" size=".03 .03 .03" pos="{x} 0 .03"/>' for x in (0.2, 0.8, 0.95))
+    level = '<geom type="box" size=".3 .35 .02" pos=".92 0 -.02"/>' + objects
+    scene = render(level, eye=(0.45, -0.95, 0.75), at=(0.5, 0, 0.05))
+    alone, both = together(scene, (0.1, -0.2, 0)), together(scene, (0.1, -0.2, 0), (0.85, -0.2, 0))
+    assert not alone.notes and both.notes and "is as high as the table" in both.notes[0] and not both.shelves
+    assert np.ptp(both.polygon[:, 0]) > np.ptp(alone.polygon[:, 0]) + 0.3
+    assert both.inliers.sum() > 1.3 * alone.inliers.sum() and not (alone.inliers & ~both.inliers).any()
+    assert [one.parallel and not one.is_likely for one in offered_grounds(scene.frame)] == [False, True]
+    leaning = '<geom type="box" size=".2 .2 .01" pos=".25 .1 .12" euler="0 18 0"/>'
+    with pytest.raises(SupportError, match=r"leans 18 degrees against the first; .* Leave it out"):
+        together(render(leaning, eye=(0, -0.75, 0.8)), (-0.2, -0.2, 0), (0.25, 0.05, 0.13))
 
 
 def table(shift: int = 0) -> Frame:

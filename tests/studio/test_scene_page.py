@@ -21,7 +21,7 @@ from studio.scene import adjustments
 from studio.scene.camera_correction import camera_record, parse_camera
 from studio.scene.fits import compute_fits
 from studio.scene.frame_record import translated_note
-from studio.scene.ground_choice import ground_of_number, ground_records, parse_pixel
+from studio.scene.ground_choice import ground_records, grounds_of_numbers, parse_pixel
 from studio.sessions.session_registry import SessionRegistry
 from studio.texts import current_language
 from studio.viewer.depth_difference import colourise
@@ -197,8 +197,8 @@ def test_a_ground_has_a_pixel_that_shows_no_other_and_a_number_that_no_choice_ch
     halves = [np.tile(part, (len(first.inliers), 1)) for part in (x < 0.7, x > 0.3)]
     found = [replace(first, inliers=half) for half in halves]
     monkeypatch.setattr("pipeline.frame.support.find_candidates", lambda _: found)
-    pixels = [ground_of_number(frame, number) for number in (1, 2)]
+    pixels = grounds_of_numbers(frame, "1,2")
     assert [[bool(half[y, x]) for half in halves] for x, y in pixels] in ([[1, 0], [0, 1]], [[0, 1], [1, 0]])
-    assert ground_of_number(replace(frame, ground_pixel=tuple(pixels[1])), 1) == pixels[0]
+    assert grounds_of_numbers(replace(frame, ground_pixel=tuple(pixels[1])), "1") == pixels[:1]
     with pytest.raises(FrameError, match=r"no ground 3; found: 1 \(50% likely, .*; 2 \(50% likely"):
-        ground_of_number(frame, 3)
+        grounds_of_numbers(frame, "3")

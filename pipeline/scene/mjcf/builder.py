@@ -1,11 +1,11 @@
 """Build the MuJoCo model of a scene.
 
-Geom groups: 0 for table and floor, 2 for visual geoms, 3 for collision geoms. A body's frame is the centre of its
-object's size box. Contacts are stiffer than MuJoCo's default, so that resting objects sink in by less than 0.1 mm.
+Geom groups: 0 for table, shelves and floor, 2 for visual geoms, 3 for collision geoms. A body's frame is the centre of
+its object's size box. Contacts are stiffer than MuJoCo's default, so that resting objects sink in by less than 0.1 mm.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -20,7 +20,7 @@ from pipeline.geometry import Pose, quat_about_z
 from pipeline.scene.appearance import recolour
 from pipeline.scene.mjcf import articulated_body, mesh_export
 from pipeline.scene.mjcf.portable import portable_xml
-from pipeline.scene.placement import Placement, Scene, SceneError
+from pipeline.scene.placement import Placement, Scene, SceneError, Shelf
 
 TABLE_MARGIN_M = 0.10
 """Margin added around the visible table, so that nothing near its edge falls."""
@@ -44,7 +44,7 @@ SOLREF, SOLIMP = (0.01, 1.0), (0.95, 0.99, 0.001, 0.5, 2.0)
 
 
 class Slab(NamedTuple):
-    """The table top's rectangle in the world."""
+    """The rectangle of the table's or a shelf's top in the world."""
 
     centre: np.ndarray
     """Of shape (2,), in metres."""
@@ -143,10 +143,20 @@ def contact_settings(friction: float, rolls: bool = False) -> dict:
 
 
 def table_slab(scene: Scene) -> Slab:
-    """Return the least rectangle below the visible table and all objects, with a margin."""
-    footprints = [p.footprint for p in scene.placements]
-    (x, y), (a, b), angle = cv2.minAreaRect(np.vstack([scene.table, *footprints]).astype(np.float32))
-    return Slab(np.array([x, y]), np.array([a, b]) / 2 + TABLE_MARGIN_M, np.radians(angle))
+    """Return the least rectangle below the visible table and all objects that no shelf carries, with a margin."""
+    standing = [p for p in scene.placements if not any(shelf.carries(p) for shelf in scene.shelves)]
+    return _slab(scene.table, standing, TABLE_MARGIN_M)
+
+
+def shelf_slab(scene: Scene, shelf: Shelf) -> Slab:
+    """Return the least rectangle below the visible shelf and the objects on it. A margin would stand in others' way."""
+    return _slab(shelf.outline, [p for p in scene.placements if shelf.carries(p)], 0.0)
+
+
+def _slab(outline: np.ndarray, standing: Iterable[Placement], margin: float) -> Slab:
+    points = np.vstack([outline, *(p.footprint for p in standing)])
+    (x, y), (a, b), angle = cv2.minAreaRect(points.astype(np.float32))
+    return Slab(np.array([x, y]), np.array([a, b]) / 2 + margin, np.radians(angle))
 
 
 def _options(spec: mujoco.MjSpec) -> None:
@@ -167,23 +177,32 @@ def _options(spec: mujoco.MjSpec) -> None:
 def _room(spec: mujoco.MjSpec, scene: Scene, visuals: bool) -> None:
     spec.add_texture(name="sky", type=mujoco.mjtTexture.mjTEXTURE_SKYBOX, builtin=mujoco.mjtBuiltin.mjBUILTIN_GRADIENT,
                      rgb1=[0.86, 0.88, 0.90], rgb2=[0.62, 0.66, 0.70], width=64, height=384)  # fmt: skip
-    centre, half, yaw = table_slab(scene)
+    centre = table_slab(scene).centre
     towards = np.array(DEFAULT_LIGHT) if scene.light is None else scene.light.direction
     towards = towards / np.linalg.norm(towards)
     # a spot light: a directional light's shadows speckle large flat surfaces
     spec.worldbody.add_light(name=MAIN_LIGHT, type=mujoco.mjtLightType.mjLIGHT_SPOT, dir=-towards,
                              pos=np.append(centre, 0) + LIGHT_DISTANCE_M * towards, cutoff=60, exponent=1,
                              diffuse=[0.5] * 3, specular=[0.1] * 3, castshadow=True)  # fmt: skip
-    table = spec.worldbody.add_geom(
-        name="table", type=mujoco.mjtGeom.mjGEOM_BOX, pos=[*centre, -TABLE_THICKNESS_M / 2],
-        size=[*half, TABLE_THICKNESS_M / 2], quat=quat_about_z(yaw), **contact_settings(0.8),
-    )  # fmt: skip
+    table = _add_board(spec.worldbody, "table", table_slab(scene), 0.0, TABLE_THICKNESS_M)
+    for shelf in scene.shelves:
+        body = spec.worldbody.add_body(name=shelf.name)
+        board = _add_board(body, shelf.name, shelf_slab(scene, shelf), shelf.height, shelf.thickness)
+        board.rgba = np.append(np.asarray(shelf.rgb) / 255, 1)
     if scene.table_png is None or not visuals:
         table.rgba = np.append(np.asarray(scene.table_rgb) / 255, 1)
     else:
         table.material = _table_material(spec, scene.table_png)
     spec.worldbody.add_geom(name="floor", type=mujoco.mjtGeom.mjGEOM_PLANE, pos=[*centre, FLOOR_Z], size=[4, 4, 0.1],
                             rgba=[0.55, 0.56, 0.58, 1], **contact_settings(0.8))  # fmt: skip
+
+
+def _add_board(body: mujoco.MjsBody, name: str, slab: Slab, top: float, thickness: float) -> mujoco.MjsGeom:
+    """Add a level box with its top at a height in metres."""
+    return body.add_geom(
+        name=name, type=mujoco.mjtGeom.mjGEOM_BOX, pos=[*slab.centre, top - thickness / 2],
+        size=[*slab.half, thickness / 2], quat=quat_about_z(slab.yaw), **contact_settings(0.8),
+    )  # fmt: skip
 
 
 def _table_material(spec: mujoco.MjSpec, png: bytes) -> str:

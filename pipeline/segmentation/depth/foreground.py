@@ -87,7 +87,7 @@ def is_plausible(view: HeightMap, mask: np.ndarray, probability: np.ndarray) -> 
     if _continues_above(view, mask) or _is_ground_pattern(view, mask):
         return False
     x, y = np.median(points[:, :2], axis=0)
-    beside = -cv2.pointPolygonTest(view.polygon.astype(np.float32), (float(x), float(y)), True)
+    beside = -cv2.pointPolygonTest(view.outline_under(mask).astype(np.float32), (float(x), float(y)), True)
     return bool((high - low)[:2].max() < MAX_WIDTH and low[2] < MAX_BOTTOM and beside < TABLE_MARGIN)
 
 

@@ -1,4 +1,4 @@
-"""A frame at working size in world axes: heights above the table, and where they can be trusted."""
+"""A frame at working size in world axes: heights above the table or a shelf, and where they can be trusted."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,7 +9,8 @@ import numpy as np
 from pipeline.frame import Frame, Intrinsics, Support
 from pipeline.frame.flying_pixels import flying_pixels
 from pipeline.frame.plane_extraction import depth_noise
-from pipeline.geometry import inside_polygon, transform
+from pipeline.frame.surfaces import local_points
+from pipeline.geometry import inside_polygon
 from pipeline.segmentation.tabletop_limits import MAX_HEIGHT, WORKING_WIDTH
 
 DEPTH_EDGE = 0.003
@@ -23,7 +24,8 @@ class HeightMap:
     rgb: np.ndarray
     """Of shape (h, w, 3), uint8."""
     points: np.ndarray
-    """World points in metres, of shape (h, w, 3), float32, NaN where depth is unknown."""
+    """World points in metres, of shape (h, w, 3), float32, NaN where depth is unknown. z is above the surface under it,
+    which is the table unless shelves were chosen."""
     depth: np.ndarray
     """In metres, of shape (h, w), 0 where unknown."""
     step: int
@@ -36,6 +38,10 @@ class HeightMap:
     """Colour at the frame's size, of shape (H, W, 3), uint8, for the edges of masks."""
     right: np.ndarray
     """The camera's right along the table, a unit vector in world axes, of shape (3,)."""
+    surface: np.ndarray | None = None
+    """Number of the surface under each pixel, of shape (h, w), uint8: 0 for the table. None: the table alone."""
+    shelves: tuple[np.ndarray, ...] = ()
+    """Outlines of the shelves, each of shape (N, 2), world x and y."""
 
     @cached_property
     def known(self) -> np.ndarray:
@@ -58,7 +64,19 @@ class HeightMap:
         """Pixels whose point lies over the visible table or up to 3 cm beside it, of shape (h, w), bool."""
         centre = self.polygon.mean(0)
         radius = float(np.linalg.norm(self.polygon - centre, axis=1).mean())
-        return inside_polygon(self.points[..., :2], centre + (self.polygon - centre) * (1 + 0.03 / radius))
+        inside = inside_polygon(self.points[..., :2], centre + (self.polygon - centre) * (1 + 0.03 / radius))
+        return inside if self.surface is None else inside | (self.surface > 0)
+
+    def outline_under(self, mask: np.ndarray) -> np.ndarray:
+        """Return the outline (N, 2) of the surface that most of a mask (h, w) stands on."""
+        number = 0 if self.surface is None else int(np.bincount(self.surface[mask & self.known], minlength=1).argmax())
+        return (self.polygon, *self.shelves)[number]
+
+    def by_surface(self, mask: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Return the parts of a mask (h, w) over each surface: what stands on two is not connected."""
+        if self.surface is None:
+            return (mask,)
+        return tuple(mask & (self.surface == number) for number in range(len(self.shelves) + 1))
 
 
 def height_map(frame: Frame, support: Support) -> HeightMap:
@@ -70,7 +88,10 @@ def height_map(frame: Frame, support: Support) -> HeightMap:
     small = Intrinsics(w, h, k.fx / step, k.fy / step, k.cx / step, k.cy / step)
     points = Frame(frame.rgb[:1, :1], depth, small).points
     rgb = frame.rgb if step == 1 else cv2.resize(frame.rgb, (w, h), interpolation=cv2.INTER_AREA)
-    world = transform(support.world_from_camera.astype(np.float32), points)
+    world, surface, _ = local_points(support, points, step)
     right = support.world_from_camera[:3, 0] * [1, 1, 0]
     right = right / np.linalg.norm(right) if np.linalg.norm(right) > 0.1 else np.array([1.0, 0, 0])
-    return HeightMap(rgb, world, depth, step, small.fx, support.polygon, frame.rgb, right)
+    shelves = tuple(one.polygon for one in support.shelves)
+    return HeightMap(
+        rgb, world, depth, step, small.fx, support.polygon, frame.rgb, right, surface if shelves else None, shelves
+    )

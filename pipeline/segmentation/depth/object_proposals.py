@@ -24,8 +24,8 @@ MIN_PIXELS = 60
 def object_proposals(view: HeightMap) -> list[np.ndarray]:
     """Return a mask of shape (h, w), bool, for each object on the table, rough at its edges, largest first."""
     solid = view.above & ~view.flying
-    labels, count = label_ground_clusters(view.points, solid & view.on_table)
-    unbounded, _ = label_ground_clusters(view.points, solid)
+    labels, count = _label_clusters(view, solid & view.on_table)
+    unbounded, _ = _label_clusters(view, solid)
     unbounded_sizes = np.bincount(unbounded[unbounded > 0], minlength=1)
     masks = []
     for label in np.flatnonzero(np.bincount(labels.ravel(), minlength=count + 1)[1:] >= MIN_PIXELS) + 1:
@@ -33,6 +33,16 @@ def object_proposals(view: HeightMap) -> list[np.ndarray]:
         if is_object(view, mask) and unbounded_sizes[np.bincount(unbounded[mask]).argmax()] < 4 * mask.sum():
             masks.append(complete_mask(view, mask))
     return [part for mask in join_fragments(view, masks) for part in split_touching(view, mask)]
+
+
+def _label_clusters(view: HeightMap, mask: np.ndarray) -> tuple[np.ndarray, int]:
+    """Label the clusters of a mask (h, w) on each surface, as `label_ground_clusters` does."""
+    labels, count = np.zeros(mask.shape, int), 0
+    for part in view.by_surface(mask):
+        own, number = label_ground_clusters(view.points, part)
+        labels[own > 0] = own[own > 0] + count
+        count += number
+    return labels, count
 
 
 def split_touching(view: HeightMap, mask: np.ndarray) -> list[np.ndarray]:

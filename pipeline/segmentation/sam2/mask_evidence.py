@@ -12,7 +12,8 @@ import numpy as np
 
 from pipeline.frame import Frame, Support, SupportError, find_support, register_depth
 from pipeline.frame.frame import subsampling_step
-from pipeline.geometry import bounding_box, transform
+from pipeline.frame.surfaces import local_points, surfaces
+from pipeline.geometry import bounding_box
 from pipeline.segmentation.depth.affinity import objectness
 from pipeline.segmentation.depth.click_network import FrameNetworks
 from pipeline.segmentation.depth.height_map import height_map
@@ -39,13 +40,14 @@ class SceneDepth:
     """The frame's points and colours at working size (h, w)."""
 
     points: np.ndarray
-    """World points in metres, of shape (h, w, 3), float32, NaN where depth is unknown."""
+    """World points in metres, z above the table or shelf under them, of shape (h, w, 3), float32, NaN where depth is
+    unknown."""
     depth: np.ndarray
     """Depth in metres, of shape (h, w), float32, 0 where unknown."""
     lab: np.ndarray
     """CIELAB colours, of shape (h, w, 3), float32, 8-bit range."""
     table: np.ndarray
-    """Pixels that show the table's top, of shape (h, w), bool."""
+    """Pixels that show the top of the table or of a shelf, of shape (h, w), bool."""
     step: int
     """Pixels of the frame per pixel at working size."""
     has_table: bool = True
@@ -68,8 +70,8 @@ class SceneDepth:
         depth = np.nan_to_num(frame.depth[::step, ::step]).astype(np.float32)
         if support is None:
             return SceneDepth(points, depth, lab, np.zeros(depth.shape, bool), step, False)
-        points = transform(support.world_from_camera.astype(np.float32), points)
-        table = support.inliers[::step, ::step]
+        points = local_points(support, points, step).points
+        table = np.any([one.inliers[::step, ::step] for one in surfaces(support)], axis=0)
         return SceneDepth(points, depth, lab, table, step, objectness=_objectness(frame, support, step))
 
 

@@ -1,7 +1,7 @@
 """Free places on the table and in regions of it."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -13,6 +13,15 @@ GRID_PITCH = 0.015
 """Pitch of the grid of candidate places, in metres."""
 
 
+class Obstacle(Protocol):
+    """An object, or a shelf above the table."""
+
+    @property
+    def outline(self) -> np.ndarray:
+        """Convex outline seen from above, of shape (N, 2), anticlockwise."""
+        ...
+
+
 def grid(region: Region, step: float = GRID_PITCH) -> np.ndarray:
     """Return the points of a square grid inside the region, of shape (N, 2)."""
     xmin, ymin, xmax, ymax = region.bounds
@@ -21,7 +30,7 @@ def grid(region: Region, step: float = GRID_PITCH) -> np.ndarray:
     return points[region.depth(points) > 0]
 
 
-def clearance(points: np.ndarray, objects: Iterable[Object]) -> np.ndarray:
+def clearance(points: np.ndarray, objects: Iterable[Obstacle]) -> np.ndarray:
     """Return the distance of points (N, 2) to the nearest object's outline, negative inside one, of shape (N,)."""
     distance = np.full(len(points), np.inf)
     for obstacle in objects:
@@ -29,7 +38,7 @@ def clearance(points: np.ndarray, objects: Iterable[Object]) -> np.ndarray:
     return distance
 
 
-def free_places(table: Region, objects: Iterable[Object], radius: float, gap: float = 0.0) -> np.ndarray:
+def free_places(table: Region, objects: Iterable[Obstacle], radius: float, gap: float = 0.0) -> np.ndarray:
     """Return grid points where a disc of that radius fits on the table, gap metres from everything, (N, 2)."""
     points = grid(table)
     points = points[table.depth(points) >= radius]
@@ -40,7 +49,7 @@ def farthest_free_place(sim: Any, name: str) -> tuple[float, float]:
     """Return the free place on the table that is farthest from where an object of a kit.Simulation stands."""
     moved = sim[name]
     for gap in (0.03, 0.01, 0.0):
-        places = free_places(sim.scene.table, sim.objects, moved.reach, gap)
+        places = free_places(sim.scene.table, (*sim.objects, *sim.scene.shelves), moved.reach, gap)
         if len(places):
             x, y = places[np.linalg.norm(places - moved.position[:2], axis=1).argmax()]
             return float(x), float(y)

@@ -25,6 +25,9 @@ GAP = 0.012
 """Kept free around what is set down on the table, in metres."""
 EDGE_MARGIN = 0.03
 """Metres by which a place given by coordinates may lie outside the observed table: objects stood there, too."""
+HAND_ROOM, CLEAR_HEIGHT = 0.12, 0.01
+"""Metres kept between what is set down and what is fixed above the table: half a hand and its tilt; and from which
+height on a fixed object is above it."""
 IN_PLACE = 0.01
 """Metres from its place within which a member of a row is not moved."""
 
@@ -254,8 +257,9 @@ class MovePlanner:
         free = free_space.fits(points, carried, others, self.gap)
         wanted = state.zones[goal.holder].xy if goal.fills_zone else carried.position[:2]
         distances = np.linalg.norm(points - wanted, axis=1)
-        reached = self.reaches(points)
-        for possible in (reached & free, reached & ~free, ~reached & free, ~reached & ~free):
+        reached, roomy = self.reaches(points), _has_room_above(points, carried, others)
+        tiers = [] if roomy.all() else [reached & free & roomy]
+        for possible in (*tiers, reached & free, reached & ~free, ~reached & free, ~reached & ~free):
             for i in np.argsort(distances + 1e3 * ~possible, kind="stable")[: int(possible.sum())]:
                 if not _all_hold(state, name, points[i], related):
                     continue
@@ -295,6 +299,8 @@ class MovePlanner:
         room = free_space.fits(points, moved, [*others, *taken], self.gap)
         if not room.any():
             room = free_space.fits(points, moved, others, 0.006)
+        if (roomy := room & _has_room_above(points, moved, others)).any():
+            room = roomy
         xy = _place_aside(state, top, points[room], goals)
         if xy is not None:
             return Move(top, xy, None, "move aside", "a free place", goal)
@@ -345,6 +351,11 @@ class MovePlanner:
     def _require_all_mobile(self, state: State, names: Iterable[str]) -> None:
         for name in names:
             self.require_mobile(state, state[name])
+
+
+def _has_room_above(points: np.ndarray, moved: Object, others: Sequence[Object]) -> np.ndarray:
+    """Return at which points (N, 2) the hand that sets an object down meets no shelf, of shape (N,)."""
+    return free_space.fits(points, moved, [o for o in others if o.fixed and o.bottom > CLEAR_HEIGHT], HAND_ROOM)
 
 
 def _candidate_places(state: State, related: list[Goal]) -> np.ndarray:
