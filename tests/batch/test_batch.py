@@ -202,7 +202,7 @@ def test_the_report_is_one_file_with_every_frame_and_what_people_did_that_needs_
     assert not re.findall(r'<(?:script|link|img)[^>]* (?:src|href)="(?!data:)', page)
     assert "2 frames: 1 done, 1 failed" in page and "Plotly.newPlot" in page
     for item in items(out).values():
-        assert f"<h2>{item['project']} <span>{item['state']}</span></h2>" in page
+        assert f'<h2>{item["project"]} <span class="{item["state"]}">{item["state"]}</span></h2>' in page
     assert page.count('alt="Photograph"') == page.count('alt="Masks"') == 1
     edited = FrameReport(BatchItem("/frames/a", "a", "done"), decisions=("rename: 2",))
     assert "<dd>rename: 2</dd>" in batch_page("b", [edited])
