@@ -56,18 +56,17 @@ def test_the_result_is_that_of_the_command_and_the_robots_are_drawn_where_kinema
 
 
 def test_meshes_beside_the_robots_model_are_drawn_and_links_without_theirs_are_sticks(tmp_path: Path):
-    text = ROBOT.read_text().replace("<worldbody>", '<asset><mesh name="m" file="lost.stl"/></asset><worldbody>')
-    (tmp_path / "robot.xml").write_text(text.replace('<geom size=".03"', '<geom type="mesh" mesh="m"'))
-    drawn = result_of(ComparisonSources(REAL, SIM, tmp_path / "robot.xml")).playback
+    def drawn_with(file: str) -> Playback | None:
+        text = ROBOT.read_text().replace("<worldbody>", f'<asset><mesh name="m" file="{file}"/></asset><worldbody>', 1)
+        (tmp_path / "robot.xml").write_text(text.replace('<geom size=".03"', '<geom type="mesh" mesh="m"'))
+        return result_of(ComparisonSources(REAL, SIM, tmp_path / "robot.xml")).playback
+
+    drawn = drawn_with("lost.stl")
     assert drawn is not None and "sticks" in drawn.note
     assert {shape.kind for shape in drawn.shapes} == {"capsule", "sphere"}
     (tmp_path / "meshes").mkdir()
     trimesh.creation.box((0.1, 0.1, 0.1)).export(tmp_path / "meshes" / "hand.stl")
-    text = ROBOT.read_text().replace(
-        "<worldbody>", '<asset><mesh name="m" file="meshes/hand.stl"/></asset><worldbody>', 1
-    )  # fmt: skip
-    (tmp_path / "robot.xml").write_text(text.replace('<geom size=".03"', '<geom type="mesh" mesh="m"'))
-    drawn = result_of(ComparisonSources(REAL, SIM, tmp_path / "robot.xml")).playback
+    drawn = drawn_with("meshes/hand.stl")
     assert drawn is not None and not drawn.note
     assert len(drawn.meshes) == 1 and sum(shape.kind == "mesh" for shape in drawn.shapes) == 2
 
@@ -86,9 +85,7 @@ def test_a_log_with_several_candidates_names_them_and_takes_the_chosen_ones(tmp_
     seen: list[ComparisonProgress] = []
     with pytest.raises(EpisodeError, match="joint a is on /arm and on /copy; choose a topic"):
         seen.extend(compare_isolated(sources, threading.Event()))
-    seen += [
-        step for step in compare_isolated(replace(sources, real_selection=("/copy", "/second")), threading.Event())
-    ]
+    seen += compare_isolated(replace(sources, real_selection=("/copy", "/second")), threading.Event())
     choices = {"real": {"joints": ["/arm", "/copy"], "commands": ["/first", "/second"]}, "sim": {}}
     assert [step.choices for step in seen if step.choices] == [choices] * 2
     result = seen[-1].result

@@ -3,6 +3,7 @@
 import zipfile
 from pathlib import Path
 
+import mujoco
 import pytest
 import twins
 
@@ -12,6 +13,11 @@ from pipeline.export import export_project
 @pytest.fixture(scope="session")
 def twin_folder(tmp_path_factory) -> Path:
     return twins.write(tmp_path_factory.mktemp("exported") / "twin")
+
+
+@pytest.fixture(scope="session")
+def twin(twin_folder) -> mujoco.MjModel:
+    return mujoco.MjModel.from_xml_path(str(twin_folder / "scene" / "scene.xml"))
 
 
 @pytest.fixture(scope="session")

@@ -27,11 +27,6 @@ from pipeline.segmentation.exchange import read_masks
 
 
 @pytest.fixture(scope="module")
-def twin(twin_folder):
-    return mujoco.MjModel.from_xml_path(str(twin_folder / "scene" / "scene.xml"))
-
-
-@pytest.fixture(scope="module")
 def urdf(twin_folder, tmp_path_factory):
     out = tmp_path_factory.mktemp("urdf") / "twin"
     return out / "twin.urdf", export_project(twin_folder, "urdf", out)

@@ -27,11 +27,6 @@ def stage(folder):
     return Usd.Stage.Open(str(folder / "twin.usdc"))
 
 
-@pytest.fixture(scope="module")
-def twin(twin_folder):
-    return mujoco.MjModel.from_xml_path(str(twin_folder / "scene" / "scene.xml"))
-
-
 def world_from(prim):
     return np.array(UsdGeom.Xformable(prim).ComputeLocalToWorldTransform(Usd.TimeCode.Default())).T
 

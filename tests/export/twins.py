@@ -2,6 +2,7 @@
 
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import cabinet
@@ -45,9 +46,7 @@ def write(folder: Path) -> Path:
     scene = cabinet.scene(made)
     ball = make.placement(make.ball(made), "ball", (0.2, -0.1), number=6, rgb=(240, 150, 20))
     box = make.placement(textured_box(made), "picture", (-0.05, -0.1), yaw=0.5, number=7, fixed=True)
-    scene = type(scene)(
-        scene.world_from_camera, scene.table, scene.table_rgb, (*scene.placements, ball, box), scene.intrinsics
-    )
+    scene = replace(scene, placements=(*scene.placements, ball, box))
     frame, _, segments = make.photograph(scene)
     project = Project.create(folder, frame)
     project.save_segments(segments)

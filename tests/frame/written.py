@@ -88,9 +88,8 @@ def float_exr(frame: Frame, path: Path) -> Path:
 
 
 def float_npy(frame: Frame, path: Path) -> Path:
-    return beside_camera(
-        frame, path / "npy", "depth.npy", npy(np.where(frame.depth > 0, frame.depth, np.nan))
-    )  # as ROS
+    depth = np.where(frame.depth > 0, frame.depth, np.nan)  # as ROS
+    return beside_camera(frame, path / "npy", "depth.npy", npy(depth))
 
 
 def npz(frame: Frame, path: Path) -> Path:

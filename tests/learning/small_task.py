@@ -34,18 +34,19 @@ def table(folder: Path) -> Path:
     return write(folder, objects=FEW)
 
 
-def layouts(project: Path, *goals, scattered=("red_cube",), zone=None) -> Layouts:
-    scene = kit.Scene.load(project)
-
-    def build(seed: int) -> Recipe:
-        sim = kit.Simulation(scene, seed)
+def recipes(scene: kit.Scene, seeds, *goals, scattered=("red_cube",), zone=None) -> list[Recipe]:
+    sims = [kit.Simulation(scene, seed) for seed in seeds]
+    for sim in sims:
         if zone:
             sim.add_zone("zone", *zone)
         sim.scatter(*scattered)
         sim.goal(*goals)
-        return recipe(sim)
+    return [recipe(sim) for sim in sims]
 
-    return Layouts(scene, lambda seeds: [build(seed) for seed in seeds])
+
+def layouts(project: Path, *goals, **more) -> Layouts:
+    scene = kit.Scene.load(project)
+    return Layouts(scene, lambda seeds: recipes(scene, seeds, *goals, **more))
 
 
 def task(instruction: str = "Do it.") -> Task:

@@ -13,7 +13,6 @@ pytest.importorskip("stable_baselines3", reason='stable-baselines3 is missing: p
 
 from bench.planted_policies import Scripted, expert, hover, stand_still, wander
 from pipeline.learning import training
-from pipeline.learning.demonstrations import oracle_episodes
 from pipeline.learning.edits import edited, followed, possible_goals, possible_terms
 from pipeline.learning.environment import EpisodeRules, SubtaskEnv
 from pipeline.learning.episodes import play
@@ -158,24 +157,16 @@ def test_a_training_from_skills_knows_the_workspace_and_takes_no_demonstrations(
         train(session, learning, {"skills": True, "demonstrations": 3})
 
 
-def test_the_oracle_solves_each_subtask_from_where_it_ended_the_former(bowl_task, bowl_subtasks):
-    (start,) = small_task.settled(bowl_task, bowl_subtasks[0], [3])
-    episodes = list(oracle_episodes(bowl_task, bowl_subtasks, start, EpisodeRules()))
-    assert [one.success for one in episodes] == [True] * len(bowl_subtasks)
-    assert [one.layout for one in episodes] == [3] * len(bowl_subtasks)
-    for former, later in pairwise(episodes):
-        assert np.array_equal(former.qpos[-1], later.qpos[0])
-    env = SubtaskEnv(bowl_task, bowl_subtasks[0], (start,))
-    (policy,) = play(env, Scripted(env, stand_still), (start,))
-    assert np.allclose(policy.qpos[0], episodes[0].qpos[0]), "a policy's episode begins in the same state"
-
-
-def test_the_page_gets_the_oracles_episode_once_simulated_and_a_sentence_where_there_is_none(
+def test_the_page_gets_each_subtasks_oracle_episode_once_simulated_and_a_sentence_where_there_is_none(
     bowl_task, bowl_subtasks, table, monkeypatch
 ):
     oracle = OraclePlayback()
     found = [oracle.rollout(bowl_task, bowl_subtasks, one.name, 2) for one in bowl_subtasks]
     assert all(one.success and one.layout == 2 for one in found)
+    assert all(np.array_equal(former.qpos[-1], later.qpos[0]) for former, later in pairwise(found))
+    env = SubtaskEnv(bowl_task, bowl_subtasks[0], small_task.settled(bowl_task, bowl_subtasks[0], [2]))
+    (still,) = play(env, Scripted(env, stand_still), env.starts)
+    assert np.allclose(still.qpos[0], found[0].qpos[0], atol=1e-5), "a policy's episode begins in the same state"
     monkeypatch.setattr("studio.learn.playback._play", None)  # nothing is simulated again
     assert oracle.rollout(bowl_task, bowl_subtasks, bowl_subtasks[0].name, 2) is found[0]
     monkeypatch.undo()

@@ -5,6 +5,7 @@ import shutil
 import zipfile
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -31,7 +32,6 @@ from pipeline.learning.subtask_world import SubtaskWorld
 from pipeline.learning.training import TrainingOptions, TrainingStarts, train
 from pipeline.learning.variants import TRAINED, UNSEEN, VariantMaker
 from pipeline.simulation import Program, kit
-from pipeline.simulation.recipe import recipe
 from pipeline.skills import starting
 from pipeline.skills.skill import nearest_skill, read_skills, skill_objects
 from pipeline.skills.starting import FormerPolicy, fitting_skills, keep_skills, labelled, learn_from_skills
@@ -106,7 +106,7 @@ def test_the_oracle_goes_on_from_where_a_policy_has_got_to_also_by_longer_steps(
     random = np.random.default_rng(0)
     (shown,) = demonstrate_subtask(placing, [held.end], random)
     assert shown.actions[0][4] == 1, "what is held is not let go first"
-    (taken_over,) = correct(placing, _Still(), [held.end], random)
+    (taken_over,) = correct(placing, SimpleNamespace(act=lambda _: np.array([0, 0, 0, 0, 1.0])), [held.end], random)
     assert finish(placing, _Shown(taken_over), placing.reset()[0]).success
     monkeypatch.setattr("pipeline.learning.demonstrations.HIGHER_M", 0.08)  # a policy's hand moves 5 cm a step
     assert len(list(demonstrate_subtask(env, env.starts, np.random.default_rng(0)))) == 1
@@ -133,11 +133,6 @@ def test_the_oracle_does_not_go_up_first_from_just_above_an_object(bowl_task, bo
     (picked,) = demonstrate_subtask(picking, [above], np.random.default_rng(0))
     is_up = picked.actions[:, 2] > 0
     assert not is_up[0] and np.count_nonzero(np.diff(is_up)) == 1, "down, then up with it"
-
-
-class _Still:
-    def act(self, observation, explore=False):
-        return np.array([0, 0, 0, 0, 1.0])
 
 
 class _Shown:
@@ -312,19 +307,6 @@ def test_a_seam_is_trained_across_once_and_reported_and_one_without_a_clear_drop
     assert "tuned" not in evaluation.report(learned, [], [], 2, {})["subtasks"][1]
 
 
-class InThisProcess:
-    """Builds the layouts of "put the red cube onto the blue one" without a sandbox."""
-
-    def arrange(self, program, project_dir, seeds):
-        built = []
-        for seed in seeds:
-            sim = kit.Simulation(kit.Scene.load(project_dir), seed)
-            sim.scatter("red_cube")
-            sim.goal(kit.on("red_cube", "blue_cube"))
-            built.append(recipe(sim))
-        return built, ""
-
-
 def cube(variant):
     model = variant.layouts.world().model
     body = model.body("red_cube").id
@@ -332,9 +314,10 @@ def cube(variant):
 
 
 def test_variants_differ_come_back_the_same_and_are_all_trained_on_while_others_are_measured(furniture, tmp_path):
-    task = small_task.layouts(furniture, kit.on("red_cube", "blue_cube"))
+    task = small_task.layouts(furniture, goal := kit.on("red_cube", "blue_cube"))
     subtasks = small_task.subtasks(task)
-    maker = VariantMaker(furniture, Program("", ""), InThisProcess(), ("red_cube",))
+    here = SimpleNamespace(arrange=lambda _, dir, seeds: (small_task.recipes(kit.Scene.load(dir), seeds, goal), ""))
+    maker = VariantMaker(furniture, Program("", ""), here, ("red_cube",))
     usual = task.base.objects["red_cube"].size
     first, second = maker.make(task, subtasks, TRAINED, 2)
     assert not np.allclose(cube(first)[0], usual) and not np.allclose(cube(first)[0], cube(second)[0])

@@ -1,6 +1,7 @@
 """Planted shortcuts, and what the task's checks refuse, are told with a change that ends them."""
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -12,59 +13,43 @@ from bench.planted_policies import SHORTCUTS, SOUND, Planted, Scripted, expert
 from pipeline.learning.demonstrations import oracle_episodes
 from pipeline.learning.edits import edited
 from pipeline.learning.environment import EpisodeRules, SubtaskEnv
-from pipeline.learning.episodes import Episode, play
+from pipeline.learning.episodes import play
 from pipeline.learning.judging.evaluation import ChainEpisode
 from pipeline.learning.judging.generated_checks import find_refused, observed, run_checks
 from pipeline.learning.judging.shortcuts import find_shortcut
 from pipeline.learning.layouts import Layouts, arranged_by
 from pipeline.learning.start_states import StartState
-from pipeline.learning.subtask import Subtask
 from pipeline.simulation import CheckResult, Program, kit
 from pipeline.simulation.sandbox.sandbox import Sandbox
 
 
-class Worlds:
-    def __init__(self, table, furniture):
-        bowl = small_task.layouts(table, kit.inside("red_cube", "white_bowl"))
-        zone = small_task.layouts(table, kit.in_zone("red_cube", "zone"), zone=((0.18, 0.1), 0.09))
-        drawer = small_task.layouts(furniture, kit.opened("cabinet", "top_drawer"), scattered=("red_cube",))
-        self._tasks = {
-            "reach": (bowl, "Do it."), "pick": (bowl, "Do it."), "place": (bowl, "Do it."), "push": (zone, "Push it."),
-            "open": (drawer, "Do it."),
-        }  # fmt: skip
-        self._held: tuple[StartState, ...] = ()
-
-    def objects(self, planted: Planted):
-        return self._tasks[planted.subtask][0].base.objects
-
-    def play(self, planted: Planted) -> tuple[Subtask, list[Episode]]:
-        layouts, instruction = self._tasks[planted.subtask]
-        found = small_task.subtasks(layouts, instruction)
-        subtask = planted.change(next(one for one in found if one.name.startswith(planted.subtask)))
-        held = planted.subtask == "place"
-        starts = self._held_starts(layouts, found) if held else small_task.settled(layouts, subtask, range(1, 4))
-        env = SubtaskEnv(layouts, subtask, starts)
-        return subtask, list(play(env, Scripted(env, planted.script), starts))
-
-    def _held_starts(self, layouts: Layouts, subtasks) -> tuple[StartState, ...]:
-        if not self._held:
-            pick = next(one for one in subtasks if one.name.startswith("pick"))
-            env = SubtaskEnv(layouts, pick, small_task.settled(layouts, pick, range(1, 4)))
-            self._held = tuple(one.end for one in play(env, Scripted(env, expert), env.starts) if one.success)
-        assert self._held and np.isfinite(self._held[0].state).all()
-        return self._held
-
-
 @pytest.fixture(scope="module")
-def worlds(table, furniture):
-    return Worlds(table, furniture)
+def played(table, furniture):
+    """Return what plays a planted policy: its subtask, the episodes, and the objects of its layouts."""
+    bowl = small_task.layouts(table, kit.inside("red_cube", "white_bowl"))
+    zone = small_task.layouts(table, kit.in_zone("red_cube", "zone"), zone=((0.18, 0.1), 0.09))
+    drawer = small_task.layouts(furniture, kit.opened("cabinet", "top_drawer"), scattered=("red_cube",))
+
+    @cache
+    def held() -> list[StartState]:
+        _, episodes, _ = play_planted(Planted("pick", expert))
+        return [one.end for one in episodes if one.success]
+
+    def play_planted(planted: Planted):
+        layouts = {"push": zone, "open": drawer}.get(planted.subtask, bowl)
+        found = small_task.subtasks(layouts, "Push it." if planted.subtask == "push" else "Do it.")
+        subtask = planted.change(next(one for one in found if one.name.startswith(planted.subtask)))
+        starts = held() if planted.subtask == "place" else small_task.settled(layouts, subtask, range(1, 4))
+        env = SubtaskEnv(layouts, subtask, starts)
+        return subtask, list(play(env, Scripted(env, planted.script), starts)), layouts.base.objects
+
+    return play_planted
 
 
 @pytest.mark.parametrize("name", SHORTCUTS)
-def test_a_planted_shortcut_is_found_with_its_moment_and_a_change_that_can_be_made(worlds, name):
-    planted = SHORTCUTS[name]
-    subtask, episodes = worlds.play(planted)
-    found = find_shortcut(subtask, episodes, worlds.objects(planted))
+def test_a_planted_shortcut_is_found_with_its_moment_and_a_change_that_can_be_made(played, name):
+    subtask, episodes, objects = played(planted := SHORTCUTS[name])
+    found = find_shortcut(subtask, episodes, objects)
     assert found is not None, name
     longest = max(one.steps for one in episodes) * 0.1
     assert 0 <= found.time <= longest and f"{found.time:.1f} s" in found.text and found.text.count(". ") == 0
@@ -76,16 +61,13 @@ def test_a_planted_shortcut_is_found_with_its_moment_and_a_change_that_can_be_ma
 
 
 @pytest.mark.parametrize("name", SOUND)
-def test_a_sound_policy_is_not_accused(worlds, name):
-    planted = SOUND[name]
-    subtask, episodes = worlds.play(planted)
-    assert find_shortcut(subtask, episodes, worlds.objects(planted)) is None
-    assert find_shortcut(subtask, [], worlds.objects(planted)) is None
+def test_a_sound_policy_is_not_accused(played, name):
+    subtask, episodes, objects = played(SOUND[name])
+    assert find_shortcut(subtask, episodes, objects) is None and find_shortcut(subtask, [], objects) is None
     assert name not in ("reaches", "picks", "places", "pushes", "opens") or all(one.success for one in episodes)
 
 
 SIMULATION = """import kit
-
 
 def build(scene, seed):
     sim = kit.Simulation(scene, seed)
@@ -97,15 +79,12 @@ CHECKS = """def check_solved(sim):
     run = sim.rollout()
     assert run.solved, run.why
 
-
 def check_robot_grasps_an_object(sim):
     assert sim.rollout().grasps, "the robot picked nothing up"
-
 
 def check_red_cube_ends_low(sim):
     end = sim.rollout().end("red_cube")
     assert end.bottom < {height}, f"red_cube ends {end.bottom * 100:.1f} cm above the table"
-
 
 def check_blue_cube_stays(sim):
     moved = sim.rollout().moved("blue_cube")

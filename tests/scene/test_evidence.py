@@ -28,12 +28,9 @@ COLOURS = ((200, 40, 40), (40, 160, 60), (50, 70, 200), (220, 200, 60))
 @pytest.fixture(scope="module")
 def table(tmp_path_factory, library):
     folder = tmp_path_factory.mktemp("evidence")
-    scene = make.scene(
-        *(
-            make.placement(make.box(folder, SIZES[n]), f"box_{n}", PLACES[n], yaw=0.4 * n, number=n + 1, rgb=COLOURS[n])
-            for n in range(4)
-        )
-    )
+    boxes = [make.box(folder, size) for size in SIZES]
+    turned = [{"yaw": 0.4 * n, "number": n + 1, "rgb": COLOURS[n]} for n in range(4)]
+    scene = make.scene(*(make.placement(boxes[n], f"box_{n}", PLACES[n], **turned[n]) for n in range(4)))
     return make.inputs(scene, library, folder), scene
 
 
@@ -126,10 +123,6 @@ def match_with(*scores):
     return Match(1, "asset_0", 1.0, "", candidates)
 
 
-def reconstructed(scene):
-    return replace(scene, placements=tuple(replace(p, asset_id=None) for p in scene.placements))
-
-
 def test_confidence_is_sure_for_a_good_fit_and_falls_with_the_distance_from_the_observation(photographed):
     scene, frame, segments = photographed
     confidences = object_confidences(frame, segments, scene, [match_with(0.95, 0.01)])
@@ -163,7 +156,7 @@ def test_a_close_rival_is_named_also_without_a_chosen_asset_and_a_persons_choice
 
 def test_a_reconstruction_is_less_sure_than_an_asset_and_where_none_fits_only_the_place_is_sure(photographed):
     scene, frame, segments = photographed
-    guess = reconstructed(scene)
+    guess = replace(scene, placements=tuple(replace(p, asset_id=None) for p in scene.placements))
     asset, guessed = (object_confidences(frame, segments, one, [])[0] for one in (scene, guess))
     assert guessed.score < asset.score and 0.5 < guessed.terms.shape < 1 == asset.terms.shape
     rejected = object_confidences(frame, segments, guess, [match_with(0.99, 0.01)])[0]
@@ -171,7 +164,7 @@ def test_a_reconstruction_is_less_sure_than_an_asset_and_where_none_fits_only_th
     unmatched = replace(match_with(0.05), asset_id=None)
     by_person = replace(unmatched, source="human")
     for match, why in ((unmatched, "no asset fits"), (by_person, "chosen by a person")):
-        confidence = object_confidences(frame, segments, reconstructed(scene), [match])[0]
+        confidence = object_confidences(frame, segments, guess, [match])[0]
         assert confidence.level == "sure"
         assert confidence.reason.startswith("Position certain") and why in confidence.reason
 

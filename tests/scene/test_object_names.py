@@ -31,10 +31,7 @@ def description(id: int, name: str, colour: str, source: str = "measured") -> De
 
 def named_placements(descriptions, assets, decisions=(), score=0.9, source="measured", former=None):
     """Return the named placements of objects as these assets, None for a reconstruction."""
-    matches = [
-        Match(d.segment_id, asset, 1.0, "", (Candidate(asset, score, {}, ""),) if asset else (), source)
-        for d, asset in zip(descriptions, assets, strict=True)
-    ]
+    matches = [match_to(d.segment_id, asset, score, source) for d, asset in zip(descriptions, assets, strict=True)]
     pose, mesh = Pose(SIZE, np.array([1.0, 0, 0, 0])), Path("a.obj")
     placements = tuple(
         Placement(d.name, d.segment_id, asset, 1.0, SIZE, pose, mesh, (), 0.1, 1.0)
@@ -127,10 +124,8 @@ def asset_placement(library, id, at, number=1):
     return make.placement(asset.mesh, id, at, number=number, size=asset.size, collision=asset.collision, asset_id=id)
 
 
-def match_to(segment_id, asset_id, score=0.8):
-    if asset_id is None:
-        return Match(segment_id, None, 1.0, "", ())
-    return Match(segment_id, asset_id, 1.0, "", (Candidate(asset_id, score, {}, ""),))
+def match_to(segment_id, asset_id, score=0.8, source="measured"):
+    return Match(segment_id, asset_id, 1.0, "", (Candidate(asset_id, score, {}, ""),) if asset_id else (), source)
 
 
 def merged_masks(scene, masks, own, merged, library):

@@ -1,6 +1,5 @@
 """Fixtures: a sandbox, a table with two cubes, and targets for attacks."""
 
-import os
 import socket
 from pathlib import Path
 
@@ -27,15 +26,11 @@ def outside(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def sandbox(project):
-    before = dict(os.environ)
-    os.environ["OPENAI_API_KEY"] = CANARY
-    try:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OPENAI_API_KEY", CANARY)
         with Sandbox() as sandbox:
             assert all(sandbox.protection.coverage.values())
             yield sandbox
-    finally:
-        os.environ.clear()
-        os.environ.update(before)
 
 
 @pytest.fixture(scope="module")

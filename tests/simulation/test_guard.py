@@ -10,15 +10,12 @@ import math
 
 import kit
 import numpy as np
-
 GAP = 0.03
-
 
 def spread(sim, names):
     """Turns them apart."""
     for number, name in enumerate(names):
         sim.move(name, yaw=math.tau * number / len(names))
-
 
 def build(scene, seed):
     sim = kit.Simulation(scene, seed)
@@ -31,15 +28,12 @@ def build(scene, seed):
 '''
 CHECKS = """import kit
 
-
 def expect_near(run, name, xy):
     assert abs(run.end(name).position[0] - xy[0]) < 0.02, f"{name} is off"
-
 
 def check_oracle_solves_it(sim):
     run = sim.rollout()
     assert run.reward > 0.99, f"reward {run.reward:.2f}: {run.why}"
-
 
 def check_each_object_rests(sim):
     run = sim.rollout()
@@ -48,10 +42,8 @@ def check_each_object_rests(sim):
         low.append(run.end(thing.name).bottom)
     assert min(low) > -0.01
 
-
 def check_place(sim):
     expect_near(sim.rollout(), "red_cube", (0.1, 0.2))
-
 
 def check_nothing_is_solved_at_the_start(sim):
     reward = sim.reward_at_start()
@@ -143,7 +135,7 @@ def test_a_check_that_checks_nothing_is_found(check):
         (Program(SIMULATION.replace("return sim", "pass"), CHECKS), "never returns"),
         (Program(SIMULATION, ""), "checks.py defines no check_*(sim)"),
         (Program(SIMULATION, "def check_a(sim):\n    assert sim.objects"), "never rolls out the oracle"),
-        (Program(SIMULATION + "(", CHECKS), "simulation.py:24 cannot be read"),
+        (Program(SIMULATION + "(", CHECKS), "simulation.py:21 cannot be read"),
         (Program(SIMULATION, "def check_a(sim)\n    pass"), "checks.py:1 cannot be read: expected ':'"),
         (Program("x = '\0'", CHECKS), "simulation.py cannot be read"),
         (Program("(" * 5000, CHECKS), "cannot be read"),

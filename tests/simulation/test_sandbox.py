@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import select
 import signal
 import subprocess
@@ -27,11 +28,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the sandbox's f
 def test_an_honest_program_passes_and_its_rollout_can_be_replayed(sandbox, project):
     report, record = sandbox.run(HONEST, project, seeds=(0, 1))
     assert report.clean, report
-    assert [check.name for check in report.checks] == [
-        "check_oracle_solves_it",
-        "check_red_cube_moved",
-        "check_nothing_is_solved_at_the_start",
-    ]
+    assert [check.name for check in report.checks] == re.findall(r"def (check_\w+)", CHECKS)
     assert len(report.reward) == 2 and min(report.reward) > 0.99
     assert [goal["met"] for goal in report.evidence["goals"]] == [True]
     assert report.evidence["moved_before_touch"] == {}
@@ -181,10 +178,10 @@ def runs(child: int, state: str) -> bool:
 
 @pytest.mark.parametrize(
     ("victim", "state"),
-    [("studio", "busy"), ("server", "asleep"), ("supervisor", "busy")]
-    + [
-        pytest.param(*one, marks=pytest.mark.soak)
-        for one in (("studio", "asleep"), ("server", "busy"), ("supervisor", "asleep"))
+    [
+        pytest.param(victim, state, marks=[pytest.mark.soak] if (victim == "server") == (state == "busy") else [])
+        for victim in ("studio", "server", "supervisor")
+        for state in PROGRAMS
     ],
 )
 def test_nothing_outlives_a_killed_parent(project, state, victim):

@@ -6,6 +6,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import MagicMock
 
 import pytest
 
@@ -111,21 +112,16 @@ def test_the_status_bar_says_whether_programs_are_confined(monkeypatch: pytest.M
     monkeypatch.setattr("studio.pages.status.step_guide", lambda session: {})
     monkeypatch.setattr("studio.pages.status.step_state", lambda step, session: "todo")
     sandbox = SimpleNamespace(unprotected=False, known_protection=None)
-    session = SimpleNamespace(
-        project=SimpleNamespace(folder=Path("/nowhere")),
-        services=SimpleNamespace(sandbox=sandbox),
-        runner=SimpleNamespace(current=None),
-        calls=SimpleNamespace(read=list),
-        log=SimpleNamespace(lines=[], add=lambda *line: None),
-    )
+    session = MagicMock(**{"services.sandbox": sandbox, "runner.current": None, "log.lines": []})
+    session.calls.read.return_value = []
 
     def state() -> str:
-        return status_bar_record(session)["protection"].get("state", "")  # type: ignore[arg-type]
+        return status_bar_record(session)["protection"].get("state", "")
 
     assert state() == ""
     sandbox.known_protection = Protection({"files": True, "calls": True})
     assert state() == "confined"
     sandbox.known_protection = Protection({"files": False, "calls": True})
     assert state() == "refused"
-    agree_to_run_unconfined(session)  # type: ignore[arg-type]
+    agree_to_run_unconfined(session)
     assert state() == "agreed" and sandbox.unprotected
