@@ -21,28 +21,20 @@ from studio.masks.mask_requests import endpoint
 from studio.masks.prompt_requests import parse_prompt
 from studio.masks.sam2_install import Installation, InstallError, requirements
 from studio.masks.segmenter_choice import FrameSegmenters, parse_automatic_settings
-from studio.server.errors import RequestError
 from studio.server.services import Settings
 
 MASK = np.zeros((40, 60), bool)
 MASK[10:20, 15:40] = True
 
 
-class OneSession:
-    """Stands for the open projects: one, under the token "known"."""
-
-    def __init__(self):
-        segmenters = FrameSegmenters(FRAME, ScriptedSegmenter([MASK]))
-        self.session = SimpleNamespace(project=SimpleNamespace(frame=FRAME), segmenters=segmenters)
-
-    def get(self, token: str | None):
-        if token != "known":
-            raise RequestError("This project is no longer open.")
-        return self.session
+def open_session() -> SimpleNamespace:
+    segmenters = FrameSegmenters(FRAME, ScriptedSegmenter([MASK]))
+    return SimpleNamespace(project=SimpleNamespace(frame=FRAME), segmenters=segmenters)
 
 
-def ask(sessions: OneSession | None = None, /, **request) -> dict:
-    return endpoint(sessions or OneSession())({"token": "known", **request})  # type: ignore[arg-type]
+def ask(session: SimpleNamespace | None = None, /, **request) -> dict:
+    session = session or open_session()
+    return endpoint(SimpleNamespace(get=lambda _: session))({"token": "known", **request})  # type: ignore[arg-type]
 
 
 KINDS = st.sampled_from(["prompt", "compare", "choose", "stop", "status", "nonsense", "", None])
@@ -86,12 +78,12 @@ def test_an_invalid_request_is_refused_in_one_line():
 
 def test_the_chosen_segmenter_says_how_good_each_reading_is_and_a_stop_cancels_its_view(monkeypatch):
     segments = [Segment(0, MASK, score, "sam2") for score in (0.9, 0.5)]
-    sessions, view = OneSession(), Mock(ProgressView, segment=Mock(return_value=segments))
+    session, view = open_session(), Mock(ProgressView, segment=Mock(return_value=segments))
     monkeypatch.setattr(segmenter_choice, "create_segmenter", lambda *_: Mock(open=lambda _: view))
-    assert ask(sessions, kind="choose", name="sam2")["chosen"] == "sam2"
-    readings = ask(sessions, points=[[20, 15]], labels=[1])["candidates"]
+    assert ask(session, kind="choose", name="sam2")["chosen"] == "sam2"
+    readings = ask(session, points=[[20, 15]], labels=[1])["candidates"]
     assert [(one["source"], one["quality"]) for one in readings] == [("sam2", 0.9), ("sam2", 0.5)]
-    assert ask(sessions, kind="stop", name="sam2")["chosen"] == "sam2" and view.cancel.call_count == 1
+    assert ask(session, kind="stop", name="sam2")["chosen"] == "sam2" and view.cancel.call_count == 1
 
 
 def test_clicks_arrive_as_they_were_made():
