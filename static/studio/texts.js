@@ -3,7 +3,7 @@
 const { language, languages, texts } = await fetch(new URL("../../texts.json", import.meta.url))
   .then((response) => (response.ok ? response.json() : Promise.reject()))
   .catch(() => ({ language: "en", languages: { en: "English" }, texts: {} }));
-if (globalThis.document) document.documentElement.lang = language; // node, in tests, has no document
+document.documentElement.lang = language;
 
 export { language, languages };
 

@@ -1,4 +1,4 @@
-"""What all components share: the place in the address, the focus, covered parts, drops, and the demo."""
+"""What all components share: the place in the address, the focus, covered parts, drops, requests, and the demo."""
 
 from typing import Any
 
@@ -266,3 +266,41 @@ def test_a_button_is_clicked_once_if_it_is_replaced_while_pressed_but_not_what_c
     page.evaluate("redraw(['Delete everything'])")
     page.keyboard.up(" ")
     assert page.evaluate("clicks") == []
+
+
+SERVER = """
+const { LatestRequest } = await import("/static/studio/latest_request.js");
+const sent = [], shown = [], open = [];
+let most = 0;
+const ask = (request) => {
+  sent.push(request.n);
+  return new Promise((resolve, reject) => {
+    open.push([resolve, reject]);
+    most = Math.max(most, open.length);
+  });
+};
+const requests = new LatestRequest(ask, (answer, request) => shown.push(answer.error ?? request.n));
+const reply = async (failed) => {
+  const [resolve, reject] = open.shift();
+  failed ? reject(new Error("gone")) : resolve({});
+  await new Promise((later) => setTimeout(later));
+};
+"""
+"""A server whose answers the test gives with `reply`."""
+
+
+def test_the_newest_of_waiting_requests_is_sent_after_one_in_flight_a_cancelled_one_or_a_lost_server(mount: Mount):
+    page, end = mount("").page, "return { sent, shown, most, busy: requests.busy };"
+    many = "for (let n = 1; n <= 5; n++) requests.send({ n }); await reply(); await reply();"
+    cancelled = "requests.send({ n: 1 }); requests.cancel(); await reply(); requests.send({ n: 2 }); await reply();"
+    lost = "requests.send({ n: 1 }); await reply(true); requests.send({ n: 2 }); await reply();"
+    many, cancelled, lost = (page.evaluate(f"async () => {{{SERVER}{do}{end}}}") for do in (many, cancelled, lost))
+    assert many == {"sent": [1, 5], "shown": [5], "most": 1, "busy": False}
+    assert cancelled == {"sent": [1, 2], "shown": [2], "most": 1, "busy": False}
+    assert lost["sent"] == [1, 2] and "does not answer" in lost["shown"][0] and lost["shown"][1] == 2
+
+
+def test_only_a_count_of_one_is_singular(mount: Mount):
+    say = "(await import('/static/studio/texts.js')).t('{n} file|{n} files', { n })"
+    page = mount("").page
+    assert [page.evaluate(f"async (n) => {say}", n) for n in (0, 1, 2)] == ["0 files", "1 file", "2 files"]

@@ -264,6 +264,7 @@ STRETCHED = [[2, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]
         (bad_camera(width=64), "Sizes disagree"),
         (bad_camera(width=32.5), "integer number of pixels"),
         (bad_camera(fx=float("nan")), "finite"),
+        (bad_camera(cy=float("inf")), "finite"),
         (bad_camera(fx=3.0), "focal lengths"),
         (bad_camera(fx=-30.0), "focal lengths"),
         (bad_camera(fx=60.0, fy=20.0), "nearly the same"),

@@ -1,7 +1,5 @@
 """The user's library on the command line: import, search, remove and undo."""
 
-import gzip
-import json
 import shutil
 from pathlib import Path
 
@@ -9,6 +7,7 @@ import pytest
 import trimesh
 
 from studio.__main__ import main
+from tests.assets.test_packs import UID, served  # noqa: F401  (a fixture)
 
 
 @pytest.fixture(scope="module")
@@ -113,17 +112,11 @@ def test_an_invalid_command_is_reported_in_one_line(capsys):
         assert message in line
 
 
-def test_an_objaverse_object_is_installed_after_showing_its_terms(library, tmp_path, monkeypatch, capsys):
-    uid, top = "ab" * 16, tmp_path / "objaverse"
-    (top / "metadata").mkdir(parents=True)
-    (top / "glbs" / "a").mkdir(parents=True)
-    trimesh.creation.box([0.1, 0.2, 0.1]).export(top / "glbs" / "a" / f"{uid}.glb")
-    (top / "object-paths.json.gz").write_bytes(gzip.compress(json.dumps({uid: f"glbs/a/{uid}.glb"}).encode()))
-    about = {uid: {"name": "Crate", "license": "by"}}
-    (top / "metadata" / "a.json.gz").write_bytes(gzip.compress(json.dumps(about).encode()))
-    monkeypatch.setenv("GRS_OBJAVERSE", top.as_uri())
+def test_an_objaverse_object_is_installed_after_showing_its_terms(library, served, monkeypatch, capsys):  # noqa: F811
+    monkeypatch.setenv("GRS_OBJAVERSE", served.as_uri())
+    monkeypatch.setenv("XDG_CACHE_HOME", str(served.parent / "cache"))
     capsys.readouterr()
-    assert main(["library", "install", f"objaverse:{uid}"]) == 0
+    assert main(["library", "install", f"objaverse:{UID}"]) == 0
     captured = capsys.readouterr()
-    assert "its author must be named" in captured.err and "CC BY 4.0" in captured.out
-    assert (library / "objaverse" / "objaverse_abababab" / "mesh.obj").exists()
+    assert "not for commercial use" in captured.err and "CC BY-NC 4.0" in captured.out
+    assert (library / "objaverse" / "objaverse_01234567" / "mesh.obj").exists()

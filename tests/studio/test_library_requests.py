@@ -1,7 +1,5 @@
 """Requests of the library page."""
 
-import gzip
-import json
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,6 +19,7 @@ from studio.library.shared_library import SharedLibrary
 from studio.server.errors import RequestError
 from studio.server.upload_folder import collect_uploads
 from studio.sessions.session_registry import SessionRegistry
+from tests.assets.test_packs import UID, served  # noqa: F401  (a fixture)
 
 JUNK: list[dict[str, Any]] = [
     {"id": 7, "values": 3, "job": [], "ids": 1, "files": "x"},
@@ -95,18 +94,14 @@ def imported(ask: Callable[..., dict[str, Any]], name: str, mesh: trimesh.Trimes
     return finished_job(ask)
 
 
-def test_an_objaverse_object_waits_until_its_terms_are_accepted(ask, tmp_path, monkeypatch):
-    uid, top = "0123456789abcdef0123456789abcdef", tmp_path / "objaverse"
-    (top / "metadata").mkdir(parents=True)
-    (top / "object-paths.json.gz").write_bytes(gzip.compress(json.dumps({uid: f"glbs/a/{uid}.glb"}).encode()))
-    about = {uid: {"name": "Tea tin", "license": "by"}}
-    (top / "metadata" / "a.json.gz").write_bytes(gzip.compress(json.dumps(about).encode()))
-    monkeypatch.setenv("GRS_OBJAVERSE", top.as_uri())
+def test_an_objaverse_object_waits_until_its_terms_are_accepted(ask, served, monkeypatch):  # noqa: F811
+    monkeypatch.setenv("GRS_OBJAVERSE", served.as_uri())
     assert "not an Objaverse id" in ask("objaverse", id="mug")["error"]
-    assert "error" not in ask("objaverse", id=uid)
+    assert "error" not in ask("objaverse", id=UID)
     job = finished_job(ask)
     (offer,) = job["questions"]
-    assert (job["state"], offer["name"], offer["terms"]) == ("questions", "Tea tin", "its author must be named")
+    assert (job["state"], offer["name"]) == ("questions", "Tea tin")
+    assert offer["terms"] == "its author must be named; not for commercial use"
     assert "error" in ask("units", job=job["name"], number=offer["number"], units="m"), "it is another question"
     ask("accept", job=job["name"], number=offer["number"], accepted=False)
     job = finished_job(ask)

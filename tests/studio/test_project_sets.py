@@ -62,16 +62,12 @@ def plain_exporter(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(project_sets, "export_project", export)
 
 
-def test_a_set_holds_the_accepted_projects_and_reads_as_it_was_saved(workspace: Path):
+@pytest.mark.usefixtures("plain_exporter")
+@pytest.mark.parametrize("packed", [False, True], ids=["folder", "zip"])
+def test_a_set_of_all_accepted_projects_is_kept_and_exported_with_its_splits_and_card(workspace: Path, packed: bool):
     made = make_set(workspace, "first", [], SetSettings(0.5, 3, about="Tables", licence="CC-BY-4.0"))
     assert set(made.split) == set(project_sets.accepted_projects(workspace)) and len(made.split) == 6
     assert read_set(workspace, "first") == made and read_sets(workspace) == [made]
-
-
-@pytest.mark.usefixtures("plain_exporter")
-@pytest.mark.parametrize("packed", [False, True], ids=["folder", "zip"])
-def test_an_exported_set_has_its_splits_and_a_card_with_what_where_from_and_licence(workspace: Path, packed: bool):
-    made = make_set(workspace, "first", [], SetSettings(0.5, 3, about="Tables", licence="CC-BY-4.0"))
     out = workspace.parent / ("out.zip" if packed else "out")
     steps = list(export_set(workspace, made, "zip", out))
     assert set(made.split) <= set(steps)

@@ -110,7 +110,7 @@ def project(tmp_path: Path) -> Project:
     return Project.create(tmp_path / "table", load(SAMPLES / "blocks"))
 
 
-def test_another_camera_changes_what_is_measured_and_undo_takes_it_back(project: Project):
+def test_another_camera_or_ground_changes_what_is_measured_and_undo_takes_it_back(project: Project):
     original, keys = project.frame, project.key("frame")
     corrected = {"fx": original.intrinsics.fx * 0.8, "fy": original.intrinsics.fy * 0.8, "cx": 100.0, "cy": 90.0}
     project.decide("camera", **corrected)
@@ -119,6 +119,12 @@ def test_another_camera_changes_what_is_measured_and_undo_takes_it_back(project:
     assert Project.open(project.folder).frame.intrinsics == project.frame.intrinsics
     project.undo()
     assert project.frame.intrinsics == original.intrinsics and project.key("frame") == keys
+    pixel = ground_records(project.frame)[0]["pixel"]
+    project.decide("ground", pixel=pixel)
+    assert project.frame.ground_pixel == tuple(pixel) and project.key("frame") != keys
+    assert Project.open(project.folder).frame.ground_pixel == tuple(pixel)
+    project.undo()
+    assert project.frame.ground_pixel is None and project.key("frame") == keys
     before = camera_record(project.frame, project.original_frame, project.support)
     k = project.frame.intrinsics
     wider = {"fx": k.fx / 1.2, "fy": k.fy / 1.2, "cx": k.cx, "cy": k.cy}
@@ -139,15 +145,6 @@ def test_a_doubt_about_the_frame_is_told_in_german_reason_and_cure(project: Proj
     current_language.set("de")
     note = translated_note(doubt.note, replace(project.frame, doubts=(doubt,)))
     assert note.startswith("Die Tiefe passt nicht zur Farbe") and "Prüfen Sie" in note
-
-
-def test_a_chosen_ground_is_kept_and_undo_takes_it_back(project: Project):
-    key, pixel = project.key("frame"), ground_records(project.frame)[0]["pixel"]
-    project.decide("ground", pixel=pixel)
-    assert project.frame.ground_pixel == tuple(pixel) and project.key("frame") != key
-    assert Project.open(project.folder).frame.ground_pixel == tuple(pixel)
-    project.undo()
-    assert project.frame.ground_pixel is None and project.key("frame") == key
 
 
 @pytest.mark.parametrize("wrong", [

@@ -1,7 +1,8 @@
-"""Requests of the mask canvas; its segmenters, the fallback where one fails, and SAM 2's installation from the app."""
+"""Requests of the mask canvas; its segmenters, the fallback where one fails, SAM 2's installation; uploaded frames."""
 
 import json
 import threading
+import time
 from pathlib import Path
 from types import SimpleNamespace
 from unittest.mock import Mock
@@ -12,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from offline_studio import FRAME
 
-from pipeline.frame import load
+from pipeline.frame import FrameError, load
 from pipeline.resources import SAMPLE_SCENES
 from pipeline.segmentation import ScriptedSegmenter, Segment, SegmentationError, decode_rle, encode_rle
 from pipeline.segmentation.automatic import ProgressView
@@ -21,6 +22,7 @@ from studio.masks.mask_requests import endpoint
 from studio.masks.prompt_requests import parse_prompt
 from studio.masks.sam2_install import Installation, InstallError, requirements
 from studio.masks.segmenter_choice import FrameSegmenters, parse_automatic_settings
+from studio.masks.uploads import Uploads, recording_in, suggest_name
 from studio.server.errors import RequestError
 from studio.server.services import Settings
 
@@ -28,21 +30,14 @@ MASK = np.zeros((40, 60), bool)
 MASK[10:20, 15:40] = True
 
 
-class OneSession:
-    """Stands for the open projects: one, under the token "known"."""
-
-    def __init__(self):
-        segmenters = FrameSegmenters(FRAME, ScriptedSegmenter([MASK]))
-        self.session = SimpleNamespace(project=SimpleNamespace(frame=FRAME), segmenters=segmenters)
-
-    def get(self, token: str | None):
-        if token != "known":
-            raise RequestError("This project is no longer open.")
-        return self.session
+def open_session() -> SimpleNamespace:
+    segmenters = FrameSegmenters(FRAME, ScriptedSegmenter([MASK]))
+    return SimpleNamespace(project=SimpleNamespace(frame=FRAME), segmenters=segmenters)
 
 
-def ask(sessions: OneSession | None = None, /, **request) -> dict:
-    return endpoint(sessions or OneSession())({"token": "known", **request})  # type: ignore[arg-type]
+def ask(session: SimpleNamespace | None = None, /, **request) -> dict:
+    session = session or open_session()
+    return endpoint(SimpleNamespace(get=lambda _: session))({"token": "known", **request})  # type: ignore[arg-type]
 
 
 KINDS = st.sampled_from(["prompt", "compare", "choose", "stop", "status", "nonsense", "", None])
@@ -86,12 +81,12 @@ def test_an_invalid_request_is_refused_in_one_line():
 
 def test_the_chosen_segmenter_says_how_good_each_reading_is_and_a_stop_cancels_its_view(monkeypatch):
     segments = [Segment(0, MASK, score, "sam2") for score in (0.9, 0.5)]
-    sessions, view = OneSession(), Mock(ProgressView, segment=Mock(return_value=segments))
+    session, view = open_session(), Mock(ProgressView, segment=Mock(return_value=segments))
     monkeypatch.setattr(segmenter_choice, "create_segmenter", lambda *_: Mock(open=lambda _: view))
-    assert ask(sessions, kind="choose", name="sam2")["chosen"] == "sam2"
-    readings = ask(sessions, points=[[20, 15]], labels=[1])["candidates"]
+    assert ask(session, kind="choose", name="sam2")["chosen"] == "sam2"
+    readings = ask(session, points=[[20, 15]], labels=[1])["candidates"]
     assert [(one["source"], one["quality"]) for one in readings] == [("sam2", 0.9), ("sam2", 0.5)]
-    assert ask(sessions, kind="stop", name="sam2")["chosen"] == "sam2" and view.cancel.call_count == 1
+    assert ask(session, kind="stop", name="sam2")["chosen"] == "sam2" and view.cancel.call_count == 1
 
 
 def test_clicks_arrive_as_they_were_made():
@@ -169,3 +164,38 @@ def test_progress_is_shown_a_second_start_does_nothing_and_a_stop_keeps_the_down
     installation.start()
     installation.stop()
     assert finished(installation).message.startswith("Stopped.")
+
+
+def test_a_project_is_named_after_its_files_or_else_after_the_date():
+    for files, name in (
+        (["kitchen_3.zip"], "kitchen_3"),
+        (["desk_rgb.png", "desk_depth.png", "desk_camera.json"], "desk"),
+        (["rgb_mugs-2.png", "depth_mugs-2.png", "camera_mugs-2.json"], "mugs_2"),
+        (["rgb.png", "depth.png", "camera.json"], "table_2026_11_22_0304"),
+        (["frame.npz"], "table_2026_11_22_0304"),
+    ):
+        assert suggest_name([Path(file) for file in files], time.strptime("2026-11-22 03:04", "%Y-%m-%d %H:%M")) == name
+
+
+def test_an_upload_is_opened_and_an_old_one_is_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    for place in ("first", "second"):
+        (tmp_path / place).symlink_to(SAMPLE_SCENES / "blocks")
+    uploads = Uploads(capacity=1)
+    token = uploads.add([SAMPLE_SCENES / "blocks" / name for name in ("rgb.png", "depth.png", "camera.json")])
+    upload = uploads.get(token)
+    assert len(upload.recording) == 1 and upload.project_name(0) == upload.name
+    assert upload.recording.frame(0).rgb.shape == load(SAMPLE_SCENES / "blocks").rgb.shape
+    several = [tmp_path / f"{kind}_{number}.png" for kind in ("rgb", "depth") for number in (1, 2)]
+    for file in several:
+        file.symlink_to(SAMPLE_SCENES / "blocks" / f"{file.stem[:-2]}.png")
+    last = uploads.add(several)
+    with pytest.raises(RequestError, match="drop them again"):
+        uploads.get(token)
+    assert [copies.name for copies in tmp_path.glob("grs-studio-dropped-*/*")] == [last]
+    uploads.add([SAMPLE_SCENES / "blocks" / name for name in ("rgb.png", "depth.png")])
+    assert not list(tmp_path.glob("grs-studio-dropped-*/*"))
+    with pytest.raises(FrameError, match="must contain depth"):
+        recording_in([SAMPLE_SCENES / "blocks" / "rgb.png"], tmp_path / "copies")
+    with pytest.raises(RequestError, match="Nothing was dropped"):
+        uploads.add([])

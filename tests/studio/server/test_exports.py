@@ -6,7 +6,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from async_calls import run_async
 
 from pipeline.errors import StudioError
 from studio.server import exports
@@ -67,27 +66,24 @@ async def leave(response: Any) -> None:
     await response({"type": "http", "method": "GET", "headers": []}, receive, send)
 
 
-def test_equal_requests_share_one_export_which_is_removed_with_the_last_of_them(child: Path):
-    async def scenario() -> None:
-        all = Exports()
-        answers = [asyncio.create_task(all.answer(session(), "zip", waits)) for _ in range(44)]
-        await until(lambda: started(child))
-        (child / "go").touch()
-        responses = await asyncio.gather(*answers)
-        (path,) = {response.path for response in responses}
-        assert len(started(child)) == 1 and Path(path).read_text() == "x\n"
-        for response in responses:
-            assert Path(path).exists()
-            await leave(response)
-        await until(lambda: not Path(path).exists())
-        other = await all.answer(session(version=1), "zip", waits)
-        assert len(started(child)) == 2, "the project has changed"
-        await leave(other)
-
-    run_async(scenario())
+async def test_equal_requests_share_one_export_which_is_removed_with_the_last_of_them(child: Path):
+    all = Exports()
+    answers = [asyncio.create_task(all.answer(session(), "zip", waits)) for _ in range(44)]
+    await until(lambda: started(child))
+    (child / "go").touch()
+    responses = await asyncio.gather(*answers)
+    (path,) = {response.path for response in responses}
+    assert len(started(child)) == 1 and Path(path).read_text() == "x\n"
+    for response in responses:
+        assert Path(path).exists()
+        await leave(response)
+    await until(lambda: not Path(path).exists())
+    other = await all.answer(session(version=1), "zip", waits)
+    assert len(started(child)) == 2, "the project has changed"
+    await leave(other)
 
 
-def test_few_exports_are_written_at_once_and_those_that_nobody_waits_for_end(child: Path):
+async def test_few_exports_are_written_at_once_and_those_that_nobody_waits_for_end(child: Path):
     gone: set[int] = set()
 
     def leaves(number: int) -> Any:
@@ -96,30 +92,27 @@ def test_few_exports_are_written_at_once_and_those_that_nobody_waits_for_end(chi
 
         return is_gone
 
-    async def scenario() -> None:
-        all, most = Exports(), AT_ONCE + WAITING
-        answers = [asyncio.create_task(all.answer(session(n), "zip", leaves(n))) for n in range(most)]
-        await until(lambda: len(started(child)) == AT_ONCE)
-        with pytest.raises(StudioError, match="try again in a minute"):
-            await all.answer(session(most), "zip", waits)
-        gone.add(0)
-        with pytest.raises(StudioError):
-            await answers[0]
-        await until(lambda: len(started(child)) == AT_ONCE + 1)
-        assert sum(map(is_alive, started(child))) == AT_ONCE and is_alive(started(child)[-1])
-        waiting = range(AT_ONCE + 1, most)  # they leave first: a place that is free is the next one's
-        for numbers in (waiting, range(most)):
-            gone.update(numbers)
-            results = await asyncio.gather(*(answers[n] for n in numbers), return_exceptions=True)
-            assert not [one for one in results if not isinstance(one, StudioError)]
-        await until(lambda: not any(map(is_alive, started(child))))
-        assert len(started(child)) == AT_ONCE + 1, "those that only waited never began"
-
-    run_async(scenario())
+    all, most = Exports(), AT_ONCE + WAITING
+    answers = [asyncio.create_task(all.answer(session(n), "zip", leaves(n))) for n in range(most)]
+    await until(lambda: len(started(child)) == AT_ONCE)
+    with pytest.raises(StudioError, match="try again in a minute"):
+        await all.answer(session(most), "zip", waits)
+    gone.add(0)
+    with pytest.raises(StudioError):
+        await answers[0]
+    await until(lambda: len(started(child)) == AT_ONCE + 1)
+    assert sum(map(is_alive, started(child))) == AT_ONCE and is_alive(started(child)[-1])
+    waiting = range(AT_ONCE + 1, most)  # they leave first: a place that is free is the next one's
+    for numbers in (waiting, range(most)):
+        gone.update(numbers)
+        results = await asyncio.gather(*(answers[n] for n in numbers), return_exceptions=True)
+        assert not [one for one in results if not isinstance(one, StudioError)]
+    await until(lambda: not any(map(is_alive, started(child))))
+    assert len(started(child)) == AT_ONCE + 1, "those that only waited never began"
 
 
-def test_an_export_that_fails_is_told_in_the_line_that_its_command_prints(child: Path):
+async def test_an_export_that_fails_is_told_in_the_line_that_its_command_prints(child: Path):
     for name in ("go", "broken"):
         (child / name).touch()
     with pytest.raises(StudioError, match=r"^no twin yet$"):
-        run_async(Exports().answer(session(), "zip", waits))
+        await Exports().answer(session(), "zip", waits)

@@ -147,7 +147,7 @@ LOADS = 8
 STATES_NEEDED = "studio/server/page_states.py says what it needs of Gradio's StateHolder and SessionState"
 
 
-def test_nothing_more_is_kept_after_many_page_loads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+async def test_nothing_more_is_kept_after_many_page_loads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(page_states, "CLOSED_PAGES", 5)
     with served(offline_services(), tmp_path) as studio:
         gradio = gradio_app(studio.app)
@@ -159,9 +159,9 @@ def test_nothing_more_is_kept_after_many_page_loads(tmp_path: Path, monkeypatch:
                         assert page.properties["home"] == {"visible": True}, STATES_NEEDED
                         assert page.properties["bench"] == {"visible": False}, STATES_NEEDED
 
-        run_async(load(page_states.CLOSED_PAGES + 5))
+        await load(page_states.CLOSED_PAGES + 5)
         before = census()
-        run_async(load(LOADS))
+        await load(LOADS)
         grown = census() - before
         assert len(gradio.state_holder.session_data) <= page_states.CLOSED_PAGES + 2, STATES_NEEDED
         assert sum(grown.values()) < 200 * LOADS, grown.most_common(8)
