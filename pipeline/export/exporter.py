@@ -5,7 +5,7 @@ from pathlib import Path
 from pipeline import plugins
 from pipeline.errors import StudioError
 from pipeline.export.export_format import ExportError, ExportFormat, format_of, general_loss
-from pipeline.store import refuse_links
+from pipeline.store import refuse_links, remove_dead_files
 
 
 def export_formats() -> dict[str, ExportFormat]:
@@ -36,6 +36,7 @@ def export_project(project_dir: Path, name: str, out: Path) -> tuple[str, ...]:
     if about.missing:
         raise ExportError(f"The format '{name}' {about.missing}")
     out.parent.mkdir(parents=True, exist_ok=True)
+    remove_dead_files(out.parent, out.name)
     try:
         left_out = exporter(project_dir, out)
     except (StudioError, OSError):

@@ -5,6 +5,7 @@ its own, with a lock that the kernel releases when the process ends, however it 
 """
 
 import atexit
+import glob
 import os
 import re
 import secrets
@@ -44,17 +45,18 @@ def is_temporary(path: Path) -> bool:
     return _NAME.fullmatch(path.name) is not None
 
 
-def remove_dead_files(folder: Path) -> int:
-    """Remove the temporary files that killed processes left below a folder; return their number.
+def remove_dead_files(folder: Path, name: str = "") -> int:
+    """Remove the temporary files and folders that killed processes left below a folder; return their number.
 
-    Files of processes that live, on this machine, are never removed.
+    With a name only those of the file or folder of that name in it. Those of processes that live, on this machine, are
+    never removed.
     """
     count = 0
-    for path in folder.rglob(".*.part*"):
+    for path in [*folder.glob(f".{glob.escape(name)}.*.part*")] if name else [*folder.rglob(".*.part*")]:
         match = _NAME.fullmatch(path.name)
         if match and path not in _being_written and not _is_running(int(match[1])):
             with suppress(OSError):
-                path.unlink()
+                shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
                 count += 1
     return count
 

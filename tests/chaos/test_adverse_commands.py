@@ -85,7 +85,7 @@ def test_a_killed_command_that_is_repeated_ends_as_if_nobody_had_killed_it(tmp_p
         assert ran.returncode == 0, ran.stderr
         return False
 
-    begun, whole = time.monotonic(), begin(tmp_path / "whole")
+    whole, begun = begin(tmp_path / "whole"), time.monotonic()
     live(whole)
     seconds, wanted = time.monotonic() - begun, finished_files(whole)
     for chain in range(-(-KILLS // LIVES)):

@@ -14,6 +14,7 @@ import pytest
 from offline_studio import offline_services
 
 from pipeline.assets.library import Library
+from pipeline.export import export_project
 from pipeline.project import Project
 from pipeline.store import StoreError, append_lines, atomic_write, check_writable, files, memoise, write_json
 from pipeline.store.cache_folder import made_once, user_cache_folder
@@ -218,6 +219,12 @@ def test_half_written_files_of_ended_processes_go_when_the_project_is_next_writt
         ours.write_text("{}")
         Project.open(project.folder).begin_writing()
         assert {path.name for path in project.folder.glob(".*part")} == {running, ".part", ours.name}
+    project.close()
+    place, other = project.folder.parent / "out", f".other.json.{os.getpid()}-0123abcd.part"
+    for name in (other.replace("other", "twin"), other):
+        (place / name / "scene").mkdir(parents=True)
+    export_project(project.folder, "coco", place / "twin.json")
+    assert {path.name for path in place.iterdir()} == {"twin.json", other}
 
 
 def test_a_project_that_was_killed_while_it_was_made_is_made_in_the_same_folder(project):
