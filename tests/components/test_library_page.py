@@ -220,6 +220,13 @@ def test_an_asset_says_what_is_known_of_it_and_each_field_saves_its_own(mounted:
     assert len([one for one in asked if one["kind"] == "change"]) == len(values)
 
 
+SHAPES = {axis: {"path": "M0,0H1V1Z", "wide": wide, "tall": 1} for axis, wide in (("x", 1), ("y", 2), ("z", 3))}
+SIZES = [("m", 12, False), ("mm", 0.012, True), ("cm", 0.12, True)]
+OPTIONS = [{"unit": unit, "size": size, "likely": likely} for unit, size, likely in SIZES]
+UNITS = {"number": 8, "source": "a.stl", "longest": 12, "units": OPTIONS, "shapes": SHAPES}
+"""The question in which unit a file is, and which axis is up."""
+
+
 def test_imports_say_how_far_they_are_and_ask_for_consent(mounted: Mounted):
     page, state = mounted.page, {"jobs": [JOB]}
     stops: list[list[dict]] = []  # answered when Stop is asked for, and not to a poll before
@@ -256,11 +263,7 @@ def test_imports_say_how_far_they_are_and_ask_for_consent(mounted: Mounted):
     assert last(asked, "install", page) == {"pack": "libero"}
     job.get_by_role("button", name="Skip").click()
     wait_until(page, lambda: last(asked, "accept", page) == {"job": "j", "number": 7, "accepted": False})
-    shapes = {axis: {"path": "M0,0H1V1Z", "wide": wide, "tall": 1} for axis, wide in (("x", 1), ("y", 2), ("z", 3))}
-    sizes = [("m", 12, False), ("mm", 0.012, True), ("cm", 0.12, True)]
-    units = [{"unit": unit, "size": size, "likely": likely} for unit, size, likely in sizes]
-    question = {"number": 8, "source": "a.stl", "longest": 12, "units": units, "shapes": shapes}
-    state["jobs"] = [JOB | {"state": "questions", "questions": [question]}]
+    state["jobs"] = [JOB | {"state": "questions", "questions": [UNITS]}]
     job.get_by_role("button", name="Skip").click()
     expect(job.locator(".option strong")).to_have_text(["12.0 cm", "1.2 cm", "12.00 m"])  # the usual size first
     expect(job.locator(".option.unlikely")).to_contain_text("metres")
