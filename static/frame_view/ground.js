@@ -32,6 +32,6 @@ export function groundChoice(grounds, { onPreview, onChoose }) {
     { "data-edit": "ground" },
     h("strong", {}, t("Do the objects stand on the outlined surface?")),
     others.map((ground, at) => h("div.row", {}, options(ground, at))),
-    h("span.faint", {}, t("Hover to see its outline. You can undo this.")),
+    h("span.faint", {}, t("Hover to see its outline. Add a surface if objects stand on both. You can undo this.")),
   );
 }

@@ -57,7 +57,7 @@ def _frame_record(session: Session, frame: Frame) -> dict[str, Any]:
     )
     if support and support.shelves:
         heights = ", ".join(f"{shelf.height:.2f}" for shelf in support.shelves)
-        table += "; " + t("shelves {heights} m above it", heights=heights)
+        table += "; " + t("also {heights} m above it", heights=heights)
     error = project.error("frame")
     return {
         "image": f"project/{session.token}/colour.jpg",
