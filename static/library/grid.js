@@ -50,12 +50,20 @@ export class Grid {
     this.draw();
   }
 
-  // Sizes are measured here, not while scrolling: reading them forces a layout.
+  // Sizes are measured here, not while scrolling: reading them forces a layout. The first cards in view, or the end of
+  // the list, stay in view when the number of columns changes.
   resize() {
-    [this.width, this.height] = [this.element.clientWidth, this.element.clientHeight];
+    const { scrollTop, scrollHeight, clientWidth, clientHeight } = this.element;
+    const isAtEnd = scrollTop > 0 && scrollTop + clientHeight >= scrollHeight - 1,
+      firstIndex = Math.floor(scrollTop / (CARD_HEIGHT + GAP)) * (this.columns ?? 1),
+      formerColumns = this.columns;
+    [this.width, this.height] = [clientWidth, clientHeight];
     for (const card of this.cards.values()) card.remove();
     this.cards.clear();
     this.draw();
+    if (isAtEnd) this.element.scrollTop = this.element.scrollHeight;
+    else if (this.columns !== formerColumns)
+      this.element.scrollTop = Math.floor(firstIndex / this.columns) * (CARD_HEIGHT + GAP);
   }
 
   markSelected(id) {
@@ -141,7 +149,8 @@ export class Grid {
     if (this.requestedPages.has(offset)) return;
     this.requestedPages.add(offset);
     const answer = await this.fetchEntries(offset, PAGE_SIZE);
-    if (version !== this.version || answer.error) return;
+    if (version !== this.version) return;
+    if (answer.error) return this.requestedPages.delete(offset); // the next scroll asks again
     answer.items.forEach((item, i) => {
       this.items[offset + i] = item;
     });

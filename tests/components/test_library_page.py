@@ -140,6 +140,9 @@ def test_only_the_cards_near_the_viewport_are_in_the_page_and_arrows_lead_on(mou
     expect(page.locator(f"[data-id=a{of - 1}]")).to_be_in_viewport()
     assert cards(page).count() <= near + 15
     assert {one["offset"] for one in asked if one["kind"] == "find"} >= {0, 900}
+    for width in (900, 1280):
+        page.set_viewport_size({"width": width, "height": 800})
+        expect(page.locator(f"[data-id=a{of - 1}]")).to_be_in_viewport()  # with more or fewer columns
     page.get_by_label("Search assets").fill("mug")
     wait_until(page, lambda: any(one.get("words") == "mug" for one in asked))
     grid.evaluate("grid => grid.scrollTop = grid.scrollHeight")
