@@ -3,8 +3,13 @@
 import argparse
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import grs_studio
 from studio.commands.options import DONE, add_library, add_unprotected, require_packages
+
+if TYPE_CHECKING:
+    from pipeline.closed_loop.episodes import PolicyEpisode
 
 
 def add_to(commands: "argparse._SubParsersAction") -> None:
@@ -47,22 +52,17 @@ def add_to(commands: "argparse._SubParsersAction") -> None:
 def evaluate_policy(arguments: argparse.Namespace) -> int:
     """Keep each episode as it ends, then write the summary; a repeated command goes on where it was stopped."""
     require_packages("gymnasium", "gymnasium")
-    from pipeline.assets.library import BUILTIN_LIBRARY, Library
-    from pipeline.closed_loop.evaluation import Evaluation, EvaluationOptions
     from pipeline.closed_loop.evaluation_report import summary_lines
-    from pipeline.simulation.sandbox.sandbox import Sandbox
 
     if "learned" in arguments.policy:
         require_packages("learn", "gymnasium", "stable_baselines3")
-    options = EvaluationOptions(
-        tuple(arguments.policy), arguments.count, arguments.seed, arguments.robot, arguments.seconds, arguments.images,
-        arguments.jobs, arguments.real,
-    )  # fmt: skip
-    library = Library.open(arguments.library or [BUILTIN_LIBRARY]) if arguments.count else None
-    with Sandbox(arguments.unprotected) as sandbox:
-        evaluation = Evaluation(arguments.task, arguments.out, options, library, sandbox)
-        for policy, episode in evaluation.run():
-            verdict = f"solved after {episode.seconds:.1f} s" if episode.success else f"not solved: {episode.reason}"
-            print(f"{policy}, {episode.condition}: {verdict}", file=sys.stderr)
-    print("\n".join(summary_lines(evaluation.finish())), file=sys.stderr)
+
+    def say(policy: str, episode: "PolicyEpisode") -> None:
+        verdict = f"solved after {episode.seconds:.1f} s" if episode.success else f"not solved: {episode.reason}"
+        print(f"{policy}, {episode.condition}: {verdict}", file=sys.stderr)
+
+    names = ("out", "count", "seed", "robot", "seconds", "images", "jobs", "real", "library", "unprotected")
+    chosen = {name: getattr(arguments, name) for name in names}
+    data = grs_studio.evaluate_policy(arguments.task, *arguments.policy, **chosen, on_episode=say)
+    print("\n".join(summary_lines(data)), file=sys.stderr)
     return DONE
