@@ -16,7 +16,7 @@ pytest.importorskip("gymnasium", reason='pip install "grs-studio[gymnasium]"')
 EXAMPLES = {path.stem: path for path in sorted((ROOT / "examples").glob("*.py"))}
 EPISODES = ROOT / "sample_scenes" / "episodes"
 RUNS = {
-    "01_photograph_to_twin": ([ROOT / "sample_scenes" / "blocks", "NEW"], "scene: ", " g, "),
+    "01_photograph_to_twin": ([ROOT / "sample_scenes" / "blocks", "NEW"], "scene: ", " m, "),
     "02_correct_the_twin": (["PROJECT"], "now weighs 0.25 kg", "scene: "),
     "03_words_to_solved_task": (["PROJECT", ""], "solved on 8 of 8 layouts by oracle"),
     "04_read_the_rounds": (["PROJECT"], "round 0: done", "passed: "),
