@@ -18,7 +18,7 @@ from pipeline.run.mask_answers import edits_of
 from pipeline.segmentation import DepthSegmenter, Segment
 
 IN_MASK, COMPLETE = 0.5, 0.8
-"""Share of a labelled object in a mask from which it is one of its objects, and from which the mask is complete."""
+"""Share of a labelled object in a mask from which it is one of its objects, and agreement from which it is whole."""
 SLIVER = 0.02
 """Share of a mask below which a labelled object in it is not worth a word."""
 
@@ -36,7 +36,7 @@ def right_answer(id: int, segments: dict[int, Segment], truth: list[np.ndarray])
     if len(inside) > 1:
         return {"objects": [box_of(one) for one in inside]}
     best = max(truth, key=lambda one: int((one & own).sum()))
-    if (best & own).sum() < IN_MASK * own.sum():
+    if (best & own).sum() < IN_MASK * min(own.sum(), best.sum()):
         return {}
     partners = {
         other: int((best & one.mask).sum())
@@ -46,7 +46,7 @@ def right_answer(id: int, segments: dict[int, Segment], truth: list[np.ndarray])
     largest = max(partners, key=partners.__getitem__, default=None)
     if largest is not None:
         return {"part_of": largest} if partners[largest] > (best & own).sum() else {}
-    return {"whole": box_of(best)} if (best & own).sum() < COMPLETE * best.sum() else {}
+    return {"whole": box_of(best)} if iou(best, own) < COMPLETE else {}
 
 
 def edited(labelled: LabelledFrame) -> tuple[list[np.ndarray], list[np.ndarray], int]:

@@ -53,7 +53,7 @@ class DescribedAnswer(BaseModel):
     part_of: int = 0
     """Number of the mask that it belongs to; 0 for none."""
     whole: Box | None = None
-    """A box around the whole object, if the mask shows only a part of it and no other mask the rest."""
+    """A box around the whole object, if the mask shows only a part of it and no other mask the rest, or much else."""
     held: bool = False
     """Whether a hand or a robot holds it, so that it does not stand on the table."""
 

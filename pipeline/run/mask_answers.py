@@ -84,14 +84,24 @@ def edits_of(
         around = bounding_box(own.mask)
         if (x1 - x0) * (y1 - y0) > MAX_GROWTH * around.width * around.height:
             return
-        whole = _boxed(view, said["whole"]) & ~taken
-        if (whole & own.mask).sum() >= MIN_KEPT * own.mask.sum() and whole.sum() <= MAX_GROWTH * own.mask.sum():
-            yield "mask", {"id": own.id, "mask": encode_rle(whole | own.mask), "clicks": []}
+        whole, inside = _boxed(view, said["whole"]) & ~taken, own.mask & _filled(own.mask.shape, said["whole"])
+        encloses_more = inside.sum() < MIN_KEPT * own.mask.sum()
+        if (whole & inside).sum() >= MIN_KEPT * inside.sum() and whole.sum() <= MAX_GROWTH * own.mask.sum():
+            corrected = whole if encloses_more else whole | own.mask
+            yield "mask", {"id": own.id, "mask": encode_rle(corrected), "clicks": []}
 
 
 def _boxed(view: View, box: list[float]) -> np.ndarray:
     """Return the segmenter's best mask (H, W) of a box in pixels."""
     return view.segment(Prompt(box=np.array(box, float)))[0].mask
+
+
+def _filled(shape: tuple[int, ...], box: list[float]) -> np.ndarray:
+    """Return the pixels (H, W) in a box, bool."""
+    x0, y0, x1, y1 = (round(side) for side in box)
+    mask = np.zeros(shape, bool)
+    mask[y0:y1, x0:x1] = True
+    return mask
 
 
 def _apart(masks: list[np.ndarray], boxes: list[list[float]]) -> list[np.ndarray]:
