@@ -206,18 +206,3 @@ def test_work_shows_how_far_it_is_stops_on_request_and_the_bar_guides_to_the_nex
     mounted.set_value("status-bar", record | {"update": "a 2"})
     wait_until(page, lambda: len(asked) == 2)
     assert asked == [{"drawn": "a 1"}, {"drawn": "a 2"}]  # each once
-
-
-def test_the_bars_of_a_project_say_what_the_studio_knows_of_it(mount: Mount):
-    mounted = mount("stack", "top-bar", "status-bar", "object-list")
-    page, bar = mounted.page, mounted.page.locator(".top-bar")
-    expect(bar.get_by_role("button", name="Undo")).to_be_disabled()
-    mounted.session.decisions.record("display_name", id=1, name="My mug")
-    undo = bar.get_by_role("button", name="Undo")
-    undo.click()
-    expect(bar.get_by_role("button", name="Redo")).to_be_enabled()
-    expect(bar.locator(".saved")).to_contain_text("saved")
-    assert mounted.kinds == ["display_name", "undo"]
-    expect(bar.locator(".service")).to_contain_text(["stand-in for SAM 2", "rules (no language model)"])
-    page.get_by_role("button", name="Log (").click()
-    expect(page.locator(".status-bar .log")).to_contain_text("My mug")

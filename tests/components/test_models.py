@@ -16,8 +16,7 @@ from playwright.sync_api import Locator, Page, expect
 from ready_projects import ready_project
 
 from tests.models import hostile
-from tests.models.honest import honest, kind_of
-from tests.models.hostile import HostileServer
+from tests.models.hostile import HostileServer, honest, kind_of
 
 SCENE, KEY = "sizes", "sk-known-to-nobody"
 OPEN = """async ([page, call]) => {

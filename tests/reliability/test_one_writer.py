@@ -84,7 +84,9 @@ def test_a_session_of_a_project_open_elsewhere_only_shows_it(project, tmp_path):
     with open_elsewhere(project.folder):
         session = registry.open("small")
         assert re.search(OPEN_IN, session.log.take_notices()[0]) and session.idle, "nothing is computed"
-        assert top_bar_record(session, services)["saved"] == "view only"
+        bar = top_bar_record(session, services)
+        names = ["Depth and colour (stand-in for SAM 2)", "rules (no language model)"]
+        assert bar["saved"] == "view only" and [one["name"] for one in bar["services"][:2]] == names
         record = lambda: session.decisions.record("not_object", id=1, value=True)  # noqa: E731
         for act in (record, session.decisions.undo, lambda: session.generate("lift it", "route")):
             with pytest.raises(ProjectError, match=OPEN_IN):
@@ -92,6 +94,7 @@ def test_a_session_of_a_project_open_elsewhere_only_shows_it(project, tmp_path):
     assert registry.open("small") is session
     session.runner.stop()
     session.decisions.record("not_object", id=1, value=True)
+    assert top_bar_record(session, services)["saved"].startswith("saved")
     assert [one.kind for one in Project.open(project.folder).decisions] == ["not_object"]
     services.sandbox.close()
 

@@ -148,18 +148,6 @@ def halves(mask: np.ndarray, share: float = 0.6) -> list[np.ndarray]:
     return [mask & left, mask & ~left]
 
 
-@pytest.mark.parametrize("id", ["red_mug", "cracker_box", "drill"])
-def test_parts_of_an_asset_are_merged_under_the_larger_ones_number(library, id):
-    scene = make.scene(asset_placement(library, id, (0, 0)))
-    mask = make.photograph(scene)[2][0].mask
-    left, right = halves(mask)
-    (merged,) = merged_masks(scene, [right, left], [None, None], id, library)
-    larger = 1 if right.sum() > left.sum() else 2
-    assert (merged.kept_id, merged.removed_id) == (larger, 3 - larger)
-    assert np.array_equal(merged.segment.mask, mask)
-    assert merged.match.asset_id == id and merged.description.segment_id == larger
-
-
 def test_three_parts_are_merged_into_one_object_and_two_objects_side_by_side_stay_two(library):
     scene = make.scene(asset_placement(library, "cracker_box", (0, 0)))
     first, rest = halves(make.photograph(scene)[2][0].mask, 0.4)

@@ -6,7 +6,6 @@ import os
 import re
 import sys
 import textwrap
-import tracemalloc
 
 import numpy as np
 import pytest
@@ -15,7 +14,7 @@ from hypothesis import strategies as st
 
 from pipeline.router import report_json
 from pipeline.simulation.program import Program
-from pipeline.simulation.sandbox.child_report import MAX_BYTES, MAX_CHECKS, ChildReader, ChildReport, merge_reports
+from pipeline.simulation.sandbox.child_report import MAX_CHECKS, ChildReader, ChildReport, merge_reports
 from pipeline.simulation.sandbox.sandbox import Limits
 from pipeline.simulation.sandbox.supervisor import ChildExit
 from tests.simulation.attack_programs import BUILD, CANARY, CHECKS, ESCAPE, escaping, tampering, with_prefix
@@ -220,24 +219,6 @@ def test_any_bytes_of_generated_code_give_a_report(part, sent, child_exit, size)
     assert report.reward == (() if part == "arrange" else (0.5,)), "only the kit reports rewards"
     assert not set(report.evidence) - {"printed", "stopped"}
     assert all(isinstance(text, str) for text in (report.evidence.get("printed", ""), report.violation or ""))
-
-
-@pytest.mark.parametrize(
-    "line", [b"[]\n", b"{}\n", b"[" * 64, b'{"doing": "running check_a"}\n', b"x", b"\n", b"\0", b"\xff\n"]
-)
-def test_a_flood_of_messages_costs_next_to_nothing(line):
-    reader = ChildReader(ChildReport("perform"), Limits())
-    reader.feed(BEFORE["perform"])
-    chunk = line * (65536 // len(line))
-    tracemalloc.start()
-    read = 0
-    while reader.feed(chunk):
-        read += len(chunk)
-        assert read < 2 * MAX_BYTES
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert peak < 16 << 20, f"{peak >> 20} MB"
-    assert "forged a sandbox message" in (reader.report.refused or "")
 
 
 def test_checks_are_counted_and_a_program_cannot_pretend_that_it_has_not_begun():

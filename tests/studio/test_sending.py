@@ -33,8 +33,7 @@ from studio.scene import adjustments
 from studio.server.errors import RequestError
 from studio.sessions.session import Session
 from tests.models import hostile
-from tests.models.honest import honest
-from tests.models.hostile import HostileServer
+from tests.models.hostile import HostileServer, honest
 
 BLOCKS = Path(__file__).parents[2] / "sample_scenes" / "blocks"
 PRICES: dict[str, Any] = {"usd_per_million_in": 1.0, "usd_per_million_out": 1.0}
