@@ -180,7 +180,6 @@ CARTON, YELLOW = (0.06, 0.09, 0.16), "yellow"
 
 
 def textured_box(size: tuple[float, ...], at: tuple[float, ...]) -> trimesh.Trimesh:
-    """A box with a yellow picture, its centre at a point."""
     box = trimesh.creation.box(size).apply_translation(at)
     image = Image.new("RGB", (32, 32), (230, 200, 30))
     box.visual = trimesh.visual.TextureVisuals(uv=np.random.default_rng(0).uniform(size=(8, 2)), image=image)
@@ -257,17 +256,14 @@ def test_a_file_of_a_known_kind_has_its_size_look_mass_and_name(
 
 
 @pytest.mark.frames
-@pytest.mark.parametrize(
-    ("name", "cure"),
-    [
+def test_a_file_that_cannot_be_read_names_the_cure(tmp_path: Path):
+    for name, cure in (
         ("asset_glb_millimetres", r"cm \(1.60 m\) or mm \(16 cm\); give --units"),
         ("asset_flat_card", "is flat"),
         ("asset_mjcf_zero_mass", "its part a moves and has no mass; give its shapes a mass"),
         ("asset_urdf_dae", "convert it to OBJ"),
         ("asset_urdf_xacro", "run xacro thing.urdf > thing_plain.urdf"),
         ("asset_urdf_xacro_expr", "run xacro thing.urdf"),
-    ],
-)
-def test_a_file_that_cannot_be_read_names_the_cure(name: str, cure: str, tmp_path: Path):
-    with pytest.raises(AssetError, match=cure):
-        read_case(name, tmp_path)
+    ):
+        with pytest.raises(AssetError, match=cure):
+            read_case(name, tmp_path)

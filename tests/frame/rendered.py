@@ -28,7 +28,6 @@ class Rendered:
     labels: dict[str, np.ndarray]
     """The visible pixels of each object by name, of shape (H, W), bool."""
     world_from_camera: np.ndarray
-    """Of shape (4, 4)."""
 
     def pixel(self, *point: float) -> tuple[int, int]:
         """Return the pixel (x, y) of a world point, whatever is in front of it."""

@@ -15,22 +15,16 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 Behaviour = Callable[[Any], None]
-"""Function that answers one request, given its handler."""
 SSE = "text/event-stream"
 USAGE = {"prompt_tokens": 30, "completion_tokens": 4, "total_tokens": 34}
 NASTY = "<script>document.title='owned'</script>\x1b[31mred\x1b[2J\x07"
-"""A script tag and terminal codes."""
 
 
 class HostileServer:
-    """The server, in a background thread."""
-
     def __init__(self, *behaviours: Behaviour):
         self.requests: list[dict] = []
-        """Body of every request."""
         self.headers: list[dict] = []
         self.models = ["m"]
-        """Names in its list of models."""
         self.cut_off = threading.Event()
         """Set when a client closes its connection in the middle of an answer."""
         self.behaviours = list(behaviours)
@@ -75,11 +69,7 @@ def _handler(server: HostileServer) -> type[BaseHTTPRequestHandler]:
     return HostileHandler
 
 
-# ---------------------------------------------------------------------- behaviours
-
-
 def answer(text: str, usage: Any = USAGE, finish: str = "stop", chunks: int = 5, pause: float = 0.0) -> Behaviour:
-    """A valid answer, streamed if requested."""
 
     def behave(handler: Any) -> None:
         if not handler.body.get("stream"):
@@ -120,18 +110,15 @@ def message(content: dict, finish: str = "stop") -> Behaviour:
 
 
 def called(arguments: Any) -> Behaviour:
-    """A valid answer as a tool call."""
     function = {"name": "name_colour", "arguments": arguments}
     return message({"content": None, "tool_calls": [{"index": 0, "id": "c", "type": "function", "function": function}]})
 
 
 def sends(body: Any, content_type: str = "application/json", status: int = 200) -> Behaviour:
-    """This text, or this value as JSON."""
     return lambda handler: _send(handler, status, body if isinstance(body, str) else json.dumps(body), content_type)
 
 
 def unable_to_stream(status: int) -> Behaviour:
-    """An error for a request to stream; else a valid answer."""
 
     def behave(handler: Any) -> None:
         refused = error_reply(status, "Streaming is not supported")
@@ -141,7 +128,6 @@ def unable_to_stream(status: int) -> Behaviour:
 
 
 def error_reply(status: int, text: str = "no", **headers: str) -> Behaviour:
-    """An error in the API's format."""
     return lambda handler: _send(handler, status, json.dumps({"error": {"message": text}}), **headers)
 
 
@@ -170,7 +156,6 @@ def resets(handler: Any) -> None:
 
 
 def stalls(handler: Any) -> None:
-    """Send nothing until the client disconnects."""
     handler.connection.settimeout(0.05)
     while not handler.hostile.cut_off.is_set():
         try:
@@ -183,7 +168,6 @@ def stalls(handler: Any) -> None:
 
 
 def stalls_midway(handler: Any) -> None:
-    """Half an answer, then nothing until the client disconnects."""
     begin(handler)
     _event(handler, {"content": '{"colour": "re'})
     stalls(handler)
@@ -199,14 +183,12 @@ def drips(handler: Any) -> None:
 
 
 def huge(handler: Any) -> None:
-    """20 MB of one word."""
     begin(handler)
     for _ in range(200):
         _event(handler, {"content": "word " * 20_000})
 
 
 def refuses_pictures_after(text: Behaviour) -> Behaviour:
-    """An error for pictures, as from llama.cpp; else the given behaviour."""
 
     def behave(handler: Any) -> None:
         if isinstance(handler.body["messages"][0]["content"], list):
@@ -221,7 +203,6 @@ refuses_pictures = refuses_pictures_after(answer('{"colour": "red", "sure": 0.9}
 
 
 def kind_of(handler: Any) -> str:
-    """The kind of question that a request asks."""
     form = handler.body.get("response_format") or {}
     return form.get("json_schema", {}).get("name", "")
 
@@ -242,7 +223,6 @@ def honest(handler: Any, pause: float = 0.0) -> None:
 
 
 def refusing() -> str:
-    """Return the address of a port that nothing listens on."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         return f"http://127.0.0.1:{free.getsockname()[1]}/v1"

@@ -40,7 +40,6 @@ def server():
 
 @pytest.fixture
 def model(server, tmp_path):
-    """Return a function that makes a model on the server, with its prompt file."""
     (tmp_path / "name_colour.md").write_text("What colour is {{thing}}?")
 
     def make(timeout=5.0, base_url="", **more) -> OpenAIModel:
@@ -169,7 +168,6 @@ def raw(body: bytes, **headers: str):
 
 
 def endless_line(handler: Any) -> None:
-    """A stream that never ends its first line."""
     hostile.begin(handler)
     handler.wfile.write(b"data: ")
     while not handler.hostile.cut_off.is_set():

@@ -1,10 +1,15 @@
-"""Prompts read back what they were filled with."""
+"""Prompts read back what they were filled with; pictures for vision models."""
 
+import io
+
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from PIL import Image
 
-from pipeline.models import ModelError
+from pipeline.models import ModelError, images
+from pipeline.models.images import BACKGROUND_GREY, fit_to_side, masked_crop, outline_in_frame, set_of_marks
 from pipeline.models.prompt_templates import FOLDER, PromptTemplate, load_prompt
 
 KINDS = sorted(file.stem for file in FOLDER.glob("*.md"))
@@ -52,3 +57,36 @@ def test_holes_are_filled_once_with_strings_or_json_and_a_missing_value_or_promp
     with pytest.raises(ModelError, match=r"no prompt anything\.md; available prompts"):
         load_prompt("anything")
     assert PromptTemplate("x", "a").version == PromptTemplate("y", "a").version != PromptTemplate("x", "b").version
+
+
+RGB = np.random.default_rng(0).integers(60, 255, (120, 200, 3)).astype(np.uint8)
+MASK = np.zeros((120, 200), bool)
+MASK[40:80, 50:120] = True
+
+
+def test_a_crop_shows_the_object_alone_the_frame_dims_the_rest_and_every_mask_gets_a_mark_inside_it():
+    crop, frame = masked_crop(RGB, MASK), outline_in_frame(RGB, MASK)
+    assert max(crop.shape) == 224 and (crop[0, 0] == BACKGROUND_GREY).all()
+    assert np.abs(crop.astype(float) - BACKGROUND_GREY).mean() > 5
+    assert frame.shape == RGB.shape and (frame[50:70, 60:110] == RGB[50:70, 60:110]).all()
+    assert frame[:30].mean() < 0.95 * RGB[:30].mean()
+    marked = set_of_marks(RGB, {3: MASK, 12: ~MASK & (np.arange(200) > 150), 4: np.zeros_like(MASK)})
+    changed = (marked != RGB).any(axis=-1)
+    assert changed[40:80, 50:120].any() and changed[:, 150:].any() and not changed[:30, :140].any()
+
+
+@pytest.mark.parametrize("edge", [np.s_[:1, :1], np.s_[-1:, :], np.s_[:, :]])
+def test_masks_at_the_image_border_are_drawn(edge):
+    mask = np.zeros_like(MASK)
+    mask[edge] = True
+    for picture in (masked_crop(RGB, mask), outline_in_frame(RGB, mask), set_of_marks(RGB, {1: mask})):
+        assert picture.dtype == np.uint8 and min(picture.shape[:2]) >= 1
+
+
+def test_pictures_are_reduced_never_enlarged_put_side_by_side_encoded_and_counted_by_tiles():
+    assert fit_to_side(RGB, 100).shape == (60, 100, 3) and fit_to_side(RGB, 1000).shape == RGB.shape
+    row = images.side_by_side([RGB, RGB[:, :60]], ["1", "2"], 100)
+    assert row.shape[0] == 126 and (row[:26] == 0).any(), "the numbers are above the candidates"
+    assert Image.open(io.BytesIO(images.encode_jpeg(RGB))).size == (200, 120)
+    sizes = {(512, 512): 255, (1024, 1024): 765, (4096, 2048): 1105, (100, 100): 255}
+    assert {size: images.picture_tokens(np.zeros((*size, 3), np.uint8)) for size in sizes} == sizes

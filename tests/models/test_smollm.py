@@ -1,11 +1,5 @@
-"""SmolLM2-135M from a wheel, served over HTTP by llama.cpp: properties that hold for any answer of a real model.
+"""SmolLM2-135M from a wheel, served over HTTP by llama.cpp: properties that hold for any answer of a real model."""
 
-`python tests/models/test_smollm.py` serves it and prints its address.
-"""
-
-import subprocess
-import sys
-import threading
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
@@ -35,16 +29,8 @@ class ColourAnswer(BaseModel):
     sure: bool
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def served():
-    """The address of the model's server, which is a process of its own."""
-    with subprocess.Popen([sys.executable, __file__], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as server:
-        assert server.stdout
-        yield server.stdout.readline().decode().strip()
-        server.terminate()
-
-
-def serve() -> None:
     import xllamacpp
 
     params = xllamacpp.CommonParams()
@@ -53,8 +39,7 @@ def serve() -> None:
     params.n_ctx, params.n_parallel, params.n_gpu_layers = 8192, 1, 0
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = params.sampling.seed = 1
     server = xllamacpp.Server(params)
-    print(server.listening_address, flush=True)
-    threading.Event().wait()
+    yield server.listening_address
 
 
 def test_an_answer_fits_its_schema_and_its_trace_replays(served, tmp_path):
@@ -67,7 +52,3 @@ def test_an_answer_fits_its_schema_and_its_trace_replays(served, tmp_path):
     assert 0 < end["llm.token_count.completion"] <= 24 and end["llm.token_count.prompt"] > 10
     assert "llm.cost.total" not in end
     assert ReplayModel(path).ask(question) == answer
-
-
-if __name__ == "__main__":
-    serve()

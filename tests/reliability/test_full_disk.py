@@ -165,7 +165,6 @@ with tempfile.TemporaryDirectory(prefix="grs-") as scratch, atomic_write(Path(sy
 
 
 def working_process(folder: Path, temporary: Path) -> tuple[subprocess.Popen[str], Path]:
-    """Start a process that is in the middle of its work; return it and its folder of temporary files."""
     command, environment = [sys.executable, "-c", WORK, str(folder)], os.environ | {"TMPDIR": str(temporary)}
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
     assert process.stdout

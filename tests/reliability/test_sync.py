@@ -43,7 +43,6 @@ def s3_bucket(s3_server: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 @pytest.fixture(params=["memory", "local", pytest.param("s3", marks=pytest.mark.soak)])
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """The address of an empty store."""
     if request.param == "s3":
         yield request.getfixturevalue("s3_bucket")
         return

@@ -1,8 +1,11 @@
-"""The embedded segmenter on rendered and real frames with ground truth: objects, clicks, parts and fragments."""
+"""The embedded segmenter: objects, clicks, parts and fragments of known frames; superpixels and networks."""
 
 import json
+import subprocess
+import sys
 import threading
 from dataclasses import replace
+from itertools import pairwise
 
 import cv2
 import numpy as np
@@ -14,12 +17,32 @@ from pipeline.frame import load
 from pipeline.frame.support import find_support
 from pipeline.geometry import transform
 from pipeline.segmentation import DepthSegmenter, Prompt, Segment, SegmentationError, split
+from pipeline.segmentation.depth import affinity
+from pipeline.segmentation.depth.agglomeration import PairAffinities, absorb_small_regions, agglomerate
+from pipeline.segmentation.depth.click_choice import SOURCES, choose, predicted_gains
+from pipeline.segmentation.depth.click_crops import CELLS, ClickCrop, click_maps
+from pipeline.segmentation.depth.click_network import OUTSIDE, FrameNetworks, expected_iou, network_agrees
+from pipeline.segmentation.depth.foreground import is_plausible, merge_foreground
+from pipeline.segmentation.depth.height_map import HeightMap
 from pipeline.segmentation.depth.instance_split import classify_boundaries
 from pipeline.segmentation.depth.object_proposals import join_fragments, uncertain_pixels
+from pipeline.segmentation.depth.superpixels import SurfaceMap, superpixels
+from pipeline.segmentation.depth.vertical_merge import merge_vertically, share_wall
 from pipeline.segmentation.fragments import find_fragments
 from pipeline.segmentation.mask_operations import iou
 from pipeline.segmentation.mask_review import review_reasons
-from tests.frame.rendered import render
+from tests.frame.rendered import Rendered, render
+
+
+@pytest.fixture(scope="module")
+def scene() -> Rendered:
+    return render(width=640)
+
+
+@pytest.fixture(scope="module")
+def view(scene):
+    return DepthSegmenter().open(scene.frame)
+
 
 REAL = ["grasp6dof_white_bowl", "posecnn_0", "m2t2_02"]
 
@@ -92,9 +115,8 @@ def test_clicks_give_the_same_mask_together_and_nothing_new_on_a_pixel_with_thei
     assert np.array_equal(one_by_one, together)
 
 
-@pytest.mark.parametrize(
-    "prompt, message",
-    [
+def test_invalid_prompts_are_refused_in_one_line(view):
+    for prompt, message in (
         (Prompt(), "empty prompt"),
         (at(-1, 5), "outside"),
         (at(640, 5), "outside the 640 x 480"),
@@ -103,11 +125,9 @@ def test_clicks_give_the_same_mask_together_and_nothing_new_on_a_pixel_with_thei
         (at(5, 5, 0), "first click must add"),
         (Prompt(box=np.array([50, 50, 40, 60])), "box"),
         (Prompt(mask=np.zeros((4, 4), bool)), "mask to start from"),
-    ],
-)
-def test_invalid_prompts_are_refused_in_one_line(view, prompt, message):
-    with pytest.raises(SegmentationError, match=message):
-        view.segment(prompt)
+    ):
+        with pytest.raises(SegmentationError, match=message):
+            view.segment(prompt)
 
 
 @pytest.mark.frames
@@ -190,3 +210,239 @@ def test_a_piece_of_a_lid_apart_from_its_carton_is_a_fragment_of_it_and_a_small_
     for name in ("beside", "on_top"):
         both = [Segment(1, carton, 1.0, "depth"), Segment(2, view.labels[name], 1.0, "depth")]
         assert both[1].mask.sum() > 20 and find_fragments(view.frame, support, both) == {}
+
+
+def test_superpixels_stop_at_a_gap_and_log_odds_of_pairs_are_bounded():
+    h, w = 60, 80
+    mask = np.zeros((h, w), bool)
+    mask[10:50, 10:38], mask[10:50, 42:70] = True, True
+    flat = np.zeros((h, w, 3), np.float32)
+    up = flat + np.float32([0, 0, 1])
+    surface = SurfaceMap(flat, flat, up, np.ones((h, w), np.float32), np.ones((h, w), bool))
+    labels = superpixels(surface, mask)
+    assert ((labels > 0) == mask).all() and not set(labels[:, :40].ravel()) & set(labels[:, 40:].ravel()) - {0}
+    labels = np.ones((64, 64), int)
+    labels[:, 32:] = 2
+    pairs = affinity.label_affinities(labels, np.full((1 + len(affinity.OFFSETS), 16, 16), 99.0, np.float32))
+    assert pairs.pairs.tolist() == [[1, 2]] and pairs.total[0] == pytest.approx(affinity.MAX_LOG_ODDS * pairs.weight[0])
+    pairs = affinity.label_affinities(np.ones((64, 64), int), np.zeros((1 + len(affinity.OFFSETS), 16, 16), np.float32))
+    assert len(pairs.pairs) == len(pairs.total) == len(pairs.weight) == 0
+
+
+def test_every_cell_and_offset_has_a_prediction_and_objects_a_higher_objectness_than_the_table(scene, view):
+    affinities, (h, w) = view._networks.affinities, scene.frame.depth.shape
+    assert affinities.shape == (1 + len(affinity.OFFSETS), h // affinity.CELL, w // affinity.CELL)
+    assert np.isfinite(affinities).all()
+    probability = affinity.objectness(affinities, scene.frame.depth.shape)
+    objects = np.logical_or.reduce(list(scene.labels.values()))
+    assert probability.min() >= 0 and probability.max() <= 1
+    assert probability[objects].mean() > 0.5 > probability[~objects].mean()
+    for h, w in ((30, 40), (25, 38)):
+        maps = np.zeros((affinity.INPUT_CHANNELS, 2 * h - 1, 2 * w), np.float32)
+        predicted = affinity.predict_affinities(maps, np.zeros((h, w, 24), np.float32))
+        assert predicted.shape == (1 + len(affinity.OFFSETS), h, w)
+
+
+CHAIN = np.array([[1, 2], [2, 3], [3, 4], [4, 5]])
+
+
+def pair_affinities(pairs, odds, weight=1.0, near=True):
+    odds, weight = np.asarray(odds, float), np.full(len(pairs), float(weight))
+    return PairAffinities(np.asarray(pairs), odds * weight, weight, weight * near)
+
+
+def test_labels_merge_only_over_likely_boundaries_and_a_higher_threshold_only_divides_further():
+    log_odds = np.array([5.0, -5.0, 5.0, 5.0])
+    for order in ([0, 1, 2, 3], [3, 1, 0, 2]):
+        mapping = agglomerate(6, [pair_affinities(CHAIN[order], log_odds[order])], 0.0)
+        assert mapping[1] == mapping[2] != mapping[3] and mapping[3] == mapping[4] == mapping[5]
+    near = pair_affinities(CHAIN, [5, 1, 5, 5])
+    assert len(set(agglomerate(6, [near], 0.0)[1:])) == 1
+    far = pair_affinities([[1, 4], [1, 5], [2, 4], [2, 5]], [-4, -4, -4, -4], near=False)
+    mapping = agglomerate(6, [near, far], 0.0)
+    assert mapping[1] == mapping[2] != mapping[3] and mapping[3] == mapping[4] == mapping[5]
+    far = pair_affinities([[1, 3]], [9], near=False)
+    assert len(set(agglomerate(4, [far, pair_affinities([[1, 2]], [-3])], 0.0)[1:])) == 3
+    assert len(set(agglomerate(4, [far, pair_affinities([[1, 2], [2, 3]], [3, 3])], 0.0)[1:])) == 1
+    assert len(set(agglomerate(3, [], 0.0)[1:])) == 2
+    random = np.random.default_rng(0)
+    pairs = np.array([(a, b) for a in range(1, 30) for b in range(a + 1, 30)])
+    affinities = pair_affinities(pairs, random.normal(0, 3, len(pairs)))
+    mappings = [agglomerate(30, [affinities], threshold) for threshold in (-2.0, 0.0, 2.0)]
+    for coarse, fine in pairwise(mappings):
+        assert all(len(set(coarse[fine == label])) == 1 for label in set(fine))
+
+
+def test_small_regions_are_absorbed_by_the_neighbour_with_the_highest_affinity():
+    labels = np.zeros((40, 90), int)
+    labels[:, :40], labels[:, 40:44], labels[:, 44:] = 1, 2, 3
+    for log_odds, absorbed_by in (([-1.0, -3.0], 1), ([-3.0, -1.0], 3)):
+        affinities = pair_affinities([[1, 2], [2, 3]], log_odds, 40)
+        assert absorb_small_regions(np.arange(4), labels, [affinities]).tolist() == [0, 1, absorbed_by, 3]
+
+
+H, W, METRES_PER_PIXEL = 120, 160, 0.005
+
+
+def seen_from_above(rgb: np.ndarray, height: np.ndarray | None = None) -> HeightMap:
+    """Return a table seen from 0.8 m above, with colours (H, W, 3) and heights (H, W) in metres."""
+    z = np.zeros((H, W), np.float32) if height is None else height.astype(np.float32)
+    rows, cols = np.indices((H, W), dtype=np.float32)
+    points = np.dstack([cols * METRES_PER_PIXEL, rows * METRES_PER_PIXEL, z])
+    corners = np.array([[0, 0], [W, 0], [W, H], [0, H]]) * METRES_PER_PIXEL
+    return HeightMap(rgb, points, 0.8 - z, 1, 200.0, corners, rgb, np.array([1.0, 0, 0]))
+
+
+def plain(colour: tuple[int, ...] = (200, 200, 200)) -> np.ndarray:
+    return np.broadcast_to(np.array(colour, np.uint8), (H, W, 3)).copy()
+
+
+def square(top: int, left: int, side: int) -> np.ndarray:
+    mask = np.zeros((H, W), bool)
+    mask[top : top + side, left : left + side] = True
+    return mask
+
+
+DISC = square(40, 60, 24)
+
+
+def test_a_flat_sheet_is_added_a_part_extended_by_the_rest_and_a_square_of_a_chequered_ground_is_not():
+    rgb = plain()
+    rgb[DISC] = (20, 120, 40)
+    view, probability = seen_from_above(rgb), np.where(DISC, 0.95, 0.02)
+    (region,) = merge_foreground(view, [], probability)
+    assert np.count_nonzero(region & DISC) > 0.95 * np.count_nonzero(region | DISC)
+    assert is_plausible(view, region, probability)
+    rgb, (rows, cols) = plain(), np.indices((H, W))
+    rgb[(rows // 20 + cols // 20) % 2 == 0] = (90, 50, 20)
+    assert not is_plausible(seen_from_above(rgb), square(40, 60, 20), np.full((H, W), 0.99))
+    view = seen_from_above(plain(), np.where(DISC, 0.05, 0))
+    for probability in (np.where(DISC, 0.95, 0.02), np.full((H, W), 0.02)):
+        assert merge_foreground(view, [DISC], probability) == [DISC]
+    half = DISC & (np.indices((H, W))[1] < 72)
+    (region,) = merge_foreground(seen_from_above(plain()), [half], np.where(DISC, 0.95, 0.02))
+    assert np.count_nonzero(region & DISC) > 0.95 * np.count_nonzero(region | DISC)
+
+
+def test_what_is_improbable_too_wide_or_a_wall_is_not_plausible():
+    wide, wall, sure = np.zeros((H, W), bool), np.zeros((H, W)), np.full((H, W), 0.95)
+    wide[40:60, 2:-2] = True
+    wall[DISC], wall[30:40, 60:84] = 0.4, 0.7
+    for mask, height, probability in ((DISC, None, np.full((H, W), 0.6)), (wide, None, sure), (DISC, wall, sure)):
+        rgb = plain()
+        rgb[mask] = (20, 120, 40)
+        assert not is_plausible(seen_from_above(rgb, height), mask, probability)
+
+
+ROWS, COLUMNS = 60, 80
+HALF = ROWS // 2
+
+
+def cylinder_wall(radius_above, radius_below, noise=0.0005):
+    """Return a cylinder 12 cm tall, viewed from one side; its two halves may differ in radius (m)."""
+    angle, height = np.meshgrid(np.linspace(np.pi, 2 * np.pi, COLUMNS), np.linspace(0.12, 0, ROWS))
+    radius = np.where(np.arange(ROWS)[:, None] < HALF, radius_above, radius_below)
+    points = np.stack([radius * np.cos(angle), radius * np.sin(angle), height], -1)
+    points += np.random.default_rng(0).normal(0, noise, points.shape)
+    blank = np.zeros((ROWS, COLUMNS, 3), np.uint8)
+    square, depth = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]]), np.ones((ROWS, COLUMNS))
+    return HeightMap(blank, points.astype(np.float32), depth, 1, 500.0, square, blank, np.array([1.0, 0, 0]))
+
+
+UPPER = np.repeat(np.arange(ROWS)[:, None] < HALF, COLUMNS, axis=1)
+
+
+def test_a_can_in_two_colours_is_one_object_and_cans_of_two_sizes_or_masks_apart_are_two():
+    for radius in (0.02, 0.035, 0.06):
+        for pair in ((UPPER, ~UPPER), (~UPPER, UPPER)):
+            assert share_wall(cylinder_wall(radius, radius), *pair)
+        (merged,) = merge_vertically(cylinder_wall(radius, radius), [UPPER, ~UPPER])
+        assert merged.all()
+    for above, below in ((0.03, 0.04), (0.045, 0.035), (0.02, 0.06)):
+        masks = merge_vertically(cylinder_wall(above, below), [UPPER, ~UPPER])
+        assert len(masks) == 2 and not (masks[0] & masks[1]).any()
+    view, far = cylinder_wall(0.03, 0.03), ~UPPER
+    far[: HALF + 10] = False
+    view.depth[:] = 0
+    assert not share_wall(view, UPPER, ~UPPER)
+    assert not share_wall(cylinder_wall(0.03, 0.03), UPPER, far)
+
+
+def test_a_crop_is_pasted_back_where_it_was_cut_and_plus_and_minus_clicks_have_separate_maps():
+    rows, cols = np.mgrid[0:480, 0:640].astype(np.float32)
+    for x, y, width in ((320, 240, 300), (5, 470, 200), (600, 40, 400), (100, 100, 30)):
+        crop = ClickCrop.around(x, y, width)
+        for values, at in ((cols, x), (rows, y)):
+            pasted = crop.paste(crop.cut(values[..., None], 1)[..., 0], (480, 640), np.nan)
+            assert abs(pasted[min(y, 479), min(x, 639)] - at) <= 2 * crop.cell
+    crop = ClickCrop.around(200, 100, 160)
+    assert crop.cells(200, 100) == pytest.approx((CELLS / 2, CELLS / 2), abs=CELLS / crop.side)
+    maps = click_maps([(10, 20, 1), (30, 40, 0)], None)
+    assert maps[0, 20, 10] == 1 and maps[1, 40, 30] == 1 and maps[4, 40, 30] == -1
+    assert maps[0, 40, 30] < 0.01 and maps[1, 20, 10] < 0.01 and not maps[5].any()
+
+
+def test_a_prediction_holds_the_clicked_object_stays_near_it_and_is_the_frames_own(scene, view):
+    networks = FrameNetworks(view._height_map)
+    for name, truth in scene.labels.items():
+        rows, cols = np.nonzero(truth)
+        x, y = int(np.median(cols)), int(np.median(rows))
+        odds = networks.predict([(x, y, 1)])
+        assert odds.shape == truth.shape and odds[y, x] > 0, name
+        assert (odds[:, :1] == OUTSIDE).all() or x < 200
+    other, click = FrameNetworks(view._height_map), [(320.0, 240.0, 1)]
+    first = networks.predict(click)
+    other.predict([(100.0, 300.0, 1)])
+    assert np.array_equal(networks.predict(click), first)
+
+
+def test_a_later_click_reaches_part_of_the_way_and_the_network_overrules_depth_only_where_it_is_sure(scene, view):
+    truth = scene.labels["red_box"]
+    rows, cols = np.nonzero(truth)
+    x, y = int(np.median(cols)), int(np.median(rows))
+    points = np.array([[x, y], [x + 20, y]], float)
+    less = view.segment(Prompt(points, np.array([1, 0]), mask=truth))[0].mask
+    assert less[y, x] and not less[y, x + 20]
+    assert np.hypot(*(np.argwhere(less != truth) - [y, x + 20]).T).max() < 40
+    found, guess = np.zeros((40, 40), bool), np.zeros((40, 40), bool)
+    found[:20], guess[:5] = True, True
+    sure, unsure = np.where(guess, 6.0, -6.0), np.where(guess, 0.2, -1.0)
+    assert not network_agrees(sure, found, guess) and network_agrees(unsure, found, guess)
+    assert network_agrees(np.where(found, 6.0, -6.0), found, found)
+    assert expected_iou(sure, guess) > 0.95 > 0.3 > expected_iou(sure, found)
+
+
+def test_the_networks_run_without_torch():
+    code = "import sys, pipeline.segmentation.depth.click_network as c, numpy as n; "
+    code += "from pipeline.segmentation.depth.affinity import predict_affinities; "
+    code += "predict_affinities(n.zeros((12, 32, 32), n.float32), n.zeros((16, 16, 24), n.float32)); "
+    code += "print(c.encode(n.zeros((100, 150, 3), n.uint8)).shape, 'torch' in sys.modules)"
+    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert output.split() == ["(28,", "40,", "24)", "False"]
+
+
+def corrections(scene):
+    """Yield a mask and clicks: half of an object with a plus click on the rest, and two objects with a minus click."""
+    first, second = list(scene.labels.values())[:2]
+    rows, cols = np.nonzero(first)
+    middle = int(np.median(cols))
+    half = first & (np.arange(first.shape[1]) < middle)
+    yield half, [(middle - 6, int(np.median(rows)), 1), (middle + 6, int(np.median(rows)), 1)]
+    other_rows, other_cols = np.nonzero(second)
+    wrong = int(np.median(other_cols)), int(np.median(other_rows)), 0
+    yield first | second, [(middle, int(np.median(rows)), 1), wrong]
+
+
+def test_proposals_obey_all_clicks_and_the_one_of_highest_gain_brings_the_mask_closer(scene, view):
+    correction, (first, second) = view._interactive.correction, list(scene.labels.values())[:2]
+    for mask, clicks in corrections(scene):
+        proposals, terms = correction.propose(mask, clicks)
+        assert set(proposals) == set(terms) <= set(SOURCES) and "colour" in proposals
+        for source, one in proposals.items():
+            assert all(one[y, x] == bool(label) for x, y, label in clicks), source
+            assert not (one & ~mask).any() if clicks[-1][2] == 0 else not (mask & ~one).any(), source
+        best = max(terms, key=lambda source: predicted_gains(terms[source][None])[0])
+        after = correction.correct(mask, clicks)
+        assert choose(terms) == best and np.array_equal(after, proposals[best])
+        assert np.count_nonzero(after ^ first) < 0.5 * np.count_nonzero(mask ^ first)
+    assert not (correction.correct(first | second, clicks) & second).sum() > 0.5 * second.sum()

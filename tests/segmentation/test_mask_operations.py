@@ -190,9 +190,8 @@ def test_prompts_are_read_by_id(tmp_path, frame):
     assert by_id[2].box is not None and by_id[2].box.tolist() == [1, 2, 30, 40]
 
 
-@pytest.mark.parametrize(
-    "text, message",
-    [
+def test_invalid_prompts_are_refused_in_one_line(tmp_path, frame):
+    for text, message in (
         ("{", "not JSON"),
         ([], "no objects"),
         ({"objects": []}, "no objects"),
@@ -207,12 +206,10 @@ def test_prompts_are_read_by_id(tmp_path, frame):
         ({"objects": [{"id": 1, "points": [[5, 5, 0]]}]}, "must be a plus"),
         ({"objects": [{"id": 1, "box": [1, 2]}]}, "box should be"),
         ({"objects": [{"id": 1, "box": [9, 9, 3, 3]}]}, "x0 < x1"),
-    ],
-)
-def test_invalid_prompts_are_refused_in_one_line(tmp_path, frame, text, message):
-    with pytest.raises(SegmentationError, match=message) as caught:
-        prompts(tmp_path, frame, text)
-    assert "\n" not in str(caught.value)
+    ):
+        with pytest.raises(SegmentationError, match=message) as caught:
+            prompts(tmp_path, frame, text)
+        assert "\n" not in str(caught.value)
 
 
 FORMATS: tuple[MaskFormat, ...] = ("coco", "cvat", "label-studio", "labels", "images")
@@ -281,10 +278,7 @@ def test_files_without_masks_or_with_masks_of_another_size_are_refused_in_one_li
         with pytest.raises(SegmentationError, match=r"8 x 6|48 pixels"):
             read_masks(write_masks(form, masks, (6, 8))[1], (12, 16))
     for data in (
-        b"",
-        b"hello",
-        b"{}",
-        b"[]",
+        *(b"", b"hello", b"{}", b"[]"),
         b"PK\x03\x04broken",
         b"\x89PNG\r\n\x1a\nbroken",
         b'{"images": [], "annotations": []}',

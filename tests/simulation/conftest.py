@@ -18,7 +18,6 @@ def scene(table) -> Scene:
 
 @pytest.fixture(scope="module")
 def outside(tmp_path_factory) -> Path:
-    """A folder outside the project, with a secret file."""
     folder = tmp_path_factory.mktemp("outside")
     (folder / "secret").write_text(CANARY)
     return folder
@@ -44,7 +43,6 @@ def project(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def listener():
-    """A local server that would notice a connection."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.settimeout(0.01)
         yield server

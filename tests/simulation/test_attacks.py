@@ -42,7 +42,6 @@ ATTACKS = {
     "reading the environment": (escaping("raise ValueError(str(dict(os.environ)))"), "ValueError"),
     "reading its own process": (escaping("raise ValueError(builtins.open('/proc/self/environ').read())"), REFUSED),
     "reading our process": (escaping("raise ValueError(builtins.open('/proc/{pid}/environ').read())"), REFUSED),
-    "listing a folder": (escaping("raise ValueError(str(os.listdir('{outside}')))"), REFUSED),
     "writing a file": (escaping("builtins.open('{outside}/made', 'w').write('x')"), REFUSED),
     "writing into the project": (escaping("builtins.open('{project}/scene/made', 'w').write('x')"), REFUSED),
     "writing through MuJoCo": (
@@ -51,19 +50,9 @@ ATTACKS = {
         ),
         "KitError|FatalError|" + REFUSED,
     ),
-    "deleting a file": (escaping("os.remove('{outside}/secret')"), REFUSED),
-    "changing a file's mode": (escaping("os.chmod('{outside}/secret', 0)"), REFUSED),
     "network": (escaping("bring('socket').create_connection(('127.0.0.1', {port}))"), REFUSED),
     "a foreign library": (escaping("bring('ctypes').CDLL(None).ptrace(16, {pid}, 0, 0)"), REFUSED),
     "killing us": (escaping("os.kill({pid}, 9)"), REFUSED),
-    "killing its supervisor": (escaping("os.kill(os.getppid(), 9)"), REFUSED),
-    "killing us through a pipe": (
-        escaping("f = bring('fcntl')\nf.fcntl(3, 8, {pid})\nf.fcntl(3, 10, 9)\nf.fcntl(3, 4, 0o20001)"),
-        REFUSED,
-    ),
-    "killing its supervisor through a pipe": (escaping("bring('fcntl').fcntl(3, 8, os.getppid())"), REFUSED),
-    "asking for a file's size": (escaping("raise ValueError('x' * os.stat('{outside}/secret').st_size)"), REFUSED),
-    "following a link": (escaping("raise ValueError(os.readlink('/proc/self/exe'))"), REFUSED),
     "killing itself": (escaping("bring('_thread')\nos.abort()"), "ended by signal"),
     "thread flood": (
         escaping("t = bring('threading')\nwhile True: t.Thread(target=bring('time').sleep, args=(9,)).start()"),

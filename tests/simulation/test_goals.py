@@ -143,7 +143,6 @@ GOALS = [
 
 @pytest.fixture(scope="module")
 def turned(tmp_path_factory):
-    """The same table, the camera on another side of it."""
     return kit.Scene.load(tabletop.write(tmp_path_factory.mktemp("turned"), turn=2.1))
 
 
