@@ -5,6 +5,7 @@ import json
 import threading
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import Mock
 
 import drawn_scene as make
 import numpy as np
@@ -208,32 +209,27 @@ def test_the_environment_names_the_service_and_an_unreachable_one_is_reported(mo
         TrellisProvider("http://127.0.0.1:9").make(b"a png")
 
 
-class Maker:
-    name = "the stand-in"
-
-    def __init__(self, data: bytes):
-        self.data, self.times = data, 0
-
-    def make(self, picture, stopped=lambda: False) -> bytes:
-        self.times += 1
-        return self.data
+def maker_of(data: bytes) -> Mock:
+    maker = Mock(**{"make.return_value": data})
+    maker.name = "the stand-in"
+    return maker
 
 
 def test_the_model_is_imported_upright_at_the_measured_size_once_and_with_nan_vertices_not_at_all(tmp_path):
     frame, support, (segment,) = make.photograph(make.scene(make.placement(make.box(tmp_path), yaw=0.6)))
     description = describe(frame, support, segment)
-    maker = Maker(glb((0.75, 1.0, 0.5)))
+    maker = maker_of(glb((0.75, 1.0, 0.5)))
     assert find_generated(frame, segment, tmp_path / "kept") is None
     asset = generate_asset(maker, frame, segment, description, tmp_path / "kept")
     second = generate_asset(maker, frame, segment, description, tmp_path / "kept")
     np.testing.assert_allclose(asset.size, [0.06, 0.04, 0.08], rtol=0.12)
     assert asset.provenance == "made from the view by the stand-in; what the camera did not see is its guess"
-    assert second.digest == asset.digest and maker.times == 1
+    assert second.digest == asset.digest and maker.make.call_count == 1
     shown = np.asarray(Image.open(io.BytesIO(object_picture(frame, segment))))
     assert shown.shape == (512, 512, 4) and shown[0, 0, 3] == 0 and shown[256, 256, 3] == 255
     data = bytearray(glb())
     start = data.rindex(b"BIN\0") + 4
     data[start:] = np.full((len(data) - start) // 4, np.nan, np.float32).tobytes()
     with pytest.raises(AssetError, match="what the stand-in made cannot be used"):
-        generate_asset(Maker(bytes(data)), frame, segment, description, tmp_path / "broken")
+        generate_asset(maker_of(bytes(data)), frame, segment, description, tmp_path / "broken")
     assert not (tmp_path / "broken").exists() or not list((tmp_path / "broken").iterdir())

@@ -1,5 +1,7 @@
 """Model settings, which never contain a key; estimated costs, and a ceiling that is never exceeded."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from pipeline.models import ModelError, ModelSettings
@@ -90,14 +92,9 @@ def test_calls_in_flight_count_against_the_ceiling():
 
 
 def test_all_models_of_a_project_share_one_budget(tmp_path):
-    class PaidModel:
-        name, ceiling_usd = "paid", 1.0
-
-        def cache_key(self, question):
-            return ""
-
+    paid = SimpleNamespace(name="paid", ceiling_usd=1.0, cache_key=lambda question: "")
     (tmp_path / "trace.jsonl").write_text('{"event": "end", "span_id": "a", "counted_usd": 0.25}\n')
-    first, second = (TracingModel(PaidModel(), tmp_path / "trace.jsonl") for _ in range(2))
+    first, second = (TracingModel(paid, tmp_path / "trace.jsonl") for _ in range(2))
     assert first.budget is second.budget and first.budget.spent_usd == 0.25
     lines = [
         {"event": "start", "span_id": "a", "may_cost_usd": 0.5},

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from offline_studio import offline_services
@@ -26,18 +27,12 @@ from studio.sessions.session_registry import SessionRegistry
 @pytest.fixture
 def fail(monkeypatch):
     """Return a function that lets every flush to the disk fail with an error number from now on; 0 ends it."""
-    number, flush = 0, os.fsync
-
-    def fsync(file):
-        if number:
-            raise OSError(number, os.strerror(number))
-        flush(file)
+    flush = os.fsync
 
     def begin(error: int) -> None:
-        nonlocal number
-        number = error
+        refuse = Mock(side_effect=OSError(error, os.strerror(error)))
+        monkeypatch.setattr(files.os, "fsync", refuse if error else flush)
 
-    monkeypatch.setattr(files.os, "fsync", fsync)
     return begin
 
 

@@ -4,19 +4,16 @@ import json
 
 import numpy as np
 import pytest
+from offline_studio import offline_services
 
-from pipeline.assets import Library
-from pipeline.assets.appearance.features import LibraryFeatures
 from pipeline.export.formats.urdf import export_urdf
 from pipeline.geometry import transform
-from pipeline.planner import PlannerModel
 from pipeline.project import Project
-from pipeline.run import Services, run_stages
+from pipeline.run import run_stages
 from pipeline.run.cut_off import doubtful_objects
 from pipeline.scene import SceneError
 from pipeline.scene.doubts import doubts
 from pipeline.scene.scene_files import read_scene
-from pipeline.segmentation import DepthSegmenter
 from pipeline.simulation import kit
 from pipeline.simulation.oracle.planning import HAND_ROOM
 from pipeline.tasks import scene_to_json
@@ -54,10 +51,7 @@ def twin(request, tmp_path_factory):
     scene = render("".join([board, *geoms]), eye=(across, -0.9, 0.8), at=(across, 0, 0.05), width=640)
     project = Project.create(tmp_path_factory.mktemp("shelves") / "project", scene.frame)
     project.decide("ground", pixel=list(scene.pixel(*shown)), also=[list(scene.pixel(0.0, -0.25, 0.0))])
-    library = Library(())
-    features = LibraryFeatures.compute(library)
-    services = Services(DepthSegmenter(), PlannerModel(), library, None, lambda: features)  # type: ignore[arg-type]
-    for _ in run_stages(project, services, "scene"):
+    for _ in run_stages(project, offline_services(), "scene"):
         pass
     return scene, centres, project
 

@@ -11,22 +11,21 @@ import libero
 import mujoco
 import numpy as np
 import pytest
+from offline_studio import offline_services
 from PIL import Image
 from scipy.spatial.transform import Rotation
 
 from bench.twin_drawing import asset_placement, photograph_scene
 from pipeline.assets import Library
-from pipeline.assets.appearance.features import LibraryFeatures
 from pipeline.assets.importers.asset_import import import_asset
 from pipeline.decisions import Decision
 from pipeline.description import Attributes
 from pipeline.description.colour import name_colour
 from pipeline.frame import Observation, load
 from pipeline.geometry import Pose, transform
-from pipeline.planner import PlannerModel
 from pipeline.project import Project
 from pipeline.resources import SAMPLE_SCENES
-from pipeline.run import Services, run_stages
+from pipeline.run import run_stages
 from pipeline.scene import rendering, scene_files
 from pipeline.scene.appearance import recolour
 from pipeline.scene.appearance.light import estimate_light
@@ -36,7 +35,7 @@ from pipeline.scene.overrides import overrides_from_decisions
 from pipeline.scene.placement import Light, Scene
 from pipeline.scene.rendering import render_model, render_twin
 from pipeline.scene.yaw_from_appearance import appearance_correlation
-from pipeline.segmentation import DepthSegmenter, Segment
+from pipeline.segmentation import Segment
 from sample_scenes import make_scenes as studio
 
 QUADRANTS = np.array([[200, 90, 80], [90, 190, 90], [80, 100, 200], [190, 180, 80]], np.uint8)
@@ -232,9 +231,7 @@ def drawn(name, folder):
     camera, intrinsics = studio.camera_pose(recipe), studio.camera_intrinsics(recipe)
     true = Scene(camera, corners, (150, 130, 110), tuple(placements), intrinsics)
     photograph_scene(true, recipe, np.random.default_rng(0), folder / "frame", noisy=False)
-    library = Library((furniture, *(known[id] for id in OTHERS)))
-    features = LibraryFeatures.compute(library)
-    services = Services(DepthSegmenter(), PlannerModel(), library, None, lambda: features)  # type: ignore[arg-type]
+    services = offline_services(Library((furniture, *(known[id] for id in OTHERS))))
     project = Project.create(folder / "project", load(folder / "frame"))
     for _ in run_stages(project, services, "scene"):
         pass
