@@ -41,7 +41,6 @@ def fit(page: Page) -> Locator:
 
 
 def record(adjuster: Mounted) -> dict[str, Any]:
-    """What the panel knows of OBJECT."""
     return next(one for one in adjuster.value("adjuster")["objects"] if one["id"] == OBJECT)
 
 
@@ -55,7 +54,6 @@ def enter(adjuster: Mounted, label: str, value: float) -> dict[str, Any]:
 
 
 def say(page: Page, kind: str, **state: Any) -> None:
-    """Let the viewer send a message."""
     page.frames[-1].evaluate("(data) => parent.postMessage(data, parent.origin)", {"type": kind, "state": state})
 
 

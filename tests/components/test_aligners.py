@@ -27,7 +27,6 @@ def aligners(mount: Mount) -> Mounted:
 
 
 def open_camera(aligners: Mounted) -> Locator:
-    """Open the camera's page and wait for both pictures."""
     aligners.page.locator("[data-act=open-alignment]").click()
     pictures = "[...document.querySelectorAll('.camera-aligner .click-picture img')]"
     aligners.page.wait_for_function(f"() => {pictures}.every((one) => one.naturalWidth)")

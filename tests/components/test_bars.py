@@ -95,7 +95,6 @@ def test_who_may_not_edit_now_is_told_why_and_may_take_over_if_the_role_allows(
 
 @pytest.fixture
 def state(timed_page: Page) -> dict[str, Any]:
-    """What the server says of the project."""
     state = {"version": 5, "editor": "", "idle": True}
     timed_page.route("**/state.json", lambda route: route.fulfill(json=state))
     return state

@@ -21,7 +21,6 @@ COUNT = 70
 
 @pytest.fixture(scope="module")
 def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BareStudio]:
-    """A studio with seventy projects and no others."""
     workspace = tmp_path_factory.mktemp("board")
     plant_projects(workspace, COUNT)
     with bare_studio(workspace) as running:
@@ -35,7 +34,6 @@ def gallery(mount: Mount) -> Mounted:
 
 @pytest.fixture
 def board(gallery: Mounted) -> Locator:
-    """The board as a table."""
     board = gallery.page.locator(".board")
     board.get_by_role("button", name="Table").click()
     return board
@@ -50,7 +48,6 @@ def project(board: Locator, number: int) -> Locator:
 
 
 def names(board: Locator) -> list[str]:
-    """The names of the projects on the page, in order."""
     return board.locator("[data-name]").evaluate_all("all => all.map((one) => one.dataset.name)")
 
 

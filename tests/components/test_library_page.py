@@ -32,7 +32,6 @@ JOB |= {"note": "", "stopping": False, "questions": [], "errors": [], "added": [
 
 @pytest.fixture(scope="module")
 def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The folder of the assets of a person who has none yet."""
     with pytest.MonkeyPatch.context() as patch:
         top = tmp_path_factory.mktemp("library")
         patch.setenv("GRS_LIBRARY", str(top))
@@ -48,7 +47,6 @@ def studio(own: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bare
 
 @pytest.fixture
 def mounted(mount: Mount) -> Mounted:
-    """The library, closed, in the gallery."""
     return mount("", "library")
 
 

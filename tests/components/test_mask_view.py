@@ -23,7 +23,6 @@ READY = {"name": "depth", "title": "Depth and colour", "state": "ready", "progre
 
 @pytest.fixture
 def masks(mount: Mount) -> Mounted:
-    """The masks of a project alone; the twin stays as it is."""
     masks = mount("blocks", "mask-canvas").keep_twin()
     expect(hint(masks.page)).to_contain_text("Click a mask")
     return masks
@@ -89,7 +88,6 @@ def test_the_picture_zooms_at_the_pointer_pans_and_is_clicked_where_it_is(masks:
 
 
 def move(page: Page, start: tuple[float, float], end: tuple[float, float]) -> None:
-    """Drag from one point of the page to another."""
     page.mouse.move(*start)
     page.mouse.down()
     page.mouse.move(*end, steps=4)

@@ -54,7 +54,6 @@ def server(studio: BareStudio, running_server: HostileServer) -> Iterator[Hostil
 
 
 def use(studio: BareStudio, **settings: Any) -> None:
-    """Use a model in all projects."""
     panel, view = studio.shell.components()["models-panel"]
     record = view(None)
     changes = {"model": "some-model", "timeout": 3, "retries": 0, "give_up_after": 1000} | settings
@@ -86,13 +85,11 @@ def described(studio: BareStudio, described_folder: Path, server: HostileServer,
 
 
 def open_drawer(page: Page, name: str = "", **call: Any) -> Locator:
-    """Open a page of the drawer, or a call in it."""
     page.evaluate(OPEN, [name, call or None])
     return page.locator(".trace-view" if call or name == "calls" else ".models-panel")
 
 
 def resend(page: Page, title: str, text: str = "") -> None:
-    """Edit the prompt of the last call with this title and send it again."""
     calls = open_drawer(page, "calls")
     calls.locator(".call", has_text=title).last.click()
     calls.get_by_role("button", name="Edit and resend").click()
@@ -127,11 +124,8 @@ def test_a_server_is_tested_and_used_and_its_key_leaves_the_page(mount: Mount, s
         assert json.loads(saved.read_text())["pictures_for"] == wanted
         mounted.wait_until_drawn()
     assert any(KEY in headers.get("authorization", "") for headers in server.headers)
-    assert (
-        "key" not in [one for one in asked if one["kind"] == "use"][-1]
-        and KEY not in saved.read_text()
-        and KEY not in page.content()
-    )
+    assert "key" not in [one for one in asked if one["kind"] == "use"][-1]
+    assert KEY not in saved.read_text() + page.content()
     expect(key).to_have_value("")
     expect(panel).to_contain_text("In server memory only")
     panel.get_by_role("button", name="Forget").click()

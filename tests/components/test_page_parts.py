@@ -16,7 +16,6 @@ SHOW = "async (value) => (await import('/static/studio/place.js')).showPlace(doc
 
 @pytest.fixture
 def blank(timed_page: Page, mount: Mount) -> Page:
-    """A page with the tabs of the steps and no component."""
     mount("", "task-text", page=timed_page).add_tabs(**{step: step for step in STEPS})
     timed_page.evaluate("history.replaceState(null, '', '/static/studio/icon.svg?project=p')")
     return timed_page

@@ -192,7 +192,7 @@ def kept(folder: Path) -> list[TriedTask]:
     return [one for one in read_tried(folder) if one.state == "kept"]
 
 
-def test_the_map_shows_what_was_measured_and_a_used_task_brings_its_objects(mount: Mount, many: Path):
+def test_a_used_task_of_the_map_brings_its_objects_and_more_are_generated_until_a_stop(mount: Mount, many: Path):
     mounted = mount(many, "task-text", "task-map", "object-list", "inspector")
     shown, rows = mounted.page.locator(".task-map"), mounted.page.locator(".object-list .row")
     shown.locator("summary").click()
@@ -216,12 +216,6 @@ def test_the_map_shows_what_was_measured_and_a_used_task_brings_its_objects(moun
     assert "bring" in mounted.kinds and rows.count() > before
     rows.filter(has_text=name).click()
     expect(mounted.page.locator(".inspector")).to_contain_text("brought from the library")
-
-
-def test_generating_shows_progress_and_stops(mount: Mount, many: Path):
-    mounted = mount(many, "task-map")
-    shown = mounted.page.locator(".task-map")
-    shown.locator("summary").click()
     shown.get_by_role("spinbutton").fill("101")
     shown.get_by_role("button", name="Generate more").click()
     wait_until(mounted.page, lambda: mounted.page.evaluate("bare.notices") == ["Give a number of tasks from 1 to 100."])

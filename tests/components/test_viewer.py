@@ -61,7 +61,6 @@ Show = Callable[..., ViewSession]
 
 @pytest.fixture
 def show(studio: BareStudio, page: Page, model: MjModel) -> Show:
-    """Opens a view in the viewer's own page."""
 
     def show(shown: MjModel = model, **options: Any) -> ViewSession:
         token = studio.views.open(shown, **options)
