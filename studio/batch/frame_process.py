@@ -96,7 +96,7 @@ class FrameProcess:
 
     def _start(self) -> "subprocess.Popen[str]":
         task, memory = self.task, int(self.task.bounds.memory_gb * 1e9)
-        command = [sys.executable, "-m", "studio.batch.bounded", str(memory), str(os.getpid()), "run", task.frame]
+        command = [sys.executable, "-m", "studio.bounded", str(memory), str(os.getpid()), "run", task.frame]
         return subprocess.Popen(
             [*command, "--out", task.out, *task.options], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE, text=True, errors="replace", start_new_session=True,

@@ -8,7 +8,7 @@ from pipeline.project import STAGES
 from studio.batch.batch_file import BatchFile, BatchItem
 from studio.board.batches import Batches, RunningBatch, sends_nothing
 from studio.board.board import Board
-from studio.pages.wording import STAGE_TITLES
+from studio.sessions.wording import STAGE_TITLES
 from studio.texts import t, translated
 
 MAX_FRAMES = 100

@@ -25,11 +25,11 @@ from studio.batch.batch_file import FILE, BatchFile, BatchItem, read_batch
 from studio.batch.frame_process import Bounds
 from studio.batch.frames import find_frames, project_names
 from studio.batch.runner import BatchRunner
-from studio.server.background import BackgroundTask
-from studio.server.errors import RequestError
-from studio.server.notices import error_message
-from studio.server.upload_folder import collect_uploads
 from studio.sessions.session_registry import SessionRegistry
+from studio.web.background import BackgroundTask
+from studio.web.errors import RequestError
+from studio.web.notices import error_message
+from studio.web.upload_folder import collect_uploads
 
 FOLDER, FRAMES = ".batches", "frames"
 MAX_TITLE, MAX_TASK = 80, 400

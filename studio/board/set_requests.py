@@ -24,10 +24,10 @@ from pipeline.project_sets import (
     remove_set,
 )
 from studio.board.board import Board
-from studio.server import background
-from studio.server.errors import RequestError
-from studio.server.notices import error_message
 from studio.texts import t, translated
+from studio.web import background
+from studio.web.errors import RequestError
+from studio.web.notices import error_message
 
 
 @dataclass(eq=False)

@@ -45,7 +45,8 @@ def ablation(arguments: argparse.Namespace) -> int:
     from pipeline.models import has_vision, label_of
     from pipeline.models.costs.budget import CeilingReached, format_usd
     from pipeline.models.trace.recorder import TracingModel
-    from studio.server.services import Settings, open_services
+    from studio.services.open_services import open_services
+    from studio.services.settings import Settings
 
     settings = Settings.from_environment(model=model_setting(arguments.model), unprotected=arguments.unprotected)
     services, out = announce_sending(open_services(settings)), arguments.out

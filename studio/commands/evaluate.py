@@ -38,7 +38,8 @@ def evaluate(arguments: argparse.Namespace) -> int:
     from pipeline.evaluation.matcher_evaluation import MatcherEvaluation, read_truth, score_matchers
     from pipeline.evaluation.matcher_table import markdown
     from pipeline.matching import why_unavailable
-    from studio.server.services import Settings, open_services
+    from studio.services.open_services import open_services
+    from studio.services.settings import Settings
 
     folders, truth = read_truth(arguments.frames, arguments.truth)
     settings = Settings.from_environment(library=tuple(arguments.library), model=arguments.model)

@@ -95,8 +95,9 @@ def learn(arguments: argparse.Namespace) -> int:
     from pipeline.run.solved_examples import is_in_workspace, shared_folder
     from pipeline.skills.skill import FOLDER
     from pipeline.skills.starting import keep_skills, labelled
-    from studio.learn.project_learner import open_learner, variant_maker
-    from studio.server.services import Settings, open_services
+    from studio.services.open_services import open_services
+    from studio.services.settings import Settings
+    from studio.sessions.project_learner import open_learner, variant_maker
 
     if arguments.skills and arguments.demonstrations:
         raise LearningError("give --skills or --demonstrations: a policy begins with one of them")
@@ -138,7 +139,7 @@ def _use_arm(floating: "TaskLearner", arguments: argparse.Namespace) -> int:
     """Learn with the arm from what the floating gripper has learned, and measure."""
     from pipeline.learning.judging.measure import measure
     from pipeline.skills.starting import labelled
-    from studio.learn.project_learner import arm_learner
+    from studio.sessions.project_learner import arm_learner
 
     learner = arm_learner(floating, arguments.robot)
     if not arguments.evaluate:

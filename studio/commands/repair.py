@@ -53,7 +53,8 @@ def repair(arguments: argparse.Namespace) -> int:
     from pipeline.simulation import kit
     from pipeline.simulation.program import read_program
     from pipeline.tasks import understand_instruction
-    from studio.server.services import Settings, open_services
+    from studio.services.open_services import open_services
+    from studio.services.settings import Settings
 
     if arguments.rounds < 1:
         raise StudioError(f"--rounds is {arguments.rounds}; give 1 or more")

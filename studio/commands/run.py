@@ -51,7 +51,8 @@ def run(arguments: argparse.Namespace) -> int:
     from pipeline.run import run_stages
     from pipeline.run.object_confidence import measure_confidences
     from studio.scene.ground_choice import describe_grounds, ground_decision, grounds_of_numbers
-    from studio.server.services import Settings, open_services
+    from studio.services.open_services import open_services
+    from studio.services.settings import Settings
 
     out: Path = arguments.out
     continued = (out / "project.json").exists()

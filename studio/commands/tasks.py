@@ -48,7 +48,8 @@ def tasks(arguments: argparse.Namespace) -> int:
     from pipeline.task_generation.task_files import TaskGenerationError
     from pipeline.task_generation.task_set import report, summary_lines
     from pipeline.task_generation.task_set_report import write_report
-    from studio.server.services import Settings, open_services
+    from studio.services.open_services import open_services
+    from studio.services.settings import Settings
 
     if arguments.report.suffix.lower() not in SUFFIXES:
         raise TaskGenerationError(f"--report {arguments.report} ends with neither .json nor .html")

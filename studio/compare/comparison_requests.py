@@ -5,8 +5,8 @@ from typing import Any
 from studio.accounts.roles import Role
 from studio.compare.comparisons import Comparisons, job_record
 from studio.compare.project_sources import project_episodes
-from studio.server.endpoints import Endpoint
 from studio.sessions.session import Session
+from studio.web.endpoints import Endpoint
 
 
 def endpoint(comparisons: Comparisons) -> Endpoint:

@@ -10,18 +10,18 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pipeline.divergence import METHODS
 from pipeline.divergence.report.drawn_robot import drawn_model, drawn_positions
 from pipeline.resources import SAMPLE_SCENES
 from studio import viewer
-from studio.commands.robot_episodes.compare import METHODS
 from studio.compare.project_sources import episode_title, project_episode
-from studio.server.background import BackgroundTask
-from studio.server.endpoints import PageToken
-from studio.server.errors import RequestError
-from studio.server.notices import error_message
-from studio.server.upload_folder import collect_uploads
 from studio.sessions.session_registry import SessionRegistry
 from studio.texts import t, translated
+from studio.web.background import BackgroundTask
+from studio.web.endpoints import PageToken
+from studio.web.errors import RequestError
+from studio.web.notices import error_message
+from studio.web.upload_folder import collect_uploads
 
 if TYPE_CHECKING:  # a second to import; most sessions compare nothing
     from pipeline.divergence.confined.isolated_comparison import ComparisonProgress, ComparisonSources, Playback

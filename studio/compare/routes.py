@@ -7,7 +7,7 @@ from fastapi import FastAPI, Response
 from fastapi.responses import FileResponse, HTMLResponse, PlainTextResponse
 
 from studio.compare.comparisons import Comparisons
-from studio.server.errors import RequestError
+from studio.web.errors import RequestError
 
 _REPORT = {
     "Content-Disposition": 'attachment; filename="report.html"', "Cache-Control": "no-store",

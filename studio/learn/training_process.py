@@ -34,7 +34,7 @@ class TrainingProcess:
         """
         self._environment = {"OMP_NUM_THREADS": "1"} | ({"GRS_WORKSPACE": str(workspace)} if workspace else {})
         self._command = [
-            sys.executable, "-m", "studio.batch.bounded", str(MEMORY_BYTES), str(os.getpid()),
+            sys.executable, "-m", "studio.bounded", str(MEMORY_BYTES), str(os.getpid()),
             "learn", str(project), "--json", *options,
         ]  # fmt: skip
         self._on_progress, self._lock = on_progress, threading.Lock()

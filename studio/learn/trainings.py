@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from studio.learn.training_process import TrainingProcess
-from studio.server.background import BackgroundTask
-from studio.server.errors import RequestError
-from studio.server.notices import error_message
+from studio.web.background import BackgroundTask
+from studio.web.errors import RequestError
+from studio.web.notices import error_message
 
 JobKind = Literal["train", "evaluate", "ablation"]
 

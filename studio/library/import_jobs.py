@@ -17,10 +17,10 @@ from pipeline.assets.importers.mesh_import import METRES_PER_UNIT, MIN_LENGTH_M,
 from pipeline.assets.packs.install import install_pack
 from pipeline.assets.packs.objaverse import parse_uid
 from pipeline.assets.packs.objaverse_import import import_objaverse
-from studio.server.background import BackgroundTask
-from studio.server.errors import RequestError
-from studio.server.notices import error_message
-from studio.server.upload_folder import collect_uploads
+from studio.web.background import BackgroundTask
+from studio.web.errors import RequestError
+from studio.web.notices import error_message
+from studio.web.upload_folder import collect_uploads
 
 MAX_LIKELY_LENGTH_M = 0.6
 """Longest side of an object that a person usually puts on a table."""

@@ -25,12 +25,12 @@ from pipeline.models.settings import (
     strip_credentials,
 )
 from pipeline.planner import PlannerModel
-from studio.server import background
-from studio.server.endpoints import PageToken
-from studio.server.errors import RequestError
-from studio.server.gradio_internals import uploaded_file
-from studio.server.notices import error_message
 from studio.sessions.session_registry import SessionRegistry
+from studio.web import background
+from studio.web.endpoints import PageToken
+from studio.web.errors import RequestError
+from studio.web.gradio_internals import uploaded_file
+from studio.web.notices import error_message
 
 NO_KEY = "none"
 """Sent to a server that no key was given for."""

@@ -31,11 +31,11 @@ from pipeline.models.destination import destination_of
 from pipeline.run import Services
 from pipeline.simulation.sandbox.sandbox import RunCancelled
 from pipeline.store import user_cache_folder
-from studio.server.background import BackgroundTask
-from studio.server.errors import RequestError
-from studio.server.notices import error_message
-from studio.server.services import library_services
+from studio.services.open_services import library_services
 from studio.texts import t
+from studio.web.background import BackgroundTask
+from studio.web.errors import RequestError
+from studio.web.notices import error_message
 
 MAX_PATH_LENGTH = 4096
 

@@ -5,7 +5,7 @@ from studio.accounts.roles import Role
 from studio.objects.matcher_choice import choose_matcher, matcher_record
 from studio.objects.matcher_scores import HANDLERS, MatcherScoring
 from studio.pages.page_shell import Shell
-from studio.server.endpoints import Endpoint, PageToken
+from studio.web.endpoints import Endpoint, PageToken
 
 READING: dict[str, Role] = dict.fromkeys(("plan", "state", "download"), Role.LOOK)
 """Requests that start nothing; the others need Role.WORK."""

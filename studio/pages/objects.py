@@ -1,11 +1,11 @@
 """Step 3: what each object is, and which asset represents it in the twin."""
 
 from components.steps import ObjectCards
-from studio.masks.object_decisions import apply_decision
 from studio.objects import candidate_comparison
-from studio.objects.object_records import object_cards
 from studio.pages import matcher
 from studio.pages.page_shell import Shell
+from studio.records.object_records import object_cards
+from studio.sessions.object_decisions import apply_decision
 
 
 def build(shell: Shell) -> None:

@@ -16,23 +16,23 @@ from pipeline.router import RunningRound
 from pipeline.run import Progress, Services, allowed_services, is_current, run_stage
 from pipeline.segmentation.sam2 import AutomaticSettings
 from pipeline.tasks import TaskError, arrangement_task
+from studio.accounts.current_user import current_user
 from studio.accounts.roles import Role, current_role, require
-from studio.learn.project_learner import follow_decisions
-from studio.masks.segmenter_choice import FrameSegmenters
-from studio.pages.wording import describe_decision
-from studio.server.background import TaskGroup
-from studio.server.current_user import current_user
-from studio.server.errors import RequestError
+from studio.services.segmenter_choice import FrameSegmenters
 from studio.sessions import project_work
 from studio.sessions.cache import Cache
 from studio.sessions.decision_recorder import DecisionRecorder
 from studio.sessions.editor import Editor
 from studio.sessions.event_log import EventLog, LogLine
 from studio.sessions.model_calls import ModelCalls
+from studio.sessions.project_learner import follow_decisions
 from studio.sessions.project_work import PREPARED, EditedRound
 from studio.sessions.round_replay import RoundLayout, RoundReplay
 from studio.sessions.watched_condition import WatchedCondition
+from studio.sessions.wording import describe_decision
 from studio.sessions.work import StoppableSandbox, WorkRunner
+from studio.web.background import TaskGroup
+from studio.web.errors import RequestError
 
 if TYPE_CHECKING:
     from pipeline.task_generation.generate import Generated

@@ -10,10 +10,10 @@ from pipeline.project import Stage
 from pipeline.run import Progress
 from pipeline.simulation.sandbox.sandbox import RunCancelled
 from pipeline.tasks import TaskError
-from studio.pages.wording import progress_line
-from studio.server.background import BackgroundTask
-from studio.server.notices import error_message
 from studio.sessions.event_log import EventLog
+from studio.sessions.wording import progress_line
+from studio.web.background import BackgroundTask
+from studio.web.notices import error_message
 
 MakeSteps = Callable[[threading.Event], Iterator[Progress]]
 """Starts a generator of Progress, given the event that stops it."""

@@ -9,12 +9,12 @@ from pipeline.object_words import ObjectWords, object_words
 from pipeline.run import allowed_services
 from pipeline.task_generation.budget import DEMONSTRATIONS, NOT_ASKED
 from studio.accounts.roles import Role, require
-from studio.learn.learn_record import is_installed
-from studio.server.errors import RequestError
+from studio.sessions.project_learner import is_installed
 from studio.sessions.session import Session
 from studio.sessions.work import StoppableSandbox
 from studio.task.proposals import TASK_FIELD, goals_in_words
 from studio.texts import t, translated
+from studio.web.errors import RequestError
 
 if TYPE_CHECKING:
     from pipeline.task_generation.generate import GenerationOptions

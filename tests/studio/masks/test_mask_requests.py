@@ -17,14 +17,14 @@ from pipeline.frame import FrameError, load
 from pipeline.resources import SAMPLE_SCENES
 from pipeline.segmentation import ScriptedSegmenter, Segment, SegmentationError, decode_rle, encode_rle
 from pipeline.segmentation.automatic import ProgressView
-from studio.masks import sam2_install, segmenter_choice
 from studio.masks.mask_requests import endpoint
-from studio.masks.prompt_requests import parse_prompt
-from studio.masks.sam2_install import Installation, InstallError, requirements
-from studio.masks.segmenter_choice import FrameSegmenters, parse_automatic_settings
 from studio.masks.uploads import Uploads, recording_in, suggest_name
-from studio.server.errors import RequestError
-from studio.server.services import Settings
+from studio.services import sam2_install, segmenter_choice
+from studio.services.sam2_install import Installation, InstallError, requirements
+from studio.services.segmenter_choice import FrameSegmenters, parse_automatic_settings
+from studio.services.settings import Settings
+from studio.sessions.prompt_requests import parse_prompt
+from studio.web.errors import RequestError
 
 MASK = np.zeros((40, 60), bool)
 MASK[10:20, 15:40] = True

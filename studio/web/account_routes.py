@@ -1,0 +1,42 @@
+"""The routes by which a page learns whose it is, and by which a link opens its project."""
+
+from urllib.parse import urlencode
+
+from fastapi import FastAPI, Request
+from fastapi.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
+
+from studio.accounts.current_user import current_user
+from studio.accounts.links import VISITOR, Links
+from studio.accounts.roles import Role, current_role
+from studio.texts import t
+from studio.web.gradio_internals import LOGIN_COOKIES, gradio_app, log_in
+from studio.web.refusals import refusals
+
+_NO_STORE = {"Cache-Control": "no-store"}
+
+
+def mount(app: FastAPI, links: Links | None) -> None:
+    """Add the routes. Call it before Gradio is mounted at "/", which takes every other address."""
+
+    @app.get("/account.json", include_in_schema=False)
+    def account() -> JSONResponse:
+        role = current_role.get()
+        about = {"user": current_user.get(), "role": role.title, **refusals(gradio_app(app).get_blocks(), role)}
+        return JSONResponse(about, headers=_NO_STORE)
+
+    @app.get("/link/{token}", include_in_schema=False)
+    def follow(token: str, request: Request) -> Response:
+        """Log a visitor in for the link's project, and go there. Whoever may see more stays logged in as they are."""
+        link = links.find(token) if links else None
+        if link is None:
+            text = t("This link has expired or was revoked. Ask the person who sent it for another.")
+            return PlainTextResponse(text, 404, headers=_NO_STORE)
+        query = urlencode({"project": link.project.rpartition("/")[2]})
+        answer = RedirectResponse(f"../?{query}", 303, headers=_NO_STORE)
+        if current_role.get() < Role.LOOK:
+            cookie_id, login = log_in(app, f"{VISITOR}{link.id}")
+            for name in LOGIN_COOKIES:
+                answer.set_cookie(
+                    name.format(cookie_id), login, httponly=True, samesite="lax", secure=request.url.scheme == "https"
+                )
+        return answer
