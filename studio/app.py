@@ -60,10 +60,11 @@ from studio.sessions.session_registry import SessionRegistry
 from studio.texts import text_routes
 from studio.web import account_routes, page_states
 from studio.web.access import Access
+from studio.web.errors import error_message
 from studio.web.gate import Gate
 from studio.web.gradio_internals import ValidLogins, allow_streams, gradio_app, name_icon
 from studio.web.login_limits import GuardedLogin
-from studio.web.notices import error_message, show_notice
+from studio.web.notices import show_notice
 from studio.web.page_guard import GuardedPage, PageOwners
 from studio.web.theme import theme
 from studio.web.upload_folder import upload_folder

@@ -19,8 +19,7 @@ from studio.board.project_facts import RECORD, title_of
 from studio.board.project_index import ProjectIndex
 from studio.sessions.session_registry import SessionRegistry
 from studio.texts import t, translated
-from studio.web.errors import RequestError
-from studio.web.notices import error_message
+from studio.web.errors import RequestError, error_message
 
 MAX_ACTS = 100
 """Acts that can be undone."""

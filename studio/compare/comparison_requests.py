@@ -3,7 +3,7 @@
 from typing import Any
 
 from studio.accounts.roles import Role
-from studio.compare.comparisons import Comparisons, job_record
+from studio.compare.comparisons import Comparisons, comparison_record
 from studio.compare.project_sources import project_episodes
 from studio.sessions.session import Session
 from studio.web.endpoints import Endpoint
@@ -22,7 +22,7 @@ def page_record(comparisons: Comparisons, session: Session | None) -> dict[str, 
 
 
 def _answer(comparisons: Comparisons, token: str) -> dict:
-    return job_record(token, comparisons.get(token))
+    return comparison_record(comparisons.get(token))
 
 
 def _sample(comparisons: Comparisons, request: dict) -> dict:
@@ -52,7 +52,7 @@ def _pictures(comparisons: Comparisons, request: dict) -> dict:
 
 
 def _stop(comparisons: Comparisons, request: dict) -> dict:
-    comparisons.get(request.get("job")).stop.set()
+    comparisons.get(request.get("job")).stop()
     return _answer(comparisons, str(request.get("job")))
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from pipeline.store import read_json
 from studio.sessions.session import Session
 from studio.web import background
-from studio.web.notices import error_message
+from studio.web.errors import error_message
 
 POLL_SECONDS = 0.2
 """Between looks at whether the project's own work has ended, which goes first."""

@@ -24,8 +24,9 @@ from studio.pages.page_streams import VALUE_THREADS, LatestValues, OpenedSession
 from studio.sessions.session import Session
 from studio.sessions.session_registry import SessionRegistry
 from studio.texts import choose_language, current_language
+from studio.web.errors import error_message
 from studio.web.gradio_internals import event_data, event_order, is_listening
-from studio.web.notices import error_message, show_notice, with_notices
+from studio.web.notices import show_notice, with_notices
 from studio.web.page_guard import needs
 
 EVENT_SETTINGS: dict[str, Any] = {

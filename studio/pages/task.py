@@ -71,7 +71,7 @@ def build(shell: Shell, content: ViewerContent) -> None:
     shell.on_message(timeline.chart, set_chart, Role.VISIT)
     shell.on_message(timeline.remedy, failure_causes.try_remedy)
     shell.on_message(cards.start_trials, lambda session, _: proposals.rehearse_proposals(session))
-    shell.on_message(cards.stop_trials, lambda session, _: session.rehearsal_stop.set())
+    shell.on_message(cards.stop_trials, lambda session, _: session.stop_rehearsals())
     shell.on_message(many.generate, generated_tasks.generate_tasks)
     shell.on_message(many.bring, generated_tasks.bring_objects)
     shell.on_message(many.stop, lambda session, _: generated_tasks.stop_generation(session))

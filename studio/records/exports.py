@@ -7,7 +7,6 @@ import asyncio
 import os
 import shutil
 import signal
-import sys
 import tempfile
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -19,7 +18,7 @@ from fastapi.responses import FileResponse, PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
 from pipeline.errors import StudioError
-from studio.batch.frame_process import PREFIX
+from studio.batch.bounded_process import PREFIX, bounded_command
 from studio.sessions.session import Session
 from studio.sessions.session_registry import SessionRegistry
 from studio.web.errors import RequestError
@@ -81,11 +80,10 @@ class Exports:
             export.task.add_done_callback(lambda _: export.folder.cleanup())
 
     async def _write(self, project: Path, exporter: str, out: Path) -> Path:
-        bounded = ["-m", "studio.bounded", str(MEMORY_BYTES), str(os.getpid())]
-        command = ["export", str(project), f"--format={exporter}", f"--out={out}"]
+        command = bounded_command(["export", str(project), f"--format={exporter}", f"--out={out}"], MEMORY_BYTES)
         async with self._places:
             process = await asyncio.create_subprocess_exec(
-                sys.executable, *bounded, *command, stdin=asyncio.subprocess.DEVNULL,
+                *command, stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE, start_new_session=True,
             )  # fmt: skip
             try:

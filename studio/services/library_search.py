@@ -19,7 +19,7 @@ from pipeline.matching import LibraryFeatures
 from pipeline.store import user_cache_folder
 from studio.web import background
 from studio.web.background import BackgroundTask
-from studio.web.notices import log
+from studio.web.errors import log
 
 MAX_COMPARED = 1000
 """Assets that a picture is compared with view by view: those that the index finds nearest."""

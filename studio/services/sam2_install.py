@@ -11,7 +11,7 @@ from importlib.metadata import PackageNotFoundError, requires
 from packaging.requirements import Requirement
 
 from pipeline.errors import StudioError
-from studio.web import background
+from studio.web.jobs import Job
 
 
 class InstallError(StudioError):
@@ -48,35 +48,33 @@ class Installation:
     """The installation of SAM 2, of which a server runs one at a time. May be used from any thread."""
 
     def __init__(self, run: Callable[[threading.Event], Iterator[str]] = install):
-        self._run = run
-        self._task: background.BackgroundTask | None = None
-        self._lock = threading.Lock()
-        self.message = ""
-        """The newest line of progress, or why the installation ended."""
+        self._run, self._lock = run, threading.Lock()
+        self.job: Job[None] | None = None
+        """The newest one. Its message is the newest line of progress, or why the installation ended."""
 
     @property
     def running(self) -> bool:
-        return self._task is not None and self._task.running
+        return self.job is not None and self.job.is_active
+
+    @property
+    def message(self) -> str:
+        return self.job.message if self.job else ""
 
     def start(self) -> None:
         """Install in the background; does nothing while an installation runs."""
         with self._lock:
             if not self.running:
-                self.message = "starting pip"
-                self._task = background.start("install SAM 2", self._work, self._fail)
+                self.job = Job("install SAM 2", self._work, message="starting pip").start()
 
     def stop(self) -> None:
-        if self._task:
-            self._task.stop()
+        if self.job:
+            self.job.stop()
 
-    def _work(self, stop: threading.Event) -> None:
-        for line in self._run(stop):
-            self.message = line
+    def _work(self, job: Job[None]) -> None:
+        for line in self._run(job.stop_event):
+            job.message = line
         importlib.invalidate_caches()
-        self.message = "Stopped. Finished downloads are kept." if stop.is_set() else ""
-
-    def _fail(self, error: Exception) -> None:
-        self.message = str(error)
+        job.message = "Stopped. Finished downloads are kept." if job.stopping else ""
 
 
 INSTALLATION = Installation()

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from studio.sessions.event_log import EventLog
 from studio.web.background import TaskGroup, computing
-from studio.web.notices import error_message
+from studio.web.errors import error_message
 
 T = TypeVar("T")
 

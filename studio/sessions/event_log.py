@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from studio.accounts.current_user import current_user
-from studio.web.notices import error_message
+from studio.web.errors import error_message
 
 
 @dataclass(frozen=True)

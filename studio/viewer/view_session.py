@@ -27,7 +27,7 @@ from studio.viewer.photo_camera import PhotoCamera, Photograph
 from studio.viewer.presentation import HOLD_SECONDS, Mark, Presentation
 from studio.viewer.snapshot import encode_snapshot
 from studio.web.background import BackgroundTask
-from studio.web.notices import error_message
+from studio.web.errors import error_message
 
 MAX_FPS = 30
 """Snapshots a second."""

@@ -9,6 +9,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable
+from typing import Self
 
 Work = Callable[[threading.Event], object]
 """The body of a thread. It gets the stop event and should return soon after the event is set."""
@@ -61,7 +62,7 @@ class BackgroundTask:
         """Whether a stop was requested."""
         return self.stop_event.is_set()
 
-    def start(self) -> "BackgroundTask":
+    def start(self) -> Self:
         with _lock:
             _running.add(self)
         self._thread.start()

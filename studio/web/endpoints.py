@@ -9,8 +9,7 @@ from typing import Any
 
 from studio.accounts.roles import Role, require
 from studio.texts import translated
-from studio.web.errors import RequestError
-from studio.web.notices import error_message
+from studio.web.errors import RequestError, error_message
 
 LARGEST_INTEGER = 1 << 53
 """Above which a page cannot count, and no number of ours lies."""

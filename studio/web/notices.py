@@ -1,7 +1,5 @@
-"""Errors as a person reads them in the app: one line, shown as a notice."""
+"""Notices: errors as the page shows them."""
 
-import logging
-import secrets
 from collections.abc import Callable, Iterator
 from functools import wraps
 from html import escape
@@ -10,25 +8,11 @@ from typing import Any
 
 import gradio as gr
 
-from pipeline.errors import StudioError
-from pipeline.store import storage_error
 from studio.texts import translated
+from studio.web.errors import error_message
 
-log = logging.getLogger("studio")
 NOTICE_SECONDS = 14
 """How long a notice stays on the screen."""
-
-
-def error_message(error: BaseException) -> str:
-    """Return one line for a person. Errors of studio and disk say what to do; others are logged, under an id."""
-    if told := error if isinstance(error, StudioError) else storage_error(error):
-        return " ".join(str(told).split())
-    id = secrets.token_hex(3)
-    log.error("internal error %s", id, exc_info=error)
-    return (
-        f"Something went wrong on our side ({type(error).__name__}). Your decisions up to here are saved. The server's "
-        f"log has details under {id}."
-    )
 
 
 def show_notice(text: str) -> None:

@@ -40,7 +40,7 @@ from studio.services.open_services import open_services
 from studio.services.settings import Settings
 from studio.sessions.session import Session
 from studio.viewer import ViewRegistry
-from studio.web.notices import error_message
+from studio.web.errors import error_message
 
 LONG_POLL_SECONDS = 1.0
 """For which a page waits for news before it asks again."""

@@ -20,7 +20,7 @@ from pipeline.store import StoreError, append_lines, atomic_write, check_writabl
 from pipeline.store.cache_folder import made_once, user_cache_folder
 from studio.__main__ import main
 from studio.sessions.session_registry import SessionRegistry
-from studio.web.notices import error_message
+from studio.web.errors import error_message
 
 
 @pytest.fixture

@@ -129,8 +129,8 @@ def test_where_a_checkpoint_cannot_be_loaded_depth_answers_the_clicks(tmp_path: 
 
 def finished(installation: Installation) -> Installation:
     """The same installation once its thread has ended."""
-    assert installation._task is not None
-    installation._task.join(20)
+    assert installation.job is not None
+    installation.job.join(20)
     assert not installation.running
     return installation
 
