@@ -23,7 +23,7 @@ from studio.accounts.presence import Presence
 from studio.accounts.roles import Role, current_project
 from studio.board.board import Board
 from studio.board.set_requests import SetExports
-from studio.compare import routes as compare_routes
+from studio.compare import comparison_requests
 from studio.compare.comparisons import Comparisons
 from studio.learn.learn_requests import Learning
 from studio.library import thumbnails
@@ -95,7 +95,7 @@ def build_app(services: Services, workspace: Path, access: Access | None = None)
     thumbnails.mount(app, shared_library.thumbnails)
     text_routes.mount(app)
     comparisons, exports = Comparisons(views, sessions), SetExports()
-    compare_routes.mount(app, comparisons)
+    comparison_requests.mount(app, comparisons)
     exports.mount(app)
     account_routes.mount(app, access.links)
     uploads = upload_folder()

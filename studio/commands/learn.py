@@ -10,14 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from studio.commands.options import (
-    DONE,
-    add_model,
-    add_unprotected,
-    announce_sending,
-    model_setting,
-    require_packages,
-)
+from studio.commands.options import DONE, add_model, add_unprotected, require_packages, services_for
 
 if TYPE_CHECKING:
     from pipeline.learning.chain import SubtaskLearned, TaskLearner
@@ -95,8 +88,6 @@ def learn(arguments: argparse.Namespace) -> int:
     from pipeline.run.solved_examples import is_in_workspace, shared_folder
     from pipeline.skills.skill import FOLDER
     from pipeline.skills.starting import keep_skills, labelled
-    from studio.services.open_services import open_services
-    from studio.services.settings import Settings
     from studio.sessions.project_learner import open_learner, variant_maker
 
     if arguments.skills and arguments.demonstrations:
@@ -107,8 +98,7 @@ def learn(arguments: argparse.Namespace) -> int:
     if arguments.robot != GRIPPER and (given := sorted(name for name in only_floating if getattr(arguments, name))):
         raise LearningError(f"--{given[0]} is for the floating gripper; leave it or --robot {arguments.robot} out")
     project = Project.open(arguments.project)
-    settings = Settings.from_environment(model=model_setting(arguments.model), unprotected=arguments.unprotected)
-    services = announce_sending(open_services(settings))
+    services = services_for(arguments)
     with contextlib.closing(services.sandbox):
         trained_on = 0 if arguments.evaluate or arguments.ablation else arguments.variants
         learner = open_learner(project, services, _report, trained_on)

@@ -67,11 +67,22 @@ def model_setting(flag: str | None, default: str = "offline") -> str:
     return variable if variable == "offline" or variable.startswith("replay:") else "openai"
 
 
-def announce_sending(services: "Services") -> "Services":
-    """Say on stderr what goes to the model's server; a model named for a command may be sent to in this run."""
+def services_for(arguments: argparse.Namespace, first_seed: int = 0, **settings: object) -> "Services":
+    """Open the services that a command's options and further settings select. Raises StudioError.
+
+    Says on stderr what goes to the model's server; a model named for a command may be sent to in this run.
+    """
     from pipeline.models.destination import destination_of
     from pipeline.run import WHAT_IS_SENT
+    from studio.services.open_services import open_services
+    from studio.services.settings import Settings
 
+    common = {
+        "model": model_setting(arguments.model),
+        "library": tuple(getattr(arguments, "library", ())),
+        "unprotected": getattr(arguments, "unprotected", False),
+    }
+    services = open_services(Settings.from_environment(**common | settings), first_seed)
     if destination := destination_of(services.model):
         what = (
             WHAT_IS_SENT

@@ -8,15 +8,7 @@ from pathlib import Path
 from pipeline import plugins
 from pipeline.errors import StudioError
 from pipeline.simulation.robots import ROBOTS
-from studio.commands.options import (
-    DONE,
-    add_library,
-    add_model,
-    add_segmenter,
-    add_unprotected,
-    announce_sending,
-    model_setting,
-)
+from studio.commands.options import DONE, add_library, add_model, add_segmenter, add_unprotected, services_for
 
 STAGES = ("frame", "segments", "descriptions", "matches", "scene", "task", "rounds", "solution")
 
@@ -51,21 +43,13 @@ def run(arguments: argparse.Namespace) -> int:
     from pipeline.run import run_stages
     from pipeline.run.object_confidence import measure_confidences
     from studio.scene.ground_choice import describe_grounds, ground_decision, grounds_of_numbers
-    from studio.services.open_services import open_services
-    from studio.services.settings import Settings
 
     out: Path = arguments.out
     continued = (out / "project.json").exists()
     frame = None if continued else load(arguments.frame, arguments.index)
-    settings = Settings.from_environment(
-        model=model_setting(arguments.model),
-        segmenter=arguments.segmenter,
-        library=tuple(arguments.library),
-        matcher=arguments.matcher,
-        robot=arguments.robot,
-        unprotected=arguments.unprotected,
+    services = services_for(
+        arguments, arguments.seed, segmenter=arguments.segmenter, matcher=arguments.matcher, robot=arguments.robot
     )
-    services = announce_sending(open_services(settings, first_seed=arguments.seed))
     stage, line = "frame", ""
     with contextlib.closing(services.sandbox):
         if reason := why_unavailable(services.matcher, services.model, services.encoder):

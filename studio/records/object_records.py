@@ -14,10 +14,9 @@ from pipeline.scene import Placement
 from pipeline.scene.overrides import DECISION_KINDS, overrides_from_decisions
 from pipeline.segmentation import Segment
 from studio.records.fits import fidelities, known_fits
-from studio.records.identical_objects import identical_groups
 from studio.records.images import mask_stamp
-from studio.records.merge_suggestions import add_merge_suggestions, likely_parents
 from studio.records.pending_edits import PendingPlacement, pending_placements
+from studio.records.related_objects import add_merge_suggestions, identical_groups, likely_parents
 from studio.sessions.session import Session
 from studio.texts import t, translated
 from studio.web.theme import object_colour

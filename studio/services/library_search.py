@@ -99,11 +99,6 @@ def find(
     return SearchResults(assets[offset : offset + limit], len(assets), hits.matches_all_words, indexing)
 
 
-def search(library: Library, query: SearchQuery, encoder: Encoder | None = None, limit: int = 200) -> list[Asset]:
-    """Return the first assets that match, best first."""
-    return list(find(library, query, encoder, limit=limit).assets)
-
-
 def best_view_similarity(features: LibraryFeatures, vector: np.ndarray, centred: bool) -> dict[str, float]:
     """Return the cosine similarity of an embedding (D,) and each asset's most similar view, in [-1, 1], by id."""
     rows = features.vectors.astype(np.float32)

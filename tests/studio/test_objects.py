@@ -17,8 +17,7 @@ from pipeline.project import Project
 from pipeline.segmentation import DepthSegmenter, SegmentationError
 from studio.objects import candidate_comparison
 from studio.objects.candidate_renderer import CandidateRenderer, RenderJob
-from studio.records.identical_objects import identical_groups
-from studio.records.merge_suggestions import add_merge_suggestions
+from studio.records.related_objects import add_merge_suggestions, identical_groups
 from studio.sessions.prompt_requests import parse_decision
 from studio.sessions.session import Session
 

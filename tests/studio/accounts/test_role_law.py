@@ -26,10 +26,10 @@ from studio.board.batches import Batches
 from studio.board.board import Board
 from studio.sessions.session_registry import SessionRegistry
 from studio.viewer import ViewSession, commands
+from studio.web.account_routes import refusals
 from studio.web.endpoints import Endpoint
 from studio.web.gradio_internals import gradio_app
 from studio.web.page_guard import needed_role
-from studio.web.refusals import refusals
 
 
 async def test_who_works_after_a_looker_has_the_project_prepared(studio: SimpleNamespace):

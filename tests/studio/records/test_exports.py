@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from pipeline.errors import StudioError
+from studio.batch import bounded_process
 from studio.records import exports
 from studio.records.exports import AT_ONCE, WAITING, Exports
 
@@ -26,7 +27,7 @@ def child(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     script = tmp_path / "child"
     script.write_text(CHILD % {"folder": tmp_path})
     script.chmod(0o755)
-    monkeypatch.setattr(exports, "sys", SimpleNamespace(executable=str(script)))
+    monkeypatch.setattr(bounded_process, "sys", SimpleNamespace(executable=str(script)))
     monkeypatch.setattr(exports, "LOOK_SECONDS", 0.02)
     return tmp_path
 
