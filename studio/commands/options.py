@@ -4,7 +4,6 @@ import argparse
 import importlib.util
 import os
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -67,14 +66,12 @@ def model_setting(flag: str | None, default: str = "offline") -> str:
     return variable if variable == "offline" or variable.startswith("replay:") else "openai"
 
 
-def services_for(arguments: argparse.Namespace, first_seed: int = 0, **settings: object) -> "Services":
+def services_for(arguments: argparse.Namespace, **settings: object) -> "Services":
     """Open the services that a command's options and further settings select. Raises StudioError.
 
     Says on stderr what goes to the model's server; a model named for a command may be sent to in this run.
     """
-    from pipeline.models.destination import destination_of
-    from pipeline.run import WHAT_IS_SENT
-    from studio.services.open_services import open_services
+    from studio.services.open_services import open_services, sending_line
     from studio.services.settings import Settings
 
     common = {
@@ -82,13 +79,7 @@ def services_for(arguments: argparse.Namespace, first_seed: int = 0, **settings:
         "library": tuple(getattr(arguments, "library", ())),
         "unprotected": getattr(arguments, "unprotected", False),
     }
-    services = open_services(Settings.from_environment(**common | settings), first_seed)
-    if destination := destination_of(services.model):
-        what = (
-            WHAT_IS_SENT
-            if services.model.settings.pictures
-            else "no picture; names, sizes, the task, its programs and solved programs of other projects as examples"
-        )  # type: ignore[attr-defined]
-        place = f"{destination.address} ({', '.join(destination.models)})"
-        print(f"model: {place} gets {what}. --model offline sends nothing", file=sys.stderr)
-    return replace(services, send="always")
+    services, line = sending_line(open_services(Settings.from_environment(**common | settings)))
+    if line:
+        print(line, file=sys.stderr)
+    return services

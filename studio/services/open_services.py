@@ -3,6 +3,7 @@
 import contextlib
 import threading
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from pipeline import plugins
@@ -70,6 +71,22 @@ def open_services(settings: Settings, first_seed: int = 0) -> "Services":
         asset_descriptions=user_library_folder() / DESCRIPTIONS_FILE,
         cards_folder=user_cache_folder() / "cards",
     )
+
+
+def sending_line(services: "Services") -> "tuple[Services, str]":
+    """Return services that may send to their model's server, and a line that says what goes there."""
+    from pipeline.models.destination import destination_of
+    from pipeline.run import WHAT_IS_SENT
+
+    if destination := destination_of(services.model):
+        what = (
+            WHAT_IS_SENT
+            if services.model.settings.pictures
+            else "no picture; names, sizes, the task, its programs and solved programs of other projects as examples"
+        )  # type: ignore[attr-defined]
+        place = f"{destination.address} ({', '.join(destination.models)})"
+        return replace(services, send="always"), f"model: {place} gets {what}. --model offline sends nothing"
+    return replace(services, send="always"), ""
 
 
 def library_services(library: "Library", encoder: "Encoder | None") -> dict[str, Any]:
