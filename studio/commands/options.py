@@ -3,7 +3,6 @@
 import argparse
 import importlib.util
 import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -71,7 +70,7 @@ def services_for(arguments: argparse.Namespace, **settings: object) -> "Services
 
     Says on stderr what goes to the model's server; a model named for a command may be sent to in this run.
     """
-    from studio.services.open_services import open_services, sending_line
+    from studio.services.open_services import announce_sending, open_services
     from studio.services.settings import Settings
 
     common = {
@@ -79,7 +78,4 @@ def services_for(arguments: argparse.Namespace, **settings: object) -> "Services
         "library": tuple(getattr(arguments, "library", ())),
         "unprotected": getattr(arguments, "unprotected", False),
     }
-    services, line = sending_line(open_services(Settings.from_environment(**common | settings)))
-    if line:
-        print(line, file=sys.stderr)
-    return services
+    return announce_sending(open_services(Settings.from_environment(**common | settings)))

@@ -1,6 +1,7 @@
 """The services that the settings select: everything that the pipeline needs."""
 
 import contextlib
+import sys
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -73,8 +74,8 @@ def open_services(settings: Settings, first_seed: int = 0) -> "Services":
     )
 
 
-def sending_line(services: "Services") -> "tuple[Services, str]":
-    """Return services that may send to their model's server, and a line that says what goes there."""
+def announce_sending(services: "Services") -> "Services":
+    """Say on stderr what goes to the model's server; a model named for a command may be sent to in this run."""
     from pipeline.models.destination import destination_of
     from pipeline.run import WHAT_IS_SENT
 
@@ -85,8 +86,8 @@ def sending_line(services: "Services") -> "tuple[Services, str]":
             else "no picture; names, sizes, the task, its programs and solved programs of other projects as examples"
         )  # type: ignore[attr-defined]
         place = f"{destination.address} ({', '.join(destination.models)})"
-        return replace(services, send="always"), f"model: {place} gets {what}. --model offline sends nothing"
-    return replace(services, send="always"), ""
+        print(f"model: {place} gets {what}. --model offline sends nothing", file=sys.stderr)
+    return replace(services, send="always")
 
 
 def library_services(library: "Library", encoder: "Encoder | None") -> dict[str, Any]:
