@@ -118,9 +118,10 @@ class Fitter:
                 state = min(state, candidate, key=lambda one: self._cost(one, self.residuals(one)))
                 if self._is_good(state):
                     break
-            left = self.residuals(state)
-            scale = np.sqrt(np.concatenate([r**2 for r in left]).mean(axis=0)) if self._same_channels() else None
-            self._noise = [np.sqrt((r**2).mean(axis=0)) + 1e-9 if scale is None else scale + 1e-9 for r in left]
+            squares = [r**2 for r in self.residuals(state)]
+            if len({trial.channels for trial in self.trials}) == 1:
+                squares = [np.concatenate(squares)] * len(squares)
+            self._noise = [np.sqrt(one.mean(axis=0)) + 1e-9 for one in squares]
         yield self._result(state)
 
     def finer(self) -> "Fitter":
@@ -189,9 +190,6 @@ class Fitter:
         matrix, gradient, _ = self._normal_equations(state, changed)
         prior, _ = self._with_priors(matrix, gradient, state)
         return np.linalg.solve(prior, gradient)[: len(self.parameters) + 1]
-
-    def _same_channels(self) -> bool:
-        return len({trial.channels for trial in self.trials}) == 1
 
     def _search(self, state: FitState) -> Iterator[FitState]:
         damping, cost = 1e-3, self._cost(state, self.residuals(state))

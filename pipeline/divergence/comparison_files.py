@@ -1,16 +1,14 @@
 """Files of a comparison: comparison.json, comparison.npz and report.html."""
 
 from collections.abc import Iterable, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pipeline.divergence.comparison import ArmResult, Comparison
-from pipeline.divergence.episode_files import write_arrays
 from pipeline.divergence.events import EpisodeEvent
-from pipeline.store import atomic_write, write_json, write_text
+from pipeline.store import write_arrays, write_json, write_text
 
 if TYPE_CHECKING:
     from pipeline.divergence.report.event_strip import EventPicture
@@ -32,8 +30,7 @@ def write_comparison(comparison: Comparison, folder: Path, pictures: Sequence["E
 
     folder = Path(folder)
     data = to_json(comparison)
-    with atomic_write(folder / "comparison.npz") as temporary:
-        write_arrays(temporary, {name: partial(comparison.column, name) for name in comparison.columns})
+    write_arrays(folder / "comparison.npz", {name: comparison.column(name) for name in comparison.columns})
     write_text(
         folder / "report.html", report_html(data, error_curves(comparison), error_histograms(comparison), pictures)
     )

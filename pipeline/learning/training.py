@@ -22,15 +22,14 @@ from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv, VecEnv
 
 from pipeline.learning.cloning import imitate
 from pipeline.learning.demonstrations import patient
-from pipeline.learning.environment import EpisodeRules, SubtaskEnv
-from pipeline.learning.episodes import Episode, play_across, success_rate
+from pipeline.learning.environment import VERSION, EpisodeRules, SubtaskEnv
+from pipeline.learning.episodes import SubtaskEpisode, play_across, success_rate
 from pipeline.learning.judging.rollouts import rollout_of, some, write_rollouts
 from pipeline.learning.layouts import Layouts
 from pipeline.learning.learning_files import CONFIRMED, Spent, SubtaskFolder
-from pipeline.learning.observation import VERSION
-from pipeline.learning.parallel.warp_physics import WarpPhysics
+from pipeline.learning.parallel.warp_physics import WarpPhysics, is_gpu_there
 from pipeline.learning.parallel.worlds import BatchedEnvs, given, new_worlds
-from pipeline.learning.policy import NETWORK, Policy, read_parameters
+from pipeline.learning.policy import NETWORK, LearnedPolicy, read_parameters
 from pipeline.learning.start_states import StartState
 from pipeline.learning.subtask import LearningError, Subtask, to_row
 from pipeline.learning.subtask_world import RATE
@@ -46,6 +45,8 @@ GPU_ENVIRONMENTS = 64
 """Environments that a GPU simulates together."""
 RATES, FINE_SUCCESS = (1e-3, 4e-4), 0.75
 """Learning rates: at first, and from that success on, where large steps unlearn as much as they learn."""
+ENOUGH_PROCESSORS = 4
+"""From so many processors on, processes are faster than a GPU, because every world is measured on a processor."""
 CHECKED = 20
 """Training starts on which nothing is demonstrated: a policy that imitates has to reach the target on them, too."""
 STRICT_ROUNDS = 3
@@ -117,6 +118,13 @@ class TrainingStarts:
             mine = [one for one in states if one.variant == number]
             found[number] = SubtaskEnv(*worlds[number], mine, rules)
         return found
+
+
+def on_this_machine(options: TrainingOptions) -> TrainingOptions:
+    """Return options with all processors, or with a GPU where there are few, if MuJoCo Warp is installed."""
+    processors = len(os.sched_getaffinity(0))
+    on_gpu = processors < ENOUGH_PROCESSORS and is_gpu_there()
+    return replace(options, processes=min(processors, options.environments), on_gpu=on_gpu)
 
 
 def training_key(subtask: Subtask, starts: TrainingStarts, options: TrainingOptions) -> str:
@@ -279,12 +287,12 @@ class _Learner:
         policy: Any = self.model.policy
         starts = self._starts.training[-CHECKED:]
         envs = {number: env for number, env in self._test_envs.items() if any(one.variant == number for one in starts)}
-        return success_rate(list(play_across(envs, Policy(policy), starts)))
+        return success_rate(list(play_across(envs, LearnedPolicy(policy), starts)))
 
-    def evaluate(self) -> list[Episode]:
+    def evaluate(self) -> list[SubtaskEpisode]:
         """Return an episode from every validation start, without exploring."""
         policy: Any = self.model.policy
-        return list(play_across(self._test_envs, Policy(policy), self._starts.validation))
+        return list(play_across(self._test_envs, LearnedPolicy(policy), self._starts.validation))
 
 
 def side_by_side(subtask: Subtask, layouts: Layouts, starts: TrainingStarts, options: TrainingOptions) -> VecEnv:
@@ -308,7 +316,7 @@ def _in_worker(env: SubtaskEnv) -> SubtaskEnv:
     return env
 
 
-def _summary(episodes: Sequence[Episode]) -> tuple[float, float, tuple[float, ...]]:
+def _summary(episodes: Sequence[SubtaskEpisode]) -> tuple[float, float, tuple[float, ...]]:
     """Return success, mean return and mean final terms."""
     terms = np.mean([one.terms for one in episodes], axis=0)
     return success_rate(episodes), float(np.mean([one.reward for one in episodes])), tuple(terms.round(4).tolist())

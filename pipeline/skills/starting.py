@@ -12,7 +12,7 @@ from pipeline.learning.chain import ChainOptions, SubtaskLearned, TaskLearner
 from pipeline.learning.episodes import play_across, success_rate
 from pipeline.learning.judging.rollouts import rollout_of, some, write_rollouts
 from pipeline.learning.learning_files import Spent, read_curve
-from pipeline.learning.policy import Policy
+from pipeline.learning.policy import LearnedPolicy
 from pipeline.learning.subtask import RESET, WHOLE, LearningError, Subtask
 from pipeline.learning.training import TrainingOptions, TrainingProgress, training_key
 from pipeline.skills.skill import Skill, keep_skill, nearest_skill, skill_objects, tensors_alone
@@ -85,7 +85,7 @@ def start_from(
         return None
     begun, processor = time.monotonic(), time.process_time()
     envs = starts.environments(subtask, learner.layouts, starts.validation, training.rules)
-    policy = Policy.read(former.path, next(iter(envs.values())))
+    policy = LearnedPolicy.read(former.path, next(iter(envs.values())))
     episodes = list(play_across(envs, policy, starts.validation))
     success = success_rate(episodes)
     spent = Spent(0, time.monotonic() - begun, time.process_time() - processor)

@@ -109,14 +109,3 @@ def vendi_score(matrix: np.ndarray) -> float:
     shares = np.clip(np.linalg.eigvalsh(matrix / len(matrix)), 0, None)
     shares = shares[shares > 1e-12]
     return float(np.exp(-(shares * np.log(shares)).sum()))
-
-
-def plane_positions(matrix: np.ndarray) -> np.ndarray:
-    """Return a place (N, 2) for each task, whose distances approximate 1 - similarity (classical scaling)."""
-    count = len(matrix)
-    if count < 2:
-        return np.zeros((count, 2))
-    centring = np.eye(count) - 1 / count
-    values, vectors = np.linalg.eigh(-centring @ (1 - matrix) ** 2 @ centring / 2)
-    places = vectors[:, ::-1][:, :2] * np.sqrt(np.clip(values[::-1][:2], 0, None))
-    return np.pad(places, ((0, 0), (0, 2 - places.shape[1])))

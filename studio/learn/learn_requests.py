@@ -12,7 +12,7 @@ from pipeline.learning.judging.rollouts import smooth
 from pipeline.learning.layouts import Layouts
 from pipeline.learning.learning_files import FOLDER
 from pipeline.learning.subtask import LearningError, Subtask, read_subtasks, require_usable, write_subtasks
-from pipeline.learning.terms.term import term_from_json
+from pipeline.learning.terms import term_from_json
 from pipeline.learning.variants import MOST
 from pipeline.object_words import object_words
 from pipeline.simulation.recipe import from_json

@@ -12,17 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from pipeline.divergence.comparison import compare
+from pipeline.divergence.comparison import compare, position_error, rotation_error
 from pipeline.divergence.comparison_files import to_json
 from pipeline.divergence.episode import ArmJoints, Episode, EpisodeError
 from pipeline.divergence.episode_files import read_episode, write_episode
-from pipeline.divergence.events import find_events
-from pipeline.divergence.metrics import position_error, rotation_error
+from pipeline.divergence.events import find_events, phases_of
 from pipeline.divergence.onset import find_onset
-from pipeline.divergence.phases import phases_of
 from pipeline.divergence.project_episodes import rollout_episode
 from pipeline.divergence.robot_kinematics import RobotModelError, load_robot
-from pipeline.divergence.table import Table
 
 TIMES, SHORT = np.arange(0, 12, 0.02), np.arange(0, 10, 0.02)
 NOISE = 0.002
@@ -154,7 +151,7 @@ def test_samples_that_one_episode_lacks_change_no_measure_of_those_that_both_hav
     assert result.onset.after_gap == is_hidden
     assert result.onset.time == pytest.approx(gap.stop if is_hidden else whole.onset.time, abs=0.021)
     if side == "sim":  # else REAL's own range may change
-        assert result.errors.array() == pytest.approx(whole.errors.array()[~missing])
+        assert result.errors == pytest.approx(whole.errors[~missing])
     late = episode(course(TIMES - 1.4, seed=seed)[~missing], TIMES[~missing], "sim")
     for method in ("motion", "dtw"):
         aligned = compare(episode(course(TIMES - 1.0, seed=seed), TIMES), late, method=method)
@@ -213,7 +210,7 @@ def test_a_planted_onset_is_found_within_one_sample_with_its_cause(seed):
 def test_noise_alone_has_no_onset_and_a_difference_from_the_start_begins_at_the_first_sample():
     for seed in range(40):
         noise = np.random.default_rng(seed).normal(0, 1e-3, (800, 7))
-        assert find_onset(Table.from_array(noise)) is None
+        assert find_onset(noise) is None
     real = course(TIMES)
     result = compare(episode(real, TIMES), episode(real + 0.5, TIMES, "sim"))
     assert result.onset is not None

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.evaluation.ablation import (
+    FILE,
     ROWS,
     AblationError,
     AblationOptions,
@@ -18,10 +19,10 @@ from pipeline.evaluation.ablation import (
     AblationTrial,
     JudgedProposal,
     ablate,
+    keep_steps,
+    read_steps,
 )
-from pipeline.evaluation.ablation_files import FILE, keep_steps, read_steps
-from pipeline.evaluation.ablation_report import markdown, summary, write_ablation
-from pipeline.evaluation.chart import bar_chart
+from pipeline.evaluation.ablation_report import bar_chart, markdown, summary, write_ablation
 from pipeline.evaluation.scene_judge import JudgedScene
 from pipeline.evaluation.significance import compare_groups, holm, mean_interval
 from pipeline.models import ModelError, ModelSettings

@@ -24,8 +24,7 @@ from pipeline.closed_loop import lerobot_server
 from pipeline.closed_loop.lerobot_server import PolicyServer
 from pipeline.closed_loop.policies import HttpPolicy, PolicyError
 from pipeline.divergence.lerobot import read_lerobot
-from pipeline.export.lerobot.camera_video import HEIGHT_PX, WIDTH_PX
-from pipeline.export.lerobot.dataset import ACTION, CAMERA, OBJECTS, STATE
+from pipeline.export.lerobot.dataset import ACTION, CAMERA, HEIGHT_PX, OBJECTS, STATE, WIDTH_PX
 from pipeline.export.lerobot.episodes import FPS
 
 KEYS = {"timestamp", "frame_index", "episode_index", "index", "task_index", "next.reward", "next.done", "next.success"}
@@ -85,7 +84,7 @@ def test_our_reader_sees_the_gripper_follow_its_commands(dataset, info):
         episode = read_lerobot(dataset, number)
         assert list(episode.names)[:3] == ["x", "y", "z"] and list(episode.names)[-1] == "suction"
         assert episode.actions is not None
-        positions, actions = (table.rows(0, len(table)) for table in (episode.positions, episode.actions))
+        positions, actions = episode.positions, episode.actions
         assert np.abs(positions[1:, :3] - actions[:-1, :3]).max() < 0.12 and np.ptp(positions[:, 2]) > 0.05
         assert set(np.unique(actions[:, -1])) == {0.0, 1.0}
 

@@ -24,7 +24,7 @@ from pipeline.learning.episodes import finish
 from pipeline.learning.judging import evaluation
 from pipeline.learning.judging.evaluation import evaluate_variants, write_report
 from pipeline.learning.learning_files import SubtaskFolder, read_curve
-from pipeline.learning.policy import Policy, read_parameters
+from pipeline.learning.policy import LearnedPolicy, read_parameters
 from pipeline.learning.seams import Seam, SeamTuned, tune_seams
 from pipeline.learning.start_states import StartState, read_states, write_states
 from pipeline.learning.subtask import WHOLE, LearningError
@@ -94,7 +94,7 @@ def test_an_edited_reward_is_learned_beside_the_former_one_which_comes_back_when
     again, *files = learned(edited)
     assert len(again) == 1 and files == [other_policy, other_curve]
     with pytest.raises(LearningError, match=r"0_reach/policy\.zip was learned for other objects or goals"):
-        Policy.read(folder.policy, SubtaskEnv(bowl_task, bowl_subtasks[2], starts.training))
+        LearnedPolicy.read(folder.policy, SubtaskEnv(bowl_task, bowl_subtasks[2], starts.training))
 
 
 def test_the_oracle_goes_on_from_where_a_policy_has_got_to_also_by_longer_steps(bowl_task, bowl_subtasks, monkeypatch):
@@ -211,7 +211,7 @@ def test_an_unreadable_policy_is_one_line_and_runs_no_code(bowl_task, bowl_subta
     elif content == "bomb":
         small_task.write_bomb(path)
     with pytest.raises(LearningError) as refused:
-        Policy.read(path, SubtaskEnv(bowl_task, bowl_subtasks[0], starts.training))
+        LearnedPolicy.read(path, SubtaskEnv(bowl_task, bowl_subtasks[0], starts.training))
     assert "\n" not in str(refused.value) and "learn" in str(refused.value)
 
 

@@ -37,8 +37,8 @@ def joint_curves(comparison: Comparison, real: Episode, sim: Episode) -> dict[st
     sim_times = alignment.real_times(sim.times)
     curves = {}
     for name in names:
-        t, q_real = _curve(real.times, real.positions.column(real.names.index(name)), gaps["real"])
-        t_sim, q_sim = _curve(sim_times, sim.positions.column(sim.names.index(name)), gaps["sim"])
+        t, q_real = _curve(real.times, real.positions[:, real.names.index(name)], gaps["real"])
+        t_sim, q_sim = _curve(sim_times, sim.positions[:, sim.names.index(name)], gaps["sim"])
         curves[name] = {"t": t, "real": q_real, "t_sim": t_sim, "sim": q_sim}
     return curves
 

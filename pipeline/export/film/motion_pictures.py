@@ -1,11 +1,13 @@
-"""Frames of a film: a rollout from the photograph's side, and a model that turns."""
+"""Frames of a film: a rollout from the photograph's side, and a model that turns; and the font of its words."""
 
 import os
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from pathlib import Path
 
 import mujoco
 import numpy as np
+from PIL import ImageFont
 
 from pipeline.scene.rendering import film_camera, open_renderer, run_in_render_thread
 from pipeline.solving import save_model
@@ -17,6 +19,8 @@ MAX_FRAMES = 75
 TURN_FRAMES = 60
 View = Callable[[int], tuple[np.ndarray | None, "mujoco.MjvCamera | str | int"]]
 """Returns qpos (None for the initial state) and camera of a frame."""
+FONTS = ("NotoSans-Regular.ttf", "DejaVuSans.ttf", "Arial Unicode.ttf", "arial.ttf")
+"""Fonts with the letters of many languages, the first of which that is installed is used."""
 
 
 def film_height(width: int, height: int) -> int:
@@ -84,3 +88,14 @@ def _frames(model: mujoco.MjModel, count: int, view: View) -> Iterator[np.ndarra
             mujoco.mj_camlight(model, data)
             renderer.update_scene(data, camera)
             yield renderer.render()
+
+
+@lru_cache
+def font(size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
+    """Return an installed font, else Pillow's own, which has the letters of Western Europe. `size` is in pixels."""
+    for name in FONTS:
+        try:
+            return ImageFont.truetype(name, size)
+        except OSError:
+            continue
+    return ImageFont.load_default(size)

@@ -14,7 +14,7 @@ from pipeline.learning.layouts import Layouts
 from pipeline.learning.start_states import StartState
 from pipeline.learning.subtask import Subtask
 from pipeline.learning.subtask_world import RATE, SubtaskWorld
-from pipeline.learning.terms.term import Moment
+from pipeline.learning.terms import Moment
 from pipeline.simulation.controlled_world import ControlledWorld
 from pipeline.simulation.physics import UnstableError
 

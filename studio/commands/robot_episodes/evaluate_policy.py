@@ -37,7 +37,7 @@ def evaluate_policy(arguments: argparse.Namespace) -> int:
     if not 0 < arguments.seconds <= 3600:
         raise PolicyError(f"--seconds {arguments.seconds:g} is not between 0 and 3600")
     from pipeline.closed_loop import open_policy
-    from pipeline.closed_loop.episodes import run_policy
+    from pipeline.closed_loop.conditions import run_policy
     from pipeline.divergence import write_episode
     from pipeline.divergence.project_episodes import rollout_episode
     from pipeline.export.gym_env.environment import TwinEnv
