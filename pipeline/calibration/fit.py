@@ -21,13 +21,13 @@ PRIOR = 2.0
 """Standard deviation of a parameter about the start of the search: a factor of e². Wide beside what episodes tell; it
 keeps apart what they do not tell."""
 ITERATIONS = 25
-RESTARTS, KICK, GOOD_MISFIT = 4, 0.5, 1.06
+RESTARTS, RESTART_STD, GOOD_MISFIT = 4, 0.5, 1.06
 """Searches from other values, how far they are (standard deviation, a factor of 1.6), and the mean square of residuals
 over noise below which none is tried. Of 40 planted arms 17 had a worse minimum nearest to the model's own values."""
 GOOD_AUTOCORRELATION = 2.0
 """Autocorrelation time of the residuals above which others are tried too: a worse minimum may leave no more than the
 sensors' noise and still be 4 % off in friction loss, but what it leaves is a course, not noise."""
-FINER = 4
+STEP_DIVISOR = 4
 """Part of the model's time step with which the search ends: its error moved friction losses by 1 %, some by 4 %."""
 SENSOR_MISFIT = 1.5
 """Mean square of residuals over the sensors' noise above which more than noise is left."""
@@ -127,7 +127,7 @@ class Fitter:
     def finer(self) -> "Fitter":
         """Return the fitter with a shorter time step and the same weights."""
         model = copy.copy(self.model)
-        model.opt.timestep = self.model.opt.timestep / FINER
+        model.opt.timestep = self.model.opt.timestep / STEP_DIVISOR
         fitter = Fitter(model, self.parameters, [one.refined(model.opt.timestep) for one in self.trials])
         fitter._workers, fitter._noise = [mujoco.MjData(model) for _ in self._workers], self._noise
         return fitter
@@ -152,10 +152,10 @@ class Fitter:
     def _begins(self, state: FitState) -> Iterator[FitState]:
         """Yield where to search from: the model's own values, then others, since sticking has several minima."""
         yield state
-        friction = np.array([KICK * ("friction" in one.field) for one in self.parameters])
+        friction = np.array([RESTART_STD * ("friction" in one.field) for one in self.parameters])
         random = np.random.default_rng(0)
         kicks = [friction, -friction] if friction.any() else []
-        for kick in [*kicks, *random.normal(0, KICK, (RESTARTS - len(kicks), len(self.parameters)))]:
+        for kick in [*kicks, *random.normal(0, RESTART_STD, (RESTARTS - len(kicks), len(self.parameters)))]:
             yield self.fit_delay(replace(state, searched=state.searched + kick))
 
     def _misfit(self, state: FitState) -> float:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
+from scipy.ndimage import uniform_filter1d
 from scipy.spatial.distance import cdist
 
 from pipeline.divergence.episode import Episode, EpisodeError, in_gaps, white_noise
@@ -158,7 +159,7 @@ def _warp(real: _MotionSignal, sim: _MotionSignal) -> tuple[np.ndarray, np.ndarr
     rows, columns = _warp_path(*values, *unknown)
     matched = np.bincount(rows, grids[1][columns]) / np.bincount(rows)
     # A path is a staircase; the mean over five samples removes steps that are an artefact of the grid.
-    smooth = np.convolve(np.pad(matched, 2, mode="edge"), np.full(5, 0.2), mode="valid")
+    smooth = uniform_filter1d(matched, 5, mode="nearest")
     smooth[[0, -1]] = matched[[0, -1]]
     return grids[0], np.maximum.accumulate(smooth) + TOLERANCE_S * np.arange(len(smooth))
 

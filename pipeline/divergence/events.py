@@ -55,8 +55,6 @@ class Hold:
     """The gripper is open again."""
     passed: bool = False
     """Whether another arm held the object when this one grasped."""
-    handed_over: bool = False
-    """Whether another arm held the object when this one released."""
 
 
 @dataclass(frozen=True)
@@ -212,13 +210,8 @@ def _with_passes(name: str, arm: ArmEvents, everyone: dict[str, ArmEvents]) -> A
     holds = []
     for hold in arm.holds:
         passed = any(_begins_within(hold, other) for other in others)
-        handed_over = any(_begins_within(other, hold) for other in others)
-        holds.append(
-            replace(
-                hold, passed=passed, handed_over=handed_over, lift=None if passed else hold.lift,
-                place=None if handed_over else hold.place,
-            )
-        )  # fmt: skip
+        place = None if any(_begins_within(other, hold) for other in others) else hold.place
+        holds.append(replace(hold, passed=passed, lift=None if passed else hold.lift, place=place))
     return replace(arm, holds=tuple(holds))
 
 

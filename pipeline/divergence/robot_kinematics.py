@@ -180,11 +180,12 @@ def compile_kinematics(spec: mujoco.MjSpec, name: str) -> mujoco.MjModel:
     spec.compiler.fusestatic = False
     spec.compiler.boundmass = spec.compiler.boundinertia = 1e-6  # links without inertia do not matter either
     spec.compiler.inertiafromgeom = mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_FALSE
-    whole = (spec.equalities, spec.tendons, spec.sensors, spec.pairs, spec.excludes, spec.skins, spec.keys)
-    shapes = (spec.geoms, spec.cameras, spec.lights, spec.meshes, spec.materials, spec.textures, spec.hfields)
-    kept = {mujoco.mjtTrn.mjTRN_JOINT}
-    actuators = [actuator for actuator in spec.actuators if actuator.trntype not in kept]
-    for element in [*(e for group in whole for e in group), *actuators, *(e for group in shapes for e in group)]:
+    actuators = [actuator for actuator in spec.actuators if actuator.trntype != mujoco.mjtTrn.mjTRN_JOINT]
+    groups = (
+        spec.equalities, spec.tendons, spec.sensors, spec.pairs, spec.excludes, spec.skins, spec.keys, actuators,
+        spec.geoms, spec.cameras, spec.lights, spec.meshes, spec.materials, spec.textures, spec.hfields,
+    )  # fmt: skip
+    for element in [element for group in groups for element in group]:
         spec.delete(element)
     try:
         return spec.compile()

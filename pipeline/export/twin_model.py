@@ -191,13 +191,6 @@ class TwinModel:
             uv[..., 1] = 1 - uv[..., 1]  # MuJoCo counts v from the image's top
         return MeshData(vertices, model.mesh_face[rows].astype(int).copy(), uv)
 
-    def hull(self, number: int) -> np.ndarray:
-        """Return the vertices (V, 3) of a mesh's convex hull, which is what MuJoCo collides with."""
-        from scipy.spatial import ConvexHull
-
-        vertices = self.mesh(number).vertices
-        return vertices[np.sort(ConvexHull(vertices).vertices)]
-
     def texture(self, material: int) -> Image.Image | None:
         """Return the image of a material; None if it has none."""
         if material < 0:

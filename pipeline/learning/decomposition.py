@@ -14,6 +14,7 @@ from pipeline.learning.terms import term_manual
 from pipeline.models import Model, ModelError, Question, source_of
 from pipeline.simulation.goals.goal import Goal
 from pipeline.simulation.goals.spec import goal_specs
+from pipeline.simulation.joints import ancestors
 from pipeline.simulation.objects import Object
 from pipeline.simulation.recipe import to_json
 from pipeline.tasks import Task
@@ -103,7 +104,7 @@ def _type_name(field: Any) -> str:
 
 def parts_of(model: mujoco.MjModel, body: int) -> list[dict[str, Any]]:
     """Return the links below and with a body: name, link, joint, type and limits, parents first."""
-    inside = [b for b in range(1, model.nbody) if body in _ancestors(model, b)]
+    inside = [b for b in range(1, model.nbody) if body in ancestors(model, b)]
     return [_part(model, b) for b in inside]
 
 
@@ -136,10 +137,3 @@ def _part(model: mujoco.MjModel, body: int) -> dict[str, Any]:
     if model.jnt_limited[joint]:
         part["limit"] = [round(float(limit), 4) for limit in model.jnt_range[joint]]
     return part
-
-
-def _ancestors(model: mujoco.MjModel, body: int) -> list[int]:
-    chain = [body]
-    while chain[-1]:
-        chain.append(int(model.body_parentid[chain[-1]]))
-    return chain

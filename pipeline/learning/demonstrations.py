@@ -121,7 +121,7 @@ def correct(
             yield shown
 
 
-def patient(rules: EpisodeRules) -> EpisodeRules:
+def doubled_steps(rules: EpisodeRules) -> EpisodeRules:
     """Return rules by which an episode goes on as long again, for the oracle to finish what a policy began."""
     return replace(rules, steps=2 * rules.steps)
 

@@ -21,14 +21,14 @@ from stable_baselines3 import PPO
 from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv, VecEnv
 
 from pipeline.learning.cloning import imitate
-from pipeline.learning.demonstrations import patient
+from pipeline.learning.demonstrations import doubled_steps
 from pipeline.learning.environment import VERSION, EpisodeRules, SubtaskEnv
 from pipeline.learning.episodes import SubtaskEpisode, play_across, success_rate
-from pipeline.learning.judging.rollouts import rollout_of, some, write_rollouts
+from pipeline.learning.judging.rollouts import rollout_of, shown_episodes, write_rollouts
 from pipeline.learning.layouts import Layouts
 from pipeline.learning.learning_files import CONFIRMED, Spent, SubtaskFolder
 from pipeline.learning.parallel.warp_physics import WarpPhysics, is_gpu_there
-from pipeline.learning.parallel.worlds import BatchedEnvs, given, new_worlds
+from pipeline.learning.parallel.worlds import BatchedEnvs, new_worlds
 from pipeline.learning.policy import NETWORK, LearnedPolicy, read_parameters
 from pipeline.learning.start_states import StartState
 from pipeline.learning.subtask import LearningError, Subtask, to_row
@@ -85,7 +85,6 @@ class TrainingProgress:
     """Wall-clock time so far, of all calls."""
     success: float | None = None
     """Share of the validation starts that succeed; None between evaluations."""
-    mean_return: float | None = None
     terms: tuple[float, ...] = ()
     """Mean weighted potential of each term at the end of the validation episodes."""
     imitated: int = 0
@@ -170,13 +169,11 @@ def train(
                 "success": success, "return": round(mean_return, 4), "terms": terms,
             }  # fmt: skip
             point |= {"cloned": learner.shown} if is_cloned else {}
-            write_rollouts(folder.rollouts(now.steps), some([rollout_of(subtask, one) for one in episodes]))
+            write_rollouts(folder.rollouts(now.steps), shown_episodes([rollout_of(subtask, one) for one in episodes]))
             folder.save(record, now, point, learner.saved())
             record = now
             finished = record.is_finished(options.steps)
-            return TrainingProgress(
-                subtask.name, now.steps, now.seconds, success, mean_return, terms, finished=finished
-            )
+            return TrainingProgress(subtask.name, now.steps, now.seconds, success, terms, finished=finished)
 
         if record.was_evaluated:
             learner.resume(folder.checkpoint(record.steps), record.steps)
@@ -263,7 +260,7 @@ class _Learner:
         """
         (subtask, layouts), options, policy = self._rehearsal, self._options, self.model.policy
         starts = [one for one in self._starts.training[:-CHECKED] if not one.variant] or self._starts.training
-        env = SubtaskEnv(layouts, subtask, starts, patient(options.rules))
+        env = SubtaskEnv(layouts, subtask, starts, doubled_steps(options.rules))
         best, kept, kept_shown = -1.0, {}, 0
         for step in imitate(policy, env, starts, self._starts.demonstrations, options.seed):
             self.shown = step.shown
@@ -307,7 +304,7 @@ def side_by_side(subtask: Subtask, layouts: Layouts, starts: TrainingStarts, opt
     envs = envs[: options.environments]
     if options.processes > 1:
         return SubprocVecEnv([partial(_in_worker, env) for env in envs], start_method="fork")
-    return DummyVecEnv([partial(given, env) for env in envs])
+    return DummyVecEnv([lambda env=env: env for env in envs])
 
 
 def _in_worker(env: SubtaskEnv) -> SubtaskEnv:

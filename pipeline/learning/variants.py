@@ -15,7 +15,7 @@ from pipeline.simulation.program import Program
 from pipeline.simulation.sandbox.runner import ProgramRunner
 from pipeline.variation import VariationStudy, condition_id
 
-MOST = 20
+MAX_VARIANTS = 20
 """Variants at most; each takes about 100 MB while it is trained on."""
 TRAINED, UNSEEN = 0, 1
 """Seeds of the conditions that are trained on, and of those that success is measured on."""

@@ -63,7 +63,7 @@ def choose(
     return max(candidates, key=promise)  # the first of equals, which is the proposer's own order
 
 
-def lesson(outcomes: Sequence[TriedOutcome]) -> str:
+def measured_so_far(outcomes: Sequence[TriedOutcome]) -> str:
     """Return what was learned, in words for a language model that proposes the next tasks; empty before the first."""
     lines = []
     for kind in dict.fromkeys(one.kind for one in outcomes):

@@ -12,7 +12,7 @@ from pipeline.simulation.sandbox.runner import ProgramRunner
 from pipeline.store import digest
 from pipeline.task_generation.budget import MAX_DEMONSTRATIONS, NOT_ASKED, LearnerBudget
 from pipeline.task_generation.candidates import SceneFacts, TaskCandidate, candidates
-from pipeline.task_generation.curriculum import WORTH, TriedOutcome, choose, lesson, next_level
+from pipeline.task_generation.curriculum import WORTH, TriedOutcome, choose, measured_so_far, next_level
 from pipeline.task_generation.demands import LEVELS
 from pipeline.task_generation.similarity import TaskProfile, profile, repeats, similarity
 from pipeline.task_generation.starts import StartMaker
@@ -178,7 +178,7 @@ class _Generation:
                 pool.starts += 1
                 if pool.starts > 1 and not start.brought:
                     continue
-                found = candidates(start, self._inputs.model, self._inputs.facts, lesson(outcomes))
+                found = candidates(start, self._inputs.model, self._inputs.facts, measured_so_far(outcomes))
                 pool.left += [one for one in found if one.demands is None or one.demands.level == level]
             if left := self._untried(pool):
                 chosen = choose(left, outcomes, [one for _, one in self._known])

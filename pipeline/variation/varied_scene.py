@@ -98,7 +98,7 @@ def _is_free(p: Placement, others: Sequence[Placement], scene: Scene) -> bool:
 
 def _distractor(number: int, asset: Asset, placements: Sequence[Placement], scene: Scene) -> Placement | None:
     """Return a distractor on the free place of the table that is farthest from everything; None without a place."""
-    obstacles = [_obstacle(p) for p in placements]
+    obstacles = [as_object(p) for p in placements]
     radius = float(np.hypot(*asset.size[:2]) / 2)
     places = free_space.free_places(Region(hull(scene.table)), [*obstacles, *scene.shelves], radius, GAP_M)
     if not len(places):
@@ -112,9 +112,9 @@ def _distractor(number: int, asset: Asset, placements: Sequence[Placement], scen
     )  # fmt: skip
 
 
-def _obstacle(p: Placement) -> Object:
-    pose = p.world_from_object
-    outline = hull(p.footprint)
+def as_object(p: Placement) -> Object:
+    """Return a placement as the kit knows it, without its parts."""
+    pose, outline = p.world_from_object, hull(p.footprint)
     return Object(
         p.name, p.category, p.shape, p.colour, p.rgb, p.size, pose.pos, pose.quat_wxyz, outline, p.top, p.bottom
     )  # fmt: skip

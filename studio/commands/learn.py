@@ -90,7 +90,7 @@ def learn(arguments: argparse.Namespace) -> int:
     require_packages("learn", "gymnasium", "stable_baselines3")
     from pipeline.learning.judging.generated_checks import measure
     from pipeline.learning.subtask import LearningError
-    from pipeline.learning.variants import MOST, UNSEEN
+    from pipeline.learning.variants import MAX_VARIANTS, UNSEEN
     from pipeline.project import Project
     from pipeline.run.solved_examples import is_in_workspace, shared_folder
     from pipeline.skills.skill import FOLDER
@@ -100,8 +100,10 @@ def learn(arguments: argparse.Namespace) -> int:
 
     if arguments.skills and arguments.demonstrations:
         raise LearningError("give --skills or --demonstrations: a policy begins with one of them")
-    if arguments.variants > MOST:
-        raise LearningError(f"--variants {arguments.variants} is too many; each is a world of its own: 1 to {MOST}")
+    if arguments.variants > MAX_VARIANTS:
+        raise LearningError(
+            f"--variants {arguments.variants} is too many; each is a world of its own: 1 to {MAX_VARIANTS}"
+        )
     only_floating = {"ablation", "demonstrations", "skills", "variants"}
     if arguments.robot != GRIPPER and (given := sorted(name for name in only_floating if getattr(arguments, name))):
         raise LearningError(f"--{given[0]} is for the floating gripper; leave it or --robot {arguments.robot} out")

@@ -18,7 +18,7 @@ import torch
 from pipeline.learning import chain, demonstrations, seams, training
 from pipeline.learning.chain import ChainOptions, SubtaskLearned, TaskLearner
 from pipeline.learning.cloning import Imitated
-from pipeline.learning.demonstrations import correct, demonstrate_subtask, oracle_episodes, patient
+from pipeline.learning.demonstrations import correct, demonstrate_subtask, doubled_steps, oracle_episodes
 from pipeline.learning.environment import EpisodeRules, SubtaskEnv
 from pipeline.learning.episodes import finish
 from pipeline.learning.judging import evaluation
@@ -99,10 +99,10 @@ def test_an_edited_reward_is_learned_beside_the_former_one_which_comes_back_when
 
 def test_the_oracle_goes_on_from_where_a_policy_has_got_to_also_by_longer_steps(bowl_task, bowl_subtasks, monkeypatch):
     reach, pick, place = (SubtaskWorld(bowl_task, one) for one in bowl_subtasks)
-    env = SubtaskEnv(bowl_task, pick.subtask, (reach.settled(bowl_task.base),), patient(EpisodeRules()), pick)
+    env = SubtaskEnv(bowl_task, pick.subtask, (reach.settled(bowl_task.base),), doubled_steps(EpisodeRules()), pick)
     held = finish(env, _Shown(next(demonstrate_subtask(env, env.starts, np.random.default_rng(0)))), env.reset()[0])
     assert held.success and pick.control.held == "red_cube"
-    placing = SubtaskEnv(bowl_task, place.subtask, (held.end,), patient(EpisodeRules()), place)
+    placing = SubtaskEnv(bowl_task, place.subtask, (held.end,), doubled_steps(EpisodeRules()), place)
     random = np.random.default_rng(0)
     (shown,) = demonstrate_subtask(placing, [held.end], random)
     assert shown.actions[0][4] == 1, "what is held is not let go first"
@@ -124,11 +124,11 @@ def test_the_oracle_does_not_go_up_first_from_just_above_an_object(bowl_task, bo
         return np.concatenate([up, path])
 
     reach, pick, _ = (SubtaskWorld(bowl_task, one) for one in bowl_subtasks)
-    env = SubtaskEnv(bowl_task, reach.subtask, (reach.settled(bowl_task.base),), patient(EpisodeRules()), reach)
+    env = SubtaskEnv(bowl_task, reach.subtask, (reach.settled(bowl_task.base),), doubled_steps(EpisodeRules()), reach)
     (reached,) = demonstrate_subtask(env, env.starts, np.random.default_rng(0))
     finish(env, _Shown(reached), env.reset()[0])
     env.step(np.array([0.0, 0.0, 0.8, 0.0, -1.0]))
-    picking = SubtaskEnv(bowl_task, pick.subtask, (above := reach.snapshot(),), patient(EpisodeRules()), pick)
+    picking = SubtaskEnv(bowl_task, pick.subtask, (above := reach.snapshot(),), doubled_steps(EpisodeRules()), pick)
     monkeypatch.setattr(demonstrations, "oracle_path", with_detour)
     (picked,) = demonstrate_subtask(picking, [above], np.random.default_rng(0))
     is_up = picked.actions[:, 2] > 0

@@ -20,10 +20,10 @@ from pipeline.scene.scene_files import read_scene, write_scene
 from pipeline.simulation import kit
 from pipeline.simulation.objects import Region, hull
 from pipeline.simulation.program import Program
-from pipeline.task_generation.bring import as_object, bring, shape_of
+from pipeline.task_generation.bring import bring, shape_of
 from pipeline.task_generation.budget import LearnerBudget
 from pipeline.task_generation.candidates import SceneFacts, candidates
-from pipeline.task_generation.curriculum import TriedOutcome, lesson, next_level
+from pipeline.task_generation.curriculum import TriedOutcome, measured_so_far, next_level
 from pipeline.task_generation.demands import Demands
 from pipeline.task_generation.generate import GenerationInputs, GenerationOptions, generate, profile_of, run_id
 from pipeline.task_generation.similarity import mean_distance, similarity_matrix, vendi_score
@@ -33,6 +33,7 @@ from pipeline.task_generation.task_set import report
 from pipeline.task_generation.task_set_report import report_html
 from pipeline.task_generation.validity import Validity, happens_without_robot, measure_validity
 from pipeline.tasks import Task
+from pipeline.variation.varied_scene import as_object
 
 
 @pytest.fixture
@@ -105,7 +106,7 @@ def test_levels_come_from_length_precision_and_clutter_and_rise_while_tasks_succ
     assert [one.level for one in (*easy, *hard)] == [1, 2, 2, 3, 3, 3]
     easy, hard = TriedOutcome("stack", 1, True, 1.0), TriedOutcome("stack", 2, False, 0.0)
     assert next_level([]) == 1 and next_level([easy] * 4) == 2 and next_level([easy] * 4 + [hard] * 4) == 1
-    assert "stack: 8 tried, 4 kept, mean success 50%" in lesson([easy] * 4 + [hard] * 4)
+    assert "stack: 8 tried, 4 kept, mean success 50%" in measured_so_far([easy] * 4 + [hard] * 4)
 
 
 def test_the_report_holds_the_set_and_what_was_dropped_and_shows_no_markup_of_a_task(inputs, measured):

@@ -2,7 +2,7 @@
 
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import imageio.v2 as imageio
@@ -13,13 +13,13 @@ from pipeline.divergence.lerobot import ACTION, STATE
 from pipeline.divergence.lerobot_writer import FIRST, OBJECTS, POSE, Camera, write_dataset
 from pipeline.export.export_folder import export_folder, write_marker
 from pipeline.export.export_format import ExportFormat, describes, require_scene
+from pipeline.export.film.motion_pictures import drawn
 from pipeline.export.lerobot import episodes
 from pipeline.export.lerobot.episodes import FPS, EpisodeData
 from pipeline.export.project_zip import licences
-from pipeline.export.rollouts import SolvedRollout, meshes_of, solved_rollouts
+from pipeline.export.rollouts import SolvedRollout, copy_meshes, solved_rollouts
 from pipeline.project import Project
 from pipeline.scene.placement import SceneError
-from pipeline.scene.rendering import open_renderer, run_in_render_thread
 from pipeline.solving import save_model
 
 WIDTH_PX, HEIGHT_PX = 320, 240
@@ -60,9 +60,7 @@ def export_lerobot(project_dir: Path, out: Path) -> tuple[str, ...]:
 
 def _write_models(project_dir: Path, rollouts: Sequence[SolvedRollout], folder: Path) -> list[Path]:
     """Write the model of each rollout beside the twin's meshes; return the files."""
-    (folder / "scene").mkdir()
-    for file in meshes_of(project_dir):
-        (folder / "scene" / file.name).write_bytes(file.read_bytes())
+    copy_meshes(project_dir, folder)
     return [save_model(one.record.xml, folder, f"layout_{one.seed:03d}") for one in rollouts]
 
 
@@ -121,13 +119,13 @@ class CameraVideo:
         They are min, max, mean and std of shape (3, 1, 1), in [0, 1], of some pixels of some frames, and the count (1,)
         of those frames. Raises SceneError if rendering is not possible.
         """
-        drawn, samples = _draw(xml, qpos), []
-        number = 0
-        while (frame := run_in_render_thread(next, drawn, None)) is not None:
+        model, samples = mujoco.MjModel.from_xml_path(str(xml)), []
+        camera = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_CAMERA, "photo")
+        frames = drawn(model, (WIDTH_PX, HEIGHT_PX), len(qpos), lambda number: (qpos[number], camera))
+        for number, frame in enumerate(frames):
             self._video.append_data(frame)  # type: ignore[attr-defined]
             if number % STATISTICS_EVERY == 0:
                 samples.append(frame[::4, ::4].reshape(-1, 3) / 255.0)
-            number += 1
         pixels = np.concatenate(samples)
         values = {"min": pixels.min(0), "max": pixels.max(0), "mean": pixels.mean(0), "std": pixels.std(0)}
         shaped = {name: value.reshape(3, 1, 1) for name, value in values.items()}
@@ -135,18 +133,3 @@ class CameraVideo:
 
     def close(self) -> None:
         self._video.close()
-
-
-def _draw(xml: Path, qpos: np.ndarray) -> Iterator[np.ndarray]:
-    """Yield a picture (H, W, 3), uint8, of each row of qpos (T, nq)."""
-    model = mujoco.MjModel.from_xml_path(str(xml))
-    camera = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_CAMERA, "photo")
-    data = mujoco.MjData(model)
-    with open_renderer(model, (WIDTH_PX, HEIGHT_PX)) as renderer:
-        renderer.scene.flags[mujoco.mjtRndFlag.mjRND_SHADOW] = False
-        for row in qpos:
-            data.qpos[:] = row
-            mujoco.mj_kinematics(model, data)
-            mujoco.mj_camlight(model, data)
-            renderer.update_scene(data, camera)
-            yield renderer.render()

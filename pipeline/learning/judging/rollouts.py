@@ -17,7 +17,7 @@ from pipeline.learning.judging.failures import STEP_S, Failure, failure_of
 from pipeline.learning.subtask import LearningError, Subtask
 from pipeline.store import parse_json, read_arrays, write_arrays
 
-KEPT = 4
+SHOWN_EPISODES = 4
 """Episodes that are kept of each evaluation during training, failed ones first."""
 UPSAMPLED = 4
 """Poses that are shown for each recorded one."""
@@ -52,12 +52,12 @@ def rollout_of(subtask: Subtask, episode: SubtaskEpisode) -> RecordedEpisode:
     )
 
 
-def some(rollouts: Sequence[RecordedEpisode]) -> list[RecordedEpisode]:
-    """Return at most KEPT rollouts: failed and successful ones by turns, so that both are seen."""
+def shown_episodes(rollouts: Sequence[RecordedEpisode]) -> list[RecordedEpisode]:
+    """Return at most SHOWN_EPISODES of them: failed and successful ones by turns, so that both are seen."""
     failed = [one for one in rollouts if not one.success]
     solved = [one for one in rollouts if one.success]
-    first = failed[: max(KEPT // 2, KEPT - len(solved))]
-    return [*first, *solved[: KEPT - len(first)]]
+    first = failed[: max(SHOWN_EPISODES // 2, SHOWN_EPISODES - len(solved))]
+    return [*first, *solved[: SHOWN_EPISODES - len(first)]]
 
 
 def write_rollouts(path: Path, rollouts: Sequence[RecordedEpisode]) -> None:

@@ -1,7 +1,6 @@
 """Many worlds of one model, advanced together and measured one after the other in the same running world."""
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Protocol
 
 import mujoco
@@ -112,7 +111,7 @@ class BatchedEnvs(DummyVecEnv):
         self._worlds, self._physics = worlds, physics
         own = [OneOfManyWorlds(layouts, subtask, worlds, index) for index in range(worlds.count)]
         envs = [SubtaskEnv(layouts, subtask, starts, rules, world) for world in own]
-        super().__init__([partial(given, env) for env in envs])
+        super().__init__([lambda env=env: env for env in envs])
 
     def step_wait(self) -> VecEnvStepReturn:
         """Simulate all worlds, then measure each."""
@@ -123,8 +122,3 @@ class BatchedEnvs(DummyVecEnv):
 def new_worlds(layouts: Layouts, count: int) -> Worlds:
     """Return so many worlds of a task, all in its base layout."""
     return Worlds(ControlledWorld(layouts.world(), rate=RATE), count)
-
-
-def given(env: SubtaskEnv) -> SubtaskEnv:
-    """Return an environment; stable-baselines3 asks for functions that make them."""
-    return env
