@@ -5,7 +5,7 @@ Residuals are weighted by the noise of their channel. Levenberg-Marquardt as in 
 """
 
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import mujoco
@@ -35,6 +35,16 @@ BETWEEN = {"held": ("linear",), "linear": ("smooth", "nearest")}
 """Courses of actions that show how much the assumed one matters."""
 TOLERANCE = 1e-4
 """Relative decrease of the cost at which the search ends."""
+
+
+@dataclass(frozen=True)
+class CalibrationStep:
+    """One iteration of the search."""
+
+    number: int
+    rmse: float
+    """Over all joints and samples, in rad (m for slides)."""
+    delay: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,8 +113,8 @@ class Fitter:
         """Return measured minus predicted of each trial, of shape (T, C)."""
         return tuple(self._residuals(self._simulate(state), state.delay))
 
-    def run(self) -> Iterator[tuple[int, FitState, float] | FitResult]:
-        """Yield iteration, state and RMSE over all joints after each iteration, then the FitResult.
+    def run(self) -> Generator[CalibrationStep, None, FitResult]:
+        """Yield after each iteration; return the fit.
 
         Raises CalibrationError if the model is unstable at the start.
         """
@@ -114,7 +124,7 @@ class Fitter:
                 candidate = begin
                 for candidate in self._search(begin):
                     number += 1
-                    yield number, candidate, joint_rmse(self.trials, self.residuals(candidate))
+                    yield self._step(number, candidate)
                 state = min(state, candidate, key=lambda one: self._cost(one, self.residuals(one)))
                 if self._is_good(state):
                     break
@@ -122,7 +132,7 @@ class Fitter:
             if len({trial.channels for trial in self.trials}) == 1:
                 squares = [np.concatenate(squares)] * len(squares)
             self._noise = [np.sqrt(one.mean(axis=0)) + 1e-9 for one in squares]
-        yield self._result(state)
+        return self._result(state)
 
     def finer(self) -> "Fitter":
         """Return the fitter with a shorter time step and the same weights."""
@@ -132,12 +142,15 @@ class Fitter:
         fitter._workers, fitter._noise = [mujoco.MjData(model) for _ in self._workers], self._noise
         return fitter
 
-    def improve(self, state: FitState) -> Iterator[tuple[int, FitState, float] | FitResult]:
-        """Yield as `run` does, for a search that begins at a state and keeps the weights."""
+    def improve(self, state: FitState) -> Generator[CalibrationStep, None, FitResult]:
+        """Do as `run` does, for a search that begins at a state and keeps the weights."""
         for number, found in enumerate(self._search(state), 1):
             state = found
-            yield number, state, joint_rmse(self.trials, self.residuals(state))
-        yield self._result(state)
+            yield self._step(number, state)
+        return self._result(state)
+
+    def _step(self, number: int, state: FitState) -> CalibrationStep:
+        return CalibrationStep(number, joint_rmse(self.trials, self.residuals(state)), state.delay)
 
     def cost(self, state: FitState) -> float:
         """Return half the weighted sum of squares that is minimised."""

@@ -80,7 +80,7 @@ class Gap:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Result of a comparison. Errors over time are columns of `errors`, in the order of `columns`."""
+    """Result of a comparison."""
 
     real: str
     sim: str
@@ -88,14 +88,9 @@ class Comparison:
     arms: dict[str, ArmResult]
     onset: Onset | None
     gaps: tuple[Gap, ...]
-    columns: tuple[str, ...]
-    """t and t_sim in s; rmse_<arm>, rmse_overall; position_<arm> in m and rotation_<arm> in rad with a robot model."""
-    errors: np.ndarray
-    """Of shape (T, columns)."""
-
-    def column(self, name: str) -> np.ndarray:
-        """Return one column of the errors, of shape (T,)."""
-        return self.errors[:, self.columns.index(name)]
+    errors: dict[str, np.ndarray]
+    """Over time, of shape (T,) each: t and t_sim in s; rmse_<arm>, rmse_overall; position_<arm> in m and rotation_<arm>
+    in rad with a robot model."""
 
 
 def compare(real: Episode, sim: Episode, robot: RobotKinematics | None = None, method: Method = "clock") -> Comparison:
@@ -115,11 +110,11 @@ def compare(real: Episode, sim: Episode, robot: RobotKinematics | None = None, m
     joints = [joint for arm in arms.values() for joint in arm.joints]
     scale = np.array([ranges[names.index(joint)] for joint in joints])
     alignment = align(real, sim, joints, scale, method)
-    errors, differences, columns = _errors(real, sim, arms, ranges, robot, alignment)
+    errors, differences = _errors(real, sim, arms, ranges, robot, alignment)
     by_contacts = bool(real.contacts and sim.contacts)  # heights tell of a lift later than contacts do
     events = [find_events(replace(episode, arms=arms), robot, by_contacts) for episode in (real, sim)]
     rms, largest = np.sqrt(np.square(differences).mean(axis=0)) * ranges, np.abs(differences).max(axis=0) * ranges
-    results, times, at = {}, errors[:, 0], 0
+    results, times, at = {}, errors["t"], 0
     for arm_name, arm in arms.items():
         count = len(arm.columns)
         table = tuple(
@@ -127,15 +122,13 @@ def compare(real: Episode, sim: Episode, robot: RobotKinematics | None = None, m
             for i, name in enumerate(arm.columns, at)
         )
         phases = phases_of(events[0][arm_name], float(real.times[-1]))
-        rmse = errors[:, columns.index(f"rmse_{arm_name}")]
-        results[arm_name] = ArmResult(
-            table, events[0][arm_name], events[1][arm_name], phases, tuple(growth(phases, times, rmse))
-        )  # fmt: skip
+        grown = growth(phases, times, errors[f"rmse_{arm_name}"])
+        results[arm_name] = ArmResult(table, events[0][arm_name], events[1][arm_name], phases, tuple(grown))
         at += count
     floor = _interpolation_error(sim, times, alignment, names) / ranges
     gaps = tuple(_gaps(real, sim, alignment))
     onset = _onset(differences, times, arms, results, floor, gaps)
-    return Comparison(real.source, sim.source, alignment, results, onset, gaps, tuple(columns), errors)
+    return Comparison(real.source, sim.source, alignment, results, onset, gaps, errors)
 
 
 def common_arms(real: Episode, sim: Episode) -> dict[str, ArmJoints]:
@@ -188,11 +181,8 @@ def _errors(
     ranges: np.ndarray,
     robot: RobotKinematics | None,
     alignment: TimeAlignment,
-) -> tuple[np.ndarray, np.ndarray, list[str]]:
-    """Return the errors over time, (q_sim - q_real) / range over time, and the names of the errors' columns."""
-    columns = ["t", "t_sim", *(f"rmse_{arm}" for arm in arms), "rmse_overall"]
-    if robot:
-        columns += [f"{kind}_{arm}" for kind in ("position", "rotation") for arm in arms]
+) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """Return the errors over time, and (q_sim - q_real) / range over time, of shape (T, n)."""
     names = [name for arm in arms.values() for name in arm.columns]
     tolerance = 1e-9 * max(1.0, abs(alignment.stop))
     both = (real.times >= alignment.start - tolerance) & (real.times <= alignment.stop + tolerance)
@@ -203,19 +193,18 @@ def _errors(
     sim_times = alignment.sim_times(times)
     q_real = real.positions[both][:, real.columns(names)]
     q_sim = sim.at(np.clip(sim_times, sim.times[0], sim.times[-1]), sim.columns(names))
-    mses, positions, rotations, at = [], [], [], 0
+    mses, tools, at = {}, {}, 0
     for name, arm in arms.items():
         own = slice(at, at + len(arm.columns))
-        mses.append(mse_norm(q_sim[:, own], q_real[:, own], ranges[own]))
+        mses[name] = mse_norm(q_sim[:, own], q_real[:, own], ranges[own])
         if robot:
-            joints = slice(at, at + len(arm.joints))
-            (p_sim, r_sim), (p_real, r_real) = (robot.pose(name, arm, q[:, joints]) for q in (q_sim, q_real))
-            positions.append(position_error(p_sim, p_real))
-            rotations.append(rotation_error(r_sim, r_real))
+            tools[name] = [robot.pose(name, arm, q[:, at : at + len(arm.joints)]) for q in (q_sim, q_real)]
         at = own.stop
-    rmses = np.sqrt([*mses, np.mean(mses, axis=0)])  # F2, and of all arms F3
-    errors = np.stack((times, sim_times, *rmses, *positions, *rotations), axis=1)
-    return errors, (q_sim - q_real) / ranges, columns
+    mses["overall"] = np.mean(list(mses.values()), axis=0)  # F3
+    errors = {"t": times, "t_sim": sim_times} | {f"rmse_{name}": np.sqrt(mse) for name, mse in mses.items()}  # F2
+    errors |= {f"position_{name}": position_error(one[0], other[0]) for name, (one, other) in tools.items()}
+    errors |= {f"rotation_{name}": rotation_error(one[1], other[1]) for name, (one, other) in tools.items()}
+    return errors, (q_sim - q_real) / ranges
 
 
 def mse_norm(sim: np.ndarray, real: np.ndarray, ranges: np.ndarray) -> np.ndarray:

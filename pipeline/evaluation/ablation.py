@@ -125,6 +125,7 @@ class JudgedProposal:
 
 
 AblationStep = AblationTrial | JudgedProposal
+KINDS = {"trial": AblationTrial, "judged": JudgedProposal}
 
 
 def ablate(
@@ -242,9 +243,6 @@ def _result(folder: Path, task: Task, row: str, rounds: Sequence[Round], failure
 
 def _failed(folder: Path, task: Task, row: str, reason: str) -> AblationTrial:
     return AblationTrial(folder.name, task.name, task.kind, row, 0.0, True, False, 0, 0, 0.0, reason)
-
-
-KINDS = {"trial": AblationTrial, "judged": JudgedProposal}
 
 
 def read_steps(folder: Path, source: str) -> list[AblationStep]:

@@ -27,8 +27,7 @@ from pipeline.learning.episodes import SubtaskEpisode, play_across, success_rate
 from pipeline.learning.judging.rollouts import rollout_of, shown_episodes, write_rollouts
 from pipeline.learning.layouts import Layouts
 from pipeline.learning.learning_files import CONFIRMED, Spent, SubtaskFolder
-from pipeline.learning.parallel.warp_physics import WarpPhysics, is_gpu_there
-from pipeline.learning.parallel.worlds import BatchedEnvs, new_worlds
+from pipeline.learning.parallel_worlds import BatchedEnvs, WarpPhysics, is_gpu_there, new_worlds
 from pipeline.learning.policy import NETWORK, LearnedPolicy, read_parameters
 from pipeline.learning.start_states import StartState
 from pipeline.learning.subtask import LearningError, Subtask, to_row

@@ -84,7 +84,6 @@ class VariationStudy:
         """Write the start of a condition to a folder: scene.json and scene/. Raises SceneError, StoreError."""
         condition = self.condition(id)
         varied = varied_scene(self.scene, condition, self.library)
-        folder.mkdir(parents=True, exist_ok=True)
         return VariedStart(condition, write_varied(self.project_dir, varied, condition, folder))
 
     def write_again(self, id: str, folder: Path, digest: str) -> VariedStart:

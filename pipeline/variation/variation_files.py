@@ -12,7 +12,7 @@ from pipeline.report import Heading, Plot, Table, Text, report_page
 from pipeline.solving import Rollout
 from pipeline.store import append_lines, parse_json, read_arrays, write_arrays, write_json, write_text
 from pipeline.variation.condition import VariationError
-from pipeline.variation.sensitivity import Effect, Share, effects, wilson
+from pipeline.variation.sensitivity import effects, wilson
 from pipeline.variation.study import Outcome, VariedStart
 
 SCHEMA = 1
@@ -127,15 +127,15 @@ def write_variation(data: dict[str, Any], conditions: Sequence[Mapping[str, Any]
 
 def summary_lines(data: Mapping[str, Any]) -> list[str]:
     """Return the lines that the command prints."""
-    share = Share(**{key: data["success"][key] for key in ("successes", "count", "low", "high")})
-    lines = [f"success {share.successes} of {share.count} ({share.low:.0%} to {share.high:.0%}) with {data['robot']}"]
-    causes = [Effect(**{k: v for k, v in row.items() if k != "matters"}) for row in data["effects"] if row["matters"]]
-    lines += [
-        f"{one.factor}: success {one.low_success:.0%} at {one.low_value:.3g}, {one.high_success:.0%} at "
-        f"{one.high_value:.3g} (p = {one.p:.3f})"
-        for one in causes
+    share = data["success"]
+    counted = f"{share['successes']} of {share['count']} ({share['low']:.0%} to {share['high']:.0%})"
+    causes = [
+        f"{one['factor']}: success {one['low_success']:.0%} at {one['low_value']:.3g}, {one['high_success']:.0%} at "
+        f"{one['high_value']:.3g} (p = {one['p']:.3f})"
+        for one in data["effects"]
+        if one["matters"]
     ]
-    return lines if causes else [*lines, "success depends on no factor beyond chance"]
+    return [f"success {counted} with {data['robot']}", *(causes or ["success depends on no factor beyond chance"])]
 
 
 def _report(data: Mapping[str, Any], conditions: Sequence[Mapping[str, Any]]) -> str:

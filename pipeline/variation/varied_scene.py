@@ -125,12 +125,18 @@ def write_varied(project_dir: Path, scene: Scene, condition: Condition, folder: 
 
     The digest covers scene.json and every byte of scene/. Raises SceneError, StoreError.
     """
-    write_scene(scene, folder)
+    write_start(project_dir, scene, folder)
     _set_visuals(folder / "scene" / "scene.xml", condition)
+    return start_digest(folder)
+
+
+def write_start(project_dir: Path, scene: Scene, folder: Path) -> None:
+    """Write a changed twin of a project to a folder, as programs read it. Raises SceneError, StoreError."""
+    folder.mkdir(parents=True, exist_ok=True)
+    write_scene(scene, folder)
     described = project_dir / "descriptions.json"
     if described.is_file():
         shutil.copyfile(described, folder / "descriptions.json")
-    return start_digest(folder)
 
 
 def start_digest(folder: Path) -> str:

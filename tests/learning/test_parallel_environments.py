@@ -13,8 +13,7 @@ from bench.planted_policies import STILL, ScriptedPolicy
 from pipeline.learning import training
 from pipeline.learning.environment import EpisodeRules, SubtaskEnv
 from pipeline.learning.learning_files import SubtaskFolder, read_curve
-from pipeline.learning.parallel.warp_physics import WarpPhysics, is_gpu_there
-from pipeline.learning.parallel.worlds import OF_DATA, OF_MODEL, BatchedEnvs, new_worlds
+from pipeline.learning.parallel_worlds import OF_DATA, OF_MODEL, BatchedEnvs, WarpPhysics, is_gpu_there, new_worlds
 from pipeline.learning.policy import read_parameters
 from pipeline.learning.subtask_world import RATE
 from pipeline.learning.training import TrainingOptions, TrainingStarts, train

@@ -106,7 +106,7 @@ def _rmse(real: Path | None, episode, layout: int) -> float | None:
     found = sorted(path for path in real.glob(f"{layout:03d}*") if path.stem == f"{layout:03d}")
     if not found:
         return None
-    return float(compare(read_episode(found[0]), episode, None, "clock").column("rmse_overall").mean())
+    return float(compare(read_episode(found[0]), episode, None, "clock").errors["rmse_overall"].mean())
 
 
 def _summarise(outcomes: list[dict], arguments: argparse.Namespace) -> None:

@@ -1,7 +1,10 @@
-"""Many worlds of one model, advanced together and measured one after the other in the same running world."""
+"""Many worlds of one model, advanced together on a GPU and measured one after the other in the same running world.
+
+The physics on an NVIDIA GPU is MuJoCo Warp's (https://mujoco.readthedocs.io/en/stable/mjwarp).
+"""
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import mujoco
 import numpy as np
@@ -22,6 +25,8 @@ OF_MODEL = ("eq_data", "body_pos", "body_quat")
 """What differs between worlds: fields of MjData, and of MjModel where grasps and immovable objects are."""
 FASTEST = 1e3
 """In m/s or rad/s: what moves faster has become unstable."""
+CONTACTS, CONSTRAINTS = 128, 512
+"""Room for contacts and rows of constraints in each world; what is beyond is left out."""
 
 
 class BatchPhysics(Protocol):
@@ -122,3 +127,54 @@ class BatchedEnvs(DummyVecEnv):
 def new_worlds(layouts: Layouts, count: int) -> Worlds:
     """Return so many worlds of a task, all in its base layout."""
     return Worlds(ControlledWorld(layouts.world(), rate=RATE), count)
+
+
+def is_gpu_there() -> bool:
+    """Whether MuJoCo Warp is installed and a GPU that it can use is there."""
+    try:
+        import mujoco_warp  # noqa: F401 - an optional package
+        import warp
+    except ImportError:
+        return False
+    warp.config.quiet = True
+    return bool(warp.is_cuda_available())
+
+
+class WarpPhysics:
+    """Advances many worlds of one model on a GPU, in single precision."""
+
+    def __init__(self, model: mujoco.MjModel, count: int, steps: int):
+        """Args:
+        model: of all worlds.
+        count: number of worlds.
+        steps: time steps under each command.
+        """
+        import mujoco_warp
+        import warp
+
+        data = mujoco.MjData(model)
+        mujoco.mj_forward(model, data)
+        self._warp: Any = warp
+        self._model = mujoco_warp.put_model(model, batch_sizes=dict.fromkeys(OF_MODEL, count))
+        self._data = mujoco_warp.put_data(model, data, nworld=count, nconmax=CONTACTS, njmax=CONSTRAINTS)
+        mujoco_warp.step(self._model, self._data)  # compiles the kernels, which a capture cannot
+        with warp.ScopedCapture() as capture:
+            for _ in range(steps):
+                mujoco_warp.step(self._model, self._data)
+        self._graph = capture.graph
+
+    def advance(self, worlds: Worlds, commands: np.ndarray) -> None:
+        """Simulate each world under its commands, of shape (R, N, nu), one after the other; change `worlds.fields`."""
+        for name in (*OF_DATA, *OF_MODEL):
+            self._put(name, worlds.fields[name])
+        for command in commands:
+            self._put("ctrl", command)
+            self._warp.capture_launch(self._graph)
+        for name in ("qpos", "qvel", "act", "qacc_warmstart"):
+            worlds.fields[name][:] = getattr(self._data, name).numpy().reshape(worlds.fields[name].shape)
+
+    def _put(self, name: str, values: np.ndarray) -> None:
+        """Copy the values of all worlds into a field on the GPU, where they stay in place for the captured steps."""
+        target = getattr(self._data if name in OF_DATA else self._model, name)
+        if target.size:
+            self._warp.copy(target, self._warp.array(values, dtype=target.dtype, device=target.device))
