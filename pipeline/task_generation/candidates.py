@@ -13,7 +13,7 @@ from pipeline.simulation import kit
 from pipeline.simulation.goals.spec import PlannedGoal
 from pipeline.store import digest
 from pipeline.task_generation.demands import Demands, demands
-from pipeline.task_generation.similarity import TaskProfile, profile
+from pipeline.task_generation.similarity import TaskProfile, profile_of
 from pipeline.task_generation.starts import Start
 from pipeline.tasks import Task, ask_for_proposals, scene_to_json
 
@@ -79,7 +79,7 @@ def candidates(start: Start, model: Model, facts: SceneFacts, learned: str = "")
     return tuple(
         TaskCandidate(
             task, start, demands(task.planned, known) if task.planned else None,
-            profile(task.instruction, task.goals, categories),
+            profile_of(task, categories),
         )
         for task in reversed(unique.values())
     )  # fmt: skip

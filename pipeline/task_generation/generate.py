@@ -14,7 +14,7 @@ from pipeline.task_generation.budget import MAX_DEMONSTRATIONS, NOT_ASKED, Learn
 from pipeline.task_generation.candidates import SceneFacts, TaskCandidate, candidates
 from pipeline.task_generation.curriculum import WORTH, TriedOutcome, choose, measured_so_far, next_level
 from pipeline.task_generation.demands import LEVELS
-from pipeline.task_generation.similarity import TaskProfile, profile, repeats, similarity
+from pipeline.task_generation.similarity import profile_of, repeats, similarity
 from pipeline.task_generation.starts import StartMaker
 from pipeline.task_generation.task_files import (
     KEPT,
@@ -261,8 +261,3 @@ def outcome(tried: TriedTask) -> TriedOutcome:
     """Return what the curriculum goes by."""
     success = tried.success if tried.worth is None else tried.worth
     return TriedOutcome(tried.task.kind, tried.level or LEVELS[0], tried.state == KEPT, success)
-
-
-def profile_of(task: Task, categories: Mapping[str, str]) -> TaskProfile:
-    """Return what a task is compared by."""
-    return profile(task.instruction, task.goals, categories)

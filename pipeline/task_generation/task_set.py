@@ -8,8 +8,8 @@ from typing import Any
 from pipeline.simulation.goals.spec import goal_specs
 from pipeline.task_generation.curriculum import WORTH
 from pipeline.task_generation.demands import LEVELS
-from pipeline.task_generation.generate import GenerationOptions, profile_of
-from pipeline.task_generation.similarity import mean_distance, similarity_matrix, vendi_score
+from pipeline.task_generation.generate import GenerationOptions
+from pipeline.task_generation.similarity import mean_distance, profile_of, similarity_matrix, vendi_score
 from pipeline.task_generation.task_files import KEPT, REJECTED, REPEATED, TriedTask
 from pipeline.tasks import task_to_json
 

@@ -25,8 +25,8 @@ from pipeline.task_generation.budget import LearnerBudget
 from pipeline.task_generation.candidates import SceneFacts, candidates
 from pipeline.task_generation.curriculum import TriedOutcome, measured_so_far, next_level
 from pipeline.task_generation.demands import Demands
-from pipeline.task_generation.generate import GenerationInputs, GenerationOptions, generate, profile_of, run_id
-from pipeline.task_generation.similarity import mean_distance, similarity_matrix, vendi_score
+from pipeline.task_generation.generate import GenerationInputs, GenerationOptions, generate, run_id
+from pipeline.task_generation.similarity import mean_distance, profile_of, similarity_matrix, vendi_score
 from pipeline.task_generation.starts import StartMaker
 from pipeline.task_generation.task_files import TaskGenerationError, read_tried, tried_file
 from pipeline.task_generation.task_set import report
