@@ -58,6 +58,7 @@ def test_the_data_have_the_types_shapes_and_statistics_that_info_gives_and_objec
     assert np.linalg.norm(red[:, :2] - blue[:, :2], axis=1).max() < 0.04
     statistics = json.loads((dataset / "meta" / "stats.json").read_text())
     assert set(statistics) == set(info["features"]) and np.shape(statistics[CAMERA]["mean"]) == (3, 1, 1)
+    assert statistics["index"]["max"] == [table.num_rows - 1], "of the whole dataset"
     states = np.stack(table[STATE].to_pylist())
     assert np.array(statistics[STATE]["mean"]) == pytest.approx(states.mean(0), abs=1e-5)
     assert np.array(statistics[STATE]["std"]) == pytest.approx(states.std(0), abs=1e-5)
