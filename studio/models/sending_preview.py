@@ -47,7 +47,7 @@ def next_questions(session: Session) -> list[Question]:
     segments = {segment.id: segment for segment in project.segments() or ()}
     descriptions = {one.segment_id: one for one in project.descriptions() or () if one.segment_id in segments}
     for id, measured in descriptions.items():
-        describe_with_model(project.frame, segments[id], measured, recorder)
+        describe_with_model(project.frame, segments[id], measured, recorder, list(segments.values()))
     for match in project.matches() or ():
         if match.segment_id in descriptions:
             query = Query(project.observation, segments[match.segment_id], descriptions[match.segment_id])
