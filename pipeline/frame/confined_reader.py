@@ -18,9 +18,10 @@ from pipeline.frame.formats.video import VIDEO_SUFFIXES
 from pipeline.frame.frame import Doubt, Frame, FrameError, Intrinsics
 from pipeline.frame.image_files import check_pixel_count
 from pipeline.frame.plain_format import COLOUR_FILES, load_files
-from pipeline.untrusted.isolated import IsolationError, Limits, Reply, call, is_supported
+from pipeline.untrusted import confined
+from pipeline.untrusted.confined import Event, Limits, Result
 
-LIMITS = Limits(seconds=60, memory_mb=3072, scratch_mb=512)
+LIMITS = Limits(seconds=60, memory_mb=3072, file_mb=512)
 DEVICE_FOLDERS = (Path("/dev"), Path("/sys/class"), Path("/sys/bus"))
 """librealsense opens no recording unless it can list devices. They are mounted so that no device can be opened."""
 HARMLESS_STARTS = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff")
@@ -66,34 +67,33 @@ def load_files_confined(rgb: Path, depth: Path, camera: Path | None) -> Frame:
 
 
 def start_reader() -> None:
-    """Start the process that reads recordings, so that the first one does not wait for it. Raises IsolationError."""
-    if is_supported():
-        call(f"{__name__}:answer_ready", {}, [], limits=LIMITS)
+    """Start the process that reads recordings, so that the first one does not wait for it. Raises ConfinedError."""
+    if confined.is_supported():
+        confined.result_of(confined.call(f"{__name__}:answer_ready", {}, [], warm=[__name__]))
 
 
 def _read_confined(path: Path, index: int) -> Frame:
     return _frame(_call("read_recording", path, {"path": str(path.absolute()), "index": index}))
 
 
-def _call(function: str, path: Path, arguments: dict[str, Any]) -> Reply:
+def _call(function: str, path: Path, arguments: dict[str, Any]) -> Result:
     readable = [path.parent if path.suffix.lower() in VIDEO_SUFFIXES else path]  # its depth lies beside a video
     return _checked(path, function, arguments, readable)
 
 
-def _checked(path: Path, function: str, arguments: dict[str, Any], readable: list[Path]) -> Reply:
+def _checked(path: Path, function: str, arguments: dict[str, Any], readable: list[Path]) -> Result:
     is_bag, needs_open3d = path.suffix.lower() == ".bag", path.suffix.lower() in (".bag", ".pcd")
-    imports, programs = (["open3d"], []) if needs_open3d else ([], [Path(imageio_ffmpeg.get_ffmpeg_exe())])
-    try:
-        return call(
-            f"{__name__}:{function}", arguments, [*readable, *(DEVICE_FOLDERS if is_bag else ())], limits=LIMITS,
-            imports=imports, programs=programs, device_events=is_bag,
+    warm, programs = (["open3d"], []) if needs_open3d else ([], [Path(imageio_ffmpeg.get_ffmpeg_exe())])
+    readable = [*readable, *(DEVICE_FOLDERS if is_bag else ())]
+    with confined.errors_as(FrameError, path.name):
+        events = confined.call(
+            f"{__name__}:{function}", arguments, readable, limits=LIMITS, warm=[__name__, *warm], programs=programs,
+            device_events=is_bag,
         )  # fmt: skip
-    except IsolationError as error:
-        message = str(error)
-        raise FrameError(f"{path.name}: {message}." if message.startswith("it ") else message) from None
+        return confined.result_of(events)
 
 
-def _frame(reply: Reply) -> Frame:
+def _frame(reply: Event) -> Frame:
     """Return the frame that a child sent, checked like one of our own. Raises FrameError."""
     value = reply.value["frame"]
     rgb, depth = reply.arrays[:2]
@@ -123,30 +123,30 @@ def prepare() -> None:
     plugins.available("frame_formats")
 
 
-def answer_ready() -> Reply:
+def answer_ready() -> Result:
     """Answer that the readers are imported."""
-    return Reply(None)
+    return Result(None)
 
 
-def read_recording(path: str, index: int | None) -> Reply:
+def read_recording(path: str, index: int | None) -> Result:
     """Return what a recording holds, and its frame at an index or if it holds only one. Raises FrameError."""
     from pipeline.frame.load import open_in_process
 
     recording = open_in_process(Path(path))
     about = {"kind": recording.kind, "names": list(recording.names), "times": list(recording.times)}
     if index is None and len(recording) > 1:
-        return Reply(about)
+        return Result(about)
     reply = _reply(recording.read(index or 0))
-    return Reply(about | reply.value, reply.arrays)
+    return Result(about | reply.value, reply.arrays)
 
 
-def read_files(rgb: str, depth: str, camera: str | None) -> Reply:
+def read_files(rgb: str, depth: str, camera: str | None) -> Result:
     """Return the frame of single files. Raises FrameError."""
     return _reply(load_files(rgb, depth, camera))
 
 
-def _reply(frame: Frame) -> Reply:
+def _reply(frame: Frame) -> Result:
     value = {"intrinsics": asdict(frame.intrinsics), "source": frame.source, "notes": list(frame.notes)}
     value["doubts"] = [asdict(doubt) for doubt in frame.doubts]
     pose = () if frame.world_from_camera is None else (frame.world_from_camera,)
-    return Reply({"frame": value}, (np.ascontiguousarray(frame.rgb), np.ascontiguousarray(frame.depth), *pose))
+    return Result({"frame": value}, (np.ascontiguousarray(frame.rgb), np.ascontiguousarray(frame.depth), *pose))

@@ -35,7 +35,7 @@ from pipeline.segmentation.named_mask import NamedMask
 from pipeline.segmentation.prompts import read_prompts
 from pipeline.simulation.sandbox.child_report import ChildReport
 from pipeline.simulation.sandbox.protocol import Message, SandboxError
-from pipeline.untrusted.isolated import Reply
+from pipeline.untrusted.confined import Result
 from pipeline.untrusted.worker_process import WorkerCrashedError
 from studio.viewer.commands import parse_command
 from tests.frame import written
@@ -60,13 +60,13 @@ class Reader:
     """Whether the studio calls it in a confined child, which may be ended by a limit or crash."""
 
 
-def run(name: str, folder: str) -> Reply:
+def run(name: str, folder: str) -> Result:
     """Call a reader in the child; return whether it returned a value, and the message of its StudioError."""
     try:
         READERS[name].read(Path(folder))
     except StudioError as error:
-        return Reply({"error": str(error)})
-    return Reply({"error": None})
+        return Result({"error": str(error)})
+    return Result({"error": None})
 
 
 def prepare() -> None:
