@@ -24,7 +24,7 @@ from studio.sessions.session_registry import SessionRegistry
 from studio.texts import t, translated
 
 if TYPE_CHECKING:  # a second to import; most sessions compare nothing
-    from pipeline.divergence.confined.isolated_comparison import ComparisonProgress, ComparisonSources, Playback
+    from pipeline.divergence.confined.confined_comparison import ComparisonProgress, ComparisonSources, Playback
     from pipeline.divergence.report.event_strip import EventPicture
 
 CAPACITY = 12
@@ -159,12 +159,12 @@ class Comparisons:
         return top / path.relative_to(top).parts[0] if path.is_relative_to(top) else None
 
     def _run(self, job: ComparisonJob) -> None:
-        from pipeline.divergence.confined import compare_isolated
+        from pipeline.divergence.confined import compare_confined
 
         job.message = "Waiting for another comparison"
         with self._turn:
             try:
-                for step in compare_isolated(job.sources, job.stop):
+                for step in compare_confined(job.sources, job.stop):
                     job.message = step.message or job.message
                     job.choices = step.choices or job.choices
                     if step.result is not None:
