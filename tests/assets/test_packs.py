@@ -13,7 +13,7 @@ from http_server import serving
 from PIL import Image
 
 from pipeline.assets import AssetError, Library
-from pipeline.assets.importers import import_worker, isolated_import
+from pipeline.assets.importers import confined_import, import_child
 from pipeline.assets.importers.asset_import import ImportOptions, import_asset
 from pipeline.assets.packs.install import install_pack
 from pipeline.assets.packs.licences import licence_name
@@ -22,6 +22,7 @@ from pipeline.assets.packs.objaverse import download_object, look_up_object, par
 from pipeline.assets.packs.objaverse_import import import_objaverse
 from pipeline.assets.packs.pack import unpack_wheels
 from pipeline.scene.preview.asset_preview import asset_model
+from pipeline.untrusted.confined import Progress
 
 MIT = "Copyright (c) 2021 A Lab\n\nPermission is hereby granted, free of charge, to any person"
 BSD = "Copyright 2018 Some Robots.\n\nRedistribution and use in source and binary forms ..."
@@ -148,14 +149,14 @@ def test_a_licence_is_known_by_its_wording():
 
 @pytest.fixture
 def imported_here(monkeypatch):
-    """Let this process do the work of an import's confined process, which takes a second to start."""
+    """Let this process do the work of an import's confined child, which takes a second to start."""
 
-    def run(module, request, *_):
-        assert module == isolated_import.MODULE
-        for event in import_worker.events(request, lambda _: None):
-            yield json.dumps(event).encode()
+    def call(function, arguments, *_, **__):
+        assert function == confined_import.FUNCTION
+        for event in import_child.events(arguments["request"], lambda _: None):
+            yield Progress(json.loads(json.dumps(event)))
 
-    monkeypatch.setattr(isolated_import, "run_worker", run)
+    monkeypatch.setattr(confined_import.confined, "call", call)
 
 
 UID = "0123456789abcdef0123456789abcdef"

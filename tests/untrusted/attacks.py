@@ -77,6 +77,11 @@ def write(folder: str, beside: str, send: Callable[[Progress], None]) -> Result:
     return sleep()
 
 
+def tell(send: Callable[[Progress], None]) -> Result:
+    send(Progress([os.getpid(), os.environ.get("https_proxy"), [name for name in os.environ if "KEY" in name]]))
+    return sleep()
+
+
 def echo(text: str) -> Result:
     return Result(text, (np.arange(6.0).reshape(2, 3),))
 

@@ -1,6 +1,7 @@
 """A confined child sends what it read, or one line, and reaches nothing else; limits of zips hold."""
 
 import os
+import select
 import signal
 import struct
 import subprocess
@@ -18,7 +19,7 @@ from offline_studio import wait_until
 from pipeline.assets import AssetError
 from pipeline.confinement import platform_coverage
 from pipeline.untrusted import zips
-from pipeline.untrusted.confined import Limits, Progress, call, errors_as, result_of
+from pipeline.untrusted.confined import Limits, Progress, call, call_with_network, errors_as, result_of
 from pipeline.untrusted.fork_server import ROOT
 from pipeline.untrusted.messages import HEADER, MessageReader, write_message
 from pipeline.untrusted.zips import ZipError, ZipLimits, extract_zip, list_members, read_member
@@ -80,6 +81,24 @@ def test_a_child_and_its_server_end_with_the_studio():
     left = [Path("/proc", pid) for pid in process.stdout.split()]
     assert len(left) >= 2
     wait_until(lambda: not any(pid.exists() for pid in left), "the end of the child and its server")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="waits for a process by its descriptor")
+def test_a_child_ends_with_its_connection_and_one_with_network_has_the_proxy_and_no_key(monkeypatch):
+    """The kernel does not tell a child that its studio closed the connection."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    monkeypatch.setenv("https_proxy", "http://proxy:1")
+    monkeypatch.setattr(os, "killpg", lambda *_: None)
+    for events, expected in (
+        (call(f"{ATTACKS}:tell", {}, []), [None, []]),
+        (call_with_network(f"{ATTACKS}:tell", {}, threading.Event(), memory_mb=1024), ["http://proxy:1", []]),
+    ):
+        pid, *seen = next(events).value
+        child = os.pidfd_open(pid)
+        assert seen == expected
+        events.close()
+        assert select.select([child], [], [], 60)[0], "the child outlives its connection"
+        os.close(child)
 
 
 def test_calls_from_many_threads_are_answered_each_with_its_own_values_and_arrays_unchanged():
