@@ -29,13 +29,11 @@ import numpy as np
 from pipeline.errors import StudioError, single_line
 from pipeline.store import parse_json
 from pipeline.untrusted.fork_server import ForkServer
-from pipeline.untrusted.messages import MessageReader
+from pipeline.untrusted.messages import MessageReader, receive
 
 CHILD = "pipeline.untrusted.confined_child"
 START_SECONDS = 60.0
 """How long a new server may import before its first child runs."""
-LOOK_SECONDS = 0.1
-"""Pause between two looks whether a call was stopped."""
 MAX_MESSAGE = 600
 """Characters of a child's message."""
 DIED = "it takes too much memory or time to read, or is damaged and crashed its reader; make it smaller"
@@ -206,24 +204,20 @@ def _events(
     connection: socket.socket, request: dict[str, Any], limits: Limits, stop: threading.Event | None
 ) -> Iterator[Event]:
     """Send a request, and yield what its child sends until its result or the stop; kill the child at the end."""
-    reader, child = MessageReader(), 0
-    seconds = limits.seconds if limits.is_wall_clock else inf
-    deadline = time.monotonic() + seconds + START_SECONDS
+    reader, child, seconds = MessageReader(), 0, limits.seconds if limits.is_wall_clock else inf
     try:
         connection.settimeout(START_SECONDS)
         connection.sendall(json.dumps(request).encode() + b"\n")
-        while not (stop is not None and stop.is_set()):
-            for line, arrays in reader.feed(_chunk(connection, deadline)):
-                message = parse_json(line)
-                if not child and "process" in message:
-                    child, deadline = int(message["process"]), time.monotonic() + seconds
-                elif "progress" in message:
-                    yield Progress(message["progress"], arrays)
-                elif "result" in message:
-                    yield Result(message["result"], arrays)
-                    return
-                else:
-                    raise ConfinedError(_sentence(message["failure"], message, limits))
+        for line, _ in receive(connection, reader, time.monotonic() + START_SECONDS + seconds, stop):
+            child = int(_checked(line, limits)["process"])
+            break
+        for line, arrays in receive(connection, reader, time.monotonic() + seconds, stop):
+            message = _checked(line, limits)
+            if "progress" in message:
+                yield Progress(message["progress"], arrays)
+            else:
+                yield Result(message["result"], arrays)
+                return
     except TimeoutError:
         raise ConfinedError(f"it takes longer than {limits.seconds:g} s to read; make it smaller") from None
     except (EOFError, OSError):
@@ -237,26 +231,15 @@ def _events(
                 os.killpg(child, signal.SIGKILL)
 
 
-def _sentence(kind: str, message: Mapping[str, Any], limits: Limits) -> str:
-    if kind == "memory":
-        return f"it takes more than {limits.memory_mb} MB of memory to read; make it smaller"
+def _checked(line: bytes, limits: Limits) -> dict[str, Any]:
+    """Return a message of a child. Raises ConfinedError for a failure, ValueError for nonsense."""
+    message = parse_json(line)
+    if "failure" not in message:
+        return message
+    if message["failure"] == "memory":
+        raise ConfinedError(f"it takes more than {limits.memory_mb} MB of memory to read; make it smaller")
     text = single_line(str(message["text"]))[:MAX_MESSAGE]
-    return text if kind == "refused" else f"it cannot be read ({text})"
-
-
-def _chunk(connection: socket.socket, deadline: float) -> bytes:
-    """Return what came within LOOK_SECONDS. Raises TimeoutError after the deadline, EOFError at the end."""
-    remaining = deadline - time.monotonic()
-    if remaining <= 0:
-        raise TimeoutError
-    connection.settimeout(min(LOOK_SECONDS, remaining))
-    try:
-        chunk = connection.recv(1 << 20)
-    except TimeoutError:
-        return b""
-    if not chunk:
-        raise EOFError
-    return chunk
+    raise ConfinedError(text if message["failure"] == "refused" else f"it cannot be read ({text})")
 
 
 def _absolute(paths: Iterable[Path]) -> list[str]:

@@ -9,7 +9,6 @@ import importlib
 import inspect
 import json
 import os
-import signal
 import socket
 import tempfile
 import threading
@@ -22,6 +21,7 @@ import numpy as np
 
 from pipeline.confinement import MEGABYTE, confine, end_with_parent, namespaces, platform_coverage
 from pipeline.errors import StudioError
+from pipeline.untrusted.fork_server import connections
 from pipeline.untrusted.messages import write_message
 
 PACKAGE = Path(__file__).resolve().parents[1]
@@ -32,13 +32,9 @@ def serve(control_fd: int, studio: int) -> None:
     """Fork a child for every connection received on the control socket, until that closes: with the studio's end."""
     end_with_parent(studio)
     control, server = socket.socket(fileno=control_fd), os.getpid()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C closes the control socket, which ends this process
-    while True:
-        _, fds, _, _ = socket.recv_fds(control, 1, 1)
+    for connection in connections(control):
         _reap()
-        if not fds:
-            return
-        with socket.socket(fileno=fds[0]) as connection:
+        with connection:
             try:
                 request = json.loads(connection.makefile("rb").readline())
                 _warm_up(request["network"], *request["warm"])

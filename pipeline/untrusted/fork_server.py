@@ -4,11 +4,12 @@ connection. The kernel ends a server with the studio, and its children with it.
 
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
 from pathlib import Path
 
@@ -75,6 +76,16 @@ class ForkServer:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+
+
+def connections(control: socket.socket) -> Iterator[socket.socket]:
+    """Yield, in the server, the connection of each child that the studio asks for, until the studio closes the socket.
+
+    Ctrl-C, which the studio's whole terminal gets, closes it.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    while fds := socket.recv_fds(control, 1, 1)[1]:
+        yield socket.socket(fileno=fds[0])
 
 
 def _start(module: str, environment: Mapping[str, str], control: int) -> subprocess.Popen[bytes]:

@@ -6,6 +6,9 @@ numbers is read, and nothing is ever unpickled.
 
 import json
 import re
+import socket
+import threading
+import time
 from collections.abc import Iterator, Sequence
 from io import BytesIO
 from math import prod
@@ -17,11 +20,17 @@ MAX_LINE_BYTES = 64 << 20
 MAX_ARRAY_BYTES = 2 << 30
 """Of all arrays of one message."""
 MAX_DIMENSIONS = 8
+CHUNK_BYTES = 1 << 20
+LOOK_SECONDS = 0.05
+"""Pause between two looks whether somebody stops."""
 MAGIC = b"\x93NUMPY\x01\x00"
 """First bytes of version 1 of the format. Two bytes with the header's length follow.
 https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html"""
 HEADER = re.compile(rb"\{'descr': '([<|][biuf]\d\d?)', 'fortran_order': False, 'shape': \(([\d, ]{0,160})\), \} *\n")
 """A header of booleans, integers or floats in C order."""
+
+Message = tuple[bytes, tuple[np.ndarray, ...]]
+"""A line of JSON and the arrays that belong to it."""
 
 
 def write_message(out: BinaryIO, value: Any, arrays: Sequence[np.ndarray] = ()) -> None:
@@ -55,7 +64,7 @@ class MessageReader:
         """Bytes of the message that is not complete yet."""
         return len(self._received) + sum(array.nbytes for array in self._arrays)
 
-    def feed(self, data: bytes) -> Iterator[tuple[bytes, tuple[np.ndarray, ...]]]:
+    def feed(self, data: bytes) -> Iterator[Message]:
         """Yield each message that ends in these bytes: its line and its arrays. Raises ValueError for anything else."""
         self._received += data
         while True:
@@ -99,3 +108,26 @@ class MessageReader:
         self._arrays.append(np.ndarray(shape, dtype, received[start:end]))
         del received[:end]
         return True
+
+
+def receive(
+    connection: socket.socket, reader: MessageReader, deadline: float, stop: threading.Event | None
+) -> Iterator[Message]:
+    """Yield the messages that come over a connection, until `stop` is set.
+
+    Raises TimeoutError at the deadline, of time.monotonic(), EOFError at the connection's end, another OSError if it
+    fails, and ValueError for what is no message.
+    """
+    yield from reader.feed(b"")  # what an earlier call has received and not yielded
+    while not (stop is not None and stop.is_set()):
+        remaining = deadline - time.monotonic()
+        if remaining <= 0:
+            raise TimeoutError
+        connection.settimeout(min(LOOK_SECONDS, remaining))
+        try:
+            chunk = connection.recv(CHUNK_BYTES)
+        except TimeoutError:
+            continue
+        if not chunk:
+            raise EOFError
+        yield from reader.feed(chunk)

@@ -1,7 +1,6 @@
 """The studio's side of the sandbox's fork server: starts it, and exchanges a job for a confined child's messages."""
 
 import os
-import select
 import socket
 import threading
 import time
@@ -11,7 +10,7 @@ from pipeline.simulation.sandbox.protocol import RunCancelled, SandboxError
 from pipeline.simulation.sandbox.supervisor import ChildExit
 from pipeline.store import parse_json
 from pipeline.untrusted.fork_server import ForkServer
-from pipeline.untrusted.messages import MessageReader
+from pipeline.untrusted.messages import MessageReader, receive
 
 
 class ServerProcess(ForkServer):
@@ -50,22 +49,20 @@ def exchange(
     Closing the connection ends the child: when `cancel` is set, and at the first message that the reader refuses.
     Raises SandboxError.
     """
+    deadline = time.monotonic() + seconds
     with connection:
         connection.sendall(job)
-        supervisor, deadline = MessageReader(), time.monotonic() + seconds
-        while time.monotonic() < deadline:
-            raise_if_set(cancel)
-            if not select.select([connection], [], [], 0.05)[0]:
-                continue
-            chunk = connection.recv(1 << 17)
-            if not chunk:
-                return None
-            for line, output in supervisor.feed(chunk):
+        try:
+            for line, output in receive(connection, MessageReader(), deadline, cancel):
                 if not output:
                     return ChildExit(**parse_json(line))
                 if not child.feed(output[0].tobytes()):
                     return ChildExit("refused")
-    raise SandboxError("The sandbox does not respond; restart the studio.")
+        except EOFError:
+            return None
+        except TimeoutError:
+            raise SandboxError("The sandbox does not respond; restart the studio.") from None
+    raise RunCancelled("The run was cancelled.")
 
 
 def raise_if_set(cancel: threading.Event | None) -> None:

@@ -25,6 +25,7 @@ import numpy as np
 
 from pipeline.confinement import MEGABYTE, end_with_parent, namespaces, platform_coverage
 from pipeline.simulation.sandbox import cgroup
+from pipeline.untrusted.fork_server import connections
 from pipeline.untrusted.messages import write_message
 
 GROUP_MARGIN_MB = 256
@@ -70,22 +71,18 @@ def serve(control_fd: int, studio: int) -> None:
         return
     cgroup.remove_abandoned()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # supervisors are reaped automatically
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C closes the control socket, which ends this process
     gc.collect()
     gc.freeze()  # children then share these pages
     control.sendall(json.dumps(hello).encode() + b"\n")
     server = os.getpid()
-    while True:
-        _, fds, _, _ = socket.recv_fds(control, 1, 1)
-        if not fds:
-            return
+    for connection in connections(control):
         if os.fork() == 0:
             end_with_parent(server)
             control.close()
             with contextlib.suppress(Exception):
-                _supervise(socket.socket(fileno=fds[0]), worker.run_job)
+                _supervise(connection, worker.run_job)
             os._exit(0)
-        os.close(fds[0])
+        connection.close()
 
 
 def _supervise(studio: socket.socket, run_job: Callable[[dict, BinaryIO], None]) -> None:
