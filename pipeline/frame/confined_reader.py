@@ -47,23 +47,22 @@ def is_harmless_folder(path: Path) -> bool:
 
 def open_confined(path: Path) -> Recording:
     """Open a recording in a child, which reads a single frame too; several have one child each. Raises FrameError."""
-    reply = _call("read_recording", path, {"path": str(path.absolute()), "index": None})
-    value = reply.value
-    names = tuple(str(name) for name in value["names"])
-    times = tuple(float(time) for time in value["times"])
-    if len(times) not in (0, len(names)) or not names:
-        raise FrameError(f"{path.name} holds no frame.")
-    if reply.arrays:
-        frame = _frame(reply)
-        return Recording(str(value["kind"]), names, lambda _: frame, times)
-    return Recording(str(value["kind"]), names, lambda index: _read_confined(path, index), times)
+    with confined.errors_as(FrameError, path.name):
+        reply = _read_recording(path, None)
+        value, frame = reply.value, _frame(reply) if reply.arrays else None
+        kind, names = str(value["kind"]), tuple(str(name) for name in value["names"])
+        times = tuple(float(time) for time in value["times"])
+        if len(times) not in (0, len(names)) or not names:
+            raise FrameError(f"{path.name} holds no frame.")
+    return Recording(kind, names, lambda index: frame or _read_frame(path, index), times)
 
 
 def load_files_confined(rgb: Path, depth: Path, camera: Path | None) -> Frame:
     """Load a frame from single files in a child. Raises FrameError."""
     files = {"rgb": str(rgb.absolute()), "depth": str(depth.absolute()), "camera": camera and str(camera.absolute())}
     readable = [path for path in (rgb, depth, camera) if path is not None]
-    return _frame(_checked(rgb, "read_files", files, readable))
+    with confined.errors_as(FrameError, rgb.name):
+        return _frame(_call("read_files", files, readable, rgb.suffix))
 
 
 def start_reader() -> None:
@@ -72,43 +71,42 @@ def start_reader() -> None:
         confined.result_of(confined.call(f"{__name__}:answer_ready", {}, [], warm=[__name__]))
 
 
-def _read_confined(path: Path, index: int) -> Frame:
-    return _frame(_call("read_recording", path, {"path": str(path.absolute()), "index": index}))
-
-
-def _call(function: str, path: Path, arguments: dict[str, Any]) -> Result:
-    readable = [path.parent if path.suffix.lower() in VIDEO_SUFFIXES else path]  # its depth lies beside a video
-    return _checked(path, function, arguments, readable)
-
-
-def _checked(path: Path, function: str, arguments: dict[str, Any], readable: list[Path]) -> Result:
-    is_bag, needs_open3d = path.suffix.lower() == ".bag", path.suffix.lower() in (".bag", ".pcd")
-    warm, programs = (["open3d"], []) if needs_open3d else ([], [Path(imageio_ffmpeg.get_ffmpeg_exe())])
-    readable = [*readable, *(DEVICE_FOLDERS if is_bag else ())]
+def _read_frame(path: Path, index: int) -> Frame:
     with confined.errors_as(FrameError, path.name):
-        events = confined.call(
-            f"{__name__}:{function}", arguments, readable, limits=LIMITS, warm=[__name__, *warm], programs=programs,
-            device_events=is_bag,
-        )  # fmt: skip
-        return confined.result_of(events)
+        return _frame(_read_recording(path, index))
+
+
+def _read_recording(path: Path, index: int | None) -> Result:
+    readable = [path.parent if path.suffix.lower() in VIDEO_SUFFIXES else path]  # its depth lies beside a video
+    return _call("read_recording", {"path": str(path.absolute()), "index": index}, readable, path.suffix)
+
+
+def _call(function: str, arguments: dict[str, Any], readable: list[Path], suffix: str) -> Result:
+    is_bag, needs_open3d = suffix.lower() == ".bag", suffix.lower() in (".bag", ".pcd")
+    warm, programs = (["open3d"], []) if needs_open3d else ([], [Path(imageio_ffmpeg.get_ffmpeg_exe())])
+    return confined.result_of(
+        confined.call(
+            f"{__name__}:{function}", arguments, [*readable, *(DEVICE_FOLDERS if is_bag else ())], limits=LIMITS,
+            warm=[__name__, *warm], programs=programs, device_events=is_bag,
+        )
+    )  # fmt: skip
 
 
 def _frame(reply: Event) -> Frame:
-    """Return the frame that a child sent, checked like one of our own. Raises FrameError."""
+    """Return the frame that a child sent, checked like one of our own. Raises ValueError, FrameError for its size."""
     value = reply.value["frame"]
-    rgb, depth = reply.arrays[:2]
-    pose = reply.arrays[2] if len(reply.arrays) > 2 else None
+    rgb, depth, *pose = reply.arrays
     k = Intrinsics(**value["intrinsics"])
     check_pixel_count(k.width, k.height, "the frame")
     is_sound = rgb.dtype == np.uint8 and rgb.shape == (k.height, k.width, 3) and depth.shape == (k.height, k.width)
     if not (is_sound and depth.dtype == np.float32 and np.isfinite(depth).all() and depth.min() >= 0):
-        raise FrameError("The reader's answer is no frame; the file may be an attack.")
-    if pose is not None and (pose.shape != (4, 4) or not np.isfinite(pose).all()):
-        raise FrameError("The reader's answer is no frame; the file may be an attack.")
+        raise ValueError
+    if not all(matrix.shape == (4, 4) and np.isfinite(matrix).all() for matrix in pose):
+        raise ValueError
     notes = tuple(str(note) for note in value["notes"])
     doubts = tuple(Doubt(*(str(one[key]) for key in ("what", "why", "cure"))) for one in value["doubts"])
-    world = None if pose is None else pose.astype(float)
-    return Frame(rgb.copy(), depth.copy(), k, world, str(value["source"]), notes, doubts=doubts)
+    world = pose[0].astype(float) if pose else None
+    return Frame(rgb, depth, k, world, str(value["source"]), notes, doubts=doubts)
 
 
 # ---------------------------------------------------------------------- in the child

@@ -24,11 +24,15 @@ def read_masks_confined(data: bytes, shape: tuple[int, int]) -> tuple[NamedMask,
         arguments = {"path": str(file), "shape": shape}
         with confined.errors_as(SegmentationError, "the file"):
             events = confined.call(f"{__name__}:send_masks", arguments, [file], limits=LIMITS, warm=[__name__])
-            reply = confined.result_of(events)
+            return _masks(confined.result_of(events), shape)
+
+
+def _masks(reply: Result, shape: tuple[int, int]) -> tuple[NamedMask, ...]:
+    """Return the masks that a child sent. Raises ValueError if there are none."""
     names, (ids, packed) = reply.value["names"], reply.arrays
     expected = len(names), shape[0], (shape[1] + 7) // 8
     if packed.dtype != np.uint8 or packed.shape != expected or len(ids) != len(names):
-        raise SegmentationError("The reader's answer holds no masks; the file may be an attack.")
+        raise ValueError
     masks = np.unpackbits(packed, axis=2, count=shape[1]).astype(bool)
     return tuple(NamedMask(int(id), str(name), mask) for id, name, mask in zip(ids, names, masks, strict=True))
 

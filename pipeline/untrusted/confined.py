@@ -14,6 +14,7 @@ import os
 import re
 import signal
 import socket
+import sys
 import tempfile
 import threading
 import time
@@ -145,7 +146,7 @@ def call_with_network(
     """
     limits = Limits(is_wall_clock=False, memory_mb=memory_mb)
     request = {"function": function, "arguments": dict(arguments), "warm": [], "network": True, "scratch": None}
-    server = ForkServer(CHILD, network_environment())
+    server = ForkServer(CHILD, network_environment(), [*filter(None, sys.path)])
     try:
         yield from _events(server.connect(), request | asdict(limits), limits, stop)
     finally:
@@ -176,12 +177,14 @@ atexit.register(shut_down)
 def _connect() -> socket.socket:
     """Return a connection to a new child; restart the server once if it has died. Raises ConfinedError."""
     global _server
+    if not is_supported():
+        raise ConfinedError("files from outside are opened in a child process, which takes Linux or macOS")
     for is_retry in (False, True):
         server = None
         try:
             with _lock:
                 if _server is None or not _server.alive:
-                    _server = ForkServer(CHILD)
+                    _server = ForkServer(CHILD, folders=[*filter(None, sys.path)])
                 server = _server
             return server.connect()
         except OSError as error:

@@ -9,14 +9,14 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = """
 import importlib, json, sys
-sys.path[:] = json.loads(sys.argv[1])
+sys.path[:0] = json.loads(sys.argv[1])
 importlib.import_module(sys.argv[2]).serve(int(sys.argv[3]), int(sys.argv[4]))
 """
 PROCESSOR = {name: os.environ[name] for name in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE") if name in os.environ}
@@ -35,18 +35,19 @@ ENVIRONMENT = {
 class ForkServer:
     """A running fork server, and the socket over which it is asked for children. May be used from any thread."""
 
-    def __init__(self, module: str, environment: Mapping[str, str] = ENVIRONMENT):
+    def __init__(self, module: str, environment: Mapping[str, str] = ENVIRONMENT, folders: Sequence[str] = ()):
         """Start the server. Raises OSError.
 
         Args:
             module: has `serve(control, studio)`, which takes the descriptor of a socket and the studio's process id;
                 over that socket comes one byte and one descriptor for each child: its end of a connection.
             environment: of the server and its children.
+            folders: where they find modules, besides ours and the libraries.
         """
         self._control, server_end = socket.socketpair()
         with server_end:
             try:
-                self._process = _start(module, environment, server_end.fileno())
+                self._process = _start(module, environment, [str(ROOT), *folders], server_end.fileno())
             except OSError:
                 self._control.close()
                 raise
@@ -88,15 +89,17 @@ def connections(control: socket.socket) -> Iterator[socket.socket]:
         yield socket.socket(fileno=fds[0])
 
 
-def _start(module: str, environment: Mapping[str, str], control: int) -> subprocess.Popen[bytes]:
+def _start(
+    module: str, environment: Mapping[str, str], folders: Sequence[str], control: int
+) -> subprocess.Popen[bytes]:
     """Start the process from a thread that lives as long: the kernel ends a child with the thread that started it."""
     started: Future[subprocess.Popen[bytes]] = Future()
-    search_path = json.dumps([str(ROOT), *filter(None, sys.path)])
+    arguments = [json.dumps(folders), module, str(control), str(os.getpid())]
 
     def own() -> None:
         try:
             process = subprocess.Popen(
-                [sys.executable, "-s", "-P", "-B", "-c", SCRIPT, search_path, module, str(control), str(os.getpid())],
+                [sys.executable, "-s", "-P", "-B", "-c", SCRIPT, *arguments],
                 env=dict(environment), cwd="/", stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL, pass_fds=[control], start_new_session=True,
             )  # fmt: skip

@@ -101,7 +101,8 @@ class MessageReader:
             raise ValueError("an array of unknown numbers") from None
         shape = [int(length) for length in header[2].split(b",") if length.strip()]
         end = start + prod(shape) * dtype.itemsize
-        if len(shape) > MAX_DIMENSIONS or end + sum(array.nbytes for array in self._arrays) > MAX_ARRAY_BYTES:
+        total = end + sum(array.nbytes for array in self._arrays)
+        if len(shape) > MAX_DIMENSIONS or max(total, *shape, 0) > MAX_ARRAY_BYTES:
             raise ValueError(f"arrays of more than {MAX_ARRAY_BYTES >> 30} GB")
         if len(received) < end:
             return False

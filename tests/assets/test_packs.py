@@ -226,7 +226,7 @@ def test_any_server_answer_gives_one_line_and_nothing_broken_is_saved(tmp_path):
         assert "\n" not in str(caught.value) and not [one for one in (tmp_path / "cache").rglob("*") if one.is_file()]
 
 
-def test_an_isolated_import_offers_terms_and_imports_once_agreed(served, imported_here, tmp_path, monkeypatch):
+def test_a_confined_import_offers_terms_and_imports_once_agreed(served, imported_here, tmp_path, monkeypatch):
     monkeypatch.setenv("GRS_OBJAVERSE", served.as_uri())
 
     def last(agreed: bool):

@@ -141,7 +141,14 @@ def test_messages_arrive_as_they_were_sent_in_whatever_pieces(size):
 
 def test_what_is_no_plain_array_is_refused_before_it_is_read():
     plain = message(1, np.arange(3.0))
-    shapes = [b"(3e)", b"(-3)", b"(9**9)", b"(" + b"9" * 21 + b")", b"(" + b"1," * 10 + b")"]
+    shapes = [
+        b"(0, " + b"9" * 21 + b")",
+        b"(3e)",
+        b"(-3)",
+        b"(9**9)",
+        b"(" + b"9" * 21 + b")",
+        b"(" + b"1," * 10 + b")",
+    ]
     for old, new in (
         (b"<f8", b"|O8"), (b"<f8", b"<U2"), (b"<f8", b"<f3"), (b"False", b"True "), (b"\x01", b"\x02"),
         (b"NUMPY", b"numpy"), *((b"(3,), }" + b" " * (len(shape) - 4), shape + b", }") for shape in shapes),

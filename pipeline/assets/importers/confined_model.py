@@ -23,15 +23,18 @@ def mesh_of_model_confined(path: Path) -> trimesh.Trimesh:
     arguments = {"path": str(path.absolute())}
     with confined.errors_as(AssetError, path.name):
         events = confined.call(f"{__name__}:send_mesh", arguments, [path.parent], limits=LIMITS, warm=[__name__])
-        reply = confined.result_of(events)
-    vertices, faces, *texture = reply.arrays
+        return _mesh(*confined.result_of(events).arrays)
+
+
+def _mesh(vertices: np.ndarray, faces: np.ndarray, *texture: np.ndarray) -> trimesh.Trimesh:
+    """Return the mesh that a child sent. Raises ValueError if it is none."""
     is_sound = vertices.ndim == 2 and vertices.shape[1] == 3 and faces.ndim == 2 and faces.shape[1] == 3
     if not (is_sound and len(faces) and faces.min() >= 0 and faces.max() < len(vertices)):
-        raise AssetError(f"the reader's answer about {path.name} is no mesh; the file may be an attack")
+        raise ValueError
     visual = None
     if texture and texture[0].shape == (len(vertices), 2) and texture[1].ndim == 3 and texture[1].dtype == np.uint8:
-        visual = TextureVisuals(uv=texture[0].copy(), material=SimpleMaterial(image=Image.fromarray(texture[1])))
-    return trimesh.Trimesh(vertices.copy(), faces.copy(), visual=visual, process=False)
+        visual = TextureVisuals(uv=texture[0], material=SimpleMaterial(image=Image.fromarray(texture[1])))
+    return trimesh.Trimesh(vertices, faces, visual=visual, process=False)
 
 
 def send_mesh(path: str) -> Result:
