@@ -3,6 +3,7 @@
 import gzip
 import json
 import shutil
+import tempfile
 import threading
 from pathlib import Path
 
@@ -148,7 +149,7 @@ def test_a_licence_is_known_by_its_wording():
 
 
 @pytest.fixture
-def imported_here(monkeypatch):
+def imported_here(monkeypatch, tmp_path_factory):
     """Let this process do the work of an import's confined child, which takes a second to start."""
 
     def call(function, arguments, *_, **__):
@@ -157,6 +158,7 @@ def imported_here(monkeypatch):
             yield Progress(json.loads(json.dumps(event)))
 
     monkeypatch.setattr(confined_import.confined, "call", call)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path_factory.mktemp("scratch")))
 
 
 UID = "0123456789abcdef0123456789abcdef"
