@@ -38,6 +38,7 @@ START_SECONDS = 60.0
 MAX_MESSAGE = 600
 """Characters of a child's message."""
 DIED = "it takes too much memory or time to read, or is damaged and crashed its reader; make it smaller"
+NO_START = "the process that opens files does not start ({})"
 NONSENSE = "it made its reader answer with nonsense, so it may be an attack"
 NETWORK_VARIABLES = re.compile(
     r"PATH|HOME|LANG|XDG_CACHE_HOME|GRS_OBJAVERSE|PIP_\w+|SSL_CERT_\w+|REQUESTS_CA_BUNDLE|\w+_proxy|\w+_PROXY"
@@ -146,9 +147,14 @@ def call_with_network(
     """
     limits = Limits(is_wall_clock=False, memory_mb=memory_mb)
     request = {"function": function, "arguments": dict(arguments), "warm": [], "network": True, "scratch": None}
-    server = ForkServer(CHILD, network_environment(), [*filter(None, sys.path)])
+    try:
+        server = ForkServer(CHILD, network_environment(), [*filter(None, sys.path)])
+    except OSError as error:
+        raise ConfinedError(NO_START.format(error)) from None
     try:
         yield from _events(server.connect(), request | asdict(limits), limits, stop)
+    except OSError as error:
+        raise ConfinedError(NO_START.format(error)) from None
     finally:
         server.close()
 
@@ -177,8 +183,6 @@ atexit.register(shut_down)
 def _connect() -> socket.socket:
     """Return a connection to a new child; restart the server once if it has died. Raises ConfinedError."""
     global _server
-    if not is_supported():
-        raise ConfinedError("files from outside are opened in a child process, which takes Linux or macOS")
     for is_retry in (False, True):
         server = None
         try:
@@ -191,7 +195,7 @@ def _connect() -> socket.socket:
             if server is not None:
                 _forget(server)
             if is_retry:
-                raise ConfinedError(f"the process that opens files does not start ({error})") from None
+                raise ConfinedError(NO_START.format(error)) from None
     raise AssertionError("unreachable")
 
 

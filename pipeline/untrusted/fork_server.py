@@ -44,6 +44,8 @@ class ForkServer:
             environment: of the server and its children.
             folders: where they find modules, besides ours and the libraries.
         """
+        if not hasattr(os, "fork"):
+            raise OSError("it takes Linux or macOS")
         self._control, server_end = socket.socketpair()
         with server_end:
             try:
