@@ -40,7 +40,7 @@ def add_to(commands: "argparse._SubParsersAction") -> None:
 def ablation(arguments: argparse.Namespace) -> int:
     """Run the ablation, or go on with a stopped one in the same folder."""
     from pipeline.evaluation import AblationOptions, AblationTrial, ablate, write_ablation
-    from pipeline.evaluation.ablation_files import keep_steps, read_steps
+    from pipeline.evaluation.ablation import keep_steps, read_steps
     from pipeline.evaluation.ablation_report import markdown
     from pipeline.models import has_vision, label_of
     from pipeline.models.costs.budget import CeilingReached, format_usd

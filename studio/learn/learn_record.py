@@ -12,7 +12,7 @@ from pipeline.learning.judging.rollouts import read_rollouts
 from pipeline.learning.layouts import Layouts
 from pipeline.learning.learning_files import FOLDER, SubtaskFolder, read_curve, subtask_folder
 from pipeline.learning.subtask import WHOLE, Subtask, read_subtasks, to_row, whole_task
-from pipeline.learning.terms.term import term_from_json
+from pipeline.learning.terms import term_from_json
 from pipeline.object_words import ObjectWords, object_words
 from pipeline.simulation.recipe import from_json
 from pipeline.store import StoreError, read_json

@@ -12,8 +12,8 @@ from pipeline.learning.judging.rollouts import smooth
 from pipeline.learning.layouts import Layouts
 from pipeline.learning.learning_files import FOLDER
 from pipeline.learning.subtask import LearningError, Subtask, read_subtasks, require_usable, write_subtasks
-from pipeline.learning.terms.term import term_from_json
-from pipeline.learning.variants import MOST
+from pipeline.learning.terms import term_from_json
+from pipeline.learning.variants import MAX_VARIANTS
 from pipeline.object_words import object_words
 from pipeline.simulation.recipe import from_json
 from pipeline.store import read_json
@@ -135,7 +135,7 @@ def _evaluate(session: Session, learning: Learning, request: dict) -> dict:
 
 def _variants(request: dict) -> list[str]:
     """Return the option for the variants of the twin that a page asks for."""
-    count = _number(request.get("variants"), 0, 0, MOST)
+    count = _number(request.get("variants"), 0, 0, MAX_VARIANTS)
     return ["--variants", str(count)] if count else []
 
 

@@ -17,8 +17,7 @@ from pipeline.untrusted import confined
 from pipeline.untrusted.confined import Limits, Progress
 
 LIMITS = Limits(seconds=900, is_wall_clock=False, memory_mb=8192, file_mb=16384)
-"""MuJoCo, pandas and pyarrow reserve two gigabytes before a file is read; a table that does not fit into memory is
-written to a file."""
+"""MuJoCo, pandas and pyarrow reserve two gigabytes before a file is read; rosbags unpacks compressed logs to a file."""
 FUNCTION = "pipeline.divergence.confined.comparison_child:compare_files"
 JPEG = b"\xff\xd8"
 """First bytes of the format."""

@@ -1,8 +1,10 @@
-"""Many worlds of one model, advanced together and measured one after the other in the same running world."""
+"""Many worlds of one model, advanced together on a GPU and measured one after the other in the same running world.
+
+The physics on an NVIDIA GPU is MuJoCo Warp's (https://mujoco.readthedocs.io/en/stable/mjwarp).
+"""
 
 from collections.abc import Sequence
-from functools import partial
-from typing import Protocol
+from typing import Any, Protocol
 
 import mujoco
 import numpy as np
@@ -14,7 +16,7 @@ from pipeline.learning.layouts import Layouts
 from pipeline.learning.start_states import StartState
 from pipeline.learning.subtask import Subtask
 from pipeline.learning.subtask_world import RATE, SubtaskWorld
-from pipeline.learning.terms.term import Moment
+from pipeline.learning.terms import Moment
 from pipeline.simulation.controlled_world import ControlledWorld
 from pipeline.simulation.physics import UnstableError
 
@@ -23,6 +25,8 @@ OF_MODEL = ("eq_data", "body_pos", "body_quat")
 """What differs between worlds: fields of MjData, and of MjModel where grasps and immovable objects are."""
 FASTEST = 1e3
 """In m/s or rad/s: what moves faster has become unstable."""
+CONTACTS, CONSTRAINTS = 128, 512
+"""Room for contacts and rows of constraints in each world; what is beyond is left out."""
 
 
 class BatchPhysics(Protocol):
@@ -112,7 +116,7 @@ class BatchedEnvs(DummyVecEnv):
         self._worlds, self._physics = worlds, physics
         own = [OneOfManyWorlds(layouts, subtask, worlds, index) for index in range(worlds.count)]
         envs = [SubtaskEnv(layouts, subtask, starts, rules, world) for world in own]
-        super().__init__([partial(given, env) for env in envs])
+        super().__init__([lambda env=env: env for env in envs])
 
     def step_wait(self) -> VecEnvStepReturn:
         """Simulate all worlds, then measure each."""
@@ -125,6 +129,52 @@ def new_worlds(layouts: Layouts, count: int) -> Worlds:
     return Worlds(ControlledWorld(layouts.world(), rate=RATE), count)
 
 
-def given(env: SubtaskEnv) -> SubtaskEnv:
-    """Return an environment; stable-baselines3 asks for functions that make them."""
-    return env
+def is_gpu_there() -> bool:
+    """Whether MuJoCo Warp is installed and a GPU that it can use is there."""
+    try:
+        import mujoco_warp  # noqa: F401 - an optional package
+        import warp
+    except ImportError:
+        return False
+    warp.config.quiet = True
+    return bool(warp.is_cuda_available())
+
+
+class WarpPhysics:
+    """Advances many worlds of one model on a GPU, in single precision."""
+
+    def __init__(self, model: mujoco.MjModel, count: int, steps: int):
+        """Args:
+        model: of all worlds.
+        count: number of worlds.
+        steps: time steps under each command.
+        """
+        import mujoco_warp
+        import warp
+
+        data = mujoco.MjData(model)
+        mujoco.mj_forward(model, data)
+        self._warp: Any = warp
+        self._model = mujoco_warp.put_model(model, batch_sizes=dict.fromkeys(OF_MODEL, count))
+        self._data = mujoco_warp.put_data(model, data, nworld=count, nconmax=CONTACTS, njmax=CONSTRAINTS)
+        mujoco_warp.step(self._model, self._data)  # compiles the kernels, which a capture cannot
+        with warp.ScopedCapture() as capture:
+            for _ in range(steps):
+                mujoco_warp.step(self._model, self._data)
+        self._graph = capture.graph
+
+    def advance(self, worlds: Worlds, commands: np.ndarray) -> None:
+        """Simulate each world under its commands, of shape (R, N, nu), one after the other; change `worlds.fields`."""
+        for name in (*OF_DATA, *OF_MODEL):
+            self._put(name, worlds.fields[name])
+        for command in commands:
+            self._put("ctrl", command)
+            self._warp.capture_launch(self._graph)
+        for name in ("qpos", "qvel", "act", "qacc_warmstart"):
+            worlds.fields[name][:] = getattr(self._data, name).numpy().reshape(worlds.fields[name].shape)
+
+    def _put(self, name: str, values: np.ndarray) -> None:
+        """Copy the values of all worlds into a field on the GPU, where they stay in place for the captured steps."""
+        target = getattr(self._data if name in OF_DATA else self._model, name)
+        if target.size:
+            self._warp.copy(target, self._warp.array(values, dtype=target.dtype, device=target.device))
