@@ -3,13 +3,10 @@
 python -m studio.bounded MEMORY_BYTES PARENT_PID run FRAME --out DIR ...
 """
 
-import os
-import signal
 import sys
 from contextlib import suppress
 
-PR_SET_PDEATHSIG = 1
-"""https://man7.org/linux/man-pages/man2/PR_SET_PDEATHSIG.2const.html"""
+from pipeline.confinement import end_with_parent
 
 
 def main() -> int:
@@ -23,16 +20,6 @@ def main() -> int:
     from studio.__main__ import main as run_command
 
     return run_command()
-
-
-def end_with_parent(parent: int) -> None:
-    """Let the kernel kill this process when its parent ends, on Linux."""
-    if sys.platform == "linux":
-        import ctypes
-
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:
-        sys.exit(1)
 
 
 if __name__ == "__main__":

@@ -91,8 +91,8 @@ def _add_import_to(verbs: argparse._SubParsersAction) -> None:
 
 def add_assets(arguments: argparse.Namespace) -> int:
     """Import every asset in the source. One that fails is reported; the others are imported."""
+    from pipeline.assets.importers.confined_import import import_confined
     from pipeline.assets.importers.drop import enclosing_folder
-    from pipeline.assets.importers.isolated_import import import_isolated
     from pipeline.assets.library import BUILTIN_LIBRARY, asset_folders, read_asset, user_library_folders
 
     source = arguments.source
@@ -112,7 +112,7 @@ def add_assets(arguments: argparse.Namespace) -> int:
         raise StudioError(f"--id {arguments.id} belongs to an asset of the studio or a pack; choose another")
     with _without_links(source) as source:
         root = source if source.is_dir() or source.suffix.lower() == ".zip" else enclosing_folder(source)
-        for step in import_isolated([source], root, own, options, threading.Event(), taken):
+        for step in import_confined([source], root, own, options, threading.Event(), taken):
             if step.error:
                 failed += 1
                 print(f"grs-studio: {step.source}: {step.error}", file=sys.stderr)

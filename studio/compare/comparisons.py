@@ -23,7 +23,7 @@ from studio.web.jobs import Job
 from studio.web.upload_folder import collect_uploads
 
 if TYPE_CHECKING:  # a second to import; most sessions compare nothing
-    from pipeline.divergence.confined.isolated_comparison import ComparisonProgress, ComparisonSources, Playback
+    from pipeline.divergence.confined.confined_comparison import ComparisonProgress, ComparisonSources, Playback
     from pipeline.divergence.report.event_strip import EventPicture
 
 CAPACITY = 12
@@ -157,9 +157,9 @@ class Comparisons:
         return top / path.relative_to(top).parts[0] if path.is_relative_to(top) else None
 
     def _compare(self, job: Comparison) -> None:
-        from pipeline.divergence.confined import compare_isolated
+        from pipeline.divergence.confined import compare_confined
 
-        for step in compare_isolated(job.sources, job.stop_event):
+        for step in compare_confined(job.sources, job.stop_event):
             job.message = step.message or job.message
             job.choices = step.choices or job.choices
             if step.result is not None:

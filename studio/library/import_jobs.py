@@ -12,7 +12,7 @@ from typing import Any
 
 from pipeline.assets.importers.asset_import import MESH_SUFFIXES
 from pipeline.assets.importers.compiled_model import MODEL_FORMATS
-from pipeline.assets.importers.isolated_import import ImportProgress, import_isolated
+from pipeline.assets.importers.confined_import import ImportProgress, import_confined
 from pipeline.assets.importers.mesh_import import METRES_PER_UNIT, MIN_LENGTH_M, UP_AXIS_ROTATIONS
 from pipeline.assets.packs.install import install_pack
 from pipeline.assets.packs.objaverse import parse_uid
@@ -181,7 +181,7 @@ class ImportJobs:
         origin = f"imported on {time.strftime('%Y-%m-%d')}{' from ' * bool(name)}{name}"  # a search by words finds it
         fields = {"provenance": origin[:300], **fields}
         own = self._libraries() / "own"
-        return import_isolated(sources, one.folder, own, fields, job.stop_event, self._used_ids(), unpack=one.folder)
+        return import_confined(sources, one.folder, own, fields, job.stop_event, self._used_ids(), unpack=one.folder)
 
     def _offer(self, one: Import, job: Job[None], uid: str) -> Iterator[ImportProgress]:
         for step in import_objaverse(uid, False, self._libraries(), job.stop_event):

@@ -43,7 +43,7 @@ def take_alignment(session: Session, message: Mapping[str, Any]) -> None:
 def _align(session: Session, request: dict) -> dict[str, Any]:
     """Return the base of {files, clicks, tool} and its axes over the photograph; {stopped: true} if it was stopped."""
     from pipeline.alignment import AlignmentStopped, CameraClicks, overlay_picture
-    from pipeline.alignment.isolated_base import read_robot_base_isolated
+    from pipeline.alignment.confined_base import read_robot_base_confined
 
     scene, frame = current_scene(session), session.project.frame
     stop, camera = threading.Event(), np.asarray(scene.world_from_camera)
@@ -53,7 +53,7 @@ def _align(session: Session, request: dict) -> dict[str, Any]:
             collect_uploads(request["files"], Path(folder))
         file = _input_file(request, frame, Path(folder))
         try:
-            found = read_robot_base_isolated(file, camera, frame.intrinsics, stop)
+            found = read_robot_base_confined(file, camera, frame.intrinsics, stop)
         except AlignmentStopped:
             return {"stopped": True}
     none = CameraClicks(np.zeros((0, 3)), np.zeros((0, 2)))

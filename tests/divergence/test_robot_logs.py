@@ -16,7 +16,7 @@ pytest.importorskip("rosbags", reason='rosbags is missing: pip install "grs-stud
 from written_logs import KINDS, START_NS, log, nanoseconds, write_log
 
 from pipeline.divergence import EpisodeError, compare, read_episode, to_json, write_episode
-from pipeline.divergence.confined import ComparisonSources, compare_isolated
+from pipeline.divergence.confined import ComparisonSources, compare_confined
 from studio.__main__ import main
 from studio.compare import comparisons
 from studio.web.errors import RequestError
@@ -260,10 +260,10 @@ def test_a_comparison_says_which_topics_it_took_and_takes_a_dropped_folder_of_ro
         comparisons._episode_in(tmp_path / "dropped")
 
 
-@pytest.mark.parametrize("kind", KINDS[:2])  # an mcap is compared there by test_isolated_comparison.py
+@pytest.mark.parametrize("kind", KINDS[:2])  # an mcap is compared there by test_confined_comparison.py
 def test_logs_are_compared_in_the_confined_process(good, tmp_path, kind):
     write_episode(episode(POSITIONS + 0.01, TIMES), tmp_path / "sim.csv")
-    result = list(compare_isolated(ComparisonSources(good[kind], tmp_path / "sim.csv"), threading.Event()))[-1].result
+    result = list(compare_confined(ComparisonSources(good[kind], tmp_path / "sim.csv"), threading.Event()))[-1].result
     assert result is not None and result["notes"] == [read_episode(good[kind]).note]
     wanted = to_json(compare(read_episode(good[kind]), read_episode(tmp_path / "sim.csv"), None, "clock"))
     assert rounded(result["comparison"]) == rounded(wanted)

@@ -1,8 +1,6 @@
-"""Process started by isolated_import: imports assets into a staging folder and prints one line of JSON per event.
+"""What a confined import does in its child: imports assets into a staging folder and sends an event for each step."""
 
-It is confined before it opens a file: it reads what was given and writes its staging folder, nothing else.
-"""
-
+import tempfile
 from collections.abc import Callable, Collection, Iterator
 from functools import partial
 from pathlib import Path
@@ -23,36 +21,23 @@ from pipeline.assets.importers.drop import Drop
 from pipeline.assets.importers.mesh_import import AmbiguousUnitsError
 from pipeline.assets.importers.mesh_outline import outlines_by_up_axis
 from pipeline.assets.packs.pack import PACKS, pack_models, unpack_wheels
-from pipeline.confinement import SYSTEM_LIBRARIES, confine
 from pipeline.store import parse_json
-from pipeline.untrusted.worker_input import read_request, watch_parent
+from pipeline.untrusted.confined import Progress, Result
 
 Event = dict[str, Any]
-"""Fields of isolated_import.ImportProgress."""
+"""Fields of confined_import.ImportProgress."""
 
 STAGE_START_FRACTIONS = {
     "reading": 0.02, "cleaning its mesh": 0.1, "finding its convex parts": 0.2, "describing it": 0.85,
 }  # fmt: skip
 """Fraction of a typical import that is done when a stage begins."""
-MAX_FILE_MB = 2048
-PACKAGE = Path(__file__).resolve().parents[2]
-"""Our own code, some of which is imported late."""
 
 
-def main() -> None:
-    """Read the request, confine this process, and print the events."""
-    request, send = read_request()
-    writable = [Path(request[key]) for key in ("staging", "scratch", "unpack")]
-    try:
-        confine(
-            [Path(request["root"]), PACKAGE, *SYSTEM_LIBRARIES], writable,
-            seconds=request["seconds"], memory_mb=request["memory_mb"], file_mb=MAX_FILE_MB,
-        )  # fmt: skip
-    except OSError as error:  # never open a file with less confinement than the platform has
-        return send({"error": f"this process cannot be confined ({error.strerror}); nothing was imported"})
-    watch_parent()
-    for event in events(request, send):
-        send(event)
+def import_assets(request: dict[str, Any], send: Callable[[Progress], None]) -> Result:
+    """Import what a request names, see `events`, and send the events."""
+    for event in events(request, lambda event: send(Progress(event))):
+        send(Progress(event))
+    return Result(None)
 
 
 def events(request: dict[str, Any], send: Callable[[Event], None]) -> Iterator[Event]:
@@ -60,7 +45,7 @@ def events(request: dict[str, Any], send: Callable[[Event], None]) -> Iterator[E
     try:
         if "pack" in request:
             yield {"message": "unpacking"}
-            top = unpack_wheels(Path(request["root"]), Path(request["unpack"]) / "files")
+            top = unpack_wheels(Path(request["root"]), Path(tempfile.mkdtemp(), "files"))
             models = list(pack_models(PACKS[request["pack"]], top))
             if not models:
                 raise AssetError(f"the wheels of {request['pack']} contain none of its models; install the pinned ones")
@@ -95,7 +80,7 @@ def _import_models(
 def _import_sources(request: dict[str, Any], send: Callable[[Event], None]) -> Iterator[Event]:
     sources: list[tuple[Path, Path]] = []
     left_out: dict[Path, str] = {}
-    root, unpacked = Path(request["root"]), Path(request["unpack"])
+    root, unpacked = Path(request["root"]), Path(request.get("unpack") or tempfile.mkdtemp())
     for number, path in enumerate(map(Path, request["sources"])):
         try:
             is_zip = path.suffix.lower() == ".zip"

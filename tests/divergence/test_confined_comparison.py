@@ -1,6 +1,5 @@
 """Comparisons in a confined process are those of the command; robots and events are drawn."""
 
-import json
 import re
 import threading
 from dataclasses import replace
@@ -18,13 +17,13 @@ from arm_episodes import rounded
 from PIL import Image
 
 from pipeline.divergence import EpisodeError, compare, load_robot, read_episode, to_json, write_episode
-from pipeline.divergence.confined import ComparisonProgress, ComparisonSources, compare_isolated, isolated_comparison
-from pipeline.divergence.confined.isolated_comparison import SOLIDS, DrawnShape, Playback, packed, unpacked
+from pipeline.divergence.confined import ComparisonProgress, ComparisonSources, compare_confined, confined_comparison
+from pipeline.divergence.confined.confined_comparison import SOLIDS, DrawnShape, Playback, playback_message, playback_of
 from pipeline.divergence.report.drawn_robot import drawn_model, drawn_positions
 from pipeline.divergence.report.event_strip import event_pictures
 from pipeline.divergence.report.video import EpisodeVideo, find_video
 from pipeline.resources import SAMPLE_SCENES
-from pipeline.untrusted.worker_process import WorkerCrashedError
+from pipeline.untrusted.confined import DIED, ConfinedError, Progress, Result
 from studio.__main__ import main
 
 SAMPLE = SAMPLE_SCENES / "episodes"
@@ -32,7 +31,7 @@ REAL, SIM, ROBOT = SAMPLE / "real.npz", SAMPLE / "sim.npz", SAMPLE / "robot.xml"
 
 
 def result_of(sources: ComparisonSources) -> ComparisonProgress:
-    return list(compare_isolated(sources, threading.Event()))[-1]
+    return list(compare_confined(sources, threading.Event()))[-1]
 
 
 def test_the_result_is_that_of_the_command_and_the_robots_are_drawn_where_kinematics_has_them():
@@ -84,8 +83,8 @@ def test_a_log_with_several_candidates_names_them_and_takes_the_chosen_ones(tmp_
     sources = ComparisonSources(tmp_path / "mcap", sim)
     seen: list[ComparisonProgress] = []
     with pytest.raises(EpisodeError, match="joint a is on /arm and on /copy; choose a topic"):
-        seen.extend(compare_isolated(sources, threading.Event()))
-    seen += compare_isolated(replace(sources, real_selection=("/copy", "/second")), threading.Event())
+        seen.extend(compare_confined(sources, threading.Event()))
+    seen += compare_confined(replace(sources, real_selection=("/copy", "/second")), threading.Event())
     choices = {"real": {"joints": ["/arm", "/copy"], "commands": ["/first", "/second"]}, "sim": {}}
     assert [step.choices for step in seen if step.choices] == [choices] * 2
     result = seen[-1].result
@@ -113,28 +112,33 @@ def test_a_broken_episode_is_one_line_and_a_file_beside_the_given_ones_is_not_re
 
 def test_a_stop_ends_it_without_a_result():
     stop = threading.Event()
-    steps = compare_isolated(ComparisonSources(REAL, SIM), stop)
+    steps = compare_confined(ComparisonSources(REAL, SIM), stop)
     assert next(steps).message
     stop.set()
     assert all(step.result is None for step in steps)
 
 
-def test_arrays_survive_the_way_to_the_studio_and_what_is_none_is_refused():
-    for array in (np.arange(12, dtype="<f4").reshape(3, 4), np.arange(6, dtype="<i4").reshape(2, 3)):
-        assert np.array_equal(unpacked(json.loads(json.dumps(packed(array)))), array)
-    nan = packed(np.full((3, 4), np.nan))["data"]
-    for change in ({"shape": [2, 4]}, {"shape": [-3, -4]}, {"type": "|O8"}, {"data": "!"}, {"data": nan}):
-        with pytest.raises(ValueError):
-            unpacked(packed(np.zeros((3, 4))) | change)
-
-
-def test_nonsense_of_the_process_is_refused(monkeypatch: pytest.MonkeyPatch):
-    for line in (b"[]\n", b"{}\n", b'{"mesh": {}}\n', b'{"result": {}, "playback": {"times": 1}}\n'):
-        monkeypatch.setattr(isolated_comparison, "run_worker", Mock(return_value=iter([line])))
+def test_nonsense_of_the_child_is_refused_and_its_death_is_one_line(monkeypatch: pytest.MonkeyPatch):
+    value, arrays = playback_message(playback())
+    assert value is not None and playback_of(value, [*arrays]) is not None
+    shape, frames = value["shapes"][0], {"real": [], "sim": []}
+    answers = [Progress([]), Progress({"message": 1}), Result({}), Result({"result": {}, "playback": {"meshes": 1}})]
+    for change in (
+        *({"shapes": [shape | wrong]} for wrong in ({"body": 2}, {"kind": "x"}, {"size": [1]}, {"pose": [None] * 7})),
+        {"shapes": [shape | {"kind": "mesh", "mesh": 1}]}, {"meshes": 2}, {"note": ""} | {"shapes": None},
+    ):  # fmt: skip
+        answers.append(Result({"result": {}, "playback": value | change, "frames": frames}, tuple(arrays)))
+    for number, wrong in enumerate(arrays):
+        for array in (wrong[:-1] if number < 3 else wrong[:, :2], wrong.astype(float), wrong * 0 + np.float32(np.nan)):
+            changed = (*arrays[:number], array, *arrays[number + 1 :])
+            answers.append(Result({"result": {}, "playback": value, "frames": frames}, changed))
+    answers.append(Result({"result": {}, "playback": None, "frames": frames | {"sim": [True]}}, (np.zeros(9, "u1"),)))
+    for answer in answers:
+        monkeypatch.setattr(confined_comparison.confined, "call", Mock(return_value=iter([answer])))
         with pytest.raises(EpisodeError, match="nonsense"):
             result_of(ComparisonSources(REAL, SIM))
-    monkeypatch.setattr(isolated_comparison, "run_worker", Mock(side_effect=WorkerCrashedError))
-    with pytest.raises(EpisodeError, match="too much memory or time"):
+    monkeypatch.setattr(confined_comparison.confined, "call", Mock(side_effect=ConfinedError(DIED)))
+    with pytest.raises(EpisodeError, match=r"^real\.npz or sim\.npz takes too much memory or time"):
         result_of(ComparisonSources(REAL, SIM))
 
 
@@ -206,6 +210,7 @@ def playback(flat: bool = False) -> Playback:
     poses[:, 1, :3] = random.normal(size=(5, 3))
     turns = random.normal(size=(5, 4))
     poses[:, 1, 3:] = turns / np.linalg.norm(turns, axis=1, keepdims=True)
+    poses = poses.astype("<f4")
     mesh = trimesh.creation.box((0.1, 0.2, 0.3))
     vertices, faces = np.array(mesh.vertices) + 0.4, np.array(mesh.faces)
     if flat:

@@ -1,20 +1,21 @@
-"""An import worker whose reader a file has taken over: it reports what it could do instead of importing."""
+"""A confined import whose reader a file has taken over: it reports what it could do instead of importing."""
 
 import shutil
 from pathlib import Path
 
-from pipeline.assets.importers import import_worker
+from pipeline.assets.importers import import_child
+from pipeline.untrusted.confined import Result
 from tests.untrusted.attacks import powers
 
 
-def main() -> None:
-    import_worker.events = events  # type: ignore[assignment]
-    import_worker.main()
+def import_assets(request, send) -> Result:
+    import_child.events = events  # type: ignore[assignment]
+    return import_child.import_assets(request, send)
 
 
 def events(request, send):
-    secret = Path(request["sources"][0]).read_text()
-    yield {"warnings": powers(secret, request["parent"])}
+    secret, studio = Path(request["sources"][0]).read_text().split("\n")
+    yield {"warnings": powers(secret, int(studio))}
     library = Path(request["staging"]).parent
     for attack in (
         lambda: shutil.rmtree(library / "kept"),

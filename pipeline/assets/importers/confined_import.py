@@ -1,10 +1,9 @@
-"""Imports assets in a confined process, so that a hostile or broken file cannot harm the app or the library.
+"""Imports assets in a confined child, so that a hostile or broken file cannot harm the app or the library.
 
-The process can be stopped at any time, its memory and CPU time are limited, it has no key and no network, it reads only
-what was given and writes only a staging folder, from which this process moves finished assets into the library.
+It reads only what was given and writes only a staging folder, from which this process moves finished assets into the
+library.
 """
 
-import tempfile
 import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -16,21 +15,20 @@ from pydantic import AllowInfNan, ConfigDict, Field, TypeAdapter, ValidationErro
 from pipeline.assets.asset import AssetError
 from pipeline.assets.importers.asset_import import ImportOptions
 from pipeline.assets.importers.import_staging import staging_folder, take_over
-from pipeline.untrusted import worker_process
-from pipeline.untrusted.worker_process import WorkerCrashedError, run_worker
+from pipeline.confinement import SYSTEM_LIBRARIES
+from pipeline.untrusted import confined
+from pipeline.untrusted.confined import NONSENSE, ConfinedError, Limits, Progress
 
-MEMORY_LIMIT_MB = 8192
-"""Address space: decomposing a mesh of 60,000 faces takes half a gigabyte, open3d's libraries three."""
-CPU_LIMIT_S = 1800
-"""CPU time of the whole import."""
-MODULE = "pipeline.assets.importers.import_worker"
+LIMITS = Limits(seconds=1800, is_wall_clock=False, memory_mb=8192, file_mb=2048)
+"""Of the whole import. Decomposing a mesh of 60,000 faces takes half a gigabyte, open3d's libraries three."""
+FUNCTION = "pipeline.assets.importers.import_child:import_assets"
 _Number = Annotated[float, AllowInfNan(False)]
 _Text = Annotated[str, Field(max_length=4000)]
 
 
 @dataclass(frozen=True)
 class ImportProgress:
-    """One event of an import. The worker's JSON lines carry these fields."""
+    """One event of an import. The child's progress carries these fields."""
 
     __pydantic_config__ = ConfigDict(extra="forbid")
 
@@ -59,15 +57,15 @@ class ImportProgress:
 _EVENT = TypeAdapter(ImportProgress)
 
 
-def parse_event(line: bytes) -> ImportProgress:
-    """Return a worker's event. Raises WorkerCrashedError for anything else."""
+def parse_event(value: object) -> ImportProgress:
+    """Return a child's event. Raises ConfinedError for anything else."""
     try:
-        return _EVENT.validate_json(line)
+        return _EVENT.validate_python(value)
     except ValidationError:
-        raise WorkerCrashedError from None
+        raise ConfinedError(NONSENSE) from None
 
 
-def import_isolated(
+def import_confined(
     sources: Sequence[Path], root: Path, library: Path, options: Mapping[str, Any], stop: threading.Event,
     taken: Collection[str] = (), *, unpack: Path | None = None,
 ) -> Iterator[ImportProgress]:  # fmt: skip
@@ -88,7 +86,7 @@ def import_isolated(
     yield from run_import(request | {"taken": [*taken]}, root, library, stop, unpack)
 
 
-def import_models_isolated(
+def import_models_confined(
     models: Sequence[tuple[Path, ImportOptions]], root: Path, library: Path, stop: threading.Event
 ) -> Iterator[ImportProgress]:
     """Import models below `root`, each with its options, skipping those that are in the library."""
@@ -99,29 +97,26 @@ def import_models_isolated(
 def run_import(
     request: Mapping[str, Any], root: Path, library: Path, stop: threading.Event, unpack: Path | None = None
 ) -> Iterator[ImportProgress]:
-    """Run a worker on a request, move what it finishes into the library, and yield its events.
+    """Import in a child what a request names, move what it finishes into the library, and yield its events.
 
-    `root` is all that it may read. See import_worker.events for the requests.
+    `root` is all that it may read. See import_child.events for the requests.
     """
-    may_replace = bool(request.get("options", {}).get("replace"))
-    limits = {"memory_mb": MEMORY_LIMIT_MB, "seconds": CPU_LIMIT_S}
-    with staging_folder(library) as staging, tempfile.TemporaryDirectory(prefix="grs-import-") as scratch:
+    may_replace, last = bool(request.get("options", {}).get("replace")), ImportProgress()
+    with staging_folder(library) as staging:
         existing = sorted(folder.name for folder in library.iterdir() if folder.name[0] not in "._")
-        folders = {"root": str(root.absolute()), "staging": str(staging.absolute()), "scratch": scratch}
-        folders["unpack"] = str(unpack.absolute()) if unpack else scratch
-        environment = {"TMPDIR": scratch, "XDG_CACHE_HOME": scratch, "HOME": scratch}
-        last = ImportProgress()
+        folders = {"root": str(root.absolute()), "staging": str(staging.absolute())}
+        folders |= {"unpack": str(unpack.absolute())} if unpack else {}
+        arguments = {"request": {**request, **folders, "existing": existing}}
+        writable = [staging, unpack] if unpack else [staging]
+        readable = [root, *SYSTEM_LIBRARIES]
         try:
-            for line in run_worker(
-                MODULE, {**request, **folders, **limits, "existing": existing},
-                worker_process.ENVIRONMENT | environment, stop,
-            ):  # fmt: skip
-                last = _taken_over(parse_event(line), staging, library, may_replace)
-                yield last
-        except WorkerCrashedError:
+            for event in confined.call(FUNCTION, arguments, readable, stop, limits=LIMITS, writable=writable):
+                if isinstance(event, Progress):
+                    last = _taken_over(parse_event(event.value), staging, library, may_replace)
+                    yield last
+        except ConfinedError as error:
             name = last.source or last.message.partition(" ")[2] or "it"
-            error = f"{name} took too much memory or time, or crashed its reader; make it smaller"
-            yield ImportProgress(source=name, error=error)
+            yield ImportProgress(source=name, error=error.about(name))
 
 
 def _taken_over(event: ImportProgress, staging: Path, library: Path, may_replace: bool) -> ImportProgress:
