@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pipeline.errors import StudioError
-from studio.commands.options import DONE, add_model, add_unprotected, announce_sending, model_setting
+from studio.commands.options import DONE, add_model, add_unprotected, services_for
 
 if TYPE_CHECKING:
     from pipeline.evaluation import AblationScene
@@ -45,10 +45,8 @@ def ablation(arguments: argparse.Namespace) -> int:
     from pipeline.models import has_vision, label_of
     from pipeline.models.costs.budget import CeilingReached, format_usd
     from pipeline.models.trace.recorder import TracingModel
-    from studio.server.services import Settings, open_services
 
-    settings = Settings.from_environment(model=model_setting(arguments.model), unprotected=arguments.unprotected)
-    services, out = announce_sending(open_services(settings)), arguments.out
+    services, out = services_for(arguments), arguments.out
     rows = arguments.modes or (ROWS if has_vision(services.model) else ("none", "repair", "route"))
     source, stopped = label_of(services.model), ""
     steps = read_steps(out, source)

@@ -10,14 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from studio.commands.options import (
-    DONE,
-    add_model,
-    add_unprotected,
-    announce_sending,
-    model_setting,
-    require_packages,
-)
+from studio.commands.options import DONE, add_model, add_unprotected, require_packages, services_for
 
 if TYPE_CHECKING:
     from pipeline.learning.chain import SubtaskLearned, TaskLearner
@@ -95,8 +88,7 @@ def learn(arguments: argparse.Namespace) -> int:
     from pipeline.run.solved_examples import is_in_workspace, shared_folder
     from pipeline.skills.skill import FOLDER
     from pipeline.skills.starting import keep_skills, labelled
-    from studio.learn.project_learner import open_learner, variant_maker
-    from studio.server.services import Settings, open_services
+    from studio.sessions.project_learner import open_learner, variant_maker
 
     if arguments.skills and arguments.demonstrations:
         raise LearningError("give --skills or --demonstrations: a policy begins with one of them")
@@ -108,8 +100,7 @@ def learn(arguments: argparse.Namespace) -> int:
     if arguments.robot != GRIPPER and (given := sorted(name for name in only_floating if getattr(arguments, name))):
         raise LearningError(f"--{given[0]} is for the floating gripper; leave it or --robot {arguments.robot} out")
     project = Project.open(arguments.project)
-    settings = Settings.from_environment(model=model_setting(arguments.model), unprotected=arguments.unprotected)
-    services = announce_sending(open_services(settings))
+    services = services_for(arguments)
     with contextlib.closing(services.sandbox):
         trained_on = 0 if arguments.evaluate or arguments.ablation else arguments.variants
         learner = open_learner(project, services, _report, trained_on)
@@ -140,7 +131,7 @@ def _use_arm(floating: "TaskLearner", arguments: argparse.Namespace) -> int:
     """Learn with the arm from what the floating gripper has learned, and measure."""
     from pipeline.learning.judging.generated_checks import measure
     from pipeline.skills.starting import labelled
-    from studio.learn.project_learner import arm_learner
+    from studio.sessions.project_learner import arm_learner
 
     learner = arm_learner(floating, arguments.robot)
     if not arguments.evaluate:

@@ -15,9 +15,10 @@ from pipeline.object_words import ObjectWords
 from pipeline.project import Project
 from pipeline.simulation.physics import UnstableError
 from pipeline.solving import save_model
-from studio.learn.learn_record import INSTALL, folder_of, is_installed
+from studio.learn.learn_record import folder_of
 from studio.learn.reward_words import term_words
-from studio.server.errors import RequestError
+from studio.sessions.project_learner import INSTALL, is_installed
+from studio.web.errors import RequestError
 
 KEPT = 32
 """Layouts whose oracle episodes are kept; the oracle takes a second or two on each."""

@@ -19,7 +19,7 @@ from pipeline.divergence import EpisodeError, compare, read_episode, to_json, wr
 from pipeline.divergence.confined import ComparisonSources, compare_isolated
 from studio.__main__ import main
 from studio.compare import comparisons
-from studio.server.errors import RequestError
+from studio.web.errors import RequestError
 
 TIMES = np.arange(0, 4, 0.02)
 POSITIONS = course(TIMES)

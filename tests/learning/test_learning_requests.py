@@ -24,8 +24,8 @@ from pipeline.simulation.goals.at import At
 from pipeline.tasks import Task
 from studio.learn import learn_requests
 from studio.learn.playback import OraclePlayback
-from studio.learn.project_learner import keep_apart
-from studio.server.errors import RequestError
+from studio.sessions.project_learner import keep_apart
+from studio.web.errors import RequestError
 
 
 @pytest.fixture(scope="module")

@@ -17,14 +17,14 @@ from pipeline.run import Progress
 from pipeline.variation import Condition, Outcome, VariedStart
 from pipeline.variation import variation_files as files
 from studio.learn.reward_words import subtask_title
-from studio.server.errors import RequestError
+from studio.records.text_diff import diff_rows
 from studio.sessions.session import Session
 from studio.sessions.watched_condition import FOLDER
 from studio.task import proposals
 from studio.task.failed_conditions import condition_record, watch
 from studio.task.proposals import rehearse_proposals, task_cards
-from studio.task.text_diff import diff_rows
 from studio.texts import current_language
+from studio.web.errors import RequestError
 
 COUNT, SOLVED = range(10), 5
 DAMAGED = ["{", "[]", "{}", '{"robot": "arm", "success": {}, "effects": [], "failures": [{}]}']
