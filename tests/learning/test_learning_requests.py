@@ -133,7 +133,7 @@ def test_an_ablation_measures_every_variant_once_and_goes_on_where_it_was(
     monkeypatch.setattr(training, "ROLLOUT", 4)
     chosen = {name: ablation.VARIANTS[name] for name in ("subtasks", "sparse")}
     monkeypatch.setattr(ablation, "VARIANTS", chosen)
-    options = ablation.AblationOptions(steps=32, seeds=1, layouts=2)
+    options = ablation.AblationSize(steps=32, seeds=1, layouts=2)
     lines = list(ablation.ablate(tmp_path, bowl_task, bowl_subtasks[:1], options))
     assert [line.partition(",")[0] for line in lines] == ["Subtasks", "Whole task"]
     found = json.loads((tmp_path / "learning" / "ablation.json").read_text())
