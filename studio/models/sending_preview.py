@@ -22,6 +22,7 @@ GROUPS = {
     ("task", 0): "Photograph, objects numbered",
     ("describe_segment", 1): "Photograph, one object outlined",
     ("describe_segment", 0): "One object alone",
+    ("choose_match", 1): "Photograph, one object outlined",
     ("choose_match", 2): "Library assets, rendered",
 }
 """Title of each group of pictures, by kind of question and the picture's place in it."""
