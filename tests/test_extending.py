@@ -18,10 +18,10 @@ from kit_programs import arranged, failures
 from pipeline import plugins
 from pipeline.frame import load
 from pipeline.planner import PlannerModel, source_edits
-from pipeline.planner.goals import read_sentences, sentences
 from pipeline.router import write_program
 from pipeline.router.intent_check import find_contradiction
 from pipeline.simulation import goals, kit
+from pipeline.simulation.goals.sentences import read_sentences, sentences
 from pipeline.simulation.goals.spec import PlannedGoal, goal_specs
 from pipeline.simulation.mutations import roll_out_mutated
 from pipeline.simulation.recipe import from_json, to_json

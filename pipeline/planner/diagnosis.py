@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from pipeline.planner import program_writer, source_edits
-from pipeline.planner.goals import stated_goals
+from pipeline.simulation.goals.sentences import stated_goals
 from pipeline.simulation.goals.spec import goal_specs, listed
+from pipeline.simulation.run_record import SOLVED
 
-SOLVED = 0.99
-"""Rewards above it count as solved."""
 IN_ANY_ORDER = "check_in_any_order"
 """Start of the names of independent measures that leave the order of a row or a tower open."""
 

@@ -4,9 +4,9 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pipeline.planner.goals import named_objects
-from pipeline.planner.plans import TableTop, place_zones, zones_to_clear
-from pipeline.planner.scene_objects import SceneObject, scene_objects
+from pipeline.planner.scene_objects import SceneObject, TableTop, scene_objects
+from pipeline.planner.zones import place_zones, zones_to_clear
+from pipeline.simulation.goals.sentences import named_objects
 from pipeline.simulation.goals.spec import PlannedGoal, goal_specs, quoted
 from pipeline.simulation.goals.stages import lasting
 

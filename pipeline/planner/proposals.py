@@ -9,20 +9,13 @@ import numpy as np
 
 from pipeline.planner.language.lexicon import class_members, name_words, tables, words_of
 from pipeline.planner.language.object_names import plain_names
-from pipeline.planner.language.start_state import StartState
 from pipeline.planner.language.wording import in_plain_words
-from pipeline.planner.plans import (
-    TableTop,
-    TaskPlan,
-    by_colour,
-    mirror_images,
-    stacking_order,
-    why_infeasible,
-    zones_to_clear,
-)
+from pipeline.planner.plans import TaskPlan, by_colour, mirror_images, stacking_order, why_infeasible
 from pipeline.planner.scene_objects import (
     RAINBOW,
     SceneObject,
+    StartState,
+    TableTop,
     carry_risk,
     insert_risk,
     scene_objects,
@@ -31,6 +24,7 @@ from pipeline.planner.scene_objects import (
     why_not_in_part,
     why_not_on,
 )
+from pipeline.planner.zones import clearable_zones
 from pipeline.simulation.goals.spec import PlannedGoal, listed
 
 MAX_SAFE_RISK = 0.5
@@ -40,16 +34,6 @@ TASK_INTEREST = {
     "put_in_drawer": 3, "open": 3, "put_in": 2, "line_up": 2, "put_on": 2, "swap": 2, "close": 2, "put_in_tray": 1,
 }  # fmt: skip
 """How interesting each kind of task is; those that only move one object are least."""
-ZONE_PLACES = {
-    "middle_zone": (0.5, 0.5),
-    "left_zone": (0, 0.5),
-    "right_zone": (1, 0.5),
-    "near_zone": (0.5, 0),
-    "far_zone": (0.5, 1),
-}
-"""Zones that could be emptied: fractions of the objects' extent to the right and away."""
-MAX_CLEARED = 5
-"""Most objects that are moved to empty a zone."""
 ZONE_PHRASES = {
     "middle_zone": "in the middle", "left_zone": "on the left", "right_zone": "on the right",
     "near_zone": "at the front", "far_zone": "at the back",
@@ -268,66 +252,6 @@ def _room_tasks(objects: Sequence[SceneObject], table: TableTop) -> Iterator[Tas
         goals = tuple(PlannedGoal("outside", (t.name, zone)) for t in group)
         words = f"Make room {ZONE_PHRASES[zone]}: move {listed([t.name for t in group])} out of the marked zone."
         yield TaskPlan("make_room", goals, words, f"make_room_{len(group)}", 0.1 + 0.05 * len(group))
-
-
-def clearable_zones(objects: Sequence[SceneObject], table: TableTop, most: int = 4) -> dict[str, list[SceneObject]]:
-    """Return the zones that could be emptied, with the objects in each, at most so many."""
-    axes, spots = np.stack([table.right, table.away]), np.array([t.position[:2] for t in objects]).reshape(-1, 2)
-    low, high = (spots @ axes.T).min(0, initial=0), (spots @ axes.T).max(0, initial=0)
-    found = {}
-    for zone, share in ZONE_PLACES.items():
-        place = (low + (high - low) * share) @ axes
-        nearest = sorted(objects, key=lambda t, place=place: float(np.hypot(*(place - t.position[:2]))))
-        group = _all_in(nearest[: 2 if len(objects) > 3 else 1], objects, table) if nearest else []
-        if 0 < len(group) <= most and _on_table(group, table):
-            found[zone] = group
-    return found
-
-
-def objects_at(place: str, start: StartState, kept: frozenset[str]) -> list[SceneObject]:
-    """Return what has to leave a side of the table ("left", "far", "middle" ...) so that a zone there is empty.
-
-    These are the objects in that third of the arrangement, and what stands in the way; none where they are too many.
-    """
-    able = [o for o in start.objects if not o.parts]
-    group = objects_in_third(place, start)
-    if not group and place == "middle":
-        return clearable_zones(able, start.table).get("middle_zone", [])
-    group = _all_in(group, able, start.table) if group else []
-    return group if len(group) <= MAX_CLEARED and not kept & {o.name for o in group} else []
-
-
-def objects_in_third(place: str, start: StartState) -> list[SceneObject]:
-    """Return the loose objects in one third of the arrangement: "left", "right", "near", "far" or "middle"."""
-    low, high = 1 / 3, 2 / 3
-    able = [o for o in start.objects if not o.parts]
-    share = {o.name: start.side(o) for o in able}
-    return [
-        o for o in able
-        if {"left": share[o.name][0] < low, "right": share[o.name][0] > high, "near": share[o.name][1] < low,
-            "far": share[o.name][1] > high,
-            "middle": low < share[o.name][0] < high and low < share[o.name][1] < high}[place]
-    ]  # fmt: skip
-
-
-def _on_table(group: Sequence[SceneObject], table: TableTop) -> bool:
-    """Return whether the zone that a group has to leave lies fully on the table."""
-    centre, size = zones_to_clear([PlannedGoal("outside", (t.name, "zone")) for t in group], group, table)["zone"]
-    corners = np.array([(1, 1), (1, -1), (-1, 1), (-1, -1)]) / 2 * size @ np.stack([table.right, table.away])
-    return bool((table.depth(centre + corners) >= 0).all())
-
-
-def _all_in(group: Sequence[SceneObject], objects: Sequence[SceneObject], table: TableTop) -> list[SceneObject]:
-    """Return the group with all that stands in the zone around it, and in the zone around these."""
-    group, axes = list(group), np.stack([table.right, table.away])
-    while True:
-        goals = [PlannedGoal("outside", (t.name, "zone")) for t in group]
-        centre, size = zones_to_clear(goals, group, table)["zone"]
-        others = [t for t in objects if t not in group]
-        inside = [t for t in others if (np.abs(axes @ (t.position[:2] - centre)) < size / 2 + t.diagonal / 2).all()]
-        if not inside:
-            return group
-        group += inside
 
 
 def _place_tasks(objects: Sequence[SceneObject], table: TableTop) -> Iterator[TaskPlan]:

@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.planner.plans import TableTop, place_zones
-from pipeline.planner.scene_objects import scene_objects
+from pipeline.planner.scene_objects import TableTop, scene_objects
+from pipeline.planner.zones import place_zones
 from pipeline.simulation import kit
 from pipeline.simulation.goals.goal import CLEAR_MISS
 from pipeline.simulation.goals.spec import PlannedGoal, listed
 from pipeline.simulation.photographed import MOVED_M
+from pipeline.simulation.run_record import SOLVED
 from pipeline.simulation.state import Zone
 from pipeline.tasks import Task, scene_to_json
 
@@ -24,7 +25,6 @@ reach, keep most of it; a random place on a table keeps it in four of five layou
 MANY = 0.75
 """Share of the other layouts from which on they count as made easy. Where a random layout falls short of SHARE with a
 chance of 20 %, six of eight do so in one program of 800; a program can tell at most two of the eight from others."""
-SOLVED = 0.99
 
 
 def simplifications(

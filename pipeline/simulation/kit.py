@@ -84,9 +84,10 @@ import typing as _typing
 from pipeline.simulation.goals.goal import Goal
 from pipeline.simulation.goals.spec import goal_functions as _goal_functions
 from pipeline.simulation.goals.spec import goal_manual as _goal_manual
-from pipeline.simulation.objects import KitError, Object, Region, Scene
-from pipeline.simulation.oracle.oracle import Event
+from pipeline.simulation.objects import KitError, Object, Region
+from pipeline.simulation.robots.oracle.oracle import Event
 from pipeline.simulation.rollout import Run
+from pipeline.simulation.scene import Scene
 from pipeline.simulation.state import State
 from pipeline.simulation.world import Simulation
 

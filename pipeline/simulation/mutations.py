@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from pipeline.simulation import rollout
+from pipeline.simulation.free_space import farthest_free_place
 from pipeline.simulation.goals.at import At
 from pipeline.simulation.goals.goal import Goal, PartGoal
 from pipeline.simulation.goals.stages import lasting
-from pipeline.simulation.oracle.free_space import farthest_free_place
 from pipeline.simulation.rollout import Stages
 from pipeline.simulation.state import State
 

@@ -4,6 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+SOLVED = 0.99
+"""A run is solved when its reward is greater, as in GenSim."""
+
 
 @dataclass(frozen=True)
 class Contact:

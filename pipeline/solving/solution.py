@@ -13,7 +13,7 @@ import numpy as np
 from pipeline.errors import StudioError
 from pipeline.simulation.program import Program
 from pipeline.simulation.robots import ROBOTS
-from pipeline.simulation.rollout import SOLVED
+from pipeline.simulation.run_record import SOLVED
 from pipeline.simulation.sandbox.protocol import Limits
 from pipeline.simulation.sandbox.runner import ProgramRunner
 

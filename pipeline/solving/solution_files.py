@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from pipeline.scene.placement import SceneError
-from pipeline.simulation.arm import visual_meshes
+from pipeline.simulation.robots.arm import visual_meshes
 from pipeline.solving.film import FPS, write_film
 from pipeline.solving.solution import Rollout, Solution, SolvingError
 from pipeline.store import atomic_write, read_arrays, read_json, write_json, write_text

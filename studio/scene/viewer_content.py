@@ -204,7 +204,7 @@ class ViewerContent:
         photograph = _photograph(project, lambda: depth_difference(project.frame, scene))
 
         def grasps(name: str) -> list[dict[str, Any]]:
-            from pipeline.simulation.arm.grasp_candidates import (
+            from pipeline.simulation.graspability import (
                 grasp_candidates,  # imports planning libraries for a second
             )
 

@@ -18,8 +18,7 @@ from pipeline.planner.language.lexicon import (
     synonyms,
     values,
 )
-from pipeline.planner.language.start_state import StartState
-from pipeline.planner.scene_objects import SceneObject, carry_risk
+from pipeline.planner.scene_objects import SceneObject, StartState, carry_risk
 from pipeline.simulation.goals.spec import listed
 
 CLEARLY = 1.08

@@ -4,9 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from pipeline.planner.language.lexicon import UnclearPhrase, name_list
 from pipeline.planner.language.noun_phrases import ORDINALS, NounPhrases
-from pipeline.planner.language.start_state import StartState
-from pipeline.planner.plans import TableTop
-from pipeline.planner.scene_objects import SceneObject
+from pipeline.planner.scene_objects import SceneObject, StartState, TableTop
 
 SIZE_RATIO = 1.5
 """Ratio of two volumes from which the size tells two objects apart."""

@@ -6,10 +6,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from pipeline.simulation.free_space import farthest_free_place, grid
 from pipeline.simulation.goals.goal import Goal, length
 from pipeline.simulation.goals.spec import ALL, FIRST, GoalSpec, PlannedGoal, SentenceForm, Tolerance, quoted
 from pipeline.simulation.objects import Region
-from pipeline.simulation.oracle.free_space import farthest_free_place, grid
 from pipeline.simulation.state import State
 
 TOLERANCE = Tolerance(0.03, widest=0.06)

@@ -3,22 +3,29 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from pipeline.simulation.goals.beside import MIN_LEAD
-from pipeline.simulation.goals.goal import Goal, height_off_table, length, several_objects
-from pipeline.simulation.goals.sort_keys import KEYS
+from pipeline.simulation.goals.goal import Goal, Move, Planner, height_off_table, length, several_objects
 from pipeline.simulation.goals.spec import ALL, GoalSpec, PlannedGoal, SentenceForm, Tolerance, listed, quoted
 from pipeline.simulation.objects import KitError, Object
 from pipeline.simulation.state import State
 
-if TYPE_CHECKING:
-    from pipeline.simulation.oracle.moves import Move
-    from pipeline.simulation.oracle.planning import MovePlanner
-
 TOLERANCE = Tolerance(0.03, widest=0.06)
+RAINBOW = ("red", "orange", "yellow", "green", "blue", "purple", "pink", "brown", "black", "grey", "white")
+"""Colours in rainbow order, then those that are not in the rainbow, dark to light."""
+
+KEYS: dict[str, Callable[[Object], Any]] = {
+    "size": lambda o: round(o.volume * 1e6),
+    "height": lambda o: round(float(o.size[2]) * 1e3),
+    "width": lambda o: round(o.radius * 2e3),
+    "mass": lambda o: round(o.mass * 1e3),
+    "colour": lambda o: RAINBOW.index(o.colour) if o.colour in RAINBOW else len(RAINBOW),
+    "name": lambda o: o.name,
+}
+"""Values to sort by, rising. Rounded to cubic centimetres, millimetres and grams, so that equal objects tie."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +89,7 @@ class InRow(Goal):
         lifted = max(height_off_table(state, o.name) for o in objects)
         return max(0.0, MIN_LEAD - float(steps.min()), bent, uneven, lifted)
 
-    def next_move(self, planner: "MovePlanner", state: State, goals: list[Goal]) -> "Move":
+    def next_move(self, planner: Planner, state: State, goals: list[Goal]) -> Move:
         return planner.place_in_row(state, self, goals)
 
     def agreement(self, planned: PlannedGoal, ordered: bool) -> bool | None:

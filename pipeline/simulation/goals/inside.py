@@ -1,17 +1,13 @@
 """An object in a container: kit.inside."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
+from pipeline.simulation.free_space import farthest_free_place
 from pipeline.simulation.goals.at import At
-from pipeline.simulation.goals.goal import Goal, Phase, RestingGoal, length, two_objects
+from pipeline.simulation.goals.goal import Goal, Move, Phase, Planner, RestingGoal, length, two_objects
 from pipeline.simulation.goals.spec import GoalSpec, PlannedGoal, SentenceForm, Tolerance
-from pipeline.simulation.oracle.free_space import farthest_free_place
 from pipeline.simulation.state import State
-
-if TYPE_CHECKING:
-    from pipeline.simulation.oracle.moves import Move
-    from pipeline.simulation.oracle.planning import MovePlanner
 
 TOLERANCE = Tolerance(0.01, widest=0.04)
 
@@ -43,7 +39,7 @@ class Inside(RestingGoal):
         grounded = b.height if state.touches(a.name, "table") else 0.0
         return max(0.0, sideways, above, below, grounded)
 
-    def next_move(self, planner: "MovePlanner", state: State, goals: list[Goal]) -> "Move":
+    def next_move(self, planner: Planner, state: State, goals: list[Goal]) -> Move:
         return planner.place_in_container(state, self, goals)
 
     def opposite(self, sim: Any) -> Goal:

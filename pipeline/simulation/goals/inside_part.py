@@ -1,18 +1,14 @@
 """An object in a drawer: kit.inside_part."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
+from pipeline.simulation.free_space import farthest_free_place
 from pipeline.simulation.goals.at import At
-from pipeline.simulation.goals.goal import Goal, PartGoal, Phase, length, two_objects
+from pipeline.simulation.goals.goal import Goal, Move, PartGoal, PartMotion, Phase, Planner, length, two_objects
 from pipeline.simulation.goals.spec import GoalSpec, PlannedGoal, SentenceForm, Tolerance
 from pipeline.simulation.objects import Region, hull
-from pipeline.simulation.oracle.free_space import farthest_free_place
 from pipeline.simulation.state import State
-
-if TYPE_CHECKING:
-    from pipeline.simulation.oracle.moves import Move, PartMotion
-    from pipeline.simulation.oracle.planning import MovePlanner
 
 TOLERANCE = Tolerance(0.01)
 
@@ -47,7 +43,7 @@ class InsidePart(PartGoal):
         loose = 0.0 if state.touches(a.name, b.name) else 0.01
         return max(0.0, sideways, above, below, grounded, loose)
 
-    def next_move(self, planner: "MovePlanner", state: State, goals: list[Goal]) -> "Move | PartMotion":
+    def next_move(self, planner: Planner, state: State, goals: list[Goal]) -> Move | PartMotion:
         return planner.place_in_part(state, self, goals)
 
     def agreement(self, planned: PlannedGoal, ordered: bool) -> bool | None:

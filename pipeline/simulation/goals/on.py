@@ -1,22 +1,11 @@
 """One object on top of another: kit.on."""
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
-from pipeline.simulation.goals.goal import (
-    CONTACT_GAP,
-    Goal,
-    Phase,
-    RestingGoal,
-    length,
-    two_objects,
-)
+from pipeline.simulation.goals.goal import CONTACT_GAP, Goal, Move, Phase, Planner, RestingGoal, length, two_objects
 from pipeline.simulation.goals.spec import GoalSpec, PlannedGoal, SentenceForm, Tolerance
 from pipeline.simulation.state import State
-
-if TYPE_CHECKING:
-    from pipeline.simulation.oracle.moves import Move
-    from pipeline.simulation.oracle.planning import MovePlanner
 
 TOLERANCE = Tolerance(0.02, widest=0.04)
 
@@ -45,7 +34,7 @@ class On(RestingGoal):
         upside = float(b.position[2] - a.position[2])
         return max(0.0, sideways, lifted, grounded, upside)
 
-    def next_move(self, planner: "MovePlanner", state: State, goals: list[Goal]) -> "Move":
+    def next_move(self, planner: Planner, state: State, goals: list[Goal]) -> Move:
         return planner.place_on_top(state, self, goals)
 
     def opposite(self, sim: Any) -> Goal:

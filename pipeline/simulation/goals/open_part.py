@@ -2,16 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
-from pipeline.simulation.goals.goal import Goal, PartGoal, Phase
+from pipeline.simulation.goals.goal import Goal, Move, PartGoal, PartMotion, Phase, Planner
 from pipeline.simulation.goals.spec import FIRST, NONE, GoalSpec, PlannedGoal, SentenceForm
 from pipeline.simulation.objects import KitError
 from pipeline.simulation.state import State
-
-if TYPE_CHECKING:
-    from pipeline.simulation.oracle.moves import Move, PartMotion
-    from pipeline.simulation.oracle.planning import MovePlanner
 
 OPEN, SHUT = 0.6, 0.1
 """Shares of its travel from which a part counts as open, and up to which as shut."""
@@ -30,7 +26,7 @@ class PartOpening(PartGoal):
     def carried(self) -> tuple[str, ...]:
         return ()
 
-    def next_move(self, planner: "MovePlanner", state: State, goals: list[Goal]) -> "Move | PartMotion":
+    def next_move(self, planner: Planner, state: State, goals: list[Goal]) -> Move | PartMotion:
         return planner.move_part(state, self, goals)
 
     def agreement(self, planned: PlannedGoal, ordered: bool) -> bool | None:

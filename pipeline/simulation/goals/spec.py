@@ -44,6 +44,11 @@ class PlannedGoal:
         return goal_specs()[self.kind]
 
     @property
+    def measured_by(self) -> type[Goal]:
+        """The class that measures it."""
+        return self.spec.goal
+
+    @property
     def objects(self) -> tuple[str, ...]:
         """The names that are objects of the photograph."""
         return self.names[slice(*(FIRST if self.new_container else self.spec.objects))]

@@ -5,11 +5,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from pipeline.simulation.free_space import farthest_free_place
 from pipeline.simulation.goals.at import At
 from pipeline.simulation.goals.goal import Goal, find_zone, length
 from pipeline.simulation.goals.spec import FIRST, GoalSpec, PlannedGoal, SentenceForm, Tolerance
 from pipeline.simulation.objects import Region
-from pipeline.simulation.oracle.free_space import farthest_free_place
 from pipeline.simulation.state import State
 
 IN_TOLERANCE = Tolerance(0.0, widest=0.04)
