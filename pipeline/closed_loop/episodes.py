@@ -7,7 +7,7 @@ import numpy as np
 
 from pipeline.closed_loop.policies import Policy, checked_actions
 from pipeline.export.gym_env.environment import TwinEnv
-from pipeline.solving import Rollout
+from pipeline.simulation.run_record import RunRecord
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class PolicyOutcome:
     """RMSE_norm overall (mean over time) against the real episode of this layout, if there is one."""
 
 
-def run_policy(env: TwinEnv, policy: Policy, layout: int, seconds: float) -> tuple[PolicyOutcome, Rollout]:
+def run_policy(env: TwinEnv, policy: Policy, layout: int, seconds: float) -> tuple[PolicyOutcome, RunRecord]:
     """Let a policy control the robot until the task is solved, for so many simulated seconds at most.
 
     With the render mode "rgb_array" the policy sees the picture, too. Raises PolicyError.
@@ -50,4 +50,4 @@ def run_policy(env: TwinEnv, policy: Policy, layout: int, seconds: float) -> tup
         commands.append(data.ctrl.copy())
     outcome = PolicyOutcome(layout, bool(info["success"]), float(info["share"]), best, times[-1])
     xml = (Path(env.folder) / "scene" / f"layout_{layout:03d}.xml").read_text(encoding="utf-8")
-    return outcome, Rollout(layout, np.array(times), np.array(qpos), np.array(commands), xml)
+    return outcome, RunRecord(np.array(times), np.array(qpos), np.array(commands), xml=xml, seed=layout)
