@@ -1,5 +1,6 @@
 """Programs from planned goals: the simulation that a careful engineer would write first, and its checks."""
 
+import re
 import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -111,7 +112,7 @@ def check_functions(goals: Sequence[PlannedGoal]) -> dict[str, str]:
     if len(stages) > 1:
         functions["check_steps_are_done_in_order"] = _order_check(stages)
     for goal in lasting(stages):
-        for source in goal.spec.checks(goal):
+        for source in re.findall(r"^def .*?(?=^def |\Z)", goal.spec.checks(goal), re.M | re.S):
             name = source.split("(")[0].strip().removeprefix("def ")
             functions.setdefault(name, "\n" + source.strip() + "\n")
     return functions

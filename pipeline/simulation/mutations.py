@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from pipeline.simulation import rollout
-from pipeline.simulation.free_space import farthest_free_place
-from pipeline.simulation.goals.at import At
+from pipeline.simulation.goals.at import elsewhere
 from pipeline.simulation.goals.goal import Goal, PartGoal
 from pipeline.simulation.goals.stages import lasting
 from pipeline.simulation.rollout import Stages
@@ -104,7 +103,7 @@ def _with_another_part(sim: Any, goal: Goal) -> Goal:
 def _misplace(sim: Any, stages: Stages) -> Stages | None:
     """Put the first carried object somewhere else, and leave the rest undone."""
     moved = [name for _, goals in stages for goal in goals for name in goal.carried if not sim[name].fixed]
-    return (("elsewhere", (At(moved[0], farthest_free_place(sim, moved[0])),)),) if moved else None
+    return (("elsewhere", (elsewhere(sim, moved[0]),)),) if moved else None
 
 
 def _leave_half_done(sim: Any, stages: Stages) -> Stages | None:

@@ -55,6 +55,8 @@ class Goal:
 
     object_fields: ClassVar[tuple[str, ...]] = ("a",)
     """Names of the fields that hold the names of objects."""
+    label: ClassVar[str] = ""
+    """Text for people, a format of the fields; a goal that needs more than a format has a `name` of its own."""
     phase: ClassVar[Phase] = Phase.TABLE
     """When the oracle pursues it."""
     rests: ClassVar[Literal["", "on", "in"]] = ""
@@ -75,7 +77,7 @@ class Goal:
     @property
     def name(self) -> str:
         """Text for people."""
-        raise NotImplementedError
+        return self.label.format_map(vars(self))
 
     @property
     def objects(self) -> tuple[str, ...]:

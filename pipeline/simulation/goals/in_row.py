@@ -138,11 +138,10 @@ def _call(goal: PlannedGoal, objects: Mapping[str, Any]) -> str:
     return f'kit.in_row([{quoted(goal.names)}], along="{goal.along}")'
 
 
-def _checks(goal: PlannedGoal) -> tuple[str, ...]:
+def _checks(goal: PlannedGoal) -> str:
     axis, across = ("right", "away") if goal.along == "right" else ("away", "right")
     side = "left to right" if goal.along == "right" else "near to far"
-    return (
-        f'''
+    return f'''
 def check_the_row_is_in_order(sim):
     """From {side}: {listed(goal.names)}."""
     run = sim.rollout()
@@ -154,8 +153,7 @@ def check_the_row_is_in_order(sim):
     across = [run.end(name).position[:2] @ sim.scene.{across} for name in names]
     bend = max(across) - min(across)
     assert bend < 0.08, f"the row bends by {{bend * 100:.1f}} cm"
-''',
-    )
+'''
 
 
 SPECS = (

@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from pipeline.simulation.free_space import farthest_free_place
-from pipeline.simulation.goals.at import At
+from pipeline.simulation.goals.at import elsewhere
 from pipeline.simulation.goals.goal import Goal, Move, Phase, Planner, RestingGoal, length, two_objects
 from pipeline.simulation.goals.spec import GoalSpec, PlannedGoal, SentenceForm, Tolerance
 from pipeline.simulation.state import State
@@ -22,10 +21,7 @@ class Inside(RestingGoal):
     phase: ClassVar = Phase.CONTAINER
     rests: ClassVar = "in"
     object_fields: ClassVar = ("a", "container")
-
-    @property
-    def name(self) -> str:
-        return f"{self.a} inside {self.container}"
+    label: ClassVar = "{a} inside {container}"
 
     def miss(self, state: State) -> float:
         """Return the largest of: centre outside the outline, lowest point above the rim or below the container.
@@ -43,7 +39,7 @@ class Inside(RestingGoal):
         return planner.place_in_container(state, self, goals)
 
     def opposite(self, sim: Any) -> Goal:
-        return At(self.a, farthest_free_place(sim, self.a))
+        return elsewhere(sim, self.a)
 
 
 def inside(a: str, container: str, tolerance: float = TOLERANCE.default) -> Goal:
@@ -51,10 +47,9 @@ def inside(a: str, container: str, tolerance: float = TOLERANCE.default) -> Goal
     return Inside(a, two_objects(a, container), length(tolerance))
 
 
-def _checks(goal: PlannedGoal) -> tuple[str, ...]:
+def _checks(goal: PlannedGoal) -> str:
     a, b = goal.names
-    return (
-        f'''
+    return f'''
 def check_{a}_ends_inside_{b}(sim):
     run = sim.rollout()
     thing, container = run.end("{a}"), run.end("{b}")
@@ -62,8 +57,7 @@ def check_{a}_ends_inside_{b}(sim):
     assert aside <= {TOLERANCE.widest}, f"{a} ends {{aside * 100:.1f}} cm beside {b}"
     assert thing.bottom < container.top, f"{a} ends {{(thing.bottom - container.top) * 100:.1f}} cm above {b}"
     assert not run.touching("{a}", "table"), "{a} ends on the table"
-''',
-    )
+'''
 
 
 SPECS = (

@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from pipeline.simulation.free_space import farthest_free_place
-from pipeline.simulation.goals.at import At
+from pipeline.simulation.goals.at import elsewhere
 from pipeline.simulation.goals.goal import Goal, Move, PartGoal, PartMotion, Phase, Planner, length, two_objects
 from pipeline.simulation.goals.spec import GoalSpec, PlannedGoal, SentenceForm, Tolerance
 from pipeline.simulation.objects import Region, hull
@@ -24,10 +23,7 @@ class InsidePart(PartGoal):
     phase: ClassVar = Phase.CONTAINER
     measured_after_release: ClassVar = True
     object_fields: ClassVar = ("a", "b")
-
-    @property
-    def name(self) -> str:
-        return f"{self.a} inside {self.part} of {self.b}"
+    label: ClassVar = "{a} inside {part} of {b}"
 
     def miss(self, state: State) -> float:
         """Return the largest of: centre outside the part's outline, lowest point above its rim or below its bottom.
@@ -52,7 +48,7 @@ class InsidePart(PartGoal):
         return None
 
     def opposite(self, sim: Any) -> Goal:
-        return At(self.a, farthest_free_place(sim, self.a))
+        return elsewhere(sim, self.a)
 
 
 def inside_part(a: str, b: str, part: str, tolerance: float = TOLERANCE.default) -> Goal:
@@ -60,10 +56,9 @@ def inside_part(a: str, b: str, part: str, tolerance: float = TOLERANCE.default)
     return InsidePart(a, two_objects(a, b), str(part), length(tolerance))
 
 
-def _checks(goal: PlannedGoal) -> tuple[str, ...]:
+def _checks(goal: PlannedGoal) -> str:
     a, b, part = goal.names
-    return (
-        f'''
+    return f'''
 def check_{a}_ends_in_{part}_of_{b}(sim):
     """Between the drawer's bottom and its rim, over its ground."""
     run = sim.rollout()
@@ -73,8 +68,7 @@ def check_{a}_ends_in_{part}_of_{b}(sim):
     assert low[0] < x < high[0] and low[1] < y < high[1], "{a} ends beside {part}"
     assert drawer.bottom - 0.01 < thing.bottom < drawer.top, f"{a} ends {{thing.bottom * 100:.1f}} cm above the table"
     assert run.touching("{a}", "{b}") and not run.touching("{a}", "table"), "{a} does not lie in {b}"
-''',
-    )
+'''
 
 
 SPECS = (

@@ -20,10 +20,7 @@ class On(RestingGoal):
     phase: ClassVar = Phase.STACK
     rests: ClassVar = "on"
     object_fields: ClassVar = ("a", "b")
-
-    @property
-    def name(self) -> str:
-        return f"{self.a} on {self.b}"
+    label: ClassVar = "{a} on {b}"
 
     def miss(self, state: State) -> float:
         """Return metres beside b's outline, above or below its top; if a also stands on the table, b's height."""
@@ -65,8 +62,8 @@ def check_{upper}_ends_on_{lower}(sim):
 '''
 
 
-def _checks(goal: PlannedGoal) -> tuple[str, ...]:
-    return (check_on(*goal.names),)
+def _checks(goal: PlannedGoal) -> str:
+    return check_on(*goal.names)
 
 
 SPECS = (

@@ -40,10 +40,7 @@ class Opened(PartOpening):
 
     least: float = OPEN
     phase: ClassVar = Phase.OPEN
-
-    @property
-    def name(self) -> str:
-        return f"{self.part} of {self.a} open"
+    label: ClassVar = "{part} of {a} open"
 
     def miss(self, state: State) -> float:
         """Return the way that its farthest point still has to go, in metres."""
@@ -60,10 +57,7 @@ class Closed(PartOpening):
 
     most: float = SHUT
     phase: ClassVar = Phase.SHUT
-
-    @property
-    def name(self) -> str:
-        return f"{self.part} of {self.a} shut"
+    label: ClassVar = "{part} of {a} shut"
 
     def miss(self, state: State) -> float:
         """Return the way that its farthest point still has to go, in metres."""
@@ -100,12 +94,12 @@ def _start_open(closed: Sequence[PlannedGoal], goals: Sequence[PlannedGoal], obj
     return ["# Shut on the photograph: it starts open.", *lines] if lines else []
 
 
-def _check_opened(goal: PlannedGoal) -> tuple[str, ...]:
-    return (_check(goal.names, "open", "> 0.5", "only {} open"),)
+def _check_opened(goal: PlannedGoal) -> str:
+    return _check(goal.names, "open", "> 0.5", "only {} open")
 
 
-def _check_closed(goal: PlannedGoal) -> tuple[str, ...]:
-    return (_check(goal.names, "shut", "< 0.15", "{} open"),)
+def _check_closed(goal: PlannedGoal) -> str:
+    return _check(goal.names, "shut", "< 0.15", "{} open")
 
 
 def _check(names: Sequence[str], ends: str, holds: str, wrong: str) -> str:

@@ -19,10 +19,7 @@ class Upright(Goal):
     a: str
     tolerance: float = TOLERANCE.default
     sets_place: ClassVar = False
-
-    @property
-    def name(self) -> str:
-        return f"{self.a} upright"
+    label: ClassVar = "{a} upright"
 
     def miss(self, state: State) -> float:
         """Return the way that its top has to swing, in metres."""
@@ -38,15 +35,13 @@ def upright(a: str, tolerance: float = TOLERANCE.default) -> Goal:
     return Upright(a, length(tolerance))
 
 
-def _checks(goal: PlannedGoal) -> tuple[str, ...]:
+def _checks(goal: PlannedGoal) -> str:
     (a,) = goal.names
-    return (
-        f'''
+    return f'''
 def check_{a}_ends_upright(sim):
     tilt = math.degrees(sim.rollout().end("{a}").tilt)
     assert tilt < 20, f"{a} ends {{tilt:.0f}} degrees from upright"
-''',
-    )
+'''
 
 
 SPECS = (
