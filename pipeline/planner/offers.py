@@ -31,11 +31,11 @@ from pipeline.planner.scene_objects import SceneObject
 from pipeline.planner.zones import objects_at, objects_in_third
 from pipeline.simulation.goals.spec import PlannedGoal
 
-MOST = 3
+MAX_OFFERS = 3
 """Tasks that are offered."""
 MAX_TRIED = 60
 """Tasks, best first, that are read back and tested for feasibility."""
-SPELLING = 72
+MIN_SPELLING_LIKENESS = 72
 """Least likeness (percent) of a misspelt word to the word that is meant."""
 SIDES = ("left", "right", "near", "far")
 Goals = tuple[PlannedGoal, ...]
@@ -55,7 +55,7 @@ def offers(
             c if c.endswith(".") else re.sub(re.escape(unclear.phrase), c, text, flags=re.I) for c in unclear.choices
         )
         if works := [one for one in dict.fromkeys(chosen) if one != text and reader.feasible(one, scene)]:
-            return "", works[:MOST], ""
+            return "", works[:MAX_OFFERS], ""
     corrected = _corrected(text, reader)
     if corrected != text and reader.feasible(corrected, scene):
         return corrected, [], ""
@@ -74,7 +74,7 @@ def offers(
             found.append(words)
         elif number < 2 and goals and not found:
             remark = remark or why_infeasible(goals, scene)
-        if len(found) == MOST:
+        if len(found) == MAX_OFFERS:
             break
     return "", found, remark
 
@@ -93,7 +93,7 @@ def _corrected(text: str, reader: InstructionReader) -> str:
         if len(word) < 4 or reader.knows(word) or word in (*values("relations"), *polite, "there", "this", "like"):
             return found[0]
         likely = [one for one in known if one[0] == word[0]]
-        best = process.extractOne(word, likely, scorer=fuzz.ratio, score_cutoff=SPELLING)
+        best = process.extractOne(word, likely, scorer=fuzz.ratio, score_cutoff=MIN_SPELLING_LIKENESS)
         return best[0] if best else found[0]
 
     return re.sub(r"[A-Za-z_]+", mended, text)

@@ -23,11 +23,10 @@ from pipeline.planner.scene_objects import (
 )
 from pipeline.planner.zones import place_zones, why_no_room
 from pipeline.simulation.goals.distance import away_distance, near_distance
+from pipeline.simulation.goals.open_part import OPEN
 from pipeline.simulation.goals.sentences import named_objects, sentences
 from pipeline.simulation.goals.spec import PlannedGoal, listed
 
-OPEN_SHARE = 0.6
-"""Share of its travel from which a part counts as open."""
 SAME_PLACE = 0.05
 """Metres between two centres on the ground up to which objects stand at the same place."""
 
@@ -173,7 +172,7 @@ def _why_no_part(goal: PlannedGoal, objects: list[SceneObject], table: TableTop)
         return f"{owner.name} has no {name}; it has: {names}"
     if not part.upright:
         return f"{name} of {owner.name} turns about a level hinge, and the hand turns things about the vertical only"
-    return f"{name} of {owner.name} is open already" if goal.kind == "opened" and part.share > OPEN_SHARE else ""
+    return f"{name} of {owner.name} is open already" if goal.kind == "opened" and part.share > OPEN else ""
 
 
 _INFEASIBLE: dict[str, Callable[[PlannedGoal, list[SceneObject], TableTop], str]] = {

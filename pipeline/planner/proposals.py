@@ -9,7 +9,7 @@ import numpy as np
 
 from pipeline.planner.language.lexicon import class_members, name_words, tables, words_of
 from pipeline.planner.language.object_names import plain_names
-from pipeline.planner.language.wording import in_plain_words
+from pipeline.planner.language.wording import SIDES, in_plain_words
 from pipeline.planner.plans import TaskPlan, by_colour, mirror_images, stacking_order, why_infeasible
 from pipeline.planner.scene_objects import (
     RAINBOW,
@@ -34,11 +34,6 @@ TASK_INTEREST = {
     "put_in_drawer": 3, "open": 3, "put_in": 2, "line_up": 2, "put_on": 2, "swap": 2, "close": 2, "put_in_tray": 1,
 }  # fmt: skip
 """How interesting each kind of task is; those that only move one object are least."""
-ZONE_PHRASES = {
-    "middle_zone": "in the middle", "left_zone": "on the left", "right_zone": "on the right",
-    "near_zone": "at the front", "far_zone": "at the back",
-}  # fmt: skip
-"""The same in words."""
 
 
 def proposals(scene: Mapping[str, Any]) -> tuple[TaskPlan, ...]:
@@ -250,7 +245,8 @@ def _crowded(
 def _room_tasks(objects: Sequence[SceneObject], table: TableTop) -> Iterator[TaskPlan]:
     for zone, group in clearable_zones(objects, table).items():
         goals = tuple(PlannedGoal("outside", (t.name, zone)) for t in group)
-        words = f"Make room {ZONE_PHRASES[zone]}: move {listed([t.name for t in group])} out of the marked zone."
+        place, names = SIDES[zone.removesuffix("_zone")], listed([t.name for t in group])
+        words = f"Make room {place}: move {names} out of the marked zone."
         yield TaskPlan("make_room", goals, words, f"make_room_{len(group)}", 0.1 + 0.05 * len(group))
 
 

@@ -8,8 +8,7 @@ from pathlib import Path
 from pipeline.router.intent_check import find_contradiction, planned_goals, task_checks
 from pipeline.router.simplification import changes, simplifications
 from pipeline.simulation import CheckResult, Program, Report, kit
-from pipeline.simulation.displacements import DISPLACED
-from pipeline.simulation.mutations import MUTATIONS
+from pipeline.simulation.mutations import DISPLACED, MUTATIONS
 from pipeline.simulation.run_record import SOLVED, RunRecord
 from pipeline.simulation.sandbox.guard import guard
 from pipeline.simulation.sandbox.runner import ProgramRunner, RunOptions

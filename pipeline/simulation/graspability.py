@@ -8,11 +8,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from pipeline.geometry import homogeneous
 from pipeline.simulation.objects import KitError
 from pipeline.simulation.physics import Physics
 from pipeline.simulation.robots import robot_kind
 from pipeline.simulation.robots.arm.arm_robot import Arm
 from pipeline.simulation.robots.arm.hand import ArmHand
+from pipeline.simulation.robots.arm.planning_hand import SETTLE_SECONDS
 from pipeline.simulation.robots.arm.reachable_grasps import reachable_grasps
 from pipeline.simulation.robots.arm.tools.grasp import DroppedGrasp
 from pipeline.simulation.scene import Scene
@@ -20,7 +22,6 @@ from pipeline.simulation.world import Simulation
 
 MAX_DROPPED = 24
 """Dropped candidates that are returned, taken evenly from each cause."""
-SETTLE_SECONDS = 0.5
 
 
 def why_not_picked(scene: Scene, robot: str) -> dict[str, str]:
@@ -95,6 +96,4 @@ def _reason(dropped: DroppedGrasp, hand: ArmHand) -> str:
 
 def _pose(physics: Physics, name: str) -> np.ndarray:
     position, rotation = physics.pose(name)
-    world_from_object = np.eye(4)
-    world_from_object[:3, :3], world_from_object[:3, 3] = rotation, position
-    return world_from_object
+    return homogeneous(rotation, position)

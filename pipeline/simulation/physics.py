@@ -259,9 +259,14 @@ class Physics:
 
     def ray(self, start: np.ndarray, direction: np.ndarray) -> tuple[float, int, np.ndarray]:
         """Cast a ray on collision shapes, ignoring the gripper: distance in metres (-1: nothing), label and normal."""
+        distance, geom, normal = self.ray_to_geom(start, direction)
+        return distance, int(self.label[geom]) if distance >= 0 else -1, normal
+
+    def ray_to_geom(self, start: np.ndarray, direction: np.ndarray) -> tuple[float, int, np.ndarray]:
+        """Cast a ray as `ray` does: distance in metres (-1: nothing), id of the geom, and normal (3,)."""
         geom, normal = np.zeros(1, np.int32), np.zeros(3)
         distance = mujoco.mj_ray(self.model, self.data, start, direction, _SOLID_GROUPS, 1, -1, geom, normal)
-        return float(distance), int(self.label[geom[0]]) if distance >= 0 else -1, normal
+        return float(distance), int(geom[0]), normal
 
     def state(self, names: Iterable[str] | None = None) -> State:
         """Return the state now; what is nearer than TOUCH_DISTANCE is in contact.

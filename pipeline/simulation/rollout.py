@@ -172,9 +172,9 @@ def observed_run(
     return _finished(physics, ledger, events, {}, True)
 
 
-def observed_instants(count: int) -> list[int]:
-    """Return the indices of the instants at which the goals of an observed run are measured."""
-    return np.unique(np.linspace(0, count - 1, min(count, OBSERVED)).round().astype(int)).tolist()
+def observed_instants(count: int, most: int = OBSERVED) -> list[int]:
+    """Return the indices of the instants, at most so many, at which the goals of a run are measured."""
+    return np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(int)).tolist()
 
 
 def _finished(physics: Physics, ledger: "_Ledger", events: list[Event], drift: dict[str, float], at_rest: bool) -> Run:
@@ -265,8 +265,7 @@ def _why(ledger: _Ledger, end: State, events: list[Event], at_rest: bool, final:
 
 def measure_progress(physics: Physics, goals: Sequence[Goal]) -> GoalProgress:
     """Measure the goals at up to MAX_SAMPLES recorded instants of a finished rollout, the last one included."""
-    count = len(physics.log.times)
-    chosen = np.unique(np.linspace(0, count - 1, min(count, MAX_SAMPLES)).round().astype(int))
+    chosen = observed_instants(len(physics.log.times), MAX_SAMPLES)
     states = [physics.state_at(physics.log.qpos[i], physics.log.times[i]) for i in chosen]
     times = np.array([state.time for state in states])
     misses = np.array([[goal.miss(state) for goal in goals] for state in states]).reshape(len(states), len(goals))

@@ -21,7 +21,7 @@ from pipeline.planner.language.lexicon import (
 from pipeline.planner.scene_objects import SceneObject, StartState, carry_risk
 from pipeline.simulation.goals.spec import listed
 
-CLEARLY = 1.08
+VISIBLE_RATIO = 1.08
 """Ratio of two measures from which people see the difference."""
 EXCEPT = re.compile(r"\b(?:except(?: for)?|but|other than|apart from)\b")
 ORDINALS = ("first", "second", "third", "fourth", "fifth")
@@ -210,7 +210,7 @@ class NounPhrases:
         ordered = ordered[::-1] if end == "high" else ordered
         if len(ordered) > count and key not in ("right", "away"):
             ends = [self.start.measure(o, key) for o in ordered[count - 1 : count + 1]]
-            if max(ends) < CLEARLY * min(ends):
+            if max(ends) < VISIBLE_RATIO * min(ends):
                 raise self._ambiguous(text, ordered[count - 1 : count + 1])
         return ordered[:count]
 

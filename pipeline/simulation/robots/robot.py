@@ -65,9 +65,6 @@ class Hand(Protocol):
 class Robot(Actor, Protocol):
     """A robot that can be added to a world."""
 
-    source: str
-    """Name in a solution's `source`."""
-
     def mount(self, objects: Sequence[Object], table: Region, away: np.ndarray) -> Mount | None:
         """Return where it stands for these objects; None if it floats and reaches everything.
 

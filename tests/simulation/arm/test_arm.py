@@ -26,6 +26,7 @@ from pipeline.simulation.robots.arm.tools.finger_grasps import find_grasps
 from pipeline.simulation.robots.arm.tools.seals import find_seals
 from pipeline.simulation.robots.arm.tools.suction_tool import SuctionTool
 from pipeline.simulation.robots.arm.tools.vacuum import Vacuum
+from pipeline.simulation.robots.gripper.hand import FloatingGripper
 from pipeline.solving import save_model
 
 
@@ -310,7 +311,7 @@ def test_what_the_cup_cannot_hold_is_refused_with_the_reason(table):
 
 
 def test_every_robot_is_made_by_its_name():
-    for name, kind in ROBOTS.items():
-        assert kind.name == name and kind.make(True).source == kind.source
+    assert [kind.name for kind in ROBOTS.values()] == list(ROBOTS)
+    assert [type(kind.make(True)) for kind in ROBOTS.values()] == [FloatingGripper, Arm, SuctionArm]
     with pytest.raises(RobotError, match="there are: gripper, arm, arm-suction"):
         robot_kind("hand")

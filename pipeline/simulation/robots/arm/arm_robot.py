@@ -28,8 +28,6 @@ HOME_OFFSET_M = 0.42, 0.30
 class Arm:
     """A UR5e with a two-finger gripper, on a post beside the table."""
 
-    source = "oracle, UR5e with a 2F-85"
-
     def __init__(self, moves: bool = True) -> None:
         """`moves`: whether it acts; otherwise it plans each move and puts the object where it would go."""
         self.moves = moves
@@ -83,8 +81,6 @@ class Arm:
 
 class SuctionArm(Arm):
     """A UR5e with a vacuum cup, on a post beside the table."""
-
-    source = "oracle, UR5e with a vacuum gripper"
 
     def add(self, spec: mujoco.MjSpec, objects: Sequence[Object], table: Region, mount: Mount | None) -> np.ndarray:
         """Add the arm and an open weld for each object. Return the gripper's home position, world, of shape (3,)."""

@@ -5,18 +5,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pipeline.geometry import homogeneous, shifted
 from pipeline.simulation.goals.goal import Move
 from pipeline.simulation.goals.inside import Inside
 from pipeline.simulation.objects import Object
 from pipeline.simulation.robots.arm.collision import HeldObject
 from pipeline.simulation.robots.arm.controlled_arm import ControlledArm
-from pipeline.simulation.robots.arm.edge_postures import AT_EDGE_COSINE, edge_posture, laid_down
+from pipeline.simulation.robots.arm.edge_postures import APPROACH_M, AT_EDGE_COSINE, edge_posture, laid_down
 from pipeline.simulation.robots.arm.kinematics import nearest_equivalent
 from pipeline.simulation.robots.arm.tools.grasp import Grasp, turned
 from pipeline.simulation.robots.oracle import placement
 
-LIFT_M = 0.10
-"""Length of the approach and of the vertical lift."""
 DROP_HEIGHTS_M = (0.0, 0.012, 0.025, 0.04, 0.055, 0.075, 0.095)
 """Heights from which an object may be dropped into a container whose walls leave no room for the fingers."""
 STEEP_RAD = np.radians(45)
@@ -66,8 +65,8 @@ def target_pose(
     """Return world-from-gripper with the object on its place (None if out of reach), highest and lowest z there."""
     upright = target_object if move.yaw is None else target_object.moved(yaw=move.yaw)
     top, low = placement.surface_heights(arm.physics, upright, move.xy)
-    rest = pose_of(upright)
-    rest[:3, 3] += [*(move.xy - upright.position[:2]), top - upright.bottom + 0.002]
+    offset = np.array([*(move.xy - upright.position[:2]), top - upright.bottom + 0.002])
+    rest = shifted(pose_of(upright), offset)
     target = rest @ np.linalg.inv(held.hand_from_object)
     if abs(target[2, 1]) > AT_EDGE_COSINE:
         target = laid_down(arm, upright.moved(move.xy, top), target)
@@ -77,16 +76,12 @@ def target_pose(
 
 def pose_of(target_object: Object) -> np.ndarray:
     """Return world-from-object of shape (4, 4)."""
-    world_from_object = np.eye(4)
-    world_from_object[:3, :3], world_from_object[:3, 3] = target_object.rotation, target_object.position
-    return world_from_object
+    return homogeneous(target_object.rotation, target_object.position)
 
 
 def raised(target: np.ndarray, height: float) -> np.ndarray:
     """Return a pose (4, 4) moved up by a height in metres."""
-    above = target.copy()
-    above[2, 3] += height
-    return above
+    return shifted(target, np.array([0, 0, height]))
 
 
 def way_back(world_from_gripper: np.ndarray) -> np.ndarray:
@@ -115,10 +110,9 @@ def _starts(
 
 def _posture(arm: ControlledArm, grasp: Grasp, pose: np.ndarray, name: str) -> np.ndarray | str:
     """Return joint angles (6,) before a grasp with the gripper at a pose (4, 4), or why there are none."""
-    limits, before = arm.kinematics.model.jnt_range, pose.copy()
-    before[:3, 3] -= LIFT_M * grasp.approach
+    limits = arm.kinematics.model.jnt_range
     q_at = arm.kinematics.solve(pose)
-    q_before = arm.kinematics.solve(before)
+    q_before = arm.kinematics.solve(shifted(pose, -APPROACH_M * grasp.approach))
     if q_at is None or q_before is None:
         return f"out of reach: {name} is {arm.distance(grasp.point):.2f} m from the arm's base"
     q_before = nearest_equivalent(q_before, arm.motion.commanded, limits)
@@ -136,7 +130,7 @@ def _drop_height(arm: ControlledArm, pose: np.ndarray, grasp: Grasp, target_obje
     out_of_reach = f"out of reach: the place for {target_object.name} is {distance:.2f} m from the arm's base"
     if target is None:
         return out_of_reach
-    q_above = arm.kinematics.solve(raised(target, LIFT_M))
+    q_above = arm.kinematics.solve(raised(target, APPROACH_M))
     hit, opening = "", grasp.width + 0.006
     for drop in DROP_HEIGHTS_M if isinstance(move.goal, Inside) and move.verb == "place" else DROP_HEIGHTS_M[:1]:
         q = arm.kinematics.solve(raised(target, drop))
@@ -145,8 +139,7 @@ def _drop_height(arm: ControlledArm, pose: np.ndarray, grasp: Grasp, target_obje
         hit = arm.clearance.first_collision(q, opening, None, (target_object.name,))
         if not hit:  # the gripper must also get away
             back = raised(target, drop)
-            back[:3, 3] += LIFT_M * way_back(back)
-            q_back = arm.kinematics.solve(back)
+            q_back = arm.kinematics.solve(shifted(back, APPROACH_M * way_back(back)))
             if q_back is None:
                 return out_of_reach
             hit = arm.clearance.first_collision(q_back, opening, None, (target_object.name,))

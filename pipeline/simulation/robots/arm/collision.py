@@ -7,6 +7,7 @@ import mujoco
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from pipeline.geometry import Pose, homogeneous
 from pipeline.simulation.physics import GRIPPER, Physics
 from pipeline.simulation.robots.arm import fingers, robot_model
 
@@ -93,7 +94,7 @@ class CollisionChecker:
         for name, value in fingers.joint_positions(width).items():
             data.qpos[self._fingers[name]] = value
         mujoco.mj_kinematics(model, data)
-        moved = world_from_gripper @ np.linalg.inv(self._site_pose()) @ _transform(*base)
+        moved = world_from_gripper @ np.linalg.inv(self._site_pose()) @ Pose(*base).matrix
         model.body_pos[self._base] = moved[:3, 3]
         model.body_quat[self._base] = Rotation.from_matrix(moved[:3, :3]).as_quat(scalar_first=True)
         mujoco.mj_kinematics(model, data)
@@ -104,10 +105,7 @@ class CollisionChecker:
 
     def _site_pose(self) -> np.ndarray:
         """Return world-from-gripper (4, 4) as of the last kinematics."""
-        world_from_gripper = np.eye(4)
-        world_from_gripper[:3, :3] = self.data.site_xmat[self._pinch].reshape(3, 3)
-        world_from_gripper[:3, 3] = self.data.site_xpos[self._pinch]
-        return world_from_gripper
+        return homogeneous(self.data.site_xmat[self._pinch].reshape(3, 3), self.data.site_xpos[self._pinch])
 
     def _first_contact(self, held: HeldObject | None) -> str:
         labels = self.physics.label
@@ -148,10 +146,3 @@ class CollisionChecker:
             hidden |= label == self.physics.label_of(name)
         contype[hidden] = conaffinity[hidden] = 0
         model.geom_contype[:], model.geom_conaffinity[:], model.geom_margin[:] = contype, conaffinity, margin
-
-
-def _transform(position: np.ndarray, quat_wxyz: np.ndarray) -> np.ndarray:
-    """Return a homogeneous transform (4, 4)."""
-    transform = np.eye(4)
-    transform[:3, :3], transform[:3, 3] = Rotation.from_quat(quat_wxyz, scalar_first=True).as_matrix(), position
-    return transform

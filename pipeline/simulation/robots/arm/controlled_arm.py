@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from pipeline.geometry import homogeneous, shifted
 from pipeline.simulation.physics import Physics
 from pipeline.simulation.robots.arm import robot_model
 from pipeline.simulation.robots.arm.collision import CollisionChecker, HeldObject
@@ -60,9 +61,7 @@ class ControlledArm:
         count = max(1, int(np.ceil(np.linalg.norm(offset) / LINE_STEP_M)))
         path, q = [], self.motion.commanded
         for fraction in np.linspace(0, 1, count + 1)[1:]:
-            target = start.copy()
-            target[:3, 3] += fraction * offset
-            solution = self.kinematics.solve(target, q)
+            solution = self.kinematics.solve(shifted(start, fraction * offset), q)
             if solution is None:
                 break
             q = solution
@@ -72,6 +71,4 @@ class ControlledArm:
     def gripper_pose(self) -> np.ndarray:
         """Return world-from-gripper of shape (4, 4), as it is now."""
         site = self.physics.data.site(robot_model.PINCH_SITE)
-        world_from_gripper = np.eye(4)
-        world_from_gripper[:3, :3], world_from_gripper[:3, 3] = site.xmat.reshape(3, 3), site.xpos
-        return world_from_gripper
+        return homogeneous(site.xmat.reshape(3, 3), site.xpos)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pipeline.geometry import shifted
 from pipeline.simulation.goals.goal import Move
 from pipeline.simulation.robots.arm.carry_plans import why_not_taken
 from pipeline.simulation.robots.arm.controlled_arm import ControlledArm
@@ -98,9 +99,7 @@ def _posture(arm: ControlledArm, push: EdgePush, name: str) -> PushPlan | str:
     reason = f"out of reach: the place behind {name} is {arm.distance(push.grasp.point):.2f} m from the arm's base"
     for turn in push.grasp.turns:
         at = turned(push.grasp.hand, turn)
-        before, end = at.copy(), at.copy()
-        before[2, 3] += APPROACH_M
-        end[:3, 3] += push.path
+        before = shifted(at, np.array([0, 0, APPROACH_M]))
         for q_at in arm.kinematics.solutions(at):
             q_before = arm.kinematics.solve(before, q_at)
             way = straight_way(arm, at, push.path, q_at)
@@ -139,9 +138,7 @@ def _why_unsure(arm: ControlledArm, grasp: Grasp, name: str) -> str:
     with arm.kinematics.above_or_beside(True):
         for turn in grasp.turns:
             pose = turned(grasp.hand, turn)
-            ends = [pose.copy() for _ in range(2)]
-            for end, off in zip(ends, (-PUSH_ERROR_M, PUSH_ERROR_M), strict=True):
-                end[:3, 3] += off * grasp.approach
+            ends = [shifted(pose, off * grasp.approach) for off in (-PUSH_ERROR_M, PUSH_ERROR_M)]
             if all(arm.kinematics.solve(end) is not None for end in ends):
                 return ""
     return f"out of reach: {name} would be {arm.distance(grasp.point):.2f} m from the arm's base"

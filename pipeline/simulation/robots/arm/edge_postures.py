@@ -3,6 +3,7 @@
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from pipeline.geometry import homogeneous, shifted
 from pipeline.simulation.objects import Object
 from pipeline.simulation.robots.arm.controlled_arm import ControlledArm
 from pipeline.simulation.robots.arm.kinematics import nearest_equivalent
@@ -11,7 +12,7 @@ from pipeline.simulation.robots.arm.tools.grasp import Grasp
 AT_EDGE_COSINE = 0.8
 """Vertical component of the closing direction from which on an object is held from above and below."""
 APPROACH_M = 0.10
-"""Length of the approach, and of the retreat."""
+"""Length of the approach, of the vertical lift, and of the retreat."""
 LAY_TILTS = np.radians(np.arange(0, 46, 4))
 """Tilts (rad) at which an object held from above and below may be laid down, far edge first; least first."""
 LAY_ROOM_M = 0.012
@@ -51,10 +52,8 @@ def laid_down(arm: ControlledArm, target_object: Object, target: np.ndarray) -> 
     pivot = np.array([*far * inwards[:2], target_object.bottom])
     width = float(target_object.height) + LAY_ROOM_M
     for tilt in LAY_TILTS:
-        turn = np.eye(4)
-        turn[:3, :3] = Rotation.from_rotvec(tilt * np.cross([0, 0, 1.0], inwards)).as_matrix()
-        turn[:3, 3] = pivot - turn[:3, :3] @ pivot
-        tilted = turn @ target
+        turn = Rotation.from_rotvec(tilt * np.cross([0, 0, 1.0], inwards)).as_matrix()
+        tilted = homogeneous(turn, pivot - turn @ pivot) @ target
         q = arm.kinematics.solve(tilted)
         if q is not None and not arm.clearance.first_collision(q, width, None, (target_object.name,)):
             return tilted
@@ -65,9 +64,7 @@ def straight_way(arm: ControlledArm, start: np.ndarray, way: np.ndarray, q: np.n
     """Return postures (6,) along a straight way (3,) from a pose (4, 4), elbow and wrist unchanged; [] if none."""
     path: list[np.ndarray] = []
     for share in (0.25, 0.5, 0.75, 1.0):
-        pose = start.copy()
-        pose[:3, 3] += share * way
-        solution = arm.kinematics.solve(pose, path[-1] if path else q)
+        solution = arm.kinematics.solve(shifted(start, share * way), path[-1] if path else q)
         if solution is None:
             return []
         path.append(solution)

@@ -11,7 +11,6 @@ from pipeline.simulation.goals.goal import Move, PartMotion
 from pipeline.simulation.objects import Object
 from pipeline.simulation.physics import Physics
 from pipeline.simulation.robots.arm.carry_plans import (
-    LIFT_M,
     GraspPlan,
     plan_carry,
     pose_of,
@@ -23,18 +22,16 @@ from pipeline.simulation.robots.arm.carry_plans import (
 from pipeline.simulation.robots.arm.collision import HeldObject
 from pipeline.simulation.robots.arm.controlled_arm import ControlledArm
 from pipeline.simulation.robots.arm.edge_motion import PushPlan, execute_push, nudge, push_plans
-from pipeline.simulation.robots.arm.edge_postures import AT_EDGE_COSINE
+from pipeline.simulation.robots.arm.edge_postures import APPROACH_M, AT_EDGE_COSINE
 from pipeline.simulation.robots.arm.kinematics import Kinematics, nearest_equivalent
 from pipeline.simulation.robots.arm.motion import Motion
-from pipeline.simulation.robots.arm.part_motion import move_part
+from pipeline.simulation.robots.arm.part_motion import FEEL_SPEED_M_S, move_part
 from pipeline.simulation.robots.arm.reachable_grasps import why_not_picked
 from pipeline.simulation.robots.arm.tools.grasp import Grasp
 from pipeline.simulation.robots.arm.tools.tool import Tool
 from pipeline.simulation.robots.oracle import placement
 
 LOWERING_SPEED_M_S = 0.06
-FEEL_SPEED_M_S = 0.03
-"""Speed while the cup feels for contact."""
 EASY_LOAD_KG_M = 0.02
 """Mass times its distance from the tool up to which a load is carried at full speed."""
 FROM_BELOW_SECONDS = 0.25
@@ -128,7 +125,7 @@ class ArmHand(ControlledArm):
         target, top, low = target_pose(self, self._stood, move, held)
         if target is None:
             return self._put_down_here(f"{move.object} cannot be turned as it should stand within the arm's reach")
-        above = raised(target, LIFT_M)
+        above = raised(target, APPROACH_M)
         q_above = self.kinematics.solve(above, None)
         if q_above is None:
             return self._put_down_here(f"out of reach: the arm cannot hold {move.object} over its place")
@@ -175,15 +172,15 @@ class ArmHand(ControlledArm):
     def _take(self, plan: GraspPlan, target_object: Object) -> str:
         """Close in, take hold and lift; return why not, empty on success."""
         name, tool, approach = target_object.name, self.tool, plan.grasp.approach
-        self.line(LIFT_M * approach, 0.9)
+        self.line(APPROACH_M * approach, 0.9)
         if tool.feel_m:
             self.line(tool.feel_m * approach, tool.feel_m / FEEL_SPEED_M_S, lambda: tool.touches(name))
         if failure := tool.hold(name, plan.grasp):
             self._back_off(-approach)
             return failure
-        self.line(np.array([0, 0, LIFT_M]), 1.0)
+        self.line(np.array([0, 0, APPROACH_M]), 1.0)
         risen = self.physics.state()[name].position[2] - target_object.position[2]
-        if not tool.is_holding(name) or risen < 0.6 * LIFT_M:
+        if not tool.is_holding(name) or risen < 0.6 * APPROACH_M:
             failure = f"{tool.loss(name)} when it was lifted"
             self._back_off(np.array([0, 0, 1.0]))
             return failure
@@ -226,7 +223,7 @@ class ArmHand(ControlledArm):
         q, ignored = self.motion.commanded, (self._held.name,) if self._held else ()
         self.tool.release(lambda opening: not self.clearance.first_collision(q, opening, None, ignored))
         self._held = None
-        self.line(LIFT_M * direction, FROM_BELOW_SECONDS if self._holds_from_below() else 0.9)
+        self.line(APPROACH_M * direction, FROM_BELOW_SECONDS if self._holds_from_below() else 0.9)
 
     def _holds_from_below(self) -> bool:
         return abs(float(self.gripper_pose()[2, 1])) > AT_EDGE_COSINE

@@ -14,7 +14,7 @@ import mink
 import mujoco
 import numpy as np
 
-from pipeline.geometry import rotation_about_z
+from pipeline.geometry import homogeneous, rotation_about_z
 from pipeline.simulation.physics import GRIPPER
 from pipeline.simulation.robots.arm import robot_model
 
@@ -30,9 +30,8 @@ MAX_STEP_RAD = 0.6
 """Largest joint step of one iteration."""
 TABLE_CLEARANCE_M = 0.008
 """Distance of the links from the table."""
-MIN_ELBOW_M = 0.0
-"""Height of the elbow above the shoulder from which a posture is tried."""
-D1, A2, A3, D4, D5, D6 = 0.163, -0.425, -0.392, 0.134, 0.1, 0.2558
+D1, A2, A3 = SHOULDER_HEIGHT_M, -UPPER_ARM_M, -FOREARM_M
+D4, D5, D6 = WRIST_OFFSET_M, PINCH_OUT_M, PINCH_DOWN_M
 """Denavit-Hartenberg lengths in metres; the last includes the gripper up to its pinch point."""
 _FLANGE_FROM_GRIPPER = np.array([[0.0, -1, 0, 0], [1, 0, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]])
 
@@ -40,10 +39,7 @@ _FLANGE_FROM_GRIPPER = np.array([[0.0, -1, 0, 0], [1, 0, 0, 0], [0, 0, 1, 0], [0
 def gripper_pose(point: np.ndarray, yaw: float) -> np.ndarray:
     """Return world-from-gripper (4, 4) with the pinch point at `point`, looking down and closing along `yaw`."""
     c, s = np.cos(yaw), np.sin(yaw)
-    world_from_gripper = np.eye(4)
-    world_from_gripper[:3, :3] = np.array([[-s, c, 0], [c, s, 0], [0, 0, -1.0]])
-    world_from_gripper[:3, 3] = point
-    return world_from_gripper
+    return homogeneous(np.array([[-s, c, 0], [c, s, 0], [0, 0, -1.0]]), point)
 
 
 class Kinematics:
@@ -105,10 +101,10 @@ class Kinematics:
     def solutions(self, target: np.ndarray) -> Iterator[np.ndarray]:
         """Yield joint angles for world-from-gripper (4, 4), the highest elbow first; the wrist as in the home posture.
 
-        Only postures with the links above the table are tried.
+        Only postures with the elbow above the shoulder are tried.
         """
-        base_from_world = np.linalg.inv(_base_pose(self.base, self.yaw))
-        found = [q for q in postures(base_from_world @ target) if np.sin(-q[1]) * UPPER_ARM_M > MIN_ELBOW_M]
+        base_from_world = np.linalg.inv(homogeneous(rotation_about_z(self.yaw), self.base))
+        found = [q for q in postures(base_from_world @ target) if np.sin(-q[1]) > 0]
         for seed in sorted(found, key=lambda q: (round(np.sin(q[1]), 1), abs(q[4] + np.pi / 2))):
             if (q := self.solve(target, seed)) is not None:
                 yield q
@@ -139,12 +135,6 @@ def nearest_equivalent(q: np.ndarray, reference: np.ndarray, limits: np.ndarray)
     turns = np.round((reference - q) / (2 * np.pi))
     moved = q + 2 * np.pi * turns
     return np.where((moved > limits[:, 0]) & (moved < limits[:, 1]), moved, q)
-
-
-def _base_pose(base: np.ndarray, yaw: float) -> np.ndarray:
-    world_from_base = np.eye(4)
-    world_from_base[:3, :3], world_from_base[:3, 3] = rotation_about_z(yaw), base
-    return world_from_base
 
 
 def _arm_model(base: np.ndarray, yaw: float) -> mujoco.MjModel:

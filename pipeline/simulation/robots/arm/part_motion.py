@@ -6,21 +6,23 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from pipeline.geometry import shifted
 from pipeline.simulation.articulated_parts import ArticulatedPart
 from pipeline.simulation.goals.goal import PartMotion
 from pipeline.simulation.robots.arm.controlled_arm import ControlledArm
 from pipeline.simulation.robots.arm.kinematics import nearest_equivalent
 from pipeline.simulation.robots.arm.tools.grasp import Grasp, turned
 from pipeline.simulation.robots.arm.tools.part_grasps import push_grasps
+from pipeline.simulation.robots.oracle.oracle import MAX_OPEN_ERROR
 
 APPROACH_M = 0.05
 """Length of the straight approach, and of the retreat."""
+FEEL_SPEED_M_S = 0.03
+"""Speed while the cup feels for contact."""
 PULL_SPEED_M_S = 0.12
 """Mean speed of the held point."""
-MAX_OPEN_ERROR = 0.15
-"""Share of its travel by which a part may be off after it was lost."""
 MAX_PUSH_ERROR = 0.08
-"""The same after a push."""
+"""Share of its travel by which a part may be off after a push."""
 OVERSHOOT_M = 0.005
 """How far a push leads beyond the part's last position."""
 STEPS = 24
@@ -67,8 +69,7 @@ def _plan(
     """Return a plan to take hold with one gripper pose (4, 4), or why there is none."""
     name, kinematics = motion.object, arm.kinematics
     travel = motion.share * part.end - part.value
-    before = pose.copy()
-    before[:3, 3] -= APPROACH_M * grasp.approach
+    before = shifted(pose, -APPROACH_M * grasp.approach)
     arm.clearance.refresh()
     reason = f"out of reach: {part.name} of {name} is {arm.distance(grasp.point):.2f} m from the arm's base"
     if kinematics.solve(_displaced(pose, part, travel)) is None:
@@ -125,7 +126,7 @@ def _pull(arm: ControlledArm, motion: PartMotion, part: ArticulatedPart, grasp: 
     """Take hold of the part, move it and let go. Return why not; empty on success."""
     name, tool = motion.object, arm.tool
     if tool.feel_m:
-        arm.line(tool.feel_m * grasp.approach, tool.feel_m / 0.03, lambda: tool.touches(name))
+        arm.line(tool.feel_m * grasp.approach, tool.feel_m / FEEL_SPEED_M_S, lambda: tool.touches(name))
     reason = tool.hold(name, grasp)
     if not reason:
         _follow_joint(arm, part, motion.share * part.end - part.value)

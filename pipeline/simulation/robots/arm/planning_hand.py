@@ -9,11 +9,13 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from pipeline.geometry import shifted
 from pipeline.simulation.goals.goal import Move, PartMotion
 from pipeline.simulation.objects import Object
-from pipeline.simulation.robots.arm.carry_plans import LIFT_M, GraspPlan, pose_of, target_pose
+from pipeline.simulation.robots.arm.carry_plans import GraspPlan, pose_of, target_pose
 from pipeline.simulation.robots.arm.collision import HeldObject
 from pipeline.simulation.robots.arm.edge_motion import PushPlan
+from pipeline.simulation.robots.arm.edge_postures import APPROACH_M
 from pipeline.simulation.robots.arm.hand import ArmHand
 from pipeline.simulation.robots.arm.part_motion import part_plans
 
@@ -54,17 +56,14 @@ class PlanningHand(ArmHand):
 
     def push(self, plan: PushPlan, name: str) -> str:
         """Put an object where a push would bring it."""
-        moved = pose_of(self.physics.state()[name])
-        moved[:3, 3] += plan.push.motion
-        self._put(name, moved)
+        self._put(name, shifted(pose_of(self.physics.state()[name]), plan.push.motion))
         return ""
 
     def retreat(self) -> None:
         """Do nothing: the arm is in its home posture."""
 
     def _execute(self, plan: GraspPlan, target_object: Object) -> str:
-        hand = self.kinematics.forward(plan.path[-1])
-        hand[:3, 3] += LIFT_M * plan.grasp.approach
+        hand = shifted(self.kinematics.forward(plan.path[-1]), APPROACH_M * plan.grasp.approach)
         self._held = HeldObject(target_object.name, np.linalg.inv(hand) @ pose_of(target_object))
         self._drop, self._stood = plan.drop, target_object
         return ""

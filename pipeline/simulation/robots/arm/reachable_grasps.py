@@ -3,8 +3,7 @@
 from dataclasses import replace
 from itertools import islice
 
-import numpy as np
-
+from pipeline.geometry import shifted
 from pipeline.simulation.robots.arm.carry_plans import why_not_taken
 from pipeline.simulation.robots.arm.controlled_arm import ControlledArm
 from pipeline.simulation.robots.arm.edge_motion import PushPlan, push_plans
@@ -70,6 +69,7 @@ def _after_push(arm: ControlledArm, search: GraspSearch, name: str) -> list[Gras
         arm.clearance.refresh()
         taken = [grasp for grasp in found if not why_not_taken(arm, grasp, target, None)]
     arm.clearance.refresh()
-    back = np.eye(4)
-    back[:3, 3] = -plan.push.motion
-    return [replace(grasp, hand=back @ grasp.hand, point=grasp.point - plan.push.motion) for grasp in taken]
+    return [
+        replace(grasp, hand=shifted(grasp.hand, -plan.push.motion), point=grasp.point - plan.push.motion)
+        for grasp in taken
+    ]

@@ -7,7 +7,6 @@ physics alone, and so does whatever is dragged along.
 
 from dataclasses import dataclass
 
-import mujoco
 import numpy as np
 from scipy.spatial.transform import Rotation
 
@@ -147,13 +146,12 @@ def _visible_points(physics: Physics, name: str, part: ArticulatedPart, directio
     low, high = part.corners.min(0)[2], part.corners.max(0)[2]
     across, start = part.corners @ side, float((part.corners @ direction).max()) + 0.15
     geoms = physics.parts[name, part.name].geoms
-    groups, geom, normal = np.array([1, 0, 0, 1, 1, 0], np.uint8), np.zeros(1, np.int32), np.zeros(3)
     found = []
     for z in np.arange(max(low, MIN_HEIGHT) + RAY_PITCH / 3, high, RAY_PITCH * 2 / 3):
         for along in np.arange(across.min() + RAY_PITCH / 2, across.max(), RAY_PITCH):
             origin = start * direction + along * side + [0, 0, z]
-            distance = mujoco.mj_ray(physics.model, physics.data, origin, -direction, groups, 1, -1, geom, normal)
-            if distance >= 0 and geom[0] in geoms and normal @ direction > MIN_FACING:
+            distance, geom, normal = physics.ray_to_geom(origin, -direction)
+            if distance >= 0 and geom in geoms and normal @ direction > MIN_FACING:
                 found.append(GraspPoint(origin - distance * direction, direction))
     return found
 

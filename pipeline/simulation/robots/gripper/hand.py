@@ -10,7 +10,7 @@ from pipeline.geometry import planar_rotation
 from pipeline.simulation.goals.goal import Move, PartMotion
 from pipeline.simulation.objects import Object, Region
 from pipeline.simulation.physics import Physics
-from pipeline.simulation.robots.gripper.articulation import move_part
+from pipeline.simulation.robots.gripper.articulation import RAY_PITCH, move_part
 from pipeline.simulation.robots.gripper.gripper import CUP_RADIUS, SuctionGripper, add_gripper
 from pipeline.simulation.robots.oracle import placement
 from pipeline.simulation.robots.oracle.carry_planning import GAP
@@ -20,16 +20,12 @@ CARRY_CLEARANCE = 0.04
 """Kept between the carried object and everything below, in metres."""
 OVER_PLACE = 0.01
 """Metres beside its place from which a held object is only lowered."""
-RAY_PITCH = 0.01
-"""Pitch of the grid of rays, in metres."""
 MIN_NORMAL_Z = 0.75
 """Smallest vertical component of a surface's normal that the cup can hold."""
 
 
 class FloatingGripper:
     """The fast robot: a suction cup that floats."""
-
-    source = "oracle, floating gripper"
 
     def mount(self, objects: Sequence[Object], table: Region, away: np.ndarray) -> None:
         """Return None: it reaches everything."""

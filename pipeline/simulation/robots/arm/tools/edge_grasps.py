@@ -10,7 +10,7 @@ from pipeline.simulation.objects import Object
 from pipeline.simulation.physics import Physics
 from pipeline.simulation.robots.arm import fingers
 from pipeline.simulation.robots.arm.collision import CollisionChecker
-from pipeline.simulation.robots.arm.tools.grasp import DroppedGrasp, Grasp
+from pipeline.simulation.robots.arm.tools.grasp import DroppedGrasp, Grasp, gripper_at
 from pipeline.simulation.robots.arm.tools.grasp_scoring import (
     FINGER_CLEARANCES_M,
     HALF_TURNS,
@@ -175,10 +175,8 @@ def _judge(
     low, up, slope = faces or (target.bottom, target.top, np.inf)
     width = up - low
     point = np.array([*edge.point(target.position[:2], tips), (low + up) / 2])
-    hand = np.eye(4)
-    hand[:3, 1], hand[:3, 2] = [0, 0, 1], edge.inwards
-    hand[:3, 0] = np.cross(hand[:3, 1], hand[:3, 2])
-    hand[:3, 3] = point - fingers.tip_offset(width) * edge.inwards
+    palm = point - fingers.tip_offset(width) * edge.inwards
+    hand = gripper_at(palm, np.array([0, 0, 1.0]), edge.inwards)
     if width > MAX_OBJECT_WIDTH_M:
         return DroppedGrasp(hand, width, "wide")
     if slope > MAX_SLANT:

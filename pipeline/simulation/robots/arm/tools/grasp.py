@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pipeline.geometry import homogeneous
+
 
 @dataclass(frozen=True, eq=False)
 class Grasp:
@@ -66,6 +68,11 @@ class GraspSearch:
     """Why there is no grasp; empty if there is one, or if another object blocks them."""
     dropped: tuple[DroppedGrasp, ...] = ()
     """Candidates that were judged and dropped."""
+
+
+def gripper_at(point: np.ndarray, closing: np.ndarray, approach: np.ndarray) -> np.ndarray:
+    """Return world-from-gripper (4, 4) at a point (3,) from unit vectors (3,) of its closing and its approach."""
+    return homogeneous(np.stack([np.cross(closing, approach), closing, approach], -1), point)
 
 
 def turned(hand: np.ndarray, angle: float) -> np.ndarray:

@@ -3,13 +3,12 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import mujoco
 import numpy as np
 from scipy.spatial.transform import Rotation
 
 from pipeline.simulation.articulated_parts import ArticulatedPart
 from pipeline.simulation.physics import Physics
-from pipeline.simulation.robots.arm.tools.grasp import Grasp
+from pipeline.simulation.robots.arm.tools.grasp import Grasp, gripper_at
 
 PITCH_M = 0.005
 """Pitch of the grid of level rays."""
@@ -60,17 +59,16 @@ def _front(physics: Physics, name: str, part: ArticulatedPart, outwards: np.ndar
     columns = np.arange(across.min() + PITCH_M / 2, across.max(), PITCH_M)
     rows = np.arange(max(part.bottom, MIN_HEIGHT_M) + PITCH_M / 2, part.top, PITCH_M)
     points = np.full((len(rows), len(columns), 3), np.nan)
-    normals, normal = [np.zeros(3)], np.zeros(3)
+    normals = []
     geoms = set(physics.parts[name, part.name].geoms.tolist())
-    groups, geom = np.array([1, 0, 0, 1, 1, 0], np.uint8), np.zeros(1, np.int32)
     for i, z in enumerate(rows):
         for j, along in enumerate(columns):
             origin = start * outwards + along * side + [0, 0, z]
-            distance = mujoco.mj_ray(physics.model, physics.data, origin, -outwards, groups, 1, -1, geom, normal)
-            if distance >= 0 and int(geom[0]) in geoms:
+            distance, geom, normal = physics.ray_to_geom(origin, -outwards)
+            if distance >= 0 and geom in geoms:
                 points[i, j] = origin - distance * outwards
-                normals.append(normal.copy())
-    return PartFront(outwards, side, points, np.median(normals[1:] or normals, axis=0))
+                normals.append(normal)
+    return PartFront(outwards, side, points, np.median(normals or [np.zeros(3)], axis=0))
 
 
 def leverage(part: ArticulatedPart, point: np.ndarray, outwards: np.ndarray) -> float:
@@ -91,9 +89,7 @@ def hand_before(
     The fingers close along `closing` where it is level. The hand comes from above by `pitch` radians; its tips are
     `beyond` metres beyond the pinch point.
     """
-    hand = np.eye(4)
-    hand[:3, 1], hand[:3, 2] = closing, -outwards
-    hand[:3, 0] = np.cross(closing, -outwards)
+    hand = gripper_at(point, closing, -outwards)
     side = np.array([-outwards[1], outwards[0], 0])
     hand[:3, :3] = Rotation.from_rotvec(-pitch * side).as_matrix() @ hand[:3, :3]
     hand[:3, 3] = point - beyond * hand[:3, 2]

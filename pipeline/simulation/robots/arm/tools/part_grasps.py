@@ -9,12 +9,9 @@ from pipeline.simulation.physics import Physics
 from pipeline.simulation.robots.arm import fingers
 from pipeline.simulation.robots.arm.tools.grasp import Grasp
 from pipeline.simulation.robots.arm.tools.part_fronts import PITCH_M, hand_before, leverage, part_fronts, spread_out
+from pipeline.simulation.robots.arm.tools.seals import MAX_ROUGHNESS_M, STANDOFF_M
 from pipeline.simulation.robots.arm.tools.vacuum import CUP_RADIUS_M
 
-MAX_ROUGHNESS_M = 0.0022
-"""Largest deviation from a plane that the cup's bellows follow."""
-STANDOFF_M = 0.004
-"""Distance of the cup from the front before it feels for contact."""
 MIN_HANDLE_M = 0.007
 """How far a handle protrudes from the front at least."""
 GRIP_M = 0.012

@@ -7,7 +7,7 @@ import numpy as np
 
 from pipeline.simulation.objects import Object
 from pipeline.simulation.physics import Physics
-from pipeline.simulation.robots.arm.tools.grasp import Grasp, GraspSearch
+from pipeline.simulation.robots.arm.tools.grasp import Grasp, GraspSearch, gripper_at
 from pipeline.simulation.robots.arm.tools.surface_heights import SurfaceHeights, measure_heights
 from pipeline.simulation.robots.arm.tools.vacuum import CUP_RADIUS_M, PEEL_LIMIT_NM, PULL_LIMIT_N
 
@@ -95,12 +95,8 @@ def _refusal(lip: _Lip, target: Object, middle: np.ndarray) -> str:
 
 
 def _grasp(lip: _Lip, middle: np.ndarray) -> Grasp:
-    hand = np.eye(4)
     across = np.cross(lip.normal, [1.0, 0, 0])
-    hand[:3, 1] = across / np.linalg.norm(across)
-    hand[:3, 2] = -lip.normal
-    hand[:3, 0] = np.cross(hand[:3, 1], hand[:3, 2])
-    hand[:3, 3] = lip.point + STANDOFF_M * lip.normal
+    hand = gripper_at(lip.point + STANDOFF_M * lip.normal, across / np.linalg.norm(across), -lip.normal)
     tilt = float(np.arccos(np.clip(lip.normal[2], -1, 1)))
     cost = float(np.linalg.norm(lip.point[:2] - middle)) + 10 * lip.roughness + 0.03 * tilt
     return Grasp(hand, lip.point, QUARTER_TURNS, 0.0, 0.0, cost)
