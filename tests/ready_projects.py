@@ -13,7 +13,7 @@ from filelock import FileLock
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "build" / "ready_projects"
-SOURCES = ("pipeline", "sample_scenes", "studio/commands/run.py", "requirements.lock")
+SOURCES = ("pipeline", "sample_scenes", "grs_studio.py", "requirements.lock")
 """What makes a project, below the checkout."""
 
 

@@ -3,6 +3,6 @@
 `episodes` and `conditions` need gymnasium; `learned` needs stable-baselines3, too.
 """
 
-from pipeline.closed_loop.policies import Policy, PolicyError, open_policy
+from pipeline.closed_loop.policies import LEARNED, Policy, PolicyError, open_policy
 
-__all__ = ["Policy", "PolicyError", "open_policy"]
+__all__ = ["LEARNED", "Policy", "PolicyError", "open_policy"]

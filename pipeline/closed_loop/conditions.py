@@ -1,19 +1,23 @@
-"""A policy over HTTP or as a function under the conditions of a variation study."""
+"""A policy under the conditions of a variation study."""
 
 import shutil
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pipeline.closed_loop.episodes import run_policy
-from pipeline.closed_loop.policies import open_policy
-from pipeline.export.gym_env.environment import TwinEnv
-from pipeline.export.gym_env.package import write_layout
+import numpy as np
+
+from pipeline.closed_loop.episodes import PolicyEpisode, opened, run_policy
+from pipeline.closed_loop.policies import DEMONSTRATION, open_policy
+from pipeline.export.gym_env.package import demonstrate, write_layout
+from pipeline.export.gym_env.twin_world import TwinWorld
 from pipeline.simulation.kit import Scene, Simulation
 from pipeline.simulation.physics import Physics, UnstableError
 from pipeline.simulation.program import Program
 from pipeline.simulation.recipe import Recipe, replay
 from pipeline.simulation.robots import robot_kind
+from pipeline.simulation.run_record import RunRecord
 from pipeline.simulation.sandbox.sandbox import Sandbox
+from pipeline.solving import Attempt, solve
 from pipeline.store import write_json
 from pipeline.variation import Outcome, Perform
 
@@ -26,7 +30,7 @@ class PolicyTrials:
     """Which policy controls which robot, and for how long."""
 
     policy: str
-    """As `open_policy` takes it."""
+    """As `open_policy` takes it; "demonstration" replays what the oracle does under the same condition."""
     robot: str = "gripper"
     """Name of the robot that it controls."""
     seconds: float = 30.0
@@ -35,25 +39,30 @@ class PolicyTrials:
     """Whether the policy also gets the picture of the photograph's camera."""
 
 
+def try_policy(
+    trials: PolicyTrials, project_dir: Path, program: Program, sandbox: Sandbox, id: str, start: Path
+) -> PolicyEpisode:
+    """Let a policy try the condition of an id, whose start is in a folder. Raises PolicyError, SandboxError."""
+    recipes, fault = sandbox.arrange(program, start, [SEED])
+    if fault:
+        return PolicyEpisode(id, False, 0.0, 0.0, None, fault)
+    write_environment(start, recipes[0], trials.robot)
+    shutil.copyfile(project_dir / "task.json", start / "task.json")
+    if trials.policy == DEMONSTRATION and (why := _write_demonstration(trials.robot, program, sandbox, start)):
+        return PolicyEpisode(id, False, 0.0, 0.0, None, why)
+    with opened(start, trials.images) as env:
+        try:
+            return run_policy(env, open_policy(trials.policy, env), SEED, trials.seconds, id)
+        except UnstableError as error:  # the policy pressed too hard: its failure, not the machinery's
+            return PolicyEpisode(id, False, 0.0, 0.0, "collision", str(error))
+
+
 def by_policy(trials: PolicyTrials, project_dir: Path, program: Program, sandbox: Sandbox) -> Perform:
     """Return a function that lets a policy try a condition; it raises PolicyError and SandboxError."""
 
     def perform(id: str, start: Path) -> Outcome:
-        recipes, fault = sandbox.arrange(program, start, [SEED])
-        if fault:
-            return Outcome(id, False, 0.0, fault)
-        write_environment(start, recipes[0], trials.robot)
-        shutil.copyfile(project_dir / "task.json", start / "task.json")
-        env = TwinEnv(render_mode="rgb_array" if trials.images else None, folder=start)
-        try:
-            policy = open_policy(trials.policy, env)
-            outcome, rollout = run_policy(env, policy, SEED, trials.seconds)
-        except UnstableError as error:  # the policy pressed too hard: its failure, not the machinery's
-            return Outcome(id, False, 0.0, str(error))
-        finally:
-            env.close()
-        reason = "" if outcome.success else f"{outcome.share:.0%} of the goals met after {outcome.seconds:.0f} s"
-        return Outcome(id, outcome.success, outcome.share, reason, rollout)
+        done = try_policy(trials, project_dir, program, sandbox, id, start)
+        return Outcome(id, done.success, done.share, done.reason, done.rollout)
 
     return perform
 
@@ -68,3 +77,14 @@ def write_environment(start: Path, recipe: Recipe, robot: str) -> None:
     (start / "layouts").mkdir()
     write_layout(simulation, world.xml, data.qpos, data.ctrl, start)
     write_json(start / "layouts.json", {"seeds": [SEED], "robot": robot})
+
+
+def _write_demonstration(robot: str, program: Program, sandbox: Sandbox, start: Path) -> str:
+    """Write the oracle's actions beside the layout of a start; return why there are none, or an empty text."""
+    attempt = next(one for one in solve(program, start, sandbox, (SEED,), robot))
+    assert isinstance(attempt, Attempt)
+    if not isinstance(attempt.record, RunRecord):
+        return attempt.reason
+    actions, _ = demonstrate(TwinWorld(start, SEED), attempt.record)
+    np.save(start / "layouts" / f"{SEED:03d}.npy", actions)
+    return ""

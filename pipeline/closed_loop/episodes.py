@@ -1,41 +1,63 @@
-"""Episodes of a policy on the layouts of an exported environment."""
+"""Episodes of a policy in an exported environment."""
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
+from pipeline.closed_loop.failure import failure_class
 from pipeline.closed_loop.policies import Policy, checked_actions
+from pipeline.divergence import Episode
+from pipeline.divergence.project_episodes import rollout_episode
 from pipeline.export.gym_env.environment import TwinEnv
+from pipeline.simulation.goals.stages import lasting
 from pipeline.simulation.run_record import RunRecord
 
 
 @dataclass(frozen=True)
-class PolicyOutcome:
+class PolicyEpisode:
     """How an episode of a policy ended."""
 
-    layout: int
-    """Seed of the layout."""
+    condition: str
+    """Id of the condition: the layout's seed with three digits, or "<seed>-<number>" of a drawn one."""
     success: bool
     share: float
     """Of the goals met at the end, in [0, 1]."""
-    reward: float
-    """Largest reward on the way, in [0, 1]."""
     seconds: float
     """Simulated time until the success, or of the whole episode."""
+    failure: str | None = None
+    """One of `pipeline.closed_loop.failure.CLASSES`; None after a success, and where nothing could run."""
+    reason: str = ""
+    """Why it failed, in words; empty after a success."""
     rmse: float | None = None
-    """RMSE_norm overall (mean over time) against the real episode of this layout, if there is one."""
+    """RMSE_norm overall (mean over time) against the real episode of this condition, if there is one."""
+    rollout: RunRecord | None = field(default=None, compare=False, repr=False)
+    """What the robot did; None if nothing ran."""
+    episode: Episode | None = field(default=None, compare=False, repr=False)
+    """The same with contacts, as it is compared and kept."""
 
 
-def run_policy(env: TwinEnv, policy: Policy, layout: int, seconds: float) -> tuple[PolicyOutcome, RunRecord]:
+@contextmanager
+def opened(folder: Path, images: bool) -> Iterator[TwinEnv]:
+    """Yield the environment of a folder; with `images` it draws the picture of the photograph's camera."""
+    env = TwinEnv(render_mode="rgb_array" if images else None, folder=folder)
+    try:
+        yield env
+    finally:
+        env.close()
+
+
+def run_policy(env: TwinEnv, policy: Policy, layout: int, seconds: float, condition: str = "") -> PolicyEpisode:
     """Let a policy control the robot until the task is solved, for so many simulated seconds at most.
 
-    With the render mode "rgb_array" the policy sees the picture, too. Raises PolicyError.
+    With the render mode "rgb_array" the policy sees the picture, too. Raises PolicyError, UnstableError.
     """
     observation, info = env.reset(options={"layout": layout})
     policy.begin(layout, env.instruction)
     data, count = env.world.data, env.action_count
-    began, best = float(data.time), 0.0
+    began = float(data.time)
     times, qpos, commands = [0.0], [data.qpos.copy()], [data.ctrl.copy()]
     left = np.empty((0, count))
     while times[-1] < seconds and not info["success"]:
@@ -43,11 +65,29 @@ def run_policy(env: TwinEnv, policy: Policy, layout: int, seconds: float) -> tup
             picture = env.render()
             seen = observation if picture is None else observation | {"image": picture}
             left = checked_actions(policy.act(seen, times[-1]), count)
-        observation, reward, _, _, info = env.step(left[0])
-        left, best = left[1:], max(best, float(reward))
+        observation, _, _, _, info = env.step(left[0])
+        left = left[1:]
         times.append(float(data.time) - began)
         qpos.append(data.qpos.copy())
         commands.append(data.ctrl.copy())
-    outcome = PolicyOutcome(layout, bool(info["success"]), float(info["share"]), best, times[-1])
     xml = (Path(env.folder) / "scene" / f"layout_{layout:03d}.xml").read_text(encoding="utf-8")
-    return outcome, RunRecord(np.array(times), np.array(qpos), np.array(commands), xml=xml, seed=layout)
+    rollout = RunRecord(np.array(times), np.array(qpos), np.array(commands), xml=xml, seed=layout)
+    condition = condition or f"{layout:03d}"
+    episode = as_episode(rollout, f"policy under condition {condition}", env.folder / "scene")
+    success, share = bool(info["success"]), float(info["share"])
+    failure = None if success else failure_class(episode, *_carried_objects(env))
+    reason = "" if success else f"{share:.0%} of the goals met after {times[-1]:.0f} s"
+    return PolicyEpisode(condition, success, share, times[-1], failure, reason, None, rollout, episode)
+
+
+def as_episode(rollout: RunRecord, source: str, meshes: Path) -> Episode:
+    """Return a rollout as an episode with contacts. Raises EpisodeError."""
+    return rollout_episode(rollout.times, rollout.qpos, rollout.actions, rollout.xml, (), source, meshes)
+
+
+def _carried_objects(env: TwinEnv) -> tuple[set[str], set[str]]:
+    """Return the objects that goals have to move: of those that do not hold now, and of those that hold."""
+    state = env.world.physics.state()
+    goals = lasting([goals for _, goals in env.world.stages])
+    missing = {name for goal in goals if not goal.met(state) for name in goal.carried}
+    return missing, {name for goal in goals for name in goal.carried} - missing

@@ -1,9 +1,12 @@
 """The policies of `grs-studio learn` under the conditions of a variation study."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
+from pipeline.closed_loop.episodes import PolicyEpisode, as_episode
+from pipeline.closed_loop.failure import failure_class
 from pipeline.learning.chain import TaskLearner
 from pipeline.learning.judging.evaluation import Chain, ChainEpisode
 from pipeline.learning.layouts import Layouts, arranged_by
@@ -31,28 +34,46 @@ def by_learned_policies(project_dir: Path, program: Program, sandbox: Sandbox) -
 
     Raises LearningError if the project has none, or if they were learned for another twin.
     """
+    play = learned_episodes(project_dir, program, sandbox)
+
+    def perform(id: str, start: Path) -> Outcome:
+        done = play(id, start)
+        return Outcome(id, done.success, done.share, done.reason, done.rollout)
+
+    return perform
+
+
+def learned_episodes(project_dir: Path, program: Program, sandbox: Sandbox) -> Callable[[str, Path], PolicyEpisode]:
+    """Return a function that plays the learned policies from the start of a condition. Raises LearningError."""
     subtasks = read_subtasks(project_dir / FOLDER / "subtasks.json")
     if subtasks is None:
         raise LearningError(f"{project_dir} has no learned policies; run grs-studio learn {project_dir} first")
     usual = Layouts(Scene.load(project_dir), arranged_by(program, project_dir, sandbox))
     Chain(TaskLearner(project_dir, usual, subtasks))  # reads every policy, so that a missing one is found now
 
-    def perform(id: str, start: Path) -> Outcome:
+    def play(id: str, start: Path) -> PolicyEpisode:
         recipes, fault = sandbox.arrange(program, start, [0])
         if fault:
-            return Outcome(id, False, 0.0, fault)
+            return PolicyEpisode(id, False, 0.0, 0.0, None, fault)
         try:
             layouts = Layouts(Scene.load(start), lambda _: recipes)
             goals = dict(zip(usual.base.goals, layouts.base.goals, strict=True))
             learner = TaskLearner(project_dir, layouts, [one.bound_to(goals) for one in subtasks])
             settled = learner.settled(range(1))
             if not settled:
-                return Outcome(id, False, 0.0, "the physics of this start is unstable")
+                return PolicyEpisode(id, False, 0.0, 0.0, None, "the physics of this start is unstable")
             played = Chain(learner).play(settled[0])
         except (LearningError, UnstableError) as error:  # such as a handle that the hand does not get to
-            return Outcome(id, False, 0.0, str(error))
+            return PolicyEpisode(id, False, 0.0, 0.0, None, str(error))
         failed = subtasks[len(played.episodes) - 1]
         reason = f"{failed.name} failed" if not played.episodes[-1].success else "the goals did not hold at the end"
-        return Outcome(id, played.solved, played.share, "" if played.solved else reason, _rollout(played, layouts))
+        rollout = _rollout(played, layouts)
+        episode = as_episode(rollout, f"policies under condition {id}", start / "scene")
+        wanted = {name for goal in goals.values() for name in goal.carried}
+        failure = None if played.solved else failure_class(episode, wanted, ())
+        return PolicyEpisode(
+            id, played.solved, played.share, float(rollout.times[-1]), failure, "" if played.solved else reason, None,
+            rollout, episode,
+        )  # fmt: skip
 
-    return perform
+    return play

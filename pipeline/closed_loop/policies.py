@@ -25,8 +25,8 @@ MAX_ANSWER_BYTES = 1_000_000
 ANSWER_SECONDS = 60.0
 UPGRADE_STATUSES = (400, 404, 405, 426, 501)
 """Statuses with which a websocket server answers a POST."""
-KINDS = "hold, demonstration, http://HOST:PORT/PATH, lerobot:http://HOST:PORT/PATH, or FILE.py:FUNCTION"
-LEROBOT = "lerobot:"
+KINDS = "hold, demonstration, learned, http://HOST:PORT/PATH, lerobot:http://HOST:PORT/PATH, or FILE.py:FUNCTION"
+LEROBOT, DEMONSTRATION, HOLD, LEARNED = "lerobot:", "demonstration", "hold", "learned"
 
 
 class PolicyError(StudioError):
@@ -164,9 +164,9 @@ class HttpPolicy:
 
 def open_policy(text: str, env: "TwinEnv") -> Policy:
     """Return the policy that a text names, one of `KINDS`, for an environment. Raises PolicyError."""
-    if text == "hold":
+    if text == HOLD:
         return HoldPolicy(env.action_count)
-    if text == "demonstration":
+    if text == DEMONSTRATION:
         return DemonstrationPolicy(env.folder)
     if text.startswith(("http://", "https://")):
         return HttpPolicy(text)
@@ -178,6 +178,11 @@ def open_policy(text: str, env: "TwinEnv") -> Policy:
     if separator and path.endswith(".py") and name.isidentifier():
         return FunctionPolicy(Path(path), name)
     raise PolicyError(f"{text!r} is no policy; choose {KINDS}")
+
+
+def is_own(text: str) -> bool:
+    """Whether a policy keeps nothing in mind that two episodes at a time would mix up, as servers and functions do."""
+    return text in (HOLD, DEMONSTRATION, LEARNED)
 
 
 def checked_actions(answer: Any, action_count: int) -> np.ndarray:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 from pipeline.assets import Library
 from pipeline.scene import Scene, SceneError
@@ -20,6 +21,7 @@ from pipeline.variation.condition import Condition, VariationError, condition_id
 from pipeline.variation.varied_scene import varied_scene, write_varied
 
 MAX_COUNT = 100_000
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -108,24 +110,35 @@ class VariationStudy:
 
         Closing the generator cancels those that have not begun. Raises what `perform` raises, but SceneError.
         """
+        return self.each_start(perform, ids, jobs, lambda id, reason: Outcome(id, False, 0.0, reason))
+
+    def each_start(
+        self, work: Callable[[str, Path], T], ids: Sequence[str], jobs: int, failed: Callable[[str, str], T]
+    ) -> Iterator[T]:
+        """Yield what `work` makes of the start of each condition, in order; `failed` of an id and a reason without one.
+
+        Closing the generator cancels those that have not begun. Raises what `work` raises, but SceneError.
+        """
         cancel = threading.Event()
         pool = ThreadPoolExecutor(jobs or os.cpu_count() or 1)
         try:
-            running = [pool.submit(self._run, perform, id, cancel) for id in ids]
+            running = [pool.submit(self._run, work, id, cancel, failed) for id in ids]
             for future in running:
                 yield future.result()
         finally:
             cancel.set()
             pool.shutdown(cancel_futures=True)
 
-    def _run(self, perform: Perform, id: str, cancel: threading.Event) -> Outcome:
+    def _run(
+        self, work: Callable[[str, Path], T], id: str, cancel: threading.Event, failed: Callable[[str, str], T]
+    ) -> T:
         if cancel.is_set():
-            return Outcome(id, False, 0.0, "stopped")
+            return failed(id, "stopped")
         folder = Path(tempfile.mkdtemp(prefix="grs-"))
         try:
             self.write(id, folder / "start")
-            return perform(id, folder / "start")
+            return work(id, folder / "start")
         except SceneError as error:  # one condition that MuJoCo rejects is no reason to lose the others
-            return Outcome(id, False, 0.0, str(error))
+            return failed(id, str(error))
         finally:
             shutil.rmtree(folder, ignore_errors=True)

@@ -69,6 +69,14 @@ def model_setting(flag: str | None, default: str = "offline") -> str:
 
 def announce_sending(services: "Services") -> "Services":
     """Say on stderr what goes to the model's server; a model named for a command may be sent to in this run."""
+    services, line = sending_line(services)
+    if line:
+        print(line, file=sys.stderr)
+    return services
+
+
+def sending_line(services: "Services") -> "tuple[Services, str]":
+    """Return services that may send to their model's server, and a line that says what goes there."""
     from pipeline.models.destination import destination_of
     from pipeline.run import WHAT_IS_SENT
 
@@ -79,5 +87,5 @@ def announce_sending(services: "Services") -> "Services":
             else "no picture; names, sizes, the task, its programs and solved programs of other projects as examples"
         )  # type: ignore[attr-defined]
         place = f"{destination.address} ({', '.join(destination.models)})"
-        print(f"model: {place} gets {what}. --model offline sends nothing", file=sys.stderr)
-    return replace(services, send="always")
+        return replace(services, send="always"), f"model: {place} gets {what}. --model offline sends nothing"
+    return replace(services, send="always"), ""

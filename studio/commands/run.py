@@ -1,12 +1,11 @@
 """`grs-studio run`: from a frame to a solution, stage by stage, in a project folder."""
 
 import argparse
-import contextlib
 import sys
 from pathlib import Path
 
+import grs_studio
 from pipeline import plugins
-from pipeline.errors import StudioError
 from pipeline.simulation.robots import ROBOTS
 from studio.commands.options import (
     DONE,
@@ -14,7 +13,6 @@ from studio.commands.options import (
     add_model,
     add_segmenter,
     add_unprotected,
-    announce_sending,
     model_setting,
 )
 
@@ -45,54 +43,15 @@ def add_to(commands: "argparse._SubParsersAction") -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from pipeline.frame import load
-    from pipeline.matching import why_unavailable
-    from pipeline.project import Project
-    from pipeline.run import run_stages
-    from pipeline.run.object_confidence import measure_confidences
-    from studio.scene.ground_choice import describe_grounds, ground_decision, grounds_of_numbers
-    from studio.server.services import Settings, open_services
-
-    out: Path = arguments.out
-    continued = (out / "project.json").exists()
-    frame = None if continued else load(arguments.frame, arguments.index)
-    settings = Settings.from_environment(
-        model=model_setting(arguments.model),
-        segmenter=arguments.segmenter,
-        library=tuple(arguments.library),
-        matcher=arguments.matcher,
-        robot=arguments.robot,
-        unprotected=arguments.unprotected,
-    )
-    services = announce_sending(open_services(settings, first_seed=arguments.seed))
-    stage, line = "frame", ""
-    with contextlib.closing(services.sandbox):
-        if reason := why_unavailable(services.matcher, services.model, services.encoder):
-            raise StudioError(f"the matcher {services.matcher} {reason}")
-        project = Project.open(out) if frame is None else Project.create(out, frame)
-        project.begin_writing()
-        for warning in project.warnings:
-            print(f"project: {warning}", file=sys.stderr)
-        if continued:
-            print(f"continuing the project in {out}", file=sys.stderr)
-        for note in project.frame.notes:
-            print(f"frame: {note}", file=sys.stderr)
-        if arguments.ground is not None:
-            pixels = grounds_of_numbers(project.frame, arguments.ground)
-            if [project.frame.ground_pixel, *project.frame.also_ground_pixels] != [tuple(pixel) for pixel in pixels]:
-                project.decide("ground", **ground_decision(project.frame, pixels))
-        if grounds := describe_grounds(project.frame):
-            print(f"ground: {grounds}", file=sys.stderr)
-        for note in project.support.notes if project.frame.also_ground_pixels else ():
-            print(f"ground: {note}", file=sys.stderr)
-        for path, reason in services.library.skipped:
-            print(f"library: {path} skipped: {reason}", file=sys.stderr)
-        try:
-            for step in run_stages(project, services, arguments.until, arguments.task):
-                stage, previous, line = step.stage, line, f"{step.stage}: {step.message}"
-                if line != previous:  # a step may only have moved its progress bar
-                    print(line, file=sys.stderr)
-        except StudioError as error:
-            raise StudioError(f"stopped at {stage}: {error}") from error
-        measure_confidences(project)  # for the board
+    """Print each step of the run, or of its continuation."""
+    line, continued = "", (arguments.out / "project.json").exists()
+    frame = None if continued else grs_studio.load(arguments.frame, arguments.index)
+    settings = {name: getattr(arguments, name) for name in ("segmenter", "matcher", "robot", "unprotected")}
+    settings |= {"model": model_setting(arguments.model), "library": tuple(arguments.library)}
+    for step in grs_studio.run(
+        frame, arguments.out, arguments.until, arguments.task, ground=arguments.ground, seed=arguments.seed, **settings
+    ):
+        previous, line = line, f"{step.stage}: {step.message}"
+        if line != previous:  # a step may only have moved its progress bar
+            print(line, file=sys.stderr)
     return DONE

@@ -13,9 +13,6 @@ if TYPE_CHECKING:
     from pipeline.simulation.sandbox.sandbox import Sandbox
     from pipeline.variation import Perform
 
-LEARNED = "learned"
-"""Policy: those of `grs-studio learn`, one subtask after the other."""
-
 
 def add_to(commands: "argparse._SubParsersAction") -> None:
     """Add the subcommand."""
@@ -26,7 +23,7 @@ def add_to(commands: "argparse._SubParsersAction") -> None:
     command.add_argument("--robot", default="gripper", choices=("gripper", "arm", "arm-suction", "policy"))
     command.add_argument(
         "--policy", default="", metavar="POLICY",
-        help="of --robot policy: learned (by grs-studio learn; default), hold, FILE.py:FUNCTION, "
+        help="of --robot policy: learned (by grs-studio learn; default), demonstration, hold, FILE.py:FUNCTION, "
         "http://HOST:PORT/PATH, lerobot:http://HOST:PORT/PATH",
     )  # fmt: skip
     command.add_argument(
@@ -91,11 +88,9 @@ def _policy(arguments: argparse.Namespace) -> str:
         if arguments.policy or arguments.images:
             raise VariationError("--policy and --images belong to --robot policy")
         return ""
+    from pipeline.closed_loop import LEARNED
+
     policy = arguments.policy or LEARNED
-    if policy == "demonstration":
-        raise VariationError(
-            f"a varied start has no demonstration; --policy is {LEARNED}, an address, or FILE.py:FUNCTION"
-        )
     if policy == LEARNED and arguments.images:
         raise VariationError("learned policies see no pictures; leave out --images")
     if not 0 < arguments.seconds <= 3600:
@@ -113,6 +108,8 @@ def _perform(arguments: argparse.Namespace, policy: str, project: "Project", san
     program = project.program_in_current_names(chosen.program)
     if not policy:
         return by_oracle(program, sandbox, arguments.robot)
+    from pipeline.closed_loop import LEARNED
+
     if policy == LEARNED:
         from pipeline.closed_loop.learned import by_learned_policies
 

@@ -3,7 +3,7 @@ const { token, mounts } = JSON.parse(document.querySelector("#about").textConten
 const draws = new Map(), // by the component's id
   shown = new Map(),
   served = new Map(); // the studio's newest values; a test may show others
-const bare = { sent: [], open: 0, version: -1, loaded: false, notices: [], show, shown: (id) => shown.get(id) };
+const bare = { sent: [], open: 0, version: -1, loaded: false, notices: [], held: [], show, shown: (id) => shown.get(id) };
 window.bare = bare;
 
 const post = async (address, body) =>
@@ -52,7 +52,7 @@ async function update() {
   const query = new URLSearchParams({ token, show: mounts.map(({ id }) => id), version: bare.version });
   const { version, values } = await (await fetch(`/bare/values?${query}`)).json();
   for (const [id, text] of Object.entries(values)) {
-    if (served.get(id) !== text) show(id, text);
+    if (served.get(id) !== text && !bare.held.includes(id)) show(id, text);
     served.set(id, text);
   }
   Object.assign(bare, { version, loaded: true });

@@ -150,9 +150,14 @@ class Mounted(ProjectFiles):
         self.session.prepare = lambda: None  # type: ignore[method-assign]
         return self
 
-    def set_value(self, id: str, value: Any) -> None:
-        """Draw a component with a value of the test's own; the studio's replaces it when that changes again."""
+    def set_value(self, id: str, value: Any, held: bool = False) -> None:
+        """Draw a component with a value of the test's own; the studio's replaces it when that changes again.
+
+        A `held` one stays: the ages of the gallery's projects change by the minute.
+        """
         self._wait_until_newest()
+        if held:
+            self.page.evaluate("(id) => window.bare.held.push(id)", id)
         self.page.evaluate("([id, value]) => window.bare.show(id, value)", [id, json.dumps(value)])
 
     def answer(self, id: str, answers: dict[str, Any]) -> list[dict[str, Any]]:

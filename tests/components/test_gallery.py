@@ -83,7 +83,7 @@ def record(**facts: Any) -> dict[str, Any]:
 def show(gallery: Mounted, *projects: dict[str, Any], **more: Any) -> dict[str, Any]:
     """Draw the gallery with these projects and no others; return its value."""
     value = gallery.value("gallery") | {"projects": projects, "total": len(projects), "all": len(projects)} | more
-    gallery.set_value("gallery", value)
+    gallery.set_value("gallery", value, held=True)
     return value
 
 

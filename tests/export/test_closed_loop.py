@@ -91,7 +91,7 @@ ACTIONS, CHUNK = 5, 80
 
 
 def summary(out: Path) -> dict:
-    return json.loads((out / "policy.json").read_text())
+    return json.loads((out / "evaluation.json").read_text())["policies"][0]
 
 
 def test_a_server_that_answers_the_demonstration_in_chunks_solves_every_layout(environment, tmp_path):
@@ -111,7 +111,7 @@ def test_a_server_that_answers_the_demonstration_in_chunks_solves_every_layout(e
         asked = len(questions)
         assert main(arguments) == 0
     assert len(questions) == asked, "what was measured is not measured again"
-    assert summary(out)["solved"]["successes"] == len(twins.SEEDS)
+    assert summary(out)["success"] == 1
     first = [question for question in questions if question["begins"]]
     assert [question["layout"] for question in first] == list(twins.SEEDS)
     assert all(set(question["observation"]) == {"state", "objects", "image"} for question in questions)
@@ -148,7 +148,7 @@ def test_a_lerobot_policy_that_answers_the_datasets_actions_solves_its_layout(en
     with serving(answer) as address:
         policy, out = f"lerobot:{address}", tmp_path / "out"
         assert main(["evaluate-policy", str(tmp_path / "last"), "--policy", policy, "--out", str(out)]) == 0
-    assert summary(out)["solved"]["successes"] == 1
+    assert summary(out)["success"] == 1
     count = min(len(seen), len(recorded.positions))
     apart = np.abs(np.array(seen)[:count, :3] - recorded.positions.rows(0, count)[:, :3])
     assert np.median(apart) < 0.01, "the state is that of the dataset"
@@ -157,12 +157,13 @@ def test_a_lerobot_policy_that_answers_the_datasets_actions_solves_its_layout(en
 def test_the_demonstration_diverges_from_itself_by_nothing_and_doing_nothing_solves_nothing(solved, tmp_path):
     oracle, again, idle = tmp_path / "oracle", tmp_path / "again", tmp_path / "idle"
     assert main(["evaluate-policy", str(solved), "--policy", "demonstration", "--out", str(oracle)]) == 0
-    environment, real = str(oracle / "environment"), str(oracle / "episodes")
+    environment, real = str(oracle / "environment"), str(oracle / "episodes" / "demonstration")
     arguments = ["evaluate-policy", environment, "--policy", "demonstration", "--real", real, "--out", str(again)]
     assert main(arguments) == 0 and summary(again)["rmse"] < 1e-9
     arguments = ["evaluate-policy", environment, "--policy", "hold", "--seconds", "2", "--real", real]
     assert main([*arguments, "--out", str(idle)]) == 0
-    assert summary(idle)["solved"]["successes"] == 0 and summary(idle)["rmse"] > 0.01
+    assert summary(idle)["success"] == 0 and summary(idle)["rmse"] > 0.01
+    assert {one["failure"] for one in summary(idle)["episodes"]} == {"never_reached"}
 
 
 def test_an_answer_that_is_no_action_ends_in_one_line(environment, tmp_path, capsys):
@@ -271,7 +272,6 @@ def test_what_cannot_be_tried_or_asked_is_refused_in_one_line(solved, tmp_path, 
     with serving(lambda *_: (500, b"{}")) as address:
         for arguments, words in (
             (("--policy", "hold"), "belong to --robot policy"),
-            ((*policy, "--policy", "demonstration"), "a varied start has no demonstration"),
             ((*policy, "--policy", "hold", "--seconds", "0"), "--seconds 0 is not between"),
             ((*policy, "--images"), "learned policies see no pictures"),
             ((*policy, "--policy", "moon"), "is no policy; choose"),

@@ -1,0 +1,264 @@
+"""Policies on the same conditions: each episode as it is known, success with intervals, and paired differences.
+
+Files of an evaluation: conditions.json, outcomes.jsonl (one episode a line, appended as each ends), episodes/POLICY/
+CONDITION.npz, evaluation.json and report.html. A repeated evaluation goes on where it was stopped.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+from pipeline.assets import Library
+from pipeline.closed_loop.conditions import PolicyTrials, try_policy
+from pipeline.closed_loop.episodes import PolicyEpisode, opened, run_policy
+from pipeline.closed_loop.evaluation_report import evaluation_json, write_report
+from pipeline.closed_loop.policies import LEARNED, PolicyError, is_own, open_policy
+from pipeline.divergence import compare, read_episode, write_episode
+from pipeline.export import export_project
+from pipeline.export.rollouts import robot_of
+from pipeline.project import Project, safe_name
+from pipeline.simulation.physics import UnstableError
+from pipeline.simulation.robots import robot_kind
+from pipeline.simulation.sandbox.sandbox import Sandbox
+from pipeline.store import append_lines, parse_json, write_json
+from pipeline.variation import VariationStudy
+
+CONDITIONS, OUTCOMES, SUMMARY, REPORT, ENVIRONMENT = (
+    "conditions.json", "outcomes.jsonl", "evaluation.json", "report.html", "environment",
+)  # fmt: skip
+KEPT = [field.name for field in fields(PolicyEpisode) if field.compare]
+"""Fields of an episode that outcomes.jsonl keeps."""
+
+
+@dataclass(frozen=True)
+class EvaluationOptions:
+    """Which policies are evaluated, and on what."""
+
+    policies: tuple[str, ...]
+    """As `open_policy` takes them."""
+    count: int = 0
+    """Number of drawn conditions; 0 for the layouts of the solution."""
+    seed: int = 0
+    """Of the drawn conditions."""
+    robot: str = ""
+    """Name of the robot; that of the solution if empty. The layouts of a solution keep theirs."""
+    seconds: float = 30.0
+    """Simulated, of an episode at most."""
+    images: bool = False
+    """Whether policies also get the picture of the photograph's camera."""
+    jobs: int = 0
+    """Episodes at a time of policies that run in this process; 0 for one a core. Others get one at a time."""
+    real: Path | None = None
+    """Folder of real episodes, each named after its layout."""
+
+
+class Evaluation:
+    """Policies on the conditions of one task, in a folder."""
+
+    def __init__(self, task: Path, out: Path, options: EvaluationOptions, library: Library | None, sandbox: Sandbox):
+        """Read the task, and what is known already. Raises PolicyError, VariationError, ExportError, SceneError.
+
+        Args:
+            task: a solved project, or its export in format gymnasium, unpacked.
+            out: folder of the results; made if it is not there.
+            library: for objects of the same category and for distractors; None for neither.
+        """
+        _require_usable(options)
+        self.out, self.options, self._sandbox = Path(out), options, sandbox
+        self.out.mkdir(parents=True, exist_ok=True)
+        self._conditions = _Drawn(task, options, library, sandbox) if options.count else _Layouts(task, out, options)
+        for policy in options.policies:
+            self._conditions.check(policy)
+        self.conditions = [{"id": id, "values": self._conditions.values(id)} for id in self._conditions.ids]
+        self._write_conditions()
+        self.episodes = self._read()
+
+    def run(self) -> Iterator[tuple[str, PolicyEpisode]]:
+        """Yield policy and episode as each ends, kept by then; those that are known are not run again.
+
+        Raises PolicyError if a policy cannot be asked, SandboxError.
+        """
+        for policy in self.options.policies:
+            left = [id for id in self._conditions.ids if (policy, id) not in self.episodes]
+            jobs = self.options.jobs if is_own(policy) else 1
+            for episode in self._conditions.run(policy, left, jobs):
+                self._keep(policy, episode)
+                yield policy, episode
+
+    def finish(self) -> dict[str, Any]:
+        """Write evaluation.json and report.html; return the contents of the first. Raises StoreError."""
+        episodes = {
+            policy: [self.episodes[policy, id] for id in self._conditions.ids] for policy in self.options.policies
+        }
+        data = evaluation_json(episodes)
+        write_report(data, self.conditions, self.out / REPORT)
+        write_json(self.out / SUMMARY, data)
+        return data
+
+    def _write_conditions(self) -> None:
+        path, digest = self.out / CONDITIONS, self._conditions.digest
+        if path.is_file():
+            try:
+                known = parse_json(path.read_text(encoding="utf-8"))
+                values = {row["id"]: row["values"] for row in known["conditions"]}
+                same = known["task"] == digest and all(
+                    values.get(row["id"], row["values"]) == row["values"] for row in self.conditions
+                )
+            except (OSError, ValueError, KeyError, TypeError) as error:
+                raise PolicyError(f"{path} cannot be read ({error}); choose another --out folder") from None
+            if not same:
+                raise PolicyError(
+                    f"{path} holds conditions of another task, robot or time; choose another --out folder"
+                )
+        write_json(path, {"task": digest, "conditions": self.conditions})
+
+    def _read(self) -> dict[tuple[str, str], PolicyEpisode]:
+        """Return the episodes that are known, by policy and condition."""
+        path, found = self.out / OUTCOMES, {}
+        try:
+            for line in path.read_text(encoding="utf-8").splitlines() if path.is_file() else ():
+                row = parse_json(line)
+                found[row["policy"], row["condition"]] = PolicyEpisode(**{name: row[name] for name in KEPT})
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise PolicyError(f"{path} cannot be read ({error}); choose another --out folder") from None
+        return found
+
+    def _keep(self, policy: str, episode: PolicyEpisode) -> None:
+        if episode.episode is not None:
+            episode = replace(episode, rmse=self._rmse(episode))
+            assert episode.episode is not None
+            path = self.out / "episodes" / policy_folder(policy) / f"{episode.condition}.npz"
+            write_episode(episode.episode, path)
+        self.episodes[policy, episode.condition] = replace(episode, rollout=None, episode=None)
+        row = {name: getattr(episode, name) for name in KEPT}
+        append_lines(self.out / OUTCOMES, [{"policy": policy} | row])
+
+    def _rmse(self, done: PolicyEpisode) -> float | None:
+        """Return the mean RMSE_norm against the real episode of a layout; None without one."""
+        real = self.options.real
+        found = sorted(path for path in real.glob(f"{done.condition}*") if path.stem == done.condition) if real else []
+        if not found or done.episode is None:
+            return None
+        return float(compare(read_episode(found[0]), done.episode, None, "clock").column("rmse_overall").mean())
+
+
+class _Layouts:
+    """The layouts of a solution, as they were exported."""
+
+    def __init__(self, task: Path, out: Path, options: EvaluationOptions):
+        self._folder, self._options = _environment(task, out), options
+        with opened(self._folder, False) as env:
+            self.ids = [f"{layout:03d}" for layout in env.layouts]
+        robot = parse_json((self._folder / "layouts.json").read_text(encoding="utf-8")).get("robot", "gripper")
+        if options.robot not in ("", robot):
+            raise PolicyError(
+                f"the solution's layouts are those of --robot {robot}; add --count to try {options.robot}"
+            )
+        self.digest = _digest(self._folder / "task.json", self._folder / "layouts.json", text=f"{options.seconds}")
+
+    def check(self, policy: str) -> None:
+        """Raises PolicyError for a policy that cannot be tried here."""
+        if policy == LEARNED:
+            raise PolicyError(
+                f"policies of grs-studio learn are tried on drawn conditions; add --count to --policy {LEARNED}"
+            )
+        with opened(self._folder, False) as env:
+            open_policy(policy, env)
+
+    def values(self, id: str) -> dict[str, Any]:
+        return {}
+
+    def run(self, policy: str, ids: Sequence[str], jobs: int) -> Iterator[PolicyEpisode]:
+        with ThreadPoolExecutor(jobs or None) as pool:
+            running = [pool.submit(self._try, policy, int(id)) for id in ids]
+            try:
+                yield from (future.result() for future in running)
+            finally:
+                pool.shutdown(cancel_futures=True)
+
+    def _try(self, policy: str, layout: int) -> PolicyEpisode:
+        with opened(self._folder, self._options.images) as env:
+            try:
+                return run_policy(env, open_policy(policy, env), layout, self._options.seconds)
+            except UnstableError as error:
+                return PolicyEpisode(f"{layout:03d}", False, 0.0, 0.0, "collision", str(error))
+
+
+class _Drawn:
+    """Conditions drawn within plausible ranges."""
+
+    def __init__(self, task: Path, options: EvaluationOptions, library: Library | None, sandbox: Sandbox):
+        if not (task / "project.json").is_file():
+            raise PolicyError(f"{task} is no project, and --count draws conditions of a project's twin")
+        self._project, self._options, self._sandbox = Project.open(task), options, sandbox
+        stored, chosen = self._project.task(), self._project.best_round()
+        if self._project.scene() is None or stored is None or chosen is None:
+            raise PolicyError(f"{task} has no round of a task; run grs-studio run first")
+        self._program = self._project.program_in_current_names(chosen.program)
+        solution = self._project.solution()
+        self._robot = robot_kind(options.robot or (robot_of(solution) if solution else "gripper")).name
+        self._study = VariationStudy(task, stored.objects, library, options.seed, options.count)
+        self.ids = list(self._study.ids)
+        text = f"{self._program.simulation}{self._robot}{options.seconds}"
+        self.digest = _digest(self._project.folder / "scene.json", text=text)
+
+    def check(self, policy: str) -> None:
+        """Raises PolicyError for a policy that cannot be tried here."""
+        if policy == LEARNED and self._options.images:
+            raise PolicyError("learned policies see no pictures; leave out --images")
+
+    def values(self, id: str) -> dict[str, Any]:
+        return dict(self._study.condition(id).values)
+
+    def run(self, policy: str, ids: Sequence[str], jobs: int) -> Iterator[PolicyEpisode]:
+        failed = lambda id, reason: PolicyEpisode(id, False, 0.0, 0.0, None, reason)  # noqa: E731
+        return self._study.each_start(self._work(policy), ids, jobs, failed)
+
+    def _work(self, policy: str) -> Callable[[str, Path], PolicyEpisode]:
+        folder = self._project.folder
+        if policy == LEARNED:
+            from pipeline.closed_loop.learned import learned_episodes
+
+            return learned_episodes(folder, self._program, self._sandbox)
+        trials = PolicyTrials(policy, self._robot, self._options.seconds, self._options.images)
+        return lambda id, start: try_policy(trials, folder, self._program, self._sandbox, id, start)
+
+
+def policy_folder(policy: str) -> str:
+    """Return the name of the folder of a policy's episodes: "demonstration", or a name with a digest of an address."""
+    plain = safe_name(policy)
+    return plain if plain == policy else f"{plain}_{hashlib.sha256(policy.encode()).hexdigest()[:6]}"
+
+
+def _require_usable(options: EvaluationOptions) -> None:
+    if not 0 < options.seconds <= 3600:
+        raise PolicyError(f"--seconds {options.seconds:g} is not between 0 and 3600")
+    if len(set(options.policies)) < len(options.policies):
+        raise PolicyError("the same --policy stands twice; two of them are compared")
+    if options.count < 0 or options.jobs < 0:
+        raise PolicyError("--count and --jobs take 0 or more")
+    if options.real is not None and not options.real.is_dir():
+        raise PolicyError(f"{options.real} is no folder; --real takes one with an episode a layout: 000.npz, ...")
+
+
+def _digest(*files: Path, text: str = "") -> str:
+    found = hashlib.sha256(text.encode())
+    for file in files:
+        found.update(file.read_bytes())
+    return found.hexdigest()
+
+
+def _environment(task: Path, out: Path) -> Path:
+    """Return the folder of the exported environment; a project is exported below `out` first."""
+    from pipeline.divergence.project_episodes import is_project
+
+    if (task / "layouts.json").is_file():
+        return task
+    if not is_project(task):
+        raise PolicyError(f"{task} is neither a project nor an unpacked export in format gymnasium")
+    if not (out / ENVIRONMENT / "layouts.json").is_file():
+        export_project(task, "gymnasium", out / ENVIRONMENT)
+    return out / ENVIRONMENT

@@ -1,0 +1,107 @@
+"""evaluation.json and report.html of policies on the same conditions."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pipeline.closed_loop.episodes import PolicyEpisode
+from pipeline.closed_loop.failure import CLASSES
+from pipeline.closed_loop.paired import paired_difference
+from pipeline.report import Heading, Table, Text, report_page
+from pipeline.store import write_text
+from pipeline.variation import effects, wilson
+from pipeline.variation.variation_files import factor_table
+
+MAX_ROWS = 200
+"""Of the table of conditions."""
+
+
+def evaluation_json(episodes: Mapping[str, Sequence[PolicyEpisode]]) -> dict[str, Any]:
+    """Return the contents of evaluation.json; the episodes of all policies are in the order of the conditions."""
+    solved = {policy: [one.success for one in found] for policy, found in episodes.items()}
+    shares = {policy: wilson(sum(found), len(found)) for policy, found in solved.items()}
+    paired = asdict(paired_difference(*solved.values())) if len(solved) == 2 else None
+    return {
+        "policies": [
+            {
+                "name": policy, "success": shares[policy].value, "low": shares[policy].low, "high": shares[policy].high,
+                "rmse": _mean([one.rmse for one in found if one.rmse is not None]),
+                "episodes": [_row(one) for one in found],
+            }
+            for policy, found in episodes.items()
+        ],
+        "paired": paired,
+    }  # fmt: skip
+
+
+def _row(one: PolicyEpisode) -> dict[str, Any]:
+    return {
+        "condition": one.condition, "success": one.success, "seconds": one.seconds, "failure": one.failure,
+        "share": one.share, "reason": one.reason, "rmse": one.rmse,
+    }  # fmt: skip
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return float(np.mean(values)) if values else None
+
+
+def summary_lines(data: Mapping[str, Any]) -> list[str]:
+    """Return the lines that the command prints: one a policy, and one about their difference."""
+    lines = []
+    for one in data["policies"]:
+        solved, count = sum(row["success"] for row in one["episodes"]), len(one["episodes"])
+        rmse = "" if one["rmse"] is None else f", RMSE_norm {one['rmse']:.4f}"
+        failures = Counter(row["failure"] for row in one["episodes"] if row["failure"])
+        why = "".join(f", {name.replace('_', ' ')} {number}" for name, number in failures.most_common())
+        lines.append(f"{one['name']}: {solved} of {count} solved ({one['low']:.0%} to {one['high']:.0%}){why}{rmse}")
+    if pair := data["paired"]:
+        first, second = (one["name"] for one in data["policies"])
+        lines.append(
+            f"{second} solves {100 * pair['difference']:+.0f} points against {first} "
+            f"({100 * pair['low']:+.0f} to {100 * pair['high']:+.0f}, p = {pair['p']:.3f})"
+        )
+    return lines
+
+
+def write_report(data: Mapping[str, Any], conditions: Sequence[Mapping[str, Any]], path: Path) -> None:
+    """Write report.html. Raises StoreError."""
+    policies = data["policies"]
+    blocks: list[Any] = [Text(line, "result") for line in summary_lines(data)]
+    blocks.append(
+        Text("All policies ran under the same conditions. Intervals: 95 %, Wilson; differences: Agresti and Min; "
+             "p: McNemar's exact test, mid-p.", "note")
+    )  # fmt: skip
+    blocks += [Heading("Failures"), Table(("Class", *(one["name"] for one in policies)), _failure_rows(policies))]
+    blocks += [block for one in policies for block in _effect_blocks(one, conditions)]
+    rows = [
+        (row["id"], *(_outcome(one["episodes"][number]) for one in policies))
+        for number, row in enumerate(conditions[:MAX_ROWS])
+    ]
+    blocks += [Heading("Conditions"), Table(("Id", *(one["name"] for one in policies)), rows)]
+    write_text(path, report_page("Policies", blocks))
+
+
+def _failure_rows(policies: Sequence[Mapping[str, Any]]) -> list[tuple]:
+    counts = [Counter(row["failure"] for row in one["episodes"]) for one in policies]
+    return [(text, *(count[name] for count in counts)) for name, text in CLASSES.items()]
+
+
+def _effect_blocks(policy: Mapping[str, Any], conditions: Sequence[Mapping[str, Any]]) -> list[Any]:
+    names, values = factor_table(conditions)
+    found = effects(names, values, np.array([row["success"] for row in policy["episodes"]], bool)) if names else []
+    causes = [one for one in found if one.matters]
+    if not causes:
+        return []
+    head = ("Factor", "Low", "Success", "High", "Success", "p")
+    rows = [(e.factor, e.low_value, e.low_success, e.high_value, e.high_success, e.p) for e in causes]
+    return [Heading(f"What the success of {policy['name']} depends on"), Table(head, rows)]
+
+
+def _outcome(row: Mapping[str, Any]) -> str:
+    return (
+        f"solved in {row['seconds']:.1f} s" if row["success"] else (row["failure"] or row["reason"]).replace("_", " ")
+    )

@@ -1,0 +1,58 @@
+"""Every script of examples/ runs, is short, and imports nothing of the studio but grs_studio."""
+
+import ast
+import runpy
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+from ready_projects import ROOT, ready_project
+
+import grs_studio
+
+pytest.importorskip("gymnasium", reason='pip install "grs-studio[gymnasium]"')
+
+EXAMPLES = {path.stem: path for path in sorted((ROOT / "examples").glob("*.py"))}
+EPISODES = ROOT / "sample_scenes" / "episodes"
+RUNS = {
+    "01_photograph_to_twin": ([ROOT / "sample_scenes" / "blocks", "NEW"], "scene: ", " m, "),
+    "02_correct_the_twin": (["PROJECT"], "now weighs 0.25 kg", "scene: "),
+    "03_words_to_solved_task": (["PROJECT", ""], "solved on 8 of 8 layouts by oracle"),
+    "04_read_the_rounds": (["PROJECT"], "round 0: done", "passed: "),
+    "05_simulate_the_twin": (["PROJECT"], " mm", "red_cube: 0.0"),
+    "06_export_everywhere": (["PROJECT", "NEW"], "/story.html", "/twin.glb"),
+    "07_gymnasium_environment": (["PROJECT", "NEW"], "reward 0.", "goals still missed by"),
+    "08_demonstrations_for_learning": (["PROJECT", "NEW"], "lerobot-train", "--dataset.root="),
+    "09_real_against_simulated": ([EPISODES / "real.npz", EPISODES / "sim.npz", "NEW"], "s later", "report.html"),
+    "10_policies_on_the_same_conditions": (["PROJECT", "NEW", "2"], "difference -100%", "hold, 0-0001: never_reached"),
+}
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory) -> Path:
+    return Path(shutil.copytree(ready_project("blocks", "solution"), tmp_path_factory.mktemp("examples") / "blocks"))
+
+
+@pytest.mark.parametrize("name", sorted({*EXAMPLES, *RUNS}))
+def test_an_example_runs(name, project, tmp_path, monkeypatch, capsys):
+    arguments, *words = RUNS[name]
+    task = grs_studio.open_project(project).task()
+    assert task is not None
+    filled = {"PROJECT": str(project), "NEW": str(tmp_path / "new"), "": task.instruction}
+    monkeypatch.setattr(sys, "argv", [name, *(filled.get(str(word), str(word)) for word in arguments)])
+    runpy.run_path(str(EXAMPLES[name]), run_name="__main__")
+    printed = capsys.readouterr().out
+    assert all(word in printed for word in words), printed
+
+
+@pytest.mark.parametrize("path", EXAMPLES.values(), ids=list(EXAMPLES))
+def test_an_example_is_short_and_imports_only_the_face(path):
+    text = path.read_text(encoding="utf-8")
+    imported = {
+        name.partition(".")[0]
+        for node in ast.walk(ast.parse(text))
+        for name in ([one.name for one in node.names] if isinstance(node, ast.Import) else
+                     [node.module or ""] if isinstance(node, ast.ImportFrom) else [])
+    }  # fmt: skip
+    assert len(text.splitlines()) <= 40 and imported <= {"grs_studio", "sys", "mujoco"} and "grs_studio" in imported
