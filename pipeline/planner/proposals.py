@@ -13,8 +13,8 @@ from pipeline.planner.language.wording import SIDES, in_plain_words
 from pipeline.planner.plans import TaskPlan, by_colour, mirror_images, stacking_order, why_infeasible
 from pipeline.planner.scene_objects import (
     RAINBOW,
+    Arrangement,
     SceneObject,
-    StartState,
     TableTop,
     carry_risk,
     insert_risk,
@@ -98,14 +98,8 @@ def _move_tasks(objects: Sequence[SceneObject], table: TableTop) -> Iterator[Tas
     yield TaskPlan("move_to", (goal,), words, f"move_{best.name}_{side}", 0.05)
     small = min(objects, key=lambda t: (t.width, t.height))
     if not (small.container and len(objects) > 1) and small.height < 4 * small.narrow:
-        goal = PlannedGoal("inside", (small.name, "tray"), new_container=True)
-        yield TaskPlan(
-            "put_in_tray",
-            (goal,),
-            f"Put {small.name} into the tray.",
-            f"{small.name}_into_tray",
-            0.1 + 0.2 * (len(objects) > 1),
-        )
+        goal, risk = PlannedGoal("inside", (small.name, "tray"), new_container=True), 0.1 + 0.2 * (len(objects) > 1)
+        yield TaskPlan("put_in_tray", (goal,), f"Put {small.name} into the tray.", f"{small.name}_into_tray", risk)
 
 
 def _container_tasks(objects: Sequence[SceneObject], table: TableTop) -> Iterator[TaskPlan]:
@@ -125,26 +119,27 @@ def _stack_tasks(objects: Sequence[SceneObject], table: TableTop) -> Iterator[Ta
     if len(blocks) > 1:
         names = tuple(t.name for t in blocks)
         risk = 0.15 + 0.1 * (len(blocks) - 2) + sum(stack_risk(up, low) for low, up in pairwise(blocks))
-        yield TaskPlan(
-            "stack",
-            (PlannedGoal("stacked", names),),
-            f"Stack {listed(names)}, {names[0]} at the bottom.",
-            f"stack_{len(names)}",
-            risk,
-        )
+        words = f"Stack {listed(names)}, {names[0]} at the bottom."
+        yield TaskPlan("stack", (PlannedGoal("stacked", names),), words, f"stack_{len(names)}", risk)
     pairs = [
         (up, low) for up, low in permutations(objects, 2) if low.flat and not up.container and not why_not_on(up, low)
     ]
     if pairs:
         up, low = min(pairs, key=lambda p: stack_risk(*p) + 0.3 * (not p[1].block))
         risk = 0.15 + stack_risk(up, low) + 0.3 * (not low.block)
-        yield TaskPlan(
-            "put_on",
-            (PlannedGoal("on", (up.name, low.name)),),
-            f"Put {up.name} on top of {low.name}.",
-            f"{up.name}_on_{low.name}",
-            risk,
-        )
+        yield _put_on(up, low, risk)
+
+
+def _put_on(up: SceneObject, low: SceneObject, risk: float) -> TaskPlan:
+    goal = PlannedGoal("on", (up.name, low.name))
+    return TaskPlan("put_on", (goal,), f"Put {up.name} on top of {low.name}.", f"{up.name}_on_{low.name}", risk)
+
+
+def _row(kind: str, objects: Sequence[SceneObject], words: str, name: str, risk: float) -> TaskPlan:
+    """Return the task of a row from left to right; `words` and `name` have a hole for the objects and their number."""
+    names = tuple(t.name for t in objects)
+    goal = PlannedGoal("in_row", names, "right")
+    return TaskPlan(kind, (goal,), words.format(listed(names)), name.format(len(names)), risk)
 
 
 def _sort_tasks(objects: Sequence[SceneObject], table: TableTop) -> Iterator[TaskPlan]:
@@ -154,28 +149,13 @@ def _sort_tasks(objects: Sequence[SceneObject], table: TableTop) -> Iterator[Tas
     risk = 0.15 + 0.04 * len(objects)
     small = sorted(objects, key=lambda t: t.volume)
     if all(big.volume > 1.15 * low.volume for low, big in pairwise(small)):
-        names = tuple(t.name for t in small)
-        words = f"Sort {listed(names)} into a row from small to big."
-        yield TaskPlan(
-            "sort_by_size", (PlannedGoal("in_row", names, "right"),), words, f"sort_{len(names)}_by_size", risk
-        )
+        yield _row("sort_by_size", small, "Sort {} into a row from small to big.", "sort_{}_by_size", risk)
     firsts = by_colour(list({t.colour: t for t in reversed(objects)}.values()))
     rainbow = [t for t in firsts if t.colour in RAINBOW[:7]]
     if len(rainbow) > 1:
-        names = tuple(t.name for t in rainbow)
-        words = f"Sort {listed(names)} into a row in rainbow order."
-        yield TaskPlan(
-            "sort_by_colour", (PlannedGoal("in_row", names, "right"),), words, f"sort_{len(names)}_by_colour", risk
-        )
-    row = StartState(tuple(objects), table).ranked(objects, "right")[:4]
-    names = tuple(t.name for t in row)
-    yield TaskPlan(
-        "line_up",
-        (PlannedGoal("in_row", names, "right"),),
-        f"Line up {listed(names)} from left to right.",
-        f"line_up_{len(names)}",
-        risk + 0.05,
-    )
+        yield _row("sort_by_colour", rainbow, "Sort {} into a row in rainbow order.", "sort_{}_by_colour", risk)
+    row = Arrangement(tuple(objects), table).ranked(objects, "right")[:4]
+    yield _row("line_up", row, "Line up {} from left to right.", "line_up_{}", risk + 0.05)
 
 
 def _gather_tasks(objects: Sequence[SceneObject], table: TableTop) -> Iterator[TaskPlan]:
@@ -274,9 +254,7 @@ def _furniture_tasks(objects: Sequence[SceneObject], table: TableTop) -> Iterato
     able = [(t, low) for low in objects if low.parts for t in objects if not t.parts and not why_not_on(t, low)]
     if able:
         up, low = min(able, key=lambda p: stack_risk(*p) + carry_risk(p[0]))
-        goal = PlannedGoal("on", (up.name, low.name))
-        words, name = f"Put {up.name} on top of {low.name}.", f"{up.name}_on_{low.name}"
-        yield TaskPlan("put_on", (goal,), words, name, 0.3 + stack_risk(up, low))
+        yield _put_on(up, low, 0.3 + stack_risk(up, low))
 
 
 def _part_tasks(objects: Sequence[SceneObject], table: TableTop) -> Iterator[TaskPlan]:

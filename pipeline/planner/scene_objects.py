@@ -265,7 +265,7 @@ class TableTop:
 
 
 @dataclass(frozen=True)
-class StartState:
+class Arrangement:
     """The objects of the photograph on their table."""
 
     objects: tuple[SceneObject, ...]

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from pipeline.planner.scene_objects import SceneObject, StartState, TableTop
+from pipeline.planner.scene_objects import Arrangement, SceneObject, TableTop
 from pipeline.simulation.goals.spec import PlannedGoal
 
 OBJECT_MARGIN = 0.04
@@ -93,7 +93,7 @@ def clearable_zones(objects: Sequence[SceneObject], table: TableTop, most: int =
     return found
 
 
-def objects_at(place: str, start: StartState, kept: frozenset[str]) -> list[SceneObject]:
+def objects_at(place: str, start: Arrangement, kept: frozenset[str]) -> list[SceneObject]:
     """Return what has to leave a side of the table ("left", "far", "middle" ...) so that a zone there is empty.
 
     These are the objects in that third of the arrangement, and what stands in the way; none where they are too many.
@@ -106,7 +106,7 @@ def objects_at(place: str, start: StartState, kept: frozenset[str]) -> list[Scen
     return group if len(group) <= MAX_CLEARED and not kept & {o.name for o in group} else []
 
 
-def objects_in_third(place: str, start: StartState) -> list[SceneObject]:
+def objects_in_third(place: str, start: Arrangement) -> list[SceneObject]:
     """Return the loose objects in one third of the arrangement: "left", "right", "near", "far" or "middle"."""
     low, high = 1 / 3, 2 / 3
     able = [o for o in start.objects if not o.parts]

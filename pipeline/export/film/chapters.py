@@ -15,7 +15,7 @@ from pipeline.geometry import bounding_box
 from pipeline.object_words import ObjectWords, object_words
 from pipeline.project import Project
 from pipeline.router import Round, first_failure, read_record
-from pipeline.router.failure_moment import check_instant
+from pipeline.router.round_record import check_instant
 from pipeline.scene import SceneError
 from pipeline.scene.rendering import render_twin
 from pipeline.segmentation import Segment

@@ -18,7 +18,7 @@ from pipeline.planner.language.lexicon import (
     synonyms,
     values,
 )
-from pipeline.planner.scene_objects import SceneObject, StartState, carry_risk
+from pipeline.planner.scene_objects import Arrangement, SceneObject, carry_risk
 from pipeline.simulation.goals.spec import listed
 
 VISIBLE_RATIO = 1.08
@@ -63,7 +63,7 @@ class _Words:
 class NounPhrases:
     """Reads phrases about one scene; every word of a phrase has to be read."""
 
-    start: StartState
+    start: Arrangement
     names: dict[str, str] = field(default_factory=dict)
     """Plain name of each object by its name, without "the"."""
     last: tuple[str, ...] = ()
