@@ -1,12 +1,13 @@
 """Free places on the table and in regions of it, and places drawn from a seed."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
 from pipeline.simulation.objects import Object, Region, hull
 
+_Candidate = TypeVar("_Candidate")
 Packing = dict[str, tuple[np.ndarray, float | None]]
 """By name: the place, of shape (2,), and the yaw; None keeps the present yaw."""
 GRID_PITCH = 0.015
@@ -49,6 +50,19 @@ def free_places(table: Region, objects: Iterable[Obstacle], radius: float, gap: 
     points = grid(table)
     points = points[table.depth(points) >= radius]
     return points[clearance(points, objects) >= radius + gap]
+
+
+def spread_out(
+    candidates: Iterable[_Candidate], point: Callable[[_Candidate], np.ndarray], apart: float, most: int
+) -> list[_Candidate]:
+    """Return the first candidates, at most so many, whose points are more than `apart` metres from each other."""
+    chosen: list[_Candidate] = []
+    for one in candidates:
+        if all(np.linalg.norm(point(one) - point(other)) > apart for other in chosen):
+            chosen.append(one)
+        if len(chosen) == most:
+            break
+    return chosen
 
 
 def farthest_free_place(sim: Any, name: str) -> tuple[float, float]:

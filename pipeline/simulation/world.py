@@ -17,7 +17,7 @@ from pipeline.simulation.robots.gripper.hand import FloatingGripper
 from pipeline.simulation.robots.robot import Mount, Robot
 from pipeline.simulation.rollout import Run, reward, roll_out
 from pipeline.simulation.scene import Scene
-from pipeline.simulation.state import State, Zone
+from pipeline.simulation.state import State, Zone, find_zone
 
 ZONE_COLOURS = ((240, 200, 60), (90, 170, 250), (240, 120, 110), (120, 210, 130), (190, 140, 240))
 
@@ -162,8 +162,7 @@ class Simulation:
         stands on a shelf.
         """
         self._require_open()
-        if within and within not in self._zones:
-            raise KitError(f"there is no zone {within!r}; there are: {', '.join(self._zones) or 'none'}")
+        zone = find_zone(self._zones, within) if within else None
         largest_first = [
             o.name for o in sorted(map(self.__getitem__, names), key=lambda o: -o.reach)
             if not (o.fixed or self.scene.shelf_under(o))
@@ -173,7 +172,7 @@ class Simulation:
             return
 
         def allowed(points: np.ndarray) -> np.ndarray:
-            inside = self._zones[within].outside(points) <= 0 if within else np.ones(len(points), bool)
+            inside = zone.outside(points) <= 0 if zone else np.ones(len(points), bool)
             return inside & mount.reaches(points) if mount else inside
 
         before = dict(self._objects), dict(self._carriers)
@@ -268,8 +267,7 @@ class Simulation:
             for owner, part in goal.joints:
                 self[owner].part(part)
             for zone in goal.zones:
-                if zone not in self._zones:
-                    raise KitError(f"there is no zone {zone!r}; there are: {', '.join(self._zones) or 'none'}")
+                find_zone(self._zones, zone)
         self._stages.append((name or f"stage {len(self._stages) + 1}", tuple(goals)))
 
     def rollout(self) -> Run:

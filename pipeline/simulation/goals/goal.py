@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal, Protocol
 import numpy as np
 
 from pipeline.simulation.objects import KitError, Object
-from pipeline.simulation.state import State, Zone
+from pipeline.simulation.state import State
 
 CONTACT_GAP = 0.01
 """Objects this close count as resting on each other, in metres."""
@@ -277,13 +277,6 @@ class PartGoal(Goal):
     @property
     def joints(self) -> tuple[tuple[str, str], ...]:
         return ((self.objects[-1], self.part),)
-
-
-def find_zone(state: State, name: str) -> Zone:
-    """Return a zone. Raises KitError that lists the zones there are."""
-    if name not in state.zones:
-        raise KitError(f"there is no zone {name!r}; there are: {', '.join(state.zones) or 'none'}")
-    return state.zones[name]
 
 
 def height_off_table(state: State, name: str) -> float:

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pipeline.simulation.goals.at import elsewhere
-from pipeline.simulation.goals.goal import Goal, find_zone, length
+from pipeline.simulation.goals.goal import Goal, length
 from pipeline.simulation.goals.spec import FIRST, GoalSpec, PlannedGoal, SentenceForm, Tolerance
 from pipeline.simulation.objects import Region
 from pipeline.simulation.state import State
@@ -36,7 +36,7 @@ class InZone(Goal):
 
     def miss(self, state: State) -> float:
         """Return how far the footprint reaches outside the zone, in metres."""
-        return max(0.0, float(find_zone(state, self.zone).outside(state[self.a].outline).max()) - self.tolerance)
+        return max(0.0, float(state.zone(self.zone).outside(state[self.a].outline).max()) - self.tolerance)
 
     def candidate_places(self, state: State) -> list[np.ndarray]:
         """Return the zone's centre and a grid of 1 cm over the zone."""
@@ -65,7 +65,7 @@ class Outside(Goal):
 
     def miss(self, state: State) -> float:
         """Return how deep the footprint and the zone overlap, in metres."""
-        depth = overlap_depth(find_zone(state, self.zone).region, Region(state[self.a].outline))
+        depth = overlap_depth(state.zone(self.zone).region, Region(state[self.a].outline))
         return max(0.0, depth - self.tolerance)
 
     def agreement(self, planned: PlannedGoal, ordered: bool) -> bool | None:

@@ -13,7 +13,7 @@ from scipy.spatial.transform import Rotation
 from pipeline.simulation.articulated_parts import ArticulatedPart
 from pipeline.simulation.goals.goal import PartMotion
 from pipeline.simulation.physics import TIMESTEP, Physics
-from pipeline.simulation.robots.gripper.gripper import CUP_RADIUS, FEEL_SPEED, SuctionGripper
+from pipeline.simulation.robots.gripper.gripper import CUP_RADIUS, FEEL_SPEED, SuctionGripper, minimum_jerk
 
 PULL_SPEED = 0.15
 """Mean speed of the held point, in m/s."""
@@ -99,8 +99,7 @@ def _follow_joint(hand: SuctionGripper, part: ArticulatedPart, share: float) -> 
     arm = start - part.anchor
     reach = 1.0 if part.kind == "slide" else float(np.linalg.norm(arm - (arm @ part.axis) * part.axis))
     steps = max(1, round((0.2 + abs(travel) * max(reach, 0.02) / PULL_SPEED) / TIMESTEP))
-    s = np.arange(1, steps + 1) / steps
-    for done in travel * (10 * s**3 - 15 * s**4 + 6 * s**5):
+    for done in travel * minimum_jerk(steps):
         tip = part.displaced(start[None], done)[0]
         spun = 0.0 if part.kind == "slide" else done * np.sign(part.axis[2])
         hand.physics.data.ctrl[:4] = [*(tip - hand.home), turn + spun]

@@ -65,6 +65,12 @@ def add_gripper(spec: mujoco.MjSpec, home: np.ndarray, bodies: Mapping[str, str]
         weld.solref, weld.solimp = [0.005, 1], [0.98, 0.999, 0.001, 0.5, 2]
 
 
+def minimum_jerk(steps: int) -> np.ndarray:
+    """Return the share of a smooth motion that is done after each of its steps, of shape (steps,), up to 1."""
+    s = np.arange(1, steps + 1) / steps
+    return 10 * s**3 - 15 * s**4 + 6 * s**5
+
+
 def _held(physics: Physics) -> str | None:
     """Return what an active weld holds: a policy may hand over to the oracle with something in its hand."""
     model = physics.model
@@ -98,9 +104,7 @@ class SuctionGripper:
         if distance < 1e-4 and angle < 1e-3:
             return
         steps = round(max(0.12 + distance / SPEED, angle / TURN_SPEED) / TIMESTEP)
-        s = np.arange(1, steps + 1) / steps
-        blend = 10 * s**3 - 15 * s**4 + 6 * s**5
-        for command in start + blend[:, None] * (end - start):
+        for command in start + minimum_jerk(steps)[:, None] * (end - start):
             self.physics.data.ctrl[:4] = command
             self.physics.step()
 

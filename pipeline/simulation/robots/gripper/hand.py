@@ -7,6 +7,7 @@ import mujoco
 import numpy as np
 
 from pipeline.geometry import planar_rotation
+from pipeline.simulation.free_space import spread_out
 from pipeline.simulation.goals.goal import Move, PartMotion
 from pipeline.simulation.objects import Object, Region
 from pipeline.simulation.physics import Physics
@@ -164,8 +165,11 @@ def reachable_contacts(physics: Physics, target: Object) -> ReachableContacts:
     order = np.argsort(costs, kind="stable")
     order = order[np.isfinite(costs[order])]
     contacts = np.column_stack([points[order], heights[order]])
+    spread = spread_out(contacts, lambda contact: contact, 0.015, 4)  # so that a retry uses another place
     cover = max(set(hidden), key=hidden.count) if hidden else ""
-    return ReachableContacts(_spread(contacts), cover if cover in physics.addresses and not len(contacts) else "")
+    return ReachableContacts(
+        np.array(spread).reshape(-1, 3), cover if cover in physics.addresses and not len(contacts) else ""
+    )
 
 
 def _ray_points(target: Object) -> np.ndarray:
@@ -187,14 +191,3 @@ def _cost(off_centre: float, height: float, normal_z: float, around: np.ndarray)
         return np.inf
     rough = float(np.nanmax(around) - np.nanmin(around))
     return off_centre + 0.1 * (1 - normal_z) + min(rough, 0.03)
-
-
-def _spread(contacts: np.ndarray) -> np.ndarray:
-    """Drop contacts within 1.5 cm of a better one, so that a retry uses another place."""
-    chosen: list[np.ndarray] = []
-    for contact in contacts:
-        if all(np.linalg.norm(contact - other) > 0.015 for other in chosen):
-            chosen.append(contact)
-        if len(chosen) == 4:
-            break
-    return np.array(chosen).reshape(-1, 3)

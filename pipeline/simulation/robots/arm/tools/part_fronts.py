@@ -8,7 +8,7 @@ from scipy.spatial.transform import Rotation
 
 from pipeline.simulation.articulated_parts import ArticulatedPart
 from pipeline.simulation.physics import Physics
-from pipeline.simulation.robots.arm.tools.grasp import Grasp, gripper_at
+from pipeline.simulation.robots.arm.tools.grasp import gripper_at
 
 PITCH_M = 0.005
 """Pitch of the grid of level rays."""
@@ -94,14 +94,3 @@ def hand_before(
     hand[:3, :3] = Rotation.from_rotvec(-pitch * side).as_matrix() @ hand[:3, :3]
     hand[:3, 3] = point - beyond * hand[:3, 2]
     return hand
-
-
-def spread_out(found: list[tuple[float, Grasp]], max_grasps: int) -> tuple[Grasp, ...]:
-    """Return the grasps of least cost that are SPREAD_M apart, from pairs of a cost and a grasp."""
-    chosen: list[Grasp] = []
-    for _, grasp in sorted(found, key=lambda entry: entry[0]):
-        if all(np.linalg.norm(grasp.point - other.point) > SPREAD_M for other in chosen):
-            chosen.append(grasp)
-        if len(chosen) == max_grasps:
-            break
-    return tuple(chosen)

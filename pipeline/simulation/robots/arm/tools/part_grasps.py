@@ -5,10 +5,11 @@ from dataclasses import replace
 import numpy as np
 
 from pipeline.simulation.articulated_parts import ArticulatedPart
+from pipeline.simulation.free_space import spread_out
 from pipeline.simulation.physics import Physics
 from pipeline.simulation.robots.arm import fingers
 from pipeline.simulation.robots.arm.tools.grasp import Grasp
-from pipeline.simulation.robots.arm.tools.part_fronts import PITCH_M, hand_before, leverage, part_fronts, spread_out
+from pipeline.simulation.robots.arm.tools.part_fronts import PITCH_M, SPREAD_M, hand_before, leverage, part_fronts
 from pipeline.simulation.robots.arm.tools.seals import MAX_ROUGHNESS_M, STANDOFF_M
 from pipeline.simulation.robots.arm.tools.vacuum import CUP_RADIUS_M
 
@@ -51,7 +52,7 @@ def cup_grasps(physics: Physics, name: str, part: ArticulatedPart, max_grasps: i
                 turns = (0.0, np.pi, np.pi / 2, -np.pi / 2)
                 cost = -leverage(part, point, front.outwards)
                 found.append((cost, Grasp(hand, point, turns, 0.0, 0.0, cost, part.name)))
-    return spread_out(found, max_grasps)
+    return _spread_out(found, max_grasps)
 
 
 def handle_grasps(physics: Physics, name: str, part: ArticulatedPart, max_grasps: int = 6) -> tuple[Grasp, ...]:
@@ -103,7 +104,7 @@ def push_grasps(
             cost = inset - leverage(part, point, outwards)
             hand = hand_before(point + STANDOFF_M * outwards, outwards, front.side, beyond=tip)
             found.append((cost, Grasp(hand, point, PUSH_TURNS, 0.0, 0.0, cost, part.name, pushes=True)))
-    places = spread_out(found, max_places)
+    places = _spread_out(found, max_places)
     return tuple(_from_above(grasp, float(pitch), tip) for pitch in np.radians(PUSH_PITCHES_DEG) for grasp in places)
 
 
@@ -112,3 +113,9 @@ def _from_above(grasp: Grasp, pitch: float, tip: float) -> Grasp:
     outwards, closing = -grasp.approach, grasp.hand[:3, 1]
     hand = hand_before(grasp.hand[:3, 3] + tip * grasp.approach, outwards, closing, pitch, tip)
     return replace(grasp, hand=hand)
+
+
+def _spread_out(found: list[tuple[float, Grasp]], most: int) -> tuple[Grasp, ...]:
+    """Return the grasps of least cost, at most so many, that are SPREAD_M apart, from pairs of a cost and a grasp."""
+    ordered = (grasp for _, grasp in sorted(found, key=lambda entry: entry[0]))
+    return tuple(spread_out(ordered, lambda grasp: grasp.point, SPREAD_M, most))

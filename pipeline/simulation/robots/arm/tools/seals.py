@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pipeline.simulation.free_space import spread_out
 from pipeline.simulation.objects import Object
 from pipeline.simulation.physics import Physics
 from pipeline.simulation.robots.arm.tools.grasp import Grasp, GraspSearch, gripper_at
@@ -59,13 +60,8 @@ def find_seals(physics: Physics, target: Object, max_grasps: int = 12) -> GraspS
         cover = physics.label_name(covers.most_common(1)[0][0]) if covers and not heights.own.any() else ""
         reason = refusals.most_common(1)[0][0] if refusals else f"nothing of {target.name} is seen from above"
         return GraspSearch((), cover if cover in physics.addresses else "", f"no seal: {reason}")
-    distinct: list[Grasp] = []
-    for grasp in sorted(found, key=lambda g: g.cost):
-        if all(np.linalg.norm(grasp.point - other.point) > CUP_RADIUS_M for other in distinct):
-            distinct.append(grasp)
-        if len(distinct) == max_grasps:
-            break
-    return GraspSearch(tuple(distinct), "", "")
+    ordered = sorted(found, key=lambda grasp: grasp.cost)
+    return GraspSearch(tuple(spread_out(ordered, lambda grasp: grasp.point, CUP_RADIUS_M, max_grasps)), "", "")
 
 
 def _lip_at(heights: SurfaceHeights, index: int) -> _Lip | str:
