@@ -109,14 +109,11 @@ class CollisionChecker:
 
     def _first_contact(self, held: HeldObject | None) -> str:
         labels = self.physics.label
-        own = self._robot | (labels == self._label(held)) if held else self._robot
+        own = self._robot | (labels == self.physics.label_of(held.name)) if held else self._robot
         for pair in self.data.contact.geom:
             others = [g for g in pair if not own[g]]
             return self.physics.label_name(int(labels[others[0]])) if others else "itself"
         return ""
-
-    def _label(self, held: HeldObject) -> int:
-        return self.physics.label_of(held.name)
 
     def _move_held(self, held: HeldObject) -> None:
         world_from_object = self._site_pose() @ held.hand_from_object
@@ -139,7 +136,7 @@ class CollisionChecker:
         contype[links], conaffinity[links] = _ROBOT_BIT | _LINK_BIT, _OBJECT_BIT | _LINK_BIT
         margin[links], margin[self._hand] = LINK_MARGIN_M, GRIPPER_MARGIN_M
         if held:
-            own = label == self._label(held)
+            own = label == self.physics.label_of(held.name)
             contype[own], conaffinity[own], margin[own] = _ROBOT_BIT, _OBJECT_BIT, HELD_MARGIN_M
         hidden = ~self._solid
         for name in ignored:

@@ -79,7 +79,8 @@ def score_from_above(heights: SurfaceHeights, target: Object, candidate: RunCand
         return dropped("sloped", width=width)
     blockers, opening = _blockers_from_above(heights, strip, low, up, tips)
     if blockers:
-        other = next((label for label in blockers if label >= 0 and label != heights.label), None)
+        own = heights.physics.label_of(target.name)
+        other = next((label for label in blockers if label >= 0 and label != own), None)
         return dropped("blocked", target.name if other is None else heights.physics.label_name(other), width)
     cost = _cost(strip, tips, low, up, max(slant, slope)) + apart
     return Grasp(hand, tip_middle, HALF_TURNS, width, opening, cost)

@@ -34,12 +34,6 @@ class SurfaceHeights:
         heights, labels, _ = self.physics.surface(points)
         return (labels == self.physics.label_of(self.name)) & (heights > height)
 
-    @property
-    def label(self) -> int:
-        """Label of the object itself, or -2 if no point is on it."""
-        own = self.labels[self.own]
-        return int(own[0]) if len(own) else -2
-
 
 def measure_heights(physics: Physics, target: Object) -> SurfaceHeights:
     """Cast rays down on an object and 5 cm around it, with a pitch of 3 to 7 mm."""
