@@ -1,7 +1,7 @@
 """Descriptions of segments: name, caption and measured attributes."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
@@ -51,6 +51,9 @@ class Description:
     """"measured", a model's name, or "human"."""
     warnings: tuple[str, ...] = field(default=())
     """Doubts, one sentence each ("only 40 points")."""
+    mask_answer: Mapping[str, Any] = field(default_factory=dict)
+    """What a model says of a mask that is not one whole object: "objects" (a box each), "whole" (its box), "part_of"
+    (id of a segment), "held". Boxes are x0, y0, x1, y1 in pixels of the frame."""
     failure: str = ""
     """Why the language model gave no answer, so that measurements are used; empty if it did or was not asked."""
 

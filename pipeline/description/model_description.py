@@ -1,8 +1,10 @@
 """Describe a segment with a vision model, on top of its measured description."""
 
+from collections.abc import Collection, Sequence
 from dataclasses import replace
-from typing import Literal
+from typing import Any, Literal
 
+import numpy as np
 from pydantic import BaseModel, Field
 
 from pipeline.description.description import Description
@@ -18,6 +20,26 @@ KIND = "describe_segment"
 Colour = Literal["red", "orange", "yellow", "green", "blue", "purple", "pink", "brown", "black", "white", "grey"]
 
 
+MAX_OBJECTS = 8
+"""Most objects that one mask is divided into."""
+
+
+class Box(BaseModel):
+    """A box in the second picture, as shares of its width and height, from 0 to 1."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+    def in_pixels(self, shape: tuple[int, ...]) -> list[float] | None:
+        """Return x0, y0, x1, y1 in pixels of a frame (H, W); None for a box without an area within it."""
+        width, height = shape[1], shape[0]
+        x0, x1 = (float(np.clip(x, 0, 1)) * width for x in (self.left, self.right))
+        y0, y1 = (float(np.clip(y, 0, 1)) * height for y in (self.top, self.bottom))
+        return [round(side, 1) for side in (x0, y0, x1, y1)] if x1 - x0 >= 2 and y1 - y0 >= 2 else None
+
+
 class DescribedAnswer(BaseModel):
     is_object: bool
     name: str = Field(min_length=1, max_length=60)
@@ -26,6 +48,14 @@ class DescribedAnswer(BaseModel):
     material: str = Field(default="", max_length=40)
     text: str = Field(default="", max_length=200)
     confidence: float = Field(default=0.5, ge=0, le=1)
+    several_objects: list[Box] = Field(default_factory=list, max_length=MAX_OBJECTS)
+    """A box around each, if the mask shows more than one."""
+    part_of: int = 0
+    """Number of the mask that it belongs to; 0 for none."""
+    whole: Box | None = None
+    """A box around the whole object, if the mask shows only a part of it and no other mask the rest, or much else."""
+    held: bool = False
+    """Whether a hand or a robot holds it, so that it does not stand on the table."""
 
 
 def object_label(segment_id: int) -> str:
@@ -33,13 +63,16 @@ def object_label(segment_id: int) -> str:
     return f"object {segment_id}"
 
 
-def describe_with_model(frame: Frame, segment: Segment, measured: Description, model: Model) -> Description:
+def describe_with_model(
+    frame: Frame, segment: Segment, measured: Description, model: Model, others: Sequence[Segment] = ()
+) -> Description:
     """Return the model's description with the measured size and shape; the measured description if the model fails.
 
-    Raises StageCancelled.
+    `others` are numbered in the picture, so that the model can say what a part belongs to. Raises StageCancelled.
     """
+    others = [one for one in others if one.id != segment.id]
     try:
-        answer = model.ask(question(frame, segment, measured))
+        answer = model.ask(question(frame, segment, measured, others))
     except StageCancelled:
         raise
     except ModelError as error:
@@ -53,16 +86,32 @@ def describe_with_model(frame: Frame, segment: Segment, measured: Description, m
     )
     described = replace(
         measured,
-        is_object=answer.is_object,
+        is_object=answer.is_object and not answer.held,
         caption=single_line(answer.caption),
         attributes=attributes,
         confidence=answer.confidence,
         source=source_of(model, KIND),
+        mask_answer=_mask_answer(answer, frame.depth.shape, {one.id for one in others}),
     )
+    if answer.held:
+        described = replace(described, warnings=(*described.warnings, "It is held, and does not stand on the table."))
     return with_name(described, single_line(answer.name)[:40], ())
 
 
-def question(frame: Frame, segment: Segment, measured: Description) -> Question:
+def _mask_answer(answer: DescribedAnswer, shape: tuple[int, ...], others: Collection[int]) -> dict[str, Any]:
+    """Return what the answer says of the mask; what names no mask, or has no area, is left out."""
+    boxes = [box for one in answer.several_objects if (box := one.in_pixels(shape))]
+    whole = answer.whole.in_pixels(shape) if answer.whole else None
+    said = {
+        "objects": boxes if len(boxes) > 1 else None,
+        "part_of": answer.part_of if answer.part_of in others else None,
+        "whole": whole,
+        "held": answer.held or None,
+    }
+    return {name: value for name, value in said.items() if value is not None}
+
+
+def question(frame: Frame, segment: Segment, measured: Description, others: Sequence[Segment] = ()) -> Question:
     """Return the question: the object's measurements, with a crop of it on grey and its outline in the photograph."""
     attributes = measured.attributes
     data = {
@@ -71,8 +120,9 @@ def question(frame: Frame, segment: Segment, measured: Description) -> Question:
         "shape": attributes.shape,
         "doubts": list(measured.warnings),
     }
-    images = masked_crop(frame.rgb, segment.mask), outline_in_frame(frame.rgb, segment.mask)
-    picture_key = digest(frame.rgb, segment.mask)
+    numbered = {one.id: one.mask for one in others}
+    images = masked_crop(frame.rgb, segment.mask), outline_in_frame(frame.rgb, segment.mask, others=numbered)
+    picture_key = digest(frame.rgb, segment.mask)  # the numbers of others change with their masks, not the object
     return Question(
         KIND,
         {"measured": data},

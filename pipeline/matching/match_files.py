@@ -29,6 +29,7 @@ def to_json(matches: Sequence[Match]) -> list[dict[str, Any]]:
             "failure": match.failure,
         }
         | ({"machine": list(match.machine)} if match.machine else {})
+        | ({"dissent": match.dissent} if match.dissent else {})
         | ({"confidence": match.confidence} if match.confidence is not None else {})
         for match in matches
     ]
@@ -58,5 +59,6 @@ def _match(row: Mapping[str, Any]) -> Match:
         str(row.get("source", "measured")),
         str(row.get("failure", "")),
         (row["machine"][0], str(row["machine"][1])) if row.get("machine") else None,
+        str(row.get("dissent", "")),
         None if row.get("confidence") is None else float(row["confidence"]),
     )

@@ -8,7 +8,6 @@ import numpy as np
 from pipeline.assets import Asset, AssetError, Library
 from pipeline.assets.appearance.features import VIEW_PIXELS
 from pipeline.description import Description
-from pipeline.description.colour_names import COLOUR_WORDS
 from pipeline.frame import Observation
 from pipeline.matching.calibration import match_confidence
 from pipeline.matching.indexed_library import IndexedLibrary
@@ -67,6 +66,8 @@ class Match:
     """Why the model gave no answer, so that this match is measured; empty if it did or was not asked."""
     machine: tuple[str | None, str] | None = None
     """Asset id (or None) and source of the automatic match that a person overrode; None without an override."""
+    dissent: str = ""
+    """What a model chose instead, and how sure it was, where clear measurements outweigh it; empty if they agree."""
     confidence: float | None = None
     """Calibrated probability that the first candidate, or another of its category that can stand for it, is right.
     None if a person or a model chose, or without an encoder."""
@@ -123,13 +124,16 @@ def _candidates(
     """Return the best candidates, best first, and the number of matching keypoints by asset id."""
     encoder = indexed.encoder
     view = query_view(query, encoder.pixels if encoder else VIEW_PIXELS)
+    seen, extents = view.descriptors.extents[0], indexed.features.descriptors.extents
     if encoder:
         view = replace(view, embedding=embed_query(view, indexed.features, encoder))
     best = best_views(view, indexed, query.description.attributes.shape, matcher, 2 * max_candidates)
     if encoder and matcher != "embedding":
         best = reorder_colour_variants(rerank_views(view, indexed, best), indexed)
     inliers = {} if matcher == "embedding" else print_matches(query, view, indexed, best)
-    candidates = [_candidate(indexed.asset(one.view), one, inliers.get(one.view, 0), query.description) for one in best]
+    candidates = [
+        _candidate(indexed.asset(one.view), one, inliers.get(one.view, 0), seen, extents[one.view]) for one in best
+    ]
     if matcher == "embedding":
         candidates = [replace(one, reason=f"{one.score:.0%} alike to the encoder") for one in candidates]
     ranked = tuple(sorted(candidates, key=lambda candidate: -candidate.score)[:max_candidates])
@@ -159,7 +163,8 @@ def override_match(match: Match, asset_id: str | None, scale: float | None = Non
     return Match(match.segment_id, asset_id, scale, "chosen by a person", match.candidates, "human", machine=machine)
 
 
-def _candidate(asset: Asset, view: ScoredView, print_inliers: int, description: Description) -> Candidate:
+def _candidate(asset: Asset, view: ScoredView, print_inliers: int, seen: np.ndarray, expected: np.ndarray) -> Candidate:
+    """Return an asset as a candidate; `seen` and `expected` (2,) are width and height in the picture, in metres."""
     terms, score, appearance = view.terms, view.score, view.terms["appearance"]
     shape = (terms["outline"] ** 3 * terms["relief"] ** 2) ** 0.2
     if print_inliers >= MIN_PRINT_MATCHES:
@@ -173,35 +178,17 @@ def _candidate(asset: Asset, view: ScoredView, print_inliers: int, description: 
         asset.id,
         round(float(score), 4),
         {name: round(float(value), 4) for name, value in scores.items()},
-        _reason(terms, print_inliers, _shared_colour(description.attributes.colour, asset)),
+        _reason(scores, print_inliers, seen, expected),
         float(np.clip(terms["scale"], MIN_SCALE, MAX_SCALE)),
     )
 
 
-def _shared_colour(colour: str, asset: Asset) -> str:
-    """Return the colour, or "" if the asset's own name contradicts it: much of a blue book may be yellow."""
-    named = {COLOUR_WORDS[word] for word in asset.name.lower().split() if word in COLOUR_WORDS}
-    return colour if not named or colour in named else ""
-
-
-def _reason(terms: Mapping[str, float], print_inliers: int, colour: str) -> str:
-    """Return the terms in words. `colour` is empty if segment and asset share no colour name."""
-    excess = terms["scale"] - 1
-    larger = "larger" if excess > 0 else "smaller"
-    size = "same size" if abs(excess) < 0.03 else f"{abs(excess):.0%} {larger} than the asset"
-    shape = [
-        f"{term} {'agrees' if terms[term] > threshold else 'differs'}"
-        for term, threshold in (("outline", 0.8), ("relief", 0.5))
-    ]
-    colours = (
-        f"same {colour}"
-        if terms["colour"] > 0.6 and colour
-        else "colours alike"
-        if terms["colour"] > 0.4
-        else "other colours"
-    )
-    proof = [f"{print_inliers} points of the print agree"] if print_inliers >= MIN_PRINT_MATCHES else []
-    return ", ".join([size, *shape, colours, *proof])
+def _reason(scores: Mapping[str, float], print_inliers: int, seen: np.ndarray, expected: np.ndarray) -> str:
+    """Return what was compared, in numbers."""
+    sizes = [" x ".join(f"{100 * side:.1f}" for side in extents) for extents in (seen, expected)]
+    alike = ", ".join(f"{name} {scores[name]:.0%}" for name in ("shape", "colour", "picture") if name in scores)
+    proof = f", {print_inliers} points of the print agree" if print_inliers >= MIN_PRINT_MATCHES else ""
+    return f"{sizes[0]} cm seen, {sizes[1]} cm expected in this view; alike: {alike}{proof}"
 
 
 def category_probability(candidates: Sequence[Candidate], library: Library, printed: Collection[str] = ()) -> float:

@@ -27,15 +27,25 @@ def masked_crop(rgb: np.ndarray, mask: np.ndarray, side: int = 512, margin: floa
     return fit_to_side(shown, side, MIN_SIDE_PX)
 
 
-def outline_in_frame(rgb: np.ndarray, mask: np.ndarray, side: int = 768) -> np.ndarray:
-    """Return the frame with the masked object outlined and the rest dimmed, its longer side at most `side` pixels."""
+def outline_in_frame(
+    rgb: np.ndarray, mask: np.ndarray, side: int = 768, others: Mapping[int, np.ndarray] | None = None
+) -> np.ndarray:
+    """Return the frame with the masked object outlined and the rest dimmed, its longer side at most `side` pixels.
+
+    Each of the `others` bears its number.
+    """
     dim = (0.55 * rgb + 0.45 * np.mean(rgb, axis=-1, keepdims=True) * 0.6).astype(np.uint8)
     shown = np.where(mask[..., None], rgb, dim)
     thick = max(2, round(max(mask.shape) / 300))
     outlines, _ = cv2.findContours(mask.astype(np.uint8), cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
     cv2.drawContours(shown, outlines, -1, (0, 0, 0), 2 * thick)
     cv2.drawContours(shown, outlines, -1, (255, 235, 0), thick)
-    return fit_to_side(shown, side)
+    picture = np.ascontiguousarray(fit_to_side(shown, side))
+    for number, other in (others or {}).items():
+        small = cv2.resize(other.astype(np.uint8), picture.shape[1::-1], interpolation=cv2.INTER_NEAREST)
+        if small.any():
+            _draw_label(picture, str(number), _deepest_pixel(small), (255, 255, 255))
+    return picture
 
 
 def set_of_marks(rgb: np.ndarray, masks: Mapping[int, np.ndarray], side: int = 1024) -> np.ndarray:

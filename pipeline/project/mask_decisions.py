@@ -37,10 +37,11 @@ def apply_mask_decision(segments: Segments, decision: Decision) -> Segments:
         merged = [id for id in data["ids"] if id in segments]
         if not merged:
             return segments
-        edited = Segment(data["into"], np.logical_or.reduce([segments[id].mask for id in merged]), 1.0, "human")
+        union = np.logical_or.reduce([segments[id].mask for id in merged])
+        edited = Segment(data["into"], union, 1.0, data.get("source", "human"))
         segments = {id: segment for id, segment in segments.items() if id not in merged}
     else:
-        edited = Segment(data["id"], decode_rle(data["mask"]), 1.0, "human")
+        edited = Segment(data["id"], decode_rle(data["mask"]), 1.0, data.get("source", "human"))
     rows = np.flatnonzero(edited.mask.any(1))
     area = slice(rows[0], rows[-1] + 1) if len(rows) else slice(0)
     others = {id: _without(segment, edited.mask, area) for id, segment in segments.items() if id != edited.id}

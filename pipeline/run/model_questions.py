@@ -39,7 +39,7 @@ def describe_objects(
     model = tracing_model(project, services, calls)
 
     def ask(index: int) -> Description:
-        return describe_with_model(project.frame, segments[index], measured[index], model)
+        return describe_with_model(project.frame, segments[index], measured[index], model, segments)
 
     indices = [
         index

@@ -39,18 +39,20 @@ def numbered_photograph(project: Project, model: Model) -> tuple[tuple[np.ndarra
 
 
 def object_notes(project: Project, marked: bool, described: Mapping[str, str]) -> dict[str, str]:
-    """Return a note on each object by name: number in the photograph, description, matched asset and its description.
+    """Return a note on each object by name: number in the photograph, description, the asset that stands there with its
+    description, and which other one was chosen and does not.
 
     `described` are descriptions of assets by id; the id of an asset without one stands alone.
     """
-    matched = {m.segment_id: m.asset_id or "" for m in project.matches() or ()}
+    matched = {m.segment_id: m for m in project.matches() or ()}
     captions = {d.segment_id: d.caption for d in project.descriptions() or ()}
     mark, scene = "(mark {}) " if marked else "", project.scene()
     notes = {}
     for placement in scene.placements if scene else ():
-        asset = matched.get(placement.segment_id, "")
+        asset, match = placement.asset_id or "", matched.get(placement.segment_id)
         if text := described.get(asset, ""):
             asset = f"[library asset {asset}: {text}]"
         note = f"{mark.format(placement.segment_id)}{captions.get(placement.segment_id, '')} {asset}"
-        notes[placement.name] = note.strip()
+        not_there = placement.overruled or (match.dissent if match else "")
+        notes[placement.name] = f"{note.strip()} (not here: {not_there})" if not_there else note.strip()
     return notes

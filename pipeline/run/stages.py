@@ -7,6 +7,7 @@ from contextlib import suppress
 from pipeline.errors import StudioError
 from pipeline.models import StageCancelled
 from pipeline.project import STAGES, Project, Stage
+from pipeline.run.mask_answers import edit_masks
 from pipeline.run.perception_stages import descriptions_stage, frame_stage, matches_stage, segments_stage
 from pipeline.run.progress import Progress
 from pipeline.run.scene_stage import scene_stage
@@ -33,6 +34,8 @@ def run_stages(
     for stage in STAGES[: STAGES.index(until) + 1]:
         if not is_current(project, services, stage) or (stage == "task" and task_text is not None):
             yield from run_stage(project, services, stage, task_text)
+            if stage == "descriptions" and (yield from edit_masks(project, services)):
+                yield from run_stage(project, services, stage)
             if stage == "rounds" and task_text is None and not project.active_decisions("task"):
                 yield from _try_other_tasks(project, services)
 

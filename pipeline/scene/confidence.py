@@ -170,11 +170,25 @@ def _confidence(comparison: _Comparison, match: Match | None, fidelity: ObjectFi
     figures = (
         (fidelity.mask_iou, fidelity.depth_error or 0.0) if fidelity else (comparison.outline, comparison.depth_error)
     )
+    if disagreement := _disagreement(p, match):
+        return Confidence(p.segment_id, score, "unsure", disagreement, terms)
     if level == "sure":
         reason = _reason_if_sure(p, match, terms, rival, figures)
     else:
         reason = _weakest_term(p, terms, rival, figures, count)
     return Confidence(p.segment_id, score, level, reason, terms)
+
+
+def _disagreement(p: Placement, match: Match | None) -> str:
+    """Return a sentence about a model's choice that measurement outweighs, for a person to decide; empty if none is."""
+    if match is None or match.source == "human":
+        return ""
+    if match.dissent:
+        return (
+            f"Measurement and model disagree: {match.dissent}, {_readable(p.asset_id or 'a shape of its own')} stands."
+        )
+    is_models = match.source not in ("measured", "rules") and p.overruled
+    return f"Measurement and model disagree: {p.overruled}." if is_models else ""
 
 
 def _window(mask: np.ndarray) -> tuple[PixelBox, int]:

@@ -53,6 +53,8 @@ REJECT_RATIO_SCALED = 0.75
 """The same for an asset that fits in another size only."""
 CONFIDENT_SCORE = 0.9
 """Match score above which a primitive that fits poorly itself does not reject the asset."""
+SURE_CHOICE = 0.8
+"""Confidence of a model from which its choice stands against the shape."""
 RECOLOURED = "recoloured to the photograph"
 """Added to the provenance of an asset whose texture is tinted."""
 PRIMITIVE_METHODS = {"box": "box", "cube": "box", "cylinder": "cylinder", "sphere": "ball"}
@@ -129,18 +131,19 @@ def place_object(
         note = "; ".join(filter(None, (placement.provenance, RECOLOURED))) if recolour else placement.provenance
         return replace(placement, recolour=recolour, provenance=note)
 
-    match = observed.match
+    match, overruled = observed.match, ""
     if match is not None and match.asset_id is not None and override.method is None:
         asset = inputs.library[match.asset_id]
         fit = fit_asset(observed, asset, match.scale, below, inputs.cache)
-        if not _is_rejected(observed, match, asset, fit, candidate_heights(observed, below), reconstructed):
+        overruled = _why_rejected(observed, match, asset, fit, candidate_heights(observed, below), reconstructed)
+        if not overruled:
             return placed(asset, asset.id, fit)
     if override.method == "provider":
         generated = find_generated(inputs.observation.frame, observed.segment, inputs.folder)
         if generated is not None:
             return placed(generated, None, search_pose(observed, generated, 1.0, below, inputs.cache))
     asset, fit = reconstructed(override.method or "best")
-    return placed(asset, None, fit)
+    return replace(placed(asset, None, fit), overruled=overruled)
 
 
 def fit_asset(
@@ -156,24 +159,39 @@ def fit_asset(
     return (choose_yaw if asset.joints else choose_rotation)(fit, asset, observed, cache)
 
 
-def _is_rejected(
+def _why_rejected(
     observed: ObservedObject,
     match: Match,
     asset: Asset,
     fit: PoseFit,
     heights: list[float],
     reconstructed: Callable[[str], tuple[Asset, PoseFit]],
-) -> bool:
-    """Whether a primitive explains the points so much better that the object cannot be the matched asset."""
+) -> str:
+    """Return why the object cannot be the matched asset: a primitive explains the points much better. Empty if it can.
+
+    What a person chose stands, and so does what a model is sure of.
+    """
     shape = observed.description.attributes.shape
     accepted = fit.cost < GOOD_COST_M and fit.scale == 1 and not is_unsupported(fit, asset, heights)
-    if match.source == "human" or accepted or shape not in PRIMITIVE_METHODS:
-        return False
+    if is_chosen_surely(match) or accepted or shape not in PRIMITIVE_METHODS:
+        return ""
     _, primitive = reconstructed(PRIMITIVE_METHODS[shape])
     ratio = REJECT_RATIO_HOLLOW if asset.container else REJECT_RATIO if fit.scale == 1 else REJECT_RATIO_SCALED
     # where neither fits, the depth is poor and does not speak against a confident match
     poor_depth = match_score(match) > CONFIDENT_SCORE and primitive.cost > CLOSE_COST_M
-    return fit.cost > CLOSE_COST_M and primitive.cost < fit.cost * ratio and not poor_depth
+    if fit.cost <= CLOSE_COST_M or primitive.cost >= fit.cost * ratio or poor_depth:
+        return ""
+    who = "measured as alike" if match.source == "measured" else f"chosen by {match.source}"
+    return (
+        f"{asset.name}, {who}, lies {100 * fit.cost:.1f} cm from the measured points, and a {shape} "
+        f"{100 * primitive.cost:.1f} cm"
+    )
+
+
+def is_chosen_surely(match: Match) -> bool:
+    """Whether a person chose the asset of a match, or a model that is sure of it."""
+    sure = next((c.scores.get("model", 0.0) for c in match.candidates if c.asset_id == match.asset_id), 0.0)
+    return match.source == "human" or sure >= SURE_CHOICE
 
 
 def _overridden_fit(

@@ -83,6 +83,8 @@ class Placement:
     """What registration found; None if `world_from_object` is that pose."""
     recolour: tuple[int, int, int] | None = None
     """sRGB colour in the photograph to which the asset's main colour is tinted; None for the asset's own colours."""
+    overruled: str = ""
+    """Which asset was chosen for it, by whom, and why it does not stand here; empty if it does or none was chosen."""
     aliases: tuple[str, ...] = ()
     """Earlier names of the object: the measured one, a person's, or one from another asset."""
 

@@ -19,6 +19,7 @@ from pipeline.store import parse_json, write_json
 _PLAIN_FIELDS = (
     "name", "segment_id", "asset_id", "scale", "mass", "friction", "category", "shape", "colour", "container",
     "fixed", "foot", "prop", "misfit", "mass_source", "friction_source", "licence", "provenance",
+    "overruled",
 )  # fmt: skip
 """Fields of a placement that are JSON values already."""
 

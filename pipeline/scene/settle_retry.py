@@ -11,7 +11,7 @@ from dataclasses import replace
 from pipeline.scene import registration
 from pipeline.scene.observed_object import ObservedObject
 from pipeline.scene.overrides import override_physics
-from pipeline.scene.place_objects import SceneInputs, place_object
+from pipeline.scene.place_objects import SceneInputs, is_chosen_surely, place_object
 from pipeline.scene.placement import Placement, Scene
 from pipeline.scene.settle import REPORTED_SHIFT_M, SettleReport, settle
 from pipeline.scene.support_relations import add_props
@@ -63,13 +63,14 @@ def _moved_objects(settled: Scene, reports: Iterable[SettleReport], inputs: Scen
 
 
 def _alternatives(inputs: SceneInputs, observed: ObservedObject, below: tuple[Placement, ...]) -> Iterator[Placement]:
-    """Yield the object placed again among the others, then reconstructed unless a person chose its asset."""
+    """Yield the object placed again among the others, then reconstructed unless its asset was chosen surely."""
     override = inputs.override(observed.segment.id)
     again = place_object(inputs, observed, below, override)
     yield override_physics(again, override)
-    if again.asset_id is not None and observed.match is not None and observed.match.source != "human":
+    if again.asset_id is not None and observed.match is not None and not is_chosen_surely(observed.match):
         reconstructed = place_object(inputs, observed, below, replace(override, method="best"))
-        yield override_physics(reconstructed, override)
+        why = f"{again.asset_id.replace('_', ' ')} would not rest where the photograph shows it"
+        yield override_physics(replace(reconstructed, overruled=why), override)
 
 
 def _with_placement(scene: Scene, placement: Placement) -> Scene:

@@ -84,7 +84,11 @@ def describe_decision(decision: Decision, names: Mapping[int, str] | None = None
         "ground": lambda: "ground chosen",
         "robot_base": lambda: "robot base placed",
         "found": lambda: f"all masks replaced: {len(data['masks'])} found",
-        "mask": lambda: f"mask of {data['id']} drawn",
+        "mask": lambda: (
+            f"mask of {data['id']} corrected by {data['source']}"
+            if data.get("source")
+            else f"mask of {data['id']} drawn"
+        ),
         "delete_segment": lambda: f"{data['id']} deleted",
         "merge_segments": lambda: f"{' and '.join(map(str, data['ids']))} merged",
         "not_object": lambda: f"{data['id']} is {'not an' if data['value'] else 'an'} object",

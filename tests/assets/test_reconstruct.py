@@ -82,6 +82,20 @@ def test_observed_surface_is_textured_by_the_photograph_and_a_bowls_wall_is_abou
     assert volume == pytest.approx(true, rel=0.2)
 
 
+def test_what_a_model_calls_a_cup_is_open_although_its_inside_is_not_seen(tmp_path):
+    frame, support, (segment,) = make.photograph(
+        make.scene(make.placement(make.can(tmp_path), "can", shape="cylinder"))
+    )
+    measured = describe(frame, support, segment)
+    named = replace(measured, name="yellow_cup", source="eyes-1")
+    closed, cup = (reconstruct(frame, support, segment, one, tmp_path / one.name).asset for one in (measured, named))
+    assert cup.container and not closed.container
+    np.testing.assert_allclose(cup.size, closed.size, atol=0.006)
+    assert cup.mass < closed.mass
+    as_asked = reconstruct(frame, support, segment, named, tmp_path / "asked", "cylinder").asset
+    assert not as_asked.container, "a person's method is not changed"
+
+
 @pytest.mark.parametrize(("other", "is_printed"), [((30, 60, 200), True), ((100, 15, 15), False)], ids=["blue", "dark"])
 def test_the_back_of_a_print_shows_it_and_that_of_a_shaded_thing_does_not(observed, tmp_path, other, is_printed):
     frame, support, objects = observed

@@ -9,7 +9,9 @@ import pytest
 
 from pipeline.assets import Library
 from pipeline.description import Attributes, Description
+from pipeline.frame import Frame, Intrinsics
 from pipeline.matching.indexed_library import IndexedLibrary
+from pipeline.matching.match_files import from_json, to_json
 from pipeline.matching.matcher import MATCHERS, MODEL_MATCHERS, usable_matcher, why_unavailable
 from pipeline.matching.measured import MAX_CANDIDATES, Candidate, Match, category_probability, match
 from pipeline.matching.model import correspondence
@@ -23,10 +25,12 @@ from pipeline.matching.model.correspondence import (
     question,
 )
 from pipeline.matching.model.denied_objects import is_denied, keep_if_matched
-from pipeline.matching.model.verdict import most_probable
+from pipeline.matching.model.verdict import choose_with_model, is_partly_hidden, most_probable
+from pipeline.matching.named_candidates import MAX_NAMED, with_named_candidates
 from pipeline.models import ModelError
 from pipeline.models.prompt_templates import load_prompt
 from pipeline.planner import PlannerModel
+from pipeline.project import safe_name
 from pipeline.resources import SAMPLE_SCENES
 from studio.__main__ import main
 
@@ -192,6 +196,42 @@ def test_a_clear_match_holds_against_another_verdict_and_an_unclear_one_is_decid
     for choice in (0, 2, 3):
         followed = [decided(ranked(c, 0.9, 0.4, 0.2), choice) == choice for c in np.linspace(0.01, 0.999, 60)]
         assert followed == sorted(followed, reverse=True) and followed[0] and not followed[-1], "more confidence"
+
+
+def test_a_surer_model_outweighs_more_and_one_that_is_outweighed_is_named_with_its_choice(measured):
+    clear = ranked(0.9, 0.95, 0.4, 0.2)
+    assert most_probable(clear, clear.candidates, 2, 0.5) == 1 and most_probable(clear, clear.candidates, 2, 0.95) == 2
+    sure, model = replace(measured.match, asset_id="a", confidence=0.999), ScriptedModel(choice=0)
+    found = choose_with_model(model, measured.query, sure, measured.library, measured.cards_folder)
+    assert found.asset_id == "a" and found.dissent == "eyes-1 chose none of them (50% sure)"
+    (read,) = from_json(to_json([found]))
+    assert read.dissent == found.dissent and "eyes-1, which chose none of them" in read.reason
+    assert (
+        choose_with_model(model, measured.query, measured.match, measured.library, measured.cards_folder).dissent == ""
+    )
+
+
+def test_an_asset_that_is_called_as_the_description_says_is_offered_whatever_it_measures_like():
+    library, missed = Library.open(), []
+    for asset in library:
+        measured = tuple(Candidate(one.id, 0.4, {}, "") for one in library if one.category != asset.category)
+        offered = with_named_candidates(Match(1, None, 1.0, "", measured), safe_name(asset.name), library, 5)
+        missed += [asset.name] * (asset.id not in [one.asset_id for one in offered] or len(offered) > 5 + MAX_NAMED)
+    assert len(missed) <= 0.02 * len(library.assets), missed
+
+
+def test_an_object_behind_another_or_cut_by_the_picture_is_partly_hidden():
+    rgb, mask = np.zeros((60, 80, 3), np.uint8), np.zeros((60, 80), bool)
+    mask[20:40, 30:50] = True
+    table = np.where(mask, 0.95, 1.0)
+    before = table.copy()
+    before[15:45, 46:60] = 0.8
+    cut = np.roll(mask, -30, axis=1)
+
+    def hidden(depth: np.ndarray, shown: np.ndarray) -> bool:
+        return is_partly_hidden(Frame(rgb, depth, Intrinsics(80, 60, 60.0, 60.0, 40.0, 30.0)), shown)
+
+    assert not hidden(table, mask) and hidden(before, mask & (before > 0.9)) and hidden(np.ones((60, 80)), cut)
 
 
 def description(is_object: bool, source: str) -> Description:

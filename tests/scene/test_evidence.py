@@ -161,6 +161,11 @@ def test_a_reconstruction_is_less_sure_than_an_asset_and_where_none_fits_only_th
     assert guessed.score < asset.score and 0.5 < guessed.terms.shape < 1 == asset.terms.shape
     rejected = object_confidences(frame, segments, guess, [match_with(0.99, 0.01)])[0]
     assert rejected.score < guessed.score and "does not fit what was measured" in rejected.reason
+    for dissent, overruled in (("eyes-1 chose none of them (90% sure)", ""), ("", "a mug, chosen by eyes-1, lies far")):
+        told = replace(guess, placements=tuple(replace(p, overruled=overruled) for p in guess.placements))
+        match = replace(match_with(0.99, 0.01), dissent=dissent, source="measured" if dissent else "eyes-1")
+        disagreed = object_confidences(frame, segments, told, [match])[0]
+        assert disagreed.level == "unsure" and (dissent or overruled) in disagreed.reason
     unmatched = replace(match_with(0.05), asset_id=None)
     by_person = replace(unmatched, source="human")
     for match, why in ((unmatched, "no asset fits"), (by_person, "chosen by a person")):

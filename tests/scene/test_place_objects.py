@@ -1,5 +1,6 @@
 """A scene photographed and placed again is the same; what a person sets of an object holds and can be taken back."""
 
+import re
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -123,7 +124,14 @@ def test_an_asset_keeps_its_size_and_a_primitive_that_fits_far_better_rejects_a_
     machine = place_match(scene, library, tmp_path / "machine", candidate)
     person = place_match(scene, library, tmp_path / "person", candidate, "human")
     assert machine.asset_id is None and np.abs(machine.size - [0.1, 0.09, 0.04]).max() < 0.003
-    assert person.asset_id == "red_block"
+    assert person.asset_id == "red_block" and person.overruled == ""
+    sure, unsure = (
+        place_match(scene, library, tmp_path / "model", replace(candidate, scores={"model": confidence}), "eyes-1")
+        for confidence in (0.95, 0.5)
+    )
+    assert sure.asset_id == "red_block" and unsure.asset_id is None
+    assert re.fullmatch(r"red block, chosen by eyes-1, lies .* cm from the measured points, .*", unsure.overruled)
+    assert "measured as alike" in machine.overruled
 
 
 @pytest.mark.parametrize("score, noise, accepted", [(0.97, 0.006, True), (0.6, 0.006, False), (0.97, 0.0, False)])

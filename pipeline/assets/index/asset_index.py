@@ -121,6 +121,14 @@ class AssetIndex:
         library_key = digest([str(path.resolve()) for path in library.paths])
         return AssetIndex.open(cache / "index" / f"{library_key}_{encoder_key}", encoder_name)
 
+    @staticmethod
+    def in_memory(library: Library) -> "AssetIndex":
+        """Return the index of a library's words, without a file."""
+        index = AssetIndex(_connect(":memory:"), "")
+        index._initialise()
+        index.put(IndexEntry.from_asset(asset) for asset in library)
+        return index
+
     def close(self) -> None:
         with self._lock:
             self._db.close()
@@ -341,7 +349,7 @@ def _open_or_recreate(file: Path, encoder: str) -> tuple[AssetIndex, str]:
         return index, index._initialise()
 
 
-def _connect(file: Path) -> sqlite3.Connection:
+def _connect(file: Path | str) -> sqlite3.Connection:
     db = sqlite3.connect(file, timeout=30, check_same_thread=False, isolation_level=None)
     db.execute("pragma journal_mode = wal")
     db.execute("pragma synchronous = normal")

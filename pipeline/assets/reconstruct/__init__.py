@@ -27,6 +27,8 @@ __all__ = ["PROVENANCE_PREFIX", "RECONSTRUCTION_METHODS", "Reconstruction", "rec
 
 PROVENANCE_PREFIX = "made from the view"
 """Start of the provenance of every reconstructed asset."""
+OPEN_NAMES = {"bowl", "mug", "cup", "pot", "pan"}
+"""Names of round things that are open above."""
 RECONSTRUCTION_VERSION = 5
 """Version of the method: increase it to reconstruct everything again."""
 
@@ -56,14 +58,15 @@ def reconstruct(
         raise AssetError(f'there is no reconstruction method "{method}"; available: {methods}')
     attributes, target = description.attributes, folder / f"view_{segment.id}"
     observation = observe_surface(frame, support, segment, attributes)
+    is_open = method == "best" and is_known_open(description)
     key = digest(
         "made", RECONSTRUCTION_VERSION, method, observation.rays, observation.depth, observation.in_mask,
         observation.surface_points, observation.bottom_z, attributes.shape, attributes.size, attributes.centre,
-        attributes.yaw, attributes.rgb, description.name, description.caption,
+        attributes.yaw, attributes.rgb, description.name, description.caption, is_open,
     )  # fmt: skip
     if (existing := _find_existing(target, key)) is not None:
         return existing
-    shape = select_shape(observation, attributes, method)
+    shape = select_shape(observation, attributes, method, is_open)
     solid, visible = texture_from_photo(shape.solid, frame, support, segment, attributes.rgb, observation)
     solid = solid.transformed(np.linalg.inv(Pose.from_rotation(np.zeros(3), rotation_about_z(shape.yaw)).matrix))
     centre = solid.mesh.bounds.mean(axis=0)
@@ -87,6 +90,11 @@ def reconstruct(
         },
     }  # fmt: skip
     return Reconstruction(write_asset(solid, target, facts), pose, shape.method)
+
+
+def is_known_open(description: Description) -> bool:
+    """Whether a model or a person calls the object something that is open, such as a cup, however little is seen."""
+    return description.source != "measured" and bool(OPEN_NAMES & set(description.name.split("_")))
 
 
 def _category(shape: ShapeProposal, extents: np.ndarray) -> str:

@@ -42,8 +42,10 @@ INDEPENDENT_RAYS = 500
 """Number of rays with independent errors."""
 
 
-def select_shape(observation: SurfaceObservation, attributes: Attributes, method: str = "best") -> ShapeProposal:
-    """Return the proposal of a method with the lowest cost.
+def select_shape(
+    observation: SurfaceObservation, attributes: Attributes, method: str = "best", is_open: bool = False
+) -> ShapeProposal:
+    """Return the proposal of a method with the lowest cost; a hollow one if the object is known to be open.
 
     The described box, if too little was observed or the method proposes nothing plausible.
     """
@@ -53,10 +55,12 @@ def select_shape(observation: SurfaceObservation, attributes: Attributes, method
     described = box_proposal(size, yaw, foot)
     if not observation.has_enough_points:
         return described
-    candidates = [p for p in _propose_shapes(observation, size, yaw, centre, method) if method in ("best", p.method)]
+    proposed = _propose_shapes(observation, size, yaw, centre, method, is_open)
+    candidates = [p for p in proposed if method in ("best", p.method)]
     if method in ("best", "box") and attributes.shape in ("box", "cube"):
         candidates.append(described)
     plausible = [(n, p) for n, p in enumerate(candidates) if _plausible(p, observation, described)]
+    plausible = [(n, p) for n, p in plausible if p.is_hollow or not is_open] or plausible
     ranked = sorted((selection_cost(observation, p), n, p) for n, p in plausible)
     if not ranked:
         return min(candidates, key=lambda p: selection_cost(observation, p), default=described)
@@ -102,12 +106,12 @@ def selection_cost(observation: SurfaceObservation, proposal: ShapeProposal) -> 
 
 
 def _propose_shapes(
-    observation: SurfaceObservation, size: np.ndarray, yaw: float, centre: np.ndarray, method: str
+    observation: SurfaceObservation, size: np.ndarray, yaw: float, centre: np.ndarray, method: str, is_open: bool
 ) -> Iterator[ShapeProposal]:
     if method in ("best", "box"):
         yield from propose_boxes(observation, size, yaw, centre)
     if method in ("best", "ball", "cylinder", "revolved"):
-        yield from propose_revolutions(observation, size, yaw, centre)
+        yield from propose_revolutions(observation, size, yaw, centre, is_open)
     if method in ("best", "extruded"):
         yield from propose_extrusions(observation)
     if method in ("best", "layered"):

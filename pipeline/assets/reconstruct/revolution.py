@@ -66,9 +66,12 @@ class _RevolutionFit:
 
 
 def propose_revolutions(
-    observation: SurfaceObservation, size: np.ndarray, yaw: float, centre: np.ndarray
+    observation: SurfaceObservation, size: np.ndarray, yaw: float, centre: np.ndarray, is_open: bool = False
 ) -> Iterator[ShapeProposal]:
-    """Yield all proposals; size, yaw and centre of the described box are the initial values."""
+    """Yield all proposals; size, yaw and centre of the described box are the initial values.
+
+    With `is_open` round ones are hollow, too, whose inside nothing shows.
+    """
     if (ball := _propose_ball(observation, centre, size)) is not None:
         yield ball
     knots = int(np.clip(np.ceil((observation.top_z - observation.bottom_z) / KNOT_SPACING_M), 4, MAX_KNOTS))
@@ -77,8 +80,11 @@ def propose_revolutions(
     for count, kind in kinds:
         fit = _fit_upright(observation, size, yaw, centre, count, kind)
         pit = _pit_profile(observation, fit) if kind == "round" else None
-        yield _upright_proposal(fit if count > 1 else _fit_cylinder_to_rays(observation, fit), count)
-        if pit is not None:
+        solid = fit if count > 1 else _fit_cylinder_to_rays(observation, fit)
+        yield _upright_proposal(solid, count)
+        if pit is None and is_open and kind == "round":
+            yield _hollow_proposal(observation, solid, np.zeros((0, 2)), count)
+        elif pit is not None:
             yield _hollow_proposal(observation, fit, pit, count)
     longer, shorter = size[:2].max(), size[:2].min()
     if longer > MIN_LYING_ASPECT * shorter and observation.top_z - observation.bottom_z < MIN_LYING_ASPECT * longer:
@@ -257,7 +263,7 @@ def _hollow_proposal(
 ) -> ShapeProposal:
     """Return the fit with a pit as deep as observed. Where one side of the wall is hidden, it follows the other."""
     low, high = float(fit.heights[0]), float(fit.heights[-1])
-    visible_floor = float(np.quantile(pit[:, 1], 0.05))
+    visible_floor = float(np.quantile(pit[:, 1], 0.05)) if len(pit) else high
     sees_floor = visible_floor < low + 0.4 * (high - low)
     floor = max(visible_floor, low + DEFAULT_WALL_M) if sees_floor else low + 2 * DEFAULT_WALL_M
     heights = np.unique(np.concatenate([np.linspace(low, high, 9), [floor]]))

@@ -11,7 +11,8 @@ MIN_CONFIDENCE = 0.9
 
 def is_denied(measured: Description, described: Description) -> bool:
     """Whether a model says that what was measured as an object is none. A person's verdict is never a denial."""
-    return measured.is_object and not described.is_object and described.source not in ("measured", "human")
+    is_models = described.source not in ("measured", "human") and not described.mask_answer.get("held")
+    return measured.is_object and not described.is_object and is_models
 
 
 def keep_if_matched(described: Description, found: Match) -> Description:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
+import cv2
 import numpy as np
 from pydantic import BaseModel, Field, create_model
 
@@ -13,7 +14,9 @@ from pipeline.assets.asset_captions import caption_asset
 from pipeline.assets.asset_cards import CARD_VIEWS, render_card
 from pipeline.description.model_description import object_label
 from pipeline.errors import single_line, without_folders
+from pipeline.frame import Frame
 from pipeline.matching import Candidate, Match, Query
+from pipeline.matching.named_candidates import with_named_candidates
 from pipeline.models import Model, ModelError, Question, StageCancelled, source_of
 from pipeline.models.images import masked_crop, outline_in_frame, side_by_side
 from pipeline.store import digest
@@ -21,8 +24,12 @@ from pipeline.store import digest
 QUESTION_KIND = "choose_match"
 MAX_SHOWN = 5
 """Most candidates that the model is shown."""
-MODEL_RELIABILITY = 0.75
-"""Share of a model's verdicts that is assumed to be right: the two models of GRS's table 1 have F1 of 0.89 and 0.62."""
+MODEL_RELIABILITY, MOST_RELIABLE = 0.75, 0.95
+"""Share of a model's verdicts that is assumed to be right: the two models of GRS's table 1 have F1 of 0.89 and 0.62. A
+model that says that it is surer is believed so far."""
+HIDDEN_SHARE, NEARER_M, RING_PX = 0.15, 0.015, 3
+"""An object is partly hidden if something this much nearer lies along this share of its outline, in a ring of so many
+pixels, or if the picture's edge cuts it there."""
 
 
 class ChoiceAnswer(BaseModel):
@@ -40,9 +47,9 @@ def choose_with_model(
     A verdict that clear measurements contradict is not followed; the reason then says so. Rendered views are cached
     in `cards_folder`. Raises StageCancelled.
     """
-    candidates = measured.candidates[:MAX_SHOWN]
-    if not candidates or not query.description.is_object:
+    if not measured.candidates or not query.description.is_object:
         return measured
+    candidates = with_named_candidates(measured, query.description.name, library, MAX_SHOWN)
     try:
         answer = model.ask(question(model, query, candidates, library, cards_folder))
     except StageCancelled:
@@ -50,10 +57,13 @@ def choose_with_model(
     except (ModelError, AssetError) as error:
         return replace(measured, failure=without_folders(str(error)))
     assert isinstance(answer, ChoiceAnswer)
-    if most_probable(measured, candidates, answer.choice) != answer.choice:
+    known = measured if not is_partly_hidden(query.observation.frame, query.segment.mask) else _halved(measured)
+    if most_probable(known, candidates, answer.choice, answer.confidence) != answer.choice:
         verdict = candidates[answer.choice - 1].asset_id.replace("_", " ") if answer.choice else "none of them"
         return replace(
-            measured, reason=f"{measured.reason}; clear enough to outweigh {model.name}, which chose {verdict}"
+            measured,
+            reason=f"{measured.reason}; clear enough to outweigh {model.name}, which chose {verdict}",
+            dissent=f"{model.name} chose {verdict} ({answer.confidence:.0%} sure)",
         )
     chosen = candidates[answer.choice - 1] if answer.choice else None
     scored = [
@@ -61,7 +71,7 @@ def choose_with_model(
     ]
     return replace(
         measured,
-        candidates=(*scored, *measured.candidates[MAX_SHOWN:]),
+        candidates=(*scored, *(one for one in measured.candidates[MAX_SHOWN:] if one not in candidates)),
         asset_id=chosen.asset_id if chosen else None,
         scale=chosen.scale if chosen else 1.0,
         reason=single_line(answer.reason),
@@ -70,19 +80,40 @@ def choose_with_model(
     )
 
 
-def most_probable(measured: Match, candidates: Sequence[Candidate], choice: int) -> int:
+def _halved(measured: Match) -> Match:
+    """Return the match with half its confidence: it was fitted on objects that are seen whole."""
+    return measured if measured.confidence is None else replace(measured, confidence=measured.confidence / 2)
+
+
+def is_partly_hidden(frame: Frame, mask: np.ndarray) -> bool:
+    """Whether something in front hides a part of what a mask (H, W) shows, or the picture's edge cuts it."""
+    kernel = np.ones((2 * RING_PX + 1,) * 2, np.uint8)
+    framed = np.pad(mask.astype(np.uint8), RING_PX)
+    ring = cv2.dilate(framed, kernel).astype(bool) & ~framed.astype(bool)
+    depth = np.pad(frame.depth, RING_PX).astype(np.float32)
+    own = cv2.dilate(np.where(framed, depth, 0).astype(np.float32), kernel)  # depth of the object beside each pixel
+    beyond = np.pad(np.zeros(mask.shape, bool), RING_PX, constant_values=True)
+    nearer = (depth > 0) & (own > 0) & (depth < own - NEARER_M)
+    return bool((ring & (nearer | beyond)).sum() > HIDDEN_SHARE * ring.sum())
+
+
+def most_probable(
+    measured: Match, candidates: Sequence[Candidate], choice: int, confidence: float = MODEL_RELIABILITY
+) -> int:
     """Return the number of the most probable candidate, from 1, 0 for none, given measurements and a model's choice.
 
     By Bayes' rule: the first candidate has the measured confidence, the others and "none" share the rest by their odds;
-    the model is right with MODEL_RELIABILITY and errs evenly. Without a measured confidence the choice itself.
+    the model is right as often as it says, within MODEL_RELIABILITY and MOST_RELIABLE, and errs evenly. Without a
+    measured confidence the choice itself.
     """
     if measured.confidence is None:
         return choice
     odds = np.array([1.0, 0.0, *(one.score / (1 - min(one.score, 1 - 1e-4)) for one in candidates[1:])])
     prior = (1 - measured.confidence) * odds / odds.sum()
     prior[1] = measured.confidence
-    likelihood = np.full(len(prior), (1 - MODEL_RELIABILITY) / len(candidates))
-    likelihood[choice] = MODEL_RELIABILITY
+    reliability = float(np.clip(confidence, MODEL_RELIABILITY, MOST_RELIABLE))
+    likelihood = np.full(len(prior), (1 - reliability) / len(candidates))
+    likelihood[choice] = reliability
     return int(np.argmax(prior * likelihood))
 
 
