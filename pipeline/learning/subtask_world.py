@@ -11,7 +11,7 @@ import numpy as np
 from pipeline.learning.layouts import Layout, Layouts
 from pipeline.learning.start_states import StartState
 from pipeline.learning.subtask import LearningError, Subtask
-from pipeline.learning.terms.term import Moment
+from pipeline.learning.terms import Moment
 from pipeline.simulation.controlled_world import ControlledWorld, ControlRate
 from pipeline.simulation.goals.goal import Goal
 from pipeline.simulation.physics import CompiledWorld

@@ -314,7 +314,7 @@ def part_joints(model: mujoco.MjModel, objects: Mapping[str, Object]) -> dict[tu
 def _part_joint(model: mujoco.MjModel, part: ArticulatedPart) -> PartJoint:
     joint = model.joint(part.joint)
     body = int(joint.bodyid[0])
-    geoms = [g for g in range(model.ngeom) if body in _ancestors(model, int(model.geom_bodyid[g]))]
+    geoms = [g for g in range(model.ngeom) if body in ancestors(model, int(model.geom_bodyid[g]))]
     return PartJoint(joint.id, body, part.kind, int(joint.qposadr[0]), int(joint.dofadr[0]), np.array(geoms, int))
 
 
@@ -324,7 +324,7 @@ def part_at(part: ArticulatedPart, joint: PartJoint, points: np.ndarray, data: m
     return replace(part, value=float(data.qpos[joint.address]), axis=axis, anchor=anchor, corners=points)
 
 
-def _ancestors(model: mujoco.MjModel, body: int) -> list[int]:
+def ancestors(model: mujoco.MjModel, body: int) -> list[int]:
     """Return a body and all its ancestors."""
     chain = [body]
     while chain[-1]:

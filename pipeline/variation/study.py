@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Start:
+class VariedStart:
     """A condition with the digest of the start that it gives."""
 
     condition: Condition
@@ -83,14 +83,13 @@ class VariationStudy:
         """Return the condition of an id, which need not be one of `ids`."""
         return draw(self.scene, self.names, self.library, id)
 
-    def write(self, id: str, folder: Path) -> Start:
+    def write(self, id: str, folder: Path) -> VariedStart:
         """Write the start of a condition to a folder: scene.json and scene/. Raises SceneError, StoreError."""
         condition = self.condition(id)
         varied = varied_scene(self.scene, condition, self.library)
-        folder.mkdir(parents=True, exist_ok=True)
-        return Start(condition, write_varied(self.project_dir, varied, condition, folder))
+        return VariedStart(condition, write_varied(self.project_dir, varied, condition, folder))
 
-    def write_again(self, id: str, folder: Path, digest: str) -> Start:
+    def write_again(self, id: str, folder: Path, digest: str) -> VariedStart:
         """Write a start as `write` does. Raises VariationError, too, if it is not the one with a digest."""
         start = self.write(id, folder)
         if start.digest != digest:
@@ -99,7 +98,7 @@ class VariationStudy:
             )
         return start
 
-    def starts(self) -> Iterator[Start]:
+    def starts(self) -> Iterator[VariedStart]:
         """Yield the start of every condition, in order."""
         for id in self.ids:
             with tempfile.TemporaryDirectory(prefix="grs-") as folder:

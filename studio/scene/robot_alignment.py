@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from pipeline.frame import Frame
-from studio.library.import_jobs import collect_uploads
 from studio.scene.camera_alignment import OVERLAY_WIDTH_PX, current_scene, data_url, read_numbers
-from studio.server.endpoints import Endpoint, session_context
-from studio.server.errors import RequestError
 from studio.sessions.session import Session
-from studio.sessions.session_registry import SessionRegistry
+from studio.sessions.session_registry import SessionRegistry, session_context
+from studio.web.endpoints import Endpoint
+from studio.web.errors import RequestError
+from studio.web.upload_folder import collect_uploads
 
 MAX_CLICKS = 100
 DEPTH_REACH_PX = 3

@@ -42,7 +42,7 @@ def test_the_result_is_that_of_the_command_and_the_robots_are_drawn_where_kinema
     assert sample.result is not None
     assert rounded(sample.result["comparison"]) == rounded(to_json(comparison))
     curve = sample.result["curves"]["rmse_left"]
-    assert np.allclose(curve["y"], comparison.column("rmse_left"), atol=1e-6)
+    assert np.allclose(curve["y"], comparison.errors["rmse_left"], atol=1e-6)
     assert list(sample.result["joints"]) == list(real.names)
     playback, robot = sample.playback, load_robot(ROBOT)
     assert playback is not None and not playback.note

@@ -3,14 +3,12 @@
 import difflib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import cv2
 import numpy as np
 from PIL import Image, ImageDraw
 
-from pipeline.export.film.lettering import font
-from pipeline.export.film.motion_pictures import WIDTH_PX, film_height, play_rollout, turn_model
+from pipeline.export.film.motion_pictures import WIDTH_PX, film_height, font, play_rollout, turn_model
 from pipeline.geometry import bounding_box
 from pipeline.object_words import ObjectWords, object_words
 from pipeline.project import Project
@@ -170,8 +168,3 @@ def _try(draw) -> tuple[np.ndarray, ...]:
         return tuple(draw())
     except (SceneError, SolvingError, ValueError, OSError):
         return ()
-
-
-def project_of(folder: Path) -> Project:
-    """Open the project of a folder to read it."""
-    return Project.open(folder)
