@@ -25,10 +25,11 @@ def read_project(folder: Path) -> Episode:
     if (folder / FILE).is_file():
         return round_episode(folder)
     solution = read_solution(folder)
-    if solution is None or not len(solution.times):
+    if solution is None or not solution.shown:
         raise EpisodeError(f"{folder.name} has no rollout; solve its task first")
+    shown = solution.shown
     return rollout_episode(
-        solution.times, solution.qpos, solution.actions, solution.xml, solution.events, f"{folder.name} (solution)",
+        shown.times, shown.qpos, shown.actions, shown.xml, shown.events, f"{folder.name} (solution)",
         folder / "scene",
     )  # fmt: skip
 

@@ -7,11 +7,11 @@ from pathlib import Path
 from pipeline.export.export_format import ExportError
 from pipeline.project import Project
 from pipeline.simulation.kit import Simulation
-from pipeline.simulation.objects import Scene
 from pipeline.simulation.recipe import Recipe, replay
 from pipeline.simulation.robots import ROBOTS
 from pipeline.simulation.run_record import RunRecord
 from pipeline.simulation.sandbox.sandbox import Sandbox
+from pipeline.simulation.scene import Scene
 from pipeline.solving import Attempt, Solution, solve
 
 

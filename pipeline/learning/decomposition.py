@@ -14,8 +14,8 @@ from pipeline.learning.terms import term_manual
 from pipeline.models import Model, ModelError, Question, source_of
 from pipeline.simulation.goals.goal import Goal
 from pipeline.simulation.goals.spec import goal_specs
-from pipeline.simulation.joints import ancestors
 from pipeline.simulation.objects import Object
+from pipeline.simulation.physics import ancestors
 from pipeline.simulation.recipe import to_json
 from pipeline.tasks import Task
 

@@ -16,7 +16,7 @@ from pipeline.learning.pushing import STILL, is_push, push_action
 from pipeline.learning.start_states import StartState
 from pipeline.learning.subtask import Subtask
 from pipeline.learning.subtask_world import RATE, SubtaskWorld
-from pipeline.simulation.oracle.oracle import act
+from pipeline.simulation.robots.oracle.oracle import act
 
 SETTLED_STEPS = 15
 """Control steps that the hand waits at the end of the path, for everything to come to rest."""

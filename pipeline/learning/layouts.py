@@ -12,12 +12,13 @@ import numpy as np
 from pipeline.learning.subtask import LearningError
 from pipeline.simulation.goals.goal import Goal
 from pipeline.simulation.kit import Simulation
-from pipeline.simulation.objects import Object, Scene
-from pipeline.simulation.oracle.robot import Robot
+from pipeline.simulation.objects import Object
 from pipeline.simulation.physics import CompiledWorld
 from pipeline.simulation.program import Program
 from pipeline.simulation.recipe import Recipe, replay
+from pipeline.simulation.robots.robot import Robot
 from pipeline.simulation.sandbox.runner import ProgramRunner
+from pipeline.simulation.scene import Scene
 from pipeline.simulation.state import Zone
 
 BATCH = 24

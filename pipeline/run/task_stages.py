@@ -25,7 +25,7 @@ from pipeline.run.services import Services, project_robot, tracing_model
 from pipeline.run.solved_examples import keep_solution, solved_examples
 from pipeline.scene.doubts import summarise
 from pipeline.simulation import Program, kit
-from pipeline.simulation.arm.graspability import why_not_picked
+from pipeline.simulation.graspability import why_not_picked
 from pipeline.simulation.robots import robot_kind
 from pipeline.solving import Attempt, solve, write_solution
 from pipeline.store import write_json

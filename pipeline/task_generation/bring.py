@@ -14,8 +14,8 @@ from pipeline.planner.language.lexicon import class_members
 from pipeline.scene import Placement, Scene, SceneError
 from pipeline.scene.appearance.recolour import surface_colours
 from pipeline.scene.settle import settle
+from pipeline.simulation import free_space
 from pipeline.simulation.objects import Object, Region, hull
-from pipeline.simulation.oracle import free_space
 from pipeline.variation.varied_scene import as_object
 
 LAST_ID = 65_000

@@ -6,10 +6,10 @@ from itertools import combinations, permutations
 
 from pipeline.models import Model, ModelError
 from pipeline.planner import PlannerModel
-from pipeline.planner.goals import named_objects, sentences
 from pipeline.planner.plans import why_infeasible
 from pipeline.planner.scene_objects import scene_objects
 from pipeline.simulation import kit
+from pipeline.simulation.goals.sentences import named_objects, sentences
 from pipeline.simulation.goals.spec import PlannedGoal
 from pipeline.store import digest
 from pipeline.task_generation.demands import Demands, demands

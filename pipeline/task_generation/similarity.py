@@ -13,7 +13,7 @@ from itertools import chain, pairwise
 
 import numpy as np
 
-from pipeline.planner.goals import read_sentences
+from pipeline.simulation.goals.sentences import read_sentences
 from pipeline.simulation.goals.spec import PlannedGoal
 from pipeline.tasks import Task
 

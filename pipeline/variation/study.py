@@ -14,8 +14,9 @@ from pipeline.assets import Library
 from pipeline.scene import Scene, SceneError
 from pipeline.scene.scene_files import read_scene
 from pipeline.simulation.program import Program
+from pipeline.simulation.run_record import RunRecord
 from pipeline.simulation.sandbox.runner import ProgramRunner
-from pipeline.solving import Attempt, Rollout, solve
+from pipeline.solving import Attempt, solve
 from pipeline.variation.condition import Condition, VariationError, condition_id, draw
 from pipeline.variation.varied_scene import varied_scene, write_varied
 
@@ -40,7 +41,7 @@ class Outcome:
     reward: float
     reason: str
     """Why it was not solved; empty if it was."""
-    rollout: Rollout | None = field(default=None, compare=False, repr=False)
+    rollout: RunRecord | None = field(default=None, compare=False, repr=False)
     """What it did; None if nothing ran."""
 
 
@@ -54,7 +55,7 @@ def by_oracle(program: Program, sandbox: ProgramRunner, robot: str) -> Perform:
     def perform(id: str, start: Path) -> Outcome:
         attempt = next(one for one in solve(program, start, sandbox, (0,), robot))
         assert isinstance(attempt, Attempt)
-        return Outcome(id, attempt.solved, attempt.reward, attempt.reason, Rollout.from_attempt(attempt))
+        return Outcome(id, attempt.solved, attempt.reward, attempt.reason, attempt.record)
 
     return perform
 

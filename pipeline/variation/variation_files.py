@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pipeline.report import Heading, Plot, Table, Text, report_page
-from pipeline.solving import Rollout
+from pipeline.simulation.run_record import RunRecord
 from pipeline.store import append_lines, parse_json, read_arrays, write_arrays, write_json, write_text
 from pipeline.variation.condition import VariationError
 from pipeline.variation.sensitivity import effects, wilson
@@ -62,12 +62,12 @@ def rollout_path(folder: Path, robot: str, id: str) -> Path:
     return Path(folder) / f"rollouts_{robot}" / f"{id}.npz"
 
 
-def read_rollout(folder: Path, robot: str, id: str) -> Rollout:
+def read_rollout(folder: Path, robot: str, id: str) -> RunRecord:
     """Return what a robot did under a condition at which it failed. Raises VariationError."""
     path = rollout_path(folder, robot, id)
     try:
         arrays = read_arrays(path)
-        return Rollout(0, arrays["times"], arrays["qpos"], arrays["actions"], str(arrays["xml"]))
+        return RunRecord(arrays["times"], arrays["qpos"], arrays["actions"], xml=str(arrays["xml"]))
     except FileNotFoundError:
         raise VariationError(f"condition {id} was not recorded; run grs-studio vary in an empty folder") from None
     except (OSError, ValueError, KeyError) as error:

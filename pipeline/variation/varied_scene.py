@@ -15,8 +15,8 @@ from pipeline.assets.asset import Asset
 from pipeline.geometry import Pose
 from pipeline.scene import Placement, Scene
 from pipeline.scene.scene_files import write_scene
+from pipeline.simulation import free_space
 from pipeline.simulation.objects import Object, Region, hull
-from pipeline.simulation.oracle import free_space
 from pipeline.store import write_text
 from pipeline.variation.condition import Condition
 

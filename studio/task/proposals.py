@@ -5,12 +5,12 @@ from typing import Any
 
 from pipeline.feasibility import feasible_first, read_feasibility, why_not_feasible
 from pipeline.object_words import ObjectWords, object_words
-from pipeline.planner.goals import read_sentences
 from pipeline.planner.language.wording import sentences_in_words
 from pipeline.project import Project
 from pipeline.rehearsal import Rehearsal, read_rehearsal, rehearse
 from pipeline.run import project_robot
 from pipeline.scene.confidence import identity_doubts
+from pipeline.simulation.goals.sentences import read_sentences
 from pipeline.tasks import Task
 from studio.sessions.session import Session
 from studio.sessions.work import StoppableSandbox

@@ -13,7 +13,7 @@ from pipeline.geometry import bounding_box
 from pipeline.object_words import ObjectWords, object_words
 from pipeline.project import Project
 from pipeline.router import Round, first_failure, read_record
-from pipeline.router.failure_moment import check_instant
+from pipeline.router.round_record import check_instant
 from pipeline.scene import SceneError
 from pipeline.scene.rendering import render_twin
 from pipeline.segmentation import Segment
@@ -63,8 +63,8 @@ def chapters(project: Project) -> Iterator[Chapter]:
     for one in shown:
         yield _round(project, one, None if one.parent is None else by_number.get(one.parent), words)
     solution = project.solution()
-    if solution is not None and len(solution.times):
-        frames = _try(lambda: play_rollout(solution.xml, solution.times, solution.qpos, project.folder))
+    if solution is not None and (run := solution.shown):
+        frames = _try(lambda: play_rollout(run.xml, run.times, run.qpos, project.folder))
         solved = f"{sum(solution.success)} of {len(solution.success)} seeds solved"
         doubts = (f"Doubtful: {doubt}" for doubt in project.doubts())
         yield Chapter("Solution", (solved, *doubts, solution.source), frames)

@@ -16,7 +16,7 @@ class RunOptions(TypedDict, total=False):
     cancel: Any
     """Event that cancels the run when set."""
     mutations: Sequence[str]
-    """Names of mutations.MUTATIONS, or displacements.DISPLACED. If everything passes, the checks also run on each
+    """Names of mutations.MUTATIONS, or mutations.DISPLACED. If everything passes, the checks also run on each
     mutated task; if none fails, that is a failed check "meaning ..."."""
     photographed: Sequence[str]
     """Names of the photographed objects. If everything passes, the layouts are compared with the photograph: the

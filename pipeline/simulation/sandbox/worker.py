@@ -23,11 +23,11 @@ import numpy as np
 
 from pipeline.confinement import confine
 from pipeline.simulation import kit, mutations
-from pipeline.simulation.displacements import DISPLACED
-from pipeline.simulation.oracle.robot import Robot
+from pipeline.simulation.mutations import DISPLACED
 from pipeline.simulation.photographed import start_of
 from pipeline.simulation.recipe import Recipe, recipe, replay, to_json
 from pipeline.simulation.robots import robot_kind
+from pipeline.simulation.robots.robot import Robot
 from pipeline.simulation.rollout import SOLVED, Run, observed_run
 from pipeline.simulation.sandbox.restricted_exec import ProgramViolation, RestrictedInterpreter, describe_error
 from pipeline.simulation.sandbox.task_checks import TaskChecks
