@@ -70,12 +70,11 @@ def run(
     from pipeline.project import Project
     from pipeline.run import Progress, run_stages
     from pipeline.run.object_confidence import measure_confidences
-    from studio.commands.options import sending_line
-    from studio.server.services import Settings, open_services
+    from studio.services.open_services import announce_sending, open_services
+    from studio.services.settings import Settings
 
     out = Path(out)
-    services = open_services(Settings.from_environment(**settings), first_seed=seed)
-    services, line = sending_line(services)
+    services = announce_sending(open_services(Settings.from_environment(**settings), first_seed=seed))
     stage = "frame"
     with contextlib.closing(services.sandbox):
         if reason := why_unavailable(services.matcher, services.model, services.encoder):
@@ -83,7 +82,7 @@ def run(
         continued = frame is None or (out / "project.json").exists()
         project = Project.open(out) if continued else Project.create(out, frame)  # type: ignore[arg-type]
         project.begin_writing()
-        yield from (Progress("frame", note) for note in (line, *_begin(project, continued, ground)) if note)
+        yield from (Progress("frame", note) for note in _begin(project, continued, ground) if note)
         yield from (Progress("matches", f"{path} skipped: {reason}") for path, reason in services.library.skipped)
         try:
             for step in run_stages(project, services, until, task):  # type: ignore[arg-type]

@@ -27,7 +27,7 @@ from pipeline.project import Project
 from pipeline.router import write_program
 from pipeline.run.cut_off import doubtful_objects
 from pipeline.simulation import kit
-from pipeline.simulation.arm.graspability import why_not_picked
+from pipeline.simulation.graspability import why_not_picked
 from pipeline.simulation.robots import ROBOTS
 from pipeline.simulation.sandbox.sandbox import Sandbox
 from pipeline.solving import Solution, solve

@@ -25,7 +25,8 @@ from pipeline.frame import load
 from pipeline.project import Project
 from pipeline.run import run_stages
 from pipeline.scene.confidence import Confidence, ConfidenceTerms, object_confidences
-from studio.server.services import Settings, open_services
+from studio.services.open_services import open_services
+from studio.services.settings import Settings
 
 
 @dataclass(frozen=True)

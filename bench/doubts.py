@@ -26,7 +26,8 @@ from pipeline.scene.doubts import MAX_SIZE_RATIO, doubts
 from pipeline.scene.evidence import Evidence, measure_evidence, size_ratio
 from pipeline.scene.mjcf import builder
 from pipeline.scene.place_objects import SceneInputs
-from studio.server.services import Settings, open_services
+from studio.services.open_services import open_services
+from studio.services.settings import Settings
 
 ASIDE = ("posecnn", "uoc", "anygrasp", "armchair", "bin_parts", "jugs", "stretch", "white_table", "kitchen")
 """Beginnings of the names of frames that no threshold was chosen on: whole sources."""

@@ -22,8 +22,8 @@ from scipy.stats import binomtest
 
 from pipeline.geometry import planar_rotation
 from pipeline.simulation import kit
-from pipeline.simulation.arm.arm_robot import Arm
 from pipeline.simulation.objects import Region, hull
+from pipeline.simulation.robots.arm.arm_robot import Arm
 from pipeline.store import write_json
 
 HALF = np.array([0.35, 0.275])

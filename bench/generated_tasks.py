@@ -20,11 +20,11 @@ from pipeline.router import write_program
 from pipeline.run.cut_off import doubtful_objects
 from pipeline.simulation import kit
 from pipeline.simulation.sandbox.sandbox import Sandbox
-from pipeline.task_generation.budget import Budget
+from pipeline.task_generation.budget import LearnerBudget
 from pipeline.task_generation.candidates import SceneFacts
 from pipeline.task_generation.curriculum import WORTH
-from pipeline.task_generation.generate import GenerationInputs, GenerationOptions, generate, profile_of, run_id
-from pipeline.task_generation.similarity import mean_distance, similarity_matrix, vendi_score
+from pipeline.task_generation.generate import GenerationInputs, GenerationOptions, generate, run_id
+from pipeline.task_generation.similarity import mean_distance, profile_of, similarity_matrix, vendi_score
 from pipeline.task_generation.task_files import KEPT, TriedTask, read_tried, start_folder
 from pipeline.task_generation.validity import measure_validity
 from pipeline.variation import wilson
@@ -86,7 +86,7 @@ def worths(folder: Path, sandbox: Sandbox, count: int, work: Path, budgets: Sequ
     for tried in [row for row in rows if row.state == KEPT][:count]:
         start = start_folder(copy, tried)
         program = write_program(tried.task, kit.Scene.load(start), PlannerModel())
-        found = {n: learn_briefly(tried.task, program, start, sandbox, Budget(n)) for n in budgets}
+        found = {n: learn_briefly(tried.task, program, start, sandbox, LearnerBudget(n)) for n in budgets}
         words = ", ".join(
             f"{n}: {one.reason if one.success is None else f'{one.success:.0%}'} in {one.seconds:.0f} s"
             for n, one in found.items() if one

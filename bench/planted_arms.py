@@ -9,7 +9,6 @@ import mujoco
 import numpy as np
 
 from pipeline.divergence import Episode
-from pipeline.divergence.table import Table
 
 RATE_HZ = 100
 NOISE, QUANTUM, DELAY_S = 0.002, 0.0005, 0.013
@@ -78,4 +77,4 @@ def record(xml: str, seed: int, seconds: float = 4.0, still: tuple[str, ...] = (
     late = np.stack([np.interp(times - DELAY_S, clock, column) for column in fine[:, addresses].T], axis=1)
     measured = np.round((late + random.normal(0, NOISE, late.shape)) / QUANTUM) * QUANTUM
     episode = Episode.from_arrays(times, measured, [j.name for j in joints], source=f"simulated truth {seed}")
-    return replace(episode, actions=Table.from_array(commands))
+    return replace(episode, actions=commands)

@@ -12,7 +12,7 @@ import numpy as np
 from pipeline.learning.environment import SubtaskEnv
 from pipeline.learning.subtask import Subtask, WeightedTerm
 from pipeline.learning.subtask_world import RATE
-from pipeline.learning.terms.energy import Energy
+from pipeline.learning.terms import Energy
 from pipeline.simulation.goals.hand import HandNear, Held, hand_of
 
 STILL = np.array([0, 0, 0, 0, -1.0])

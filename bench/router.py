@@ -39,11 +39,12 @@ from pipeline.router import Mode, RouteOptions, RouteStart, check_program, judge
 from pipeline.router.judging import SOLVED
 from pipeline.run import run_stages
 from pipeline.simulation import Program, kit
-from pipeline.simulation.program_text import same_program
+from pipeline.simulation.program import same_program
 from pipeline.simulation.sandbox.guard import guard
 from pipeline.simulation.sandbox.sandbox import Limits, Sandbox
 from pipeline.tasks import propose
-from studio.server.services import Settings, open_services
+from studio.services.open_services import open_services
+from studio.services.settings import Settings
 
 SCENES = ROOT / "sample_scenes"
 TASKS = 6

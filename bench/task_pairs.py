@@ -11,8 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pipeline.task_generation.generate import profile_of
-from pipeline.task_generation.similarity import REPEATED, TaskProfile, repeats, similarity
+from pipeline.task_generation.similarity import REPEATED, TaskProfile, profile_of, repeats, similarity
 from pipeline.tasks import Task
 from pipeline.variation import wilson
 

@@ -32,7 +32,8 @@ from pipeline.project import Project
 from pipeline.run import Services, run_stages
 from pipeline.scene import rendering
 from pipeline.segmentation import ScriptedSegmenter
-from studio.server.services import Settings, open_services
+from studio.services.open_services import open_services
+from studio.services.settings import Settings
 
 FIRST_SEEDS = {"development": 0, "held-out": 100}
 MAX_WORST_SCENES = 6

@@ -25,7 +25,7 @@ class Component(gr.HTML):
 
     Needed of Gradio 6: HTML's `html_template`, `css_template`, `js_on_load` (with element, props, trigger, server,
     upload and watch) and `server_functions`; and that Python can listen to the events whose quoted names stand in
-    `js_on_load`. tests/studio/server/test_gradio_internals.py fails when that changes.
+    `js_on_load`. tests/studio/web/test_gradio_internals.py fails when that changes.
     """
 
     folder: ClassVar[str]
@@ -33,7 +33,7 @@ class Component(gr.HTML):
     patterns: ClassVar[tuple[str, ...]] = ()
     """Style sheets of static/patterns/ that it shares with other components. Its own rules come after theirs."""
     event_names: ClassVar[tuple[str, ...]] = ()
-    """Events that the script triggers; `studio.server.gradio_internals.event_data` returns what it sends along.
+    """Events that the script triggers; `studio.web.gradio_internals.event_data` returns what it sends along.
 
     Each is numbered, over all components of the page, so that the server can act in their order.
     """

@@ -1,6 +1,6 @@
 """Which proposed tasks the robot in use can do: each is planned on the scene as observed, without physics of the arm.
 
-Grasp, reach, posture and place of every move are planned as in a rollout (pipeline/simulation/arm/planning_hand.py).
+Grasp, reach, posture and place of every move are planned as in a rollout (PlanningHand).
 """
 
 import re

@@ -9,8 +9,7 @@ from pathlib import Path
 from pipeline.errors import StudioError
 from pipeline.planner.language.object_names import plain_names
 from pipeline.planner.language.wording import in_plain_words
-from pipeline.planner.plans import TableTop
-from pipeline.planner.scene_objects import scene_objects
+from pipeline.planner.scene_objects import TableTop, scene_objects
 from pipeline.project import Project
 from pipeline.scene.object_names import current_names, use_current_names
 from pipeline.scene.scene_files import read_scene

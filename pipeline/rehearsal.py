@@ -16,7 +16,7 @@ from pipeline.scene import SceneError
 from pipeline.scene.rendering import render_model
 from pipeline.simulation import kit
 from pipeline.simulation.physics import GRIPPER
-from pipeline.simulation.run_record import RunRecord
+from pipeline.simulation.run_record import SOLVED, RunRecord
 from pipeline.simulation.sandbox.sandbox import Limits
 from pipeline.solving import SolvingError, save_model
 from pipeline.store import digest, read_json, write_json
@@ -24,7 +24,6 @@ from pipeline.tasks import Task
 
 RENDER_WIDTH, PICTURE_WIDTH = 900, 360
 """Width in pixels of the rendering, and of the saved part of it."""
-MIN_SOLVED_REWARD = 0.99
 HIDDEN_GRIPPER_HEIGHT_M = 9.0
 """Height in metres by which the gripper is lifted out of the picture."""
 CARRY_VERBS = ("place", "move aside", "open", "shut")
@@ -79,7 +78,7 @@ def _run(task: Task, project_dir: Path, sandbox: ProgramRunner, robot: str) -> R
     except ModelError as error:
         return Rehearsal(key, None, str(error), 0, {})
     report, record = sandbox.run(replace(program, checks=""), project_dir, limits=Limits(seconds=60.0), robot=robot)
-    solved = bool(report.reward) and report.reward[0] > MIN_SOLVED_REWARD
+    solved = bool(report.reward) and report.reward[0] > SOLVED
     reason = "" if solved else str(report.evidence.get("why") or first_failure(report))
     if record is None or not len(record.qpos):
         return Rehearsal(key, False, reason or "the rollout has no states", 0, {})

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 
 from pipeline.errors import StudioError
 from pipeline.models import Model, ModelError, Question, has_language
-from pipeline.planner.goals import planned_from_json, planned_to_json, read_sentences, sentences
+from pipeline.simulation.goals.sentences import planned_from_json, planned_to_json, read_sentences, sentences
 from pipeline.simulation.goals.spec import PlannedGoal, listed
 
 _Answer = TypeVar("_Answer", bound=BaseModel)

@@ -12,7 +12,6 @@ import mujoco
 import numpy as np
 
 from pipeline.divergence import ArmJoints, Episode, write_episode
-from pipeline.divergence.table import Table
 
 FOLDER = Path(__file__).parent / "episodes"
 JOINTS = ("turn", "shoulder", "elbow", "wrist", "gripper")
@@ -102,7 +101,7 @@ def episode(states: np.ndarray, source: str, real: bool) -> Episode:
     }
     made = Episode.from_arrays(times, late, names, arms, source)
     label = {"time": 0.0, "name": "label", "text": source}
-    return replace(made, actions=Table.from_array(commands(times)), events=(label,))
+    return replace(made, actions=commands(times), events=(label,))
 
 
 def main() -> None:

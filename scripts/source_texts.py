@@ -17,7 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 TERMINAL = (
     "commands/", "batch/", "__main__.py", "accounts/passwords.py", "accounts/user_file.py", "accounts/watched_file.py",
-    "server/access.py", "server/serve.py", "server/services.py",
+    "bounded.py", "serve.py", "services/open_services.py", "services/settings.py", "web/access.py",
 )  # fmt: skip
 """Parts of studio/ that write to the terminal or to files, in English."""
 GRADIO_TEXTS = {"Button": "value", "HTML": "value", "Textbox": "placeholder", "File": "label", "Dropdown": "choices"}

@@ -11,7 +11,7 @@ import uvicorn
 from fastapi import FastAPI
 from offline_studio import wait_until
 
-from studio.server.app import build_app
+from studio.app import build_app
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from studio.__main__ import parser
-from studio.server import gate
+from studio.web import gate
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = {
@@ -32,11 +32,11 @@ class OnlyTheDependencies:
             raise ModuleNotFoundError(f"{name} comes with an extra")
 
 sys.meta_path.insert(0, OnlyTheDependencies())
-import pipeline, studio.server.app
+import pipeline, studio.app
 from components.component import STATIC
 from pipeline import plugins
 from pipeline.assets.library import BUILTIN_LIBRARY
-print(pipeline.__file__, studio.server.app.__file__, BUILTIN_LIBRARY, STATIC, sep="\\n")
+print(pipeline.__file__, studio.app.__file__, BUILTIN_LIBRARY, STATIC, sep="\\n")
 assert STATIC.is_dir() and BUILTIN_LIBRARY.is_dir() and "depth" in plugins.entries("segmenters")
 """
 
@@ -144,7 +144,7 @@ def test_the_image_is_built_and_holds_the_studio():
         pytest.skip("no Docker engine on this machine")
     image = "grs-studio:soak"
     assert subprocess.run(["docker", "build", "--tag", image, ROOT]).returncode == 0
-    studio = ["--entrypoint", "python", image, "-c", "import studio.server.app"]
+    studio = ["--entrypoint", "python", image, "-c", "import studio.app"]
     assert subprocess.run(["docker", "run", "--rm", *studio]).returncode == 0
 
 

@@ -105,8 +105,8 @@ def nanoseconds(seconds: float) -> int:
 def write_log(episode: Episode, folder: Path, kind: str) -> Path:
     """Write an episode's positions as one topic, and its actions as plain numbers."""
     with log(folder, kind) as written:
-        actions = None if episode.actions is None else episode.actions.array()
-        for row, (seconds, positions) in enumerate(zip(episode.times, episode.positions.array(), strict=True)):
+        actions = None if episode.actions is None else episode.actions
+        for row, (seconds, positions) in enumerate(zip(episode.times, episode.positions, strict=True)):
             written.joints("/joint_states", nanoseconds(seconds), episode.names, positions)
             if actions is not None:
                 written.numbers("/commands", nanoseconds(seconds), actions[row])

@@ -50,9 +50,8 @@ def environment() -> list[Measurement]:
 
 def _gain(layouts: Layouts, subtask: Subtask) -> tuple[float, str]:
     """Return how many times as many control steps a second this machine's way of training takes, and what it uses."""
-    from pipeline.learning.parallel.choice import on_this_machine
     from pipeline.learning.subtask_world import SubtaskWorld
-    from pipeline.learning.training import TrainingOptions, TrainingStarts, side_by_side
+    from pipeline.learning.training import TrainingOptions, TrainingStarts, on_this_machine, side_by_side
 
     world = SubtaskWorld(layouts, subtask)
     starts = TrainingStarts([world.settled(one) for one in layouts.get(range(8))], ())

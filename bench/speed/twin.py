@@ -23,7 +23,8 @@ from pipeline.run import Services, run_stages
 from pipeline.segmentation import encode_rle
 from pipeline.simulation import Program, kit
 from pipeline.simulation.sandbox.sandbox import Sandbox
-from studio.server.services import Settings, open_services
+from studio.services.open_services import open_services
+from studio.services.settings import Settings
 
 BASELINE = "MuJoCo compiles the finished scene.xml and steps it for 1 s of simulated time"
 

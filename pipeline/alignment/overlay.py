@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import cv2
 import numpy as np
+from scipy import ndimage
 
 from pipeline.alignment.camera import CameraClicks, project
 from pipeline.frame import Frame
@@ -53,24 +54,12 @@ def overlay_picture(
     model = builder.compile_spec(builder.build_spec(scene))
     picture = frame.rgb.copy()
     bodies, _ = raycast_image(model, frame.intrinsics, camera)
-    picture[_edges(bodies)] = OUTLINE_RGB
+    cross = ndimage.generate_binary_structure(2, 1)
+    picture[ndimage.morphological_gradient(np.maximum(bodies, 0), footprint=cross) > 0] = OUTLINE_RGB
     _draw_clicks(picture, project(camera, clicks.points, frame.intrinsics), clicks.pixels)
     if world_from_base is not None:
         _draw_axes(picture, frame, camera, world_from_base)
     return picture
-
-
-def _edges(bodies: np.ndarray) -> np.ndarray:
-    """Return the pixels on outlines of objects, two pixels wide, of shape (H, W), bool."""
-    objects = np.maximum(bodies, 0)
-    edges = np.zeros(objects.shape, bool)
-    for axis in (0, 1):
-        changed = np.diff(objects, axis=axis) != 0
-        before, after = [slice(None)] * 2, [slice(None)] * 2
-        before[axis], after[axis] = slice(None, -1), slice(1, None)
-        edges[tuple(before)] |= changed
-        edges[tuple(after)] |= changed
-    return edges
 
 
 def _draw_clicks(picture: np.ndarray, points: np.ndarray, pixels: np.ndarray) -> None:

@@ -1,13 +1,13 @@
 """Calibrate a model's parameters from episodes: estimates with 95 % intervals, and what cannot be identified."""
 
 import os
-from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import mujoco
 import numpy as np
 
-from pipeline.calibration.fit import SENSOR_MISFIT, FitResult, FitState, Fitter, joint_rmse
+from pipeline.calibration.fit import SENSOR_MISFIT, CalibrationStep, FitResult, FitState, Fitter, joint_rmse
 from pipeline.calibration.parameters import COM_SCALE_M, CalibrationError, ModelParameter, with_values
 from pipeline.calibration.trial import Trial, prepare
 from pipeline.divergence import Episode
@@ -77,15 +77,6 @@ class Calibration:
         return tuple(one for one in self.estimates if not one.identifiable)
 
 
-@dataclass(frozen=True)
-class CalibrationStep:
-    """One iteration of the search."""
-
-    number: int
-    rmse: float
-    delay: float
-
-
 def calibrate(
     model: mujoco.MjModel, parameters: Sequence[ModelParameter], episodes: Sequence[Episode],
     held_out: Sequence[Episode] = (),
@@ -100,16 +91,16 @@ def calibrate(
     fitter = Fitter(model, parameters, trials, os.cpu_count() or 1)
     first = fitter.start()
     left_before = fitter.residuals(first)
-    result = yield from _steps(fitter.run())
+    result = yield from fitter.run()
     if result.misfit > SENSOR_MISFIT:  # the log may lack actions between its samples
         linear = [one.on_course("linear", model.opt.timestep) for one in trials]
         moving = Fitter(model, parameters, linear, os.cpu_count() or 1)
-        other = yield from _steps(moving.run())
+        other = yield from moving.run()
         if other.misfit < BETTER_MISFIT * result.misfit:
             fitter, result, trials = moving, other, linear
             others = [one.on_course("linear", model.opt.timestep) for one in others]
     finer = fitter.finer()
-    ended = yield from _steps(finer.improve(result.state))
+    ended = yield from finer.improve(result.state)
     if finer.cost(ended.state) < fitter.cost(result.state):  # else the episodes are of a model with this time step
         result = ended
     estimates = estimate(parameters, result)
@@ -131,15 +122,6 @@ def calibrate(
         result.state.delay, max(result.state.delay - spread, 0.0), result.state.delay + spread, tuple(curves),
         trials[0].course,
     )  # fmt: skip
-
-
-def _steps(fit: Iterator[tuple[int, FitState, float] | FitResult]) -> Generator[CalibrationStep, None, FitResult]:
-    """Yield the steps of a fit and return its result."""
-    for step in fit:
-        if isinstance(step, FitResult):
-            return step
-        yield CalibrationStep(step[0], step[2], step[1].delay)
-    raise AssertionError("a fit ends with its result")
 
 
 def covariance(result: FitResult, count: int) -> np.ndarray:
@@ -186,7 +168,7 @@ def _reason(number: int, parameters: Sequence[ModelParameter], spread: np.ndarra
 
 def _held_out(fitter: Fitter, delay: float) -> tuple[np.ndarray, ...]:
     """Return the residuals of episodes that were not fitted; each starts where its first samples at rest are."""
-    return fitter.residuals(replace(FitState(np.zeros(0), delay, tuple(t.qpos[t.addresses] for t in fitter.trials))))
+    return fitter.residuals(FitState(np.zeros(0), delay, tuple(t.qpos[t.addresses] for t in fitter.trials)))
 
 
 def _curves(

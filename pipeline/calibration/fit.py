@@ -5,7 +5,7 @@ Residuals are weighted by the noise of their channel. Levenberg-Marquardt as in 
 """
 
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import mujoco
@@ -21,13 +21,13 @@ PRIOR = 2.0
 """Standard deviation of a parameter about the start of the search: a factor of e². Wide beside what episodes tell; it
 keeps apart what they do not tell."""
 ITERATIONS = 25
-RESTARTS, KICK, GOOD_MISFIT = 4, 0.5, 1.06
+RESTARTS, RESTART_STD, GOOD_MISFIT = 4, 0.5, 1.06
 """Searches from other values, how far they are (standard deviation, a factor of 1.6), and the mean square of residuals
 over noise below which none is tried. Of 40 planted arms 17 had a worse minimum nearest to the model's own values."""
 GOOD_AUTOCORRELATION = 2.0
 """Autocorrelation time of the residuals above which others are tried too: a worse minimum may leave no more than the
 sensors' noise and still be 4 % off in friction loss, but what it leaves is a course, not noise."""
-FINER = 4
+STEP_DIVISOR = 4
 """Part of the model's time step with which the search ends: its error moved friction losses by 1 %, some by 4 %."""
 SENSOR_MISFIT = 1.5
 """Mean square of residuals over the sensors' noise above which more than noise is left."""
@@ -35,6 +35,16 @@ BETWEEN = {"held": ("linear",), "linear": ("smooth", "nearest")}
 """Courses of actions that show how much the assumed one matters."""
 TOLERANCE = 1e-4
 """Relative decrease of the cost at which the search ends."""
+
+
+@dataclass(frozen=True)
+class CalibrationStep:
+    """One iteration of the search."""
+
+    number: int
+    rmse: float
+    """Over all joints and samples, in rad (m for slides)."""
+    delay: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,8 +113,8 @@ class Fitter:
         """Return measured minus predicted of each trial, of shape (T, C)."""
         return tuple(self._residuals(self._simulate(state), state.delay))
 
-    def run(self) -> Iterator[tuple[int, FitState, float] | FitResult]:
-        """Yield iteration, state and RMSE over all joints after each iteration, then the FitResult.
+    def run(self) -> Generator[CalibrationStep, None, FitResult]:
+        """Yield after each iteration; return the fit.
 
         Raises CalibrationError if the model is unstable at the start.
         """
@@ -114,29 +124,33 @@ class Fitter:
                 candidate = begin
                 for candidate in self._search(begin):
                     number += 1
-                    yield number, candidate, joint_rmse(self.trials, self.residuals(candidate))
+                    yield self._step(number, candidate)
                 state = min(state, candidate, key=lambda one: self._cost(one, self.residuals(one)))
                 if self._is_good(state):
                     break
-            left = self.residuals(state)
-            scale = np.sqrt(np.concatenate([r**2 for r in left]).mean(axis=0)) if self._same_channels() else None
-            self._noise = [np.sqrt((r**2).mean(axis=0)) + 1e-9 if scale is None else scale + 1e-9 for r in left]
-        yield self._result(state)
+            squares = [r**2 for r in self.residuals(state)]
+            if len({trial.channels for trial in self.trials}) == 1:
+                squares = [np.concatenate(squares)] * len(squares)
+            self._noise = [np.sqrt(one.mean(axis=0)) + 1e-9 for one in squares]
+        return self._result(state)
 
     def finer(self) -> "Fitter":
         """Return the fitter with a shorter time step and the same weights."""
         model = copy.copy(self.model)
-        model.opt.timestep = self.model.opt.timestep / FINER
+        model.opt.timestep = self.model.opt.timestep / STEP_DIVISOR
         fitter = Fitter(model, self.parameters, [one.refined(model.opt.timestep) for one in self.trials])
         fitter._workers, fitter._noise = [mujoco.MjData(model) for _ in self._workers], self._noise
         return fitter
 
-    def improve(self, state: FitState) -> Iterator[tuple[int, FitState, float] | FitResult]:
-        """Yield as `run` does, for a search that begins at a state and keeps the weights."""
+    def improve(self, state: FitState) -> Generator[CalibrationStep, None, FitResult]:
+        """Do as `run` does, for a search that begins at a state and keeps the weights."""
         for number, found in enumerate(self._search(state), 1):
             state = found
-            yield number, state, joint_rmse(self.trials, self.residuals(state))
-        yield self._result(state)
+            yield self._step(number, state)
+        return self._result(state)
+
+    def _step(self, number: int, state: FitState) -> CalibrationStep:
+        return CalibrationStep(number, joint_rmse(self.trials, self.residuals(state)), state.delay)
 
     def cost(self, state: FitState) -> float:
         """Return half the weighted sum of squares that is minimised."""
@@ -151,10 +165,10 @@ class Fitter:
     def _begins(self, state: FitState) -> Iterator[FitState]:
         """Yield where to search from: the model's own values, then others, since sticking has several minima."""
         yield state
-        friction = np.array([KICK * ("friction" in one.field) for one in self.parameters])
+        friction = np.array([RESTART_STD * ("friction" in one.field) for one in self.parameters])
         random = np.random.default_rng(0)
         kicks = [friction, -friction] if friction.any() else []
-        for kick in [*kicks, *random.normal(0, KICK, (RESTARTS - len(kicks), len(self.parameters)))]:
+        for kick in [*kicks, *random.normal(0, RESTART_STD, (RESTARTS - len(kicks), len(self.parameters)))]:
             yield self.fit_delay(replace(state, searched=state.searched + kick))
 
     def _misfit(self, state: FitState) -> float:
@@ -189,9 +203,6 @@ class Fitter:
         matrix, gradient, _ = self._normal_equations(state, changed)
         prior, _ = self._with_priors(matrix, gradient, state)
         return np.linalg.solve(prior, gradient)[: len(self.parameters) + 1]
-
-    def _same_channels(self) -> bool:
-        return len({trial.channels for trial in self.trials}) == 1
 
     def _search(self, state: FitState) -> Iterator[FitState]:
         damping, cost = 1e-3, self._cost(state, self.residuals(state))

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import replace
 from typing import Any
 
 import mujoco
@@ -17,7 +16,6 @@ from pipeline.calibration.parameters import (
 )
 from pipeline.calibration.trial import prepare, simulate
 from pipeline.divergence import ArmJoints, Episode
-from pipeline.divergence.table import Table
 from pipeline.geometry import Pose
 from pipeline.simulation.physics import GRIPPER
 
@@ -36,16 +34,17 @@ def replay(model: mujoco.MjModel, episode: Episode) -> Episode:
     names = trial.channels[: trial.joints]
     if not names:
         raise CalibrationError(f"{episode.source} and the model share no joint, so that nothing can be compared")
-    arms = _arms_within(episode, names)
-    found = Episode.from_arrays(episode.times, predicted, names, arms, f"{episode.source} (replayed)")
-    return replace(found, actions=Table.from_array(trial.actions))
+    arms, source = _arms_within(episode, names), f"{episode.source} (replayed)"
+    return Episode.from_arrays(episode.times, predicted, names, arms, source, actions=trial.actions)
 
 
 def within(episode: Episode, names: Sequence[str]) -> Episode:
     """Return an episode with these columns only, and the arms that have joints among them."""
-    positions = episode.positions.array()[:, episode.columns(names)]
-    found = Episode.from_arrays(episode.times, positions, names, _arms_within(episode, names), episode.source)
-    return replace(found, actions=episode.actions, events=episode.events, objects=episode.objects)
+    positions = episode.positions[:, episode.columns(names)]
+    return Episode.from_arrays(
+        episode.times, positions, names, _arms_within(episode, names), episode.source, actions=episode.actions,
+        events=episode.events, objects=episode.objects,
+    )  # fmt: skip
 
 
 def _arms_within(episode: Episode, names: Sequence[str]) -> dict[str, ArmJoints]:

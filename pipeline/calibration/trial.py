@@ -10,6 +10,7 @@ from mujoco import rollout
 
 from pipeline.calibration.parameters import CalibrationError
 from pipeline.divergence import Episode
+from pipeline.divergence.episode import interpolated
 
 MAX_STEPS = 400_000
 """Simulated steps of one episode; a longer one has to be cut."""
@@ -77,16 +78,13 @@ class Trial:
         columns = [qpos[..., self.addresses]]
         for address in self.objects:
             columns.append(qpos[..., address : address + 3])
-            columns.append(_turn(self._quat(address), qpos[..., address + 3 : address + 7]))
+            columns.append(_turn(self.qpos[address + 3 : address + 7], qpos[..., address + 3 : address + 7]))
         return np.concatenate(columns, axis=-1)
-
-    def _quat(self, address: int) -> np.ndarray:
-        return self.qpos[address + 3 : address + 7]
 
 
 def _turn(start: np.ndarray, quat: np.ndarray) -> np.ndarray:
     """Return the rotation vector from a start (4,) to orientations (..., 4), wxyz, of shape (..., 3) in radians."""
-    w, v = quat[..., :1], quat[..., 1:]
+    w, v = quat[..., :1], quat[..., 1:]  # scipy's Rotation refuses the NaN of an unstable model
     w0, v0 = start[0], start[1:]
     vector = w0 * v - w * v0 - np.cross(v0, v)
     scalar = w0 * w + (v @ v0)[..., None]
@@ -100,7 +98,7 @@ def prepare(model: mujoco.MjModel, episode: Episode) -> Trial:
     """Return the trial of an episode on a model. Raises CalibrationError where they do not fit."""
     if episode.actions is None:
         raise CalibrationError(f"{episode.source} has no actions (u); calibration replays them on the model")
-    actions = episode.actions.array()
+    actions = episode.actions
     if actions.shape[1] != model.nu or not model.nu:
         raise CalibrationError(
             f"{episode.source} has {actions.shape[1]} actions a sample, the model has {model.nu} actuators"
@@ -122,7 +120,7 @@ def prepare(model: mujoco.MjModel, episode: Episode) -> Trial:
         raise CalibrationError(
             f"{episode.source} and the model share no joint; the model has {', '.join(single) or 'none with a name'}"
         )
-    positions = episode.positions.array()[:, episode.columns(names)]
+    positions = episode.positions[:, episode.columns(names)]
     addresses = np.array([single[name].qposadr[0] for name in names], int)
     object_addresses = tuple(int(bodies[name].qposadr[0]) for name in objects)
     qpos, rest = model.qpos0.copy(), _at_rest(times, positions)
@@ -158,7 +156,7 @@ def held_actions(times: np.ndarray, actions: np.ndarray, steps: int, timestep: f
 def linear_actions(times: np.ndarray, actions: np.ndarray, steps: int, timestep: float) -> np.ndarray:
     """Return actions (T, U) that move linearly between their samples, at the middle of each step, (steps, U)."""
     middles = (np.arange(steps) + 0.5) * timestep
-    return np.stack([np.interp(middles, times, column) for column in actions.T], axis=1)
+    return interpolated(middles, times, actions)
 
 
 def smooth_actions(times: np.ndarray, actions: np.ndarray, steps: int, timestep: float) -> np.ndarray:

@@ -13,7 +13,7 @@ from pipeline.divergence import Episode
 from pipeline.divergence.project_episodes import rollout_episode
 from pipeline.export.gym_env.environment import TwinEnv
 from pipeline.simulation.goals.stages import lasting
-from pipeline.solving import Rollout
+from pipeline.simulation.run_record import RunRecord
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class PolicyEpisode:
     """Why it failed, in words; empty after a success."""
     rmse: float | None = None
     """RMSE_norm overall (mean over time) against the real episode of this condition, if there is one."""
-    rollout: Rollout | None = field(default=None, compare=False, repr=False)
+    rollout: RunRecord | None = field(default=None, compare=False, repr=False)
     """What the robot did; None if nothing ran."""
     episode: Episode | None = field(default=None, compare=False, repr=False)
     """The same with contacts, as it is compared and kept."""
@@ -71,7 +71,7 @@ def run_policy(env: TwinEnv, policy: Policy, layout: int, seconds: float, condit
         qpos.append(data.qpos.copy())
         commands.append(data.ctrl.copy())
     xml = (Path(env.folder) / "scene" / f"layout_{layout:03d}.xml").read_text(encoding="utf-8")
-    rollout = Rollout(layout, np.array(times), np.array(qpos), np.array(commands), xml)
+    rollout = RunRecord(np.array(times), np.array(qpos), np.array(commands), xml=xml, seed=layout)
     condition = condition or f"{layout:03d}"
     episode = as_episode(rollout, f"policy under condition {condition}", env.folder / "scene")
     success, share = bool(info["success"]), float(info["share"])
@@ -80,7 +80,7 @@ def run_policy(env: TwinEnv, policy: Policy, layout: int, seconds: float, condit
     return PolicyEpisode(condition, success, share, times[-1], failure, reason, None, rollout, episode)
 
 
-def as_episode(rollout: Rollout, source: str, meshes: Path) -> Episode:
+def as_episode(rollout: RunRecord, source: str, meshes: Path) -> Episode:
     """Return a rollout as an episode with contacts. Raises EpisodeError."""
     return rollout_episode(rollout.times, rollout.qpos, rollout.actions, rollout.xml, (), source, meshes)
 

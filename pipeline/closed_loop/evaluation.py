@@ -142,7 +142,7 @@ class Evaluation:
         found = sorted(path for path in real.glob(f"{done.condition}*") if path.stem == done.condition) if real else []
         if not found or done.episode is None:
             return None
-        return float(compare(read_episode(found[0]), done.episode, None, "clock").column("rmse_overall").mean())
+        return float(compare(read_episode(found[0]), done.episode, None, "clock").errors["rmse_overall"].mean())
 
 
 class _Layouts:

@@ -72,6 +72,6 @@ def _pushed(episode: Episode, name: str) -> bool:
 
 
 def _is_at_work(episode: Episode) -> bool:
-    positions = episode.positions.rows(0, len(episode.times))
+    positions = episode.positions
     late = positions[episode.times >= episode.times[-1] - LATE_S]
     return bool((np.ptp(late, axis=0) > STILL_SHARE * np.maximum(np.ptp(positions, axis=0), 1e-9)).any())

@@ -16,17 +16,17 @@ from pipeline.learning.subtask_world import RATE
 from pipeline.simulation.kit import Scene
 from pipeline.simulation.physics import TIMESTEP, UnstableError
 from pipeline.simulation.program import Program
+from pipeline.simulation.run_record import RunRecord
 from pipeline.simulation.sandbox.sandbox import Sandbox
-from pipeline.solving import Rollout
 from pipeline.variation import Outcome, Perform
 
 
-def _rollout(played: ChainEpisode, layouts: Layouts) -> Rollout:
+def _rollout(played: ChainEpisode, layouts: Layouts) -> RunRecord:
     """Return what the policies did, at the rate at which they act."""
     qpos = np.concatenate([one.qpos for one in played.episodes])
     actions = np.concatenate([np.concatenate([one.actions, one.actions[-1:]]) for one in played.episodes])
     times = np.arange(len(qpos)) * RATE.steps * TIMESTEP
-    return Rollout(played.layout, times, qpos, actions, layouts.world().xml)
+    return RunRecord(times, qpos, actions, xml=layouts.world().xml, seed=played.layout)
 
 
 def by_learned_policies(project_dir: Path, program: Program, sandbox: Sandbox) -> Perform:

@@ -8,7 +8,7 @@ import numpy as np
 from pipeline.closed_loop.policies import Policy, checked_numbers
 from pipeline.export.gym_env.environment import TwinEnv
 from pipeline.export.gym_env.twin_world import CONTROL_SECONDS
-from pipeline.export.lerobot.camera_video import HEIGHT_PX, WIDTH_PX
+from pipeline.export.lerobot.dataset import HEIGHT_PX, WIDTH_PX
 from pipeline.export.lerobot.episodes import FPS, ActuatorUnits, movable_objects
 
 SAME_INSTANT_S = 1e-6

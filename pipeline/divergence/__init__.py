@@ -1,6 +1,6 @@
 """Divergence of a simulated episode from a real one: episodes, alignment, the paper's measures, onset, events."""
 
-from pipeline.divergence.alignment import METHODS, Alignment, Method, align
+from pipeline.divergence.alignment import METHODS, Method, TimeAlignment, align
 from pipeline.divergence.comparison import Comparison, Onset, compare
 from pipeline.divergence.comparison_files import summary_lines, to_json, write_comparison
 from pipeline.divergence.episode import ArmJoints, Episode, EpisodeError
@@ -10,7 +10,6 @@ from pipeline.divergence.robot_kinematics import RobotModelError, load_robot
 
 __all__ = [
     "METHODS",
-    "Alignment",
     "ArmJoints",
     "Comparison",
     "Episode",
@@ -18,6 +17,7 @@ __all__ = [
     "Method",
     "Onset",
     "RobotModelError",
+    "TimeAlignment",
     "align",
     "compare",
     "load_robot",

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
+from scipy.ndimage import uniform_filter1d
+from scipy.spatial.distance import cdist
 
-from pipeline.divergence.episode import Episode, EpisodeError, in_gaps
-from pipeline.divergence.time_warping import warp_path
+from pipeline.divergence.episode import Episode, EpisodeError, in_gaps, white_noise
 
 Method = Literal["none", "clock", "motion", "dtw"]
 METHODS: tuple[Method, ...] = get_args(Method)
@@ -22,13 +23,15 @@ SEARCH_S = 0.15
 MATCH_STEP_S = 0.005
 MOTION_SHARE = 0.01
 """Share of the largest displacement that counts as motion."""
+SLOPE_COST = 1e-6
+"""Added to a step of time warping that advances one sequence only, so that equal costs give the diagonal."""
 TOLERANCE_S = 1e-9
 SHIFT_DIGITS = 6
 """Decimals of a shift that is found; beyond them lies rounding, and SIM would be interpolated for nothing."""
 
 
 @dataclass(frozen=True, eq=False)
-class Alignment:
+class TimeAlignment:
     """The clock of the simulated episode as a function of the real one's."""
 
     method: Method
@@ -49,7 +52,7 @@ class Alignment:
         return np.interp(times, self.warp[1], self.warp[0]) if self.warp else times - self.shift
 
 
-def align(real: Episode, sim: Episode, columns: Sequence[str], scale: np.ndarray, method: Method) -> Alignment:
+def align(real: Episode, sim: Episode, columns: Sequence[str], scale: np.ndarray, method: Method) -> TimeAlignment:
     """Align two episodes. Raises EpisodeError if they do not overlap or nothing moves.
 
     none: the times are compared as they are. clock: both clocks start at their first samples. motion: the first motions
@@ -73,10 +76,10 @@ def align(real: Episode, sim: Episode, columns: Sequence[str], scale: np.ndarray
     begin = (warp[0] >= start_real) & (warp[0] <= start_real + 2 * MATCH_S[1])
     shift = float(np.median((warp[1] - warp[0])[begin]))
     shift = _refine(*motions, start_real, shift)
-    return Alignment(method, shift, float(real.times[0]), float(real.times[-1]), warp)
+    return TimeAlignment(method, shift, float(real.times[0]), float(real.times[-1]), warp)
 
 
-def _shifted(real: Episode, sim: Episode, shift: float, method: Method) -> Alignment:
+def _shifted(real: Episode, sim: Episode, shift: float, method: Method) -> TimeAlignment:
     start = max(real.times[0], sim.times[0] - shift)
     stop = min(real.times[-1], sim.times[-1] - shift)
     if stop - start < max(real.step, sim.step):
@@ -84,7 +87,7 @@ def _shifted(real: Episode, sim: Episode, shift: float, method: Method) -> Align
             f"{real.source} ({real.times[0]:g} to {real.times[-1]:g} s) and {sim.source} ({sim.times[0]:g} to "
             f"{sim.times[-1]:g} s) do not overlap with a shift of {shift:.3f} s; try --align clock"
         )
-    return Alignment(method, shift, float(start), float(stop))
+    return TimeAlignment(method, shift, float(start), float(stop))
 
 
 class _MotionSignal:
@@ -96,8 +99,7 @@ class _MotionSignal:
         self.times = times if len(times) <= GRID_SAMPLES else np.linspace(times[0], times[-1], GRID_SAMPLES)
         values = self.at(self.times)
         self._displacement = np.abs(values - np.median(values[:5], axis=0)).max(axis=1)
-        noise = np.abs(np.diff(values, 2, axis=0)) if len(values) > 4 else np.zeros((1, len(columns)))
-        self._noise = float(np.median(noise, axis=0).max() / (0.6745 * np.sqrt(6)))
+        self._noise = float(white_noise(values).max()) if len(values) > 4 else 0.0
 
     @property
     def threshold(self) -> float:
@@ -154,9 +156,39 @@ def _warp(real: _MotionSignal, sim: _MotionSignal) -> tuple[np.ndarray, np.ndarr
     grids = [np.arange(m.times[0], m.times[-1] + step / 2, step).clip(max=m.times[-1]) for m in (real, sim)]
     values = [m.at(grid) for m, grid in zip((real, sim), grids, strict=True)]
     unknown = [in_gaps(grid, m.episode.gaps) for m, grid in zip((real, sim), grids, strict=True)]
-    rows, columns = warp_path(*values, *unknown)
+    rows, columns = _warp_path(*values, *unknown)
     matched = np.bincount(rows, grids[1][columns]) / np.bincount(rows)
     # A path is a staircase; the mean over five samples removes steps that are an artefact of the grid.
-    smooth = np.convolve(np.pad(matched, 2, mode="edge"), np.full(5, 0.2), mode="valid")
+    smooth = uniform_filter1d(matched, 5, mode="nearest")
     smooth[[0, -1]] = matched[[0, -1]]
     return grids[0], np.maximum.accumulate(smooth) + TOLERANCE_S * np.arange(len(smooth))
+
+
+def _warp_path(
+    first: np.ndarray, second: np.ndarray, unknown_first: np.ndarray, unknown_second: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows of both that match, from the first to the last, of shape (P,) each (Sakoe and Chiba, 1978).
+
+    Args:
+        first, second: of shape (n, D) and (m, D). Time and memory grow with n m.
+        unknown_first, unknown_second: whether a row was not recorded and matches any other, of shape (n,) and (m,).
+    """
+    cost = cdist(first, second, "sqeuclidean")
+    cost[unknown_first], cost[:, unknown_second] = 0.0, 0.0
+    rows, columns = cost.shape
+    total = np.full((rows + 1, columns + 1), np.inf)
+    total[0, 0] = 0.0
+    for diagonal in range(rows + columns - 1):  # the cells of an antidiagonal do not depend on one another
+        i = np.arange(max(0, diagonal - columns + 1), min(diagonal, rows - 1) + 1)
+        j = diagonal - i
+        straight, up, left = total[i, j], total[i, j + 1] + SLOPE_COST, total[i + 1, j] + SLOPE_COST
+        total[i + 1, j + 1] = cost[i, j] + np.minimum(straight, np.minimum(up, left))
+    i, j = rows - 1, columns - 1
+    path = [(i, j)]
+    while i or j:
+        steps = ((total[i, j], 1, 1), (total[i, j + 1] + SLOPE_COST, 1, 0), (total[i + 1, j] + SLOPE_COST, 0, 1))
+        _, down, across = min(steps)
+        i, j = i - down, j - across
+        path.append((i, j))
+    found = np.array(path[::-1])
+    return found[:, 0], found[:, 1]

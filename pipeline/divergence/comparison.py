@@ -1,25 +1,20 @@
-"""Comparison of a real and a simulated episode of one task: how far, from when, and in which phase they differ."""
+"""Comparison of a real and a simulated episode of one task: how far, from when, and in which phase they differ.
+
+The measures are those of "A Real2Sim Digital Twin Pipeline", section III-F, whose equations have no numbers. Here F1 to
+F6 number them from the top: F1 MSE_norm, F2 RMSE_norm, F3 MSE_overall, F4 T(q), F5 T_i(q_i), F6 p and R.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
-from pipeline.divergence.alignment import Alignment, Method, align
+from pipeline.divergence.alignment import Method, TimeAlignment, align
 from pipeline.divergence.episode import ArmJoints, Episode, EpisodeError, in_gaps
-from pipeline.divergence.events import ArmEvents, find_events
-from pipeline.divergence.metrics import (
-    equal_weights,
-    mse_norm,
-    mse_overall,
-    position_error,
-    rmse_norm,
-    rotation_error,
-)
+from pipeline.divergence.events import ArmEvents, ContactPhase, Growth, find_events, growth, phase_at, phases_of
 from pipeline.divergence.onset import find_onset
-from pipeline.divergence.phases import ContactPhase, Growth, growth, phase_at, phases_of
 from pipeline.divergence.robot_kinematics import RobotKinematics
-from pipeline.divergence.table import BLOCK_ROWS, Table
 from pipeline.divergence.units import check_units
 
 MIN_RANGE = 1e-6
@@ -85,21 +80,17 @@ class Gap:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Result of a comparison. Errors over time are columns of `errors`, in the order of `columns`."""
+    """Result of a comparison."""
 
     real: str
     sim: str
-    alignment: Alignment
+    alignment: TimeAlignment
     arms: dict[str, ArmResult]
     onset: Onset | None
     gaps: tuple[Gap, ...]
-    columns: tuple[str, ...]
-    """t and t_sim in s; rmse_<arm>, rmse_overall; position_<arm> in m and rotation_<arm> in rad with a robot model."""
-    errors: Table
-
-    def column(self, name: str) -> np.ndarray:
-        """Return one column of the errors, of shape (T,)."""
-        return self.errors.column(self.columns.index(name))
+    errors: dict[str, np.ndarray]
+    """Over time, of shape (T,) each: t and t_sim in s; rmse_<arm>, rmse_overall; position_<arm> in m and rotation_<arm>
+    in rad with a robot model."""
 
 
 def compare(real: Episode, sim: Episode, robot: RobotKinematics | None = None, method: Method = "clock") -> Comparison:
@@ -112,34 +103,32 @@ def compare(real: Episode, sim: Episode, robot: RobotKinematics | None = None, m
     """
     arms = common_arms(real, sim)
     names = [name for arm in arms.values() for name in arm.columns]
-    extents = _extents(real, names), _extents(sim, names)
+    tables = [episode.positions[:, episode.columns(names)] for episode in (real, sim)]
+    extents = [np.stack((table.min(axis=0), table.max(axis=0))) for table in tables]
     check_units(real, sim, arms, extents, robot)
     ranges, sources = _ranges(names, extents[0], robot)
     joints = [joint for arm in arms.values() for joint in arm.joints]
     scale = np.array([ranges[names.index(joint)] for joint in joints])
     alignment = align(real, sim, joints, scale, method)
-    errors, differences, columns = _errors(real, sim, arms, ranges, robot, alignment)
-    with_arms = [_with_arms(episode, arms) for episode in (real, sim)]
+    errors, differences = _errors(real, sim, arms, ranges, robot, alignment)
     by_contacts = bool(real.contacts and sim.contacts)  # heights tell of a lift later than contacts do
-    events = [find_events(episode, robot, by_contacts) for episode in with_arms]
-    summary = _joint_summary(differences, ranges)
-    results, times, at = {}, errors.column(0), 0
+    events = [find_events(replace(episode, arms=arms), robot, by_contacts) for episode in (real, sim)]
+    rms, largest = np.sqrt(np.square(differences).mean(axis=0)) * ranges, np.abs(differences).max(axis=0) * ranges
+    results, times, at = {}, errors["t"], 0
     for arm_name, arm in arms.items():
         count = len(arm.columns)
         table = tuple(
-            JointResult(name, float(ranges[i]), sources[i], 1 / count, *summary[i])
+            JointResult(name, float(ranges[i]), sources[i], 1 / count, rms[i], largest[i])
             for i, name in enumerate(arm.columns, at)
         )
         phases = phases_of(events[0][arm_name], float(real.times[-1]))
-        rmse = errors.column(columns.index(f"rmse_{arm_name}"))
-        results[arm_name] = ArmResult(
-            table, events[0][arm_name], events[1][arm_name], phases, tuple(growth(phases, times, rmse))
-        )  # fmt: skip
+        grown = growth(phases, times, errors[f"rmse_{arm_name}"])
+        results[arm_name] = ArmResult(table, events[0][arm_name], events[1][arm_name], phases, tuple(grown))
         at += count
     floor = _interpolation_error(sim, times, alignment, names) / ranges
     gaps = tuple(_gaps(real, sim, alignment))
     onset = _onset(differences, times, arms, results, floor, gaps)
-    return Comparison(real.source, sim.source, alignment, results, onset, gaps, tuple(columns), errors)
+    return Comparison(real.source, sim.source, alignment, results, onset, gaps, errors)
 
 
 def common_arms(real: Episode, sim: Episode) -> dict[str, ArmJoints]:
@@ -160,26 +149,13 @@ def common_arms(real: Episode, sim: Episode) -> dict[str, ArmJoints]:
     return arms
 
 
-def _with_arms(episode: Episode, arms: dict[str, ArmJoints]) -> Episode:
-    return replace(episode, arms=arms)
-
-
-def _gaps(real: Episode, sim: Episode, alignment: Alignment) -> Iterator[Gap]:
+def _gaps(real: Episode, sim: Episode, alignment: TimeAlignment) -> Iterator[Gap]:
     """Yield the gaps of both episodes in the time that both cover, in order."""
     ends = [("real", *gap) for gap in real.gaps.tolist()]
     ends += [("sim", *gap) for gap in alignment.real_times(sim.gaps.ravel()).reshape(-1, 2).tolist()]
     for side, start, stop in sorted(ends, key=lambda gap: gap[1:]):
         if stop > alignment.start and start < alignment.stop:
             yield Gap(side, start, stop)
-
-
-def _extents(episode: Episode, names: Sequence[str]) -> np.ndarray:
-    """Return the smallest and the largest position of each column, of shape (2, n)."""
-    columns = episode.columns(names)
-    low, high = np.full(len(names), np.inf), np.full(len(names), -np.inf)
-    for _, block in episode.positions.blocks():
-        low, high = np.minimum(low, block[:, columns].min(axis=0)), np.maximum(high, block[:, columns].max(axis=0))
-    return np.stack((low, high))
 
 
 def _ranges(names: Sequence[str], extents: np.ndarray, robot: RobotKinematics | None) -> tuple[np.ndarray, list[str]]:
@@ -204,70 +180,70 @@ def _errors(
     arms: dict[str, ArmJoints],
     ranges: np.ndarray,
     robot: RobotKinematics | None,
-    alignment: Alignment,
-) -> tuple[Table, Table, list[str]]:
-    """Return the errors over time, (q_sim - q_real) / range over time, and the names of the errors' columns."""
-    columns = ["t", "t_sim", *(f"rmse_{arm}" for arm in arms), "rmse_overall"]
-    if robot:
-        columns += [f"{kind}_{arm}" for kind in ("position", "rotation") for arm in arms]
+    alignment: TimeAlignment,
+) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """Return the errors over time, and (q_sim - q_real) / range over time, of shape (T, n)."""
     names = [name for arm in arms.values() for name in arm.columns]
-    in_real, in_sim = real.columns(names), sim.columns(names)
-    errors, differences, gaps = Table(len(columns)), Table(len(names)), sim.gaps
     tolerance = 1e-9 * max(1.0, abs(alignment.stop))
-    first = int(np.searchsorted(real.times, alignment.start - tolerance))
-    last = int(np.searchsorted(real.times, alignment.stop + tolerance, side="right"))
-    for start in range(first, last, BLOCK_ROWS):
-        stop = min(start + BLOCK_ROWS, last)
-        times = real.times[start:stop]
-        sim_times = alignment.sim_times(times)
-        known = ~in_gaps(sim_times, gaps)
-        times, sim_times = times[known], sim_times[known]
-        q_real = real.positions.rows(start, stop)[known][:, in_real]
-        q_sim = sim.at(np.clip(sim_times, sim.times[0], sim.times[-1]), in_sim)
-        mses, positions, rotations, at = [], [], [], 0
-        for name, arm in arms.items():
-            own = slice(at, at + len(arm.columns))
-            mses.append(mse_norm(q_sim[:, own], q_real[:, own], ranges[own], equal_weights(len(arm.columns))))
-            if robot:
-                joints = slice(at, at + len(arm.joints))
-                (p_sim, r_sim), (p_real, r_real) = (robot.pose(name, arm, q[:, joints]) for q in (q_sim, q_real))
-                positions.append(position_error(p_sim, p_real))
-                rotations.append(rotation_error(r_sim, r_real))
-            at = own.stop
-        rmses = [rmse_norm(mse) for mse in (*mses, mse_overall(mses))]
-        errors.append(np.stack((times, sim_times, *rmses, *positions, *rotations), axis=1))
-        differences.append((q_sim - q_real) / ranges)
-    if not len(errors):
+    both = (real.times >= alignment.start - tolerance) & (real.times <= alignment.stop + tolerance)
+    both &= ~in_gaps(alignment.sim_times(real.times), sim.gaps)
+    if not both.any():
         raise EpisodeError(f"{real.source} and {sim.source} do not overlap; try --align clock")
-    return errors, differences, columns
+    times = real.times[both]
+    sim_times = alignment.sim_times(times)
+    q_real = real.positions[both][:, real.columns(names)]
+    q_sim = sim.at(np.clip(sim_times, sim.times[0], sim.times[-1]), sim.columns(names))
+    mses, tools, at = {}, {}, 0
+    for name, arm in arms.items():
+        own = slice(at, at + len(arm.columns))
+        mses[name] = mse_norm(q_sim[:, own], q_real[:, own], ranges[own])
+        if robot:
+            tools[name] = [robot.pose(name, arm, q[:, at : at + len(arm.joints)]) for q in (q_sim, q_real)]
+        at = own.stop
+    mses["overall"] = np.mean(list(mses.values()), axis=0)  # F3
+    errors = {"t": times, "t_sim": sim_times} | {f"rmse_{name}": np.sqrt(mse) for name, mse in mses.items()}  # F2
+    errors |= {f"position_{name}": position_error(one[0], other[0]) for name, (one, other) in tools.items()}
+    errors |= {f"rotation_{name}": rotation_error(one[1], other[1]) for name, (one, other) in tools.items()}
+    return errors, (q_sim - q_real) / ranges
 
 
-def _joint_summary(differences: Table, ranges: np.ndarray) -> list[tuple[float, float]]:
-    """Return the root mean square and the largest difference of each column, in its unit."""
-    squares, largest = np.zeros(len(ranges)), np.zeros(len(ranges))
-    for _, block in differences.blocks():
-        squares += np.square(block).sum(axis=0)
-        largest = np.maximum(largest, np.abs(block).max(axis=0))
-    return list(zip(np.sqrt(squares / len(differences)) * ranges, largest * ranges, strict=True))
+def mse_norm(sim: np.ndarray, real: np.ndarray, ranges: np.ndarray) -> np.ndarray:
+    """Return the normalised mean square error of one arm over time (F1), of shape (T,), without unit.
+
+    MSE_norm(t) = sum_i w_i (q_i_sim(t) - q_i_real(t))^2 / (range_i)^2 + w_g (g_sim(t) - g_real(t))^2 / (range_g)^2,
+    where each joint and the gripper has the same weight.
+
+    Args:
+        sim, real: joint positions and last the gripper, of shape (T, n); radians, or metres for slides.
+        ranges: normalisation factors of shape (n,), in the units of the columns.
+    """
+    return np.square((sim - real) / ranges).mean(axis=1)
 
 
-def _interpolation_error(sim: Episode, times: np.ndarray, alignment: Alignment, names: Sequence[str]) -> np.ndarray:
+def position_error(sim: np.ndarray, real: np.ndarray) -> np.ndarray:
+    """Return the distance of end-effector positions p (F6) of shape (T, 3) over time, of shape (T,), in metres."""
+    return np.linalg.norm(sim - real, axis=-1)
+
+
+def rotation_error(sim: np.ndarray, real: np.ndarray) -> np.ndarray:
+    """Return the angle of R_real^T R_sim (F6) of shape (T, 3, 3) over time, of shape (T,), in radians from 0 to pi."""
+    return (Rotation.from_matrix(real).inv() * Rotation.from_matrix(sim)).magnitude()
+
+
+def _interpolation_error(sim: Episode, times: np.ndarray, alignment: TimeAlignment, names: Sequence[str]) -> np.ndarray:
     """Return what linear interpolation between SIM's samples may be off, of shape (n,); zero at the samples.
 
     It is at most an eighth of the second difference; the 99th percentile leaves single jumps out.
     """
     at = alignment.sim_times(times[:1000])
-    if np.isin(np.round(at, 7), np.round(sim.times[:100_000], 7)).all():
+    if np.isin(np.round(at, 7), np.round(sim.times, 7)).all():
         return np.zeros(len(names))
-    rows = [
-        sim.positions.rows(start, start + 4096) for start in range(0, len(sim.times), max(4096, len(sim.times) // 20))
-    ]
-    bends = np.vstack([np.abs(np.diff(block[:, sim.columns(names)], 2, axis=0)) for block in rows])
+    bends = np.abs(np.diff(sim.positions[:, sim.columns(names)], 2, axis=0))
     return np.percentile(bends, 99, axis=0) / 8 if len(bends) else np.zeros(len(names))
 
 
 def _onset(
-    differences: Table,
+    differences: np.ndarray,
     times: np.ndarray,
     arms: dict[str, ArmJoints],
     results: dict[str, ArmResult],
@@ -277,8 +253,8 @@ def _onset(
     row = find_onset(differences, floor)
     if row is None:
         return None
-    before = differences.rows(max(row - CAUSE_ROWS, 0), max(row, 1)).mean(axis=0)
-    size = np.abs(differences.rows(row, row + CAUSE_ROWS + 1) - (before if row else 0.0)).mean(axis=0)
+    before = differences[max(row - CAUSE_ROWS, 0) : max(row, 1)].mean(axis=0)
+    size = np.abs(differences[row : row + CAUSE_ROWS + 1] - (before if row else 0.0)).mean(axis=0)
     columns = [(name, column) for name, arm in arms.items() for column in arm.columns]
     arm, joint = columns[int(np.argmax(size))]
     time = float(times[row])

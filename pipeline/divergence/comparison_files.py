@@ -1,16 +1,14 @@
 """Files of a comparison: comparison.json, comparison.npz and report.html."""
 
 from collections.abc import Iterable, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pipeline.divergence.comparison import ArmResult, Comparison
-from pipeline.divergence.episode_files import write_arrays
 from pipeline.divergence.events import EpisodeEvent
-from pipeline.store import atomic_write, write_json, write_text
+from pipeline.store import write_arrays, write_json, write_text
 
 if TYPE_CHECKING:
     from pipeline.divergence.report.event_strip import EventPicture
@@ -32,8 +30,7 @@ def write_comparison(comparison: Comparison, folder: Path, pictures: Sequence["E
 
     folder = Path(folder)
     data = to_json(comparison)
-    with atomic_write(folder / "comparison.npz") as temporary:
-        write_arrays(temporary, {name: partial(comparison.column, name) for name in comparison.columns})
+    write_arrays(folder / "comparison.npz", comparison.errors)
     write_text(
         folder / "report.html", report_html(data, error_curves(comparison), error_histograms(comparison), pictures)
     )
@@ -43,8 +40,8 @@ def write_comparison(comparison: Comparison, folder: Path, pictures: Sequence["E
 def to_json(comparison: Comparison) -> dict[str, Any]:
     """Return the contents of comparison.json: seconds on REAL's clock, metres, radians, RMSE_norm without unit."""
     alignment, onset = comparison.alignment, comparison.onset
-    overall = comparison.column("rmse_overall")
-    times = comparison.column("t")
+    overall = comparison.errors["rmse_overall"]
+    times = comparison.errors["t"]
     crossed = {level: np.flatnonzero(overall > level) for level in CROSSINGS}
     return {
         "schema": SCHEMA,
@@ -73,10 +70,10 @@ def to_json(comparison: Comparison) -> dict[str, Any]:
 
 
 def _arm(comparison: Comparison, name: str, arm: ArmResult) -> dict[str, Any]:
-    result: dict[str, Any] = {"rmse": _distribution(comparison.column(f"rmse_{name}"))}
+    result: dict[str, Any] = {"rmse": _distribution(comparison.errors[f"rmse_{name}"])}
     for kind, unit in (("position", "m"), ("rotation", "rad")):
-        if f"{kind}_{name}" in comparison.columns:
-            result[f"{kind}_{unit}"] = _distribution(comparison.column(f"{kind}_{name}"))
+        if f"{kind}_{name}" in comparison.errors:
+            result[f"{kind}_{unit}"] = _distribution(comparison.errors[f"{kind}_{name}"])
     result["joints"] = [
         {
             "name": joint.name, "weight": joint.weight, "range": joint.range, "range_source": joint.range_source,

@@ -1,14 +1,20 @@
 """Episode: what a robot did in one run of a task, real or simulated."""
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 
-from pipeline.divergence.table import Table
 from pipeline.errors import StudioError
 
+MAX_BYTES = 1 << 28
+"""Bytes of an episode's positions: 4 million samples of eight joints, an hour at 1 kHz."""
+
+NORMAL = {50: 0.6745, 90: 1.645}
+"""Percentiles of the absolute value of a standard normal variable."""
 MAX_ANGLE = 4 * np.pi
 """Radians. A robot joint that turns further is taken for one in degrees."""
 GAP_S, GAP_STEPS = 0.5, 5
@@ -48,14 +54,14 @@ class Episode:
 
     times: np.ndarray
     """Of shape (T,), float64, in seconds, rising."""
-    positions: Table
-    """Joint positions and grippers, T rows of J values in the order of `names`; radians, or metres for slides."""
+    positions: np.ndarray
+    """Joint positions and grippers, of shape (T, J), in the order of `names`; radians, or metres for slides."""
     names: tuple[str, ...]
     """Of the J columns."""
     arms: Mapping[str, ArmJoints]
     """By name; one called "arm", or "left" and "right", where the file does not say."""
-    actions: Table | None = None
-    """T rows of U values."""
+    actions: np.ndarray | None = None
+    """Of shape (T, U)."""
     events: tuple[dict, ...] = ()
     """Events that the recorder wrote: at least "time" in seconds."""
     objects: Mapping[str, np.ndarray] = field(default_factory=dict)
@@ -72,18 +78,44 @@ class Episode:
     @staticmethod
     def from_arrays(
         times: np.ndarray, positions: np.ndarray, names: Sequence[str], arms: Mapping[str, ArmJoints] | None = None,
-        source: str = "episode",
+        source: str = "episode", **fields,
     ) -> "Episode":  # fmt: skip
-        """Return a checked episode of arrays of shape (T,) and (T, J). Raises EpisodeError."""
+        """Return a checked episode of arrays of shape (T,) and (T, J). Raises EpisodeError with the row, from 1 on.
+
+        Args:
+            arms: by name; found by the joints' names if None.
+            fields: actions, events, objects, contacts and note of the episode.
+        """
         times, positions = np.asarray(times, float), np.asarray(positions, float)
+        names = _distinct(names, source)
         if times.ndim != 1 or positions.shape != (len(times), len(names)):
             raise EpisodeError(
-                f"{source}: positions have shape {positions.shape}; {len(times)} times and {len(names)} names "
-                f"need ({len(times)}, {len(names)})"
+                f"{source}: {len(names)} names and times of shape {times.shape} do not fit positions of shape "
+                f"{positions.shape}; they need shapes (J,), (T,) and (T, J)"
             )
-        builder = EpisodeBuilder(names, source)
-        builder.append(times, positions)
-        return builder.episode(arms)
+        require_size(positions.nbytes, source)
+        _require_finite(times[:, None], ("time",), source)
+        _require_finite(positions, names, source)
+        back = np.flatnonzero(np.diff(times) <= 0) + 1
+        if len(back):
+            raise EpisodeError(
+                f"{source}: time does not increase at row {back[0] + 1} (t = {times[back[0]]:g} s); sort the rows and "
+                "remove repeated ones"
+            )
+        if len(times) < 2:
+            held = "has one sample" if len(times) else "is empty"
+            raise EpisodeError(f"{source} {held}; an episode needs at least two samples")
+        if median_step(times) > MAX_STEP_S:
+            raise EpisodeError(f"{source}: samples are {median_step(times):g} s apart; times have to be in seconds")
+        if (actions := fields.get("actions")) is not None and (actions.ndim != 2 or len(actions) != len(times)):
+            raise EpisodeError(f"{source}: its actions have shape {actions.shape}; they need ({len(times)}, U)")
+        found = dict(arms) if arms else arms_of(names)
+        for name, arm in found.items():
+            if missing := [column for column in arm.columns if column not in names]:
+                raise EpisodeError(f"{source}: arm {name} names {', '.join(missing)}, which is no column")
+            if not arm.columns:
+                raise EpisodeError(f"{source}: arm {name} has no joint")
+        return Episode(times, positions, names, found, source=source, declared_arms=bool(arms), **fields)
 
     @property
     def duration(self) -> float:
@@ -109,85 +141,50 @@ class Episode:
             )
         return [self.names.index(name) for name in names]
 
-    def at(self, times: np.ndarray, columns: Sequence[int] | None = None) -> np.ndarray:
-        """Return positions at rising times within the episode, interpolated linearly, of shape (len(times), columns).
-
-        Exact at the samples. Reads the table in blocks, so that memory is bounded by the result.
-        """
-        chosen = list(range(len(self.names))) if columns is None else list(columns)
-        before = np.clip(np.searchsorted(self.times, times, side="right") - 1, 0, len(self.times) - 2)
-        share = np.clip((times - self.times[before]) / (self.times[before + 1] - self.times[before]), 0.0, 1.0)
-        result = np.empty((len(times), len(chosen)))
-        block = 1 << 16
-        for start in range(int(before[0]) if len(before) else 0, int(before[-1]) + 1 if len(before) else 0, block):
-            low, high = np.searchsorted(before, [start, start + block])
-            if low == high:
-                continue
-            rows = self.positions.rows(start, start + block + 1)[:, chosen]
-            first, weight = before[low:high] - start, share[low:high, None]
-            result[low:high] = np.where(
-                weight == 1, rows[first + 1], rows[first] + weight * (rows[first + 1] - rows[first])
-            )
-        return result
+    def at(self, times: np.ndarray, columns: Sequence[int] | slice = slice(None)) -> np.ndarray:
+        """Return positions at times within the episode, interpolated linearly, of shape (len(times), columns)."""
+        return interpolated(times, self.times, self.positions[:, columns])
 
 
-class EpisodeBuilder:
-    """Collects the samples of an episode block by block, and refuses those that no robot can have made."""
+def interpolated(times: np.ndarray, known: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return values (T, N) at `times`, linear between the instants `known` (T,) and held outside. Exact at them."""
+    columns = [np.interp(times, known, column) for column in values.T]
+    return np.array(columns).reshape(values.shape[1], len(times)).T
 
-    def __init__(self, names: Sequence[str], source: str) -> None:
-        self._names, self._source = tuple(str(name).strip() for name in names), source
-        if not self._names:
-            raise EpisodeError(f"{source} names no joint; it needs a time and one column a joint")
-        twice = {name for name in self._names if self._names.count(name) > 1}
-        if twice or "" in self._names:
-            raise EpisodeError(f"{source}: every joint needs a name of its own ({', '.join(sorted(twice)) or 'empty'})")
-        self._table, self._times, self._count, self._last = Table(len(self._names)), [], 0, -np.inf
 
-    def append(self, times: np.ndarray, positions: np.ndarray) -> None:
-        """Add samples of shape (n,) and (n, J). Raises EpisodeError with the row's number, counted from 1."""
-        times, positions = np.asarray(times, float), np.asarray(positions, float)
-        for values, what in ((times[:, None], ("time",)), (positions, self._names)):
-            if not np.isfinite(values).all():
-                row, column = np.argwhere(~np.isfinite(values))[0]
-                raise EpisodeError(
-                    f"{self._source}: row {self._count + row + 1} has no finite number for {what[column]}; "
-                    "remove the row or fill it in"
-                )
-        back = np.flatnonzero(np.diff(times, prepend=self._last) <= 0)
-        if len(back):
-            raise EpisodeError(
-                f"{self._source}: time does not increase at row {self._count + back[0] + 1} "
-                f"(t = {times[back[0]]:g} s); sort the rows and remove repeated ones"
-            )
-        self._table.append(positions)
-        self._times.append(times.copy())
-        self._count += len(times)
-        self._last = times[-1] if len(times) else self._last
+def white_noise(values: np.ndarray, percent: Literal[50, 90] = 50) -> np.ndarray:
+    """Return the standard deviation of the white noise on smooth signals (T, n), of shape (n,).
 
-    def episode(self, arms: Mapping[str, ArmJoints] | None = None, **fields) -> Episode:
-        """Return the episode. Raises EpisodeError if it is empty, or its arms or units do not fit.
+    From second differences, which smooth motion hardly enters: of white noise they have six times its variance. A
+    higher percentile than the median serves for quantised sensors, whose differences are often zero.
+    """
+    bends = np.abs(np.diff(values, 2, axis=0))
+    return np.percentile(bends, percent, axis=0) / (NORMAL[percent] * np.sqrt(6))
 
-        Args:
-            arms: by name; found by the joints' names if None.
-            fields: actions, events, objects, contacts and note of the episode.
-        """
-        if self._count < 2:
-            held = "is empty" if not self._count else "has one sample"
-            raise EpisodeError(f"{self._source} {held}; an episode needs at least two samples")
-        times = np.concatenate(self._times)
-        if median_step(times) > MAX_STEP_S:
-            raise EpisodeError(
-                f"{self._source}: samples are {median_step(times):g} s apart; times have to be in seconds"
-            )
-        found = dict(arms) if arms else arms_of(self._names)
-        for name, arm in found.items():
-            if missing := [column for column in arm.columns if column not in self._names]:
-                raise EpisodeError(f"{self._source}: arm {name} names {', '.join(missing)}, which is no column")
-            if not arm.columns:
-                raise EpisodeError(f"{self._source}: arm {name} has no joint")
-        return Episode(
-            times, self._table, self._names, found, source=self._source, declared_arms=bool(arms), **fields
-        )  # fmt: skip
+
+def require_size(size: int, source: str) -> None:
+    """Raise EpisodeError for positions of more than MAX_BYTES."""
+    if size > MAX_BYTES:
+        raise EpisodeError(f"{source} takes more than {MAX_BYTES >> 20} MB of memory; cut it, or leave samples out")
+
+
+def _distinct(names: Sequence[str], source: str) -> tuple[str, ...]:
+    """Return the names without blanks around them. Raises EpisodeError: none, an empty one, one twice."""
+    found = Counter(str(name).strip() for name in names)
+    if not found:
+        raise EpisodeError(f"{source} names no joint; it needs a time and one column a joint")
+    twice = sorted(name for name, count in found.items() if count > 1)
+    if twice or "" in found:
+        raise EpisodeError(f"{source}: every joint needs a name of its own ({', '.join(twice) or 'empty'})")
+    return tuple(found)
+
+
+def _require_finite(values: np.ndarray, names: Sequence[str], source: str) -> None:
+    if not np.isfinite(values).all():
+        row, column = np.argwhere(~np.isfinite(values))[0]
+        raise EpisodeError(
+            f"{source}: row {row + 1} has no finite number for {names[column]}; remove the row or fill it in"
+        )
 
 
 def arms_of(names: Sequence[str]) -> dict[str, ArmJoints]:

@@ -1,4 +1,4 @@
-"""Files of episodes: CSV and NPZ are read in blocks, so that a file of any length fits into memory.
+"""Files of episodes.
 
 .csv  a column `t` in seconds and one column a joint
 .npz  t (T,), q (T, J), names (J,); optional u (T, U), arms and events (JSON texts), objects (K,) with
@@ -8,27 +8,18 @@
 
 import csv
 import json
-import zipfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
-from pipeline.divergence.episode import ArmJoints, Episode, EpisodeBuilder, EpisodeError
+from pipeline.divergence.episode import ArmJoints, Episode, EpisodeError, require_size
 from pipeline.divergence.lerobot import episode_numbers, is_lerobot, read_lerobot, split_number
 from pipeline.divergence.lerobot_writer import write_lerobot
 from pipeline.divergence.project_episodes import is_project, read_project
 from pipeline.divergence.robot_logs import is_log, read_log, split_topics, topic_choices, with_topics
-from pipeline.divergence.table import Table
-from pipeline.store import atomic_write, parse_json
-
-BLOCK_ROWS = 1 << 17
-MAX_NAME_BYTES = 1 << 20
-"""Of the arrays that hold text."""
-MAX_POSE_BYTES = 1 << 28
-"""Of the poses of all objects."""
+from pipeline.store import atomic_write, parse_json, read_arrays, write_arrays
 
 
 def read_episode(path: Path) -> Episode:
@@ -62,8 +53,13 @@ def read_episode(path: Path) -> Episode:
     if path.suffix.lower() not in readers:
         kinds = ".csv, .npz, .bag, .mcap, a folder of LeRobot or ROS 2, or a project"
         raise EpisodeError(f"{path.name} is no episode; it takes {kinds}")
-    with _as_episode_error(path.name):
+    try:
         return readers[path.suffix.lower()](path)
+    except EpisodeError as error:
+        raise error if path.name in str(error) else EpisodeError(f"{path.name}: {error}") from None
+    except (ValueError, KeyError, TypeError, OSError, IndexError, MemoryError, csv.Error) as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise EpisodeError(f"{path.name} cannot be read as an episode: {reason}") from None
 
 
 def selection_choices(path: Path) -> dict[str, tuple[str, ...]]:
@@ -94,16 +90,7 @@ def write_episode(episode: Episode, path: Path) -> None:
         return write_lerobot(episode, path)
     if path.suffix.lower() not in (".csv", ".npz"):
         raise EpisodeError(f"an episode cannot be written as {path.name}; name a .csv or .npz file, or a new folder")
-    with atomic_write(path) as temporary:
-        (_write_csv if path.suffix.lower() == ".csv" else _write_npz)(episode, temporary)
-
-
-def write_arrays(path: Path, arrays: Mapping[str, Any]) -> None:
-    """Write an .npz array by array; a function in place of an array is called when its turn comes."""
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-        for name, value in arrays.items():
-            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
-                np.lib.format.write_array(member, np.asanyarray(value() if callable(value) else value))
+    (_write_csv if path.suffix.lower() == ".csv" else _write_npz)(episode, path)
 
 
 def parse_arms(text: str, source: str) -> dict[str, ArmJoints]:
@@ -127,131 +114,56 @@ def parse_arms(text: str, source: str) -> dict[str, ArmJoints]:
 def _read_csv(path: Path) -> Episode:
     import pandas as pd
 
+    require_size(path.stat().st_size, path.name)
     with path.open(newline="", encoding="utf-8-sig") as file:
         header = [name.strip() for name in next(csv.reader(file), [])]
     if "t" not in header:
         raise EpisodeError(f"{path.name} has no column t (seconds); its first line names {', '.join(header[:8])}")
     t = header.index("t")
-    builder = EpisodeBuilder([name for i, name in enumerate(header) if i != t], path.name)
     numbers = [i for i in range(len(header)) if i != t]
-    blocks = pd.read_csv(
-        path, header=None, skiprows=1, names=range(len(header)), dtype=np.float64, chunksize=BLOCK_ROWS,
-        encoding="utf-8-sig", index_col=False,
-    )  # fmt: skip
-    with blocks:
-        for frame in blocks:
-            block = frame.to_numpy()
-            builder.append(block[:, t], block[:, numbers])
-    return builder.episode()
+    try:
+        rows = pd.read_csv(
+            path, header=None, skiprows=1, names=range(len(header)), dtype=np.float64, encoding="utf-8-sig",
+            index_col=False,
+        ).to_numpy()  # fmt: skip
+    except pd.errors.EmptyDataError:
+        rows = np.empty((0, len(header)))
+    return Episode.from_arrays(rows[:, t], rows[:, numbers], [header[i] for i in numbers], source=path.name)
 
 
 def _read_npz(path: Path) -> Episode:
-    with zipfile.ZipFile(path) as archive:
-        members = {Path(name).stem: name for name in archive.namelist() if name.endswith(".npy")}
-        if missing := [name for name in ("t", "q", "names") if name not in members]:
-            raise EpisodeError(f"{path.name} lacks {', '.join(missing)}; an episode has t, q and names")
-        names = [str(name) for name in np.atleast_1d(_small(archive, members["names"], MAX_NAME_BYTES))]
-        texts = {
-            key: str(_small(archive, members[key], MAX_NAME_BYTES)) for key in ("arms", "events") if key in members
-        }
-        builder = EpisodeBuilder(names, path.name)
-        with _rows(archive, members["t"]) as times, _rows(archive, members["q"]) as positions:
-            _append_all(builder, times, positions, path.name)
-        fields: dict[str, Any] = {"events": tuple(parse_json(texts.get("events", "[]")))}
-        if "u" in members:
-            fields["actions"] = _actions(archive, members["u"])
-        if "objects" in members and "object_poses" in members:
-            objects = [str(name) for name in np.atleast_1d(_small(archive, members["objects"], MAX_NAME_BYTES))]
-            poses = np.asarray(_small(archive, members["object_poses"], MAX_POSE_BYTES), float)
-            fields["objects"] = {name: poses[:, i] for i, name in enumerate(objects)}
-            if "contacts" in members:
-                contacts = np.asarray(_small(archive, members["contacts"], MAX_POSE_BYTES), bool)
-                fields["contacts"] = {name: contacts[:, i] for i, name in enumerate(objects)}
-    episode = builder.episode(parse_arms(texts.get("arms", ""), path.name) or None, **fields)
-    for name, pose in episode.objects.items():
-        if pose.shape != (len(episode.times), 7) or not np.isfinite(pose).all():
-            raise EpisodeError(f"{path.name}: the poses of {name} need shape ({len(episode.times)}, 7), all finite")
-    for name, touched in episode.contacts.items():
-        if touched.shape != (len(episode.times), 2):
-            raise EpisodeError(f"{path.name}: the contacts of {name} need shape ({len(episode.times)}, 2)")
-    if episode.actions is not None and len(episode.actions) != len(episode.times):
-        raise EpisodeError(f"{path.name}: u has {len(episode.actions)} rows, t has {len(episode.times)}")
-    return episode
-
-
-def _append_all(
-    builder: EpisodeBuilder, times: tuple[tuple, Iterator], positions: tuple[tuple, Iterator], source: str
-) -> None:
-    (t_shape, t_blocks), (q_shape, q_blocks) = times, positions
-    if len(t_shape) != 1 or len(q_shape) != 2 or t_shape[0] != q_shape[0]:
-        raise EpisodeError(f"{source}: t has shape {t_shape} and q {q_shape}; they need (T,) and (T, J)")
-    for t, q in zip(t_blocks, q_blocks, strict=True):
-        builder.append(t[:, 0], q)
-
-
-def _actions(archive: zipfile.ZipFile, member: str) -> Table:
-    with _rows(archive, member) as (shape, blocks):
-        if len(shape) != 2:
-            raise EpisodeError(f"u has shape {shape}; it needs (T, U)")
-        table = Table(shape[1])
-        for block in blocks:
-            table.append(block)
-        return table
-
-
-@contextmanager
-def _rows(archive: zipfile.ZipFile, member: str) -> Iterator[tuple[tuple, Iterator[np.ndarray]]]:
-    """Yield the shape of an array in an .npz and its rows in blocks of float64, of shape (n, columns)."""
-    with archive.open(member) as file:
-        shape, fortran, dtype = _header(file)
-        if dtype.kind not in "fiub":
-            raise EpisodeError(f"{member.removesuffix('.npy')} holds no numbers ({dtype})")
-        columns = shape[1] if len(shape) == 2 else 1
-        yield shape, (_fortran_blocks if fortran and columns > 1 else _blocks)(file, dtype, shape[0], columns)
-
-
-def _header(file: IO[bytes]) -> tuple[tuple, bool, np.dtype]:
-    version = np.lib.format.read_magic(file)
-    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    shape, fortran, dtype = read(file)
-    if len(shape) not in (1, 2):
-        raise EpisodeError(f"an array of shape {shape} is none of an episode's")
-    return shape, fortran, dtype
-
-
-def _blocks(file: IO[bytes], dtype: np.dtype, rows: int, columns: int) -> Iterator[np.ndarray]:
-    for start in range(0, rows, BLOCK_ROWS):
-        count = min(BLOCK_ROWS, rows - start) * columns
-        data = file.read(count * dtype.itemsize)
-        yield np.frombuffer(data, dtype, count).astype(np.float64).reshape(-1, columns)
-
-
-def _fortran_blocks(file: IO[bytes], dtype: np.dtype, rows: int, columns: int) -> Iterator[np.ndarray]:
-    """Yield blocks of an array that is stored column by column."""
-    stored = Table(1)
-    for block in _blocks(file, dtype, rows * columns, 1):
-        stored.append(block)
-    for start in range(0, rows, BLOCK_ROWS):
-        stop = min(start + BLOCK_ROWS, rows)
-        parts = [stored.rows(column * rows + start, column * rows + stop) for column in range(columns)]
-        yield np.hstack(parts)
-
-
-def _small(archive: zipfile.ZipFile, member: str, max_bytes: int) -> np.ndarray:
-    """Return an array of bounded size; pickled objects are refused with ValueError."""
-    if archive.getinfo(member).file_size > max_bytes:
-        raise EpisodeError(f"{member.removesuffix('.npy')} takes more than {max_bytes >> 20} MB")
-    with archive.open(member) as file:
-        return np.lib.format.read_array(file, allow_pickle=False)
+    arrays, source = read_arrays(path), path.name
+    if missing := [name for name in ("t", "q", "names") if name not in arrays]:
+        raise EpisodeError(f"{source} lacks {', '.join(missing)}; an episode has t, q and names")
+    for name in ("t", "q", "u"):
+        if name in arrays and arrays[name].dtype.kind not in "fiub":
+            raise EpisodeError(f"{source}: {name} holds no numbers ({arrays[name].dtype})")
+    fields: dict[str, Any] = {"events": tuple(parse_json(str(arrays.get("events", "[]"))))}
+    count = len(np.atleast_1d(arrays["t"]))
+    if "u" in arrays:
+        fields["actions"] = np.asarray(arrays["u"], float)
+    if "objects" in arrays and "object_poses" in arrays:
+        objects = [str(name) for name in np.atleast_1d(arrays["objects"])]
+        shape, listed = (count, len(objects)), ", ".join(objects)
+        poses = np.asarray(arrays["object_poses"], float)
+        if poses.shape != (*shape, 7) or not np.isfinite(poses).all():
+            raise EpisodeError(f"{source}: the poses of {listed} need shape {(*shape, 7)}, all finite")
+        fields["objects"] = {name: poses[:, i] for i, name in enumerate(objects)}
+        if "contacts" in arrays:
+            contacts = np.asarray(arrays["contacts"], bool)
+            if contacts.shape != (*shape, 2):
+                raise EpisodeError(f"{source}: the contacts of {listed} need shape {(*shape, 2)}")
+            fields["contacts"] = {name: contacts[:, i] for i, name in enumerate(objects)}
+    names = [str(name) for name in np.atleast_1d(arrays["names"])]
+    arms = parse_arms(str(arrays.get("arms", "")), source)
+    return Episode.from_arrays(arrays["t"], arrays["q"], names, arms, source, **fields)
 
 
 def _write_csv(episode: Episode, path: Path) -> None:
-    with path.open("w", newline="", encoding="utf-8") as file:
+    with atomic_write(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
         rows = csv.writer(file)
         rows.writerow(("t", *episode.names))
-        for start, block in episode.positions.blocks():
-            times = episode.times[start : start + len(block), None]
-            rows.writerows([map(repr, row) for row in np.hstack((times, block)).tolist()])
+        rows.writerows(map(repr, row) for row in np.column_stack((episode.times, episode.positions)).tolist())
 
 
 def _write_npz(episode: Episode, path: Path) -> None:
@@ -261,39 +173,14 @@ def _write_npz(episode: Episode, path: Path) -> None:
         for name, arm in episode.arms.items()
     }
     arrays: dict[str, Any] = {
-        "t": episode.times, "names": np.array(episode.names), "arms": json.dumps(arms),
+        "q": episode.positions, "t": episode.times, "names": np.array(episode.names), "arms": json.dumps(arms),
         "events": json.dumps(episode.events),
     }  # fmt: skip
+    if episode.actions is not None:
+        arrays["u"] = episode.actions
     if episode.objects:
         arrays["objects"] = np.array(list(episode.objects))
         arrays["object_poses"] = np.stack(list(episode.objects.values()), axis=1)
         if set(episode.contacts) == set(episode.objects):
             arrays["contacts"] = np.stack([episode.contacts[name] for name in episode.objects], axis=1)
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-        for name, table in (("q", episode.positions), ("u", episode.actions)):
-            if table is not None:
-                _write_table(archive, name, table)
-        for name, value in arrays.items():
-            with archive.open(f"{name}.npy", "w") as member:
-                np.lib.format.write_array(member, np.asarray(value))
-
-
-def _write_table(archive: zipfile.ZipFile, name: str, table: Table) -> None:
-    with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
-        header = {"descr": "<f8", "fortran_order": False, "shape": table.shape}
-        np.lib.format.write_array_header_1_0(member, header)
-        for _, block in table.blocks():
-            member.write(block.astype("<f8").tobytes())
-
-
-@contextmanager
-def _as_episode_error(name: str) -> Iterator[None]:
-    """Turn what readers raise for damaged files into an EpisodeError."""
-    try:
-        yield
-    except EpisodeError as error:
-        raise error if name in str(error) else EpisodeError(f"{name}: {error}") from None
-    except (ValueError, KeyError, TypeError, EOFError, OSError, IndexError, NotImplementedError, zipfile.BadZipFile,
-            zipfile.zlib.error, csv.Error) as error:  # fmt: skip
-        reason = " ".join(str(error).split()) or type(error).__name__
-        raise EpisodeError(f"{name} cannot be read as an episode: {reason}") from None
+    write_arrays(path, arrays)

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.divergence.episode import Episode, EpisodeBuilder, EpisodeError
-from pipeline.divergence.table import Table
+from pipeline.divergence.episode import Episode, EpisodeError, require_size
 from pipeline.store import parse_json
 
 INFO = Path("meta") / "info.json"
@@ -39,23 +38,22 @@ def read_lerobot(folder: Path, number: int = 0) -> Episode:
     Args:
         number: the value of `episode_index`.
     """
-    try:
-        import pyarrow as arrow
-    except ImportError:
-        raise EpisodeError("LeRobot folders are read with pyarrow, which is not installed; run make setup") from None
+    import pyarrow as arrow
+
     names, source = _names(folder), f"{folder.name} (episode {number})"
-    builder, actions = EpisodeBuilder(names, source), None
+    times, states, commands = [np.empty(0)], [np.empty((0, len(names)))], []
     try:
-        for times, states, commands in _batches(folder, number):
-            if states.shape[1] != len(names):
-                raise EpisodeError(f"{source}: {STATE} has {states.shape[1]} values, its names are {len(names)}")
-            builder.append(times, states)
-            if commands is not None:
-                actions = actions or Table(commands.shape[1])
-                actions.append(commands)
+        for batch_times, batch_states, batch_commands in _batches(folder, number):
+            if batch_states.shape[1] != len(names):
+                raise EpisodeError(f"{source}: {STATE} has {batch_states.shape[1]} values, its names are {len(names)}")
+            times.append(batch_times)
+            states.append(batch_states)
+            commands += [] if batch_commands is None else [batch_commands]
+            require_size(sum(one.nbytes for one in states), source)
+        actions = np.concatenate(commands) if commands else None
     except (arrow.ArrowException, OSError, ValueError, KeyError) as error:
         raise EpisodeError(f"{source} cannot be read: {' '.join(str(error).split())}") from None
-    return builder.episode(actions=actions)
+    return Episode.from_arrays(np.concatenate(times), np.concatenate(states), names, source=source, actions=actions)
 
 
 def episode_numbers(folder: Path) -> tuple[int, ...]:
@@ -84,11 +82,9 @@ def episode_video(folder: Path, number: int = 0) -> tuple[Path, float] | None:
 
 def _episode_rows(folder: Path, columns: Sequence[str]) -> Iterator[dict[str, Any]]:
     """Yield those columns of each row of meta/episodes; nothing where they are missing or damaged."""
-    try:
-        import pyarrow as arrow
-        import pyarrow.parquet as parquet
-    except ImportError:
-        return
+    import pyarrow as arrow
+    import pyarrow.parquet as parquet
+
     try:
         for path in sorted(folder.glob(EPISODE_FILES)):
             yield from parquet.read_table(path, columns=list(columns)).to_pylist()

@@ -5,8 +5,9 @@ around that sample then finds where the difference began (change-point estimatio
 """
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
-from pipeline.divergence.table import Table
+from pipeline.divergence.episode import white_noise
 
 DEVIATIONS = 6.0
 """Standard deviations of the mean of three samples that are no noise."""
@@ -22,7 +23,7 @@ SHAPES = ((0,), (1,), (2,), (0, 1), (1, 2))
 """Powers of the time since the change: a step, a ramp, a parabola, and two of them."""
 
 
-def find_onset(differences: Table, floor: np.ndarray | float = FLOOR) -> int | None:
+def find_onset(differences: np.ndarray, floor: np.ndarray | float = FLOOR) -> int | None:
     """Return the row at which the differences begin to grow; None if they stay within the noise.
 
     Args:
@@ -32,17 +33,16 @@ def find_onset(differences: Table, floor: np.ndarray | float = FLOOR) -> int | N
     rows = len(differences)
     if rows < 2 * RUN:
         return None
-    first = differences.rows(0, _baseline_rows(rows))
-    baseline = np.median(first, axis=0)
+    baseline = np.median(differences[: int(np.clip(rows // 20, 5, 50))], axis=0)
     if np.sqrt(np.square(baseline).mean()) > APART:
         return 0
     floor = np.maximum(floor, FLOOR)
-    noise = np.maximum(_noise(differences, rows), floor)
+    noise = np.maximum(white_noise(differences, 90), floor)
     detected = _detect(differences, baseline, noise)
     for _ in range(3):  # what follows the onset made the noise too large
         if detected is None or detected < 4 * RUN:
             break
-        noise = np.maximum(np.minimum(noise, _noise(differences, detected)), floor)
+        noise = np.maximum(np.minimum(noise, white_noise(differences[:detected], 90)), floor)
         earlier = _detect(differences, baseline, noise)
         if earlier is None or earlier >= detected:
             break
@@ -50,43 +50,18 @@ def find_onset(differences: Table, floor: np.ndarray | float = FLOOR) -> int | N
     return None if detected is None else _change_point(differences, detected, noise)
 
 
-def _baseline_rows(rows: int) -> int:
-    return int(np.clip(rows // 20, 5, 50))
-
-
-def _noise(differences: Table, rows: int) -> np.ndarray:
-    """Return the standard deviation of white noise in the first `rows`, of shape (n,).
-
-    From second differences, which smooth motion hardly enters: of white noise they have six times its variance. The
-    90th percentile serves for quantised sensors, whose differences are often zero.
-    """
-    size = 4096
-    starts = range(0, rows, max(size, rows // 50))
-    parts = [np.abs(np.diff(differences.rows(start, min(start + size, rows)), 2, axis=0)) for start in starts]
-    return np.percentile(np.vstack(parts), 90, axis=0) / (1.645 * np.sqrt(6))
-
-
-def _detect(differences: Table, baseline: np.ndarray, noise: np.ndarray) -> int | None:
+def _detect(differences: np.ndarray, baseline: np.ndarray, noise: np.ndarray) -> int | None:
     """Return the first of RUN successive rows whose trailing mean is no noise."""
-    threshold = DEVIATIONS * noise / np.sqrt(RUN)
-    for start in range(0, len(differences), 1 << 16):
-        low = max(start - 2 * RUN, 0)
-        block = differences.rows(low, start + (1 << 16)) - baseline
-        if len(block) < 2 * RUN:
-            continue
-        means = np.cumsum(np.vstack((np.zeros(block.shape[1]), block)), axis=0)
-        means = (means[RUN:] - means[:-RUN]) / RUN
-        above = (np.abs(means) > threshold).any(axis=1)
-        lasting = np.convolve(above, np.ones(RUN, int), mode="valid") == RUN
-        if lasting.any():
-            return low + int(np.argmax(lasting)) + RUN - 1
-    return None
+    means = sliding_window_view(differences - baseline, RUN, axis=0).mean(axis=-1)
+    above = (np.abs(means) > DEVIATIONS * noise / np.sqrt(RUN)).any(axis=1)
+    lasting = np.flatnonzero(sliding_window_view(above, RUN).all(axis=-1))
+    return int(lasting[0]) + RUN - 1 if len(lasting) else None
 
 
-def _change_point(differences: Table, detected: int, noise: np.ndarray) -> int:
+def _change_point(differences: np.ndarray, detected: int, noise: np.ndarray) -> int:
     """Return the row at which a change fits best around a detection; the first sample of a step, the foot of a ramp."""
     low = max(detected - BEFORE, 0)
-    values = differences.rows(low, detected + AFTER + 1) / noise
+    values = differences[low : detected + AFTER + 1] / noise
     before = np.median(values[: max(detected - low - AFTER, RUN)], axis=0)
     moved = np.abs(values[-RUN:].mean(axis=0) - before) > DEVIATIONS / np.sqrt(RUN)
     values = values[:, moved] if moved.any() else values

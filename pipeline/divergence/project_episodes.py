@@ -6,10 +6,8 @@ from pathlib import Path
 import mujoco
 import numpy as np
 
-from pipeline.divergence.episode import ArmJoints, Episode, EpisodeBuilder, EpisodeError
+from pipeline.divergence.episode import ArmJoints, Episode, EpisodeError
 from pipeline.divergence.robot_kinematics import compile_kinematics
-from pipeline.divergence.rollout_contacts import rollout_contacts
-from pipeline.divergence.table import Table
 from pipeline.router.round_record import FILE, read_record
 from pipeline.solving import read_solution
 
@@ -27,10 +25,11 @@ def read_project(folder: Path) -> Episode:
     if (folder / FILE).is_file():
         return round_episode(folder)
     solution = read_solution(folder)
-    if solution is None or not len(solution.times):
+    if solution is None or not solution.shown:
         raise EpisodeError(f"{folder.name} has no rollout; solve its task first")
+    shown = solution.shown
     return rollout_episode(
-        solution.times, solution.qpos, solution.actions, solution.xml, solution.events, f"{folder.name} (solution)",
+        shown.times, shown.qpos, shown.actions, shown.xml, shown.events, f"{folder.name} (solution)",
         folder / "scene",
     )  # fmt: skip
 
@@ -89,13 +88,45 @@ def rollout_episode(
     if gripper:
         columns, names = [*columns, actions[:, -1]], [*names, COMMAND]
     rising = np.concatenate(([True], np.diff(times) > 0))  # a rollout records the instant of an event twice
-    builder = EpisodeBuilder(names, source)
-    builder.append(times[rising], np.stack(columns, axis=1)[rising])
     poses = {
         model.body(joint.bodyid[0]).name: qpos[:, joint.qposadr[0] : joint.qposadr[0] + 7][rising] for joint in free
     }
     arm = ArmJoints(tuple(joint.name for joint in robot), gripper)
-    return builder.episode(
-        {"arm": arm}, actions=Table.from_array(actions[rising]), events=tuple(events), objects=poses,
-        contacts=rollout_contacts(xml, meshes, qpos[rising]) if meshes else {},
+    return Episode.from_arrays(
+        times[rising], np.stack(columns, axis=1)[rising], names, {"arm": arm}, source,
+        actions=np.asarray(actions[rising], float), events=tuple(events), objects=poses,
+        contacts=_contacts(xml, meshes, qpos[rising]) if meshes else {},
     )  # fmt: skip
+
+
+def _contacts(xml: str, meshes: Path, qpos: np.ndarray) -> dict[str, np.ndarray]:
+    """Return for each free body whether the robot touches it, and whether anything else does: (T, 2), bool.
+
+    Contacts are those of MuJoCo's collision detection at the recorded positions. {} if a mesh cannot be read.
+
+    Args:
+        xml: the rollout's model.
+        meshes: folder of the files that it names.
+        qpos: of shape (T, nq).
+    """
+    try:
+        files = {path.name: path.read_bytes() for path in meshes.glob("*") if path.is_file() and path.suffix != ".xml"}
+        model = mujoco.MjModel.from_xml_string(xml, files)
+    except (OSError, ValueError):
+        return {}
+    tree = model.body_rootid[model.geom_bodyid]
+    free = {int(model.jnt_bodyid[j]) for j in range(model.njnt) if model.jnt_type[j] == mujoco.mjtJoint.mjJNT_FREE}
+    driven = model.actuator_trnid[model.actuator_trntype == mujoco.mjtTrn.mjTRN_JOINT, 0]
+    robot = {int(model.body_rootid[model.jnt_bodyid[joint]]) for joint in driven} - free
+    found = {body: np.zeros((len(qpos), 2), bool) for body in free}
+    data = mujoco.MjData(model)
+    for row, positions in enumerate(qpos):
+        data.qpos[:] = positions
+        mujoco.mj_kinematics(model, data)
+        mujoco.mj_comPos(model, data)
+        mujoco.mj_collision(model, data)
+        for one, other in tree[data.contact.geom]:
+            for body, toucher in ((int(one), int(other)), (int(other), int(one))):
+                if body in found and body != toucher:
+                    found[body][row, 0 if toucher in robot else 1] = True
+    return {model.body(body).name: touched for body, touched in found.items()}

@@ -1,14 +1,13 @@
-"""Forward kinematics and joint ranges of a robot's MJCF or URDF, compiled by MuJoCo."""
+"""Forward kinematics and joint ranges of a robot: of its MJCF or URDF, compiled by MuJoCo, or of a table."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import mujoco
 import numpy as np
-from scipy.spatial.transform import Rotation
 
-from pipeline.divergence.denavit_hartenberg import DhArm, dh_arm
 from pipeline.divergence.episode import ArmJoints
 from pipeline.errors import StudioError
 from pipeline.store import parse_json
@@ -50,46 +49,19 @@ class MujocoRobot:
         return self.control_ranges.get(joint)
 
     def pose(self, name: str, arm: ArmJoints, positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return p (T, 3) in metres and R (T, 3, 3) of the tool in the world (F6).
+        """Return p (T, 3) in metres and R (T, 3, 3) of the tool in the world (F6), by mj_kinematics for each sample.
 
-        The same steps as MuJoCo's mj_kinematics (Computation, "Kinematics"), for all samples at once: 10 million
-        samples would take minutes one by one. Raises RobotModelError for a joint or tool that the model lacks.
+        Raises RobotModelError for a joint or tool that the model lacks.
         """
-        given = {self._joint(joint): column for column, joint in enumerate(arm.joints)}
-        body, offset, turn = self._tool(arm)
-        chain = []
-        while body:
-            chain.append(body)
-            body = int(self.model.body_parentid[body])
-        point, rotation = np.zeros((len(positions), 3)), np.broadcast_to(np.eye(3), (len(positions), 3, 3))
-        for number in reversed(chain):
-            point, rotation = self._through_body(number, point, rotation, given, positions)
-        return point + rotation @ offset, rotation @ turn
-
-    def _through_body(
-        self, body: int, point: np.ndarray, rotation: np.ndarray, given: dict[int, int], positions: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the frame of a body, from the frame of its parent."""
-        model = self.model
-        point = point + rotation @ model.body_pos[body]
-        rotation = rotation @ _matrix(model.body_quat[body])
-        first = int(model.body_jntadr[body])
-        for joint in range(first, first + int(model.body_jntnum[body])):
-            address = int(model.jnt_qposadr[joint])
-            kind = model.jnt_type[joint]
-            if kind in _WITHOUT_POSITION:
-                continue  # at its reference, which is the body's own pose
-            if joint not in given:
-                continue
-            q = positions[:, given[joint]] - model.qpos0[address]
-            axis = model.jnt_axis[joint]
-            if kind == mujoco.mjtJoint.mjJNT_SLIDE:
-                point = point + (rotation @ axis) * q[:, None]
-            else:
-                anchor = point + rotation @ model.jnt_pos[joint]
-                rotation = rotation @ Rotation.from_rotvec(q[:, None] * axis).as_matrix()
-                point = anchor - rotation @ model.jnt_pos[joint]
-        return point, rotation
+        model, data = self.model, mujoco.MjData(self.model)
+        addresses = model.jnt_qposadr[[self._joint(joint) for joint in arm.joints]]
+        tool = self._tool(arm, data)
+        points, rotations = np.empty((len(positions), 3)), np.empty((len(positions), 9))
+        for row, q in enumerate(positions):
+            data.qpos[addresses] = q
+            mujoco.mj_kinematics(model, data)
+            points[row], rotations[row] = tool.xpos, tool.xmat
+        return points, rotations.reshape(-1, 3, 3)
 
     def _joint(self, name: str) -> int:
         number = mujoco.mj_name2id(self.model, mujoco.mjtObj.mjOBJ_JOINT, name)
@@ -100,8 +72,8 @@ class MujocoRobot:
             raise RobotModelError(f"{self.name}: joint {name} has no single position; name hinges and slides")
         return number
 
-    def _tool(self, arm: ArmJoints) -> tuple[int, np.ndarray, np.ndarray]:
-        """Return the tool's body, its position (3,) and its rotation (3, 3) there.
+    def _tool(self, arm: ArmJoints, data: mujoco.MjData) -> Any:
+        """Return the view of the tool's site or body, with `xpos` and `xmat` in the world.
 
         Without a tool: the only site on the body that the last joint moves, else that body.
         """
@@ -109,17 +81,33 @@ class MujocoRobot:
         if arm.tool is None:
             body = int(model.jnt_bodyid[self._joint(arm.joints[-1])])
             sites = np.flatnonzero(model.site_bodyid == body)
-            return self._site(int(sites[0])) if len(sites) == 1 else (body, np.zeros(3), np.eye(3))
-        site = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_SITE, arm.tool)
-        if site >= 0:
-            return self._site(site)
-        body = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_BODY, arm.tool)
-        if body < 0:
+            return data.site(int(sites[0])) if len(sites) == 1 else data.body(body)
+        if mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_SITE, arm.tool) >= 0:
+            return data.site(arm.tool)
+        if mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_BODY, arm.tool) < 0:
             raise RobotModelError(f"{self.name} has no site or body {arm.tool}; name the arm's tool after one")
-        return body, np.zeros(3), np.eye(3)
+        return data.body(arm.tool)
 
-    def _site(self, site: int) -> tuple[int, np.ndarray, np.ndarray]:
-        return int(self.model.site_bodyid[site]), self.model.site_pos[site], _matrix(self.model.site_quat[site])
+
+@dataclass(frozen=True, eq=False)
+class DhArm:
+    """An arm by its table of Denavit-Hartenberg parameters: T(q) = (prod_i T_i(q_i)) T_5,flange T_flange,tool (F4)."""
+
+    links: np.ndarray
+    """Rows a (m), alpha (rad), d (m) and theta (rad, at position 0) in the standard convention, of shape (n, 4)."""
+    world_from_base: np.ndarray = field(default_factory=lambda: np.eye(4))
+    flange: np.ndarray = field(default_factory=lambda: np.eye(4))
+    """T_5,flange: the flange in the last link's frame, of shape (4, 4)."""
+    tool: np.ndarray = field(default_factory=lambda: np.eye(4))
+    """T_flange,tool: the tool's centre point in the flange's frame, of shape (4, 4)."""
+
+    def pose(self, positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return p (T, 3) in metres and R (T, 3, 3) of the end effector (F4, F6) for positions of shape (T, links)."""
+        transform = np.broadcast_to(self.world_from_base, (len(positions), 4, 4))
+        for link, q in zip(self.links, np.asarray(positions, float).T, strict=True):
+            transform = transform @ _link_transform(link, q)
+        transform = transform @ self.flange @ self.tool
+        return transform[:, :3, 3], transform[:, :3, :3]
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,6 +128,28 @@ class DhRobot:
         if table is None or len(table.links) != positions.shape[1]:
             raise RobotModelError(f"{self.name} has no table of {positions.shape[1]} links for arm {name}")
         return table.pose(positions)
+
+
+def dh_arm(rows: Sequence[Sequence[float]], **frames: np.ndarray) -> DhArm:
+    """Return an arm of rows (a, alpha, d) or (a, alpha, d, theta), in metres and radians."""
+    return DhArm(np.array([[*row, 0.0][:4] for row in rows], float), **frames)
+
+
+def _link_transform(link: np.ndarray, q: np.ndarray) -> np.ndarray:
+    """Return T_i(q_i) (F5) for joint angles of shape (T,), of shape (T, 4, 4).
+
+    [[cos t, -sin t cos alpha,  sin t sin alpha, a cos t],
+     [sin t,  cos t cos alpha, -cos t sin alpha, a sin t],
+     [0,      sin alpha,        cos alpha,       d],
+     [0,      0,                0,               1]]      with t = theta + q
+    """
+    a, alpha, d, theta = link
+    c, s, ca, sa = np.cos(theta + q), np.sin(theta + q), np.cos(alpha), np.sin(alpha)
+    transform = np.zeros((len(q), 4, 4))
+    transform[:, 0] = np.stack((c, -s * ca, s * sa, a * c), axis=-1)
+    transform[:, 1] = np.stack((s, c * ca, -c * sa, a * s), axis=-1)
+    transform[:, 2:] = [[0, sa, ca, d], [0, 0, 0, 1]]
+    return transform
 
 
 def load_robot(path: Path) -> RobotKinematics:
@@ -170,11 +180,12 @@ def compile_kinematics(spec: mujoco.MjSpec, name: str) -> mujoco.MjModel:
     spec.compiler.fusestatic = False
     spec.compiler.boundmass = spec.compiler.boundinertia = 1e-6  # links without inertia do not matter either
     spec.compiler.inertiafromgeom = mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_FALSE
-    whole = (spec.equalities, spec.tendons, spec.sensors, spec.pairs, spec.excludes, spec.skins, spec.keys)
-    shapes = (spec.geoms, spec.cameras, spec.lights, spec.meshes, spec.materials, spec.textures, spec.hfields)
-    kept = {mujoco.mjtTrn.mjTRN_JOINT}
-    actuators = [actuator for actuator in spec.actuators if actuator.trntype not in kept]
-    for element in [*(e for group in whole for e in group), *actuators, *(e for group in shapes for e in group)]:
+    actuators = [actuator for actuator in spec.actuators if actuator.trntype != mujoco.mjtTrn.mjTRN_JOINT]
+    groups = (
+        spec.equalities, spec.tendons, spec.sensors, spec.pairs, spec.excludes, spec.skins, spec.keys, actuators,
+        spec.geoms, spec.cameras, spec.lights, spec.meshes, spec.materials, spec.textures, spec.hfields,
+    )  # fmt: skip
+    for element in [element for group in groups for element in group]:
         spec.delete(element)
     try:
         return spec.compile()
@@ -193,10 +204,6 @@ def _dh_robot(path: Path) -> DhRobot:
         return DhRobot(arms, {joint: float(width) for joint, width in data.get("ranges", {}).items()}, path.name)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise RobotModelError(f"{path.name} is no table of DH parameters: {_one_line(error)}") from None
-
-
-def _matrix(quat_wxyz: np.ndarray) -> np.ndarray:
-    return Rotation.from_quat(quat_wxyz, scalar_first=True).as_matrix()
 
 
 def _one_line(error: Exception) -> str:

@@ -1,6 +1,6 @@
 """Refuses episodes in degrees, millimetres or milliseconds before they are compared with others."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -21,7 +21,7 @@ def check_units(
     real: Episode,
     sim: Episode,
     arms: Mapping[str, ArmJoints],
-    extents: tuple[np.ndarray, np.ndarray],
+    extents: Sequence[np.ndarray],
     robot: RobotKinematics | None,
 ) -> None:
     """Raise EpisodeError if one of two episodes is in other units than radians, metres and seconds.

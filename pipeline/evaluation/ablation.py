@@ -6,7 +6,7 @@ names end in "-text" get no picture, which is the paper's question whether the i
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,10 @@ from pipeline.router import (
 )
 from pipeline.simulation import Program, kit
 from pipeline.simulation.sandbox.sandbox import Limits
+from pipeline.store import append_lines, parse_json
 from pipeline.tasks import Task, propose
+
+FILE = "steps.jsonl"
 
 
 @dataclass(frozen=True)
@@ -122,6 +125,7 @@ class JudgedProposal:
 
 
 AblationStep = AblationTrial | JudgedProposal
+KINDS = {"trial": AblationTrial, "judged": JudgedProposal}
 
 
 def ablate(
@@ -239,3 +243,28 @@ def _result(folder: Path, task: Task, row: str, rounds: Sequence[Round], failure
 
 def _failed(folder: Path, task: Task, row: str, reason: str) -> AblationTrial:
     return AblationTrial(folder.name, task.name, task.kind, row, 0.0, True, False, 0, 0, 0.0, reason)
+
+
+def read_steps(folder: Path, source: str) -> list[AblationStep]:
+    """Return the steps that this folder holds; none for a new one.
+
+    Raises AblationError if they were made by another model.
+    """
+    file, steps = folder / FILE, list[AblationStep]()
+    for line in file.read_text("utf-8").splitlines() if file.exists() else ():
+        try:
+            value = parse_json(line)
+            kind, made_by = KINDS[value.pop("step")], value.pop("source")
+            steps.append(kind(**value))
+        except (ValueError, KeyError, TypeError):
+            continue  # a crash may have truncated the last line
+        if made_by != source:
+            raise AblationError(f"{folder} holds an ablation by {made_by}, not by {source}; choose another folder")
+    return steps
+
+
+def keep_steps(folder: Path, source: str, steps: Sequence[AblationStep]) -> None:
+    """Append steps."""
+    folder.mkdir(parents=True, exist_ok=True)
+    names = {kind: name for name, kind in KINDS.items()}
+    append_lines(folder / FILE, [{"step": names[type(one)], "source": source} | asdict(one) for one in steps])

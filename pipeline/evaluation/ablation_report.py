@@ -2,14 +2,15 @@
 
 import csv
 import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import plotly.graph_objects as go
+
 from pipeline.evaluation.ablation import ROWS, AblationStep, AblationTrial, JudgedProposal
-from pipeline.evaluation.chart import bar_chart
 from pipeline.evaluation.significance import GroupTest, compare_groups, mean_interval
 from pipeline.report import Plot, Table, Text, report_page
 
@@ -17,7 +18,7 @@ HEADS = (
     "row", "tasks", "done", "crashed", "reward, crashed left out", "reward, crashed count 0", "repairs of simulation",
     "repairs of checks", "scene found by the judge", "GRS (GPT-4o)",
 )  # fmt: skip
-SERIES = ("crashed runs left out", "crashed runs count 0")
+SERIES = {"crashed runs left out": "reward_without_crashed", "crashed runs count 0": "reward_with_crashed"}
 
 
 def summary(steps: Sequence[AblationStep]) -> list[dict[str, Any]]:
@@ -68,7 +69,7 @@ def markdown(rows: Sequence[Mapping[str, Any]]) -> str:
 
 def _cells(row: Mapping[str, Any]) -> list[str]:
     cells = [ROWS[row["mode"]].title, str(row["tasks"]), f"{row['done']:.0%}", str(row["crashed"])]
-    cells += [_with_interval(row, key) for key in ("reward_without_crashed", "reward_with_crashed")]
+    cells += [_with_interval(row, key) for key in SERIES.values()]
     cells += [f"{row[key]:.2f}" for key in ("of_simulation", "of_checks")]
     judge = "-" if row["judged"] is None else f"{row['judged']:.0%} of {row['judged_tasks']}"
     paper = ROWS[row["mode"]].paper
@@ -81,19 +82,21 @@ def _with_interval(row: Mapping[str, Any], key: str) -> str:
 
 def _page(rows: Sequence[Mapping[str, Any]], source: str, below: Sequence[str]) -> str:
     """Return a page with table and chart that needs no network."""
-    groups = {ROWS[row["mode"]].title: _values(row, "") for row in rows}
-    errors = {
-        ROWS[row["mode"]].title: list(zip(_values(row, "_low"), _values(row, "_high"), strict=True)) for row in rows
-    }
-    chart = bar_chart(groups, SERIES, f"Mean oracle reward with 95 % intervals, programs by {source}", errors)
     blocks = [Text(f"Programs by {source}."), Table(HEADS, [_cells(row) for row in rows]), *map(Text, below)]
-    return report_page("Ablation of the router", [*blocks, Plot([chart])])
+    return report_page("Ablation of the router", [*blocks, Plot([bar_chart(rows, source)])])
 
 
-def _values(row: Mapping[str, Any], end: str) -> tuple[float, float]:
-    keys = (f"reward_without_crashed{end}", f"reward_with_crashed{end}")
-    left_out, with_crashed = (math.nan if row[key] is None else row[key] for key in keys)
-    return left_out, with_crashed
+def bar_chart(rows: Sequence[Mapping[str, Any]], source: str) -> go.Figure:
+    """Return a figure with a group of bars for each row: the reward counted both ways, with its 95 % interval."""
+    figure, titles = go.Figure(), [ROWS[row["mode"]].title for row in rows]
+    for label, key in SERIES.items():
+        mean, low, high = (np.array([row[f"{key}{end}"] for row in rows], float) for end in ("", "_low", "_high"))
+        errors = {"type": "data", "symmetric": False, "array": high - mean, "arrayminus": mean - low}
+        figure.add_bar(name=label, x=titles, y=mean, texttemplate="%{y:.2f}", textposition="outside", error_y=errors)
+    title = f"Mean oracle reward with 95 % intervals, programs by {source}"
+    figure.update_layout(title=title, barmode="group", template="plotly_white", legend={"orientation": "h"})
+    figure.update_yaxes(range=[0, 1.1])
+    return figure
 
 
 def _row(mode: str, trials: Sequence[AblationTrial], judged: Sequence[JudgedProposal]) -> dict[str, Any]:

@@ -51,7 +51,7 @@ def compare_groups(groups: Mapping[str, Sequence[float]]) -> GroupTest | None:
         return None
     pairs = list(combinations(values, 2))
     h, p = _kruskal_wallis(list(values.values()))
-    corrected = holm([_mann_whitney(values[first], values[second]) for first, second in pairs])
+    corrected = holm([float(stats.mannwhitneyu(values[one], values[other]).pvalue) for one, other in pairs])
     tests = tuple(PairTest(*pair, p) for pair, p in zip(pairs, corrected, strict=True))
     return GroupTest(h, p, {name: len(scores) for name, scores in values.items()}, tests)
 
@@ -77,12 +77,6 @@ def mean_interval(values: Sequence[float], draws: int = 2000) -> tuple[float, fl
 
 def _kruskal_wallis(groups: Sequence[Sequence[float]]) -> tuple[float, float]:
     if len({value for group in groups for value in group}) == 1:
-        return 0.0, 1.0  # scipy refuses values that are all equal
+        return 0.0, 1.0  # scipy has no number for values that are all equal
     found = stats.kruskal(*groups)
     return float(found.statistic), float(found.pvalue)
-
-
-def _mann_whitney(first: Sequence[float], second: Sequence[float]) -> float:
-    if len({*first, *second}) == 1:
-        return 1.0
-    return float(stats.mannwhitneyu(first, second, alternative="two-sided").pvalue)

@@ -1,4 +1,4 @@
-"""What an exporter says about itself: its title, what its file holds, and what it cannot hold."""
+"""The formats by name, built in and of installed packages: title, what a file holds and cannot hold; and the export."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,7 +6,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeVar
 
+from pipeline import plugins
 from pipeline.errors import StudioError
+from pipeline.store import refuse_links, remove_dead_files
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -72,3 +74,41 @@ def require_scene(project_dir: Path) -> None:
     """Raise ExportError if the project has no twin yet."""
     if not (project_dir / "scene" / "scene.xml").is_file() or not (project_dir / "scene.json").is_file():
         raise ExportError(f"{project_dir.name} has no scene yet, so there is nothing to export; build the scene first")
+
+
+def export_formats() -> dict[str, ExportFormat]:
+    """Return the description of every format by name, the zip first."""
+    exporters = plugins.available("exporters")
+    names = sorted(exporters, key=lambda name: (name != "zip", name))
+    return {name: format_of(exporters[name], name) for name in names}
+
+
+def name_ending(name: str) -> str:
+    """Return what follows a project's name in the name of its export: ".glb", "_urdf.zip", ".zip"."""
+    about = export_formats().get(name)
+    if about is None or not about.extension:
+        return f".{name}"
+    return f"_{name}.zip" if about.extension == ".zip" and name != "zip" else about.extension
+
+
+def export_project(project_dir: Path, name: str, out: Path) -> tuple[str, ...]:
+    """Write a project to `out` in the format of this name; return one sentence for everything that was left out.
+
+    Raises ExportError if the folder is no project or the exporter fails, PluginError if there is no such exporter.
+    """
+    if not (project_dir / "project.json").is_file():
+        raise ExportError(f"{project_dir} is no project folder; grs-studio run FRAME --out {project_dir} makes one")
+    refuse_links(project_dir)
+    exporter = plugins.load("exporters", name)
+    about = format_of(exporter, name)
+    if about.missing:
+        raise ExportError(f"The format '{name}' {about.missing}")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    remove_dead_files(out.parent, out.name)
+    try:
+        left_out = exporter(project_dir, out)
+    except (StudioError, OSError):
+        raise
+    except Exception as error:
+        raise ExportError(f"The exporter '{name}' failed: {type(error).__name__}: {error}") from error
+    return general_loss(name, exporter) + (left_out if isinstance(left_out, tuple) else ())

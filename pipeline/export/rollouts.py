@@ -1,16 +1,17 @@
 """Rollouts of a solved project, performed again: a project folder keeps only the one that is shown."""
 
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
 from pipeline.export.export_format import ExportError
 from pipeline.project import Project
 from pipeline.simulation.kit import Simulation
-from pipeline.simulation.objects import Scene
 from pipeline.simulation.recipe import Recipe, replay
 from pipeline.simulation.robots import ROBOTS
 from pipeline.simulation.run_record import RunRecord
 from pipeline.simulation.sandbox.sandbox import Sandbox
+from pipeline.simulation.scene import Scene
 from pipeline.solving import Attempt, Solution, solve
 
 
@@ -58,7 +59,9 @@ def _arranged(scene: Scene, recipe: dict, seed: int) -> Simulation:
     return simulation
 
 
-def meshes_of(project_dir: Path) -> tuple[Path, ...]:
-    """Return the mesh and texture files of the twin."""
-    folder = project_dir / "scene"
-    return tuple(sorted(file for file in folder.iterdir() if file.is_file() and file.suffix != ".xml"))
+def copy_meshes(project_dir: Path, folder: Path) -> None:
+    """Copy the mesh and texture files of the twin to scene/ in a folder."""
+    (folder / "scene").mkdir()
+    for file in sorted((project_dir / "scene").iterdir()):
+        if file.is_file() and file.suffix != ".xml":
+            shutil.copyfile(file, folder / "scene" / file.name)

@@ -15,15 +15,6 @@ from PIL import Image
 from pipeline.export.export_format import ExportError
 from pipeline.geometry import Pose
 
-_GEOM, _JOINT = mujoco.mjtGeom, mujoco.mjtJoint
-KINDS = {
-    _GEOM.mjGEOM_BOX: "box", _GEOM.mjGEOM_CYLINDER: "cylinder", _GEOM.mjGEOM_SPHERE: "sphere",
-    _GEOM.mjGEOM_CAPSULE: "capsule", _GEOM.mjGEOM_ELLIPSOID: "ellipsoid", _GEOM.mjGEOM_MESH: "mesh",
-    _GEOM.mjGEOM_PLANE: "plane",
-}  # fmt: skip
-JOINT_KINDS = {
-    _JOINT.mjJNT_FREE: "free", _JOINT.mjJNT_BALL: "ball", _JOINT.mjJNT_SLIDE: "slide", _JOINT.mjJNT_HINGE: "hinge",
-}  # fmt: skip
 VISIBLE_GROUPS = (0, 1, 2)
 """Geom groups that MuJoCo's viewer shows at first; group 3 holds collision shapes."""
 
@@ -119,14 +110,16 @@ class MeshData:
 class TwinModel:
     """A twin as MuJoCo compiled it."""
 
-    def __init__(self, scene_xml: Path):
-        """Compile the model. Raises ExportError."""
+    def __init__(self, source: Path | mujoco.MjModel):
+        """Take a compiled model, or compile a file. Raises ExportError."""
+        if isinstance(source, mujoco.MjModel):
+            self.model = source
+            return
         try:
-            self.model = mujoco.MjModel.from_xml_path(str(scene_xml))
+            self.model = mujoco.MjModel.from_xml_path(str(source))
         except ValueError as error:
             reason = str(error).splitlines()[0]
-            raise ExportError(f"{scene_xml.name} cannot be loaded ({reason}); build the scene again") from error
-        self.folder = scene_xml.parent
+            raise ExportError(f"{source.name} cannot be loaded ({reason}); build the scene again") from error
 
     @cached_property
     def bodies(self) -> tuple[Body, ...]:
@@ -160,7 +153,7 @@ class TwinModel:
         low, high = model.jnt_range[number].tolist()
         return BodyJoint(
             name=model.joint(number).name or f"joint_{number}",
-            kind=JOINT_KINDS[_JOINT(int(model.jnt_type[number]))],
+            kind=_kind(mujoco.mjtJoint(int(model.jnt_type[number]))),
             axis=model.jnt_axis[number].copy(),
             anchor=model.jnt_pos[number].copy(),
             limits=(low, high) if model.jnt_limited[number] else None,
@@ -175,7 +168,7 @@ class TwinModel:
         red, green, blue, alpha = map(float, rgba)
         return Shape(
             name=model.geom(number).name or f"geom_{number}",
-            kind=KINDS[kind],
+            kind=_kind(kind),
             size=model.geom_size[number].copy(),
             body_from_shape=Pose(model.geom_pos[number].copy(), model.geom_quat[number].copy()),
             mesh=int(model.geom_dataid[number]) if kind == mujoco.mjtGeom.mjGEOM_MESH else -1,
@@ -198,13 +191,6 @@ class TwinModel:
             uv[..., 1] = 1 - uv[..., 1]  # MuJoCo counts v from the image's top
         return MeshData(vertices, model.mesh_face[rows].astype(int).copy(), uv)
 
-    def hull(self, number: int) -> np.ndarray:
-        """Return the vertices (V, 3) of a mesh's convex hull, which is what MuJoCo collides with."""
-        from scipy.spatial import ConvexHull
-
-        vertices = self.mesh(number).vertices
-        return vertices[np.sort(ConvexHull(vertices).vertices)]
-
     def texture(self, material: int) -> Image.Image | None:
         """Return the image of a material; None if it has none."""
         if material < 0:
@@ -226,6 +212,11 @@ class TwinModel:
         data = io.BytesIO()
         image.save(data, "PNG")
         return data.getvalue()
+
+
+def _kind(value: mujoco.mjtGeom | mujoco.mjtJoint) -> str:
+    """Return MuJoCo's name of a kind, such as "box" of mjGEOM_BOX."""
+    return value.name.rpartition("_")[2].lower()
 
 
 def _slice(starts: np.ndarray, counts: np.ndarray, number: int) -> slice:

@@ -18,9 +18,10 @@ from pipeline.frame.formats.video import VIDEO_SUFFIXES
 from pipeline.frame.frame import Doubt, Frame, FrameError, Intrinsics
 from pipeline.frame.image_files import check_pixel_count
 from pipeline.frame.plain_format import COLOUR_FILES, load_files
-from pipeline.untrusted.isolated import IsolationError, Limits, Reply, call, is_supported
+from pipeline.untrusted import confined
+from pipeline.untrusted.confined import Event, Limits, Result
 
-LIMITS = Limits(seconds=60, memory_mb=3072, scratch_mb=512)
+LIMITS = Limits(seconds=60, memory_mb=3072, file_mb=512)
 DEVICE_FOLDERS = (Path("/dev"), Path("/sys/class"), Path("/sys/bus"))
 """librealsense opens no recording unless it can list devices. They are mounted so that no device can be opened."""
 HARMLESS_STARTS = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff")
@@ -46,69 +47,66 @@ def is_harmless_folder(path: Path) -> bool:
 
 def open_confined(path: Path) -> Recording:
     """Open a recording in a child, which reads a single frame too; several have one child each. Raises FrameError."""
-    reply = _call("read_recording", path, {"path": str(path.absolute()), "index": None})
-    value = reply.value
-    names = tuple(str(name) for name in value["names"])
-    times = tuple(float(time) for time in value["times"])
-    if len(times) not in (0, len(names)) or not names:
-        raise FrameError(f"{path.name} holds no frame.")
-    if reply.arrays:
-        frame = _frame(reply)
-        return Recording(str(value["kind"]), names, lambda _: frame, times)
-    return Recording(str(value["kind"]), names, lambda index: _read_confined(path, index), times)
+    with confined.errors_as(FrameError, path.name):
+        reply = _read_recording(path, None)
+        value, frame = reply.value, _frame(reply) if reply.arrays else None
+        kind, names = str(value["kind"]), tuple(str(name) for name in value["names"])
+        times = tuple(float(time) for time in value["times"])
+        if len(times) not in (0, len(names)) or not names:
+            raise FrameError(f"{path.name} holds no frame.")
+    return Recording(kind, names, lambda index: frame or _read_frame(path, index), times)
 
 
 def load_files_confined(rgb: Path, depth: Path, camera: Path | None) -> Frame:
     """Load a frame from single files in a child. Raises FrameError."""
     files = {"rgb": str(rgb.absolute()), "depth": str(depth.absolute()), "camera": camera and str(camera.absolute())}
     readable = [path for path in (rgb, depth, camera) if path is not None]
-    return _frame(_checked(rgb, "read_files", files, readable))
+    with confined.errors_as(FrameError, rgb.name):
+        return _frame(_call("read_files", files, readable, rgb.suffix))
 
 
 def start_reader() -> None:
-    """Start the process that reads recordings, so that the first one does not wait for it. Raises IsolationError."""
-    if is_supported():
-        call(f"{__name__}:answer_ready", {}, [], limits=LIMITS)
+    """Start the process that reads recordings, so that the first one does not wait for it. Raises ConfinedError."""
+    if confined.is_supported():
+        confined.result_of(confined.call(f"{__name__}:answer_ready", {}, [], warm=[__name__]))
 
 
-def _read_confined(path: Path, index: int) -> Frame:
-    return _frame(_call("read_recording", path, {"path": str(path.absolute()), "index": index}))
+def _read_frame(path: Path, index: int) -> Frame:
+    with confined.errors_as(FrameError, path.name):
+        return _frame(_read_recording(path, index))
 
 
-def _call(function: str, path: Path, arguments: dict[str, Any]) -> Reply:
+def _read_recording(path: Path, index: int | None) -> Result:
     readable = [path.parent if path.suffix.lower() in VIDEO_SUFFIXES else path]  # its depth lies beside a video
-    return _checked(path, function, arguments, readable)
+    return _call("read_recording", {"path": str(path.absolute()), "index": index}, readable, path.suffix)
 
 
-def _checked(path: Path, function: str, arguments: dict[str, Any], readable: list[Path]) -> Reply:
-    is_bag, needs_open3d = path.suffix.lower() == ".bag", path.suffix.lower() in (".bag", ".pcd")
-    imports, programs = (["open3d"], []) if needs_open3d else ([], [Path(imageio_ffmpeg.get_ffmpeg_exe())])
-    try:
-        return call(
+def _call(function: str, arguments: dict[str, Any], readable: list[Path], suffix: str) -> Result:
+    is_bag, needs_open3d = suffix.lower() == ".bag", suffix.lower() in (".bag", ".pcd")
+    warm, programs = (["open3d"], []) if needs_open3d else ([], [Path(imageio_ffmpeg.get_ffmpeg_exe())])
+    return confined.result_of(
+        confined.call(
             f"{__name__}:{function}", arguments, [*readable, *(DEVICE_FOLDERS if is_bag else ())], limits=LIMITS,
-            imports=imports, programs=programs, device_events=is_bag,
-        )  # fmt: skip
-    except IsolationError as error:
-        message = str(error)
-        raise FrameError(f"{path.name}: {message}." if message.startswith("it ") else message) from None
+            warm=[__name__, *warm], programs=programs, device_events=is_bag,
+        )
+    )  # fmt: skip
 
 
-def _frame(reply: Reply) -> Frame:
-    """Return the frame that a child sent, checked like one of our own. Raises FrameError."""
+def _frame(reply: Event) -> Frame:
+    """Return the frame that a child sent, checked like one of our own. Raises ValueError, FrameError for its size."""
     value = reply.value["frame"]
-    rgb, depth = reply.arrays[:2]
-    pose = reply.arrays[2] if len(reply.arrays) > 2 else None
+    rgb, depth, *pose = reply.arrays
     k = Intrinsics(**value["intrinsics"])
     check_pixel_count(k.width, k.height, "the frame")
     is_sound = rgb.dtype == np.uint8 and rgb.shape == (k.height, k.width, 3) and depth.shape == (k.height, k.width)
     if not (is_sound and depth.dtype == np.float32 and np.isfinite(depth).all() and depth.min() >= 0):
-        raise FrameError("The reader's answer is no frame; the file may be an attack.")
-    if pose is not None and (pose.shape != (4, 4) or not np.isfinite(pose).all()):
-        raise FrameError("The reader's answer is no frame; the file may be an attack.")
+        raise ValueError
+    if not all(matrix.shape == (4, 4) and np.isfinite(matrix).all() for matrix in pose):
+        raise ValueError
     notes = tuple(str(note) for note in value["notes"])
     doubts = tuple(Doubt(*(str(one[key]) for key in ("what", "why", "cure"))) for one in value["doubts"])
-    world = None if pose is None else pose.astype(float)
-    return Frame(rgb.copy(), depth.copy(), k, world, str(value["source"]), notes, doubts=doubts)
+    world = pose[0].astype(float) if pose else None
+    return Frame(rgb, depth, k, world, str(value["source"]), notes, doubts=doubts)
 
 
 # ---------------------------------------------------------------------- in the child
@@ -123,30 +121,30 @@ def prepare() -> None:
     plugins.available("frame_formats")
 
 
-def answer_ready() -> Reply:
+def answer_ready() -> Result:
     """Answer that the readers are imported."""
-    return Reply(None)
+    return Result(None)
 
 
-def read_recording(path: str, index: int | None) -> Reply:
+def read_recording(path: str, index: int | None) -> Result:
     """Return what a recording holds, and its frame at an index or if it holds only one. Raises FrameError."""
     from pipeline.frame.load import open_in_process
 
     recording = open_in_process(Path(path))
     about = {"kind": recording.kind, "names": list(recording.names), "times": list(recording.times)}
     if index is None and len(recording) > 1:
-        return Reply(about)
+        return Result(about)
     reply = _reply(recording.read(index or 0))
-    return Reply(about | reply.value, reply.arrays)
+    return Result(about | reply.value, reply.arrays)
 
 
-def read_files(rgb: str, depth: str, camera: str | None) -> Reply:
+def read_files(rgb: str, depth: str, camera: str | None) -> Result:
     """Return the frame of single files. Raises FrameError."""
     return _reply(load_files(rgb, depth, camera))
 
 
-def _reply(frame: Frame) -> Reply:
+def _reply(frame: Frame) -> Result:
     value = {"intrinsics": asdict(frame.intrinsics), "source": frame.source, "notes": list(frame.notes)}
     value["doubts"] = [asdict(doubt) for doubt in frame.doubts]
     pose = () if frame.world_from_camera is None else (frame.world_from_camera,)
-    return Reply({"frame": value}, (np.ascontiguousarray(frame.rgb), np.ascontiguousarray(frame.depth), *pose))
+    return Result({"frame": value}, (np.ascontiguousarray(frame.rgb), np.ascontiguousarray(frame.depth), *pose))

@@ -14,7 +14,7 @@ from pipeline.frame.confined_reader import (
 from pipeline.frame.formats.recording import Recording
 from pipeline.frame.frame import Frame, FrameError
 from pipeline.frame.plain_format import FRAME_FORM
-from pipeline.untrusted.isolated import is_supported
+from pipeline.untrusted.confined import is_supported
 
 OTHERS = "Other formats: .npz, .r3d, .bag, .ply, .pcd, .glb, video with depth beside it, TUM, BOP and Open3D folders"
 

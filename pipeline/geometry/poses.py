@@ -38,9 +38,7 @@ class Pose:
     @property
     def matrix(self) -> np.ndarray:
         """The homogeneous matrix, of shape (4, 4)."""
-        matrix = np.eye(4)
-        matrix[:3, :3], matrix[:3, 3] = self.rotation, self.pos
-        return matrix
+        return homogeneous(self.rotation, self.pos)
 
     def inverse(self) -> "Pose":
         """Return b_from_a of a_from_b."""
@@ -55,6 +53,20 @@ class Pose:
 def transform(a_from_b: np.ndarray, points: np.ndarray) -> np.ndarray:
     """Return points of shape (..., 3), given in frame b, in frame a; `a_from_b` is a matrix of shape (4, 4)."""
     return points @ a_from_b[:3, :3].T + a_from_b[:3, 3]
+
+
+def homogeneous(rotation: np.ndarray, position: np.ndarray) -> np.ndarray:
+    """Return the matrix (4, 4) of a rotation (3, 3) and a position (3,)."""
+    matrix = np.eye(4)
+    matrix[:3, :3], matrix[:3, 3] = rotation, position
+    return matrix
+
+
+def shifted(a_from_b: np.ndarray, offset: np.ndarray) -> np.ndarray:
+    """Return a transform (4, 4) moved by an offset (3,), given in frame a."""
+    moved = a_from_b.copy()
+    moved[:3, 3] += offset
+    return moved
 
 
 def box_corners(size: np.ndarray) -> np.ndarray:

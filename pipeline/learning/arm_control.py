@@ -10,12 +10,12 @@ import mujoco
 import numpy as np
 
 from pipeline.learning.subtask import LearningError
-from pipeline.simulation.arm import robot_model
-from pipeline.simulation.arm.arm_robot import Arm
-from pipeline.simulation.arm.kinematics import Kinematics, gripper_pose
-from pipeline.simulation.arm.tools.vacuum import VALVE, Vacuum, weld_name
 from pipeline.simulation.controlled_world import ControlledWorld, ControlRate
 from pipeline.simulation.physics import TIMESTEP, CompiledWorld, Physics
+from pipeline.simulation.robots.arm import robot_model
+from pipeline.simulation.robots.arm.arm_robot import Arm
+from pipeline.simulation.robots.arm.kinematics import Kinematics, gripper_pose
+from pipeline.simulation.robots.arm.tools.vacuum import VALVE, Vacuum, weld_name
 
 ACTIONS = 5
 """Changes of the tip's x, y, z and yaw, and suction."""

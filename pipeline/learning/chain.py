@@ -10,7 +10,7 @@ from pipeline.learning.environment import EpisodeRules
 from pipeline.learning.episodes import play_across, success_rate
 from pipeline.learning.layouts import Layouts
 from pipeline.learning.learning_files import FOLDER, SubtaskFolder, subtask_folder
-from pipeline.learning.policy import Policy
+from pipeline.learning.policy import LearnedPolicy
 from pipeline.learning.start_states import StartState, read_states, write_states
 from pipeline.learning.subtask import RESET, WHOLE, LearningError, Subtask, whole_task
 from pipeline.learning.subtask_world import SubtaskWorld
@@ -186,7 +186,7 @@ class TaskLearner:
         states = (*starts.training, *starts.validation)
         envs = starts.environments(subtask, self.layouts, states, EpisodeRules())
         folder = self.folder(subtask)
-        policy = Policy.read(folder.policy, next(iter(envs.values())))
+        policy = LearnedPolicy.read(folder.policy, next(iter(envs.values())))
         validation = list(play_across(envs, policy, starts.validation))
         kept = [one.end for one in play_across(envs, policy, starts.training) if one.success]
         for _ in range(EXPLORED_ROUNDS):

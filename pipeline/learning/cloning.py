@@ -9,7 +9,7 @@ import torch
 
 from pipeline.learning.demonstrations import Demonstrated, correct, demonstrate_subtask
 from pipeline.learning.environment import SubtaskEnv
-from pipeline.learning.policy import Policy
+from pipeline.learning.policy import LearnedPolicy
 from pipeline.learning.pushing import is_push
 from pipeline.learning.start_states import StartState
 
@@ -60,7 +60,7 @@ def imitate(policy: Any, env: SubtaskEnv, starts: Sequence[StartState], count: i
             return
         _fit(policy, shown, seed + number)
         yield Imitated(len(shown), True, number)
-        episodes = correct(env, Policy(policy), _some(starts, count, random), random)
+        episodes = correct(env, LearnedPolicy(policy), _some(starts, count, random), random)
 
 
 def _fit(policy: Any, shown: Sequence[Demonstrated], seed: int) -> None:

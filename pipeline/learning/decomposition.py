@@ -1,22 +1,30 @@
 """A task as subtasks: asked of a model, by rules offline. What cannot be used is dropped with the reason."""
 
 import dataclasses
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import mujoco
 from pydantic import BaseModel, Field, JsonValue
 
-from pipeline.learning.asset_parts import describe_assets
 from pipeline.learning.layouts import Layouts
 from pipeline.learning.subtask import MAX_SUBTASKS, LearningError, Subtask, from_row, why_unusable
-from pipeline.learning.terms.term import term_manual
+from pipeline.learning.terms import term_manual
 from pipeline.models import Model, ModelError, Question, source_of
 from pipeline.simulation.goals.goal import Goal
 from pipeline.simulation.goals.spec import goal_specs
+from pipeline.simulation.objects import Object
+from pipeline.simulation.physics import ancestors
 from pipeline.simulation.recipe import to_json
 from pipeline.tasks import Task
 
 KIND = "decompose_task"
+KINDS = {
+    mujoco.mjtJoint.mjJNT_FREE: "free", mujoco.mjtJoint.mjJNT_BALL: "ball",
+    mujoco.mjtJoint.mjJNT_SLIDE: "prismatic", mujoco.mjtJoint.mjJNT_HINGE: "revolute",
+}  # fmt: skip
+"""URDF's names of the kinds of joints."""
 
 
 class DecompositionAnswer(BaseModel):
@@ -92,3 +100,40 @@ def goal_schema() -> str:
 def _type_name(field: Any) -> str:
     name = field.type if isinstance(field.type, str) else getattr(field.type, "__name__", str(field.type))
     return name if field.default is dataclasses.MISSING else f"{name} = {field.default!r}"
+
+
+def parts_of(model: mujoco.MjModel, body: int) -> list[dict[str, Any]]:
+    """Return the links below and with a body: name, link, joint, type and limits, parents first."""
+    inside = [b for b in range(1, model.nbody) if body in ancestors(model, b)]
+    return [_part(model, b) for b in inside]
+
+
+def describe_assets(objects: Mapping[str, Object], model: mujoco.MjModel) -> list[dict[str, Any]]:
+    """Return every object of a world as JSON: its measures and its parts."""
+    return [
+        {
+            "name": one.name, "category": one.category, "size": [round(float(extent), 3) for extent in one.size],
+            "bottom": round(one.bottom, 3), "top": round(one.top, 3), "container": one.container, "fixed": one.fixed,
+            "moving_parts": [part.name for part in one.parts],
+            "parts": _with_names(parts_of(model, model.body(one.name).id), one),
+        }
+        for one in objects.values()
+    ]  # fmt: skip
+
+
+def _with_names(parts: list[dict[str, Any]], one: Object) -> list[dict[str, Any]]:
+    """Return parts under the names that goals use for those that move."""
+    by_joint = {part.joint: part.name for part in one.parts}
+    return [part | {"name": by_joint.get(part["joint_name"], part["name"])} for part in parts]
+
+
+def _part(model: mujoco.MjModel, body: int) -> dict[str, Any]:
+    name = model.body(body).name
+    part: dict[str, Any] = {"name": name, "link_name": name, "joint_name": "", "joint_type": "fixed"}
+    if not model.body_jntnum[body]:
+        return part
+    joint = int(model.body_jntadr[body])
+    part |= {"joint_name": model.joint(joint).name, "joint_type": KINDS[mujoco.mjtJoint(int(model.jnt_type[joint]))]}
+    if model.jnt_limited[joint]:
+        part["limit"] = [round(float(limit), 4) for limit in model.jnt_range[joint]]
+    return part

@@ -10,13 +10,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from pipeline.learning.environment import EpisodeRules, SubtaskEnv
-from pipeline.learning.episodes import Acts, Episode, finish
+from pipeline.learning.episodes import Acts, SubtaskEpisode, finish
 from pipeline.learning.layouts import Layouts
 from pipeline.learning.pushing import STILL, is_push, push_action
 from pipeline.learning.start_states import StartState
 from pipeline.learning.subtask import Subtask
 from pipeline.learning.subtask_world import RATE, SubtaskWorld
-from pipeline.simulation.oracle.oracle import act
+from pipeline.simulation.robots.oracle.oracle import act
 
 SETTLED_STEPS = 15
 """Control steps that the hand waits at the end of the path, for everything to come to rest."""
@@ -121,7 +121,7 @@ def correct(
             yield shown
 
 
-def patient(rules: EpisodeRules) -> EpisodeRules:
+def doubled_steps(rules: EpisodeRules) -> EpisodeRules:
     """Return rules by which an episode goes on as long again, for the oracle to finish what a policy began."""
     return replace(rules, steps=2 * rules.steps)
 
@@ -144,7 +144,7 @@ def _judged(env: SubtaskEnv, policy: Acts, observation: np.ndarray) -> Demonstra
 
 def oracle_episodes(
     layouts: Layouts, subtasks: Sequence[Subtask], start: StartState, rules: EpisodeRules
-) -> Iterator[Episode]:
+) -> Iterator[SubtaskEpisode]:
     """Yield the oracle's episode of each subtask from a settled start, up to the first that it does not solve.
 
     It moves as a policy may and is measured as a policy is, so both can be compared step by step.

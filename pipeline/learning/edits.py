@@ -9,8 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from pipeline.learning.subtask import LearningError, Subtask, WeightedTerm, why_unusable
-from pipeline.learning.terms.others_still import OthersStill
-from pipeline.learning.terms.term import RewardTerm, args_to_json, reward_terms, term_from_json
+from pipeline.learning.terms import Energy, OthersStill, RewardTerm, args_to_json, term_from_json
 from pipeline.simulation.goals.goal import Goal
 from pipeline.simulation.goals.hand import HandNear, Held
 from pipeline.simulation.objects import KitError, Object
@@ -18,48 +17,6 @@ from pipeline.simulation.recipe import from_json, to_json
 
 MAX_WEIGHT = 100.0
 Rows = list[dict[str, Any]]
-
-
-def with_weight(subtask: Subtask, index: int, weight: float) -> Subtask:
-    """Return the subtask with another weight of a term. Raises LearningError."""
-    if not 0 < weight <= MAX_WEIGHT:
-        raise LearningError(f"a weight is above 0 and at most {MAX_WEIGHT:g}; delete the term to leave it out")
-    terms = list(subtask.reward)
-    _checked(index, terms)
-    terms[index] = replace(terms[index], weight=float(weight))
-    return replace(subtask, reward=tuple(terms), source="human")
-
-
-def without_term(subtask: Subtask, index: int) -> Subtask:
-    """Return the subtask without a term. Raises LearningError for its last one."""
-    terms = list(subtask.reward)
-    if len(terms) == 1:
-        raise LearningError("a reward needs at least one term; add another one first")
-    del terms[_checked(index, terms)]
-    return replace(subtask, reward=tuple(terms), source="human")
-
-
-def with_term(subtask: Subtask, term: RewardTerm, weight: float = 1.0) -> Subtask:
-    """Return the subtask with one more term. Raises LearningError if it has it already."""
-    if any(one.term == term for one in subtask.reward):
-        raise LearningError("the reward has this term already; change its weight")
-    return replace(subtask, reward=(*subtask.reward, WeightedTerm(term, weight)), source="human")
-
-
-def without_goal(subtask: Subtask, index: int) -> Subtask:
-    """Return the subtask without a success condition. Raises LearningError for its last one."""
-    goals = list(subtask.success)
-    if len(goals) == 1:
-        raise LearningError("a subtask needs at least one success condition; add another one first")
-    del goals[_checked(index, goals)]
-    return replace(subtask, success=tuple(goals), source="human")
-
-
-def with_goal(subtask: Subtask, goal: Goal) -> Subtask:
-    """Return the subtask with one more success condition. Raises LearningError if it has it already."""
-    if goal in subtask.success:
-        raise LearningError("the subtask has this success condition already")
-    return replace(subtask, success=(*subtask.success, goal), source="human")
 
 
 def edited(subtasks: Sequence[Subtask], name: str, edit: Mapping[str, Any]) -> tuple[Subtask, ...]:
@@ -76,32 +33,51 @@ def edited(subtasks: Sequence[Subtask], name: str, edit: Mapping[str, Any]) -> t
 
 
 def _changed(subtask: Subtask, edit: Mapping[str, Any]) -> Subtask:
+    terms, goals = list(subtask.reward), list(subtask.success)
     try:
         match edit.get("change"):
             case "weight":
-                return with_weight(subtask, int(edit["index"]), float(edit["weight"]))
+                index, weight = _checked(edit["index"], terms), float(edit["weight"])
+                if not 0 < weight <= MAX_WEIGHT:
+                    raise LearningError(
+                        f"a weight is above 0 and at most {MAX_WEIGHT:g}; delete the term to leave it out"
+                    )
+                terms[index] = replace(terms[index], weight=weight)
             case "remove_term":
-                return without_term(subtask, int(edit["index"]))
+                _require_another(terms, "a reward needs at least one term")
+                del terms[_checked(edit["index"], terms)]
             case "remove_goal":
-                return without_goal(subtask, int(edit["index"]))
+                _require_another(goals, "a subtask needs at least one success condition")
+                del goals[_checked(edit["index"], goals)]
             case "add_term":
                 row = edit["row"]
-                return with_term(subtask, term_from_json(row["term"], row["args"]), float(row.get("weight", 1.0)))
-            case "add_goal":
-                goal = from_json(edit["row"])
-                if isinstance(goal, Goal):
-                    return with_goal(subtask, goal)
+                term = term_from_json(row["term"], row["args"])
+                if any(one.term == term for one in terms):
+                    raise LearningError("the reward has this term already; change its weight")
+                terms.append(WeightedTerm(term, float(row.get("weight", 1.0))))
+            case "add_goal" if isinstance(goal := from_json(edit["row"]), Goal):
+                if goal in goals:
+                    raise LearningError("the subtask has this success condition already")
+                goals.append(goal)
+            case _:
+                raise ValueError
     except KitError as error:
         raise LearningError(str(error)) from None
     except (KeyError, TypeError, ValueError, AttributeError):
-        pass
-    raise LearningError("this edit of a subtask cannot be read; reload the page")
+        raise LearningError("this edit of a subtask cannot be read; reload the page") from None
+    return replace(subtask, reward=tuple(terms), success=tuple(goals), source="human")
 
 
-def _checked(index: int, values: Sequence[Any]) -> int:
-    if not 0 <= index < len(values):
-        raise LearningError(f"there is no number {index}; there are {len(values)}")
-    return index
+def _require_another(values: Sequence[Any], why: str) -> None:
+    if len(values) == 1:
+        raise LearningError(f"{why}; add another one first")
+
+
+def _checked(index: Any, values: Sequence[Any]) -> int:
+    """Return the index of one of the values. Raises LearningError."""
+    if not 0 <= int(index) < len(values):
+        raise LearningError(f"there is no number {int(index)}; there are {len(values)}")
+    return int(index)
 
 
 # ---------------------------------------------------------------------- what can be added
@@ -136,7 +112,6 @@ def possible_goals(
 
 def _candidates(subtask: Subtask, names: Sequence[str], objects: Mapping[str, Object]) -> Iterator[RewardTerm]:
     """Yield terms of every kind about the objects, parts and goals that a subtask names."""
-    kinds = reward_terms()
     others = tuple(name for name, one in objects.items() if not one.fixed and name not in names[:1])
     for name in names:
         for kind in ("hand_distance", "held", "lifted", "upright"):
@@ -150,9 +125,7 @@ def _candidates(subtask: Subtask, names: Sequence[str], objects: Mapping[str, Ob
     for goal in subtask.success:
         for kind in ("goal_distance", "released", *(("approach",) if goal.rests or goal.fills_zone else ())):
             yield term_from_json(kind, {"goal": to_json(goal)})
-    for kind in kinds:
-        if kind == "energy":
-            yield term_from_json(kind, {})
+    yield Energy()
 
 
 def _unusable(subtask: Subtask, objects: Mapping[str, Object], zones: Sequence[str]) -> str:

@@ -22,7 +22,7 @@ class Acts(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Episode:
+class SubtaskEpisode:
     """One finished episode."""
 
     layout: int
@@ -50,7 +50,9 @@ class Episode:
     """Whether it ended because an object left the table, or the physics became unstable."""
 
 
-def play(env: "SubtaskEnv", policy: Acts, starts: Sequence[StartState], explore: bool = False) -> Iterator[Episode]:
+def play(
+    env: "SubtaskEnv", policy: Acts, starts: Sequence[StartState], explore: bool = False
+) -> Iterator[SubtaskEpisode]:
     """Yield an episode from each start, in order."""
     kept, env.starts = env.starts, tuple(starts)
     try:
@@ -63,14 +65,14 @@ def play(env: "SubtaskEnv", policy: Acts, starts: Sequence[StartState], explore:
 
 def play_across(
     envs: Mapping[int, "SubtaskEnv"], policy: Acts, starts: Sequence[StartState], explore: bool = False
-) -> Iterator[Episode]:
+) -> Iterator[SubtaskEpisode]:
     """Yield an episode from each start in the environment of its variant, one variant after the other."""
     for variant, env in envs.items():
         for episode in play(env, policy, [one for one in starts if one.variant == variant], explore):
             yield replace(episode, end=replace(episode.end, variant=variant))
 
 
-def finish(env: "SubtaskEnv", policy: Acts, observation: np.ndarray, explore: bool = False) -> Episode:
+def finish(env: "SubtaskEnv", policy: Acts, observation: np.ndarray, explore: bool = False) -> SubtaskEpisode:
     """Return the episode that has just begun with an observation, played to its end."""
     total, actions, done, ended, info = 0.0, [], False, False, {}
     seen = [_instant(env)]
@@ -81,7 +83,7 @@ def finish(env: "SubtaskEnv", policy: Acts, observation: np.ndarray, explore: bo
         total += reward
         done = ended or cut_off
     qpos, potentials, misses, shifts = (np.array([one[index] for one in seen]) for index in range(4))
-    return Episode(
+    return SubtaskEpisode(
         info["layout"], info["success"], total, len(actions), info["terms"], env.world.snapshot(), np.array(actions),
         qpos, potentials, misses, shifts, tuple(one[4] for one in seen), ended and not info["success"],
     )  # fmt: skip
@@ -96,6 +98,6 @@ def _instant(env: "SubtaskEnv") -> tuple[np.ndarray, np.ndarray, np.ndarray, np.
     return env.world.data.qpos.copy(), env.world.potentials(moment), moment.misses, shifts, held
 
 
-def success_rate(episodes: Sequence[Episode]) -> float:
+def success_rate(episodes: Sequence[SubtaskEpisode]) -> float:
     """Return the share of episodes that succeeded, 0 for none."""
     return sum(one.success for one in episodes) / max(len(episodes), 1)

@@ -6,18 +6,19 @@ Layout 0 is as photographed. All layouts of a task have the same objects, so one
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 
 from pipeline.learning.subtask import LearningError
 from pipeline.simulation.goals.goal import Goal
 from pipeline.simulation.kit import Simulation
-from pipeline.simulation.objects import Object, Scene
-from pipeline.simulation.oracle.robot import Robot
+from pipeline.simulation.objects import Object
 from pipeline.simulation.physics import CompiledWorld
 from pipeline.simulation.program import Program
 from pipeline.simulation.recipe import Recipe, replay
+from pipeline.simulation.robots.robot import Robot
+from pipeline.simulation.sandbox.runner import ProgramRunner
+from pipeline.simulation.scene import Scene
 from pipeline.simulation.state import Zone
 
 BATCH = 24
@@ -27,15 +28,7 @@ Arrange = Callable[[Sequence[int]], Sequence[Recipe]]
 """Returns the recipes of some seeds, in order. Raises LearningError."""
 
 
-class Arranges(Protocol):
-    """Builds layouts in confined children: the Sandbox, or a substitute in tests."""
-
-    def arrange(self, program: Program, project_dir: Path, seeds: Sequence[int]) -> tuple[Sequence[Recipe], str]:
-        """Return the recipes in the order of the seeds, and why a later one was not built; empty if all were."""
-        ...
-
-
-def arranged_by(program: Program, project_dir: Path, sandbox: Arranges) -> Arrange:
+def arranged_by(program: Program, project_dir: Path, sandbox: ProgramRunner) -> Arrange:
     """Return a function that has a program build layouts in the sandbox."""
 
     def arrange(seeds: Sequence[int]) -> Sequence[Recipe]:

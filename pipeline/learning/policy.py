@@ -44,14 +44,14 @@ def read_parameters(path: Path) -> dict[str, Mapping[str, Any]]:
     return found
 
 
-class Policy:
+class LearnedPolicy:
     """A policy that acts without exploring."""
 
     def __init__(self, networks: ActorCriticPolicy):
         self._networks = networks
 
     @staticmethod
-    def read(path: Path, env: gymnasium.Env) -> "Policy":
+    def read(path: Path, env: gymnasium.Env) -> "LearnedPolicy":
         """Return the policy of a policy.zip for an environment. Raises LearningError for one of other spaces."""
         parameters = read_parameters(path)["policy"]
         networks = ActorCriticPolicy(env.observation_space, env.action_space, lambda _: 0.0, **NETWORK)
@@ -62,7 +62,7 @@ class Policy:
                 f"{path.parent.name}/{path.name} was learned for other objects or goals; learn the subtask again"
             ) from None
         networks.set_training_mode(False)
-        return Policy(networks)
+        return LearnedPolicy(networks)
 
     def act(self, observation: np.ndarray, explore: bool = False) -> np.ndarray:
         """Return the action (A,) in [-1, 1] for an observation; with `explore` one drawn from its distribution."""

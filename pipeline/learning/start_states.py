@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from pipeline.learning.subtask import LearningError
-from pipeline.store import atomic_write, read_arrays
+from pipeline.store import read_arrays, write_arrays
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,15 +33,9 @@ def write_states(path: Path, states: Sequence[StartState]) -> None:
     """
     width = max((len(one.grasp) for one in states if one.grasp is not None), default=0)
     grasps = [np.zeros(width) if one.grasp is None else one.grasp for one in states]
-    with atomic_write(path) as temporary, temporary.open("wb") as file:
-        np.savez_compressed(
-            file,
-            layouts=np.array([one.layout for one in states], int),
-            states=np.array([one.state for one in states]),
-            holding=np.array([one.holding for one in states], int),
-            grasps=np.array(grasps),
-            variants=np.array([one.variant for one in states], int),
-        )
+    numbers = {"layouts": "layout", "holding": "holding", "variants": "variant"}
+    arrays = {name: np.array([getattr(one, field) for one in states], int) for name, field in numbers.items()}
+    write_arrays(path, arrays | {"states": np.array([one.state for one in states]), "grasps": np.array(grasps)})
 
 
 def read_states(path: Path) -> tuple[StartState, ...]:

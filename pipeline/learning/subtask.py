@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from pipeline.errors import StudioError
-from pipeline.learning.terms.term import RewardTerm, args_to_json, term_from_json
+from pipeline.learning.terms import RewardTerm, args_to_json, term_from_json
 from pipeline.simulation.goals.goal import Goal
 from pipeline.simulation.objects import KitError, Object
 from pipeline.simulation.recipe import FiniteJson, from_json, to_json

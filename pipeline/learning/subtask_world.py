@@ -11,13 +11,13 @@ import numpy as np
 from pipeline.learning.layouts import Layout, Layouts
 from pipeline.learning.start_states import StartState
 from pipeline.learning.subtask import LearningError, Subtask
-from pipeline.learning.terms.term import Moment
+from pipeline.learning.terms import Moment
 from pipeline.simulation.controlled_world import ControlledWorld, ControlRate
 from pipeline.simulation.goals.goal import Goal
-from pipeline.simulation.oracle.gripper import CUP_RADIUS
-from pipeline.simulation.oracle.handles import grasp_points
-from pipeline.simulation.oracle.oracle import FloatingGripper
 from pipeline.simulation.physics import CompiledWorld
+from pipeline.simulation.robots.gripper.articulation import grasp_points
+from pipeline.simulation.robots.gripper.gripper import CUP_RADIUS
+from pipeline.simulation.robots.gripper.hand import FloatingGripper
 from pipeline.simulation.state import HandState, State
 
 RATE = ControlRate(steps=50, ramp=5, slide_m=0.05, turn_rad=0.25, lead_m=0.015)

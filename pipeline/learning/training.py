@@ -21,16 +21,14 @@ from stable_baselines3 import PPO
 from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv, VecEnv
 
 from pipeline.learning.cloning import imitate
-from pipeline.learning.demonstrations import patient
-from pipeline.learning.environment import EpisodeRules, SubtaskEnv
-from pipeline.learning.episodes import Episode, play_across, success_rate
-from pipeline.learning.judging.rollouts import rollout_of, some, write_rollouts
+from pipeline.learning.demonstrations import doubled_steps
+from pipeline.learning.environment import VERSION, EpisodeRules, SubtaskEnv
+from pipeline.learning.episodes import SubtaskEpisode, play_across, success_rate
+from pipeline.learning.judging.rollouts import rollout_of, shown_episodes, write_rollouts
 from pipeline.learning.layouts import Layouts
 from pipeline.learning.learning_files import CONFIRMED, Spent, SubtaskFolder
-from pipeline.learning.observation import VERSION
-from pipeline.learning.parallel.warp_physics import WarpPhysics
-from pipeline.learning.parallel.worlds import BatchedEnvs, given, new_worlds
-from pipeline.learning.policy import NETWORK, Policy, read_parameters
+from pipeline.learning.parallel_worlds import BatchedEnvs, WarpPhysics, is_gpu_there, new_worlds
+from pipeline.learning.policy import NETWORK, LearnedPolicy, read_parameters
 from pipeline.learning.start_states import StartState
 from pipeline.learning.subtask import LearningError, Subtask, to_row
 from pipeline.learning.subtask_world import RATE
@@ -46,6 +44,8 @@ GPU_ENVIRONMENTS = 64
 """Environments that a GPU simulates together."""
 RATES, FINE_SUCCESS = (1e-3, 4e-4), 0.75
 """Learning rates: at first, and from that success on, where large steps unlearn as much as they learn."""
+ENOUGH_PROCESSORS = 4
+"""From so many processors on, processes are faster than a GPU, because every world is measured on a processor."""
 CHECKED = 20
 """Training starts on which nothing is demonstrated: a policy that imitates has to reach the target on them, too."""
 STRICT_ROUNDS = 3
@@ -84,7 +84,6 @@ class TrainingProgress:
     """Wall-clock time so far, of all calls."""
     success: float | None = None
     """Share of the validation starts that succeed; None between evaluations."""
-    mean_return: float | None = None
     terms: tuple[float, ...] = ()
     """Mean weighted potential of each term at the end of the validation episodes."""
     imitated: int = 0
@@ -117,6 +116,13 @@ class TrainingStarts:
             mine = [one for one in states if one.variant == number]
             found[number] = SubtaskEnv(*worlds[number], mine, rules)
         return found
+
+
+def on_this_machine(options: TrainingOptions) -> TrainingOptions:
+    """Return options with all processors, or with a GPU where there are few, if MuJoCo Warp is installed."""
+    processors = len(os.sched_getaffinity(0))
+    on_gpu = processors < ENOUGH_PROCESSORS and is_gpu_there()
+    return replace(options, processes=min(processors, options.environments), on_gpu=on_gpu)
 
 
 def training_key(subtask: Subtask, starts: TrainingStarts, options: TrainingOptions) -> str:
@@ -162,13 +168,11 @@ def train(
                 "success": success, "return": round(mean_return, 4), "terms": terms,
             }  # fmt: skip
             point |= {"cloned": learner.shown} if is_cloned else {}
-            write_rollouts(folder.rollouts(now.steps), some([rollout_of(subtask, one) for one in episodes]))
+            write_rollouts(folder.rollouts(now.steps), shown_episodes([rollout_of(subtask, one) for one in episodes]))
             folder.save(record, now, point, learner.saved())
             record = now
             finished = record.is_finished(options.steps)
-            return TrainingProgress(
-                subtask.name, now.steps, now.seconds, success, mean_return, terms, finished=finished
-            )
+            return TrainingProgress(subtask.name, now.steps, now.seconds, success, terms, finished=finished)
 
         if record.was_evaluated:
             learner.resume(folder.checkpoint(record.steps), record.steps)
@@ -255,7 +259,7 @@ class _Learner:
         """
         (subtask, layouts), options, policy = self._rehearsal, self._options, self.model.policy
         starts = [one for one in self._starts.training[:-CHECKED] if not one.variant] or self._starts.training
-        env = SubtaskEnv(layouts, subtask, starts, patient(options.rules))
+        env = SubtaskEnv(layouts, subtask, starts, doubled_steps(options.rules))
         best, kept, kept_shown = -1.0, {}, 0
         for step in imitate(policy, env, starts, self._starts.demonstrations, options.seed):
             self.shown = step.shown
@@ -279,12 +283,12 @@ class _Learner:
         policy: Any = self.model.policy
         starts = self._starts.training[-CHECKED:]
         envs = {number: env for number, env in self._test_envs.items() if any(one.variant == number for one in starts)}
-        return success_rate(list(play_across(envs, Policy(policy), starts)))
+        return success_rate(list(play_across(envs, LearnedPolicy(policy), starts)))
 
-    def evaluate(self) -> list[Episode]:
+    def evaluate(self) -> list[SubtaskEpisode]:
         """Return an episode from every validation start, without exploring."""
         policy: Any = self.model.policy
-        return list(play_across(self._test_envs, Policy(policy), self._starts.validation))
+        return list(play_across(self._test_envs, LearnedPolicy(policy), self._starts.validation))
 
 
 def side_by_side(subtask: Subtask, layouts: Layouts, starts: TrainingStarts, options: TrainingOptions) -> VecEnv:
@@ -299,7 +303,7 @@ def side_by_side(subtask: Subtask, layouts: Layouts, starts: TrainingStarts, opt
     envs = envs[: options.environments]
     if options.processes > 1:
         return SubprocVecEnv([partial(_in_worker, env) for env in envs], start_method="fork")
-    return DummyVecEnv([partial(given, env) for env in envs])
+    return DummyVecEnv([lambda env=env: env for env in envs])
 
 
 def _in_worker(env: SubtaskEnv) -> SubtaskEnv:
@@ -308,7 +312,7 @@ def _in_worker(env: SubtaskEnv) -> SubtaskEnv:
     return env
 
 
-def _summary(episodes: Sequence[Episode]) -> tuple[float, float, tuple[float, ...]]:
+def _summary(episodes: Sequence[SubtaskEpisode]) -> tuple[float, float, tuple[float, ...]]:
     """Return success, mean return and mean final terms."""
     terms = np.mean([one.terms for one in episodes], axis=0)
     return success_rate(episodes), float(np.mean([one.reward for one in episodes])), tuple(terms.round(4).tolist())

@@ -7,14 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipeline.learning.layouts import Arranges, Layouts, arranged_by
+from pipeline.learning.layouts import Layouts, arranged_by
 from pipeline.learning.learning_files import FOLDER
 from pipeline.learning.subtask import Subtask
 from pipeline.simulation.kit import Scene
 from pipeline.simulation.program import Program
+from pipeline.simulation.sandbox.runner import ProgramRunner
 from pipeline.variation import VariationStudy, condition_id
 
-MOST = 20
+MAX_VARIANTS = 20
 """Variants at most; each takes about 100 MB while it is trained on."""
 TRAINED, UNSEEN = 0, 1
 """Seeds of the conditions that are trained on, and of those that success is measured on."""
@@ -34,7 +35,7 @@ class VariantMaker:
 
     project_dir: Path
     program: Program
-    sandbox: Arranges
+    sandbox: ProgramRunner
     names: tuple[str, ...]
     """Objects that vary; all that can be moved if empty."""
 

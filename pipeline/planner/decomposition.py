@@ -11,7 +11,7 @@ from pipeline.models.model import ModelError
 from pipeline.simulation.goals.goal import Goal
 from pipeline.simulation.goals.hand import LIFT, HandNear, Held
 from pipeline.simulation.goals.open_part import Opened, PartOpening
-from pipeline.simulation.oracle.goal_order import in_order
+from pipeline.simulation.goals.stages import in_order
 from pipeline.simulation.recipe import from_json, to_json
 
 PUSHES = re.compile(r"\b(push|slide|shove)\b", re.IGNORECASE)

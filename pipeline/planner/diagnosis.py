@@ -7,11 +7,15 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from pipeline.planner import program_writer, source_edits
-from pipeline.planner.goals import stated_goals
+from pipeline.simulation.goals.sentences import stated_goals
 from pipeline.simulation.goals.spec import goal_specs, listed
+from pipeline.simulation.run_record import SOLVED
 
-SOLVED = 0.99
-"""Rewards above it count as solved."""
+JUDGED = {
+    "wrong_objects": "meaning objects", "wrong_goals": "meaning task", "off_table": "meaning table",
+    "made_easier": "meaning photograph",
+}  # fmt: skip
+"""The judge's checks of a simulation against its task, by kind of diagnosis."""
 IN_ANY_ORDER = "check_in_any_order"
 """Start of the names of independent measures that leave the order of a row or a tower open."""
 
@@ -92,14 +96,10 @@ def _timed_out(report: Mapping[str, Any], failed: Sequence[Mapping[str, Any]]) -
 
 
 def _wrong_goals(simulation: str, failed: Sequence[Mapping[str, Any]]) -> Diagnosis | None:
-    if used := next((c["message"] for c in failed if c["name"] == "meaning objects"), None):
-        return Diagnosis("wrong_objects", "fix_simulation", used, 0.9)
-    if other := next((c["message"] for c in failed if c["name"] == "meaning task"), None):
-        return Diagnosis("wrong_goals", "fix_simulation", other, 0.9)
-    if off := next((c["message"] for c in failed if c["name"] == "meaning table"), None):
-        return Diagnosis("off_table", "fix_simulation", off, 0.9)
-    if easier := next((c["message"] for c in failed if c["name"] == "meaning photograph"), None):
-        return Diagnosis("made_easier", "fix_simulation", f"it makes the task easier than photographed: {easier}", 0.9)
+    for kind, check in JUDGED.items():
+        if found := next((c["message"] for c in failed if c["name"] == check), None):
+            easier = "it makes the task easier than photographed: " if kind == "made_easier" else ""
+            return Diagnosis(kind, "fix_simulation", easier + found, 0.9)
     for call in source_edits.goals(source_edits.parse(simulation) or source_edits.parse("")):  # type: ignore[arg-type]
         kind, tolerance = source_edits.method_name(call), source_edits.value(source_edits.argument(call, "tolerance"))
         allowed = goal_specs()[kind].tolerance

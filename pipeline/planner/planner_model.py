@@ -10,15 +10,15 @@ from pipeline.models.model import ModelError, Question
 from pipeline.planner import program_writer
 from pipeline.planner.decomposition import decompose
 from pipeline.planner.diagnosis import Diagnosis, diagnose
-from pipeline.planner.goals import read_sentences, stated_goals
 from pipeline.planner.language.lexicon import UnclearPhrase
-from pipeline.planner.language.offers import offers
 from pipeline.planner.language.reader import InstructionReader
 from pipeline.planner.language.wording import in_plain_words
-from pipeline.planner.plans import TableTop, TaskPlan, difficulty, why_infeasible
+from pipeline.planner.offers import offers
+from pipeline.planner.plans import TaskPlan, difficulty, why_infeasible
 from pipeline.planner.proposals import alternatives, proposals
 from pipeline.planner.repairs import repair_checks, repair_simulation
-from pipeline.planner.scene_objects import scene_objects
+from pipeline.planner.scene_objects import TableTop, scene_objects
+from pipeline.simulation.goals.sentences import read_sentences, stated_goals
 from pipeline.simulation.goals.spec import PlannedGoal
 
 MAX_LETTERS = 600

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.planner.goals import named_objects, sentences
 from pipeline.planner.scene_objects import (
     RAINBOW,
     SceneObject,
+    TableTop,
     carry_risk,
     cm,
     insert_risk,
@@ -21,16 +21,14 @@ from pipeline.planner.scene_objects import (
     why_not_in_part,
     why_not_on,
 )
+from pipeline.planner.zones import place_zones, why_no_room
 from pipeline.simulation.goals.distance import away_distance, near_distance
+from pipeline.simulation.goals.open_part import OPEN
+from pipeline.simulation.goals.sentences import named_objects, sentences
 from pipeline.simulation.goals.spec import PlannedGoal, listed
-from pipeline.simulation.objects import Region
 
-OPEN_SHARE = 0.6
-"""Share of its travel from which a part counts as open."""
 SAME_PLACE = 0.05
 """Metres between two centres on the ground up to which objects stand at the same place."""
-OBJECT_MARGIN = 0.04
-"""Free metres beside each object in a zone or a container that the program adds."""
 
 
 @dataclass(frozen=True)
@@ -55,46 +53,6 @@ class TaskPlan:
         }  # fmt: skip
 
 
-@dataclass(frozen=True)
-class TableTop:
-    """The table's usable top, from the question's JSON."""
-
-    polygon: np.ndarray
-    """Of shape (N, 2), world x and y in metres."""
-    right: tuple[float, float]
-    """Unit vector to the camera's right."""
-    away: tuple[float, float]
-    """Unit vector away from the camera."""
-    shelves: tuple[np.ndarray, ...] = ()
-    """Outlines of shelves above it, each of shape (N, 2), anticlockwise. Nothing is set down under them."""
-
-    @staticmethod
-    def from_json(scene: Mapping[str, Any]) -> "TableTop":
-        """Return the table of a scene as questions hold it (tasks.scene_to_json)."""
-        table = scene.get("table") or {}
-        polygon = table.get("polygon") or [[-0.5, -0.4], [0.5, -0.4], [0.5, 0.4], [-0.5, 0.4]]
-        right, away = scene.get("right") or (1.0, 0.0), scene.get("away") or (0.0, 1.0)
-        shelves = tuple(np.asarray(shelf["polygon"], float) for shelf in scene.get("shelves", ()))
-        return TableTop(np.asarray(polygon, float), (right[0], right[1]), (away[0], away[1]), shelves)
-
-    def length(self, along: str) -> float:
-        """Return the extent in metres along "right" or "away"."""
-        on_axis = self.polygon @ np.asarray(self.right if along == "right" else self.away)
-        return float(np.ptp(on_axis))
-
-    def depth(self, points: np.ndarray) -> np.ndarray:
-        """Return the distance of points (..., 2) to the nearest edge or shelf, positive inside, of shape (...)."""
-        edges = np.roll(self.polygon, -1, 0) - self.polygon
-        normals = np.stack([-edges[:, 1], edges[:, 0]], -1) / (np.linalg.norm(edges, axis=1, keepdims=True) + 1e-9)
-        normals *= np.sign(np.median(((self.polygon.mean(0) - self.polygon) * normals).sum(1)))
-        inside = (points @ normals.T - (self.polygon * normals).sum(1)).min(-1)
-        return np.min([inside, *(Region(shelf).distance(points) for shelf in self.shelves)], axis=0)
-
-    def holds(self, xy: np.ndarray, margin: float) -> bool:
-        """Return whether a point lies on it, at least margin metres from the edge and from shelves."""
-        return bool(self.depth(np.asarray(xy)) >= margin)
-
-
 def by_colour(objects: Sequence[SceneObject]) -> list[SceneObject]:
     """Return the objects in rainbow order, then by name; colours that are not in the rainbow last."""
     return sorted(objects, key=lambda t: (RAINBOW.index(t.colour) if t.colour in RAINBOW else len(RAINBOW), t.name))
@@ -116,7 +74,7 @@ def why_infeasible(goals: Sequence[PlannedGoal], scene: Mapping[str, Any]) -> st
             return f"there is no {missing[0]} here; there are: {', '.join(known)}"
         if reason := _INFEASIBLE.get(goal.kind, lambda *_: "")(goal, [known[n] for n in goal.objects], table):
             return reason
-    if reason := _why_no_room(goals, known, table):
+    if reason := why_no_room(goals, known, table):
         return reason
     if all(reasons := [already_met(goal, [known[n] for n in goal.objects], table) for goal in goals]):
         return reasons[0]
@@ -214,7 +172,7 @@ def _why_no_part(goal: PlannedGoal, objects: list[SceneObject], table: TableTop)
         return f"{owner.name} has no {name}; it has: {names}"
     if not part.upright:
         return f"{name} of {owner.name} turns about a level hinge, and the hand turns things about the vertical only"
-    return f"{name} of {owner.name} is open already" if goal.kind == "opened" and part.share > OPEN_SHARE else ""
+    return f"{name} of {owner.name} is open already" if goal.kind == "opened" and part.share > OPEN else ""
 
 
 _INFEASIBLE: dict[str, Callable[[PlannedGoal, list[SceneObject], TableTop], str]] = {
@@ -230,72 +188,6 @@ _INFEASIBLE: dict[str, Callable[[PlannedGoal, list[SceneObject], TableTop], str]
     **dict.fromkeys(("near", "away", "left_of", "right_of", "in_front_of", "behind", "where"), _why_no_pair),
 }
 """Returns why a goal of that kind cannot be reached; empty where it can. Other kinds are taken to be feasible."""
-
-
-def place_zones(
-    goals: Sequence[PlannedGoal], objects: Sequence[SceneObject], table: TableTop
-) -> dict[str, tuple[tuple[float, float], float]] | None:
-    """Return centre and side in metres of each zone and added container, clear of every object.
-
-    None where one has no room.
-    """
-    known = {t.name: t for t in objects}
-    wanted: dict[str, list[SceneObject]] = {}
-    for goal in goals:
-        if goal.spec.zone == "fill" or goal.new_container:
-            wanted.setdefault(goal.names[1], []).append(known[goal.names[0]])
-    moving = {t.name for inside in wanted.values() for t in inside}
-    every = [(np.array(t.position[:2]), t.diagonal / 2) for t in objects]
-    staying = [(np.array(t.position[:2]), t.diagonal / 2) for t in objects if t.name not in moving]
-    has_container = any(goal.new_container for goal in goals)  # unlike a zone, it cannot lie under what will be moved
-    free = _free_zones(wanted, every, table)
-    return free if free is not None or has_container else _free_zones(wanted, staying, table)
-
-
-def zones_to_clear(
-    goals: Sequence[PlannedGoal], objects: Sequence[SceneObject], table: TableTop
-) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Return world centre (2,) and extents (2,) (right, away) in metres of each zone that has to be emptied.
-
-    It contains the objects that have to leave it.
-    """
-    axes = np.stack([table.right, table.away])
-    known = {t.name: t for t in objects}
-    zones: dict[str, list[SceneObject]] = {}
-    for goal in goals:
-        if goal.spec.zone == "clear":
-            zones.setdefault(goal.names[1], []).append(known[goal.names[0]])
-    found = {}
-    for name, inside in zones.items():
-        centres = np.array([t.position[:2] for t in inside]) @ axes.T
-        reach = np.array([t.diagonal / 2 for t in inside])[:, None]
-        low, high = (centres - reach).min(0), (centres + reach).max(0)
-        # Large enough that they also fit at other places.
-        grown = np.maximum(high - low, np.sqrt(((2 * reach + OBJECT_MARGIN) ** 2).sum()))
-        found[name] = ((low + high) / 2 @ axes, grown)
-    return found
-
-
-def _why_no_room(goals: Sequence[PlannedGoal], known: Mapping[str, SceneObject], table: TableTop) -> str:
-    """Return why what has to leave a zone finds no place elsewhere; empty where it does."""
-    going = [known[a.names[0]] for a in goals if a.spec.zone == "clear"]
-    taken = [(np.array(t.position[:2]), t.diagonal / 2) for t in known.values() if t not in going]
-    for centre, size in zones_to_clear(goals, going, table).values():
-        taken += _covering_discs(centre, size, table)
-    for leaving in going:
-        place = free_place(leaving.diagonal / 2, "", taken, table)
-        if place is None:
-            return f"there is no free place on the table for {leaving.name}"
-        taken.append((place, leaving.diagonal / 2))
-    return ""
-
-
-def _covering_discs(centre: np.ndarray, size: np.ndarray, table: TableTop) -> list[tuple[np.ndarray, float]]:
-    """Return centre (2,) and radius in metres of discs that cover a rectangle along right and away."""
-    pitch = float(min(size)) / 2
-    counts = np.ceil(size / pitch).astype(int)
-    places = np.stack(np.meshgrid(*[(np.arange(n) + 0.5) / n - 0.5 for n in counts]), -1).reshape(-1, 2) * size
-    return [(centre + place @ np.stack([table.right, table.away]), pitch * 0.71) for place in places]
 
 
 def difficulty(goals: Sequence[PlannedGoal], scene: Mapping[str, Any]) -> float:
@@ -316,47 +208,3 @@ def _failure_risk(goal: PlannedGoal, known: Mapping[str, SceneObject]) -> float:
     if goal.kind in ("opened", "closed", "inside_part"):
         return 0.15
     return 0.1 + insert_risk(*objects) if goal.kind == "inside" and len(objects) > 1 else 0.0
-
-
-def _free_zones(
-    wanted: Mapping[str, list[SceneObject]], taken: list[tuple[np.ndarray, float]], table: TableTop
-) -> dict[str, tuple[tuple[float, float], float]] | None:
-    """Return centre and side in metres of each zone, clear of discs (centre, radius); None where one has no room."""
-    taken = list(taken)
-    spots: dict[str, tuple[tuple[float, float], float]] = {}
-    for name, inside in wanted.items():
-        side = float(np.sqrt(sum((t.diagonal + OBJECT_MARGIN) ** 2 for t in inside))) * (
-            1.0 if len(inside) == 1 else 1.15
-        )
-        xy = free_place(side / 2, name, taken, table)
-        if xy is None:
-            return None
-        taken.append((xy, side * 0.6))
-        spots[name] = ((float(xy[0]), float(xy[1])), side)
-    return spots
-
-
-def free_place(half: float, name: str, taken: Sequence[tuple[np.ndarray, float]], table: TableTop) -> np.ndarray | None:
-    """Return a free place (2,) for a square of half side `half` in metres, or None.
-
-    It lies well towards the side of the table that `name` begins with, if any ("left_zone"). `taken` are centres (2,)
-    and radii of what is in the way.
-    """
-    right, away = np.asarray(table.right), np.asarray(table.away)
-    middle = table.polygon.mean(0)
-    low, high = table.polygon.min(0), table.polygon.max(0)
-    x, y = np.meshgrid(np.arange(low[0], high[0], 0.02), np.arange(low[1], high[1], 0.02))
-    spots = np.stack([x.ravel(), y.ravel()], -1)
-    spots = spots[table.depth(spots) > half * 1.2 + 0.02]
-    for centre, radius in taken:
-        spots = spots[np.linalg.norm(spots - centre, axis=1) > half * 1.25 + radius + 0.02]
-    direction = {"left": -right, "right": right, "far": away, "near": -away}.get(name.split("_")[0])
-    if direction is not None:
-        spots = spots[(spots - middle) @ direction > 0]
-    if not len(spots):
-        return None
-    near = np.linalg.norm(spots - middle, axis=1)
-    if direction is not None:  # clearly on that side; a place at the very edge is hard to reach
-        ahead = (spots - middle) @ direction
-        return spots[np.argmax(np.minimum(ahead, 0.7 * ahead.max()) - 0.3 * near)]
-    return spots[np.argmin(near)]

@@ -1,12 +1,13 @@
 """Programs from planned goals: the simulation that a careful engineer would write first, and its checks."""
 
+import re
 import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pipeline.planner.goals import named_objects
-from pipeline.planner.plans import TableTop, place_zones, zones_to_clear
-from pipeline.planner.scene_objects import SceneObject, scene_objects
+from pipeline.planner.scene_objects import SceneObject, TableTop, scene_objects
+from pipeline.planner.zones import place_zones, zones_to_clear
+from pipeline.simulation.goals.sentences import named_objects
 from pipeline.simulation.goals.spec import PlannedGoal, goal_specs, quoted
 from pipeline.simulation.goals.stages import lasting
 
@@ -111,7 +112,7 @@ def check_functions(goals: Sequence[PlannedGoal]) -> dict[str, str]:
     if len(stages) > 1:
         functions["check_steps_are_done_in_order"] = _order_check(stages)
     for goal in lasting(stages):
-        for source in goal.spec.checks(goal):
+        for source in re.findall(r"^def .*?(?=^def |\Z)", goal.spec.checks(goal), re.M | re.S):
             name = source.split("(")[0].strip().removeprefix("def ")
             functions.setdefault(name, "\n" + source.strip() + "\n")
     return functions

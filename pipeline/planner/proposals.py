@@ -9,20 +9,13 @@ import numpy as np
 
 from pipeline.planner.language.lexicon import class_members, name_words, tables, words_of
 from pipeline.planner.language.object_names import plain_names
-from pipeline.planner.language.start_state import StartState
-from pipeline.planner.language.wording import in_plain_words
-from pipeline.planner.plans import (
-    TableTop,
-    TaskPlan,
-    by_colour,
-    mirror_images,
-    stacking_order,
-    why_infeasible,
-    zones_to_clear,
-)
+from pipeline.planner.language.wording import SIDES, in_plain_words
+from pipeline.planner.plans import TaskPlan, by_colour, mirror_images, stacking_order, why_infeasible
 from pipeline.planner.scene_objects import (
     RAINBOW,
+    Arrangement,
     SceneObject,
+    TableTop,
     carry_risk,
     insert_risk,
     scene_objects,
@@ -31,6 +24,7 @@ from pipeline.planner.scene_objects import (
     why_not_in_part,
     why_not_on,
 )
+from pipeline.planner.zones import clearable_zones
 from pipeline.simulation.goals.spec import PlannedGoal, listed
 
 MAX_SAFE_RISK = 0.5
@@ -40,21 +34,6 @@ TASK_INTEREST = {
     "put_in_drawer": 3, "open": 3, "put_in": 2, "line_up": 2, "put_on": 2, "swap": 2, "close": 2, "put_in_tray": 1,
 }  # fmt: skip
 """How interesting each kind of task is; those that only move one object are least."""
-ZONE_PLACES = {
-    "middle_zone": (0.5, 0.5),
-    "left_zone": (0, 0.5),
-    "right_zone": (1, 0.5),
-    "near_zone": (0.5, 0),
-    "far_zone": (0.5, 1),
-}
-"""Zones that could be emptied: fractions of the objects' extent to the right and away."""
-MAX_CLEARED = 5
-"""Most objects that are moved to empty a zone."""
-ZONE_PHRASES = {
-    "middle_zone": "in the middle", "left_zone": "on the left", "right_zone": "on the right",
-    "near_zone": "at the front", "far_zone": "at the back",
-}  # fmt: skip
-"""The same in words."""
 
 
 def proposals(scene: Mapping[str, Any]) -> tuple[TaskPlan, ...]:
@@ -119,14 +98,8 @@ def _move_tasks(objects: Sequence[SceneObject], table: TableTop) -> Iterator[Tas
     yield TaskPlan("move_to", (goal,), words, f"move_{best.name}_{side}", 0.05)
     small = min(objects, key=lambda t: (t.width, t.height))
     if not (small.container and len(objects) > 1) and small.height < 4 * small.narrow:
-        goal = PlannedGoal("inside", (small.name, "tray"), new_container=True)
-        yield TaskPlan(
-            "put_in_tray",
-            (goal,),
-            f"Put {small.name} into the tray.",
-            f"{small.name}_into_tray",
-            0.1 + 0.2 * (len(objects) > 1),
-        )
+        goal, risk = PlannedGoal("inside", (small.name, "tray"), new_container=True), 0.1 + 0.2 * (len(objects) > 1)
+        yield TaskPlan("put_in_tray", (goal,), f"Put {small.name} into the tray.", f"{small.name}_into_tray", risk)
 
 
 def _container_tasks(objects: Sequence[SceneObject], table: TableTop) -> Iterator[TaskPlan]:
@@ -146,26 +119,27 @@ def _stack_tasks(objects: Sequence[SceneObject], table: TableTop) -> Iterator[Ta
     if len(blocks) > 1:
         names = tuple(t.name for t in blocks)
         risk = 0.15 + 0.1 * (len(blocks) - 2) + sum(stack_risk(up, low) for low, up in pairwise(blocks))
-        yield TaskPlan(
-            "stack",
-            (PlannedGoal("stacked", names),),
-            f"Stack {listed(names)}, {names[0]} at the bottom.",
-            f"stack_{len(names)}",
-            risk,
-        )
+        words = f"Stack {listed(names)}, {names[0]} at the bottom."
+        yield TaskPlan("stack", (PlannedGoal("stacked", names),), words, f"stack_{len(names)}", risk)
     pairs = [
         (up, low) for up, low in permutations(objects, 2) if low.flat and not up.container and not why_not_on(up, low)
     ]
     if pairs:
         up, low = min(pairs, key=lambda p: stack_risk(*p) + 0.3 * (not p[1].block))
         risk = 0.15 + stack_risk(up, low) + 0.3 * (not low.block)
-        yield TaskPlan(
-            "put_on",
-            (PlannedGoal("on", (up.name, low.name)),),
-            f"Put {up.name} on top of {low.name}.",
-            f"{up.name}_on_{low.name}",
-            risk,
-        )
+        yield _put_on(up, low, risk)
+
+
+def _put_on(up: SceneObject, low: SceneObject, risk: float) -> TaskPlan:
+    goal = PlannedGoal("on", (up.name, low.name))
+    return TaskPlan("put_on", (goal,), f"Put {up.name} on top of {low.name}.", f"{up.name}_on_{low.name}", risk)
+
+
+def _row(kind: str, objects: Sequence[SceneObject], words: str, name: str, risk: float) -> TaskPlan:
+    """Return the task of a row from left to right; `words` and `name` have a hole for the objects and their number."""
+    names = tuple(t.name for t in objects)
+    goal = PlannedGoal("in_row", names, "right")
+    return TaskPlan(kind, (goal,), words.format(listed(names)), name.format(len(names)), risk)
 
 
 def _sort_tasks(objects: Sequence[SceneObject], table: TableTop) -> Iterator[TaskPlan]:
@@ -175,28 +149,13 @@ def _sort_tasks(objects: Sequence[SceneObject], table: TableTop) -> Iterator[Tas
     risk = 0.15 + 0.04 * len(objects)
     small = sorted(objects, key=lambda t: t.volume)
     if all(big.volume > 1.15 * low.volume for low, big in pairwise(small)):
-        names = tuple(t.name for t in small)
-        words = f"Sort {listed(names)} into a row from small to big."
-        yield TaskPlan(
-            "sort_by_size", (PlannedGoal("in_row", names, "right"),), words, f"sort_{len(names)}_by_size", risk
-        )
+        yield _row("sort_by_size", small, "Sort {} into a row from small to big.", "sort_{}_by_size", risk)
     firsts = by_colour(list({t.colour: t for t in reversed(objects)}.values()))
     rainbow = [t for t in firsts if t.colour in RAINBOW[:7]]
     if len(rainbow) > 1:
-        names = tuple(t.name for t in rainbow)
-        words = f"Sort {listed(names)} into a row in rainbow order."
-        yield TaskPlan(
-            "sort_by_colour", (PlannedGoal("in_row", names, "right"),), words, f"sort_{len(names)}_by_colour", risk
-        )
-    row = StartState(tuple(objects), table).ranked(objects, "right")[:4]
-    names = tuple(t.name for t in row)
-    yield TaskPlan(
-        "line_up",
-        (PlannedGoal("in_row", names, "right"),),
-        f"Line up {listed(names)} from left to right.",
-        f"line_up_{len(names)}",
-        risk + 0.05,
-    )
+        yield _row("sort_by_colour", rainbow, "Sort {} into a row in rainbow order.", "sort_{}_by_colour", risk)
+    row = Arrangement(tuple(objects), table).ranked(objects, "right")[:4]
+    yield _row("line_up", row, "Line up {} from left to right.", "line_up_{}", risk + 0.05)
 
 
 def _gather_tasks(objects: Sequence[SceneObject], table: TableTop) -> Iterator[TaskPlan]:
@@ -266,68 +225,9 @@ def _crowded(
 def _room_tasks(objects: Sequence[SceneObject], table: TableTop) -> Iterator[TaskPlan]:
     for zone, group in clearable_zones(objects, table).items():
         goals = tuple(PlannedGoal("outside", (t.name, zone)) for t in group)
-        words = f"Make room {ZONE_PHRASES[zone]}: move {listed([t.name for t in group])} out of the marked zone."
+        place, names = SIDES[zone.removesuffix("_zone")], listed([t.name for t in group])
+        words = f"Make room {place}: move {names} out of the marked zone."
         yield TaskPlan("make_room", goals, words, f"make_room_{len(group)}", 0.1 + 0.05 * len(group))
-
-
-def clearable_zones(objects: Sequence[SceneObject], table: TableTop, most: int = 4) -> dict[str, list[SceneObject]]:
-    """Return the zones that could be emptied, with the objects in each, at most so many."""
-    axes, spots = np.stack([table.right, table.away]), np.array([t.position[:2] for t in objects]).reshape(-1, 2)
-    low, high = (spots @ axes.T).min(0, initial=0), (spots @ axes.T).max(0, initial=0)
-    found = {}
-    for zone, share in ZONE_PLACES.items():
-        place = (low + (high - low) * share) @ axes
-        nearest = sorted(objects, key=lambda t, place=place: float(np.hypot(*(place - t.position[:2]))))
-        group = _all_in(nearest[: 2 if len(objects) > 3 else 1], objects, table) if nearest else []
-        if 0 < len(group) <= most and _on_table(group, table):
-            found[zone] = group
-    return found
-
-
-def objects_at(place: str, start: StartState, kept: frozenset[str]) -> list[SceneObject]:
-    """Return what has to leave a side of the table ("left", "far", "middle" ...) so that a zone there is empty.
-
-    These are the objects in that third of the arrangement, and what stands in the way; none where they are too many.
-    """
-    able = [o for o in start.objects if not o.parts]
-    group = objects_in_third(place, start)
-    if not group and place == "middle":
-        return clearable_zones(able, start.table).get("middle_zone", [])
-    group = _all_in(group, able, start.table) if group else []
-    return group if len(group) <= MAX_CLEARED and not kept & {o.name for o in group} else []
-
-
-def objects_in_third(place: str, start: StartState) -> list[SceneObject]:
-    """Return the loose objects in one third of the arrangement: "left", "right", "near", "far" or "middle"."""
-    low, high = 1 / 3, 2 / 3
-    able = [o for o in start.objects if not o.parts]
-    share = {o.name: start.side(o) for o in able}
-    return [
-        o for o in able
-        if {"left": share[o.name][0] < low, "right": share[o.name][0] > high, "near": share[o.name][1] < low,
-            "far": share[o.name][1] > high,
-            "middle": low < share[o.name][0] < high and low < share[o.name][1] < high}[place]
-    ]  # fmt: skip
-
-
-def _on_table(group: Sequence[SceneObject], table: TableTop) -> bool:
-    """Return whether the zone that a group has to leave lies fully on the table."""
-    centre, size = zones_to_clear([PlannedGoal("outside", (t.name, "zone")) for t in group], group, table)["zone"]
-    corners = np.array([(1, 1), (1, -1), (-1, 1), (-1, -1)]) / 2 * size @ np.stack([table.right, table.away])
-    return bool((table.depth(centre + corners) >= 0).all())
-
-
-def _all_in(group: Sequence[SceneObject], objects: Sequence[SceneObject], table: TableTop) -> list[SceneObject]:
-    """Return the group with all that stands in the zone around it, and in the zone around these."""
-    group, axes = list(group), np.stack([table.right, table.away])
-    while True:
-        goals = [PlannedGoal("outside", (t.name, "zone")) for t in group]
-        centre, size = zones_to_clear(goals, group, table)["zone"]
-        others = [t for t in objects if t not in group]
-        inside = [t for t in others if (np.abs(axes @ (t.position[:2] - centre)) < size / 2 + t.diagonal / 2).all()]
-        if not inside:
-            return group
-        group += inside
 
 
 def _place_tasks(objects: Sequence[SceneObject], table: TableTop) -> Iterator[TaskPlan]:
@@ -354,9 +254,7 @@ def _furniture_tasks(objects: Sequence[SceneObject], table: TableTop) -> Iterato
     able = [(t, low) for low in objects if low.parts for t in objects if not t.parts and not why_not_on(t, low)]
     if able:
         up, low = min(able, key=lambda p: stack_risk(*p) + carry_risk(p[0]))
-        goal = PlannedGoal("on", (up.name, low.name))
-        words, name = f"Put {up.name} on top of {low.name}.", f"{up.name}_on_{low.name}"
-        yield TaskPlan("put_on", (goal,), words, name, 0.3 + stack_risk(up, low))
+        yield _put_on(up, low, 0.3 + stack_risk(up, low))
 
 
 def _part_tasks(objects: Sequence[SceneObject], table: TableTop) -> Iterator[TaskPlan]:

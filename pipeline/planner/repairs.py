@@ -7,7 +7,7 @@ from typing import Any
 
 from pipeline.planner import program_writer, source_edits
 from pipeline.planner.diagnosis import Diagnosis, is_confirmed, leaves_the_order_open
-from pipeline.planner.goals import stated_goals
+from pipeline.simulation.goals.sentences import stated_goals
 from pipeline.simulation.goals.spec import goal_specs, quoted
 
 Repair = tuple[str, str]

@@ -1,12 +1,13 @@
-"""Objects of a scene as the planner knows them, and what can be done with each."""
+"""Objects of a scene and their table as the planner knows them, and what can be done with each."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from pipeline.simulation.goals.sort_keys import RAINBOW as RAINBOW
+from pipeline.simulation.goals.in_row import RAINBOW as RAINBOW
+from pipeline.simulation.objects import Region
 
 WALL = 0.006
 """Assumed thickness of a container's wall, in metres."""
@@ -221,3 +222,71 @@ def stack_risk(upper: SceneObject, lower: SceneObject) -> float:
     slim = upper.height / max(upper.narrow, 1e-3)
     loose = 0.0 if upper.shape in ("box", "cube", "cylinder") else 0.3
     return min(1.0, max(0.0, 0.4 * (overhang - 1)) + max(0.0, 0.1 * (slim - 2)) + loose)
+
+
+@dataclass(frozen=True)
+class TableTop:
+    """The table's usable top, from the question's JSON."""
+
+    polygon: np.ndarray
+    """Of shape (N, 2), world x and y in metres."""
+    right: tuple[float, float]
+    """Unit vector to the camera's right."""
+    away: tuple[float, float]
+    """Unit vector away from the camera."""
+    shelves: tuple[np.ndarray, ...] = ()
+    """Outlines of shelves above it, each of shape (N, 2), anticlockwise. Nothing is set down under them."""
+
+    @staticmethod
+    def from_json(scene: Mapping[str, Any]) -> "TableTop":
+        """Return the table of a scene as questions hold it (tasks.scene_to_json)."""
+        table = scene.get("table") or {}
+        polygon = table.get("polygon") or [[-0.5, -0.4], [0.5, -0.4], [0.5, 0.4], [-0.5, 0.4]]
+        right, away = scene.get("right") or (1.0, 0.0), scene.get("away") or (0.0, 1.0)
+        shelves = tuple(np.asarray(shelf["polygon"], float) for shelf in scene.get("shelves", ()))
+        return TableTop(np.asarray(polygon, float), (right[0], right[1]), (away[0], away[1]), shelves)
+
+    def length(self, along: str) -> float:
+        """Return the extent in metres along "right" or "away"."""
+        on_axis = self.polygon @ np.asarray(self.right if along == "right" else self.away)
+        return float(np.ptp(on_axis))
+
+    def depth(self, points: np.ndarray) -> np.ndarray:
+        """Return the distance of points (..., 2) to the nearest edge or shelf, positive inside, of shape (...)."""
+        edges = np.roll(self.polygon, -1, 0) - self.polygon
+        normals = np.stack([-edges[:, 1], edges[:, 0]], -1) / (np.linalg.norm(edges, axis=1, keepdims=True) + 1e-9)
+        normals *= np.sign(np.median(((self.polygon.mean(0) - self.polygon) * normals).sum(1)))
+        inside = (points @ normals.T - (self.polygon * normals).sum(1)).min(-1)
+        return np.min([inside, *(Region(shelf).distance(points) for shelf in self.shelves)], axis=0)
+
+    def holds(self, xy: np.ndarray, margin: float) -> bool:
+        """Return whether a point lies on it, at least margin metres from the edge and from shelves."""
+        return bool(self.depth(np.asarray(xy)) >= margin)
+
+
+@dataclass(frozen=True)
+class Arrangement:
+    """The objects of the photograph on their table."""
+
+    objects: tuple[SceneObject, ...]
+    table: TableTop
+
+    def measure(self, o: SceneObject, key: str) -> float:
+        """Return "volume", "height" or "width" (m), or the position "right" or "away" as the camera sees it (m)."""
+        if key in ("right", "away"):
+            axis = self.table.right if key == "right" else self.table.away
+            return o.position[0] * axis[0] + o.position[1] * axis[1]
+        return getattr(o, key)
+
+    def side(self, a: SceneObject) -> tuple[float, float]:
+        """Return where an object stands within the objects' extent, right and away, each in [0, 1]."""
+        shares = []
+        for key in ("right", "away"):
+            values = [self.measure(o, key) for o in self.objects]
+            low, high = min(values), max(values)
+            shares.append((self.measure(a, key) - low) / (high - low) if high - low > 1e-6 else 0.5)
+        return shares[0], shares[1]
+
+    def ranked(self, objects: Sequence[SceneObject], key: str) -> list[SceneObject]:
+        """Return objects by a measure, the least first."""
+        return sorted(objects, key=lambda o: (round(self.measure(o, key), 7), o.name))

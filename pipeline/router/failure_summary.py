@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pipeline.simulation import Program, Report
-from pipeline.simulation.program_text import source_line
+from pipeline.simulation.program import source_line
 
 BARE_ASSERTION = "does not hold:"
 """Start of the message of an assertion without a message of its own."""

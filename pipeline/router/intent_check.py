@@ -14,11 +14,11 @@ import numpy as np
 from pipeline.models import ModelError, Question
 from pipeline.planner import PlannerModel, program_writer
 from pipeline.planner.diagnosis import IN_ANY_ORDER
-from pipeline.planner.goals import read_sentences, sentence
 from pipeline.planner.language.lexicon import values
 from pipeline.simulation import kit
 from pipeline.simulation.goals.count import Count
 from pipeline.simulation.goals.goal import Goal, PartGoal
+from pipeline.simulation.goals.sentences import read_sentences, sentence
 from pipeline.simulation.goals.spec import PlannedGoal, goal_specs
 from pipeline.simulation.recipe import from_json
 from pipeline.tasks import Task, UnderstoodAnswer, scene_to_json

@@ -8,9 +8,8 @@ from pathlib import Path
 from pipeline.router.intent_check import find_contradiction, planned_goals, task_checks
 from pipeline.router.simplification import changes, simplifications
 from pipeline.simulation import CheckResult, Program, Report, kit
-from pipeline.simulation.displacements import DISPLACED
-from pipeline.simulation.mutations import MUTATIONS
-from pipeline.simulation.run_record import RunRecord
+from pipeline.simulation.mutations import DISPLACED, MUTATIONS
+from pipeline.simulation.run_record import SOLVED, RunRecord
 from pipeline.simulation.sandbox.guard import guard
 from pipeline.simulation.sandbox.runner import ProgramRunner, RunOptions
 from pipeline.simulation.sandbox.sandbox import Limits
@@ -18,7 +17,6 @@ from pipeline.tasks import Task
 
 SEEDS = (0, 1, 2)
 """Layouts of each round; the first is as photographed."""
-SOLVED = 0.99
 MAX_TOLERANCE_M = 0.12
 """Largest tolerance of a goal that is still meaningful."""
 MUTATION_KINDS = (*MUTATIONS, DISPLACED)

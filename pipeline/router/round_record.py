@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from pipeline.simulation import CheckResult
 from pipeline.simulation.goals.goal import VALUE_SCALE
 from pipeline.simulation.run_record import Contact, GoalProgress, RunRecord
 from pipeline.store import atomic_write, parse_json, read_arrays
@@ -88,3 +89,15 @@ def _record(arrays: Mapping[str, np.ndarray], prefix: str, seed: int) -> RunReco
         times, qpos, actions, float(arrays[prefix + "reward"]), str(arrays[prefix + "model"]), tuple(events),
         tuple(goals), progress if len(goal_times) else None, seed,
     )  # fmt: skip
+
+
+def check_instant(check: CheckResult, record: RunRecord) -> float:
+    """Return the simulated time in seconds that a check is about.
+
+    Its own where it names one, the oracle's first failure for a failed check, else the end.
+    """
+    end = float(record.times[-1])
+    if check.instant is not None:
+        return min(max(check.instant, float(record.times[0])), end)
+    failures = [event for event in record.events if not event["ok"] and event["time"] is not None]
+    return min(float(failures[0]["time"]), end) if failures and not check.passed else end

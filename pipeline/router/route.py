@@ -11,13 +11,12 @@ from pydantic import BaseModel, Field
 
 from pipeline.errors import StudioError
 from pipeline.models import Model, ModelError, Question, has_language
-from pipeline.planner.goals import planned_to_json
 from pipeline.router.failure_summary import fails_silently, partly_solved, summarize_failures
 from pipeline.router.judging import ProgramRunner, judge
 from pipeline.router.round import Round, first_failure, report_json, score
 from pipeline.simulation import Program, kit
-from pipeline.simulation.program import RULES
-from pipeline.simulation.program_text import same_program
+from pipeline.simulation.goals.sentences import planned_to_json
+from pipeline.simulation.program import RULES, same_program
 from pipeline.simulation.run_record import RunRecord
 from pipeline.simulation.sandbox.sandbox import Limits
 from pipeline.tasks import Task, question_task, scene_to_json

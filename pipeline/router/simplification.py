@@ -9,22 +9,23 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.planner.plans import TableTop, place_zones
-from pipeline.planner.scene_objects import scene_objects
+from pipeline.planner.scene_objects import TableTop, scene_objects
+from pipeline.planner.zones import place_zones
 from pipeline.simulation import kit
 from pipeline.simulation.goals.goal import CLEAR_MISS
 from pipeline.simulation.goals.spec import PlannedGoal, listed
 from pipeline.simulation.photographed import MOVED_M
+from pipeline.simulation.run_record import SOLVED
 from pipeline.simulation.state import Zone
 from pipeline.tasks import Task, scene_to_json
 
-SHARE = 0.25
+MIN_DISTANCE_LEFT = 0.25
 """At least this share of the photographed distance to a goal has to be left. Objects that were moved apart, or within
 reach, keep most of it; a random place on a table keeps it in four of five layouts or more."""
-MANY = 0.75
-"""Share of the other layouts from which on they count as made easy. Where a random layout falls short of SHARE with a
-chance of 20 %, six of eight do so in one program of 800; a program can tell at most two of the eight from others."""
-SOLVED = 0.99
+EASY_LAYOUTS = 0.75
+"""Share of the other layouts from which on they count as made easy. Where a random layout falls short of
+MIN_DISTANCE_LEFT with a chance of 20 %, six of eight do so in one program of 800; a program can tell at most two of the
+eight from others."""
 
 
 def simplifications(
@@ -47,7 +48,7 @@ def simplifications(
 def _nearer_at_start(goals: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     for goal in goals:
         start, before = goal["miss"] or 0.0, goal["photographed"] or 0.0
-        if start < SHARE * before and before - start > goal["clear"]:
+        if start < MIN_DISTANCE_LEFT * before and before - start > goal["clear"]:
             yield f"{goal['name']} is short by {_cm(start)} at the start, and by {_cm(before)} as photographed"
 
 
@@ -65,8 +66,8 @@ def _resized(task: Task, scene: kit.Scene, found: Mapping[str, Any]) -> Iterator
 
 
 def _easy_layouts(others: Sequence[Sequence[float]]) -> Iterator[str]:
-    easy = [(start, before) for start, before in others if start < SHARE * before and before > CLEAR_MISS]
-    if easy and len(easy) >= MANY * len(others):
+    easy = [(start, before) for start, before in others if start < MIN_DISTANCE_LEFT * before and before > CLEAR_MISS]
+    if easy and len(easy) >= EASY_LAYOUTS * len(others):
         start, before = np.median(easy, axis=0)
         yield (
             f"{len(easy)} of {len(others)} other layouts are nearly done at the start: the goals are short by "
@@ -90,7 +91,7 @@ def _near_zones(scene: kit.Scene, planned: Sequence[PlannedGoal], goals: Sequenc
         zone = Zone(goal.names[1], np.array([x, y]), (side, side), scene.right)
         distances.append(float(zone.outside(scene[goal.names[0]].outline).max()))
     nearest, farthest = min(distances), max(goal["photographed"] or 0.0 for goal in goals)
-    if farthest < min(CLEAR_MISS, SHARE * nearest):
+    if farthest < min(CLEAR_MISS, MIN_DISTANCE_LEFT * nearest):
         names = listed([goal.names[0] for goal in wanted])
         are, them = ("is", "it") if len(wanted) == 1 else ("are", "them")
         yield (

@@ -8,7 +8,7 @@ from pipeline.run.scene_context import scene_context
 from pipeline.run.services import Services, allowed_services, project_robot, tracing_model
 from pipeline.run.solved_examples import solved_folder
 from pipeline.simulation import kit
-from pipeline.simulation.arm.graspability import why_not_picked
+from pipeline.simulation.graspability import why_not_picked
 from pipeline.task_generation.candidates import SceneFacts
 from pipeline.task_generation.generate import GenerationInputs, SolvedTask
 from pipeline.task_generation.task_files import TaskGenerationError

@@ -1,7 +1,7 @@
 """The task stages: task, rounds, solution."""
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from pipeline.feasibility import best_first, plan_candidates
 from pipeline.models import ModelError, StageCancelled, label_of
@@ -25,10 +25,11 @@ from pipeline.run.services import Services, project_robot, tracing_model
 from pipeline.run.solved_examples import keep_solution, solved_examples
 from pipeline.scene.doubts import summarise
 from pipeline.simulation import Program, kit
-from pipeline.simulation.arm.graspability import why_not_picked
+from pipeline.simulation.graspability import why_not_picked
 from pipeline.simulation.robots import robot_kind
 from pipeline.solving import Attempt, solve, write_solution
 from pipeline.store import write_json
+from pipeline.task_generation.candidates import SceneFacts
 from pipeline.tasks import Proposals, Task, TaskError, ask_for_proposals, task_to_json, understand_instruction
 
 PROPOSALS = 12
@@ -97,18 +98,6 @@ def _understood(project: Project, text: str, understand: Callable[[str], Task]) 
         if plain == text:
             raise
     return understand(text)  # a display name may be part of what another object is called
-
-
-@dataclass(frozen=True)
-class SceneFacts:
-    """What proposals take into account beside the scene's geometry, by the name of an object."""
-
-    notes: Mapping[str, str]
-    """Its caption and its matched asset."""
-    not_picked: Mapping[str, str]
-    """Why the robot cannot pick it up."""
-    doubtful: Mapping[str, str]
-    """Why no task is about it: its size and place are a guess, or it stands beyond the table."""
 
 
 def _chosen(

@@ -79,38 +79,15 @@ Run
     run.at_rest                                everything lies still at the end
 """
 
-import typing as _typing
-
 from pipeline.simulation.goals.goal import Goal
 from pipeline.simulation.goals.spec import goal_functions as _goal_functions
 from pipeline.simulation.goals.spec import goal_manual as _goal_manual
-from pipeline.simulation.objects import KitError, Object, Region, Scene
-from pipeline.simulation.oracle.oracle import Event
+from pipeline.simulation.objects import KitError, Object, Region
+from pipeline.simulation.robots.oracle.oracle import Event
 from pipeline.simulation.rollout import Run
+from pipeline.simulation.scene import Scene
 from pipeline.simulation.state import State
 from pipeline.simulation.world import Simulation
-
-if _typing.TYPE_CHECKING:  # at run time every kind of goal in goals/ adds its own function, below
-    from pipeline.simulation.goals.at import at as at
-    from pipeline.simulation.goals.beside import behind as behind
-    from pipeline.simulation.goals.beside import in_front_of as in_front_of
-    from pipeline.simulation.goals.beside import left_of as left_of
-    from pipeline.simulation.goals.beside import right_of as right_of
-    from pipeline.simulation.goals.count import count as count
-    from pipeline.simulation.goals.distance import away as away
-    from pipeline.simulation.goals.distance import near as near
-    from pipeline.simulation.goals.in_row import in_row as in_row
-    from pipeline.simulation.goals.in_row import sorted_by as sorted_by
-    from pipeline.simulation.goals.inside import inside as inside
-    from pipeline.simulation.goals.inside_part import inside_part as inside_part
-    from pipeline.simulation.goals.on import on as on
-    from pipeline.simulation.goals.on_table import on_table as on_table
-    from pipeline.simulation.goals.open_part import closed as closed
-    from pipeline.simulation.goals.open_part import opened as opened
-    from pipeline.simulation.goals.stacked import stacked as stacked
-    from pipeline.simulation.goals.upright import upright as upright
-    from pipeline.simulation.goals.zones import in_zone as in_zone
-    from pipeline.simulation.goals.zones import outside as outside
 
 __all__ = ["Event", "Goal", "KitError", "Object", "Region", "Run", "Scene", "Simulation", "State"]
 __all__ += sorted(_goal_functions())  # pyright: ignore[reportUnsupportedDunderAll]

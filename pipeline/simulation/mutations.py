@@ -4,19 +4,23 @@ Mutation testing of checks (DeMillo et al., 1978): the goals of an arranged simu
 another object and so on. Checks that pass all the same do not test the goals.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
 
 from pipeline.simulation import rollout
-from pipeline.simulation.goals.at import At
+from pipeline.simulation.goals.at import elsewhere
 from pipeline.simulation.goals.goal import Goal, PartGoal
 from pipeline.simulation.goals.stages import lasting
-from pipeline.simulation.oracle.free_space import farthest_free_place
 from pipeline.simulation.rollout import Stages
 from pipeline.simulation.state import State
+
+DISPLACED = "displaced"
+"""Name of this mutation."""
+STEP_M = 0.15
+"""How far an object is displaced; more than any tolerance of a goal or a sensible check."""
 
 
 def roll_out_mutated(sim: Any, kind: str) -> dict[str, Any]:
@@ -104,7 +108,7 @@ def _with_another_part(sim: Any, goal: Goal) -> Goal:
 def _misplace(sim: Any, stages: Stages) -> Stages | None:
     """Put the first carried object somewhere else, and leave the rest undone."""
     moved = [name for _, goals in stages for goal in goals for name in goal.carried if not sim[name].fixed]
-    return (("elsewhere", (At(moved[0], farthest_free_place(sim, moved[0])),)),) if moved else None
+    return (("elsewhere", (elsewhere(sim, moved[0]),)),) if moved else None
 
 
 def _leave_half_done(sim: Any, stages: Stages) -> Stages | None:
@@ -164,3 +168,38 @@ def _with_names(value: Any, names: Mapping[str, str]) -> Any:
     if isinstance(value, tuple):
         return tuple(_with_names(item, names) for item in value)
     return names.get(value, value) if isinstance(value, str) else value
+
+
+def displaced_runs(sim: Any) -> Iterator[tuple[str, rollout.Run]]:
+    """Yield what is different and the run: each object that the goals carry where it started, or to one side.
+
+    The object then stands on the table. Runs that still claim to be solved; none where the original is not. They are
+    counterfactuals without physics, so every carried object can be tried at several places in one process; the other
+    mutations miss checks that look at one coordinate, at the sign or at some of the objects only.
+    """
+    run = sim.rollout()
+    if not run.solved:
+        return
+    end = run.state_at_end
+    carried = dict.fromkeys(name for _, goals in sim.stages for goal in goals for name in goal.carried)
+    for name in (name for name in carried if not sim[name].fixed):
+        place, step = end[name].position[:2], f"{STEP_M * 100:.0f} cm"
+        places = {
+            "where it started": run.start(name).position[:2],
+            f"{step} too far right": place + STEP_M * end.right,
+            f"{step} too far left": place - STEP_M * end.right,
+            f"{step} too far away": place + STEP_M * end.away,
+            f"{step} too near": place - STEP_M * end.away,
+        }
+        for words, xy in places.items():
+            state = end.put(name, xy)
+            if _clearly_missed(sim.stages, state):
+                yield f"{name} ends {words}", replace(run, state_at_end=state, qpos=_moved(run, name, state))
+
+
+def _moved(run: rollout.Run, name: str, state: State) -> np.ndarray:
+    """Return the trajectory with the object's last place changed, so that its path ends there, too."""
+    qpos, first = run.qpos.copy(), run._addresses.get(name)
+    if first is not None:
+        qpos[-1, first : first + 3] = state[name].position
+    return qpos

@@ -1,12 +1,10 @@
-"""The photographed scene as generated code sees it: objects, the table's usable top, the scene."""
+"""Objects at one instant, and regions of the ground, as generated code sees them."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import mujoco
 import numpy as np
 from scipy.spatial import ConvexHull
 from scipy.spatial.transform import Rotation
@@ -14,13 +12,7 @@ from scipy.spatial.transform import Rotation
 from pipeline.errors import StudioError
 from pipeline.geometry import planar_rotation
 from pipeline.simulation.articulated_parts import ArticulatedPart
-from pipeline.store import parse_json
 
-if TYPE_CHECKING:
-    from pipeline.simulation.oracle.robot import Robot
-
-SHELF_TOLERANCE_M = 0.02
-"""Metres above, below and beside a shelf's top up to which an object stands on it, as in scene/placement.py."""
 ROUND_SHAPES = ("cylinder", "sphere", "bowl")
 
 
@@ -172,56 +164,6 @@ class Region:
         return bool(self.depth(np.asarray(xy, float)) >= margin)
 
 
-@dataclass(frozen=True, eq=False)
-class Scene:
-    """The photographed scene."""
-
-    objects: tuple[Object, ...]
-    table: Region
-    """The table's usable top."""
-    right: np.ndarray
-    """Unit vector on the table to the camera's right, of shape (2,)."""
-    away: np.ndarray
-    """Unit vector on the table away from the camera, of shape (2,)."""
-    folder: Path
-    """Folder of scene.xml and its meshes."""
-    robot: "Robot | None" = None
-    """Robot that will act; layouts are drawn within its reach. None: one that floats."""
-    shelves: tuple[Object, ...] = ()
-    """Fixed surfaces above the table on which objects stand; not among `objects`."""
-
-    def __getitem__(self, name: str) -> Object:
-        return find_object(self.objects, name)
-
-    @cached_property
-    def spec(self) -> mujoco.MjSpec:
-        """The twin's MJCF model; copy it before editing."""
-        return mujoco.MjSpec.from_file(str(self.folder / "scene.xml"))
-
-    @staticmethod
-    def load(project: Path | str) -> "Scene":
-        """Load the scene of a project folder. Raises KitError where scene.json or scene/scene.xml is missing."""
-        project = Path(project)
-        for file in ("scene.json", "scene/scene.xml"):
-            if not (project / file).is_file():
-                raise KitError(f"{project} has no {file}: run the stages up to scene first")
-        data = parse_json((project / "scene.json").read_text("utf-8"))
-        described = _descriptions(project / "descriptions.json")
-        objects = tuple(_object(p, described.get(p.get("segment_id"), {})) for p in data["placements"])
-        camera = np.array(data["world_from_camera"], float)
-        ground = camera[:2, 0] if np.linalg.norm(camera[:2, 0]) > 1e-6 else np.array([1.0, 0])
-        right = ground / np.linalg.norm(ground)
-        corners = np.array(data["table"], float) if data.get("table") else _table_around(objects)
-        away = np.array([-right[1], right[0]])
-        shelves = tuple(_shelf(shelf) for shelf in data.get("shelves", ()))
-        return Scene(objects, Region(hull(corners)), right, away, (project / "scene").resolve(), shelves=shelves)
-
-    def shelf_under(self, placed: Object) -> Object | None:
-        """Return the shelf that an object stands on; None for the table and for what stands on another object."""
-        on = (s for s in self.shelves if abs(placed.bottom - s.top) < SHELF_TOLERANCE_M)
-        return next((s for s in on if s.distance_outside(placed.position[:2]) < SHELF_TOLERANCE_M), None)
-
-
 def find_object(objects: Iterable[Object], name: str) -> Object:
     """Return the object with that name. Raises KitError that lists the names there are."""
     by_name = {o.name: o for o in objects}
@@ -238,69 +180,3 @@ def outline(size: np.ndarray, shape: str, pos: np.ndarray, rotation: np.ndarray)
     else:
         corners = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)]) * size
     return hull((corners @ rotation.T + pos)[:, :2])
-
-
-def _object(data: dict, described: dict) -> Object:
-    size = np.array(data["size"], float)
-    pos = np.array(data["world_from_object"]["pos"], float)
-    quat = np.array(data["world_from_object"]["quat_wxyz"], float)
-    rotation = Rotation.from_quat(quat, scalar_first=True).as_matrix()
-    shape = str(data.get("shape") or described.get("shape") or "irregular")
-    half = float(np.abs(rotation[2]) @ size / 2)
-    red, green, blue = data.get("rgb") or described.get("rgb") or (128, 128, 128)
-    return Object(
-        name=data["name"],
-        category=data.get("category") or shape,
-        shape=shape,
-        colour=data.get("colour") or described.get("colour") or "grey",
-        rgb=(int(red), int(green), int(blue)),
-        size=size,
-        position=pos,
-        quat_wxyz=quat,
-        outline=outline(size, shape, pos, rotation),
-        top=float(pos[2]) + half,
-        bottom=float(pos[2]) - half,
-        mass=float(data.get("mass") or 0.1),
-        container=bool(data.get("container", False)),
-        fixed=bool(data.get("fixed", False)),
-        asset_id=str(data.get("asset_id") or ""),
-        parts=tuple(sorted((_part(row, pos, rotation) for row in _named_joints(data)), key=lambda part: -part.top)),
-    )
-
-
-def _shelf(data: dict) -> Object:
-    """Return a shelf of scene.json as an obstacle."""
-    corners, top, thickness = hull(np.array(data["outline"], float)), float(data["height"]), float(data["thickness"])
-    size = np.append(np.ptp(corners, axis=0), thickness)
-    middle = np.append(corners.min(0) + size[:2] / 2, top - thickness / 2)
-    return Object(
-        data["name"], "shelf", "box", "grey", tuple(data["rgb"]), size, middle, np.array([1.0, 0, 0, 0]), corners,
-        top, top - thickness, fixed=True,
-    )  # fmt: skip
-
-
-def _named_joints(data: dict) -> list[dict]:
-    """Return the joints of a placement whose parts have a name."""
-    return [row for row in data.get("joints") or () if "called" in row]
-
-
-def _part(row: dict, pos: np.ndarray, rotation: np.ndarray) -> ArticulatedPart:
-    """Return the part of one of scene.json's joints, shut; the joint is given in its object's axes."""
-    axis, anchor, centre, size = (np.array(row[key], float) for key in ("axis", "anchor", "centre", "size"))
-    corners = centre + np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)]) * size
-    names = str(row["called"]), str(row["name"]), str(row["part"]), str(row["kind"])
-    shut = ArticulatedPart(*names, float(row["end"]), float(row["lever"]), 0.0, axis, anchor, corners)
-    return shut.moved(rotation, pos)
-
-
-def _descriptions(path: Path) -> dict[int, dict]:
-    if not path.is_file():
-        return {}
-    return {d["segment_id"]: d.get("attributes") or {} for d in parse_json(path.read_text("utf-8"))}
-
-
-def _table_around(objects: tuple[Object, ...]) -> np.ndarray:
-    """Return the corners of a table for a scene.json without one: 25 cm around all objects."""
-    points = np.concatenate([o.outline for o in objects]) if objects else np.zeros((1, 2))
-    low, high = points.min(0) - 0.25, points.max(0) + 0.25
-    return np.array([low, [high[0], low[1]], high, [low[0], high[1]]])

@@ -4,14 +4,14 @@ import copy
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
 
 import mujoco
 import numpy as np
 
 from pipeline.errors import StudioError
-from pipeline.simulation.joints import part_at, part_joints
+from pipeline.simulation.articulated_parts import ArticulatedPart
 from pipeline.simulation.objects import Object, Region, hull
-from pipeline.simulation.oracle.robot import Robot
 from pipeline.simulation.state import State, Zone
 
 TIMESTEP = 0.002
@@ -33,6 +33,33 @@ class UnstableError(StudioError):
     """The physics became numerically unstable."""
 
 
+class Actor(Protocol):
+    """A robot (robots/robot.py) as far as a running world knows it."""
+
+    def ready(self, model: mujoco.MjModel, data: mujoco.MjData) -> None:
+        """Bring itself to its home in a world that has not begun."""
+        ...
+
+    def hand(self, physics: "Physics") -> Any:
+        """Return its hand in a running world."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class PartJoint:
+    """A part's joint in a compiled model."""
+
+    joint: int
+    body: int
+    kind: str
+    address: int
+    """Index into qpos."""
+    dof: int
+    """Index into qvel."""
+    geoms: np.ndarray
+    """Ids of all geoms that move with it, of shape (N,), int."""
+
+
 @dataclass(frozen=True, eq=False)
 class CompiledWorld:
     """A compiled model and the names of what is in it."""
@@ -48,7 +75,7 @@ class CompiledWorld:
     away: np.ndarray
     home: np.ndarray
     """World position of the gripper's tip at the start, of shape (3,)."""
-    robot: Robot
+    robot: Actor
     """The robot that acts."""
 
 
@@ -232,9 +259,14 @@ class Physics:
 
     def ray(self, start: np.ndarray, direction: np.ndarray) -> tuple[float, int, np.ndarray]:
         """Cast a ray on collision shapes, ignoring the gripper: distance in metres (-1: nothing), label and normal."""
+        distance, geom, normal = self.ray_to_geom(start, direction)
+        return distance, int(self.label[geom]) if distance >= 0 else -1, normal
+
+    def ray_to_geom(self, start: np.ndarray, direction: np.ndarray) -> tuple[float, int, np.ndarray]:
+        """Cast a ray as `ray` does: distance in metres (-1: nothing), id of the geom, and normal (3,)."""
         geom, normal = np.zeros(1, np.int32), np.zeros(3)
         distance = mujoco.mj_ray(self.model, self.data, start, direction, _SOLID_GROUPS, 1, -1, geom, normal)
-        return float(distance), int(self.label[geom[0]]) if distance >= 0 else -1, normal
+        return float(distance), int(geom[0]), normal
 
     def state(self, names: Iterable[str] | None = None) -> State:
         """Return the state now; what is nearer than TOUCH_DISTANCE is in contact.
@@ -272,6 +304,32 @@ class Physics:
             top=float(points[:, 2].max()),
             bottom=float(points[:, 2].min()),
         )
+
+
+def part_joints(model: mujoco.MjModel, objects: Mapping[str, Object]) -> dict[tuple[str, str], PartJoint]:
+    """Return the joints of all parts by the names of object and part."""
+    return {(o.name, part.name): _part_joint(model, part) for o in objects.values() for part in o.parts}
+
+
+def _part_joint(model: mujoco.MjModel, part: ArticulatedPart) -> PartJoint:
+    joint = model.joint(part.joint)
+    body = int(joint.bodyid[0])
+    geoms = [g for g in range(model.ngeom) if body in ancestors(model, int(model.geom_bodyid[g]))]
+    return PartJoint(joint.id, body, part.kind, int(joint.qposadr[0]), int(joint.dofadr[0]), np.array(geoms, int))
+
+
+def part_at(part: ArticulatedPart, joint: PartJoint, points: np.ndarray, data: mujoco.MjData) -> ArticulatedPart:
+    """Return the part with its joint as in `data` and these outermost world points (N, 3)."""
+    axis, anchor = data.xaxis[joint.joint].copy(), data.xanchor[joint.joint].copy()
+    return replace(part, value=float(data.qpos[joint.address]), axis=axis, anchor=anchor, corners=points)
+
+
+def ancestors(model: mujoco.MjModel, body: int) -> list[int]:
+    """Return a body and all its ancestors."""
+    chain = [body]
+    while chain[-1]:
+        chain.append(int(model.body_parentid[chain[-1]]))
+    return chain
 
 
 def _support_points(model: mujoco.MjModel, home: mujoco.MjData, body: int, geoms: np.ndarray) -> np.ndarray:

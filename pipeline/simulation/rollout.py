@@ -4,26 +4,25 @@
 scene/anything.xml it loads alone; pipeline.solving saves it as solution/model.xml with meshdir="../scene".
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from itertools import groupby
 
 import numpy as np
 
-from pipeline.simulation.goal_progress import measure_progress
 from pipeline.simulation.goals.goal import Goal
 from pipeline.simulation.goals.stages import is_superseded, why_not_in_order
 from pipeline.simulation.objects import Object
-from pipeline.simulation.oracle.oracle import Event, act
 from pipeline.simulation.physics import CompiledWorld, Physics
-from pipeline.simulation.run_record import GoalProgress
+from pipeline.simulation.robots.oracle.oracle import Event, act
+from pipeline.simulation.run_record import SOLVED, Contact, GoalProgress
 from pipeline.simulation.state import State
-
-SOLVED = 0.99
-"""A run is solved when its reward is greater, as in GenSim."""
 
 OBSERVED = 16
 """Instants at which the goals of an observed run are measured."""
+MAX_SAMPLES = 48
+"""Instants of a rollout at which the goals are measured; each costs a collision test, about 3 ms."""
 
 Stages = Sequence[tuple[str, tuple[Goal, ...]]]
 
@@ -173,9 +172,9 @@ def observed_run(
     return _finished(physics, ledger, events, {}, True)
 
 
-def observed_instants(count: int) -> list[int]:
-    """Return the indices of the instants at which the goals of an observed run are measured."""
-    return np.unique(np.linspace(0, count - 1, min(count, OBSERVED)).round().astype(int)).tolist()
+def observed_instants(count: int, most: int = OBSERVED) -> list[int]:
+    """Return the indices of the instants, at most so many, at which the goals of a run are measured."""
+    return np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(int)).tolist()
 
 
 def _finished(physics: Physics, ledger: "_Ledger", events: list[Event], drift: dict[str, float], at_rest: bool) -> Run:
@@ -262,3 +261,24 @@ def _why(ledger: _Ledger, end: State, events: list[Event], at_rest: bool, final:
                 reason = f": {related[-1].message}" if related else ""
                 return f"{goal.name} is missed by {goal.miss(last) * 100:.1f} cm{reason}"
     return "something still moves at the end" if not at_rest else "a later stage was never reached"
+
+
+def measure_progress(physics: Physics, goals: Sequence[Goal]) -> GoalProgress:
+    """Measure the goals at up to MAX_SAMPLES recorded instants of a finished rollout, the last one included."""
+    chosen = observed_instants(len(physics.log.times), MAX_SAMPLES)
+    states = [physics.state_at(physics.log.qpos[i], physics.log.times[i]) for i in chosen]
+    times = np.array([state.time for state in states])
+    misses = np.array([[goal.miss(state) for goal in goals] for state in states]).reshape(len(states), len(goals))
+    named = {name for goal in goals for name in goal.objects}
+    touching = [{pair for pair in state.touching if pair & named} for state in states]
+    return GoalProgress(times, misses, tuple(sorted(_contacts(times, touching), key=lambda c: (c.start, c.a, c.b))))
+
+
+def _contacts(times: np.ndarray, touching: Sequence[set[frozenset[str]]]) -> Iterator[Contact]:
+    """Yield each uninterrupted contact of each pair."""
+    for pair in set[frozenset[str]]().union(*touching):
+        a, b = sorted(pair, key=lambda name: (name == "table", name))
+        for holds, group in groupby(range(len(times)), key=lambda i: pair in touching[i]):
+            indices = list(group)
+            if holds:
+                yield Contact(a, b, float(times[indices[0]]), float(times[indices[-1]]))

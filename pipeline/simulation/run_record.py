@@ -1,8 +1,11 @@
-"""Record of one rollout of the oracle as data, for playback."""
+"""Record of one rollout as data, for playback."""
 
 from dataclasses import dataclass
 
 import numpy as np
+
+SOLVED = 0.99
+"""A run is solved when its reward is greater, as in GenSim."""
 
 
 @dataclass(frozen=True)
@@ -31,16 +34,17 @@ class GoalProgress:
 
 @dataclass(frozen=True, eq=False)
 class RunRecord:
-    """One rollout of the oracle."""
+    """One rollout of the oracle, or of whatever else moved the robot."""
 
     times: np.ndarray
     """Of shape (T,), in seconds."""
     qpos: np.ndarray
     """Of shape (T, nq)."""
     actions: np.ndarray
-    """Of shape (T, nu)."""
-    reward: float
-    xml: str
+    """Of shape (T, nu): the gripper's x, y, z from its home, its yaw and its suction; or the arm's six joint angles and
+    the command of its fingers."""
+    reward: float = 0.0
+    xml: str = ""
     """MJCF of the model; mesh files are in the project's scene folder."""
     events: tuple[dict, ...] = ()
     """The oracle's actions: time, verb, object, target, ok, message."""

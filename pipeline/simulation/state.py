@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.simulation.objects import Object, Region, find_object
+from pipeline.simulation.objects import KitError, Object, Region, find_object
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +38,13 @@ class Zone:
             return np.linalg.norm(local, axis=-1) - self.size[0] / 2
         axes = np.stack([self.right, [-self.right[1], self.right[0]]])
         return (np.abs(local @ axes.T) - np.array(self.size) / 2).max(-1)
+
+
+def find_zone(zones: Mapping[str, Zone], name: str) -> Zone:
+    """Return the zone with that name. Raises KitError that lists the zones there are."""
+    if name not in zones:
+        raise KitError(f"there is no zone {name!r}; there are: {', '.join(zones) or 'none'}")
+    return zones[name]
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +86,10 @@ class State:
     def touches(self, a: str, b: str) -> bool:
         """Return whether two objects, or an object and "table", are in contact."""
         return frozenset((a, b)) in self.touching
+
+    def zone(self, name: str) -> Zone:
+        """Return a zone. Raises KitError that lists the zones there are."""
+        return find_zone(self.zones, name)
 
     def put(self, name: str, xy: Any) -> "State":
         """Return the state with one object standing on the table at xy."""

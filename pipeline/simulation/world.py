@@ -8,16 +8,16 @@ import mujoco
 import numpy as np
 
 from pipeline.geometry import planar_rotation, quat_about_z, rotation_about_z
-from pipeline.simulation import bodies, layouts
+from pipeline.simulation import bodies, free_space
 from pipeline.simulation.goals.goal import Goal
-from pipeline.simulation.objects import KitError, Object, Region, Scene, find_object, hull, outline
-from pipeline.simulation.oracle import free_space
-from pipeline.simulation.oracle.oracle import FloatingGripper
-from pipeline.simulation.oracle.robot import Mount, Robot
+from pipeline.simulation.objects import KitError, Object, Region, find_object, hull, outline
 from pipeline.simulation.physics import TIMESTEP, CompiledWorld, Physics
 from pipeline.simulation.recipe import recorded
+from pipeline.simulation.robots.gripper.hand import FloatingGripper
+from pipeline.simulation.robots.robot import Mount, Robot
 from pipeline.simulation.rollout import Run, reward, roll_out
-from pipeline.simulation.state import State, Zone
+from pipeline.simulation.scene import Scene
+from pipeline.simulation.state import State, Zone, find_zone
 
 ZONE_COLOURS = ((240, 200, 60), (90, 170, 250), (240, 120, 110), (120, 210, 130), (190, 140, 240))
 
@@ -162,8 +162,7 @@ class Simulation:
         stands on a shelf.
         """
         self._require_open()
-        if within and within not in self._zones:
-            raise KitError(f"there is no zone {within!r}; there are: {', '.join(self._zones) or 'none'}")
+        zone = find_zone(self._zones, within) if within else None
         largest_first = [
             o.name for o in sorted(map(self.__getitem__, names), key=lambda o: -o.reach)
             if not (o.fixed or self.scene.shelf_under(o))
@@ -173,7 +172,7 @@ class Simulation:
             return
 
         def allowed(points: np.ndarray) -> np.ndarray:
-            inside = self._zones[within].outside(points) <= 0 if within else np.ones(len(points), bool)
+            inside = zone.outside(points) <= 0 if zone else np.ones(len(points), bool)
             return inside & mount.reaches(points) if mount else inside
 
         before = dict(self._objects), dict(self._carriers)
@@ -181,12 +180,12 @@ class Simulation:
             self._objects, self._carriers = before
             self._scatter_one_by_one(largest_first, allowed)
 
-    def _scatter_all(self, names: list[str], gap: float, allowed: layouts.Allowed) -> bool:
+    def _scatter_all(self, names: list[str], gap: float, allowed: free_space.Allowed) -> bool:
         """Take the objects off the table and draw a place for each; return whether there was one for all."""
         standing = [o for o in self.objects if o.name not in names and self._carriers.get(o.name) not in names]
         standing += self.scene.shelves
         for name in names:
-            places = layouts.places_at_any_yaw(self[name], standing, self.scene.table, gap, allowed)
+            places = free_space.places_at_any_yaw(self[name], standing, self.scene.table, gap, allowed)
             if not len(places):
                 return False
             xy = places[self._rng.integers(len(places))]
@@ -194,12 +193,12 @@ class Simulation:
             standing.append(self[name])
         return True
 
-    def _scatter_one_by_one(self, names: list[str], allowed: layouts.Allowed) -> None:
+    def _scatter_one_by_one(self, names: list[str], allowed: free_space.Allowed) -> None:
         """Move one object at a time to where the others leave room; one without a free place stays where it is."""
         for name in names:
             placed, load = self[name], [rider for rider, carrier in self._carriers.items() if carrier == name]
             others = [*(o for o in self.objects if o.name not in (name, *load)), *self.scene.shelves]
-            if drawn := layouts.place_between(self._rng, placed, others, self.scene.table, allowed):
+            if drawn := free_space.place_between(self._rng, placed, others, self.scene.table, allowed):
                 self.move(name, drawn[0], yaw=drawn[1])
             elif not (self._as_photographed(name) or free_space.fits(placed.position[None, :2], placed, others, 0)[0]):
                 width = placed.reach * 200
@@ -268,8 +267,7 @@ class Simulation:
             for owner, part in goal.joints:
                 self[owner].part(part)
             for zone in goal.zones:
-                if zone not in self._zones:
-                    raise KitError(f"there is no zone {zone!r}; there are: {', '.join(self._zones) or 'none'}")
+                find_zone(self._zones, zone)
         self._stages.append((name or f"stage {len(self._stages) + 1}", tuple(goals)))
 
     def rollout(self) -> Run:

@@ -10,9 +10,9 @@ import numpy as np
 
 from pipeline.learning.chain import ChainOptions, SubtaskLearned, TaskLearner
 from pipeline.learning.episodes import play_across, success_rate
-from pipeline.learning.judging.rollouts import rollout_of, some, write_rollouts
+from pipeline.learning.judging.rollouts import rollout_of, shown_episodes, write_rollouts
 from pipeline.learning.learning_files import Spent, read_curve
-from pipeline.learning.policy import Policy
+from pipeline.learning.policy import LearnedPolicy
 from pipeline.learning.subtask import RESET, WHOLE, LearningError, Subtask
 from pipeline.learning.training import TrainingOptions, TrainingProgress, training_key
 from pipeline.skills.skill import Skill, keep_skill, nearest_skill, skill_objects, tensors_alone
@@ -85,7 +85,7 @@ def start_from(
         return None
     begun, processor = time.monotonic(), time.process_time()
     envs = starts.environments(subtask, learner.layouts, starts.validation, training.rules)
-    policy = Policy.read(former.path, next(iter(envs.values())))
+    policy = LearnedPolicy.read(former.path, next(iter(envs.values())))
     episodes = list(play_across(envs, policy, starts.validation))
     success = success_rate(episodes)
     spent = Spent(0, time.monotonic() - begun, time.process_time() - processor)
@@ -94,7 +94,7 @@ def start_from(
         "return": round(float(np.mean([one.reward for one in episodes])), 4),
         "terms": np.mean([one.terms for one in episodes], axis=0).round(4).tolist(), "skill": former.title,
     }  # fmt: skip
-    write_rollouts(folder.rollouts(0), some([rollout_of(subtask, one) for one in episodes]))
+    write_rollouts(folder.rollouts(0), shown_episodes([rollout_of(subtask, one) for one in episodes]))
     folder.save(record, record.after(spent, success, training.target), point, tensors_alone(former.path))
     return success
 

@@ -6,36 +6,21 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
-
-import numpy as np
+from typing import Any
 
 from pipeline.errors import StudioError
 from pipeline.simulation.program import Program
 from pipeline.simulation.robots import ROBOTS
-from pipeline.simulation.rollout import SOLVED
+from pipeline.simulation.run_record import SOLVED, RunRecord
 from pipeline.simulation.sandbox.protocol import Limits
 from pipeline.simulation.sandbox.runner import ProgramRunner
 
-SOURCES: dict[str, str] = {name: kind.source for name, kind in ROBOTS.items()}
-"""Value of a solution's `source` for each robot."""
 ARM_LIMITS = Limits(seconds=90.0)
 """Longer than usual: the arm plans its motions."""
 
 
 class SolvingError(StudioError):
     """A rollout that cannot be saved or shown."""
-
-
-class RolloutRecord(Protocol):
-    """One rollout as data."""
-
-    times: np.ndarray
-    qpos: np.ndarray
-    actions: np.ndarray
-    xml: str
-    events: Sequence[dict]
-    goals: Sequence[dict]
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,37 +34,12 @@ class Attempt:
     """Error message; empty if it ran."""
     reason: str
     """The oracle's reason why it is not solved; empty if it is."""
-    record: RolloutRecord | None
+    record: RunRecord | None
 
     @property
     def solved(self) -> bool:
         """Whether the reward is above the threshold."""
         return self.reward > SOLVED
-
-
-@dataclass(frozen=True, eq=False)
-class Rollout:
-    """One seed's rollout, for playback."""
-
-    seed: int
-    times: np.ndarray
-    """Of shape (T,), in seconds."""
-    qpos: np.ndarray
-    """Of shape (T, nq)."""
-    actions: np.ndarray
-    """Of shape (T, nu)."""
-    xml: str
-    """MJCF of its model."""
-    events: tuple[dict, ...] = ()
-    """The oracle's actions: time, verb, object, target, ok, message."""
-
-    @staticmethod
-    def from_attempt(attempt: Attempt | None) -> "Rollout | None":
-        """Return an attempt's rollout; None if it has no record."""
-        record = attempt.record if attempt else None
-        if attempt is None or record is None:
-            return None
-        return Rollout(attempt.seed, record.times, record.qpos, record.actions, record.xml, tuple(record.events))
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,21 +53,11 @@ class Solution:
     """Error message of each seed; empty if it ran."""
     reasons: tuple[str, ...]
     """Reason of each seed; empty if it is solved."""
-    shown_seed: int | None
-    """Seed of the rollout shown; None if no rollout finished."""
-    times: np.ndarray
-    """Times of the rollout shown, of shape (T,), in seconds."""
-    qpos: np.ndarray
-    """Of shape (T, nq)."""
-    actions: np.ndarray
-    """Of shape (T, nu): the gripper's x, y, z from its home, its yaw and its suction; or the arm's six joint angles and
-    the command of its fingers."""
-    xml: str
-    """MJCF of its model; its files are beside scene/scene.xml."""
-    events: tuple[dict, ...] = ()
-    """The oracle's actions: time, verb, object, target, ok, message."""
-    source: str = SOURCES["gripper"]
-    failed: Rollout | None = None
+    source: str
+    """The robot's `RobotKind.source`."""
+    shown: RunRecord | None = None
+    """The rollout shown: the first solved one, or else the best; None if none finished."""
+    failed: RunRecord | None = None
     """Rollout of the first seed that ran without solving the task."""
 
     @property
@@ -159,7 +109,7 @@ def solve(
     finally:
         cancel.set()
         pool.shutdown(cancel_futures=True)
-    yield summarize(attempts, SOURCES[robot])
+    yield summarize(attempts, robot)
 
 
 def _attempt(
@@ -171,25 +121,19 @@ def _attempt(
     crash = report.crash or report.violation or ("it took too long" if report.timed_out else "")
     reward = report.reward[0] if report.reward else 0.0
     reason = "" if reward > SOLVED else str(report.evidence.get("why") or crash)
-    return Attempt(seed, reward, crash, reason, record)
+    return Attempt(seed, reward, crash, reason, record and replace(record, seed=seed))
 
 
-def summarize(attempts: Sequence[Attempt], source: str = SOURCES["gripper"]) -> Solution:
-    """Summarise the attempts: show the first solved seed or else the best, and keep the first that failed."""
+def summarize(attempts: Sequence[Attempt], robot: str = "gripper") -> Solution:
+    """Summarise the attempts of a robot: show the first solved seed or else the best, and keep the first failure."""
     shown = max((a for a in attempts if a.record), key=lambda a: a.reward, default=None)
     failed = next((a for a in attempts if a.record and not a.solved and a is not shown), None)
-    record = shown.record if shown else None
     return Solution(
         seeds=tuple(a.seed for a in attempts),
         reward=tuple(a.reward for a in attempts),
         crashes=tuple(a.crash for a in attempts),
         reasons=tuple(a.reason for a in attempts),
-        shown_seed=shown.seed if shown else None,
-        times=record.times if record else np.zeros(0),
-        qpos=record.qpos if record else np.zeros((0, 0)),
-        actions=record.actions if record else np.zeros((0, 0)),
-        xml=record.xml if record else "",
-        events=tuple(record.events) if record else (),
-        source=source,
-        failed=Rollout.from_attempt(failed),
+        source=ROBOTS[robot].source,
+        shown=shown.record if shown else None,
+        failed=failed.record if failed else None,
     )

@@ -6,18 +6,20 @@ solution.mp4 and failure.mp4 are their videos.
 """
 
 import re
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from pipeline.scene.placement import SceneError
-from pipeline.simulation.arm import visual_meshes
+from pipeline.simulation.robots.arm import visual_meshes
+from pipeline.simulation.run_record import RunRecord
 from pipeline.solving.film import FPS, write_film
-from pipeline.solving.solution import Rollout, Solution, SolvingError
+from pipeline.solving.solution import Solution, SolvingError
 from pipeline.store import atomic_write, read_arrays, read_json, write_json, write_text
 
+NO_ROLLOUT = RunRecord(np.zeros(0), np.zeros((0, 0)), np.zeros((0, 0)))
 SCHEMA = 1
 """Version of solution.json."""
 FILES = ("solution.json", "solution.npz", "solution.mp4", "failure.mp4", "scene/solution.xml", "scene/failure.xml")
@@ -31,15 +33,15 @@ def write_solution(solution: Solution, project_dir: Path) -> Iterator[float]:
     folder = Path(project_dir)
     for old in FILES:
         (folder / old).unlink(missing_ok=True)
-    shown, failed = _shown(solution), solution.failed
-    arrays = _arrays("", shown) | _arrays("failed_", failed)
+    shown, failed = solution.shown, solution.failed
+    arrays = _arrays("", shown or NO_ROLLOUT) | _arrays("failed_", failed)
     with atomic_write(folder / "solution.npz") as temporary, temporary.open("wb") as file:
         np.savez_compressed(file, **arrays)
     data = _to_json(solution)
     rollouts = {name: one for name, one in (("solution", shown), ("failure", failed)) if one and one.xml}
     for name, rollout in rollouts.items():
         save_model(rollout.xml, folder, name)
-    missing = "the video was not rendered completely" if shown.xml else "no rollout finished"
+    missing = "the video was not rendered completely" if shown and shown.xml else "no rollout finished"
     write_json(folder / "solution.json", data | {"video": _video(None, missing)})
     for number, (name, rollout) in enumerate(rollouts.items()):
         try:
@@ -69,13 +71,7 @@ def _overall_progress(
             raise
 
 
-def _shown(solution: Solution) -> Rollout:
-    return Rollout(
-        solution.shown_seed or 0, solution.times, solution.qpos, solution.actions, solution.xml, solution.events
-    )
-
-
-def _arrays(prefix: str, rollout: Rollout | None) -> dict[str, Any]:
+def _arrays(prefix: str, rollout: RunRecord | None) -> dict[str, Any]:
     if rollout is None:
         return {}
     return {f"{prefix}{name}": getattr(rollout, name) for name in ("times", "qpos", "actions")}
@@ -95,9 +91,9 @@ def _to_json(solution: Solution) -> dict:
         "crashes": list(solution.crashes),
         "why": list(solution.reasons),
         "source": solution.source,
-        "shown": solution.shown_seed,
-        "events": list(solution.events),
-        "model": "scene/solution.xml" if solution.xml else None,
+        "shown": solution.shown and solution.shown.seed,
+        "events": list(solution.shown.events if solution.shown else ()),
+        "model": "scene/solution.xml" if solution.shown and solution.shown.xml else None,
         "rate": solution.rate,
         "strict_rate": solution.strict_rate,
         "failed": solution.failed and {
@@ -120,23 +116,27 @@ def read_solution(project_dir: Path) -> Solution | None:
 
 
 def _from_json(data: dict, folder: Path) -> Solution:
-    model = folder / "scene" / "solution.xml"
-    arrays = read_arrays(folder / "solution.npz")
-    times, qpos, actions = arrays["times"], arrays["qpos"], arrays["actions"]
-    failed = _failed(data.get("failed"), arrays, folder / "scene" / "failure.xml")
-    xml = model.read_text("utf-8") if model.is_file() else ""
-    lists = {key: tuple(data.get(key, ())) for key in ("seeds", "reward", "crashes", "events")}
+    arrays, failed, scene = read_arrays(folder / "solution.npz"), data.get("failed") or {}, folder / "scene"
+    has_failed = failed and "failed_times" in arrays and (scene / "failure.xml").is_file()
+    lists = {key: tuple(data.get(key, ())) for key in ("seeds", "reward", "crashes")}
     return Solution(
-        **lists, reasons=tuple(data.get("why", ())), shown_seed=data.get("shown"), source=data["source"], times=times,
-        qpos=qpos, actions=actions, xml=xml, failed=failed,
-    )  # fmt: skip
+        **lists,
+        reasons=tuple(data.get("why", ())),
+        source=data["source"],
+        shown=_record(arrays, "", scene / "solution.xml", data.get("events", ()), data.get("shown") or 0),
+        failed=_record(arrays, "failed_", scene / "failure.xml", failed["events"], failed["seed"])
+        if has_failed
+        else None,
+    )
 
 
-def _failed(data: dict | None, arrays: dict[str, np.ndarray], model: Path) -> Rollout | None:
-    if not data or "failed_times" not in arrays or not model.is_file():
-        return None
-    trajectory = {name: arrays[f"failed_{name}"] for name in ("times", "qpos", "actions")}
-    return Rollout(seed=data["seed"], xml=model.read_text("utf-8"), events=tuple(data["events"]), **trajectory)
+def _record(
+    arrays: dict[str, np.ndarray], prefix: str, model: Path, events: Sequence[dict], seed: int
+) -> RunRecord | None:
+    """Return a saved rollout; None if it has no instant. Raises KeyError for a missing array."""
+    times, qpos, actions = (arrays[prefix + name] for name in ("times", "qpos", "actions"))
+    xml = model.read_text("utf-8") if model.is_file() else ""
+    return RunRecord(times, qpos, actions, xml=xml, events=tuple(events), seed=seed) if len(times) else None
 
 
 def save_model(xml: str, project_dir: Path, name: str) -> Path:

@@ -5,7 +5,7 @@ import os
 import struct
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -118,6 +118,12 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
         raise ValueError(str(error) or "it is incomplete") from None
     except RuntimeError as error:  # of zipfile: encrypted, or packed in another way
         raise ValueError(str(error)) from None
+
+
+def write_arrays(path: Path, arrays: Mapping[str, Any]) -> None:
+    """Replace the file by a compressed .npz of the arrays, or leave it unchanged if that fails. Raises StoreError."""
+    with atomic_write(path) as temporary, temporary.open("wb") as file:
+        np.savez_compressed(file, **arrays)
 
 
 def read_json(path: Path, schema: int | None = None) -> Any:

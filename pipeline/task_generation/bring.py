@@ -14,8 +14,9 @@ from pipeline.planner.language.lexicon import class_members
 from pipeline.scene import Placement, Scene, SceneError
 from pipeline.scene.appearance.recolour import surface_colours
 from pipeline.scene.settle import settle
+from pipeline.simulation import free_space
 from pipeline.simulation.objects import Object, Region, hull
-from pipeline.simulation.oracle import free_space
+from pipeline.variation.varied_scene import as_object
 
 LAST_ID = 65_000
 """Segment id of the first object that is brought, the next one's is one less; those of masks are numbered from 1."""
@@ -157,11 +158,3 @@ def _stands(placed: Placement, scene: Scene) -> bool:
     after = next(p for p in settled.placements if p.name == placed.name)
     moved = float(np.linalg.norm(after.world_from_object.pos - placed.world_from_object.pos))
     return moved < MAX_SHIFT_M and not any(r.name == placed.name for r in reports) and not (after.foot or after.fixed)
-
-
-def as_object(p: Placement) -> Object:
-    """Return a placement as the kit knows it, without its parts."""
-    pose, outline = p.world_from_object, hull(p.footprint)
-    return Object(
-        p.name, p.category, p.shape, p.colour, p.rgb, p.size, pose.pos, pose.quat_wxyz, outline, p.top, p.bottom
-    )  # fmt: skip

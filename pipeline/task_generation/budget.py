@@ -10,7 +10,7 @@ NOT_ASKED = "not asked for"
 
 
 @dataclass(frozen=True)
-class Budget:
+class LearnerBudget:
     """A few demonstrations, and a limit of time."""
 
     demonstrations: int = DEMONSTRATIONS

@@ -6,14 +6,14 @@ from itertools import combinations, permutations
 
 from pipeline.models import Model, ModelError
 from pipeline.planner import PlannerModel
-from pipeline.planner.goals import named_objects, sentences
 from pipeline.planner.plans import why_infeasible
 from pipeline.planner.scene_objects import scene_objects
 from pipeline.simulation import kit
+from pipeline.simulation.goals.sentences import named_objects, sentences
 from pipeline.simulation.goals.spec import PlannedGoal
 from pipeline.store import digest
 from pipeline.task_generation.demands import Demands, demands
-from pipeline.task_generation.similarity import TaskProfile, profile
+from pipeline.task_generation.similarity import TaskProfile, profile_of
 from pipeline.task_generation.starts import Start
 from pipeline.tasks import Task, ask_for_proposals, scene_to_json
 
@@ -25,7 +25,7 @@ JOINING = ("First {}, then {}.", "First {}, then {}, and finally {}.")
 
 
 @dataclass(frozen=True, eq=False)
-class Candidate:
+class TaskCandidate:
     """A task that may be kept."""
 
     task: Task
@@ -49,10 +49,10 @@ class SceneFacts:
     not_picked: Mapping[str, str]
     """Why the robot cannot pick it up."""
     doubtful: Mapping[str, str]
-    """Why no task is about it."""
+    """Why no task is about it: its size and place are a guess, or it stands beyond the table."""
 
 
-def candidates(start: Start, model: Model, facts: SceneFacts, learned: str = "") -> tuple[Candidate, ...]:
+def candidates(start: Start, model: Model, facts: SceneFacts, learned: str = "") -> tuple[TaskCandidate, ...]:
     """Return the tasks that a start offers.
 
     A language model is told what was learned of the tasks before. If it fails, the offline rules propose alone.
@@ -77,9 +77,9 @@ def candidates(start: Start, model: Model, facts: SceneFacts, learned: str = "")
         tasks = [task for task in tasks if set(task.objects) & set(start.brought)]
     unique = {(task.instruction, task.goals): task for task in reversed(tasks)}
     return tuple(
-        Candidate(
+        TaskCandidate(
             task, start, demands(task.planned, known) if task.planned else None,
-            profile(task.instruction, task.goals, categories),
+            profile_of(task, categories),
         )
         for task in reversed(unique.values())
     )  # fmt: skip

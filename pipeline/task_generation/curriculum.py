@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pipeline.task_generation.candidates import Candidate
+from pipeline.task_generation.candidates import TaskCandidate
 from pipeline.task_generation.demands import LEVELS
 from pipeline.task_generation.similarity import TaskProfile, similarity
 
@@ -17,7 +17,7 @@ WORTH = 0.2, 0.8
 
 
 @dataclass(frozen=True)
-class Outcome:
+class TriedOutcome:
     """What was measured of one tried task."""
 
     kind: str
@@ -27,7 +27,7 @@ class Outcome:
     """Of the learner where it was measured, else of the oracle."""
 
 
-def next_level(outcomes: Sequence[Outcome]) -> int:
+def next_level(outcomes: Sequence[TriedOutcome]) -> int:
     """Return the level to go on at: 1 at first, one more where the last tasks were easy, one less where they failed."""
     level = 1
     recent: list[float] = []
@@ -42,7 +42,9 @@ def next_level(outcomes: Sequence[Outcome]) -> int:
     return level
 
 
-def choose(candidates: Sequence[Candidate], outcomes: Sequence[Outcome], known: Sequence[TaskProfile]) -> Candidate:
+def choose(
+    candidates: Sequence[TaskCandidate], outcomes: Sequence[TriedOutcome], known: Sequence[TaskProfile]
+) -> TaskCandidate:
     """Return the candidate whose kind gave kept tasks most often, and that is least like what is kept and solved.
 
     The share of kept ones is smoothed (Laplace), so that kinds that were not tried yet come early.
@@ -53,7 +55,7 @@ def choose(candidates: Sequence[Candidate], outcomes: Sequence[Outcome], known: 
     """
     tried, kept = Counter(o.kind for o in outcomes), Counter(o.kind for o in outcomes if o.kept)
 
-    def promise(candidate: Candidate) -> float:
+    def promise(candidate: TaskCandidate) -> float:
         kind = candidate.task.kind
         novelty = 1 - max((similarity(candidate.profile, one) for one in known), default=0.0)
         return novelty + (kept[kind] + 1) / (tried[kind] + 2)
@@ -61,7 +63,7 @@ def choose(candidates: Sequence[Candidate], outcomes: Sequence[Outcome], known: 
     return max(candidates, key=promise)  # the first of equals, which is the proposer's own order
 
 
-def lesson(outcomes: Sequence[Outcome]) -> str:
+def measured_so_far(outcomes: Sequence[TriedOutcome]) -> str:
     """Return what was learned, in words for a language model that proposes the next tasks; empty before the first."""
     lines = []
     for kind in dict.fromkeys(one.kind for one in outcomes):

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from pipeline.planner.goals import named_objects
-from pipeline.planner.plans import OBJECT_MARGIN
 from pipeline.planner.scene_objects import WALL, SceneObject
+from pipeline.planner.zones import OBJECT_MARGIN
+from pipeline.simulation.goals.sentences import named_objects
 from pipeline.simulation.goals.spec import PlannedGoal
 
 LEVELS = (1, 2, 3)

@@ -8,12 +8,13 @@ from pipeline.assets import Library
 from pipeline.models import Model
 from pipeline.scene.scene_files import read_scene
 from pipeline.simulation import kit
+from pipeline.simulation.sandbox.runner import ProgramRunner
 from pipeline.store import digest
-from pipeline.task_generation.budget import MAX_DEMONSTRATIONS, NOT_ASKED, Budget
-from pipeline.task_generation.candidates import Candidate, SceneFacts, candidates
-from pipeline.task_generation.curriculum import WORTH, Outcome, choose, lesson, next_level
+from pipeline.task_generation.budget import MAX_DEMONSTRATIONS, NOT_ASKED, LearnerBudget
+from pipeline.task_generation.candidates import SceneFacts, TaskCandidate, candidates
+from pipeline.task_generation.curriculum import WORTH, TriedOutcome, choose, measured_so_far, next_level
 from pipeline.task_generation.demands import LEVELS
-from pipeline.task_generation.similarity import TaskProfile, profile, repeats, similarity
+from pipeline.task_generation.similarity import profile_of, repeats, similarity
 from pipeline.task_generation.starts import StartMaker
 from pipeline.task_generation.task_files import (
     KEPT,
@@ -25,7 +26,7 @@ from pipeline.task_generation.task_files import (
     read_tried,
     starts_folder,
 )
-from pipeline.task_generation.validity import Sandbox, Validity, measure_validity
+from pipeline.task_generation.validity import Validity, measure_validity
 from pipeline.tasks import Task
 
 MAX_COUNT = 1000
@@ -53,7 +54,7 @@ class GenerationInputs:
     library: Library | None
     """Assets that may be brought; None to bring none."""
     model: Model
-    sandbox: Sandbox
+    sandbox: ProgramRunner
     facts: SceneFacts
     robot: str = "gripper"
     solved: tuple[SolvedTask, ...] = ()
@@ -89,7 +90,7 @@ class _Pool:
 
     starts: int = 0
     taken: int = 0
-    left: list[Candidate] = field(default_factory=list)
+    left: list[TaskCandidate] = field(default_factory=list)
 
 
 def run_id(inputs: GenerationInputs, options: GenerationOptions) -> str:
@@ -165,7 +166,7 @@ class _Generation:
             yield self._record(tried)
         return self._tried
 
-    def _next(self) -> Candidate | None:
+    def _next(self) -> TaskCandidate | None:
         """Return the candidate to try next; None if there is none."""
         outcomes = [outcome(one) for one in self._tried if one.state != REPEATED]
         wished = self._options.level or next_level(outcomes)
@@ -177,7 +178,7 @@ class _Generation:
                 pool.starts += 1
                 if pool.starts > 1 and not start.brought:
                     continue
-                found = candidates(start, self._inputs.model, self._inputs.facts, lesson(outcomes))
+                found = candidates(start, self._inputs.model, self._inputs.facts, measured_so_far(outcomes))
                 pool.left += [one for one in found if one.demands is None or one.demands.level == level]
             if left := self._untried(pool):
                 chosen = choose(left, outcomes, [one for _, one in self._known])
@@ -186,21 +187,21 @@ class _Generation:
                 return chosen
         return None
 
-    def _untried(self, pool: _Pool) -> list[Candidate]:
+    def _untried(self, pool: _Pool) -> list[TaskCandidate]:
         return [one for one in pool.left if one.key not in self._keys]
 
-    def _meet_again(self, candidate: Candidate) -> None:
+    def _meet_again(self, candidate: TaskCandidate) -> None:
         """Take over what an earlier call measured: the candidate's, or all where a model proposes other tasks now."""
         same = self._recorded[0].key == candidate.key
         for tried in self._recorded[: 1 if same else None]:
             self._add(tried)
         del self._recorded[: 1 if same else None]
 
-    def _repeat(self, candidate: Candidate) -> Task | None:
+    def _repeat(self, candidate: TaskCandidate) -> Task | None:
         """Return a kept or solved task that a candidate repeats; None if it is new."""
         return next((task for task, one in self._known if repeats(one, candidate.profile)), None)
 
-    def _measured(self, candidate: Candidate, stopped: Callable[[], bool]) -> TriedTask | None:
+    def _measured(self, candidate: TaskCandidate, stopped: Callable[[], bool]) -> TriedTask | None:
         """Return what is measured of a candidate; None if stopped meanwhile."""
         inputs, options = self._inputs, self._options
         found = measure_validity(candidate.task, candidate.start.folder, inputs.sandbox, inputs.robot)
@@ -212,7 +213,7 @@ class _Generation:
         from pipeline.task_generation.worth import learn_briefly  # needs the extra "learn"
 
         assert found.program is not None
-        budget = Budget(options.demonstrations, options.seed)
+        budget = LearnerBudget(options.demonstrations, options.seed)
         learned = learn_briefly(candidate.task, found.program, candidate.start.folder, inputs.sandbox, budget, stopped)
         if learned is None:
             return None
@@ -226,7 +227,7 @@ class _Generation:
         reason = f"{what}: {learned.success:.0%} of layouts after {options.demonstrations} demonstrations"
         return replace(row, state=REJECTED, reason=reason)
 
-    def _row(self, candidate: Candidate, state: str, reason: str, found: Validity | None = None) -> TriedTask:
+    def _row(self, candidate: TaskCandidate, state: str, reason: str, found: Validity | None = None) -> TriedTask:
         start = candidate.start
         scene = kit.Scene.load(start.folder)
         similar = [(similarity(candidate.profile, one), task.instruction) for task, one in self._known]
@@ -256,12 +257,7 @@ class _Generation:
         return Generated(len(self._kept), self._options.count, message, tried)
 
 
-def outcome(tried: TriedTask) -> Outcome:
+def outcome(tried: TriedTask) -> TriedOutcome:
     """Return what the curriculum goes by."""
     success = tried.success if tried.worth is None else tried.worth
-    return Outcome(tried.task.kind, tried.level or LEVELS[0], tried.state == KEPT, success)
-
-
-def profile_of(task: Task, categories: Mapping[str, str]) -> TaskProfile:
-    """Return what a task is compared by."""
-    return profile(task.instruction, task.goals, categories)
+    return TriedOutcome(tried.task.kind, tried.level or LEVELS[0], tried.state == KEPT, success)

@@ -13,8 +13,9 @@ from itertools import chain, pairwise
 
 import numpy as np
 
-from pipeline.planner.goals import read_sentences
+from pipeline.simulation.goals.sentences import read_sentences
 from pipeline.simulation.goals.spec import PlannedGoal
+from pipeline.tasks import Task
 
 GRAPH_WEIGHT = 0.7
 """Weight of the goal graph beside the words."""
@@ -32,16 +33,15 @@ class TaskProfile:
     """Number of each word of the instruction."""
 
 
-def profile(instruction: str, goals: Sequence[str], categories: Mapping[str, str]) -> TaskProfile:
-    """Return the profile of a task.
+def profile_of(task: Task, categories: Mapping[str, str]) -> TaskProfile:
+    """Return the profile of a task. Goals that cannot be read count by their words.
 
     Args:
-        goals: sentences, as in a Task. Those that cannot be read count by their words.
         categories: of the objects, by name.
     """
-    planned = read_sentences(goals)
-    graph = _graph(planned, categories) if planned else {f"goal {text}": 1.0 for text in goals}
-    return TaskProfile(graph, Counter(re.findall(r"[a-z0-9]{2,}", instruction.lower().replace("_", " "))))
+    planned = read_sentences(task.goals)
+    graph = _graph(planned, categories) if planned else {f"goal {text}": 1.0 for text in task.goals}
+    return TaskProfile(graph, Counter(re.findall(r"[a-z0-9]{2,}", task.instruction.lower().replace("_", " "))))
 
 
 def _graph(goals: Sequence[PlannedGoal], categories: Mapping[str, str]) -> dict[str, float]:
@@ -109,14 +109,3 @@ def vendi_score(matrix: np.ndarray) -> float:
     shares = np.clip(np.linalg.eigvalsh(matrix / len(matrix)), 0, None)
     shares = shares[shares > 1e-12]
     return float(np.exp(-(shares * np.log(shares)).sum()))
-
-
-def plane_positions(matrix: np.ndarray) -> np.ndarray:
-    """Return a place (N, 2) for each task, whose distances approximate 1 - similarity (classical scaling)."""
-    count = len(matrix)
-    if count < 2:
-        return np.zeros((count, 2))
-    centring = np.eye(count) - 1 / count
-    values, vectors = np.linalg.eigh(-centring @ (1 - matrix) ** 2 @ centring / 2)
-    places = vectors[:, ::-1][:, :2] * np.sqrt(np.clip(values[::-1][:2], 0, None))
-    return np.pad(places, ((0, 0), (0, 2 - places.shape[1])))

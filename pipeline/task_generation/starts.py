@@ -1,6 +1,5 @@
 """Starts of generated tasks: the twin as photographed, or with objects of the library brought, and distractors."""
 
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,8 +7,8 @@ import numpy as np
 
 from pipeline.assets import Asset, Library
 from pipeline.scene import Scene
-from pipeline.scene.scene_files import write_scene
 from pipeline.task_generation.bring import bring, kinds_of
+from pipeline.variation.varied_scene import write_start
 
 MAX_BROUGHT_M, MIN_BROUGHT_M = 0.24, 0.015
 """Largest and smallest extents of an object that is brought."""
@@ -53,11 +52,7 @@ class StartMaker:
         others = [asset for asset in order[MAX_BROUGHT:] if asset.category not in categories]
         cluttered = bring(used.scene, others[:count])
         folder = self._folder / id
-        folder.mkdir(parents=True, exist_ok=True)
-        write_scene(cluttered.scene, folder)
-        described = self._project_dir / "descriptions.json"
-        if described.is_file():
-            shutil.copyfile(described, folder / "descriptions.json")
+        write_start(self._project_dir, cluttered.scene, folder)
         return Start(id, folder, used.names, cluttered.names)
 
     def _order(self, random: np.random.Generator) -> list[Asset]:

@@ -8,8 +8,8 @@ from typing import Any
 from pipeline.simulation.goals.spec import goal_specs
 from pipeline.task_generation.curriculum import WORTH
 from pipeline.task_generation.demands import LEVELS
-from pipeline.task_generation.generate import GenerationOptions, profile_of
-from pipeline.task_generation.similarity import mean_distance, plane_positions, similarity_matrix, vendi_score
+from pipeline.task_generation.generate import GenerationOptions
+from pipeline.task_generation.similarity import mean_distance, profile_of, similarity_matrix, vendi_score
 from pipeline.task_generation.task_files import KEPT, REJECTED, REPEATED, TriedTask
 from pipeline.tasks import task_to_json
 
@@ -29,7 +29,6 @@ def report(
     rejected = [one for one in tried if one.state == REJECTED]
     repeated = [one for one in tried if one.state == REPEATED]
     matrix = similarity_matrix([profile_of(one.task, dict(one.categories)) for one in kept])
-    places = plane_positions(matrix)
     return {
         "schema": SCHEMA,
         "project": Path(project_dir).resolve().name,
@@ -37,7 +36,7 @@ def report(
         "level": options.level,
         "seed": options.seed,
         "worth": _worth(tried, options),
-        "tasks": [task_row(one) | {"place": place.round(4).tolist()} for one, place in zip(kept, places, strict=True)],
+        "tasks": [task_row(one) for one in kept],
         "rejected": [dropped_row(one) for one in rejected],
         "repeated": [dropped_row(one) for one in repeated],
         "set": {

@@ -1,12 +1,11 @@
 """The report of generated tasks: a JSON file, or an HTML file in one piece that opens without a network."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from pipeline.report import Facts, Folded, Heading, Plot, Table, Text, report_page
 from pipeline.store import write_json, write_text
-from pipeline.task_generation.task_map import task_map
 
 MAX_ROWS = 300
 """Of the table of tasks that were not kept."""
@@ -17,6 +16,11 @@ plot && plot.on("plotly_click", event => {
   if (task) { task.open = true; task.scrollIntoView({block: "center"}); }
 });
 """
+COLOURS = {1: "#2f6f9f", 2: "#5b7f3a", 3: "#b4532a"}
+SYMBOLS = {1: "circle", 2: "square", 3: "diamond"}
+AXES = {"difficulty": "Difficulty as measured", "novelty": "Novelty"}
+MAX_LABEL = 60
+"""Letters of a line of a label."""
 
 
 def write_report(data: Mapping[str, Any], path: Path) -> None:
@@ -89,3 +93,35 @@ def _task(one: Mapping[str, Any]) -> Folded:
         "Source": one["source"],
     }
     return Folded(f"task-{one['id']}", one["instruction"], [Facts(facts)], f"level {one['level']}")
+
+
+def task_map(tasks: Sequence[Mapping[str, Any]], dark: bool = False) -> Any:
+    """Return the scatter plot of tasks as `task_set.task_row` gives them; customdata holds each task's id."""
+    import plotly.graph_objects as go
+
+    figure = go.Figure()
+    for level in sorted({one["level"] for one in tasks if one["level"]}):
+        own = [one for one in tasks if one["level"] == level]
+        figure.add_scatter(
+            x=[one["difficulty"] for one in own], y=[one["novelty"] for one in own], mode="markers",
+            name=f"Level {level}", customdata=[[one["id"], wrapped(one["instruction"])] for one in own],
+            marker={"color": COLOURS[level], "symbol": SYMBOLS[level], "size": 11, "opacity": 0.85},
+            hovertemplate="%{customdata[1]}<extra></extra>",
+        )  # fmt: skip
+    figure.update_layout(
+        template="plotly_dark" if dark else "plotly_white", height=380, margin={"l": 60, "r": 20, "t": 20, "b": 50},
+        xaxis_title=AXES["difficulty"], yaxis_title=AXES["novelty"], hovermode="closest",
+        legend={"orientation": "h", "y": 1.08},
+    )  # fmt: skip
+    return figure
+
+
+def wrapped(text: str) -> str:
+    """Return a text in lines of a label."""
+    lines, line = [], ""
+    for word in text.split():
+        if len(line) + len(word) > MAX_LABEL:
+            lines.append(line)
+            line = ""
+        line = f"{line} {word}".strip()
+    return "<br>".join([*lines, line])

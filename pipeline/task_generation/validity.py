@@ -3,10 +3,9 @@
 All is measured on new layouts, which neither the proposal nor its rehearsal has seen.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from pipeline.models import ModelError
 from pipeline.planner import PlannerModel
@@ -33,14 +32,6 @@ IDLE_SECONDS = 2.0
 HALVING_SECONDS = 15.0
 """In which the floating gripper carries about five objects."""
 ROBOT_VERBS = frozenset(("pick", "place", "open", "shut", "move aside"))
-
-
-class Sandbox(ProgramRunner, Protocol):
-    """Builds layouts, too."""
-
-    def arrange(self, program: Program, project_dir: Path, seeds: Sequence[int]) -> tuple[Sequence[Recipe], str]:
-        """Return the recipes, and why a later layout was not built."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -72,7 +63,7 @@ class Validity:
 
 
 def measure_validity(
-    task: Task, folder: Path, sandbox: Sandbox, robot: str = "gripper", seeds: Sequence[int] = NEW_LAYOUTS
+    task: Task, folder: Path, sandbox: ProgramRunner, robot: str = "gripper", seeds: Sequence[int] = NEW_LAYOUTS
 ) -> Validity:
     """Return what is measured of a task on a start's folder. Raises SandboxError.
 
@@ -94,15 +85,15 @@ def measure_validity(
         reason = happened[0] if happened else "the goals hold at the start"
         return Validity(f"{reason} in {held} of {held + len(counted)} layouts", held=held, program=program)
     needed, attempts = (len(seeds) + 1) // 2, []
-    for attempt in _attempts(program, folder, sandbox, counted, robot):
-        attempts.append(attempt)
+    for step in solve(program, folder, sandbox, counted, robot):
+        attempts += [step] if isinstance(step, Attempt) else []
         if len(counted) - sum(not one.solved for one in attempts) < needed:  # half is out of reach
             break
     return _validity(attempts, len(seeds), held, program)
 
 
 def _layouts_for_robot(
-    program: Program, folder: Path, sandbox: Sandbox, seeds: Sequence[int]
+    program: Program, folder: Path, sandbox: ProgramRunner, seeds: Sequence[int]
 ) -> tuple[list[int], list[str]]:
     """Return as many seeds as are asked for, of layouts whose goals are not met without the robot; others follow them.
 
@@ -122,7 +113,7 @@ def _layouts_for_robot(
     return counted, happened
 
 
-def _happens_by_itself(program: Program, folder: Path, sandbox: Sandbox, seeds: Sequence[int]) -> list[str]:
+def _happens_by_itself(program: Program, folder: Path, sandbox: ProgramRunner, seeds: Sequence[int]) -> list[str]:
     """Return for each layout how its goals are met without the robot; empty where they are not.
 
     Raises TaskGenerationError for a layout that the program does not build.
@@ -131,12 +122,6 @@ def _happens_by_itself(program: Program, folder: Path, sandbox: Sandbox, seeds: 
     if fault or len(recipes) < len(seeds):
         raise TaskGenerationError(fault or "the program ended early")
     return [happens_without_robot(recipe, folder) for recipe in recipes]
-
-
-def _attempts(program: Program, folder: Path, sandbox: Sandbox, seeds: Sequence[int], robot: str) -> Iterator[Attempt]:
-    for step in solve(program, folder, sandbox, seeds, robot):
-        if isinstance(step, Attempt):
-            yield step
 
 
 def _validity(attempts: Sequence[Attempt], layouts: int, held: int, program: Program) -> Validity:

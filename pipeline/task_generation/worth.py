@@ -20,7 +20,7 @@ from pipeline.learning.demonstrations import Demonstrated, demonstrate
 from pipeline.learning.environment import SubtaskEnv
 from pipeline.learning.judging.evaluation import UNSEEN, Chain
 from pipeline.learning.layouts import Layouts, arranged_by
-from pipeline.learning.policy import NETWORK, Policy
+from pipeline.learning.policy import NETWORK, LearnedPolicy
 from pipeline.learning.start_states import StartState
 from pipeline.learning.subtask import LearningError, Subtask, require_usable
 from pipeline.learning.subtask_world import SubtaskWorld
@@ -30,8 +30,8 @@ from pipeline.simulation import kit
 from pipeline.simulation.physics import UnstableError
 from pipeline.simulation.program import Program
 from pipeline.simulation.rollout import SOLVED
-from pipeline.task_generation.budget import Budget
-from pipeline.task_generation.validity import Sandbox
+from pipeline.simulation.sandbox.runner import ProgramRunner
+from pipeline.task_generation.budget import LearnerBudget
 from pipeline.tasks import Task
 
 LAYOUTS, FEWEST_LAYOUTS = 20, 8
@@ -62,7 +62,7 @@ class _OverTime(Exception):
 
 
 def learn_briefly(
-    task: Task, program: Program, start: Path, sandbox: Sandbox, budget: Budget,
+    task: Task, program: Program, start: Path, sandbox: ProgramRunner, budget: LearnerBudget,
     stopped: Callable[[], bool] = lambda: False,
 ) -> Learned | None:  # fmt: skip
     """Have policies imitate a few demonstrations of a task's subtasks, and play them as a chain; None if stopped.
@@ -99,7 +99,7 @@ def learn_briefly(
     return Learned(sum(solved) / len(solved), "", len(solved), spent())
 
 
-def _played(learner: TaskLearner, budget: Budget, check: Callable[[], None]) -> Iterator[bool]:
+def _played(learner: TaskLearner, budget: LearnerBudget, check: Callable[[], None]) -> Iterator[bool]:
     """Yield for each new layout whether the policies that imitate the demonstrations do the whole task."""
     shown: dict[str, list[Demonstrated]] = {subtask.name: [] for subtask in learner.subtasks}
     starts = _unsolved_starts(learner, 0, budget.demonstrations)
@@ -109,12 +109,12 @@ def _played(learner: TaskLearner, budget: Budget, check: Callable[[], None]) -> 
     if missing := next((name for name, own in shown.items() if not own), None):
         raise LearningError(f"no demonstration of the oracle solves {missing}")
 
-    def policy(subtask: Subtask, env: SubtaskEnv) -> Policy:
+    def policy(subtask: Subtask, env: SubtaskEnv) -> LearnedPolicy:
         check()
         torch.manual_seed(budget.seed)
         networks = ActorCriticPolicy(env.observation_space, env.action_space, lambda _: 0.0, **NETWORK)
         clone(networks, shown[subtask.name], budget.seed)
-        return Policy(networks)
+        return LearnedPolicy(networks)
 
     chain = Chain(learner, policy)
     measured = _unsolved_starts(learner, UNSEEN, LAYOUTS)
@@ -141,7 +141,7 @@ def _unsolved_starts(learner: TaskLearner, first: int, count: int) -> list[Start
     return found[:count]
 
 
-def _learner(task: Task, program: Program, start: Path, sandbox: Sandbox) -> TaskLearner:
+def _learner(task: Task, program: Program, start: Path, sandbox: ProgramRunner) -> TaskLearner:
     """Return the learner of a task's subtasks, as the rules split it. Raises LearningError, ModelError."""
     layouts = Layouts(kit.Scene.load(start), arranged_by(program, start, sandbox))
     subtasks = decompose(task, layouts, PlannerModel()).subtasks

@@ -1,119 +1,114 @@
-"""The server of `isolated`: forks a child for each request, confines it, and lets it call one function.
-
-studio ── socket ──> server (our code only) ──fork──> child (confined; the file is opened here)
+"""Fork servers: processes with a clean environment that have imported what their children need, and fork one for each
+connection. The kernel ends a server with the studio, and its children with it.
 """
 
-import functools
-import gc
-import importlib
 import json
 import os
 import signal
 import socket
+import subprocess
 import sys
-import tempfile
-from contextlib import suppress
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from pathlib import Path
-from typing import Any, BinaryIO
 
-PACKAGE = Path(__file__).resolve().parents[1]
-"""Our own code, some of which is imported late."""
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPT = """
+import importlib, json, sys
+sys.path[:0] = json.loads(sys.argv[1])
+importlib.import_module(sys.argv[2]).serve(int(sys.argv[3]), int(sys.argv[4]))
+"""
+PROCESSOR = {name: os.environ[name] for name in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE") if name in os.environ}
+"""What a user sets where OpenBLAS takes the processor for another: a child that lacks it rounds in another way."""
+ENVIRONMENT = {
+    "LANG": "C.UTF-8", "PATH": "/usr/bin:/bin",
+    "HOME": "/",  # librealsense needs one
+    "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "2",
+    "MUJOCO_GL": "disable",  # children never draw
+    "PYTHONHASHSEED": "0",  # sets have the same order in every run
+    **PROCESSOR,
+}  # fmt: skip
+"""The complete environment of children without network: no keys, no path of the user."""
 
 
-def serve(control: socket.socket) -> None:
-    """Fork a child for every connection received on the control socket, until that closes: with the studio's end."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C closes the control socket, which ends this process
-    while True:
-        _, fds, _, _ = socket.recv_fds(control, 1, 1)
-        _reap()
-        if not fds:
-            return
-        with socket.socket(fileno=fds[0]) as connection:
+class ForkServer:
+    """A running fork server, and the socket over which it is asked for children. May be used from any thread."""
+
+    def __init__(self, module: str, environment: Mapping[str, str] = ENVIRONMENT, folders: Sequence[str] = ()):
+        """Start the server. Raises OSError.
+
+        Args:
+            module: has `serve(control, studio)`, which takes the descriptor of a socket and the studio's process id;
+                over that socket comes one byte and one descriptor for each child: its end of a connection.
+            environment: of the server and its children.
+            folders: where they find modules, besides ours and the libraries.
+        """
+        if not hasattr(os, "fork"):
+            raise OSError("it takes Linux or macOS")
+        self._control, server_end = socket.socketpair()
+        with server_end:
             try:
-                request = json.loads(connection.makefile("rb").readline())
-                _warm_up(request["function"].partition(":")[0], *request["imports"])
-                server = os.getpid()
-                if os.fork() == 0:
-                    control.close()
-                    _answer(connection, request, server)
-                    os._exit(0)
-            except Exception as error:  # a broken installation: the studio says so
-                with suppress(OSError):
-                    connection.sendall(b"0\n" + _error_line(f"Reading files fails: {type(error).__name__}: {error}"))
+                self._process = _start(module, environment, [str(ROOT), *folders], server_end.fileno())
+            except OSError:
+                self._control.close()
+                raise
+        self._lock = threading.Lock()
+
+    @property
+    def alive(self) -> bool:
+        """Whether the server runs."""
+        return self._process.poll() is None
+
+    def connect(self) -> socket.socket:
+        """Return a connection to a new child. Raises OSError."""
+        connection, child_end = socket.socketpair()
+        with child_end, self._lock:
+            try:
+                socket.send_fds(self._control, [b"."], [child_end.fileno()])
+            except OSError:
+                connection.close()
+                raise
+        return connection
+
+    def close(self) -> None:
+        """End the server, by force if it does not end by itself within 2 s."""
+        self._control.close()
+        try:
+            self._process.wait(2)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
 
 
-def _reap() -> None:
-    """Forget the children that have ended."""
-    with suppress(ChildProcessError):
-        while os.waitpid(-1, os.WNOHANG) != (0, 0):
-            pass
+def connections(control: socket.socket) -> Iterator[socket.socket]:
+    """Yield, in the server, the connection of each child that the studio asks for, until the studio closes the socket.
+
+    Ctrl-C, which the studio's whole terminal gets, closes it.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    while fds := socket.recv_fds(control, 1, 1)[1]:
+        yield socket.socket(fileno=fds[0])
 
 
-@functools.cache
-def _warm_up(module: str, *more: str) -> None:
-    """Import a reader, what its `prepare` imports, and other modules, once for all children."""
-    from pipeline.confinement import namespaces, platform_coverage
+def _start(
+    module: str, environment: Mapping[str, str], folders: Sequence[str], control: int
+) -> subprocess.Popen[bytes]:
+    """Start the process from a thread that lives as long: the kernel ends a child with the thread that started it."""
+    started: Future[subprocess.Popen[bytes]] = Future()
+    arguments = [json.dumps(folders), module, str(control), str(os.getpid())]
 
-    if platform_coverage()["namespaces"]:  # this also imports what confining takes
-        namespaces.enter()
-    prepare = getattr(importlib.import_module(module), "prepare", None)
-    if prepare is not None:
-        prepare()
-    for name in more:
-        importlib.import_module(name)
-    gc.collect()
-    gc.freeze()  # children then share these pages
+    def own() -> None:
+        try:
+            process = subprocess.Popen(
+                [sys.executable, "-s", "-P", "-B", "-c", SCRIPT, *arguments],
+                env=dict(environment), cwd="/", stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL, pass_fds=[control], start_new_session=True,
+            )  # fmt: skip
+        except OSError as error:
+            return started.set_exception(error)
+        started.set_result(process)
+        process.wait()
 
-
-def _answer(connection: socket.socket, request: dict[str, Any], server: int) -> None:
-    """Confine this process, call the function and send what it returns."""
-    from pipeline.errors import StudioError
-
-    os.setsid()
-    connection.sendall(f"{os.getpid()}\n".encode())
-    out = os.fdopen(os.dup(connection.fileno()), "wb")  # write() is allowed in confinement, send() is not
-    try:
-        _confine(request, server)
-        module, _, name = request["function"].partition(":")
-        reply = getattr(sys.modules[module], name)(**request["arguments"])
-        header = {"value": reply.value, "arrays": [(array.dtype.str, array.shape) for array in reply.arrays]}
-        out.write(json.dumps(header).encode() + b"\n")
-        for array in reply.arrays:
-            out.write(memoryview(array if array.flags.c_contiguous else array.copy()).cast("B"))
-        out.flush()
-    except MemoryError:
-        _fail(out, f"it takes more than {request['memory_mb']} MB of memory to read; make it smaller")
-    except StudioError as error:
-        _fail(out, str(error))
-    except BaseException as error:
-        _fail(out, f"it cannot be read ({type(error).__name__}: {error})")
-    finally:
-        os._exit(0)
-
-
-def _confine(request: dict[str, Any], server: int) -> None:
-    from pipeline.confinement import confine, end_with_parent
-
-    end_with_parent(server)
-    tempfile.tempdir = request["scratch"]
-    confine(
-        [*(Path(path) for path in request["readable"]), PACKAGE],
-        [Path(request["scratch"])] if request["scratch"] else [],
-        [Path(program) for program in request["programs"]],
-        seconds=request["seconds"], memory_mb=request["memory_mb"], file_mb=request["scratch_mb"],
-        device_events=request["device_events"],
-    )  # fmt: skip
-
-
-def _fail(out: BinaryIO, error: str) -> None:
-    out.write(_error_line(error))
-    out.flush()
-
-
-def _error_line(error: str) -> bytes:
-    return json.dumps({"error": error[:2000]}).encode() + b"\n"
-
-
-if __name__ == "__main__":
-    sys.path[:] = [*json.loads(sys.argv[2])]
-    serve(socket.socket(fileno=int(sys.argv[1])))
+    threading.Thread(target=own, daemon=True, name=f"owner of {module}").start()
+    return started.result()

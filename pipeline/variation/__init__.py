@@ -2,7 +2,7 @@
 
 from pipeline.variation.condition import Condition, VariationError, condition_id, draw, parse_id
 from pipeline.variation.sensitivity import Effect, Share, effects, wilson
-from pipeline.variation.study import Outcome, Perform, Start, VariationStudy, by_oracle
+from pipeline.variation.study import Outcome, Perform, VariationStudy, VariedStart, by_oracle
 
 __all__ = [
     "Condition",
@@ -10,9 +10,9 @@ __all__ = [
     "Outcome",
     "Perform",
     "Share",
-    "Start",
     "VariationError",
     "VariationStudy",
+    "VariedStart",
     "by_oracle",
     "condition_id",
     "draw",

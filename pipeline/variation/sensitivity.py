@@ -62,11 +62,10 @@ def wilson(successes: int, count: int) -> Share:
     """Return a share with its 95 % interval (Wilson 1927); [0, 1] for no trial."""
     if not count:
         return Share(0, 0, 0.0, 1.0)
-    share, z2 = successes / count, Z95**2
-    centre = (share + z2 / (2 * count)) / (1 + z2 / count)
-    half = Z95 / (1 + z2 / count) * np.sqrt(share * (1 - share) / count + z2 / (4 * count**2))
-    low, high = max(0.0, centre - half), min(1.0, centre + half)
-    return Share(successes, count, 0.0 if not successes else low, 1.0 if successes == count else high)
+    from scipy.stats import binomtest  # takes half a second to import
+
+    ends = binomtest(successes, count).proportion_ci(method="wilson")
+    return Share(successes, count, float(ends.low), float(ends.high))
 
 
 def effects(names: Sequence[str], values: np.ndarray, success: np.ndarray, seed: int = 0) -> list[Effect]:

@@ -14,8 +14,9 @@ from pipeline.assets import Library
 from pipeline.scene import Scene, SceneError
 from pipeline.scene.scene_files import read_scene
 from pipeline.simulation.program import Program
+from pipeline.simulation.run_record import RunRecord
 from pipeline.simulation.sandbox.runner import ProgramRunner
-from pipeline.solving import Attempt, Rollout, solve
+from pipeline.solving import Attempt, solve
 from pipeline.variation.condition import Condition, VariationError, condition_id, draw
 from pipeline.variation.varied_scene import varied_scene, write_varied
 
@@ -24,7 +25,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Start:
+class VariedStart:
     """A condition with the digest of the start that it gives."""
 
     condition: Condition
@@ -40,7 +41,7 @@ class Outcome:
     reward: float
     reason: str
     """Why it was not solved; empty if it was."""
-    rollout: Rollout | None = field(default=None, compare=False, repr=False)
+    rollout: RunRecord | None = field(default=None, compare=False, repr=False)
     """What it did; None if nothing ran."""
 
 
@@ -54,7 +55,7 @@ def by_oracle(program: Program, sandbox: ProgramRunner, robot: str) -> Perform:
     def perform(id: str, start: Path) -> Outcome:
         attempt = next(one for one in solve(program, start, sandbox, (0,), robot))
         assert isinstance(attempt, Attempt)
-        return Outcome(id, attempt.solved, attempt.reward, attempt.reason, Rollout.from_attempt(attempt))
+        return Outcome(id, attempt.solved, attempt.reward, attempt.reason, attempt.record)
 
     return perform
 
@@ -82,14 +83,13 @@ class VariationStudy:
         """Return the condition of an id, which need not be one of `ids`."""
         return draw(self.scene, self.names, self.library, id)
 
-    def write(self, id: str, folder: Path) -> Start:
+    def write(self, id: str, folder: Path) -> VariedStart:
         """Write the start of a condition to a folder: scene.json and scene/. Raises SceneError, StoreError."""
         condition = self.condition(id)
         varied = varied_scene(self.scene, condition, self.library)
-        folder.mkdir(parents=True, exist_ok=True)
-        return Start(condition, write_varied(self.project_dir, varied, condition, folder))
+        return VariedStart(condition, write_varied(self.project_dir, varied, condition, folder))
 
-    def write_again(self, id: str, folder: Path, digest: str) -> Start:
+    def write_again(self, id: str, folder: Path, digest: str) -> VariedStart:
         """Write a start as `write` does. Raises VariationError, too, if it is not the one with a digest."""
         start = self.write(id, folder)
         if start.digest != digest:
@@ -98,7 +98,7 @@ class VariationStudy:
             )
         return start
 
-    def starts(self) -> Iterator[Start]:
+    def starts(self) -> Iterator[VariedStart]:
         """Yield the start of every condition, in order."""
         for id in self.ids:
             with tempfile.TemporaryDirectory(prefix="grs-") as folder:

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from pipeline.report import Heading, Plot, Table, Text, report_page
-from pipeline.solving import Rollout
-from pipeline.store import append_lines, atomic_write, parse_json, read_arrays, write_json, write_text
+from pipeline.simulation.run_record import RunRecord
+from pipeline.store import append_lines, parse_json, read_arrays, write_arrays, write_json, write_text
 from pipeline.variation.condition import VariationError
-from pipeline.variation.sensitivity import Effect, Share, effects, wilson
-from pipeline.variation.study import Outcome, Start
+from pipeline.variation.sensitivity import effects, wilson
+from pipeline.variation.study import Outcome, VariedStart
 
 SCHEMA = 1
 """Version of variation.json."""
@@ -27,7 +27,7 @@ def outcomes_path(folder: Path, robot: str) -> Path:
     return Path(folder) / f"outcomes_{robot}.jsonl"
 
 
-def write_conditions(starts: Sequence[Start], folder: Path) -> None:
+def write_conditions(starts: Sequence[VariedStart], folder: Path) -> None:
     """Write conditions.jsonl: id, start (digest) and values of each condition. The same bytes for every robot."""
     rows = [{"id": s.condition.id, "start": s.digest, "values": dict(s.condition.values)} for s in starts]
     write_text(Path(folder) / CONDITIONS, "".join(f"{json.dumps(row)}\n" for row in rows))
@@ -52,8 +52,8 @@ def append_outcome(folder: Path, robot: str, outcome: Outcome, policy: str = "")
     row = {"id": outcome.id, "success": outcome.success, "reward": outcome.reward, "reason": outcome.reason}
     if outcome.rollout is not None and not outcome.success:
         did = outcome.rollout
-        with atomic_write(rollout_path(folder, robot, outcome.id)) as temporary, temporary.open("wb") as file:
-            np.savez_compressed(file, times=did.times, qpos=did.qpos, actions=did.actions, xml=np.array(did.xml))
+        arrays = {"times": did.times, "qpos": did.qpos, "actions": did.actions, "xml": did.xml}
+        write_arrays(rollout_path(folder, robot, outcome.id), arrays)
     append_lines(outcomes_path(folder, robot), [row | ({"policy": policy} if policy else {})])
 
 
@@ -62,12 +62,12 @@ def rollout_path(folder: Path, robot: str, id: str) -> Path:
     return Path(folder) / f"rollouts_{robot}" / f"{id}.npz"
 
 
-def read_rollout(folder: Path, robot: str, id: str) -> Rollout:
+def read_rollout(folder: Path, robot: str, id: str) -> RunRecord:
     """Return what a robot did under a condition at which it failed. Raises VariationError."""
     path = rollout_path(folder, robot, id)
     try:
         arrays = read_arrays(path)
-        return Rollout(0, arrays["times"], arrays["qpos"], arrays["actions"], str(arrays["xml"]))
+        return RunRecord(arrays["times"], arrays["qpos"], arrays["actions"], xml=str(arrays["xml"]))
     except FileNotFoundError:
         raise VariationError(f"condition {id} was not recorded; run grs-studio vary in an empty folder") from None
     except (OSError, ValueError, KeyError) as error:
@@ -127,15 +127,15 @@ def write_variation(data: dict[str, Any], conditions: Sequence[Mapping[str, Any]
 
 def summary_lines(data: Mapping[str, Any]) -> list[str]:
     """Return the lines that the command prints."""
-    share = Share(**{key: data["success"][key] for key in ("successes", "count", "low", "high")})
-    lines = [f"success {share.successes} of {share.count} ({share.low:.0%} to {share.high:.0%}) with {data['robot']}"]
-    causes = [Effect(**{k: v for k, v in row.items() if k != "matters"}) for row in data["effects"] if row["matters"]]
-    lines += [
-        f"{one.factor}: success {one.low_success:.0%} at {one.low_value:.3g}, {one.high_success:.0%} at "
-        f"{one.high_value:.3g} (p = {one.p:.3f})"
-        for one in causes
+    share = data["success"]
+    counted = f"{share['successes']} of {share['count']} ({share['low']:.0%} to {share['high']:.0%})"
+    causes = [
+        f"{one['factor']}: success {one['low_success']:.0%} at {one['low_value']:.3g}, {one['high_success']:.0%} at "
+        f"{one['high_value']:.3g} (p = {one['p']:.3f})"
+        for one in data["effects"]
+        if one["matters"]
     ]
-    return lines if causes else [*lines, "success depends on no factor beyond chance"]
+    return [f"success {counted} with {data['robot']}", *(causes or ["success depends on no factor beyond chance"])]
 
 
 def _report(data: Mapping[str, Any], conditions: Sequence[Mapping[str, Any]]) -> str:

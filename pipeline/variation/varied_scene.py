@@ -15,8 +15,8 @@ from pipeline.assets.asset import Asset
 from pipeline.geometry import Pose
 from pipeline.scene import Placement, Scene
 from pipeline.scene.scene_files import write_scene
+from pipeline.simulation import free_space
 from pipeline.simulation.objects import Object, Region, hull
-from pipeline.simulation.oracle import free_space
 from pipeline.store import write_text
 from pipeline.variation.condition import Condition
 
@@ -98,7 +98,7 @@ def _is_free(p: Placement, others: Sequence[Placement], scene: Scene) -> bool:
 
 def _distractor(number: int, asset: Asset, placements: Sequence[Placement], scene: Scene) -> Placement | None:
     """Return a distractor on the free place of the table that is farthest from everything; None without a place."""
-    obstacles = [_obstacle(p) for p in placements]
+    obstacles = [as_object(p) for p in placements]
     radius = float(np.hypot(*asset.size[:2]) / 2)
     places = free_space.free_places(Region(hull(scene.table)), [*obstacles, *scene.shelves], radius, GAP_M)
     if not len(places):
@@ -112,9 +112,9 @@ def _distractor(number: int, asset: Asset, placements: Sequence[Placement], scen
     )  # fmt: skip
 
 
-def _obstacle(p: Placement) -> Object:
-    pose = p.world_from_object
-    outline = hull(p.footprint)
+def as_object(p: Placement) -> Object:
+    """Return a placement as the kit knows it, without its parts."""
+    pose, outline = p.world_from_object, hull(p.footprint)
     return Object(
         p.name, p.category, p.shape, p.colour, p.rgb, p.size, pose.pos, pose.quat_wxyz, outline, p.top, p.bottom
     )  # fmt: skip
@@ -125,12 +125,18 @@ def write_varied(project_dir: Path, scene: Scene, condition: Condition, folder: 
 
     The digest covers scene.json and every byte of scene/. Raises SceneError, StoreError.
     """
-    write_scene(scene, folder)
+    write_start(project_dir, scene, folder)
     _set_visuals(folder / "scene" / "scene.xml", condition)
+    return start_digest(folder)
+
+
+def write_start(project_dir: Path, scene: Scene, folder: Path) -> None:
+    """Write a changed twin of a project to a folder, as programs read it. Raises SceneError, StoreError."""
+    folder.mkdir(parents=True, exist_ok=True)
+    write_scene(scene, folder)
     described = project_dir / "descriptions.json"
     if described.is_file():
         shutil.copyfile(described, folder / "descriptions.json")
-    return start_digest(folder)
 
 
 def start_digest(folder: Path) -> str:

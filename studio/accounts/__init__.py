@@ -1,1 +1,1 @@
-"""The people who use a studio: users with hashed passwords, and roles that say what each of them may do."""
+"""The people who use a studio: users with hashed passwords, their roles, and links to single projects."""

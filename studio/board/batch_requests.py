@@ -6,9 +6,9 @@ from typing import Any
 
 from pipeline.project import STAGES
 from studio.batch.batch_file import BatchFile, BatchItem
-from studio.board.batches import Batches, RunningBatch, sends_nothing
+from studio.board.batches import Batches, BatchJob, sends_nothing
 from studio.board.board import Board
-from studio.pages.wording import STAGE_TITLES
+from studio.sessions.wording import STAGE_TITLES
 from studio.texts import t, translated
 
 MAX_FRAMES = 100
@@ -43,7 +43,7 @@ def batches_answer(batches: Batches, board: Board) -> dict[str, Any]:
     return {"batches": records, "stages": stages, "offline": sends_nothing(board.sessions.services)}
 
 
-def batch_record(record: BatchFile, running: RunningBatch | None, error: str) -> dict[str, Any]:
+def batch_record(record: BatchFile, running: BatchJob | None, error: str) -> dict[str, Any]:
     """Return what the page shows of a batch."""
     stages = running.runner.stages if running else {}
     frames = [_frame_record(item, stages) for item in record.items]
@@ -65,13 +65,11 @@ def batch_record(record: BatchFile, running: RunningBatch | None, error: str) ->
     }
 
 
-def _state(running: RunningBatch | None, states: list[str]) -> str:
+def _state(running: BatchJob | None, states: list[str]) -> str:
     """Return "waiting", "running", "stopping", "stopped" or "ended"."""
     if running is None:
         return "stopped" if "todo" in states or not states else "ended"
-    if running.task and running.task.stopping:
-        return "stopping"
-    return "running" if running.has_begun else "waiting"
+    return "stopping" if running.stopping else running.state
 
 
 def _share(item: BatchItem, stage: str | None, until: str) -> float:

@@ -9,8 +9,8 @@ import secrets
 import shutil
 import threading
 import time
-from contextvars import Context, copy_context
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from contextvars import copy_context
 from pathlib import Path
 
 from pipeline.errors import StudioError
@@ -25,11 +25,10 @@ from studio.batch.batch_file import FILE, BatchFile, BatchItem, read_batch
 from studio.batch.frame_process import Bounds
 from studio.batch.frames import find_frames, project_names
 from studio.batch.runner import BatchRunner
-from studio.server.background import BackgroundTask
-from studio.server.errors import RequestError
-from studio.server.notices import error_message
-from studio.server.upload_folder import collect_uploads
 from studio.sessions.session_registry import SessionRegistry
+from studio.web.errors import RequestError
+from studio.web.jobs import Job
+from studio.web.upload_folder import collect_uploads
 
 FOLDER, FRAMES = ".batches", "frames"
 MAX_TITLE, MAX_TASK = 80, 400
@@ -37,26 +36,23 @@ JOBS = max(1, min(4, (os.cpu_count() or 1) // 2))
 """Frames at the same time, so that the studio still answers."""
 
 
-@dataclass(eq=False)
-class RunningBatch:
-    """A batch that waits or runs in this studio."""
+class BatchJob(Job[None]):
+    """A batch that waits, runs, or has run in this studio."""
 
-    runner: BatchRunner
-    task: BackgroundTask | None = None
-    has_begun: bool = False
-    """Whether it no longer waits for another batch."""
-    context: Context = field(default_factory=copy_context)
-    """Who started it, for the threads that work for it."""
+    def __init__(self, runner: BatchRunner, work: Callable[["BatchJob"], None], turn: threading.Lock):
+        super().__init__(f"batch {runner.batch.folder.name}", work, turn, wake=runner.stop)
+        self.runner = runner
+        self.context = copy_context()
+        """Who started it, for the threads that work for it."""
 
 
 class Batches:
     """The batches of all workspaces; one runs at a time. May be used from any thread."""
 
     def __init__(self, sessions: SessionRegistry, jobs: int = JOBS):
-        self._sessions, self._jobs = sessions, jobs
-        self._running: dict[Path, RunningBatch] = {}
-        """By the batch's folder."""
-        self._errors: dict[Path, str] = {}
+        self._sessions, self._at_once = sessions, jobs
+        self._jobs: dict[Path, BatchJob] = {}
+        """The newest of each batch since the studio started, by the batch's folder."""
         self._turn, self._lock = threading.Lock(), threading.Lock()
 
     def start(self, files: object, until: str, task: str) -> str:
@@ -85,39 +81,43 @@ class Batches:
         require(Role.WORK)
         folder = self._folder(id)
         record = read_batch(folder)
-        if record is None or folder in self._running:
+        if record is None or self._running(folder):
             raise RequestError("This batch is running already.")
         self._begin(record)
 
     def stop(self, id: object) -> None:
         """Stop a batch; finished frames and finished stages stay."""
         require(Role.WORK)
-        if running := self._running.get(self._folder(id)):
-            assert running.task
-            running.task.stop()
+        if running := self._running(self._folder(id)):
+            running.stop()
 
     def remove(self, id: object) -> None:
         """Remove a batch with its dropped files; its finished projects stay. Raises RequestError if it is running."""
         require(Role.WORK)
         folder = self._folder(id)
-        if folder in self._running:
+        if self._running(folder):
             raise RequestError("Stop the batch first.")
         shutil.rmtree(folder, ignore_errors=True)
-        self._errors.pop(folder, None)
+        self._jobs.pop(folder, None)
 
-    def all(self) -> list[tuple[BatchFile, RunningBatch | None, str]]:
+    def all(self) -> list[tuple[BatchFile, BatchJob | None, str]]:
         """Return each batch of the current workspace, the newest first, how it runs, and why it ended early."""
         folders = sorted((path.parent for path in self._home.glob(f"*/{FILE}")), reverse=True)
-        found: list[tuple[BatchFile, RunningBatch | None, str]] = []
+        found: list[tuple[BatchFile, BatchJob | None, str]] = []
         for folder in folders:
-            running = self._running.get(folder)
+            running, job = self._running(folder), self._jobs.get(folder)
             try:
                 record = running.runner.batch if running else read_batch(folder)
             except StudioError:  # damaged: it can be removed
                 record = BatchFile(folder, {}, [])
             if record is not None:
-                found.append((record, running, self._errors.get(folder, "")))
+                found.append((record, running, job.message if job and job.state == "failed" else ""))
         return found
+
+    def _running(self, folder: Path) -> BatchJob | None:
+        """Return the job of a batch that waits or runs."""
+        job = self._jobs.get(folder)
+        return job if job and job.is_active else None
 
     @property
     def _home(self) -> Path:
@@ -133,40 +133,21 @@ class Batches:
         folder, services = record.folder, self._sessions.services
         options = run_options(services, str(record.settings.get("until")), str(record.settings.get("task") or ""))
         environment = {"GRS_WORKSPACE": str(services.workspace)} if services.workspace else {}
-        running = RunningBatch(BatchRunner(record, options, Bounds(), environment=environment))
-        running.runner.on_end = lambda item: running.context.copy().run(self._adopt, record, item)
         ceiling = getattr(getattr(services.model, "settings", None), "ceiling_usd", None)
-
-        def failed(error: Exception) -> None:
-            self._errors[folder] = error_message(error)
-
-        running.task = BackgroundTask(
-            f"batch {folder.name}", lambda stop: self._run(running, stop, ceiling), failed, running.runner.stop
-        )
+        runner = BatchRunner(record, options, Bounds(), environment=environment)
+        job = BatchJob(runner, lambda job: self._run(job, ceiling), self._turn)
+        runner.on_end = lambda item: job.context.copy().run(self._adopt, record, item)
         with self._lock:
-            if folder in self._running:
+            if self._running(folder):
                 raise RequestError("This batch is running already.")
-            self._running[folder] = running
-        self._errors.pop(folder, None)
-        running.task.start()
+            self._jobs[folder] = job
+        job.start()
 
-    def _run(self, running: RunningBatch, stop: threading.Event, ceiling_usd: float | None) -> None:
-        record = running.runner.batch
-        try:
-            while not self._turn.acquire(timeout=0.2):
-                if stop.is_set():
-                    return
-            try:
-                running.has_begun = True
-                for item in record.items:  # done when the studio ended
-                    if item.state == "done":
-                        running.context.copy().run(self._adopt, record, item)
-                running.runner.run(self._jobs, ceiling_usd)
-            finally:
-                self._turn.release()
-        finally:
-            with self._lock:
-                self._running.pop(record.folder, None)
+    def _run(self, job: BatchJob, ceiling_usd: float | None) -> None:
+        for item in job.runner.batch.items:
+            if item.state == "done":  # when the studio ended
+                job.runner.on_end(item)
+        job.runner.run(self._at_once, ceiling_usd)
 
     def _adopt(self, record: BatchFile, item: BatchItem) -> None:
         """Move the project of a frame that is done to the workspace."""

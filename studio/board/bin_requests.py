@@ -6,9 +6,8 @@ from typing import Any
 from pipeline.errors import StudioError
 from studio.board.board import Board
 from studio.board.project_bin import BIN, deleted_projects, empty_bin, restore_project
-from studio.server.errors import RequestError
-from studio.server.notices import error_message
 from studio.texts import t, translated
+from studio.web.errors import RequestError, error_message
 
 
 def bin_answer(board: Board, _: dict) -> dict[str, Any]:

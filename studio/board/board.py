@@ -11,16 +11,15 @@ from pathlib import Path
 from pipeline.errors import StudioError
 from pipeline.project.curation import Curation, Verdict, read_curation, save_curation
 from pipeline.store import listed
+from studio.accounts.current_user import current_user
 from studio.accounts.links import Links
 from studio.accounts.roles import Role, require
 from studio.board.project_bin import delete_project, duplicate_project, restore_project
 from studio.board.project_facts import RECORD, title_of
 from studio.board.project_index import ProjectIndex
-from studio.server.current_user import current_user
-from studio.server.errors import RequestError
-from studio.server.notices import error_message
 from studio.sessions.session_registry import SessionRegistry
 from studio.texts import t, translated
+from studio.web.errors import RequestError, error_message
 
 MAX_ACTS = 100
 """Acts that can be undone."""

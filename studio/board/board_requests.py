@@ -16,10 +16,10 @@ from studio.board.project_facts import ProjectFacts
 from studio.board.project_index import FIRST_SECONDS, GROUPS, NEXT_SECONDS, ORDERS, BoardQuery
 from studio.board.review_queue import queue_names
 from studio.board.set_requests import SetExports
-from studio.pages.wording import STAGE_TITLES
-from studio.server.endpoints import Endpoint, PageToken
-from studio.server.errors import RequestError
+from studio.sessions.wording import STAGE_TITLES
 from studio.texts import t, translated
+from studio.web.endpoints import Endpoint, PageToken
+from studio.web.errors import RequestError
 
 PAGE_SIZE = 60
 MAX_PAGE, MAX_SELECTED, MAX_WORDS = 200, 10_000, 200

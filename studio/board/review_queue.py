@@ -7,12 +7,12 @@ from typing import Any, cast
 
 from pipeline.project.confidence_record import read_confidences
 from pipeline.project.curation import MAX_REASON, Verdict, read_curation
+from studio.accounts.current_user import current_user
 from studio.board.board import Board, shown_title
 from studio.board.project_index import BoardQuery
-from studio.objects.object_records import object_records
-from studio.server.current_user import current_user
-from studio.server.errors import RequestError
+from studio.records.object_records import object_records
 from studio.sessions.session import Session
+from studio.web.errors import RequestError
 
 VERDICTS = ("accepted", "rejected", "skipped")
 FINAL = ("accepted", "rejected")

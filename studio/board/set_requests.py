@@ -1,11 +1,8 @@
 """Requests of the gallery about sets of accepted projects, and their export in the background."""
 
-import secrets
 import tempfile
-import threading
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -24,36 +21,29 @@ from pipeline.project_sets import (
     remove_set,
 )
 from studio.board.board import Board
-from studio.server import background
-from studio.server.errors import RequestError
-from studio.server.notices import error_message
 from studio.texts import t, translated
+from studio.web.errors import RequestError
+from studio.web.jobs import Job
 
 
-@dataclass(eq=False)
-class SetExport:
-    """A set that is written to a zip in the background."""
+class SetExport(Job[None]):
+    """A set that is written to a zip."""
 
-    chosen: ProjectSet
-    workspace: Path
-    folder: tempfile.TemporaryDirectory
-    done: int = 0
-    left_out: list[str] = field(default_factory=list)
-    error: str = ""
-    task: background.BackgroundTask | None = None
+    def __init__(self, workspace: Path, chosen: ProjectSet, exporter: str):
+        super().__init__(f"export of {chosen.name}", lambda _: self._write(exporter))
+        self.workspace, self._chosen, self.of = workspace, chosen, len(chosen.split)
+        self._folder = tempfile.TemporaryDirectory(prefix="grs-studio-set-", ignore_cleanup_errors=True)
+        self.path = Path(self._folder.name) / f"{chosen.name}.zip"
+        self.left_out: list[str] = []
 
-    @property
-    def path(self) -> Path:
-        return Path(self.folder.name) / f"{self.chosen.name}.zip"
-
-    def run(self, exporter: str, stop: threading.Event) -> None:
-        with closing(export_set(self.workspace, self.chosen, exporter, self.path)) as steps:
+    def _write(self, exporter: str) -> None:
+        with closing(export_set(self.workspace, self._chosen, exporter, self.path)) as steps:
             for step in steps:
-                if step in self.chosen.split:
+                if step in self._chosen.split:
                     self.done += 1
                 else:
                     self.left_out.append(step)
-                if stop.is_set():
+                if self.stopping:
                     return
 
 
@@ -70,28 +60,17 @@ class SetExports:
         workspace = board.sessions.workspace
         for token, other in list(self._exports.items()):
             if other.workspace == workspace:
-                self.stop(token)
+                other.stop()
                 del self._exports[token]
-        folder = tempfile.TemporaryDirectory(prefix="grs-studio-set-", ignore_cleanup_errors=True)
-        export, token = SetExport(read_set(workspace, name), workspace, folder), secrets.token_urlsafe(16)
-
-        def failed(error: Exception) -> None:
-            export.error = error_message(error)
-
-        self._exports[token] = export
-        export.task = background.start(f"export of {name}", lambda stop: export.run(exporter, stop), failed)
-        return token
+        export = SetExport(workspace, read_set(workspace, name), exporter)
+        self._exports[export.id] = export
+        return export.start().id
 
     def get(self, token: object) -> SetExport:
         """Return an export. Raises RequestError if another one took its place."""
         if (found := self._exports.get(str(token))) is None:
             raise RequestError("This export is no longer there; start it again.")
         return found
-
-    def stop(self, token: object) -> None:
-        task = self.get(token).task
-        if task:
-            task.stop()
 
     def mount(self, app: FastAPI) -> None:
         """Add the route of the files."""
@@ -112,18 +91,17 @@ def handlers(board: Board, exports: SetExports) -> dict[str, Callable[[Board, di
         return status(board, {"job": exports.start(board, str(request.get("name")), str(request.get("format")))})
 
     def status(_: Board, request: dict) -> dict:
-        token = str(request.get("job"))
-        export = exports.get(token)
-        running = export.task is not None and export.task.running
-        record: dict[str, Any] = {"job": token, "done": export.done, "of": len(export.chosen.split), "running": running}
-        if export.error:
-            raise RequestError(translated(export.error))
+        export = exports.get(request.get("job"))
+        running = export.is_active
+        if export.state == "failed":
+            raise RequestError(translated(export.message))
+        record: dict[str, Any] = {"job": export.id, "done": export.done, "of": export.of, "running": running}
         if not running and export.path.is_file():
-            record["address"] = f"set/{token}/{export.path.name}"
+            record["address"] = f"set/{export.id}/{export.path.name}"
         return record | {"left_out": export.left_out[:5], "more": max(0, len(export.left_out) - 5)}
 
     def stop(_: Board, request: dict) -> dict:
-        exports.stop(request.get("job"))
+        exports.get(request.get("job")).stop()
         return {}
 
     return {

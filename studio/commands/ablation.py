@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pipeline.errors import StudioError
-from studio.commands.options import DONE, add_model, add_unprotected, announce_sending, model_setting
+from studio.commands.options import DONE, add_model, add_unprotected, services_for
 
 if TYPE_CHECKING:
     from pipeline.evaluation import AblationScene
@@ -40,15 +40,13 @@ def add_to(commands: "argparse._SubParsersAction") -> None:
 def ablation(arguments: argparse.Namespace) -> int:
     """Run the ablation, or go on with a stopped one in the same folder."""
     from pipeline.evaluation import AblationOptions, AblationTrial, ablate, write_ablation
-    from pipeline.evaluation.ablation_files import keep_steps, read_steps
+    from pipeline.evaluation.ablation import keep_steps, read_steps
     from pipeline.evaluation.ablation_report import markdown
     from pipeline.models import has_vision, label_of
     from pipeline.models.costs.budget import CeilingReached, format_usd
     from pipeline.models.trace.recorder import TracingModel
-    from studio.server.services import Settings, open_services
 
-    settings = Settings.from_environment(model=model_setting(arguments.model), unprotected=arguments.unprotected)
-    services, out = announce_sending(open_services(settings)), arguments.out
+    services, out = services_for(arguments), arguments.out
     rows = arguments.modes or (ROWS if has_vision(services.model) else ("none", "repair", "route"))
     source, stopped = label_of(services.model), ""
     steps = read_steps(out, source)

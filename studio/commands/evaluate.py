@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pipeline import plugins
 from pipeline.errors import StudioError
-from studio.commands.options import DONE, announce_sending
+from studio.commands.options import DONE, services_for
 
 
 def add_to(commands: argparse._SubParsersAction) -> None:
@@ -38,11 +38,9 @@ def evaluate(arguments: argparse.Namespace) -> int:
     from pipeline.evaluation.matcher_evaluation import MatcherEvaluation, read_truth, score_matchers
     from pipeline.evaluation.matcher_table import markdown
     from pipeline.matching import why_unavailable
-    from studio.server.services import Settings, open_services
 
     folders, truth = read_truth(arguments.frames, arguments.truth)
-    settings = Settings.from_environment(library=tuple(arguments.library), model=arguments.model)
-    services = announce_sending(open_services(settings))
+    services = services_for(arguments)
     with closing(services.sandbox), tempfile.TemporaryDirectory(prefix="grs-") as temporary:
         for matcher in arguments.matcher or ():
             if why := why_unavailable(matcher, services.model, services.encoder):

@@ -10,14 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from studio.commands.options import (
-    DONE,
-    add_model,
-    add_unprotected,
-    announce_sending,
-    model_setting,
-    require_packages,
-)
+from studio.commands.options import DONE, add_model, add_unprotected, require_packages, services_for
 
 if TYPE_CHECKING:
     from pipeline.learning.chain import SubtaskLearned, TaskLearner
@@ -88,26 +81,26 @@ def _positive(text: str) -> int:
 def learn(arguments: argparse.Namespace) -> int:
     """Learn or evaluate; a stopped command goes on where it was when it is repeated."""
     require_packages("learn", "gymnasium", "stable_baselines3")
-    from pipeline.learning.judging.measure import measure
+    from pipeline.learning.judging.generated_checks import measure
     from pipeline.learning.subtask import LearningError
-    from pipeline.learning.variants import MOST, UNSEEN
+    from pipeline.learning.variants import MAX_VARIANTS, UNSEEN
     from pipeline.project import Project
     from pipeline.run.solved_examples import is_in_workspace, shared_folder
     from pipeline.skills.skill import FOLDER
     from pipeline.skills.starting import keep_skills, labelled
-    from studio.learn.project_learner import open_learner, variant_maker
-    from studio.server.services import Settings, open_services
+    from studio.sessions.project_learner import open_learner, variant_maker
 
     if arguments.skills and arguments.demonstrations:
         raise LearningError("give --skills or --demonstrations: a policy begins with one of them")
-    if arguments.variants > MOST:
-        raise LearningError(f"--variants {arguments.variants} is too many; each is a world of its own: 1 to {MOST}")
+    if arguments.variants > MAX_VARIANTS:
+        raise LearningError(
+            f"--variants {arguments.variants} is too many; each is a world of its own: 1 to {MAX_VARIANTS}"
+        )
     only_floating = {"ablation", "demonstrations", "skills", "variants"}
     if arguments.robot != GRIPPER and (given := sorted(name for name in only_floating if getattr(arguments, name))):
         raise LearningError(f"--{given[0]} is for the floating gripper; leave it or --robot {arguments.robot} out")
     project = Project.open(arguments.project)
-    settings = Settings.from_environment(model=model_setting(arguments.model), unprotected=arguments.unprotected)
-    services = announce_sending(open_services(settings))
+    services = services_for(arguments)
     with contextlib.closing(services.sandbox):
         trained_on = 0 if arguments.evaluate or arguments.ablation else arguments.variants
         learner = open_learner(project, services, _report, trained_on)
@@ -136,9 +129,9 @@ def learn(arguments: argparse.Namespace) -> int:
 
 def _use_arm(floating: "TaskLearner", arguments: argparse.Namespace) -> int:
     """Learn with the arm from what the floating gripper has learned, and measure."""
-    from pipeline.learning.judging.measure import measure
+    from pipeline.learning.judging.generated_checks import measure
     from pipeline.skills.starting import labelled
-    from studio.learn.project_learner import arm_learner
+    from studio.sessions.project_learner import arm_learner
 
     learner = arm_learner(floating, arguments.robot)
     if not arguments.evaluate:
@@ -170,9 +163,8 @@ def _train(
 ) -> None:
     """Learn the chosen subtasks, or all and across their seams, with a line on stderr for every evaluation."""
     from pipeline.learning.chain import ChainOptions
-    from pipeline.learning.parallel.choice import on_this_machine
     from pipeline.learning.seams import tune_seams
-    from pipeline.learning.training import TrainingOptions
+    from pipeline.learning.training import TrainingOptions, on_this_machine
     from pipeline.skills.skill import read_skills
     from pipeline.skills.starting import fitting_skills, learn_from, learn_from_skills
 
@@ -239,10 +231,10 @@ def _send_progress(arguments: argparse.Namespace, progress: dict) -> None:
 
 def _ablate(learner: "TaskLearner", arguments: argparse.Namespace) -> None:
     """Learn every variant of the ablation and print its table; a stopped one goes on where it was."""
-    from pipeline.learning.judging.ablation import AblationOptions, ablate
+    from pipeline.learning.judging.ablation import AblationSize, ablate
     from pipeline.store import read_json
 
-    options = AblationOptions(steps=arguments.steps, layouts=arguments.layouts)
+    options = AblationSize(steps=arguments.steps, layouts=arguments.layouts)
     folder = learner.report_file.parent
     for line in ablate(folder.parent, learner.layouts, learner.subtasks, options):
         print(line, file=sys.stderr, flush=True)

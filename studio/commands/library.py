@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipeline.errors import StudioError
-from studio.commands.options import BAD_INPUT, DONE, add_model, announce_sending, model_setting
+from studio.commands.options import BAD_INPUT, DONE, add_model, services_for
 
 if TYPE_CHECKING:
     import numpy as np
@@ -91,8 +91,8 @@ def _add_import_to(verbs: argparse._SubParsersAction) -> None:
 
 def add_assets(arguments: argparse.Namespace) -> int:
     """Import every asset in the source. One that fails is reported; the others are imported."""
+    from pipeline.assets.importers.confined_import import import_confined
     from pipeline.assets.importers.drop import enclosing_folder
-    from pipeline.assets.importers.isolated_import import import_isolated
     from pipeline.assets.library import BUILTIN_LIBRARY, asset_folders, read_asset, user_library_folders
 
     source = arguments.source
@@ -112,7 +112,7 @@ def add_assets(arguments: argparse.Namespace) -> int:
         raise StudioError(f"--id {arguments.id} belongs to an asset of the studio or a pack; choose another")
     with _without_links(source) as source:
         root = source if source.is_dir() or source.suffix.lower() == ".zip" else enclosing_folder(source)
-        for step in import_isolated([source], root, own, options, threading.Event(), taken):
+        for step in import_confined([source], root, own, options, threading.Event(), taken):
             if step.error:
                 failed += 1
                 print(f"grs-studio: {step.source}: {step.error}", file=sys.stderr)
@@ -142,7 +142,8 @@ def _without_links(source: Path) -> Iterator[Path]:
 def compute_features(arguments: argparse.Namespace) -> int:
     """Compute and cache the features that the first match would compute: some seconds for ten assets."""
     from pipeline.assets.library import BUILTIN_LIBRARY, user_library_folders
-    from studio.server.services import Settings, open_services
+    from studio.services.open_services import open_services
+    from studio.services.settings import Settings
 
     services = open_services(Settings.from_environment(library=(BUILTIN_LIBRARY, *user_library_folders(arguments.to))))
     count = sum(1 for _ in services.compute_features()) if services.compute_features else 0
@@ -157,12 +158,10 @@ def describe_assets(arguments: argparse.Namespace) -> int:
     from pipeline.models import has_vision
     from pipeline.models.in_flight import InFlightCalls
     from pipeline.models.trace.recorder import TracingModel
-    from studio.server.services import Settings, open_services
 
     folder = _folder(arguments)
     searched = tuple(arguments.library or (BUILTIN_LIBRARY, *user_library_folders(folder)))
-    settings = Settings.from_environment(model=model_setting(arguments.model), library=searched)
-    services = announce_sending(open_services(settings))
+    services = services_for(arguments, library=searched)
     kept, failed = AssetDescriptions(folder / FILE), 0
     if arguments.set:
         kept.keep(services.library[arguments.set[0]], HUMAN, arguments.set[1])

@@ -3,8 +3,6 @@
 import argparse
 import importlib.util
 import os
-import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -67,25 +65,17 @@ def model_setting(flag: str | None, default: str = "offline") -> str:
     return variable if variable == "offline" or variable.startswith("replay:") else "openai"
 
 
-def announce_sending(services: "Services") -> "Services":
-    """Say on stderr what goes to the model's server; a model named for a command may be sent to in this run."""
-    services, line = sending_line(services)
-    if line:
-        print(line, file=sys.stderr)
-    return services
+def services_for(arguments: argparse.Namespace, **settings: object) -> "Services":
+    """Open the services that a command's options and further settings select. Raises StudioError.
 
+    Says on stderr what goes to the model's server; a model named for a command may be sent to in this run.
+    """
+    from studio.services.open_services import announce_sending, open_services
+    from studio.services.settings import Settings
 
-def sending_line(services: "Services") -> "tuple[Services, str]":
-    """Return services that may send to their model's server, and a line that says what goes there."""
-    from pipeline.models.destination import destination_of
-    from pipeline.run import WHAT_IS_SENT
-
-    if destination := destination_of(services.model):
-        what = (
-            WHAT_IS_SENT
-            if services.model.settings.pictures
-            else "no picture; names, sizes, the task, its programs and solved programs of other projects as examples"
-        )  # type: ignore[attr-defined]
-        place = f"{destination.address} ({', '.join(destination.models)})"
-        return replace(services, send="always"), f"model: {place} gets {what}. --model offline sends nothing"
-    return replace(services, send="always"), ""
+    common = {
+        "model": model_setting(arguments.model),
+        "library": tuple(getattr(arguments, "library", ())),
+        "unprotected": getattr(arguments, "unprotected", False),
+    }
+    return announce_sending(open_services(Settings.from_environment(**common | settings)))

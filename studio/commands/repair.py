@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipeline.errors import StudioError
-from studio.commands.options import DONE, add_model, add_unprotected, announce_sending, model_setting
+from studio.commands.options import DONE, add_model, add_unprotected, services_for
 
 if TYPE_CHECKING:
     from pipeline.project import Project
@@ -53,13 +53,11 @@ def repair(arguments: argparse.Namespace) -> int:
     from pipeline.simulation import kit
     from pipeline.simulation.program import read_program
     from pipeline.tasks import understand_instruction
-    from studio.server.services import Settings, open_services
 
     if arguments.rounds < 1:
         raise StudioError(f"--rounds is {arguments.rounds}; give 1 or more")
     program, project = read_program(arguments.program), _project_with_twin(Project.open(arguments.scene))
-    settings = Settings.from_environment(model=model_setting(arguments.model), unprotected=arguments.unprotected)
-    services, routes = announce_sending(open_services(settings)), list[str]()
+    services, routes = services_for(arguments), list[str]()
     with contextlib.closing(services.sandbox):
         context = scene_context(project, services)
         model = StageModel(TracingModel(services.model, arguments.out / "trace.jsonl"), "route", context)

@@ -21,7 +21,8 @@ def segment(arguments: argparse.Namespace) -> int:
     from pipeline.segmentation import Segment
     from pipeline.segmentation.mask_files import write_segments
     from pipeline.segmentation.prompts import read_prompts
-    from studio.server.services import Settings, open_segmenter
+    from studio.services.open_services import open_segmenter
+    from studio.services.settings import Settings
 
     frame = load(arguments.frame)
     prompts = read_prompts(arguments.prompts, frame)

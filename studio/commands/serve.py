@@ -7,7 +7,7 @@ from pathlib import Path
 from pipeline.errors import StudioError
 from studio.accounts.user_file import UserFile, users_path
 from studio.commands.options import DONE, model_setting
-from studio.server.access import Access, hostname, read_logins
+from studio.web.access import Access, hostname, read_logins
 
 
 def add_to(parser: argparse.ArgumentParser) -> None:
@@ -43,8 +43,8 @@ def add_to(parser: argparse.ArgumentParser) -> None:
 
 def serve(arguments: argparse.Namespace, page: str = "") -> int:
     """Serve until interrupted; `page` is the query of the address that is opened."""
-    from studio.server import serve as server
-    from studio.server.services import Settings
+    from studio import serve as server
+    from studio.services.settings import Settings
 
     settings = Settings.from_environment(workspace=arguments.workspace, model=model_setting(None, "kept"))
     server.serve(settings, arguments.host, arguments.port, access_from(arguments, settings.workspace), page)

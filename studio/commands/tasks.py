@@ -6,15 +6,7 @@ import time
 from pathlib import Path
 
 from pipeline.task_generation.budget import DEMONSTRATIONS
-from studio.commands.options import (
-    DONE,
-    add_library,
-    add_model,
-    add_unprotected,
-    announce_sending,
-    model_setting,
-    require_packages,
-)
+from studio.commands.options import DONE, add_library, add_model, add_unprotected, require_packages, services_for
 
 SUFFIXES = (".json", ".html")
 
@@ -48,7 +40,6 @@ def tasks(arguments: argparse.Namespace) -> int:
     from pipeline.task_generation.task_files import TaskGenerationError
     from pipeline.task_generation.task_set import report, summary_lines
     from pipeline.task_generation.task_set_report import write_report
-    from studio.server.services import Settings, open_services
 
     if arguments.report.suffix.lower() not in SUFFIXES:
         raise TaskGenerationError(f"--report {arguments.report} ends with neither .json nor .html")
@@ -57,11 +48,7 @@ def tasks(arguments: argparse.Namespace) -> int:
     if options.demonstrations:
         require_packages("learn", "gymnasium", "stable_baselines3")
     project, begun = Project.open(arguments.project), time.monotonic()
-    settings = Settings.from_environment(
-        model=model_setting(arguments.model), unprotected=arguments.unprotected,
-        library=tuple(arguments.library) or None,
-    )  # fmt: skip
-    services = announce_sending(open_services(settings))
+    services = services_for(arguments)
     with services.sandbox:
         inputs = generation_inputs(project, services)
         tried = None

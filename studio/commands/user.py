@@ -71,7 +71,7 @@ def remove_user(arguments: argparse.Namespace) -> int:
 
 
 def _user_file(arguments: argparse.Namespace) -> UserFile:
-    from studio.server.services import Settings
+    from studio.services.settings import Settings
 
     return UserFile(users_path(arguments.users, Settings.from_environment(workspace=arguments.workspace).workspace))
 

@@ -1,12 +1,24 @@
-"""Requests of the Compare page: start a comparison, follow it, stop it."""
+"""Requests and routes of the Compare page: start a comparison, follow it, stop it; plotly's script, and the report."""
 
+from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
+from fastapi import FastAPI, Response
+from fastapi.responses import FileResponse, HTMLResponse, PlainTextResponse
+
 from studio.accounts.roles import Role
-from studio.compare.comparisons import Comparisons, job_record
+from studio.compare.comparisons import Comparisons, comparison_record
 from studio.compare.project_sources import project_episodes
-from studio.server.endpoints import Endpoint
 from studio.sessions.session import Session
+from studio.web.endpoints import Endpoint
+from studio.web.errors import RequestError
+
+_REPORT = {
+    "Content-Disposition": 'attachment; filename="report.html"', "Cache-Control": "no-store",
+    "X-Content-Type-Options": "nosniff",
+}  # fmt: skip
+_CACHED = {"Cache-Control": "private, max-age=86400"}
 
 
 def endpoint(comparisons: Comparisons) -> Endpoint:
@@ -22,7 +34,7 @@ def page_record(comparisons: Comparisons, session: Session | None) -> dict[str, 
 
 
 def _answer(comparisons: Comparisons, token: str) -> dict:
-    return job_record(token, comparisons.get(token))
+    return comparison_record(comparisons.get(token))
 
 
 def _sample(comparisons: Comparisons, request: dict) -> dict:
@@ -52,7 +64,7 @@ def _pictures(comparisons: Comparisons, request: dict) -> dict:
 
 
 def _stop(comparisons: Comparisons, request: dict) -> dict:
-    comparisons.get(request.get("job")).stop.set()
+    comparisons.get(request.get("job")).stop()
     return _answer(comparisons, str(request.get("job")))
 
 
@@ -61,3 +73,19 @@ HANDLERS = {
 }  # fmt: skip
 READING: dict[str, Role] = dict.fromkeys(("status", "pictures"), Role.LOOK)
 """Requests that start nothing; the others need Role.WORK."""
+
+
+def mount(app: FastAPI, comparisons: Comparisons) -> None:
+    """Add the routes. Call it before the folders of static/ and Gradio are mounted."""
+    script = Path(str(files("plotly") / "package_data" / "plotly.min.js"))
+
+    @app.get("/static/plotly.min.js", include_in_schema=False)
+    def plotly_script() -> Response:
+        return FileResponse(script, media_type="text/javascript", headers=_CACHED)
+
+    @app.get("/compare/{token}/report.html", include_in_schema=False)
+    def report(token: str) -> Response:
+        try:
+            return HTMLResponse(comparisons.report(token), headers=_REPORT)
+        except RequestError as error:
+            return PlainTextResponse(str(error), 404)

@@ -6,25 +6,24 @@ import tempfile
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pipeline.divergence import METHODS
 from pipeline.divergence.report.drawn_robot import drawn_model, drawn_positions
 from pipeline.resources import SAMPLE_SCENES
 from studio import viewer
-from studio.commands.robot_episodes.compare import METHODS
 from studio.compare.project_sources import episode_title, project_episode
-from studio.server.background import BackgroundTask
-from studio.server.endpoints import PageToken
-from studio.server.errors import RequestError
-from studio.server.notices import error_message
-from studio.server.upload_folder import collect_uploads
 from studio.sessions.session_registry import SessionRegistry
 from studio.texts import t, translated
+from studio.web.endpoints import PageToken
+from studio.web.errors import RequestError, error_message
+from studio.web.jobs import Job
+from studio.web.upload_folder import collect_uploads
 
 if TYPE_CHECKING:  # a second to import; most sessions compare nothing
-    from pipeline.divergence.confined.isolated_comparison import ComparisonProgress, ComparisonSources, Playback
+    from pipeline.divergence.confined.confined_comparison import ComparisonProgress, ComparisonSources, Playback
     from pipeline.divergence.report.event_strip import EventPicture
 
 CAPACITY = 12
@@ -37,26 +36,27 @@ SIDES = ("real", "sim")
 VIEWS = ("real", "sim", "ghost")
 
 
-@dataclass(eq=False)
-class ComparisonJob:
-    """One comparison. Only its own thread changes it."""
+class Comparison(Job[dict[str, Any]]):
+    """One comparison. It is done before the pictures of its events are."""
 
-    sources: "ComparisonSources"
-    titles: tuple[str, str]
-    """What the page calls the two episodes."""
-    state: str = "running"
-    """running, done, failed or stopped."""
-    message: str = ""
-    """The present step, or why it failed, in one line."""
-    result: dict[str, Any] | None = None
-    views: dict[str, str] = field(default_factory=dict)
-    """Token of each view of VIEWS; empty without a robot model."""
-    note: str = ""
-    choices: dict[str, dict[str, list[str]]] = field(default_factory=dict)
-    """{"real", "sim"}: topics of "joints" and "commands" of a log, or "episodes" of a dataset, to choose from."""
-    pictures: "list[EventPicture] | None" = None
-    """Of the result's events; None while they are drawn."""
-    stop: threading.Event = field(default_factory=threading.Event)
+    def __init__(
+        self,
+        sources: "ComparisonSources",
+        titles: tuple[str, str],
+        compare: Callable[["Comparison"], None],
+        turn: threading.Lock,
+        choices: dict[str, dict[str, list[str]]] | None = None,
+    ):
+        super().__init__("comparison", compare, turn, message="Waiting for another comparison")
+        self.sources, self.titles = sources, titles
+        """The titles are what the page calls the two episodes."""
+        self.views: dict[str, str] = {}
+        """Token of each view of VIEWS; empty without a robot model."""
+        self.note = ""
+        self.choices = choices or {}
+        """{"real", "sim"}: topics of "joints" and "commands" of a log, or "episodes" of a dataset, to choose from."""
+        self.pictures: list[EventPicture] | None = None
+        """Of the result's events; None while they are drawn."""
 
 
 class Comparisons:
@@ -65,7 +65,7 @@ class Comparisons:
     def __init__(self, views: viewer.ViewRegistry, sessions: SessionRegistry):
         self.page_token = PageToken()
         self._views, self._sessions, self._lock = views, sessions, threading.Lock()
-        self._jobs: OrderedDict[str, ComparisonJob] = OrderedDict()
+        self._jobs: OrderedDict[str, Comparison] = OrderedDict()
         self._uploads = tempfile.TemporaryDirectory(prefix="grs-episodes-", ignore_cleanup_errors=True)
         self._turn = threading.Lock()
         """Held by the comparison that runs, since each takes a core and memory."""
@@ -74,7 +74,7 @@ class Comparisons:
         """Compare the sample pair and return the comparison's token."""
         sources = _sources(SAMPLE / "real.npz", SAMPLE / "sim.npz", SAMPLE / "robot.xml", _checked_method(method))
         titles = t("Real (sample: modelled by a second MuJoCo model)"), t("Simulated (sample)")
-        return self._start(ComparisonJob(sources, titles))
+        return self._start(sources, titles)
 
     def start_uploads(self, request: Mapping[str, Any]) -> str:
         """Compare {real, sim, robot, align} and return the token. Raises RequestError.
@@ -82,8 +82,7 @@ class Comparisons:
         Each is uploads, [{path, name}]; an episode may also be {project, source} of an open project.
         """
         method = _checked_method(request.get("align"))
-        token = secrets.token_urlsafe(16)
-        folder = Path(self._uploads.name) / token
+        folder = Path(self._uploads.name) / secrets.token_hex(16)
         found: dict[str, Path | None] = {}
         try:
             for slot, find in SLOTS.items():
@@ -98,7 +97,7 @@ class Comparisons:
         names = _title_of(request["real"], real), _title_of(request["sim"], sim)
         titles = t("Real: {name}", name=names[0]), t("Simulated: {name}", name=names[1])
         sources = _sources(real, sim, found["robot"] or self._robot_of(request), method)
-        return self._start(ComparisonJob(sources, titles), token)
+        return self._start(sources, titles)
 
     def _found(self, given: Any, find: Callable[[Path], Path], folder: Path) -> Path:
         """Return the path of uploads, or of an episode of an open project. Raises RequestError."""
@@ -123,9 +122,9 @@ class Comparisons:
         old = self.get(token)
         chosen = {} if selection is None else {f"{side}_selection": _selected(selection, side) for side in SIDES}
         sources = replace(old.sources, method=_checked_method(method), **chosen)
-        return self._start(ComparisonJob(sources, old.titles, choices=old.choices))
+        return self._start(sources, old.titles, old.choices)
 
-    def get(self, token: object) -> ComparisonJob:
+    def get(self, token: object) -> Comparison:
         """Return a comparison. Raises RequestError if it was forgotten."""
         with self._lock:
             job = self._jobs.get(str(token))
@@ -133,18 +132,17 @@ class Comparisons:
             raise RequestError("This comparison is no longer open; compare the episodes again.")
         return job
 
-    def _start(self, job: ComparisonJob, token: str = "") -> str:
-        token = token or secrets.token_urlsafe(16)
+    def _start(self, sources: "ComparisonSources", titles: tuple[str, str], choices: Any = None) -> str:
+        job = Comparison(sources, titles, self._compare, self._turn, choices)
         with self._lock:
-            self._jobs[token] = job
+            self._jobs[job.id] = job
             forgotten = [self._jobs.popitem(last=False) for _ in range(len(self._jobs) - CAPACITY)]
         for _, old in forgotten:
             self._forget(old)
-        BackgroundTask("comparison", lambda _: self._run(job), wake=job.stop.set).start()
-        return token
+        return job.start().id
 
-    def _forget(self, job: ComparisonJob) -> None:
-        job.stop.set()
+    def _forget(self, job: Comparison) -> None:
+        job.stop()
         for view in job.views.values():
             self._views.close(view)
         with self._lock:
@@ -158,24 +156,17 @@ class Comparisons:
         top = Path(self._uploads.name)
         return top / path.relative_to(top).parts[0] if path.is_relative_to(top) else None
 
-    def _run(self, job: ComparisonJob) -> None:
-        from pipeline.divergence.confined import compare_isolated
+    def _compare(self, job: Comparison) -> None:
+        from pipeline.divergence.confined import compare_confined
 
-        job.message = "Waiting for another comparison"
-        with self._turn:
-            try:
-                for step in compare_isolated(job.sources, job.stop):
-                    job.message = step.message or job.message
-                    job.choices = step.choices or job.choices
-                    if step.result is not None:
-                        self._finish(job, step)
-            except Exception as error:
-                job.state, job.message = "failed", error_message(error)
-            if job.state == "running":
-                job.state, job.message = "stopped", ""
+        for step in compare_confined(job.sources, job.stop_event):
+            job.message = step.message or job.message
+            job.choices = step.choices or job.choices
+            if step.result is not None:
+                self._finish(job, step)
 
-    def _finish(self, job: ComparisonJob, step: "ComparisonProgress") -> None:
-        if step.playback is not None and not job.stop.is_set():
+    def _finish(self, job: Comparison, step: "ComparisonProgress") -> None:
+        if step.playback is not None and not job.stopping:
             job.views, job.note = self._open_views(step.playback), step.playback.note
         job.result, job.state, job.message = step.result, "done", ""
         job.pictures = _drawn_pictures(job, step)
@@ -202,9 +193,10 @@ class Comparisons:
         return tokens
 
 
-def job_record(token: str, job: ComparisonJob) -> dict[str, Any]:
+def comparison_record(job: Comparison) -> dict[str, Any]:
     """Return what the page shows of a comparison; its result only when it is done."""
-    record: dict[str, Any] = {"job": token, "state": job.state, "message": translated(job.message)}
+    state, message = ("running", job.message) if job.is_active else (job.state, job.message * (job.state == "failed"))
+    record: dict[str, Any] = {"job": job.id, "state": state, "message": translated(message)}
     if any(job.choices.values()):
         chosen = {"real": job.sources.real_selection, "sim": job.sources.sim_selection}
         record["choices"] = {side: {"offered": job.choices[side], "chosen": chosen[side]} for side in SIDES}
@@ -214,7 +206,7 @@ def job_record(token: str, job: ComparisonJob) -> dict[str, Any]:
     return record
 
 
-def _drawn_pictures(job: ComparisonJob, step: "ComparisonProgress") -> "list[EventPicture]":
+def _drawn_pictures(job: Comparison, step: "ComparisonProgress") -> "list[EventPicture]":
     """Return the pictures of the events; those drawn so far if it is stopped or OpenGL fails."""
     from pipeline.divergence.report.event_strip import event_pictures
 
@@ -222,7 +214,7 @@ def _drawn_pictures(job: ComparisonJob, step: "ComparisonProgress") -> "list[Eve
     try:
         for picture in event_pictures(events, step.playback, step.frames):
             pictures.append(picture)
-            if job.stop.is_set():
+            if job.stopping:
                 break
     except Exception as error:  # the comparison is done without them
         job.note = job.note or error_message(error)

@@ -4,9 +4,9 @@ import re
 from pathlib import Path
 
 from pipeline.router.round_record import FILE as RECORD_FILE
-from studio.server.errors import RequestError
 from studio.sessions.session import Session
 from studio.texts import t
+from studio.web.errors import RequestError
 
 SOLUTION = "solution"
 

@@ -1,6 +1,5 @@
 """What the Learn page shows of a project: subtasks, curves, policies, failures, and the training that runs."""
 
-import importlib.util
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -12,24 +11,18 @@ from pipeline.learning.judging.rollouts import read_rollouts
 from pipeline.learning.layouts import Layouts
 from pipeline.learning.learning_files import FOLDER, SubtaskFolder, read_curve, subtask_folder
 from pipeline.learning.subtask import WHOLE, Subtask, read_subtasks, to_row, whole_task
-from pipeline.learning.terms.term import term_from_json
+from pipeline.learning.terms import term_from_json
 from pipeline.object_words import ObjectWords, object_words
 from pipeline.simulation.recipe import from_json
 from pipeline.store import StoreError, read_json
 from studio.learn.reward_words import goal_words, subtask_title, term_words
-from studio.learn.trainings import TrainingJob
+from studio.learn.trainings import Training
+from studio.sessions.project_learner import INSTALL, is_installed
 from studio.sessions.session import Session
 from studio.texts import t, translated
 
-INSTALL = 'pip install "grs-studio[learn]"'
 
-
-def is_installed() -> bool:
-    """Return whether the packages of the extra `learn` are there."""
-    return all(importlib.util.find_spec(name) for name in ("gymnasium", "stable_baselines3"))
-
-
-def learn_record(session: Session, layouts: Layouts | None, job: TrainingJob | None) -> dict[str, Any]:
+def learn_record(session: Session, layouts: Layouts | None, job: Training | None) -> dict[str, Any]:
     """Return the page's whole record. Without layouts nothing can be added to a reward."""
     project = session.project
     words, folder = object_words(project), project.folder
@@ -60,7 +53,7 @@ def learn_record(session: Session, layouts: Layouts | None, job: TrainingJob | N
     return record
 
 
-def job_record(job: TrainingJob | None, words: ObjectWords) -> dict[str, Any] | None:
+def job_record(job: Training | None, words: ObjectWords) -> dict[str, Any] | None:
     """Return {kind, state, message, subtask, steps, limit, left, imitated, finished, doing} of a job."""
     if job is None:
         return None

@@ -12,23 +12,23 @@ from pipeline.learning.judging.rollouts import smooth
 from pipeline.learning.layouts import Layouts
 from pipeline.learning.learning_files import FOLDER
 from pipeline.learning.subtask import LearningError, Subtask, read_subtasks, require_usable, write_subtasks
-from pipeline.learning.terms.term import term_from_json
-from pipeline.learning.variants import MOST
+from pipeline.learning.terms import term_from_json
+from pipeline.learning.variants import MAX_VARIANTS
 from pipeline.object_words import object_words
 from pipeline.simulation.recipe import from_json
 from pipeline.store import read_json
 from studio.accounts.roles import Role
-from studio.learn import playback, project_learner
+from studio.learn import playback
 from studio.learn.learn_record import episodes_of, folder_of, learn_record
 from studio.learn.reward_words import goal_words, subtask_title, term_words
-from studio.learn.trainings import JobKind, Trainings
-from studio.server.endpoints import Endpoint, session_context
-from studio.server.errors import RequestError
-from studio.server.notices import error_message
+from studio.learn.trainings import TrainingKind, Trainings
+from studio.sessions import project_learner
 from studio.sessions.session import Session
-from studio.sessions.session_registry import SessionRegistry
+from studio.sessions.session_registry import SessionRegistry, session_context
 from studio.texts import t
 from studio.viewer import Trajectory, ViewerError, ViewRegistry
+from studio.web.endpoints import Endpoint
+from studio.web.errors import RequestError, error_message
 
 MOST_STEPS, STEPS = 400_000, 80_000
 """Control steps of a subtask: at most, and where a page names none."""
@@ -92,7 +92,7 @@ def _status(session: Session, learning: Learning, request: dict) -> dict:
     if project.task() is None:
         return learn_record(session, None, None) | {"preparing": False, "fault": t("Choose a task first.")}
     layouts, fault, preparing = learning.layouts(session, project.is_writer)
-    job = learning.trainings.job(project.folder)
+    job = learning.trainings.of(project.folder)
     try:
         return learn_record(session, layouts, job) | {"preparing": preparing, "fault": fault}
     except LearningError as error:
@@ -135,7 +135,7 @@ def _evaluate(session: Session, learning: Learning, request: dict) -> dict:
 
 def _variants(request: dict) -> list[str]:
     """Return the option for the variants of the twin that a page asks for."""
-    count = _number(request.get("variants"), 0, 0, MOST)
+    count = _number(request.get("variants"), 0, 0, MAX_VARIANTS)
     return ["--variants", str(count)] if count else []
 
 
@@ -145,7 +145,7 @@ def _ablation(session: Session, learning: Learning, request: dict) -> dict:
 
 
 def _start(
-    session: Session, learning: Learning, kind: JobKind, options: list[str], name: str, steps: int, request: dict
+    session: Session, learning: Learning, kind: TrainingKind, options: list[str], name: str, steps: int, request: dict
 ) -> dict:
     workspace = session.services.workspace
     learning.trainings.start(session.project.folder, kind, options, name, steps, workspace)

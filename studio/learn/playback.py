@@ -7,7 +7,7 @@ from typing import Any
 
 import mujoco
 
-from pipeline.learning.judging.rollouts import Rollout, read_rollouts, rollout_of
+from pipeline.learning.judging.rollouts import RecordedEpisode, read_rollouts, rollout_of
 from pipeline.learning.layouts import Layouts
 from pipeline.learning.learning_files import FOLDER
 from pipeline.learning.subtask import WHOLE, Subtask, whole_task
@@ -15,15 +15,16 @@ from pipeline.object_words import ObjectWords
 from pipeline.project import Project
 from pipeline.simulation.physics import UnstableError
 from pipeline.solving import save_model
-from studio.learn.learn_record import INSTALL, folder_of, is_installed
+from studio.learn.learn_record import folder_of
 from studio.learn.reward_words import term_words
-from studio.server.errors import RequestError
+from studio.sessions.project_learner import INSTALL, is_installed
+from studio.web.errors import RequestError
 
 KEPT = 32
 """Layouts whose oracle episodes are kept; the oracle takes a second or two on each."""
 
 
-def recorded(project: Project, subtasks: Sequence[Subtask], name: str, steps: Any, layout: Any) -> Rollout:
+def recorded(project: Project, subtasks: Sequence[Subtask], name: str, steps: Any, layout: Any) -> RecordedEpisode:
     """Return the recorded episode of a subtask on a layout. `steps` None is the evaluation. Raises RequestError."""
     folder = folder_of(project.folder, subtasks, name)
     if folder is None:
@@ -41,7 +42,7 @@ def world_model(project: Project) -> mujoco.MjModel:
     return mujoco.MjModel.from_xml_path(str(path))
 
 
-def measured(rollout: Rollout, subtask: Subtask | None, words: ObjectWords) -> dict[str, Any]:
+def measured(rollout: RecordedEpisode, subtask: Subtask | None, words: ObjectWords) -> dict[str, Any]:
     """Return what is shown of an episode: its result, and the terms of the subtask over time."""
     terms = [term_words(one.term, words) for one in subtask.reward] if subtask else []
     plotted = rollout.potentials.T if subtask and rollout.potentials.shape[1] == len(terms) else ()
@@ -59,10 +60,10 @@ class OraclePlayback:
     """The oracle's episodes on the layouts that were asked for last. May be used from any thread."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[tuple, tuple[Rollout, ...]] = OrderedDict()
+        self._kept: OrderedDict[tuple, tuple[RecordedEpisode, ...]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def rollout(self, layouts: Layouts, subtasks: Sequence[Subtask], name: str, layout: int) -> Rollout:
+    def rollout(self, layouts: Layouts, subtasks: Sequence[Subtask], name: str, layout: int) -> RecordedEpisode:
         """Return the oracle's episode of a subtask on a layout. Raises RequestError where its path ends before it."""
         if not is_installed():
             raise RequestError(f"The oracle is measured as policies are, which needs extra packages: {INSTALL}")
@@ -87,7 +88,7 @@ class OraclePlayback:
         return rollouts[number]
 
 
-def _play(layouts: Layouts, subtasks: Sequence[Subtask], length: int, seed: int) -> tuple[Rollout, ...]:
+def _play(layouts: Layouts, subtasks: Sequence[Subtask], length: int, seed: int) -> tuple[RecordedEpisode, ...]:
     """Return the oracle's episodes of subtasks, each at most `length` times as long as usual."""
     from pipeline.learning.demonstrations import oracle_episodes
     from pipeline.learning.environment import EpisodeRules

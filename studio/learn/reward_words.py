@@ -1,6 +1,6 @@
 """Reward terms and success conditions in plain words, in the language of the page."""
 
-from pipeline.learning.terms.term import RewardTerm
+from pipeline.learning.terms import RewardTerm
 from pipeline.object_words import ObjectWords
 from pipeline.simulation.goals.goal import Goal
 from studio.texts import t, translated

@@ -1,38 +1,48 @@
-"""Trainings that pages asked for: one at a time in the whole studio, since each takes a core for minutes."""
+"""Trainings that pages asked for: one at a time in the whole studio, since each takes a core for minutes.
+
+Each is the command `grs-studio learn` in a process of its own, as a person would type it. In this process it would keep
+requests waiting for Python's interpreter lock; and it can be killed at any moment, because what it has learned is kept
+at every evaluation.
+"""
 
 import threading
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from studio.learn.training_process import TrainingProcess
-from studio.server.background import BackgroundTask
-from studio.server.errors import RequestError
-from studio.server.notices import error_message
+from pipeline.errors import StudioError
+from pipeline.store import parse_json
+from studio.batch.bounded_process import BoundedProcess
+from studio.web.errors import RequestError
+from studio.web.jobs import Job
 
-JobKind = Literal["train", "evaluate", "ablation"]
+TrainingKind = Literal["train", "evaluate", "ablation"]
+MEMORY_BYTES = 8_000_000_000
+"""Of data; training with eight environments takes 1 to 2 GB."""
 
 
-@dataclass(eq=False)
-class TrainingJob:
-    """One training, evaluation or ablation of a project. Only its own thread changes it."""
+class Training(Job[None]):
+    """One training, evaluation or ablation of a project."""
 
-    kind: JobKind
-    subtask: str
-    """Chosen to be learned; empty for all."""
-    limit: int
-    """Most control steps of a subtask."""
-    state: Literal["waiting", "running", "done", "failed", "stopped"] = "waiting"
-    message: str = ""
-    """The newest line of progress, or why it failed."""
-    progress: dict[str, Any] = field(default_factory=dict)
-    """{subtask, steps, seconds, imitated, finished} of what is learned now, or {doing}: "seams" or "measure"."""
-    task: BackgroundTask | None = None
-
-    @property
-    def is_active(self) -> bool:
-        return self.state in ("waiting", "running")
+    def __init__(
+        self, project: Path, kind: TrainingKind, options: Sequence[str], subtask: str, limit: int,
+        workspace: Path | None, turn: threading.Lock,
+    ):  # fmt: skip
+        """
+        Args:
+            options: of the command.
+            subtask: chosen to be learned; empty for all.
+            limit: most control steps of a subtask.
+            workspace: where skills are kept; None for that of the environment.
+            turn: is held by the training that runs.
+        """
+        environment = {"OMP_NUM_THREADS": "1"} | ({"GRS_WORKSPACE": str(workspace)} if workspace else {})
+        words = ("learn", str(project), "--json", *options)
+        self._process = BoundedProcess(words, MEMORY_BYTES, self._follow, environment, reads_output=True)
+        super().__init__("training", lambda _: self._run_process(), turn, wake=self._process.kill)
+        self.kind, self.subtask, self.limit = kind, subtask, limit
+        self.progress: dict[str, Any] = {}
+        """{subtask, steps, seconds, imitated, finished} of what is learned now, or {doing}: "seams" or "measure"."""
 
     @property
     def seconds_left(self) -> float | None:
@@ -40,59 +50,48 @@ class TrainingJob:
         steps, seconds = self.progress.get("steps", 0), self.progress.get("seconds", 0.0)
         return seconds / steps * max(0, self.limit - steps) if steps and seconds else None
 
+    def _run_process(self) -> None:
+        fault = self._process.run()
+        self.message = ""
+        if fault:
+            raise StudioError(fault)
+
+    def _follow(self, line: str) -> bool:
+        """Note a line of the process; return whether it was progress and not a message."""
+        try:
+            self.progress = dict(parse_json(line))
+        except (ValueError, TypeError):
+            self.message = line
+            return False
+        return True
+
 
 class Trainings:
-    """The newest job of each project. May be used from any thread."""
+    """The newest training of each project. May be used from any thread."""
 
     def __init__(self) -> None:
-        self._jobs: dict[Path, TrainingJob] = {}
+        self._trainings: dict[Path, Training] = {}
         self._lock, self._turn = threading.Lock(), threading.Lock()
 
-    def job(self, project: Path) -> TrainingJob | None:
-        """Return the newest job of a project."""
+    def of(self, project: Path) -> Training | None:
+        """Return the newest training of a project."""
         with self._lock:
-            return self._jobs.get(project)
+            return self._trainings.get(project)
 
     def start(
-        self, project: Path, kind: JobKind, options: Sequence[str], subtask: str = "", limit: int = 0,
+        self, project: Path, kind: TrainingKind, options: Sequence[str], subtask: str = "", limit: int = 0,
         workspace: Path | None = None,
-    ) -> TrainingJob:  # fmt: skip
-        """Start a job. Raises RequestError while another one of the project runs."""
-        job = TrainingJob(kind, subtask, limit)
+    ) -> Training:  # fmt: skip
+        """Start a training. Raises RequestError while another one of the project runs."""
+        training = Training(project, kind, options, subtask, limit, workspace, self._turn)
         with self._lock:
-            known = self._jobs.get(project)
+            known = self._trainings.get(project)
             if known and known.is_active:
                 raise RequestError("This project is being trained; stop that first, or wait for its end.")
-            self._jobs[project] = job
-        process = TrainingProcess(project, options, lambda progress: _follow(job, progress), workspace)
-        job.task = BackgroundTask("training", lambda stop: self._run(job, process, stop), wake=process.stop).start()
-        return job
+            self._trainings[project] = training
+        return training.start()
 
     def stop(self, project: Path) -> None:
-        """Stop a project's job; what was learned up to the last evaluation is kept."""
-        job = self.job(project)
-        if job is not None and job.task is not None:
-            job.task.stop()
-
-    def _run(self, job: TrainingJob, process: TrainingProcess, stop: threading.Event) -> None:
-        try:
-            while not self._turn.acquire(timeout=0.2):
-                if stop.is_set():
-                    job.state = "stopped"
-                    return
-            try:
-                job.state = "running"
-                fault = process.run()
-            finally:
-                self._turn.release()
-            job.message = fault
-            job.state = "stopped" if stop.is_set() else "failed" if fault else "done"
-        except Exception as error:
-            job.state, job.message = "failed", error_message(error)
-
-
-def _follow(job: TrainingJob, progress: Mapping[str, Any]) -> None:
-    if "message" in progress:
-        job.message = str(progress["message"])
-    else:
-        job.progress = dict(progress)
+        """Stop a project's training; what was learned up to the last evaluation is kept."""
+        if training := self.of(project):
+            training.stop()

@@ -11,9 +11,9 @@ from pipeline.assets.appearance.encoder import Encoder
 from pipeline.frame import Observation
 from pipeline.geometry import bounding_box
 from pipeline.matching.query import Query, query_view
-from studio.server.errors import RequestError
-from studio.server.gradio_internals import uploaded_file
 from studio.sessions.session import Session
+from studio.web.errors import RequestError
+from studio.web.gradio_internals import uploaded_file
 
 MAX_PIXELS = 40_000_000
 WORKING_SIDE = 320

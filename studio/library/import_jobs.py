@@ -12,15 +12,14 @@ from typing import Any
 
 from pipeline.assets.importers.asset_import import MESH_SUFFIXES
 from pipeline.assets.importers.compiled_model import MODEL_FORMATS
-from pipeline.assets.importers.isolated_import import ImportProgress, import_isolated
+from pipeline.assets.importers.confined_import import ImportProgress, import_confined
 from pipeline.assets.importers.mesh_import import METRES_PER_UNIT, MIN_LENGTH_M, UP_AXIS_ROTATIONS
 from pipeline.assets.packs.install import install_pack
 from pipeline.assets.packs.objaverse import parse_uid
 from pipeline.assets.packs.objaverse_import import import_objaverse
-from studio.server.background import BackgroundTask
-from studio.server.errors import RequestError
-from studio.server.notices import error_message
-from studio.server.upload_folder import collect_uploads
+from studio.web.errors import RequestError, error_message
+from studio.web.jobs import Job
+from studio.web.upload_folder import collect_uploads
 
 MAX_LIKELY_LENGTH_M = 0.6
 """Longest side of an object that a person usually puts on a table."""
@@ -29,16 +28,13 @@ MAX_TITLES = 12
 
 
 @dataclass(eq=False)
-class ImportJob:
-    """One import, or the installation of one pack. Only its own thread and a person's answers change it."""
+class Import:
+    """One import, or the installation of one pack. Only its jobs and a person's answers change it."""
 
     title: str
     folder: Path | None = None
     """Of the uploaded files, for as long as they are needed."""
     name: str = field(default_factory=lambda: secrets.token_hex(6))
-    state: str = "waiting"
-    """"waiting", "running", "questions", "done" or "stopped"."""
-    message: str = ""
     done: int = 0
     of: int = 0
     share: float = 0.0
@@ -51,13 +47,37 @@ class ImportJob:
     """{number, path, source, longest, shapes} of a mesh of unknown units; {number, uid, source, licence, terms, size}
     of an Objaverse model whose terms a person has to accept."""
     note: str = ""
-    parts: int = 0
-    """Parts of its work that have started and not ended; a question may be answered while the rest goes on."""
-    stop: threading.Event = field(default_factory=threading.Event)
+    jobs: list[Job[None]] = field(default_factory=list)
+    """The parts of its work; a question may be answered while the rest goes on."""
+
+    @property
+    def active(self) -> Job[None] | None:
+        """The part that runs, else one that waits; None if all have ended."""
+        active = [job for job in self.jobs if job.is_active]
+        return min(active, key=lambda job: job.state != "running", default=None)
+
+    @property
+    def stopping(self) -> bool:
+        return any(job.stopping for job in self.jobs)
+
+    @property
+    def state(self) -> str:
+        """ "waiting", "running", "questions", "done" or "stopped"."""
+        if active := self.active:
+            return active.state
+        return "stopped" if self.stopping else "questions" if self.questions else "done"
+
+    def stop(self) -> None:
+        for job in self.jobs:
+            job.stop()
+
+
+Work = Callable[[Job[None]], Iterator[ImportProgress]]
+"""One part of an import, which ends soon after its job is stopped."""
 
 
 class ImportJobs:
-    """The jobs of a library. May be used from any thread."""
+    """The imports into a library. May be used from any thread."""
 
     def __init__(
         self,
@@ -72,13 +92,13 @@ class ImportJobs:
             on_added: is called with the ids of new assets; returns a message to show.
         """
         self._libraries, self._used_ids, self._on_added = libraries, used_ids, on_added
-        self._jobs: dict[str, ImportJob] = {}
+        self._imports: dict[str, Import] = {}
         self._uploads = tempfile.TemporaryDirectory(prefix="grs-dropped-", ignore_cleanup_errors=True)
         self._turn = threading.Lock()
-        """Held by the job that runs, since each takes a core and memory."""
+        """Held by the import that runs, since each takes a core and memory."""
 
     def import_uploads(self, files: object) -> str:
-        """Start to import uploads [{path, name}], names relative to what was dropped; return the job's name.
+        """Start to import uploads [{path, name}], names relative to what was dropped; return its name.
 
         Raises RequestError.
         """
@@ -89,149 +109,149 @@ class ImportJobs:
             shutil.rmtree(folder.parent, ignore_errors=True)
             raise
         more = f" and {len(titles) - MAX_TITLES} more" if len(titles) > MAX_TITLES else ""
-        job = ImportJob(", ".join(titles[:MAX_TITLES]) + more, folder)
-        return self._start(job, lambda: self._import(job, import_sources(folder), {}))
+        one = Import(", ".join(titles[:MAX_TITLES]) + more, folder)
+        return self._start(one, lambda job: self._import(one, job, import_sources(folder), {}))
 
     def install(self, pack: str, title: str) -> str:
-        """Start to install a pack, or continue with it; return the job's name. Raises RequestError if it runs."""
-        if any(job.title == title and job.state in ("waiting", "running") for job in list(self._jobs.values())):
+        """Start to install a pack, or continue with it; return its name. Raises RequestError if it runs."""
+        if any(one.title == title and one.active for one in list(self._imports.values())):
             raise RequestError("That pack is being installed already.")
-        job = ImportJob(title)
-        return self._start(job, lambda: install_pack(pack, self._libraries(), stop=job.stop))
+        return self._start(Import(title), lambda job: install_pack(pack, self._libraries(), stop=job.stop_event))
 
     def look_up_objaverse(self, text: object) -> str:
         """Start to look up an Objaverse model, which is fetched once a person accepts its terms. Raises AssetError."""
         uid = parse_uid(str(text))
-        job = ImportJob(f"Objaverse {uid[:8]} …")
-        return self._start(job, lambda: self._offer(job, uid))
+        one = Import(f"Objaverse {uid[:8]} …")
+        return self._start(one, lambda job: self._offer(one, job, uid))
 
     def answer_units(self, name: object, number: object, units: object, up: object = None) -> None:
         """Continue with a mesh whose units a person gave; without units, skip the mesh. Raises RequestError."""
         if units not in (None, *METRES_PER_UNIT) or up not in (None, *UP_AXIS_ROTATIONS):
             raise RequestError("Units are m, cm, mm or in; the axis that points up is x, y or z.")
-        job, question = self._take_question(name, number, "longest")
+        one, question = self._take_question(name, number, "longest")
         if units is None:
-            return self._skip(job, question)
+            return self._skip(one, question)
         fields = {"units": units} | ({"up": up} if up else {})
-        self._start(job, lambda: self._import(job, [Path(str(question["path"]))], fields))
+        self._start(one, lambda job: self._import(one, job, [Path(str(question["path"]))], fields))
 
     def answer_offer(self, name: object, number: object, accepted: bool) -> None:
         """Fetch the Objaverse model that was offered, or skip it. Raises RequestError."""
-        job, question = self._take_question(name, number, "uid")
+        one, question = self._take_question(name, number, "uid")
         if not accepted:
-            return self._skip(job, question)
-        job.title = str(question["source"])
-        self._start(job, lambda: import_objaverse(question["uid"], True, self._libraries(), job.stop))
+            return self._skip(one, question)
+        one.title = str(question["source"])
+        self._start(one, lambda job: import_objaverse(question["uid"], True, self._libraries(), job.stop_event))
 
     def stop(self, name: object) -> None:
-        """Stop a job; remove one that has ended from the list. Raises RequestError."""
-        job = self._get(name)
-        if job.state in ("waiting", "running"):
-            job.stop.set()
+        """Stop an import; remove one that has ended from the list. Raises RequestError."""
+        one = self._get(name)
+        if one.active:
+            one.stop()
         else:
-            self._discard_files(job)
-            self._jobs.pop(job.name, None)
+            self._discard_files(one)
+            self._imports.pop(one.name, None)
 
     def close(self) -> None:
-        """Stop every job."""
-        for job in list(self._jobs.values()):
-            job.stop.set()
+        """Stop every import."""
+        for one in list(self._imports.values()):
+            one.stop()
 
     def records(self) -> list[dict[str, Any]]:
-        """Return a record of every job, newest first."""
-        return [_record(job) for job in reversed(list(self._jobs.values()))]
+        """Return a record of every import, newest first."""
+        return [_record(one) for one in reversed(list(self._imports.values()))]
 
     # ------------------------------------------------------------------ work
 
-    def _start(self, job: ImportJob, work: Callable[[], Iterator[ImportProgress]]) -> str:
-        self._jobs[job.name] = job
-        job.parts += 1
-        job.state, job.message, job.note = "waiting", "waiting for the previous import", ""
-        BackgroundTask("import", lambda _: self._run(job, work), wake=job.stop.set).start()
-        return job.name
+    def _start(self, one: Import, work: Work) -> str:
+        self._imports[one.name] = one
+        one.note = ""
+        job = Job[None](
+            "import", lambda job: self._run(one, job, work), self._turn,
+            on_end=lambda _: self._finish(one), message="waiting for the previous import",
+        )  # fmt: skip
+        one.jobs.append(job)
+        job.start()
+        return one.name
 
-    def _import(self, job: ImportJob, sources: Sequence[Path], fields: Mapping[str, Any]) -> Iterator[ImportProgress]:
-        assert job.folder is not None
-        name = job.title if job.folder in sources else sources[0].name if len(sources) == 1 else ""
+    def _import(
+        self, one: Import, job: Job[None], sources: Sequence[Path], fields: Mapping[str, Any]
+    ) -> Iterator[ImportProgress]:
+        assert one.folder is not None
+        name = one.title if one.folder in sources else sources[0].name if len(sources) == 1 else ""
         origin = f"imported on {time.strftime('%Y-%m-%d')}{' from ' * bool(name)}{name}"  # a search by words finds it
         fields = {"provenance": origin[:300], **fields}
         own = self._libraries() / "own"
-        return import_isolated(sources, job.folder, own, fields, job.stop, self._used_ids(), unpack=job.folder)
+        return import_confined(sources, one.folder, own, fields, job.stop_event, self._used_ids(), unpack=one.folder)
 
-    def _offer(self, job: ImportJob, uid: str) -> Iterator[ImportProgress]:
-        for step in import_objaverse(uid, False, self._libraries(), job.stop):
+    def _offer(self, one: Import, job: Job[None], uid: str) -> Iterator[ImportProgress]:
+        for step in import_objaverse(uid, False, self._libraries(), job.stop_event):
             yield step
             if step.offer:
                 question = {"number": secrets.token_hex(4), "uid": uid, "source": step.source, **step.offer}
-                job.questions.append(question)
+                one.questions.append(question)
 
-    def _take_question(self, name: object, number: object, kind: str) -> tuple[ImportJob, dict[str, Any]]:
-        """Remove a question from its job and return both. Raises RequestError if it was answered already."""
-        job = self._get(name)
-        question = next((one for one in job.questions if one["number"] == number and kind in one), None)
+    def _take_question(self, name: object, number: object, kind: str) -> tuple[Import, dict[str, Any]]:
+        """Remove a question from its import and return both. Raises RequestError if it was answered already."""
+        one = self._get(name)
+        question = next((each for each in one.questions if each["number"] == number and kind in each), None)
         if question is None:
             raise RequestError("That question was answered already.")
-        job.questions.remove(question)
-        return job, question
+        one.questions.remove(question)
+        return one, question
 
-    def _skip(self, job: ImportJob, question: dict[str, Any]) -> None:
-        job.errors.append({"source": question["source"], "error": f"{question['source']} was left out"})
-        self._finish(job)
+    def _skip(self, one: Import, question: dict[str, Any]) -> None:
+        one.errors.append({"source": question["source"], "error": f"{question['source']} was left out"})
+        self._finish(one)
 
-    def _run(self, job: ImportJob, work: Callable[[], Iterator[ImportProgress]]) -> None:
-        with self._turn:
-            earlier = len(job.added)
-            job.state, job.message = "running", "starting"
-            try:
-                for step in work():
-                    _apply(job, step)
-            except Exception as error:
-                job.errors.append({"source": job.title, "error": error_message(error)})
-            if new := [added["id"] for added in job.added[earlier:]]:
-                job.message = "updating the open projects"
-                job.note = self._on_added(new)
-                job.added = [added | {"available": True} for added in job.added]
-            job.parts -= 1
-            self._finish(job)
+    def _run(self, one: Import, job: Job[None], work: Work) -> None:
+        earlier = len(one.added)
+        job.message = "starting"
+        try:
+            for step in work(job):
+                job.message = step.message or job.message
+                _apply(one, step)
+        except Exception as error:
+            one.errors.append({"source": one.title, "error": error_message(error)})
+        if new := [added["id"] for added in one.added[earlier:]]:
+            job.message = "updating the open projects"
+            one.note = self._on_added(new)
+            one.added = [added | {"available": True} for added in one.added]
 
-    def _finish(self, job: ImportJob) -> None:
-        """Set the job's final state unless other parts of its work go on."""
-        if job.parts:
-            return
-        job.state = "stopped" if job.stop.is_set() else "questions" if job.questions else "done"
-        job.message = ""
-        if job.state != "questions":
-            self._discard_files(job)
+    def _finish(self, one: Import) -> None:
+        """Remove the files of an import that has ended."""
+        if one.state in ("done", "stopped"):
+            self._discard_files(one)
 
-    def _discard_files(self, job: ImportJob) -> None:
-        job.questions.clear()
-        if job.folder is not None:
-            shutil.rmtree(job.folder.parent, ignore_errors=True)
+    def _discard_files(self, one: Import) -> None:
+        one.questions.clear()
+        if one.folder is not None:
+            shutil.rmtree(one.folder.parent, ignore_errors=True)
 
-    def _get(self, name: object) -> ImportJob:
-        job = self._jobs.get(str(name))
-        if job is None:
+    def _get(self, name: object) -> Import:
+        one = self._imports.get(str(name))
+        if one is None:
             raise RequestError("That import has already ended.")
-        return job
+        return one
 
 
-def _apply(job: ImportJob, step: ImportProgress) -> None:
-    """Take a step's progress and result over into the job."""
-    job.done, job.of = (step.done, step.total) if step.total else (job.done, job.of)
-    job.message, job.share = step.message or job.message, step.share
+def _apply(one: Import, step: ImportProgress) -> None:
+    """Take a step's progress and result over into the import."""
+    one.done, one.of = (step.done, step.total) if step.total else (one.done, one.of)
+    one.share = step.share
     if step.id:
-        job.added.append({"id": step.id, "warnings": list(step.warnings), "available": False})
+        one.added.append({"id": step.id, "warnings": list(step.warnings), "available": False})
     elif step.longest is not None:
         question = {"number": secrets.token_hex(4), "path": step.path, "source": step.source, "longest": step.longest}
-        job.questions.append(question | {"shapes": step.outlines or {}})
+        one.questions.append(question | {"shapes": step.outlines or {}})
     elif step.error:
-        job.errors.append({"source": step.source, "error": step.error})
+        one.errors.append({"source": step.source, "error": step.error})
 
 
-def _record(job: ImportJob) -> dict[str, Any]:
-    fields = {key: getattr(job, key) for key in ("name", "title", "state", "message", "done", "of", "share", "note")}
-    lists = {"added": list(job.added), "errors": list(job.errors), "questions": list(map(_question, job.questions))}
-    return fields | lists | {"stopping": job.stop.is_set()}
+def _record(one: Import) -> dict[str, Any]:
+    active = one.active
+    fields = {key: getattr(one, key) for key in ("name", "title", "state", "done", "of", "share", "note", "stopping")}
+    lists = {"added": list(one.added), "errors": list(one.errors), "questions": list(map(_question, one.questions))}
+    return fields | lists | {"message": active.message if active else ""}
 
 
 def _question(question: dict[str, Any]) -> dict[str, Any]:

@@ -9,14 +9,14 @@ import numpy as np
 from pipeline.assets import Asset, library_edits
 from studio.accounts.roles import Role
 from studio.library.image_query import embed_object, embed_upload
-from studio.library.search import SearchQuery, facets, find
 from studio.library.shared_library import SharedLibrary, asset_record
-from studio.objects.object_records import object_records
-from studio.server.endpoints import Endpoint
-from studio.server.errors import RequestError
-from studio.server.services import Lazy
+from studio.records.object_records import object_records
+from studio.services.library_search import SearchQuery, facets, find
+from studio.services.open_services import Lazy
 from studio.sessions.session import Session
 from studio.texts import translated
+from studio.web.endpoints import Endpoint
+from studio.web.errors import RequestError
 
 MAX_ITEMS = 200
 """Assets in one answer."""

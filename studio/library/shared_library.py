@@ -22,12 +22,12 @@ from pipeline.run import Services
 from pipeline.scene.preview.asset_preview import BODY_NAME, asset_model, mass_properties
 from studio import viewer
 from studio.library.import_jobs import ImportJobs
-from studio.library.search import collection_of
 from studio.library.thumbnails import Thumbnails
-from studio.server import background
-from studio.server.endpoints import PageToken
-from studio.server.services import library_services
+from studio.services.library_search import collection_of
+from studio.services.open_services import library_services
 from studio.sessions.session_registry import SessionRegistry
+from studio.web import background
+from studio.web.endpoints import PageToken
 
 MAX_INERTIA_RATIO = 1.0
 """Inertia over mass times the square of the longest side. No body inside its box can exceed it."""

@@ -12,9 +12,9 @@ from fastapi.responses import FileResponse, PlainTextResponse
 from pipeline.assets import Asset
 from pipeline.assets.asset_cards import brightened_card
 from pipeline.store import atomic_write, user_cache_folder
-from studio.objects.images import jpeg
-from studio.server import background
-from studio.server.background import BackgroundTask
+from studio.records.images import jpeg
+from studio.web import background
+from studio.web.background import BackgroundTask
 
 SIDE = 176
 """Pixels."""

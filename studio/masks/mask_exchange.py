@@ -8,7 +8,7 @@ from pipeline.segmentation import SegmentationError, encode_rle
 from pipeline.segmentation.confined_exchange import read_masks_confined
 from pipeline.segmentation.exchange import MaskFormat, write_masks
 from pipeline.segmentation.named_mask import NamedMask
-from studio.objects.images import jpeg
+from studio.records.images import jpeg
 from studio.sessions.session import Session
 
 MAX_FILE_BYTES = 64 << 20

@@ -7,15 +7,15 @@ from pipeline.segmentation import Segment, SegmentationError, encode_rle
 from pipeline.segmentation.mask_review import predicted_quality, review_reasons
 from studio.accounts.roles import Role
 from studio.masks.mask_exchange import export_masks, import_masks
-from studio.masks.prompt_requests import parse_mask, parse_prompt
-from studio.masks.segmenter_choice import parse_automatic_settings
-from studio.objects.object_records import object_records
-from studio.server.endpoints import Endpoint, session_context
-from studio.server.theme import object_colour
+from studio.records.object_records import object_records
+from studio.services.segmenter_choice import parse_automatic_settings
 from studio.sessions.decision_recorder import next_segment_id
+from studio.sessions.prompt_requests import parse_mask, parse_prompt
 from studio.sessions.session import Session
-from studio.sessions.session_registry import SessionRegistry
+from studio.sessions.session_registry import SessionRegistry, session_context
 from studio.texts import t, translated
+from studio.web.endpoints import Endpoint
+from studio.web.theme import object_colour
 
 
 def endpoint(sessions: SessionRegistry) -> Endpoint:

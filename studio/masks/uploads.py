@@ -15,9 +15,9 @@ from typing import Any
 
 from pipeline.frame import FrameError, Recording, load_files, open_recording
 from pipeline.project import safe_name
-from studio.objects.images import jpeg
-from studio.server.errors import RequestError
+from studio.records.images import jpeg
 from studio.texts import t
+from studio.web.errors import RequestError
 
 IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".tif", ".tiff")
 ACCEPTED = "a zip of a frame folder, its rgb, depth and camera.json together, or a .npz, .r3d, .bag, .ply, .pcd or .glb"

@@ -20,11 +20,11 @@ from pipeline.run import project_matcher, tracing_model
 from pipeline.scene.physical_properties import QUESTION_KIND as PROPERTIES_KIND
 from pipeline.store import parse_json
 from studio.models import call_records
-from studio.pages.wording import STAGE_TITLES
-from studio.scene import adjustments
-from studio.server.errors import RequestError
+from studio.sessions.physical_properties import ask_physical_properties
 from studio.sessions.session import Session
+from studio.sessions.wording import STAGE_TITLES
 from studio.texts import t, translated
+from studio.web.errors import RequestError
 
 REMEDIES = {
     "retry": ("Retry", "Send the same request again"),
@@ -125,7 +125,7 @@ def ask_again(session: Session, call: Call, prompt_text: str = "") -> None:
     if session.allowed_services.model is not session.services.model:
         raise RequestError("This project is not sent to the model's server; allow that in the Models panel first.")
     if call.kind == PROPERTIES_KIND and (number := re.fullmatch(r"object (\d+)", call.subject)):
-        adjustments.ask_physical_properties(session, {"id": int(number[1])}, again=True)
+        ask_physical_properties(session, {"id": int(number[1])}, again=True)
     elif call.kind in ROUND_ANSWERS and (prompt_text or not session.project.error("rounds")):
         _ask_for_comparison(session, call, prompt_text)
     elif call.kind in ROUND_ANSWERS:

@@ -7,13 +7,16 @@ import time
 from pathlib import Path
 from typing import Any
 
+from fastapi import Response
+
 from pipeline.errors import StudioError
 from pipeline.models.trace.call_log import Call, Total, group_calls, totals
 from pipeline.models.trace.code_snippet import python_snippet
 from pipeline.store import parse_json
-from studio.pages.wording import STAGE_TITLES
+from studio.records.file_routes import REVALIDATED
+from studio.records.text_diff import diff_rows
 from studio.sessions.session import Session
-from studio.task.text_diff import diff_rows
+from studio.sessions.wording import STAGE_TITLES
 from studio.texts import t
 
 CALL_TITLES = {
@@ -218,6 +221,19 @@ def full_text(session: Session, id: str, part: str) -> str:
         case "record":
             return json.dumps({**call.attributes}, ensure_ascii=True, default=str)
     return call.raw_reply
+
+
+def _download(session: Session, name: str) -> Response:
+    """Return a text of a call, "ID/PART.txt". Its headers keep a browser from running a model's text as a page."""
+    id, _, part = name.partition("/")
+    part = Path(part).stem
+    data = full_text(session, id, part).encode("utf-8", "replace")
+    headers = {"Content-Disposition": f'attachment; filename="{part}.txt"', "X-Content-Type-Options": "nosniff"}
+    return Response(data, media_type="text/plain; charset=utf-8", headers=REVALIDATED | headers)
+
+
+FILES = {"call": _download}
+"""Files of a project for this page, by the first part of their address."""
 
 
 def call_program(session: Session, call: Call, base_url: str) -> str:

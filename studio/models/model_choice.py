@@ -4,7 +4,6 @@ A key that a person typed is held only by this object. It is sent to the server 
 that nobody who can open the page can have it sent elsewhere; the same holds for OPENAI_API_KEY.
 """
 
-import secrets
 import shutil
 import threading
 from collections.abc import Mapping
@@ -25,12 +24,11 @@ from pipeline.models.settings import (
     strip_credentials,
 )
 from pipeline.planner import PlannerModel
-from studio.server import background
-from studio.server.endpoints import PageToken
-from studio.server.errors import RequestError
-from studio.server.gradio_internals import uploaded_file
-from studio.server.notices import error_message
 from studio.sessions.session_registry import SessionRegistry
+from studio.web.endpoints import PageToken
+from studio.web.errors import RequestError, error_message
+from studio.web.gradio_internals import uploaded_file
+from studio.web.jobs import Job
 
 NO_KEY = "none"
 """Sent to a server that no key was given for."""
@@ -46,7 +44,7 @@ class ModelSelection:
         self._sessions, self._workspace = sessions, workspace
         self._environment_address = environment_value("GRS_BASE_URL")
         self._typed: dict[str, str] = {}
-        self._test: ConnectionTest | None = None
+        self._test: Job[list[ProbeResult]] | None = None
         self._lock = threading.Lock()
         self.settings = ModelSettings()
         try:
@@ -149,46 +147,32 @@ class ModelSelection:
     def test(self, fields: object, key: object = None) -> str:
         """Start to test a server in place of a test that runs; return the test's name."""
         settings = self.parse(fields)
+        key = self._key(settings, self._with(settings, key))
         self.stop_test()
-        self._test = ConnectionTest(settings, self._key(settings, self._with(settings, key)))
-        return self._test.name
+        self._test = Job[list[ProbeResult]]("probe", lambda job: _test(job, settings, key)).start()
+        return self._test.id
 
     def test_results(self, name: object) -> tuple[list[ProbeResult], bool]:
         """Return the results so far, and whether the test still runs. Raises RequestError."""
         test = self._test
-        if test is None or test.name != name:
+        if test is None or test.id != name:
             raise RequestError("Another test has been started; press Test connection again.")
-        return list(test.results), test.running
+        return list(test.result or ()), test.is_active
 
     def stop_test(self) -> None:
         if self._test:
             self._test.stop()
 
 
-class ConnectionTest:
-    """One test of a connection, in the background."""
-
-    def __init__(self, settings: ModelSettings, key: str):
-        self.name, self.results, self.running = secrets.token_hex(4), list[ProbeResult](), True
-        self._settings, self._key = settings, key
-        self._task = background.start("probe", self._run)
-
-    def stop(self) -> None:
-        self._task.stop()
-
-    def _run(self, stop: threading.Event) -> None:
-        settings = self._settings
-        try:
-            for model in dict.fromkeys(filter(None, (settings.model, settings.code_model))) or ("",):
-                self._test_model(model, stop)
-        except Exception as error:
-            self.results.append(ProbeResult("test", False, error_message(error)))
-        finally:
-            self.running = False
-
-    def _test_model(self, model: str, stop: threading.Event) -> None:
-        with closing(probe(self._settings, self._key, model)) as results:  # type: ignore[type-var]
-            for result in results:
-                if stop.is_set():
-                    return
-                self.results.append(result)
+def _test(job: Job[list[ProbeResult]], settings: ModelSettings, key: str) -> None:
+    """Probe the models of the settings; the job's result is what was found so far."""
+    job.result = results = list[ProbeResult]()
+    try:
+        for model in dict.fromkeys(filter(None, (settings.model, settings.code_model))) or ("",):
+            with closing(probe(settings, key, model)) as found:  # type: ignore[type-var]
+                for result in found:
+                    if job.stopping:
+                        return
+                    results.append(result)
+    except Exception as error:
+        results.append(ProbeResult("test", False, error_message(error)))

@@ -8,10 +8,10 @@ from studio.accounts.roles import Role
 from studio.models import call_actions, call_records, prompt_overrides
 from studio.models.model_choice import ModelSelection
 from studio.models.sending import sending_record
-from studio.server.endpoints import Endpoint, session_context
 from studio.sessions.session import Session
-from studio.sessions.session_registry import SessionRegistry
+from studio.sessions.session_registry import SessionRegistry, session_context
 from studio.texts import t, translated
+from studio.web.endpoints import Endpoint
 
 
 def panel_endpoint(sessions: SessionRegistry, selection: ModelSelection) -> Endpoint:

@@ -7,7 +7,7 @@ from pipeline.models import ModelError
 from pipeline.models.prompt_templates import FOLDER, PromptTemplate, load_prompt
 from pipeline.store import write_text
 from studio.models.call_records import CALL_TITLES
-from studio.task.text_diff import diff_rows
+from studio.records.text_diff import diff_rows
 from studio.texts import t
 
 MAX_PROMPT_LENGTH = 100_000

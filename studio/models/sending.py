@@ -8,11 +8,11 @@ from pipeline.models.settings import ModelSettings
 from pipeline.run import may_send, project_matcher
 from studio.models.cost_estimates import automatic_estimate, generation_estimate
 from studio.models.sending_preview import preview
-from studio.server.endpoints import Endpoint, session_context
-from studio.server.errors import RequestError
 from studio.sessions.session import Session
-from studio.sessions.session_registry import SessionRegistry
+from studio.sessions.session_registry import SessionRegistry, session_context
 from studio.texts import t
+from studio.web.endpoints import Endpoint
+from studio.web.errors import RequestError
 
 
 def sending_endpoint(sessions: SessionRegistry) -> Endpoint:

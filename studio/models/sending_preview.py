@@ -22,6 +22,7 @@ GROUPS = {
     ("task", 0): "Photograph, objects numbered",
     ("describe_segment", 1): "Photograph, one object outlined",
     ("describe_segment", 0): "One object alone",
+    ("choose_match", 1): "Photograph, one object outlined",
     ("choose_match", 2): "Library assets, rendered",
 }
 """Title of each group of pictures, by kind of question and the picture's place in it."""
@@ -47,7 +48,7 @@ def next_questions(session: Session) -> list[Question]:
     segments = {segment.id: segment for segment in project.segments() or ()}
     descriptions = {one.segment_id: one for one in project.descriptions() or () if one.segment_id in segments}
     for id, measured in descriptions.items():
-        describe_with_model(project.frame, segments[id], measured, recorder)
+        describe_with_model(project.frame, segments[id], measured, recorder, list(segments.values()))
     for match in project.matches() or ():
         if match.segment_id in descriptions:
             query = Query(project.observation, segments[match.segment_id], descriptions[match.segment_id])

@@ -8,6 +8,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
+from fastapi import Response
 from PIL import Image
 
 from pipeline.assets import Asset
@@ -24,13 +25,14 @@ from pipeline.scene.reconstruction import preview_reconstruction
 from pipeline.segmentation import Segment
 from pipeline.store import atomic_write, digest, write_json
 from studio.accounts.roles import Role
-from studio.library.search import SearchQuery, find
 from studio.objects.candidate_renderer import CandidateRenderer, RenderJob, candidate_folder
-from studio.objects.images import jpeg, mask_stamp
-from studio.server.endpoints import Endpoint, session_context
-from studio.server.errors import RequestError
+from studio.records.file_routes import CACHED
+from studio.records.images import jpeg, mask_stamp
+from studio.services.library_search import SearchQuery, find
 from studio.sessions.session import Session
-from studio.sessions.session_registry import SessionRegistry
+from studio.sessions.session_registry import SessionRegistry, session_context
+from studio.web.endpoints import Endpoint
+from studio.web.errors import RequestError
 
 VERSION = 7
 """Of the renderings; increased when the same candidate is rendered differently."""
@@ -83,22 +85,31 @@ def search(session: Session, request: dict) -> dict[str, Any]:
 HANDLERS: dict[str, Callable[[Session, dict], dict]] = {"compare": compare, "search": search}
 
 
-def image(session: Session, kind: str, name: str) -> tuple[bytes, str]:
-    """Return an image and its media type: a "candidate" by its key, the "window" of a segment, or the window "without"
-    its object. Raises RequestError."""
-    stem = Path(name).stem
-    if kind == "candidate":
-        path = candidate_folder(session) / f"{stem}.png"
-        if not path.exists():
-            raise RequestError("That candidate is not rendered yet.")
-        return path.read_bytes(), "image/png"
-    segment = _segment(session, int(stem) if stem.isdigit() else None)
-    frame = session.project.frame
-    if kind == "window":
-        rgb = frame.rgb[candidate_preview.crop_window(segment.mask).slices]
-    else:
-        rgb = candidate_preview.remove_object(frame, segment.mask)
-    return jpeg(np.ascontiguousarray(rgb), quality=92), "image/jpeg"
+def _candidate(session: Session, name: str) -> Response:
+    path = candidate_folder(session) / f"{Path(name).stem}.png"
+    if not path.exists():
+        raise RequestError("That candidate is not rendered yet.")
+    return Response(path.read_bytes(), media_type="image/png", headers=CACHED)
+
+
+def _window(session: Session, name: str) -> Response:
+    """Return the part of the photograph around a segment."""
+    segment = _segment(session, int(Path(name).stem))
+    return _picture(session.project.frame.rgb[candidate_preview.crop_window(segment.mask).slices])
+
+
+def _without(session: Session, name: str) -> Response:
+    """Return the part of the photograph around a segment, without its object."""
+    segment = _segment(session, int(Path(name).stem))
+    return _picture(candidate_preview.remove_object(session.project.frame, segment.mask))
+
+
+def _picture(rgb: np.ndarray) -> Response:
+    return Response(jpeg(np.ascontiguousarray(rgb), quality=92), media_type="image/jpeg", headers=CACHED)
+
+
+FILES = {"candidate": _candidate, "window": _window, "without": _without}
+"""Pictures of a project for this page, by the first part of their address."""
 
 
 def _segment(session: Session, id: object) -> Segment:

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.store import read_json
-from studio.server import background
-from studio.server.notices import error_message
 from studio.sessions.session import Session
+from studio.web import background
+from studio.web.errors import error_message
 
 POLL_SECONDS = 0.2
 """Between looks at whether the project's own work has ended, which goes first."""

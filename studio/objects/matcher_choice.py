@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from pipeline.matching import all_matchers, calibration_warning, usable_matcher, why_unavailable
-from studio.server.errors import RequestError
 from studio.sessions.session import Session
 from studio.texts import t, translated
+from studio.web.errors import RequestError
 
 
 def choose_matcher(session: Session, message: Mapping[str, Any]) -> None:

@@ -3,7 +3,6 @@
 import base64
 import json
 import tempfile
-import threading
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
@@ -31,11 +30,10 @@ from pipeline.models.destination import destination_of
 from pipeline.run import Services
 from pipeline.simulation.sandbox.sandbox import RunCancelled
 from pipeline.store import user_cache_folder
-from studio.server.background import BackgroundTask
-from studio.server.errors import RequestError
-from studio.server.notices import error_message
-from studio.server.services import library_services
+from studio.services.open_services import library_services
 from studio.texts import t
+from studio.web.errors import RequestError
+from studio.web.jobs import Job
 
 MAX_PATH_LENGTH = 4096
 
@@ -60,8 +58,8 @@ class MatcherScoring:
 
     def __init__(self, services: Callable[[], Services]):
         self._services = services
-        self._lock = threading.Lock()
-        self._run: _ScoringRun | None = None
+        self._job: Job[MatcherTable] | None = None
+        """Its result is as much of the table as is finished."""
 
     def plan(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """Return {plan}, a sentence on what will be scored and what a model will be asked. Raises StudioError."""
@@ -92,24 +90,27 @@ class MatcherScoring:
             if reason := why_unavailable(matcher, services.model, services.encoder):
                 raise RequestError(f"{TITLES[matcher]} {reason}.")
         self.stop()
-        run = _ScoringRun(services, request)
-        with self._lock:
-            self._run = run
-        run.task.start()
+        job = Job[MatcherTable]("scoring", lambda job: _score(job, services, request), message="opening the library")
+        self._job = job.start()
         return self.state()
 
     def state(self) -> dict[str, Any]:
-        run = self._run
-        return run.state() if run else {"running": False, "table": None}
+        job = self._job
+        if job is None:
+            return {"running": False, "table": None}
+        message, error = ("", job.message) if job.state == "failed" else (job.message, "")
+        table = None if job.result is None else _table(job.result)
+        progress = {"running": job.is_active, "done": job.done, "of": job.of}
+        return progress | {"message": message, "error": error, "table": table}
 
     def stop(self) -> None:
         """Stop the run; the finished part of its table stays."""
-        if self._run:
-            self._run.task.stop()
+        if self._job:
+            self._job.stop()
 
     def download(self, form: object) -> dict[str, Any]:
         """Return the table as a file {name, data}, data in base64. Raises RequestError if there is none."""
-        table = self._run.table if self._run else None
+        table = self._job.result if self._job else None
         if table is None:
             raise RequestError("There is no table yet; score the matchers first.")
         text = to_csv(table) if form == "csv" else json.dumps(to_json(table), indent=1)
@@ -117,60 +118,39 @@ class MatcherScoring:
         return {"name": name, "data": base64.b64encode(text.encode()).decode()}
 
 
-class _ScoringRun:
-    """One table, computed in a thread."""
+def _score(job: Job[MatcherTable], services: Services, request: ScoringRequest) -> None:
+    try:
+        with tempfile.TemporaryDirectory(prefix="grs-") as folder:
+            _fill_table(job, services, request, Path(folder))
+        job.message = "done"
+    except (StageCancelled, RunCancelled):
+        done = job.result.frames if job.result else 0
+        rest = "; the table is of those" if done else ""
+        job.message = f"stopped after {done} of {len(request.frames)} frames{rest}"
 
-    def __init__(self, services: Services, request: ScoringRequest):
-        self.table: MatcherTable | None = None
-        """As far as it is finished."""
-        self.task = BackgroundTask("scoring", self._run)
-        self._services, self._request = services, request
-        self._state: dict[str, Any] = {
-            "running": True, "done": 0, "of": 0, "message": "opening the library", "error": ""
-        }  # fmt: skip
 
-    def state(self) -> dict[str, Any]:
-        return self._state | {"table": None if self.table is None else _table(self.table)}
+def _fill_table(job: Job[MatcherTable], services: Services, request: ScoringRequest, folder: Path) -> None:
+    library, features = services.library, services.features
+    if request.libraries:
+        library = Library.open(request.libraries)
+        features = library_services(library, services.encoder)["features"]
+    for done, _ in enumerate(asset_features(library, user_cache_folder(), services.encoder), 1):
+        _report(job, done, len(library), "rendering views of the library's assets")
+    evaluation = MatcherEvaluation(
+        request.frames, request.truth, library, services.segmenter, services.model, features, services.encoder,
+        folder, request.use_given_masks, job.stop_event, services.asset_descriptions,
+    )  # fmt: skip
+    with closing(score_matchers(evaluation, request.matchers)) as steps:  # type: ignore[type-var]
+        for step in steps:
+            job.result = step.table or job.result
+            _report(job, step.done, step.total, step.message)
 
-    def _run(self, stop: threading.Event) -> None:
-        try:
-            with tempfile.TemporaryDirectory(prefix="grs-") as folder:
-                self._score(Path(folder), stop)
-            self._update(message="done")
-        except (StageCancelled, RunCancelled):
-            done = self.table.frames if self.table else 0
-            rest = "; the table is of those" if done else ""
-            self._update(message=f"stopped after {done} of {len(self._request.frames)} frames{rest}")
-        except Exception as error:
-            self._update(error=error_message(error))
-        finally:
-            self._update(running=False)
 
-    def _score(self, folder: Path, stop: threading.Event) -> None:
-        services, request = self._services, self._request
-        library, features = services.library, services.features
-        if request.libraries:
-            library = Library.open(request.libraries)
-            features = library_services(library, services.encoder)["features"]
-        for done, _ in enumerate(asset_features(library, user_cache_folder(), services.encoder), 1):
-            self._progress(stop, done, len(library), "rendering views of the library's assets")
-        evaluation = MatcherEvaluation(
-            request.frames, request.truth, library, services.segmenter, services.model, features, services.encoder,
-            folder, request.use_given_masks, stop, services.asset_descriptions,
-        )  # fmt: skip
-        with closing(score_matchers(evaluation, request.matchers)) as steps:  # type: ignore[type-var]
-            for step in steps:
-                self.table = step.table or self.table
-                self._progress(stop, step.done, step.total, step.message)
-
-    def _progress(self, stop: threading.Event, done: int, total: int, message: str) -> None:
-        """Note the progress. Raises RunCancelled if a person stopped the run."""
-        self._update(done=done, of=total, message=message)
-        if stop.is_set():
-            raise RunCancelled("stopped by a person")
-
-    def _update(self, **values: Any) -> None:
-        self._state = self._state | values
+def _report(job: Job[MatcherTable], done: int, total: int, message: str) -> None:
+    """Note the progress. Raises RunCancelled if a person stopped the run."""
+    job.done, job.of, job.message = done, total, message
+    if job.stopping:
+        raise RunCancelled("stopped by a person")
 
 
 def _parse_request(message: Mapping[str, Any]) -> ScoringRequest:

@@ -4,8 +4,8 @@ import gradio as gr
 
 from components.steps import EvidenceCard, FrameView, PointCloud
 from studio.pages.page_shell import Shell
+from studio.records.evidence_record import evidence_record
 from studio.scene.camera_correction import correct_camera
-from studio.scene.evidence_record import evidence_record
 from studio.scene.frame_record import frame_record, point_cloud_address
 from studio.scene.ground_choice import choose_ground
 

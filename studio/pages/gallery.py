@@ -13,8 +13,8 @@ from studio.board.set_requests import SetExports
 from studio.masks.uploads import ACCEPTED, Uploads, frame_preview, recording_record
 from studio.pages.gallery_items import gallery_record, open_gallery_item, open_uploaded_frame
 from studio.pages.page_shell import EVENT_SETTINGS, Shell
-from studio.server.endpoints import Endpoint, PageToken
-from studio.server.notices import with_notices
+from studio.web.endpoints import Endpoint, PageToken
+from studio.web.notices import with_notices
 
 
 def build(shell: Shell, board: Board, exports: SetExports) -> None:

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pipeline.errors import StudioError
 from pipeline.frame import load
 from pipeline.project import Project
 from pipeline.resources import SAMPLE_SCENES
@@ -15,6 +14,7 @@ from studio.board.board import Board
 from studio.board.board_requests import first_page
 from studio.board.project_facts import title_of
 from studio.masks.uploads import Uploads, frame_index
+from studio.records.file_routes import sample_folder
 from studio.sessions.session import Session
 from studio.sessions.session_registry import SessionRegistry
 from studio.texts import t
@@ -39,14 +39,6 @@ def open_uploaded_frame(sessions: SessionRegistry, uploads: Uploads, message: Ma
     upload, index = uploads.get(message.get("token")), frame_index(message)
     frame, name = upload.recording.frame(index), upload.project_name(index)
     return sessions.create(lambda folder: Project.create(folder, frame, name), name)
-
-
-def sample_folder(name: str) -> Path:
-    """Return the folder of a sample scene. Raises StudioError if there is none of that name."""
-    folder = SAMPLE_SCENES / Path(name).name
-    if not (folder / "rgb.png").exists():
-        raise StudioError(f'There is no sample scene "{name}".')
-    return folder
 
 
 def samples() -> list[dict[str, Any]]:

@@ -4,8 +4,8 @@ from components.library_page import LibraryPage
 from studio.accounts.roles import Role
 from studio.library.library_requests import endpoint, page_record
 from studio.library.shared_library import SharedLibrary
-from studio.masks.object_decisions import apply_decision
 from studio.pages.page_shell import Shell
+from studio.sessions.object_decisions import apply_decision
 
 
 def build(shell: Shell, shared: SharedLibrary) -> None:

@@ -3,8 +3,8 @@
 from components.steps import MaskCanvas
 from studio.accounts.roles import Role
 from studio.masks import mask_requests
-from studio.masks.object_decisions import apply_decision
 from studio.pages.page_shell import Shell
+from studio.sessions.object_decisions import apply_decision
 
 
 def build(shell: Shell) -> None:

@@ -16,17 +16,18 @@ from gradio.blocks import Block
 
 from pipeline.errors import StudioError
 from pipeline.object_words import object_words
+from studio.accounts.current_user import current_user
 from studio.accounts.links import Links
-from studio.accounts.page_guard import needs
 from studio.accounts.roles import Role, current_role
 from studio.pages.event_order import EventOrder
 from studio.pages.page_streams import VALUE_THREADS, LatestValues, OpenedSessions, PageStreams
-from studio.server.current_user import current_user
-from studio.server.gradio_internals import event_data, event_order, is_listening
-from studio.server.notices import error_message, show_notice, with_notices
 from studio.sessions.session import Session
 from studio.sessions.session_registry import SessionRegistry
 from studio.texts import choose_language, current_language
+from studio.web.errors import error_message
+from studio.web.gradio_internals import event_data, event_order, is_listening
+from studio.web.notices import show_notice, with_notices
+from studio.web.page_guard import needs
 
 EVENT_SETTINGS: dict[str, Any] = {
     "show_progress": "hidden",

@@ -2,13 +2,13 @@
 
 from components.steps import Results
 from components.viewer import Viewer, viewer_value
-from studio.accounts import sharing
 from studio.pages.page_shell import Shell
+from studio.review import sharing
+from studio.review.results_record import results_record
 from studio.scene.fit_table import viewer_labels
 from studio.scene.viewer_content import ViewerContent
 from studio.sessions.session import Session
 from studio.task.proposals import task_in_words
-from studio.task.results_record import results_record
 from studio.texts import t
 
 NO_SOLUTION = "No solution yet. Choose a task in Task and simulation, then Generate."

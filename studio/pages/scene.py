@@ -5,12 +5,13 @@ from components.camera_aligner import CameraAligner
 from components.robot_aligner import RobotAligner
 from components.steps import EvidenceCard, FitTable
 from components.viewer import Viewer, viewer_value
-from studio.masks.object_decisions import apply_decision
 from studio.pages.page_shell import Shell
+from studio.records.evidence_record import evidence_record
 from studio.scene import adjustments, camera_alignment, robot_alignment
-from studio.scene.evidence_record import evidence_record
 from studio.scene.fit_table import fit_table, viewer_labels
 from studio.scene.viewer_content import ViewerContent
+from studio.sessions.object_decisions import apply_decision
+from studio.sessions.physical_properties import ask_physical_properties
 from studio.sessions.session import Session
 
 
@@ -28,7 +29,7 @@ def build(shell: Shell, content: ViewerContent) -> None:
     shell.show(viewer, twin)
     shell.show(adjuster, adjustments.adjuster_record)
     shell.on_message(adjuster.decide, apply_decision)
-    shell.on_message(adjuster.weigh, adjustments.ask_physical_properties)
+    shell.on_message(adjuster.weigh, ask_physical_properties)
     shell.show(evidence, evidence_record)
     shell.show(table, fit_table)
     shell.show(aligner, camera_alignment.aligner_record)

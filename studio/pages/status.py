@@ -10,12 +10,12 @@ from pipeline.project.curation import FILE as CURATION
 from pipeline.project.curation import read_curation
 from pipeline.run import Services
 from pipeline.simulation.sandbox.sandbox import Sandbox
-from studio.masks.segmenter_catalogue import catalogue
 from studio.models import cost_estimates
 from studio.pages.step_guide import step_guide
 from studio.pages.steps import STATE_LABELS, STEPS, furthest_step, step_state
-from studio.pages.wording import STAGE_TITLES, describe_decision, progress_line
+from studio.services.segmenter_catalogue import catalogue
 from studio.sessions.session import Session
+from studio.sessions.wording import STAGE_TITLES, describe_decision, progress_line
 from studio.task.round_outcome import outcome_line
 from studio.texts import t, translated
 

@@ -3,8 +3,8 @@
 from typing import Any
 
 from studio.masks.mask_requests import canvas_record
-from studio.objects.object_records import object_records
 from studio.pages.steps import STEPS, step_state
+from studio.records.object_records import object_records
 from studio.scene.frame_record import depth_coverage
 from studio.sessions.session import Session
 from studio.texts import t

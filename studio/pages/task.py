@@ -9,7 +9,6 @@ from components.steps import ConditionTable, RoundTimeline, TaskCards, TaskClari
 from components.viewer import Viewer, viewer_value
 from pipeline.errors import StudioError
 from pipeline.object_words import object_words
-from studio.accounts.page_guard import needs
 from studio.accounts.roles import Role
 from studio.pages.page_shell import Shell
 from studio.scene.fit_table import viewer_labels
@@ -19,6 +18,7 @@ from studio.sessions.session import Session
 from studio.task import failed_conditions, failure_causes, generated_tasks, proposals, round_comparison, round_records
 from studio.task.round_chart import round_chart, set_chart
 from studio.texts import t
+from studio.web.page_guard import needs
 
 JUDGED_WAIT_S, RUNNING_WAIT_S = 0.0, 6.0
 """Seconds for which the hold at an earlier round's failed check may delay a round that was judged, or still is."""
@@ -71,7 +71,7 @@ def build(shell: Shell, content: ViewerContent) -> None:
     shell.on_message(timeline.chart, set_chart, Role.VISIT)
     shell.on_message(timeline.remedy, failure_causes.try_remedy)
     shell.on_message(cards.start_trials, lambda session, _: proposals.rehearse_proposals(session))
-    shell.on_message(cards.stop_trials, lambda session, _: session.rehearsal_stop.set())
+    shell.on_message(cards.stop_trials, lambda session, _: session.stop_rehearsals())
     shell.on_message(many.generate, generated_tasks.generate_tasks)
     shell.on_message(many.bring, generated_tasks.bring_objects)
     shell.on_message(many.stop, lambda session, _: generated_tasks.stop_generation(session))

@@ -1,32 +1,28 @@
-"""Adjustment of one object of the twin by hand: its fit while it is dragged, what settling changed, its weight."""
+"""Adjustment of one object of the twin by hand: its fit while it is dragged, and what settling changed."""
 
 import math
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from scipy.spatial.transform import Rotation
 
 from pipeline.geometry import Pose
-from pipeline.models import AnswerOverride, label_of
+from pipeline.models import label_of
 from pipeline.models.model import has_language
-from pipeline.models.trace.recorder import TracingModel
 from pipeline.object_words import object_words
-from pipeline.run import tracing_model
 from pipeline.scene.fidelity import ObjectFidelity
-from pipeline.scene.physical_properties import QUESTION_KIND, estimate_physical_properties
-from pipeline.scene.placement import Placement, SceneError
+from pipeline.scene.physical_properties import QUESTION_KIND
+from pipeline.scene.placement import SceneError
 from pipeline.scene.preview.pose_preview import PosePreview
 from studio.accounts.roles import Role
-from studio.masks.prompt_requests import parse_decision
-from studio.scene.fits import known_fits, pose_preview
-from studio.scene.pending_edits import PendingPlacement, pending_placements
-from studio.server.endpoints import Endpoint, session_context
-from studio.server.errors import RequestError
-from studio.server.theme import object_colour
+from studio.records.fits import known_fits, pose_preview
+from studio.records.pending_edits import PendingPlacement, pending_placements
+from studio.sessions.prompt_requests import parse_decision
 from studio.sessions.session import Session
-from studio.sessions.session_registry import SessionRegistry
+from studio.sessions.session_registry import SessionRegistry, session_context
 from studio.texts import t
+from studio.web.endpoints import Endpoint
+from studio.web.theme import object_colour
 
 MIN_SETTLING = 0.002
 """Metres, or radians times ten, that settling must have moved an object to be mentioned."""
@@ -77,49 +73,6 @@ def _change(now: ObjectFidelity, before: ObjectFidelity) -> str:
 def _cost(fidelity: ObjectFidelity) -> float:
     error = MAX_DEPTH_ERROR_M if fidelity.depth_error is None else min(fidelity.depth_error, MAX_DEPTH_ERROR_M)
     return 1 - fidelity.mask_iou + error / MAX_DEPTH_ERROR_M
-
-
-# ---------------------------------------------------------------------- asking a model
-
-
-def ask_physical_properties(session: Session, message: Mapping[str, Any], again: bool = False) -> None:
-    """Ask the model for mass and friction of the object {id} in the background and record its answer as a decision.
-
-    An earlier answer is used again unless `again` is true. Raises RequestError.
-    """
-    if not has_language(session.services.model):
-        raise RequestError("No language model is in use; choose one at the top, then ask again.")
-    scene = session.project.scene()
-    placement = next((p for p in scene.placements if p.segment_id == message.get("id")), None) if scene else None
-    if placement is None:
-        raise RequestError("That object is not in the twin; choose another.")
-    subject = f"object {placement.segment_id}"
-    overrides = {(QUESTION_KIND, subject): AnswerOverride(_times_asked(session, subject))} if again else {}
-    model = tracing_model(session.project, session.services, session.calls.watch(), overrides)
-    session.tasks.start(
-        "physical properties",
-        lambda: _record_physical_properties(session, model, placement),
-        session.log.report_once,
-    )
-
-
-def _times_asked(session: Session, subject: str) -> int:
-    return sum(call.kind == QUESTION_KIND and call.subject == subject for call in session.calls.read())
-
-
-def _record_physical_properties(session: Session, model: TracingModel, placement: Placement) -> None:
-    captions = {d.segment_id: d.caption for d in session.project.descriptions() or ()}
-    estimate = estimate_physical_properties(model, placement, captions.get(placement.segment_id, ""))
-    session.decisions.record(
-        "physics",
-        id=placement.segment_id,
-        mass=estimate.mass,
-        friction=estimate.friction,
-        mass_range=estimate.mass_range,
-        friction_range=estimate.friction_range,
-        source=estimate.source,
-        reason=estimate.reason,
-    )
 
 
 # ---------------------------------------------------------------------- what is shown

@@ -11,12 +11,12 @@ import numpy as np
 from pipeline.scene import Scene
 from pipeline.scene.placement import SceneError
 from pipeline.scene.rendering import render_twin
-from studio.objects.images import jpeg
-from studio.server.endpoints import Endpoint, session_context
-from studio.server.errors import RequestError
+from studio.records.images import jpeg
 from studio.sessions.session import Session
-from studio.sessions.session_registry import SessionRegistry
+from studio.sessions.session_registry import SessionRegistry, session_context
 from studio.texts import t
+from studio.web.endpoints import Endpoint
+from studio.web.errors import RequestError
 
 if TYPE_CHECKING:  # they take a second to import
     from pipeline.alignment import TwinSurface

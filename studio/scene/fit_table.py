@@ -6,7 +6,7 @@ from typing import Any
 from pipeline.object_words import ObjectWords, object_words
 from pipeline.scene import Placement, Scene
 from pipeline.scene.articulation import moving_parts
-from studio.objects.object_records import object_records
+from studio.records.object_records import object_records
 from studio.sessions.session import Session
 from studio.texts import t, translated
 

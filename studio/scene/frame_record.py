@@ -3,13 +3,16 @@
 from functools import partial
 from typing import Any
 
+from fastapi import Response
+
 from pipeline.frame import Frame
-from studio.objects import images
+from studio.records import images
+from studio.records.file_routes import CACHED
 from studio.scene.camera_correction import camera_record
 from studio.scene.ground_choice import ground_records
-from studio.server.theme import object_colour
 from studio.sessions.session import Session
 from studio.texts import t, translated
+from studio.web.theme import object_colour
 
 
 def frame_record(session: Session | None) -> dict[str, Any] | None:
@@ -29,11 +32,16 @@ def point_cloud_address(session: Session | None) -> str:
     return f"project/{session.token}/cloud.bin?{stamp}-{session.project.frame_key[:12]}"
 
 
-def point_cloud(session: Session) -> bytes:
+def _point_cloud(session: Session, _: str) -> Response:
     """Return the frame's points with tinted objects, as PointCloud reads them."""
     segments = [(segment, object_colour(segment.id)) for segment in session.project.segments() or ()]
     points, colours = images.point_cloud(session.project.frame, session.support, segments)
-    return points.astype("<f4").tobytes() + colours.tobytes()
+    data = points.astype("<f4").tobytes() + colours.tobytes()
+    return Response(data, media_type="application/octet-stream", headers=CACHED)
+
+
+FILES = {"cloud.bin": _point_cloud}
+"""Files of a project for this page, by the first part of their address."""
 
 
 def translated_note(note: str, frame: Frame) -> str:

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from pipeline.frame import Frame
-from studio.library.import_jobs import collect_uploads
 from studio.scene.camera_alignment import OVERLAY_WIDTH_PX, current_scene, data_url, read_numbers
-from studio.server.endpoints import Endpoint, session_context
-from studio.server.errors import RequestError
 from studio.sessions.session import Session
-from studio.sessions.session_registry import SessionRegistry
+from studio.sessions.session_registry import SessionRegistry, session_context
+from studio.web.endpoints import Endpoint
+from studio.web.errors import RequestError
+from studio.web.upload_folder import collect_uploads
 
 MAX_CLICKS = 100
 DEPTH_REACH_PX = 3
@@ -43,7 +43,7 @@ def take_alignment(session: Session, message: Mapping[str, Any]) -> None:
 def _align(session: Session, request: dict) -> dict[str, Any]:
     """Return the base of {files, clicks, tool} and its axes over the photograph; {stopped: true} if it was stopped."""
     from pipeline.alignment import AlignmentStopped, CameraClicks, overlay_picture
-    from pipeline.alignment.isolated_base import read_robot_base_isolated
+    from pipeline.alignment.confined_base import read_robot_base_confined
 
     scene, frame = current_scene(session), session.project.frame
     stop, camera = threading.Event(), np.asarray(scene.world_from_camera)
@@ -53,7 +53,7 @@ def _align(session: Session, request: dict) -> dict[str, Any]:
             collect_uploads(request["files"], Path(folder))
         file = _input_file(request, frame, Path(folder))
         try:
-            found = read_robot_base_isolated(file, camera, frame.intrinsics, stop)
+            found = read_robot_base_confined(file, camera, frame.intrinsics, stop)
         except AlignmentStopped:
             return {"stopped": True}
     none = CameraClicks(np.zeros((0, 3)), np.zeros((0, 2)))

@@ -204,7 +204,7 @@ class ViewerContent:
         photograph = _photograph(project, lambda: depth_difference(project.frame, scene))
 
         def grasps(name: str) -> list[dict[str, Any]]:
-            from pipeline.simulation.arm.grasp_candidates import (
+            from pipeline.simulation.graspability import (
                 grasp_candidates,  # imports planning libraries for a second
             )
 
@@ -220,13 +220,13 @@ class ViewerContent:
 
     def _solution(self, project: Project) -> str:
         solution, task = project.solution(), project.task()
-        if solution is None or len(solution.times) == 0:
+        if solution is None or solution.shown is None:
             raise StudioError("There is no recording of the task yet.")
         return self._views.open(
             project.folder / "scene" / "solution.xml",
-            trajectory=Trajectory(solution.times, solution.qpos),
+            trajectory=Trajectory(solution.shown.times, solution.shown.qpos),
             focus=task.objects if task else (),
-            marks=_marks_in_words(event_marks(solution.events), object_words(project)),
+            marks=_marks_in_words(event_marks(solution.shown.events), object_words(project)),
             **_photograph(project),
         )
 

@@ -7,9 +7,9 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, TypeVar
 
-from studio.server.background import TaskGroup, computing
-from studio.server.notices import error_message
 from studio.sessions.event_log import EventLog
+from studio.web.background import TaskGroup, computing
+from studio.web.errors import error_message
 
 T = TypeVar("T")
 

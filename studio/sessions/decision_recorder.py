@@ -8,10 +8,10 @@ from pipeline.decisions import Decision, clean_display_name
 from pipeline.object_words import object_words, segment_words
 from pipeline.project import Project, safe_name
 from studio.accounts.roles import Role, require
-from studio.pages.wording import describe_decision
-from studio.server.errors import RequestError
 from studio.sessions.editor import Editor
 from studio.sessions.event_log import EventLog
+from studio.sessions.wording import describe_decision
+from studio.web.errors import RequestError
 
 T = TypeVar("T")
 

@@ -3,8 +3,8 @@
 import threading
 from collections.abc import Callable
 
-from studio.server.current_user import current_user
-from studio.server.errors import RequestError
+from studio.accounts.current_user import current_user
+from studio.web.errors import RequestError
 
 
 class Editor:

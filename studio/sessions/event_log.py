@@ -6,8 +6,8 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from studio.server.current_user import current_user
-from studio.server.notices import error_message
+from studio.accounts.current_user import current_user
+from studio.web.errors import error_message
 
 
 @dataclass(frozen=True)

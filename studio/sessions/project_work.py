@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from pipeline.decisions import Decision
 from pipeline.object_words import object_words
-from pipeline.project import Stage
+from pipeline.project import Project, Stage
 from pipeline.router import write_program
 from pipeline.run import Progress, Services, find_segments, run_stage, run_stages, tracing_model
 from pipeline.segmentation import Segment, SegmentationError, encode_rle
@@ -14,16 +14,25 @@ from pipeline.segmentation.automatic import assign_ids
 from pipeline.segmentation.sam2 import AutomaticSettings
 from pipeline.simulation.kit import Scene
 from pipeline.tasks import Task, task_to_json
-from studio.masks.segmenter_catalogue import title_of
-from studio.pages.wording import describe_decision
-from studio.server.background import computing
+from studio.services.segmenter_catalogue import title_of
+from studio.services.segmenter_choice import FrameSegmenters
 from studio.sessions.decision_recorder import next_segment_id
-
-if TYPE_CHECKING:
-    from studio.sessions.session import Session
+from studio.sessions.event_log import EventLog
+from studio.sessions.wording import describe_decision
+from studio.web.background import computing
 
 PREPARED: Stage = "task"
 """The stage that a project is computed to without being asked: tasks are proposed, none is programmed."""
+
+
+class OpenProject(Protocol):
+    """What the work needs of the session in which it is done."""
+
+    project: Project
+    log: EventLog
+
+    @property
+    def segmenters(self) -> FrameSegmenters: ...
 
 
 @dataclass(frozen=True)
@@ -38,14 +47,16 @@ class EditedRound:
     """The task in other words, or empty."""
 
 
-def prepare(session: "Session", services: Services) -> Iterator[Progress]:
+def prepare(session: OpenProject, services: Services) -> Iterator[Progress]:
     """Compute what is missing or out of date, up to the proposed tasks."""
     yield from run_stages(session.project, services, PREPARED)
     with computing:
         session.segmenters.open(session.segmenters.chosen)  # now, so that the first click is as quick as the others
 
 
-def replace_masks(session: "Session", name: str, settings: AutomaticSettings, services: Services) -> Iterator[Progress]:
+def replace_masks(
+    session: OpenProject, name: str, settings: AutomaticSettings, services: Services
+) -> Iterator[Progress]:
     """Segment the whole frame with the named segmenter and replace every mask; undo restores the former ones."""
     project = session.project
     is_first = project.segments() is None  # the first segmentation was stopped
@@ -56,7 +67,7 @@ def replace_masks(session: "Session", name: str, settings: AutomaticSettings, se
     yield from prepare(session, services)
 
 
-def _record_found(session: "Session", name: str, found: Sequence[Segment]) -> None:
+def _record_found(session: OpenProject, name: str, found: Sequence[Segment]) -> None:
     project = session.project
     before = project.segments() or ()
     if not found:
@@ -69,14 +80,14 @@ def _record_found(session: "Session", name: str, found: Sequence[Segment]) -> No
     session.log.add(f"{len(masks)} masks found, which replace {len(before)}", "person")
 
 
-def generate(session: "Session", text: str, services: Services) -> Iterator[Progress]:
+def generate(session: OpenProject, text: str, services: Services) -> Iterator[Progress]:
     """Write a program for the task and let the router repair it, then solve every seed."""
     yield from run_stages(session.project, services, "scene")
     yield from _set_task(session, text, services)
     yield from _run_rounds(session, services)
 
 
-def continue_from(session: "Session", edit: EditedRound, services: Services) -> Iterator[Progress]:
+def continue_from(session: OpenProject, edit: EditedRound, services: Services) -> Iterator[Progress]:
     """Continue from a person's edit of a round; the earlier rounds stay."""
     project = session.project
     text = object_words(project).without_display_names(edit.task_text.strip())
@@ -88,7 +99,7 @@ def continue_from(session: "Session", edit: EditedRound, services: Services) -> 
     yield from _run_rounds(session, services)
 
 
-def continue_with_layout(session: "Session", number: int, task: Task, services: Services) -> Iterator[Progress]:
+def continue_with_layout(session: OpenProject, number: int, task: Task, services: Services) -> Iterator[Progress]:
     """Continue from a round with a task whose goal is a layout that a person arranged; the earlier rounds stay."""
     project = session.project
     program = write_program(task, Scene.load(project.folder), tracing_model(project, services))
@@ -98,7 +109,7 @@ def continue_with_layout(session: "Session", number: int, task: Task, services: 
     yield from _run_rounds(session, services)
 
 
-def _rewritten(session: "Session", data: dict[str, Any], services: Services) -> dict[str, Any]:
+def _rewritten(session: OpenProject, data: dict[str, Any], services: Services) -> dict[str, Any]:
     """Return the code for a reworded task: the person's if they changed it too, else newly written code."""
     before = next(one.program for one in session.project.rounds() if one.number == data["parent"])
     unchanged = [data[side].split() == getattr(before, side).split() for side in ("simulation", "checks")]
@@ -109,7 +120,7 @@ def _rewritten(session: "Session", data: dict[str, Any], services: Services) -> 
     return data | {"simulation": program.simulation, "checks": program.checks}
 
 
-def _set_task(session: "Session", text: str, services: Services) -> Iterator[Progress]:
+def _set_task(session: OpenProject, text: str, services: Services) -> Iterator[Progress]:
     """Make the text the project's task if there is one and it differs from the present task."""
     project = session.project
     text, task = project.text_in_current_names(text), project.task()
@@ -122,7 +133,7 @@ def _set_task(session: "Session", text: str, services: Services) -> Iterator[Pro
             yield from run_stage(project, services, "task", text)
 
 
-def _generated(session: "Session") -> list[Task]:
+def _generated(session: OpenProject) -> list[Task]:
     """Return the kept ones of the generated tasks."""
     from pipeline.task_generation.task_files import KEPT, TaskGenerationError, read_tried
 
@@ -132,7 +143,7 @@ def _generated(session: "Session") -> list[Task]:
         return []
 
 
-def _run_rounds(session: "Session", services: Services) -> Iterator[Progress]:
+def _run_rounds(session: OpenProject, services: Services) -> Iterator[Progress]:
     yield from run_stage(session.project, services, "rounds")
     yield from run_stage(session.project, services, "solution")
 

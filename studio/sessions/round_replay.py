@@ -11,9 +11,9 @@ from pipeline.project import Project
 from pipeline.router import RunningRound, read_record
 from pipeline.simulation.run_record import RunRecord
 from pipeline.simulation.sandbox.sandbox import Sandbox
-from studio.server.errors import RequestError
 from studio.sessions.cache import Cache
 from studio.sessions.event_log import EventLog
+from studio.web.errors import RequestError
 
 PHOTOGRAPHED_LAYOUT = 0
 """Seed of the layout that the checks judge, and that is played."""

@@ -5,7 +5,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pipeline.decisions import UNNAMED, Decision
 from pipeline.errors import StudioError
@@ -16,23 +16,24 @@ from pipeline.router import RunningRound
 from pipeline.run import Progress, Services, allowed_services, is_current, run_stage
 from pipeline.segmentation.sam2 import AutomaticSettings
 from pipeline.tasks import TaskError, arrangement_task
+from studio.accounts.current_user import current_user
 from studio.accounts.roles import Role, current_role, require
-from studio.learn.project_learner import follow_decisions
-from studio.masks.segmenter_choice import FrameSegmenters
-from studio.pages.wording import describe_decision
-from studio.server.background import TaskGroup
-from studio.server.current_user import current_user
-from studio.server.errors import RequestError
+from studio.services.segmenter_choice import FrameSegmenters
 from studio.sessions import project_work
 from studio.sessions.cache import Cache
 from studio.sessions.decision_recorder import DecisionRecorder
 from studio.sessions.editor import Editor
 from studio.sessions.event_log import EventLog, LogLine
 from studio.sessions.model_calls import ModelCalls
+from studio.sessions.project_learner import follow_decisions
 from studio.sessions.project_work import PREPARED, EditedRound
 from studio.sessions.round_replay import RoundLayout, RoundReplay
 from studio.sessions.watched_condition import WatchedCondition
+from studio.sessions.wording import describe_decision
 from studio.sessions.work import StoppableSandbox, WorkRunner
+from studio.web.background import TaskGroup
+from studio.web.errors import RequestError
+from studio.web.jobs import Job
 
 if TYPE_CHECKING:
     from pipeline.task_generation.generate import Generated
@@ -62,7 +63,7 @@ class Session:
         self.editor = Editor(is_present)
         self.decisions = DecisionRecorder(project, self.log, self._prepare_if_outdated, self.editor)
         self.replay = RoundReplay(project, lambda: self.services.sandbox, self.cache, self.log)
-        self.runner = WorkRunner(self.log, self._stop_rehearsals)
+        self.runner = WorkRunner(self.log, self.stop_rehearsals)
         self.compared: tuple[RoundLayout, RoundLayout] | None = None
         """The two rounds, or the two layouts of one, that are shown side by side."""
         self.watched: WatchedCondition | None = None
@@ -71,16 +72,12 @@ class Session:
         """Whether reward and checks by round are plotted."""
         self.repair_mode = ""
         """Mode of repair that a person chose on the Task page; empty before that."""
-        self.rehearsing = ""
-        """Instruction of the proposed task that is being tried."""
-        self.rehearsal_stop = threading.Event()
-        """Ends the rehearsals; set when other work begins."""
+        self.rehearsals: Job[None] | None = None
+        """The newest trials of proposed tasks; their message is the instruction of the one that is tried."""
         self.rehearsals_ended = 0
         """How often rehearsals ended without an error."""
-        self.generated: Generated | None = None
-        """Progress of the generation of many tasks; None while there is none."""
-        self.generation_stop = threading.Event()
-        """Ends that generation."""
+        self.generation: Job[Generated] | None = None
+        """The newest generation of many tasks; its result is its progress."""
         self._segmenters: FrameSegmenters | None = None
         self._is_prepared = False
 
@@ -180,9 +177,20 @@ class Session:
         if not all(is_current(self.project, self.services, stage) for stage in STAGES[: STAGES.index(PREPARED) + 1]):
             self.prepare()
 
-    def _stop_rehearsals(self) -> None:
-        self.rehearsal_stop.set()
-        self.rehearsal_stop = threading.Event()
+    # ------------------------------------------------------------------ work beside it
+
+    def make_job(self, name: str, work: Callable[[Job[Any]], Any]) -> Job[Any]:
+        """Return a job of this project, not yet started. Its error goes to the log."""
+        return Job(name, work, on_end=self._end_job)
+
+    def stop_rehearsals(self) -> None:
+        if self.rehearsals:
+            self.rehearsals.stop()
+
+    def _end_job(self, job: Job[Any]) -> None:
+        if job.error and job.state == "failed":
+            self.log.report_once(job.error)
+        self.log.mark_changed()
 
     # ------------------------------------------------------------------ one writer
 
@@ -222,8 +230,8 @@ class Session:
     def end_work(self, seconds: float) -> None:
         """Stop what runs, and wait until it has ended. Raises RequestError if it still runs after that many seconds."""
         end = time.monotonic() + seconds
-        self._stop_rehearsals()
-        self.generation_stop.set()
+        for job in self._jobs:
+            job.stop()
         self.runner.stop()
         while not self.idle:
             if time.monotonic() > end:
@@ -253,7 +261,16 @@ class Session:
     @property
     def idle(self) -> bool:
         """Whether nothing is being computed."""
-        return self.runner.current is None and not self.tasks
+        return self.runner.current is None and not self.tasks and not any(job.is_active for job in self._jobs)
+
+    @property
+    def _jobs(self) -> list[Job[Any]]:
+        return [job for job in (self.rehearsals, self.generation) if job]
+
+    @property
+    def rehearsing(self) -> str:
+        """Instruction of the proposed task that is being tried; empty while none is."""
+        return self.rehearsals.message if self.rehearsals and self.rehearsals.is_active else ""
 
     @property
     def support(self) -> Support | None:

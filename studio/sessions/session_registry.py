@@ -4,15 +4,17 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from pipeline import plugins
 from pipeline.project import Project, is_free
 from pipeline.run import Services
 from pipeline.store import listed
+from studio.accounts.current_user import current_user
 from studio.accounts.roles import Role, current_project, may_see, require
-from studio.server.current_user import current_user
-from studio.server.errors import RequestError
 from studio.sessions.session import Session
+from studio.web.endpoints import Request
+from studio.web.errors import RequestError
 
 USERS_FOLDER = "users"
 """Of a workspace, with the workspace of each user."""
@@ -158,3 +160,13 @@ class SessionRegistry:
         self._open[session.token] = session
         session.welcome()
         return session
+
+
+def session_context(sessions: SessionRegistry, *arguments: Any) -> Callable[[Request], tuple[Any, ...]]:
+    """Return a context for an `Endpoint` whose handlers get the request's session, then `arguments`."""
+
+    def find(request: Request) -> tuple[Session, *tuple[Any, ...]]:
+        return (sessions.get(request.get("token")), *arguments)
+
+    find.of_session = True  # type: ignore[attr-defined]
+    return find

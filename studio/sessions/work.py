@@ -10,16 +10,16 @@ from pipeline.project import Stage
 from pipeline.run import Progress
 from pipeline.simulation.sandbox.sandbox import RunCancelled
 from pipeline.tasks import TaskError
-from studio.pages.wording import progress_line
-from studio.server.background import BackgroundTask
-from studio.server.notices import error_message
 from studio.sessions.event_log import EventLog
+from studio.sessions.wording import progress_line
+from studio.web.errors import error_message
+from studio.web.jobs import Job
 
 MakeSteps = Callable[[threading.Event], Iterator[Progress]]
 """Starts a generator of Progress, given the event that stops it."""
 
 
-class StageWork:
+class StageWork(Job[None]):
     """Consumes a generator of Progress in a thread; a stop closes the generator at its next step."""
 
     def __init__(
@@ -27,48 +27,32 @@ class StageWork:
         make_steps: MakeSteps,
         until: Stage,
         on_step: Callable[[Progress], None],
-        on_end: Callable[["StageWork", Exception | None], None],
+        on_end: Callable[["StageWork"], None],
     ):
         """
         Args:
             until: the stage that the work leads to.
             on_step: is called after each step.
-            on_end: is called once, with this work and its error, if any. Cancellation is not an error.
+            on_end: is called once, with this work. Cancellation is not an error.
         """
+        super().__init__("work", lambda _: self._consume(), on_end=on_end)
         self.until = until
         self.last: Progress | None = None
         """The newest step."""
-        self._make_steps, self._on_step, self._on_end = make_steps, on_step, on_end
-        self._task = BackgroundTask("work", self._run)
+        self._make_steps, self._on_step = make_steps, on_step
 
-    def start(self) -> "StageWork":
-        self._task.start()
-        return self
-
-    def stop(self) -> None:
-        self._task.stop()
-
-    def join(self, timeout: float | None = None) -> None:
-        self._task.join(timeout)
-
-    @property
-    def stopping(self) -> bool:
-        return self._task.stopping
-
-    def _run(self, stop: threading.Event) -> None:
-        error: Exception | None = None
+    def _consume(self) -> None:
         try:
-            with closing(self._make_steps(stop)) as steps:  # type: ignore[type-var]
+            with closing(self._make_steps(self.stop_event)) as steps:  # type: ignore[type-var]
                 for step in steps:
                     self.last = step
                     self._on_step(step)
-                    if stop.is_set():
+                    if self.stopping:
                         break
         except (RunCancelled, StageCancelled):
             pass
-        except Exception as caught:
-            error = caught
-        self._on_end(self, error)
+        except Exception as error:  # the project's log tells it
+            self.state, self.error = "failed", error
 
 
 class WorkRunner:
@@ -115,7 +99,8 @@ class WorkRunner:
         else:
             self._log.add(text)
 
-    def _end(self, work: StageWork, error: Exception | None) -> None:
+    def _end(self, work: StageWork) -> None:
+        error = work.error
         with self._log.changed:
             self.ended += 1
             if self.current is work:

@@ -5,9 +5,9 @@ from typing import Any
 
 from pipeline.simulation.robots import ROBOTS
 from pipeline.store import StoreError, read_json
-from studio.server.errors import RequestError
 from studio.sessions.session import Session
 from studio.sessions.watched_condition import FOLDER, WatchedCondition
+from studio.web.errors import RequestError
 
 MAX_ROWS = 200
 STRONGEST = 3

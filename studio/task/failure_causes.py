@@ -8,10 +8,10 @@ from pipeline.object_words import ObjectWords, object_words
 from pipeline.rehearsal import read_rehearsal
 from pipeline.router import Round
 from pipeline.tasks import Task
-from studio.server.errors import RequestError
 from studio.sessions.project_work import EditedRound
 from studio.sessions.session import Session
 from studio.texts import t
+from studio.web.errors import RequestError
 
 MAX_FACTS = 3
 WIDENING = 2.0

@@ -1,6 +1,5 @@
 """Generated tasks of the Task page: their map, and the work that generates them."""
 
-import threading
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -9,15 +8,16 @@ from pipeline.object_words import ObjectWords, object_words
 from pipeline.run import allowed_services
 from pipeline.task_generation.budget import DEMONSTRATIONS, NOT_ASKED
 from studio.accounts.roles import Role, require
-from studio.learn.learn_record import is_installed
-from studio.server.errors import RequestError
+from studio.sessions.project_learner import is_installed
 from studio.sessions.session import Session
 from studio.sessions.work import StoppableSandbox
 from studio.task.proposals import TASK_FIELD, goals_in_words
 from studio.texts import t, translated
+from studio.web.errors import RequestError
+from studio.web.jobs import Job
 
 if TYPE_CHECKING:
-    from pipeline.task_generation.generate import GenerationOptions
+    from pipeline.task_generation.generate import Generated, GenerationOptions
     from pipeline.task_generation.task_files import TriedTask
 
 MAX_COUNT = 100
@@ -29,7 +29,7 @@ def map_record(session: Session | None) -> dict[str, Any]:
     if session is None:
         return {"tasks": [], "dropped": [], "running": None, "can_start": False, "can_learn": False, "summary": "",
                 "fills": TASK_FIELD}  # fmt: skip
-    words, running = object_words(session.project), session.generated
+    words, running = object_words(session.project), _running(session)
     tried = session.cache.get("generated tasks", "generated/tasks.jsonl", lambda: _tried(session)) or []
     kept = [one for one in tried if one.state == "kept"]
     scene = session.cache.get("generated tasks' scene", "scene.json", session.project.scene) if kept else None
@@ -102,15 +102,15 @@ def generate_tasks(session: Session, message: Mapping[str, Any]) -> None:
         raise RequestError(f"Give a number of tasks from 1 to {MAX_COUNT}.")
     if level not in (None, 1, 2, 3):
         raise RequestError("There is no such level; reload the page.")
-    if session.generated is not None or not session.may_write():
+    if _running(session) or not session.may_write():
         return
     from pipeline.task_generation.generate import Generated, GenerationOptions
 
-    session.generation_stop = threading.Event()
-    session.generated = Generated(0, count, "")
     demonstrations = DEMONSTRATIONS if message.get("worth") is True and is_installed() else 0
     options = GenerationOptions(count, level, demonstrations=demonstrations)
-    session.tasks.start("generated tasks", lambda: _generate(session, options), session.log.report_once)
+    session.generation = session.make_job("generated tasks", lambda job: _generate(session, options, job))
+    session.generation.result = Generated(0, count, "")
+    session.generation.start()
 
 
 def bring_objects(session: Session, message: Mapping[str, Any]) -> None:
@@ -139,25 +139,25 @@ def bring_objects(session: Session, message: Mapping[str, Any]) -> None:
 
 def stop_generation(session: Session) -> None:
     """Stop at the task that is being measured; what was measured is kept."""
-    session.generation_stop.set()
+    if session.generation:
+        session.generation.stop()
 
 
-def _generate(session: Session, options: "GenerationOptions") -> None:
+def _running(session: Session) -> "Generated | None":
+    """Return the progress of the generation that runs."""
+    job = session.generation
+    return job.result if job and job.is_active else None
+
+
+def _generate(session: Session, options: "GenerationOptions", job: "Job[Generated]") -> None:
     from pipeline.run.generated_tasks import generation_inputs
     from pipeline.task_generation.generate import Generated, generate, run_id
     from pipeline.task_generation.task_files import KEPT, read_tried
 
-    stop, count = session.generation_stop, options.count
-    try:
-        services = replace(session.services, sandbox=StoppableSandbox(session.services.sandbox, stop))  # type: ignore[arg-type]
-        inputs = generation_inputs(session.project, allowed_services(session.project, services))
-        before = sum(one.state == KEPT for one in read_tried(session.project.folder, run_id(inputs, options)))
-        for step in generate(inputs, replace(options, count=before + count), stop.is_set):
-            session.generated = Generated(step.kept - before, count, step.message)
-            session.log.mark_changed()
-    except Exception:
-        if not stop.is_set():  # a stopped run fails, which is not an error
-            raise
-    finally:
-        session.generated = None
+    services = replace(session.services, sandbox=StoppableSandbox(session.services.sandbox, job.stop_event))  # type: ignore[arg-type]
+    inputs = generation_inputs(session.project, allowed_services(session.project, services))
+    before = sum(one.state == KEPT for one in read_tried(session.project.folder, run_id(inputs, options)))
+    count = options.count
+    for step in generate(inputs, replace(options, count=before + count), job.stop_event.is_set):
+        job.result = Generated(step.kept - before, count, step.message)
         session.log.mark_changed()

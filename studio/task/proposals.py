@@ -1,21 +1,21 @@
 """Proposed tasks as the cards show them, and the rehearsals that find out which of them the robot can do."""
 
-import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from pipeline.feasibility import feasible_first, read_feasibility, why_not_feasible
 from pipeline.object_words import ObjectWords, object_words
-from pipeline.planner.goals import read_sentences
 from pipeline.planner.language.wording import sentences_in_words
 from pipeline.project import Project
 from pipeline.rehearsal import Rehearsal, read_rehearsal, rehearse
 from pipeline.run import project_robot
 from pipeline.scene.confidence import identity_doubts
+from pipeline.simulation.goals.sentences import read_sentences
 from pipeline.tasks import Task
 from studio.sessions.session import Session
 from studio.sessions.work import StoppableSandbox
 from studio.texts import t, translated
+from studio.web.jobs import Job
 
 MAX_EASY, MIN_HARD = 0.25, 0.5
 """Difficulties between which a task is "medium"."""
@@ -63,35 +63,29 @@ def rehearse_proposals(session: Session) -> None:
     """Plan the proposed tasks for the robot in use, then try those not tried yet, until other work begins."""
     if session.rehearsing or session.runner.current or not any(_untried(session)) or not session.may_write():
         return
-    if session.rehearsal_stop.is_set():  # a person had stopped the rehearsals
-        session.rehearsal_stop = threading.Event()
-    session.rehearsing = _untried(session)[0].instruction
-    session.tasks.start("rehearsals", lambda: _rehearse_all(session), session.log.report_once)
+    session.rehearsals = session.make_job("rehearsals", lambda job: _rehearse_all(session, job))
+    session.rehearsals.message = _untried(session)[0].instruction
+    session.rehearsals.start()
 
 
-def _rehearse_all(session: Session) -> None:
-    stop = session.rehearsal_stop
-    sandbox = StoppableSandbox(session.services.sandbox, stop)
+def _rehearse_all(session: Session, job: Job[None]) -> None:
+    sandbox = StoppableSandbox(session.services.sandbox, job.stop_event)
+
+    def try_each(act: Callable[..., object], tasks: Iterable[Task]) -> None:
+        for task in tasks:
+            if job.stopping:
+                break
+            job.message = task.instruction
+            session.log.mark_changed()
+            act(task, session.project.folder, sandbox, _robot(session))
+
     try:
-        for task in session.project.tasks() or ():
-            if stop.is_set():
-                break
-            session.rehearsing = task.instruction
-            session.log.mark_changed()
-            why_not_feasible(task, session.project.folder, sandbox, _robot(session))
-        for task in _untried(session):
-            if stop.is_set():
-                break
-            session.rehearsing = task.instruction
-            session.log.mark_changed()
-            rehearse(task, session.project.folder, sandbox, _robot(session))
-        session.rehearsals_ended += 1
+        try_each(why_not_feasible, session.project.tasks() or ())
+        try_each(rehearse, _untried(session))
     except Exception:
-        if not stop.is_set():  # a stopped run fails, which is not an error
+        if not job.stopping:  # a stopped run fails, which is not an error
             raise
-        session.rehearsals_ended += 1
-    finally:
-        session.rehearsing = ""
+    session.rehearsals_ended += 1
 
 
 def _trial_offer(session: Session) -> str:

@@ -6,9 +6,9 @@ from typing import Any
 from pipeline.object_words import ObjectWords, object_words
 from pipeline.router import Round
 from pipeline.simulation.run_record import RunRecord
+from studio.records.text_diff import program_diff
 from studio.sessions.round_replay import PHOTOGRAPHED_LAYOUT, RoundLayout
 from studio.sessions.session import Session
-from studio.task.text_diff import program_diff
 from studio.texts import t
 
 WORDS = {True: "met", False: "not met", None: "absent"}

@@ -6,12 +6,12 @@ from typing import Any
 from pipeline.object_words import ObjectWords, object_words
 from pipeline.router import Round, changes_told
 from pipeline.router.judging import SEEDS
-from studio.server.errors import RequestError
+from studio.records.text_diff import program_diff
 from studio.sessions.session import Session
 from studio.task.failure_causes import failure_causes
 from studio.task.round_comparison import comparison_record
-from studio.task.text_diff import program_diff
 from studio.texts import translated
+from studio.web.errors import RequestError
 
 
 def timeline_record(session: Session | None) -> dict[str, Any]:

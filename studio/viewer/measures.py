@@ -8,7 +8,7 @@ import numpy as np
 
 from pipeline.object_words import ObjectWords
 from pipeline.router import Round
-from pipeline.router.failure_moment import check_instant
+from pipeline.router.round_record import check_instant
 from pipeline.simulation.program import CheckResult
 from pipeline.simulation.run_record import RunRecord
 from studio.texts import t

@@ -17,11 +17,11 @@ from fastapi.responses import PlainTextResponse, RedirectResponse
 from components.component import STATIC
 from pipeline.errors import StudioError
 from studio.accounts.roles import Role, current_role
-from studio.server.static_files import RevalidatedFiles
 from studio.texts import translated
 from studio.viewer.motion import ViewerError
 from studio.viewer.view_registry import ViewRegistry
 from studio.viewer.view_session import ViewSession
+from studio.web.static_files import RevalidatedFiles
 
 _MAX_PAGES, _MAX_VISITORS = 8, 4
 """Pages that may watch a view at once: of people who log in, and of visitors, who take no place of theirs."""
@@ -33,7 +33,7 @@ _NO_STORE = {"Cache-Control": "no-store"}
 def mount(app: FastAPI, views: ViewRegistry) -> None:
     """Add the viewer to an app. Call it before Gradio is mounted at "/", which takes every other address.
 
-    Whoever knows the token of a view may watch and move it; studio/server/gate.py checks who may send requests at all.
+    Whoever knows the token of a view may watch and move it; studio/web/gate.py checks who may send requests at all.
     """
     page = (STATIC / "viewer" / "index.html").read_text()
     headers = {"Content-Security-Policy": _policy(page), "Cache-Control": "no-cache"}

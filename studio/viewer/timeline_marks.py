@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from pipeline.router.failure_moment import check_instant
+from pipeline.router.round_record import check_instant
 from pipeline.simulation.program import CheckResult, Report
 from pipeline.simulation.run_record import RunRecord
 from studio.viewer.presentation import Mark

@@ -5,7 +5,7 @@ import threading
 import time
 from typing import Any
 
-from studio.server.current_user import current_user
+from studio.accounts.current_user import current_user
 from studio.viewer.motion import ViewerError
 from studio.viewer.view_session import ViewSession
 

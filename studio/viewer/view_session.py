@@ -18,8 +18,6 @@ import mujoco
 import numpy as np
 
 from studio.accounts.roles import Role, require
-from studio.server.background import BackgroundTask
-from studio.server.notices import error_message
 from studio.viewer.commands import Command, Contacts, Control, Joint, Push, Seek, Speed, Step, parse_command
 from studio.viewer.depth_difference import colourise
 from studio.viewer.geometry import free_bodies, moving_bodies, pack
@@ -28,6 +26,8 @@ from studio.viewer.motion import Layout, LivePhysics, RecordedMotion, Trajectory
 from studio.viewer.photo_camera import PhotoCamera, Photograph
 from studio.viewer.presentation import HOLD_SECONDS, Mark, Presentation
 from studio.viewer.snapshot import encode_snapshot
+from studio.web.background import BackgroundTask
+from studio.web.errors import error_message
 
 MAX_FPS = 30
 """Snapshots a second."""

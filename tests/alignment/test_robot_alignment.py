@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 
 from pipeline.alignment import AlignmentError, AlignmentStopped, ToolClick, align_robot, read_robot_base
 from pipeline.alignment.camera import project
-from pipeline.alignment.isolated_base import read_robot_base_isolated
+from pipeline.alignment.confined_base import read_robot_base_confined
 from pipeline.geometry import transform
 
 JOINTS = ("turn", "shoulder", "elbow")
@@ -124,7 +124,7 @@ def test_files_of_someone_else_give_the_same_base_in_a_confined_process_without_
     base = planted_base(3)
     path = clicks_file(tmp_path, base)
     here = read_robot_base(path, CAMERA, K)
-    found = read_robot_base_isolated(path, CAMERA, K, threading.Event())
+    found = read_robot_base_confined(path, CAMERA, K, threading.Event())
     assert np.abs(found.world_from_base - base).max() < 1e-4
     assert found.covariance is not None and here.covariance is not None
     assert np.allclose(found.world_from_base, here.world_from_base)
@@ -132,14 +132,14 @@ def test_files_of_someone_else_give_the_same_base_in_a_confined_process_without_
     stopped = threading.Event()
     stopped.set()
     with pytest.raises(AlignmentStopped):
-        read_robot_base_isolated(path, CAMERA, K, stopped)
+        read_robot_base_confined(path, CAMERA, K, stopped)
     (tmp_path / "inner").mkdir()
     path = clicks_file(tmp_path, planted_base(3))
     moved = tmp_path / "inner" / "clicks.json"
     moved.write_text(path.read_text().replace("arm.xml", "../arm.xml"))
     assert read_robot_base(moved, CAMERA, K).covariance is not None, "the model can be read from outside the process"
     with pytest.raises(AlignmentError) as refused:
-        read_robot_base_isolated(moved, CAMERA, K, threading.Event())
+        read_robot_base_confined(moved, CAMERA, K, threading.Event())
     assert "\n" not in str(refused.value)
 
 

@@ -3,6 +3,7 @@
 import gzip
 import json
 import shutil
+import tempfile
 import threading
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from http_server import serving
 from PIL import Image
 
 from pipeline.assets import AssetError, Library
-from pipeline.assets.importers import import_worker, isolated_import
+from pipeline.assets.importers import confined_import, import_child
 from pipeline.assets.importers.asset_import import ImportOptions, import_asset
 from pipeline.assets.packs.install import install_pack
 from pipeline.assets.packs.licences import licence_name
@@ -22,6 +23,7 @@ from pipeline.assets.packs.objaverse import download_object, look_up_object, par
 from pipeline.assets.packs.objaverse_import import import_objaverse
 from pipeline.assets.packs.pack import unpack_wheels
 from pipeline.scene.preview.asset_preview import asset_model
+from pipeline.untrusted.confined import Progress
 
 MIT = "Copyright (c) 2021 A Lab\n\nPermission is hereby granted, free of charge, to any person"
 BSD = "Copyright 2018 Some Robots.\n\nRedistribution and use in source and binary forms ..."
@@ -147,15 +149,16 @@ def test_a_licence_is_known_by_its_wording():
 
 
 @pytest.fixture
-def imported_here(monkeypatch):
-    """Let this process do the work of an import's confined process, which takes a second to start."""
+def imported_here(monkeypatch, tmp_path_factory):
+    """Let this process do the work of an import's confined child, which takes a second to start."""
 
-    def run(module, request, *_):
-        assert module == isolated_import.MODULE
-        for event in import_worker.events(request, lambda _: None):
-            yield json.dumps(event).encode()
+    def call(function, arguments, *_, **__):
+        assert function == confined_import.FUNCTION
+        for event in import_child.events(arguments["request"], lambda _: None):
+            yield Progress(json.loads(json.dumps(event)))
 
-    monkeypatch.setattr(isolated_import, "run_worker", run)
+    monkeypatch.setattr(confined_import.confined, "call", call)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path_factory.mktemp("scratch")))
 
 
 UID = "0123456789abcdef0123456789abcdef"
@@ -225,7 +228,7 @@ def test_any_server_answer_gives_one_line_and_nothing_broken_is_saved(tmp_path):
         assert "\n" not in str(caught.value) and not [one for one in (tmp_path / "cache").rglob("*") if one.is_file()]
 
 
-def test_an_isolated_import_offers_terms_and_imports_once_agreed(served, imported_here, tmp_path, monkeypatch):
+def test_a_confined_import_offers_terms_and_imports_once_agreed(served, imported_here, tmp_path, monkeypatch):
     monkeypatch.setenv("GRS_OBJAVERSE", served.as_uri())
 
     def last(agreed: bool):

@@ -32,14 +32,15 @@ from components.component import STATIC, Component, _browser_files
 from pipeline.errors import StudioError
 from pipeline.frame import Frame, Support
 from pipeline.segmentation import DepthSegmenter
+from studio import app as studio_app
 from studio import viewer
 from studio.accounts.roles import Role, require
 from studio.pages.page_shell import SentEvent, Shell
-from studio.server import app as studio_app
-from studio.server.notices import error_message
-from studio.server.services import Settings, open_services
+from studio.services.open_services import open_services
+from studio.services.settings import Settings
 from studio.sessions.session import Session
 from studio.viewer import ViewRegistry
+from studio.web.errors import error_message
 
 LONG_POLL_SECONDS = 1.0
 """For which a page waits for news before it asks again."""

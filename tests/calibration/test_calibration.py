@@ -26,7 +26,6 @@ from pipeline.calibration.parameters import (
 from pipeline.calibration.replay import at_base, decided_values, replay, within
 from pipeline.calibration.trial import COURSES, held_actions
 from pipeline.divergence import Episode, compare, load_robot, read_episode, write_episode
-from pipeline.divergence.table import Table
 from studio.__main__ import main
 
 TRUTH = {"turn.damping": 2.2, "elbow.frictionloss": 0.4, "payload.mass": 0.7}
@@ -114,8 +113,8 @@ def test_a_log_coarser_than_the_commands_still_gives_values_whose_intervals_hold
 def every_fourth_sample(episode: Episode) -> Episode:
     """Return an episode as a log of a quarter of its rate has it: three of four commands are not in it."""
     assert episode.actions is not None
-    log = Episode.from_arrays(episode.times[::4], episode.positions.array()[::4], episode.names, source="coarse")
-    return replace(log, actions=Table.from_array(episode.actions.array()[::4]))
+    log = Episode.from_arrays(episode.times[::4], episode.positions[::4], episode.names, source="coarse")
+    return replace(log, actions=episode.actions[::4])
 
 
 def test_every_field_is_the_same_in_the_compiled_model_and_in_the_file_and_inertia_follows_the_mass():
@@ -192,9 +191,9 @@ OTHER = arm_xml(dampings=(2.5, 1.0, 0.6))
 
 def error(model, episode) -> float:
     """RMSE in radians to what the late sensors of the episode report."""
-    sim = replay(model, episode).positions.array()
+    sim = replay(model, episode).positions
     late = np.stack([np.interp(episode.times - DELAY_S, episode.times, column) for column in sim.T], axis=1)
-    return float(np.sqrt(np.mean((late - episode.positions.array()) ** 2)))
+    return float(np.sqrt(np.mean((late - episode.positions) ** 2)))
 
 
 def test_the_model_that_recorded_an_episode_repeats_it_and_a_decided_calibration_is_used():
@@ -214,7 +213,7 @@ def test_the_model_that_recorded_an_episode_repeats_it_and_a_decided_calibration
 def test_columns_that_are_no_joint_of_the_model_are_left_out():
     episode = record(arm_xml(), 2, 1.0)
     wider = Episode.from_arrays(
-        episode.times, np.pad(episode.positions.array(), ((0, 0), (0, 1))), [*episode.names, "gripper_command"]
+        episode.times, np.pad(episode.positions, ((0, 0), (0, 1))), [*episode.names, "gripper_command"]
     )
     wider = replace(wider, actions=episode.actions)
     sim = replay(mujoco.MjModel.from_xml_string(arm_xml()), wider)
@@ -263,7 +262,7 @@ def test_the_sample_pair_is_labelled_as_simulated_diverges_in_both_arms_and_is_w
     result = compare(real, sim, load_robot(FOLDER / "robot.xml"))
     assert set(result.arms) == {"left", "right"} and result.onset is not None
     model = mujoco.MjModel.from_xml_path(str(FOLDER / "robot.xml"))
-    assert abs(replay(model, sim).positions.array() - sim.positions.array()).max() < 0.01
+    assert abs(replay(model, sim).positions - sim.positions).max() < 0.01
     for name in ("out.csv", "out.npz", "lerobot"):
         assert main(["episode", str(FOLDER / "sim.npz"), "--out", str(tmp_path / name)]) == 0
         assert read_episode(tmp_path / name).names == read_episode(FOLDER / "sim.npz").names

@@ -10,7 +10,7 @@ from browser.bare_page import Mount, Mounted
 from browser.watched_page import wait_until
 from playwright.sync_api import Locator, expect
 
-from studio.scene.frame_record import point_cloud
+from studio.scene.frame_record import FILES
 
 PIXEL = "(canvas, [x, y]) => [...canvas.getContext('2d').getImageData(x, y, 1, 1).data.slice(0, 3)]"
 BLUE, ORANGE = (0, 114, 178), (213, 94, 0)
@@ -127,7 +127,7 @@ def test_the_points_of_the_frame_are_drawn_and_read_in_world_coordinates(mount: 
     cloud = mount("blocks", "point-cloud")
     page = cloud.page.frame_locator("#point-cloud iframe")
     expect(page.locator("body")).to_have_attribute("data-state", "showing", timeout=60_000)
-    points = np.frombuffer(point_cloud(cloud.session), np.uint8)
+    points = np.frombuffer(FILES["cloud.bin"](cloud.session, "").body, np.uint8)
     count = len(points) // 15
     points = points[: 12 * count].view("<f4").reshape(-1, 3)
     expect(page.locator("body")).to_have_attribute("data-points", str(count))

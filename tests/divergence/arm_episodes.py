@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from pipeline.divergence import ArmJoints, Episode
-from pipeline.divergence.denavit_hartenberg import DhArm, dh_arm
+from pipeline.divergence.robot_kinematics import DhArm, dh_arm
 
 DH = ((0.0, math.pi / 2, 0.1625), (-0.425, 0.0, 0.0), (-0.3922, 0.0, 0.0), (0.0, math.pi / 2, 0.1333),
       (0.0, -math.pi / 2, 0.0997), (0.0, 0.0, 0.0996))  # fmt: skip

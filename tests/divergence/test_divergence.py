@@ -12,17 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from pipeline.divergence.comparison import compare
+from pipeline.divergence.comparison import compare, position_error, rotation_error
 from pipeline.divergence.comparison_files import to_json
 from pipeline.divergence.episode import ArmJoints, Episode, EpisodeError
 from pipeline.divergence.episode_files import read_episode, write_episode
-from pipeline.divergence.events import find_events
-from pipeline.divergence.metrics import position_error, rotation_error
+from pipeline.divergence.events import find_events, phases_of
 from pipeline.divergence.onset import find_onset
-from pipeline.divergence.phases import phases_of
 from pipeline.divergence.project_episodes import rollout_episode
 from pipeline.divergence.robot_kinematics import RobotModelError, load_robot
-from pipeline.divergence.table import Table
 
 TIMES, SHORT = np.arange(0, 12, 0.02), np.arange(0, 10, 0.02)
 NOISE = 0.002
@@ -57,8 +54,8 @@ def test_rmse_and_overall_agree_with_the_paper_written_out(seed):
     right = [written_out(s[6:], r[6:], widths[6:]) for s, r in zip(sim, real, strict=True)]
     overall = [math.sqrt((a**2 + b**2) / 2) for a, b in zip(left, right, strict=True)]
     for name, expected in (("rmse_left", left), ("rmse_right", right), ("rmse_overall", overall)):
-        np.testing.assert_allclose(result.column(name), expected, rtol=0, atol=1e-9)
-    np.testing.assert_array_equal(result.column("t"), times)
+        np.testing.assert_allclose(result.errors[name], expected, rtol=0, atol=1e-9)
+    np.testing.assert_array_equal(result.errors["t"], times)
 
 
 def test_ranges_and_tool_errors_come_from_the_robot_model_and_a_joint_that_stands_still_counts_in_its_own_unit(models):
@@ -71,8 +68,8 @@ def test_ranges_and_tool_errors_come_from_the_robot_model_and_a_joint_that_stand
     result = compare(episode(real, SHORT), episode(sim, SHORT, "sim"), models[0])
     p_sim, r_sim = dh_table().pose(sim[:, :6])
     p_real, r_real = dh_table().pose(real[:, :6])
-    np.testing.assert_allclose(result.column("position_arm"), position_error(p_sim, p_real), atol=1e-6)
-    np.testing.assert_allclose(result.column("rotation_arm"), rotation_error(r_sim, r_real), atol=1e-5)
+    np.testing.assert_allclose(result.errors["position_arm"], position_error(p_sim, p_real), atol=1e-6)
+    np.testing.assert_allclose(result.errors["rotation_arm"], rotation_error(r_sim, r_real), atol=1e-5)
     with pytest.raises(RobotModelError, match="no joint elbow; it has joint_1"):
         models[0].pose("arm", ArmJoints(("elbow",)), np.zeros((1, 1)))
     with pytest.raises(RobotModelError, match="no site or body hand"):
@@ -82,7 +79,7 @@ def test_ranges_and_tool_errors_come_from_the_robot_model_and_a_joint_that_stand
     sim = real.copy()
     sim[:, 2] += 0.1
     result = compare(episode(real, SHORT), episode(sim, SHORT, "sim"))
-    assert result.column("rmse_arm") == pytest.approx(np.full(len(SHORT), 0.1 / math.sqrt(7)))
+    assert result.errors["rmse_arm"] == pytest.approx(np.full(len(SHORT), 0.1 / math.sqrt(7)))
 
 
 @settings(max_examples=25, deadline=None)
@@ -131,7 +128,7 @@ def test_a_late_start_is_found_to_30_ms(method, seed):
     sim = course(other - 1.0 - late, seed=seed) + random.normal(0, NOISES, (len(other), 7))
     result = compare(episode(real, TIMES), episode(sim, other, "sim"), method=method)
     assert result.alignment.shift == pytest.approx(late, abs=0.03)
-    assert result.column("rmse_arm").mean() < 0.01
+    assert result.errors["rmse_arm"].mean() < 0.01
 
 
 @pytest.mark.parametrize("side", ["real", "sim"])
@@ -148,17 +145,18 @@ def test_samples_that_one_episode_lacks_change_no_measure_of_those_that_both_hav
     result = compare(*pair)
     [gap] = result.gaps
     assert gap.side == side and (gap.start, gap.stop) == pytest.approx((start, start + length), abs=0.021)
-    assert result.column("t") == pytest.approx(TIMES[~missing])
+    assert result.errors["t"] == pytest.approx(TIMES[~missing])
     assert whole.onset is not None and result.onset is not None
     is_hidden = missing[np.searchsorted(TIMES, whole.onset.time - 1e-9)]
     assert result.onset.after_gap == is_hidden
     assert result.onset.time == pytest.approx(gap.stop if is_hidden else whole.onset.time, abs=0.021)
     if side == "sim":  # else REAL's own range may change
-        assert result.errors.array() == pytest.approx(whole.errors.array()[~missing])
+        for name, values in result.errors.items():
+            assert values == pytest.approx(whole.errors[name][~missing]), name
     late = episode(course(TIMES - 1.4, seed=seed)[~missing], TIMES[~missing], "sim")
     for method in ("motion", "dtw"):
         aligned = compare(episode(course(TIMES - 1.0, seed=seed), TIMES), late, method=method)
-        assert aligned.column("rmse_arm").mean() < 0.01, method
+        assert aligned.errors["rmse_arm"].mean() < 0.01, method
 
 
 def test_lost_frames_and_slow_logs_are_no_gaps_and_an_event_that_may_lie_in_one_has_no_delay():
@@ -178,11 +176,11 @@ def test_warping_follows_a_slower_simulation_clocks_start_together_and_a_still_a
     sim = course((TIMES - 1.0) / 1.1)
     by_start = compare(episode(real, TIMES), episode(sim, TIMES, "sim"), method="motion")
     warped = compare(episode(real, TIMES), episode(sim, TIMES, "sim"), method="dtw")
-    assert warped.column("rmse_arm").mean() < 0.1 * by_start.column("rmse_arm").mean()
+    assert warped.errors["rmse_arm"].mean() < 0.1 * by_start.errors["rmse_arm"].mean()
     real, sim = episode(course(TIMES), TIMES + 1e9), episode(course(TIMES), TIMES, "sim")
     result = compare(real, sim, method="clock")
     assert result.alignment.shift == -1e9
-    assert result.column("rmse_arm").max() < 1e-6
+    assert result.errors["rmse_arm"].max() < 1e-6
     with pytest.raises(EpisodeError, match=r"do not overlap.*--align clock"):
         compare(real, sim, method="none")
     still = np.ones((len(TIMES), 7))
@@ -213,7 +211,7 @@ def test_a_planted_onset_is_found_within_one_sample_with_its_cause(seed):
 def test_noise_alone_has_no_onset_and_a_difference_from_the_start_begins_at_the_first_sample():
     for seed in range(40):
         noise = np.random.default_rng(seed).normal(0, 1e-3, (800, 7))
-        assert find_onset(Table.from_array(noise)) is None
+        assert find_onset(noise) is None
     real = course(TIMES)
     result = compare(episode(real, TIMES), episode(real + 0.5, TIMES, "sim"))
     assert result.onset is not None

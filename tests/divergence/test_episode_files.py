@@ -2,6 +2,7 @@
 
 import json
 import re
+import zipfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +15,6 @@ from hypothesis import strategies as st
 from pipeline.divergence import EpisodeError, read_episode, rollout_episode, write_episode
 from pipeline.divergence.episode_files import selection_choices, with_selection
 from pipeline.divergence.report.video import EpisodeVideo, find_video
-from pipeline.divergence.table import Table
 from studio.__main__ import main
 
 TIMES = np.arange(0, 12, 0.02)
@@ -25,31 +25,38 @@ def test_an_episode_written_and_read_back_is_the_same(tmp_path):
     both = np.hstack((course(TIMES, 5), course(TIMES, 5, 1)))
     commands = np.random.default_rng(0).normal(size=(len(TIMES), 3))
     poses = {"cup": np.random.default_rng(1).normal(size=(len(TIMES), 7))}
-    written = replace(episode(both, TIMES, arms=two_arms()), actions=Table.from_array(commands), objects=poses)
+    written = replace(episode(both, TIMES, arms=two_arms()), actions=commands, objects=poses)
     for name, dtype in (("one.csv", "f8"), ("one.npz", "f8"), ("lerobot", "f4")):
         write_episode(written, tmp_path / name)
         read = read_episode(tmp_path / name)
         np.testing.assert_allclose(read.times, TIMES, rtol=0, atol=0 if dtype == "f8" else 1e-6)
-        np.testing.assert_array_equal(read.positions.array(), both.astype(dtype))
+        np.testing.assert_array_equal(read.positions, both.astype(dtype))
         assert read.names == written.names and (dtype == "f4" or read.arms == written.arms)
         if name != "one.csv":  # which holds positions alone
-            np.testing.assert_array_equal(read.actions.array(), commands.astype(dtype))  # type: ignore[union-attr]
+            np.testing.assert_array_equal(read.actions, commands.astype(dtype))  # type: ignore[union-attr]
     info = json.loads((tmp_path / "lerobot" / "meta" / "info.json").read_text())
     assert info["fps"] == 50 and len(info["features"]["observation.environment_state"]["names"]) == 7
     with pytest.raises(EpisodeError, match="exists already"):
         write_episode(written, tmp_path / "lerobot")
 
 
-def test_an_npz_in_fortran_order_and_a_long_table_that_lies_on_the_disk_read_the_same(tmp_path):
+def test_an_npz_in_fortran_order_reads_the_same_and_an_episode_that_takes_absurd_memory_is_refused(
+    tmp_path, monkeypatch
+):
     np.savez(tmp_path / "one.npz", t=TIMES.astype("f4"), q=np.asfortranarray(REAL.astype("f4")), names=list("abcdefg"))
-    np.testing.assert_array_equal(read_episode(tmp_path / "one.npz").positions.array(), REAL.astype("f4"))
-    rows = np.random.default_rng(0).normal(size=(900_000, 5))
-    table = Table(5)
-    for start in range(0, len(rows), 70_000):
-        table.append(rows[start : start + 70_000])
-    assert table._file._rolled  # type: ignore[attr-defined]
-    np.testing.assert_array_equal(table.rows(65_000, 140_001), rows[65_000:140_001])
-    np.testing.assert_array_equal(table.column(3), rows[:, 3])
+    np.testing.assert_array_equal(read_episode(tmp_path / "one.npz").positions, REAL.astype("f4"))
+    header = {"descr": "<f8", "fortran_order": False, "shape": (10**13, 7)}
+    with zipfile.ZipFile(tmp_path / "claims.npz", "w") as archive:  # a terabyte in its header, nothing behind it
+        for name in ("t", "q", "names"):
+            with archive.open(f"{name}.npy", "w") as member:
+                np.lib.format.write_array_header_1_0(member, header)
+    for name in ("long.npz", "long.csv", "lerobot"):
+        write_episode(episode(REAL, TIMES), tmp_path / name)
+    monkeypatch.setattr("pipeline.divergence.episode.MAX_BYTES", 8 * REAL.size - 1)
+    for name in ("claims.npz", "long.npz", "long.csv", "lerobot"):
+        with pytest.raises(EpisodeError, match=r"Unable to allocate|more than") as refused:
+            read_episode(tmp_path / name)
+        assert "\n" not in str(refused.value) and name in str(refused.value)
 
 
 def test_a_lerobot_folder_is_read(tmp_path):
@@ -70,10 +77,10 @@ def test_a_lerobot_folder_is_read(tmp_path):
     read = read_episode(tmp_path)
     assert read.names == ("shoulder", "elbow", "gripper")
     assert read.arms["arm"].gripper == "gripper"
-    np.testing.assert_array_equal(read.positions.array(), rows[:40])
-    np.testing.assert_array_equal(read.actions.array(), rows[:40] + 1)  # type: ignore[union-attr]
+    np.testing.assert_array_equal(read.positions, rows[:40])
+    np.testing.assert_array_equal(read.actions, rows[:40] + 1)  # type: ignore[union-attr]
     second = read_episode(Path(f"{tmp_path}#1"))
-    np.testing.assert_array_equal(second.positions.array(), rows[40:])
+    np.testing.assert_array_equal(second.positions, rows[40:])
     with pytest.raises(EpisodeError, match="episode 2"):
         read_episode(Path(f"{tmp_path}#2"))
     with pytest.raises(EpisodeError, match="no LeRobot folder"):
@@ -89,7 +96,7 @@ def test_a_lerobot_folder_is_read(tmp_path):
     episodes = tmp_path / "meta" / "episodes" / "chunk-000" / "file-000.parquet"
     parquet.write_table(arrow.table({"episode_index": [0, 1], **places}), episodes)
     assert selection_choices(tmp_path) == {"episodes": ("0", "1")}
-    np.testing.assert_array_equal(read_episode(with_selection(tmp_path, ("1",))).positions.array(), rows[40:])
+    np.testing.assert_array_equal(read_episode(with_selection(tmp_path, ("1",))).positions, rows[40:])
     assert find_video(tmp_path) == EpisodeVideo(video, 0.0)
     assert find_video(with_selection(tmp_path, ("1",))) == EpisodeVideo(video, 0.8)
     assert find_video(with_selection(tmp_path, ("2",))) is None
@@ -107,7 +114,7 @@ def test_a_rollout_of_the_oracle_becomes_an_episode_with_its_objects():
     actions = np.array([[0, 0], [1, 0], [1, 1], [2, 1.0]])
     made = rollout_episode(times, qpos, actions, xml, (), "round")
     assert made.names == ("x", "gripper_command")
-    np.testing.assert_array_equal(made.positions.array(), [[7, 0], [15, 0], [31, 1]])
+    np.testing.assert_array_equal(made.positions, [[7, 0], [15, 0], [31, 1]])
     np.testing.assert_array_equal(made.objects["cube"], qpos[[0, 1, 3], :7])
 
 

@@ -16,24 +16,23 @@ pytest.importorskip("rosbags", reason='rosbags is missing: pip install "grs-stud
 from written_logs import KINDS, START_NS, log, nanoseconds, write_log
 
 from pipeline.divergence import EpisodeError, compare, read_episode, to_json, write_episode
-from pipeline.divergence.confined import ComparisonSources, compare_isolated
-from pipeline.divergence.table import Table
+from pipeline.divergence.confined import ComparisonSources, compare_confined
 from studio.__main__ import main
 from studio.compare import comparisons
-from studio.server.errors import RequestError
+from studio.web.errors import RequestError
 
 TIMES = np.arange(0, 4, 0.02)
 POSITIONS = course(TIMES)
 COMMANDS = course(TIMES, seed=1)
 NAMES = "abc"
-EPISODE = replace(episode(POSITIONS, TIMES), actions=Table.from_array(COMMANDS))
+EPISODE = replace(episode(POSITIONS, TIMES), actions=COMMANDS)
 TURNED = np.array([1.0, 2.0, 0.5, np.sqrt(0.5), 0.0, 0.0, np.sqrt(0.5)])
 
 
 def commands_of(path: Path) -> np.ndarray:
     actions = read_episode(path).actions
     assert actions is not None
-    return actions.array()
+    return actions
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -41,7 +40,7 @@ def test_an_episode_written_as_a_log_reads_like_its_csv(tmp_path, kind):
     write_episode(EPISODE, tmp_path / "one.csv")
     table, found = read_episode(tmp_path / "one.csv"), read_episode(write_log(EPISODE, tmp_path, kind))
     np.testing.assert_allclose(found.times, table.times, rtol=0, atol=1e-9)
-    np.testing.assert_allclose(found.positions.array(), table.positions.array(), rtol=0, atol=1e-9)
+    np.testing.assert_allclose(found.positions, table.positions, rtol=0, atol=1e-9)
     assert (found.names, found.arms) == (table.names, table.arms) and found.arms["arm"].gripper == "gripper"
     np.testing.assert_array_equal(commands_of(tmp_path / kind), COMMANDS)
     assert found.note.endswith("joints from /joint_states; commands from /commands")
@@ -63,7 +62,7 @@ def test_joints_are_merged_by_name_over_topics_and_messages(tmp_path_factory, da
     assert sorted(found.names) == sorted(names)
     np.testing.assert_allclose(found.times, TIMES, rtol=0, atol=1e-9)
     wanted = POSITIONS[:, [names.index(name) for name in found.names]]
-    np.testing.assert_allclose(found.positions.array(), wanted, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(found.positions, wanted, rtol=0, atol=1e-9)
 
 
 def test_slower_joints_are_interpolated_at_the_time_of_the_headers_else_of_logging(tmp_path):
@@ -74,7 +73,7 @@ def test_slower_joints_are_interpolated_at_the_time_of_the_headers_else_of_loggi
                 written.joints("/hand", nanoseconds(seconds), ["gripper"], [2 * seconds])
     found = read_episode(tmp_path / "one.bag")
     assert found.times[0] == 0 and found.duration == pytest.approx(3.44 - 0.04)
-    np.testing.assert_allclose(found.positions.array(), np.outer(found.times + 0.04, [1, 2]), rtol=0, atol=1e-9)
+    np.testing.assert_allclose(found.positions, np.outer(found.times + 0.04, [1, 2]), rtol=0, atol=1e-9)
     late = np.cumsum(np.random.default_rng(0).uniform(0, 0.01, len(TIMES)))
     for name, has_stamps in (("stamped.bag", True), ("logged.bag", False)):
         with log(tmp_path, name) as written:
@@ -145,7 +144,7 @@ def test_topics_are_chosen_by_name(tmp_path):
     with pytest.raises(EpisodeError, match=r"joint a is on /wanted and on /measured; choose a topic: one\.bag#/wanted"):
         read_episode(path)
     found = read_episode(Path(f"{path}#/measured"))
-    np.testing.assert_allclose(found.positions.array(), POSITIONS[:, :3], rtol=0, atol=1e-9)
+    np.testing.assert_allclose(found.positions, POSITIONS[:, :3], rtol=0, atol=1e-9)
     assert found.actions is None and found.note.endswith("left: /effort, /position, /wanted")
     assert (commands_of(Path(f"{path}#/measured,/position")) == 2).all()
     for choice, words in (("/measured,/position,/effort", "choose one topic"), ("/none", "it has /effort, /measured")):
@@ -261,10 +260,10 @@ def test_a_comparison_says_which_topics_it_took_and_takes_a_dropped_folder_of_ro
         comparisons._episode_in(tmp_path / "dropped")
 
 
-@pytest.mark.parametrize("kind", KINDS[:2])  # an mcap is compared there by test_isolated_comparison.py
+@pytest.mark.parametrize("kind", KINDS[:2])  # an mcap is compared there by test_confined_comparison.py
 def test_logs_are_compared_in_the_confined_process(good, tmp_path, kind):
     write_episode(episode(POSITIONS + 0.01, TIMES), tmp_path / "sim.csv")
-    result = list(compare_isolated(ComparisonSources(good[kind], tmp_path / "sim.csv"), threading.Event()))[-1].result
+    result = list(compare_confined(ComparisonSources(good[kind], tmp_path / "sim.csv"), threading.Event()))[-1].result
     assert result is not None and result["notes"] == [read_episode(good[kind]).note]
     wanted = to_json(compare(read_episode(good[kind]), read_episode(tmp_path / "sim.csv"), None, "clock"))
     assert rounded(result["comparison"]) == rounded(wanted)

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.evaluation.ablation import (
+    FILE,
     ROWS,
     AblationError,
     AblationOptions,
@@ -18,10 +19,10 @@ from pipeline.evaluation.ablation import (
     AblationTrial,
     JudgedProposal,
     ablate,
+    keep_steps,
+    read_steps,
 )
-from pipeline.evaluation.ablation_files import FILE, keep_steps, read_steps
-from pipeline.evaluation.ablation_report import markdown, summary, write_ablation
-from pipeline.evaluation.chart import bar_chart
+from pipeline.evaluation.ablation_report import bar_chart, markdown, summary, write_ablation
 from pipeline.evaluation.scene_judge import JudgedScene
 from pipeline.evaluation.significance import compare_groups, holm, mean_interval
 from pipeline.models import ModelError, ModelSettings
@@ -105,9 +106,9 @@ def test_crashed_runs_are_left_out_of_one_score_count_as_zero_in_the_other_and_a
     page = (tmp_path / "out" / "ablation.html").read_text()
     assert "Plotly.newPlot" in page and "<script src=" not in page, "it needs no network"
     assert "Kruskal-Wallis" in page and "nothing &lt;much&gt;" in page and "<td>router</td>" in page
-    figure = bar_chart({"none": (0.5, 0.25), "route": (1.0, 1.0)}, ("left out", "count 0"), "title")
-    assert [tuple(bar.y) for bar in figure.data] == [(0.5, 1.0), (0.25, 1.0)]
-    assert [bar.name for bar in figure.data] == ["left out", "count 0"]
+    bars = bar_chart(rows, "rules").data
+    assert [tuple(bar.y) for bar in bars] == [(0.5, 1.0), (0.25, 1.0)]
+    assert [bar.name for bar in bars] == ["crashed runs left out", "crashed runs count 0"]
 
 
 def test_every_row_starts_from_the_same_program_and_a_failing_model_is_a_crashed_trial(tmp_path):

@@ -18,7 +18,7 @@ from pipeline.closed_loop import policies
 from pipeline.closed_loop.policies import MAX_ANSWER_BYTES, PolicyError, checked_actions, open_policy
 from pipeline.divergence.lerobot import read_lerobot
 from pipeline.export.gym_env.environment import TwinEnv
-from pipeline.export.lerobot.camera_video import HEIGHT_PX, WIDTH_PX
+from pipeline.export.lerobot.dataset import HEIGHT_PX, WIDTH_PX
 from pipeline.export.lerobot.episodes import FPS
 from pipeline.simulation import Program
 from pipeline.variation import VariationStudy
@@ -137,7 +137,7 @@ def test_a_lerobot_policy_that_answers_the_datasets_actions_solves_its_layout(en
     def answer(_: str, body: bytes) -> tuple[int, bytes]:
         question = json.loads(body)
         row = min(len(seen), len(actions) - 1)
-        action = actions.rows(row, row + 1)[0]
+        action = actions[row]
         assert question["seconds"] == pytest.approx(len(seen) / FPS, abs=0.04), "asked once a frame"
         seen.append(np.array(question["observation"]["state"]))
         png = np.frombuffer(base64.b64decode(question["observation"]["image"]), np.uint8)
@@ -150,7 +150,7 @@ def test_a_lerobot_policy_that_answers_the_datasets_actions_solves_its_layout(en
         assert main(["evaluate-policy", str(tmp_path / "last"), "--policy", policy, "--out", str(out)]) == 0
     assert summary(out)["success"] == 1
     count = min(len(seen), len(recorded.positions))
-    apart = np.abs(np.array(seen)[:count, :3] - recorded.positions.rows(0, count)[:, :3])
+    apart = np.abs(np.array(seen)[:count, :3] - recorded.positions[:count, :3])
     assert np.median(apart) < 0.01, "the state is that of the dataset"
 
 

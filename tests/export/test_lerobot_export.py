@@ -24,8 +24,7 @@ from pipeline.closed_loop import lerobot_server
 from pipeline.closed_loop.lerobot_server import PolicyServer
 from pipeline.closed_loop.policies import HttpPolicy, PolicyError
 from pipeline.divergence.lerobot import read_lerobot
-from pipeline.export.lerobot.camera_video import HEIGHT_PX, WIDTH_PX
-from pipeline.export.lerobot.dataset import ACTION, CAMERA, OBJECTS, STATE
+from pipeline.export.lerobot.dataset import ACTION, CAMERA, HEIGHT_PX, OBJECTS, STATE, WIDTH_PX
 from pipeline.export.lerobot.episodes import FPS
 
 KEYS = {"timestamp", "frame_index", "episode_index", "index", "task_index", "next.reward", "next.done", "next.success"}
@@ -59,6 +58,7 @@ def test_the_data_have_the_types_shapes_and_statistics_that_info_gives_and_objec
     assert np.linalg.norm(red[:, :2] - blue[:, :2], axis=1).max() < 0.04
     statistics = json.loads((dataset / "meta" / "stats.json").read_text())
     assert set(statistics) == set(info["features"]) and np.shape(statistics[CAMERA]["mean"]) == (3, 1, 1)
+    assert statistics["index"]["max"] == [table.num_rows - 1], "of the whole dataset"
     states = np.stack(table[STATE].to_pylist())
     assert np.array(statistics[STATE]["mean"]) == pytest.approx(states.mean(0), abs=1e-5)
     assert np.array(statistics[STATE]["std"]) == pytest.approx(states.std(0), abs=1e-5)
@@ -85,7 +85,7 @@ def test_our_reader_sees_the_gripper_follow_its_commands(dataset, info):
         episode = read_lerobot(dataset, number)
         assert list(episode.names)[:3] == ["x", "y", "z"] and list(episode.names)[-1] == "suction"
         assert episode.actions is not None
-        positions, actions = (table.rows(0, len(table)) for table in (episode.positions, episode.actions))
+        positions, actions = episode.positions, episode.actions
         assert np.abs(positions[1:, :3] - actions[:-1, :3]).max() < 0.12 and np.ptp(positions[:, 2]) > 0.05
         assert set(np.unique(actions[:, -1])) == {0.0, 1.0}
 

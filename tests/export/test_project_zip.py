@@ -187,7 +187,7 @@ def test_the_page_holds_everything_itself_stills_without_an_encoder_and_no_more_
     assert page.count("data:image/jpeg") == 1 + 3 and "data:video" not in page
     monkeypatch.setattr(html_page, "MAX_BYTES", 100)
     monkeypatch.setattr(html_page, "chapters", lambda project: PARTS)
-    monkeypatch.setattr(html_page, "project_of", lambda folder: type("Named", (), {"name": "desk"}))
+    monkeypatch.setattr(html_page.Project, "open", lambda folder: type("Named", (), {"name": "desk"}))
     with pytest.raises(ExportError, match=r"^The film of desk takes 0 MB; 15 MB is the most. Export mp4.$"):
         html_page.export_html(tmp_path, tmp_path / "film.html")
     assert not (tmp_path / "film.html").exists()

@@ -282,7 +282,7 @@ def test_the_recording_has_the_photograph_every_body_and_the_poses_of_the_soluti
     solution = Project.open(solved).solution()
     model = mujoco.MjModel.from_xml_path(str(solved / "scene" / "solution.xml"))
     data = mujoco.MjData(model)
-    data.qpos[:] = solution.qpos[-1]
+    data.qpos[:] = solution.shown.qpos[-1]
     mujoco.mj_forward(model, data)
     moving = {chunk.entity_path: chunk for chunk in chunks if "seconds" in chunk.timeline_names}
     assert moving
@@ -292,5 +292,5 @@ def test_the_recording_has_the_photograph_every_body_and_the_poses_of_the_soluti
         if path in moving:
             batch = moving[path].to_record_batch()
             times, translations = batch.column("seconds").to_numpy(), batch.column(TRANSLATION).to_pylist()
-            assert float(times[-1] / np.timedelta64(1, "s")) == pytest.approx(solution.times[-1], abs=1e-6)
+            assert float(times[-1] / np.timedelta64(1, "s")) == pytest.approx(solution.shown.times[-1], abs=1e-6)
             assert np.ravel(translations[-1]) == pytest.approx(data.xpos[number], abs=1e-5)

@@ -13,7 +13,7 @@ from PIL import Image
 from bench.frame_reading import KINDS
 from pipeline.frame import Frame, FrameError, confined_reader, load, load_files, open_recording
 from pipeline.frame.load import open_in_process
-from pipeline.untrusted.isolated import IsolationError, Limits
+from pipeline.untrusted.confined import ConfinedError, Limits
 from tests.frame import written
 from tests.frame.written import png
 
@@ -50,7 +50,7 @@ def test_a_confined_reader_returns_the_same_frame(frame, tmp_path, write, depth_
 
 
 def test_only_a_plain_folder_of_png_and_jpeg_is_decoded_in_this_process(frame, tmp_path, monkeypatch):
-    monkeypatch.setattr(confined_reader, "call", Mock(side_effect=IsolationError("not here")))
+    monkeypatch.setattr(confined_reader.confined, "call", Mock(side_effect=ConfinedError("not here")))
     load(written.plain(frame, tmp_path))
     for write in (written.plain_zip, written.npz, written.float_tiff, written.tum, written.r3d, written.video):
         folder = tmp_path / write.__name__

@@ -12,11 +12,11 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from pipeline.frame.confined_reader import DEVICE_FOLDERS
-from pipeline.untrusted.isolated import IsolationError, Limits, call
+from pipeline.untrusted.confined import ConfinedError, Limits, call, result_of
 from tests.fuzz.mutations import edits, json_edits, mutate_bytes, mutate_json
 from tests.fuzz.readers import READERS, Files
 
-LIMITS = Limits(seconds=30, memory_mb=1024, scratch_mb=64)
+LIMITS = Limits(seconds=30, memory_mb=1024, file_mb=64)
 """Of one mutated seed of some kilobytes: generous, so that a slow machine is no finding."""
 CONTAINED = ("takes longer than", "too much memory", "MB of memory")
 """What the studio says when the confined child of a reader was ended."""
@@ -33,12 +33,12 @@ def examine(name: str, files: Files) -> str | None:
         is_bag = name == "frame bag"
         readable = [Path(folder), Path(__file__).resolve().parents[2], *(DEVICE_FOLDERS if is_bag else ())]
         try:
-            reply = call(
+            reply = result_of(call(
                 "tests.fuzz.readers:run", {"name": name, "folder": folder}, readable, limits=LIMITS,
-                imports=["open3d"] if is_bag else [], device_events=is_bag,
+                warm=["tests.fuzz.readers", *(["open3d"] if is_bag else [])], device_events=is_bag,
                 programs=[] if is_bag else [Path(imageio_ffmpeg.get_ffmpeg_exe())],
-            )  # fmt: skip
-        except IsolationError as error:
+            ))  # fmt: skip
+        except ConfinedError as error:
             if READERS[name].is_contained and any(text in str(error) for text in CONTAINED):
                 return str(error)
             raise Finding(f"{name}: {error}") from None

@@ -15,7 +15,7 @@ import trimesh
 from PIL import Image
 
 from pipeline.assets.importers.asset_import import find_sources, unpack
-from pipeline.assets.importers.isolated_import import parse_event
+from pipeline.assets.importers.confined_import import parse_event
 from pipeline.assets.importers.mesh_import import clean_mesh, read_mesh
 from pipeline.assets.importers.model_import import read_model
 from pipeline.assets.library import read_asset
@@ -35,8 +35,8 @@ from pipeline.segmentation.named_mask import NamedMask
 from pipeline.segmentation.prompts import read_prompts
 from pipeline.simulation.sandbox.child_report import ChildReport
 from pipeline.simulation.sandbox.protocol import Message, SandboxError
-from pipeline.untrusted.isolated import Reply
-from pipeline.untrusted.worker_process import WorkerCrashedError
+from pipeline.store import parse_json
+from pipeline.untrusted.confined import ConfinedError, Result
 from studio.viewer.commands import parse_command
 from tests.frame import written
 from tests.frame.conftest import subsampled
@@ -60,13 +60,13 @@ class Reader:
     """Whether the studio calls it in a confined child, which may be ended by a limit or crash."""
 
 
-def run(name: str, folder: str) -> Reply:
+def run(name: str, folder: str) -> Result:
     """Call a reader in the child; return whether it returned a value, and the message of its StudioError."""
     try:
         READERS[name].read(Path(folder))
     except StudioError as error:
-        return Reply({"error": str(error)})
-    return Reply({"error": None})
+        return Result({"error": str(error)})
+    return Result({"error": None})
 
 
 def prepare() -> None:
@@ -324,10 +324,10 @@ def read_sandbox_message(text: str) -> object:
 
 
 def read_event(text: str) -> object:
-    """Read an event of a confined import; None where the studio says that the worker crashed."""
+    """Read an event of a confined import; None where the studio says that it is nonsense."""
     try:
-        return parse_event(text.encode())
-    except WorkerCrashedError:
+        return parse_event(parse_json(text))
+    except (ConfinedError, ValueError):
         return None
 
 

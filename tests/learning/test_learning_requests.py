@@ -18,14 +18,14 @@ from pipeline.learning.environment import EpisodeRules, SubtaskEnv
 from pipeline.learning.episodes import play
 from pipeline.learning.judging import ablation
 from pipeline.learning.judging.failures import failure_of
-from pipeline.learning.judging.rollouts import read_rollouts, rollout_of, smooth, some, write_rollouts
+from pipeline.learning.judging.rollouts import read_rollouts, rollout_of, shown_episodes, smooth, write_rollouts
 from pipeline.learning.subtask import LearningError, from_row, to_row
 from pipeline.simulation.goals.at import At
 from pipeline.tasks import Task
 from studio.learn import learn_requests
 from studio.learn.playback import OraclePlayback
-from studio.learn.project_learner import keep_apart
-from studio.server.errors import RequestError
+from studio.sessions.project_learner import keep_apart
+from studio.web.errors import RequestError
 
 
 @pytest.fixture(scope="module")
@@ -98,8 +98,8 @@ def test_recorded_episodes_come_back_both_kinds_are_kept_and_a_failures_first_mo
     (lost,) = play(env, Scripted(env, wander), env.starts)
     assert (failure_of(pick, lost) is None) == lost.success
     rollouts = [rollout_of(pick, one) for one in episodes]
-    assert [one.success for one in some(rollouts)] == [False, False, True, True]
-    assert len(some(rollouts[:3])) == 3
+    assert [one.success for one in shown_episodes(rollouts)] == [False, False, True, True]
+    assert len(shown_episodes(rollouts[:3])) == 3
     write_rollouts(tmp_path / "some.npz", rollouts)
     for one, other in zip(rollouts, read_rollouts(tmp_path / "some.npz"), strict=True):
         assert np.allclose(one.qpos, other.qpos, atol=1e-5) and one.failure == other.failure
@@ -133,7 +133,7 @@ def test_an_ablation_measures_every_variant_once_and_goes_on_where_it_was(
     monkeypatch.setattr(training, "ROLLOUT", 4)
     chosen = {name: ablation.VARIANTS[name] for name in ("subtasks", "sparse")}
     monkeypatch.setattr(ablation, "VARIANTS", chosen)
-    options = ablation.AblationOptions(steps=32, seeds=1, layouts=2)
+    options = ablation.AblationSize(steps=32, seeds=1, layouts=2)
     lines = list(ablation.ablate(tmp_path, bowl_task, bowl_subtasks[:1], options))
     assert [line.partition(",")[0] for line in lines] == ["Subtasks", "Whole task"]
     found = json.loads((tmp_path / "learning" / "ablation.json").read_text())

@@ -13,9 +13,7 @@ from bench.planted_policies import STILL, ScriptedPolicy
 from pipeline.learning import training
 from pipeline.learning.environment import EpisodeRules, SubtaskEnv
 from pipeline.learning.learning_files import SubtaskFolder, read_curve
-from pipeline.learning.parallel import choice
-from pipeline.learning.parallel.warp_physics import WarpPhysics, is_gpu_there
-from pipeline.learning.parallel.worlds import OF_DATA, OF_MODEL, BatchedEnvs, new_worlds
+from pipeline.learning.parallel_worlds import OF_DATA, OF_MODEL, BatchedEnvs, WarpPhysics, is_gpu_there, new_worlds
 from pipeline.learning.policy import read_parameters
 from pipeline.learning.subtask_world import RATE
 from pipeline.learning.training import TrainingOptions, TrainingStarts, train
@@ -125,9 +123,9 @@ def test_a_world_whose_physics_blew_up_is_lost_and_the_others_go_on(bowl_task, b
     [(1, False, 1, False), (2, False, 2, False), (2, True, 2, True), (4, True, 4, False), (64, True, 8, False)],
 )
 def test_a_gpu_is_used_where_there_are_few_processors(monkeypatch, processors, has_gpu, processes, on_gpu):
-    monkeypatch.setattr(choice.os, "sched_getaffinity", lambda _: set(range(processors)))
-    monkeypatch.setattr(choice, "is_gpu_there", lambda: has_gpu)
-    chosen = choice.on_this_machine(TrainingOptions(seed=4))
+    monkeypatch.setattr(training.os, "sched_getaffinity", lambda _: set(range(processors)))
+    monkeypatch.setattr(training, "is_gpu_there", lambda: has_gpu)
+    chosen = training.on_this_machine(TrainingOptions(seed=4))
     assert (chosen.processes, chosen.on_gpu, chosen.seed) == (processes, on_gpu, 4)
 
 

@@ -18,13 +18,13 @@ import torch
 from pipeline.learning import chain, demonstrations, seams, training
 from pipeline.learning.chain import ChainOptions, SubtaskLearned, TaskLearner
 from pipeline.learning.cloning import Imitated
-from pipeline.learning.demonstrations import correct, demonstrate_subtask, oracle_episodes, patient
+from pipeline.learning.demonstrations import correct, demonstrate_subtask, doubled_steps, oracle_episodes
 from pipeline.learning.environment import EpisodeRules, SubtaskEnv
 from pipeline.learning.episodes import finish
 from pipeline.learning.judging import evaluation
 from pipeline.learning.judging.evaluation import evaluate_variants, write_report
 from pipeline.learning.learning_files import SubtaskFolder, read_curve
-from pipeline.learning.policy import Policy, read_parameters
+from pipeline.learning.policy import LearnedPolicy, read_parameters
 from pipeline.learning.seams import Seam, SeamTuned, tune_seams
 from pipeline.learning.start_states import StartState, read_states, write_states
 from pipeline.learning.subtask import WHOLE, LearningError
@@ -94,15 +94,15 @@ def test_an_edited_reward_is_learned_beside_the_former_one_which_comes_back_when
     again, *files = learned(edited)
     assert len(again) == 1 and files == [other_policy, other_curve]
     with pytest.raises(LearningError, match=r"0_reach/policy\.zip was learned for other objects or goals"):
-        Policy.read(folder.policy, SubtaskEnv(bowl_task, bowl_subtasks[2], starts.training))
+        LearnedPolicy.read(folder.policy, SubtaskEnv(bowl_task, bowl_subtasks[2], starts.training))
 
 
 def test_the_oracle_goes_on_from_where_a_policy_has_got_to_also_by_longer_steps(bowl_task, bowl_subtasks, monkeypatch):
     reach, pick, place = (SubtaskWorld(bowl_task, one) for one in bowl_subtasks)
-    env = SubtaskEnv(bowl_task, pick.subtask, (reach.settled(bowl_task.base),), patient(EpisodeRules()), pick)
+    env = SubtaskEnv(bowl_task, pick.subtask, (reach.settled(bowl_task.base),), doubled_steps(EpisodeRules()), pick)
     held = finish(env, _Shown(next(demonstrate_subtask(env, env.starts, np.random.default_rng(0)))), env.reset()[0])
     assert held.success and pick.control.held == "red_cube"
-    placing = SubtaskEnv(bowl_task, place.subtask, (held.end,), patient(EpisodeRules()), place)
+    placing = SubtaskEnv(bowl_task, place.subtask, (held.end,), doubled_steps(EpisodeRules()), place)
     random = np.random.default_rng(0)
     (shown,) = demonstrate_subtask(placing, [held.end], random)
     assert shown.actions[0][4] == 1, "what is held is not let go first"
@@ -124,11 +124,11 @@ def test_the_oracle_does_not_go_up_first_from_just_above_an_object(bowl_task, bo
         return np.concatenate([up, path])
 
     reach, pick, _ = (SubtaskWorld(bowl_task, one) for one in bowl_subtasks)
-    env = SubtaskEnv(bowl_task, reach.subtask, (reach.settled(bowl_task.base),), patient(EpisodeRules()), reach)
+    env = SubtaskEnv(bowl_task, reach.subtask, (reach.settled(bowl_task.base),), doubled_steps(EpisodeRules()), reach)
     (reached,) = demonstrate_subtask(env, env.starts, np.random.default_rng(0))
     finish(env, _Shown(reached), env.reset()[0])
     env.step(np.array([0.0, 0.0, 0.8, 0.0, -1.0]))
-    picking = SubtaskEnv(bowl_task, pick.subtask, (above := reach.snapshot(),), patient(EpisodeRules()), pick)
+    picking = SubtaskEnv(bowl_task, pick.subtask, (above := reach.snapshot(),), doubled_steps(EpisodeRules()), pick)
     monkeypatch.setattr(demonstrations, "oracle_path", with_detour)
     (picked,) = demonstrate_subtask(picking, [above], np.random.default_rng(0))
     is_up = picked.actions[:, 2] > 0
@@ -211,7 +211,7 @@ def test_an_unreadable_policy_is_one_line_and_runs_no_code(bowl_task, bowl_subta
     elif content == "bomb":
         small_task.write_bomb(path)
     with pytest.raises(LearningError) as refused:
-        Policy.read(path, SubtaskEnv(bowl_task, bowl_subtasks[0], starts.training))
+        LearnedPolicy.read(path, SubtaskEnv(bowl_task, bowl_subtasks[0], starts.training))
     assert "\n" not in str(refused.value) and "learn" in str(refused.value)
 
 

@@ -17,7 +17,7 @@ from pipeline.learning.pushing import push_line
 from pipeline.learning.start_states import read_states, write_states
 from pipeline.learning.subtask import LearningError, WeightedTerm
 from pipeline.learning.subtask_world import RATE, SubtaskWorld
-from pipeline.learning.terms.term import reward_terms, term_from_json
+from pipeline.learning.terms import REWARD_TERMS, term_from_json
 from pipeline.simulation import kit
 from pipeline.simulation.recipe import to_json
 from pipeline.simulation.robots import robot_kind
@@ -150,7 +150,7 @@ ARGUMENTS = {
 
 
 def test_each_term_is_highest_where_what_it_names_holds(bowl_task, bowl_subtasks, starts):
-    assert set(ARGUMENTS) | {"joint_target"} == set(reward_terms())
+    assert set(ARGUMENTS) | {"joint_target"} == set(REWARD_TERMS)
     terms = {
         name: term_from_json(name, {key: to_json(value) for key, value in args.items()})
         for name, args in ARGUMENTS.items()

@@ -8,7 +8,7 @@ import small_task
 
 from pipeline.learning.decomposition import KIND, DecompositionAnswer, decompose, missing_goals, question_data
 from pipeline.learning.subtask import LearningError, from_row, read_subtasks, require_usable, to_row, write_subtasks
-from pipeline.learning.terms.term import reward_terms, term_manual
+from pipeline.learning.terms import REWARD_TERMS, term_manual
 from pipeline.models import ModelError
 from pipeline.models.prompt_templates import load_prompt
 from pipeline.planner import PlannerModel
@@ -59,7 +59,7 @@ def test_a_push_is_learned_as_a_push_a_later_object_keeps_the_earlier_one_and_a_
     with pytest.raises(ModelError, match="the rules cannot split"):
         decompose(small_task.task(), row, PlannerModel())
     lines = term_manual().splitlines()
-    assert [line.partition("(")[0] for line in lines] == list(reward_terms())
+    assert [line.partition("(")[0] for line in lines] == list(REWARD_TERMS)
 
 
 @pytest.mark.parametrize(

@@ -16,11 +16,18 @@ from pydantic import BaseModel
 from pipeline import tasks
 from pipeline.models import ModelError, Question
 from pipeline.planner import PlannerModel, program_writer, source_edits
-from pipeline.planner.goals import named_objects, planned_from_json, planned_to_json, read_sentences, sentences
-from pipeline.planner.plans import TableTop, difficulty, place_zones, why_infeasible
+from pipeline.planner.plans import difficulty, why_infeasible
 from pipeline.planner.proposals import MAX_SAFE_RISK, TASK_INTEREST, proposals
-from pipeline.planner.scene_objects import scene_objects
+from pipeline.planner.scene_objects import TableTop, scene_objects
+from pipeline.planner.zones import place_zones
 from pipeline.router import ProgramAnswer, write_program
+from pipeline.simulation.goals.sentences import (
+    named_objects,
+    planned_from_json,
+    planned_to_json,
+    read_sentences,
+    sentences,
+)
 from pipeline.simulation.goals.spec import PlannedGoal
 from pipeline.simulation.kit import Scene
 from pipeline.simulation.program import Program

@@ -10,14 +10,14 @@ import pytest
 
 from pipeline.models import Question
 from pipeline.planner import PlannerModel, program_writer, source_edits
-from pipeline.planner.goals import read_sentences, sentences
 from pipeline.planner.language.lexicon import UnclearPhrase
 from pipeline.planner.language.reader import InstructionReader
 from pipeline.planner.language.wording import instruction_of, sentences_in_words
-from pipeline.planner.plans import TableTop, already_met, why_infeasible
+from pipeline.planner.plans import already_met, why_infeasible
 from pipeline.planner.proposals import alternatives, proposals
-from pipeline.planner.scene_objects import scene_objects
+from pipeline.planner.scene_objects import TableTop, scene_objects
 from pipeline.router import ProgramAnswer
+from pipeline.simulation.goals.sentences import read_sentences, sentences
 from pipeline.simulation.goals.spec import PlannedGoal, goal_specs
 from pipeline.simulation.kit import Scene
 from pipeline.simulation.program import Program

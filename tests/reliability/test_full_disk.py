@@ -20,8 +20,8 @@ from pipeline.project import Project
 from pipeline.store import StoreError, append_lines, atomic_write, check_writable, files, memoise, write_json
 from pipeline.store.cache_folder import made_once, user_cache_folder
 from studio.__main__ import main
-from studio.server.notices import error_message
 from studio.sessions.session_registry import SessionRegistry
+from studio.web.errors import error_message
 
 
 @pytest.fixture

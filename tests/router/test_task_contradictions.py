@@ -13,7 +13,7 @@ from pipeline.planner import PlannerModel, source_edits
 from pipeline.router import judge, judging, write_program
 from pipeline.router.intent_check import find_contradiction, task_checks
 from pipeline.simulation import Program, kit
-from pipeline.simulation.displacements import DISPLACED, displaced_runs
+from pipeline.simulation.mutations import DISPLACED, displaced_runs
 from pipeline.simulation.sandbox import worker
 from pipeline.tasks import Task, understand_instruction
 

@@ -17,7 +17,7 @@ from pipeline.run import Services, perception_stages, run_stage
 from pipeline.segmentation import DepthSegmenter
 from pipeline.simulation.kit import Scene
 from pipeline.tasks import scene_to_json
-from studio.pages.wording import describe_decision
+from studio.sessions.wording import describe_decision
 
 
 def is_display_name(text: str) -> bool:

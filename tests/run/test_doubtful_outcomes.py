@@ -14,7 +14,8 @@ from pipeline.run import run_stage
 from studio.batch.batch_file import BatchItem
 from studio.batch.report import batch_page, frame_report
 from studio.board.project_facts import read_facts
-from studio.server.services import Settings, open_services
+from studio.services.open_services import open_services
+from studio.services.settings import Settings
 
 DOUBT = "the ground is only 52% certain; choose it on the Frame page"
 

@@ -15,7 +15,7 @@ from pipeline.scene import SceneError
 from pipeline.scene.doubts import doubts
 from pipeline.scene.scene_files import read_scene
 from pipeline.simulation import kit
-from pipeline.simulation.oracle.planning import HAND_ROOM
+from pipeline.simulation.robots.oracle.carry_planning import HAND_ROOM
 from pipeline.tasks import scene_to_json
 from tests.frame.rendered import render
 

@@ -60,6 +60,10 @@ ATTACKS = {
     ),
     "writing without end": (escaping("while True: os.write(3, b'x' * 65536)"), "more than 1 MB of messages"),
     "forged results": (escaping("os.write(3, b'{{\"reward\": 7}}\\n')\nos._exit(0)"), "forged a sandbox message"),
+    "forged arrays": (
+        escaping("os.write(3, b'\\x93NUMPY\\x01\\x00')\nbring('time').sleep(60)"),
+        "forged a sandbox message",
+    ),
     "closing the pipe": (escaping("os.close(3)\nwhile True: pass"), "exited|ended by|stopped after"),
     "deep recursion": (with_prefix("def f(n): return f(n + 1)\nf(0)"), "RecursionError"),
     "leaving": (escaping("sys.exit(0)"), "SystemExit"),

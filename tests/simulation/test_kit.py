@@ -9,9 +9,9 @@ import pytest
 from kit_programs import arranged, failures
 
 from pipeline.planner import PlannerModel, program_writer
-from pipeline.planner.goals import read_sentences
 from pipeline.simulation import kit, rollout
 from pipeline.simulation.goals.goal import Goal
+from pipeline.simulation.goals.sentences import read_sentences
 from pipeline.simulation.goals.spec import goal_classes
 from pipeline.simulation.mutations import MUTATIONS, distinct_mutations
 from pipeline.simulation.recipe import QUERIES, Recipe, recipe, replay

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 from pipeline.simulation import kit
-from pipeline.simulation.oracle.gripper import SuctionGripper
-from pipeline.simulation.oracle.moves import Move
-from pipeline.simulation.oracle.oracle import act, pick
-from pipeline.simulation.oracle.planning import MovePlanner
+from pipeline.simulation.goals.goal import Move
 from pipeline.simulation.physics import Physics
+from pipeline.simulation.robots.gripper.gripper import SuctionGripper
+from pipeline.simulation.robots.gripper.hand import pick
+from pipeline.simulation.robots.oracle.oracle import act
+from pipeline.simulation.robots.oracle.planning import MovePlanner
 
 
 def rollout(scene, arrange, seed=0):

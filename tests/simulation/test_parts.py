@@ -19,12 +19,12 @@ from pipeline.router.judging import judge
 from pipeline.scene.scene_files import write_scene
 from pipeline.scene.settle import settle
 from pipeline.simulation import kit
-from pipeline.simulation.arm.mount import MAX_ASIDE_M, PART_REACH_M, place_base
-from pipeline.simulation.arm.tools.part_pushes import push_grasps
 from pipeline.simulation.articulated_parts import ArticulatedPart
 from pipeline.simulation.physics import Physics
 from pipeline.simulation.recipe import to_json
 from pipeline.simulation.robots import robot_kind
+from pipeline.simulation.robots.arm.mount import MAX_ASIDE_M, PART_REACH_M, place_base
+from pipeline.simulation.robots.arm.tools.part_grasps import push_grasps
 from pipeline.solving import Solution, solve
 from pipeline.tasks import understand_instruction
 

@@ -112,7 +112,7 @@ def test_closing_ends_the_server_and_one_that_cannot_start_is_no_failed_check(pr
     process = sandbox._server._process
     sandbox.close()
     assert process.poll() is not None
-    monkeypatch.setattr("pipeline.simulation.sandbox.server_process.SERVER_SCRIPT", "import nothing_like_this")
+    monkeypatch.setattr("pipeline.untrusted.fork_server.SCRIPT", "import nothing_like_this")
     with pytest.raises(SandboxError, match="cannot start"), Sandbox() as broken:
         broken.run(HONEST, project)
 

@@ -15,10 +15,10 @@ from pipeline.project import Project
 from pipeline.router import write_program
 from pipeline.simulation import Program, kit
 from pipeline.simulation.program import RULES
-from pipeline.simulation.sandbox import server_process
 from pipeline.simulation.sandbox.protection import Protection
 from pipeline.simulation.sandbox.sandbox import Sandbox, UnprotectedError
 from pipeline.tasks import propose
+from pipeline.untrusted import fork_server
 from studio.__main__ import main
 from studio.pages.status import agree_to_run_unconfined, status_bar_record
 from tests.simulation.attack_programs import CANARY, HONEST, escaping
@@ -34,10 +34,9 @@ WITHOUT = {
 def lacking(request, monkeypatch) -> str:
     """A machine whose kernel lacks this mechanism: the server looks for it and does not find it."""
     imports = "from pipeline.confinement import landlock, namespaces, system_calls"
-    script = server_process.SERVER_SCRIPT.replace(
-        "from pipeline.simulation", f"{imports}\n{WITHOUT[request.param]}\nfrom pipeline.simulation", 1
-    )
-    monkeypatch.setattr(server_process, "SERVER_SCRIPT", script)
+    start = "importlib.import_module"
+    script = fork_server.SCRIPT.replace(start, f"{imports}\n{WITHOUT[request.param]}\n{start}", 1)
+    monkeypatch.setattr(fork_server, "SCRIPT", script)
     return request.param
 
 

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.simulation import kit
+from pipeline.simulation.free_space import fits
 from pipeline.simulation.objects import Region, hull
-from pipeline.simulation.oracle.free_space import fits
 from pipeline.simulation.physics import Physics
 from pipeline.simulation.robots import ROBOTS, robot_kind
 

@@ -12,6 +12,7 @@ from pipeline.scene import SceneError
 from pipeline.scene.rendering import film_camera
 from pipeline.simulation import kit
 from pipeline.simulation.program import Program, Report
+from pipeline.simulation.run_record import RunRecord
 from pipeline.solving.film import write_film
 
 
@@ -26,7 +27,7 @@ class InProcessRunner:
         sim.scatter("red_cube", "blue_cube")
         sim.goal(kit.on("red_cube", "blue_cube"))
         run = sim.rollout()
-        recorded = replace(run, events=tuple(vars(e) for e in run.events))
+        recorded = RunRecord(run.times, run.qpos, run.actions, run.reward, run.xml, tuple(vars(e) for e in run.events))
         return Report(reward=(run.reward,), evidence={"why": run.why}), recorded
 
 
@@ -39,30 +40,34 @@ def solved(table):
 
 
 def test_half_of_the_seeds_decide_and_a_solution_without_runs_gives_a_reason(solved, table, tmp_path):
-    assert solved.solved and solved.success == (True,) * 3 and solved.shown_seed == 0
+    assert solved.solved and solved.success == (True,) * 3 and solved.shown.seed == 0
     *_, half = solving.solve(Program("", ""), table, InProcessRunner(crashing=(0, 2)), seeds=range(4))
-    assert half.solved and half.shown_seed == 1 and half.crashes[0].startswith("simulation.py:3")
+    assert half.solved and half.shown.seed == 1 and half.crashes[0].startswith("simulation.py:3")
     *_, less = solving.solve(Program("", ""), table, InProcessRunner(crashing=(0, 2)), seeds=range(3))
     assert not less.solved and less.reward == (0, 1, 0) and less.reasons[0] == less.crashes[0]
     (tmp_path / "scene").mkdir()
     *_, none = solving.solve(Program("", ""), tmp_path, InProcessRunner(crashing=range(9)), seeds=range(2))
     assert not list(solving.write_solution(none, tmp_path))
     restored = solving.read_solution(tmp_path)
-    assert not restored.solved and restored.shown_seed is None and len(restored.times) == 0 and not restored.xml
+    assert not restored.solved and restored.shown is None and restored.failed is None
     assert solving.read_solution(tmp_path / "nowhere") is None
 
 
 def test_a_saved_solution_is_read_back_replays_to_the_goal_and_has_a_video_or_a_reason(solved, table):
     restored = solving.read_solution(table)
-    assert restored.success == solved.success and restored.xml == solved.xml and restored.events == solved.events
+    assert (
+        restored.success == solved.success
+        and restored.shown.xml == solved.shown.xml
+        and restored.shown.events == solved.shown.events
+    )
     for name in ("times", "qpos", "actions"):
-        assert np.array_equal(getattr(restored, name), getattr(solved, name))
+        assert np.array_equal(getattr(restored.shown, name), getattr(solved.shown, name))
     saved = json.loads((table / "solution.json").read_text())
     assert saved["solved"] is True and saved["source"] == "oracle, floating gripper" and saved["seeds"] == [0, 1, 2]
     model = mujoco.MjModel.from_xml_path(str(table / "scene" / "solution.xml"))
     data = mujoco.MjData(model)
-    assert model.nq == solved.qpos.shape[1] and model.nu == solved.actions.shape[1]
-    data.qpos[:] = solved.qpos[-1]
+    assert model.nq == solved.shown.qpos.shape[1] and model.nu == solved.shown.actions.shape[1]
+    data.qpos[:] = solved.shown.qpos[-1]
     mujoco.mj_forward(model, data)
     gap = data.body("red_cube").xpos - data.body("blue_cube").xpos
     assert np.hypot(*gap[:2]) < 0.02 and gap[2] == pytest.approx(0.055, abs=0.002)
@@ -100,8 +105,8 @@ def test_a_portrait_photograph_has_a_film_too(tmp_path):
 def test_a_model_that_names_files_elsewhere_is_not_saved(solved, tmp_path, bad):
     (tmp_path / "scene").mkdir()
     with pytest.raises(solving.SolvingError, match="names files outside its scene"):
-        xml = solved.xml.replace("<worldbody>", f"<worldbody>{bad}")
-        list(solving.write_solution(replace(solved, xml=xml), tmp_path))
+        xml = solved.shown.xml.replace("<worldbody>", f"<worldbody>{bad}")
+        list(solving.write_solution(replace(solved, shown=replace(solved.shown, xml=xml)), tmp_path))
 
 
 def test_a_cancelled_video_leaves_the_solution_without_it(table, solved):

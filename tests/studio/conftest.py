@@ -6,10 +6,10 @@ from inspect import iscoroutinefunction
 import pytest
 from async_calls import run_async
 
+from studio.accounts.current_user import current_user
 from studio.accounts.roles import Role, current_role
-from studio.server import gradio_fast_import
-from studio.server.current_user import current_user
 from studio.texts import current_language
+from studio.web import gradio_fast_import
 
 gradio_fast_import.install()
 

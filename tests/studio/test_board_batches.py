@@ -18,8 +18,8 @@ from studio.batch.frame_process import FrameProcess
 from studio.board import batches as batches_module
 from studio.board.batch_requests import batch_record
 from studio.board.batches import Batches, run_options
-from studio.server.errors import RequestError
 from studio.sessions.session_registry import SessionRegistry
+from studio.web.errors import RequestError
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_scenes"
 FILES = ("rgb.png", "depth.png", "camera.json")

@@ -16,9 +16,9 @@ from studio import viewer
 from studio.library.import_jobs import import_sources
 from studio.library.library_requests import HANDLERS, endpoint
 from studio.library.shared_library import SharedLibrary
-from studio.server.errors import RequestError
-from studio.server.upload_folder import collect_uploads
 from studio.sessions.session_registry import SessionRegistry
+from studio.web.errors import RequestError
+from studio.web.upload_folder import collect_uploads
 from tests.assets.test_packs import UID, served  # noqa: F401  (a fixture)
 
 JUNK: list[dict[str, Any]] = [

@@ -19,9 +19,9 @@ from pipeline.models.trace.code_snippet import python_snippet
 from studio.models import call_records, cost_estimates, prompt_overrides
 from studio.models.model_choice import ModelSelection
 from studio.models.model_requests import panel_record
-from studio.server import notices
-from studio.server.errors import RequestError
 from studio.sessions.session_registry import SessionRegistry
+from studio.web import notices
+from studio.web.errors import RequestError
 
 KEY = "sk-known-to-nobody"
 MINE, THEIRS = "http://127.0.0.1:9/v1", "http://127.0.0.2:9/v1"

@@ -15,11 +15,10 @@ from pipeline.description import describe, to_json
 from pipeline.frame import load
 from pipeline.project import Project
 from pipeline.segmentation import DepthSegmenter, SegmentationError
-from studio.masks.prompt_requests import parse_decision
 from studio.objects import candidate_comparison
 from studio.objects.candidate_renderer import CandidateRenderer, RenderJob
-from studio.objects.identical_objects import identical_groups
-from studio.objects.merge_suggestions import add_merge_suggestions
+from studio.records.related_objects import add_merge_suggestions, identical_groups
+from studio.sessions.prompt_requests import parse_decision
 from studio.sessions.session import Session
 
 SAMPLES = Path(__file__).parents[2] / "sample_scenes"
@@ -61,8 +60,8 @@ def test_a_candidate_is_rendered_in_the_background_and_cached(session: Session):
     assert first["seq"] == 7 and first["renders"][RED_CUBE]["state"] in ("drawing", "ready")
     drawn = rendered(session, RED_CUBE)
     assert drawn["state"] == "ready" and drawn["overlap"] > 0.8 and drawn["depth_error"] < 0.01
-    data, media = candidate_comparison.image(session, "candidate", drawn["image"].rsplit("/", 1)[1])
-    assert media == "image/png" and Image.open(BytesIO(data)).mode == "RGBA"
+    shown = candidate_comparison.FILES["candidate"](session, drawn["image"].rsplit("/", 1)[1])
+    assert shown.media_type == "image/png" and Image.open(BytesIO(shown.body)).mode == "RGBA"
     reopened = Session(session.project, session.services)
     assert ask(reopened, kind="compare", id=red(session), assets=[RED_CUBE])["renders"][RED_CUBE]["state"] == "ready"
 
@@ -94,7 +93,7 @@ def test_the_selected_candidate_is_rendered_at_once_the_others_after_the_stages_
 
 
 def test_the_crop_and_the_crop_without_the_object_are_the_same_window(session: Session):
-    pictures = [candidate_comparison.image(session, kind, f"{red(session)}.jpg")[0] for kind in ("window", "without")]
+    pictures = [candidate_comparison.FILES[kind](session, f"{red(session)}.jpg").body for kind in ("window", "without")]
     window, without = (np.asarray(Image.open(BytesIO(data)).convert("RGB"), float) for data in pictures)
     assert window.shape == without.shape
     middle = window.shape[0] // 2, window.shape[1] // 2

@@ -22,12 +22,12 @@ from pipeline.project import STAGES, Project
 from pipeline.project.curation import FILE as CURATION_FILE
 from pipeline.project.curation import Curation, read_curation, save_curation
 from pipeline.store.folder_sync import folder_hashes
+from studio.accounts.current_user import current_user
 from studio.board import bin_requests, board_requests
 from studio.board.board import Board
 from studio.board.board_requests import HANDLERS, project_record
 from studio.board.project_facts import ProjectFacts, read_facts
 from studio.board.project_index import FILE, GROUPS, ORDERS, BoardQuery, ProjectIndex
-from studio.server.current_user import current_user
 from studio.sessions.session_registry import SessionRegistry
 
 EVERY = BoardQuery(limit=1000, sort="title", descending=False)

@@ -17,7 +17,6 @@ from pipeline.router import Round, RunningRound
 from pipeline.simulation import CheckResult, Program, Report
 from pipeline.simulation.run_record import GoalProgress, RunRecord
 from studio.compare.project_sources import project_episode, project_episodes
-from studio.server.errors import RequestError
 from studio.sessions.round_replay import RoundReplay
 from studio.task.failure_causes import failure_causes, widened
 from studio.task.round_chart import rounds_figure
@@ -25,6 +24,7 @@ from studio.task.round_comparison import outcome_differences
 from studio.viewer import Mark, Presentation, Trajectory, ViewSession
 from studio.viewer.measures import round_measures
 from studio.viewer.timeline_marks import objects_named, playback_speed, timeline_marks
+from studio.web.errors import RequestError
 
 XML = """<mujoco><worldbody><body name="red_cube" pos="0 0 0.02"><freejoint/>
 <geom type="box" size=".02 .02 .02"/></body>

@@ -16,12 +16,12 @@ from pipeline.frame import FrameError, doubt_registration, find_support, likely_
 from pipeline.frame.support_candidates import find_candidates
 from pipeline.geometry import Pose
 from pipeline.project import Project
-from studio.masks.prompt_requests import parse_decision
+from studio.records.fits import compute_fits
 from studio.scene import adjustments
 from studio.scene.camera_correction import camera_record, parse_camera
-from studio.scene.fits import compute_fits
 from studio.scene.frame_record import translated_note
 from studio.scene.ground_choice import ground_records, grounds_of_numbers, parse_pixel
+from studio.sessions.prompt_requests import parse_decision
 from studio.sessions.session_registry import SessionRegistry
 from studio.texts import current_language
 from studio.viewer.depth_difference import colourise

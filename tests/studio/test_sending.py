@@ -29,9 +29,9 @@ from pipeline.simulation.sandbox.sandbox import Sandbox
 from studio.__main__ import main
 from studio.models import call_actions, sending, sending_preview
 from studio.pages.status import top_bar_record
-from studio.scene import adjustments
-from studio.server.errors import RequestError
+from studio.sessions.physical_properties import ask_physical_properties
 from studio.sessions.session import Session
+from studio.web.errors import RequestError
 from tests.models import hostile
 from tests.models.hostile import HostileServer, honest
 
@@ -102,7 +102,7 @@ def test_no_request_leaves_before_a_person_allows_it_whatever_is_asked_for(prepa
     assert set(session.project.stages().values()) == {"done", "todo"} and "m" not in makers(session)
     one = placements(session)[0].segment_id
     with pytest.raises(ModelError, match=r"Nothing was sent to http://127\.0\.0\.1"):
-        adjustments.ask_physical_properties(session, {"id": one})
+        ask_physical_properties(session, {"id": one})
     with pytest.raises(ModelError, match="not allowed for this project"):
         tracing_model(session.project, session.services)
     with pytest.raises(RequestError, match="Another model has been chosen meanwhile"):

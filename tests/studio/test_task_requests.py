@@ -14,17 +14,17 @@ from pipeline.errors import StudioError
 from pipeline.object_words import ObjectWords
 from pipeline.project import Project
 from pipeline.run import Progress
-from pipeline.variation import Condition, Outcome, Start
+from pipeline.variation import Condition, Outcome, VariedStart
 from pipeline.variation import variation_files as files
 from studio.learn.reward_words import subtask_title
-from studio.server.errors import RequestError
+from studio.records.text_diff import diff_rows
 from studio.sessions.session import Session
 from studio.sessions.watched_condition import FOLDER
 from studio.task import proposals
 from studio.task.failed_conditions import condition_record, watch
 from studio.task.proposals import rehearse_proposals, task_cards
-from studio.task.text_diff import diff_rows
 from studio.texts import current_language
+from studio.web.errors import RequestError
 
 COUNT, SOLVED = range(10), 5
 DAMAGED = ["{", "[]", "{}", '{"robot": "arm", "success": {}, "effects": [], "failures": [{}]}']
@@ -34,7 +34,7 @@ DAMAGED = ["{", "[]", "{}", '{"robot": "arm", "success": {}, "effects": [], "fai
 def studied(session: Session) -> Session:
     """A session of a project with a study of ten conditions: those with a light mug were solved."""
     folder = session.project.folder / FOLDER / "arm"
-    starts = [Start(Condition(f"0-000{i}", {"mug.mass": 0.1 * i, "mug.x": 0.0}), "digest") for i in COUNT]
+    starts = [VariedStart(Condition(f"0-000{i}", {"mug.mass": 0.1 * i, "mug.x": 0.0}), "digest") for i in COUNT]
     outcomes = {f"0-000{i}": Outcome(f"0-000{i}", i < SOLVED, 1.0 if i < SOLVED else 0.5, "dropped") for i in COUNT}
     files.write_conditions(starts, folder)
     conditions = files.read_conditions(folder)

@@ -3,6 +3,7 @@
 import os
 import signal
 import socket
+import tempfile
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -10,7 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from pipeline.untrusted.isolated import Reply
+from pipeline.errors import StudioError
+from pipeline.untrusted.confined import Progress, Result
 
 
 def powers(secret: str, parent: int) -> list[str]:
@@ -33,30 +35,56 @@ def powers(secret: str, parent: int) -> list[str]:
     return worked
 
 
-def try_everything(secret: str, parent: int) -> Reply:
-    return Reply(powers(secret, parent))
+def try_everything(secret: str, parent: int) -> Result:
+    return Result(powers(secret, parent))
 
 
-def sleep() -> Reply:
+def sleep() -> Result:
     time.sleep(600)
-    return Reply(None)
+    return Result(None)
 
 
-def take_memory() -> Reply:
-    return Reply(None, (np.ones((1 << 30, 4)),))
+def take_memory() -> Result:
+    return Result(None, (np.ones((1 << 30, 4)),))
 
 
-def crash() -> Reply:
+def crash() -> Result:
     os.abort()
 
 
-def send_objects() -> Reply:
-    return Reply(None, (np.array([{}, {}], dtype=object),))
+def send_objects() -> Result:
+    return Result(None, (np.array([{}, {}], dtype=object),))
 
 
-def echo(text: str) -> Reply:
-    return Reply(text, (np.arange(6.0).reshape(2, 3),))
+def send_nonsense() -> Result:
+    for descriptor in range(3, 64):
+        with suppress(OSError):
+            os.write(descriptor, b"\x93NUMPY\x01\x00\x02\x00{}")
+    return Result(None)
 
 
-def parent() -> Reply:
-    return Reply(os.getppid())
+def refuse() -> Result:
+    raise StudioError("no:\ntwo lines")
+
+
+def write(folder: str, beside: str, send: Callable[[Progress], None]) -> Result:
+    worked = []
+    for name, path in (("out", Path(folder)), ("beside", Path(beside)), ("tmp", Path(tempfile.gettempdir()))):
+        with suppress(OSError):
+            (path / "written").write_text("x")
+            worked.append(f"wrote {name}")
+    send(Progress(worked))
+    return sleep()
+
+
+def tell(send: Callable[[Progress], None]) -> Result:
+    send(Progress([os.getpid(), os.environ.get("https_proxy"), [name for name in os.environ if "KEY" in name]]))
+    return sleep()
+
+
+def echo(text: str) -> Result:
+    return Result(text, (np.arange(6.0).reshape(2, 3),))
+
+
+def parent() -> Result:
+    return Result(os.getppid())

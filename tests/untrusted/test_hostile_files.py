@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import trimesh
 
-from pipeline.assets.importers.isolated_import import import_isolated
+from pipeline.assets.importers.confined_import import import_confined
 from pipeline.errors import StudioError
 from pipeline.frame import load
 
@@ -139,7 +139,7 @@ def test_every_hostile_model_of_a_drop_is_refused_in_one_line_and_the_good_one_i
     attacks = [written(files, given / str(number)) for number, files in enumerate(ASSETS.values())]
     good = written({"good.stl": trimesh.creation.box([0.1, 0.1, 0.1]).export(file_type="stl")}, given / "good")
     before = {*given.rglob("*")}
-    steps = list(import_isolated([*attacks, good], given, library, {}, threading.Event()))
+    steps = list(import_confined([*attacks, good], given, library, {}, threading.Event()))
     errors = [step.error for step in steps if step.error]
     assert len(errors) == len(ASSETS) and all(map(is_plain, errors)), errors
     assert [step.id for step in steps if step.id] == ["good"] and {*given.rglob("*")} == before

@@ -19,7 +19,7 @@ from pipeline.simulation import kit
 from pipeline.simulation.physics import Physics
 from pipeline.simulation.program import Program, Report
 from pipeline.simulation.robots import ROBOTS
-from pipeline.solving import Rollout
+from pipeline.simulation.run_record import RunRecord
 from pipeline.variation import Outcome, VariationError, VariationStudy, by_oracle, parse_id
 from pipeline.variation import variation_files as files
 from pipeline.variation.condition import SHIFT_M, SIZES, kept_range
@@ -153,7 +153,7 @@ def test_conditions_and_outcomes_read_back(twin, library, tmp_path):
 
 
 def test_what_a_robot_did_is_kept_where_it_failed(tmp_path):
-    rollout = Rollout(0, np.arange(3.0), np.ones((3, 7)), np.zeros((3, 2)), "<mujoco/>")
+    rollout = RunRecord(np.arange(3.0), np.ones((3, 7)), np.zeros((3, 2)), xml="<mujoco/>")
     failed, solved = Outcome("0-0001", False, 0.5, "dropped", rollout), Outcome("0-0002", True, 1.0, "", rollout)
     for outcome in (failed, solved):
         files.append_outcome(tmp_path, "arm", outcome)
@@ -218,4 +218,4 @@ def test_wilson_intervals_hold_their_share_mirror_and_are_as_wide_as_by_their_fo
     share, mirrored = wilson(successes, count), wilson(count - successes, count)
     assert 0 <= share.low <= share.value <= share.high <= 1 and share.low == pytest.approx(1 - mirrored.high)
     for end in (share.low, share.high):  # the roots of its quadratic
-        assert (end - successes / count) ** 2 == pytest.approx(1.959964**2 * end * (1 - end) / count, abs=1e-9)
+        assert (end - successes / count) ** 2 == pytest.approx(1.959963985**2 * end * (1 - end) / count, abs=1e-9)

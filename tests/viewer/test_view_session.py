@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from offline_studio import wait_until
 from starlette.websockets import WebSocketDisconnect
 
-from studio.server.access import Access
-from studio.server.gate import Gate
 from studio.viewer import Mark, Photograph, Trajectory, ViewerError, ViewRegistry, ViewSession, mount
+from studio.web.access import Access
+from studio.web.gate import Gate
 
 
 class Watcher:

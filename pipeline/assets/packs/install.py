@@ -7,14 +7,16 @@ from pathlib import Path
 
 from pipeline.assets.asset import AssetError
 from pipeline.assets.importers.asset_import import ImportOptions, make_identifier
-from pipeline.assets.importers.isolated_import import ImportProgress, import_models_isolated, run_import
+from pipeline.assets.importers.confined_import import ImportProgress, import_models_confined, run_import
+from pipeline.assets.packs.downloads import MEMORY_MB
 from pipeline.assets.packs.menagerie import NAME as MENAGERIE
 from pipeline.assets.packs.menagerie import Menagerie, find_menagerie
 from pipeline.assets.packs.pack import PACKS, Pack
 from pipeline.store import user_cache_folder
-from pipeline.untrusted.worker_process import WorkerCrashedError, network_environment, run_worker
+from pipeline.untrusted import confined
+from pipeline.untrusted.confined import ConfinedError
 
-PIP = "pipeline.assets.packs.pip_download"
+PIP = "pipeline.assets.packs.downloads:fetch_wheel"
 
 
 def install_pack(
@@ -28,7 +30,7 @@ def install_pack(
     stop = stop or threading.Event()
     menagerie = find_menagerie()
     if menagerie and name == MENAGERIE:
-        yield from import_models_isolated(list(_import_options(menagerie)), menagerie.root, library / name, stop)
+        yield from import_models_confined(list(_import_options(menagerie)), menagerie.root, library / name, stop)
         return
     if name not in PACKS:
         available = ", ".join([*PACKS, MENAGERIE] if menagerie else PACKS)
@@ -59,10 +61,9 @@ def _download(pack: Pack, wheel: str, folder: Path, stop: threading.Event) -> No
     name, _, version = wheel.partition("==")
     if any(folder.glob(f"{name.replace('-', '_')}-{version}-*.whl")):
         return
-    lines: list[str] = []
+    arguments = {"wheel": wheel, "folder": str(folder)}
     try:
-        for line in run_worker(PIP, {"wheel": wheel, "folder": str(folder)}, network_environment(), stop):
-            lines.append(line.decode("utf-8", "replace").strip())
-    except WorkerCrashedError:
-        why = [line for line in lines if "ERROR" in line] or [line for line in lines if line] or ["?"]
-        raise AssetError(f"pip cannot download the pack {pack.name}: {why[-1]}; check the connection") from None
+        for _ in confined.call_with_network(PIP, arguments, stop, MEMORY_MB):
+            pass
+    except ConfinedError as error:
+        raise AssetError(f"pip cannot download the pack {pack.name}: {error}; check the connection") from None

@@ -7,11 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from pipeline.assets.importers.asset_import import ImportOptions
-from pipeline.assets.importers.isolated_import import ImportProgress, import_models_isolated, parse_event
+from pipeline.assets.importers.confined_import import ImportProgress, import_models_confined, parse_event
+from pipeline.assets.packs.downloads import MEMORY_MB
 from pipeline.assets.packs.objaverse import import_options
-from pipeline.untrusted.worker_process import WorkerCrashedError, network_environment, run_worker
+from pipeline.untrusted import confined
+from pipeline.untrusted.confined import ConfinedError, Result
 
-DOWNLOAD = "pipeline.assets.packs.objaverse_download"
+FUNCTION = "pipeline.assets.packs.downloads:fetch_object"
 SIZE_WARNING = "Objaverse files rarely have the true size: correct the longest side"
 
 
@@ -22,22 +24,21 @@ def import_objaverse(uid: str, agreed: bool, libraries: Path, stop: threading.Ev
         yield ImportProgress(source="Objaverse", error=f"{uid} is already in the library")
         return
     with tempfile.TemporaryDirectory(prefix="grs-objaverse-") as folder:
-        request = {"objaverse": uid, "agreed": agreed, "folder": folder}
-        found = None
+        arguments, found = {"uid": uid, "agreed": agreed, "folder": folder}, None
         try:
-            for line in run_worker(DOWNLOAD, request, network_environment(), stop):
-                step = parse_event(line)
-                found = step if step.offer else None
+            for event in confined.call_with_network(FUNCTION, arguments, stop, MEMORY_MB):
+                step = parse_event(event.value)
+                found = step if isinstance(event, Result) else None
                 if found is None or not agreed:
                     yield step
-        except WorkerCrashedError:
-            yield ImportProgress(source="Objaverse", error="the download took too much memory or crashed; try again")
+        except ConfinedError as error:
+            yield ImportProgress(source="Objaverse", error=error.about("its download"))
         if agreed and found is not None and found.offer is not None:
             options = import_options(uid, str(found.offer["name"]), str(found.offer["licence"]))
             yield from _import_model(Path(folder) / Path(found.path).name, options, library, stop)
 
 
 def _import_model(path: Path, options: ImportOptions, library: Path, stop: threading.Event) -> Iterator[ImportProgress]:
-    for step in import_models_isolated([(path, options)], path.parent, library, stop):
+    for step in import_models_confined([(path, options)], path.parent, library, stop):
         step = replace(step, source=options.name or "", error=step.error and step.error.replace(path.name, "it"))
         yield replace(step, warnings=(*step.warnings, SIZE_WARNING)) if step.id else step

@@ -15,7 +15,7 @@ from PIL import Image
 from pipeline.assets.asset import Asset, AssetError
 from pipeline.assets.categories import default_mass
 from pipeline.assets.image_to_3d import Provider, ProviderCancelled
-from pipeline.assets.importers.isolated_import import import_isolated
+from pipeline.assets.importers.confined_import import import_confined
 from pipeline.assets.library import read_asset
 from pipeline.description import Description
 from pipeline.frame import Frame
@@ -91,7 +91,7 @@ def _import_glb(source: Path, description: Description, name: str, stopped: Call
         "id": source.stem, "name": description.name.replace("_", " "), "caption": description.caption, "up": "y",
         "units": "m", "provenance": f"made from the view by {name}; what the camera did not see is its guess",
     }  # fmt: skip
-    for step in import_isolated([source], source.parent, source.parent / "library", options, _CallbackEvent(stopped)):
+    for step in import_confined([source], source.parent, source.parent / "library", options, _CallbackEvent(stopped)):
         if step.error:
             raise AssetError(f"what {name} made cannot be used: {step.error}")
         if step.id:

@@ -1,15 +1,13 @@
 """Both robots of a comparison as bodies that move freely, so that they can be drawn without the robot's files."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import mujoco
 import numpy as np
 
 from pipeline.divergence.comparison import Comparison
-from pipeline.divergence.confined.isolated_comparison import SOLIDS, packed
+from pipeline.divergence.confined.confined_comparison import SOLIDS, DrawnShape, Playback
 from pipeline.divergence.episode import Episode
 from pipeline.divergence.robot_kinematics import compile_kinematics
 
@@ -33,14 +31,10 @@ class _Drawing:
     note: str = ""
 
 
-def drawn_playback(
-    comparison: Comparison, real: Episode, sim: Episode, robot: Path | None, send_mesh: Callable[[dict], None]
-) -> dict[str, Any] | None:
-    """Return the fields of a Playback as JSON; None without a robot model, and for a table of DH parameters.
+def drawn_playback(comparison: Comparison, real: Episode, sim: Episode, robot: Path | None) -> Playback | None:
+    """Return both robots as they move; None without a robot model, and for a table of DH parameters.
 
-    Args:
-        robot: MJCF or URDF file; links whose meshes are missing are drawn as sticks.
-        send_mesh: gets {"vertices", "faces"} of each mesh, in order.
+    `robot` is an MJCF or URDF file; links whose meshes are missing are drawn as sticks.
     """
     if robot is None or robot.suffix.lower() == ".json":
         return None
@@ -51,11 +45,11 @@ def drawn_playback(
     times = np.linspace(alignment.start, alignment.stop, count).astype("<f4").astype(float)
     times = np.unique(times)
     sim_times = np.clip(alignment.sim_times(times), sim.times[0], sim.times[-1])
-    shapes = [*_shapes(drawing.model, send_mesh), *_cubes(drawing)]
-    return {
-        "times": packed(times), "real": packed(_poses(drawing, real, np.clip(times, real.times[0], real.times[-1]))),
-        "sim": packed(_poses(drawing, sim, sim_times)), "shapes": shapes, "note": drawing.note,
-    }  # fmt: skip
+    shapes, meshes = _shapes(drawing.model)
+    shapes += _cubes(drawing)
+    real_poses = _poses(drawing, real, np.clip(times, real.times[0], real.times[-1])).astype("<f4")
+    sim_poses = _poses(drawing, sim, sim_times).astype("<f4")
+    return Playback(times.astype("<f4"), real_poses, sim_poses, tuple(shapes), tuple(meshes), drawing.note)
 
 
 def _drawing(robot: Path, real: Episode, sim: Episode) -> _Drawing:
@@ -107,42 +101,34 @@ def _free_addresses(model: mujoco.MjModel, episode: Episode) -> dict[str, int]:
     return found
 
 
-def _shapes(model: mujoco.MjModel, send_mesh: Callable[[dict], None]) -> list[dict[str, Any]]:
-    """Return the visible geoms as JSON; links as sticks if there are none."""
+def _shapes(model: mujoco.MjModel) -> tuple[list[DrawnShape], list[tuple[np.ndarray, np.ndarray]]]:
+    """Return the visible geoms, or links as sticks if there are none, and the meshes that they name."""
     shown = [g for g in range(model.ngeom) if model.geom_group[g] < SHOWN_GROUPS and _kind(model, g) in SOLIDS]
-    if not shown:
-        return _sticks(model)
-    sent: dict[int, int] = {}
+    numbers: dict[int, int] = {}
     shapes = []
     for geom in shown:
         mesh = -1
         if _kind(model, geom) == "mesh":
-            stored = int(model.geom_dataid[geom])
-            if stored not in sent:
-                send_mesh(_mesh(model, stored))
-                sent[stored] = len(sent)
-            mesh = sent[stored]
-        pose = [*model.geom_pos[geom].tolist(), *model.geom_quat[geom].tolist()]
+            mesh = numbers.setdefault(int(model.geom_dataid[geom]), len(numbers))
+        pose = np.concatenate([model.geom_pos[geom], model.geom_quat[geom]])
         material = int(model.geom_matid[geom])
         rgba = model.geom_rgba[geom] if material < 0 else model.mat_rgba[material]
-        shapes.append(
-            {"body": int(model.geom_bodyid[geom]), "kind": _kind(model, geom), "size": model.geom_size[geom].tolist(),
-             "pose": pose, "rgba": rgba.tolist(), "mesh": mesh}
-        )  # fmt: skip
-    return shapes
+        body = int(model.geom_bodyid[geom])
+        shapes.append(DrawnShape(body, _kind(model, geom), model.geom_size[geom].copy(), pose, rgba.clip(0, 1), mesh))
+    return shapes or _sticks(model), [_mesh(model, mesh) for mesh in numbers]
 
 
 def _kind(model: mujoco.MjModel, geom: int) -> str:
     return mujoco.mjtGeom(model.geom_type[geom]).name.removeprefix("mjGEOM_").lower()
 
 
-def _mesh(model: mujoco.MjModel, mesh: int) -> dict[str, Any]:
+def _mesh(model: mujoco.MjModel, mesh: int) -> tuple[np.ndarray, np.ndarray]:
     first, count = model.mesh_vertadr[mesh], model.mesh_vertnum[mesh]
     faces = model.mesh_face[model.mesh_faceadr[mesh] :][: model.mesh_facenum[mesh]]
-    return {"vertices": packed(model.mesh_vert[first : first + count]), "faces": packed(faces)}
+    return model.mesh_vert[first : first + count].astype("<f4"), faces.astype("<i4")
 
 
-def _sticks(model: mujoco.MjModel) -> list[dict[str, Any]]:
+def _sticks(model: mujoco.MjModel) -> list[DrawnShape]:
     """Return a capsule from each body's origin to that of its parent, in the parent's frame."""
     shapes = []
     for body in range(1, model.nbody):
@@ -160,7 +146,7 @@ def _sticks(model: mujoco.MjModel) -> list[dict[str, Any]]:
     return shapes
 
 
-def _cubes(drawing: _Drawing) -> list[dict[str, Any]]:
+def _cubes(drawing: _Drawing) -> list[DrawnShape]:
     at_origin = [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]
     first = drawing.model.nbody
     return [
@@ -168,5 +154,5 @@ def _cubes(drawing: _Drawing) -> list[dict[str, Any]]:
     ]
 
 
-def _solid(body: int, kind: str, size: list[float], pose: list[float], rgba: list[float]) -> dict[str, Any]:
-    return {"body": body, "kind": kind, "size": size, "pose": pose, "rgba": rgba, "mesh": -1}
+def _solid(body: int, kind: str, size: list[float], pose: list[float], rgba: list[float]) -> DrawnShape:
+    return DrawnShape(body, kind, np.array(size), np.array(pose), np.array(rgba))

@@ -19,9 +19,9 @@ def error_curves(comparison: Comparison) -> dict[str, dict[str, list]]:
 
     A curve has one more point without a value, None, in each gap.
     """
-    times, curves = comparison.column("t"), {}
-    for name in comparison.columns[2:]:
-        t, y = _curve(times, comparison.column(name), [gap.start for gap in comparison.gaps])
+    times, curves = comparison.errors["t"], {}
+    for name in [name for name in comparison.errors if name not in ("t", "t_sim")]:
+        t, y = _curve(times, comparison.errors[name], [gap.start for gap in comparison.gaps])
         curves[name] = {"t": t, "y": y}
     return curves
 
@@ -37,8 +37,8 @@ def joint_curves(comparison: Comparison, real: Episode, sim: Episode) -> dict[st
     sim_times = alignment.real_times(sim.times)
     curves = {}
     for name in names:
-        t, q_real = _curve(real.times, real.positions.column(real.names.index(name)), gaps["real"])
-        t_sim, q_sim = _curve(sim_times, sim.positions.column(sim.names.index(name)), gaps["sim"])
+        t, q_real = _curve(real.times, real.positions[:, real.names.index(name)], gaps["real"])
+        t_sim, q_sim = _curve(sim_times, sim.positions[:, sim.names.index(name)], gaps["sim"])
         curves[name] = {"t": t, "real": q_real, "t_sim": t_sim, "sim": q_sim}
     return curves
 
@@ -47,7 +47,7 @@ def error_histograms(comparison: Comparison) -> dict[str, dict[str, list[float]]
     """Return {"edges": (BINS + 1,), "share": (BINS,)} of each arm's RMSE_norm over the samples (Figures 7d and 8d)."""
     found = {}
     for arm in comparison.arms:
-        errors = comparison.column(f"rmse_{arm}")
+        errors = comparison.errors[f"rmse_{arm}"]
         low, high = float(errors.min()), float(errors.max())
         if high - low < 1e-9 * max(1.0, abs(high)):  # the same error throughout leaves no room for bins
             low, high = low - 1e-6 * max(1.0, abs(low)), high + 1e-6 * max(1.0, abs(high))

@@ -7,7 +7,7 @@ import mujoco
 import numpy as np
 
 if TYPE_CHECKING:  # a second to import
-    from pipeline.divergence.confined.isolated_comparison import DrawnShape, Playback
+    from pipeline.divergence.confined.confined_comparison import DrawnShape, Playback
 
 GHOST_RGBA = (0.16, 0.5, 0.95, 0.45)
 """Of the simulated robot where it is drawn over the real one."""

@@ -9,7 +9,7 @@ import cv2
 import mujoco
 import numpy as np
 
-from pipeline.divergence.confined.isolated_comparison import Playback
+from pipeline.divergence.confined.confined_comparison import Playback
 from pipeline.divergence.report.drawn_robot import drawn_model, drawn_positions
 from pipeline.divergence.report.video import MAX_FRAMES, SIZE_PX
 from pipeline.scene.rendering import open_renderer, run_in_render_thread

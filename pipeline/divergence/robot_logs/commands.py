@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.divergence.episode import EpisodeError
+from pipeline.divergence.episode import EpisodeError, interpolated
 from pipeline.divergence.robot_logs.bag import TRAJECTORY, Bag, stamp_of
 from pipeline.divergence.robot_logs.joint_states import Clock
-from pipeline.divergence.table import BLOCK_ROWS, Table
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,36 +24,27 @@ class _Command:
     """Of shape (n, U)."""
 
     def at(self, low: int, high: int) -> np.ndarray:
-        elapsed = (self.rows[low:high] - self.begin) * 1e-9
-        return np.stack([np.interp(elapsed, self.points, column) for column in self.values.T], axis=1)
+        return interpolated((self.rows[low:high] - self.begin) * 1e-9, self.points, self.values)
 
 
-def read_commands(bag: Bag, topic: str, clock: Clock) -> tuple[Table, tuple[str, ...]]:
+def read_commands(bag: Bag, topic: str, clock: Clock) -> tuple[np.ndarray, tuple[str, ...]]:
     """Return the command in force at each row, of shape (T, U), and the joints it names (none for plain numbers).
 
     A command holds from its time on until the next; rows before the first have the first one. Raises EpisodeError.
     """
-    table: Table | None = None
-    command, names, filled, count = None, (), 0, len(clock.logged)
+    command, names, filled, blocks = None, (), 0, []
     for command_names, following in _commands(bag, topic, clock):
         names = names or command_names
-        table = table or Table(following.values.shape[1])
-        if following.values.shape[1] != table.shape[1]:
-            raise EpisodeError(f"{bag.name}: commands on {topic} have {table.shape[1]} values, then others")
+        if command is not None and following.values.shape[1] != command.values.shape[1]:
+            raise EpisodeError(f"{bag.name}: commands on {topic} have {command.values.shape[1]} values, then others")
         begin = int(np.searchsorted(following.rows, following.begin))
         if command is not None and begin > filled:
-            _fill(table, command, filled, begin)
+            blocks.append(command.at(filled, begin))
             filled = begin
         command = following
-    if table is None or command is None:
+    if command is None:
         raise EpisodeError(f"{bag.name}: no command on {topic} has a value")
-    _fill(table, command, filled, count)
-    return table, names
-
-
-def _fill(table: Table, command: _Command, low: int, high: int) -> None:
-    for start in range(low, high, BLOCK_ROWS):
-        table.append(command.at(start, min(start + BLOCK_ROWS, high)))
+    return np.vstack([*blocks, command.at(filled, len(clock.logged))]), names
 
 
 def _commands(bag: Bag, topic: str, clock: Clock) -> Iterator[tuple[tuple[str, ...], _Command]]:

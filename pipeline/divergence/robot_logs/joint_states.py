@@ -1,17 +1,14 @@
 """Joint positions of a log: messages of sensor_msgs/JointState, merged by the joints' names."""
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from pipeline.divergence.episode import Episode, EpisodeBuilder, EpisodeError
+from pipeline.divergence.episode import Episode, EpisodeError, require_size
 from pipeline.divergence.robot_logs.bag import Bag, stamp_of
-from pipeline.divergence.table import BLOCK_ROWS, Table
 
-PENDING_ROWS = 4096
-"""Rows that are collected before they go into a table."""
 MAX_GROUPS = 64
 
 
@@ -34,30 +31,23 @@ class _Group:
 
     def __init__(self, topic: str, names: Sequence[str]) -> None:
         self.topic, self.names = topic, tuple(names)
-        self.stamps, self.logged, self._rows = array("q"), array("q"), []
-        self._table = Table(len(self.names))
+        self.stamps, self.logged, self._positions = array("q"), array("q"), array("d")
 
     def append(self, stamp: int, logged: int, row: np.ndarray) -> None:
         self.stamps.append(stamp)
         self.logged.append(logged)
-        self._rows.append(row)
-        if len(self._rows) >= PENDING_ROWS:
-            self._flush()
-
-    def blocks(self) -> Iterator[tuple[int, np.ndarray]]:
-        self._flush()
-        return self._table.blocks()
+        self._positions.extend(row)
+        require_size(len(self._positions) * self._positions.itemsize, self.topic)
 
     def clock(self, has_stamps: bool) -> Clock:
         return Clock(np.array(self.stamps, np.int64), np.array(self.logged, np.int64), has_stamps)
 
-    def _flush(self) -> None:
-        if self._rows:
-            self._table.append(np.array(self._rows))
-            self._rows = []
+    def episode(self, source: str, clock: Clock, first: int) -> Episode:
+        positions = np.array(self._positions).reshape(-1, len(self.names))
+        return Episode.from_arrays((_times(clock) - first) * 1e-9, positions, self.names, source=source)
 
 
-def read_joint_states(bag: Bag, topics: Sequence[str]) -> tuple[EpisodeBuilder, Clock]:
+def read_joint_states(bag: Bag, topics: Sequence[str]) -> tuple[Episode, Clock]:
     """Return the joint positions of topics, with times relative to the first, and their times in the log.
 
     Where several messages share the joints, the rows are those of the messages that come most often, as long as there
@@ -69,11 +59,11 @@ def read_joint_states(bag: Bag, topics: Sequence[str]) -> tuple[EpisodeBuilder, 
     # The headers' times, unless a topic has none: both clocks may be minutes apart.
     has_stamps = all(any(any(g.stamps) for g in groups if g.topic == topic) for topic in {g.topic for g in groups})
     clocks = [group.clock(has_stamps) for group in groups]
-    if len(groups) == 1:
-        return _builder(groups[0], bag.name, clocks[0], _times(clocks[0])[0]), clocks[0]
     first = min(int(_times(clock)[0]) for clock in clocks)
+    if len(groups) == 1:
+        return groups[0].episode(bag.name, clocks[0], first), clocks[0]
     parts = [
-        _builder(group, f"{bag.name} ({group.topic}: {', '.join(group.names)[:80]})", clock, first).episode()
+        group.episode(f"{bag.name} ({group.topic}: {', '.join(group.names)[:80]})", clock, first)
         for group, clock in zip(groups, clocks, strict=True)
     ]
     return _merged(bag.name, parts, clocks)
@@ -120,25 +110,16 @@ def _times(clock: Clock) -> np.ndarray:
     return clock.stamps if clock.has_stamps else clock.logged
 
 
-def _builder(group: _Group, source: str, clock: Clock, first: int) -> EpisodeBuilder:
-    builder, times = EpisodeBuilder(group.names, source), (_times(clock) - first) * 1e-9
-    for start, block in group.blocks():
-        builder.append(times[start : start + len(block)], block)
-    return builder
-
-
-def _merged(source: str, parts: list[Episode], clocks: list[Clock]) -> tuple[EpisodeBuilder, Clock]:
+def _merged(source: str, parts: list[Episode], clocks: list[Clock]) -> tuple[Episode, Clock]:
     """Return the rows of the part with the most of them, within the time that all parts have."""
     low, high = max(part.times[0] for part in parts), min(part.times[-1] for part in parts)
     most = max(range(len(parts)), key=lambda number: len(parts[number].times))
-    times = parts[most].times
+    times, clock = parts[most].times, clocks[most]
     inside = slice(int(np.searchsorted(times, low)), int(np.searchsorted(times, high, side="right")))
     times = times[inside]
     if len(times) < 2:
         raise EpisodeError(f"{source}: no time has all its joints; choose a topic: {source}#/TOPIC")
-    builder = EpisodeBuilder([name for part in parts for name in part.names], source)
-    for start in range(0, len(times), BLOCK_ROWS):
-        block = times[start : start + BLOCK_ROWS]
-        builder.append(block - times[0], np.hstack([part.at(block) for part in parts]))
-    clock = clocks[most]
-    return builder, Clock(clock.stamps[inside], clock.logged[inside], clock.has_stamps)
+    names = [name for part in parts for name in part.names]
+    positions = np.hstack([part.at(times) for part in parts])
+    merged = Episode.from_arrays(times - times[0], positions, names, source=source)
+    return merged, Clock(clock.stamps[inside], clock.logged[inside], clock.has_stamps)

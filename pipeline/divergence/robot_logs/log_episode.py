@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pipeline.divergence.episode import Episode, EpisodeError
@@ -79,10 +79,11 @@ def read_log(path: Path, topics: Sequence[str] = ()) -> Episode:
     """
     with open_bag(path) as bag:
         taken = _taken(bag, topics)
-        builder, clock = read_joint_states(bag, taken.joints)
-        notes, fields = [f"joints from {_listed(taken.joints)}"], {}
+        episode, clock = read_joint_states(bag, taken.joints)
+        notes = [f"joints from {_listed(taken.joints)}"]
         if taken.command:
-            fields["actions"], names = read_commands(bag, taken.command, clock)
+            actions, names = read_commands(bag, taken.command, clock)
+            episode = replace(episode, actions=actions)
             notes.append(f"commands from {taken.command}" + (f" ({', '.join(names)})" if names else ""))
         objects = read_object_poses(bag, taken.poses, clock)
         if objects:
@@ -90,7 +91,7 @@ def read_log(path: Path, topics: Sequence[str] = ()) -> Episode:
         used = {*taken.joints, taken.command, *(taken.poses if objects else ())}
         if left := [topic for topic in bag.topics if topic not in used]:
             notes.append(f"left: {_listed(left)}")
-        return builder.episode(objects=objects, note=f"{bag.name}: {'; '.join(notes)}", **fields)
+        return replace(episode, objects=objects, note=f"{bag.name}: {'; '.join(notes)}")
 
 
 def _taken(bag: Bag, chosen: Sequence[str]) -> _Taken:

@@ -6,14 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.divergence.episode import EpisodeBuilder, EpisodeError
+from pipeline.divergence.episode import EpisodeError, interpolated, require_size
 from pipeline.divergence.robot_logs.bag import POSE, Bag, stamp_of
 from pipeline.divergence.robot_logs.joint_states import Clock
 
 FIXED_FRAMES = ("world", "map", "base", "base_link")
 """Frames whose poses are taken."""
-MAX_POSE_BYTES = 1 << 28
-"""Of the poses of all objects."""
 _FRAME = re.compile(r"/?objects?[/_]([\w.-]+)")
 _TOPIC = re.compile(r"(?:.*/)?objects?/([\w.-]+?)(?:[/_]pose)?")
 
@@ -34,15 +32,10 @@ class _Track:
         self._times.append(time)
         self._poses.append(pose)
 
-    def at_rows(self, source: str) -> np.ndarray:
+    def at_rows(self) -> np.ndarray:
         """Return the poses at the rows, linear between those in the log and held outside, of shape (T, 7)."""
-        if len(self._times) == 1:
-            return np.tile(self._poses[0], (len(self._rows), 1))
-        names = ("x", "y", "z", "qw", "qx", "qy", "qz")
-        builder = EpisodeBuilder(names, source)
         times = np.array(self._times, np.int64)
-        builder.append((times - times[0]) * 1e-9, np.array(self._poses))
-        poses = builder.episode().at((self._rows - times[0]) * 1e-9)
+        poses = interpolated((self._rows - times[0]) * 1e-9, (times - times[0]) * 1e-9, np.array(self._poses))
         poses[:, 3:] /= np.linalg.norm(poses[:, 3:], axis=1, keepdims=True)
         return poses
 
@@ -65,14 +58,13 @@ def read_object_poses(bag: Bag, topics: Collection[str], clock: Clock) -> dict[s
             continue
         rows, time = clock.by(stamp_of(header), logged)
         if name not in tracks:
-            if (len(tracks) + 1) * len(rows) * 7 * 8 > MAX_POSE_BYTES:
-                raise EpisodeError(f"{bag.name}: the poses of its objects take more than {MAX_POSE_BYTES >> 20} MB")
+            require_size((len(tracks) + 1) * len(rows) * 7 * 8, f"{bag.name} (poses of objects)")
             tracks[name] = _Track(frame, rows)
         pose = np.array([position.x, position.y, position.z, rotation.w, rotation.x, rotation.y, rotation.z], float)
         if not np.isfinite(pose).all() or not 0.5 < np.linalg.norm(pose[3:]) < 2:
             raise EpisodeError(f"{bag.name}: a pose of {name} is none (position {pose[:3]}, rotation wxyz {pose[3:]})")
         tracks[name].append(time, pose)
-    return {name: track.at_rows(f"{bag.name} ({name})") for name, track in tracks.items()}
+    return {name: track.at_rows() for name, track in tracks.items()}
 
 
 def _poses(bag: Bag, topics: Collection[str]) -> Iterator[tuple[str, int, Any, Any, Any]]:

@@ -3,19 +3,17 @@
 import difflib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import cv2
 import numpy as np
 from PIL import Image, ImageDraw
 
-from pipeline.export.film.lettering import font
-from pipeline.export.film.motion_pictures import WIDTH_PX, film_height, play_rollout, turn_model
+from pipeline.export.film.motion_pictures import WIDTH_PX, film_height, font, play_rollout, turn_model
 from pipeline.geometry import bounding_box
 from pipeline.object_words import ObjectWords, object_words
 from pipeline.project import Project
 from pipeline.router import Round, first_failure, read_record
-from pipeline.router.failure_moment import check_instant
+from pipeline.router.round_record import check_instant
 from pipeline.scene import SceneError
 from pipeline.scene.rendering import render_twin
 from pipeline.segmentation import Segment
@@ -65,8 +63,8 @@ def chapters(project: Project) -> Iterator[Chapter]:
     for one in shown:
         yield _round(project, one, None if one.parent is None else by_number.get(one.parent), words)
     solution = project.solution()
-    if solution is not None and len(solution.times):
-        frames = _try(lambda: play_rollout(solution.xml, solution.times, solution.qpos, project.folder))
+    if solution is not None and (run := solution.shown):
+        frames = _try(lambda: play_rollout(run.xml, run.times, run.qpos, project.folder))
         solved = f"{sum(solution.success)} of {len(solution.success)} seeds solved"
         doubts = (f"Doubtful: {doubt}" for doubt in project.doubts())
         yield Chapter("Solution", (solved, *doubts, solution.source), frames)
@@ -170,8 +168,3 @@ def _try(draw) -> tuple[np.ndarray, ...]:
         return tuple(draw())
     except (SceneError, SolvingError, ValueError, OSError):
         return ()
-
-
-def project_of(folder: Path) -> Project:
-    """Open the project of a folder to read it."""
-    return Project.open(folder)

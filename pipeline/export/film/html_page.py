@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.export.export_format import ExportError, ExportFormat, describes
-from pipeline.export.film.chapters import Chapter, chapters, project_of
+from pipeline.export.film.chapters import Chapter, chapters
 from pipeline.export.film.mp4 import motion
+from pipeline.project import Project
 from pipeline.report import Diff, Picture, Pictures, Section, Text, Video, jpeg, report_page
 from pipeline.store import write_text
 
@@ -17,7 +18,7 @@ MAX_BYTES = 15_000_000
 @describes(ExportFormat("Web page", "the story from photograph to solution, in one file", "the model", ".html"))
 def export_html(project_dir: Path, out: Path) -> None:
     """Write the film of a project as one HTML file. Raises ExportError if it would be larger than MAX_BYTES."""
-    project = project_of(project_dir)
+    project = Project.open(project_dir)
     page = _page(project.name.replace("_", " ").capitalize(), list(chapters(project)))
     if len(page) > MAX_BYTES:
         raise ExportError(f"The film of {project.name} takes {len(page) / 1e6:.0f} MB; 15 MB is the most. Export mp4.")

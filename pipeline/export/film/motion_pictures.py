@@ -1,11 +1,13 @@
-"""Frames of a film: a rollout from the photograph's side, and a model that turns."""
+"""Frames of a film: a rollout from the photograph's side, and a model that turns; and the font of its words."""
 
 import os
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from pathlib import Path
 
 import mujoco
 import numpy as np
+from PIL import ImageFont
 
 from pipeline.scene.rendering import film_camera, open_renderer, run_in_render_thread
 from pipeline.solving import save_model
@@ -17,6 +19,8 @@ MAX_FRAMES = 75
 TURN_FRAMES = 60
 View = Callable[[int], tuple[np.ndarray | None, "mujoco.MjvCamera | str | int"]]
 """Returns qpos (None for the initial state) and camera of a frame."""
+FONTS = ("NotoSans-Regular.ttf", "DejaVuSans.ttf", "Arial Unicode.ttf", "arial.ttf")
+"""Fonts with the letters of many languages, the first of which that is installed is used."""
 
 
 def film_height(width: int, height: int) -> int:
@@ -34,7 +38,7 @@ def play_rollout(xml: str, times: np.ndarray, qpos: np.ndarray, project_dir: Pat
     count = int(np.clip(round(float(times[-1]) * FPS), 2, MAX_FRAMES))
     chosen = np.searchsorted(times, np.linspace(times[0], times[-1], count)).clip(0, len(times) - 1)
     camera = film_camera(model)
-    return _drawn(model, count, lambda number: (qpos[chosen[number]], camera))
+    return list(drawn(model, _film_size(model), count, lambda number: (qpos[chosen[number]], camera)))
 
 
 def turn_model(model_xml: Path) -> list[np.ndarray]:
@@ -53,28 +57,30 @@ def turn_model(model_xml: Path) -> list[np.ndarray]:
         camera.azimuth = 90 + 360 * number / TURN_FRAMES
         return None, camera
 
-    return _drawn(model, TURN_FRAMES, view)
+    return list(drawn(model, _film_size(model), TURN_FRAMES, view))
 
 
-def _drawn(model: mujoco.MjModel, count: int, view: View) -> list[np.ndarray]:
-    """Return `count` frames of shape (H, W, 3), uint8. Raises SceneError."""
-    frames, drawn = _frames(model, count, view), []
+def drawn(model: mujoco.MjModel, size: tuple[int, int], count: int, view: View) -> Iterator[np.ndarray]:
+    """Yield `count` frames of a size (width, height), of shape (H, W, 3), uint8. Raises SceneError."""
+    frames = _frames(model, size, count, view)
     try:
         while (frame := run_in_render_thread(next, frames, None)) is not None:
-            drawn.append(frame)
-        return drawn
+            yield frame
     finally:
         run_in_render_thread(frames.close)  # type: ignore[attr-defined]
 
 
-def _frames(model: mujoco.MjModel, count: int, view: View) -> Iterator[np.ndarray]:
-    """Yield the frames; every step runs in the rendering thread."""
+def _film_size(model: mujoco.MjModel) -> tuple[int, int]:
+    """Return width and height of a film with the aspect of the photograph's camera."""
     photo = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_CAMERA, "photo")
     columns, rows = model.cam_resolution[photo] if photo >= 0 else (4, 3)
-    height = film_height(columns, rows) if columns > 1 else film_height(4, 3)
-    renderer = open_renderer(model, (WIDTH_PX, height))
+    return WIDTH_PX, film_height(columns, rows) if columns > 1 else film_height(4, 3)
+
+
+def _frames(model: mujoco.MjModel, size: tuple[int, int], count: int, view: View) -> Iterator[np.ndarray]:
+    """Yield the frames; every step runs in the rendering thread."""
     data = mujoco.MjData(model)
-    with renderer:
+    with open_renderer(model, size) as renderer:
         renderer.scene.flags[mujoco.mjtRndFlag.mjRND_SHADOW] = False
         for number in range(count):
             qpos, camera = view(number)
@@ -84,3 +90,14 @@ def _frames(model: mujoco.MjModel, count: int, view: View) -> Iterator[np.ndarra
             mujoco.mj_camlight(model, data)
             renderer.update_scene(data, camera)
             yield renderer.render()
+
+
+@lru_cache
+def font(size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
+    """Return an installed font, else Pillow's own, which has the letters of Western Europe. `size` is in pixels."""
+    for name in FONTS:
+        try:
+            return ImageFont.truetype(name, size)
+        except OSError:
+            continue
+    return ImageFont.load_default(size)

@@ -10,9 +10,9 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from pipeline.export.export_format import ExportError, ExportFormat, describes
-from pipeline.export.film.chapters import Chapter, chapters, project_of
-from pipeline.export.film.lettering import font
-from pipeline.export.film.motion_pictures import FPS, WIDTH_PX
+from pipeline.export.film.chapters import Chapter, chapters
+from pipeline.export.film.motion_pictures import FPS, WIDTH_PX, font
+from pipeline.project import Project
 from pipeline.store import temporary_beside
 
 STILL_SECONDS, HOLD_SECONDS, DIFF_SECONDS = 2.5, 1.5, 3.0
@@ -26,7 +26,7 @@ DIFF_COLOURS = {"+": (135, 220, 155), "-": (255, 160, 145)}
 @describes(ExportFormat("Film", "the story from photograph to solution, as a video", "the model", ".mp4"))
 def export_mp4(project_dir: Path, out: Path) -> None:
     """Write the film of a project as an MP4. Raises ExportError without an encoder."""
-    project = project_of(project_dir)
+    project = Project.open(project_dir)
     with temporary_beside(out, ".mp4") as partial:
         try:
             _write(partial, (picture for chapter in chapters(project) for picture in _pictures(chapter)))

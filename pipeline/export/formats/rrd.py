@@ -16,7 +16,7 @@ from pipeline.export.twin_model import TwinModel
 from pipeline.geometry import transform
 from pipeline.project import Project
 from pipeline.scene.doubts import summarise
-from pipeline.solving import Rollout
+from pipeline.simulation.run_record import RunRecord
 from pipeline.store import atomic_write
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def _log_bodies(recording: "rerun.RecordingStream", root: str, twin: TwinModel, 
                 )  # fmt: skip
 
 
-def _log_rollout(recording: "rerun.RecordingStream", root: str, twin: TwinModel, rollout: Rollout) -> None:
+def _log_rollout(recording: "rerun.RecordingStream", root: str, twin: TwinModel, rollout: RunRecord) -> None:
     """Log the shapes of a rollout's model, and the poses of what moves over its time."""
     import rerun
 
@@ -165,13 +165,12 @@ def _log_rollout(recording: "rerun.RecordingStream", root: str, twin: TwinModel,
         )
 
 
-def _rollouts(project: Project) -> Iterator[tuple[str, Path, Rollout]]:
+def _rollouts(project: Project) -> Iterator[tuple[str, Path, RunRecord]]:
     """Yield name, model file and motion of the rollout that the solution shows, and of the first that failed."""
     solution, scene = project.solution(), project.folder / "scene"
-    if solution and solution.shown_seed is not None and len(solution.times):
-        shown = Rollout(solution.shown_seed, solution.times, solution.qpos, solution.actions, solution.xml)
-        yield "solution", scene / "solution.xml", shown
-    if solution and solution.failed and len(solution.failed.times):
+    if solution and solution.shown:
+        yield "solution", scene / "solution.xml", solution.shown
+    if solution and solution.failed:
         yield "failure", scene / "failure.xml", solution.failed
 
 

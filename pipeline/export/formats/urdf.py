@@ -15,6 +15,7 @@ from typing import Any
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
+import mujoco
 import numpy as np
 import trimesh
 import yaml
@@ -22,7 +23,6 @@ from scipy.spatial.transform import Rotation
 
 from pipeline.export.export_folder import export_folder, write_marker
 from pipeline.export.export_format import ExportFormat, describes, require_scene
-from pipeline.export.object_zip import URDF_EXTENSION
 from pipeline.export.project_zip import licences
 from pipeline.export.twin_model import Body, BodyJoint, Shape, TwinModel
 from pipeline.geometry import Pose
@@ -39,6 +39,11 @@ GROUND = "ground"
 LOADERS = Path(__file__).parents[1] / "loaders"
 DRAKE_NAMESPACE = "http://drake.mit.edu"
 """https://drake.mit.edu/doxygen_cxx/group__multibody__parsing.html"""
+URDF_EXTENSION = {"fusestatic": "false", "discardvisual": "false", "strippath": "true"}
+"""MuJoCo's compiler options in the URDF, which others ignore. They keep the root link from merging into the world.
+
+https://mujoco.readthedocs.io/en/stable/modeling.html#urdf-extensions
+"""
 MASSLESS = 1e-6
 """Mass in kg and inertia of links between two joints of one body: simulators reject links without any."""
 
@@ -56,10 +61,12 @@ def export_urdf(project_dir: Path, out: Path) -> tuple[str, ...]:
     """
     require_scene(project_dir)
     with export_folder(project_dir, out, "urdf") as folder:
-        writer = _Writer(TwinModel(project_dir / "scene" / "scene.xml"), folder)
+        writer = _Writer(TwinModel(project_dir / "scene" / "scene.xml"))
         (folder / "twin.urdf").write_text(writer.document(), encoding="utf-8")
         left_out = tuple(writer.left_out)
         poses = {"objects": list(writer.write_objects())}
+        for name, data in writer.files.items():
+            (folder / name).write_bytes(data)
         (folder / "poses.json").write_text(json.dumps(poses, indent=1) + "\n", encoding="utf-8")
         (folder / "poses.yaml").write_text(yaml.safe_dump(poses, sort_keys=False), encoding="utf-8")
         for loader in LOADERS.glob("load_*.py"):
@@ -69,14 +76,22 @@ def export_urdf(project_dir: Path, out: Path) -> tuple[str, ...]:
     return left_out
 
 
+def object_urdf(name: str, model: mujoco.MjModel) -> dict[str, bytes]:
+    """Return the files of a URDF of one body of a model, by name: NAME.urdf with its meshes and textures."""
+    writer = _Writer(TwinModel(model))
+    writer.write_object(next(body for body in writer.twin.bodies if body.name == name), is_alone=True)
+    return writer.files
+
+
 class _Writer:
     """Writes the documents, and mesh files when a link first needs them."""
 
-    def __init__(self, twin: TwinModel, folder: Path):
-        self.twin, self.folder = twin, folder
+    def __init__(self, twin: TwinModel):
+        self.twin = twin
+        self.files: dict[str, bytes] = {}
+        """Content of the files by name, but for the document of all."""
         self.left_out: list[str] = []
         self.robot = _robot("twin")
-        self._written: set[str] = set()
         names = {link_name(body.name) for body in twin.bodies}
         self._ground = next(n for n in (GROUND, *(f"{GROUND}_{k}" for k in range(len(names)))) if n not in names)
         self._link_origins: dict[str, np.ndarray] = {ROOT: np.zeros(3)}
@@ -97,12 +112,19 @@ class _Writer:
             if top.name != self._ground and top.parent != ROOT:
                 continue
             if any(shape.kind != "plane" for shape in top.shapes) or self.twin.children(top.name):
-                yield self._write_object(top)
+                yield self.write_object(top)
 
-    def _write_object(self, top: Body) -> dict[str, Any]:
+    def write_object(self, top: Body, is_alone: bool = False) -> dict[str, Any]:
+        """Write the URDF of a body and its children; return what poses.json says of it.
+
+        Args:
+            is_alone: MuJoCo keeps the root link, which it else merges into the world.
+        """
         name = link_name(top.name)
         file, link, pose = f"{'twin_object' if name == 'twin' else name}.urdf", name, top.parent_from_body
         self.robot = _robot(name)
+        if is_alone:
+            SubElement(SubElement(self.robot, "mujoco"), "compiler", URDF_EXTENSION)
         if top.joints and not top.is_free:  # a joint of the world's: its base stands at the origin
             link, pose = f"{name}_base", Pose.identity()
             top = replace(top, parent=link)
@@ -113,7 +135,7 @@ class _Writer:
             self._link(body)
         for body in family if link != name else family[1:]:
             self._joints(body)
-        (self.folder / file).write_text(_text(self.robot), encoding="utf-8")
+        self.files[file] = _text(self.robot).encode()
         friction = max((shape.friction for body in family for shape in body.shapes if shape.collides), default=1.0)
         return {
             "name": top.name, "urdf": file, "link": link, "fixed": not top.is_free, "pos": pose.pos.tolist(),
@@ -174,7 +196,7 @@ class _Writer:
 
     def _texture_file(self, shape: Shape) -> str:
         name = f"{link_name(shape.name)}.png"
-        self._write(name, self.twin.texture_png(shape.material) or b"")
+        self.files[name] = self.twin.texture_png(shape.material) or b""
         return name
 
     def _mesh_file(self, shape: Shape, with_texture: bool) -> str:
@@ -192,21 +214,15 @@ class _Writer:
             lines += [f"f {a} {b} {c}" for a, b, c in (mesh.faces + 1).tolist()]
         if with_texture:
             map_line = f"map_Kd {self._texture_file(shape)}\n" if textured else ""
-            self._write(f"{name}.mtl", f"newmtl skin\nKd {_numbers(shape.rgba[:3])}\n{map_line}".encode())
-        self._write(f"{name}.obj", ("\n".join(lines) + "\n").encode())
+            self.files[f"{name}.mtl"] = f"newmtl skin\nKd {_numbers(shape.rgba[:3])}\n{map_line}".encode()
+        self.files.setdefault(f"{name}.obj", ("\n".join(lines) + "\n").encode())
         return f"{name}.obj"
 
     def _round_file(self, shape: Shape) -> str:
         """Write a capsule or an ellipsoid as a mesh: a URDF has neither."""
         name = f"{link_name(shape.name)}.obj"
-        data = trimesh.exchange.obj.export_obj(round_mesh(shape), include_normals=False)
-        self._write(name, str(data).encode())
+        self.files[name] = str(trimesh.exchange.obj.export_obj(round_mesh(shape), include_normals=False)).encode()
         return name
-
-    def _write(self, name: str, data: bytes) -> None:
-        if name not in self._written:
-            (self.folder / name).write_bytes(data)
-            self._written.add(name)
 
     def _joints(self, body: Body) -> None:
         """Add the joints of a body; all but the last lead to massless links on the way."""

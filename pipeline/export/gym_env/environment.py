@@ -18,10 +18,9 @@ import mujoco
 import numpy as np
 
 from pipeline.export.gym_env.twin_world import CONTROL_SECONDS, TwinWorld
+from pipeline.simulation.run_record import SOLVED
 from pipeline.simulation.state import State
 
-SOLVED = 0.99
-"""The task is solved when the share of goals met is greater and everything is at rest."""
 LIMIT = 1e3
 """Bound of all observed numbers, which are metres, radians and their rates."""
 CALM_STEPS = 3

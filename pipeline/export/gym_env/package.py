@@ -13,7 +13,7 @@ from pipeline.export.export_folder import export_folder, write_marker
 from pipeline.export.export_format import ExportFormat, describes, require_scene
 from pipeline.export.gym_env.twin_world import TwinWorld, to_json
 from pipeline.export.project_zip import licences
-from pipeline.export.rollouts import SolvedRollout, meshes_of, solved_rollouts
+from pipeline.export.rollouts import SolvedRollout, copy_meshes, solved_rollouts
 from pipeline.project import Project
 from pipeline.simulation.kit import Simulation
 from pipeline.simulation.recipe import to_json as goal_to_json
@@ -46,10 +46,8 @@ def export_gymnasium(project_dir: Path, out: Path) -> tuple[str, ...]:
     project = Project.open(project_dir)
     robot, rollouts = solved_rollouts(project)
     with export_folder(project_dir, out, "gymnasium") as folder:
-        (folder / "scene").mkdir()
+        copy_meshes(project_dir, folder)
         (folder / "layouts").mkdir()
-        for file in meshes_of(project_dir):
-            (folder / "scene" / file.name).write_bytes(file.read_bytes())
         for name, text in package_sources():
             path = folder / PACKAGE / name
             path.parent.mkdir(parents=True, exist_ok=True)

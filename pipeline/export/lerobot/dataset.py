@@ -1,43 +1,38 @@
-"""Writes a LeRobot dataset: https://huggingface.co/docs/lerobot/lerobot-dataset-v3."""
+"""Writes solved rollouts as a LeRobot dataset: https://huggingface.co/docs/lerobot/lerobot-dataset-v3."""
 
+import shutil
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
+import imageio.v2 as imageio
 import mujoco
 import numpy as np
 
 from pipeline.divergence.lerobot import ACTION, STATE
-from pipeline.divergence.lerobot_writer import (
-    COUNTERS,
-    FIRST,
-    OBJECTS,
-    PATHS,
-    POSE,
-    QUANTILES,
-    VERSION,
-    as_lists,
-    statistics,
-    write_episode_rows,
-    write_frames,
-    write_task,
-)
+from pipeline.divergence.lerobot_writer import FIRST, OBJECTS, POSE, Camera, write_dataset
 from pipeline.export.export_folder import export_folder, write_marker
 from pipeline.export.export_format import ExportFormat, describes, require_scene
+from pipeline.export.film.motion_pictures import drawn
 from pipeline.export.lerobot import episodes
-from pipeline.export.lerobot.camera_video import HEIGHT_PX, WIDTH_PX, CameraVideo
 from pipeline.export.lerobot.episodes import FPS, EpisodeData
 from pipeline.export.project_zip import licences
-from pipeline.export.rollouts import SolvedRollout, meshes_of, solved_rollouts
+from pipeline.export.rollouts import SolvedRollout, copy_meshes, solved_rollouts
 from pipeline.project import Project
 from pipeline.scene.placement import SceneError
 from pipeline.solving import save_model
-from pipeline.store import write_json
 
+WIDTH_PX, HEIGHT_PX = 320, 240
+STATISTICS_EVERY = 20
+"""Every which frame counts for the statistics."""
 CAMERA = "observation.images.photo"
-SCALARS = {"next.reward": "float32", "next.done": "bool", "next.success": "bool", **COUNTERS}
-"""Columns of one value a frame."""
+CAMERA_FEATURE = {
+    "dtype": "video", "shape": [HEIGHT_PX, WIDTH_PX, 3], "names": ["height", "width", "channels"],
+    "info": {
+        "video.height": HEIGHT_PX, "video.width": WIDTH_PX, "video.codec": "h264", "video.pix_fmt": "yuv420p",
+        "video.is_depth_map": False, "video.fps": FPS, "video.channels": 3, "has_audio": False,
+    },
+}  # fmt: skip
 
 
 @describes(
@@ -55,10 +50,9 @@ def export_lerobot(project_dir: Path, out: Path) -> tuple[str, ...]:
     project = Project.open(project_dir)
     robot, rollouts = solved_rollouts(project)
     task = project.task()
-    instruction = task.instruction if task else project.name
     with export_folder(project_dir, out, "lerobot") as folder, tempfile.TemporaryDirectory() as models:
-        writer = DatasetWriter(folder, instruction, robot)
-        left_out = writer.write(rollouts, _write_models(project_dir, rollouts, Path(models)))
+        files = _write_models(project_dir, rollouts, Path(models))
+        left_out = _write(folder, task.instruction if task else project.name, robot, rollouts, files)
         (folder / "LICENCES.md").write_text(licences(project_dir), encoding="utf-8")
         write_marker(folder, project_dir, "lerobot", left_out)
     return left_out
@@ -66,135 +60,76 @@ def export_lerobot(project_dir: Path, out: Path) -> tuple[str, ...]:
 
 def _write_models(project_dir: Path, rollouts: Sequence[SolvedRollout], folder: Path) -> list[Path]:
     """Write the model of each rollout beside the twin's meshes; return the files."""
-    (folder / "scene").mkdir()
-    for file in meshes_of(project_dir):
-        (folder / "scene" / file.name).write_bytes(file.read_bytes())
+    copy_meshes(project_dir, folder)
     return [save_model(one.record.xml, folder, f"layout_{one.seed:03d}") for one in rollouts]
 
 
-class DatasetWriter:
-    """Writes the files of one dataset."""
+def _write(
+    folder: Path, instruction: str, robot: str, rollouts: Sequence[SolvedRollout], files: Sequence[Path]
+) -> tuple[str, ...]:
+    """Write the dataset; return one sentence if there is no video."""
+    models = [mujoco.MjModel.from_xml_path(str(file)) for file in files]
+    movable = [episodes.movable_objects(model) for model in models]
+    objects = [name for name in movable[0] if all(name in others for others in movable)]
+    runs = [episodes.episode(one, model, objects) for one, model in zip(rollouts, models, strict=True)]
+    actuators = episodes.actuator_names(models[0])
+    names = {STATE: actuators, ACTION: actuators, OBJECTS: [f"{name}.{part}" for name in objects for part in POSE]}
+    pixels, left_out = _video(folder, runs, files)
+    write_dataset(
+        folder, instruction, FPS, [_columns(run) for run in runs], {key: each for key, each in names.items() if each},
+        Camera(CAMERA, CAMERA_FEATURE, pixels) if pixels else None, f"grs_{robot}",
+        [{"seed": run.seed, "success": True} for run in runs],
+    )  # fmt: skip
+    return left_out
 
-    def __init__(self, folder: Path, instruction: str, robot: str):
-        self.folder, self.instruction, self.robot = folder, instruction, robot
 
-    def write(self, rollouts: Sequence[SolvedRollout], models: Sequence[Path]) -> tuple[str, ...]:
-        """Write everything; return one sentence if there is no video."""
-        first = mujoco.MjModel.from_xml_path(str(models[0]))
-        objects = self._common_objects(models)
-        runs = [episodes.episode(one, xml, objects) for one, xml in zip(rollouts, models, strict=True)]
-        pixels, left_out = self._video(runs, models)
-        features = self._features(episodes.actuator_names(first), objects, has_video=bool(pixels))
-        write_frames(self.folder, _frames(runs))
-        statistics = [self._statistics(run, pixels[n] if pixels else None) for n, run in enumerate(runs)]
-        self._episodes(runs, statistics, has_video=bool(pixels))
-        write_task(self.folder, self.instruction)
-        write_json(self.folder / "meta" / "info.json", self._info(runs, features))
-        write_json(self.folder / "meta" / "stats.json", as_lists(_aggregate(statistics)))
-        return left_out
-
-    def _common_objects(self, models: Sequence[Path]) -> list[str]:
-        """Return the movable objects that all layouts have, in the order of the first."""
-        names = [episodes.movable_objects(mujoco.MjModel.from_xml_path(str(xml))) for xml in models]
-        return [name for name in names[0] if all(name in others for others in names)]
-
-    def _video(self, runs: Sequence[EpisodeData], models: Sequence[Path]) -> tuple[list[dict], tuple[str, ...]]:
-        """Draw all episodes; return the statistics of each one's pixels, none where nothing can be drawn."""
-        video = CameraVideo(self.folder / "videos" / CAMERA / f"{FIRST}.mp4")
-        try:
-            pixels = [video.append(xml, run.qpos).summary() for run, xml in zip(runs, models, strict=True)]
-        except SceneError as error:
-            video.close()
-            for file in sorted((self.folder / "videos").rglob("*"), reverse=True):
-                file.rmdir() if file.is_dir() else file.unlink()
-            return [], (f"the camera's video: {error}",)
+def _video(folder: Path, runs: Sequence[EpisodeData], files: Sequence[Path]) -> tuple[list[dict], tuple[str, ...]]:
+    """Draw all episodes; return the statistics of each one's pixels, none where nothing can be drawn."""
+    video = CameraVideo(folder / "videos" / CAMERA / f"{FIRST}.mp4")
+    try:
+        return [video.append(xml, run.qpos) for run, xml in zip(runs, files, strict=True)], ()
+    except SceneError as error:
         video.close()
-        return pixels, ()
-
-    def _features(self, actuators: Sequence[str], objects: Sequence[str], has_video: bool) -> dict[str, dict]:
-        poses = [f"{name}.{part}" for name in objects for part in POSE]
-        features: dict[str, dict] = {
-            key: {"dtype": "float32", "shape": [len(names)], "names": list(names)}
-            for key, names in ((STATE, actuators), (ACTION, actuators), (OBJECTS, poses)) if names
-        }  # fmt: skip
-        if has_video:
-            info = {
-                "video.height": HEIGHT_PX, "video.width": WIDTH_PX, "video.codec": "h264", "video.pix_fmt": "yuv420p",
-                "video.is_depth_map": False, "video.fps": FPS, "video.channels": 3, "has_audio": False,
-            }  # fmt: skip
-            shape = [HEIGHT_PX, WIDTH_PX, 3]
-            names = ["height", "width", "channels"]
-            features[CAMERA] = {"dtype": "video", "shape": shape, "names": names, "info": info}
-        for key, dtype in SCALARS.items():
-            features[key] = {"dtype": dtype, "shape": [1], "names": None}
-        return features
-
-    def _episodes(self, runs: Sequence[EpisodeData], statistics: Sequence[dict], has_video: bool) -> None:
-        rows, start = [], 0
-        for number, (run, summary) in enumerate(zip(runs, statistics, strict=True)):
-            end = start + len(run.times)
-            row: dict[str, Any] = {
-                "episode_index": number, "tasks": [self.instruction], "length": len(run.times), "seed": run.seed,
-                "success": True, "data/chunk_index": 0, "data/file_index": 0, "dataset_from_index": start,
-                "dataset_to_index": end, "meta/episodes/chunk_index": 0, "meta/episodes/file_index": 0,
-            }  # fmt: skip
-            if has_video:
-                row |= {
-                    f"videos/{CAMERA}/chunk_index": 0, f"videos/{CAMERA}/file_index": 0,
-                    f"videos/{CAMERA}/from_timestamp": start / FPS, f"videos/{CAMERA}/to_timestamp": end / FPS,
-                }  # fmt: skip
-            row |= {f"stats/{key}/{name}": v.tolist() for key, each in summary.items() for name, v in each.items()}
-            rows.append(row)
-            start = end
-        write_episode_rows(self.folder, rows)
-
-    def _info(self, runs: Sequence[EpisodeData], features: dict) -> dict[str, Any]:
-        return {
-            "codebase_version": VERSION, "robot_type": f"grs_{self.robot}", "total_episodes": len(runs),
-            "total_frames": sum(len(run.times) for run in runs), "total_tasks": 1, "chunks_size": 1000,
-            "data_files_size_in_mb": 100, "video_files_size_in_mb": 200, "fps": FPS,
-            "splits": {"train": f"0:{len(runs)}"}, **PATHS, "features": features,
-        }  # fmt: skip
-
-    def _statistics(self, run: EpisodeData, pixels: dict[str, np.ndarray] | None) -> dict[str, dict[str, np.ndarray]]:
-        summary = {key: statistics(values) for key, values in _frames([run]).items()}
-        return summary | ({CAMERA: pixels} if pixels else {})
+        shutil.rmtree(folder / "videos")
+        return [], (f"the camera's video: {error}",)
+    finally:
+        video.close()
 
 
-def _frames(runs: Sequence[EpisodeData]) -> dict[str, np.ndarray]:
-    """Return the columns of the data file: (T, N) or (T,), over all episodes."""
-    counts = [len(run.times) for run in runs]
-    total = sum(counts)
-    vectors = {STATE: "state", ACTION: "action", OBJECTS: "objects"}
-    columns = {
-        key: np.concatenate([getattr(run, name) for run in runs]).astype(np.float32) for key, name in vectors.items()
-    }
-    reward = np.concatenate([run.reward for run in runs])
-    return {key: values for key, values in columns.items() if values.shape[1]} | {
-        "next.reward": reward.astype(np.float32),
-        "next.done": reward > 0,
-        "next.success": reward > 0,
-        "timestamp": np.concatenate([run.times for run in runs]).astype(np.float32),
-        "frame_index": np.concatenate([np.arange(count) for count in counts]),
-        "episode_index": np.repeat(np.arange(len(runs)), counts),
-        "index": np.arange(total),
-        "task_index": np.zeros(total, np.int64),
-    }
+def _columns(run: EpisodeData) -> dict[str, np.ndarray]:
+    vectors = {STATE: run.state, ACTION: run.action, OBJECTS: run.objects}
+    return {key: values for key, values in vectors.items() if values.shape[1]} | {
+        "next.reward": run.reward.astype(np.float32), "next.done": run.reward > 0, "next.success": run.reward > 0,
+    }  # fmt: skip
 
 
-def _aggregate(statistics: Sequence[dict[str, dict[str, np.ndarray]]]) -> dict[str, dict[str, np.ndarray]]:
-    """Return the statistics of all episodes together; quantiles are means weighted by the counts, as in LeRobot."""
-    result = {}
-    for key in statistics[0]:
-        each = [one[key] for one in statistics]
-        counts = np.array([float(one["count"][0]) for one in each])
-        weights = (counts / counts.sum()).reshape(-1, *[1] * each[0]["mean"].ndim)
-        stacked = {name: np.stack([one[name] for one in each]) for name in each[0]}
-        mean = (weights * stacked["mean"]).sum(0)
-        spread = (weights * (stacked["std"] ** 2 + (stacked["mean"] - mean) ** 2)).sum(0)
-        result[key] = {
-            "min": stacked["min"].min(0), "max": stacked["max"].max(0), "mean": mean, "std": np.sqrt(spread),
-            **{name: (weights * stacked[name]).sum(0) for name in QUANTILES if name in stacked},
-            "count": np.array([int(counts.sum())]),
-        }  # fmt: skip
-    return result
+class CameraVideo:
+    """A video file that grows by one episode after the other."""
+
+    def __init__(self, path: Path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._video = imageio.get_writer(
+            str(path), format="FFMPEG", fps=FPS, codec="libx264", macro_block_size=2,  # type: ignore[arg-type]
+            output_params=["-g", "2", "-crf", "23", "-threads", "1", "-fflags", "+bitexact"],
+        )  # fmt: skip
+
+    def append(self, xml: Path, qpos: np.ndarray) -> dict[str, np.ndarray]:
+        """Draw an episode with coordinates qpos (T, nq); return the statistics of its pixels.
+
+        They are min, max, mean and std of shape (3, 1, 1), in [0, 1], of some pixels of some frames, and the count (1,)
+        of those frames. Raises SceneError if rendering is not possible.
+        """
+        model, samples = mujoco.MjModel.from_xml_path(str(xml)), []
+        camera = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_CAMERA, "photo")
+        frames = drawn(model, (WIDTH_PX, HEIGHT_PX), len(qpos), lambda number: (qpos[number], camera))
+        for number, frame in enumerate(frames):
+            self._video.append_data(frame)  # type: ignore[attr-defined]
+            if number % STATISTICS_EVERY == 0:
+                samples.append(frame[::4, ::4].reshape(-1, 3) / 255.0)
+        pixels = np.concatenate(samples)
+        values = {"min": pixels.min(0), "max": pixels.max(0), "mean": pixels.mean(0), "std": pixels.std(0)}
+        shaped = {name: value.reshape(3, 1, 1) for name, value in values.items()}
+        return shaped | {"count": np.array([len(samples)])}
+
+    def close(self) -> None:
+        self._video.close()

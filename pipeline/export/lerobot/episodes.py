@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import mujoco
 import numpy as np
 
+from pipeline.divergence.episode import interpolated
 from pipeline.export.rollouts import SolvedRollout
 
 FPS = 15
@@ -44,19 +44,18 @@ def movable_objects(model: mujoco.MjModel) -> tuple[str, ...]:
     return tuple(model.body(int(model.jnt_bodyid[joint])).name for joint in free)
 
 
-def episode(rollout: SolvedRollout, xml: Path, objects: Sequence[str]) -> EpisodeData:
+def episode(rollout: SolvedRollout, model: mujoco.MjModel, objects: Sequence[str]) -> EpisodeData:
     """Return a rollout at FPS, from linear interpolation between its instants at 31.25 Hz.
 
     Args:
-        rollout: The recorded run.
-        xml: File of its model.
-        objects: Names of the objects to include.
+        rollout: the recorded run.
+        model: of the run.
+        objects: names of the objects to include.
     """
-    model = mujoco.MjModel.from_xml_path(str(xml))
     record = rollout.record
     times = np.arange(max(2, int(np.ceil(record.times[-1] * FPS)))) / FPS
-    qpos, commands = _at(times, record.times, record.qpos), _at(times, record.times, record.actions)
-    following = _at(times + 1 / FPS, record.times, record.actions)
+    qpos, commands = interpolated(times, record.times, record.qpos), interpolated(times, record.times, record.actions)
+    following = interpolated(times + 1 / FPS, record.times, record.actions)
     for joint in np.flatnonzero(model.jnt_type == mujoco.mjtJoint.mjJNT_FREE):
         quat = slice(model.jnt_qposadr[joint] + 3, model.jnt_qposadr[joint] + 7)
         qpos[:, quat] /= np.linalg.norm(qpos[:, quat], axis=1, keepdims=True)
@@ -107,8 +106,3 @@ def _home(model: mujoco.MjModel, joint: int) -> float:
     if model.jnt_type[joint] != mujoco.mjtJoint.mjJNT_SLIDE or body.name != "gripper":
         return 0.0
     return float(model.jnt_axis[joint] @ body.pos)
-
-
-def _at(times: np.ndarray, known: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Return values (T, N) at `times` (T,), linear between the instants `known`."""
-    return np.stack([np.interp(times, known, column) for column in values.T], axis=1)

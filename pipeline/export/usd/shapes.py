@@ -1,15 +1,15 @@
-"""Geoms of the twin as USD geometry: colliders, visible meshes, and their materials."""
+"""Geoms of the twin as USD geometry: colliders, visible meshes, and their materials; names and poses of prims."""
 
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pxr import Gf, Sdf, UsdGeom, UsdPhysics, UsdShade, Vt
+from pxr import Gf, Sdf, Tf, UsdGeom, UsdPhysics, UsdShade, Vt
 from scipy.spatial import ConvexHull
 
 from pipeline.export.formats.urdf import round_mesh
 from pipeline.export.twin_model import Shape, TwinModel
-from pipeline.export.usd.prims import set_pose
+from pipeline.geometry import Pose
 
 ROUGHNESS = 0.7
 
@@ -169,3 +169,15 @@ def _outward_faces(vertices: np.ndarray, hull: ConvexHull) -> np.ndarray:
     inwards = (np.cross(b - a, c - a) * hull.equations[:, :3]).sum(1) < 0
     faces[inwards] = faces[inwards][:, ::-1]
     return faces
+
+
+def identifier(name: str) -> str:
+    """Return a valid name of a prim."""
+    return Tf.MakeValidIdentifier(name)
+
+
+def set_pose(prim: Any, pose: Pose) -> None:
+    """Set the pose of a prim relative to its parent, in double precision."""
+    xform = UsdGeom.Xformable(prim)
+    xform.AddTranslateOp(UsdGeom.XformOp.PrecisionDouble).Set(Gf.Vec3d(*pose.pos.tolist()))
+    xform.AddOrientOp(UsdGeom.XformOp.PrecisionDouble).Set(Gf.Quatd(*pose.quat_wxyz.tolist()))

@@ -13,15 +13,14 @@ from pipeline.learning.chain import ChainOptions, TaskLearner
 from pipeline.learning.judging.evaluation import evaluate, evaluate_whole
 from pipeline.learning.layouts import Layouts
 from pipeline.learning.learning_files import FOLDER
-from pipeline.learning.parallel.choice import on_this_machine
 from pipeline.learning.subtask import WHOLE, LearningError, Subtask
-from pipeline.learning.training import TrainingOptions
+from pipeline.learning.training import TrainingOptions, on_this_machine
 from pipeline.store import digest, read_json, write_json
 from pipeline.variation import wilson
 
 
 @dataclass(frozen=True)
-class Variant:
+class AblationVariant:
     """One way to learn the task."""
 
     title: str
@@ -30,18 +29,18 @@ class Variant:
     demonstrations: int = 0
 
 
-VARIANTS: Mapping[str, Variant] = {
-    "subtasks": Variant("Subtasks"),
-    "whole": Variant("Whole task, same steps", decomposed=False),
-    "unshaped": Variant("Subtasks, sparse reward", shaped=False),
-    "sparse": Variant("Whole task, sparse reward", decomposed=False, shaped=False),
-    "demonstrated": Variant("Whole task, demonstrations", decomposed=False, demonstrations=20),
+VARIANTS: Mapping[str, AblationVariant] = {
+    "subtasks": AblationVariant("Subtasks"),
+    "whole": AblationVariant("Whole task, same steps", decomposed=False),
+    "unshaped": AblationVariant("Subtasks, sparse reward", shaped=False),
+    "sparse": AblationVariant("Whole task, sparse reward", decomposed=False, shaped=False),
+    "demonstrated": AblationVariant("Whole task, demonstrations", decomposed=False, demonstrations=20),
 }
 SEEDS = 3
 
 
 @dataclass(frozen=True)
-class AblationOptions:
+class AblationSize:
     """How much is learned and measured."""
 
     steps: int = 40_000
@@ -51,7 +50,7 @@ class AblationOptions:
 
 
 def ablate(
-    project_dir: Path, layouts: Layouts, subtasks: Sequence[Subtask], options: AblationOptions = AblationOptions()
+    project_dir: Path, layouts: Layouts, subtasks: Sequence[Subtask], options: AblationSize = AblationSize()
 ) -> Iterator[str]:
     """Learn and measure every variant, yield a line for each, and keep ablation.json up to date.
 
@@ -93,7 +92,7 @@ def table(measured: Mapping[str, Sequence[Mapping[str, Any]]]) -> dict[str, Any]
     return {"rows": rows}
 
 
-def _measure(learner: TaskLearner, variant: Variant, seed: int, options: AblationOptions) -> dict[str, Any]:
+def _measure(learner: TaskLearner, variant: AblationVariant, seed: int, options: AblationSize) -> dict[str, Any]:
     """Return {solved, layouts, steps} of a variant with one seed."""
     training = on_this_machine(TrainingOptions(steps=options.steps, seed=seed))
     training = replace(training, rules=replace(training.rules, is_shaped=variant.shaped))

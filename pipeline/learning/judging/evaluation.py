@@ -6,10 +6,10 @@ from typing import Any
 
 from pipeline.learning.chain import TaskLearner
 from pipeline.learning.environment import EpisodeRules, SubtaskEnv
-from pipeline.learning.episodes import Acts, Episode, finish, play, success_rate
+from pipeline.learning.episodes import Acts, SubtaskEpisode, finish, play, success_rate
 from pipeline.learning.judging.rollouts import rollout_of, write_rollouts
 from pipeline.learning.judging.shortcuts import Shortcut, find_shortcut
-from pipeline.learning.policy import Policy
+from pipeline.learning.policy import LearnedPolicy
 from pipeline.learning.start_states import StartState
 from pipeline.learning.subtask import WHOLE, Subtask, to_row
 from pipeline.learning.subtask_world import SubtaskWorld
@@ -30,7 +30,7 @@ class ChainEpisode:
     """All subtasks played in order on one layout, until one fails."""
 
     layout: int
-    episodes: tuple[Episode, ...]
+    episodes: tuple[SubtaskEpisode, ...]
     """Of the subtasks that were begun."""
     solved: bool
     """Whether the task's own goals hold at the end, at rest and with nothing held."""
@@ -57,7 +57,7 @@ class Chain:
             env = SubtaskEnv(learner.layouts, subtask, (start,), rules, world)
             self._envs.append(env)
             kept = learner.folder(subtask).policy
-            self._policies.append(policy_of(subtask, env) if policy_of else Policy.read(kept, env))
+            self._policies.append(policy_of(subtask, env) if policy_of else LearnedPolicy.read(kept, env))
 
     def play(self, start: StartState) -> ChainEpisode:
         """Play the subtasks in order from a settled layout."""
@@ -91,7 +91,7 @@ def evaluate(learner: TaskLearner, layouts: int, seed: int = 0) -> Iterator[Chai
         yield result
 
 
-def evaluate_whole(learner: TaskLearner, layouts: int, seed: int = 0) -> list[Episode]:
+def evaluate_whole(learner: TaskLearner, layouts: int, seed: int = 0) -> list[SubtaskEpisode]:
     """Return the episodes of the policy of the whole task on the same layouts; none where it was not learned."""
     whole = learner.whole
     path = learner.folder(whole).policy
@@ -101,7 +101,7 @@ def evaluate_whole(learner: TaskLearner, layouts: int, seed: int = 0) -> list[Ep
     first = UNSEEN + seed * SEEDS_APART
     starts = learner.settled(range(first, first + round(MORE_LAYOUTS * layouts)))[:layouts]
     env = SubtaskEnv(learner.layouts, whole, starts, rules)
-    return list(play(env, Policy.read(path, env), starts))
+    return list(play(env, LearnedPolicy.read(path, env), starts))
 
 
 def evaluate_variants(
@@ -123,7 +123,7 @@ def evaluate_variants(
 def report(
     learner: TaskLearner,
     results: Sequence[ChainEpisode],
-    whole: Sequence[Episode],
+    whole: Sequence[SubtaskEpisode],
     layouts: int,
     shortcuts: Mapping[str, Shortcut],
 ) -> dict[str, Any]:
@@ -153,7 +153,7 @@ def report(
 def write_report(
     learner: TaskLearner,
     results: Sequence[ChainEpisode],
-    whole: Sequence[Episode],
+    whole: Sequence[SubtaskEpisode],
     layouts: int,
     varied: Sequence[ChainEpisode] = (),
     refused: Shortcut | None = None,
@@ -188,13 +188,13 @@ def write_report(
     return found
 
 
-def _begun(results: Sequence[ChainEpisode], number: int, layouts: int) -> list[Episode]:
+def _begun(results: Sequence[ChainEpisode], number: int, layouts: int) -> list[SubtaskEpisode]:
     """Return the episodes of a subtask on the first layouts on which the chain began it."""
     return [one.episodes[number] for one in results if len(one.episodes) > number][:layouts]
 
 
 def _write_evaluation(
-    learner: TaskLearner, subtask: Subtask, episodes: Sequence[Episode], row: dict, found: Shortcut | None
+    learner: TaskLearner, subtask: Subtask, episodes: Sequence[SubtaskEpisode], row: dict, found: Shortcut | None
 ) -> None:
     """Write evaluation.json with failures and shortcut, and the episodes themselves for playback."""
     folder = learner.folder(subtask)

@@ -5,7 +5,7 @@ from typing import Literal
 
 import numpy as np
 
-from pipeline.learning.episodes import Episode
+from pipeline.learning.episodes import SubtaskEpisode
 from pipeline.learning.subtask import Subtask
 
 STEP_S = 0.1
@@ -27,7 +27,7 @@ class Failure:
     """One sentence."""
 
 
-def failure_of(subtask: Subtask, episode: Episode) -> Failure | None:
+def failure_of(subtask: Subtask, episode: SubtaskEpisode) -> Failure | None:
     """Return the first moment at which an episode went wrong; None for one that succeeded."""
     if episode.success:
         return None
@@ -49,7 +49,7 @@ def failure_of(subtask: Subtask, episode: Episode) -> Failure | None:
     return Failure(stopped * STEP_S, "stuck", f"Nothing improved after {stopped * STEP_S:.1f} s.")
 
 
-def last_progress(subtask: Subtask, episode: Episode) -> int:
+def last_progress(subtask: Subtask, episode: SubtaskEpisode) -> int:
     """Return the control step after which neither a goal nor the weighted terms improved on their best so far."""
     weight = sum(one.weight for one in subtask.reward)
     last = 0
@@ -64,7 +64,7 @@ def last_progress(subtask: Subtask, episode: Episode) -> int:
     return last
 
 
-def _dropped(episode: Episode) -> int | None:
+def _dropped(episode: SubtaskEpisode) -> int | None:
     """Return the step at which what was held was let go for the last time with a goal still missed."""
     if (episode.misses[-1] <= 0).all():
         return None

@@ -1,22 +1,26 @@
-"""The generated checks of the task, which its mutations have tested, run on what the policies did.
+"""The measurement of all that is learned of a task, and the task's generated checks, run on what the policies did.
 
 Goals count a layout as solved that the checks refuse, where a policy meets the goals otherwise than the task means.
+Mutations of the task have tested the checks.
 """
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 
-from pipeline.learning.judging.evaluation import ChainEpisode
+from pipeline.learning.chain import TaskLearner
+from pipeline.learning.judging.evaluation import ChainEpisode, evaluate, evaluate_variants, evaluate_whole, write_report
 from pipeline.learning.judging.failures import STEP_S
 from pipeline.learning.judging.shortcuts import PUSHED_M, SYSTEMATIC, Shortcut, keep_others_still
 from pipeline.learning.subtask import Subtask
+from pipeline.learning.variants import Variant
 from pipeline.simulation.objects import Object
 from pipeline.simulation.program import CheckResult, Program
 from pipeline.simulation.run_record import Observed
+from pipeline.simulation.sandbox.runner import ProgramRunner
 
 CHECKED = 10
 """Solved layouts at most on which the checks run; each takes about half a second in the sandbox."""
@@ -26,18 +30,8 @@ TOUCHED_M = 0.02
 Checked = Sequence[tuple[ChainEpisode, tuple[CheckResult, ...]]]
 
 
-class ChecksObserved(Protocol):
-    """Runs a program's checks in confined children: the Sandbox, or a substitute in tests."""
-
-    def check_observed(
-        self, program: Program, project_dir: Path, observed: Mapping[int, Observed]
-    ) -> dict[int, tuple[CheckResult, ...]]:
-        """Return the results of the checks on each layout by its seed."""
-        ...
-
-
 def run_checks(
-    results: Sequence[ChainEpisode], names: Sequence[str], program: Program, project_dir: Path, sandbox: ChecksObserved
+    results: Sequence[ChainEpisode], names: Sequence[str], program: Program, project_dir: Path, sandbox: ProgramRunner
 ) -> Checked:
     """Return the results of a program's checks on the first layouts that the chain solved. Raises SandboxError.
 
@@ -96,3 +90,32 @@ def find_refused(subtask: Subtask, checked: Checked, objects: Mapping[str, Objec
         return Shortcut("refused", played.layout, time, text, *keep_others_still(subtask, objects))
     advice = "Add a success condition that the check asks for, or correct the check on the Task page."
     return Shortcut("refused", played.layout, time, text, advice, ())
+
+
+def measure(
+    learner: TaskLearner,
+    layouts: int,
+    seed: int,
+    variants: Sequence[Variant] = (),
+    program: Program | None = None,
+    sandbox: ProgramRunner | None = None,
+) -> dict[str, Any]:
+    """Play all policies on unseen layouts and return report.json, which is written.
+
+    Args:
+        learner: of the task.
+        layouts: on which success is measured.
+        seed: of the layouts.
+        variants: of the twin, that nothing was trained on; none to leave them out.
+        program: whose checks run on what the chain solved; None to leave them out, as for an arm.
+        sandbox: in which they run.
+
+    Raises LearningError for a subtask without a policy, SandboxError, StoreError.
+    """
+    whole, varied = evaluate_whole(learner, layouts, seed), evaluate_variants(learner, variants, layouts, seed)
+    results = list(evaluate(learner, layouts, seed))
+    objects = learner.layouts.base.objects
+    checked = ()
+    if program is not None and sandbox is not None:
+        checked = run_checks(results[:layouts], list(objects), program, learner.project_dir, sandbox)
+    return write_report(learner, results, whole, layouts, varied, find_refused(learner.subtasks[-1], checked, objects))

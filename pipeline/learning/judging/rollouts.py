@@ -11,19 +11,20 @@ from pathlib import Path
 
 import numpy as np
 
-from pipeline.learning.episodes import Episode
+from pipeline.divergence.episode import interpolated
+from pipeline.learning.episodes import SubtaskEpisode
 from pipeline.learning.judging.failures import STEP_S, Failure, failure_of
 from pipeline.learning.subtask import LearningError, Subtask
-from pipeline.store import atomic_write, parse_json, read_arrays
+from pipeline.store import parse_json, read_arrays, write_arrays
 
-KEPT = 4
+SHOWN_EPISODES = 4
 """Episodes that are kept of each evaluation during training, failed ones first."""
 UPSAMPLED = 4
 """Poses that are shown for each recorded one."""
 
 
 @dataclass(frozen=True, eq=False)
-class Rollout:
+class RecordedEpisode:
     """One recorded episode."""
 
     layout: int
@@ -43,23 +44,23 @@ class Rollout:
         return np.arange(len(self.qpos)) * STEP_S
 
 
-def rollout_of(subtask: Subtask, episode: Episode) -> Rollout:
+def rollout_of(subtask: Subtask, episode: SubtaskEpisode) -> RecordedEpisode:
     """Return what is recorded of an episode."""
     failure = failure_of(subtask, episode)
-    return Rollout(
+    return RecordedEpisode(
         episode.layout, episode.success, episode.reward, episode.qpos, episode.potentials, episode.misses, failure
     )
 
 
-def some(rollouts: Sequence[Rollout]) -> list[Rollout]:
-    """Return at most KEPT rollouts: failed and successful ones by turns, so that both are seen."""
+def shown_episodes(rollouts: Sequence[RecordedEpisode]) -> list[RecordedEpisode]:
+    """Return at most SHOWN_EPISODES of them: failed and successful ones by turns, so that both are seen."""
     failed = [one for one in rollouts if not one.success]
     solved = [one for one in rollouts if one.success]
-    first = failed[: max(KEPT // 2, KEPT - len(solved))]
-    return [*first, *solved[: KEPT - len(first)]]
+    first = failed[: max(SHOWN_EPISODES // 2, SHOWN_EPISODES - len(solved))]
+    return [*first, *solved[: SHOWN_EPISODES - len(first)]]
 
 
-def write_rollouts(path: Path, rollouts: Sequence[Rollout]) -> None:
+def write_rollouts(path: Path, rollouts: Sequence[RecordedEpisode]) -> None:
     """Write an .npz of rollouts, which may be none. Raises StoreError."""
     about = [
         {"layout": one.layout, "success": one.success, "reward": one.reward, "length": len(one.qpos),
@@ -67,17 +68,14 @@ def write_rollouts(path: Path, rollouts: Sequence[Rollout]) -> None:
         for one in rollouts
     ]  # fmt: skip
 
-    def joined(name: str) -> np.ndarray:
-        values = [getattr(one, name) for one in rollouts]
-        return np.concatenate(values).astype(np.float32) if values else np.zeros((0, 0), np.float32)
-
-    with atomic_write(path) as temporary, temporary.open("wb") as file:
-        np.savez_compressed(
-            file, about=json.dumps(about), qpos=joined("qpos"), potentials=joined("potentials"), misses=joined("misses")
-        )
+    arrays = {
+        name: np.concatenate([getattr(one, name) for one in rollouts] or [np.zeros((0, 0))]).astype(np.float32)
+        for name in ("qpos", "potentials", "misses")
+    }
+    write_arrays(path, {"about": json.dumps(about), **arrays})
 
 
-def read_rollouts(path: Path) -> tuple[Rollout, ...]:
+def read_rollouts(path: Path) -> tuple[RecordedEpisode, ...]:
     """Inverse of `write_rollouts`; none where there is no file. Raises LearningError in one line."""
     found, first = [], 0
     try:
@@ -88,7 +86,7 @@ def read_rollouts(path: Path) -> tuple[Rollout, ...]:
             failure = Failure(**one["failure"]) if one["failure"] else None
             qpos, potentials, misses = (array[first:end] for array in arrays)
             about = int(one["layout"]), bool(one["success"]), float(one["reward"])
-            found.append(Rollout(*about, qpos, potentials, misses, failure))
+            found.append(RecordedEpisode(*about, qpos, potentials, misses, failure))
             first = end
     except FileNotFoundError:
         return ()
@@ -100,5 +98,4 @@ def read_rollouts(path: Path) -> tuple[Rollout, ...]:
 def smooth(times: np.ndarray, qpos: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return times (S,) and poses (S, nq) in between, linear in each coordinate: MuJoCo normalises quaternions."""
     between = np.linspace(times[0], times[-1], (len(times) - 1) * UPSAMPLED + 1) if len(times) > 1 else times
-    columns = [np.interp(between, times, column) for column in qpos.T]
-    return between, np.array(columns).T
+    return between, interpolated(between, times, qpos)

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from pipeline.learning.episodes import Episode
+from pipeline.learning.episodes import SubtaskEpisode
 from pipeline.learning.judging.failures import STEP_S, last_progress
 from pipeline.learning.subtask import Subtask
 from pipeline.simulation.objects import Object
@@ -55,7 +55,9 @@ class Shortcut:
     """That change, as `pipeline.learning.edits.edited` takes it."""
 
 
-def find_shortcut(subtask: Subtask, episodes: Sequence[Episode], objects: Mapping[str, Object]) -> Shortcut | None:
+def find_shortcut(
+    subtask: Subtask, episodes: Sequence[SubtaskEpisode], objects: Mapping[str, Object]
+) -> Shortcut | None:
     """Return the shortcut that a policy takes systematically; None if it takes none.
 
     Args:
@@ -67,9 +69,9 @@ def find_shortcut(subtask: Subtask, episodes: Sequence[Episode], objects: Mappin
     return _pushed_others(subtask, episodes, objects) or _not_done(subtask, episodes)
 
 
-def _not_done(subtask: Subtask, episodes: Sequence[Episode]) -> Shortcut | None:
+def _not_done(subtask: Subtask, episodes: Sequence[SubtaskEpisode]) -> Shortcut | None:
     """Return why a policy stops short of success in most episodes."""
-    seen: list[tuple[tuple[ShortcutKind, int], int, Episode]] = []
+    seen: list[tuple[tuple[ShortcutKind, int], int, SubtaskEpisode]] = []
     for episode in episodes:
         if not episode.success and not episode.lost and (found := _stop(subtask, episode)) is not None:
             seen.append((found[0], found[1], episode))
@@ -92,7 +94,7 @@ def _not_done(subtask: Subtask, episodes: Sequence[Episode]) -> Shortcut | None:
     return Shortcut(kind, episode.layout, time, text, *_lighter(subtask, term))
 
 
-def _stop(subtask: Subtask, episode: Episode) -> tuple[tuple[ShortcutKind, int], int] | None:
+def _stop(subtask: Subtask, episode: SubtaskEpisode) -> tuple[tuple[ShortcutKind, int], int] | None:
     """Return in which way an episode stops without success, by which term, and from which step on."""
     met = np.asarray((episode.misses <= 0).all(axis=1))
     if met[-STALLED_STEPS:].all() and all(episode.holding[-STALLED_STEPS:]):
@@ -114,12 +116,14 @@ def _stop(subtask: Subtask, episode: Episode) -> tuple[tuple[ShortcutKind, int],
     return ("stalled", int(np.argmax(paid))), last
 
 
-def _stands_still(episode: Episode) -> bool:
+def _stands_still(episode: SubtaskEpisode) -> bool:
     """Whether hardly any action is taken."""
     return bool(np.abs(episode.actions[:, :3]).mean() < STILL_M)
 
 
-def _pushed_others(subtask: Subtask, episodes: Sequence[Episode], objects: Mapping[str, Object]) -> Shortcut | None:
+def _pushed_others(
+    subtask: Subtask, episodes: Sequence[SubtaskEpisode], objects: Mapping[str, Object]
+) -> Shortcut | None:
     """Return the object that successful episodes push away although the subtask is not about it."""
     solved = [one for one in episodes if one.success]
     if len(solved) < SYSTEMATIC * len(episodes):

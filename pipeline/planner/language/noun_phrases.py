@@ -18,11 +18,10 @@ from pipeline.planner.language.lexicon import (
     synonyms,
     values,
 )
-from pipeline.planner.language.start_state import StartState
-from pipeline.planner.scene_objects import SceneObject, carry_risk
+from pipeline.planner.scene_objects import Arrangement, SceneObject, carry_risk
 from pipeline.simulation.goals.spec import listed
 
-CLEARLY = 1.08
+VISIBLE_RATIO = 1.08
 """Ratio of two measures from which people see the difference."""
 EXCEPT = re.compile(r"\b(?:except(?: for)?|but|other than|apart from)\b")
 ORDINALS = ("first", "second", "third", "fourth", "fifth")
@@ -64,7 +63,7 @@ class _Words:
 class NounPhrases:
     """Reads phrases about one scene; every word of a phrase has to be read."""
 
-    start: StartState
+    start: Arrangement
     names: dict[str, str] = field(default_factory=dict)
     """Plain name of each object by its name, without "the"."""
     last: tuple[str, ...] = ()
@@ -211,7 +210,7 @@ class NounPhrases:
         ordered = ordered[::-1] if end == "high" else ordered
         if len(ordered) > count and key not in ("right", "away"):
             ends = [self.start.measure(o, key) for o in ordered[count - 1 : count + 1]]
-            if max(ends) < CLEARLY * min(ends):
+            if max(ends) < VISIBLE_RATIO * min(ends):
                 raise self._ambiguous(text, ordered[count - 1 : count + 1])
         return ordered[:count]
 

@@ -4,9 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from pipeline.planner.language.lexicon import UnclearPhrase, name_list
 from pipeline.planner.language.noun_phrases import ORDINALS, NounPhrases
-from pipeline.planner.language.start_state import StartState
-from pipeline.planner.plans import TableTop
-from pipeline.planner.scene_objects import SceneObject
+from pipeline.planner.scene_objects import Arrangement, SceneObject, TableTop
 
 SIZE_RATIO = 1.5
 """Ratio of two volumes from which the size tells two objects apart."""
@@ -14,7 +12,7 @@ SIZE_RATIO = 1.5
 
 def plain_names(objects: Sequence[SceneObject], table: TableTop) -> dict[str, str]:
     """Return a plain name of each object by its name, without "the"; the offline reader reads it as that object."""
-    start = StartState(tuple(objects), table)
+    start = Arrangement(tuple(objects), table)
     names: dict[str, str] = {}
     for o in objects:
         read_as = (name for name in _candidates(o, start) if name not in names.values() and _is_read(name, o, start))
@@ -22,14 +20,14 @@ def plain_names(objects: Sequence[SceneObject], table: TableTop) -> dict[str, st
     return names
 
 
-def _is_read(candidate: str, o: SceneObject, start: StartState) -> bool:
+def _is_read(candidate: str, o: SceneObject, start: Arrangement) -> bool:
     try:
         return NounPhrases(start).read(f"the {candidate}").objects == (o,)
     except UnclearPhrase:
         return False
 
 
-def _candidates(o: SceneObject, start: StartState) -> Iterator[str]:
+def _candidates(o: SceneObject, start: Arrangement) -> Iterator[str]:
     words = name_list(o) or ["object"]
     base = " ".join(words)
     alike = [other for other in start.objects if other != o and (name_list(other) or ["object"]) == words]
@@ -45,7 +43,7 @@ def _candidates(o: SceneObject, start: StartState) -> Iterator[str]:
     yield from _told_apart("object", o, list(start.objects), start)
 
 
-def _told_apart(base: str, o: SceneObject, alike: list[SceneObject], start: StartState) -> Iterator[str]:
+def _told_apart(base: str, o: SceneObject, alike: list[SceneObject], start: Arrangement) -> Iterator[str]:
     if len(alike) < 2:
         return
     two = len(alike) == 2

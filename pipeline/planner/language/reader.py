@@ -9,16 +9,15 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import chain, product
 
-from pipeline.planner.goals import read_sentences
 from pipeline.planner.language.clauses import matches, normalised, segments_of, tokens_of, with_verb
 from pipeline.planner.language.lexicon import UnclearPhrase, singular, tables, values
 from pipeline.planner.language.noun_phrases import NounPhrases, Phrase, listed_names
 from pipeline.planner.language.object_names import plain_names
-from pipeline.planner.language.start_state import StartState
 from pipeline.planner.language.wording import SIDES, instruction_of
-from pipeline.planner.plans import TableTop, TaskPlan, by_colour, stacking_order, why_infeasible
-from pipeline.planner.proposals import objects_at
-from pipeline.planner.scene_objects import SceneObject
+from pipeline.planner.plans import TaskPlan, by_colour, stacking_order, why_infeasible
+from pipeline.planner.scene_objects import Arrangement, SceneObject, TableTop
+from pipeline.planner.zones import objects_at
+from pipeline.simulation.goals.sentences import read_sentences
 from pipeline.simulation.goals.spec import PlannedGoal, SentenceForm, goal_specs
 
 TASK_KINDS = {
@@ -74,7 +73,7 @@ class InstructionReader:
 
     def __post_init__(self) -> None:
         self.names = plain_names(self.objects, self.table)
-        self.phrases = NounPhrases(StartState(self.objects, self.table), self.names)
+        self.phrases = NounPhrases(Arrangement(self.objects, self.table), self.names)
 
     def read(self, text: str) -> TaskPlan:
         """Return the plan of an instruction. Raises UnclearPhrase."""

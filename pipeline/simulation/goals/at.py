@@ -6,10 +6,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from pipeline.simulation.free_space import farthest_free_place, grid
 from pipeline.simulation.goals.goal import Goal, length
 from pipeline.simulation.goals.spec import ALL, FIRST, GoalSpec, PlannedGoal, SentenceForm, Tolerance, quoted
 from pipeline.simulation.objects import Region
-from pipeline.simulation.oracle.free_space import farthest_free_place, grid
 from pipeline.simulation.state import State
 
 TOLERANCE = Tolerance(0.03, widest=0.06)
@@ -26,10 +26,7 @@ class At(Goal):
     xy: tuple[float, float]
     tolerance: float = TOLERANCE.default
     constrains_place: ClassVar = True
-
-    @property
-    def name(self) -> str:
-        return f"{self.a} at ({self.xy[0]:.2f}, {self.xy[1]:.2f})"
+    label: ClassVar = "{a} at ({xy[0]:.2f}, {xy[1]:.2f})"
 
     @property
     def fixed_place(self) -> tuple[float, float]:
@@ -48,7 +45,12 @@ class At(Goal):
         return None
 
     def opposite(self, sim: Any) -> Goal:
-        return At(self.a, farthest_free_place(sim, self.a))
+        return elsewhere(sim, self.a)
+
+
+def elsewhere(sim: Any, name: str) -> At:
+    """Return the goal that an object of a kit.Simulation stands as far away as it can from where it is."""
+    return At(name, farthest_free_place(sim, name))
 
 
 def at(a: str, xy: Sequence[float], tolerance: float = TOLERANCE.default) -> Goal:
@@ -93,32 +95,27 @@ def _note_images(
     return [f"image = sim.mirrored({quoted(goal.names)})" for goal in mirrored]
 
 
-def _check_at(goal: PlannedGoal) -> tuple[str, ...]:
+def _check_at(goal: PlannedGoal) -> str:
     (a,), (x, y) = goal.names, goal.xy or (0.0, 0.0)
-    return (
-        f'''
+    return f'''
 def check_{a}_ends_where_it_was_wanted(sim):
     off = math.dist(sim.rollout().end("{a}").position[:2], ({x:.3f}, {y:.3f}))
     assert off < 0.05, f"{a} ends {{off * 100:.1f}} cm from its place"
-''',
-    )
+'''
 
 
-def _check_start_place(goal: PlannedGoal) -> tuple[str, ...]:
+def _check_start_place(goal: PlannedGoal) -> str:
     a, b = goal.names
-    return (
-        f'''
+    return f'''
 def check_{a}_ends_where_{b}_stood(sim):
     run = sim.rollout()
     off = math.dist(run.end("{a}").position[:2], run.start("{b}").position[:2])
     assert off < 0.05, f"{a} ends {{off * 100:.1f}} cm from where {b} stood"
-''',
-    )
+'''
 
 
-def _check_mirrored(goal: PlannedGoal) -> tuple[str, ...]:
-    return (
-        f'''
+def _check_mirrored(goal: PlannedGoal) -> str:
+    return f'''
 def check_left_and_right_are_exchanged(sim):
     """Each ends as far left of the middle of them all as it started right of it, and as far away from the camera."""
     run = sim.rollout()
@@ -130,8 +127,7 @@ def check_left_and_right_are_exchanged(sim):
         want = run.start(name).position[:2] + 2 * (middle - before) * right
         off = math.dist(run.end(name).position[:2], want)
         assert off < 0.05, f"{{name}} ends {{off * 100:.1f}} cm from its mirror image"
-''',
-    )
+'''
 
 
 SPECS = (

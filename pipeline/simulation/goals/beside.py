@@ -34,10 +34,7 @@ class Beside(Goal):
     side: Side
     constrains_place: ClassVar = True
     object_fields: ClassVar = ("a", "b")
-
-    @property
-    def name(self) -> str:
-        return f"{self.a} {self.side} {self.b}"
+    label: ClassVar = "{a} {side} {b}"
 
     def miss(self, state: State) -> float:
         axis = state.right if self.side in ("left of", "right of") else state.away
@@ -78,67 +75,36 @@ def behind(a: str, b: str) -> Goal:
     return Beside(a, two_objects(a, b), "behind")
 
 
-def _checks(goal: PlannedGoal) -> tuple[str, ...]:
+def _checks(goal: PlannedGoal) -> str:
     a, b = goal.names
     axis = "right" if goal.kind in ("left_of", "right_of") else "away"
     ahead = "b - a" if goal.kind in ("left_of", "in_front_of") else "a - b"
-    return (
-        f'''
+    return f'''
 def check_{a}_ends_{goal.kind}_{b}(sim):
     """As the camera sees it."""
     run = sim.rollout()
     a, b = run.end("{a}").position[:2], run.end("{b}").position[:2]
     ahead = ({ahead}) @ sim.scene.{axis}
     assert ahead > 0, f"{a} misses by {{-ahead * 100:.1f}} cm being {goal.kind.replace("_", " ")} {b}"
-''',
+'''
+
+
+SPECS = tuple(
+    GoalSpec(
+        kind=function.__name__,
+        goal=Beside,
+        function=function,
+        manual=f'kit.{function.__name__}("red_cube", "blue_cube")'.ljust(57 if note else 0) + note,
+        order=order,
+        forms=(SentenceForm(f"{{}} is {SIDES[function.__name__]} {{}}"),),
+        commands=(SentenceForm(f"put {{}} {words} {{}}"),),
+        checks=_checks,
+        compatible=("at", "in_zone", "in_row"),
     )
-
-
-COMPATIBLE = ("at", "in_zone", "in_row")
-
-SPECS = (
-    GoalSpec(
-        kind="left_of",
-        goal=Beside,
-        function=left_of,
-        manual='kit.left_of("red_cube", "blue_cube")                     as the camera sees it, by 1 cm or more',
-        order=140,
-        forms=(SentenceForm("{} is left of {}"),),
-        commands=(SentenceForm("put {} to the left of {}"),),
-        checks=_checks,
-        compatible=COMPATIBLE,
-    ),
-    GoalSpec(
-        kind="right_of",
-        goal=Beside,
-        function=right_of,
-        manual='kit.right_of("red_cube", "blue_cube")',
-        order=150,
-        forms=(SentenceForm("{} is right of {}"),),
-        commands=(SentenceForm("put {} to the right of {}"),),
-        checks=_checks,
-        compatible=COMPATIBLE,
-    ),
-    GoalSpec(
-        kind="in_front_of",
-        goal=Beside,
-        function=in_front_of,
-        manual='kit.in_front_of("red_cube", "blue_cube")                 nearer to the camera',
-        order=160,
-        forms=(SentenceForm("{} is in front of {}"),),
-        commands=(SentenceForm("put {} in front of {}"),),
-        checks=_checks,
-        compatible=COMPATIBLE,
-    ),
-    GoalSpec(
-        kind="behind",
-        goal=Beside,
-        function=behind,
-        manual='kit.behind("red_cube", "blue_cube")',
-        order=170,
-        forms=(SentenceForm("{} is behind {}"),),
-        commands=(SentenceForm("put {} behind {}"),),
-        checks=_checks,
-        compatible=COMPATIBLE,
-    ),
+    for order, function, words, note in (
+        (140, left_of, "to the left of", "as the camera sees it, by 1 cm or more"),
+        (150, right_of, "to the right of", ""),
+        (160, in_front_of, "in front of", "nearer to the camera"),
+        (170, behind, "behind", ""),
+    )
 )

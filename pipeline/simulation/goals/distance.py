@@ -13,14 +13,27 @@ NEAR, AWAY = 0.15, 0.25
 
 
 @dataclass(frozen=True)
-class Near(Goal):
-    """a and b are near each other."""
+class _Distance(Goal):
+    """How far apart a and b are; the base of both goals."""
 
     a: str
     b: str
-    distance: float = NEAR
     constrains_place: ClassVar = True
     object_fields: ClassVar = ("a", "b")
+
+    def canonical(self) -> Goal:
+        return replace(self, a=min(self.a, self.b), b=max(self.a, self.b))
+
+    def agreement(self, planned: PlannedGoal, ordered: bool) -> bool | None:
+        same_pair = planned.kind in ("near", "away") and set(planned.names) == {self.a, self.b}
+        return planned.measured_by is type(self) if same_pair else None
+
+
+@dataclass(frozen=True)
+class Near(_Distance):
+    """a and b are near each other."""
+
+    distance: float = NEAR
 
     @property
     def name(self) -> str:
@@ -32,23 +45,12 @@ class Near(Goal):
     def opposite(self, sim: Any) -> Goal:
         return Away(self.a, self.b, max(AWAY, self.distance + 0.1))
 
-    def canonical(self) -> Goal:
-        return replace(self, a=min(self.a, self.b), b=max(self.a, self.b))
-
-    def agreement(self, planned: PlannedGoal, ordered: bool) -> bool | None:
-        same_pair = planned.kind in ("near", "away") and set(planned.names) == {self.a, self.b}
-        return planned.kind == "near" if same_pair else None
-
 
 @dataclass(frozen=True)
-class Away(Goal):
+class Away(_Distance):
     """a and b are apart."""
 
-    a: str
-    b: str
     distance: float = AWAY
-    constrains_place: ClassVar = True
-    object_fields: ClassVar = ("a", "b")
 
     @property
     def name(self) -> str:
@@ -59,13 +61,6 @@ class Away(Goal):
 
     def opposite(self, sim: Any) -> Goal:
         return Near(self.a, self.b, sim[self.a].reach + sim[self.b].reach + 0.03)
-
-    def canonical(self) -> Goal:
-        return replace(self, a=min(self.a, self.b), b=max(self.a, self.b))
-
-    def agreement(self, planned: PlannedGoal, ordered: bool) -> bool | None:
-        same_pair = planned.kind in ("near", "away") and set(planned.names) == {self.a, self.b}
-        return planned.kind == "away" if same_pair else None
 
 
 def near(a: str, b: str, distance: float = NEAR) -> Goal:
@@ -111,13 +106,12 @@ def _measure(goal: PlannedGoal) -> str:
     return f'kit.{goal.kind}("{a}", "{b}", distance={limit})'
 
 
-def _checks(goal: PlannedGoal) -> tuple[str, ...]:
+def _checks(goal: PlannedGoal) -> str:
     a, b = goal.names
     is_near = goal.kind == "near"
     verb, sign = ("comes_close_to", "<") if is_near else ("moves_away_from", ">")
     limit = "max(0.2, 1.42 * reach + 0.08)" if is_near else "max(0.2, reach + 0.05)"
-    return (
-        f'''
+    return f'''
 def check_{a}_{verb}_{b}(sim):
     """Measured between their middles; and it did not start so."""
     run = sim.rollout()
@@ -127,8 +121,7 @@ def check_{a}_{verb}_{b}(sim):
     reach = run.end("{a}").radius + run.end("{b}").radius
     limit = {limit}
     assert after {sign} limit, f"{a} ends {{after * 100:.0f}} cm from {b}, not {sign} {{limit * 100:.0f}} cm"
-''',
-    )
+'''
 
 
 SPECS = (

@@ -1,22 +1,18 @@
 """Base classes of goals: frozen predicates on a state, each measured by how many metres it misses.
 
 A goal is met exactly when its `miss` is zero. Distances between objects are between their centres on the ground.
+Each goal also says which move of a robot brings it nearer; a `Planner` looks for the place.
 """
 
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
 
 from pipeline.simulation.objects import KitError, Object
-from pipeline.simulation.state import State, Zone
-
-if TYPE_CHECKING:
-    from pipeline.simulation.goals.spec import PlannedGoal
-    from pipeline.simulation.oracle.moves import Move, PartMotion
-    from pipeline.simulation.oracle.planning import MovePlanner
+from pipeline.simulation.state import State
 
 CONTACT_GAP = 0.01
 """Objects this close count as resting on each other, in metres."""
@@ -26,6 +22,21 @@ CLEAR_MISS = 0.05
 """Metres by which a goal about places is missed beyond the tolerance of any careful check."""
 CLEAR_CONTACT_MISS = 0.01
 """The same for goals about what rests on or in another object, and for what is open or shut."""
+
+
+class StatedGoal(Protocol):
+    """A goal as a task states it (`PlannedGoal` in spec.py)."""
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def names(self) -> tuple[str, ...]: ...
+    @property
+    def objects(self) -> tuple[str, ...]: ...
+    @property
+    def measured_by(self) -> "type[Goal]":
+        """The class that measures it."""
+        ...
 
 
 class Phase(IntEnum):
@@ -44,6 +55,8 @@ class Goal:
 
     object_fields: ClassVar[tuple[str, ...]] = ("a",)
     """Names of the fields that hold the names of objects."""
+    label: ClassVar[str] = ""
+    """Text for people, a format of the fields; a goal that needs more than a format has a `name` of its own."""
     phase: ClassVar[Phase] = Phase.TABLE
     """When the oracle pursues it."""
     rests: ClassVar[Literal["", "on", "in"]] = ""
@@ -64,7 +77,7 @@ class Goal:
     @property
     def name(self) -> str:
         """Text for people."""
-        raise NotImplementedError
+        return self.label.format_map(vars(self))
 
     @property
     def objects(self) -> tuple[str, ...]:
@@ -134,7 +147,7 @@ class Goal:
         miss = self.missed(state)
         return 1.0 if miss <= 0 else float(0.9 * np.exp(-miss / VALUE_SCALE))
 
-    def next_move(self, planner: "MovePlanner", state: State, goals: "list[Goal]") -> "Move | PartMotion":
+    def next_move(self, planner: "Planner", state: State, goals: "list[Goal]") -> "Move | PartMotion":
         """Return the oracle's next move towards it. Raises BlockedError with the reason where there is none.
 
         The default looks for a place on the table where this goal and all other goals about the object hold.
@@ -165,13 +178,82 @@ class Goal:
         """Return the one form of goals that mean the same, such as a left of b and b right of a."""
         return self
 
-    def agreement(self, planned: "PlannedGoal", ordered: bool) -> bool | None:
+    def agreement(self, planned: "StatedGoal", ordered: bool) -> bool | None:
         """Return True where it asks for the same as a task's goal, False for the contrary, None for neither.
 
         `ordered`: the task's instruction gives an order, so that another one is not the same.
         """
-        same = type(self) is planned.spec.goal and self.objects == planned.objects
+        same = type(self) is planned.measured_by and self.objects == planned.objects
         return True if same else None
+
+
+@dataclass(frozen=True, eq=False)
+class Move:
+    """Carry one object to one place."""
+
+    object: str
+    xy: np.ndarray
+    """World place of its centre, of shape (2,)."""
+    yaw: float | None
+    """World yaw in radians; None keeps the present one."""
+    verb: str
+    """"place" for a goal, "move aside" to make room."""
+    target: str
+    """What it is carried to, text for people."""
+    goal: Goal
+
+
+@dataclass(frozen=True)
+class PartMotion:
+    """Open or shut one part of an object."""
+
+    object: str
+    part: str
+    share: float
+    """How far it is to be open afterwards: 0 shut, 1 fully open."""
+    goal: Goal
+
+    @property
+    def verb(self) -> str:
+        """ "open" or "shut"."""
+        return "open" if self.share > 0 else "shut"
+
+    @property
+    def target(self) -> str:
+        """Text for people."""
+        return self.part.replace("_", " ")
+
+
+class BlockedError(Exception):
+    """A goal or move is impossible; its text is the reason. Caught within planning."""
+
+
+class Planner(Protocol):
+    """Finds the next move towards a goal, given all goals that are pursued. Each method raises BlockedError."""
+
+    def place_on_table(self, state: State, goal: Any, goals: list[Goal]) -> Move:
+        """Return the move to a place on the table where all goals about that object hold."""
+        ...
+
+    def place_on_top(self, state: State, goal: Any, goals: list[Goal]) -> Move:
+        """Return the move that puts a on b."""
+        ...
+
+    def place_in_container(self, state: State, goal: Any, goals: list[Goal]) -> Move:
+        """Return the move that puts a into a container."""
+        ...
+
+    def place_in_row(self, state: State, goal: Any, goals: list[Goal]) -> Move:
+        """Return the move that brings one member of a row to its place."""
+        ...
+
+    def place_in_part(self, state: State, goal: Any, goals: list[Goal]) -> Move | PartMotion:
+        """Return the move that puts a into a drawer."""
+        ...
+
+    def move_part(self, state: State, goal: Any, goals: list[Goal]) -> Move | PartMotion:
+        """Return the motion that opens or shuts a part."""
+        ...
 
 
 class RestingGoal(Goal):
@@ -180,7 +262,7 @@ class RestingGoal(Goal):
     measured_after_release: ClassVar[bool] = True
     clear_miss: ClassVar[float] = CLEAR_CONTACT_MISS
 
-    def agreement(self, planned: "PlannedGoal", ordered: bool) -> bool | None:
+    def agreement(self, planned: "StatedGoal", ordered: bool) -> bool | None:
         if planned.kind in ("on", "inside") and set(self.objects) == set(planned.names):
             return self.objects[0] == planned.names[0]
         return None
@@ -195,13 +277,6 @@ class PartGoal(Goal):
     @property
     def joints(self) -> tuple[tuple[str, str], ...]:
         return ((self.objects[-1], self.part),)
-
-
-def find_zone(state: State, name: str) -> Zone:
-    """Return a zone. Raises KitError that lists the zones there are."""
-    if name not in state.zones:
-        raise KitError(f"there is no zone {name!r}; there are: {', '.join(state.zones) or 'none'}")
-    return state.zones[name]
 
 
 def height_off_table(state: State, name: str) -> float:

@@ -59,10 +59,7 @@ class Held(HandGoal):
 
     a: str
     height: float = LIFT
-
-    @property
-    def name(self) -> str:
-        return f"{self.a} held"
+    label: ClassVar = "{a} held"
 
     def miss(self, state: State) -> float:
         """Return the metres that its lowest point lacks; while it is not held at least a centimetre."""

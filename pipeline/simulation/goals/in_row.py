@@ -3,22 +3,29 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from pipeline.simulation.goals.beside import MIN_LEAD
-from pipeline.simulation.goals.goal import Goal, height_off_table, length, several_objects
-from pipeline.simulation.goals.sort_keys import KEYS
+from pipeline.simulation.goals.goal import Goal, Move, Planner, height_off_table, length, several_objects
 from pipeline.simulation.goals.spec import ALL, GoalSpec, PlannedGoal, SentenceForm, Tolerance, listed, quoted
 from pipeline.simulation.objects import KitError, Object
 from pipeline.simulation.state import State
 
-if TYPE_CHECKING:
-    from pipeline.simulation.oracle.moves import Move
-    from pipeline.simulation.oracle.planning import MovePlanner
-
 TOLERANCE = Tolerance(0.03, widest=0.06)
+RAINBOW = ("red", "orange", "yellow", "green", "blue", "purple", "pink", "brown", "black", "grey", "white")
+"""Colours in rainbow order, then those that are not in the rainbow, dark to light."""
+
+KEYS: dict[str, Callable[[Object], Any]] = {
+    "size": lambda o: round(o.volume * 1e6),
+    "height": lambda o: round(float(o.size[2]) * 1e3),
+    "width": lambda o: round(o.radius * 2e3),
+    "mass": lambda o: round(o.mass * 1e3),
+    "colour": lambda o: RAINBOW.index(o.colour) if o.colour in RAINBOW else len(RAINBOW),
+    "name": lambda o: o.name,
+}
+"""Values to sort by, rising. Rounded to cubic centimetres, millimetres and grams, so that equal objects tie."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +89,7 @@ class InRow(Goal):
         lifted = max(height_off_table(state, o.name) for o in objects)
         return max(0.0, MIN_LEAD - float(steps.min()), bent, uneven, lifted)
 
-    def next_move(self, planner: "MovePlanner", state: State, goals: list[Goal]) -> "Move":
+    def next_move(self, planner: Planner, state: State, goals: list[Goal]) -> Move:
         return planner.place_in_row(state, self, goals)
 
     def agreement(self, planned: PlannedGoal, ordered: bool) -> bool | None:
@@ -131,11 +138,10 @@ def _call(goal: PlannedGoal, objects: Mapping[str, Any]) -> str:
     return f'kit.in_row([{quoted(goal.names)}], along="{goal.along}")'
 
 
-def _checks(goal: PlannedGoal) -> tuple[str, ...]:
+def _checks(goal: PlannedGoal) -> str:
     axis, across = ("right", "away") if goal.along == "right" else ("away", "right")
     side = "left to right" if goal.along == "right" else "near to far"
-    return (
-        f'''
+    return f'''
 def check_the_row_is_in_order(sim):
     """From {side}: {listed(goal.names)}."""
     run = sim.rollout()
@@ -147,8 +153,7 @@ def check_the_row_is_in_order(sim):
     across = [run.end(name).position[:2] @ sim.scene.{across} for name in names]
     bend = max(across) - min(across)
     assert bend < 0.08, f"the row bends by {{bend * 100:.1f}} cm"
-''',
-    )
+'''
 
 
 SPECS = (

@@ -1,17 +1,12 @@
 """An object in a container: kit.inside."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
-from pipeline.simulation.goals.at import At
-from pipeline.simulation.goals.goal import Goal, Phase, RestingGoal, length, two_objects
+from pipeline.simulation.goals.at import elsewhere
+from pipeline.simulation.goals.goal import Goal, Move, Phase, Planner, RestingGoal, length, two_objects
 from pipeline.simulation.goals.spec import GoalSpec, PlannedGoal, SentenceForm, Tolerance
-from pipeline.simulation.oracle.free_space import farthest_free_place
 from pipeline.simulation.state import State
-
-if TYPE_CHECKING:
-    from pipeline.simulation.oracle.moves import Move
-    from pipeline.simulation.oracle.planning import MovePlanner
 
 TOLERANCE = Tolerance(0.01, widest=0.04)
 
@@ -26,10 +21,7 @@ class Inside(RestingGoal):
     phase: ClassVar = Phase.CONTAINER
     rests: ClassVar = "in"
     object_fields: ClassVar = ("a", "container")
-
-    @property
-    def name(self) -> str:
-        return f"{self.a} inside {self.container}"
+    label: ClassVar = "{a} inside {container}"
 
     def miss(self, state: State) -> float:
         """Return the largest of: centre outside the outline, lowest point above the rim or below the container.
@@ -43,11 +35,11 @@ class Inside(RestingGoal):
         grounded = b.height if state.touches(a.name, "table") else 0.0
         return max(0.0, sideways, above, below, grounded)
 
-    def next_move(self, planner: "MovePlanner", state: State, goals: list[Goal]) -> "Move":
+    def next_move(self, planner: Planner, state: State, goals: list[Goal]) -> Move:
         return planner.place_in_container(state, self, goals)
 
     def opposite(self, sim: Any) -> Goal:
-        return At(self.a, farthest_free_place(sim, self.a))
+        return elsewhere(sim, self.a)
 
 
 def inside(a: str, container: str, tolerance: float = TOLERANCE.default) -> Goal:
@@ -55,10 +47,9 @@ def inside(a: str, container: str, tolerance: float = TOLERANCE.default) -> Goal
     return Inside(a, two_objects(a, container), length(tolerance))
 
 
-def _checks(goal: PlannedGoal) -> tuple[str, ...]:
+def _checks(goal: PlannedGoal) -> str:
     a, b = goal.names
-    return (
-        f'''
+    return f'''
 def check_{a}_ends_inside_{b}(sim):
     run = sim.rollout()
     thing, container = run.end("{a}"), run.end("{b}")
@@ -66,8 +57,7 @@ def check_{a}_ends_inside_{b}(sim):
     assert aside <= {TOLERANCE.widest}, f"{a} ends {{aside * 100:.1f}} cm beside {b}"
     assert thing.bottom < container.top, f"{a} ends {{(thing.bottom - container.top) * 100:.1f}} cm above {b}"
     assert not run.touching("{a}", "table"), "{a} ends on the table"
-''',
-    )
+'''
 
 
 SPECS = (

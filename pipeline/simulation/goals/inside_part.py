@@ -1,18 +1,13 @@
 """An object in a drawer: kit.inside_part."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
-from pipeline.simulation.goals.at import At
-from pipeline.simulation.goals.goal import Goal, PartGoal, Phase, length, two_objects
+from pipeline.simulation.goals.at import elsewhere
+from pipeline.simulation.goals.goal import Goal, Move, PartGoal, PartMotion, Phase, Planner, length, two_objects
 from pipeline.simulation.goals.spec import GoalSpec, PlannedGoal, SentenceForm, Tolerance
 from pipeline.simulation.objects import Region, hull
-from pipeline.simulation.oracle.free_space import farthest_free_place
 from pipeline.simulation.state import State
-
-if TYPE_CHECKING:
-    from pipeline.simulation.oracle.moves import Move, PartMotion
-    from pipeline.simulation.oracle.planning import MovePlanner
 
 TOLERANCE = Tolerance(0.01)
 
@@ -28,10 +23,7 @@ class InsidePart(PartGoal):
     phase: ClassVar = Phase.CONTAINER
     measured_after_release: ClassVar = True
     object_fields: ClassVar = ("a", "b")
-
-    @property
-    def name(self) -> str:
-        return f"{self.a} inside {self.part} of {self.b}"
+    label: ClassVar = "{a} inside {part} of {b}"
 
     def miss(self, state: State) -> float:
         """Return the largest of: centre outside the part's outline, lowest point above its rim or below its bottom.
@@ -47,7 +39,7 @@ class InsidePart(PartGoal):
         loose = 0.0 if state.touches(a.name, b.name) else 0.01
         return max(0.0, sideways, above, below, grounded, loose)
 
-    def next_move(self, planner: "MovePlanner", state: State, goals: list[Goal]) -> "Move | PartMotion":
+    def next_move(self, planner: Planner, state: State, goals: list[Goal]) -> Move | PartMotion:
         return planner.place_in_part(state, self, goals)
 
     def agreement(self, planned: PlannedGoal, ordered: bool) -> bool | None:
@@ -56,7 +48,7 @@ class InsidePart(PartGoal):
         return None
 
     def opposite(self, sim: Any) -> Goal:
-        return At(self.a, farthest_free_place(sim, self.a))
+        return elsewhere(sim, self.a)
 
 
 def inside_part(a: str, b: str, part: str, tolerance: float = TOLERANCE.default) -> Goal:
@@ -64,10 +56,9 @@ def inside_part(a: str, b: str, part: str, tolerance: float = TOLERANCE.default)
     return InsidePart(a, two_objects(a, b), str(part), length(tolerance))
 
 
-def _checks(goal: PlannedGoal) -> tuple[str, ...]:
+def _checks(goal: PlannedGoal) -> str:
     a, b, part = goal.names
-    return (
-        f'''
+    return f'''
 def check_{a}_ends_in_{part}_of_{b}(sim):
     """Between the drawer's bottom and its rim, over its ground."""
     run = sim.rollout()
@@ -77,8 +68,7 @@ def check_{a}_ends_in_{part}_of_{b}(sim):
     assert low[0] < x < high[0] and low[1] < y < high[1], "{a} ends beside {part}"
     assert drawer.bottom - 0.01 < thing.bottom < drawer.top, f"{a} ends {{thing.bottom * 100:.1f}} cm above the table"
     assert run.touching("{a}", "{b}") and not run.touching("{a}", "table"), "{a} does not lie in {b}"
-''',
-    )
+'''
 
 
 SPECS = (

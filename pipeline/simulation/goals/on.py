@@ -1,22 +1,11 @@
 """One object on top of another: kit.on."""
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
-from pipeline.simulation.goals.goal import (
-    CONTACT_GAP,
-    Goal,
-    Phase,
-    RestingGoal,
-    length,
-    two_objects,
-)
+from pipeline.simulation.goals.goal import CONTACT_GAP, Goal, Move, Phase, Planner, RestingGoal, length, two_objects
 from pipeline.simulation.goals.spec import GoalSpec, PlannedGoal, SentenceForm, Tolerance
 from pipeline.simulation.state import State
-
-if TYPE_CHECKING:
-    from pipeline.simulation.oracle.moves import Move
-    from pipeline.simulation.oracle.planning import MovePlanner
 
 TOLERANCE = Tolerance(0.02, widest=0.04)
 
@@ -31,10 +20,7 @@ class On(RestingGoal):
     phase: ClassVar = Phase.STACK
     rests: ClassVar = "on"
     object_fields: ClassVar = ("a", "b")
-
-    @property
-    def name(self) -> str:
-        return f"{self.a} on {self.b}"
+    label: ClassVar = "{a} on {b}"
 
     def miss(self, state: State) -> float:
         """Return metres beside b's outline, above or below its top; if a also stands on the table, b's height."""
@@ -45,7 +31,7 @@ class On(RestingGoal):
         upside = float(b.position[2] - a.position[2])
         return max(0.0, sideways, lifted, grounded, upside)
 
-    def next_move(self, planner: "MovePlanner", state: State, goals: list[Goal]) -> "Move":
+    def next_move(self, planner: Planner, state: State, goals: list[Goal]) -> Move:
         return planner.place_on_top(state, self, goals)
 
     def opposite(self, sim: Any) -> Goal:
@@ -76,8 +62,8 @@ def check_{upper}_ends_on_{lower}(sim):
 '''
 
 
-def _checks(goal: PlannedGoal) -> tuple[str, ...]:
-    return (check_on(*goal.names),)
+def _checks(goal: PlannedGoal) -> str:
+    return check_on(*goal.names)
 
 
 SPECS = (

@@ -1,6 +1,7 @@
 """An object on the table: kit.on_table."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from pipeline.simulation.goals.goal import Goal, height_off_table
 from pipeline.simulation.goals.spec import GoalSpec, PlannedGoal, SentenceForm
@@ -12,10 +13,7 @@ class OnTable(Goal):
     """a stands on the table's top."""
 
     a: str
-
-    @property
-    def name(self) -> str:
-        return f"{self.a} on the table"
+    label: ClassVar = "{a} on the table"
 
     def miss(self, state: State) -> float:
         """Return the larger of its height above the table and how far its centre lies beside the table's top."""
@@ -27,15 +25,13 @@ def on_table(a: str) -> Goal:
     return OnTable(a)
 
 
-def _checks(goal: PlannedGoal) -> tuple[str, ...]:
+def _checks(goal: PlannedGoal) -> str:
     (a,) = goal.names
-    return (
-        f'''
+    return f'''
 def check_{a}_stands_on_the_table(sim):
     end = sim.rollout().end("{a}")
     assert abs(end.bottom) < 0.01, f"{a}'s lowest point is {{end.bottom * 100:.1f}} cm above the table"
-''',
-    )
+'''
 
 
 SPECS = (

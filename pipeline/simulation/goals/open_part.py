@@ -2,16 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
-from pipeline.simulation.goals.goal import Goal, PartGoal, Phase
+from pipeline.simulation.goals.goal import Goal, Move, PartGoal, PartMotion, Phase, Planner
 from pipeline.simulation.goals.spec import FIRST, NONE, GoalSpec, PlannedGoal, SentenceForm
 from pipeline.simulation.objects import KitError
 from pipeline.simulation.state import State
-
-if TYPE_CHECKING:
-    from pipeline.simulation.oracle.moves import Move, PartMotion
-    from pipeline.simulation.oracle.planning import MovePlanner
 
 OPEN, SHUT = 0.6, 0.1
 """Shares of its travel from which a part counts as open, and up to which as shut."""
@@ -30,7 +26,7 @@ class PartOpening(PartGoal):
     def carried(self) -> tuple[str, ...]:
         return ()
 
-    def next_move(self, planner: "MovePlanner", state: State, goals: list[Goal]) -> "Move | PartMotion":
+    def next_move(self, planner: Planner, state: State, goals: list[Goal]) -> Move | PartMotion:
         return planner.move_part(state, self, goals)
 
     def agreement(self, planned: PlannedGoal, ordered: bool) -> bool | None:
@@ -44,10 +40,7 @@ class Opened(PartOpening):
 
     least: float = OPEN
     phase: ClassVar = Phase.OPEN
-
-    @property
-    def name(self) -> str:
-        return f"{self.part} of {self.a} open"
+    label: ClassVar = "{part} of {a} open"
 
     def miss(self, state: State) -> float:
         """Return the way that its farthest point still has to go, in metres."""
@@ -64,10 +57,7 @@ class Closed(PartOpening):
 
     most: float = SHUT
     phase: ClassVar = Phase.SHUT
-
-    @property
-    def name(self) -> str:
-        return f"{self.part} of {self.a} shut"
+    label: ClassVar = "{part} of {a} shut"
 
     def miss(self, state: State) -> float:
         """Return the way that its farthest point still has to go, in metres."""
@@ -104,12 +94,12 @@ def _start_open(closed: Sequence[PlannedGoal], goals: Sequence[PlannedGoal], obj
     return ["# Shut on the photograph: it starts open.", *lines] if lines else []
 
 
-def _check_opened(goal: PlannedGoal) -> tuple[str, ...]:
-    return (_check(goal.names, "open", "> 0.5", "only {} open"),)
+def _check_opened(goal: PlannedGoal) -> str:
+    return _check(goal.names, "open", "> 0.5", "only {} open")
 
 
-def _check_closed(goal: PlannedGoal) -> tuple[str, ...]:
-    return (_check(goal.names, "shut", "< 0.15", "{} open"),)
+def _check_closed(goal: PlannedGoal) -> str:
+    return _check(goal.names, "shut", "< 0.15", "{} open")
 
 
 def _check(names: Sequence[str], ends: str, holds: str, wrong: str) -> str:

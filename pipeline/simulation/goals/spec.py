@@ -44,6 +44,11 @@ class PlannedGoal:
         return goal_specs()[self.kind]
 
     @property
+    def measured_by(self) -> type[Goal]:
+        """The class that measures it."""
+        return self.spec.goal
+
+    @property
     def objects(self) -> tuple[str, ...]:
         """The names that are objects of the photograph."""
         return self.names[slice(*(FIRST if self.new_container else self.spec.objects))]
@@ -109,11 +114,6 @@ def default_measure(goal: PlannedGoal) -> str:
     return goal.spec.call(goal, {})
 
 
-def no_checks(goal: PlannedGoal) -> tuple[str, ...]:
-    """Return no check at all."""
-    return ()
-
-
 @dataclass(frozen=True, eq=False)
 class GoalSpec:
     """All that is known about one kind of goal."""
@@ -147,7 +147,7 @@ class GoalSpec:
     setup: Callable[[Sequence[PlannedGoal], Sequence[PlannedGoal], Mapping[str, Any]], list[str]] | None = None
     """Returns lines of build() that come before the goals, from the goals of this kind, all goals, and the planner's
     scene objects by name."""
-    checks: Callable[[PlannedGoal], tuple[str, ...]] = no_checks
+    checks: Callable[[PlannedGoal], str] = lambda goal: ""
     """Returns functions of checks.py as source, which measure the goal from poses and not by its own predicate."""
     compatible: tuple[str, ...] = ()
     """Other kinds of goals by which a program may mean this one."""

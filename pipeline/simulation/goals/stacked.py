@@ -51,8 +51,8 @@ def _call(goal: PlannedGoal, objects: Mapping[str, Any]) -> str:
     return f"kit.stacked([{quoted(goal.names)}])"
 
 
-def _checks(goal: PlannedGoal) -> tuple[str, ...]:
-    return tuple(check_on(upper, lower) for lower, upper in pairwise(goal.names))
+def _checks(goal: PlannedGoal) -> str:
+    return "".join(check_on(upper, lower) for lower, upper in pairwise(goal.names))
 
 
 SPECS = (

@@ -1,11 +1,11 @@
-"""Stages of a task: which goals need not hold at the end, and whether steps were completed in order."""
+"""Stages of a task: which goals are pursued in which order, which hold at the end, were steps done in order."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from typing import Protocol, TypeVar
 
 import numpy as np
 
-from pipeline.simulation.goals.goal import Goal
+from pipeline.simulation.goals.goal import Goal, Phase
 from pipeline.simulation.goals.spec import PlannedGoal
 from pipeline.simulation.state import State
 
@@ -17,7 +17,7 @@ class _Stated(Protocol):
     def carried(self) -> tuple[str, ...]: ...
 
 
-StatedGoal = TypeVar("StatedGoal", Goal, PlannedGoal)
+AnyGoal = TypeVar("AnyGoal", Goal, PlannedGoal)
 
 
 def is_superseded(goal: _Stated, later: Iterable[_Stated]) -> bool:
@@ -29,7 +29,7 @@ def is_superseded(goal: _Stated, later: Iterable[_Stated]) -> bool:
     return _sets_place(goal) and bool(moved & set(goal.carried))
 
 
-def lasting(stages: Sequence[Sequence[StatedGoal]]) -> list[StatedGoal]:
+def lasting(stages: Sequence[Sequence[AnyGoal]]) -> list[AnyGoal]:
     """Return the goals that have to hold at the end, in order."""
     return [goal for index, stage in enumerate(stages) for goal in stage
             if not is_superseded(goal, [other for after in stages[index + 1 :] for other in after])]  # fmt: skip
@@ -80,3 +80,32 @@ def _became_met(met: np.ndarray) -> int | None:
 
 def _named(step: Step) -> str:
     return " and ".join(goal.name for goal in step)
+
+
+def pursued(state: State, goals: Sequence[Goal], refused: Container[Goal]) -> list[Goal]:
+    """Return the goals not given up; of a count only as many as it needs."""
+    return [part for goal in goals if goal not in refused for part in goal.pursued(state, refused)]
+
+
+def in_order(goals: list[Goal]) -> list[Goal]:
+    """Return the goals by their phase, stacks from the bottom up."""
+    ordered: list[Goal] = []
+    for phase in Phase:
+        found = [g for g in goals if g.phase == phase]
+        ordered += _bottom_up(found) if phase == Phase.STACK else found
+    return ordered
+
+
+def _bottom_up(stacks: list[Goal]) -> list[Goal]:
+    ordered: list[Goal] = []
+    while stacks:
+        raised = {g.objects[0] for g in stacks}
+        ready = [g for g in stacks if g.objects[1] not in raised] or stacks[:1]
+        ordered += ready
+        stacks = [g for g in stacks if g not in ready]
+    return ordered
+
+
+def held_by_wanted(name: str, wanted: set[str], goals: list[Goal]) -> bool:
+    """Return whether a goal puts an object on or in one of the wanted objects."""
+    return any(g.rests and g.objects[0] == name and g.objects[1] in wanted for g in goals)

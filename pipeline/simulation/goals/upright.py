@@ -1,18 +1,13 @@
 """An object upright: kit.upright."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from pipeline.simulation.goals.goal import Goal, length
+from pipeline.simulation.goals.goal import BlockedError, Goal, Move, Planner, length
 from pipeline.simulation.goals.spec import GoalSpec, PlannedGoal, SentenceForm, Tolerance
-from pipeline.simulation.oracle.moves import BlockedError
 from pipeline.simulation.state import State
-
-if TYPE_CHECKING:
-    from pipeline.simulation.oracle.moves import Move
-    from pipeline.simulation.oracle.planning import MovePlanner
 
 TOLERANCE = Tolerance(float(np.radians(15)), widest=0.5, radians=True)
 
@@ -24,17 +19,14 @@ class Upright(Goal):
     a: str
     tolerance: float = TOLERANCE.default
     sets_place: ClassVar = False
-
-    @property
-    def name(self) -> str:
-        return f"{self.a} upright"
+    label: ClassVar = "{a} upright"
 
     def miss(self, state: State) -> float:
         """Return the way that its top has to swing, in metres."""
         a = state[self.a]
         return max(0.0, (a.tilt - self.tolerance) * float(a.size[2]) / 2)
 
-    def next_move(self, planner: "MovePlanner", state: State, goals: list[Goal]) -> "Move":
+    def next_move(self, planner: Planner, state: State, goals: list[Goal]) -> Move:
         raise BlockedError(f"{self.a} lies on its side, and this gripper turns things about the vertical only")
 
 
@@ -43,15 +35,13 @@ def upright(a: str, tolerance: float = TOLERANCE.default) -> Goal:
     return Upright(a, length(tolerance))
 
 
-def _checks(goal: PlannedGoal) -> tuple[str, ...]:
+def _checks(goal: PlannedGoal) -> str:
     (a,) = goal.names
-    return (
-        f'''
+    return f'''
 def check_{a}_ends_upright(sim):
     tilt = math.degrees(sim.rollout().end("{a}").tilt)
     assert tilt < 20, f"{a} ends {{tilt:.0f}} degrees from upright"
-''',
-    )
+'''
 
 
 SPECS = (

@@ -5,11 +5,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from pipeline.simulation.goals.at import At
-from pipeline.simulation.goals.goal import Goal, find_zone, length
+from pipeline.simulation.goals.at import elsewhere
+from pipeline.simulation.goals.goal import Goal, length
 from pipeline.simulation.goals.spec import FIRST, GoalSpec, PlannedGoal, SentenceForm, Tolerance
 from pipeline.simulation.objects import Region
-from pipeline.simulation.oracle.free_space import farthest_free_place
 from pipeline.simulation.state import State
 
 IN_TOLERANCE = Tolerance(0.0, widest=0.04)
@@ -25,10 +24,7 @@ class InZone(Goal):
     tolerance: float = IN_TOLERANCE.default
     fills_zone: ClassVar = True
     constrains_place: ClassVar = True
-
-    @property
-    def name(self) -> str:
-        return f"{self.a} in {self.zone}"
+    label: ClassVar = "{a} in {zone}"
 
     @property
     def zones(self) -> tuple[str, ...]:
@@ -40,7 +36,7 @@ class InZone(Goal):
 
     def miss(self, state: State) -> float:
         """Return how far the footprint reaches outside the zone, in metres."""
-        return max(0.0, float(find_zone(state, self.zone).outside(state[self.a].outline).max()) - self.tolerance)
+        return max(0.0, float(state.zone(self.zone).outside(state[self.a].outline).max()) - self.tolerance)
 
     def candidate_places(self, state: State) -> list[np.ndarray]:
         """Return the zone's centre and a grid of 1 cm over the zone."""
@@ -50,7 +46,7 @@ class InZone(Goal):
         return [zone.xy[None], zone.xy + local @ np.stack([zone.right, away])]
 
     def opposite(self, sim: Any) -> Goal:
-        return At(self.a, farthest_free_place(sim, self.a))
+        return elsewhere(sim, self.a)
 
 
 @dataclass(frozen=True)
@@ -61,10 +57,7 @@ class Outside(Goal):
     zone: str
     tolerance: float = OUT_TOLERANCE.default
     constrains_place: ClassVar = True
-
-    @property
-    def name(self) -> str:
-        return f"{self.a} outside {self.zone}"
+    label: ClassVar = "{a} outside {zone}"
 
     @property
     def zones(self) -> tuple[str, ...]:
@@ -72,7 +65,7 @@ class Outside(Goal):
 
     def miss(self, state: State) -> float:
         """Return how deep the footprint and the zone overlap, in metres."""
-        depth = overlap_depth(find_zone(state, self.zone).region, Region(state[self.a].outline))
+        depth = overlap_depth(state.zone(self.zone).region, Region(state[self.a].outline))
         return max(0.0, depth - self.tolerance)
 
     def agreement(self, planned: PlannedGoal, ordered: bool) -> bool | None:
@@ -102,32 +95,28 @@ def outside(a: str, zone: str, tolerance: float = OUT_TOLERANCE.default) -> Goal
     return Outside(a, zone, length(tolerance))
 
 
-def _check_in_zone(goal: PlannedGoal) -> tuple[str, ...]:
+def _check_in_zone(goal: PlannedGoal) -> str:
     a, zone = goal.names
-    return (
-        f'''
+    return f'''
 def check_{a}_ends_in_{zone}(sim):
     """Its middle lies over the zone, and it stands."""
     end = sim.rollout().end("{a}")
     out = sim.zones["{zone}"].outside(end.position[:2])
     assert out < 0, f"{a} ends {{out * 100:.1f}} cm outside {zone}"
     assert end.bottom < 0.03, f"{a} ends {{end.bottom * 100:.1f}} cm above the table"
-''',
-    )
+'''
 
 
-def _check_outside(goal: PlannedGoal) -> tuple[str, ...]:
+def _check_outside(goal: PlannedGoal) -> str:
     a, zone = goal.names
-    return (
-        f'''
+    return f'''
 def check_{a}_ends_outside_{zone}(sim):
     """No corner of it lies over the zone, and it stands."""
     end = sim.rollout().end("{a}")
     depth = -min(sim.zones["{zone}"].outside(corner) for corner in end.outline)
     assert depth < 0.002, f"{a} reaches {{depth * 100:.1f}} cm into {zone}"
     assert end.bottom < 0.03, f"{a} ends {{end.bottom * 100:.1f}} cm above the table"
-''',
-    )
+'''
 
 
 SPECS = (

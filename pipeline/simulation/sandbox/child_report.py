@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from typing import Literal
 
+import numpy as np
 from pydantic import ValidationError
 
 from pipeline.simulation.program import CheckResult, Report
@@ -17,6 +18,7 @@ from pipeline.simulation.recipe import Recipe
 from pipeline.simulation.run_record import RunRecord
 from pipeline.simulation.sandbox.protocol import Limits, Message, SandboxError
 from pipeline.simulation.sandbox.supervisor import ChildExit
+from pipeline.untrusted.messages import MessageReader
 
 SIGXCPU = getattr(signal, "SIGXCPU", -1)
 """Signal that the kernel sends when the processor time is exceeded."""
@@ -60,8 +62,8 @@ class ChildReport:
         """Whether the code of checks.py runs or has run in this child."""
         return self.doing.startswith(("running check_", "reading checks"))
 
-    def add(self, message: Message) -> None:
-        """Add a message. Raises ValueError if generated code may have sent what only the kit may send."""
+    def add(self, message: Message, arrays: Sequence[np.ndarray] = ()) -> None:
+        """Add a message and its arrays. Raises ValueError if generated code may have sent what only the kit sends."""
         fields = {name for name in message.model_fields_set if getattr(message, name) not in (None, False)}
         evidence = message.evidence.model_dump(exclude_unset=True) if message.evidence else {}
         if fields - self._allowed_fields() or (self.untrusted and set(evidence) - {"printed"}):
@@ -87,7 +89,9 @@ class ChildReport:
         if message.check:
             self.checks.append(CheckResult(**message.check.model_dump()))
         if message.record:
-            self.record = message.record.to_record()
+            self.record = message.record.to_record(arrays)
+        elif arrays:
+            raise ValueError("arrays without a record")
 
     def _allowed_fields(self) -> frozenset[str]:
         """Return the message fields that are accepted now."""
@@ -102,20 +106,19 @@ class ChildReader:
     def __init__(self, report: ChildReport, limits: Limits):
         self.report = report
         self._limits = limits
-        self._line = bytearray()
-        self._untrusted_bytes = self._lines = 0
+        self._messages = MessageReader()
+        self._untrusted_bytes = self._count = 0
 
     def feed(self, data: bytes) -> bool:
         """Read some bytes; return False once a message was refused. Raises SandboxError if the sandbox failed."""
-        pieces = data.split(b"\n")
         try:
-            for number, piece in enumerate(pieces):
-                self._extend(piece)
-                if number + 1 < len(pieces):  # the last piece has no newline yet
-                    self._read_line()
+            for line, arrays in self._messages.feed(data):
+                self._read(line, arrays)
+                self._messages.takes_arrays = not self.report.untrusted
+            self._count_untrusted(0)
         except ValueError as error:  # includes pydantic's
             forged = f"the program forged a sandbox message ({_reason(error)})"
-            self.report.refused, self._line = self.report.refused or forged, bytearray()
+            self.report.refused, self._messages = self.report.refused or forged, MessageReader()
             return False
         return True
 
@@ -132,19 +135,19 @@ class ChildReader:
             child.crash = child.crash or f"{side}: the process {_describe_exit(child_exit)} while {child.doing}"
         return child
 
-    def _extend(self, piece: bytes) -> None:
-        self._line += piece
-        if self.report.untrusted:
-            self._untrusted_bytes += len(piece) + 1
-            if self._untrusted_bytes > MAX_BYTES:
-                raise ValueError("more than 1 MB of messages")
-
-    def _read_line(self) -> None:
-        self._lines += 1
-        if self._lines > MAX_LINES:
+    def _read(self, line: bytes, arrays: Sequence[np.ndarray]) -> None:
+        self._count += 1
+        if self._count > MAX_LINES:
             raise ValueError(f"more than {MAX_LINES} messages")
-        self.report.add(Message.model_validate_json(bytes(self._line)))
-        self._line.clear()
+        self._count_untrusted(len(line) + 1)
+        self.report.add(Message.model_validate_json(line), arrays)
+
+    def _count_untrusted(self, size: int) -> None:
+        """Raise ValueError if generated code sent too much, the message that is not complete yet included."""
+        if self.report.untrusted:
+            self._untrusted_bytes += size
+            if self._untrusted_bytes + self._messages.waiting_bytes > MAX_BYTES:
+                raise ValueError("more than 1 MB of messages")
 
 
 def merge_reports(arranged: ChildReport, performed: Sequence[ChildReport], seconds: float) -> Report:

@@ -1,6 +1,6 @@
 """Messages that a sandbox child may send: their schema, and the values made from them."""
 
-import base64
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -54,15 +54,6 @@ class _CheckResult(_StrictModel):
     line: int | None
 
 
-class _Array(_StrictModel):
-    shape: Annotated[list[Annotated[int, Field(ge=0, le=1 << 31)]], Field(max_length=2)]
-    data: bytes
-
-    def values(self) -> np.ndarray:
-        """Return the array, float64. Raises ValueError if the data does not fit the shape."""
-        return np.frombuffer(base64.b64decode(self.data, validate=True), "<f8").reshape(self.shape).copy()
-
-
 class _Goal(_StrictModel):
     name: str
     objects: list[str] = []
@@ -90,38 +81,36 @@ class _Contact(_StrictModel):
     end: float
 
 
-class _Progress(_StrictModel):
-    times: _Array
-    misses: _Array
-    contacts: Annotated[list[_Contact], Field(max_length=5000)]
-
-    def to_progress(self) -> GoalProgress:
-        """Raises ValueError for measurements that are not finite or have inconsistent lengths."""
-        times, misses = self.times.values(), self.misses.values()
-        if not (np.isfinite(times).all() and np.isfinite(misses).all()) or misses.shape[:1] != times.shape:
-            raise ValueError("the measured goals are not finite or have inconsistent lengths")
-        return GoalProgress(times, misses, tuple(Contact(**contact.model_dump()) for contact in self.contacts))
-
-
 class _Rollout(_StrictModel):
-    times: _Array
-    qpos: _Array
-    actions: _Array
+    """A rollout without its arrays: times (T,), qpos and actions, then those of the progress, times (P,) and misses."""
+
     reward: Annotated[float, Field(ge=0, le=1)]
     xml: str
     events: list[_Event]
     goals: list[_Goal]
-    progress: _Progress | None = None
+    contacts: Annotated[list[_Contact], Field(max_length=5000)] | None = None
+    """None without progress."""
 
-    def to_record(self) -> RunRecord:
-        """Raises ValueError for a trajectory that is not finite or has inconsistent lengths."""
-        arrays = [array.values() for array in (self.times, self.qpos, self.actions)]
-        times, qpos, actions = arrays
-        if not all(np.isfinite(array).all() for array in arrays) or {len(times)} != {len(qpos), len(actions)}:
-            raise ValueError("the recorded trajectory is not finite or has inconsistent lengths")
+    def to_record(self, arrays: Sequence[np.ndarray]) -> RunRecord:
+        """Raises ValueError for arrays that are not finite or have inconsistent lengths."""
+        if len(arrays) != (3 if self.contacts is None else 5):
+            raise ValueError("a rollout with another number of arrays")
+        times, qpos, actions = arrays[:3]
+        _require_finite(times, qpos, actions)
+        progress = None
+        if self.contacts is not None:
+            _require_finite(arrays[3], arrays[4])
+            contacts = tuple(Contact(**contact.model_dump()) for contact in self.contacts)
+            progress = GoalProgress(arrays[3], arrays[4], contacts)
         events, goals = (tuple(item.model_dump() for item in items) for items in (self.events, self.goals))
-        progress = self.progress and self.progress.to_progress()
         return RunRecord(times, qpos, actions, self.reward, self.xml, events, goals, progress)
+
+
+def _require_finite(times: np.ndarray, *others: np.ndarray) -> None:
+    """Raise ValueError if arrays over time are not finite floats or have inconsistent lengths."""
+    for array in (times, *others):
+        if array.dtype != float or not np.isfinite(array).all() or array.shape[:1] != times.shape:
+            raise ValueError("the recorded arrays are not finite or have inconsistent lengths")
 
 
 class _Requested(_StrictModel):
@@ -186,7 +175,7 @@ class Evidence(_StrictModel):
 
 
 class Message(_StrictModel):
-    """One JSON line of a child; worker.py lists the kinds."""
+    """The JSON line of a child's message; worker.py lists the kinds."""
 
     doing: Text | None = None
     recipe: Recipe | None = None

@@ -1,11 +1,12 @@
 """Interface of the sandbox for the router and the solver."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, TypedDict, Unpack
 
-from pipeline.simulation.program import Program, Report
-from pipeline.simulation.run_record import RunRecord
+from pipeline.simulation.program import CheckResult, Program, Report
+from pipeline.simulation.recipe import Recipe
+from pipeline.simulation.run_record import Observed, RunRecord
 from pipeline.simulation.sandbox.protocol import Limits
 
 
@@ -15,7 +16,7 @@ class RunOptions(TypedDict, total=False):
     cancel: Any
     """Event that cancels the run when set."""
     mutations: Sequence[str]
-    """Names of mutations.MUTATIONS, or displacements.DISPLACED. If everything passes, the checks also run on each
+    """Names of mutations.MUTATIONS, or mutations.DISPLACED. If everything passes, the checks also run on each
     mutated task; if none fails, that is a failed check "meaning ..."."""
     photographed: Sequence[str]
     """Names of the photographed objects. If everything passes, the layouts are compared with the photograph: the
@@ -45,4 +46,14 @@ class ProgramRunner(Protocol):
         **options: Unpack[RunOptions],
     ) -> tuple[Report, Any]:
         """Return the report, and the record of the first seed's rollout or None. Raises SandboxError."""
+        ...
+
+    def arrange(self, program: Program, project_dir: Path, seeds: Sequence[int]) -> tuple[Sequence[Recipe], str]:
+        """Return the recipes in the order of the seeds, and why a later one was not built; empty if all were."""
+        ...
+
+    def check_observed(
+        self, program: Program, project_dir: Path, observed: Mapping[int, Observed]
+    ) -> dict[int, tuple[CheckResult, ...]]:
+        """Return the results of the checks on each layout by its seed."""
         ...

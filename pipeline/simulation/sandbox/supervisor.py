@@ -3,8 +3,9 @@
     studio ── socket ──> server ──fork──> supervisor ──fork──> child (confined; the program runs here)
 
 The server only forks. A supervisor enforces the limits of time and output: it kills the child with its control group
-when one is exceeded or when the studio disconnects. It forwards the child's output, which it does not parse, in frames
-as it comes; the last frame says in JSON how the child exited. The kernel kills each process when its parent ends.
+when one is exceeded or when the studio disconnects. It forwards the child's output as it comes, each piece as an array
+of bytes that it does not parse; its last message says how the child exited. The kernel kills each process when its
+parent ends.
 """
 
 import contextlib
@@ -14,23 +15,25 @@ import os
 import select
 import signal
 import socket
-import struct
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import BinaryIO, NoReturn
 
+import numpy as np
+
 from pipeline.confinement import MEGABYTE, end_with_parent, namespaces, platform_coverage
 from pipeline.simulation.sandbox import cgroup
+from pipeline.untrusted.fork_server import connections
+from pipeline.untrusted.messages import write_message
 
 GROUP_MARGIN_MB = 256
 """Added to a run's memory limit for its control group, so that the resource limit, which reports itself, acts first."""
-FRAME = struct.Struct(">cI")
-"""Head of a frame: its kind and the number of bytes that follow."""
-OUTPUT, EXIT = b"o", b"x"
+NICENESS = 5
+"""The children are nicer than the studio, which has pages to answer while they compute."""
 SEND_TIMEOUT_S = 30.0
-"""How long a frame may wait for the studio to read it."""
+"""How long a message may wait for the studio to read it."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,7 @@ def serve(control_fd: int, studio: int) -> None:
     `studio` is the process id of the studio, with which this process ends.
     """
     end_with_parent(studio)
+    os.nice(NICENESS)
     control = socket.socket(fileno=control_fd)
     try:
         coverage = platform_coverage()
@@ -67,28 +71,25 @@ def serve(control_fd: int, studio: int) -> None:
         return
     cgroup.remove_abandoned()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # supervisors are reaped automatically
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C closes the control socket, which ends this process
     gc.collect()
     gc.freeze()  # children then share these pages
     control.sendall(json.dumps(hello).encode() + b"\n")
     server = os.getpid()
-    while True:
-        _, fds, _, _ = socket.recv_fds(control, 1, 1)
-        if not fds:
-            return
+    for connection in connections(control):
         if os.fork() == 0:
             end_with_parent(server)
             control.close()
             with contextlib.suppress(Exception):
-                _supervise(socket.socket(fileno=fds[0]), worker.run_job)
+                _supervise(connection, worker.run_job)
             os._exit(0)
-        os.close(fds[0])
+        connection.close()
 
 
 def _supervise(studio: socket.socket, run_job: Callable[[dict, BinaryIO], None]) -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     job = json.loads(studio.makefile("rb").readline())
     studio.settimeout(SEND_TIMEOUT_S)
+    out = studio.makefile("wb")
     results, child_end = os.pipe()
     start, supervisor = time.monotonic(), os.getpid()
     group = cgroup.create_group((job["memory_mb"] + GROUP_MARGIN_MB) * MEGABYTE)
@@ -100,16 +101,12 @@ def _supervise(studio: socket.socket, run_job: Callable[[dict, BinaryIO], None])
     os.close(child_end)
     cause, code, signal_number = "cancelled", None, None
     try:
-        cause = _forward(results, studio, start + job["seconds"], job["output_mb"] * MEGABYTE)
+        cause = _forward(results, studio, out, start + job["seconds"], job["output_mb"] * MEGABYTE)
     finally:
         code, signal_number = _terminate(pid, grace=0.2 if cause == "done" else 0.0)
         group.close()
     child_exit = ChildExit(cause, code, signal_number, time.monotonic() - start)
-    _send(studio, EXIT, json.dumps(asdict(child_exit)).encode())
-
-
-def _send(studio: socket.socket, kind: bytes, data: bytes) -> None:
-    studio.sendall(FRAME.pack(kind, len(data)) + data)
+    write_message(out, asdict(child_exit))
 
 
 def _become_child(results: int, job: dict, run_job: Callable[[dict, BinaryIO], None]) -> NoReturn:
@@ -131,7 +128,7 @@ def _become_child(results: int, job: dict, run_job: Callable[[dict, BinaryIO], N
         os._exit(code)
 
 
-def _forward(results: int, studio: socket.socket, deadline: float, max_bytes: int) -> str:
+def _forward(results: int, studio: socket.socket, out: BinaryIO, deadline: float, max_bytes: int) -> str:
     """Forward output until the child closes its pipe, a limit is exceeded, or the studio disconnects; return which."""
     sent = 0
     poller = select.poll()
@@ -147,7 +144,7 @@ def _forward(results: int, studio: socket.socket, deadline: float, max_bytes: in
             sent += len(chunk)
             if sent > max_bytes:
                 return "output"
-            _send(studio, OUTPUT, chunk)
+            write_message(out, {}, [np.frombuffer(chunk, np.uint8)])
     return "timeout"
 
 

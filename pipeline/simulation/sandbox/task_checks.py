@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from pipeline.simulation.displacements import displaced_runs
+from pipeline.simulation.mutations import displaced_runs
 from pipeline.simulation.rollout import Run
 from pipeline.simulation.sandbox.restricted_exec import RestrictedInterpreter
 

@@ -6,17 +6,15 @@ have been sent and cannot be taken back, the code of checks.py runs. "measure": 
 and their starts are measured (photographed.py); no generated code runs. A process in which generated code has run
 never sends a reward.
 
-A child sends JSON lines as things happen, so that its progress is known if it is stopped: `{"doing": sentence}`,
-`{"recipe": {...}}` per seed, `{"reward": r}`, `{"evidence": {...}}` and `{"record": {...}}` of a rollout,
+A child sends messages as things happen, so that its progress is known if it is stopped: `{"doing": sentence}`,
+`{"recipe": {...}}` per seed, `{"reward": r}`, `{"evidence": {...}}` and `{"record": {...}}`, with arrays, of a rollout,
 `{"check": {...}}` per check, `{"crash": text}`, `{"refused": text}` (a violation), `{"broken": text}` (the sandbox
 itself failed), and `{"finished": true}`.
 """
 
-import base64
-import json
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -25,14 +23,15 @@ import numpy as np
 
 from pipeline.confinement import confine
 from pipeline.simulation import kit, mutations
-from pipeline.simulation.displacements import DISPLACED
-from pipeline.simulation.oracle.robot import Robot
+from pipeline.simulation.mutations import DISPLACED
 from pipeline.simulation.photographed import start_of
 from pipeline.simulation.recipe import Recipe, recipe, replay, to_json
 from pipeline.simulation.robots import robot_kind
+from pipeline.simulation.robots.robot import Robot
 from pipeline.simulation.rollout import SOLVED, Run, observed_run
 from pipeline.simulation.sandbox.restricted_exec import ProgramViolation, RestrictedInterpreter, describe_error
 from pipeline.simulation.sandbox.task_checks import TaskChecks
+from pipeline.untrusted.messages import write_message
 
 Send = Callable[..., None]
 MAX_OVERHANG_M = 0.03
@@ -43,11 +42,10 @@ def run_job(job: dict, out: BinaryIO) -> None:
     """Run a job, "arrange" or "perform", and send its messages on `out`."""
     doing = "starting"
 
-    def send(**message) -> None:
+    def send(arrays: Sequence[np.ndarray] = (), **message: Any) -> None:
         nonlocal doing
         doing = message.get("doing", doing)
-        out.write(json.dumps(_to_json(message), allow_nan=False).encode() + b"\n")
-        out.flush()
+        write_message(out, _to_json(message), arrays)
 
     project = Path(job["project"])
     readable = [project / "scene", project / "scene.json", project / "descriptions.json"]
@@ -201,7 +199,7 @@ def _send_run(send: Send, sim: kit.Simulation, run: Run, progress: bool) -> None
     """Send the evidence and the record of a rollout, with the goals over time if `progress`."""
     try:
         send(evidence=_evidence(sim, run))
-        send(record=_record(run) | ({"progress": _progress(run)} if progress else {}))
+        send(_arrays(run, progress), record=_record(run, progress))
     except Exception as error:
         send(broken=f"the rollout cannot be serialised: {type(error).__name__}: {error}")
 
@@ -250,26 +248,20 @@ def _event(event) -> dict:
     return {key: getattr(event, key) for key in ("time", "verb", "object", "target", "ok", "message")}
 
 
-def _record(run: Run) -> dict:
+def _record(run: Run, progress: bool) -> dict:
     return {
-        "times": _array(run.times),
-        "qpos": _array(run.qpos),
-        "actions": _array(run.actions),
         "reward": run.reward,
         "xml": run.xml,
         "events": [_event(event) for event in run.events],
         "goals": list(run.goals),
+        "contacts": [asdict(contact) for contact in run.progress.contacts] if progress else None,
     }
 
 
-def _progress(run: Run) -> dict:
-    contacts = [asdict(contact) for contact in run.progress.contacts]
-    return {"times": _array(run.progress.times), "misses": _array(run.progress.misses), "contacts": contacts}
-
-
-def _array(values) -> dict:
-    values = np.ascontiguousarray(values, "<f8")
-    return {"shape": list(values.shape), "data": base64.b64encode(values.tobytes()).decode()}
+def _arrays(run: Run, progress: bool) -> list[np.ndarray]:
+    """Return the arrays of a record, as protocol.py lists them."""
+    arrays = [run.times, run.qpos, run.actions]
+    return [np.asarray(array, float) for array in (arrays + [run.progress.times, run.progress.misses] * progress)]
 
 
 def _to_json(value: Any) -> Any:

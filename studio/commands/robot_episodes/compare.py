@@ -51,15 +51,12 @@ def _pictures(
 ) -> "list[EventPicture]":
     """Return the pictures of the events; fewer, and a line that says why, without OpenGL."""
     from pipeline.divergence import to_json
-    from pipeline.divergence.confined.isolated_comparison import mesh_of, playback_of
     from pipeline.divergence.confined.playback import drawn_playback
     from pipeline.divergence.report.event_strip import event_pictures
     from pipeline.divergence.report.video import event_frames, find_video
     from pipeline.scene import SceneError
 
-    meshes = []
-    drawing = drawn_playback(comparison, real, sim, arguments.robot, lambda mesh: meshes.append(mesh_of(mesh)))
-    playback = playback_of(drawing, meshes)
+    playback = drawn_playback(comparison, real, sim, arguments.robot)
     events, pictures = to_json(comparison)["events"], []
     videos = {side: find_video(getattr(arguments, side)) for side in ("real", "sim")}
     frames = {

@@ -12,22 +12,21 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from pipeline.simulation import kit
-from pipeline.simulation.arm import robot_model
-from pipeline.simulation.arm.arm_robot import Arm
-from pipeline.simulation.arm.collision import CollisionChecker
-from pipeline.simulation.arm.inverse_kinematics import postures
-from pipeline.simulation.arm.kinematics import Kinematics, gripper_pose, nearest_equivalent
-from pipeline.simulation.arm.mount import BASE_CLEARANCE_M, place_base
-from pipeline.simulation.arm.path_planning import is_straight_path_free, plan_level_path, plan_path
-from pipeline.simulation.arm.suction_arm import SuctionArm
-from pipeline.simulation.arm.tools import fingers, vacuum
-from pipeline.simulation.arm.tools.finger_grasps import find_grasps
-from pipeline.simulation.arm.tools.seals import find_seals
-from pipeline.simulation.arm.tools.suction_tool import SuctionTool
-from pipeline.simulation.arm.tools.vacuum import Vacuum
 from pipeline.simulation.objects import Region
 from pipeline.simulation.physics import Physics
 from pipeline.simulation.robots import ROBOTS, RobotError, robot_kind
+from pipeline.simulation.robots.arm import fingers, robot_model
+from pipeline.simulation.robots.arm.arm_robot import Arm, SuctionArm
+from pipeline.simulation.robots.arm.collision import CollisionChecker
+from pipeline.simulation.robots.arm.kinematics import Kinematics, gripper_pose, nearest_equivalent, postures
+from pipeline.simulation.robots.arm.mount import BASE_CLEARANCE_M, place_base
+from pipeline.simulation.robots.arm.path_planning import is_straight_path_free, plan_level_path, plan_path
+from pipeline.simulation.robots.arm.tools import vacuum
+from pipeline.simulation.robots.arm.tools.finger_grasps import find_grasps
+from pipeline.simulation.robots.arm.tools.seals import find_seals
+from pipeline.simulation.robots.arm.tools.suction_tool import SuctionTool
+from pipeline.simulation.robots.arm.tools.vacuum import Vacuum
+from pipeline.simulation.robots.gripper.hand import FloatingGripper
 from pipeline.solving import save_model
 
 
@@ -312,7 +311,7 @@ def test_what_the_cup_cannot_hold_is_refused_with_the_reason(table):
 
 
 def test_every_robot_is_made_by_its_name():
-    for name, kind in ROBOTS.items():
-        assert kind.name == name and kind.make(True).source == kind.source
+    assert [kind.name for kind in ROBOTS.values()] == list(ROBOTS)
+    assert [type(kind.make(True)) for kind in ROBOTS.values()] == [FloatingGripper, Arm, SuctionArm]
     with pytest.raises(RobotError, match="there are: gripper, arm, arm-suction"):
         robot_kind("hand")

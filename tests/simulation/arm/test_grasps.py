@@ -12,21 +12,21 @@ from pipeline.feasibility import best_first, feasible_first, plan_candidates, re
 from pipeline.planner import PlannerModel
 from pipeline.planner.proposals import alternatives, proposals
 from pipeline.simulation import kit
-from pipeline.simulation.arm.arm_robot import Arm
-from pipeline.simulation.arm.collision import CollisionChecker
-from pipeline.simulation.arm.edge_motion import PushPlan, push_plans
-from pipeline.simulation.arm.grasp_candidates import MAX_DROPPED, grasp_candidates
-from pipeline.simulation.arm.graspability import why_not_picked
-from pipeline.simulation.arm.hand import ArmHand
-from pipeline.simulation.arm.kinematics import Kinematics
-from pipeline.simulation.arm.tools import finger_tool, fingers
-from pipeline.simulation.arm.tools.edge_grasps import MIN_OVERHANG_M, chord_of, directions, find_edge
-from pipeline.simulation.arm.tools.edge_pushes import STABLE_M, edge_pushes
-from pipeline.simulation.arm.tools.finger_grasps import find_grasps
-from pipeline.simulation.arm.tools.grasp_scoring import MAX_OBJECT_WIDTH_M
+from pipeline.simulation.graspability import MAX_DROPPED, grasp_candidates, why_not_picked
 from pipeline.simulation.objects import Object
 from pipeline.simulation.physics import Physics
 from pipeline.simulation.robots import ROBOTS, robot_kind
+from pipeline.simulation.robots.arm import fingers
+from pipeline.simulation.robots.arm.arm_robot import Arm
+from pipeline.simulation.robots.arm.collision import CollisionChecker
+from pipeline.simulation.robots.arm.edge_motion import PushPlan, push_plans
+from pipeline.simulation.robots.arm.hand import ArmHand
+from pipeline.simulation.robots.arm.kinematics import Kinematics
+from pipeline.simulation.robots.arm.tools import finger_tool
+from pipeline.simulation.robots.arm.tools.edge_grasps import MIN_OVERHANG_M, chord_of, directions, find_edge
+from pipeline.simulation.robots.arm.tools.edge_pushes import STABLE_M, edge_pushes
+from pipeline.simulation.robots.arm.tools.finger_grasps import find_grasps
+from pipeline.simulation.robots.arm.tools.grasp_scoring import MAX_OBJECT_WIDTH_M
 from pipeline.tasks import ask_for_proposals, scene_to_json, understand_instruction
 
 

@@ -14,7 +14,7 @@ from served_studio import served
 from pipeline.project import Project
 from studio.accounts.roles import Role
 from studio.accounts.user_file import UserFile
-from studio.server.access import Access
+from studio.web.access import Access
 
 PEOPLE = {"lou": Role.LOOK, "wanda": Role.WORK, "will": Role.WORK, "ada": Role.ADMINISTER}
 PASSWORD = "correct horse"

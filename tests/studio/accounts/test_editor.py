@@ -14,14 +14,14 @@ from people import FRAME, logged_in
 from pipeline.decisions import UNNAMED, read_log
 from pipeline.project import Project
 from pipeline.run import Progress
+from studio.accounts.current_user import current_user
 from studio.accounts.presence import GRACE_SECONDS, Presence
 from studio.pages import page_streams
-from studio.server.current_user import current_user
-from studio.server.errors import RequestError
-from studio.server.gradio_internals import gradio_app
+from studio.review.results_record import _decision_records, results_record
 from studio.sessions.editor import Editor
 from studio.sessions.session import Session
-from studio.task.results_record import _decision_records, results_record
+from studio.web.errors import RequestError
+from studio.web.gradio_internals import gradio_app
 
 
 def rename(name: str) -> dict:

@@ -12,8 +12,8 @@ from page_client import open_page
 from people import content, logged_in
 
 from components.component import Component
-from studio.server.endpoints import Endpoint
-from studio.server.gradio_internals import gradio_app
+from studio.web.endpoints import Endpoint
+from studio.web.gradio_internals import gradio_app
 
 KEYS = {
     key

@@ -23,9 +23,9 @@ from pipeline.project import Project
 from studio.accounts.links import LONGEST_DAYS, LinkError, Links
 from studio.accounts.roles import Role
 from studio.board.board import Board
-from studio.server.access import Access
-from studio.server.gradio_internals import gradio_app
 from studio.sessions.session_registry import SessionRegistry
+from studio.web.access import Access
+from studio.web.gradio_internals import gradio_app
 
 
 @pytest.fixture(scope="module")

@@ -21,15 +21,15 @@ from websockets.exceptions import ConnectionClosed
 from components.component import Component
 from pipeline.errors import StudioError
 from pipeline.project import Project
-from studio.accounts.page_guard import needed_role
-from studio.accounts.refusals import refusals
 from studio.accounts.roles import Role, RoleError, current_role
 from studio.board.batches import Batches
 from studio.board.board import Board
-from studio.server.endpoints import Endpoint
-from studio.server.gradio_internals import gradio_app
 from studio.sessions.session_registry import SessionRegistry
 from studio.viewer import ViewSession, commands
+from studio.web.account_routes import refusals
+from studio.web.endpoints import Endpoint
+from studio.web.gradio_internals import gradio_app
+from studio.web.page_guard import needed_role
 
 
 async def test_who_works_after_a_looker_has_the_project_prepared(studio: SimpleNamespace):

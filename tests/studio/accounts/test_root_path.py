@@ -18,7 +18,7 @@ from people import logged_in, studio_with_people
 
 from pipeline.errors import StudioError
 from studio.accounts.links import Links
-from studio.server.access import Access
+from studio.web.access import Access
 
 ROOT = "/lab/grs"
 ADDRESS = re.compile(r"""["'`]/(?:static|viewer|project|thumbnail|library|link|set|compare)/""")

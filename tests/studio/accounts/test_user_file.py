@@ -19,7 +19,7 @@ from studio.accounts import passwords
 from studio.accounts.passwords import hash_password, matches
 from studio.accounts.roles import Role
 from studio.accounts.user_file import UserFile
-from studio.server.access import Access
+from studio.web.access import Access
 
 PASSWORD = "a long sentence"
 

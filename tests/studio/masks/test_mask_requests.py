@@ -17,14 +17,14 @@ from pipeline.frame import FrameError, load
 from pipeline.resources import SAMPLE_SCENES
 from pipeline.segmentation import ScriptedSegmenter, Segment, SegmentationError, decode_rle, encode_rle
 from pipeline.segmentation.automatic import ProgressView
-from studio.masks import sam2_install, segmenter_choice
 from studio.masks.mask_requests import endpoint
-from studio.masks.prompt_requests import parse_prompt
-from studio.masks.sam2_install import Installation, InstallError, requirements
-from studio.masks.segmenter_choice import FrameSegmenters, parse_automatic_settings
 from studio.masks.uploads import Uploads, recording_in, suggest_name
-from studio.server.errors import RequestError
-from studio.server.services import Settings
+from studio.services import sam2_install, segmenter_choice
+from studio.services.sam2_install import Installation, InstallError, requirements
+from studio.services.segmenter_choice import FrameSegmenters, parse_automatic_settings
+from studio.services.settings import Settings
+from studio.sessions.prompt_requests import parse_prompt
+from studio.web.errors import RequestError
 
 MASK = np.zeros((40, 60), bool)
 MASK[10:20, 15:40] = True
@@ -129,8 +129,8 @@ def test_where_a_checkpoint_cannot_be_loaded_depth_answers_the_clicks(tmp_path: 
 
 def finished(installation: Installation) -> Installation:
     """The same installation once its thread has ended."""
-    assert installation._task is not None
-    installation._task.join(20)
+    assert installation.job is not None
+    installation.job.join(20)
     assert not installation.running
     return installation
 

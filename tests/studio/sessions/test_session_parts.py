@@ -17,14 +17,14 @@ from pipeline.project import Project
 from pipeline.run import Progress
 from pipeline.simulation import Program
 from pipeline.tasks import TaskError
-from studio.server.background import TaskGroup
-from studio.server.errors import RequestError
 from studio.sessions.cache import Cache
 from studio.sessions.decision_recorder import DecisionRecorder
 from studio.sessions.event_log import EventLog
 from studio.sessions.model_calls import ModelCalls
 from studio.sessions.round_replay import RoundReplay
 from studio.sessions.work import StoppableSandbox, WorkRunner
+from studio.web.background import TaskGroup
+from studio.web.errors import RequestError
 
 SAMPLES = Path(__file__).parents[3] / "sample_scenes"
 

@@ -1,1 +1,0 @@
-"""Terms of rewards: one file a term, found by its `TERM`."""

@@ -1,0 +1,149 @@
+"""Plans to take an object with a grasp and to set it down on its place, or why there is none."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from pipeline.geometry import homogeneous, shifted
+from pipeline.simulation.goals.goal import Move
+from pipeline.simulation.goals.inside import Inside
+from pipeline.simulation.objects import Object
+from pipeline.simulation.robots.arm.collision import HeldObject
+from pipeline.simulation.robots.arm.controlled_arm import ControlledArm
+from pipeline.simulation.robots.arm.edge_postures import APPROACH_M, AT_EDGE_COSINE, edge_posture, laid_down
+from pipeline.simulation.robots.arm.kinematics import nearest_equivalent
+from pipeline.simulation.robots.arm.tools.grasp import Grasp, turned
+from pipeline.simulation.robots.oracle import placement
+
+DROP_HEIGHTS_M = (0.0, 0.012, 0.025, 0.04, 0.055, 0.075, 0.095)
+"""Heights from which an object may be dropped into a container whose walls leave no room for the fingers."""
+STEEP_RAD = np.radians(45)
+"""Tilt of the gripper up to which it lets go upwards; beyond, it moves back as it came."""
+
+
+@dataclass(frozen=True, eq=False)
+class GraspPlan:
+    """A grasp with its joint angles."""
+
+    grasp: Grasp
+    path: list[np.ndarray]
+    """Joint angles from the current posture to before the grasp, each of shape (6,)."""
+    drop: float
+    """Height above the support at which the object is released, in metres."""
+
+
+def plan_carry(arm: ControlledArm, grasp: Grasp, target_object: Object, move: Move) -> GraspPlan | str:
+    """Return a plan for a grasp after which the object can also be set down, or why there is none."""
+    reason = "out of reach"
+    for found in _starts(arm, grasp, target_object, move):
+        if isinstance(found, str):
+            reason = found
+            continue
+        q_before, drop = found
+        arm.rise(None)
+        path = arm.way(q_before, None)
+        if path is not None:
+            return GraspPlan(grasp, path, drop)
+        reason = f"the arm finds no way to {move.object} without a collision"
+    return reason
+
+
+def why_not_taken(arm: ControlledArm, grasp: Grasp, target_object: Object, move: Move | None) -> str:
+    """Return why an object cannot be taken with a grasp or, with a move, be set down; empty if it can."""
+    reason = ""
+    for found in _starts(arm, grasp, target_object, move):
+        if not isinstance(found, str):
+            return ""
+        reason = found
+    return reason
+
+
+def target_pose(
+    arm: ControlledArm, target_object: Object, move: Move, held: HeldObject
+) -> tuple[np.ndarray | None, float, float]:
+    """Return world-from-gripper with the object on its place (None if out of reach), highest and lowest z there."""
+    upright = target_object if move.yaw is None else target_object.moved(yaw=move.yaw)
+    top, low = placement.surface_heights(arm.physics, upright, move.xy)
+    offset = np.array([*(move.xy - upright.position[:2]), top - upright.bottom + 0.002])
+    rest = shifted(pose_of(upright), offset)
+    target = rest @ np.linalg.inv(held.hand_from_object)
+    if abs(target[2, 1]) > AT_EDGE_COSINE:
+        target = laid_down(arm, upright.moved(move.xy, top), target)
+        return target, top, low
+    return (target if arm.kinematics.solve(target) is not None else None), top, low
+
+
+def pose_of(target_object: Object) -> np.ndarray:
+    """Return world-from-object of shape (4, 4)."""
+    return homogeneous(target_object.rotation, target_object.position)
+
+
+def raised(target: np.ndarray, height: float) -> np.ndarray:
+    """Return a pose (4, 4) moved up by a height in metres."""
+    return shifted(target, np.array([0, 0, height]))
+
+
+def way_back(world_from_gripper: np.ndarray) -> np.ndarray:
+    """Return the unit vector (3,) in which a gripper at a pose (4, 4) leaves what it held: straight up if it can."""
+    approach = world_from_gripper[:3, 2]
+    return np.array([0, 0, 1.0]) if approach[2] < -np.cos(STEEP_RAD) else -approach
+
+
+def _starts(
+    arm: ControlledArm, grasp: Grasp, target_object: Object, move: Move | None
+) -> Iterator[tuple[np.ndarray, float] | str]:
+    """Yield for each turn of a grasp the joint angles (6,) before it, and from which height the object is dropped.
+
+    Or why it cannot be taken so or, with a move, not be set down.
+    """
+    name = target_object.name
+    for turn in grasp.turns:
+        pose = turned(grasp.hand, turn)
+        q_before = (edge_posture if grasp.at_edge else _posture)(arm, grasp, pose, name)
+        if isinstance(q_before, str):
+            yield q_before
+            continue
+        drop = _drop_height(arm, pose, grasp, target_object, move) if move else 0.0
+        yield drop if isinstance(drop, str) else (q_before, drop)
+
+
+def _posture(arm: ControlledArm, grasp: Grasp, pose: np.ndarray, name: str) -> np.ndarray | str:
+    """Return joint angles (6,) before a grasp with the gripper at a pose (4, 4), or why there are none."""
+    limits = arm.kinematics.model.jnt_range
+    q_at = arm.kinematics.solve(pose)
+    q_before = arm.kinematics.solve(shifted(pose, -APPROACH_M * grasp.approach))
+    if q_at is None or q_before is None:
+        return f"out of reach: {name} is {arm.distance(grasp.point):.2f} m from the arm's base"
+    q_before = nearest_equivalent(q_before, arm.motion.commanded, limits)
+    q_at = nearest_equivalent(q_at, q_before, limits)
+    checked = (arm.clearance.first_collision(q, grasp.opening) for q in (q_at, q_before))
+    hit = next(filter(None, checked), "")
+    return f"the arm would collide with {hit} when it takes {name}" if hit else q_before
+
+
+def _drop_height(arm: ControlledArm, pose: np.ndarray, grasp: Grasp, target_object: Object, move: Move) -> float | str:
+    """Return the height from which it must be dropped after this grasp, in metres, or why it cannot be set down."""
+    held = HeldObject(target_object.name, np.linalg.inv(pose) @ pose_of(target_object))
+    target, _, _ = target_pose(arm, target_object, move, held)
+    distance = arm.distance(move.xy)
+    out_of_reach = f"out of reach: the place for {target_object.name} is {distance:.2f} m from the arm's base"
+    if target is None:
+        return out_of_reach
+    q_above = arm.kinematics.solve(raised(target, APPROACH_M))
+    hit, opening = "", grasp.width + 0.006
+    for drop in DROP_HEIGHTS_M if isinstance(move.goal, Inside) and move.verb == "place" else DROP_HEIGHTS_M[:1]:
+        q = arm.kinematics.solve(raised(target, drop))
+        if q is None or q_above is None:
+            return out_of_reach
+        hit = arm.clearance.first_collision(q, opening, None, (target_object.name,))
+        if not hit:  # the gripper must also get away
+            back = raised(target, drop)
+            q_back = arm.kinematics.solve(shifted(back, APPROACH_M * way_back(back)))
+            if q_back is None:
+                return out_of_reach
+            hit = arm.clearance.first_collision(q_back, opening, None, (target_object.name,))
+        if not hit:
+            over = arm.clearance.first_collision(q_above, grasp.width, held)
+            return f"{target_object.name} would collide with {over} over its place" if over else drop
+    return f"the gripper would collide with {hit} when it sets {target_object.name} down"

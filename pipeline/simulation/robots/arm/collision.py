@@ -1,0 +1,145 @@
+"""Collision checks of arm postures with MuJoCo's collision detection, without stepping the physics."""
+
+import copy
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from pipeline.geometry import Pose, homogeneous
+from pipeline.simulation.physics import GRIPPER, Physics
+from pipeline.simulation.robots.arm import fingers, robot_model
+
+LINK_MARGIN_M, GRIPPER_MARGIN_M, HELD_MARGIN_M = 0.006, 0.0005, 0.002
+"""Clearance of the arm's links, the gripper and the held object from everything else."""
+_OBJECT_BIT, _ROBOT_BIT, _LINK_BIT = 1, 2, 4
+
+
+@dataclass(frozen=True, eq=False)
+class HeldObject:
+    """Object between the fingers."""
+
+    name: str
+    hand_from_object: np.ndarray
+    """Homogeneous transform of shape (4, 4)."""
+
+
+class CollisionChecker:
+    """Checks postures in a copy of a running world; call `refresh` after objects have moved."""
+
+    def __init__(self, physics: Physics):
+        self.physics = physics
+        self.model = copy.copy(physics.model)
+        self.data = mujoco.MjData(self.model)
+        addresses = {self.model.joint(j).name: int(self.model.jnt_qposadr[j]) for j in range(self.model.njnt)}
+        self._arm = np.array([addresses[name] for name in robot_model.JOINTS])
+        prefix = robot_model.GRIPPER_PREFIX
+        names = [f"{prefix}{name}" for name in fingers.joint_positions(0.0)]
+        self._fingers = {n.removeprefix(prefix): addresses[n] for n in names if n in addresses}
+        self._robot = (physics.label == physics.gripper) & (self.model.geom_contype > 0)
+        owners = [self.model.body(b).name for b in self.model.geom_bodyid]
+        self._hand = self._robot & np.array([name.startswith(robot_model.GRIPPER_PREFIX) for name in owners])
+        self._solid = (self.model.geom_contype > 0) | (self.model.geom_conaffinity > 0)
+        self._base = self.model.body(GRIPPER).id
+        self._pinch = self.model.site(robot_model.PINCH_SITE).id
+
+    def refresh(self) -> None:
+        """Copy the current positions of the running world."""
+        self.data.qpos[:] = self.physics.data.qpos
+
+    def first_collision(
+        self,
+        q: np.ndarray,
+        width: float,
+        held: HeldObject | None = None,
+        ignored: tuple[str, ...] = (),
+        folded: bool = False,
+    ) -> str:
+        """Return the name of what a posture collides with; "itself" for the arm itself, empty if it is free.
+
+        Args:
+            q: Joint angles of shape (6,), in radians.
+            width: Opening of the fingers, in metres.
+            held: Object between the fingers, if any.
+            ignored: Names of objects that may be touched.
+            folded: Whether the gripper may be so near the arm's own links that these are checked, too.
+        """
+        model, data = self.model, self.data
+        self._set_masks(held, ignored)
+        if folded:
+            model.geom_contype[self._hand] |= _LINK_BIT
+        before = data.qpos.copy()
+        data.qpos[self._arm] = q
+        for name, value in fingers.joint_positions(width).items() if self._fingers else ():
+            data.qpos[self._fingers[name]] = value
+        mujoco.mj_kinematics(model, data)
+        if held:
+            self._move_held(held)
+            mujoco.mj_kinematics(model, data)
+        mujoco.mj_collision(model, data)
+        data.qpos[:] = before
+        return self._first_contact(held)
+
+    def gripper_collision(self, world_from_gripper: np.ndarray, width: float) -> str:
+        """Return the name of what the gripper alone collides with at a pose (4, 4) and opening; empty if it is free.
+
+        The arm's links are left out, and its base is moved to where it holds the gripper at that pose.
+        """
+        model, data = self.model, self.data
+        self._set_masks(None, ())
+        hidden = self._robot & ~self._hand
+        model.geom_contype[hidden] = model.geom_conaffinity[hidden] = 0
+        before, base = data.qpos.copy(), (model.body_pos[self._base].copy(), model.body_quat[self._base].copy())
+        for name, value in fingers.joint_positions(width).items():
+            data.qpos[self._fingers[name]] = value
+        mujoco.mj_kinematics(model, data)
+        moved = world_from_gripper @ np.linalg.inv(self._site_pose()) @ Pose(*base).matrix
+        model.body_pos[self._base] = moved[:3, 3]
+        model.body_quat[self._base] = Rotation.from_matrix(moved[:3, :3]).as_quat(scalar_first=True)
+        mujoco.mj_kinematics(model, data)
+        mujoco.mj_collision(model, data)
+        model.body_pos[self._base], model.body_quat[self._base] = base
+        data.qpos[:] = before
+        return self._first_contact(None)
+
+    def _site_pose(self) -> np.ndarray:
+        """Return world-from-gripper (4, 4) as of the last kinematics."""
+        return homogeneous(self.data.site_xmat[self._pinch].reshape(3, 3), self.data.site_xpos[self._pinch])
+
+    def _first_contact(self, held: HeldObject | None) -> str:
+        labels = self.physics.label
+        own = self._robot | (labels == self.physics.label_of(held.name)) if held else self._robot
+        for pair in self.data.contact.geom:
+            others = [g for g in pair if not own[g]]
+            return self.physics.label_name(int(labels[others[0]])) if others else "itself"
+        return ""
+
+    def _move_held(self, held: HeldObject) -> None:
+        world_from_object = self._site_pose() @ held.hand_from_object
+        address = self.physics.addresses[held.name]
+        self.data.qpos[address : address + 3] = world_from_object[:3, 3]
+        self.data.qpos[address + 3 : address + 7] = Rotation.from_matrix(world_from_object[:3, :3]).as_quat(
+            scalar_first=True
+        )
+
+    def _set_masks(self, held: HeldObject | None, ignored: tuple[str, ...]) -> None:
+        """Enable only robot-object, link-link and held-object collisions."""
+        model, label = self.model, self.physics.label
+        contype, conaffinity, margin = (
+            np.full(model.ngeom, _OBJECT_BIT),
+            np.full(model.ngeom, _ROBOT_BIT),
+            np.zeros(model.ngeom),
+        )
+        links = self._robot & ~self._hand
+        contype[self._robot], conaffinity[self._robot] = _ROBOT_BIT, _OBJECT_BIT
+        contype[links], conaffinity[links] = _ROBOT_BIT | _LINK_BIT, _OBJECT_BIT | _LINK_BIT
+        margin[links], margin[self._hand] = LINK_MARGIN_M, GRIPPER_MARGIN_M
+        if held:
+            own = label == self.physics.label_of(held.name)
+            contype[own], conaffinity[own], margin[own] = _ROBOT_BIT, _OBJECT_BIT, HELD_MARGIN_M
+        hidden = ~self._solid
+        for name in ignored:
+            hidden |= label == self.physics.label_of(name)
+        contype[hidden] = conaffinity[hidden] = 0
+        model.geom_contype[:], model.geom_conaffinity[:], model.geom_margin[:] = contype, conaffinity, margin

@@ -1,0 +1,74 @@
+"""The arm with its tool in a running world: what it reaches, free paths, and straight lines of the gripper."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from pipeline.geometry import homogeneous, shifted
+from pipeline.simulation.physics import Physics
+from pipeline.simulation.robots.arm import robot_model
+from pipeline.simulation.robots.arm.collision import CollisionChecker, HeldObject
+from pipeline.simulation.robots.arm.kinematics import Kinematics
+from pipeline.simulation.robots.arm.motion import Motion
+from pipeline.simulation.robots.arm.path_planning import plan_level_path, plan_path
+from pipeline.simulation.robots.arm.tools.tool import Tool
+
+LINE_STEP_M = 0.02
+"""Distance between postures on a straight line of the gripper."""
+PLACE_REACH_M = 0.2, 0.82
+"""Distances from the base between which objects held up to 15 cm above their foot can be set down and lifted over."""
+
+
+class ControlledArm:
+    """Plans and moves for whoever picks, places, pushes or opens something."""
+
+    def __init__(self, physics: Physics, kinematics: Kinematics, motion: Motion, tool: Tool):
+        self.physics, self.kinematics, self.motion, self.tool = physics, kinematics, motion, tool
+        self.clearance = CollisionChecker(physics)
+
+    def reaches(self, points: np.ndarray) -> np.ndarray:
+        """Return at which points (N, 2) it can set an object of usual height down, of shape (N,)."""
+        distance = np.linalg.norm(points - self.kinematics.base[:2], axis=-1)
+        return (distance > PLACE_REACH_M[0]) & (distance < PLACE_REACH_M[1])
+
+    def way(self, q: np.ndarray, held: HeldObject | None) -> list[np.ndarray] | None:
+        """Return a free path to joint angles (6,), from the commanded ones on, level with a load if there is one.
+
+        None if no path was found.
+        """
+        width, start, limits = self.tool.width, self.motion.commanded, self.kinematics.model.jnt_range
+
+        def is_free(q: np.ndarray) -> bool:
+            return not self.clearance.first_collision(q, width, held)
+
+        level = plan_level_path(start, q, is_free, limits) if held else None
+        return level or plan_path(start, q, is_free, limits)
+
+    def distance(self, point: np.ndarray) -> float:
+        """Return the level distance of a point (2,) or (3,) from the arm's base, in metres."""
+        return float(np.linalg.norm(point[:2] - self.kinematics.base[:2]))
+
+    def rise(self, held: HeldObject | None) -> None:
+        """Move straight up until the posture is free of collisions, at most eight steps."""
+        for _ in range(8):
+            if not self.clearance.first_collision(self.motion.commanded, self.tool.width, held):
+                return
+            self.line(np.array([0, 0, 0.04]), 0.4)
+
+    def line(self, offset: np.ndarray, seconds: float, until: Callable[[], bool] | None = None) -> bool:
+        """Move the gripper in a straight line; return whether `until` became true and stopped it."""
+        start = self.kinematics.forward(self.motion.commanded)
+        count = max(1, int(np.ceil(np.linalg.norm(offset) / LINE_STEP_M)))
+        path, q = [], self.motion.commanded
+        for fraction in np.linspace(0, 1, count + 1)[1:]:
+            solution = self.kinematics.solve(shifted(start, fraction * offset), q)
+            if solution is None:
+                break
+            q = solution
+            path.append(q)
+        return self.motion.follow(path, max(seconds, 0.1), until) if path else False
+
+    def gripper_pose(self) -> np.ndarray:
+        """Return world-from-gripper of shape (4, 4), as it is now."""
+        site = self.physics.data.site(robot_model.PINCH_SITE)
+        return homogeneous(site.xmat.reshape(3, 3), site.xpos)

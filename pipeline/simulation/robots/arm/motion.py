@@ -1,0 +1,104 @@
+"""Motion of the arm in a running world: command its servos along joint paths, step by step."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from pipeline.simulation.physics import TIMESTEP, Physics
+from pipeline.simulation.robots.arm import fingers, robot_model
+
+MEAN_SPEED_RAD_S = 1.6
+"""Mean speed of the fastest joint on a free path."""
+MIN_SECONDS = 0.35
+"""Minimum duration of a motion."""
+ARRIVED_RAD = 0.02
+"""Largest error of a joint that has arrived."""
+
+
+class Motion:
+    """The servos of the arm and of its fingers, if it has them."""
+
+    def __init__(self, physics: Physics):
+        self.physics = physics
+        model = physics.model
+        names = [model.actuator(i).name for i in range(model.nu)]
+        self._servos = np.array([names.index(n.removesuffix("_joint")) for n in robot_model.JOINTS])
+        fingers_servo = f"{robot_model.GRIPPER_PREFIX}fingers_actuator"
+        self._grip = names.index(fingers_servo) if fingers_servo in names else -1
+        self._joints = np.array([model.joint(name).qposadr[0] for name in robot_model.JOINTS])
+        geoms = [model.geom(g).name for g in range(model.ngeom)]
+        pads = [[geoms.index(name) for name in side if name in geoms] for side in robot_model.PAD_GEOMS]
+        self._pads = [np.isin(np.arange(model.ngeom), side) for side in pads]
+        self.commanded = physics.data.qpos[self._joints].copy()
+        """Commanded joint angles, of shape (6,)."""
+
+    @property
+    def q(self) -> np.ndarray:
+        """Current joint angles, of shape (6,)."""
+        return self.physics.data.qpos[self._joints].copy()
+
+    def follow(
+        self,
+        path: Sequence[np.ndarray],
+        seconds: float | None = None,
+        until: Callable[[], bool] | None = None,
+        speed: float | None = None,
+    ) -> bool:
+        """Follow joint angles with a minimum-jerk profile; return whether `until` became true and stopped it.
+
+        Takes `seconds`, or as long as the fastest joint needs at a mean `speed` in rad/s.
+        """
+        points = np.array([self.commanded, *path])
+        lengths = np.abs(np.diff(points, axis=0)).max(1)
+        points, lengths = points[np.r_[True, lengths > 1e-9]], lengths[lengths > 1e-9]
+        if not len(lengths):
+            return False
+        distances = np.concatenate([[0], np.cumsum(lengths)])
+        needed = max(MIN_SECONDS, float(distances[-1]) / (speed or MEAN_SPEED_RAD_S))
+        steps = max(2, round((needed if seconds is None else seconds) / TIMESTEP))
+        t = np.arange(1, steps + 1) / steps
+        fraction = t**3 * (10 - 15 * t + 6 * t**2)  # minimum jerk
+        trajectory = np.stack([np.interp(fraction * distances[-1], distances, points[:, j]) for j in range(6)], -1)
+        velocities = np.gradient(trajectory, TIMESTEP, axis=0)
+        for number, (q, velocity) in enumerate(zip(trajectory, velocities, strict=True)):
+            # servo damping opposes the speed; leading by it removes the lag
+            self.physics.data.ctrl[self._servos] = q + robot_model.SERVO_LAG * velocity
+            self.physics.step()
+            if until is not None and number % 5 == 4 and until():
+                self.stop(q)
+                return True
+        self.stop(trajectory[-1])
+        return False
+
+    def stop(self, q: np.ndarray) -> None:
+        """Hold a posture."""
+        self.commanded = np.array(q, float)
+        self.physics.data.ctrl[self._servos] = self.commanded
+
+    def arrive(self, seconds: float = 3.0) -> None:
+        """Wait until the joints are where they were commanded, at most `seconds`: a wrist that turns far may lag."""
+        for _ in range(round(seconds / TIMESTEP)):
+            if np.abs(self.q - self.commanded).max() < ARRIVED_RAD:
+                return
+            self.physics.step()
+
+    def open(self, width: float) -> None:
+        """Open the fingers to a distance in metres."""
+        self._command_fingers(fingers.command(width), 0.3)
+
+    def close(self) -> None:
+        """Close the fingers."""
+        self._command_fingers(fingers.CLOSE_COMMAND, 0.5)
+
+    def _command_fingers(self, command: float, seconds: float) -> None:
+        data, start = self.physics.data, float(self.physics.data.ctrl[self._grip])
+        steps = round(seconds / TIMESTEP)
+        for k in range(1, steps + 1):
+            data.ctrl[self._grip] = start + min(1.0, 1.6 * k / steps) * (command - start)
+            self.physics.step()
+
+    def is_pinching(self, name: str) -> bool:
+        """Whether both fingers touch an object; False for an arm without fingers."""
+        label, pairs = self.physics.label == self.physics.label_of(name), self.physics.data.contact.geom
+        touching = [bool(((pad[pairs].any(1)) & (label[pairs].any(1))).any()) for pad in self._pads]
+        return all(touching)

@@ -1,0 +1,1 @@
+"""The floating gripper: a suction cup that reaches everything from above."""

@@ -1,0 +1,211 @@
+"""The studio's single page and the ASGI app that serves it."""
+
+import os
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from components.component import STATIC
+
+os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"  # read when gradio is imported
+os.environ["GRADIO_ANALYTICS_MAX_EVENTS"] = "1"  # else it keeps 10,000 events, and computes statistics after each
+os.environ["GRADIO_ANALYTICS_CACHE_FREQUENCY"] = str(10**9)
+
+import gradio as gr
+from fastapi import FastAPI
+
+from components.page_frame import Inspector, ObjectList, StatusBar, TopBar
+from pipeline.errors import StudioError
+from pipeline.run import Services
+from studio import viewer
+from studio.accounts.links import Links
+from studio.accounts.presence import Presence
+from studio.accounts.roles import Role, current_project
+from studio.board.board import Board
+from studio.board.set_requests import SetExports
+from studio.compare import comparison_requests
+from studio.compare.comparisons import Comparisons
+from studio.learn.learn_requests import Learning
+from studio.library import thumbnails
+from studio.library.shared_library import SharedLibrary
+from studio.models import call_records
+from studio.models.model_choice import ModelSelection
+from studio.objects import candidate_comparison
+from studio.pages import (
+    compare,
+    frame,
+    gallery,
+    learn,
+    library,
+    masks,
+    models,
+    objects,
+    review,
+    review_queue,
+    scene,
+    task,
+)
+from studio.pages.page_shell import Shell
+from studio.pages.static_texts import show_static_texts
+from studio.pages.status import agree_to_run_unconfined, status_bar_record, top_bar_record
+from studio.pages.steps import STEPS, tab_label
+from studio.records import exports as exports_routes
+from studio.records import file_routes
+from studio.records.object_records import inspector_record, object_list
+from studio.scene import frame_record
+from studio.scene.viewer_content import ViewerContent
+from studio.sessions.object_decisions import apply_decision
+from studio.sessions.session import Session
+from studio.sessions.session_registry import SessionRegistry
+from studio.texts import text_routes
+from studio.web import account_routes, page_states
+from studio.web.access import Access
+from studio.web.errors import error_message
+from studio.web.gate import Gate
+from studio.web.gradio_internals import ValidLogins, allow_streams, gradio_app, name_icon
+from studio.web.login_limits import GuardedLogin
+from studio.web.notices import show_notice
+from studio.web.page_guard import GuardedPage, PageOwners
+from studio.web.theme import theme
+from studio.web.upload_folder import upload_folder
+
+HEAD = "".join(
+    f'<script type="module" src="static/studio/{name}.js"></script>' for name in ("loading", "codemirror_indent")
+)
+
+MAX_STREAMS = 1000
+"""Pages that follow work at the same time. Each costs some memory, and no thread."""
+
+
+def build_app(services: Services, workspace: Path, access: Access | None = None) -> FastAPI:
+    """Return the app: Gradio's page at "/", beside it files and the viewer, all behind one gate."""
+    access = access or Access()
+    logins = ValidLogins(access.credential_of)
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
+    own, presence = access.own_workspaces, Presence()
+    find_user = partial(logins.user_of, app)
+    owners = PageOwners()
+    app.add_middleware(Gate, access=access, find_user=find_user, presence=presence, pages=owners)
+    sessions = SessionRegistry(workspace, services, own=own, is_present=presence.is_present)
+    views = viewer.ViewRegistry(own=own)
+    shared_library = SharedLibrary(sessions, views)
+    viewer.mount(app, views)
+    exports_routes.mount(app, sessions)
+    file_routes.mount(app, sessions, {**frame_record.FILES, **candidate_comparison.FILES, **call_records.FILES})
+    thumbnails.mount(app, shared_library.thumbnails)
+    text_routes.mount(app)
+    comparisons, exports = Comparisons(views, sessions), SetExports()
+    comparison_requests.mount(app, comparisons)
+    exports.mount(app)
+    account_routes.mount(app, access.links)
+    uploads = upload_folder()
+    selection, links = ModelSelection(sessions, workspace), access.links
+    learning = Learning(views)
+    page = build_page(sessions, ViewerContent(views), selection, shared_library, comparisons, learning, exports, links)
+    page.act_for, page.owners = access.act_for, owners
+    name_icon()
+    gr.mount_gradio_app(
+        app,
+        page,
+        path="/",
+        auth=GuardedLogin(access.authenticate).authenticate if access.needs_login else None,
+        theme=theme(),
+        css_paths=[STATIC / "studio.css", STATIC / "gradio.css"],
+        js="() => document.body.classList.remove('dark')",
+        head=HEAD,
+        footer_links=[],
+        run_history=False,
+        ssr_mode=False,
+        enable_monitoring=False,
+        root_path=access.root_path or None,
+        show_error=True,
+        max_file_size="400mb",
+    )
+    page_states.install(gradio_app(app))
+    app.state.uploads, app.state.root_path = uploads, access.root_path
+    return app
+
+
+def build_page(
+    sessions: SessionRegistry,
+    content: ViewerContent,
+    selection: ModelSelection,
+    shared_library: SharedLibrary,
+    comparisons: Comparisons,
+    learning: Learning,
+    exports: SetExports,
+    links: Links | None = None,
+) -> GuardedPage:
+    """Return the page: the gallery, and the bench with its six steps, one of which is visible."""
+    shell, board = Shell(sessions, links), Board(sessions, links)
+    with GuardedPage(title="GRS Studio", fill_width=True, fill_height=True, analytics_enabled=False) as blocks:
+        shell.token.render()
+        with gr.Column(elem_id="studio"):
+            top_bar = TopBar()
+            review_queue.build(shell, board)
+            with gr.Column(elem_id="home", visible=False) as home:
+                gallery.build(shell, board, exports)
+            with gr.Row(elem_id="bench", visible=False) as bench:
+                with gr.Column(elem_id="left"):
+                    objects_left = ObjectList()
+                with gr.Column(elem_id="centre"), gr.Tabs(elem_id="steps"):
+                    for step in STEPS:
+                        with gr.Tab(tab_label(step, None), id=step.name) as tab:
+                            gr.HTML(f"<h2>{step.title}</h2>", padding=False, elem_classes="hidden-text")
+                            STEP_BUILDERS[step.name](shell, content)
+                        shell.show(tab, lambda session, step=step: gr.Tab(label=tab_label(step, session)))
+                        shell.refresh_within(tab.select, tab)
+                with gr.Column(elem_id="right"):
+                    inspector = Inspector()
+            with gr.Column(visible=False, elem_id="below") as below:
+                models.build_failures(shell)
+                status_bar = StatusBar(answer=shell.report_drawn)
+            models.build(shell, selection)
+            library.build(shell, shared_library)
+            compare.build(shell, comparisons)
+            learn.build(shell, learning)
+
+        shell.show(top_bar, lambda session: top_bar_record(session, sessions.services))
+        shell.show_on_open(home, lambda session: gr.Column(visible=session is None))
+        shell.show_on_open(bench, lambda session: gr.Row(visible=session is not None))
+        shell.show_on_open(below, lambda session: gr.Column(visible=session is not None))
+        shell.show_reporting(status_bar, status_bar_record)
+        shell.show(objects_left, object_list)
+        shell.show(inspector, inspector_record)
+
+        shell.on_message(inspector.decide, apply_decision)
+        shell.on_message(top_bar.undo, lambda session, _: session.decisions.undo())
+        shell.on_message(top_bar.redo, lambda session, _: session.decisions.redo())
+        shell.on_message(status_bar.stop, lambda session, _: session.runner.stop())
+        shell.on_message(status_bar.agree, lambda session, _: agree_to_run_unconfined(session), Role.ADMINISTER)
+        shell.refresh_on(top_bar.refresh)
+        shell.take_over_on(top_bar.take_over)
+        shell.open_on(top_bar.home, lambda: None, Role.LOOK)
+        shell.open_on_request(blocks.load, lambda request: session_of_address(sessions, request), Role.VISIT)
+        show_static_texts(shell, blocks)
+        shell.connect()
+    allow_streams(blocks, MAX_STREAMS)
+    return blocks
+
+
+STEP_BUILDERS: dict[str, Callable[[Shell, ViewerContent], None]] = {
+    "frame": lambda shell, _: frame.build(shell),
+    "masks": lambda shell, _: masks.build(shell),
+    "objects": lambda shell, _: objects.build(shell),
+    "scene": scene.build,
+    "task": task.build,
+    "review": review.build,
+}
+
+
+def session_of_address(sessions: SessionRegistry, request: gr.Request) -> Session | None:
+    """Open the project that the page's address names, so that reloading the page finds it again."""
+    linked = current_project.get()
+    name = linked.name if linked else request.query_params.get("project")
+    if not name:
+        return None
+    try:
+        return sessions.open(name)
+    except StudioError as error:
+        show_notice(error_message(error))
+        return None

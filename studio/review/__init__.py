@@ -1,0 +1,1 @@
+"""What the Review page asks the server: the results of a project, and links to it."""

@@ -1,1 +1,0 @@
-"""The web server: routes, endpoints, background threads and notices."""

@@ -1,0 +1,1 @@
+"""The web server, whatever it serves: the gate, endpoints, background threads, notices and the theme."""

@@ -1,0 +1,121 @@
+"""The parts of Gradio that have no public interface and that the studio needs.
+
+Needed of Gradio 6: an event's data in `EventData._data`; logins as a dict `App.tokens` from the values of the cookies
+`access-token-ID` and `access-token-unsecure-ID`, ID being `App.cookie_id`, to names; `gradio.utils.get_upload_folder`;
+`Blocks._queue` with `max_thread_count`, and with `pending_messages_per_session`, from which a page is removed when it
+closes its stream of events; `gradio.routes.templates`, whose frontend/index.html, the page as it is first answered, has
+the link `MANIFEST`.
+gradio_fast_import.py and components/component.py say what they need themselves.
+tests/studio/web/test_gradio_internals.py fails when one of them changes.
+"""
+
+import secrets
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+import jinja2
+from fastapi import FastAPI
+from gradio.routes import templates
+from gradio.utils import get_upload_folder
+from starlette.requests import HTTPConnection
+
+from studio.accounts.links import VISITOR, visit_has_ended
+
+MAX_ENDED_VISITS = 1000
+"""Visits whose end is remembered, to say so."""
+LOGIN_COOKIES = ("access-token-{}", "access-token-unsecure-{}")
+MANIFEST = '<link rel="manifest" href="/manifest.json" />'
+"""An address outside the path of a proxy, of an app that installs as Gradio."""
+ICON = '<link rel="icon" href="static/studio/icon.svg">'
+"""Without it in the first answer, browsers fetch /favicon.ico, which is outside the path of a proxy too."""
+
+
+def event_data(event: gr.EventData) -> dict[str, Any]:
+    """Return the data that a component's script sent along with an event."""
+    return {key: value for key, value in (event._data or {}).items() if key != "sent"}
+
+
+def event_order(event: gr.EventData) -> Any:
+    """Return what the page wrote of when it sent the event, `studio.pages.event_order` says what."""
+    return (event._data or {}).get("sent")
+
+
+def is_listening(request: gr.Request) -> bool:
+    """Whether the page that sent an event still waits for what follows from it."""
+    queue: Any = request.request.app.get_blocks()._queue  # type: ignore[union-attr]
+    return request.session_hash in queue.pending_messages_per_session
+
+
+def allow_streams(blocks: gr.Blocks, count: int) -> None:
+    """Let that many events be answered at the same time. Gradio counts streams that only wait as threads."""
+    blocks._queue.max_thread_count = count
+
+
+class _PageTemplates(jinja2.BaseLoader):
+    """Loads Gradio's page with links to nothing outside its path."""
+
+    def __init__(self, loader: jinja2.BaseLoader):
+        self._loader = loader
+
+    def get_source(self, environment: jinja2.Environment, template: str) -> Any:
+        source, file, is_current = self._loader.get_source(environment, template)
+        return source.replace(MANIFEST, ICON), file, is_current
+
+
+def name_icon() -> None:
+    """Let pages name the studio's icon when they are first answered."""
+    loader = templates.env.loader
+    if loader is not None and not isinstance(loader, _PageTemplates):
+        templates.env.loader = _PageTemplates(loader)
+
+
+def gradio_app(app: FastAPI) -> Any:
+    """Return the Gradio app that was mounted last on `app`."""
+    return app.routes[-1].app  # type: ignore[attr-defined]
+
+
+def log_in(app: FastAPI, user: str) -> tuple[str, str]:
+    """Log a person in to the Gradio app that was mounted last on `app`, once; return its cookie id and their token."""
+    mounted = gradio_app(app)
+    known = next((token for token, name in list(mounted.tokens.items()) if name == user), None)
+    token = known or secrets.token_urlsafe(24)
+    mounted.tokens[token] = user
+    return mounted.cookie_id, token
+
+
+class ValidLogins:
+    """Forgets logins that were made with an earlier password of their user, or by a link that has ended."""
+
+    def __init__(self, credential_of: Callable[[str | None], str]):
+        self._credential_of = credential_of
+        self._credentials: dict[str, tuple[str, str]] = {}
+        """User and credential when a cookie's token was first used, by the token."""
+        self._ended_visits: deque[str] = deque(maxlen=MAX_ENDED_VISITS)
+        """Tokens of visitors whose link has ended."""
+
+    def user_of(self, app: FastAPI, connection: HTTPConnection) -> str | None:
+        """Return the name of the person whose login still holds, else None; note whether it was a visit that ended."""
+        mounted = gradio_app(app)
+        tokens = [connection.cookies.get(name.format(mounted.cookie_id), "") for name in LOGIN_COOKIES]
+        for token in tokens:
+            user = mounted.tokens.get(token)
+            if user is None:
+                continue
+            now = (user, self._credential_of(user))
+            if self._credentials.setdefault(token, now) == now:
+                return user
+            mounted.tokens.pop(token, None)
+            self._credentials.pop(token, None)
+            if user.startswith(VISITOR):
+                self._ended_visits.append(token)
+        visit_has_ended.set(any(token in self._ended_visits for token in tokens))
+        return None
+
+
+def uploaded_file(path: object) -> Path | None:
+    """Return the path of a file that a browser uploaded; None for any other path, and for one that does not exist."""
+    file = Path(str(path)).resolve()
+    return file if file.is_relative_to(Path(get_upload_folder()).resolve()) and file.is_file() else None

@@ -1,0 +1,105 @@
+"""The guard of the page's events: each needs a role, and none runs for a person who lacks it.
+
+Needed of Gradio 6: every event is answered by `Blocks.process_api`, with the `BlockFunction`, whose `fn` is the handler
+as it was registered, and with a `gr.Request`, whose `username` is the login. tests/studio/accounts/test_role_law.py
+fails when that changes.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable
+from copy import copy
+from typing import Any, TypeVar
+
+import gradio as gr
+from gradio.block_function import BlockFunction
+
+from studio.accounts.links import visit_has_ended
+from studio.accounts.roles import Role, RoleError, require
+from studio.texts import t
+from studio.web.notices import show_notice
+from studio.web.skipped_outputs import SkippingBlocks
+
+Handler = TypeVar("Handler", bound=Callable[..., Any])
+MAX_PAGES = 4096
+"""Pages whose user is remembered."""
+
+
+def needs(role: Role, handler: Handler, edits: bool = False) -> Handler:
+    """Declare the role that an event's handler needs, and return the handler. Without it, that is Role.WORK.
+
+    `edits` declares that the handler refuses those who look while another person edits the project.
+    """
+    handler.needed_role, handler.edits = role, edits  # type: ignore[attr-defined]
+    return handler
+
+
+def needed_role(handler: object) -> Role:
+    """Return the role that an event's handler needs."""
+    return getattr(handler, "needed_role", Role.WORK)
+
+
+class PageOwners:
+    """Who uses which page: each belongs to the login that used it first."""
+
+    def __init__(self):
+        self._users: OrderedDict[str, str] = OrderedDict()
+        """By the name that Gradio's page gives itself, its "session hash"."""
+
+    def belongs(self, page: str, user: str) -> bool:
+        """Whether a page is the user's. One that nobody has used yet becomes the user's."""
+        is_own = self._users.setdefault(page, user) == user
+        self._users.move_to_end(page)
+        while len(self._users) > MAX_PAGES:
+            self._users.popitem(last=False)
+        return is_own
+
+
+class GuardedPage(SkippingBlocks):
+    """A page whose events know who sent them, and run only for those whose role permits it, in pages of their own."""
+
+    act_for: Callable[[str | None], Role | None] = staticmethod(lambda _: Role.ADMINISTER)
+    """Works for the person of a login from now on, and returns their role; None for a login that no longer holds."""
+    owners = PageOwners()
+
+    @property
+    def auth_message(self) -> str:
+        """The message of the login page, which Gradio reads for each person who has to log in."""
+        message = t("After five wrong passwords, wait a few minutes before you try again.")
+        ended = t("The link by which you came has expired or was revoked.")
+        return f"{ended} {message}" if visit_has_ended.get() else message
+
+    @auth_message.setter
+    def auth_message(self, message: str | None) -> None:
+        """Ignore Gradio's own, which is the same for everybody."""
+
+    async def process_api(
+        self, block_fn: BlockFunction | int, inputs: list[Any], state: Any = None, request: Any = None, **options: Any
+    ) -> dict[str, Any]:
+        """Answer one event, or one step of its answer. Without the role, it is a notice and changes nothing."""
+        function = self.fns[block_fn] if isinstance(block_fn, int) else block_fn
+        sender = request[0] if isinstance(request, list) else request
+        role = self.act_for(getattr(sender, "username", None))
+        try:
+            if role is None:
+                raise RoleError("You are no longer logged in. Reload the page to log in.")
+            require(needed_role(function.fn))
+            page = getattr(sender, "session_hash", None)
+            if page and not self.owners.belongs(page, getattr(sender, "username", None) or ""):
+                raise RoleError("This is another person's page. Reload your own.")
+        except RoleError as error:
+            function, inputs = _refusal(function, str(error)), []
+            options["iterator"] = None
+        return await super().process_api(function, inputs, state, request, **options)
+
+
+def _refusal(function: BlockFunction, reason: str) -> BlockFunction:
+    """Return a function in place of an event's, that leaves all outputs as they are and shows why."""
+
+    def refuse() -> Any:
+        show_notice(reason)
+        return [gr.skip() for _ in function.outputs] if len(function.outputs) > 1 else gr.skip()
+
+    refused = copy(function)
+    refused.fn, refused.inputs, refused.types_generator, refused.inputs_as_dict = refuse, [], False, False
+    refused.batch = False
+    return refused

@@ -1,0 +1,175 @@
+"""What the studio needs of Gradio's private parts. A failure here names the file that has to follow Gradio's change."""
+
+import gc
+import json
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+import pytest
+from async_calls import run_async
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+from gradio.routes import templates
+from gradio.state_holder import SessionState
+from gradio.utils import get_upload_folder
+from offline_studio import offline_services
+from page_client import connect, open_page
+from served_studio import served
+from starlette.requests import HTTPConnection
+
+from components.steps import RoundTimeline
+from studio.web import gradio_internals, page_states
+from studio.web.gradio_internals import ValidLogins, allow_streams, event_data, gradio_app, name_icon, uploaded_file
+from studio.web.skipped_outputs import SkippingBlocks
+
+STARTUP = """
+import json, sys, pathlib
+from studio.web import gradio_fast_import
+gradio_fast_import.install()
+import gradio, gradio.component_meta as meta, components.component as ours
+from components.page_frame import Gallery
+stubs = [str(path) for path in pathlib.Path(ours.__file__).parent.glob("*.pyi")]
+print(json.dumps({"writer": meta.create_or_modify_pyi.__module__, "stubs": stubs}))
+"""
+
+
+def test_the_import_hook_replaces_gradios_writer_of_stubs_and_only_files_in_its_folder_are_uploads(tmp_path: Path):
+    from gradio import component_meta
+
+    writer = "studio/web/gradio_fast_import.py needs gradio.component_meta.create_or_modify_pyi"
+    assert hasattr(component_meta, "create_or_modify_pyi"), writer
+    done = subprocess.run([sys.executable, "-c", STARTUP], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout.splitlines()[-1])["writer"] == "studio.web.gradio_fast_import", writer
+    folder = Path(get_upload_folder())
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "some.txt").write_text("x")
+    (tmp_path / "other.txt").write_text("x")
+    assert uploaded_file(str(folder / "some.txt")) == (folder / "some.txt").resolve()
+    for path in (tmp_path / "other.txt", folder / "missing.txt", folder / ".." / "other.txt", None, 7):
+        assert uploaded_file(path) is None
+
+
+def test_an_events_data_the_queues_streams_and_the_pages_icon_are_where_they_were():
+    assert event_data(gr.EventData(None, {"kind": "move"})) == {"kind": "move"}, "gr.EventData no longer has _data"
+    assert event_data(gr.EventData(None, None)) == {}
+    with gr.Blocks() as blocks:
+        gr.Markdown("page")
+    assert hasattr(blocks._queue, "max_thread_count"), "gradio_internals.py needs Queue.max_thread_count"
+    allow_streams(blocks, 7)
+    blocks._queue.active_jobs = [None] * blocks._queue.max_thread_count  # as Queue.start does
+    assert len(blocks._queue.active_jobs) == 7
+    assert len(blocks._queue.pending_messages_per_session) == 0, "gradio_internals.py needs the queue's open pages"
+    name_icon()
+    loader = templates.env.loader
+    assert loader is not None
+    page = loader.get_source(templates.env, "frontend/index.html")[0]
+    assert gradio_internals.ICON in page and "manifest" not in page
+
+
+def test_a_login_is_found_in_gradios_cookies_until_its_password_changes():
+    app = FastAPI()
+    users: list[str | None] = []
+    password = ["first"]
+    logins = ValidLogins(lambda user: password[0] if user == "ada" else "")
+
+    @app.middleware("http")
+    async def check(request, call_next):
+        users.append(logins.user_of(app, HTTPConnection(request.scope)))
+        return await call_next(request)
+
+    with gr.Blocks() as blocks:
+        gr.Markdown("page")
+    gr.mount_gradio_app(app, blocks, path="/", auth=("ada", "secret"))
+    with TestClient(app) as client:
+        client.get("/config")
+        client.post("/login", data={"username": "ada", "password": "secret"})
+        client.get("/config")
+        assert (users[0], users[-1]) == (None, "ada"), "gradio_internals.py needs App.tokens and App.cookie_id"
+        password[0] = "second"
+        client.get("/config")
+        password[0] = "first"
+        client.get("/config")
+    assert users[-2:] == [None, None], "a login that ended does not come back"
+
+
+NEEDED = "studio/web/skipped_outputs.py says what it needs of Gradio's Blocks.postprocess_data"
+
+
+def page(kind: type[gr.Blocks]) -> gr.Blocks:
+    with kind() as blocks:
+        outputs = [gr.State(1), gr.Textbox("a"), gr.HTML("b"), RoundTimeline()]
+        gr.Button().click(lambda: None, None, outputs, postprocess=False)
+        gr.Button().click(lambda: None, None, outputs[1], postprocess=False)
+    return blocks
+
+
+def sent(kind: type[gr.Blocks], event: int, predictions: Any) -> list[Any]:
+    blocks = page(kind)
+    values = run_async(blocks.postprocess_data(blocks.fns[event], predictions, SessionState(blocks)))
+    return [value and without_empty_props(value) for value in values]
+
+
+def without_empty_props(value: Any) -> Any:
+    """Leave out the property "__type__" that Gradio sets of an HTML with each update."""
+    props = value.pop("props", None) if isinstance(value, dict) else None
+    assert props in (None, {"__type__": "update"}), NEEDED
+    return value
+
+
+def test_what_is_sent_is_what_gradio_sends():
+    for event, predictions in (
+        (0, [gr.skip(), gr.skip(), gr.skip(), gr.skip()]),
+        (0, [gr.skip(), "new", gr.skip(), gr.skip()]),
+        (0, [2, gr.skip(), gr.update(visible=False), '{"rounds": []}']),
+        (0, [2, gr.skip(), gr.skip(), gr.skip()]),
+        (0, gr.skip()),
+        (1, gr.skip()),
+        (1, "new"),
+    ):
+        assert sent(SkippingBlocks, event, predictions) == sent(gr.Blocks, event, predictions), NEEDED
+
+
+@pytest.mark.parametrize(("kind", "is_made"), [(SkippingBlocks, False), (gr.Blocks, True)])
+def test_only_plain_gradio_makes_a_component_for_an_output_that_stays(kind, is_made, monkeypatch):
+    blocks, made = page(kind), []
+    make = RoundTimeline.__init__
+    monkeypatch.setattr(RoundTimeline, "__init__", lambda self, *a, **k: (made.append(self), make(self, *a, **k))[1])
+    run_async(blocks.postprocess_data(blocks.fns[0], [gr.skip()] * 4, SessionState(blocks)))
+    assert bool(made) == is_made
+
+
+LOADS = 8
+STATES_NEEDED = "studio/web/page_states.py says what it needs of Gradio's StateHolder and SessionState"
+
+
+async def test_nothing_more_is_kept_after_many_page_loads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(page_states, "CLOSED_PAGES", 5)
+    with served(offline_services(), tmp_path) as studio:
+        gradio = gradio_app(studio.app)
+
+        async def load(count: int) -> None:
+            async with connect(studio.address) as http:
+                for _ in range(count):
+                    async with open_page(http) as page:
+                        assert page.properties["home"] == {"visible": True}, STATES_NEEDED
+                        assert page.properties["bench"] == {"visible": False}, STATES_NEEDED
+
+        await load(page_states.CLOSED_PAGES + 5)
+        before = census()
+        await load(LOADS)
+        grown = census() - before
+        assert len(gradio.state_holder.session_data) <= page_states.CLOSED_PAGES + 2, STATES_NEEDED
+        assert sum(grown.values()) < 200 * LOADS, grown.most_common(8)
+        one = next(iter(gradio.state_holder.session_data.values()))
+        assert isinstance(one, SessionState) and not one.config_values, STATES_NEEDED
+
+
+def census() -> Counter[str]:
+    """Count the objects that Python's garbage collector knows, by type."""
+    gc.collect()
+    return Counter(str(type(each)) for each in gc.get_objects())

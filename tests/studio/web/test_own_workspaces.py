@@ -1,0 +1,86 @@
+"""One workspace for each user: nobody finds, reads or watches what belongs to another."""
+
+from collections.abc import Iterator
+from types import SimpleNamespace
+
+import httpx
+import mujoco
+import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+from offline_studio import FRAME, EmptySegmenter, offline_services
+from page_client import connect, open_page
+from served_studio import served
+from starlette.websockets import WebSocketDisconnect
+
+from pipeline.models import ModelError
+from pipeline.project import Project
+from studio.accounts.current_user import current_user
+from studio.models.model_choice import ModelSelection
+from studio.sessions.session_registry import SessionRegistry
+from studio.viewer import ViewRegistry, mount
+from studio.web.access import Access
+from studio.web.gate import Gate
+
+LOGINS = {"ada": "a", "bob": "b"}
+
+
+@pytest.fixture(scope="module")
+def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SimpleNamespace]:
+    workspace = tmp_path_factory.mktemp("workspace")
+    Project.create(workspace / "users" / "ada" / "hers", FRAME, "hers")
+    Project.create(workspace / "common", FRAME, "common")
+    services = offline_services(segmenter=EmptySegmenter())
+    with served(services, workspace, Access(LOGINS, own_workspaces=True)) as studio:
+        yield studio
+
+
+async def log_in(http: httpx.AsyncClient, user: str) -> None:
+    answer = await http.post("/login", data={"username": user, "password": LOGINS[user]})
+    assert answer.status_code == 200
+
+
+async def test_nobody_lists_opens_reads_or_hears_another_users_project(studio: SimpleNamespace):
+    async with connect(studio.address) as ada, connect(studio.address) as bob:
+        await log_in(ada, "ada")
+        await log_in(bob, "bob")
+        async with open_page(ada) as page:
+            assert [project["name"] for project in page.values["gallery"]["projects"]] == ["hers"]
+        async with open_page(ada, "hers") as hers:
+            token = hers.token
+            assert token and (await ada.get(f"/project/{token}/colour.jpg")).status_code == 200
+            assert (await ada.get("/thumbnail/project/hers")).status_code == 200
+            async with open_page(bob, "hers") as page:
+                assert page.properties["home"] == {"visible": True} and not page.token
+                assert page.values["gallery"]["projects"] == []
+                assert "no longer open" in (await page.ask("mask-canvas", {"token": token, "kind": "status"}))["error"]
+                assert (await bob.get(f"/project/{token}/colour.jpg")).status_code == 404
+                assert (await bob.get("/thumbnail/project/hers")).status_code == 404
+                for stream in (f"queue/data?session_hash={hers.session_hash}", f"heartbeat/{hers.session_hash}"):
+                    assert (await bob.get(f"/gradio_api/{stream}")).status_code == 403
+
+
+def test_a_project_is_made_in_the_users_own_folder_and_its_trace_replayed_by_no_other(tmp_path):
+    registry = SessionRegistry(tmp_path, offline_services(segmenter=EmptySegmenter()), own=True)
+    Project.create(tmp_path / "users" / "ada" / "hers", FRAME, "hers")
+    current_user.set("bob")
+    assert registry.create(lambda folder: Project.create(folder, FRAME, "x"), "x").project.folder.parent.name == "bob"
+    (tmp_path / "users" / "ada" / "hers" / "trace.jsonl").write_text("")
+    with pytest.raises(ModelError, match="no such trace"):
+        ModelSelection(registry, tmp_path).use({"service": "replay", "trace": "users/ada/hers/trace.jsonl"})
+
+
+def test_a_view_is_watched_by_its_user_only():
+    views, users = ViewRegistry(own=True), iter(("ada", "bob", "bob"))
+    current_user.set("ada")
+    token = views.open(mujoco.MjModel.from_xml_string("<mujoco><worldbody><geom size='1'/></worldbody></mujoco>"))
+    app = FastAPI()
+    mount(app, views)
+    app.add_middleware(Gate, access=Access(LOGINS, own_workspaces=True), find_user=lambda _: next(users))
+    client = TestClient(app, "http://127.0.0.1")
+    assert client.get(f"/viewer/{token}/geometry").status_code == 200
+    assert client.get(f"/viewer/{token}/geometry").status_code == 404
+    headers = {"origin": "http://127.0.0.1", "host": "127.0.0.1"}
+    with pytest.raises(WebSocketDisconnect), client.websocket_connect(f"/viewer/{token}/ws", headers=headers):
+        pass
+    views.close()
