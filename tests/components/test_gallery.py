@@ -16,7 +16,6 @@ from playwright.sync_api import Locator, Route, expect
 from bench.planted_projects import plant_projects
 
 COUNT = 70
-"""Projects, more than a page shows."""
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +69,6 @@ def panel(board: Locator, name: str) -> Locator:
 
 
 def record(**facts: Any) -> dict[str, Any]:
-    """What the board gets of a project: a new one, with these facts."""
     new = {"name": "a", "title": "A", "about": "just now", "when": "just now", "at": "2026-01-02 03:04", "image": ""}
     new |= {"state": "started", "stages": "dtt", "steps": "Frame: Done\nMasks: Not started", "objects": None}
     new |= {"confidence": None, "matched": None, "task": "", "solved_by": "", "seconds": 0}
@@ -318,7 +316,6 @@ def test_a_review_begins_with_the_selected_projects_or_with_all_that_are_found(g
 
 
 def batch(**facts: Any) -> dict[str, Any]:
-    """What the board gets of a batch: three frames of which one is done, with these facts."""
     plain = {"stage": "", "seconds": 0, "message": "", "project": ""}
     frames = [plain | {"name": "a", "state": "done", "seconds": 100, "project": "a_1"}]
     frames.append(plain | {"name": "b", "state": "failed", "message": "no picture"})

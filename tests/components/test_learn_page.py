@@ -9,7 +9,6 @@ from playwright.sync_api import Locator, Page, expect
 
 
 def subtask(name: str, **more: Any) -> dict[str, Any]:
-    """A subtask that nobody has trained yet."""
     known = {
         "name": name, "title": name.title(), "source": "rules", "instruction": f"{name} it", "start": "home",
         "success": ["it is near", "it is held"], "can_edit": True, "learned": False, "steps": 0, "seconds": 0,
@@ -35,8 +34,6 @@ PLACE = subtask("place", success=["it lies"], reward=[{"text": "Distance", "weig
 
 
 class Learn:
-    """The Learn page, whose requests the test answers."""
-
     def __init__(self, mount: Mount, studio: BareStudio, page: Page):
         self.page, self.element = page, page.locator(".learn")
         self.record = {
@@ -65,7 +62,6 @@ class Learn:
                 "failed_at": None, "is_oracle": request["oracle"]}  # fmt: skip
 
     def requests(self, count: int) -> list[dict[str, Any]]:
-        """Return the next requests but those for the state, once there are so many."""
         wait_until(self.page, lambda: sum(one["kind"] != "status" for one in self.asked) >= count)
         taken = [{key: one[key] for key in one if key != "token"} for one in self.asked if one["kind"] != "status"]
         self.asked.clear()

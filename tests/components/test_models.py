@@ -282,7 +282,6 @@ def test_before_the_first_call_a_dialog_shows_what_is_sent_and_it_can_be_decline
 
 
 def call(id: str, **facts: Any) -> dict[str, Any]:
-    """What the list of calls gets of a call: an answered one, with these facts."""
     one = {"id": id, "title": f"Call {id}", "about": "", "state": "answered", "is_retry": False, "seconds": 1.0}
     return one | {"error": ""} | facts
 

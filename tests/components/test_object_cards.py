@@ -47,13 +47,11 @@ def viewed(page: Page) -> str:
 
 
 def expect_object(page: Page, id: int) -> None:
-    """Expect that this object, and no other, is selected and shown."""
     expect(page.locator(".object-list .selected")).to_have_attribute("data-id", str(id))
     expect(page.locator(".object-cards .head .chip")).to_have_text(str(id))
 
 
 def change(cards: Mounted, id: int, **facts: Any) -> None:
-    """Show the cards as if this were known of an object."""
     value = cards.value("object-cards")
     value["objects"] = [one | facts if one["id"] == id else one for one in value["objects"]]
     cards.set_value("object-cards", value)

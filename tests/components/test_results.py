@@ -19,7 +19,6 @@ TASK = "put the green_cylinder on the left"
 
 @pytest.fixture(autouse=True)
 def films(page: Page) -> None:
-    """Answers for the films of made-up results."""
     page.route("**/*.mp4", lambda route: route.fulfill(body=b""))
 
 

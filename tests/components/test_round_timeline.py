@@ -63,8 +63,6 @@ def timeline(mount: Mount, record: dict[str, Any]) -> "Timeline":
 
 
 class Timeline:
-    """The timeline in a page, with rounds that differ from a real one as a test says."""
-
     def __init__(self, mounted: Mounted, record: dict[str, Any]):
         self.mounted, self.page, self.record = mounted, mounted.page, record
         self.element, self.take_sent = mounted.page.locator(".round-timeline"), mounted.take_sent

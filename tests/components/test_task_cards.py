@@ -44,8 +44,6 @@ def cards(mount: Mount) -> "Cards":
 
 
 class Cards:
-    """Cards with tasks of the test's own, and the text field that they fill."""
-
     def __init__(self, mounted: Mounted):
         self.mounted, self.page = mounted, mounted.page
         self.element, self.field = mounted.page.locator(".task-cards"), mounted.page.locator(FIELD)

@@ -25,8 +25,6 @@ class Text(BaseModel):
 
 
 class CountingModel:
-    """Answers 1, 2, 3 ..., and fails on request."""
-
     name = "counting"
 
     def __init__(self):

@@ -57,7 +57,6 @@ def twin(request, tmp_path_factory):
 
 
 def names_of(scene, project):
-    """Return the label of each placement by its name; fails unless each label has one."""
     masks = {segment.id: segment.mask for segment in project.segments()}
     found = {
         p.name: max(scene.labels, key=lambda label, p=p: np.count_nonzero(scene.labels[label] & masks[p.segment_id]))
