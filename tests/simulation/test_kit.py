@@ -39,18 +39,9 @@ def test_every_name_in_the_short_text_exists_and_every_method_is_recorded_or_rea
 def examples(verb: str) -> list[str]:
     """Return the calls that the manual shows for a function, such as `kit.on("red_cube", "blue_cube")`."""
     lines = [line.strip() for line in MANUAL.splitlines() if line.startswith("    ")]
-    found = [line[: _end(line)] for line in lines if re.match(rf"(\w+ = )?{re.escape(verb)}\(", line)]
+    found = [re.split("  +", line)[0] for line in lines if re.match(rf"(\w+ = )?{re.escape(verb)}\(", line)]
     assert found, f"the text shows no {verb}"
     return found
-
-
-def _end(line: str) -> int:
-    depth = 0
-    for place, letter in enumerate(line):
-        depth += (letter in "([") - (letter in ")]")
-        if depth == 0 and letter in ")]" and line[place + 1 : place + 2] not in ("[", ".", ","):
-            return place + 1
-    return len(line)
 
 
 @pytest.fixture
