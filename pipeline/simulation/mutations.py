@@ -175,9 +175,10 @@ def _with_names(value: Any, names: Mapping[str, str]) -> Any:
 def displaced_runs(sim: Any) -> Iterator[tuple[str, rollout.Run]]:
     """Yield what is different and the run: each object that the goals carry where it started, or to one side.
 
-    The object then stands on the table, clearly beside what the goals put it in or on. Runs that still claim to be solved; none where the original is not. They are
-    counterfactuals without physics, so every carried object can be tried at several places in one process; the other
-    mutations miss checks that look at one coordinate, at the sign or at some of the objects only.
+    The object then stands on the table, clearly beside what the goals put it in or on. Runs that still claim to be
+    solved; none where the original is not. They are counterfactuals without physics, so every carried object can be
+    tried at several places in one process; the other mutations miss checks that look at one coordinate, at the sign or
+    at some of the objects only.
     """
     run = sim.rollout()
     if not run.solved:
