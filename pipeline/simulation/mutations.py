@@ -12,15 +12,17 @@ import numpy as np
 
 from pipeline.simulation import rollout
 from pipeline.simulation.goals.at import elsewhere
-from pipeline.simulation.goals.goal import Goal, PartGoal
+from pipeline.simulation.goals.goal import CLEAR_MISS, Goal, PartGoal
 from pipeline.simulation.goals.stages import lasting
+from pipeline.simulation.objects import Object
 from pipeline.simulation.rollout import Stages
 from pipeline.simulation.state import State
 
 DISPLACED = "displaced"
 """Name of this mutation."""
-STEP_M = 0.15
-"""How far an object is displaced; more than any tolerance of a goal or a sensible check."""
+STEP_M, FARTHEST_M = 0.15, 0.6
+"""How far an object is displaced: more than any tolerance of a goal or a sensible check, and so far that it lies beside
+what holds it, such as a long bin."""
 
 
 def roll_out_mutated(sim: Any, kind: str) -> dict[str, Any]:
@@ -173,9 +175,10 @@ def _with_names(value: Any, names: Mapping[str, str]) -> Any:
 def displaced_runs(sim: Any) -> Iterator[tuple[str, rollout.Run]]:
     """Yield what is different and the run: each object that the goals carry where it started, or to one side.
 
-    The object then stands on the table. Runs that still claim to be solved; none where the original is not. They are
-    counterfactuals without physics, so every carried object can be tried at several places in one process; the other
-    mutations miss checks that look at one coordinate, at the sign or at some of the objects only.
+    The object then stands on the table, clearly beside what the goals put it in or on. Runs that still claim to be
+    solved; none where the original is not. They are counterfactuals without physics, so every carried object can be
+    tried at several places in one process; the other mutations miss checks that look at one coordinate, at the sign or
+    at some of the objects only.
     """
     run = sim.rollout()
     if not run.solved:
@@ -183,18 +186,38 @@ def displaced_runs(sim: Any) -> Iterator[tuple[str, rollout.Run]]:
     end = run.state_at_end
     carried = dict.fromkeys(name for _, goals in sim.stages for goal in goals for name in goal.carried)
     for name in (name for name in carried if not sim[name].fixed):
-        place, step = end[name].position[:2], f"{STEP_M * 100:.0f} cm"
-        places = {
-            "where it started": run.start(name).position[:2],
-            f"{step} too far right": place + STEP_M * end.right,
-            f"{step} too far left": place - STEP_M * end.right,
-            f"{step} too far away": place + STEP_M * end.away,
-            f"{step} too near": place - STEP_M * end.away,
+        place, holders = end[name].position[:2], _holders(sim.stages, end, name)
+        sides = {
+            "too far right": end.right,
+            "too far left": -end.right,
+            "too far away": end.away,
+            "too near": -end.away,
         }
+        places = {"where it started": run.start(name).position[:2]}
+        for words, side in sides.items():
+            steps = np.arange(STEP_M, FARTHEST_M, 0.05)
+            step = next((s for s in steps if _is_beside(place + s * side, holders)), None)
+            if step is not None:
+                places[f"{step * 100:.0f} cm {words}"] = place + step * side
         for words, xy in places.items():
             state = end.put(name, xy)
             if _clearly_missed(sim.stages, state):
                 yield f"{name} ends {words}", replace(run, state_at_end=state, qpos=_moved(run, name, state))
+
+
+def _holders(stages: Stages, end: State, name: str) -> list[Object]:
+    """Return what the goals put an object in or on."""
+    return [
+        end[goal.holder]
+        for _, goals in stages
+        for goal in goals
+        if goal.rests and name in goal.carried and goal.holder in end.objects
+    ]
+
+
+def _is_beside(xy: np.ndarray, holders: list[Object]) -> bool:
+    """Whether a place (2,) is clearly beside all of these, so that no honest check takes the object for held by one."""
+    return all(holder.distance_outside(xy) > CLEAR_MISS for holder in holders)
 
 
 def _moved(run: rollout.Run, name: str, state: State) -> np.ndarray:

@@ -171,6 +171,16 @@ def test_only_objects_that_the_goals_carry_are_displaced(project):
     assert all(run.touching("red_cube", "table") and not run.touching("red_cube", "blue_cube") for _, run in runs)
 
 
+def test_what_is_displaced_lies_beside_its_container_however_long_that_is(project):
+    sim = kit.Simulation(kit.Scene.load(project), 0)
+    sim.keep("red_cube", "blue_cube")
+    sim.add_container("bin", xy=(0.15, -0.1), size=(0.34, 0.2))
+    sim.goal(kit.inside("red_cube", "bin"))
+    ends = [(words, run.end("red_cube").position[:2], run.end("bin")) for words, run in displaced_runs(sim)]
+    assert len(ends) == 5 and any("cm too far right" in words and "15 cm" not in words for words, *_ in ends)
+    assert all(bin.distance_outside(xy) > 0.05 for _, xy, bin in ends)
+
+
 @pytest.mark.parametrize("build, message", [(RIGHT, ""), (PHOTOGRAPHED, "elsewhere")])
 def test_a_reference_measures_every_solved_layout_whatever_the_programs_checks_do(project, sandbox, build, message):
     lazy = "def check_nothing(sim):\n    assert sim.rollout().solved, 'no'\n"
