@@ -6,6 +6,7 @@ import os
 import re
 import sys
 import textwrap
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 
 from pipeline.router import report_json
 from pipeline.simulation.program import Program
-from pipeline.simulation.sandbox.child_report import MAX_CHECKS, ChildReader, ChildReport, merge_reports
+from pipeline.simulation.sandbox.child_report import MAX_BYTES, MAX_CHECKS, ChildReader, ChildReport, merge_reports
 from pipeline.simulation.sandbox.sandbox import Limits
 from pipeline.simulation.sandbox.supervisor import ChildExit
 from tests.simulation.attack_programs import BUILD, CANARY, CHECKS, ESCAPE, escaping, tampering, with_prefix
@@ -42,6 +43,7 @@ ATTACKS = {
     "reading the environment": (escaping("raise ValueError(str(dict(os.environ)))"), "ValueError"),
     "reading its own process": (escaping("raise ValueError(builtins.open('/proc/self/environ').read())"), REFUSED),
     "reading our process": (escaping("raise ValueError(builtins.open('/proc/{pid}/environ').read())"), REFUSED),
+    "listing a folder": (escaping("raise ValueError(str(os.listdir('{outside}')))"), REFUSED),
     "writing a file": (escaping("builtins.open('{outside}/made', 'w').write('x')"), REFUSED),
     "writing into the project": (escaping("builtins.open('{project}/scene/made', 'w').write('x')"), REFUSED),
     "writing through MuJoCo": (
@@ -50,9 +52,19 @@ ATTACKS = {
         ),
         "KitError|FatalError|" + REFUSED,
     ),
+    "deleting a file": (escaping("os.remove('{outside}/secret')"), REFUSED),
+    "changing a file's mode": (escaping("os.chmod('{outside}/secret', 0)"), REFUSED),
     "network": (escaping("bring('socket').create_connection(('127.0.0.1', {port}))"), REFUSED),
     "a foreign library": (escaping("bring('ctypes').CDLL(None).ptrace(16, {pid}, 0, 0)"), REFUSED),
     "killing us": (escaping("os.kill({pid}, 9)"), REFUSED),
+    "killing its supervisor": (escaping("os.kill(os.getppid(), 9)"), REFUSED),
+    "killing us through a pipe": (
+        escaping("f = bring('fcntl')\nf.fcntl(3, 8, {pid})\nf.fcntl(3, 10, 9)\nf.fcntl(3, 4, 0o20001)"),
+        REFUSED,
+    ),
+    "killing its supervisor through a pipe": (escaping("bring('fcntl').fcntl(3, 8, os.getppid())"), REFUSED),
+    "asking for a file's size": (escaping("raise ValueError('x' * os.stat('{outside}/secret').st_size)"), REFUSED),
+    "following a link": (escaping("raise ValueError(os.readlink('/proc/self/exe'))"), REFUSED),
     "killing itself": (escaping("bring('_thread')\nos.abort()"), "ended by signal"),
     "thread flood": (
         escaping("t = bring('threading')\nwhile True: t.Thread(target=bring('time').sleep, args=(9,)).start()"),
@@ -212,6 +224,24 @@ def test_any_bytes_of_generated_code_give_a_report(part, sent, child_exit, size)
     assert report.reward == (() if part == "arrange" else (0.5,)), "only the kit reports rewards"
     assert not set(report.evidence) - {"printed", "stopped"}
     assert all(isinstance(text, str) for text in (report.evidence.get("printed", ""), report.violation or ""))
+
+
+@pytest.mark.parametrize(
+    "line", [b"[]\n", b"{}\n", b"[" * 64, b'{"doing": "running check_a"}\n', b"x", b"\n", b"\0", b"\xff\n"]
+)
+def test_a_flood_of_messages_costs_next_to_nothing(line):
+    reader = ChildReader(ChildReport("perform"), Limits())
+    reader.feed(BEFORE["perform"])
+    chunk = line * (65536 // len(line))
+    tracemalloc.start()
+    read = 0
+    while reader.feed(chunk):
+        read += len(chunk)
+        assert read < 2 * MAX_BYTES
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 16 << 20, f"{peak >> 20} MB"
+    assert "forged a sandbox message" in (reader.report.refused or "")
 
 
 def test_checks_are_counted_and_a_program_cannot_pretend_that_it_has_not_begun():
