@@ -56,6 +56,7 @@ export function showPlace(element, openProject, reachedStep) {
   if (before === undefined) {
     replace({ project });
     begin(element);
+    if (openStep() && openStep() !== STEPS[0]) chosen ||= openStep(); // opened before this script was there
     lead(STEPS.includes(parameter("step")) ? parameter("step") : "");
     if (project && parameter("object")) select(Number(parameter("object")));
   } else if (project !== before) {

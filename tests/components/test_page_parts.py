@@ -68,6 +68,13 @@ def test_a_step_that_a_person_opens_before_the_project_has_arrived_stays(blank: 
     assert parameters(blank) == {"project": "q", "step": "frame"}
 
 
+def test_a_step_that_a_person_opens_before_any_script_is_there_stays(blank: Page):
+    blank.locator("#steps [data-tab-id=masks]").click()
+    blank.evaluate(SHOW, ["p", "task"])
+    blank.clock.run_for(5000)
+    expect_step(blank, "masks")
+
+
 def test_the_address_keeps_step_and_object_through_back_and_forward(blank: Page):
     select = "async (id) => (await import('/static/studio/selection.js')).select(id)"
     selected = "async () => (await import('/static/studio/selection.js')).selected()"
