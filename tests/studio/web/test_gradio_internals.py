@@ -160,11 +160,14 @@ async def test_nothing_more_is_kept_after_many_page_loads(tmp_path: Path, monkey
                         assert page.properties["bench"] == {"visible": False}, STATES_NEEDED
 
         await load(page_states.CLOSED_PAGES + 5)
-        before = census()
-        await load(LOADS)
-        grown = census() - before
+        growths = []
+        for _ in range(3):  # a leak grows in each of them; what a thread of another test brings, in one
+            before = census()
+            await load(LOADS)
+            growths.append(census() - before)
+        grown = min(growths, key=Counter.total)
         assert len(gradio.state_holder.session_data) <= page_states.CLOSED_PAGES + 2, STATES_NEEDED
-        assert sum(grown.values()) < 200 * LOADS, grown.most_common(8)
+        assert grown.total() < 200 * LOADS, grown.most_common(8)
         one = next(iter(gradio.state_holder.session_data.values()))
         assert isinstance(one, SessionState) and not one.config_values, STATES_NEEDED
 
