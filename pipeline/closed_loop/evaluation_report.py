@@ -61,7 +61,7 @@ def summary_lines(data: Mapping[str, Any]) -> list[str]:
     if pair := data["paired"]:
         first, second = (one["name"] for one in data["policies"])
         lines.append(
-            f"{second} solves {100 * pair['difference']:+.0f} points against {first} "
+            f"{second} minus {first}: {100 * pair['difference']:+.0f} percentage points "
             f"({100 * pair['low']:+.0f} to {100 * pair['high']:+.0f}, p = {pair['p']:.3f})"
         )
     return lines

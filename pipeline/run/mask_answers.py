@@ -47,6 +47,8 @@ def edit_masks(project: Project, services: Services) -> Generator[Progress, None
             touched |= {described.segment_id, partner}
             edited = True
             yield Progress("descriptions", f"{described.name}: {_words(described)}")
+        else:
+            yield Progress("descriptions", f"{described.name}: not {_words(described)}, no such mask was found")
     return edited
 
 

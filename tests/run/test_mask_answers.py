@@ -128,5 +128,6 @@ def test_what_the_segmenter_does_not_confirm_and_what_rules_say_changes_no_mask(
     model = Answering({DIVIDED: {"several_objects": [nothing, nothing]}, UPPER: {"whole": everything}})
     describe(project, PlannerModel(), broken)  # type: ignore[arg-type]
     before = agreement(project, photographed[1])
-    describe(project, model, broken)
+    messages = describe(project, model, broken)
     assert agreement(project, photographed[1]) == before and not project.decisions
+    assert sum("no such mask was found" in message for message in messages) == 2, "no answer is dropped in silence"
