@@ -1,10 +1,14 @@
-"""The robots that can perform a task, by name: those of installed packages, the built-in ones included."""
+"""The robots that can perform a task, by name: those of installed packages, the built-in ones included, and
+those that a person added to the workspace."""
 
 import functools
 from collections.abc import ItemsView, Iterator, Mapping, ValuesView
+from contextlib import suppress
+from pathlib import Path
 
 from pipeline import plugins
 from pipeline.errors import StudioError
+from pipeline.simulation.robots import workspace
 from pipeline.simulation.robots.description import RobotDescription
 
 FIRST = "gripper"
@@ -19,23 +23,34 @@ class _Robots(Mapping[str, RobotDescription]):
     """Robots by name. Names are known without an import; a description is made when it is first used."""
 
     def __getitem__(self, name: str) -> RobotDescription:
-        if name not in plugins.entries("robots"):
-            raise KeyError(name)
-        return _registered(name)
+        if name in plugins.entries("robots"):
+            return _registered(name)
+        if name in workspace.added_names():
+            return workspace.read_added(workspace.robots_folder() / name)
+        raise KeyError(name)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(sorted(plugins.entries("robots"), key=lambda name: name != FIRST))
+        return iter(
+            dict.fromkeys(
+                [*sorted(plugins.entries("robots"), key=lambda name: name != FIRST), *workspace.added_names()]
+            )
+        )
 
     def __len__(self) -> int:
-        return len(plugins.entries("robots"))
+        return sum(1 for _ in self)
 
     def items(self) -> ItemsView[str, RobotDescription]:
-        """Return name and description of each robot whose package can be imported."""
+        """Return name and description of each robot that can be read."""
         usable = plugins.available("robots")
-        return {name: self[name] for name in self if name in usable}.items()
+        found: dict[str, RobotDescription] = {}
+        for name in self:
+            with suppress(workspace.AddedRobotError):
+                if name in usable or name not in plugins.entries("robots"):
+                    found[name] = self[name]
+        return found.items()
 
     def values(self) -> ValuesView[RobotDescription]:
-        """Return the description of each robot whose package can be imported."""
+        """Return the description of each robot that can be read."""
         return dict(self.items()).values()
 
 
@@ -53,8 +68,13 @@ ROBOTS: Mapping[str, RobotDescription] = _Robots()
 """All robots, the quickest first."""
 
 
-def robot_kind(name: str) -> RobotDescription:
-    """Return the robot of that name. Raises RobotError that lists the names there are, PluginError."""
+def robot_kind(name: str, folder: str = "") -> RobotDescription:
+    """Return the robot of that name: of a folder of the workspace if it is given, as a confined child gets it.
+
+    Raises RobotError that lists the names there are, PluginError, AddedRobotError.
+    """
+    if folder:
+        return workspace.read_added(Path(folder))
     if name not in ROBOTS:
         raise RobotError(f"There is no robot '{name}'; there are: {', '.join(ROBOTS)}.")
     return ROBOTS[name]

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from pipeline.simulation.robots.robot import Robot
 
 Control = Literal["joint_position", "joint_velocity", "delta_end_effector"]
+VISUAL_GROUP, COLLISION_GROUP = 1, 5
+"""Geom groups of visual and collision geoms: the oracle's rays ignore both, viewers draw the first."""
 SPARE_M = 0.0025
 """Room that an object needs between the open fingers."""
 
@@ -131,6 +133,8 @@ class ArmModel:
     """The position servo of each."""
     servo_lag: tuple[float, ...]
     """Damping over stiffness of each servo in seconds: the time by which a command must lead a steady motion."""
+    servo_friction: tuple[float, ...]
+    """Dry friction of each joint over its servo's stiffness in rad: what a command leads by, as controllers do."""
     tool_site: str
     """Site between the fingers or at the cup: z out of the palm, y from finger to finger."""
     hand: str

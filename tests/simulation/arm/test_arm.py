@@ -21,7 +21,7 @@ from pipeline.simulation.robots.arm.fingers import TWO_F85
 from pipeline.simulation.robots.arm.kinematics import gripper_pose, nearest_equivalent
 from pipeline.simulation.robots.arm.mount import BASE_CLEARANCE_M, place_base
 from pipeline.simulation.robots.arm.path_planning import is_straight_path_free, plan_level_path, plan_path
-from pipeline.simulation.robots.arm.robot_model import ARM_PREFIX, VISUAL_GROUP, add_arm, prefixed
+from pipeline.simulation.robots.arm.robot_model import ARM_PREFIX, add_arm, prefixed
 from pipeline.simulation.robots.arm.tools import vacuum
 from pipeline.simulation.robots.arm.tools.finger_grasps import find_grasps
 from pipeline.simulation.robots.arm.tools.seals import find_seals
@@ -29,6 +29,7 @@ from pipeline.simulation.robots.arm.tools.suction_tool import SuctionTool
 from pipeline.simulation.robots.arm.tools.vacuum import Vacuum
 from pipeline.simulation.robots.arm.universal_robots import two_finger_arm
 from pipeline.simulation.robots.arm.ur5e_kinematics import Ur5eKinematics, postures
+from pipeline.simulation.robots.description import VISUAL_GROUP
 from pipeline.simulation.robots.gripper.hand import FloatingGripper
 from pipeline.solving import save_model
 

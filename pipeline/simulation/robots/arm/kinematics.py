@@ -89,6 +89,14 @@ class Kinematics:
         """Return the joint angles (N,) of the home posture."""
         return np.array(self.arm.home)
 
+    def longest_reach(self) -> float:
+        """Return the largest distance from the base to which some posture brings the gripper, in metres."""
+        return self._known().reach
+
+    def _known(self) -> "_Samples":
+        self._samples = self._samples or _Samples(self)
+        return self._samples
+
     def home_pose(self) -> np.ndarray:
         """Return world-from-gripper (4, 4) in the home posture."""
         if self.arm.home:
@@ -99,10 +107,8 @@ class Kinematics:
 
     def solutions(self, target: np.ndarray) -> Iterator[np.ndarray]:
         """Yield joint angles for world-from-gripper (4, 4), those nearest to a known posture first."""
-        if self._samples is None:
-            self._samples = _Samples(self)
         found: list[np.ndarray] = []
-        for seed in self._samples.near(target):
+        for seed in self._known().near(target):
             near = self._converged(target, seed)
             q = None if near is None else self.solve(target, near)
             if q is not None and not any(np.abs(q - other).max() < 0.1 for other in found):
@@ -202,6 +208,10 @@ class _Samples:
         axis = kinematics._configuration.data.xaxis[0]
         self.turns = float(np.sign(axis[2])) if abs(axis[2]) > 0.999 and model.jnt_type[0] == 3 else 0.0
         """Sign of the first joint about the vertical; 0 where that joint is none."""
+        site = kinematics._configuration.data.site_xmat[model.site(kinematics._site).id].reshape(3, 3)
+        along = float(kinematics._configuration.data.xaxis[-1] @ site[:, 2])
+        self.spins = float(np.sign(along)) if abs(along) > 0.98 else 0.0
+        """Sign of the last joint about the gripper's approach; 0 where it turns about another axis."""
         self.low, self.high = low, high
         rng = np.random.default_rng(0)
         postures = rng.uniform(np.maximum(low, -np.pi), np.minimum(high, np.pi), (SAMPLES, model.nq))
@@ -227,15 +237,24 @@ class _Samples:
             turn[:, 2, 2] = turn[:, 3, 3] = 1
             poses = turn @ poses
         off = np.linalg.norm(poses[:, :3, 3] - wanted[:3, 3], axis=1)
-        cosine = (np.einsum("nij,ij->n", poses[:, :3, :3], wanted[:3, :3]) - 1) / 2
+        relative = np.einsum("nki,kj->nij", poses[:, :3, :3], wanted[:3, :3])  # gripper from wanted gripper
+        twist = np.arctan2(relative[:, 1, 0] - relative[:, 0, 1], relative[:, 0, 0] + relative[:, 1, 1])
+        whole = (np.trace(relative, axis1=1, axis2=2) - 1) / 2
+        cosine = relative[:, 2, 2] if self.spins else whole
         strange = np.abs(self.postures - self.home)[:, 1:].mean(1)
         cost = off + ROTATION_WEIGHT_M * np.arccos(np.clip(cosine, -1, 1)) + HOME_WEIGHT_M * strange
         for i in np.argsort(cost, kind="stable")[:SEEDS]:
             q = self.postures[i].copy()
             if self.turns:
-                angle = q[0] + self.turns * spins[i]
-                q[0] = (angle + np.pi) % (2 * np.pi) - np.pi
+                q[0] = self._within(0, q[0] + self.turns * spins[i])
+            if self.spins:
+                q[-1] = self._within(-1, q[-1] + self.spins * twist[i])
             yield q
+
+    def _within(self, joint: int, angle: float) -> float:
+        """Return an angle by whole turns within a joint's limits, nearest to their middle."""
+        middle = (self.low[joint] + self.high[joint]) / 2
+        return float(middle + (angle - middle + np.pi) % (2 * np.pi) - np.pi)
 
 
 def nearest_equivalent(q: np.ndarray, reference: np.ndarray, limits: np.ndarray) -> np.ndarray:

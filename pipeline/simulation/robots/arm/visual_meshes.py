@@ -7,8 +7,8 @@ from pathlib import Path
 
 import mujoco
 
-from pipeline.simulation.robots.arm.robot_model import ARM_PREFIX, VISUAL_GROUP
-from pipeline.simulation.robots.description import ArmModel
+from pipeline.simulation.robots.arm.robot_model import ARM_PREFIX
+from pipeline.simulation.robots.description import VISUAL_GROUP, ArmModel
 
 
 def needs_visual_meshes(xml: str, arm: ArmModel) -> bool:

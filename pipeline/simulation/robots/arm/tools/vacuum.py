@@ -14,7 +14,8 @@ import mujoco
 import numpy as np
 
 from pipeline.simulation.physics import Physics
-from pipeline.simulation.robots.arm.robot_model import ARM_PREFIX, VISUAL_GROUP
+from pipeline.simulation.robots.arm.robot_model import ARM_PREFIX
+from pipeline.simulation.robots.description import VISUAL_GROUP
 
 CUP_RADIUS_M = 0.0125
 VACUUM_PA = 80e3
