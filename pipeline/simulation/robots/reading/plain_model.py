@@ -8,17 +8,11 @@ from dataclasses import dataclass
 
 import mujoco
 import numpy as np
-import open3d
 import trimesh
 from scipy.spatial.transform import Rotation
 
-from pipeline.simulation.robots.arm.robot_model import (
-    CLUSTERS_PER_EXTENT,
-    COLLISION_GROUP,
-    MAX_FACES,
-    VISUAL_GROUP,
-    stl,
-)
+from pipeline.simulation.robots.arm.robot_model import CLUSTERS_PER_EXTENT, MAX_FACES, stl
+from pipeline.simulation.robots.description import COLLISION_GROUP, VISUAL_GROUP
 from pipeline.simulation.robots.reading.elements import Elements, compiled, joints_moved, range_of
 
 SERVO_HZ = 5.0
@@ -186,6 +180,8 @@ def _add_visual(
 
 def _simplified(vertices: np.ndarray, faces: np.ndarray) -> bytes:
     if len(faces) > MAX_FACES:
+        import open3d  # takes seconds to import, and only models that are seen need it
+
         mesh = open3d.geometry.TriangleMesh(
             open3d.utility.Vector3dVector(vertices), open3d.utility.Vector3iVector(faces)
         )

@@ -36,6 +36,11 @@ TOOL_SITE = "grs_pinch"
 UNKNOWN_REACH = Reach(0.2, 0.5, (0.2, 0.5), (0.3, 0.5))
 
 
+def prepare() -> None:
+    """Import what the confined child could not import late."""
+    import open3d  # noqa: F401
+
+
 def read_robot(path: Path, name: str, tool: str = "", gripper: str = "") -> tuple[StoredRobot, str, dict[str, bytes]]:
     """Return robot.json of a model file, its reduced MJCF, and its meshes by file name. Raises ModelError."""
     if not path.is_file():

@@ -104,14 +104,14 @@ def check(robot: RobotDescription) -> dict[str, Any]:
     arm = robot.arm
     assert arm is not None
     reached, tracking = reach_map(arm), track_test_motion(arm)
+    radii = np.array(reached.radii)
     rows = zip(reached.heights, reached.reached, strict=True)
     return {
         "name": robot.name,
         "joints": len(arm.joints),
         "reach": {
             "ring_m": [arm.reach.near, arm.reach.far],
-            "radii_m": reached.radii,
-            "reached": {f"{height:g} m above the table": row.tolist() for height, row in rows},
+            "radii_m_by_height_m": {f"{height:g}": " ".join(f"{r:g}" for r in radii[row]) for height, row in rows},
         },
         "self_collisions_at_home": self_collisions(arm),
         "gripper_opening_mm": round(arm.fingers.max_opening * 1000, 1) if arm.fingers else None,
