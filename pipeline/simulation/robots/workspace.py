@@ -23,7 +23,7 @@ from pipeline.simulation.robots.description import (
     Reach,
     RobotDescription,
 )
-from pipeline.store import read_json, write_json
+from pipeline.store import read_json, temporary_beside, write_json
 
 FOLDER, FILE, MODEL, MESHES = "robots", "robot.json", "model.xml", "meshes"
 NAME = re.compile(r"[a-z][a-z0-9-]{0,39}")
@@ -172,16 +172,22 @@ def write_added(stored: StoredRobot, xml: str, meshes: Mapping[str, bytes], repl
         raise AddedRobotError(f"There is a robot {stored.name}; choose another with --name, or add --replace.")
     if not all(MESH_NAME.fullmatch(name) for name in meshes):
         raise AddedRobotError(f"{stored.source_file} has meshes with strange names, so it may be an attack.")
-    staging = folder.with_name(f".{stored.name}.new")
-    shutil.rmtree(staging, ignore_errors=True)
-    (staging / MESHES).mkdir(parents=True)
-    for name, data in meshes.items():
-        (staging / MESHES / name).write_bytes(data)
-    (staging / MODEL).write_text(xml, "utf-8")
-    write_json(staging / FILE, stored.model_dump(mode="json", by_alias=True))
-    shutil.rmtree(folder, ignore_errors=True)
-    staging.rename(folder)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with temporary_beside(folder) as part:
+        part.mkdir()
+        fill_folder(part, stored, xml, meshes)
+        shutil.rmtree(folder, ignore_errors=True)
+        part.rename(folder)
     return folder
+
+
+def fill_folder(folder: Path, stored: StoredRobot, xml: str, meshes: Mapping[str, bytes]) -> None:
+    """Write a robot's files to an empty folder."""
+    (folder / MESHES).mkdir()
+    for name, data in meshes.items():
+        (folder / MESHES / name).write_bytes(data)
+    (folder / MODEL).write_text(xml, "utf-8")
+    write_json(folder / FILE, stored.model_dump(mode="json", by_alias=True))
 
 
 def remove_added(name: str) -> None:

@@ -323,6 +323,6 @@ def test_what_the_cup_cannot_hold_is_refused_with_the_reason(table):
 
 def test_every_robot_is_made_by_its_name():
     assert [kind.name for kind in ROBOTS.values()] == list(ROBOTS)
-    assert [type(kind.make(True)) for kind in ROBOTS.values()] == [FloatingGripper, Arm, SuctionArm]
-    with pytest.raises(RobotError, match="there are: gripper, arm, arm-suction"):
+    assert [type(kind.make(True)) for kind in ROBOTS.values()] == [FloatingGripper, Arm, SuctionArm, Arm]
+    with pytest.raises(RobotError, match="there are: gripper, arm, arm-suction, droid"):
         robot_kind("hand")

@@ -43,11 +43,15 @@ class Elements:
 
 
 def read_spec(path: Path) -> tuple[mujoco.MjSpec, list[str]]:
-    """Return a model file with a name for every element, and what was repaired. Raises ModelError."""
+    """Return a model file with a name for every element, and what was repaired. Raises ModelError.
+
+    MuJoCo takes a joint whose limits are equal for one without limits; such a file is refused.
+    """
     for up in range(FOLDERS_UP + 1):
         root = path.parents[min(up, len(path.parents) - 1)]
         try:
             tree, files, repairs = repair_model(path, root)
+            _refuse_empty_limits(tree, path.name)
             text = ElementTree.tostring(tree, encoding="unicode")
             spec = mujoco.MjSpec.from_string(text, assets=dict(files.content))
         except AssetError as error:
@@ -59,6 +63,21 @@ def read_spec(path: Path) -> tuple[mujoco.MjSpec, list[str]]:
         _name_all(spec)
         return spec, repairs
     raise AssertionError("unreachable")
+
+
+def _refuse_empty_limits(tree: ElementTree.Element, file: str) -> None:
+    for joint in tree.iter("joint"):
+        limit = joint.find("limit")
+        stated = [] if limit is None else [limit.get("lower", "0"), limit.get("upper", "0")]
+        if limit is None or joint.get("type") not in ("revolute", "prismatic"):
+            stated = joint.get("range", "").split() if joint.get("limited") != "false" else []
+        try:
+            low, high = map(float, stated)
+        except ValueError:
+            continue
+        if not high > low:
+            name = joint.get("name") or "without a name"
+            raise ModelError(f"the joint {name} of {file} has the limits {low:g} to {high:g}; give it a range")
 
 
 def compiled(spec: mujoco.MjSpec, name: str) -> mujoco.MjModel:
@@ -113,12 +132,6 @@ def _elements(model: mujoco.MjModel, file: str, carrier: int, fingers: set[int],
     if len(joints) < MIN_JOINTS:
         names = ", ".join(model.joint(j).name for j in joints) or "none"
         raise ModelError(f"{file} has an arm of {len(joints)} joints ({names}); it takes {MIN_JOINTS} or more")
-    for j in joints:
-        low, high = model.jnt_range[j]
-        if model.jnt_limited[j] and high - low < 1e-4:
-            raise ModelError(
-                f"the joint {model.joint(j).name} of {file} has the limits {low:g} to {high:g}; give it a range"
-            )
     moving = [j for j in range(model.njnt) if j not in joints and _is_below(model, int(model.jnt_bodyid[j]), hand)]
     return Elements(
         model.body(path[0]).name, tuple(model.joint(j).name for j in joints), model.body(hand).name,
