@@ -6,11 +6,11 @@ import re
 import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Self
 
 import mujoco
 import numpy as np
-from pydantic import AllowInfNan, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AllowInfNan, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from pipeline.errors import StudioError
 from pipeline.simulation.robots.description import (
@@ -65,7 +65,7 @@ class StoredFingers(_Strict):
     @staticmethod
     def of(fingers: Fingers) -> "StoredFingers":
         """Return fingers as they are stored, lengths to a hundredth of a millimetre."""
-        values = {name: getattr(fingers, name) for name in StoredFingers.model_fields}
+        values: dict[str, Any] = {name: getattr(fingers, name) for name in StoredFingers.model_fields}
         values["joints"] = {name: _rounded(table) for name, table in fingers.joints.items()}
         for name in ("open_command", "close_command", "drive", "widths", "tips"):
             values[name] = _rounded(values[name])
@@ -74,8 +74,9 @@ class StoredFingers(_Strict):
     def fingers(self) -> Fingers:
         """Inverse of `of`."""
         arrays = {n: np.array(getattr(self, n)) for n in ("open_command", "close_command", "drive", "widths", "tips")}
-        plain = {n: getattr(self, n) for n in StoredFingers.model_fields if n not in arrays}
-        return Fingers(**plain | arrays | {"joints": {name: np.array(table) for name, table in self.joints.items()}})
+        values: dict[str, Any] = {n: getattr(self, n) for n in StoredFingers.model_fields} | arrays
+        values["joints"] = {name: np.array(table) for name, table in self.joints.items()}
+        return Fingers(**values)
 
 
 class StoredReach(_Strict):
@@ -119,9 +120,23 @@ class StoredRobot(_Strict):
     repairs: Annotated[tuple[Text, ...], Field(max_length=100)] = ()
     """Problems of the file that were repaired, one sentence each."""
 
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        """Raise ValueError where lists that belong together differ in length."""
+        for_joints = (self.servos, self.servo_lag, self.servo_friction, self.home or self.joints)
+        fingers, steps = self.fingers, len(self.fingers.drive)
+        tables = (fingers.widths, fingers.tips, *fingers.joints.values())
+        ends = (fingers.open_command, fingers.close_command)
+        fits = all(len(one) == len(self.joints) for one in for_joints) and steps > 1
+        if not (fits and all(len(t) == steps for t in tables) and all(len(e) == len(fingers.actuators) for e in ends)):
+            raise ValueError("lists differ in length")
+        return self
+
     def arm(self, folder: Path) -> ArmModel:
         """Return the arm, whose model and meshes are read from a folder when they are used."""
-        shared = {n: getattr(self, n) for n in ArmModel.__dataclass_fields__ if n in StoredRobot.model_fields}
+        shared: dict[str, Any] = {
+            n: getattr(self, n) for n in ArmModel.__dataclass_fields__ if n in StoredRobot.model_fields
+        }
         shared |= {"fingers": self.fingers.fingers(), "reach": Reach(**self.reach.model_dump())}
         read, meshes = functools.partial(_read, folder), functools.partial(_mesh_files, folder)
         return ArmModel(**shared | {"read": read, "meshes": meshes, "meshes_prefix": f"{self.name}."})

@@ -227,8 +227,8 @@ def attach_gripper(spec: mujoco.MjSpec, path: Path, tool: str, file: str) -> Non
     """Attach a gripper that has a file of its own to the body `tool` of an arm, else to its last. Raises ModelError."""
     gripper, _ = read_spec(path)
     model = compiled(spec, file)
-    _body_of_tool(model, file, tool) if tool else None
-    site = spec.site(tool) if tool else None
-    last = max((int(model.jnt_bodyid[j]) for j in range(model.njnt)), default=0)
-    body = spec.body(tool or model.body(last).name) if site is None else None
-    spec.attach(gripper, prefix="gripper/", **({"site": site} if site else {"frame": body.add_frame()}))
+    body = _body_of_tool(model, file, tool) if tool else int(model.jnt_bodyid.max(initial=0))
+    if tool and (site := spec.site(tool)):
+        spec.attach(gripper, prefix="gripper/", site=site)
+    else:
+        spec.attach(gripper, prefix="gripper/", frame=spec.body(model.body(body).name).add_frame())

@@ -199,8 +199,8 @@ class _Bench:
         """Return points on the surface of geoms, in the hand's frame, of shape (number, 3)."""
         meshes = [mesh.convex_hull for g in geoms if (mesh := geom_mesh(self.model, data, g)) is not None]
         joined = trimesh.util.concatenate(meshes)
-        points, _ = trimesh.sample.sample_surface(joined, POINTS, seed=0)
-        points = np.concatenate([np.asarray(points), joined.vertices])
+        sampled = np.asarray(trimesh.sample.sample_surface(joined, POINTS, seed=0)[0])
+        points = np.concatenate([sampled, joined.vertices])
         return (points - data.xpos[self.hand]) @ data.xmat[self.hand].reshape(3, 3)
 
     def at(self, command: np.ndarray, frame: np.ndarray, sides: list[list[int]]) -> _Row:

@@ -79,7 +79,7 @@ def ring_of(reached: ReachMap, file: str) -> Reach:
 
     Raises ModelError where it is too narrow.
     """
-    radii, both = np.array(reached.radii), reached.reached.all(0)
+    radii, both = np.array(reached.radii), np.asarray(reached.reached.all(0))
     runs = np.split(np.arange(len(radii)), np.flatnonzero(np.diff(both.astype(int))) + 1)
     run = max((run for run in runs if both[run[0]]), key=len, default=None)
     if run is None or radii[run[-1]] - radii[run[0]] < MIN_RING_M:

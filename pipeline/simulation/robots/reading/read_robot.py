@@ -24,7 +24,7 @@ from pipeline.simulation.robots.reading.measure_fingers import MeasuredGripper, 
 from pipeline.simulation.robots.reading.measure_reach import reach_map, ring_of, with_home
 from pipeline.simulation.robots.reading.plain_model import PlainModel, reduce_model
 from pipeline.simulation.robots.reading.usual_contacts import without_usual_contacts
-from pipeline.simulation.robots.workspace import StoredCamera, StoredFingers, StoredReach, StoredRobot
+from pipeline.simulation.robots.workspace import SCHEMA, StoredCamera, StoredFingers, StoredReach, StoredRobot
 from pipeline.untrusted import confined
 from pipeline.untrusted.confined import Limits, Result
 
@@ -81,6 +81,7 @@ def read_in_child(path: str, name: str, tool: str, gripper: str) -> Result:
     reach = ring_of(reach_map(arm), file.name)
     plain = without_usual_contacts(plain, replace(arm, reach=reach))
     stored = StoredRobot(
+        schema=SCHEMA,
         name=name, source_file=file.name[:200], joints=elements.joints, servos=plain.servos, servo_lag=arm.servo_lag,
         servo_friction=arm.servo_friction, tool_site=TOOL_SITE, hand=elements.hand, links=arm.links,
         fingers=StoredFingers.of(measured.fingers), reach=StoredReach(**vars(reach)),
