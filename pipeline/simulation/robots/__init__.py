@@ -76,5 +76,5 @@ def robot_kind(name: str, folder: str = "") -> RobotDescription:
     if folder:
         return workspace.read_added(Path(folder))
     if name not in ROBOTS:
-        raise RobotError(f"There is no robot '{name}'; there are: {', '.join(ROBOTS)}.")
+        raise RobotError(f"There is no robot '{name}'; there are: {', '.join(ROBOTS) or 'none; run make setup again'}.")
     return ROBOTS[name]

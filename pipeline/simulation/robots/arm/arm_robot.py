@@ -13,7 +13,7 @@ from pipeline.simulation.robots.arm.kinematics import Kinematics
 from pipeline.simulation.robots.arm.motion import Motion
 from pipeline.simulation.robots.arm.mount import place_base
 from pipeline.simulation.robots.arm.planning_hand import PlanningHand
-from pipeline.simulation.robots.arm.robot_model import add_arm, prefixed
+from pipeline.simulation.robots.arm.robot_model import ARM_PREFIX, add_arm, prefixed
 from pipeline.simulation.robots.arm.tools import vacuum
 from pipeline.simulation.robots.arm.tools.finger_tool import FingerTool
 from pipeline.simulation.robots.arm.tools.suction_tool import SuctionTool
@@ -66,6 +66,9 @@ class Arm:
         if fingers := self.arm.fingers:
             for name, value in zip(prefixed(fingers.actuators), fingers.command(fingers.max_opening), strict=True):
                 data.actuator(name).ctrl = value
+        if self.arm.fingers and self.arm.home:  # a model may begin with its fingers closed, or through each other
+            for name, value in self.arm.fingers.joint_positions(self.arm.fingers.max_opening).items():
+                data.joint(f"{ARM_PREFIX}{name}").qpos = value
 
     def hand(self, physics: Physics) -> ArmHand:
         """Return the hand in a running world."""

@@ -22,8 +22,11 @@ MAX_STUCK = {"hinge": 0.03, "slide": 0.003}
 MIN_INERTIA = {"hinge": 0.05, "slide": 0.5}
 """Inertia (kg m^2, kg) from which a servo is made at least: stiff enough for friction and a load."""
 FINGER_STIFFNESS = {"hinge": 8.0, "slide": 1500.0}
-"""Stiffness (N m/rad, N/m) of a servo that is made for a finger, and its largest force (N m, N)."""
+"""Stiffness (N m/rad, N/m) of a servo that is made for a finger."""
+FINGER_DAMPING = {"hinge": 0.4, "slide": 75.0}
+"""Its damping (N m s/rad, N s/m): it closes in half a second."""
 FINGER_FORCE = {"hinge": 2.0, "slide": 40.0}
+"""Its largest force (N m, N), above the dry friction of its joint."""
 _MESH = mujoco.mjtGeom.mjGEOM_MESH
 
 
@@ -267,7 +270,7 @@ def _gripper_servo(spec: mujoco.MjSpec, model: mujoco.MjModel, name: str) -> str
     else:
         ends, joint_name = range_of(model, joint), name
     stiffness = max(FINGER_STIFFNESS[kind], 2 * friction / MAX_STUCK[kind])
-    made = _add_servo(spec, joint_name, stiffness, stiffness * 0.05, friction + FINGER_FORCE[kind])
+    made = _add_servo(spec, joint_name, stiffness, FINGER_DAMPING[kind], friction + FINGER_FORCE[kind])
     spec.actuator(made).ctrlrange, spec.actuator(made).ctrllimited = ends, 1
     return made
 
