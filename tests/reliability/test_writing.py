@@ -4,7 +4,6 @@ import errno
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -225,19 +224,6 @@ def test_half_written_files_of_ended_processes_go_when_the_project_is_next_writt
         (place / name / "scene").mkdir(parents=True)
     export_project(project.folder, "coco", place / "twin.json")
     assert {path.name for path in place.iterdir()} == {"twin.json", other}
-
-
-def test_a_project_that_was_killed_while_it_was_made_is_made_in_the_same_folder(project):
-    folder, frame = project.folder, project.original_frame
-    project.close()
-    (folder / "project.json").unlink()
-    shutil.rmtree(folder / "segments")
-    (folder / ".project.json.4194305-0123abcd.part").write_text("{")
-    registry = SessionRegistry(folder.parent, None)  # type: ignore[arg-type]
-    registry._add = lambda made: made  # type: ignore[method-assign, assignment]
-    made = registry.create(lambda place: Project.create(place, frame), "small")
-    assert made.folder == folder and made.stages()["frame"] == "done"
-    assert registry.create(lambda place: Project.create(place, frame), "small").folder.name == "small_2"
 
 
 def test_a_cache_that_cannot_be_written_is_a_temporary_one_and_a_folder_in_it_is_complete_or_absent(
