@@ -17,7 +17,6 @@ from studio.sessions.wording import STAGE_TITLES, describe_decision, describe_so
 from studio.texts import t, translated
 
 STATE_LABELS = {"done": "✓ Done", "failed": "✕ Failed", "stale": "↻ Out of date", "todo": "○ Not started"}
-EARLIER_TWIN = "Recorded in an earlier twin; solve again for the present one."
 STATE_TONES = {"done": "good", "failed": "bad", "stale": "warn", "todo": ""}
 SHOWN_DECISIONS = 200
 STAGE_DECISIONS: dict[Stage, tuple[str, ...]] = {
@@ -66,7 +65,9 @@ def _solution_record(session: Session, solution: Solution) -> dict[str, Any]:
     rows = zip(solution.seeds, solution.reward, solution.success, solution.crashes, solution.reasons, strict=True)
     return {
         "solved": solution.solved,
-        "earlier": t(EARLIER_TWIN) if is_earlier_twin(solution.twin, session.project.folder) else "",
+        "earlier": t("Recorded in an earlier twin; solve again for the present one.")
+        if is_earlier_twin(solution.twin, session.project.folder)
+        else "",
         "doubts": ["; ".join(filter(None, doubt)) for doubt in translated_doubts(session)],
         "sentence": _summary(solution),
         "seeds": [
