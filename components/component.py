@@ -47,6 +47,7 @@ class Component(gr.HTML):
         """
         self.answer = answer
         template, style, address = _browser_files(self.folder, self.patterns)
+        settings = {"elem_id": self.folder.replace("_", "-"), "padding": False, **settings}
         if answer is not None:
 
             def ask(request: dict) -> dict:  # the script calls it by this name
@@ -57,9 +58,11 @@ class Component(gr.HTML):
             value,
             html_template=template,
             css_template=style,
-            js_on_load=_LOAD.format(events=json.dumps(self.event_names), address=json.dumps(address)),
+            js_on_load=_LOAD.format(
+                events=json.dumps(self.event_names), address=json.dumps(address), id=json.dumps(settings["elem_id"])
+            ),
             apply_default_css=False,
-            **{"elem_id": self.folder.replace("_", "-"), "padding": False, **settings},
+            **settings,
         )
 
     def postprocess(self, value: Any) -> str:
@@ -91,7 +94,7 @@ def _browser_files(folder: str, patterns: tuple[str, ...]) -> tuple[str, str, st
 
 
 _LOAD = """
-const events = {events}, id = element.closest("[id]")?.id ?? "";
+const events = {events}, id = {id};
 const send = (name, data) => {{
   const before = window.studioSent ?? {{ number: 0, at: 0 }}, at = performance.now(), number = before.number + 1;
   window.studioSent = {{ number, at }};

@@ -95,10 +95,9 @@ export default function mount({ element, trigger }) {
     );
     if (isReachable && !document.hidden) refreshIfUnanswered();
     if (isReachable && current.project && !document.hidden) await refreshIfBehind();
-    if (isLost && isReachable) {
-      keepInput(current.project);
-      location.reload();
-    } else if (isReachable) noteAnswer();
+    if (isReachable && !isLost) noteAnswer();
+    else if (current.project) keepInput(current.project);
+    if (isLost && isReachable) location.reload();
     isLost = !isReachable;
     lostBanner.hidden = isReachable;
   }, CHECK_MS);

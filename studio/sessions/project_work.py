@@ -18,6 +18,7 @@ from studio.services.segmenter_catalogue import title_of
 from studio.services.segmenter_choice import FrameSegmenters
 from studio.sessions.decision_recorder import next_segment_id
 from studio.sessions.event_log import EventLog
+from studio.sessions.refit_check import pending_refit, undo_if_worse
 from studio.sessions.wording import describe_decision
 from studio.web.background import computing
 
@@ -49,7 +50,11 @@ class EditedRound:
 
 def prepare(session: OpenProject, services: Services, renew: bool = False) -> Iterator[Progress]:
     """Compute what is missing or out of date, up to the proposed tasks; with `renew`, also what another model said."""
+    refit = pending_refit(session.project)
     yield from run_stages(session.project, services, PREPARED, renew=renew)
+    if refit and (note := undo_if_worse(session.project, refit)):
+        session.log.add(note, "bad")
+        yield from run_stages(session.project, services, PREPARED)
     with computing:
         session.segmenters.open(session.segmenters.chosen)  # now, so that the first click is as quick as the others
 

@@ -12,7 +12,7 @@ from itertools import chain, product
 from pipeline.planner.language.clauses import matches, normalised, segments_of, tokens_of, with_verb
 from pipeline.planner.language.lexicon import UnclearPhrase, singular, tables, values
 from pipeline.planner.language.noun_phrases import NounPhrases, Phrase, listed_names
-from pipeline.planner.language.object_names import plain_names
+from pipeline.planner.language.object_names import plain_names, with_ids
 from pipeline.planner.language.requests import in_usual_words
 from pipeline.planner.language.wording import SIDES, instruction_of
 from pipeline.planner.plans import TaskPlan, by_colour, stacking_order, why_infeasible
@@ -79,7 +79,7 @@ class InstructionReader:
     def read(self, text: str) -> TaskPlan:
         """Return the plan of an instruction. Raises UnclearPhrase."""
         self.errors, self.part, self.phrases.last = [], None, ()
-        text = in_usual_words(text, self.phrases)
+        text = in_usual_words(with_ids(text, self.names), self.phrases)
         goals = read_sentences(re.split(r"[.;]\s+|[.;]$|, (?=then )", text.strip().rstrip(".")))
         if goals and all(name in self.names for goal in goals for name in goal.objects):
             return TaskPlan(_kind(goals), goals)
