@@ -275,7 +275,7 @@ def test_a_question_is_asked_before_what_cannot_be_undone(gallery: Mounted, boar
     bin.get_by_role("button", name="Empty the trash …").click()
     expect(bin).to_contain_text("Delete 2 projects for good?")
     bin.get_by_role("button", name="Delete for good").click()
-    expect(bin).to_contain_text("The bin is empty.")
+    expect(bin).to_contain_text("The trash is empty.")
     wait_for_request(gallery.page, asked, ids=["b1", "b2"])
 
 
