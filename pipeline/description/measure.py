@@ -27,11 +27,6 @@ FLAT_HEIGHT = 0.003
 """Metres above the table below which points belong to the table."""
 GROUND_CELL = 0.01
 """Side in metres of the grid cells in which points are connected on the ground."""
-SURE_ERROR_RATIO = 0.05
-"""Fit error over mean extent up to which a shape is sure. On three photographs 8 of 14 nouns beyond it were wrong: a
-tin was a ball, a drill a box."""
-MIN_ROUNDNESS = 0.75
-"""Shorter over longer side from which a hollow object is a bowl, and not a mug with its handle."""
 NOUNS = {"irregular": "object", "sphere": "ball"}
 """Noun for a shape, where it is not the shape's own name."""
 
@@ -53,7 +48,7 @@ def describe(frame: Frame, support: Support, segment: Segment, taken_names: Coll
     pixel_size = float(np.linalg.norm(points.mean(0) - camera)) / frame.intrinsics.fx
     fit = fit_shape(points, bottom, camera, pixel_size)
     colour, rgb = name_colour(_inner_pixels(_balanced(frame), segment.mask))
-    attributes = Attributes(colour, rgb, fit.shape, fit.size, fit.yaw, fit.centre, fit.error)
+    attributes = Attributes(colour, rgb, fit.shape, fit.size, fit.yaw, fit.centre, fit.error, shape_is_sure=fit.is_sure)
     doubts, is_object = _find_doubts(attributes, points, bottom, measured, segment.mask)
     if is_object and fit.shape != "bowl" and (step := stacking_height(frame, support, segment.mask)) is not None:
         doubts = (*doubts, f"It may be two objects, one on the other from {step * 100:.0f} cm up: split its mask?")
@@ -71,20 +66,12 @@ def name_from_measurements(attributes: Attributes) -> str:
 
 def noun_of(attributes: Attributes) -> str:
     """Return the noun of a measured shape; "object" where it is not sure: a wrong noun is worse than none."""
-    width, depth = sorted(attributes.size[:2])
-    is_sure = (
-        width > MIN_ROUNDNESS * depth if attributes.shape == "bowl" else _error_ratio(attributes) < SURE_ERROR_RATIO
-    )
-    return shape_noun(attributes) if is_sure else "object"
+    return shape_noun(attributes) if attributes.shape_is_sure else "object"
 
 
 def shape_noun(attributes: Attributes) -> str:
     """Return the noun of the shape that fits best."""
     return NOUNS.get(attributes.shape, attributes.shape)
-
-
-def _error_ratio(attributes: Attributes) -> float:
-    return attributes.fit_error / float(attributes.size.mean())
 
 
 def with_name(description: Description, name: str, taken_names: Collection[str]) -> Description:

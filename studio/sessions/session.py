@@ -83,8 +83,8 @@ class Session:
         self._is_prepared = False
         self._sends = may_send(project, services.model, services.send)
         """Whether the project may be sent to the model, as it was when a person decided last."""
-        self._renews = False
-        """Whether what another model answered is asked again, which an edit may interrupt."""
+        self._renewals = self._renewed = 0
+        """How often a person wanted what another model answered to be asked again, and how many of these are done."""
 
     # ------------------------------------------------------------------ work on the stages
 
@@ -96,12 +96,13 @@ class Session:
         """
         self._is_prepared = current_role.get() >= Role.WORK
         if self._is_prepared and self.may_write():
-            self._renews = self._renews or renew
+            self._renewals += renew
             self._start(self._prepared, PREPARED)
 
     def _prepared(self, services: Services) -> Iterator[Progress]:
-        yield from project_work.prepare(self, services, self._renews)
-        self._renews = False
+        wanted = self._renewals
+        yield from project_work.prepare(self, services, wanted > self._renewed)
+        self._renewed = wanted
 
     def use(self, services: Services, renew: bool) -> None:
         """Work with these services from now on; with `renew`, recompute what they make differently."""
