@@ -37,6 +37,10 @@ FAMILIES = {
     "swap": lambda s: s.goal(
         kit.at("red_cube", s["yellow_can"].position[:2]), kit.at("yellow_can", s["red_cube"].position[:2])
     ),
+    "swap away from a third": lambda s: s.goal(
+        *[kit.at(a, s[b].position[:2]) for a, b in (("red_cube", "yellow_can"), ("yellow_can", "red_cube"))],
+        *[kit.away("green_cube", name, 0.1) for name in ("red_cube", "yellow_can")],
+    ),
     "away": lambda s: s.goal(kit.away("red_cube", "white_bowl", 0.3), kit.near("red_cube", "purple_carton", 0.15)),
     "on": lambda s: s.goal(kit.on("yellow_can", "blue_cube"), kit.left_of("blue_cube", "purple_carton")),
     "in stages": lambda s: (
@@ -143,6 +147,9 @@ IMPOSSIBLE = {
         s.goal(kit.inside("white_bowl", "bin")),
     ),
     "no place on the table where red_cube at": lambda s: s.goal(kit.at("red_cube", (3, 3))),
+    "has to stay": lambda s: s.goal(
+        kit.at("red_cube", s["blue_cube"].position[:2]), kit.at("blue_cube", s["blue_cube"].position[:2])
+    ),
     "no place on the table where red_cube at least 500 cm": lambda s: s.goal(kit.away("red_cube", "blue_cube", 5)),
     "stands fast and cannot be moved": lambda s: (
         s.add_container("bin", s.free_spot(0.08), 0.1),
