@@ -112,6 +112,8 @@ def _oracle(evidence: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _stability(evidence: Mapping[str, Any]) -> Iterator[str]:
+    for a, b in evidence.get("overlaps") or ():
+        yield f"{a} and {b} reach into each other at the start, so that a pick carries both: move one of them first"
     if evidence.get("at_rest") is False:
         yield "something still moves at the end"
     for name, distance in (evidence.get("moved_before_touch") or {}).items():

@@ -16,6 +16,7 @@ from pipeline.router.failure_summary import failed_checks, fails_silently, partl
 from pipeline.router.judging import ProgramRunner, judge
 from pipeline.router.round import Round, first_failure, score
 from pipeline.simulation import Program, kit
+from pipeline.simulation.free_space import overlapping
 from pipeline.simulation.goals.sentences import planned_to_json
 from pipeline.simulation.program import RULES, same_program
 from pipeline.simulation.run_record import RunRecord
@@ -131,7 +132,7 @@ def write_program(task: Task, scene: kit.Scene, model: Model, context: RouteCont
     data = {
         "task": question_task(task),
         "planned": planned_to_json(task.planned),
-        "scene": scene_for_program(scene_to_json(scene, context.notes, context.doubtful)),
+        "scene": _scene_data(scene, context),
         "kit": kit_manual(),
     }
     data["examples"] = list(context.examples)
@@ -190,7 +191,7 @@ class _Decider:
 
     def __init__(self, task: Task, scene: kit.Scene, model: Model, options: RouteOptions):
         self.task, self.model, self.mode = task, model, options.mode
-        self.scene = scene_for_program(scene_to_json(scene, options.context.notes, options.context.doubtful))
+        self.scene = _scene_data(scene, options.context)
         self.rounds: list[Round] = []
 
     def decide(self, this: Round, is_last: bool) -> tuple[Round, _Repair | None]:
@@ -277,6 +278,15 @@ class _Decider:
             "history": [_history(r) for r in self.rounds],
             "tried": [[r.program.simulation, r.program.checks] for r in self.rounds],
         }
+
+
+def _scene_data(scene: kit.Scene, context: RouteContext) -> dict[str, Any]:
+    """Return a scene as questions about programs hold it, with the objects that reach into each other."""
+    data = scene_for_program(scene_to_json(scene, context.notes, context.doubtful))
+    rows = {row["name"]: row for row in data["objects"]}
+    for a, b in overlapping(scene.objects):
+        rows[a.name]["overlaps"] = f"{b.name}: a pick would carry both, move one first"
+    return data
 
 
 def scene_for_program(data: dict[str, Any]) -> dict[str, Any]:

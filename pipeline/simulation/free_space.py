@@ -1,6 +1,7 @@
 """Free places on the table and in regions of it, and places drawn from a seed."""
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import combinations
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -10,6 +11,8 @@ from pipeline.simulation.objects import Object, Region, hull
 _Candidate = TypeVar("_Candidate")
 Packing = dict[str, tuple[np.ndarray, float | None]]
 """By name: the place, of shape (2,), and the yaw; None keeps the present yaw."""
+MEASURED_M = 0.01
+"""Sizes and places are measured to about 1 cm."""
 GRID_PITCH = 0.015
 """Pitch of the grid of candidate places, in metres."""
 Allowed = Callable[[np.ndarray], np.ndarray]
@@ -89,6 +92,20 @@ def fits(points: np.ndarray, placed: Object, others: Iterable[Object], gap: floa
         near = np.flatnonzero(free & ~far)
         free[near] = blocked.distance(points[near]) >= gap
     return free
+
+
+def overlapping(objects: Iterable[Object]) -> list[tuple[Object, Object]]:
+    """Return the pairs of objects that reach into each other by more than sizes and places are measured to.
+
+    What lies in a container does not count.
+    """
+
+    def reach_in(a: Object, b: Object) -> bool:
+        nested = any(box.container and Region(box.outline).contains(one.position[:2]) for box, one in ((a, b), (b, a)))
+        beside = min(a.top, b.top) - max(a.bottom, b.bottom) <= MEASURED_M
+        return not (nested or beside) and not fits(a.position[None, :2], a, [b], -MEASURED_M)[0]
+
+    return [(a, b) for a, b in combinations(objects, 2) if reach_in(a, b)]
 
 
 def inside_region(points: np.ndarray, placed: Object, region: Region, margin: float = 0.0) -> np.ndarray:

@@ -13,7 +13,7 @@ from pipeline.router.route import RouteAnswer
 from scripts.scripted_model_server.server import ScriptedServer
 from studio.__main__ import main
 from studio.commands import acceptance
-from tests.models.test_trace import served, weights
+from tests.models.test_trace import served, weights  # noqa: F401  (a fixture)
 
 ASSETS = ("red_cube", "blue_cube", "red_ball")
 

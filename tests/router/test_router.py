@@ -248,7 +248,7 @@ def test_the_summary_has_one_sentence_per_finding():
     evidence = {
         "goals": [{"name": "a on b", "met": False, "miss": 0.05, "nearest_miss": 0.0, "over_time": [[1.0, 0.05], [2.0, 0.0], [3.0, 0.05]]}],
         "events": [{"time": 2.5, "verb": "pick", "object": "a", "ok": False, "message": "the cup came down on c"}],
-        "at_rest": False, "moved_before_touch": {"c": 0.02}, "contacts": [["a", "c"]],
+        "overlaps": [["a", "b"]], "at_rest": False, "moved_before_touch": {"c": 0.02}, "contacts": [["a", "c"]],
         "objects": {"c": {"top": -0.1}, "d": {"top": 0.1, "turned": 1.5}, "e": {"top": 0.1, "turned": 0.0, "pushed": 0.04}},
     }  # fmt: skip
     failed = CheckResult("check_it", False, "a hangs")
@@ -258,6 +258,7 @@ def test_the_summary_has_one_sentence_per_finding():
         "rewards by layout: 0.50",
         "not met: a on b, 5.0 cm short at the end, 0.0 cm at best; it held at 2.0 s and was lost again",
         "at 2.5 s the oracle's pick of a: the cup came down on c",
+        "a and b reach into each other at the start, so that a pick carries both: move one of them first",
         "something still moves at the end",
         "c moved 2.0 cm before anything touched it",
         "c fell off the table",

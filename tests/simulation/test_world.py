@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.simulation import kit
-from pipeline.simulation.free_space import fits
+from pipeline.simulation.free_space import fits, overlapping
 from pipeline.simulation.objects import Region, hull
 from pipeline.simulation.physics import Physics
 from pipeline.simulation.robots import ROBOTS, robot_kind
@@ -149,3 +149,19 @@ MISUSES = {
 def test_every_misuse_says_what_would_work(scene, message):
     with pytest.raises(kit.KitError, match=message.replace("(", r"\(")):
         MISUSES[message](kit.Simulation(scene, 0))
+
+
+@pytest.mark.parametrize(
+    ("moved", "to", "metres", "z", "overlaps"),
+    [
+        ("blue_cube", "red_cube", 0.035, None, True),
+        ("blue_cube", "red_cube", 0.052, None, False),
+        ("purple_carton", "white_bowl", 0.08, None, True),
+        ("green_cube", "white_bowl", 0.0, 0.006, False),
+        ("green_cube", "red_cube", 0.0, 0.05, False),
+    ],
+)
+def test_objects_reach_into_each_other_unless_they_touch_lie_in_a_bowl_or_on_top(scene, moved, to, metres, z, overlaps):
+    sim = kit.Simulation(scene, 0)
+    sim.move(moved, xy=sim[to].position[:2] + metres * np.array(scene.right), z=z)
+    assert [{a.name, b.name} for a, b in overlapping(sim.objects)] == [{moved, to}] * overlaps

@@ -180,6 +180,7 @@ class Evidence(_StrictModel):
     moved_before_touch: dict[str, float | None] = {}
     objects: dict[str, _Motion] = {}
     contacts: list[list[str]] = []
+    overlaps: list[list[str]] = []
     off_table: list[str] = []
     simulated_seconds: float | None = None
     mutation: _Mutation | None = None

@@ -23,6 +23,7 @@ import numpy as np
 
 from pipeline.confinement import confine
 from pipeline.simulation import kit, mutations
+from pipeline.simulation.free_space import overlapping
 from pipeline.simulation.mutations import DISPLACED
 from pipeline.simulation.photographed import start_of
 from pipeline.simulation.recipe import Recipe, recipe, replay, to_json
@@ -231,6 +232,7 @@ def _evidence(sim: kit.Simulation, run: Run) -> dict:
         "moved_before_touch": run.moved_before_touch,
         "objects": {o.name: _motion(run, o.name, o.name in picked) for o in sim.objects},
         "contacts": sorted(sorted(pair) for pair in run.state_at_end.touching if "table" not in pair),
+        "overlaps": [[a.name, b.name] for a, b in overlapping(run.state_at_start.objects.values())],
         "off_table": _off_table(sim),
         "simulated_seconds": run.times[-1],
     }
