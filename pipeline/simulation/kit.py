@@ -1,7 +1,5 @@
 """The kit: all that a simulation and its checks may use. Metres, radians; z is up, the table's top is z = 0.
 
-simulation.py builds the task; checks.py tests it.
-
     import kit
 
     def build(scene, seed):
@@ -43,7 +41,8 @@ Simulation: arrange before any rollout. Where a place is taken by something else
     sim.scatter("red_cube", "green_cube", gap=0.03)          drawn by the seed: free, gap between edges, on the table
     sim.scatter("red_cube", within="goal_zone")              the same with its centre in that zone
     sim.set_open("cabinet", "top_drawer", 0.8)               it starts open by that share; as photographed all is shut
-    sim.free_spot(0.06)                        (x, y) of an empty place for a disc of that radius, nearest to the middle
+    sim.free_spot(0.06)                        empty (x, y) for a disc of that radius, nearest to the middle or near=;
+                                               clear_of=[(x, y)]: and free of such discs
     sim.mirrored("red_cube", "blue_cube")["red_cube"]        (x, y) with left and right exchanged
     sim.goal(kit.on("red_cube", "blue_cube"), name="first")  one stage; call again for the next stage in order
     sim.objects, sim["red_cube"], sim.zones["goal_zone"]     as now placed; a zone: .xy, .outside((x, y)) metres

@@ -1,6 +1,6 @@
 """The simulated world that a program arranges: objects, their places, zones, containers and goals."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -223,13 +223,19 @@ class Simulation:
         middle = (max(ahead) + min(ahead)) / 2 if ahead else 0.0
         return {n: xy + 2 * (middle - float(xy @ self.scene.right)) * self.scene.right for n, xy in places.items()}
 
-    def free_spot(self, radius: float) -> tuple[float, float]:
-        """Return the empty place for a disc of that radius that is nearest to the middle of the table."""
+    def free_spot(self, radius: float, near: Any = None, clear_of: Iterable[Any] = ()) -> tuple[float, float]:
+        """Return the empty place for a disc of that radius that is nearest to `near`, else to the table's middle.
+
+        It is clear of discs of the same radius at the places `clear_of`, which are still to be filled.
+        """
         obstacles = (*self.objects, *self.scene.shelves)
         places = free_space.free_places(self.scene.table, obstacles, float(radius), 0.01)
+        for taken in clear_of:
+            places = places[np.linalg.norm(places - _xy(taken), axis=1) >= 2 * radius]
         if not len(places):
             raise KitError(f"no free place of {radius * 200:.0f} cm on the table: remove something or ask for less")
-        x, y = places[np.linalg.norm(places - self.scene.table.centre, axis=1).argmin()]
+        wanted = self.scene.table.centre if near is None else _xy(near)
+        x, y = places[np.linalg.norm(places - wanted, axis=1).argmin()]
         return float(x), float(y)
 
     def add_zone(self, name: str, xy: Any, size: Any) -> None:

@@ -31,6 +31,11 @@ def test_a_simulation_starts_as_photographed_with_a_free_spot_and_keeps_what_it_
     spot = np.array(sim.free_spot(0.04))
     assert scene.table.contains(spot, margin=0.04)
     assert min(float(Region(o.outline).distance(spot)) for o in sim.objects) >= 0.04
+    spots = [spot]
+    for _ in range(3):
+        spots.append(np.array(sim.free_spot(0.03, near=spot, clear_of=spots)))
+    assert min(np.linalg.norm(a - b) for a, b in combinations(spots, 2)) >= 0.06, "each is free of the ones before"
+    assert np.linalg.norm(spots[1] - spot) < 0.1
 
 
 @settings(max_examples=25, deadline=None)
