@@ -25,7 +25,7 @@ scene
     scene.right, scene.away                    unit (x, y): to the camera's right, away from it
 Object
     .name .category .colour .rgb .container .fixed
-    .shape                                     "box" "cube" "cylinder" "sphere" "bowl" "irregular", of its measured box
+    .shape                                     "box" "cube" "cylinder" "sphere" "bowl" "irregular"
     .size                                      extents (3,) along its own axes;  .volume of that box, .mass in kg
     .position                                  centre (3,);  .yaw .tilt angles;  .top .bottom z now;  .height now
     .radius                                    half of the larger ground extent;  .outline (N, 2) seen from above
@@ -51,7 +51,7 @@ Simulation: arrange before any rollout. Where a place is taken by something else
 Goals. The reward is the share of goals met at rest at the end; a stage counts once the stages before it were met.
 Distances are between centres on the ground; a goal is met when it misses by 0 metres. along: "right" or "away".
     {goals}
-A goal has .name, .met(state), .miss(state) in metres, .value(state) in [0, 1]; run.state_at_start, run.state_at_end.
+A goal has .name, .met(state), .miss(state) in metres; run.state_at_start, run.state_at_end.
 
 More tasks
     image = sim.mirrored("red_cube", "blue_cube")            mirror the arrangement
@@ -61,9 +61,8 @@ More tasks
 
 Run
     run.reward, run.solved, run.why            why: the first goal not met, and what the oracle says
-    run.rewards, run.times                     over time (T,)
     run.start("red_cube"), run.end("red_cube") Objects at rest before and after
-    run.path("red_cube")                       centres (T, 3);  run.moved("red_cube") metres from start to end
+    run.path("red_cube")                       centres (T, 3) at run.times (T,);  run.moved("red_cube") start to end
     run.touching("red_cube", "blue_cube")      at the end; the table is "table"
     run.grasps                                 ((time, name), ...)
     run.events                                 each with .time .verb .object .target .ok .message

@@ -138,6 +138,20 @@ def test_a_place_beyond_the_usual_reach_is_tried_where_no_nearer_one_will_do(sce
     assert move.xy[0] > beyond
 
 
+@pytest.mark.parametrize("passes", [False, True])
+def test_a_condition_holds_all_along_or_is_missed_though_it_holds_at_start_and_end(scene, passes):
+    sim = kit.Simulation(scene, 0)
+    sim.keep("red_cube", "blue_cube")
+    red, blue = (sim[name].position[:2] for name in ("red_cube", "blue_cube"))
+    away = kit.away("red_cube", "blue_cube", 0.15)
+    sim.goal(kit.at("red_cube", blue + (blue - red) * 0.7 if passes else red + (red - blue) * 0.3), kit.always(away))
+    run = sim.rollout()
+    assert away.met(run.state_at_start) and away.met(run.state_at_end) and sim.reward_at_start() == 0.5
+    assert run.reward == (0.5 if passes else 1.0) and [goal["met"] for goal in run.goals] == [True, not passes]
+    missed = r"red_cube at least 15 cm from blue_cube, throughout is missed by .* cm at .* s"
+    assert re.fullmatch(missed if passes else "", run.why)
+
+
 IMPOSSIBLE = {
     "nothing stays on a sphere such as orange_ball": lambda s: s.goal(kit.on("red_cube", "orange_ball")),
     "red_cube is not hollow": lambda s: s.goal(kit.inside("green_cube", "red_cube")),
