@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from pipeline.simulation import kit
+from pipeline.simulation.controlled_world import ControlledWorld
 from pipeline.simulation.goals.goal import Move
 from pipeline.simulation.physics import Physics
 from pipeline.simulation.robots.gripper.gripper import SuctionGripper
@@ -150,6 +151,14 @@ def test_a_condition_holds_all_along_or_is_missed_though_it_holds_at_start_and_e
     assert run.reward == (0.5 if passes else 1.0) and [goal["met"] for goal in run.goals] == [True, not passes]
     missed = r"red_cube at least 15 cm from blue_cube, throughout is missed by .* cm at .* s"
     assert re.fullmatch(missed if passes else "", run.why)
+    world = ControlledWorld(sim.bench(), sim.stages)
+    shares = []
+    for qpos in run.qpos:
+        world.data.qpos[:] = qpos
+        shares.append(world.share(world.measure()))
+    assert max(shares) == (0.5 if passes else 1.0), "a policy is measured as the oracle is"
+    world.reset()
+    assert world.share(world.measure()) == 0.5
 
 
 IMPOSSIBLE = {
