@@ -108,6 +108,27 @@ def overlapping(objects: Iterable[Object]) -> list[tuple[Object, Object]]:
     return [(a, b) for a, b in combinations(objects, 2) if reach_in(a, b)]
 
 
+def circle_around(
+    middle: Object, objects: Sequence[Object], radius: float | None = None
+) -> tuple[dict[str, np.ndarray], float]:
+    """Return places (2,) by name on a circle around an object, and the radius in metres below which there is no room.
+
+    Each has a share of the circle by its size. They follow each other as they stand now, turned as little as can be.
+    """
+    centre = middle.position[:2]
+    bearings = {one.name: float(np.arctan2(*(one.position[:2] - centre)[::-1])) for one in objects}
+    order = sorted(objects, key=lambda one: bearings[one.name])
+    widths = np.array([2 * one.reach + MEASURED_M for one in order])
+    between = (widths + np.roll(widths, -1)) / 2
+    chords = between / (2 * np.sin(np.minimum(np.pi * between / widths.sum(), np.pi / 2)))
+    least = max([middle.reach + widths.max() / 2, *(chords if len(order) > 1 else ())])
+    turns = (np.cumsum(widths) - widths / 2) / widths.sum() * 2 * np.pi
+    first = np.angle(np.exp(1j * (np.array([bearings[one.name] for one in order]) - turns)).sum())
+    directions = np.stack([np.cos(first + turns), np.sin(first + turns)], -1)
+    places = centre + (least if radius is None else radius) * directions
+    return {one.name: place for one, place in zip(order, places, strict=True)}, float(least)
+
+
 def inside_region(points: np.ndarray, placed: Object, region: Region, margin: float = 0.0) -> np.ndarray:
     """Return at which points (N, 2) an object's whole outline lies in the region, of shape (N,)."""
     return region.depth(points, placed.outline - placed.position[:2]) >= margin

@@ -21,7 +21,7 @@ Only kit, numpy and math may be imported. Every check is a function check_*(sim)
 
 scene
     scene.objects, scene["red_cube"]           Objects as photographed
-    scene.table.contains((0.1, 0.2), margin=0.02)    also .centre, .bounds (xmin, ymin, xmax, ymax), .polygon
+    scene.table.contains((0.1, 0.2), margin=0.02)    also .centre, .bounds (x0, y0, x1, y1), .polygon
     scene.right, scene.away                    unit (x, y): to the camera's right, away from it
 Object
     .name .category .colour .rgb .container .fixed
@@ -44,6 +44,7 @@ Simulation: arrange before any rollout. Where a place is taken by something else
     sim.free_spot(0.06)                        empty (x, y) for a disc of that radius, nearest to the middle or near=;
                                                clear_of=[(x, y)]: and free of such discs
     sim.mirrored("red_cube", "blue_cube")["red_cube"]        (x, y) with left and right exchanged
+    sim.circle_around("white_bowl", "red_cube", "blue_cube")    {name: (x, y)} evenly around it; radius=0.3
     sim.goal(kit.on("red_cube", "blue_cube"), name="first")  one stage; call again for the next stage in order
     sim.objects, sim["red_cube"], sim.zones["goal_zone"]     as now placed; a zone: .xy, .outside((x, y)) metres
     sim.scene                                  as photographed;  sim.rollout() a Run;  sim.reward_at_start()
@@ -54,8 +55,7 @@ Distances are between centres on the ground; a goal is met when it misses by 0 m
 A goal has .name, .met(state), .miss(state) in metres; run.state_at_start, run.state_at_end.
 
 More tasks
-    image = sim.mirrored("red_cube", "blue_cube")            mirror the arrangement
-    sim.goal(kit.at("red_cube", image["red_cube"]), kit.at("blue_cube", image["blue_cube"]))
+    sim.goal(*[kit.at(n, xy) for n, xy in sim.mirrored("red_cube", "blue_cube").items()])    mirrored
     place_of_can = sim["yellow_can"].position[:2]            put one where another stood
     sim.goal(kit.at("red_cube", place_of_can), kit.away("yellow_can", "red_cube", distance=0.2))
 

@@ -223,6 +223,21 @@ class Simulation:
         middle = (max(ahead) + min(ahead)) / 2 if ahead else 0.0
         return {n: xy + 2 * (middle - float(xy @ self.scene.right)) * self.scene.right for n, xy in places.items()}
 
+    def circle_around(self, middle: str, *names: str, radius: float | None = None) -> dict[str, np.ndarray]:
+        """Return by name the place (2,) of each on a circle around an object, each near where it stands now.
+
+        Neighbours are equally far apart, edge to edge. Without a radius in metres the circle is as small as can be.
+        """
+        if not names or middle in names:
+            raise KitError(f"circle_around({middle!r}, ...) takes the objects that stand around it")
+        placed = [self[name] for name in names]
+        places, least = free_space.circle_around(self[middle], placed, radius)
+        if radius is not None and radius < least - 1e-6:
+            raise KitError(
+                f"no circle of {radius * 100:.0f} cm around {middle} has room: at least {least * 100:.0f} cm"
+            )
+        return places
+
     def free_spot(self, radius: float, near: Any = None, clear_of: Iterable[Any] = ()) -> tuple[float, float]:
         """Return the empty place for a disc of that radius that is nearest to `near`, else to the table's middle.
 

@@ -170,3 +170,20 @@ def test_objects_reach_into_each_other_unless_they_touch_lie_in_a_bowl_or_on_top
     sim = kit.Simulation(scene, 0)
     sim.move(moved, xy=sim[to].position[:2] + metres * np.array(scene.right), z=z)
     assert [{a.name, b.name} for a, b in overlapping(sim.objects)] == [{moved, to}] * overlaps
+
+
+@given(seed=st.integers(0, 10_000), count=st.integers(1, 5), more=st.floats(0, 0.3))
+@settings(max_examples=10, deadline=None)
+def test_objects_stand_evenly_around_another_and_apart(scene, seed, count, more):
+    sim = kit.Simulation(scene, seed)
+    sim.scatter(*names(sim))
+    middle, *around = np.random.default_rng(seed).permutation(names(sim))[: count + 1]
+    free = sim.circle_around(middle, *around)
+    radius = np.linalg.norm(free[around[0]] - sim[middle].position[:2]) + more
+    places = sim.circle_around(middle, *around, radius=float(radius))
+    assert np.allclose([np.linalg.norm(xy - sim[middle].position[:2]) for xy in places.values()], radius)
+    standing = [sim[middle], *(sim[name].moved(xy) for name, xy in places.items())]
+    for a, b in combinations(standing, 2):
+        assert fits(a.position[None, :2], a, [b], 0.0)[0], f"{a.name} meets {b.name}"
+    with pytest.raises(kit.KitError, match="has room: at least"):
+        sim.circle_around(middle, *around, radius=0.01)

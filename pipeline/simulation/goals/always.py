@@ -73,7 +73,7 @@ SPECS = (
         kind="always",
         goal=Always,
         function=always,
-        manual='kit.always(kit.away("red_cube", "blue_cube", 0.1))       from start to end, while carried, too',
+        manual='kit.always(kit.away("red_cube", "blue_cube", 0.1))       at every instant',
         order=210,
     ),
 )
