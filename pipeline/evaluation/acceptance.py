@@ -20,6 +20,7 @@ from pipeline.models.trace.call_log import CallLog, totals
 from pipeline.report import Facts, Heading, Table, Text, report_page
 from pipeline.segmentation import decode_rle
 from pipeline.store import parse_json
+from pipeline.variation.sensitivity import wilson
 
 SCHEMA = 1
 FRAME_FILES = ("rgb.png", "depth.png", "camera.json")
@@ -113,22 +114,22 @@ def acceptance_report(
     masks = [one["masks"] for one in scenes if one["masks"]]
     before, after = (np.array([iou for one in masks for iou in one[key]]) for key in ("before", "after"))
     tasks, rewards = ([one[key] for one in scenes if one[key]] for key in ("task", "rewards"))
-    layouts = [float(solved) for one in tasks for solved in one["solved"]]
+    layouts = [solved for one in tasks for solved in one["solved"]]
     return {
         "schema": SCHEMA,
         **facts,
         "matching": matching,
         "masks": {
             "n": len(before), "edits": sum(one["edits"] for one in masks), "before": _mean(before),
-            "after": _mean(after), "gain": _share(after - before),
+            "after": _mean(after), "gain": _gain(after - before),
         },
         "tasks": {
             "proposed": sum(one["proposed"] for one in tasks),
-            "programs_done": _share([float(one["done"]) for one in tasks]), "layouts_solved": _share(layouts),
+            "programs_done": _share([one["done"] for one in tasks]), "layouts_solved": _share(layouts),
         },
         "rewards": {
             "subtasks": sum(one["subtasks"] for one in rewards), "dropped": sum(one["dropped"] for one in rewards),
-            "every_goal_covered": _share([float(one["covered"]) for one in rewards]),
+            "every_goal_covered": _share([one["covered"] for one in rewards]),
         },
         "ablation": [{key: value for key, value in row.items() if key != "seconds"} for row in ablation],
         "scenes": list(scenes),
@@ -156,8 +157,16 @@ def _was_interrupted(attributes: Mapping[str, Any]) -> bool:
     return kind not in ("", "ModelError")
 
 
-def _share(values: Sequence[float] | np.ndarray) -> dict[str, Any]:
-    """Return the mean with n and its 95 % interval; None without values."""
+def _share(values: Sequence[bool]) -> dict[str, Any]:
+    """Return the share with n and its 95 % interval (Wilson); None without values."""
+    found = wilson(sum(values), len(values)) if values else None
+    return {
+        "n": len(values), "mean": found and found.value, "low": found and found.low, "high": found and found.high
+    }  # fmt: skip
+
+
+def _gain(values: np.ndarray) -> dict[str, Any]:
+    """Return the mean with n and its 95 % interval over objects (bootstrap); None without values."""
     low, high = mean_interval([*values]) if len(values) else (None, None)
     return {"n": len(values), "mean": _mean(values), "low": low, "high": high}
 
@@ -180,23 +189,23 @@ def acceptance_page(report: Mapping[str, Any]) -> str:
     figures = [
         ("IoU of masks before the model's edits", masks["n"], _text(masks["before"])),
         ("IoU of masks after them", masks["n"], _text(masks["after"])),
-        (f"gain of IoU by {masks['edits']} edits", masks["n"], _interval(masks["gain"])),
-        (f"programs that pass every check ({tasks['proposed']} tasks proposed)",
+        (f"gain of IoU (edits: {masks['edits']})", masks["n"], _interval(masks["gain"])),
+        (f"programs that pass every check (tasks proposed: {tasks['proposed']})",
          tasks["programs_done"]["n"], _interval(tasks["programs_done"])),
         ("layouts solved", tasks["layouts_solved"]["n"], _interval(tasks["layouts_solved"])),
-        (f"tasks whose goals {rewards['subtasks']} subtasks cover ({rewards['dropped']} unusable)",
+        (f"tasks whose goals their subtasks cover (subtasks: {rewards['subtasks']}, unusable: {rewards['dropped']})",
          rewards["every_goal_covered"]["n"], _interval(rewards["every_goal_covered"])),
     ]  # fmt: skip
     blocks: list[Any] = [Text(f"Stopped: {report['stopped']}", "fault")] if report["stopped"] else []
     blocks += [Facts(facts), Table(("measured", "n", "mean (95 % interval)"), figures), Heading("Table 1: matching")]
     if matching := report["matching"]:
         head = ("matcher", "exact F1", "category F1", "calls", "unusable")
-        blocks += [Text(f"{matching['n']} objects on {matching['frames']} frames, {matching['assets']} assets"),
+        blocks += [Text(f"Objects: {matching['n']}, frames: {matching['frames']}, assets: {matching['assets']}"),
                    Table(head, [_matcher_cells(row) for row in matching["rows"]])]  # fmt: skip
     else:
         blocks.append(Text("Not measured: no frame has labels of assets, or the run was stopped."))
     blocks += [Heading("Ablation of the router"), Table(HEADS, [table_cells(row) for row in report["ablation"]])]
-    calls = [(one["kind"], one["calls"], one["unusable"], one["tokens"]) for one in report["calls"]]
+    calls = [(one["kind"], one["calls"], one["unusable"], f"{one['tokens'] or 0:,}") for one in report["calls"]]
     blocks += [Heading("Calls"), Table(("question", "calls", "unusable", "tokens"), calls)]
     return report_page("Acceptance of a model", blocks)
 
