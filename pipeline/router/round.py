@@ -53,7 +53,7 @@ def score(report: Report) -> tuple[float, float]:
 def first_failure(report: Report) -> str:
     """Return the first failure as one sentence; empty for a clean report."""
     failed = next((f"{c.name}: {c.message}" for c in report.checks if not c.passed), "")
-    timeout = "time ran out" if report.timed_out else ""
+    timeout = str(report.evidence.get("stopped") or "time ran out") if report.timed_out else ""
     return report.crash or report.violation or timeout or failed or ("" if report.checks else "no check ran")
 
 

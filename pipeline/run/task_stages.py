@@ -175,7 +175,8 @@ def _program_model(project: Project, services: Services, task: Task) -> tuple[St
     model = StageModel(tracing_model(project, services), "write_program", context)
     if not model.has_language:
         return model, RouteContext()
-    return model, RouteContext(context.notes, solved_examples(project, services, task))
+    doubtful = doubtful_objects(project, kit.Scene.load(project.folder))
+    return model, RouteContext(context.notes, solved_examples(project, services, task), doubtful)
 
 
 def _current_task(project: Project) -> Task:
