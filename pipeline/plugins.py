@@ -1,4 +1,4 @@
-"""Parts that installed packages add: segmenters, frame formats, matchers, exporters, image-to-3D services and robots.
+"""Parts that installed packages add: segmenters, frame formats, matchers, exporters, image-to-3D services, robots.
 
 Each part is an entry point (https://packaging.python.org/en/latest/specifications/entry-points/) in one of `GROUPS`.
 The built-in parts are registered in the same way, in pyproject.toml. docs/extending.md shows an example of each.
@@ -18,8 +18,7 @@ DISTRIBUTION = "grs-studio"
 
 _NOUNS: dict[Group, str] = {
     "segmenters": "segmenter", "frame_formats": "frame format", "matchers": "matcher", "exporters": "export format",
-    "robots": "robot",
-    "image_to_3d": "image-to-3D service",
+    "image_to_3d": "image-to-3D service", "robots": "robot",
 }  # fmt: skip
 
 

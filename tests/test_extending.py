@@ -89,13 +89,6 @@ def test_installed_plug_ins_make_the_project_and_write_their_format(project, sit
     assert rows[0] == "name,asset,x,y,z" and {row.split(",")[0] for row in rows[1:]} == names
 
 
-def test_an_installed_robot_is_offered_beside_the_built_in_ones(site):
-    listed = grs(site, "robot", "list")
-    assert listed.returncode == 0, listed.stderr
-    names = [line.split()[0] for line in listed.stdout.splitlines()]
-    assert names[0] == "gripper" and {"arm", "arm-suction", "droid", "lab-gripper"} <= set(names)
-
-
 def test_an_installed_image_to_3d_service_is_chosen_by_its_name(site):
     code = (
         "import numpy as np; from pipeline.assets.image_to_3d import ObjectView, service_from_environment as service\n"
@@ -105,6 +98,13 @@ def test_an_installed_image_to_3d_service_is_chosen_by_its_name(site):
     env = os.environ | {"PYTHONPATH": f"{site}{os.pathsep}{ROOT}", "GRS_IMAGE_TO_3D": "blocks"}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, env=env)
     assert done.stdout == "blocks b'glTF'\n", done.stderr
+
+
+def test_an_installed_robot_is_offered_beside_the_built_in_ones(site):
+    listed = grs(site, "robot", "list")
+    assert listed.returncode == 0, listed.stderr
+    names = [line.split()[0] for line in listed.stdout.splitlines()]
+    assert names[0] == "gripper" and {"arm", "arm-suction", "droid", "lab-gripper"} <= set(names)
 
 
 def test_a_broken_plug_in_is_named_once_and_left_out(tmp_path):
