@@ -1,0 +1,79 @@
+"""Websockets of openpi and vla-eval: one connection an episode, no compression, every message bounded."""
+
+import http
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import websockets.exceptions
+import websockets.sync.client
+import websockets.sync.server
+
+from pipeline.closed_loop.policy import ANSWER_SECONDS, PolicyError, last_line
+from pipeline.closed_loop.protocols.address import Address
+from pipeline.closed_loop.protocols.messages import MAX_BYTES, MessageError, Style, pack, unpack
+from pipeline.closed_loop.protocols.what_answers import WEBSOCKET, why_no_answer
+
+CONNECT_SECONDS = 10.0
+
+
+class Websocket:
+    """A connection to a policy's server."""
+
+    def __init__(self, address: Address, style: Style, headers: Mapping[str, str] | None = None):
+        """Raises PolicyError if no websocket server answers."""
+        self._address, self._style = address, style
+        host = f"[{address.host}]" if ":" in address.host else address.host
+        try:
+            self._connection = websockets.sync.client.connect(
+                f"ws://{host}:{address.port}", compression=None, max_size=MAX_BYTES, ping_interval=None, proxy=None,
+                open_timeout=CONNECT_SECONDS, close_timeout=1, additional_headers=headers,
+            )  # fmt: skip
+        except (OSError, TimeoutError, websockets.exceptions.WebSocketException) as error:
+            status = getattr(getattr(error, "response", None), "status_code", 0)
+            why = "refuses the key of GRS_POLICY_KEY" if status in (401, 403) else ""
+            raise PolicyError(f"{address.text} {why or why_no_answer(address.host, address.port, WEBSOCKET)}") from None
+
+    def send(self, message: Any) -> None:
+        """Send a message. Raises PolicyError."""
+        try:
+            self._connection.send(pack(message, self._style))
+        except (OSError, websockets.exceptions.ConnectionClosed):
+            raise self._closed() from None
+
+    def receive(self) -> Any:
+        """Return the next message. Raises PolicyError if there is none in time, or none that can be read."""
+        try:
+            data = self._connection.recv(timeout=ANSWER_SECONDS)
+        except TimeoutError:
+            raise PolicyError(f"{self._address.text} did not answer within {ANSWER_SECONDS:g} s") from None
+        except (OSError, websockets.exceptions.ConnectionClosed):
+            raise self._closed() from None
+        if isinstance(data, str):
+            raise PolicyError(f"{self._address.text} failed: {last_line(data)}")
+        try:
+            return unpack(data, self._style)
+        except MessageError as error:
+            raise PolicyError(f"{self._address.text} sent no message of {self._address.protocol}: {error}") from None
+
+    def _closed(self) -> PolicyError:
+        return PolicyError(f"{self._address.text} closed the connection; its log says why")
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
+
+
+Connection = websockets.sync.server.ServerConnection
+
+
+def websocket_server(
+    handle: Callable[[Connection], None], host: str, port: int, health: str
+) -> websockets.sync.server.Server:
+    """Return a server that handles each connection in a thread, and answers OK at a path of health."""
+
+    def answer_health(connection: Connection, request: Any) -> Any:
+        return connection.respond(http.HTTPStatus.OK, "OK\n") if request.path == health else None
+
+    return websockets.sync.server.serve(
+        handle, host, port, compression=None, max_size=MAX_BYTES, ping_interval=None, process_request=answer_health
+    )
