@@ -1,8 +1,9 @@
 """A policy behind an interface: asked once per answer's actions, and led along them at its own rate."""
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -14,20 +15,23 @@ from pipeline.export.gym_env.twin_world import CONTROL_SECONDS
 SAME_INSTANT_S = 1e-6
 
 
-class Client(Protocol):
+class Client(ABC):
     """Asks a server by one protocol."""
 
+    @abstractmethod
     def begin(self, layout: int, instruction: str) -> None:
         """Begin an episode. Raises PolicyError."""
-        ...
 
+    def prepare(self, message: dict[str, Any]) -> None:  # noqa: B027
+        """Make the server ready for messages like an episode's first one; this time is not the answer's."""
+
+    @abstractmethod
     def ask(self, message: dict[str, Any], step: int) -> Any:
         """Return the answer to a message after so many actions. Raises PolicyError."""
-        ...
 
+    @abstractmethod
     def close(self) -> None:
         """Close the connection."""
-        ...
 
 
 class InterfacePolicy:
@@ -72,6 +76,8 @@ class InterfacePolicy:
     def _ask(self, observation: Mapping[str, np.ndarray], seconds: float) -> None:
         """Get the next actions, and in real time the steps for which the robot waits for them."""
         message = self._translation.message(Moment(observation, self._instruction, seconds, self._layout))
+        if not self._steps:
+            self._client.prepare(message)
         begun = time.monotonic()
         try:
             answer = self._client.ask(message, self._steps)

@@ -107,7 +107,9 @@ def lerobot() -> None:
             return self
 
         def predict_action_chunk(self, batch):
-            assert batch["observation.images.photo"].shape == (1, 3, 48, 64) and batch["observation.state"].shape[0] == 1
+            assert (
+                batch["observation.images.photo"].shape == (1, 3, 48, 64) and batch["observation.state"].shape[0] == 1
+            )
             assert isinstance(batch["task"], str)
             return torch.tensor(chunk(Server.layout, Recorded.step))[None]
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import zmq
 
+from pipeline.closed_loop.interface_policy import Client
 from pipeline.closed_loop.policy import ANSWER_SECONDS, PolicyError, last_line
 from pipeline.closed_loop.protocols.address import Address
 from pipeline.closed_loop.protocols.messages import MAX_BYTES, MessageError, pack, unpack
@@ -20,7 +21,7 @@ POLL_SECONDS = 0.2
 """After which a server looks whether it is to end."""
 
 
-class GrootClient:
+class GrootClient(Client):
     """Asks a server of GR00T."""
 
     def __init__(self, address: Address):
@@ -93,14 +94,14 @@ def serve(make: MakeServed, host: str, port: int, token: str = "") -> RunningSer
         served.begin(None, "")
         while not ended.is_set():
             if socket.poll(1000 * POLL_SECONDS):
-                socket.send(pack(_answer(served, socket.recv(), token), "groot"))
+                socket.send(pack(answer(served, socket.recv(), token), "groot"))
         socket.close(linger=0)
         served.close()
 
     return RunningServer(number, run, ended.set)
 
 
-def _answer(served: ServedPolicy, data: bytes, token: str) -> Any:
+def answer(served: ServedPolicy, data: bytes, token: str) -> Any:
     """Return the answer to a request."""
     try:
         question = unpack(data, "groot")

@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 import grpc
 import numpy as np
 
+from pipeline.closed_loop.interface_policy import Client
 from pipeline.closed_loop.policy import ANSWER_SECONDS, PolicyError
 from pipeline.closed_loop.protocols.address import Address
 from pipeline.closed_loop.protocols.messages import MAX_BYTES
@@ -39,7 +40,7 @@ STORAGES = {"torch.FloatStorage": "<f4", "torch.DoubleStorage": "<f8", "torch.Ha
 MAX_CHUNK = 500
 
 
-class LerobotClient:
+class LerobotClient(Client):
     """Asks a policy server of LeRobot."""
 
     _instructed: ClassVar[dict[str, bytes]] = {}
@@ -56,10 +57,24 @@ class LerobotClient:
         self._call("Ready", b"", 2 * ANSWER_SECONDS)
         self._task = instruction
 
+    def prepare(self, message: dict[str, Any]) -> None:
+        """Have the server load its policy, unless this process asked for the same last. Raises PolicyError."""
+        _, features = robot_observation(message)
+        setup = dumps(Call(f"{HELPERS}.RemotePolicyConfig", (), {
+            "policy_type": self._policy_type(), "pretrained_name_or_path": self._address.checkpoint or "-",
+            "lerobot_features": features, "actions_per_chunk": ACTIONS_PER_CHUNK, "device": "cpu", "rename_map": {},
+        }))  # fmt: skip
+        if self._instructed.get(self._address.text) != setup:
+            try:
+                self._call("SendPolicyInstructions", written(1, setup), LOAD_SECONDS)
+            except PolicyError as error:
+                more = "" if self._address.checkpoint else "; add ?checkpoint=FOLDER, which that server has to load"
+                raise PolicyError(f"{error}{more}") from None
+            self._instructed[self._address.text] = setup
+
     def ask(self, message: dict[str, Any], step: int) -> Any:
         """Return the answer to an observation. Raises PolicyError."""
-        raw, features = robot_observation(message)
-        self._instruct(features)
+        raw, _ = robot_observation(message)
         observation = Call(f"{HELPERS}.TimedObservation", (), {
             "timestamp": time.time(), "timestep": step, "observation": raw | {"task": self._task}, "must_go": True,
         })  # fmt: skip
@@ -75,20 +90,6 @@ class LerobotClient:
     def close(self) -> None:
         """Close the connection."""
         self._channel.close()
-
-    def _instruct(self, features: dict[str, Any]) -> None:
-        """Have the server load its policy, unless this process asked for the same last."""
-        setup = dumps(Call(f"{HELPERS}.RemotePolicyConfig", (), {
-            "policy_type": self._policy_type(), "pretrained_name_or_path": self._address.checkpoint or "-",
-            "lerobot_features": features, "actions_per_chunk": ACTIONS_PER_CHUNK, "device": "cpu", "rename_map": {},
-        }))  # fmt: skip
-        if self._instructed.get(self._address.text) != setup:
-            try:
-                self._call("SendPolicyInstructions", written(1, setup), LOAD_SECONDS)
-            except PolicyError as error:
-                more = "" if self._address.checkpoint else "; add ?checkpoint=FOLDER, which that server has to load"
-                raise PolicyError(f"{error}{more}") from None
-            self._instructed[self._address.text] = setup
 
     def _policy_type(self) -> str:
         """Return the type of the policy, of the address or of its checkpoint."""

@@ -110,7 +110,7 @@ def _npy(data: Any) -> np.ndarray:
         version = np.lib.format.read_magic(file)
         read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
         shape, fortran, kind = read(file)
-    except (ValueError, SyntaxError, RecursionError) as error:
+    except Exception as error:  # whatever numpy's parser of the header raises
         raise MessageError(f"an array is no .npy file ({type(error).__name__})") from None
     found = _array(data[file.tell() :], kind.str, list(shape[::-1] if fortran else shape))
     return found.T if fortran else found

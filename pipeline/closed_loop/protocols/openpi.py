@@ -8,6 +8,7 @@ from typing import Any
 
 import websockets.exceptions
 
+from pipeline.closed_loop.interface_policy import Client
 from pipeline.closed_loop.policy import PolicyError
 from pipeline.closed_loop.protocols.address import Address
 from pipeline.closed_loop.protocols.messages import MessageError, pack, unpack
@@ -16,7 +17,7 @@ from pipeline.closed_loop.serving import MakeServed, RunningServer, failure_text
 from pipeline.errors import StudioError
 
 
-class OpenpiClient:
+class OpenpiClient(Client):
     """Asks a server of openpi; each episode has its own connection."""
 
     def __init__(self, address: Address):

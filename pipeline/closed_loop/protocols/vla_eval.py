@@ -9,6 +9,7 @@ from typing import Any
 
 import websockets.exceptions
 
+from pipeline.closed_loop.interface_policy import Client
 from pipeline.closed_loop.policy import PolicyError, last_line
 from pipeline.closed_loop.protocols.address import Address
 from pipeline.closed_loop.protocols.messages import MessageError, pack, unpack
@@ -29,7 +30,7 @@ def message(kind: str, payload: dict[str, Any], number: int) -> dict[str, Any]:
     return {"type": kind, "payload": payload, "seq": number, "timestamp": time.time()}
 
 
-class VlaEvalClient:
+class VlaEvalClient(Client):
     """Asks a model server of vla-eval; each episode has its own connection."""
 
     def __init__(self, address: Address):

@@ -2,6 +2,7 @@
 
 import http
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from typing import Any
 
 import websockets.exceptions
@@ -21,13 +22,14 @@ class Websocket:
 
     def __init__(self, address: Address, style: Style, headers: Mapping[str, str] | None = None):
         """Raises PolicyError if no websocket server answers."""
-        self._address, self._style = address, style
+        self._address, self._style, self._open = address, style, ExitStack()
         host = f"[{address.host}]" if ":" in address.host else address.host
         try:
-            self._connection = websockets.sync.client.connect(
+            opened = websockets.sync.client.connect(
                 f"ws://{host}:{address.port}", compression=None, max_size=MAX_BYTES, ping_interval=None, proxy=None,
                 open_timeout=CONNECT_SECONDS, close_timeout=1, additional_headers=headers,
             )  # fmt: skip
+            self._connection = self._open.enter_context(opened)
         except (OSError, TimeoutError, websockets.exceptions.WebSocketException) as error:
             status = getattr(getattr(error, "response", None), "status_code", 0)
             why = "refuses the key of GRS_POLICY_KEY" if status in (401, 403) else ""
@@ -60,7 +62,7 @@ class Websocket:
 
     def close(self) -> None:
         """Close the connection."""
-        self._connection.close()
+        self._open.close()
 
 
 Connection = websockets.sync.server.ServerConnection

@@ -5,6 +5,8 @@ import socket
 
 SECONDS = 2.0
 """For connecting and for each answer; these protocols answer at once."""
+LISTEN_SECONDS = 0.5
+"""For a server that speaks first. A ZeroMQ server is asked nothing: a request of HTTP can block its socket for good."""
 UPGRADE = (
     "GET {} HTTP/1.1\r\nHost: {}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
     "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
@@ -28,8 +30,8 @@ SPECS = {WEBSOCKET: "openpi:// or vla-eval://", GRPC: "lerobot://", ZEROMQ: "gro
 def server_protocol(host: str, port: int, path: str = "/") -> str:
     """Return what answers, one of FIRST_BYTES; empty if nothing does, or in no known protocol."""
     upgrade = UPGRADE.format(path or "/", host).encode("ascii", "replace")
-    for question in (upgrade, HTTP_2):
-        answer = _first_bytes((host, port), question)
+    for question, seconds in ((b"", LISTEN_SECONDS), (upgrade, SECONDS), (HTTP_2, SECONDS)):
+        answer = _first_bytes((host, port), question, seconds)
         for name, pattern in FIRST_BYTES.items():
             if re.match(pattern, answer, re.DOTALL):
                 return name
@@ -45,9 +47,10 @@ def why_no_answer(host: str, port: int, wanted: str) -> str:
     return "cannot be reached; start the policy's server first" if not found else "does not answer as expected"
 
 
-def _first_bytes(place: tuple[str, int], question: bytes) -> bytes:
+def _first_bytes(place: tuple[str, int], question: bytes, seconds: float) -> bytes:
     try:
         with socket.create_connection(place, SECONDS) as connection:
+            connection.settimeout(seconds)
             connection.sendall(question)
             return connection.recv(64)
     except OSError:
