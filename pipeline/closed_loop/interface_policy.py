@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.closed_loop.interfaces import Interface, InterfaceError, Moment, Translation
-from pipeline.closed_loop.policy import AnswerTimes, PolicyError
+from pipeline.closed_loop.interfaces import Interface, Moment, Translation
+from pipeline.closed_loop.policy import AnswerTimes
 from pipeline.export.gym_env.environment import TwinEnv
 from pipeline.export.gym_env.twin_world import CONTROL_SECONDS
 
@@ -79,12 +79,9 @@ class InterfacePolicy:
         if not self._steps:
             self._client.prepare(message)
         begun = time.monotonic()
-        try:
-            answer = self._client.ask(message, self._steps)
-            took = time.monotonic() - begun
-            self._queue = self._translation.rows(answer)[: self._replan]
-        except InterfaceError as error:
-            raise PolicyError(str(error)) from None
+        answer = self._client.ask(message, self._steps)
+        took = time.monotonic() - begun
+        self._queue = self._translation.rows(answer)[: self._replan]
         self.times.add(took, 1 / self._interface.rate_hz)
         if self._is_real_time:
             self._wait = int(took / CONTROL_SECONDS)

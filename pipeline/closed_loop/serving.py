@@ -83,6 +83,7 @@ class ServedPolicy:
         self._env.reset(options={"layout": layout})
         self._translation = Translation(self.interface, self._env)
         self._motion, self._seconds = None, 0.0
+        self._led = 0.0, np.empty((0, 0))
         if callable(self._play):
             self._motion = self._play(self._env, layout)
         else:
@@ -105,7 +106,16 @@ class ServedPolicy:
         robot = self._translation.robot
         commands = motion.at(np.concatenate([[begin], times]), self._env.world.suction)
         states = robot.units.action(commands)
-        return self._translation.encoded(states[1:], states[0])
+        answer, led = self._translation.encoded(states[1:], self._last_state(now, states[0]))
+        if self._motion:
+            self._led = now, led
+        return answer
+
+    def _last_state(self, now: float, wanted: np.ndarray) -> np.ndarray:
+        """Return the state (A,) to which the client's last action of a motion led; the wanted one if none did."""
+        begun, led = self._led
+        count = round((now - begun) * self.interface.rate_hz)
+        return led[count - 1] if 1 <= count <= len(led) else wanted
 
     def act(self, observation: Mapping[str, Any], seconds: float) -> np.ndarray:
         """Return the environment's next actions (K, A), for a client that has the environment's own observation."""

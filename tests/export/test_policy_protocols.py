@@ -123,7 +123,7 @@ def test_the_states_that_a_served_answer_means_are_those_that_were_served(enviro
         motion, begin = recorded_motion(env, LAYOUT), there.robot.commanded()
         states = there.robot.units.action(motion.at(np.arange(1, 80) / 15, env.world.suction))
         state, reached = begin, []
-        for row in there.rows(there.encoded(states, begin)):
+        for row in there.rows(there.encoded(states, begin)[0]):
             state = there.target(row, state)
             reached.append(state)
     assert np.abs(np.array(reached) - states)[:, :4].max() < 2e-3, "metres and radians"
@@ -511,33 +511,59 @@ def real(protocol: str, script: str, *arguments: object) -> list[str]:
     return [str(python), "-I", str(Path(__file__).with_name(script)), protocol, *map(str, arguments)]
 
 
-@pytest.mark.soak
-@pytest.mark.parametrize("protocol", REAL)
-def test_a_demonstration_served_by_the_real_package_solves_all_that_it_solves_here(environment, tmp_path, protocol):
-    chosen = read_interface(INTERFACES[protocol])
-    if protocol == "openpi":
-        chosen = interface(VELOCITY, PHOTO)
-    file, recorded = toml(tmp_path / "mine.toml", chosen), {}
-    for layout in twins.SEEDS:
-        with opened(environment, False) as env:
-            env.reset(options={"layout": layout})
-            there, motion = Translation(chosen, env), recorded_motion(env, layout)
-            times = np.arange(1, motion.times[-1] * chosen.rate_hz + 1) / chosen.rate_hz
-            states = there.robot.units.action(motion.at(np.append(0, times), env.world.suction))
-            recorded[str(layout)] = there.rows(there.encoded(states[1:], states[0]))
-    np.savez(tmp_path / "actions.npz", **recorded)
-    command = real(protocol, "real_policy_server.py", tmp_path / "actions.npz", chosen.replan_after)
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=tmp_path) as server:
+@contextmanager
+def real_server(protocol: str, folder: Path, recorded: dict[str, np.ndarray], chosen: Interface) -> Iterator[int]:
+    """Yield the port of a real package's server, or of GR00T's as its source has it, that plays recorded actions."""
+    if protocol == "groot":
+        at: dict[str, Any] = {}
+
+        def reset(options: dict) -> dict:
+            rows = recorded[str(options["layout"])]
+            at.update(rows=iter(rows), last=rows[0], chunk=np.zeros((1, chosen.replan_after, 5), np.float32))
+            return {}
+
+        def get_action(observation: Any, options: Any) -> list:
+            for number in range(chosen.replan_after):
+                at["chunk"][0, number] = at["last"] = next(at["rows"], at["last"])
+            chunk = at["chunk"]
+            return [{"joints": chunk[..., :4], "gripper": chunk[..., 4:]}, {}]
+
+        with groot_codec.server({"reset": reset, "get_action": get_action}) as port:
+            yield port
+        return
+    np.savez(folder / "actions.npz", **recorded)
+    command = real(protocol, "real_policy_server.py", folder / "actions.npz", chosen.replan_after)
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=folder) as server:
         assert server.stdout
         try:
-            port = int(next(line for line in server.stdout if line.strip().isdecimal()))
-            spec, out = f"{protocol}://127.0.0.1:{port}?interface={file}", tmp_path / "out"
-            assert main(["evaluate-policy", str(environment), "--policy", spec, "--out", str(out)]) == 0
+            yield int(next(line for line in server.stdout if line.strip().isdecimal()))
         finally:
             server.terminate()
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("protocol", [*REAL, "groot"])
+def test_a_demonstration_served_by_the_real_package_solves_all_that_it_solves_here(environment, tmp_path, protocol):
+    chosen = interface(VELOCITY, PHOTO) if protocol == "openpi" else read_interface(INTERFACES[protocol])
+    file, recorded = INTERFACES[protocol], {}
+    if protocol == "openpi":
+        file = toml(tmp_path / "mine.toml", chosen)
+    with opened(environment, False) as env:
+        layouts = env.layouts
+        for layout in layouts:
+            env.reset(options={"layout": layout})
+            there, motion = Translation(chosen, env), recorded_motion(env, layout)
+            times = np.arange(0, motion.times[-1] * chosen.rate_hz + 1) / chosen.rate_hz
+            states = there.robot.units.action(motion.at(times, env.world.suction))
+            recorded[str(layout)] = there.rows(there.encoded(states[1:], states[0])[0])
+    with real_server(protocol, tmp_path, recorded, chosen) as port:
+        spec, out = f"{protocol}://127.0.0.1:{port}?interface={file}", tmp_path / "out"
+        assert main(["evaluate-policy", str(environment), "--policy", spec, "--out", str(out)]) == 0
     (found,) = json.loads((out / "evaluation.json").read_text())["policies"]
-    assert found["success"] == 1
-    print(protocol, [row["answers"] for row in found["episodes"]])
+    assert [row["success"] for row in found["episodes"]] == [True] * len(layouts)
+    each = [row["answers"]["milliseconds"] * row["answers"]["count"] for row in found["episodes"]]
+    actions = sum(len(rows) for rows in recorded.values())
+    print(f"{protocol}: {len(layouts)} layouts, {sum(each) / actions:.2f} ms an action")
 
 
 @pytest.mark.soak
@@ -551,7 +577,7 @@ def test_the_real_client_of_each_protocol_gets_what_is_served(environment, tmp_p
         begin = 0 if protocol == "lerobot" else 8
         times = np.arange(begin, begin + 17) / chosen.rate_hz
         states = there.robot.units.action(motion.at(times, env.world.suction))
-        wanted = there.rows(there.encoded(states[1:], states[0]))
+        wanted = there.rows(there.encoded(states[1:], states[0])[0])
     message = {"picture": np.zeros((256, 256, 3), np.uint8), "state": there.robot.now(), "text": "Stack."}
     np.savez(tmp_path / "message.npz", **message)
     with served(environment, protocol, chosen) as port:

@@ -9,7 +9,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from pipeline.errors import StudioError, single_line
+from pipeline.closed_loop.policy import PolicyError
+from pipeline.errors import single_line
 
 FOLDER = Path(__file__).parent
 MAX_BYTES = 100_000
@@ -23,7 +24,7 @@ Key = Annotated[tuple[str, ...], Field(min_length=1, max_length=4)]
 Axes = Annotated[int, Field(ge=0, le=3)]
 
 
-class InterfaceError(StudioError):
+class InterfaceError(PolicyError):
     """An interface that cannot be read, or that does not fit a robot or a message."""
 
 

@@ -223,18 +223,21 @@ class Translation:
             elif reading.read == "actuators":
                 self.robot.put(values[self.robot.joints], self.robot.joints)
 
-    def encoded(self, targets: np.ndarray, state: np.ndarray) -> dict[str, Any]:
-        """Return the answer whose actions lead through some states: inverse of `rows` and `target`.
+    def encoded(self, targets: np.ndarray, state: np.ndarray) -> tuple[dict[str, Any], np.ndarray]:
+        """Return the answer whose actions lead through some states, and the states (K, A) that it leads to.
+
+        Inverse of `rows` and `target`. What a bounded action leaves is made up for by the next ones.
 
         Args:
             targets: at the interface's rate, of shape (K, A).
             state: before the first, of shape (A,).
         """
-        rows = []
+        rows, reached = [], []
         for target in targets:
             row = np.concatenate([self._inverse(column, target, state) for column in self._columns()])
-            state = self.target(row, state)  # so that a bounded action is made up for by the next
+            state = self.target(row, state)
             rows.append(row)
+            reached.append(state)
         answer: dict[str, Any] = {}
         begin = 0
         for part in self.interface.action:
@@ -244,7 +247,7 @@ class Translation:
             found = np.array(rows, np.float32)[:, begin : begin + width]
             inner[part.key[-1]] = found.reshape((1,) * part.axes + found.shape)
             begin += width
-        return answer
+        return answer, np.array(reached)
 
     def _inverse(self, column: Column, target: np.ndarray, state: np.ndarray) -> np.ndarray:
         if column.move == "ignored":

@@ -17,7 +17,7 @@ from pipeline.closed_loop.protocols.what_answers import ZEROMQ, server_protocol,
 from pipeline.closed_loop.serving import MakeServed, RunningServer, ServedPolicy, failure_text
 from pipeline.errors import StudioError
 
-POLL_SECONDS = 0.2
+POLL_MS = 200
 """After which a server looks whether it is to end."""
 
 
@@ -65,7 +65,7 @@ class GrootClient(Client):
             question["api_token"] = self._address.key
         try:
             self._socket.send(pack(question, "groot"))
-            if not self._socket.poll(1000 * ANSWER_SECONDS):
+            if not self._socket.poll(int(1000 * ANSWER_SECONDS)):
                 self.close()  # a REQ socket that got no answer cannot ask again
                 raise PolicyError(f"{self._address.text} did not answer within {ANSWER_SECONDS:g} s")
             answer = unpack(self._socket.recv(), "groot")
@@ -93,7 +93,7 @@ def serve(make: MakeServed, host: str, port: int, token: str = "") -> RunningSer
         served = make()
         served.begin(None, "")
         while not ended.is_set():
-            if socket.poll(1000 * POLL_SECONDS):
+            if socket.poll(POLL_MS):
                 socket.send(pack(answer(served, socket.recv(), token), "groot"))
         socket.close(linger=0)
         served.close()

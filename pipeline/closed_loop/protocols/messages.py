@@ -26,7 +26,7 @@ class MessageError(ValueError):
 
 def pack(value: Any, style: Style) -> bytes:
     """Return a message of nested dictionaries, lists, texts, numbers and arrays."""
-    return msgpack.packb(value, default=lambda one: _encode(one, style))
+    return bytes(msgpack.packb(value, default=lambda one: _encode(one, style)) or b"")
 
 
 def unpack(data: Any, style: Style) -> Any:

@@ -22,7 +22,8 @@ class Websocket:
 
     def __init__(self, address: Address, style: Style, headers: Mapping[str, str] | None = None):
         """Raises PolicyError if no websocket server answers."""
-        self._address, self._style, self._open = address, style, ExitStack()
+        self._address, self._open = address, ExitStack()
+        self._style: Style = style
         host = f"[{address.host}]" if ":" in address.host else address.host
         try:
             opened = websockets.sync.client.connect(
