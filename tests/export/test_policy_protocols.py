@@ -3,6 +3,7 @@
 import json
 import pickle
 import re
+import signal
 import socketserver
 import subprocess
 import sys
@@ -39,6 +40,7 @@ from pipeline.closed_loop.policy import PolicyError
 from pipeline.closed_loop.protocols import lerobot
 from pipeline.closed_loop.protocols.clients import open_server
 from pipeline.closed_loop.protocols.groot import answer
+from pipeline.closed_loop.protocols.http import HttpPolicy
 from pipeline.closed_loop.protocols.messages import MessageError, pack, unpack
 from pipeline.closed_loop.protocols.plain_pickle import Call, PickleError, dumps, loads
 from pipeline.closed_loop.serving import ServedPolicy, recorded_motion
@@ -498,6 +500,21 @@ def test_what_cannot_be_served_or_is_no_address_is_said_in_one_line(environment,
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "zmq" else SimpleNamespace())
     assert main([*ask, "groot://127.0.0.1:1"]) == 2
     assert 'groot needs the package zmq; install it by: pip install "grs-studio[policies]"' in capsys.readouterr().err
+
+
+def test_the_command_serves_a_function_until_it_is_interrupted(environment, tmp_path):
+    (tmp_path / "mine.py").write_text("def act(observation, instruction):\n    return [[0.1] * 5] * 3\n")
+    command = ["serve-policy", str(environment), "--policy", f"{tmp_path}/mine.py:act", "--protocol", "http"]
+    with subprocess.Popen(
+        [sys.executable, "-m", "studio", *command, "--port", "0"], stdout=subprocess.PIPE, text=True
+    ) as server:
+        assert server.stdout
+        said = server.stdout.readline()
+        asked = HttpPolicy(re.sub(r".* at (http://\S+), .*", r"\1", said.strip()) + "/act")
+        asked.begin(LAYOUT, "Stack the cubes.")
+        assert asked.act({"state": np.zeros(19), "objects": np.zeros((2, 7))}, 0.0) == [[0.1] * 5] * 3
+        server.send_signal(signal.SIGINT)
+    assert server.returncode == 0
 
 
 # ---------------------------------------------------------------------- the real packages
