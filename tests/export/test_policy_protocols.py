@@ -381,10 +381,11 @@ def wrong_server(folder: Path, *frames: Any) -> Iterator[str]:
     ((HELLO, actions(NAN)), "NaN or infinity"), ((HELLO, actions("left")), "no numbers"), ((), "closed the connection"),
     ((HELLO, pack({"action": 1}, "openpi")), "the policy answered action; expected"), ((HELLO,), "within 0.3 s"),
     ((HELLO, b"\xc1"), "sent no message of openpi: it is not msgpack"), ((pack([1], "openpi"),), "did not begin with"),
-    ((HELLO, "Traceback:\n  File\n\x1b[2JValueError: no prompt\n"), "failed: ValueError: no prompt"),
+    ((HELLO, "Traceback:\n  File\n\x1b[2JKeyError: no hunter22\n"), "failed: KeyError: no ***"),
 ])  # fmt: skip
 def test_an_answer_that_is_none_is_said_in_one_line(environment, tmp_path, monkeypatch, frames, words):
     monkeypatch.setattr("pipeline.closed_loop.protocols.websocket.ANSWER_SECONDS", 0.3)
+    monkeypatch.setenv("GRS_POLICY_KEY", "hunter22")
     with (
         wrong_server(tmp_path, *frames) as spec, opened(environment, False) as env,
         pytest.raises(PolicyError, match=re.escape(words)) as caught,
@@ -479,6 +480,16 @@ def test_groots_own_codec_asks_us_and_is_asked_with_its_token(environment, monke
         assert words in asked(**request)["error"]
     assert "msgpack" in answer(ours, b"\xc1", "")["error"]
     ours.close()
+
+
+def test_a_server_with_a_key_refuses_a_client_without(environment, monkeypatch):
+    monkeypatch.setenv("GRS_POLICY_KEY", "hunter22")
+    with served(environment, "openpi", read_interface("vla_eval")) as port, opened(environment, False) as env:
+        spec = f"openpi://127.0.0.1:{port}?interface=vla_eval"
+        run_policy(env, open_policy(spec, env), LAYOUT, 0.2)
+        monkeypatch.setenv("GRS_POLICY_KEY", "")
+        with pytest.raises(PolicyError, match="refuses the key of GRS_POLICY_KEY"):
+            run_policy(env, open_policy(spec, env), LAYOUT, 0.2)
 
 
 def test_what_cannot_be_served_or_is_no_address_is_said_in_one_line(environment, tmp_path, capsys, monkeypatch):

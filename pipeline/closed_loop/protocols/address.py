@@ -1,18 +1,17 @@
 """The address of a policy's server: openpi://HOST:PORT?interface=NAME&replan=N&time=real."""
 
 import importlib.util
-import os
 from dataclasses import dataclass
 from urllib.parse import parse_qsl, urlsplit
 
-from pipeline.closed_loop.policy import PolicyError
+from pipeline.closed_loop.policy import PolicyError, last_line
+from pipeline.models.client.redaction import Redactor
+from pipeline.models.secret_environment import POLICY_KEY_VARIABLE, environment_value
 
 INTERFACES = {"openpi": "droid", "groot": "groot", "lerobot": "lerobot", "vla-eval": "vla_eval"}
 """The interface of each protocol, where an address names no other."""
 MODULES = {"openpi": ("msgpack",), "groot": ("msgpack", "zmq"), "lerobot": ("grpc",), "vla-eval": ("msgpack",)}
 EXTRA = "policies"
-KEY_VARIABLE = "GRS_POLICY_KEY"
-"""Environment variable with the key that a server wants; it stands in no file of an evaluation."""
 OPTIONS = ("interface", "replan", "time", "checkpoint", "type")
 SIMULATED, REAL = "simulated", "real"
 MAX_REPLAN = 500
@@ -45,8 +44,12 @@ class Address:
 
     @property
     def key(self) -> str:
-        """The key of KEY_VARIABLE; empty if there is none."""
-        return os.environ.get(KEY_VARIABLE, "")
+        """The key that the server wants, of the environment; it stands in no file. Empty if there is none."""
+        return environment_value(POLICY_KEY_VARIABLE)
+
+    def failed(self, reason: str) -> PolicyError:
+        """Return the error of a server that gives a reason, such as a traceback; a key in it is not shown."""
+        return PolicyError(f"{self.text} failed: {Redactor((self.key,))(last_line(reason))}")
 
 
 def read_address(text: str) -> Address:

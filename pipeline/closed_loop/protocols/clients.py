@@ -5,6 +5,7 @@ from pipeline.closed_loop.interfaces import read_interface
 from pipeline.closed_loop.protocols.address import Address, read_address, require_protocol
 from pipeline.closed_loop.serving import MakeServed, RunningServer
 from pipeline.export.gym_env.environment import TwinEnv
+from pipeline.models.secret_environment import POLICY_KEY_VARIABLE, environment_value
 
 
 def open_served(text: str, env: TwinEnv) -> InterfacePolicy:
@@ -36,17 +37,28 @@ def _client(address: Address) -> Client:
 def open_server(protocol: str, make: MakeServed, host: str, port: int) -> RunningServer:
     """Return the server of a protocol, which has its port and does not answer yet.
 
+    Those of openpi and GR00T ask for the key of the environment, if there is one.
+
     Raises PolicyError if packages are missing, OSError if the port cannot be had.
     """
     require_protocol(protocol)
+    key = environment_value(POLICY_KEY_VARIABLE)
     if protocol == "openpi":
-        from pipeline.closed_loop.protocols.openpi import serve
-    elif protocol == "vla-eval":
-        from pipeline.closed_loop.protocols.vla_eval import serve
-    elif protocol == "groot":
-        from pipeline.closed_loop.protocols.groot import serve
-    elif protocol == "lerobot":
-        from pipeline.closed_loop.protocols.lerobot import serve
-    else:
-        from pipeline.closed_loop.protocols.http import serve
-    return serve(make, host, port)
+        from pipeline.closed_loop.protocols import openpi
+
+        return openpi.serve(make, host, port, key)
+    if protocol == "groot":
+        from pipeline.closed_loop.protocols import groot
+
+        return groot.serve(make, host, port, key)
+    if protocol == "vla-eval":
+        from pipeline.closed_loop.protocols import vla_eval
+
+        return vla_eval.serve(make, host, port)
+    if protocol == "lerobot":
+        from pipeline.closed_loop.protocols import lerobot
+
+        return lerobot.serve(make, host, port)
+    from pipeline.closed_loop.protocols import http
+
+    return http.serve(make, host, port)

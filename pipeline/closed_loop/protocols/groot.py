@@ -10,7 +10,7 @@ from typing import Any
 import zmq
 
 from pipeline.closed_loop.interface_policy import Client
-from pipeline.closed_loop.policy import ANSWER_SECONDS, PolicyError, last_line
+from pipeline.closed_loop.policy import ANSWER_SECONDS, PolicyError
 from pipeline.closed_loop.protocols.address import Address
 from pipeline.closed_loop.protocols.messages import MAX_BYTES, MessageError, pack, unpack
 from pipeline.closed_loop.protocols.what_answers import ZEROMQ, server_protocol, why_no_answer
@@ -70,11 +70,11 @@ class GrootClient(Client):
                 raise PolicyError(f"{self._address.text} did not answer within {ANSWER_SECONDS:g} s")
             answer = unpack(self._socket.recv(), "groot")
         except zmq.ZMQError as error:
-            raise PolicyError(f"{self._address.text} failed: {last_line(str(error))}") from None
+            raise self._address.failed(str(error)) from None
         except MessageError as error:
             raise PolicyError(f"{self._address.text} sent no message of GR00T: {error}") from None
         if isinstance(answer, dict) and "error" in answer:
-            raise PolicyError(f"{self._address.text} failed: {last_line(str(answer['error']))}")
+            raise self._address.failed(str(answer["error"]))
         return answer
 
 

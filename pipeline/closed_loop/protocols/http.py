@@ -9,7 +9,7 @@ import base64
 import json
 import time
 from collections.abc import Mapping
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -133,5 +133,5 @@ def serve(make: MakeServed, host: str, port: int) -> RunningServer:
         def log_message(self, *_: Any) -> None:
             pass
 
-    server = ThreadingHTTPServer((host, port), Handler)
+    server = HTTPServer((host, port), Handler)
     return RunningServer(server.server_port, server.serve_forever, server.shutdown)

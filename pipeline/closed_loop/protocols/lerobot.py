@@ -117,8 +117,7 @@ class LerobotClient(Client):
                 raise PolicyError(
                     f"{self._address.text} {why_no_answer(self._address.host, self._address.port, GRPC)}"
                 ) from None
-            details = " ".join(str(error.details()).split())[:200]  # type: ignore[attr-defined]
-            raise PolicyError(f"{self._address.text} failed at {name}: {details}") from None
+            raise self._address.failed(f"{name}: {error.details()}") from None  # type: ignore[attr-defined]
 
 
 def robot_observation(message: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

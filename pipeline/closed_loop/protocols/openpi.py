@@ -44,7 +44,7 @@ class OpenpiClient(Client):
             self._connection.close()
 
 
-def serve(make: MakeServed, host: str, port: int) -> RunningServer:
+def serve(make: MakeServed, host: str, port: int, key: str = "") -> RunningServer:
     """Return a server that answers as openpi's does, an episode a connection."""
 
     def handle(connection: Connection) -> None:
@@ -66,4 +66,4 @@ def serve(make: MakeServed, host: str, port: int) -> RunningServer:
         finally:
             served.close()
 
-    return RunningServer.of_websocket(websocket_server(handle, host, port, "/healthz"))
+    return RunningServer.of_websocket(websocket_server(handle, host, port, "/healthz", key))

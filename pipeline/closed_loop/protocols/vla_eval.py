@@ -10,7 +10,7 @@ from typing import Any
 import websockets.exceptions
 
 from pipeline.closed_loop.interface_policy import Client
-from pipeline.closed_loop.policy import PolicyError, last_line
+from pipeline.closed_loop.policy import PolicyError
 from pipeline.closed_loop.protocols.address import Address
 from pipeline.closed_loop.protocols.messages import MessageError, pack, unpack
 from pipeline.closed_loop.protocols.websocket import Connection, Websocket, websocket_server
@@ -75,7 +75,7 @@ class VlaEvalClient(Client):
             raise PolicyError(f"{self._address.text} sent no message of vla-eval: type, payload, seq, timestamp")
         payload = answer["payload"]
         if answer.get("type") == ERROR:
-            raise PolicyError(f"{self._address.text} failed: {last_line(str(payload.get('error', payload)))}")
+            raise self._address.failed(str(payload.get("error", payload)))
         if answer.get("type") != kind or answer.get("seq") != self._number:
             found = f"{answer.get('type')!r:.20} {answer.get('seq')!r:.20}"
             raise PolicyError(f"{self._address.text} sent {found}; expected is {kind!r} {self._number}")

@@ -1,20 +1,25 @@
 """Websockets of openpi and vla-eval: one connection an episode, no compression, every message bounded."""
 
+import hmac
 import http
+import threading
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from typing import Any
 
 import websockets.exceptions
+import websockets.frames
 import websockets.sync.client
 import websockets.sync.server
 
-from pipeline.closed_loop.policy import ANSWER_SECONDS, PolicyError, last_line
+from pipeline.closed_loop.policy import ANSWER_SECONDS, PolicyError
 from pipeline.closed_loop.protocols.address import Address
 from pipeline.closed_loop.protocols.messages import MAX_BYTES, MessageError, Style, pack, unpack
 from pipeline.closed_loop.protocols.what_answers import WEBSOCKET, why_no_answer
 
 CONNECT_SECONDS = 10.0
+MAX_CLIENTS = 8
+"""Of a server at a time; each has a world of its own."""
 
 
 class Websocket:
@@ -52,7 +57,7 @@ class Websocket:
         except (OSError, websockets.exceptions.ConnectionClosed):
             raise self._closed() from None
         if isinstance(data, str):
-            raise PolicyError(f"{self._address.text} failed: {last_line(data)}")
+            raise self._address.failed(data)
         try:
             return unpack(data, self._style)
         except MessageError as error:
@@ -70,13 +75,31 @@ Connection = websockets.sync.server.ServerConnection
 
 
 def websocket_server(
-    handle: Callable[[Connection], None], host: str, port: int, health: str
+    handle: Callable[[Connection], None], host: str, port: int, health: str, key: str = ""
 ) -> websockets.sync.server.Server:
-    """Return a server that handles each connection in a thread, and answers OK at a path of health."""
+    """Return a server that handles each connection in a thread, and answers OK at a path of health.
 
-    def answer_health(connection: Connection, request: Any) -> Any:
-        return connection.respond(http.HTTPStatus.OK, "OK\n") if request.path == health else None
+    With a key it refuses who does not send it as openpi's clients do.
+    """
+
+    places = threading.BoundedSemaphore(MAX_CLIENTS)
+
+    def handle_few(connection: Connection) -> None:
+        if not places.acquire(blocking=False):
+            connection.close(websockets.frames.CloseCode.TRY_AGAIN_LATER, f"{MAX_CLIENTS} clients are served already")
+            return
+        try:
+            handle(connection)
+        finally:
+            places.release()
+
+    def respond(connection: Connection, request: Any) -> Any:
+        if request.path == health:
+            return connection.respond(http.HTTPStatus.OK, "OK\n")
+        if key and not hmac.compare_digest(request.headers.get("Authorization", ""), f"Api-Key {key}"):
+            return connection.respond(http.HTTPStatus.UNAUTHORIZED, "the key is missing or wrong\n")
+        return None
 
     return websockets.sync.server.serve(
-        handle, host, port, compression=None, max_size=MAX_BYTES, ping_interval=None, process_request=answer_health
+        handle_few, host, port, compression=None, max_size=MAX_BYTES, ping_interval=None, process_request=respond
     )
