@@ -15,8 +15,9 @@ from pipeline.learning.judging.evaluation import Chain, ChainEpisode
 from pipeline.learning.layouts import Layouts, arranged_by
 from pipeline.learning.learning_files import FOLDER
 from pipeline.learning.subtask import LearningError, read_subtasks
-from pipeline.learning.subtask_world import RATE
+from pipeline.learning.subtask_world import RATE, SubtaskWorld
 from pipeline.project import Project
+from pipeline.simulation.controlled_world import ControlledWorld
 from pipeline.simulation.kit import Scene
 from pipeline.simulation.physics import TIMESTEP, UnstableError
 from pipeline.simulation.program import Program
@@ -96,7 +97,7 @@ def learned_motions(project_dir: Path, sandbox: Sandbox) -> Callable[[TwinEnv, i
     program = project.program_in_current_names(chosen.program)
     layouts = Layouts(Scene.load(project_dir), arranged_by(program, project_dir, sandbox))
     learner = TaskLearner(project_dir, layouts, subtasks)
-    chain, model = Chain(learner), layouts.world().model
+    chain, world = Chain(learner), SubtaskWorld(layouts, subtasks[0])
 
     def play(env: TwinEnv, layout: int) -> Motion:
         if env.world.suction < 0:
@@ -105,10 +106,21 @@ def learned_motions(project_dir: Path, sandbox: Sandbox) -> Callable[[TwinEnv, i
         played = chain.play(settled[0]) if settled else None
         if played is None or not played.solved:
             raise PolicyError(f"the learned policies do not solve layout {layout} in the twin")
-        qpos = np.concatenate([one.qpos for one in played.episodes])
-        moved = model.jnt_qposadr[model.actuator_trnid[:, 0]]
-        commands = qpos[:, moved]
-        commands[:, env.world.suction] = [bool(held) for one in played.episodes for held in one.holding]
-        return Motion(np.arange(len(qpos)) * RATE.steps * TIMESTEP, commands)
+        world.begin(settled[0])
+        commands = _commands(world.control, played)
+        return Motion(np.arange(len(commands)) * RATE.steps * TIMESTEP, commands)
 
     return play
+
+
+def _commands(control: ControlledWorld, played: ChainEpisode) -> np.ndarray:
+    """Return the hand's commands at the start and after each action, of shape (steps + 1, A)."""
+    commands = [control.data.ctrl.copy()]
+    for episode in played.episodes:
+        for qpos, action in zip(episode.qpos[:-1], episode.actions, strict=True):
+            control.data.qpos[:] = qpos  # a command is only so far ahead of where the hand was
+            end = control.ramp(action)[-1]
+            end[control.suction] = control.command(action)[control.suction] > 0.5
+            control.data.ctrl[:] = end
+            commands.append(end)
+    return np.array(commands)

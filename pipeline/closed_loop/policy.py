@@ -10,6 +10,8 @@ from pipeline.errors import StudioError, single_line
 
 MAX_CHUNK = 500
 """Actions that one answer may hold."""
+MAX_BYTES = 64_000_000
+"""Of a message: ten pictures of 1080 lines."""
 ANSWER_SECONDS = 60.0
 """For one answer of a server."""
 

@@ -37,7 +37,7 @@ from pipeline.closed_loop.interfaces.interface import Entry, Interface
 from pipeline.closed_loop.interfaces.translation import picture_for
 from pipeline.closed_loop.policies import open_policy
 from pipeline.closed_loop.policy import PolicyError
-from pipeline.closed_loop.protocols import lerobot
+from pipeline.closed_loop.protocols import lerobot_data as lerobot
 from pipeline.closed_loop.protocols.clients import open_server
 from pipeline.closed_loop.protocols.groot import answer
 from pipeline.closed_loop.protocols.http import HttpPolicy

@@ -12,7 +12,7 @@ INTERFACES = {"openpi": "droid", "groot": "groot", "lerobot": "lerobot", "vla-ev
 """The interface of each protocol, where an address names no other."""
 MODULES = {"openpi": ("msgpack",), "groot": ("msgpack", "zmq"), "lerobot": ("grpc",), "vla-eval": ("msgpack",)}
 EXTRA = "policies"
-OPTIONS = ("interface", "replan", "time", "checkpoint", "type")
+OPTIONS = ("interface", "replan", "time", "checkpoint", "type", "device")
 SIMULATED, REAL = "simulated", "real"
 MAX_REPLAN = 500
 
@@ -35,6 +35,8 @@ class Address:
     """Of LeRobot: the folder or the hub's name that the server loads."""
     type: str = ""
     """Of LeRobot: the policy's type, such as act; that of the checkpoint if empty."""
+    device: str = "cpu"
+    """Of LeRobot: where the server computes, such as cuda."""
 
     @property
     def text(self) -> str:
@@ -73,6 +75,7 @@ def read_address(text: str) -> Address:
     return Address(
         parts.scheme, host, port, options.get("interface") or INTERFACES[parts.scheme], int(replan),
         options.get("time") == REAL, options.get("checkpoint", ""), options.get("type", ""),
+        options.get("device", "cpu"),
     )  # fmt: skip
 
 

@@ -10,9 +10,9 @@ from typing import Any
 import zmq
 
 from pipeline.closed_loop.interface_policy import Client
-from pipeline.closed_loop.policy import ANSWER_SECONDS, PolicyError
+from pipeline.closed_loop.policy import ANSWER_SECONDS, MAX_BYTES, PolicyError
 from pipeline.closed_loop.protocols.address import Address
-from pipeline.closed_loop.protocols.messages import MAX_BYTES, MessageError, pack, unpack
+from pipeline.closed_loop.protocols.messages import MessageError, pack, unpack
 from pipeline.closed_loop.protocols.what_answers import ZEROMQ, server_protocol, why_no_answer
 from pipeline.closed_loop.serving import MakeServed, RunningServer, ServedPolicy, failure_text
 from pipeline.errors import StudioError

@@ -11,9 +11,9 @@ import msgpack
 import numpy as np
 from PIL import Image
 
+from pipeline.closed_loop.policy import MAX_BYTES
+
 Style = Literal["openpi", "groot", "vla-eval"]
-MAX_BYTES = 64_000_000
-"""Of a message: four pictures of 1080 lines in float32."""
 MAX_DEPTH, MAX_ITEMS, MAX_AXES = 12, 100_000, 8
 MAX_IMAGE_PIXELS = 16_000_000
 KINDS = "biuf"

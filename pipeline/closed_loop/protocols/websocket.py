@@ -12,9 +12,9 @@ import websockets.frames
 import websockets.sync.client
 import websockets.sync.server
 
-from pipeline.closed_loop.policy import ANSWER_SECONDS, PolicyError
+from pipeline.closed_loop.policy import ANSWER_SECONDS, MAX_BYTES, PolicyError
 from pipeline.closed_loop.protocols.address import Address
-from pipeline.closed_loop.protocols.messages import MAX_BYTES, MessageError, Style, pack, unpack
+from pipeline.closed_loop.protocols.messages import MessageError, Style, pack, unpack
 from pipeline.closed_loop.protocols.what_answers import WEBSOCKET, why_no_answer
 
 CONNECT_SECONDS = 10.0
