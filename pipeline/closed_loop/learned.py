@@ -1,6 +1,6 @@
 """The policies of `grs-studio learn`: under the conditions of a variation study, and as motions that are served."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +11,7 @@ from pipeline.closed_loop.policy import PolicyError
 from pipeline.closed_loop.serving import Motion
 from pipeline.export.gym_env.environment import TwinEnv
 from pipeline.learning.chain import TaskLearner
+from pipeline.learning.episodes import SubtaskEpisode
 from pipeline.learning.judging.evaluation import Chain, ChainEpisode
 from pipeline.learning.layouts import Layouts, arranged_by
 from pipeline.learning.learning_files import FOLDER
@@ -107,16 +108,21 @@ def learned_motions(project_dir: Path, sandbox: Sandbox) -> Callable[[TwinEnv, i
         if played is None or not played.solved:
             raise PolicyError(f"the learned policies do not solve layout {layout} in the twin")
         world.begin(settled[0])
-        commands = _commands(world.control, played)
+        commands = commands_of(world.control, played.episodes)
         return Motion(np.arange(len(commands)) * RATE.steps * TIMESTEP, commands)
 
     return play
 
 
-def _commands(control: ControlledWorld, played: ChainEpisode) -> np.ndarray:
-    """Return the hand's commands at the start and after each action, of shape (steps + 1, A)."""
+def commands_of(control: ControlledWorld, episodes: Sequence[SubtaskEpisode]) -> np.ndarray:
+    """Return the hand's commands at the start and after each action of consecutive episodes, of shape (steps + 1, A).
+
+    Args:
+        control: a world at the start of the first episode; it is changed.
+        episodes: as they were played.
+    """
     commands = [control.data.ctrl.copy()]
-    for episode in played.episodes:
+    for episode in episodes:
         for qpos, action in zip(episode.qpos[:-1], episode.actions, strict=True):
             control.data.qpos[:] = qpos  # a command is only so far ahead of where the hand was
             end = control.ramp(action)[-1]
