@@ -1,20 +1,22 @@
 """The scene stage: place every object, settle the scene, and write the twin."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
 
-from pipeline.assets import Library
-from pipeline.assets.image_to_3d import ProviderCancelled, ProviderError
+from pipeline.assets import AssetError, Library
+from pipeline.assets.image_to_3d import ServiceCancelled, ServiceError
 from pipeline.assets.reconstruct.generated_asset import find_generated, generate_asset
 from pipeline.geometry import Pose
 from pipeline.models import StageCancelled
+from pipeline.models.destination import SendPolicy, is_loopback
 from pipeline.models.in_flight import InFlightCalls
 from pipeline.one_blas_thread import one_blas_thread
 from pipeline.project import Project
 from pipeline.run.progress import Progress
+from pipeline.run.sending import may_send_to
 from pipeline.run.services import Services
 from pipeline.scene import object_names, overrides, scene_files
 from pipeline.scene.appearance.light import estimate_light
@@ -33,8 +35,7 @@ from pipeline.task_generation.bring import brought_object
 def scene_stage(project: Project, services: Services) -> Iterator[Progress]:
     """Build the twin: place the objects, settle them, and write scene.json and the model."""
     by_segment = overrides.overrides_from_decisions(project.active_decisions(*overrides.DECISION_KINDS))
-    generated = [id for id, override in by_segment.items() if override.method == "provider"]
-    yield from _generate_assets(project, services, generated)
+    yield from _generate_assets(project, services, _to_generate(project, services, by_segment))
     yield Progress("scene", "placing the objects", 0, 3)
     descriptions, matches = project.descriptions() or (), project.matches() or ()
     inputs = SceneInputs(
@@ -118,25 +119,48 @@ def _former_names(project: Project) -> dict[int, str]:
     return {p.segment_id: p.name for p in scene.placements} if scene else {}
 
 
+def _to_generate(project: Project, services: Services, by_segment: Mapping[int, overrides.Override]) -> list[int]:
+    """Return the segments that the image-to-3D service makes: those chosen, and those that no asset fits.
+
+    The latter only if the project may be sent there.
+    """
+    chosen = [id for id, override in by_segment.items() if override.method == "provider"]
+    service = services.image_to_3d
+    if service is None or not _may_be_sent(project, service.address, services.send):
+        return chosen
+    decided = {id for id, override in by_segment.items() if override.method is not None}
+    unmatched = [m.segment_id for m in project.matches() or () if m.asset_id is None and m.segment_id not in decided]
+    return [*chosen, *unmatched]
+
+
+def _may_be_sent(project: Project, address: str, policy: SendPolicy) -> bool:
+    return not address or bool(may_send_to(project, address, is_loopback(address), policy))
+
+
 def _generate_assets(project: Project, services: Services, segment_ids: list[int]) -> Iterator[Progress]:
     """Let the image-to-3D service generate the assets of these segments that it has not generated yet.
 
-    Raises ProviderError, StageCancelled.
+    Raises ServiceError for one that a person chose; StageCancelled.
     """
     described = {d.segment_id: d for d in project.descriptions() or () if d.is_object}
     segments = {s.id: s for s in project.segments() or ()}
     calls, folder = services.live or InFlightCalls(), project.folder / "scene"
+    by_segment = overrides.overrides_from_decisions(project.active_decisions(*overrides.DECISION_KINDS))
     for number, id in enumerate(id for id in segment_ids if id in described and id in segments):
-        if find_generated(project.frame, segments[id], folder) is not None:
+        service, kept = services.image_to_3d, find_generated(project.frame, segments[id], folder)
+        if kept is not None and (service is None or service.name in kept.provenance):
             continue
-        provider = services.image_to_3d
-        if provider is None:
-            raise ProviderError(
+        if service is None:
+            raise ServiceError(
                 f"{described[id].name} is to be made by an image-to-3D service, and none is configured; set "
-                "GRS_IMAGE_TO_3D=http://host:port, or choose another method"
+                "GRS_IMAGE_TO_3D=NAME:http://host:port, or choose another method"
             )
-        yield Progress("scene", f"{provider.name} makes {described[id].name}", number, len(segment_ids))
+        yield Progress("scene", f"{service.name} makes {described[id].name}", number, len(segment_ids))
         try:
-            generate_asset(provider, project.frame, segments[id], described[id], folder, lambda: calls.is_stopped)
-        except ProviderCancelled as stop:
+            generate_asset(service, project.frame, segments[id], described[id], folder, lambda: calls.is_stopped)
+        except ServiceCancelled as stop:
             raise StageCancelled(str(stop)) from None
+        except (ServiceError, AssetError) as error:
+            if by_segment.get(id, overrides.Override()).method == "provider":
+                raise
+            yield Progress("scene", f"{described[id].name} is made from the view: {error}")
