@@ -132,6 +132,21 @@ def test_the_states_that_a_served_answer_means_are_those_that_were_served(enviro
     assert np.array_equal(np.array(reached)[:, 4], states[:, 4])
 
 
+@pytest.mark.parametrize("columns", [*MOVES.values(), VELOCITY])
+def test_a_served_function_that_does_nothing_leaves_the_clients_robot_where_it_is(environment, columns):
+    with opened(environment, False) as env:
+        still = ServedPolicy(environment, interface(columns), open_policy("hold", env))
+        still.begin(None, "")
+        joints = np.array([0.02, -0.03, -0.04, 0.3])
+        answer = still.answer({"states": np.append(joints, 0.0), "prompt": "Stack."})
+        there = Translation(interface(columns), env)
+        state = np.append(joints, 0.0)
+        for row in there.rows(answer):
+            state = there.target(row, state)
+    assert state == pytest.approx(np.append(joints, 0.0), abs=1e-6)
+    still.close()
+
+
 class Slow(Client):
     """A server that takes so many seconds for an answer, on a clock that only it moves."""
 

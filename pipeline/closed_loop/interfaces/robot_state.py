@@ -3,6 +3,7 @@
 A state is a vector (A,) with a number for each actuator in the units of `ActuatorUnits`: rad, m or the actuator's own.
 """
 
+from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
 import mujoco
@@ -136,6 +137,17 @@ class RobotState:
         mujoco.mj_kinematics(self.model, self._scratch)
         mujoco.mj_comPos(self.model, self._scratch)
         return self._scratch
+
+    def command(self, numbers: list[int], values: Sequence[float] | np.ndarray) -> None:
+        """Set the commands of grippers, as a client reports them."""
+        for number, value in zip(numbers, values, strict=True):
+            self.world.data.ctrl[number] = float(value) - self.units.offsets[number]
+
+    def put_all(self, state: np.ndarray) -> None:
+        """Set positions, velocities and commands of the whole world, as the environment observes them."""
+        data, model = self.world.data, self.model
+        data.qpos[:], data.qvel[:], data.ctrl[:] = np.split(state, [model.nq, model.nq + model.nv])
+        mujoco.mj_forward(model, data)
 
     def put(self, joints: np.ndarray, numbers: list[int]) -> None:
         """Set positions of joints, as a client reports them: a mirror of the client's robot."""

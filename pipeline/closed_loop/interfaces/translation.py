@@ -73,7 +73,9 @@ class Translation:
 
     def _length(self, reading: Reading) -> int:
         if reading.read in ("state", "objects", "seconds", "layout"):
-            return 1
+            model = self.robot.model
+            of_objects = 7 * len(self._env.object_names)
+            return {"state": model.nq + model.nv + model.nu, "objects": of_objects}.get(reading.read, 1)
         return TOOL.get(reading.read) or len(self._numbers(reading.read, reading))
 
     def _width(self, column: Column) -> int:
@@ -218,10 +220,22 @@ class Translation:
         if len(numbers) != sum(lengths) or not np.isfinite(numbers).all():
             raise InterfaceError(f"{expected} to be {sum(lengths)} finite numbers; it has {len(numbers)}")
         for reading, values in zip(entry.values, np.split(numbers, np.cumsum(lengths)[:-1]), strict=True):
-            if reading.read == "joints":
-                self.robot.put(values, self._numbers("joints", reading))
-            elif reading.read == "actuators":
-                self.robot.put(values[self.robot.joints], self.robot.joints)
+            self._put(reading, values)
+
+    def _put(self, reading: Reading, values: np.ndarray) -> None:
+        """Put the part of the robot that a reading describes where its values say."""
+        robot = self.robot
+        if reading.read == "state":
+            robot.put_all(values)
+        elif reading.read == "joints":
+            robot.put(values, self._numbers("joints", reading))
+        elif reading.read == "actuators":
+            robot.put(values[robot.joints], robot.joints)
+            robot.command(robot.grippers, values[robot.grippers])
+        elif reading.read == "gripper":
+            numbers = self._numbers("gripper", reading)
+            shares = (values - reading.open) / (reading.closed - reading.open)
+            robot.command(numbers, [robot.gripper_value(n, one) for n, one in zip(numbers, shares, strict=True)])
 
     def encoded(self, targets: np.ndarray, state: np.ndarray) -> tuple[dict[str, Any], np.ndarray]:
         """Return the answer whose actions lead through some states, and the states (K, A) that it leads to.
