@@ -2,7 +2,8 @@
 
     python real_policy_client.py openpi|vla-eval|lerobot PORT MESSAGE.npz
 
-MESSAGE.npz holds a picture, the state and the text of an observation. Prints the actions as JSON.
+MESSAGE.npz holds a picture, the state and the text of an observation. Prints the actions as JSON. openpi's padded picture
+goes to padded.npy.
 """
 
 import json
@@ -16,10 +17,10 @@ with np.load(sys.argv[3]) as archive:
 
 
 def openpi() -> list:
-    from openpi_client import image_tools, msgpack_numpy
+    from openpi_client import image_tools
     from openpi_client.websocket_client_policy import WebsocketClientPolicy
 
-    assert msgpack_numpy and image_tools.resize_with_pad(PICTURE, 224, 224).shape == (224, 224, 3)
+    np.save("padded.npy", image_tools.resize_with_pad(PICTURE, 224, 200))
     client = WebsocketClientPolicy("127.0.0.1", PORT)
     message = {"images": {"photo": PICTURE}, "states": STATE, "task_description": TEXT}
     return [client.infer(message)["actions"].tolist() for _ in range(2)][1]

@@ -621,10 +621,14 @@ def test_the_real_client_of_each_protocol_gets_what_is_served(environment, tmp_p
         times = np.arange(begin, begin + 17) / chosen.rate_hz
         states = there.robot.units.action(motion.at(times, env.world.suction))
         wanted = there.rows(there.encoded(states[1:], states[0])[0])
-    message = {"picture": np.zeros((256, 256, 3), np.uint8), "state": there.robot.now(), "text": "Stack."}
+    picture = np.random.default_rng(3).integers(0, 256, (240, 321, 3), np.uint8)
+    message = {"picture": picture, "state": there.robot.now(), "text": "Stack."}
     np.savez(tmp_path / "message.npz", **message)
     with served(environment, protocol, chosen) as port:
         command = real(protocol, "real_policy_client.py", port, tmp_path / "message.npz")
         done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert np.abs(np.array(json.loads(done.stdout.splitlines()[-1])) - wanted).max() < 1e-5
+    if protocol == "openpi":
+        ours = picture_for(Entry(**PHOTO | {"size": (200, 224)}), picture)
+        assert np.array_equal(np.load(tmp_path / "padded.npy"), ours), "pixel by pixel"

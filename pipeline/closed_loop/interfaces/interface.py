@@ -59,6 +59,8 @@ class Entry(_Data):
     """Width and height that the policy reads; the picture keeps its aspect, and black fills the rest."""
     drawn: tuple[Pixels, Pixels] = (640, 480)
     """Width and height in which the camera takes it."""
+    shadows: bool = True
+    """Whether it has shadows; the pictures of a LeRobot export have none."""
     mirrored: bool = False
     channels_first: bool = False
     text: Literal["", "instruction"] = ""

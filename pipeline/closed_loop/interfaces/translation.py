@@ -109,10 +109,10 @@ class Translation:
 
     def _picture(self, entry: Entry, observation: Mapping[str, np.ndarray]) -> np.ndarray:
         name = IMAGE if entry.camera == PHOTO else entry.camera
-        if name in observation and observation[name].shape[:2] == entry.drawn[::-1]:
+        if entry.shadows and name in observation and observation[name].shape[:2] == entry.drawn[::-1]:
             return observation[name]
         other = {} if entry.camera == PHOTO else {"camera": entry.camera}
-        return self._env.draw(*entry.drawn, shadows=False, **other)
+        return self._env.draw(*entry.drawn, shadows=entry.shadows, **other)
 
     def _read(self, reading: Reading, moment: Moment) -> np.ndarray:
         if reading.read in ("state", "objects"):
