@@ -2,8 +2,8 @@
 
     python real_policy_client.py openpi|vla-eval|lerobot PORT MESSAGE.npz
 
-MESSAGE.npz holds a picture, the state and the text of an observation. Prints the actions as JSON. openpi pads the picture
-into padded.npy.
+MESSAGE.npz holds a picture, the state and the text of an observation. Prints the actions as JSON; openpi
+pads the picture into padded.npy.
 """
 
 import json
