@@ -45,7 +45,9 @@ function record(toast) {
   // Gradio's header is a button around its button to close, which no screen reader can tell apart
   const header = toast.closest("[data-testid=toast-body]")?.querySelector(".toast-header[role=button]");
   for (const attribute of ["role", "tabindex"]) header?.removeAttribute(attribute);
-  const text = toast.textContent.trim();
+  const text = toast.textContent.trim(),
+    body = toast.closest("[data-testid=toast-body]");
+  if (body) body.hidden = CONNECTION_LOST.test(text);
   if (!text || CONNECTION_LOST.test(text) || shownTexts.get(toast) === text) return;
   shownTexts.set(toast, text);
   const at = new Date().toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", hour12: false });

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from browser.app_page import LONG, OpenProject, copy_project, open_tab, rows, tab, undo_button
 from browser.studio_process import ROOT, Studio
-from browser.watched_page import leaving, open_page, wait_for_requests
+from browser.watched_page import PAGE_LOGS, leaving, open_page, wait_for_requests
 from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 SCENE = "blocks"
@@ -82,6 +82,30 @@ def lose_the_next_answer(page: Page) -> list[Route]:
 
     page.route(STREAM, close, times=1)
     return lost
+
+
+def test_what_is_typed_while_the_server_is_away_is_kept_and_sent_when_it_is_back(project: OpenProject):
+    """Guards the way of an event through Gradio that has no server."""
+    page, banner = project.page, project.page.locator(".connection-lost")
+    task, name = page.locator("#task-text :is(input, textarea)"), page.locator(".inspector input.name")
+    for step in ("Task", "Objects"):  # their scripts are loaded
+        tab(page, step).click()
+        wait_for_requests(page, 2)
+    row(page).click()
+    expect(name).to_be_visible()
+    page.context.set_offline(True)
+    name.fill("my thing")
+    name.press("Enter")
+    tab(page, "Task").click()
+    task.fill("put my thing to the left")
+    expect(banner).to_be_visible()
+    expect(page.get_by_test_id("toast-body").locator("visible=true")).to_have_count(0)
+    with page.expect_navigation():
+        page.context.set_offline(False)
+    expect(row(page)).to_contain_text("my thing")
+    expect(task).to_have_value("put my thing to the left")
+    assert project.kinds == ["display_name"]
+    PAGE_LOGS[page].take_errors()  # of requests without a server
 
 
 def test_what_another_tab_changes_and_what_gradio_loses_is_shown_all_the_same(project: OpenProject, browser: Browser):
