@@ -153,7 +153,7 @@ def test_a_robot_is_kept_until_it_is_removed_and_a_damaged_one_says_so(tmp_path,
     assert main(["robot", "check", "probe"]) == 2 and "there are: gripper, arm" in capsys.readouterr().err
 
 
-def test_the_arm_of_droid_has_its_cameras_and_modes_and_its_fingers_follow_their_tables(table):
+def test_the_arm_of_droid_has_its_cameras_and_modes_solves_a_task_and_is_saved_with_its_looks(table, tmp_path):
     robot = robot_kind("droid")
     arm = robot.arm
     assert arm is not None and arm.fingers is not None
@@ -167,3 +167,7 @@ def test_the_arm_of_droid_has_its_cameras_and_modes_and_its_fingers_follow_their
     run = sim.rollout()
     assert run.solved and run.actions.shape[1] == 8, run.why
     assert np.isfinite(run.qpos).all()
+    shutil.copytree(table / "scene", tmp_path / "scene")
+    model = mujoco.MjModel.from_xml_path(str(save_model(run.xml, tmp_path, "solution")))
+    looks = model.geom_group == VISUAL_GROUP
+    assert model.nq == run.qpos.shape[1] and (model.geom_type[looks] == mujoco.mjtGeom.mjGEOM_MESH).sum() > 20

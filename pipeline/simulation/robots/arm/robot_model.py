@@ -45,6 +45,8 @@ def add_arm(spec: mujoco.MjSpec, arm: ArmModel, base: np.ndarray, yaw: float, fl
             pad.condim, pad.friction[1] = 4, arm.fingers.torsion
     model.option.integrator = spec.option.integrator
     spec.attach(model, prefix=ARM_PREFIX, frame=post.add_frame())
+    for mesh in spec.meshes:
+        mesh.file = mesh.file.removeprefix(ARM_PREFIX)  # attaching prefixes some files too; a scene has one folder
     used = {mesh.file for mesh in spec.meshes}
     spec.assets |= {name: data for name, data in arm.meshes(False).items() if name in used}
     for body in post.find_all(mujoco.mjtObj.mjOBJ_BODY):

@@ -47,4 +47,5 @@ def add_visual_meshes(xml: Path, arm: ArmModel) -> None:
 
 
 def _file(arm: ArmModel, mesh: str) -> str:
-    return f"{arm.meshes_prefix}{mesh.rpartition('/')[2]}.stl"
+    name = mesh.rpartition("/")[2]
+    return f"{name if name.startswith(arm.meshes_prefix) else arm.meshes_prefix + name}.stl"
