@@ -15,6 +15,7 @@ from pipeline.models.destination import SendPolicy, is_loopback
 from pipeline.models.in_flight import InFlightCalls
 from pipeline.one_blas_thread import one_blas_thread
 from pipeline.project import Project
+from pipeline.router import read_record, write_record
 from pipeline.run.progress import Progress
 from pipeline.run.sending import may_send_to
 from pipeline.run.services import Services
@@ -24,11 +25,12 @@ from pipeline.scene.doubts import summarise
 from pipeline.scene.evidence import measure_evidence
 from pipeline.scene.mjcf import builder
 from pipeline.scene.mjcf.builder import Slab, table_slab
+from pipeline.scene.mjcf.recorded_models import with_own_files
 from pipeline.scene.mjcf.table_picture import table_picture
 from pipeline.scene.place_objects import SceneInputs, place_objects
 from pipeline.scene.placement import Scene, SceneError
 from pipeline.scene.settle_retry import settle_with_retries
-from pipeline.store import StoreError, atomic_write, digest
+from pipeline.store import StoreError, atomic_write, digest, write_text
 from pipeline.task_generation.bring import brought_object
 
 
@@ -66,6 +68,7 @@ def scene_stage(project: Project, services: Services) -> Iterator[Progress]:
         model = builder.compile_spec(builder.build_spec(scene))
         light = estimate_light(project.frame, inputs.segments, scene, model)
     scene = replace(scene, table_png=picture, light=light)
+    _complete_recordings(project)
     scene_files.write_scene(scene, project.folder)
     with one_blas_thread():
         evidence = measure_evidence(inputs, scene, model)
@@ -74,6 +77,20 @@ def scene_stage(project: Project, services: Services) -> Iterator[Progress]:
     for doubt in project.doubts():
         yield Progress("scene", f"doubtful: {doubt}")
     yield Progress("scene", f"{len(scene.placements)} objects placed", 3, 3, reports)
+
+
+def _complete_recordings(project: Project) -> None:
+    """Let the rollouts that an earlier version recorded own their files, before these are replaced."""
+    scene = project.folder / "scene"
+    for one in project.rounds():
+        folder = project.folder / "rounds" / f"{one.number:03d}"
+        if not one.twin and (records := read_record(folder)):
+            write_record(folder, records)
+    for path in (scene / "solution.xml", scene / "failure.xml", project.folder / "learning" / "world.xml"):
+        if path.is_file():
+            former = path.read_text("utf-8")
+            if (model := with_own_files(former, scene)) != former:
+                write_text(path, model)
 
 
 def with_brought(scene: Scene, project: Project, library: Library) -> Scene:

@@ -89,6 +89,13 @@ def producer_name(stage: Stage, services: Services, robot: str = "gripper", matc
     }[stage]
 
 
+def without_model(stage: Stage, producer: str) -> str:
+    """Return the name of what produces a stage's result, as `producer_name` returns it, without the model in it."""
+    parts = producer.split(", ")
+    kept = {"descriptions": parts[:1], "matches": parts[:2], "task": [], "rounds": parts[-1:]}
+    return ", ".join(kept.get(stage, parts))
+
+
 def matcher_label(matcher: MatcherName, services: Services) -> str:
     """Return the names of matcher and encoder, which are part of the key that matches are cached under."""
     entry = plugins.entries("matchers").get(matcher)

@@ -59,6 +59,8 @@ class Solution:
     """The rollout shown: the first solved one, or else the best; None if none finished."""
     failed: RunRecord | None = None
     """Rollout of the first seed that ran without solving the task."""
+    twin: str = ""
+    """Hash of the twin that it was recorded in, `twin_digest`; empty if that is not known."""
 
     @property
     def success(self) -> tuple[bool, ...]:
