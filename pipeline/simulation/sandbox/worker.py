@@ -50,9 +50,17 @@ def run_job(job: dict, out: BinaryIO) -> None:
         write_message(out, _to_json(message), arrays)
 
     project = Path(job["project"])
-    readable = [project / "scene", project / "scene.json", project / "descriptions.json"]
+    folder = job.get("robot_folder", "")
+    readable = [
+        project / "scene",
+        project / "scene.json",
+        project / "descriptions.json",
+        *map(Path, filter(None, [folder])),
+    ]
     moves = not job.get("dry_run", False)
-    robot = robot_kind(job.get("robot", "gripper")).make(moves)  # before the process is confined: it imports modules
+    robot = robot_kind(job.get("robot", "gripper"), folder).make(
+        moves
+    )  # before the process is confined: it imports modules
     try:
         confine(readable, seconds=job["seconds"], memory_mb=job["memory_mb"])
     except Exception as error:  # never run a program with less confinement than reported
