@@ -205,7 +205,10 @@ def acceptance_page(report: Mapping[str, Any]) -> str:
     else:
         blocks.append(Text("Not measured: no frame has labels of assets, or the run was stopped."))
     blocks += [Heading("Ablation of the router"), Table(HEADS, [table_cells(row) for row in report["ablation"]])]
-    calls = [(one["kind"], one["calls"], one["unusable"], f"{one['tokens'] or 0:,}") for one in report["calls"]]
+    calls = [
+        (one["kind"], one["calls"], one["unusable"], "-" if one["tokens"] is None else f"{one['tokens']:,}")
+        for one in report["calls"]
+    ]
     blocks += [Heading("Calls"), Table(("question", "calls", "unusable", "tokens"), calls)]
     return report_page("Acceptance of a model", blocks)
 
