@@ -7,6 +7,7 @@ import numpy as np
 
 from pipeline.closed_loop.policies import Policy, checked_numbers
 from pipeline.export.gym_env.environment import TwinEnv
+from pipeline.export.gym_env.pictures import PHOTO
 from pipeline.export.gym_env.twin_world import CONTROL_SECONDS
 from pipeline.export.lerobot.dataset import HEIGHT_PX, WIDTH_PX
 from pipeline.export.lerobot.episodes import FPS, ActuatorUnits, movable_objects
@@ -17,8 +18,9 @@ SAME_INSTANT_S = 1e-6
 class LerobotPolicy:
     """Asks a policy once a frame of the dataset, and leads the robot there in a straight line.
 
-    The policy gets what a row of the dataset holds: "state" (A,), "objects" (N, 7) and "image" (240, 320, 3) without
-    shadows. Its answer is the dataset's action (A,), or several, one a frame.
+    The policy gets what a row of the dataset holds: "state" (A,), "objects" (N, 7), "image" (240, 320, 3) without
+    shadows, and such a picture of each other camera under its name. Its answer is the dataset's action (A,), or
+    several, one a frame.
     """
 
     def __init__(self, env: TwinEnv, policy: Policy):
@@ -54,5 +56,6 @@ class LerobotPolicy:
         data = self._env.world.data
         poses = [data.body(name) for name in self._objects]
         objects = np.array([np.concatenate([body.xpos, body.xquat]) for body in poses]).reshape(-1, 7)
-        image = self._env.draw(WIDTH_PX, HEIGHT_PX, shadows=False)
-        return {"state": self._units.state(data.qpos, data.ctrl), "objects": objects, "image": image}
+        pictures = {name: self._env.draw(WIDTH_PX, HEIGHT_PX, False, name) for name in self._env.camera_names}
+        pictures["image"] = pictures.pop(PHOTO)
+        return {"state": self._units.state(data.qpos, data.ctrl), "objects": objects} | pictures

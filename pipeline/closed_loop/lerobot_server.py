@@ -4,7 +4,8 @@
 
 CHECKPOINT is a folder that `lerobot-train` wrote (`pretrained_model`). The policy is asked once a frame of the dataset
 that `grs-studio export --format lerobot` writes. It gets a POST of JSON with "begins", "instruction" and "observation":
-{"state": (A,), "objects": (N, 7), "image": PNG in base64}. It answers {"action": (A,)}, or 400 and {"error": text}.
+{"state": (A,), "objects": (N, 7), "image": PNG in base64, and such a picture of each other camera under its name}. It
+answers {"action": (A,)}, or 400 and {"error": text}.
 """
 
 import argparse
@@ -19,6 +20,7 @@ from pathlib import Path
 from pipeline.store import parse_json
 
 STATE, OBJECTS, PICTURE = "observation.state", "observation.environment_state", "observation.images."
+PHOTO = "photo"
 
 
 class PolicyServer:
@@ -55,7 +57,11 @@ class PolicyServer:
 
         shape = tuple(self._features[name].shape)
         if name.startswith(PICTURE):
-            value = _picture(observation["image"], shape[-1], shape[-2])
+            camera = name.removeprefix(PICTURE)
+            sent = observation.get("image" if camera == PHOTO else camera)
+            if not isinstance(sent, str):
+                raise ValueError(f"the policy needs {name}; the twin has no camera {camera}")
+            value = _picture(sent, shape[-1], shape[-2])
         elif name in (STATE, OBJECTS):
             value = torch.tensor(observation["state" if name == STATE else "objects"], dtype=torch.float32).flatten()
         else:

@@ -61,7 +61,8 @@ class Policy(Protocol):
         """Return the next action (A,), or several (K, A) to be carried out one after the other.
 
         Args:
-            observation: "state", "objects" (N, 7), and "image" (480, 640, 3), uint8, RGB, if pictures are asked for.
+            observation: "state", "objects" (N, 7), and, if pictures are asked for, "image" (480, 640, 3), uint8, RGB,
+                and such a picture of each other camera under its name.
             seconds: simulated time since the episode began.
         """
         ...
@@ -118,8 +119,9 @@ class HttpPolicy:
     """A server that answers a POST of JSON with JSON.
 
     Sent: {"layout", "instruction", "seconds", "begins": whether this is an episode's first observation,
-    "observation": {"state": [...], "objects": [[7 numbers], ...], "image": PNG in base64}}. Expected: {"action": [A
-    numbers]}, or {"actions": [[A numbers], ...]} to be carried out one after the other, as chunked policies answer.
+    "observation": {"state": [...], "objects": [[7 numbers], ...], "image": PNG in base64, and other cameras}}.
+    Expected: {"action": [A numbers]}, or {"actions": [[A numbers], ...]} to be carried out one after the other, as
+    chunked policies answer.
     """
 
     def __init__(self, address: str):
@@ -131,11 +133,8 @@ class HttpPolicy:
         self._episode = {"layout": layout, "instruction": instruction, "begins": True}
 
     def act(self, observation: Mapping[str, np.ndarray], seconds: float) -> Any:
-        numbers = {name: value.tolist() for name, value in observation.items() if name != "image"}
-        if "image" in observation:
-            png = cv2.imencode(".png", observation["image"][..., ::-1])[1].tobytes()
-            numbers["image"] = base64.b64encode(png).decode()
-        answer = self._ask(self._episode | {"seconds": seconds, "observation": numbers})
+        sent = {name: _sent(value) for name, value in observation.items()}
+        answer = self._ask(self._episode | {"seconds": seconds, "observation": sent})
         self._episode["begins"] = False
         if not isinstance(answer, dict) or not ({"action", "actions"} & set(answer)):
             raise PolicyError(f'{self._address} answered without "action" or "actions"')
@@ -221,6 +220,13 @@ def checked_numbers(answer: Any, action_count: int) -> np.ndarray:
     if not np.isfinite(actions).all():
         raise PolicyError("the policy answered NaN or infinity")
     return actions
+
+
+def _sent(value: np.ndarray) -> Any:
+    """Return numbers as lists, and a picture as PNG in base64."""
+    if value.dtype != np.uint8 or value.ndim != 3:
+        return value.tolist()
+    return base64.b64encode(cv2.imencode(".png", value[..., ::-1])[1].tobytes()).decode()
 
 
 def _reason(body: bytes) -> str:

@@ -23,6 +23,7 @@ import numpy as np
 
 from pipeline.confinement import confine
 from pipeline.simulation import kit, mutations
+from pipeline.simulation.cameras import FILE as CAMERAS
 from pipeline.simulation.mutations import DISPLACED
 from pipeline.simulation.photographed import start_of
 from pipeline.simulation.recipe import Recipe, recipe, replay, to_json
@@ -48,7 +49,7 @@ def run_job(job: dict, out: BinaryIO) -> None:
         write_message(out, _to_json(message), arrays)
 
     project = Path(job["project"])
-    readable = [project / "scene", project / "scene.json", project / "descriptions.json"]
+    readable = [project / name for name in ("scene", "scene.json", "descriptions.json", CAMERAS)]
     moves = not job.get("dry_run", False)
     robot = robot_kind(job.get("robot", "gripper")).make(moves)  # before the process is confined: it imports modules
     try:

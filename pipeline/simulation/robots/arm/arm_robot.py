@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import mujoco
 import numpy as np
 
+from pipeline.simulation.cameras import WRIST, looking_at
 from pipeline.simulation.objects import Object, Region
 from pipeline.simulation.physics import Physics
 from pipeline.simulation.robots.arm import fingers, robot_model
@@ -27,6 +28,9 @@ HOME_OFFSET_M = 0.42, 0.30
 
 class Arm:
     """A UR5e with a two-finger gripper, on a post beside the table."""
+
+    cameras = (looking_at(WRIST, robot_model.FLANGE, (0.085, 0.11, 0.0), (0.0, 0.29, 0.0), (-1.0, 0.0, 0.0)),)
+    """Beside the flange, across the direction in which fingers close; it looks at what is 19 cm before the flange."""
 
     def __init__(self, moves: bool = True) -> None:
         """`moves`: whether it acts; otherwise it plans each move and puts the object where it would go."""

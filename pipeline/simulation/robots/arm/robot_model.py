@@ -31,6 +31,8 @@ VISUAL_GROUP, COLLISION_GROUP = 1, 5
 SERVO_LAG = 0.2
 """Damping over stiffness of Menagerie's servos, in seconds: the time by which a command must lead a steady motion."""
 POST_RADIUS_M = 0.09
+FLANGE = f"{ARM_PREFIX}wrist_3_link"
+"""Body that carries the tool, 10 cm along its y axis, which the tool continues."""
 FILE_PREFIX = "ur5e."
 """Prefix of its mesh files beside a scene's."""
 
