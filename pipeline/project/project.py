@@ -4,9 +4,10 @@ The layout of the folder is given in docs/architecture.md, "Project folder". Oth
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import cv2
 import numpy as np
@@ -38,11 +39,12 @@ from pipeline.scene.evidence import Evidence
 from pipeline.scene.object_names import current_names, use_current_names
 from pipeline.scene.scene_files import read_scene
 from pipeline.segmentation import Segment
-from pipeline.simulation import Program
+from pipeline.simulation import Program, cameras
 from pipeline.solving import Solution, read_solution
 from pipeline.store import StoreError, digest, read_json, refuse_links, saving, write_bytes, write_json
 from pipeline.tasks import Task, TaskError, rename_in_task, task_from_json, task_to_json
 
+PLACED_CAMERAS = ("place_camera", "remove_camera")
 CAMERA_DECISIONS = ("camera", "camera_pose", "ground")
 UNEXPLAINED = "unexplained.png"
 """Picture over the photograph, in which only the pixels that nothing explains are not transparent."""
@@ -120,6 +122,7 @@ class Project(ProjectFolder):
         kinds = (*MASK_DECISIONS, *CAMERA_DECISIONS)  # the point cloud is drawn again when the masks' files change
         before = self.active_decisions(*kinds)[-1:], len(self._log.of_kinds(*kinds))
         super()._append(*decisions)
+        self._update_camera_file()
         if (self.active_decisions(*kinds)[-1:], len(self._log.of_kinds(*kinds))) != before:
             try:
                 self.update_mask_files(force=True)
@@ -141,6 +144,31 @@ class Project(ProjectFolder):
             else:
                 overrides[question] = replace(last, use_measured=True)
         return overrides
+
+    def cameras(self) -> tuple[cameras.Camera, ...]:
+        """Return the cameras that a person placed, in order. Raises KitError."""
+        placed: dict[str, Mapping[str, Any]] = {}
+        for decision in self.active_decisions(*PLACED_CAMERAS):
+            placed.pop(decision.data["name"], None)
+            if decision.kind == "place_camera":
+                placed[decision.data["name"]] = decision.data
+        return tuple(cameras.from_json({"body": cameras.WORLD, **data}) for data in placed.values())
+
+    def begin_writing(self) -> None:
+        """As ProjectFolder's; writes cameras.json again if a crash left it behind the decisions."""
+        if not self.is_writer:
+            super().begin_writing()
+            self._update_camera_file()
+
+    def _update_camera_file(self) -> None:
+        """Let cameras.json, which programs' worlds are built with, hold the placed cameras. Raises StoreError."""
+        path, rows = self.folder / cameras.FILE, [cameras.to_json(camera) for camera in self.cameras()]
+        try:
+            is_current = rows == (read_json(path) or [])
+        except StoreError:  # damaged
+            is_current = False
+        if not is_current:
+            write_json(path, rows)
 
     def display_names(self) -> dict[int, str]:
         """Return what a person calls the objects, by segment id; objects without such a name are left out."""

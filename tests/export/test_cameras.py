@@ -13,8 +13,10 @@ from PIL import Image
 from scipy.spatial.transform import Rotation
 
 from pipeline.closed_loop.conditions import write_environment
+from pipeline.decisions import DecisionError
 from pipeline.export.gym_env.environment import TwinEnv
 from pipeline.export.gym_env.pictures import Pictures, sensed
+from pipeline.project import Project
 from pipeline.simulation.cameras import FILE, Camera, looking_at, to_json
 from pipeline.simulation.kit import Scene, Simulation
 from pipeline.simulation.recipe import Recipe
@@ -92,3 +94,37 @@ def test_an_environment_has_the_cameras_of_the_photograph_the_robot_and_a_person
     env.close()
     with pytest.raises(ValueError, match="there is no camera top; there are: photo, side, wrist, wrist_2"):
         TwinEnv(folder=start, cameras=("top",))
+
+
+PLACED = {"pos": [0.5, 0.0, 0.4], "quat_wxyz": [2.0, 0, 0, 0], "field_of_view": 0.9}
+
+
+def test_a_camera_that_a_person_places_can_be_undone_is_in_every_world_and_survives_a_crash(twin_folder, tmp_path):
+    folder = shutil.copytree(twin_folder, tmp_path / "project")
+    project = Project.open(folder)
+
+    def known() -> list[tuple[str, float]]:
+        found = Scene.load(folder).cameras
+        assert found == project.cameras() and all(np.linalg.norm(one.quat_wxyz) == pytest.approx(1) for one in found)
+        return [(one.name, one.position[0]) for one in found]
+
+    project.decide("place_camera", name="side", **PLACED)
+    project.decide("place_camera", name="top", **PLACED)
+    project.decide("place_camera", name="side", **PLACED | {"pos": [0.6, 0, 0.4]})
+    assert known() == [("top", 0.5), ("side", 0.6)], "one camera of a name"
+    project.undo()
+    project.decide("remove_camera", name="top")
+    assert known() == [("side", 0.5)]
+    assert project.stages()["scene"] != "stale"
+    project.close()
+    for left in ("[", "[]"):
+        (folder / FILE).write_text(left)
+        project = Project.open(folder)
+        project.begin_writing()
+        assert known() == [("side", 0.5)], "the decisions hold, not the file"
+        project.close()
+    assert "side" in Simulation(Scene.load(folder), 0).bench().xml
+    bad = {"pos": [1, 2]}, {"pos": [1e10, 0, 0]}, {"quat_wxyz": [0] * 4}, {"field_of_view": 4}, {"name": "state"}
+    for one in bad:
+        with pytest.raises(DecisionError, match="its camera"):
+            project.decide("place_camera", **{"name": "side"} | PLACED | one)
