@@ -6,13 +6,10 @@ from typing import Any
 import numpy as np
 
 from pipeline.closed_loop.policies import Policy, checked_numbers
+from pipeline.export.gym_env.dataset_control import DatasetControl, movable_objects
 from pipeline.export.gym_env.environment import TwinEnv
 from pipeline.export.gym_env.pictures import PHOTO
-from pipeline.export.gym_env.twin_world import CONTROL_SECONDS
 from pipeline.export.lerobot.dataset import HEIGHT_PX, WIDTH_PX
-from pipeline.export.lerobot.episodes import FPS, ActuatorUnits, movable_objects
-
-SAME_INSTANT_S = 1e-6
 
 
 class LerobotPolicy:
@@ -32,24 +29,18 @@ class LerobotPolicy:
 
     def begin(self, layout: int, instruction: str) -> None:
         self._policy.begin(layout, instruction)
-        self._units = ActuatorUnits(self._env.world.model)
+        self._control = DatasetControl(self._env.world)
         self._objects = movable_objects(self._env.world.model)
-        self._frame, self._queue = 0, np.empty((0, len(self._units.offsets)))
-        self._target = self._env.world.data.ctrl.copy()
+        self._queue = np.empty((0, self._env.action_count))
 
     def act(self, observation: Mapping[str, np.ndarray], seconds: float) -> np.ndarray:
-        world = self._env.world
-        if seconds >= self._frame / FPS - SAME_INSTANT_S:
+        if self._control.is_due(seconds):
             if not len(self._queue):
                 answer = self._policy.act(self._row(), seconds)
-                self._queue = checked_numbers(answer, len(self._units.offsets))
-            self._target, self._queue = self._units.commands(self._queue[0]), self._queue[1:]
-            self._frame += 1
-        share = CONTROL_SECONDS / max(self._frame / FPS - seconds, CONTROL_SECONDS)
-        command = world.data.ctrl + share * (self._target - world.data.ctrl)
-        if world.suction >= 0:  # on or off, never between
-            command[world.suction] = round(float(np.clip(self._target[world.suction], 0, 1)))
-        return world.action(command)
+                self._queue = checked_numbers(answer, self._env.action_count)
+            self._control.aim(self._queue[0])
+            self._queue = self._queue[1:]
+        return self._control.action(seconds)
 
     def _row(self) -> dict[str, Any]:
         """Return the observation that a row of the dataset holds."""
@@ -58,4 +49,4 @@ class LerobotPolicy:
         objects = np.array([np.concatenate([body.xpos, body.xquat]) for body in poses]).reshape(-1, 7)
         pictures = {name: self._env.draw(WIDTH_PX, HEIGHT_PX, False, name) for name in self._env.camera_names}
         pictures["image"] = pictures.pop(PHOTO)
-        return {"state": self._units.state(data.qpos, data.ctrl), "objects": objects} | pictures
+        return {"state": self._control.state(), "objects": objects} | pictures

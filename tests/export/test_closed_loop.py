@@ -17,9 +17,9 @@ from http_server import serving
 from pipeline.closed_loop import policies
 from pipeline.closed_loop.policies import MAX_ANSWER_BYTES, PolicyError, checked_actions, open_policy
 from pipeline.divergence.lerobot import read_lerobot
+from pipeline.export.gym_env.dataset_control import FPS
 from pipeline.export.gym_env.environment import TwinEnv
 from pipeline.export.lerobot.dataset import HEIGHT_PX, WIDTH_PX
-from pipeline.export.lerobot.episodes import FPS
 from pipeline.simulation import Program
 from pipeline.variation import VariationStudy
 from pipeline.variation import variation_files as files

@@ -24,8 +24,8 @@ from pipeline.closed_loop import lerobot_server
 from pipeline.closed_loop.lerobot_server import PolicyServer
 from pipeline.closed_loop.policies import HttpPolicy, PolicyError
 from pipeline.divergence.lerobot import read_lerobot
+from pipeline.export.gym_env.dataset_control import FPS
 from pipeline.export.lerobot.dataset import ACTION, CAMERA, HEIGHT_PX, IMAGES, OBJECTS, STATE, WIDTH_PX
-from pipeline.export.lerobot.episodes import FPS
 
 KEYS = {"timestamp", "frame_index", "episode_index", "index", "task_index", "next.reward", "next.done", "next.success"}
 CAMERAS = CAMERA, f"{IMAGES}wrist"

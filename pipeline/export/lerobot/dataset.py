@@ -14,9 +14,10 @@ from pipeline.divergence.lerobot_writer import FIRST, OBJECTS, POSE, Camera, wri
 from pipeline.export.export_folder import export_folder, write_marker
 from pipeline.export.export_format import ExportFormat, describes, require_scene
 from pipeline.export.film.motion_pictures import drawn
+from pipeline.export.gym_env.dataset_control import FPS, movable_objects
 from pipeline.export.gym_env.pictures import PHOTO, camera_names
 from pipeline.export.lerobot import episodes
-from pipeline.export.lerobot.episodes import FPS, EpisodeData
+from pipeline.export.lerobot.episodes import EpisodeData
 from pipeline.export.project_zip import licences
 from pipeline.export.rollouts import SolvedRollout, copy_meshes, solved_rollouts
 from pipeline.project import Project
@@ -72,7 +73,7 @@ def _write(
 ) -> tuple[str, ...]:
     """Write the dataset; return one sentence if there is no video."""
     models = [mujoco.MjModel.from_xml_path(str(file)) for file in files]
-    movable = [episodes.movable_objects(model) for model in models]
+    movable = [movable_objects(model) for model in models]
     objects = [name for name in movable[0] if all(name in others for others in movable)]
     runs = [episodes.episode(one, model, objects) for one, model in zip(rollouts, models, strict=True)]
     actuators = episodes.actuator_names(models[0])
