@@ -34,7 +34,7 @@ wheel: setup     # build dist/grs_studio-*.whl
 types: setup     # without the stubs that Gradio writes beside its components when the studio runs
 	@rm -f components/*.pyi && $(bin)/basedpyright
 
-bench:           # each speed beside its budget; ARGS="click start" measures some of them
+bench:           # each speed beside its budget; ARGS="click start --out FILE", later ARGS="--against FILE ..."
 	@scripts/setup --browser
 	@$(bin)/python -m bench $(ARGS)
 

@@ -1,12 +1,15 @@
 """`make bench`: measure each speed with its budget and a baseline, in the same run.
 
-`make bench ARGS="start viewer"` runs some of the rows. This is not a test: load on the machine makes every number
-worse, so it is printed too.
+`make bench ARGS="start viewer"` runs some of the rows; `--out FILE` keeps the figures, `--against FILE ...` prints the
+ratio of each row to the median of kept ones. This is not a test: load on the machine makes every number worse, so it is
+printed too.
 """
 
+import argparse
 import os
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 os.environ.setdefault("MUJOCO_GL", "egl")
 os.environ.setdefault("PYOPENGL_PLATFORM", "egl")
@@ -14,7 +17,7 @@ os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
 
 from bench.board import board
 from bench.load.measures import open_streams, page_loads, people
-from bench.measurement import Measurement, NotMeasured, lines
+from bench.measurement import Measurement, NotMeasured, lines, read_figures, write_figures
 from bench.speed import learning, perception, rounds, search, studio_page, twin, viewer
 
 ROWS: dict[str, Callable[[], list[Measurement]]] = {
@@ -39,21 +42,40 @@ ROWS: dict[str, Callable[[], list[Measurement]]] = {
 }
 
 
-def main(names: list[str]) -> int:
-    unknown = [name for name in names if name not in ROWS]
-    if unknown:
-        print(f"bench: unknown row {', '.join(unknown)}; choose from {', '.join(ROWS)}", file=sys.stderr)
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="bench")
+    parser.add_argument("rows", nargs="*", metavar="ROW", help=f"some of: {', '.join(ROWS)} (default all)")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="keep the figures as JSON")
+    parser.add_argument(
+        "--against", type=Path, nargs="+", default=[], metavar="FILE", help="kept figures to compare with"
+    )
+    arguments = parser.parse_args()
+    try:
+        if unknown := [name for name in arguments.rows if name not in ROWS]:
+            raise ValueError(f"unknown row {', '.join(unknown)}; choose from {', '.join(ROWS)}")
+        earlier = [read_figures(file) for file in arguments.against]
+    except (OSError, ValueError) as error:
+        print(f"bench: {error}", file=sys.stderr)
         return 2
-    measurements, skipped, before = [], [], load()
-    for name in names or ROWS:
+    measurements, notes, before = [], [], load()
+    for name in arguments.rows or ROWS:
         print(f"measuring {name} …", file=sys.stderr, flush=True)
+        began = processor_seconds()
         try:
             measurements += ROWS[name]()
+            notes.append(f"{name}: {processor_seconds() - began:.1f} s of processor")
         except NotMeasured as reason:
-            skipped.append(f"{name}: not measured: {reason}")
-    print(*lines(measurements), *skipped, sep="\n")
+            notes.append(f"{name}: not measured: {reason}")
+    print(*lines(measurements, earlier), *notes, sep="\n")
     print(f"{os.cpu_count()} cores; load {before} before, {load()} after (above the number of cores: read with care)")
+    if arguments.out:
+        write_figures(measurements, arguments.out)
     return 0
+
+
+def processor_seconds() -> float:
+    """Return the processor time of this process and of its children that have ended."""
+    return sum(os.times()[:4])
 
 
 def load() -> str:
@@ -62,4 +84,4 @@ def load() -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

@@ -1,11 +1,16 @@
 """A measured value with its budget and a baseline."""
 
+import json
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+NOISE = 1.25
+"""Ratio to an earlier figure that two runs of the same code may have on a quiet machine."""
 
 
 class NotMeasured(Exception):
@@ -34,6 +39,20 @@ class Measurement:
         if self.budget is None:
             return ""
         return "ok" if (self.value >= self.budget if self.at_least else self.value <= self.budget) else "OVER"
+
+    @property
+    def figure(self) -> float:
+        """What is compared with other days: the ratio to the baseline of the same run where there is one."""
+        return self.value / self.baseline if self.baseline else self.value
+
+    def against(self, earlier: Sequence[Mapping[str, float]]) -> str:
+        """Return how many times as slow it is as the median of earlier figures; "" if none has this row."""
+        known = [one[self.name] for one in earlier if one.get(self.name)]
+        if not known or not self.figure:
+            return ""
+        ratio = self.figure / float(np.median(known))
+        ratio = 1 / ratio if self.at_least else ratio
+        return f"{ratio:.2f}x" + (" SLOWER" if ratio > NOISE else " faster" if ratio < 1 / NOISE else "")
 
     def cells(self) -> tuple[str, ...]:
         """Return the texts of the row's columns."""
@@ -68,12 +87,28 @@ def grouped_interval(groups: Sequence[Sequence[float]], draws: int = 4000) -> tu
     return float(low), float(high)
 
 
-def lines(measurements: list[Measurement]) -> Iterator[str]:
-    """Yield the table as text with aligned columns."""
-    rows = [("name", "measured", "budget", "", "baseline", "ratio", ""), *(row.cells() for row in measurements)]
-    widths = [max(len(row[i]) for row in rows) for i in range(6)]
+def lines(measurements: list[Measurement], earlier: Sequence[Mapping[str, float]] = ()) -> Iterator[str]:
+    """Yield the table as text with aligned columns; with earlier figures also the ratio to them."""
+    head = ("name", "measured", "budget", "", "baseline", "ratio", "against", "")
+    rows = [head, *((*cells[:-1], row.against(earlier), cells[-1]) for row in measurements if (cells := row.cells()))]
+    widths = [max(len(row[i]) for row in rows) for i in range(7)]
+    if not earlier:
+        rows, widths[6] = [(*row[:6], "", row[7]) for row in rows], 0
     for row in rows:
         yield "  ".join(text.ljust(width) for text, width in zip(row, [*widths, 0], strict=True)).rstrip()
+
+
+def write_figures(measurements: Sequence[Measurement], file: Path) -> None:
+    """Keep the figure of each row: {name: figure}."""
+    file.write_text(json.dumps({row.name: round(row.figure, 5) for row in measurements}, indent=1) + "\n")
+
+
+def read_figures(file: Path) -> dict[str, float]:
+    """Return what `write_figures` kept. Raises OSError, ValueError."""
+    try:
+        return {str(name): float(figure) for name, figure in json.loads(file.read_text()).items()}
+    except (ValueError, TypeError, AttributeError):
+        raise ValueError(f"{file} holds no figures; write them by --out FILE") from None
 
 
 def _time(work: Callable[[], Any]) -> float:

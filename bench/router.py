@@ -41,7 +41,7 @@ from pipeline.run import run_stages
 from pipeline.simulation import Program, kit
 from pipeline.simulation.program import same_program
 from pipeline.simulation.sandbox.guard import guard
-from pipeline.simulation.sandbox.sandbox import Limits, Sandbox
+from pipeline.simulation.sandbox.sandbox import Sandbox
 from pipeline.tasks import propose
 from studio.services.open_services import open_services
 from studio.services.settings import Settings
@@ -51,7 +51,6 @@ TASKS = 6
 """Per scene."""
 ROUNDS = 7
 """The faulty program and six repairs."""
-LIMITS = Limits(seconds=20)
 RULES = PlannerModel()
 BLIND_SETS = {
     "first": fault_kinds,
@@ -109,7 +108,7 @@ def cases(folder: Path, sandbox: Sandbox) -> Iterator[Case]:
         for task in propose(scene, RULES, TASKS):
             human_task = replace(task, source="human")
             good = write_program(human_task, scene, RULES)
-            report = check_program(good, project, sandbox, LIMITS)
+            report = check_program(good, project, sandbox)
             if report.clean and min(report.reward) > SOLVED:
                 yield Case(str(project), scene, human_task, good)
 
@@ -126,7 +125,7 @@ def interleaved(cases: Sequence[Case]) -> list[Case]:
 def repair(fault: PlantedFault, mode: Mode, sandbox: Sandbox, blind: bool = False) -> RepairOutcome:
     """Run the router on a faulty program; `blind` judges the last program in every layout, too."""
     start_time, rounds = time.monotonic(), []
-    case, options, start = fault.case, RouteOptions(mode, ROUNDS, LIMITS), RouteStart(fault.bad)
+    case, options, start = fault.case, RouteOptions(mode, ROUNDS), RouteStart(fault.bad)
     try:
         for finished in route(case.task, Path(case.project), RULES, sandbox, options, start):
             rounds.append(finished)
@@ -147,14 +146,14 @@ def _agrees(program: Program, case: Case, sandbox: Sandbox) -> bool:
     """Whether each side passes together with the other side of the working program."""
     good, project = case.good, Path(case.project)
     if not same_program(program, replace(program, simulation=good.simulation)):
-        report = check_program(replace(good, simulation=program.simulation), project, sandbox, LIMITS)
+        report = check_program(replace(good, simulation=program.simulation), project, sandbox)
         if not report.clean or min(report.reward) <= SOLVED or report.evidence.get("off_table"):
             return False
     with_checks = replace(good, checks=program.checks)
     return (
         same_program(program, good)
         or same_program(with_checks, good)
-        or judge(with_checks, case.task, case.scene, project, sandbox, LIMITS).clean
+        or judge(with_checks, case.task, case.scene, project, sandbox).clean
     )
 
 
@@ -236,7 +235,7 @@ def _is_fault(only: Sequence[str], sandbox: Sandbox, fault: PlantedFault) -> boo
         return False
     if fault.kind in SILENT:
         return True
-    report = check_program(fault.bad, Path(fault.case.project), sandbox, LIMITS)
+    report = check_program(fault.bad, Path(fault.case.project), sandbox)
     return not report.clean or min(report.reward) <= SOLVED
 
 
@@ -251,7 +250,7 @@ def _works_in_every_layout(project: str, sandbox: Sandbox, program: Program) -> 
     """Whether every check passes and the oracle reaches every goal in each layout, run and checked by itself."""
     if guard(program):
         return False
-    reports = (sandbox.run(program, Path(project), (seed,), LIMITS)[0] for seed in judging.SEEDS)
+    reports = (sandbox.run(program, Path(project), (seed,))[0] for seed in judging.SEEDS)
     return all(report.clean and min(report.reward) > SOLVED for report in reports)
 
 

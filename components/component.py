@@ -35,7 +35,8 @@ class Component(gr.HTML):
     event_names: ClassVar[tuple[str, ...]] = ()
     """Events that the script triggers; `studio.web.gradio_internals.event_data` returns what it sends along.
 
-    Each is numbered, over all components of the page, so that the server can act in their order.
+    Each is numbered, over all components of the page, so that the server can act in their order. Those that a server
+    which is away did not get are sent when it is back (static/studio/kept_input.js).
     """
 
     def __init__(self, value: Any = None, answer: Callable[[dict], dict] | None = None, **settings: Any):
@@ -46,6 +47,7 @@ class Component(gr.HTML):
         """
         self.answer = answer
         template, style, address = _browser_files(self.folder, self.patterns)
+        settings = {"elem_id": self.folder.replace("_", "-"), "padding": False, **settings}
         if answer is not None:
 
             def ask(request: dict) -> dict:  # the script calls it by this name
@@ -56,9 +58,11 @@ class Component(gr.HTML):
             value,
             html_template=template,
             css_template=style,
-            js_on_load=_LOAD.format(events=json.dumps(self.event_names), address=json.dumps(address)),
+            js_on_load=_LOAD.format(
+                events=json.dumps(self.event_names), address=json.dumps(address), id=json.dumps(settings["elem_id"])
+            ),
             apply_default_css=False,
-            **{"elem_id": self.folder.replace("_", "-"), "padding": False, **settings},
+            **settings,
         )
 
     def postprocess(self, value: Any) -> str:
@@ -90,12 +94,15 @@ def _browser_files(folder: str, patterns: tuple[str, ...]) -> tuple[str, str, st
 
 
 _LOAD = """
-const events = {events};
+const events = {events}, id = {id};
 const send = (name, data) => {{
   const before = window.studioSent ?? {{ number: 0, at: 0 }}, at = performance.now(), number = before.number + 1;
   window.studioSent = {{ number, at }};
+  (window.studioOutbox ??= []).push({{ id, name, data, at }});
   trigger(name, {{ ...data, sent: {{ number, seconds_after: (at - before.at) / 1000 }} }});
+  return true;
 }};
+(window.studioSenders ??= new Map()).set(id, send);
 import(new URL({address}, document.baseURI)).then((script) => {{
   const draw = script.default({{ element, props, trigger: send, server, upload }});
   const drawValue = () => {{

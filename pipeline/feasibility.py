@@ -14,13 +14,11 @@ from pipeline.router import ProgramRunner, first_failure, write_program
 from pipeline.simulation import kit
 from pipeline.simulation.robots import robot_kind
 from pipeline.simulation.rollout import SOLVED
-from pipeline.simulation.sandbox.protocol import Limits
 from pipeline.store import digest, read_json, write_json
 from pipeline.tasks import Task
 
 SHOWN_FIRST = 5
 """Feasible tasks to look for among further candidates of the same kinds."""
-DRY_RUN_LIMITS = Limits(seconds=40.0)
 
 
 @dataclass(frozen=True)
@@ -111,7 +109,7 @@ def _dry_run(task: Task, project_dir: Path, sandbox: ProgramRunner, robot: str) 
     except ModelError:
         return ""
     program = replace(program, checks="")
-    report, _ = sandbox.run(program, project_dir, limits=DRY_RUN_LIMITS, robot=robot, dry_run=True)
+    report, _ = sandbox.run(program, project_dir, robot=robot, dry_run=True)
     if report.reward and report.reward[0] > SOLVED:
         return ""
     reason = str(report.evidence.get("why") or first_failure(report))

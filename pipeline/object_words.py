@@ -29,8 +29,11 @@ class ObjectWords:
     """The id of today by each earlier one."""
 
     def of(self, id: str) -> str:
-        """Return what an object is called: its display name, else plain words."""
-        return self.display.get(id) or self.plain.get(id) or id.replace("_", " ")
+        """Return what an object is called: its display name, else the words of its id, "red cube 2".
+
+        Neither depends on where any object stands. Sentences tell equal objects apart by their places, `in_words`.
+        """
+        return self.display.get(id) or id.replace("_", " ")
 
     def in_words(self, text: str) -> str:
         """Return a text for the screen, with every id in it replaced by what the object is called."""

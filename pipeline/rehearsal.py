@@ -17,7 +17,6 @@ from pipeline.scene.rendering import render_model
 from pipeline.simulation import kit
 from pipeline.simulation.physics import GRIPPER
 from pipeline.simulation.run_record import SOLVED, RunRecord
-from pipeline.simulation.sandbox.sandbox import Limits
 from pipeline.solving import SolvingError, save_model
 from pipeline.store import digest, read_json, write_json
 from pipeline.tasks import Task
@@ -77,7 +76,7 @@ def _run(task: Task, project_dir: Path, sandbox: ProgramRunner, robot: str) -> R
         program = write_program(task, kit.Scene.load(project_dir), PlannerModel())
     except ModelError as error:
         return Rehearsal(key, None, str(error), 0, {})
-    report, record = sandbox.run(replace(program, checks=""), project_dir, limits=Limits(seconds=60.0), robot=robot)
+    report, record = sandbox.run(replace(program, checks=""), project_dir, robot=robot)
     solved = bool(report.reward) and report.reward[0] > SOLVED
     reason = "" if solved else str(report.evidence.get("why") or first_failure(report))
     if record is None or not len(record.qpos):

@@ -118,12 +118,10 @@ def ask_for_proposals(
     objects, beyond `count`. `learned` says what became of the tasks proposed before, for a language model. Raises
     ModelError.
     """
-    data = scene_to_json(scene, notes)
+    data = scene_to_json(scene, notes, doubtful)
     for one in data["objects"]:
         if reason := (not_picked or {}).get(one["name"]):
             one["robot_cannot_pick_it_up"] = reason
-        if reason := (doubtful or {}).get(one["name"]):
-            one["size_is_a_guess"] = reason
     if not data["objects"]:
         return Proposals(())
     more = {"alternatives": True} if alternatives and not has_language(model) else {}
@@ -187,8 +185,13 @@ def rename_in_task(task: Task, rename: Callable[[str], str]) -> Task:
     )
 
 
-def scene_to_json(scene: Any, notes: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """Return a kit.Scene, or its objects alone, as the JSON values that every question about a task contains."""
+def scene_to_json(
+    scene: Any, notes: Mapping[str, str] | None = None, doubtful: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """Return a kit.Scene, or its objects alone, as the JSON values that every question about a task contains.
+
+    `notes` are what is known about an object, `doubtful` why its size is a guess, by its name.
+    """
     objects: Iterable[Any] = getattr(scene, "objects", scene)
     data: dict[str, Any] = {"objects": [_object_to_json(o, (notes or {}).get(o.name, "")) for o in objects]}
     if hasattr(scene, "table"):
@@ -198,6 +201,9 @@ def scene_to_json(scene: Any, notes: Mapping[str, str] | None = None) -> dict[st
             data["shelves"] = [{"top": round(one.top, 3), "polygon": _numbers(one.outline)} for one in shelves]
             for row, one in zip(data["objects"], scene.objects, strict=True):
                 row |= {"stands_on": shelf.name} if (shelf := scene.shelf_under(one)) else {}
+    for row in data["objects"]:
+        if reason := (doubtful or {}).get(row["name"]):
+            row["size_is_a_guess"] = reason
     return data
 
 

@@ -15,6 +15,7 @@ from pipeline.models.secret_environment import hide_secrets
 from pipeline.store import storage_error, use_private_folder
 from studio.commands import (
     ablation,
+    acceptance,
     align,
     batch,
     calibrate,
@@ -57,6 +58,7 @@ COMMANDS = (
     episode,
     export,
     sync,
+    acceptance,
     ablation,
     library,
     user,

@@ -89,6 +89,17 @@ def test_installed_plug_ins_make_the_project_and_write_their_format(project, sit
     assert rows[0] == "name,asset,x,y,z" and {row.split(",")[0] for row in rows[1:]} == names
 
 
+def test_an_installed_image_to_3d_service_is_chosen_by_its_name(site):
+    code = (
+        "import numpy as np; from pipeline.assets.image_to_3d import ObjectView, service_from_environment as service\n"
+        "view = ObjectView(np.zeros((9, 9, 3), np.uint8), np.eye(9, dtype=bool), np.ones((9, 9)), np.eye(3))\n"
+        "print(service().name, service().make(view)[0][:4])"
+    )
+    env = os.environ | {"PYTHONPATH": f"{site}{os.pathsep}{ROOT}", "GRS_IMAGE_TO_3D": "blocks"}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, env=env)
+    assert done.stdout == "blocks b'glTF'\n", done.stderr
+
+
 def test_a_broken_plug_in_is_named_once_and_left_out(tmp_path):
     declared = (
         '[build-system]\nrequires = ["hatchling"]\nbuild-backend = "hatchling.build"\n'

@@ -45,7 +45,7 @@ def confine(
         readable: Files and folders that stay readable, besides Python's libraries. Missing ones are skipped.
         writable: Files and folders that stay readable and writable.
         programs: Programs that may be started; they are confined as this process is.
-        seconds: Limit of processor time; a fallback for the parent's wall-clock limit.
+        seconds: Limit of processor time; a fallback for the parent's.
         memory_mb: Memory that the process may use in addition to what it has now.
         file_mb: Largest file that it may write.
         device_events: Whether the kernel's messages about new devices may be received, as librealsense does.

@@ -51,7 +51,7 @@ frees parts of shared files."""
 WRITE_FLAGS = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | (
     getattr(os, "O_TMPFILE", 0) & ~getattr(os, "O_DIRECTORY", 0)
 )  # fmt: skip
-O_ASYNC = 0o20000
+O_ASYNC, RLIMIT_CPU = 0o20000, 0
 CLONE_THREAD = 0x00010000
 CLONE_NAMESPACES = 0x7E020080
 """CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET and NEWTIME."""
@@ -98,6 +98,7 @@ def restrict(seccomp: ModuleType, writes: bool = False, programs: bool = False, 
     for advice in MADVISE_ADVICE.values():
         add(allow, "madvise", (2, equal, advice))
     add(allow, "prlimit64", (0, equal, 0), (2, equal, 0))  # reads its own limits
+    add(allow, "prlimit64", (0, equal, 0), (1, equal, RLIMIT_CPU))  # and lowers its processor time
     # clone with CLONE_THREAD makes a thread, without it a process. clone3 has its flags behind a pointer, so it is
     # reported as missing and the C library falls back to clone.
     add(allow, "clone", (0, masked, CLONE_NAMESPACES if programs else CLONE_THREAD | CLONE_NAMESPACES,

@@ -1,7 +1,14 @@
 """Descriptions of segments: name, caption, and measured attributes."""
 
 from pipeline.description.description import Attributes, Description, DescriptionError, Shape, from_json, to_json
-from pipeline.description.measure import describe, describe_all, lasting_names, name_from_measurements, unique_name
+from pipeline.description.measure import (
+    describe,
+    describe_all,
+    lasting_names,
+    name_from_measurements,
+    shape_noun,
+    unique_name,
+)
 
 __all__ = [
     "Attributes",
@@ -13,6 +20,7 @@ __all__ = [
     "from_json",
     "lasting_names",
     "name_from_measurements",
+    "shape_noun",
     "to_json",
     "unique_name",
 ]

@@ -33,6 +33,8 @@ class Attributes:
     material: str = ""
     text: str = ""
     """Words read on the object; empty if there are none."""
+    shape_is_sure: bool = True
+    """Whether the points leave no doubt about the shape."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -48,21 +48,30 @@ def describe(frame: Frame, support: Support, segment: Segment, taken_names: Coll
     pixel_size = float(np.linalg.norm(points.mean(0) - camera)) / frame.intrinsics.fx
     fit = fit_shape(points, bottom, camera, pixel_size)
     colour, rgb = name_colour(_inner_pixels(_balanced(frame), segment.mask))
-    attributes = Attributes(colour, rgb, fit.shape, fit.size, fit.yaw, fit.centre, fit.error)
+    attributes = Attributes(colour, rgb, fit.shape, fit.size, fit.yaw, fit.centre, fit.error, shape_is_sure=fit.is_sure)
     doubts, is_object = _find_doubts(attributes, points, bottom, measured, segment.mask)
     if is_object and fit.shape != "bowl" and (step := stacking_height(frame, support, segment.mask)) is not None:
         doubts = (*doubts, f"It may be two objects, one on the other from {step * 100:.0f} cm up: split its mask?")
-    noun = NOUNS.get(fit.shape, fit.shape)
     confidence = float(np.clip(1 - 4 * fit.error / fit.size.mean(), 0.2, 0.95)) * 0.8 ** len(doubts)
-    caption = f"{colour} {noun}, {' x '.join(_centimetres(extent) for extent in fit.size)} cm"
+    caption = f"{colour} {noun_of(attributes)}, {' x '.join(_centimetres(extent) for extent in fit.size)} cm"
     name = unique_name(name_from_measurements(attributes), taken_names)
     attributes = replace(attributes, centre=attributes.centre + np.array([0, 0, height]))
     return Description(segment.id, is_object, name, caption, attributes, confidence, "measured", doubts)
 
 
 def name_from_measurements(attributes: Attributes) -> str:
-    """Return a name made of colour and shape: "red_cube"."""
-    return f"{attributes.colour}_{NOUNS.get(attributes.shape, attributes.shape)}"
+    """Return a name made of colour and shape: "red_cube"; "red_object" where the shape is not sure."""
+    return f"{attributes.colour}_{noun_of(attributes)}"
+
+
+def noun_of(attributes: Attributes) -> str:
+    """Return the noun of a measured shape; "object" where it is not sure: a wrong noun is worse than none."""
+    return shape_noun(attributes) if attributes.shape_is_sure else "object"
+
+
+def shape_noun(attributes: Attributes) -> str:
+    """Return the noun of the shape that fits best."""
+    return NOUNS.get(attributes.shape, attributes.shape)
 
 
 def with_name(description: Description, name: str, taken_names: Collection[str]) -> Description:

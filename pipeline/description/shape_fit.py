@@ -1,6 +1,6 @@
 """Fit a primitive to the visible points of an object: box, cylinder, sphere or bowl, including its hidden side."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -9,6 +9,11 @@ from pipeline.geometry import planar_rotation
 
 TRIM_PERCENT = 0.7
 """Of the points, cut off at each end of an extent, because depth bleeds over edges."""
+SURE_ERROR_RATIO = 0.05
+"""Fit error over mean extent up to which a shape is sure. On three photographs 8 of 14 nouns beyond it were wrong: a
+tin was a ball, a drill a box."""
+MIN_ROUNDNESS = 0.75
+"""Shorter over longer side from which a hollow object is a bowl, and not a mug with its handle."""
 MAX_ERROR_RATIO = 0.12
 """Median error over mean extent above which the shape is irregular."""
 
@@ -26,6 +31,16 @@ class PrimitiveFit:
     """Of shape (3,), metres."""
     error: float
     """Median distance of the points to the primitive's surface, in metres."""
+    corners: int = 0
+    """How many of the two ground corners of its box that are nearest to the camera have points."""
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether the points leave no doubt about the shape: an object of another shape is called by no noun."""
+        if self.shape == "bowl":
+            return float(self.size[:2].min()) > MIN_ROUNDNESS * float(self.size[:2].max())
+        of_corners = {"box": 2, "cube": 2, "cylinder": 0}.get(self.shape, self.corners)
+        return self.error < SURE_ERROR_RATIO * float(self.size.mean()) and self.corners == of_corners
 
 
 def fit_shape(points: np.ndarray, bottom: float, camera: np.ndarray, pixel_size: float = 0.0) -> PrimitiveFit:
@@ -51,7 +66,7 @@ def fit_shape(points: np.ndarray, bottom: float, camera: np.ndarray, pixel_size:
     best = min(fits, key=lambda fit: fit.error)
     if best.error > MAX_ERROR_RATIO * float(best.size.mean()):
         return PrimitiveFit("irregular", box.size, box.yaw, box.centre, box.error)
-    return best
+    return replace(best, corners=corners)
 
 
 def fit_upright_rectangle(ground: np.ndarray) -> tuple[np.ndarray, float, np.ndarray]:

@@ -64,10 +64,11 @@ def write_ablation(steps: Sequence[AblationStep], folder: Path, source: str, not
 def markdown(rows: Sequence[Mapping[str, Any]]) -> str:
     """Return the summary as a Markdown table, with the rewards of the paper."""
     lines = ["| " + " | ".join(HEADS) + " |", "|" + "---|" * len(HEADS)]
-    return "\n".join(lines + ["| " + " | ".join(_cells(row)) + " |" for row in rows])
+    return "\n".join(lines + ["| " + " | ".join(table_cells(row)) + " |" for row in rows])
 
 
-def _cells(row: Mapping[str, Any]) -> list[str]:
+def table_cells(row: Mapping[str, Any]) -> list[str]:
+    """Return a row of the summary as texts, in the order of HEADS."""
     cells = [ROWS[row["mode"]].title, str(row["tasks"]), f"{row['done']:.0%}", str(row["crashed"])]
     cells += [_with_interval(row, key) for key in SERIES.values()]
     cells += [f"{row[key]:.2f}" for key in ("of_simulation", "of_checks")]
@@ -82,7 +83,7 @@ def _with_interval(row: Mapping[str, Any], key: str) -> str:
 
 def _page(rows: Sequence[Mapping[str, Any]], source: str, below: Sequence[str]) -> str:
     """Return a page with table and chart that needs no network."""
-    blocks = [Text(f"Programs by {source}."), Table(HEADS, [_cells(row) for row in rows]), *map(Text, below)]
+    blocks = [Text(f"Programs by {source}."), Table(HEADS, [table_cells(row) for row in rows]), *map(Text, below)]
     return report_page("Ablation of the router", [*blocks, Plot([bar_chart(rows, source)])])
 
 

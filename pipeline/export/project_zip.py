@@ -11,6 +11,7 @@ from pipeline.export.export_format import ExportError, ExportFormat, describes
 from pipeline.project import Project
 from pipeline.project.curation import FILE as CURATION_FILE
 from pipeline.router import Round
+from pipeline.scene.mjcf.recorded_models import unneeded_files
 from pipeline.store import atomic_write, parse_json
 
 EXPORTED_FILES = (
@@ -62,8 +63,9 @@ def _contents(project_dir: Path) -> Iterator[tuple[str, bytes]]:
     for name in EXPORTED_FILES:
         if (project_dir / name).is_file():
             yield name, (project_dir / name).read_bytes()
+    earlier = unneeded_files(project_dir / "scene")
     for file in sorted((project_dir / "scene").iterdir()):
-        if file.suffix in SCENE_FILES and file.is_file():
+        if file.suffix in SCENE_FILES and file.is_file() and file.name not in earlier:
             yield f"scene/{file.name}", file.read_bytes()
     if best is not None:
         program = project.program_in_current_names(best.program)

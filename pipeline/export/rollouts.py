@@ -6,6 +6,7 @@ from pathlib import Path
 
 from pipeline.export.export_format import ExportError
 from pipeline.project import Project
+from pipeline.scene.mjcf.recorded_models import unneeded_files
 from pipeline.simulation.kit import Simulation
 from pipeline.simulation.recipe import Recipe, replay
 from pipeline.simulation.robots import ROBOTS
@@ -62,6 +63,7 @@ def _arranged(scene: Scene, recipe: dict, seed: int) -> Simulation:
 def copy_meshes(project_dir: Path, folder: Path) -> None:
     """Copy the mesh and texture files of the twin to scene/ in a folder."""
     (folder / "scene").mkdir()
+    earlier = unneeded_files(project_dir / "scene")
     for file in sorted((project_dir / "scene").iterdir()):
-        if file.is_file() and file.suffix != ".xml":
+        if file.is_file() and file.suffix != ".xml" and file.name not in earlier:
             shutil.copyfile(file, folder / "scene" / file.name)

@@ -51,6 +51,12 @@ def cast_rays(scene: "open3d.t.geometry.RaycastingScene", origins: np.ndarray, d
     )
 
 
+def count_crossings(scene: "open3d.t.geometry.RaycastingScene", directions: np.ndarray) -> np.ndarray:
+    """Return how often rays from the origin along `directions` (N, 3) cross a surface, shape (N,)."""
+    rays = np.concatenate([np.zeros_like(directions), directions], -1)
+    return scene.count_intersections(_tensor(rays)).numpy()
+
+
 def closest_points(scene: "open3d.t.geometry.RaycastingScene", points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the points of the scene's surfaces nearest to `points` (N, 3), and their triangles' indices (N,)."""
     nearest = scene.compute_closest_points(_tensor(points))

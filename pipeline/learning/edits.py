@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from pipeline.learning.subtask import LearningError, Subtask, WeightedTerm, why_unusable
-from pipeline.learning.terms import Energy, OthersStill, RewardTerm, args_to_json, term_from_json
+from pipeline.learning.subtask import LearningError, Subtask, WeightedTerm, term_row, why_unusable
+from pipeline.learning.terms import Energy, OthersStill, RewardTerm, term_from_json
 from pipeline.simulation.goals.goal import Goal
 from pipeline.simulation.goals.hand import HandNear, Held
 from pipeline.simulation.objects import KitError, Object
@@ -23,7 +23,8 @@ def edited(subtasks: Sequence[Subtask], name: str, edit: Mapping[str, Any]) -> t
     """Return the subtasks after an edit of one, as a page sends it. Raises LearningError.
 
     {change: "weight", index, weight}, {change: "remove_term" | "remove_goal", index}, {change: "add_term", row: {term,
-    args, weight}}, {change: "add_goal", row: {goal, ...}}.
+    args, weight}}, {change: "code", index, source} of a term "code", and with no index of a new one, {change:
+    "add_goal", row: {goal, ...}}.
     """
     found = next((one for one in subtasks if one.name == name), None)
     if found is None:
@@ -55,6 +56,13 @@ def _changed(subtask: Subtask, edit: Mapping[str, Any]) -> Subtask:
                 if any(one.term == term for one in terms):
                     raise LearningError("the reward has this term already; change its weight")
                 terms.append(WeightedTerm(term, float(row.get("weight", 1.0))))
+            case "code":
+                term = term_from_json("code", {"source": str(edit["source"])})
+                if edit.get("index") is None:
+                    terms.append(WeightedTerm(term, 1.0))
+                else:
+                    index = _checked(edit["index"], terms)
+                    terms[index] = replace(terms[index], term=term)
             case "add_goal" if isinstance(goal := from_json(edit["row"]), Goal):
                 if goal in goals:
                     raise LearningError("the subtask has this success condition already")
@@ -90,7 +98,7 @@ def possible_terms(subtask: Subtask, objects: Mapping[str, Object], zones: Seque
     for term in _candidates(subtask, names, objects):
         with_it = replace(subtask, reward=(*subtask.reward, WeightedTerm(term)))
         if term not in has and not _unusable(with_it, objects, zones):
-            rows.append({"term": term.term, "args": args_to_json(term), "weight": 1.0})
+            rows.append(term_row(term))
     return rows
 
 

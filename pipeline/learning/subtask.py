@@ -11,7 +11,8 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from pipeline.errors import StudioError
-from pipeline.learning.terms import RewardTerm, args_to_json, term_from_json
+from pipeline.learning.reward_code import MAX_CHARACTERS
+from pipeline.learning.terms import Code, RewardTerm, args_to_json, term_from_json
 from pipeline.simulation.goals.goal import Goal
 from pipeline.simulation.objects import KitError, Object
 from pipeline.simulation.recipe import FiniteJson, from_json, to_json
@@ -108,7 +109,13 @@ class TermRow(BaseModel):
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
     term: str
     args: dict[str, FiniteJson] = Field(default_factory=dict)
+    source: Annotated[str, Field(max_length=MAX_CHARACTERS)] = ""
+    """Of the term "code"."""
     weight: Annotated[float, Field(gt=0, le=100)] = 1.0
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        return self.args | ({"source": self.source} if self.source else {})
 
 
 class SubtaskRow(BaseModel):
@@ -128,11 +135,15 @@ def to_row(subtask: Subtask) -> dict[str, Any]:
     return {
         "name": subtask.name, "instruction": subtask.instruction, "start": subtask.start,
         "success": [to_json(goal) for goal in subtask.success],
-        "reward": [
-            {"term": one.term.term, "args": args_to_json(one.term), "weight": one.weight} for one in subtask.reward
-        ],
+        "reward": [term_row(one.term, one.weight) for one in subtask.reward],
         "source": subtask.source,
     }  # fmt: skip
+
+
+def term_row(term: RewardTerm, weight: float = 1.0) -> dict[str, Any]:
+    """Return a weighted term as JSON values; the source of a term "code" stands in place of arguments."""
+    args = args_to_json(term)
+    return {"term": term.term} | (args if term.term == Code.term else {"args": args}) | {"weight": weight}
 
 
 def from_row(row: Any) -> Subtask:
@@ -143,7 +154,7 @@ def from_row(row: Any) -> Subtask:
         goals = tuple(from_json(goal) for goal in read.success)
         if wrong := next((goal for goal in goals if not isinstance(goal, Goal)), None):
             raise KitError(f'a goal is written as {{"goal": "Inside", ...}}, not {str(wrong)[:60]}')
-        terms = tuple(WeightedTerm(term_from_json(one.term, one.args), one.weight) for one in read.reward)
+        terms = tuple(WeightedTerm(term_from_json(one.term, one.arguments), one.weight) for one in read.reward)
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"]))

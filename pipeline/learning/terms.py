@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
+from pipeline.learning.reward_code import compiled, manual
 from pipeline.simulation.goals.goal import Goal
 from pipeline.simulation.goals.hand import LIFT, grasp_point, hand_of
 from pipeline.simulation.objects import KitError
@@ -125,6 +126,73 @@ def place_of(goal: Goal, state: State) -> np.ndarray:
     if len(goal.objects) < 2:
         raise KitError(f"the goal {goal.name} names no place; reward goal_distance instead")
     return state[goal.holder].position[:2]
+
+
+@dataclass(frozen=True)
+class Code(RewardTerm):
+    """Rises as a reward that is written as code rises (`reward_code.py`)."""
+
+    source: str
+    term: ClassVar = "code"
+
+    def __post_init__(self) -> None:
+        compiled(self.source)  # raises KitError
+
+    @property
+    def objects(self) -> tuple[str, ...]:
+        return compiled(self.source).objects
+
+    @property
+    def joints(self) -> tuple[tuple[str, str], ...]:
+        return compiled(self.source).joints
+
+    def potential(self, moment: Moment) -> float:
+        """Return one half at the reward of the episode's start, more above it and less below, in (0, 1).
+
+        So any source is a potential, whatever its scale: it leads towards more, and cannot stand in for success.
+        """
+        run = compiled(self.source).run
+        risen = float(run(MomentEnv(moment.state, moment.start))[0] - run(MomentEnv(moment.start, moment.start))[0])
+        return 0.5 + 0.5 * risen / (HALF_M + abs(risen))
+
+
+@dataclass(frozen=True, eq=False)
+class MomentEnv:
+    """What a reward's code measures, of one world: `reward_code.ENV`. All of it is copied: code may add to arrays."""
+
+    state: State
+    start: State
+
+    def get_pose_by_link_name(self, a: str, link: str) -> np.ndarray:
+        return _link_position(self.state, a, link)[None].copy()
+
+    def get_start_pose_by_link_name(self, a: str, link: str) -> np.ndarray:
+        return _link_position(self.start, a, link)[None].copy()
+
+    def get_state_by_joint_name(self, a: str, part: str) -> np.ndarray:
+        return np.array([self.state[a].part(part).value])
+
+    def get_limits_by_joint_name(self, a: str, part: str) -> dict[str, np.ndarray]:
+        return {"lower": np.zeros(1), "upper": np.array([self.state[a].part(part).end])}
+
+    def get_robot_gripper_pose(self) -> np.ndarray:
+        return hand_of(self.state).tip[None].copy()
+
+    def get_top(self, a: str) -> np.ndarray:
+        return np.array([self.state[a].top])
+
+    def get_bottom(self, a: str) -> np.ndarray:
+        return np.array([self.state[a].bottom])
+
+    def is_held(self, a: str) -> np.ndarray:
+        return np.array([hand_of(self.state).holding.split(" ")[0] == a])
+
+    def in_contact(self, a: str, b: str) -> np.ndarray:
+        return np.array([self.state.touches(a, b)])
+
+
+def _link_position(state: State, a: str, link: str) -> np.ndarray:
+    return state[a].position if link in ("", a, "base") else grasp_point(state, a, link)
 
 
 @dataclass(frozen=True)
@@ -263,6 +331,7 @@ REWARD_TERMS: Mapping[str, type[RewardTerm]] = {
     kind.term: kind
     for kind in (
         Approach,
+        Code,
         Energy,
         GoalDistance,
         HandDistance,
@@ -278,8 +347,8 @@ REWARD_TERMS: Mapping[str, type[RewardTerm]] = {
 
 
 def term_manual() -> str:
-    """Return one line for each kind of term: its name, its arguments, what it rewards."""
-    return "\n".join(f"{name}{kind.summary}" for name, kind in REWARD_TERMS.items())
+    """Return one line for each kind of term: its name, its arguments, what it rewards; last, what code may use."""
+    return "\n".join([*(f"{name}{kind.summary}" for name, kind in REWARD_TERMS.items() if kind is not Code), manual()])
 
 
 def term_from_json(name: str, args: Mapping[str, Any]) -> RewardTerm:

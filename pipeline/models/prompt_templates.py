@@ -5,6 +5,7 @@ Values come from photographs, files and users. Each stands inside a fence, which
 
 import hashlib
 import json
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,6 +20,10 @@ FENCE_END = re.compile(r"`{3,}|</(?=words|kit)")
 """Marks that close a fence in the prompts."""
 ZERO_WIDTH_SPACE = "\u200b"
 """Inserted into such a mark in a value: the mark stays readable but closes nothing."""
+LINE = 400
+"""Characters of a line of JSON: an object of the table with its sizes and caption mostly fits."""
+SMALLEST = 1e-6
+"""Below it a number is a rounding error."""
 CONTROL_CHARS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 HOLE = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 
@@ -41,7 +46,7 @@ class PromptTemplate:
         return tuple(dict.fromkeys(HOLE.findall(self.text)))
 
     def fill(self, data: Mapping[str, Any]) -> str:
-        """Return the text with every hole filled: strings as they are, other values as JSON.
+        """Return the text with every hole filled: strings as they are, other values as JSON with rounded numbers.
 
         Holes inside values are not filled. Raises ModelError with the names of missing values.
         """
@@ -51,9 +56,10 @@ class PromptTemplate:
         return HOLE.sub(lambda hole: _text(data[hole[1]]), self.text)
 
     def read(self, filled: str) -> dict[str, Any] | None:
-        """Return the values in a filled prompt, whatever follows it; None if it is not this prompt. Inverse of `fill`.
+        """Return the values in a filled prompt, whatever follows it; None if it is not this prompt.
 
-        A hole in a fence of JSON gives the JSON value, any other hole a string.
+        Inverse of `fill`, but for digits of numbers. A hole in a fence of JSON gives the JSON value, any other
+        a string.
         """
         literals, holes = HOLE.split(self.text)[0::2], HOLE.split(self.text)[1::2]
         literals[-1] = literals[-1].rstrip()
@@ -81,7 +87,31 @@ def _text(value: Any) -> str:
     """Return a value as text that contains neither fence ends nor control characters."""
     if isinstance(value, str):
         return FENCE_END.sub(lambda mark: ZERO_WIDTH_SPACE.join(mark[0]), CONTROL_CHARS.sub("", value))
-    return json.dumps(value, indent=1, ensure_ascii=False, default=str).replace("```", r"\u0060\u0060\u0060")
+    return _folded(_rounded(value)).replace("```", r"\u0060\u0060\u0060")
+
+
+def _folded(value: Any, indent: int = 0) -> str:
+    """Return a value as JSON in lines of at most LINE characters where its parts are that short."""
+    flat = json.dumps(value, ensure_ascii=False, default=str, separators=(",", ":"))
+    if len(flat) + indent <= LINE or not value or not isinstance(value, (Mapping, list, tuple)):
+        return flat
+    if isinstance(value, Mapping):
+        lines = [f"{json.dumps(str(key), ensure_ascii=False)}:{_folded(one, indent + 1)}" for key, one in value.items()]
+    else:
+        lines = [_folded(one, indent + 1) for one in value]
+    start, end = "{}" if isinstance(value, Mapping) else "[]"
+    return start + "\n" + ",\n".join(" " * (indent + 1) + line for line in lines) + "\n" + " " * indent + end
+
+
+def _rounded(value: Any) -> Any:
+    """Return JSON values with three digits below 1 and four from 1 on: millimetres on a table."""
+    if isinstance(value, Mapping):
+        return {key: _rounded(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_rounded(one) for one in value]
+    if not isinstance(value, float) or not math.isfinite(value):
+        return value
+    return 0.0 if abs(value) < SMALLEST else float(f"{value:.{3 if abs(value) < 1 else 4}g}")
 
 
 def _plain(text: str) -> str:

@@ -76,8 +76,8 @@ class ModelSettings:
     """Maximum longer side of a picture, in pixels."""
     pictures_for: str = "all"
     """Kinds of PICTURED_KINDS that get the photograph, separated by spaces or commas; "all" or "none"."""
-    examples: int = 3
-    """Number of solved programs that go along as examples when a program is written or repaired."""
+    examples: int = 1
+    """Number of solved programs that go along as examples when a program is written."""
 
     def __post_init__(self):
         for problem in _problems(self):

@@ -12,6 +12,7 @@ from pipeline.planner.decomposition import decompose
 from pipeline.planner.diagnosis import Diagnosis, diagnose
 from pipeline.planner.language.lexicon import UnclearPhrase
 from pipeline.planner.language.reader import InstructionReader
+from pipeline.planner.language.requests import refusal
 from pipeline.planner.language.wording import in_plain_words
 from pipeline.planner.offers import offers
 from pipeline.planner.plans import TaskPlan, difficulty, why_infeasible
@@ -62,9 +63,14 @@ def _understand(data: Mapping[str, Any]) -> dict[str, Any]:
         plan = _plan(text, scene, reader)
         return {"fits": True, "reason": "", **plan.answer(text), "difficulty": difficulty(plan.goals, scene)}
     except UnclearPhrase as unclear:
+        refused = refusal(text) if unclear.is_unread else None
+        if refused and not refused.has_offers:
+            return {"fits": False, "reason": refused.reason, "instead": "", "works": []}
         before = read_sentences((data.get("before") or {}).get("goals") or ()) or ()
         instead, works, remark = offers(reader, text, unclear, scene, before)
-        reason = in_plain_words("; ".join(dict.fromkeys(filter(None, (str(unclear), remark)))), reader.names)
+        reason = in_plain_words(
+            "; ".join(dict.fromkeys(filter(None, (refused.reason if refused else str(unclear), remark)))), reader.names
+        )
         return {"fits": False, "reason": reason, "instead": in_plain_words(instead, reader.names), "works": works}
 
 

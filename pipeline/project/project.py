@@ -4,10 +4,10 @@ The layout of the folder is given in docs/architecture.md, "Project folder". Oth
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import cv2
 import numpy as np
@@ -24,6 +24,7 @@ from pipeline.project.project_folder import ProjectFolder, is_free
 from pipeline.project.project_masks import ProjectMasks
 from pipeline.project.stage_keys import StageKeys
 from pipeline.project.stage_record import (
+    KEPT_STAGES,
     MASK_DECISIONS,
     QUESTION_DECISIONS,
     STAGES,
@@ -36,15 +37,15 @@ from pipeline.router import Round, read_rounds
 from pipeline.scene import Scene
 from pipeline.scene.doubts import doubts
 from pipeline.scene.evidence import Evidence
+from pipeline.scene.mjcf.recorded_models import twin_digest
 from pipeline.scene.object_names import current_names, use_current_names
 from pipeline.scene.scene_files import read_scene
 from pipeline.segmentation import Segment
-from pipeline.simulation import Program, cameras
-from pipeline.solving import Solution, read_solution
+from pipeline.simulation import Program
+from pipeline.solving import Solution, keep_solution, read_solution, take_up_solution
 from pipeline.store import StoreError, digest, read_json, refuse_links, saving, write_bytes, write_json
 from pipeline.tasks import Task, TaskError, rename_in_task, task_from_json, task_to_json
 
-PLACED_CAMERAS = ("place_camera", "remove_camera")
 CAMERA_DECISIONS = ("camera", "camera_pose", "ground")
 UNEXPLAINED = "unexplained.png"
 """Picture over the photograph, in which only the pixels that nothing explains are not transparent."""
@@ -61,6 +62,7 @@ class Project(ProjectFolder):
         self._frame: tuple[list[Decision], Frame] | None = None
         self._original_frame: Frame | None = None
         self._picture_key = ""
+        self._replaces_solution = False
 
     # ------------------------------------------------------------------ opening
 
@@ -122,7 +124,7 @@ class Project(ProjectFolder):
         kinds = (*MASK_DECISIONS, *CAMERA_DECISIONS)  # the point cloud is drawn again when the masks' files change
         before = self.active_decisions(*kinds)[-1:], len(self._log.of_kinds(*kinds))
         super()._append(*decisions)
-        self._update_camera_file()
+        self.take_up_former()
         if (self.active_decisions(*kinds)[-1:], len(self._log.of_kinds(*kinds))) != before:
             try:
                 self.update_mask_files(force=True)
@@ -144,31 +146,6 @@ class Project(ProjectFolder):
             else:
                 overrides[question] = replace(last, use_measured=True)
         return overrides
-
-    def cameras(self) -> tuple[cameras.Camera, ...]:
-        """Return the cameras that a person placed, in order. Raises KitError."""
-        placed: dict[str, Mapping[str, Any]] = {}
-        for decision in self.active_decisions(*PLACED_CAMERAS):
-            placed.pop(decision.data["name"], None)
-            if decision.kind == "place_camera":
-                placed[decision.data["name"]] = decision.data
-        return tuple(cameras.from_json({"body": cameras.WORLD, **data}) for data in placed.values())
-
-    def begin_writing(self) -> None:
-        """As ProjectFolder's; writes cameras.json again if a crash left it behind the decisions."""
-        if not self.is_writer:
-            super().begin_writing()
-            self._update_camera_file()
-
-    def _update_camera_file(self) -> None:
-        """Let cameras.json, which programs' worlds are built with, hold the placed cameras. Raises StoreError."""
-        path, rows = self.folder / cameras.FILE, [cameras.to_json(camera) for camera in self.cameras()]
-        try:
-            is_current = rows == (read_json(path) or [])
-        except StoreError:  # damaged
-            is_current = False
-        if not is_current:
-            write_json(path, rows)
 
     def display_names(self) -> dict[int, str]:
         """Return what a person calls the objects, by segment id; objects without such a name are left out."""
@@ -275,18 +252,53 @@ class Project(ProjectFolder):
         return read_rounds(self.folder)
 
     def best_round(self) -> Round | None:
-        """Return the round of the current task that the user pinned, else the last that passed, else the last one."""
+        """Return the round of the current task that the user pinned, else the last that passed, else the last one.
+
+        Of rounds that passed in different twins, those in the current one come first.
+        """
         task, rename = self.task(), self._renaming()
         rounds = [one for one in self.rounds() if task is None or rename(one.task) in ("", task.instruction)]
         pins = self.active_decisions("pin")
         if pins and (pinned := [one for one in rounds if one.number == pins[-1].data["round"]]):
             return pinned[0]
         passed = [one for one in rounds if one.route == "done"]
+        twin = twin_digest(self.folder) if len({one.twin for one in passed}) > 1 else ""
+        passed = [one for one in passed if one.twin == twin] or passed
         return passed[-1] if passed else rounds[-1] if rounds else None
 
     def solution(self) -> Solution | None:
         """Return the solution; None before that stage ran."""
         return read_solution(self.folder)
+
+    @contextmanager
+    def replacing_solution(self) -> Iterator[None]:
+        """Keep the solution while another one is written, and for when its inputs come back.
+
+        It stays the project's solution if the other one is not written to its end.
+        """
+        key = self._record.key("solution") or ""
+        with self._lock:
+            keep_solution(self.folder, key)
+            self._replaces_solution = True
+        try:
+            yield
+        except BaseException:
+            take_up_solution(self.folder, key)
+            raise
+        finally:
+            self._replaces_solution = False
+
+    def take_up_former(self) -> None:
+        """Let earlier rounds and an earlier solution count again if their inputs are back. Raises StoreError."""
+        with self._lock, saving("The earlier solution was not brought back"):
+            if not self._record.has_former or self._replaces_solution:
+                return
+            for stage in KEPT_STAGES:
+                key, before = self.key(stage), self._record.key(stage)
+                if stage == "solution" and before not in (None, key):
+                    keep_solution(self.folder, before)
+                if self._record.take_up(stage, key) and stage == "solution":
+                    take_up_solution(self.folder, key)
 
     # ------------------------------------------------------------------ stages
 

@@ -40,6 +40,8 @@ RESULT_FILES: Mapping[Stage, tuple[str, ...]] = {
 }
 """Files without which a stage is to be done again."""
 SCHEMA = 1
+KEPT_STAGES: tuple[Stage, ...] = ("rounds", "solution")
+"""Stages whose results stay when they are made again, and count again when their inputs come back."""
 _TABLES = ("stages", "seconds", "keys", "made_with", "errors")
 _PACKAGES = ("grs-studio", "mujoco", "open3d", "gradio", "sam2", "numpy")
 
@@ -157,8 +159,28 @@ class StageRecord:
         new = (state, round(seconds, 3), key, made_with, error)
         columns = zip(("stages", "seconds", "keys", "made_with", "errors"), new, strict=True)
         values = self._values | {table: self._values[table] | {stage: value} for table, value in columns}
+        if stage in KEPT_STAGES and self.state(stage) == "done" and (before := self.key(stage)) not in (None, key):
+            entry = {"made_with": self.made_with(stage), "seconds": self._values["seconds"].get(stage, 0.0)}
+            former = self._values.get("former") or {}
+            values["former"] = former | {stage: {**former.get(stage, {}), before: entry}}
         write_json(self._path, values)
         self._values = values
+
+    def take_up(self, stage: Stage, key: str) -> bool:
+        """Record that an earlier result of a stage counts again, on disk; return whether there is one for these inputs.
+
+        Raises StoreError.
+        """
+        entry = ((self._values or {}).get("former") or {}).get(stage, {}).get(key)
+        if entry is None or self.key(stage) == key:
+            return False
+        self.update(stage, "done", key, entry["made_with"], entry["seconds"], "")
+        return True
+
+    @property
+    def has_former(self) -> bool:
+        """Whether there are earlier results of any stage."""
+        return bool((self._values or {}).get("former"))
 
 
 def _new_record(name: str, source: str) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from pipeline.router.round import (
     score,
     write_round,
 )
-from pipeline.router.round_record import read_record
+from pipeline.router.round_record import read_record, write_record
 from pipeline.router.route import (
     Mode,
     ProgramAnswer,
@@ -50,5 +50,6 @@ __all__ = [
     "route",
     "score",
     "write_program",
+    "write_record",
     "write_round",
 ]

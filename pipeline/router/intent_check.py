@@ -16,6 +16,7 @@ from pipeline.planner import PlannerModel, program_writer
 from pipeline.planner.diagnosis import IN_ANY_ORDER
 from pipeline.planner.language.lexicon import values
 from pipeline.simulation import kit
+from pipeline.simulation.goals.always import Always
 from pipeline.simulation.goals.count import Count
 from pipeline.simulation.goals.goal import Goal, PartGoal
 from pipeline.simulation.goals.sentences import read_sentences, sentence
@@ -158,6 +159,7 @@ class _GoalComparison:
         if isinstance(goal, Count):
             verdicts = [self.compare(planned, counted) for counted in goal.goals] if goal.most else []
             return True if True in verdicts else None
+        goal = goal.condition if isinstance(goal, Always) else goal
         at_place = goal.fills_zone or goal.fixed_place
         if planned.spec.zone and at_place and goal.objects[0] == planned.names[0]:
             return self._compare_side(planned, goal)
@@ -194,7 +196,7 @@ def _incompatible(planned_goals: Sequence[PlannedGoal], goals: Sequence[Goal]) -
         wanted = [planned for planned in planned_goals if name in planned.carried]
         actual = [goal for goal in goals if name in _carried(goal)]
         compatible = tuple(goal_class for planned in wanted for goal_class in _compatible_classes(planned))
-        if actual and not any(isinstance(goal, (*compatible, Count)) for goal in actual):
+        if actual and not any(isinstance(goal, (*compatible, Count, Always)) for goal in actual):
             yield f"the task asks that {sentence(wanted[0])}; the simulation asks for {actual[0].name}"
 
 

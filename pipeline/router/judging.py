@@ -60,8 +60,7 @@ def _run(
     if findings := guard(program):
         unreadable = next((f.message for f in findings if "cannot be read" in f.message), None)
         return Report(checks=findings, crash=unreadable, violation=None if unreadable else findings[0].message)
-    limits = limits or Limits(seconds=20.0 * len(SEEDS))
-    return sandbox.run(program, project_dir, seeds=SEEDS, limits=limits, **options)[0]
+    return sandbox.run(program, project_dir, seeds=SEEDS, limits=limits or Limits(), **options)[0]
 
 
 def _task_checks(program: Program, task: Task, scene: kit.Scene, report: Report) -> Iterator[CheckResult]:

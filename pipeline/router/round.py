@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.router.round_record import write_record
+from pipeline.scene.mjcf.recorded_models import twin_digest
 from pipeline.simulation import CheckResult, Program, Report
 from pipeline.store import NewerFileError, StoreError, append_lines, read_json, write_json, write_text
 
@@ -38,6 +39,8 @@ class Round:
     """Instruction of the task."""
     confidence: float = 1.0
     """The model's confidence in the route, in [0, 1]."""
+    twin: str = ""
+    """Hash of the twin that it was judged in, `twin_digest`; empty if that is not known."""
 
 
 def score(report: Report) -> tuple[float, float]:
@@ -50,7 +53,7 @@ def score(report: Report) -> tuple[float, float]:
 def first_failure(report: Report) -> str:
     """Return the first failure as one sentence; empty for a clean report."""
     failed = next((f"{c.name}: {c.message}" for c in report.checks if not c.passed), "")
-    timeout = "time ran out" if report.timed_out else ""
+    timeout = str(report.evidence.get("stopped") or "time ran out") if report.timed_out else ""
     return report.crash or report.violation or timeout or failed or ("" if report.checks else "no check ran")
 
 
@@ -105,6 +108,7 @@ def write_round(finished: Round, project_dir: Path) -> Path:
         "protection": finished.report.protection,
         "number": finished.number,
         "round_seconds": round(finished.seconds, 3),
+        "twin": twin_digest(Path(project_dir)),
     }
     data |= {"source": finished.source, "change": finished.change, "at": finished.finished_at, "task": finished.task}
     data |= {"confidence": round(finished.confidence, 3)}
@@ -148,7 +152,7 @@ def _read_round(folder: Path) -> Round | None:
         return Round(
             data.get("number", int(folder.name)), data["parent"], program, report, data["route"], data["reason"],
             data.get("round_seconds", 0.0), data.get("source", ""), data.get("change", ""), data.get("at", 0.0),
-            data.get("task", ""), data.get("confidence", 1.0),
+            data.get("task", ""), data.get("confidence", 1.0), data.get("twin", ""),
         )  # fmt: skip
     except NewerFileError:
         raise

@@ -7,17 +7,19 @@ the others begin with "layout_<seed>_":
     reward ()                                   in [0, 1]
     goal_times (S,)                             seconds at which the goals were measured
     goal_misses, goal_values (S, G)             metres short of each goal, 0 where met; the same as a value in [0, 1]
-    model, events, goals, contacts ()           texts: MJCF; lists in JSON. Contacts are {a, b, start, end} in seconds
+    model, events, goals, contacts ()           texts: MJCF, whose files are in scene/ for good; lists in JSON.
+                                                Contacts are {a, b, start, end} in seconds
 """
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from pipeline.scene.mjcf.recorded_models import with_own_files
 from pipeline.simulation import CheckResult
 from pipeline.simulation.goals.goal import VALUE_SCALE
 from pipeline.simulation.run_record import Contact, GoalProgress, RunRecord
@@ -27,10 +29,15 @@ FILE = "record.npz"
 
 
 def write_record(folder: Path, records: Sequence[RunRecord]) -> None:
-    """Save the rollouts of a round in its folder; remove an earlier record if there are none. Raises StoreError."""
+    """Save the rollouts of a round in rounds/NNN/ of a project; remove an earlier record if there are none.
+
+    Raises StoreError.
+    """
     if not records:
         (folder / FILE).unlink(missing_ok=True)
         return
+    scene = folder.parents[1] / "scene"
+    records = [replace(record, xml=with_own_files(record.xml, scene)) for record in records]
     arrays: dict[str, Any] = {"layouts": np.array([record.seed for record in records])}
     for number, record in enumerate(records):
         prefix = f"layout_{record.seed}_" if number else ""

@@ -1,6 +1,7 @@
 """The router's loop: judge a program, decide which side is at fault, have it repaired, and never repeat a program."""
 
 import re
+import textwrap
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -11,10 +12,11 @@ from pydantic import BaseModel, Field
 
 from pipeline.errors import StudioError
 from pipeline.models import Model, ModelError, Question, has_language
-from pipeline.router.failure_summary import fails_silently, partly_solved, summarize_failures
+from pipeline.router.failure_summary import failed_checks, fails_silently, partly_solved, report_for_model
 from pipeline.router.judging import ProgramRunner, judge
-from pipeline.router.round import Round, first_failure, report_json, score
+from pipeline.router.round import Round, first_failure, score
 from pipeline.simulation import Program, kit
+from pipeline.simulation.free_space import overlapping
 from pipeline.simulation.goals.sentences import planned_to_json
 from pipeline.simulation.program import RULES, same_program
 from pipeline.simulation.run_record import RunRecord
@@ -27,6 +29,12 @@ NO_PLAIN_TEXT = re.compile(r"[\"\\{}\n\r]")
 """Characters with a meaning in a Python string literal or an f-string."""
 OWN_TEXTS = ("kit", "examples")
 """Values that no text of the scene or of a person is in."""
+UNFINISHED = (
+    "{}: the physics of this scene takes too long, which is no fault of the program. "
+    "Use fewer objects or goals, or continue from here"
+)
+MAX_HISTORY = 160
+"""Characters of a round's failure in the history of later questions."""
 MIN_CONFIDENCE = 0.3
 """Below this confidence the user is asked instead of running another round."""
 
@@ -78,7 +86,9 @@ class RouteContext:
     notes: Mapping[str, str] = field(default_factory=dict)
     """A description of each object by name, with its matched asset."""
     examples: tuple[Mapping[str, Any], ...] = ()
-    """Solved programs of other scenes as JSON values, nearest first."""
+    """Solved programs of other scenes as JSON values, nearest first; for the first program only."""
+    doubtful: Mapping[str, str] = field(default_factory=dict)
+    """Why an object's size is a guess, by its name."""
 
 
 @dataclass(frozen=True)
@@ -122,8 +132,8 @@ def write_program(task: Task, scene: kit.Scene, model: Model, context: RouteCont
     data = {
         "task": question_task(task),
         "planned": planned_to_json(task.planned),
-        "scene": scene_to_json(scene, context.notes),
-        "kit": kit.__doc__ or "",
+        "scene": _scene_data(scene, context),
+        "kit": kit_manual(),
     }
     data["examples"] = list(context.examples)
     answer = model.ask(Question("write_program", data, ProgramAnswer, subject=task.name))
@@ -181,7 +191,7 @@ class _Decider:
 
     def __init__(self, task: Task, scene: kit.Scene, model: Model, options: RouteOptions):
         self.task, self.model, self.mode = task, model, options.mode
-        self.scene, self.examples = scene_to_json(scene, options.context.notes), list(options.context.examples)
+        self.scene = _scene_data(scene, options.context)
         self.rounds: list[Round] = []
 
     def decide(self, this: Round, is_last: bool) -> tuple[Round, _Repair | None]:
@@ -192,6 +202,8 @@ class _Decider:
         if is_last:
             cause = "repair is off" if self.mode == "none" else f"{len(self.rounds)} rounds were run"
             return replace(this, route="give_up", reason=f"{cause}: {first_failure(this.report)}"), None
+        if this.report.timed_out and (unfinished := this.report.evidence.get("unfinished")):
+            return replace(this, route="ask", reason=UNFINISHED.format(unfinished[0])), None
         base = self._base(this)
         answer = self._answer(base)
         this = replace(this, confidence=answer.confidence)
@@ -242,7 +254,7 @@ class _Decider:
         author = _author(self.model, self.scene)
         author = base.program.source if author == RULES else author  # the rules repair what others wrote, too
         for _ in range(2):
-            data = {**self._data(base), "reason": reason, "kit": kit.__doc__ or "", "examples": self.examples}
+            data = {**self._data(base), "reason": reason, "kit": kit_manual()}
             repaired = self.model.ask(Question(f"repair_{side}", data, SourceAnswer, subject=f"round {base.number}"))
             source, change = str(getattr(repaired, "source", "")), str(getattr(repaired, "reason", ""))
             program = replace(base.program, **{side: source, "source": author})
@@ -261,10 +273,37 @@ class _Decider:
             "scene": self.scene,
             "simulation": base.program.simulation,
             "checks": base.program.checks,
-            "report": report_json(base.report) | {"summary": list(summarize_failures(base.program, base.report))},
+            "failed_checks": failed_checks(base.program, base.report),
+            "report": report_for_model(base.program, base.report),
             "history": [_history(r) for r in self.rounds],
             "tried": [[r.program.simulation, r.program.checks] for r in self.rounds],
         }
+
+
+def _scene_data(scene: kit.Scene, context: RouteContext) -> dict[str, Any]:
+    """Return a scene as questions about programs hold it, with the objects that reach into each other."""
+    data = scene_for_program(scene_to_json(scene, context.notes, context.doubtful))
+    rows = {row["name"]: row for row in data["objects"]}
+    for a, b in overlapping(scene.objects):
+        rows[a.name]["overlaps"] = f"{b.name}: a pick would carry both, move one first"
+    return data
+
+
+def scene_for_program(data: dict[str, Any]) -> dict[str, Any]:
+    """Return a scene of `scene_to_json` as questions about programs hold it: without what follows from the rest."""
+    del data["table"]["bounds"]
+    for row in data["objects"]:
+        del row["volume"]  # of the box around it
+        told = {"container": not row["container"], "category": row["category"] == row["shape"]}
+        told |= {"asset": f"[library asset {row['asset']}" in row["caption"] or not row["asset"]}
+        for name in [name for name, is_told in told.items() if is_told]:
+            del row[name]
+    return data
+
+
+def kit_manual() -> str:
+    """Return the kit's documentation without the spaces that align it."""
+    return re.sub(r"(?<=\S) {3,}", "  ", re.sub(r"(?m)^ {12,}", " " * 8, kit.__doc__ or ""))
 
 
 def _author(model: Model, data: Any) -> str:
@@ -291,7 +330,7 @@ def _history(r: Round) -> Mapping[str, Any]:
         "from": r.parent,
         "changed": r.change,
         "reward": list(r.report.reward),
-        "failed": first_failure(r.report),
+        "failed": textwrap.shorten(first_failure(r.report), MAX_HISTORY),
     }
 
 

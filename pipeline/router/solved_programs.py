@@ -86,9 +86,9 @@ def nearest_solved(
 ) -> tuple[SolvedProgram, ...]:
     """Return the programs nearest by the task's words and the objects' categories, best first.
 
-    Those of the scene itself, and those with no word in common, are left out.
+    Those of the scene itself, of other kinds of goals, and with no word in common are left out.
     """
-    others = [one for one in kept if one.scene_key != scene_key]
+    others = [one for one in kept if one.scene_key != scene_key and _goal_kinds(one.task) == _goal_kinds(task)]
     scored = [(_similarity(one, task, objects), index) for index, one in enumerate(others)]
     best = sorted((one for one in scored if one[0] > 0), key=lambda one: (-one[0], one[1]))[:count]
     return tuple(others[index] for _, index in best)
@@ -105,6 +105,11 @@ def example_json(solved: SolvedProgram) -> dict[str, Any]:
         "written_by": solved.program_source,
         "solved": f"{solved.success:.0%} of the layouts",
     }
+
+
+def _goal_kinds(task: Task) -> frozenset[str]:
+    """Return the kinds of a task's goals, else the task's own kind where the goals are in words alone."""
+    return frozenset(goal.kind for goal in task.planned) or frozenset({task.kind})
 
 
 def _similarity(solved: SolvedProgram, task: Task, objects: Sequence[Mapping[str, Any]]) -> float:

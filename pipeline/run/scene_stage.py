@@ -1,20 +1,23 @@
 """The scene stage: place every object, settle the scene, and write the twin."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
 
-from pipeline.assets import Library
-from pipeline.assets.image_to_3d import ProviderCancelled, ProviderError
+from pipeline.assets import AssetError, Library
+from pipeline.assets.image_to_3d import ServiceCancelled, ServiceError
 from pipeline.assets.reconstruct.generated_asset import find_generated, generate_asset
 from pipeline.geometry import Pose
 from pipeline.models import StageCancelled
+from pipeline.models.destination import SendPolicy, is_loopback
 from pipeline.models.in_flight import InFlightCalls
 from pipeline.one_blas_thread import one_blas_thread
 from pipeline.project import Project
+from pipeline.router import read_record, write_record
 from pipeline.run.progress import Progress
+from pipeline.run.sending import may_send_to
 from pipeline.run.services import Services
 from pipeline.scene import object_names, overrides, scene_files
 from pipeline.scene.appearance.light import estimate_light
@@ -22,19 +25,19 @@ from pipeline.scene.doubts import summarise
 from pipeline.scene.evidence import measure_evidence
 from pipeline.scene.mjcf import builder
 from pipeline.scene.mjcf.builder import Slab, table_slab
+from pipeline.scene.mjcf.recorded_models import with_own_files
 from pipeline.scene.mjcf.table_picture import table_picture
 from pipeline.scene.place_objects import SceneInputs, place_objects
 from pipeline.scene.placement import Scene, SceneError
 from pipeline.scene.settle_retry import settle_with_retries
-from pipeline.store import StoreError, atomic_write, digest
+from pipeline.store import StoreError, atomic_write, digest, write_text
 from pipeline.task_generation.bring import brought_object
 
 
 def scene_stage(project: Project, services: Services) -> Iterator[Progress]:
     """Build the twin: place the objects, settle them, and write scene.json and the model."""
     by_segment = overrides.overrides_from_decisions(project.active_decisions(*overrides.DECISION_KINDS))
-    generated = [id for id, override in by_segment.items() if override.method == "provider"]
-    yield from _generate_assets(project, services, generated)
+    yield from _generate_assets(project, services, _to_generate(project, services, by_segment))
     yield Progress("scene", "placing the objects", 0, 3)
     descriptions, matches = project.descriptions() or (), project.matches() or ()
     inputs = SceneInputs(
@@ -65,6 +68,7 @@ def scene_stage(project: Project, services: Services) -> Iterator[Progress]:
         model = builder.compile_spec(builder.build_spec(scene))
         light = estimate_light(project.frame, inputs.segments, scene, model)
     scene = replace(scene, table_png=picture, light=light)
+    _complete_recordings(project)
     scene_files.write_scene(scene, project.folder)
     with one_blas_thread():
         evidence = measure_evidence(inputs, scene, model)
@@ -73,6 +77,20 @@ def scene_stage(project: Project, services: Services) -> Iterator[Progress]:
     for doubt in project.doubts():
         yield Progress("scene", f"doubtful: {doubt}")
     yield Progress("scene", f"{len(scene.placements)} objects placed", 3, 3, reports)
+
+
+def _complete_recordings(project: Project) -> None:
+    """Let the rollouts that an earlier version recorded own their files, before these are replaced."""
+    scene = project.folder / "scene"
+    for one in project.rounds():
+        folder = project.folder / "rounds" / f"{one.number:03d}"
+        if not one.twin and (records := read_record(folder)):
+            write_record(folder, records)
+    for path in (scene / "solution.xml", scene / "failure.xml", project.folder / "learning" / "world.xml"):
+        if path.is_file():
+            former = path.read_text("utf-8")
+            if (model := with_own_files(former, scene)) != former:
+                write_text(path, model)
 
 
 def with_brought(scene: Scene, project: Project, library: Library) -> Scene:
@@ -118,25 +136,48 @@ def _former_names(project: Project) -> dict[int, str]:
     return {p.segment_id: p.name for p in scene.placements} if scene else {}
 
 
+def _to_generate(project: Project, services: Services, by_segment: Mapping[int, overrides.Override]) -> list[int]:
+    """Return the segments that the image-to-3D service makes: those chosen, and those that no asset fits.
+
+    The latter only if the project may be sent there.
+    """
+    chosen = [id for id, override in by_segment.items() if override.method == "provider"]
+    service = services.image_to_3d
+    if service is None or not _may_be_sent(project, service.address, services.send):
+        return chosen
+    decided = {id for id, override in by_segment.items() if override.method is not None}
+    unmatched = [m.segment_id for m in project.matches() or () if m.asset_id is None and m.segment_id not in decided]
+    return [*chosen, *unmatched]
+
+
+def _may_be_sent(project: Project, address: str, policy: SendPolicy) -> bool:
+    return not address or bool(may_send_to(project, address, is_loopback(address), policy))
+
+
 def _generate_assets(project: Project, services: Services, segment_ids: list[int]) -> Iterator[Progress]:
     """Let the image-to-3D service generate the assets of these segments that it has not generated yet.
 
-    Raises ProviderError, StageCancelled.
+    Raises ServiceError for one that a person chose; StageCancelled.
     """
     described = {d.segment_id: d for d in project.descriptions() or () if d.is_object}
     segments = {s.id: s for s in project.segments() or ()}
     calls, folder = services.live or InFlightCalls(), project.folder / "scene"
+    by_segment = overrides.overrides_from_decisions(project.active_decisions(*overrides.DECISION_KINDS))
     for number, id in enumerate(id for id in segment_ids if id in described and id in segments):
-        if find_generated(project.frame, segments[id], folder) is not None:
+        service, kept = services.image_to_3d, find_generated(project.frame, segments[id], folder)
+        if kept is not None and (service is None or service.name in kept.provenance):
             continue
-        provider = services.image_to_3d
-        if provider is None:
-            raise ProviderError(
+        if service is None:
+            raise ServiceError(
                 f"{described[id].name} is to be made by an image-to-3D service, and none is configured; set "
-                "GRS_IMAGE_TO_3D=http://host:port, or choose another method"
+                "GRS_IMAGE_TO_3D=NAME:http://host:port, or choose another method"
             )
-        yield Progress("scene", f"{provider.name} makes {described[id].name}", number, len(segment_ids))
+        yield Progress("scene", f"{service.name} makes {described[id].name}", number, len(segment_ids))
         try:
-            generate_asset(provider, project.frame, segments[id], described[id], folder, lambda: calls.is_stopped)
-        except ProviderCancelled as stop:
+            generate_asset(service, project.frame, segments[id], described[id], folder, lambda: calls.is_stopped)
+        except ServiceCancelled as stop:
             raise StageCancelled(str(stop)) from None
+        except (ServiceError, AssetError) as error:
+            if by_segment.get(id, overrides.Override()).method == "provider":
+                raise
+            yield Progress("scene", f"{described[id].name} is made from the view: {error}")

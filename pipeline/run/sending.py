@@ -15,17 +15,22 @@ WHAT_IS_SENT = (
 def may_send(project: Project, model: Model, policy: SendPolicy) -> bool | None:
     """Whether questions about a project may go to the model's server; None if that is undecided.
 
-    The user's decision about that server comes before the policy "allow". A model inside the studio or on this machine
-    needs no decision.
+    A model inside the studio needs no decision.
     """
     destination = destination_of(model)
-    if destination is None or policy == "always":
+    return destination is None or may_send_to(project, destination.address, destination.is_this_machine, policy)
+
+
+def may_send_to(project: Project, address: str, is_this_machine: bool, policy: SendPolicy) -> bool | None:
+    """Whether a project may go to the server at an address (scheme, host and port); None if that is undecided.
+
+    The user's decision about that server comes before the policy "allow". A server on this machine needs no decision.
+    """
+    if policy == "always":
         return True
-    if policy == "never" and not destination.is_this_machine:
+    if policy == "never" and not is_this_machine:
         return False
-    decided = [
-        one.data["allow"] for one in project.active_decisions("send") if one.data["server"] == destination.address
-    ]
+    decided = [one.data["allow"] for one in project.active_decisions("send") if one.data["server"] == address]
     if decided:
         return bool(decided[-1])
-    return True if policy == "allow" or destination.is_this_machine else None
+    return True if policy == "allow" or is_this_machine else None

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pipeline import plugins
 from pipeline.assets.appearance.encoder import Encoder
-from pipeline.assets.image_to_3d import Provider
+from pipeline.assets.image_to_3d import ImageTo3D
 from pipeline.assets.library import Library
 from pipeline.matching import MODEL_MATCHERS, LibraryFeatures, MatcherName, usable_matcher
 from pipeline.models import AnswerOverride, Model, ModelError, has_vision, label_of
@@ -46,7 +46,7 @@ class Services:
     """Called as soon as a layout of a round has been rolled out, from another thread."""
     live: InFlightCalls | None = None
     """Model calls in flight, to show and to stop them."""
-    image_to_3d: Provider | None = None
+    image_to_3d: ImageTo3D | None = None
     """Image-to-3D service; None if none is configured."""
     workspace: Path | None = None
     """Folder of all projects; programs that solved their task are kept there as examples. None to keep none."""
@@ -87,6 +87,13 @@ def producer_name(stage: Stage, services: Services, robot: str = "gripper", matc
         "rounds": f"{model}, {services.mode}",
         "solution": "oracle" if robot == "gripper" else f"oracle, {robot}",
     }[stage]
+
+
+def without_model(stage: Stage, producer: str) -> str:
+    """Return the name of what produces a stage's result, as `producer_name` returns it, without the model in it."""
+    parts = producer.split(", ")
+    kept = {"descriptions": parts[:1], "matches": parts[:2], "task": [], "rounds": parts[-1:]}
+    return ", ".join(kept.get(stage, parts))
 
 
 def matcher_label(matcher: MatcherName, services: Services) -> str:

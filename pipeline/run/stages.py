@@ -11,7 +11,14 @@ from pipeline.run.mask_answers import edit_masks
 from pipeline.run.perception_stages import descriptions_stage, frame_stage, matches_stage, segments_stage
 from pipeline.run.progress import Progress
 from pipeline.run.scene_stage import scene_stage
-from pipeline.run.services import Services, allowed_services, producer_name, project_matcher, project_robot
+from pipeline.run.services import (
+    Services,
+    allowed_services,
+    producer_name,
+    project_matcher,
+    project_robot,
+    without_model,
+)
 from pipeline.run.task_stages import rounds_stage, solution_stage, task_stage
 from pipeline.simulation.sandbox.sandbox import RunCancelled
 from pipeline.store import StoreError, saving
@@ -22,9 +29,11 @@ MAX_TRIED_TASKS = 3
 
 
 def run_stages(
-    project: Project, services: Services, until: Stage = "solution", task_text: str | None = None
+    project: Project, services: Services, until: Stage = "solution", task_text: str | None = None, renew: bool = True
 ) -> Iterator[Progress]:
     """Run every stage up to `until` that has not run on the current inputs.
+
+    With `renew`, also those that another model answered.
 
     The offline rules stand in for a model that the project may not be sent to. Raises the StudioError of the stage that
     failed; the results of the stages before it are saved.
@@ -32,7 +41,7 @@ def run_stages(
     project.begin_writing()
     project.update_mask_files()
     for stage in STAGES[: STAGES.index(until) + 1]:
-        if not is_current(project, services, stage) or (stage == "task" and task_text is not None):
+        if not is_current(project, services, stage, renew) or (stage == "task" and task_text is not None):
             yield from run_stage(project, services, stage, task_text)
             if stage == "descriptions" and (yield from edit_masks(project, services)):
                 yield from run_stage(project, services, stage)
@@ -40,9 +49,17 @@ def run_stages(
                 yield from _try_other_tasks(project, services)
 
 
-def is_current(project: Project, services: Services, stage: Stage) -> bool:
-    """Whether the stage has run on the current inputs, with what these services would make its result with."""
-    return project.stages()[stage] == "done" and project.made_with(stage) in (None, _maker(project, services, stage))
+def is_current(project: Project, services: Services, stage: Stage, renew: bool = True) -> bool:
+    """Whether the stage has run on the current inputs, with what these services would make its result with.
+
+    Without `renew`, the answers of another model count, too.
+    """
+    if project.stages()[stage] != "done":
+        return False
+    made_with, maker = project.made_with(stage), _maker(project, services, stage)
+    if made_with is None or made_with == maker:
+        return True
+    return not renew and without_model(stage, made_with) == without_model(stage, maker)
 
 
 def _maker(project: Project, services: Services, stage: Stage) -> str:

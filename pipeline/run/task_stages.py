@@ -175,7 +175,8 @@ def _program_model(project: Project, services: Services, task: Task) -> tuple[St
     model = StageModel(tracing_model(project, services), "write_program", context)
     if not model.has_language:
         return model, RouteContext()
-    return model, RouteContext(context.notes, solved_examples(project, services, task))
+    doubtful = doubtful_objects(project, kit.Scene.load(project.folder))
+    return model, RouteContext(context.notes, solved_examples(project, services, task), doubtful)
 
 
 def _current_task(project: Project) -> Task:
@@ -198,8 +199,9 @@ def solution_stage(project: Project, services: Services) -> Iterator[Progress]:
             outcome = "solved" if step.solved else step.reason or f"reward {step.reward:.2f}"
             yield Progress("solution", f"seed {step.seed}: {outcome}", number, total, step)
         else:
-            for share in write_solution(step, project.folder):
-                yield Progress("solution", "rendering the video", round(100 * share), 100)
+            with project.replacing_solution():
+                for share in write_solution(step, project.folder):
+                    yield Progress("solution", "rendering the video", round(100 * share), 100)
             keep_solution(project, services, best, step)
             doubts, evidence = project.doubts(), project.evidence()
             if evidence:

@@ -18,6 +18,11 @@ from pipeline.segmentation import Segment
 MAX_RAYS = 40_000
 """Rays per comparison: they give an object's outline to a few per cent in a few tenths of a second."""
 
+MIN_COST_CHANGE = 0.015
+"""Difference of costs that makes a fit better or worse."""
+MAX_DEPTH_ERROR_M = 0.05
+"""Depth error that costs as much as a mask that does not overlap at all."""
+
 Agreement = Literal["good", "rough", "off"]
 
 
@@ -37,6 +42,12 @@ class ObjectFidelity:
     @property
     def agreement(self) -> Agreement:
         return _agreement(self.mask_iou, self.depth_error)
+
+    @property
+    def cost(self) -> float:
+        """Disagreement of outline and depth together, in [0, 2]."""
+        error = MAX_DEPTH_ERROR_M if self.depth_error is None else min(self.depth_error, MAX_DEPTH_ERROR_M)
+        return 1 - self.mask_iou + error / MAX_DEPTH_ERROR_M
 
 
 def compare_scene(frame: Frame, segments: Iterable[Segment], scene: Scene) -> tuple[ObjectFidelity, ...]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from pipeline.assets import Asset, Library
-from pipeline.description import Description, lasting_names, name_from_measurements, unique_name
+from pipeline.description import Description, lasting_names, name_from_measurements, shape_noun, unique_name
 from pipeline.description.colour_names import COLOUR_WORDS
 from pipeline.matching import Match
 from pipeline.matching.measured import MIN_PROBABILITY
@@ -122,7 +122,10 @@ def _earlier_names(
     for decision in decisions:
         if decision.kind == "choose_asset":
             assets.setdefault(decision.data["id"], []).append(decision.data["asset_id"])
-    names = {id: [d.name, name_from_measurements(d.attributes)] for id, d in described.items()}
+    names = {
+        id: [d.name, name_from_measurements(d.attributes), f"{d.attributes.colour}_{shape_noun(d.attributes)}"]
+        for id, d in described.items()
+    }
     for id, d in described.items():
         names[id] += [
             colour_and_kind(d.attributes.colour, library[a]) for a in assets.get(id, ()) if a and a in library

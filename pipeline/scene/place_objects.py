@@ -17,6 +17,7 @@ from pipeline.frame import Frame, Observation, Support
 from pipeline.geometry import Pose
 from pipeline.matching import Match
 from pipeline.scene.appearance.recolour import seen_colour
+from pipeline.scene.generated_object import fit_generated, why_implausible
 from pipeline.scene.observed_object import ObservedObject, match_score, observe_objects
 from pipeline.scene.overrides import Override, override_scene_physics
 from pipeline.scene.placement import SHELF_NAME, MachinePose, Placement, Scene, Shelf
@@ -138,10 +139,14 @@ def place_object(
         overruled = _why_rejected(observed, match, asset, fit, candidate_heights(observed, below), reconstructed)
         if not overruled:
             return placed(asset, asset.id, fit)
-    if override.method == "provider":
+    if override.method in (None, "provider"):
         generated = find_generated(inputs.observation.frame, observed.segment, inputs.folder)
         if generated is not None:
-            return placed(generated, None, search_pose(observed, generated, 1.0, below, inputs.cache))
+            fit = fit_generated(observed, generated, below, inputs.cache)
+            why = why_implausible(generated, fit, observed)
+            if not why:
+                return placed(generated, None, fit)
+            overruled = f"what the image-to-3D service made is not used: {why}"
     asset, fit = reconstructed(override.method or "best")
     return replace(placed(asset, None, fit), overruled=overruled)
 

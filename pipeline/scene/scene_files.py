@@ -13,6 +13,7 @@ from pipeline.frame import Intrinsics
 from pipeline.geometry import Pose
 from pipeline.scene.articulation import moving_parts
 from pipeline.scene.mjcf import builder
+from pipeline.scene.mjcf.recorded_models import needed_files
 from pipeline.scene.placement import SHELF_NAME, Light, MachinePose, Placement, Scene, SceneError, Shelf
 from pipeline.store import parse_json, write_json
 
@@ -25,7 +26,10 @@ _PLAIN_FIELDS = (
 
 
 def write_scene(scene: Scene, project_dir: Path) -> Scene:
-    """Write scene/ and scene.json; return the scene with its meshes in the project. Raises SceneError."""
+    """Write scene/ and scene.json; return the scene with its meshes in the project. Raises SceneError.
+
+    The files of recorded rollouts stay, whatever becomes of the twin.
+    """
     folder = project_dir / "scene"
     staged = project_dir / ".scene"  # the meshes that are read may be those that are replaced
     shutil.rmtree(staged, ignore_errors=True)  # a killed process may have left some
@@ -33,8 +37,9 @@ def write_scene(scene: Scene, project_dir: Path) -> Scene:
     folder.mkdir(exist_ok=True)
     written = {new.replace(folder / new.name).name for new in list(staged.iterdir())}
     staged.rmdir()
+    kept = written | needed_files(project_dir)
     for old in folder.iterdir():
-        if old.is_file() and old.name not in written:
+        if old.is_file() and old.name not in kept:
             old.unlink()
     scene = replace(scene, placements=tuple(_with_project_files(p, folder) for p in scene.placements))
     write_json(project_dir / "scene.json", scene_to_json(scene, project_dir))

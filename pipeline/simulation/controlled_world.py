@@ -84,7 +84,6 @@ class ControlledWorld:
         self.holding = -1
         """Weld that holds an object; -1 for none."""
         self.reached = 1
-        """Number of stages whose goals count."""
 
     def step(self, action: np.ndarray) -> None:
         """Simulate one control step under a normalised action (nu,) in [-1, 1]. Raises UnstableError."""
@@ -187,9 +186,24 @@ class ControlledWorld:
 
     # ------------------------------------------------------------------ measuring
 
+    @property
+    def reached(self) -> int:
+        """Number of stages whose goals count. Setting it to 1 begins again."""
+        return self._reached
+
+    @reached.setter
+    def reached(self, number: int) -> None:
+        self._reached = number
+        if number == 1:
+            self._broken = set[Goal]()
+
     def measure(self) -> State:
-        """Return the state now, and count the stages that have been reached."""
+        """Return the state now; count the stages that have been reached, and note what did not hold throughout."""
         state = self.physics.state(self._measured)
+        lasting = [
+            g for _, goals in self.stages for g in goals if g.throughout and state.objects.keys() >= {*g.objects}
+        ]
+        self._broken |= {goal for goal in lasting if not goal.met(state)}
         while self.reached < len(self.stages) and all(g.met(state) for g in self.stages[self.reached - 1][1]):
             self.reached += 1
         return state
@@ -205,7 +219,7 @@ class ControlledWorld:
 
     def share(self, state: State) -> float:
         """Return the share of all goals met, in [0, 1]; a stage counts once those before it were met."""
-        return reward(state, self.stages, self.reached)
+        return reward(state, self.stages, self.reached, self._broken)
 
     def closeness(self, state: State) -> float:
         """Return the mean over all goals of a value in [0, 1] that falls smoothly with the distance still to go."""

@@ -1,6 +1,7 @@
 """Free places on the table and in regions of it, and places drawn from a seed."""
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import combinations
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -10,6 +11,8 @@ from pipeline.simulation.objects import Object, Region, hull
 _Candidate = TypeVar("_Candidate")
 Packing = dict[str, tuple[np.ndarray, float | None]]
 """By name: the place, of shape (2,), and the yaw; None keeps the present yaw."""
+MEASURED_M = 0.01
+"""Sizes and places are measured to about 1 cm."""
 GRID_PITCH = 0.015
 """Pitch of the grid of candidate places, in metres."""
 Allowed = Callable[[np.ndarray], np.ndarray]
@@ -89,6 +92,41 @@ def fits(points: np.ndarray, placed: Object, others: Iterable[Object], gap: floa
         near = np.flatnonzero(free & ~far)
         free[near] = blocked.distance(points[near]) >= gap
     return free
+
+
+def overlapping(objects: Iterable[Object]) -> list[tuple[Object, Object]]:
+    """Return the pairs of objects that reach into each other by more than sizes and places are measured to.
+
+    What lies in a container does not count.
+    """
+
+    def reach_in(a: Object, b: Object) -> bool:
+        nested = any(box.container and Region(box.outline).contains(one.position[:2]) for box, one in ((a, b), (b, a)))
+        beside = min(a.top, b.top) - max(a.bottom, b.bottom) <= MEASURED_M
+        return not (nested or beside) and not fits(a.position[None, :2], a, [b], -MEASURED_M)[0]
+
+    return [(a, b) for a, b in combinations(objects, 2) if reach_in(a, b)]
+
+
+def circle_around(
+    middle: Object, objects: Sequence[Object], radius: float | None = None
+) -> tuple[dict[str, np.ndarray], float]:
+    """Return places (2,) by name on a circle around an object, and the radius in metres below which there is no room.
+
+    Each has a share of the circle by its size. They follow each other as they stand now, turned as little as can be.
+    """
+    centre = middle.position[:2]
+    bearings = {one.name: float(np.arctan2(*(one.position[:2] - centre)[::-1])) for one in objects}
+    order = sorted(objects, key=lambda one: bearings[one.name])
+    widths = np.array([2 * one.reach + MEASURED_M for one in order])
+    between = (widths + np.roll(widths, -1)) / 2
+    chords = between / (2 * np.sin(np.minimum(np.pi * between / widths.sum(), np.pi / 2)))
+    least = max([middle.reach + widths.max() / 2, *(chords if len(order) > 1 else ())])
+    turns = (np.cumsum(widths) - widths / 2) / widths.sum() * 2 * np.pi
+    first = np.angle(np.exp(1j * (np.array([bearings[one.name] for one in order]) - turns)).sum())
+    directions = np.stack([np.cos(first + turns), np.sin(first + turns)], -1)
+    places = centre + (least if radius is None else radius) * directions
+    return {one.name: place for one, place in zip(order, places, strict=True)}, float(least)
 
 
 def inside_region(points: np.ndarray, placed: Object, region: Region, margin: float = 0.0) -> np.ndarray:

@@ -1,6 +1,4 @@
-"""The kit: everything a simulation and its checks may use. Metres, radians; z is up, the table's top is z = 0.
-
-A program is two sources. simulation.py builds the task; checks.py tests it.
+"""The kit: all that a simulation and its checks may use. Metres, radians; z is up, the table's top is z = 0.
 
     import kit
 
@@ -16,17 +14,15 @@ A program is two sources. simulation.py builds the task; checks.py tests it.
         assert run.reward > 0.99, f"reward {run.reward:.2f}: {run.why}"
 
     def check_red_cube_ends_on_blue_cube(sim):
-        run = sim.rollout()
-        gap = run.end("red_cube").bottom - run.end("blue_cube").top
+        gap = sim.rollout().end("red_cube").bottom - sim.rollout().end("blue_cube").top
         assert abs(gap) < 0.01, f"red_cube hangs {gap * 100:.1f} cm above blue_cube"
 
-Only kit, numpy and math may be imported. Every check is a function check_*(sim) with at least one assert that says
-what it found. Do not write an oracle or a reward of your own: goals make the reward, the kit rolls out the oracle.
+Only kit, numpy and math may be imported. Every check is a function check_*(sim) with an assert that says what it found.
 
 scene
     scene.objects, scene["red_cube"]           Objects as photographed
-    scene.table.contains((0.1, 0.2), margin=0.02)    also .centre, .bounds (xmin, ymin, xmax, ymax), .polygon
-    scene.right, scene.away                    unit (x, y): to the camera's right, away from the camera
+    scene.table.contains((0.1, 0.2), margin=0.02)    also .centre, .bounds (x0, y0, x1, y1), .polygon
+    scene.right, scene.away                    unit (x, y): to the camera's right, away from it
 Object
     .name .category .colour .rgb .container .fixed
     .shape                                     "box" "cube" "cylinder" "sphere" "bowl" "irregular"
@@ -36,46 +32,42 @@ Object
     .parts, .part("top_drawer")                what moves on joints: .name .top .bottom .corners (N, 3) .open 0 to 1
 
 Simulation: arrange before any rollout. Where a place is taken by something else, choose another or move that away.
-    sim = kit.Simulation(scene, seed)          everything as photographed
     sim.remove("yellow_can")                   leave it out;  sim.keep("red_cube", "blue_cube") leaves all others out
     sim.copy("red_cube", "red_cube_2", xy=(0.2, -0.15))      a second one of the same
     sim.move("red_cube", xy=(0.0, 0.05), yaw=0.5)            another start; z= its bottom's height, else the table
     sim.resize("blue_cube", 0.8)               0.5 to 2 times as large
     sim.add_zone("goal_zone", xy=(0.1, 0.1), size=(0.2, 0.15))    flat, sides along right and away; one number: a disc
     sim.add_container("bin", xy=(-0.1, -0.15), size=(0.16, 0.12), height=0.05)    an open box that stands fast
-    sim.scatter("red_cube", "green_cube", gap=0.03)          places drawn by the seed: free, apart, wholly on the table
+    sim.scatter("red_cube", "green_cube", gap=0.03)          drawn by the seed: free, gap between edges, on the table
     sim.scatter("red_cube", within="goal_zone")              the same with its centre in that zone
     sim.set_open("cabinet", "top_drawer", 0.8)               it starts open by that share; as photographed all is shut
-    sim.free_spot(0.06)                        (x, y) of an empty place for a disc of that radius, nearest to the middle
-    sim.mirrored("red_cube", "blue_cube")["red_cube"]        (x, y) with left and right exchanged about their middle
+    sim.free_spot(0.06)                        empty (x, y) for a disc of that radius, nearest to the middle or near=;
+                                               clear_of=[(x, y)]: and free of such discs
+    sim.mirrored("red_cube", "blue_cube")["red_cube"]        (x, y) with left and right exchanged
+    sim.circle_around("white_bowl", "red_cube", "blue_cube")    {name: (x, y)} evenly around it; radius=0.3
     sim.goal(kit.on("red_cube", "blue_cube"), name="first")  one stage; call again for the next stage in order
     sim.objects, sim["red_cube"], sim.zones["goal_zone"]     as now placed; a zone: .xy, .outside((x, y)) metres
     sim.scene                                  as photographed;  sim.rollout() a Run;  sim.reward_at_start()
 
 Goals. The reward is the share of goals met at rest at the end; a stage counts once the stages before it were met.
-Distances between objects are between their centres on the ground; a goal is met when it misses by 0 metres.
+Distances are between centres on the ground; a goal is met when it misses by 0 metres. along: "right" or "away".
     {goals}
-A goal has .name, .met(state), .miss(state) in metres, .value(state) in [0, 1]; states: run.state_at_start/_at_end.
+A goal has .name, .met(state), .miss(state) in metres; run.state_at_start, run.state_at_end.
 
-Three more tasks
-    sim.goal(kit.inside("red_cube", "white_bowl"))           in two stages: first this,
-    sim.goal(kit.near("blue_cube", "white_bowl"))            then that
-    image = sim.mirrored("red_cube", "blue_cube")            mirror the arrangement
-    sim.goal(kit.at("red_cube", image["red_cube"]), kit.at("blue_cube", image["blue_cube"]))
+More tasks
+    sim.goal(*[kit.at(n, xy) for n, xy in sim.mirrored("red_cube", "blue_cube").items()])    mirrored
     place_of_can = sim["yellow_can"].position[:2]            put one where another stood
     sim.goal(kit.at("red_cube", place_of_can), kit.away("yellow_can", "red_cube", distance=0.2))
 
 Run
-    run.reward, run.solved, run.why            why: the first goal not met and what the oracle says about it
-    run.rewards, run.times                     at each recorded instant (T,)
+    run.reward, run.solved, run.why            why: the first goal not met, and what the oracle says
     run.start("red_cube"), run.end("red_cube") Objects at rest before and after
-    run.path("red_cube")                       centres (T, 3);  run.moved("red_cube") metres from start to end
+    run.path("red_cube")                       centres (T, 3) at run.times (T,);  run.moved("red_cube") start to end
     run.touching("red_cube", "blue_cube")      at the end; the table is "table"
     run.grasps                                 ((time, name), ...)
     run.events                                 each with .time .verb .object .target .ok .message
     run.goals                                  per goal {"name", "met", "value", "miss", "nearest_miss", "stage"}
-    run.why_not_in_order(kit.inside("red_cube", "white_bowl"), kit.near("blue_cube", "white_bowl"))
-                                               empty where these steps were completed in this order, else why not
+    run.why_not_in_order(kit.on("a", "b"), kit.near("b", "c"))    why these steps did not come in this order; else ""
     run.at_rest                                everything lies still at the end
 """
 

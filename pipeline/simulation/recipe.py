@@ -18,7 +18,7 @@ from pipeline.simulation.goals.goal import Goal
 from pipeline.simulation.goals.spec import goal_classes
 from pipeline.simulation.objects import KitError
 
-QUERIES = frozenset(("rollout", "reward_at_start", "state", "bench", "free_spot"))
+QUERIES = frozenset(("rollout", "reward_at_start", "state", "bench", "free_spot", "circle_around"))
 """Methods of kit.Simulation that only ask; every other public method arranges."""
 GOAL_KEY = "goal"
 """Key that marks a goal among JSON values; its value is the name of the goal's class."""

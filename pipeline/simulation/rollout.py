@@ -4,7 +4,7 @@
 scene/anything.xml it loads alone; pipeline.solving saves it as solution/model.xml with meshdir="../scene".
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import groupby
@@ -110,14 +110,19 @@ class Run:
         return tuple((e.time, e.object) for e in self.events if e.verb in ("pick", "open", "shut") and e.ok)
 
 
-def reward(state: State, stages: Stages, reached: int) -> float:
+def reward(state: State, stages: Stages, reached: int, broken: Container[Goal] = ()) -> float:
     """Return the share of all goals met, in [0, 1], counting the first `reached` stages.
 
-    A goal that a reached stage supersedes was met before that stage began, and counts.
+    A goal that a reached stage supersedes was met before that stage began, and counts. `broken` are goals that did not
+    hold throughout: they never count.
     """
     total = sum(len(goals) for _, goals in stages)
     shares = [
-        1.0 if is_superseded(goal, _goals_of(stages[index + 1 : reached])) else goal.share(state)
+        0.0
+        if goal in broken
+        else 1.0
+        if is_superseded(goal, _goals_of(stages[index + 1 : reached]))
+        else goal.share(state)
         for index, (_, goals) in enumerate(stages[:reached])
         for goal in goals
     ]
@@ -180,7 +185,9 @@ def observed_instants(count: int, most: int = OBSERVED) -> list[int]:
 def _finished(physics: Physics, ledger: "_Ledger", events: list[Event], drift: dict[str, float], at_rest: bool) -> Run:
     """Return the run that a ledger has followed to its end."""
     start, end = ledger.states[0], ledger.states[-1]
-    final = ledger.rewards[-1] if at_rest else min(ledger.rewards[-1], 0.98)
+    ledger.broken = _broken(physics, [goal for goal in _goals_of(ledger.stages) if goal.throughout])
+    final = reward(end, ledger.stages, ledger.reached, ledger.broken) if ledger.broken else ledger.rewards[-1]
+    final = final if at_rest else min(final, 0.98)
     times = np.array(physics.log.times)
     steps = np.searchsorted(ledger.times, times, side="right") - 1
     return Run(
@@ -203,12 +210,23 @@ def _finished(physics: Physics, ledger: "_Ledger", events: list[Event], drift: d
     )
 
 
+def _broken(physics: Physics, goals: Sequence[Goal]) -> dict[Goal, tuple[float, float]]:
+    """Return the largest miss, in metres, of each goal that did not hold throughout, and its time in seconds."""
+    log = physics.log
+    instants = observed_instants(len(log.times), MAX_SAMPLES) if goals else []
+    states = [physics.state_at(log.qpos[i], log.times[i]) for i in instants]
+    worst = {goal: max(((goal.miss(state), state.time) for state in states), key=lambda one: one[0]) for goal in goals}
+    return {goal: found for goal, found in worst.items() if found[0] > 0}
+
+
 class _Ledger:
     """Rewards so far, the stage reached, and how near each goal came."""
 
     def __init__(self, stages: Stages, state: State):
         self.stages, self.reached = stages, 1
         self.states: list[State] = []
+        self.broken: dict[Goal, tuple[float, float]] = {}
+        """What did not hold throughout: its largest miss, and when."""
         self.completed: list[State] = []
         """For each stage that was reached but the last, the state in which it was completed."""
         self.times: list[float] = []
@@ -237,9 +255,9 @@ class _Ledger:
                 "name": goal.name,
                 "objects": goal.objects,
                 "stage": stage,
-                "met": goal.met(last),
-                "value": goal.value(last),
-                "miss": goal.miss(last),
+                "met": goal.met(last) and goal not in self.broken,
+                "value": goal.value(last) * (goal not in self.broken),
+                "miss": max(goal.miss(last), self.broken.get(goal, (0.0,))[0]),
                 "nearest_miss": min(miss for _, miss in self.misses[goal]),
                 "over_time": tuple(self.misses[goal]),
             }
@@ -256,6 +274,9 @@ def _why(ledger: _Ledger, end: State, events: list[Event], at_rest: bool, final:
     for index, (_, goals) in enumerate(ledger.stages):
         for goal in goals:
             last = ledger.last_state(goal, index, end)
+            if goal in ledger.broken:
+                miss, time = ledger.broken[goal]
+                return f"{goal.name} is missed by {miss * 100:.1f} cm at {time:.1f} s"
             if not goal.met(last):
                 related = [e for e in failures if e.object in goal.objects] or failures
                 reason = f": {related[-1].message}" if related else ""

@@ -1,6 +1,6 @@
 """The simulated world that a program arranges: objects, their places, zones, containers and goals."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -224,13 +224,34 @@ class Simulation:
         middle = (max(ahead) + min(ahead)) / 2 if ahead else 0.0
         return {n: xy + 2 * (middle - float(xy @ self.scene.right)) * self.scene.right for n, xy in places.items()}
 
-    def free_spot(self, radius: float) -> tuple[float, float]:
-        """Return the empty place for a disc of that radius that is nearest to the middle of the table."""
+    def circle_around(self, middle: str, *names: str, radius: float | None = None) -> dict[str, np.ndarray]:
+        """Return by name the place (2,) of each on a circle around an object, each near where it stands now.
+
+        Neighbours are equally far apart, edge to edge. Without a radius in metres the circle is as small as can be.
+        """
+        if not names or middle in names:
+            raise KitError(f"circle_around({middle!r}, ...) takes the objects that stand around it")
+        placed = [self[name] for name in names]
+        places, least = free_space.circle_around(self[middle], placed, radius)
+        if radius is not None and radius < least - 1e-6:
+            raise KitError(
+                f"no circle of {radius * 100:.0f} cm around {middle} has room: at least {least * 100:.0f} cm"
+            )
+        return places
+
+    def free_spot(self, radius: float, near: Any = None, clear_of: Iterable[Any] = ()) -> tuple[float, float]:
+        """Return the empty place for a disc of that radius that is nearest to `near`, else to the table's middle.
+
+        It is clear of discs of the same radius at the places `clear_of`, which are still to be filled.
+        """
         obstacles = (*self.objects, *self.scene.shelves)
         places = free_space.free_places(self.scene.table, obstacles, float(radius), 0.01)
+        for taken in clear_of:
+            places = places[np.linalg.norm(places - _xy(taken), axis=1) >= 2 * radius]
         if not len(places):
             raise KitError(f"no free place of {radius * 200:.0f} cm on the table: remove something or ask for less")
-        x, y = places[np.linalg.norm(places - self.scene.table.centre, axis=1).argmin()]
+        wanted = self.scene.table.centre if near is None else _xy(near)
+        x, y = places[np.linalg.norm(places - wanted, axis=1).argmin()]
         return float(x), float(y)
 
     def add_zone(self, name: str, xy: Any, size: Any) -> None:

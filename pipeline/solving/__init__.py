@@ -1,5 +1,6 @@
 """Solve check: run a program on every seed with the floating gripper or the arm, and keep one rollout to show."""
 
+from pipeline.solving.kept_solutions import keep_solution, take_up_solution
 from pipeline.solving.solution import Attempt, Solution, SolvingError, solve, summarize
 from pipeline.solving.solution_files import read_solution, save_model, write_solution
 
@@ -7,9 +8,11 @@ __all__ = [
     "Attempt",
     "Solution",
     "SolvingError",
+    "keep_solution",
     "read_solution",
     "save_model",
     "solve",
     "summarize",
+    "take_up_solution",
     "write_solution",
 ]

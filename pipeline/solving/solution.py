@@ -15,7 +15,7 @@ from pipeline.simulation.run_record import SOLVED, RunRecord
 from pipeline.simulation.sandbox.protocol import Limits
 from pipeline.simulation.sandbox.runner import ProgramRunner
 
-ARM_LIMITS = Limits(seconds=90.0)
+ARM_LIMITS = Limits(physics_seconds=90.0)
 """Longer than usual: the arm plans its motions."""
 
 
@@ -59,6 +59,8 @@ class Solution:
     """The rollout shown: the first solved one, or else the best; None if none finished."""
     failed: RunRecord | None = None
     """Rollout of the first seed that ran without solving the task."""
+    twin: str = ""
+    """Hash of the twin that it was recorded in, `twin_digest`; empty if that is not known."""
 
     @property
     def success(self) -> tuple[bool, ...]:
@@ -118,7 +120,7 @@ def _attempt(
     options: dict[str, Any] = {} if robot == "gripper" else {"robot": robot, "limits": ARM_LIMITS}
     rollout_only = replace(program, checks="")
     report, record = sandbox.run(rollout_only, project_dir, seeds=(seed,), cancel=cancel, **options)
-    crash = report.crash or report.violation or ("it took too long" if report.timed_out else "")
+    crash = report.crash or report.violation or (report.evidence["stopped"] if report.timed_out else "")
     reward = report.reward[0] if report.reward else 0.0
     reason = "" if reward > SOLVED else str(report.evidence.get("why") or crash)
     return Attempt(seed, reward, crash, reason, record and replace(record, seed=seed))

@@ -1,7 +1,8 @@
 """Files of a solution in a project folder.
 
 solution.json has the results. solution.npz has the shown rollout (times, qpos, actions) and, with the prefix `failed_`,
-the first one that failed. scene/solution.xml and scene/failure.xml are their models, beside the meshes that they name.
+the first one that failed. scene/solution.xml and scene/failure.xml are their models, beside the meshes that they name,
+which stay when the twin changes.
 solution.mp4 and failure.mp4 are their videos.
 """
 
@@ -12,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from pipeline.scene.mjcf.recorded_models import twin_digest, with_own_files
 from pipeline.scene.placement import SceneError
 from pipeline.simulation.robots.arm import visual_meshes
 from pipeline.simulation.run_record import RunRecord
@@ -37,10 +39,10 @@ def write_solution(solution: Solution, project_dir: Path) -> Iterator[float]:
     arrays = _arrays("", shown or NO_ROLLOUT) | _arrays("failed_", failed)
     with atomic_write(folder / "solution.npz") as temporary, temporary.open("wb") as file:
         np.savez_compressed(file, **arrays)
-    data = _to_json(solution)
+    data = _to_json(solution) | {"twin": twin_digest(folder)}
     rollouts = {name: one for name, one in (("solution", shown), ("failure", failed)) if one and one.xml}
     for name, rollout in rollouts.items():
-        save_model(rollout.xml, folder, name)
+        save_model(with_own_files(rollout.xml, folder / "scene"), folder, name)
     missing = "the video was not rendered completely" if shown and shown.xml else "no rollout finished"
     write_json(folder / "solution.json", data | {"video": _video(None, missing)})
     for number, (name, rollout) in enumerate(rollouts.items()):
@@ -123,6 +125,7 @@ def _from_json(data: dict, folder: Path) -> Solution:
         **lists,
         reasons=tuple(data.get("why", ())),
         source=data["source"],
+        twin=str(data.get("twin", "")),
         shown=_record(arrays, "", scene / "solution.xml", data.get("events", ()), data.get("shown") or 0),
         failed=_record(arrays, "failed_", scene / "failure.xml", failed["events"], failed["seed"])
         if has_failed

@@ -43,6 +43,7 @@ class RuleAnswers:
         if rule := _RULES.get(kind):
             return rule(data)
         if kind in ("route", "repair_simulation", "repair_checks"):
+            data.setdefault("checks", data.get("failed_checks", ""))
             data["tried"] = self._programs_tried(data)
         return PlannerModel().ask(Question(kind, data, AnyAnswer)).model_dump()
 

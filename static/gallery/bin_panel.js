@@ -1,4 +1,4 @@
-// The bin: deleted projects, to restore or to delete for good.
+// The trash: deleted projects, to restore or to delete for good.
 import { fill, h } from "/static/studio/dom.js";
 import { t } from "/static/studio/texts.js";
 
@@ -35,7 +35,7 @@ export async function binPanel(ask, onRestored) {
         ),
       );
     const head = [t("Project"), t("Deleted"), ""].map((name) => h(name ? "th" : "td", {}, name));
-    if (!deleted.length) return fill(list, h("p.muted", {}, t("The bin is empty.")));
+    if (!deleted.length) return fill(list, h("p.muted", {}, t("The trash is empty.")));
     const empty = h("p.bin-actions");
     const ask = () =>
       fill(
@@ -50,7 +50,7 @@ export async function binPanel(ask, onRestored) {
       fill(
         empty,
         button(t("Restore all"), () => send("restore", all)),
-        button(t("Empty the bin …"), ask, ".stop"),
+        button(t("Empty the trash …"), ask, ".stop"),
       );
     offer();
     fill(list, empty, h("table", {}, h("thead", {}, h("tr", {}, head)), h("tbody", {}, deleted.map(row))));

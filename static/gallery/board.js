@@ -131,7 +131,7 @@ export class ProjectBoard {
     this.panels = {
       ...(mayWork && { batch: { title: t("New batch"), content: batchForm } }),
       sets: { title: t("Sets"), content: () => setsPanel(this.ask, [...this.selected.keys()]) },
-      bin: { title: t("Bin"), content: () => binPanel(this.ask, () => this.find({})) },
+      bin: { title: t("Trash"), content: () => binPanel(this.ask, () => this.find({})) },
     };
     for (const [name, panel] of Object.entries(this.panels))
       panel.button = h("button.studio-button", { onclick: () => this.openPanel(name) }, panel.title);
@@ -282,7 +282,8 @@ export class ProjectBoard {
     if (!answer) return;
     const { projects, total, all, facets } = answer;
     const isEmpty = !all && !answer.unread;
-    this.head.hidden = this.review.hidden = isEmpty;
+    this.head.hidden = this.review.hidden = this.panels.sets.button.hidden = isEmpty;
+    this.panels.bin.button.hidden = isEmpty && !answer.deleted;
     this.count.textContent =
       total === all
         ? t("{n} project|{n} projects", { n: all === 1 ? 1 : all.toLocaleString() })

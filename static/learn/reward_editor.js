@@ -2,8 +2,17 @@
 import { fill, h } from "/static/studio/dom.js";
 import { t } from "/static/studio/texts.js";
 
+const TEMPLATE = `def compute_reward(env):
+    """What it leads to"""
+    hand = env.get_robot_gripper_pose()
+    cube = env.get_pose_by_link_name("name of an object", "base")
+    return -norm(hand - cube)`;
+
 /** Fills `element`; `edit` gets {change, index, weight, row}. `allowed` says whether a person may edit now. */
 export function drawReward(element, subtask, allowed, edit) {
+  const typed = [...element.querySelectorAll("textarea")].some((area) => area.value !== area.defaultValue);
+  if (typed && element.dataset.subtask === subtask.name) return; // code that a person is writing stays
+  element.dataset.subtask = subtask.name;
   const remove = (change, index, text, few) =>
     subtask.can_edit &&
     h(
@@ -16,6 +25,27 @@ export function drawReward(element, subtask, allowed, edit) {
         onclick: () => edit({ change, index }),
       },
       "✕",
+    );
+  const coder = (label, source, index) =>
+    subtask.can_edit &&
+    h(
+      "details.code",
+      {},
+      h("summary", {}, label),
+      h("textarea", { rows: "9", spellcheck: "false", "aria-label": label, disabled: !allowed }, source),
+      h(
+        "button.studio-button",
+        {
+          disabled: !allowed,
+          "data-sends": "learn.edit",
+          onclick: ({ target }) => {
+            const area = target.previousElementSibling;
+            area.defaultValue = area.value;
+            edit({ change: "code", index, source: area.value });
+          },
+        },
+        t("Use this code"),
+      ),
     );
   const adder = (change, label, options) =>
     subtask.can_edit &&
@@ -64,10 +94,12 @@ export function drawReward(element, subtask, allowed, edit) {
             onchange: ({ target }) => edit({ change: "weight", index, weight: Number(target.value) }),
           }),
           remove("remove_term", index, term.text, subtask.reward.length < 2),
+          term.code && coder(t("Code"), term.code, index),
         ),
       ),
     ),
     adder("add_term", t("Add a term"), subtask.addable_terms),
+    coder(t("Add a term as code"), TEMPLATE, null),
     h("p.muted", {}, t("The success conditions alone decide about success; terms only lead the learner there.")),
   );
 }

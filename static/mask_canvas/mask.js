@@ -66,6 +66,18 @@ export class Mask {
     return this.bits.reduce((sum, bit) => sum + bit, 0);
   }
 
+  // The number of pixels that both masks have.
+  overlap(other) {
+    const [a, b] = [this.box, other.box],
+      right = Math.min(a.left + a.width, b.left + b.width),
+      bottom = Math.min(a.top + a.height, b.top + b.height);
+    let count = 0;
+    for (let y = Math.max(a.top, b.top); y < bottom; y++)
+      for (let x = Math.max(a.left, b.left); x < right; x++)
+        count += this.bits[(y - a.top) * a.width + x - a.left] & other.bits[(y - b.top) * b.width + x - b.left];
+    return count;
+  }
+
   // Returns a copy whose box also covers the given one.
   expandedTo(left, top, right, bottom) {
     const current = this.box,

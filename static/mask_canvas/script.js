@@ -17,6 +17,9 @@ import { button, groups, TOOLS } from "/static/mask_canvas/toolbar.js";
 import { t } from "/static/studio/texts.js";
 
 const PREVIEW_DELAY_MS = 70; // time the pointer rests before a mask is previewed
+const takes = (values) => t("! Takes {n} pixel from: {names}.|! Takes {n} pixels from: {names}.", values);
+const took = (values) =>
+  t("{n} pixel taken from: {names}. Undo gives it back.|{n} pixels taken from: {names}. Undo gives them back.", values);
 const DISCARD_HINT = t("Press Esc to discard.");
 const SOURCES = {
   human: t("accepted by you"),
@@ -61,6 +64,7 @@ export default function mount({ element, trigger, server }) {
     hidden = false,
     isSpaceDown = false,
     acceptOnAnswer = false,
+    afterAnswer = null, // what a person turned to while the answer was awaited
     problem = "",
     info = "";
   let hover = 0,
@@ -75,7 +79,9 @@ export default function mount({ element, trigger, server }) {
     (answer, request, ms) => {
       if (!edit) return;
       const acceptNow = acceptOnAnswer && !answer.error;
+      const turned = acceptNow && afterAnswer;
       acceptOnAnswer = false;
+      afterAnswer = null;
       if (answer.error) {
         edit.dropUnanswered();
         problem = answer.error;
@@ -86,7 +92,8 @@ export default function mount({ element, trigger, server }) {
         );
         info = (answer.missing ?? []).join(" ");
       }
-      if (acceptNow) actions.accept();
+      if (turned) turnTo(turned);
+      else if (acceptNow) actions.accept();
       else redraw();
       canvas.dataset.ms = ms.toFixed(0);
     },
@@ -151,12 +158,41 @@ export default function mount({ element, trigger, server }) {
     preview = null;
     edit = null;
     acceptOnAnswer = false;
+    afterAnswer = null;
     problem = info = "";
   };
-  const pick = (id, more = false) => {
-    discardEdit();
-    more && id ? toggleSelected(id) : select(id || null);
-    syncSelection();
+  // Goes on with something else. An edit is accepted before, as soon as its answer is there; Undo takes it back.
+  const turnTo = (next) => {
+    if (edit?.isWaiting && mayEdit()) {
+      acceptOnAnswer = true;
+      afterAnswer = next;
+      return redraw();
+    }
+    const keeps = edit?.isChanged && edit.mask.area && mayEdit();
+    keeps ? actions.accept() : discardEdit();
+    const kept = info;
+    next();
+    if (keeps) info = kept;
+  };
+  const pick = (id, more = false) =>
+    turnTo(() => {
+      more && id ? toggleSelected(id) : select(id || null);
+      syncSelection();
+    });
+  // The objects whose pixels a mask of an object takes: [{words, count}].
+  const losers = (mask, id) =>
+    value.segments
+      .filter((other) => other.id !== id)
+      .map(({ id: other, words }) => ({ words, count: mask.overlap(viewport.mask(other)) }))
+      .filter(({ count }) => count);
+  const taken = (mask, id, say) => {
+    const from = losers(mask, id);
+    return from.length
+      ? say({
+          n: from.reduce((sum, { count }) => sum + count, 0),
+          names: from.map(({ words }) => words).join(", "),
+        })
+      : "";
   };
   // Takes over the selection that all components of the page share.
   const syncSelection = () => {
@@ -205,11 +241,13 @@ export default function mount({ element, trigger, server }) {
         return redraw();
       }
       const id = edit?.isChanged ? edit.id || value.next_id : object.id,
-        shown = withMask(id, mask, edit?.colour);
+        shown = withMask(id, mask, edit?.colour),
+        note = taken(mask, id, took);
       decide("mask", { id, mask: shown.rle, clicks: edit?.clicks ?? [] });
       discardEdit();
       showNow([shown]);
       select(id);
+      info = note;
       syncSelection();
     },
     discard() {
@@ -240,6 +278,7 @@ export default function mount({ element, trigger, server }) {
           t("{ids} deleted", { ids: ids.join(t(" and ")) }),
           ids.map((id) => ({ kind: "delete_segment", id })),
         );
+        discardEdit();
         pick(0);
       }
     },
@@ -257,9 +296,10 @@ export default function mount({ element, trigger, server }) {
         return redraw();
       }
       if (tool === "split") return actions.split_auto();
-      discardEdit();
-      tool = "split";
-      redraw();
+      turnTo(() => {
+        tool = "split";
+        redraw();
+      });
     },
     split_auto() {
       const object = singlePicked();
@@ -478,6 +518,7 @@ export default function mount({ element, trigger, server }) {
         step
           ? [
               `${t("Click to add, right-click to remove. Press Enter to accept.")} `,
+              h("span.review", {}, `${taken(edit.mask, 0, takes)} `),
               qualityMeter(step.candidates[step.chosen].quality),
             ]
           : tool === "brush"
@@ -489,6 +530,7 @@ export default function mount({ element, trigger, server }) {
         name,
         ` ${t("edited. Click to add, right-click to remove. Press Enter to accept.")} `,
         DISCARD_HINT,
+        step && h("span.review", {}, ` ${taken(edit.mask, edit.id, takes)}`),
         " ",
         qualityMeter(step?.candidates[step.chosen].quality),
       ];
@@ -759,8 +801,13 @@ export default function mount({ element, trigger, server }) {
   }).observe(canvas.parentElement);
   onSelect(element, () => {
     if (!value) return;
-    if (edit && !(selected() === (edit.id || null) && !alsoSelected().size)) discardEdit();
-    syncSelection();
+    const wanted = [selected(), ...alsoSelected()];
+    if (!edit || (wanted.length === 1 && wanted[0] === (edit.id || null))) return syncSelection();
+    turnTo(() => {
+      select(null);
+      for (const id of wanted) if (id) toggleSelected(id);
+      syncSelection();
+    });
   });
 
   return async (next) => {

@@ -28,11 +28,13 @@ export default function mount({ element, trigger, server, upload }) {
     problem = "",
     confirmation = "",
     estimates = "",
+    choices = [],
     timer;
   const ask = asker(server, () => ({ page_token: value.page_token, token: value.token }));
   const form = new SettingsForm(
     () => {
       isEdited = true;
+      choices = [];
       problem = confirmation = "";
       draw();
       estimate();
@@ -46,12 +48,43 @@ export default function mount({ element, trigger, server, upload }) {
     const answer = await ask(question);
     problem = answer.error ?? "";
     confirmation = answer.done ?? "";
+    choices = [];
     if (!answer.error) {
       isEdited = false;
       trigger("changed");
     }
     draw();
   };
+  const apply = async () => {
+    if (!value.token) return send({ kind: "use", ...form.request });
+    const answer = await ask({ kind: "choices", ...form.request, key: undefined });
+    if (answer.error) problem = answer.error;
+    choices = answer.choices ?? [];
+    draw();
+  };
+  const choice = ({ scope, title, cost = "" }, index) =>
+    h(
+      `button.studio-button${index ? "" : ".primary"}`,
+      { "data-sends": "models-panel.use", onclick: () => send({ kind: "use", scope, ...form.request }) },
+      cost ? `${title} (${cost})` : title,
+    );
+  const scopeChoices = () =>
+    h(
+      "div.actions",
+      { role: "group", "aria-label": t("Ask this model about") },
+      h("span.note", {}, t("Ask this model about")),
+      [...choices, { scope: "none", title: t("New questions only") }].map(choice),
+      h(
+        "button.studio-button.plain",
+        {
+          onclick: () => {
+            choices = [];
+            draw();
+          },
+        },
+        t("Cancel"),
+      ),
+    );
   const estimate = () => {
     clearTimeout(timer);
     timer = setTimeout(async () => {
@@ -116,18 +149,18 @@ export default function mount({ element, trigger, server, upload }) {
       confirmation && h("p.note", { role: "status" }, confirmation),
       value.problem && !problem && h("p.fault", {}, value.problem),
       value.override_note && h("p.hint", {}, value.override_note),
+      choices.length ? scopeChoices() : null,
       h(
         "div.actions",
-        {},
+        { hidden: choices.length > 0 },
         h(
           "button.studio-button.primary",
-          {
-            disabled: !isEdited && !value.problem,
-            "data-sends": "models-panel.use",
-            onclick: () => send({ kind: "use", ...form.request }),
-          },
+          { disabled: !isEdited && !value.problem, "data-sends": "models-panel.use", onclick: apply },
           isEdited || value.problem ? t("Apply") : t("In use"),
         ),
+        !isEdited &&
+          value.answered_by_another &&
+          h("button.studio-button", { onclick: apply }, t("Ask it about this project …")),
         form.service === "openai" &&
           h(
             "button.studio-button",

@@ -306,8 +306,7 @@ export default function mount({ element, trigger, server }) {
           h("span.tag", {}, t("Closest (rejected)")),
         isRecoloured(object, option) && recolouredTag(object),
       ),
-      scoreBars(option.scores),
-      h("p.reason", {}, option.reason),
+      Object.keys(option.scores ?? {}).length ? scoreBars(option.scores) : h("p.reason", {}, option.reason),
       fitLine(object, option, renderOf(object, option)),
       object.placed &&
         chosen &&

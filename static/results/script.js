@@ -54,6 +54,7 @@ export default function mount({ element, trigger, server }) {
           {},
           h("strong", {}, `${!value.solved ? t("! Not solved.") : doubts.length ? t("? Doubtful.") : t("✓ Solved.")} `),
           value.sentence,
+          value.earlier ? h("p.earlier", {}, value.earlier) : null,
           doubts.map((doubt) => h("p", {}, `${capitalised(doubt)}.`)),
         ),
       h(

@@ -1,7 +1,7 @@
 // Keeps the texts of notices, so that they can be read after they have disappeared, while the browser tab is open. Each
 // belongs to the project that was open, or to the gallery.
 //
-// Needed of Gradio 6.31, and checked by tests/ui/test_gradio_page.py: a notice shows its text in an element with
+// Needed of Gradio 6.31, and checked by tests/ui/test_every_page.py: a notice shows its text in an element with
 // data-testid="toast-text" of one with "toast-body", which Gradio may reuse for another text; a lost connection is
 // announced by a notice that begins with "Connection to the server was lost".
 import { fill, h } from "/static/studio/dom.js";
@@ -45,7 +45,9 @@ function record(toast) {
   // Gradio's header is a button around its button to close, which no screen reader can tell apart
   const header = toast.closest("[data-testid=toast-body]")?.querySelector(".toast-header[role=button]");
   for (const attribute of ["role", "tabindex"]) header?.removeAttribute(attribute);
-  const text = toast.textContent.trim();
+  const text = toast.textContent.trim(),
+    body = toast.closest("[data-testid=toast-body]");
+  if (body) body.hidden = CONNECTION_LOST.test(text);
   if (!text || CONNECTION_LOST.test(text) || shownTexts.get(toast) === text) return;
   shownTexts.set(toast, text);
   const at = new Date().toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", hour12: false });

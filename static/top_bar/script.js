@@ -1,5 +1,6 @@
 import "/static/studio/kept_clicks.js";
 import { fill, h } from "/static/studio/dom.js";
+import { keepInput, noteAnswer, takeUpInput } from "/static/studio/kept_input.js";
 import { hideLoading } from "/static/studio/loading.js";
 import { noticesButton, showNoticesOf } from "/static/studio/gradio_notices.js";
 import { mayWork, role, user } from "/static/studio/account.js";
@@ -84,7 +85,7 @@ export default function mount({ element, trigger }) {
   const lostBanner = h(
     "div.connection-lost",
     { role: "alert", hidden: true },
-    t("The studio does not answer. Check that it is running. Decisions are saved; this page reloads when it is back."),
+    t("The studio does not answer. Check that it is running. What you type is kept and sent when it is back."),
   );
   document.body.append(lostBanner);
   setInterval(async () => {
@@ -94,6 +95,8 @@ export default function mount({ element, trigger }) {
     );
     if (isReachable && !document.hidden) refreshIfUnanswered();
     if (isReachable && current.project && !document.hidden) await refreshIfBehind();
+    if (isReachable && !isLost) noteAnswer();
+    else if (current.project) keepInput(current.project);
     if (isLost && isReachable) location.reload();
     isLost = !isReachable;
     lostBanner.hidden = isReachable;
@@ -212,6 +215,7 @@ export default function mount({ element, trigger }) {
       hideLoading();
       showPlace(element, project, current.reached);
       showNoticesOf(project ?? "");
+      if (project) takeUpInput(project);
       document.title = project ? `${title} · GRS Studio` : "GRS Studio";
     }
     draw();

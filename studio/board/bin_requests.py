@@ -45,7 +45,7 @@ def _ids(board: Board, request: dict) -> list[str]:
     known = {one.id for one in deleted_projects(board.sessions.workspace)}
     ids = [id for id in asked if isinstance(id, str) and id in known] if isinstance(asked, list) else []
     if not ids:
-        raise RequestError("These projects are no longer in the bin.")
+        raise RequestError("These projects are no longer in the trash.")
     return ids
 
 

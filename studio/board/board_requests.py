@@ -12,6 +12,7 @@ from studio.accounts.roles import Role
 from studio.board import batch_requests, bin_requests, set_requests
 from studio.board.batches import Batches
 from studio.board.board import Act, Board
+from studio.board.project_bin import deleted_projects
 from studio.board.project_facts import ProjectFacts
 from studio.board.project_index import FIRST_SECONDS, GROUPS, NEXT_SECONDS, ORDERS, BoardQuery
 from studio.board.review_queue import queue_names
@@ -67,6 +68,7 @@ def _find(board: Board, request: dict) -> dict:
         "offset": query.offset,
         "facets": found.facets,
         "unread": board.index.unread,
+        "deleted": len(deleted_projects(board.sessions.workspace)),
     }
 
 
@@ -186,7 +188,9 @@ def _delete(board: Board, request: dict) -> dict:
         )  # fmt: skip
         return {"question": question}
     id, act = board.delete(names)
-    return _done(board, t("{n} project moved to the bin.|{n} projects moved to the bin.", n=len(act.names)), id, act)
+    return _done(
+        board, t("{n} project moved to the trash.|{n} projects moved to the trash.", n=len(act.names)), id, act
+    )
 
 
 def _undo(board: Board, request: dict) -> dict:

@@ -28,7 +28,7 @@ def delete_project(folder: Path) -> Path:
 def restore_project(deleted: Path, find_folder: Callable[[str], Path]) -> Path:
     """Move a project from the bin to the folder that is free for its name, and return it. Raises ProjectError."""
     if not deleted.is_dir():
-        raise ProjectError(f"{deleted.name} is no longer in the bin")
+        raise ProjectError(f"{deleted.name} is no longer in the trash")
     with saving(f"{deleted.name} was not restored"):
         restored = deleted.rename(find_folder(deleted.name))
         deleted.parent.rmdir()

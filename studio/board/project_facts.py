@@ -47,7 +47,7 @@ class ProjectFacts:
     state: str
     """"started", "twin", "failed", "unsolved", "doubtful" or "solved"."""
     failed_round: int | None
-    """Number of the newest round if it failed."""
+    """Number of the newest round if it failed; None for a solved project, which an earlier round solved."""
     objects: int | None
     confidence: float | None
     """Least confidence in an object of the twin, in [0, 1]."""
@@ -106,7 +106,9 @@ def read_facts(folder: Path) -> ProjectFacts | None:
         stages="".join({"done": "d", "failed": "f"}.get(str(state), "t") for state in states),
         done=states.count("done"),
         state="doubtful" if solved and record.get("doubtful") else _state(states, solved, failed_round is not None),
-        failed_round=failed_round if isinstance(failed_round, int) and abs(failed_round) < 1 << 31 else None,
+        failed_round=failed_round
+        if not solved and isinstance(failed_round, int) and abs(failed_round) < 1 << 31
+        else None,
         objects=None if objects is None else len(objects),
         confidence=least_confidence(folder),
         matched=_matched_share(folder),
@@ -168,9 +170,15 @@ def _display_names(log: Path) -> Iterable[str]:
 
 
 def _matched_share(folder: Path) -> float | None:
-    with suppress(*_UNREADABLE):
-        matches = parse_json((folder / "matches.json").read_bytes())
-        return sum(one["asset_id"] is not None for one in matches) / len(matches) if matches else None
+    """Return the share of assets among the twin's objects, before there is a twin among the matches; None for none.
+
+    The twin reconstructs some objects although an asset matched them.
+    """
+    for name, key in (("scene.json", "placements"), ("matches.json", None)):
+        with suppress(*_UNREADABLE):
+            values = parse_json((folder / name).read_bytes())
+            objects = values[key] if key else values
+            return sum(one["asset_id"] is not None for one in objects) / len(objects) if objects else None
     return None
 
 

@@ -53,7 +53,7 @@ def ablation(arguments: argparse.Namespace) -> int:
     if steps:
         print(f"continuing the ablation in {out}: {len(steps)} steps are done", file=sys.stderr)
     with contextlib.closing(services.sandbox):
-        scenes = [_scene(path, out, services, arguments.judge) for path in arguments.scenes]
+        scenes = [ablation_scene(path, out, services, arguments.judge) for path in arguments.scenes]
         model = TracingModel(_with_rest_of_ceiling(services.model, out, out), out / "trace.jsonl")
         options = AblationOptions(tuple(rows), arguments.tasks, arguments.rounds)
         try:
@@ -73,7 +73,7 @@ def ablation(arguments: argparse.Namespace) -> int:
     return DONE
 
 
-def _scene(path: Path, out: Path, services: "Services", judge: bool) -> "AblationScene":
+def ablation_scene(path: Path, out: Path, services: "Services", judge: bool) -> "AblationScene":
     """Return a scene as the app's stages show it to the model."""
     from pipeline.evaluation import AblationScene
     from pipeline.evaluation.scene_judge import JudgedScene
@@ -81,7 +81,7 @@ def _scene(path: Path, out: Path, services: "Services", judge: bool) -> "Ablatio
     from pipeline.run.scene_context import scene_context
     from pipeline.run.solved_examples import solved_examples
 
-    project = _project_with_twin(path, out, services)
+    project = project_with_twin(path, out, services)
     captions = [one.caption for one in project.descriptions() or () if one.is_object]
     photograph = project.frame.rgb if has_vision(services.model) else None
     judged = JudgedScene(project.folder.name, captions, photograph) if judge else None
@@ -89,7 +89,7 @@ def _scene(path: Path, out: Path, services: "Services", judge: bool) -> "Ablatio
     return AblationScene(project.folder, context, lambda task: solved_examples(project, services, task), judged)
 
 
-def _project_with_twin(path: Path, out: Path, services: "Services") -> "Project":
+def project_with_twin(path: Path, out: Path, services: "Services") -> "Project":
     """Return the project at `path`, or one in `out` made from the frame there up to its twin."""
     from pipeline.frame import load
     from pipeline.project import Project

@@ -22,6 +22,8 @@ GRIPPER = "gripper"
 """The robot that floats."""
 LAYOUTS = 30
 """Unseen layouts of an evaluation."""
+DEMONSTRATIONS = 40
+"""That a policy of the floating gripper begins with, as on the Learn page."""
 
 
 def add_to(commands: "argparse._SubParsersAction") -> None:
@@ -45,7 +47,10 @@ def add_to(commands: "argparse._SubParsersAction") -> None:
         help="begin in the end states of the former subtask, or on the task's layouts (default %(default)s)",
     )  # fmt: skip
     command.add_argument(
-        "--demonstrations", type=_positive, default=0, metavar="N", help="clone N demonstrations of the oracle first"
+        "--demonstrations",
+        type=_count,
+        metavar="N",
+        help=f"imitate N demonstrations of the oracle first (default {DEMONSTRATIONS}); 0 learns by reward alone",
     )
     command.add_argument(
         "--variants", type=_positive, default=0, metavar="N",
@@ -72,6 +77,10 @@ def add_to(commands: "argparse._SubParsersAction") -> None:
     command.set_defaults(execute=learn)
 
 
+def _count(text: str) -> int:
+    return 0 if text == "0" else _positive(text)
+
+
 def _positive(text: str) -> int:
     if not text.isdigit() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text} is not a whole number above 0")
@@ -81,6 +90,7 @@ def _positive(text: str) -> int:
 def learn(arguments: argparse.Namespace) -> int:
     """Learn or evaluate; a stopped command goes on where it was when it is repeated."""
     require_packages("learn", "gymnasium", "stable_baselines3")
+    from pipeline.learning.judging.evaluation import write_unfinished
     from pipeline.learning.judging.generated_checks import measure
     from pipeline.learning.subtask import LearningError
     from pipeline.learning.variants import MAX_VARIANTS, UNSEEN
@@ -99,6 +109,8 @@ def learn(arguments: argparse.Namespace) -> int:
     only_floating = {"ablation", "demonstrations", "skills", "variants"}
     if arguments.robot != GRIPPER and (given := sorted(name for name in only_floating if getattr(arguments, name))):
         raise LearningError(f"--{given[0]} is for the floating gripper; leave it or --robot {arguments.robot} out")
+    if arguments.demonstrations is None:
+        arguments.demonstrations = 0 if arguments.skills or arguments.robot != GRIPPER else DEMONSTRATIONS
     project = Project.open(arguments.project)
     services = services_for(arguments)
     with contextlib.closing(services.sandbox):
@@ -113,7 +125,8 @@ def learn(arguments: argparse.Namespace) -> int:
         if not arguments.evaluate:
             _train(learner, arguments, skills)
         if not arguments.evaluate and (missing := _not_learned(learner)):
-            _report(f"not evaluated: {', '.join(missing)} not learned yet")
+            _report(f"not evaluated: {', '.join(missing)} not learned yet; repeat the command to go on")
+            write_unfinished(learner, missing)
             return DONE
         _send_progress(arguments, {"doing": "measure"})
         maker = variant_maker(project, services)
@@ -129,6 +142,7 @@ def learn(arguments: argparse.Namespace) -> int:
 
 def _use_arm(floating: "TaskLearner", arguments: argparse.Namespace) -> int:
     """Learn with the arm from what the floating gripper has learned, and measure."""
+    from pipeline.learning.judging.evaluation import write_unfinished
     from pipeline.learning.judging.generated_checks import measure
     from pipeline.skills.starting import labelled
     from studio.sessions.project_learner import arm_learner
@@ -138,6 +152,7 @@ def _use_arm(floating: "TaskLearner", arguments: argparse.Namespace) -> int:
         _train(learner, arguments, None, floating)
     if not arguments.evaluate and (missing := _not_learned(learner)):
         _report(f"not evaluated: {', '.join(missing)} not learned yet with {arguments.robot}")
+        write_unfinished(learner, missing)
         return DONE
     _send_progress(arguments, {"doing": "measure"})
     _print_report(labelled(learner, measure(learner, arguments.layouts, arguments.seed)), arguments)
@@ -175,6 +190,14 @@ def _train(
 
     begun = time.monotonic()
     training = on_this_machine(TrainingOptions(steps=arguments.steps, seed=arguments.seed))
+    names = arguments.subtask or [one.name for one in learner.subtasks]
+    begins = (
+        f"{arguments.demonstrations} demonstrations and corrections" if arguments.demonstrations else "reward alone"
+    )
+    _report(
+        f"learns {', '.join(names)}: each by {begins}, then at most {arguments.steps:,} steps, until "
+        f"{training.target:.0%} of the validation layouts succeed; report.json says what was reached"
+    )
     if floating is not None:
         training = replace(training, on_gpu=False)
     options = ChainOptions(

@@ -48,6 +48,7 @@ def repair(arguments: argparse.Namespace) -> int:
         route,
         write_round,
     )
+    from pipeline.run.cut_off import doubtful_objects
     from pipeline.run.scene_context import scene_context
     from pipeline.run.solved_examples import solved_examples
     from pipeline.simulation import kit
@@ -63,7 +64,8 @@ def repair(arguments: argparse.Namespace) -> int:
         model = StageModel(TracingModel(services.model, arguments.out / "trace.jsonl"), "route", context)
         scene, text = kit.Scene.load(project.folder), project.text_in_current_names(arguments.task)
         task = understand_instruction(text, scene, model, context.notes)
-        knows = RouteContext(context.notes, solved_examples(project, services, task))
+        examples, doubtful = solved_examples(project, services, task), doubtful_objects(project, scene)
+        knows = RouteContext(context.notes, examples, doubtful)
         options = RouteOptions(
             arguments.mode, arguments.rounds, context=knows if model.has_language else RouteContext()
         )

@@ -31,6 +31,9 @@ def add_to(commands: "argparse._SubParsersAction") -> None:
     command.add_argument("--until", default="solution", choices=STAGES, help="last stage to run (default %(default)s)")
     add_model(command)
     add_segmenter(command)
+    command.add_argument(
+        "--keep-all", action="store_true", help="keep every mask of SAM 2, parts of objects too, as in the paper"
+    )
     add_library(command)
     command.add_argument("--robot", choices=tuple(ROBOTS), help="robot that performs the tasks (default gripper)")
     command.add_argument(
@@ -46,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Print each step of the run, or of its continuation."""
     line, continued = "", (arguments.out / "project.json").exists()
     frame = None if continued else grs_studio.load(arguments.frame, arguments.index)
-    settings = {name: getattr(arguments, name) for name in ("segmenter", "matcher", "robot", "unprotected")}
+    settings = {name: getattr(arguments, name) for name in ("segmenter", "keep_all", "matcher", "robot", "unprotected")}
     settings |= {"model": model_setting(arguments.model), "library": tuple(arguments.library)}
     for step in grs_studio.run(
         frame, arguments.out, arguments.until, arguments.task, ground=arguments.ground, seed=arguments.seed, **settings

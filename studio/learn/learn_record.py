@@ -81,7 +81,10 @@ def _subtask_record(
         "name": subtask.name, "title": subtask_title(subtask.name, words), "source": subtask.source,
         "instruction": words.in_words(subtask.instruction), "start": subtask.start,
         "success": [goal_words(goal, words) for goal in subtask.success],
-        "reward": [{"text": term_words(one.term, words), "weight": one.weight} for one in subtask.reward],
+        "reward": [
+            {"text": term_words(one.term, words), "weight": one.weight, "code": getattr(one.term, "source", "")}
+            for one in subtask.reward
+        ],
         "can_edit": True,
         "addable_terms": [
             {"row": row, "text": term_words(term_from_json(row["term"], row["args"]), words)}

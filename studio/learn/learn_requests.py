@@ -117,11 +117,8 @@ def _train(session: Session, learning: Learning, request: dict) -> dict:
         options += ["--subtask", name]
     if demonstrations and request.get("skills"):
         raise RequestError("A policy begins with skills or with demonstrations; choose one of them.")
-    if demonstrations:
-        options += ["--demonstrations", str(demonstrations)]
+    options += ["--skills"] if request.get("skills") else ["--demonstrations", str(demonstrations)]
     options += _variants(request)
-    if request.get("skills"):
-        options += ["--skills"]
     if request.get("from_reset"):
         options += ["--from", "reset"]
     return _start(session, learning, "train", options, name, steps, request)
@@ -197,6 +194,8 @@ def _in_words(session: Session, subtasks: tuple[Subtask, ...], name: str, reques
         case "add_term":
             row = request["row"]
             return f"{title}: with {term_words(term_from_json(row['term'], row['args']), words)}"
+        case "code":
+            return f"{title}: {t('reward as code')}"
         case "remove_goal":
             return f"{title}: without {goal_words(subtask.success[int(index or 0)], words)}"
     return f"{title}: with {goal_words(from_json(request['row']), words)}"

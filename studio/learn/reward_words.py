@@ -1,6 +1,7 @@
 """Reward terms and success conditions in plain words, in the language of the page."""
 
-from pipeline.learning.terms import RewardTerm
+from pipeline.learning.reward_code import compiled
+from pipeline.learning.terms import Code, RewardTerm
 from pipeline.object_words import ObjectWords
 from pipeline.simulation.goals.goal import Goal
 from studio.texts import t, translated
@@ -32,6 +33,9 @@ SUBTASK_TITLES = {
 
 def term_words(term: RewardTerm, words: ObjectWords) -> str:
     """Return what a term rewards, in a few words; its own name for a kind that has no words here."""
+    if isinstance(term, Code):
+        summary = words.in_words(compiled(term.source).summary)
+        return t("Code: {summary}", summary=summary) if summary else t("Reward written as code")
     part = getattr(term, "part", "")
     goals = term.goals
     template = TERM_NAMES.get(f"{term.term} part" if part and term.term in ("hand_distance", "held") else term.term)

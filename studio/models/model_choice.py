@@ -6,7 +6,7 @@ that nobody who can open the page can have it sent elsewhere; the same holds for
 
 import shutil
 import threading
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import closing
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -60,12 +60,13 @@ class ModelSelection:
 
     # ------------------------------------------------------------------ choosing
 
-    def use(self, fields: object, key: object = None) -> None:
+    def use(self, fields: object, key: object = None, renew: Collection[str] = ()) -> None:
         """Use this model in every project from now on. Raises ModelError if it cannot be opened.
 
         Args:
             fields: of the settings, as a browser sends them.
             key: typed for this server, if any.
+            renew: tokens of the open projects that it is asked about at once; all others keep what they have.
         """
         settings = self._with_trace(self.parse(fields))
         typed = self._with(settings, key)
@@ -73,7 +74,7 @@ class ModelSelection:
         with self._lock:
             self._typed, self.settings, self.problem = typed, settings, ""
         save_settings(settings, self._workspace)
-        self._sessions.use(replace(self._sessions.services, model=model))
+        self._sessions.use(replace(self._sessions.services, model=model), renew)
 
     def forget_key(self) -> None:
         """Forget every typed key and open the model in use again without."""

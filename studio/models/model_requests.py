@@ -6,6 +6,7 @@ from typing import Any
 from pipeline.models.trace.call_log import Call
 from studio.accounts.roles import Role
 from studio.models import call_actions, call_records, prompt_overrides
+from studio.models.cost_estimates import renewal_choices, renewed_projects
 from studio.models.model_choice import ModelSelection
 from studio.models.sending import sending_record
 from studio.sessions.session import Session
@@ -44,6 +45,7 @@ def panel_record(session: Session | None, selection: ModelSelection) -> dict[str
         "token": session.token,
         "cost_summary": call_records.cost_summary(session),
         "record": f"project/{session.token}/record.jsonl" if has_trace else "",
+        "answered_by_another": session.is_answered_by_another_model,
         "project_record": selection.trace_name(session.calls.path) if has_trace else "",
         "sending": sending_record(session),
     }
@@ -52,9 +54,18 @@ def panel_record(session: Session | None, selection: ModelSelection) -> dict[str
 # ---------------------------------------------------------------------- the panel
 
 
-def _use(_: SessionRegistry, selection: ModelSelection, request: dict) -> dict:
-    selection.use(request.get("settings"), request.get("key"))
-    return {"done": t("In use in every open project. Results that depend on the model are computed again.")}
+def _use(sessions: SessionRegistry, selection: ModelSelection, request: dict) -> dict:
+    session = sessions.get(request.get("token")) if request.get("token") else None
+    renewed = renewed_projects(session, sessions.all_open, request.get("scope"))
+    selection.use(request.get("settings"), request.get("key"), [one.token for one in renewed])
+    if not renewed:
+        return {"done": t("In use for what is asked from now on. All projects stay as they are.")}
+    return {"done": t("In use. It is asked about {n} project.|In use. It is asked about {n} projects.", n=len(renewed))}
+
+
+def _choices(sessions: SessionRegistry, selection: ModelSelection, request: dict) -> dict:
+    session, settings = sessions.get(request.get("token")), selection.parse(request.get("settings"))
+    return {"choices": renewal_choices(session, sessions.all_open, settings)}
 
 
 def _forget_key(_: SessionRegistry, selection: ModelSelection, request: dict) -> dict:
@@ -101,6 +112,7 @@ def _reset_prompt(_: SessionRegistry, selection: ModelSelection, request: dict) 
 
 PANEL_HANDLERS: dict[str, Callable[[SessionRegistry, ModelSelection, dict], dict]] = {
     "use": _use,
+    "choices": _choices,
     "forget key": _forget_key,
     "estimate": _estimate,
     "test": _test,

@@ -6,7 +6,7 @@ from studio.pages.page_shell import Shell
 from studio.review import sharing
 from studio.review.results_record import results_record
 from studio.scene.fit_table import viewer_labels
-from studio.scene.viewer_content import ViewerContent
+from studio.scene.viewer_content import ViewerContent, with_twin
 from studio.sessions.session import Session
 from studio.task.proposals import task_in_words
 from studio.texts import t
@@ -23,8 +23,12 @@ def build(shell: Shell, content: ViewerContent) -> None:
             return viewer_value(None)
         solved = content.solution(session)
         value = viewer_value(solved or content.twin(session), **viewer_labels(session))
-        caption = task_in_words(session) if solved else t(NO_SOLUTION)
+        caption = with_twin(session, task_in_words(session), recorded_in(session)) if solved else t(NO_SOLUTION)
         return value | {"empty": t(NO_SOLUTION), "presents": True, "caption": caption}
+
+    def recorded_in(session: Session) -> str:
+        found = session.cache.get("solution", "solution.json", session.project.solution)
+        return found.twin if found else ""
 
     shell.show(viewer, solution)
     shell.show(results, lambda session: results_record(session) | {"shares": shell.links is not None})

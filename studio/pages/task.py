@@ -12,7 +12,7 @@ from pipeline.object_words import object_words
 from studio.accounts.roles import Role
 from studio.pages.page_shell import Shell
 from studio.scene.fit_table import viewer_labels
-from studio.scene.viewer_content import ViewerContent
+from studio.scene.viewer_content import ViewerContent, with_twin
 from studio.sessions.project_work import EditedRound
 from studio.sessions.session import Session
 from studio.task import failed_conditions, failure_causes, generated_tasks, proposals, round_comparison, round_records
@@ -174,7 +174,8 @@ def replay(session: Session | None, content: ViewerContent) -> dict:
     is_judged = judged_now is None or judged_now.number != request.number
     wait = (JUDGED_WAIT_S if is_judged else RUNNING_WAIT_S) if request.automatic else None
     caption = t("Round {number}" if is_judged else "Round {number}, being judged", number=request.number)
-    return value | {"caption": caption, "wait": wait}
+    shown = next((one.twin for one in session.project.rounds() if one.number == request.number), "")
+    return value | {"caption": with_twin(session, caption, shown), "wait": wait}
 
 
 def _condition_value(session: Session, content: ViewerContent) -> dict:

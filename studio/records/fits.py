@@ -45,7 +45,7 @@ def compute_fits(session: "Session") -> dict[int, dict[str, Any]]:
             "verdict": fidelity.verdict,
             "short": _short(fidelity.verdict, fidelity.name),
             "agreement": fidelity.agreement,
-            "ok": fidelity.agreement != "off",
+            "ok": fidelity.agreement == "good",
         }
         for id, fidelity in fidelities(session).items()
     }

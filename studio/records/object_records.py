@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from pipeline.assets.image_to_3d import ImageTo3D
 from pipeline.assets.reconstruct import PROVENANCE_PREFIX, RECONSTRUCTION_METHODS
 from pipeline.description import Description
 from pipeline.matching import Candidate, Match, override_match
@@ -106,15 +107,18 @@ def _size_text(placement: Placement) -> str:
 def object_cards(session: Session | None) -> dict[str, Any]:
     """Return ObjectCards's value: objects first, then segments that are none."""
     service = session.services.image_to_3d if session else None
-    titles = RECONSTRUCTION_METHODS | {
-        "provider": f"{service.name}: sends this object's picture to {service.address}" if service else ""
-    }
+    titles = RECONSTRUCTION_METHODS | {"provider": _service_title(service) if service else ""}
     return {
         "token": session.token if session else "",
         "objects": sorted(object_records(session), key=lambda record: not record["is_object"]),
         "methods": [{"method": method, "title": translated(title)} for method, title in titles.items() if title],
         "waiting": t("No objects yet. They show here when the masks are done."),
     }
+
+
+def _service_title(service: ImageTo3D) -> str:
+    place = service.address or t("this machine")
+    return t("{service}: sends this object's picture to {place}", service=service.name, place=place)
 
 
 def _project_state(session: Session) -> _ProjectState:

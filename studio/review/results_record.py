@@ -8,6 +8,7 @@ from pipeline.export import export_formats
 from pipeline.object_words import object_words, segment_words
 from pipeline.project import STAGES, Stage
 from pipeline.run import project_robot
+from pipeline.scene.mjcf.recorded_models import is_earlier_twin
 from pipeline.simulation.robots import ROBOTS
 from pipeline.solving import Solution
 from studio.records.evidence_record import translated_doubts
@@ -64,6 +65,9 @@ def _solution_record(session: Session, solution: Solution) -> dict[str, Any]:
     rows = zip(solution.seeds, solution.reward, solution.success, solution.crashes, solution.reasons, strict=True)
     return {
         "solved": solution.solved,
+        "earlier": t("Recorded in an earlier twin; solve again for the present one.")
+        if is_earlier_twin(solution.twin, session.project.folder)
+        else "",
         "doubts": ["; ".join(filter(None, doubt)) for doubt in translated_doubts(session)],
         "sentence": _summary(solution),
         "seeds": [

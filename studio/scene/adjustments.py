@@ -10,7 +10,7 @@ from pipeline.geometry import Pose
 from pipeline.models import label_of
 from pipeline.models.model import has_language
 from pipeline.object_words import object_words
-from pipeline.scene.fidelity import ObjectFidelity
+from pipeline.scene.fidelity import MIN_COST_CHANGE, ObjectFidelity
 from pipeline.scene.physical_properties import QUESTION_KIND
 from pipeline.scene.placement import SceneError
 from pipeline.scene.preview.pose_preview import PosePreview
@@ -26,10 +26,6 @@ from studio.web.theme import object_colour
 
 MIN_SETTLING = 0.002
 """Metres, or radians times ten, that settling must have moved an object to be mentioned."""
-MIN_COST_CHANGE = 0.015
-"""Difference of `_cost` that makes a fit better or worse."""
-MAX_DEPTH_ERROR_M = 0.05
-"""Depth error that costs as much as a mask that does not overlap at all."""
 
 
 def endpoint(sessions: SessionRegistry) -> Endpoint:
@@ -66,13 +62,8 @@ def _fit(fidelity: ObjectFidelity) -> dict[str, Any]:
 
 def _change(now: ObjectFidelity, before: ObjectFidelity) -> str:
     """Return "better", "worse" or "the same"."""
-    gain = _cost(before) - _cost(now)
+    gain = before.cost - now.cost
     return "better" if gain > MIN_COST_CHANGE else "worse" if gain < -MIN_COST_CHANGE else "the same"
-
-
-def _cost(fidelity: ObjectFidelity) -> float:
-    error = MAX_DEPTH_ERROR_M if fidelity.depth_error is None else min(fidelity.depth_error, MAX_DEPTH_ERROR_M)
-    return 1 - fidelity.mask_iou + error / MAX_DEPTH_ERROR_M
 
 
 # ---------------------------------------------------------------------- what is shown

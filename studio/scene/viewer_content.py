@@ -17,13 +17,14 @@ from pipeline.rehearsal import without_gripper
 from pipeline.router import Round
 from pipeline.run import project_robot
 from pipeline.scene.fidelity import depth_difference
+from pipeline.scene.mjcf.recorded_models import is_earlier_twin
 from pipeline.simulation import kit
 from pipeline.simulation.run_record import RunRecord
 from pipeline.solving import save_model
 from studio.sessions.round_replay import ReplayRequest, RoundLayout
 from studio.sessions.session import Session
 from studio.sessions.watched_condition import FOLDER, WatchedCondition
-from studio.texts import translated
+from studio.texts import t, translated
 from studio.viewer import PhotoCamera, Photograph, Presentation, Trajectory, ViewerError, ViewRegistry, ViewSession
 from studio.viewer.measures import round_measures
 from studio.viewer.presentation import Mark
@@ -229,6 +230,13 @@ class ViewerContent:
             marks=_marks_in_words(event_marks(solution.shown.events), object_words(project)),
             **_photograph(project),
         )
+
+
+def with_twin(session: Session, caption: str, recorded: str) -> str:
+    """Return the caption of a recording, which says if it shows an earlier twin than the present; by its digest."""
+    if not is_earlier_twin(recorded, session.project.folder):
+        return caption
+    return t("{caption} · in an earlier twin", caption=caption)
 
 
 def _photograph(project: Project, difference: Callable[[], np.ndarray] | None = None) -> dict[str, Any]:

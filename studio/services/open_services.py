@@ -45,7 +45,7 @@ def open_services(settings: Settings, first_seed: int = 0) -> "Services":
     """Open everything the pipeline needs. Raises a StudioError that says which part is missing and what would work."""
     from pipeline.assets.appearance.encoder import load_encoder
     from pipeline.assets.asset_descriptions import FILE as DESCRIPTIONS_FILE
-    from pipeline.assets.image_to_3d import provider_from_environment as image_to_3d
+    from pipeline.assets.image_to_3d import service_from_environment as image_to_3d
     from pipeline.assets.library import BUILTIN_LIBRARY, Library, user_library_folder, user_library_folders
     from pipeline.models import open_model
     from pipeline.models.destination import policy_from_environment

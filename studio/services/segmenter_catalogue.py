@@ -6,7 +6,7 @@ from functools import cache
 
 from pipeline import plugins
 from pipeline.segmentation import DepthSegmenter, Sam2Segmenter, SegmentationError, Segmenter
-from pipeline.segmentation.sam2 import weights_state
+from pipeline.segmentation.sam2 import AutomaticSettings, weights_state
 from studio.services.sam2_install import INSTALLATION, Installation
 from studio.services.settings import Settings
 
@@ -63,6 +63,8 @@ def create_segmenter(name: str, settings: Settings) -> Segmenter:
     info = catalogue().get(name)
     if info is None:
         raise SegmentationError(f"There is no segmenter '{name}'; there are: {', '.join(catalogue())}.")
+    if settings.keep_all and name != Sam2Segmenter.name:
+        raise SegmentationError(f"--keep-all keeps every mask of SAM 2; {name} has none to keep: add --segmenter sam2.")
     return info.create(settings)
 
 
@@ -77,9 +79,9 @@ def _of_plugin(name: str, make: Callable[[], Segmenter]) -> SegmenterInfo:
 
 
 @cache
-def _sam2(checkpoint: str, device: str) -> Sam2Segmenter:
+def _sam2(checkpoint: str, device: str, keep_all: bool) -> Sam2Segmenter:
     """Make SAM 2 once for all frames."""
-    return Sam2Segmenter(checkpoint, device)
+    return Sam2Segmenter(checkpoint, device, automatic=AutomaticSettings(keep_all=keep_all))
 
 
 def _sam2_missing(settings: Settings) -> str:
@@ -107,7 +109,7 @@ _BUILT_IN = {
             Sam2Segmenter.name,
             "SAM 2",
             "Outlines come from SAM 2.",
-            lambda settings: _sam2(settings.sam2, settings.device),
+            lambda settings: _sam2(settings.sam2, settings.device, settings.keep_all),
             "SAM 2",
             missing=_sam2_missing,
             installation=INSTALLATION,

@@ -21,6 +21,8 @@ class Settings:
     """Folders to search instead of the default library, unless empty."""
     sam2: str = "facebook/sam2.1-hiera-tiny"
     """A checkpoint file, or a hub name."""
+    keep_all: bool = False
+    """Whether SAM 2's automatic masks of parts stay, as in GRS."""
     device: str = "cpu"
     """Where SAM 2 runs: "cpu", "cuda", "cuda:1", "mps", or "auto" for the fastest available."""
     encoder: str = "embedded"

@@ -30,6 +30,7 @@ from pipeline.project import Project
 from pipeline.router import write_program
 from pipeline.run import Services
 from pipeline.run.services import tracing_model
+from pipeline.scene.mjcf.recorded_models import with_own_files
 from pipeline.simulation import kit
 from pipeline.simulation.program import Program
 from pipeline.simulation.robots import robot_kind
@@ -90,8 +91,9 @@ def project_subtasks(
         write_subtasks(path, subtasks)
     require_usable(subtasks, layouts.base.objects, list(layouts.base.zones))
     world = project.folder / FOLDER / "world.xml"
-    if not world.is_file() or world.read_text(encoding="utf-8") != layouts.world().xml:
-        write_text(world, layouts.world().xml)
+    model = with_own_files(layouts.world().xml, project.folder / "scene")
+    if not world.is_file() or world.read_text(encoding="utf-8") != model:
+        write_text(world, model)
     return subtasks
 
 

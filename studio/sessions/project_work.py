@@ -18,6 +18,7 @@ from studio.services.segmenter_catalogue import title_of
 from studio.services.segmenter_choice import FrameSegmenters
 from studio.sessions.decision_recorder import next_segment_id
 from studio.sessions.event_log import EventLog
+from studio.sessions.refit_check import pending_refit, undo_if_worse
 from studio.sessions.wording import describe_decision
 from studio.web.background import computing
 
@@ -47,9 +48,13 @@ class EditedRound:
     """The task in other words, or empty."""
 
 
-def prepare(session: OpenProject, services: Services) -> Iterator[Progress]:
-    """Compute what is missing or out of date, up to the proposed tasks."""
-    yield from run_stages(session.project, services, PREPARED)
+def prepare(session: OpenProject, services: Services, renew: bool = False) -> Iterator[Progress]:
+    """Compute what is missing or out of date, up to the proposed tasks; with `renew`, also what another model said."""
+    refit = pending_refit(session.project)
+    yield from run_stages(session.project, services, PREPARED, renew=renew)
+    if refit and (note := undo_if_worse(session.project, refit)):
+        session.log.add(note, "bad")
+        yield from run_stages(session.project, services, PREPARED)
     with computing:
         session.segmenters.open(session.segmenters.chosen)  # now, so that the first click is as quick as the others
 
@@ -60,7 +65,7 @@ def replace_masks(
     """Segment the whole frame with the named segmenter and replace every mask; undo restores the former ones."""
     project = session.project
     is_first = project.segments() is None  # the first segmentation was stopped
-    yield from run_stages(project, services, "segments")
+    yield from run_stages(project, services, "segments", renew=False)
     if not (is_first and name == services.segmenter.name):
         found = yield from find_segments(project, session.segmenters.segmenter(name), settings)
         _record_found(session, name, found)
@@ -82,7 +87,7 @@ def _record_found(session: OpenProject, name: str, found: Sequence[Segment]) -> 
 
 def generate(session: OpenProject, text: str, services: Services) -> Iterator[Progress]:
     """Write a program for the task and let the router repair it, then solve every seed."""
-    yield from run_stages(session.project, services, "scene")
+    yield from run_stages(session.project, services, "scene", renew=False)
     yield from _set_task(session, text, services)
     yield from _run_rounds(session, services)
 

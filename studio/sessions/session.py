@@ -13,7 +13,7 @@ from pipeline.frame import FrameError, Support
 from pipeline.object_words import segment_words
 from pipeline.project import STAGES, Project, Stage
 from pipeline.router import RunningRound
-from pipeline.run import Progress, Services, allowed_services, is_current, run_stage
+from pipeline.run import Progress, Services, allowed_services, is_current, may_send, run_stage
 from pipeline.segmentation.sam2 import AutomaticSettings
 from pipeline.tasks import TaskError, arrangement_task
 from studio.accounts.current_user import current_user
@@ -38,6 +38,7 @@ from studio.web.jobs import Job
 if TYPE_CHECKING:
     from pipeline.task_generation.generate import Generated
 
+PREPARED_STAGES = STAGES[: STAGES.index(PREPARED) + 1]
 LOGGED_DECISIONS = 100
 """Earlier decisions that the log of a newly opened project begins with."""
 
@@ -80,23 +81,43 @@ class Session:
         """The newest generation of many tasks; its result is its progress."""
         self._segmenters: FrameSegmenters | None = None
         self._is_prepared = False
+        self._sends = may_send(project, services.model, services.send)
+        """Whether the project may be sent to the model, as it was when a person decided last."""
+        self._renewals = self._renewed = 0
+        """How often a person wanted what another model answered to be asked again, and how many of these are done."""
 
     # ------------------------------------------------------------------ work on the stages
 
-    def prepare(self) -> None:
+    def prepare(self, renew: bool = False) -> None:
         """Compute what is missing or out of date, up to the proposed tasks, if this process may write the project.
 
+        What another model answered is asked again only with `renew`: a model that is chosen changes no finished work.
         While only people who look have it open, that waits for one who works.
         """
         self._is_prepared = current_role.get() >= Role.WORK
         if self._is_prepared and self.may_write():
-            self._start(lambda services: project_work.prepare(self, services), PREPARED)
+            self._renewals += renew
+            self._start(self._prepared, PREPARED)
 
-    def use(self, services: Services) -> None:
-        """Work with these services from now on; recompute what they make differently."""
+    def _prepared(self, services: Services) -> Iterator[Progress]:
+        wanted = self._renewals
+        yield from project_work.prepare(self, services, wanted > self._renewed)
+        self._renewed = wanted
+
+    def use(self, services: Services, renew: bool) -> None:
+        """Work with these services from now on; with `renew`, recompute what they make differently."""
         self.services = services
-        if self.project.segments() is not None:
-            self.prepare()
+        self._sends = may_send(self.project, services.model, services.send)
+        if renew and self.project.segments() is not None:
+            self.prepare(renew)
+
+    @property
+    def is_answered_by_another_model(self) -> bool:
+        """Whether results up to the proposed tasks are done, and those of another model than the one in use."""
+        stages = self.project.stages()
+        return any(
+            stages[stage] == "done" and not is_current(self.project, self.services, stage) for stage in PREPARED_STAGES
+        )
 
     def replace_masks(self, segmenter: str, settings: AutomaticSettings) -> None:
         """Segment the whole frame with the named segmenter and replace every mask; undo restores the former ones."""
@@ -174,8 +195,10 @@ class Session:
         follow_decisions(self.project)
         if self.project.segments() is None:
             return
-        if not all(is_current(self.project, self.services, stage) for stage in STAGES[: STAGES.index(PREPARED) + 1]):
-            self.prepare()
+        sends, self._sends = self._sends, may_send(self.project, self.services.model, self.services.send)
+        renew = sends != self._sends  # whoever lets a project be sent, or takes that back, asks for it
+        if not all(is_current(self.project, self.services, stage, renew) for stage in PREPARED_STAGES):
+            self.prepare(renew)
 
     # ------------------------------------------------------------------ work beside it
 

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
@@ -120,18 +120,27 @@ class SessionRegistry:
         """Return the session of that token. Raises RequestError if it was closed."""
         with self._lock:
             session = self._open.get(token or "")
-        is_own = session is not None and (not self._own or session.project.folder.parent == self.workspace)
-        if session is None or not is_own or not may_see(session.project.folder):
+        if session is None or not self._shows(session):
             raise RequestError("This project is no longer open. It is saved; open it again from the gallery.")
         session.touch()
         return session
 
-    def use(self, services: Services) -> None:
-        """Use these services for every project, open or not, and recompute the open ones."""
+    def use(self, services: Services, renew: Collection[str] = ()) -> None:
+        """Use these services for every project, open or not, and recompute those whose tokens are in `renew`."""
         with self._lock:
             self.services, sessions = services, list(self._open.values())
         for session in sessions:
-            session.use(services)
+            session.use(services, session.token in renew)
+
+    @property
+    def all_open(self) -> list[Session]:
+        """The open projects that the current person may see."""
+        with self._lock:
+            return [one for one in self._open.values() if self._shows(one)]
+
+    def _shows(self, session: Session) -> bool:
+        folder = session.project.folder
+        return (not self._own or folder.parent == self.workspace) and may_see(folder)
 
     def use_library(self, services: Services, recompute: bool) -> tuple[int, int]:
         """Use services with another library for every project. Work that runs goes on with the former library.

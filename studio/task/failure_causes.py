@@ -1,19 +1,24 @@
 """Why a round failed: the most telling facts with their moment, and what to try instead."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pipeline.object_words import ObjectWords, object_words
+from pipeline.planner.plans import TaskPlan
+from pipeline.planner.proposals import alternatives, proposals
 from pipeline.rehearsal import read_rehearsal
 from pipeline.router import Round
-from pipeline.tasks import Task
+from pipeline.simulation import kit
+from pipeline.tasks import Task, scene_to_json
 from studio.sessions.project_work import EditedRound
 from studio.sessions.session import Session
 from studio.texts import t
 from studio.web.errors import RequestError
 
-MAX_FACTS = 3
+MAX_FACTS, MAX_PLACES = 3, 2
+AT_START = "meaning start"
+"""Check of the router that fails if the goals hold before anything moved."""
 WIDENING = 2.0
 """Factor by which tolerances and zones are widened."""
 MAX_TOLERANCE_M = 0.12
@@ -121,12 +126,37 @@ def _remedies(session: Session, shown: Round) -> Iterator[dict[str, str]]:
         return
     named = object_words(session.project).with_display_names
     others = [one for one in proposed if one.instruction != shown.task]
+    if any(check.name == AT_START and not check.passed for check in shown.report.checks):
+        for instruction in _elsewhere(session, task, others):
+            yield {"kind": "other place", "title": t("Try another place for it"), "instruction": named(instruction)}
+        return
     other = next((one for one in others if one.kind == task.kind and set(one.objects) - set(task.objects)), None)
     if other:
         yield {"kind": "other object", "title": t("Try another object"), "instruction": named(other.instruction)}
     smaller = min(others, key=lambda one: (len(one.objects), len(one.goals), one.difficulty or 0.0), default=None)
     if smaller and smaller is not other and len(smaller.objects) <= max(1, len(task.objects)):
         yield {"kind": "smaller task", "title": t("Try a smaller task"), "instruction": named(smaller.instruction)}
+
+
+def _elsewhere(session: Session, task: Task, proposed: Sequence[Task]) -> list[str]:
+    """Return instructions that move what the task moves to another place: goals that it meets at the start are no task.
+
+    Proposed ones come first.
+    """
+    moved = task.planned[0].names[0] if task.planned else next(iter(task.objects), "")
+    met = {(goal.kind, goal.names) for goal in task.planned}
+
+    def plans() -> tuple[TaskPlan, ...]:
+        scene = scene_to_json(kit.Scene.load(session.project.folder))
+        return (*proposals(scene), *alternatives(scene))
+
+    others = [one.instruction for one in proposed if one.planned and all(g.carried == (moved,) for g in one.planned)]
+    others += [
+        plan.instruction
+        for plan in session.cache.get("task plans", "scene.json", plans)
+        if all(goal.carried == (moved,) and (goal.kind, goal.names) not in met for goal in plan.goals)
+    ]
+    return list(dict.fromkeys(others))[:MAX_PLACES]
 
 
 def _may_work(session: Session, task: Task) -> bool:

@@ -57,7 +57,7 @@ class ViewSession:
         Args:
             model: a compiled model, a file of MJCF, or MJCF text.
             trajectory: is replayed instead of running the physics.
-            names: bodies that a click selects; None for those with a free joint.
+            names: bodies that a click selects, without those that the model lacks; None for those with a free joint.
             marks: shown on the timeline.
             layout: qpos, of shape (nq,), of a static scene that is arranged by dragging.
             focus: names of the objects that the camera frames at first, along their paths in the trajectory.
@@ -65,7 +65,8 @@ class ViewSession:
                 row by row, metres, and why it was dropped. Raises StudioError.
         """
         self.model = compile_model(model)
-        self.names = free_bodies(self.model) if names is None else tuple(names)
+        named = names and [one for one in names if mujoco.mj_name2id(self.model, mujoco.mjtObj.mjOBJ_BODY, one) > 0]
+        self.names = free_bodies(self.model) if named is None else tuple(named)
         self._photo, self._focus, self.grasps = photo, focus, grasps
         self._camera = (photo and photo.camera) or PhotoCamera.from_model(self.model)
         self.marks = tuple(marks)

@@ -64,9 +64,11 @@ class GuardedPage(SkippingBlocks):
     @property
     def auth_message(self) -> str:
         """The message of the login page, which Gradio reads for each person who has to log in."""
-        message = t("After five wrong passwords, wait a few minutes before you try again.")
-        ended = t("The link by which you came has expired or was revoked.")
-        return f"{ended} {message}" if visit_has_ended.get() else message
+        about = t("Photographs of tables become simulated scenes that robots solve tasks in.")
+        message = t("Whoever runs this studio gives you a login. After five wrong passwords, wait a few minutes.")
+        ended = t("The link by which you came has expired or was revoked.") if visit_has_ended.get() else ""
+        parts = [f"<strong>{ended}</strong>"] * bool(ended) + [about, f"<small>{message}</small>"]
+        return f'<span class="login-brand"><i></i>GRS Studio</span>{"<br>".join(parts)}'
 
     @auth_message.setter
     def auth_message(self, message: str | None) -> None:

@@ -1,25 +1,18 @@
 """Reconstructed and generated assets are closed, of the measured size and pose, in the colours of the object."""
 
-import io
 import json
-import threading
 from dataclasses import replace
 from pathlib import Path
-from unittest.mock import Mock
 
 import drawn_scene as make
 import numpy as np
 import pytest
 import trimesh
-from http_server import serving
-from PIL import Image
 
 from pipeline.assets import AssetError, load_mesh
 from pipeline.assets.appearance.ray_views import camera_rotations, render_views
-from pipeline.assets.image_to_3d import ProviderCancelled, ProviderError, TrellisProvider, provider_from_environment
 from pipeline.assets.library import BUILTIN_LIBRARY, read_asset
 from pipeline.assets.reconstruct import PROVENANCE_PREFIX, RECONSTRUCTION_METHODS, reconstruct
-from pipeline.assets.reconstruct.generated_asset import find_generated, generate_asset, object_picture
 from pipeline.description import Attributes, Description, Shape, describe
 from pipeline.frame import find_support, load
 from pipeline.segmentation import Segment
@@ -128,108 +121,3 @@ def test_it_loads_like_any_asset_is_memoised_while_its_inputs_stay_and_has_a_bod
     np.testing.assert_allclose(made.asset.size, objects[0][1]["size"], atol=1e-3)
     with pytest.raises(AssetError, match="available: best, box"):
         reconstruct(frame, support, objects[0][0], described(*objects[0]), tmp_path, "magic")
-
-
-def glb(size=(0.5, 1.0, 0.25)) -> bytes:
-    mesh, image = trimesh.creation.box(size), Image.new("RGB", (8, 8), (200, 40, 40))
-    material = trimesh.visual.material.PBRMaterial(baseColorTexture=image)
-    mesh.visual = trimesh.visual.TextureVisuals(uv=np.zeros((len(mesh.vertices), 2)), material=material)
-    data = mesh.export(file_type="glb")
-    assert isinstance(data, bytes)
-    return data
-
-
-class Service:
-    """A TRELLIS server with prepared answers; a silent one answers nothing before it is interrupted."""
-
-    def __init__(self, model: bytes = b"", states=("COMPLETE",), code=200, page: bytes | None = None, silent=False):
-        self.model, self.states, self.code, self.page, self.silent = model, list(states), code, page, silent
-        self.asked: list[tuple[str, bytes]] = []
-        self.interrupted = threading.Event()
-
-    def answer(self, path: str, body: bytes) -> tuple[int, bytes]:
-        self.asked.append((path, body))
-        if path == "/interrupt":
-            self.interrupted.set()
-            return 200, b"{}"
-        if self.silent:
-            self.interrupted.wait(60)
-        if self.page is not None:
-            return self.code, self.page
-        if path == "/download/model":
-            return 200, self.model
-        state = self.states.pop(0) if len(self.states) > 1 else self.states[0]
-        return self.code, json.dumps({"status": state, "progress": 50, "message": "out of memory\nand more"}).encode()
-
-
-def test_a_picture_is_posted_the_model_downloaded_when_done_and_a_stop_cancels_the_job(monkeypatch):
-    monkeypatch.setattr("pipeline.assets.image_to_3d.POLL_INTERVAL_S", 0.01)
-    service = Service(glb(), states=("PROCESSING", "PROCESSING", "COMPLETE"))
-    with serving(service.answer) as url:
-        assert TrellisProvider(url).make(b"a png") == service.model
-    paths = [path for path, _ in service.asked]
-    assert paths == ["/generate_no_preview", "/status", "/status", "/download/model"]
-    assert b'name="file"; filename="thing.png"' in service.asked[0][1] and b"a png" in service.asked[0][1]
-    service = Service(silent=True)
-    with serving(service.answer) as url:
-        with pytest.raises(ProviderCancelled):
-            TrellisProvider(url, seconds=60.0).make(b"a png", lambda: bool(service.asked))
-        assert service.interrupted.wait(60)
-
-
-def test_an_invalid_reply_is_reported_in_one_line():
-    for service, message in (
-        (Service(page=b"<html>It works!</html>"), "without the status of a TRELLIS server; check GRS_IMAGE_TO_3D"),
-        (Service(page=b"[1, 2]"), "without the status of a TRELLIS server"),
-        (Service(code=500), "HTTP 500"),
-        (Service(code=503), "busy with another object; try again"),
-        (Service(states=("FAILED",)), "failed: out of memory and more; choose another method"),
-        (Service(b"\0" * 3_000_000), "sent more than 2 MB, too much for one object"),
-        (Service(b"junk" * 100), "is not a GLB"),
-        (Service(b""), "is not a GLB"),
-        (Service(glb()[:-100]), r"cut off \([\d,]+ of [\d,]+ bytes\); try again"),
-        (Service(silent=True), "took longer than 1 s"),
-    ):
-        with serving(service.answer) as url, pytest.raises(ProviderError, match=message) as caught:
-            TrellisProvider(url, seconds=1.0 if service.silent else 60.0, largest=2_000_000).make(b"a png")
-        service.interrupted.set()
-        assert "\n" not in str(caught.value)
-
-
-def test_the_environment_names_the_service_and_an_unreachable_one_is_reported(monkeypatch):
-    monkeypatch.setenv("GRS_IMAGE_TO_3D", "")
-    assert provider_from_environment() is None
-    monkeypatch.setenv("GRS_IMAGE_TO_3D", "http://localhost:7960/")
-    found = provider_from_environment()
-    assert found is not None and (found.name, found.address) == ("TRELLIS", "http://localhost:7960")
-    monkeypatch.setenv("GRS_IMAGE_TO_3D", "localhost:7960")
-    with pytest.raises(ProviderError, match="it takes an address such as"):
-        provider_from_environment()
-    with pytest.raises(ProviderError, match=r"cannot be reached .* is it running at http://127.0.0.1:9\?"):
-        TrellisProvider("http://127.0.0.1:9").make(b"a png")
-
-
-def maker_of(data: bytes) -> Mock:
-    maker = Mock(**{"make.return_value": data})
-    maker.name = "the stand-in"
-    return maker
-
-
-def test_the_model_is_imported_upright_at_the_measured_size_once_and_with_nan_vertices_not_at_all(tmp_path):
-    frame, support, (segment,) = make.photograph(make.scene(make.placement(make.box(tmp_path), yaw=0.6)))
-    description = describe(frame, support, segment)
-    maker = maker_of(glb((0.75, 1.0, 0.5)))
-    assert find_generated(frame, segment, tmp_path / "kept") is None
-    asset = generate_asset(maker, frame, segment, description, tmp_path / "kept")
-    second = generate_asset(maker, frame, segment, description, tmp_path / "kept")
-    np.testing.assert_allclose(asset.size, [0.06, 0.04, 0.08], rtol=0.12)
-    assert asset.provenance == "made from the view by the stand-in; what the camera did not see is its guess"
-    assert second.digest == asset.digest and maker.make.call_count == 1
-    shown = np.asarray(Image.open(io.BytesIO(object_picture(frame, segment))))
-    assert shown.shape == (512, 512, 4) and shown[0, 0, 3] == 0 and shown[256, 256, 3] == 255
-    data = bytearray(glb())
-    start = data.rindex(b"BIN\0") + 4
-    data[start:] = np.full((len(data) - start) // 4, np.nan, np.float32).tobytes()
-    with pytest.raises(AssetError, match="what the stand-in made cannot be used"):
-        generate_asset(maker_of(bytes(data)), frame, segment, description, tmp_path / "broken")
-    assert not (tmp_path / "broken").exists() or not list((tmp_path / "broken").iterdir())

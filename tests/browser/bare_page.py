@@ -148,7 +148,7 @@ class Mounted(ProjectFiles):
     def keep_twin(self) -> "Mounted":
         """From now on, record decisions without building the twin again; return this."""
         assert self.session
-        self.session.prepare = lambda: None  # type: ignore[method-assign]
+        self.session.prepare = lambda renew=False: None  # type: ignore[method-assign]
         return self
 
     def set_value(self, id: str, value: Any, held: bool = False) -> None:

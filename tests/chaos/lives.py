@@ -78,7 +78,7 @@ def cheap_stages() -> None:
 
     stages._STAGES |= {name: writer(name) for name in names} | {"segments": segments, "rounds": rounds}
     stages.task_stage = task
-    project_work.prepare = lambda session, services: run_stages(session.project, services, "task")
+    project_work.prepare = lambda session, services, renew=False: run_stages(session.project, services, "task")
 
 
 def automatic_masks() -> tuple[Segment, ...]:

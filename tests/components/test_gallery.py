@@ -172,7 +172,7 @@ def test_pages_show_all_projects_and_one_that_is_emptied_gives_way_to_the_one_be
     expect(pager.get_by_role("button", name="Next")).to_be_disabled()
     board.get_by_label("Select all on this page").check()
     bar(board).get_by_role("button", name="Delete").click()
-    expect(note(board)).to_contain_text("10 projects moved to the bin.")
+    expect(note(board)).to_contain_text("10 projects moved to the trash.")
     expect(bar(board)).to_be_hidden()  # what is gone is not selected
     expect(board.locator(".project")).to_have_count(60)
     expect(pager).to_be_hidden()
@@ -268,14 +268,14 @@ def test_a_question_is_asked_before_what_cannot_be_undone(gallery: Mounted, boar
     expect(bar(board).locator(".question")).to_contain_text("It is open.")
     bar(board).get_by_role("button", name="Delete anyway").click()
     wait_for_request(gallery.page, asked, confirmed=True, names=[name_of(69)])
-    bin = panel(board, "Bin")
+    bin = panel(board, "Trash")
     bin.get_by_role("button", name="Restore", exact=True).first.click()
     expect(bin).to_contain_text("It is gone.")
     wait_for_request(gallery.page, asked, ids=["b1"])
-    bin.get_by_role("button", name="Empty the bin …").click()
+    bin.get_by_role("button", name="Empty the trash …").click()
     expect(bin).to_contain_text("Delete 2 projects for good?")
     bin.get_by_role("button", name="Delete for good").click()
-    expect(bin).to_contain_text("The bin is empty.")
+    expect(bin).to_contain_text("The trash is empty.")
     wait_for_request(gallery.page, asked, ids=["b1", "b2"])
 
 

@@ -12,7 +12,7 @@ def subtask(name: str, **more: Any) -> dict[str, Any]:
     known = {
         "name": name, "title": name.title(), "source": "rules", "instruction": f"{name} it", "start": "home",
         "success": ["it is near", "it is held"], "can_edit": True, "learned": False, "steps": 0, "seconds": 0,
-        "reward": [{"text": "Distance", "weight": 1.5}, {"text": "Contact", "weight": 0.5}],
+        "reward": [{"text": "Distance", "weight": 1.5}, {"text": "Contact", "weight": 0.5, "code": "def"}],
         "addable_terms": [{"row": {"term": "still"}, "text": "Stand still"}], "addable_goals": [],
         "validation": None, "tuned": None, "measured": None, "curve": [], "checkpoints": [], "shortcut": None,
         "failures": [],
@@ -175,17 +175,21 @@ def test_a_reward_is_edited_by_who_may_work(learn: Learn):
     reward.get_by_label("Weight of Contact").press("Enter")
     reward.get_by_label("Delete: Distance").click()
     reward.get_by_label("Delete: it is held").click()
-    reward.get_by_label("Add a term").select_option(label="Stand still")
+    reward.get_by_label("Add a term", exact=True).select_option(label="Stand still")
+    reward.get_by_text("Code", exact=True).click()
+    reward.get_by_label("Code", exact=True).fill("def compute_reward(env): return 1.0")
+    reward.get_by_label("Code", exact=True).locator("+ button").click()
     learn.button("Make this change").click()
     edit = {"kind": "edit", "subtask": "reach"}
-    assert learn.requests(5) == [
+    assert learn.requests(6) == [
         edit | {"change": "weight", "index": 1, "weight": 0.75},
         edit | {"change": "remove_term", "index": 0},
         edit | {"change": "remove_goal", "index": 1},
         edit | {"change": "add_term", "row": {"term": "still"}},
+        edit | {"change": "code", "index": 1, "source": "def compute_reward(env): return 1.0"},
         {"kind": "fix", "subtask": "reach"},
     ]
-    wait_until(learn.page, lambda: [name for name, _ in learn.mounted.sent] == ["changed"] * 5)
+    wait_until(learn.page, lambda: [name for name, _ in learn.mounted.sent] == ["changed"] * 6)
     learn.record["subtasks"] = [PLACE]
     expect(reward.get_by_label("Delete: it lies")).to_be_disabled()  # the last one stays
     learn.set_value(may_work=False)

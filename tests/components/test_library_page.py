@@ -344,14 +344,14 @@ def test_an_asset_similar_to_an_object_is_used_for_it(mount: Mount):
     page.locator(".object-list .row").first.click()
     open_library(mounted)
     library.get_by_role("button", name="Similar to").click()
-    expect(library.locator(".image-query")).to_contain_text("Similar to bigger wooden cube")
+    expect(library.locator(".image-query")).to_contain_text("Similar to wooden cube")
     assert last(asked, "find", page)["like"]["object"] == 1
     expect(cards(page).first).to_contain_text("large wooden cube")
     cards(page).first.click()
-    expect(panel(page).locator(".asset-actions")).to_contain_text("Used for 1 bigger wooden cube")
+    expect(panel(page).locator(".asset-actions")).to_contain_text("Used for 1 wooden cube")
     cards(page).nth(1).click()
     library.locator("[data-act=use]").click()
-    expect(library.locator("p.message")).to_contain_text("bigger wooden cube now uses")
+    expect(library.locator("p.message")).to_contain_text("wooden cube now uses")
     assert mounted.sent == [("decide", {"kind": "choose_asset", "id": 1, "asset_id": "blue_cylinder"})]
     searches = len(asked)
     mounted.set_value("library", mounted.value("library") | {"digest": "another"})

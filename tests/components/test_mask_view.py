@@ -283,20 +283,6 @@ def test_strokes_splits_edges_and_centres_of_masks_are_those_of_their_definition
         assert at == [mask[10, 15], 0, 0]
 
 
-ENCODED = """async (rles) => {
-  const { Mask } = await import("/static/mask_canvas/mask.js");
-  const masks = rles.map((rle) => Mask.decode(rle));
-  return [masks.map((mask) => mask.encode()), masks.map((mask) => mask.area)];
-}"""
-
-
-def test_masks_and_run_lengths_are_the_same_in_both_languages(mount: Mount):
-    masks = [np.zeros((3, 5), bool), np.ones((3, 5), bool), *(np.random.default_rng(0).random((4, 17, 23)) < 0.4)]
-    encoded, areas = mount("").page.evaluate(ENCODED, [encode_rle(mask) for mask in masks])
-    assert areas == [int(mask.sum()) for mask in masks]
-    assert all((decode_rle(rle) == mask).all() for rle, mask in zip(encoded, masks, strict=True))
-
-
 CLICKS_SENT = """async () => {
   const { MaskEdit } = await import("/static/mask_canvas/mask_edit.js");
   const { Mask } = await import("/static/mask_canvas/mask.js");

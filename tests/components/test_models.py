@@ -54,10 +54,12 @@ def server(studio: BareStudio, running_server: HostileServer) -> Iterator[Hostil
 
 
 def use(studio: BareStudio, **settings: Any) -> None:
+    """Use this model, and ask it about all projects that are open."""
     panel, view = studio.shell.components()["models-panel"]
     record = view(None)
     changes = {"model": "some-model", "timeout": 3, "retries": 0, "give_up_after": 1000} | settings
-    answer = panel.answer({"kind": "use", "page_token": record["page_token"], "settings": record["settings"] | changes})
+    request = {"kind": "use", "scope": "all", "page_token": record["page_token"]}
+    answer = panel.answer(request | {"settings": record["settings"] | changes})
     assert "error" not in answer
 
 
@@ -65,8 +67,8 @@ def use(studio: BareStudio, **settings: Any) -> None:
 def described_folder(studio: BareStudio, running_server: HostileServer, tmp_path_factory: Any) -> Path:
     """A project that the model has described and proposed tasks for, not to be changed."""
     shutil.copytree(ready_project(SCENE), studio.workspace / SCENE)
-    use(studio, service="openai", base_url=running_server.url)
     session = studio.shell.sessions.open(SCENE)
+    use(studio, service="openai", base_url=running_server.url)
     offline_studio.wait_until(lambda: session.idle, "descriptions and tasks")
     studio.shell.sessions.take_out(SCENE, lambda: None)
     return Path(shutil.move(studio.workspace / SCENE, tmp_path_factory.mktemp("described")))
@@ -239,7 +241,12 @@ def test_a_project_is_replayed_from_its_record_without_any_call(described: Mount
     panel.locator("input[value=replay]").check()
     panel.get_by_role("button", name="Use this project").click()
     panel.get_by_role("button", name="Apply").click()
-    expect(panel.get_by_role("status")).to_contain_text("In use")
+    choices = panel.get_by_role("group", name="Ask this model about").get_by_role("button")
+    expect(choices).to_have_text(["This project", "New questions only", "Cancel"])
+    choices.last.click()
+    panel.get_by_role("button", name="Apply").click()
+    choices.first.click()
+    expect(panel.get_by_role("status")).to_contain_text("It is asked about 1 project.")
     described.wait_until_drawn()
     assert objects.all_inner_texts() == names
     assert len(ended()) > before and all(call["replayed"] for call in ended()[before:])

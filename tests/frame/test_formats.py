@@ -395,18 +395,6 @@ def test_files_too_large_folders_too_deep_zips_that_point_outside_and_missing_pa
         load(tmp_path / "f.npz")
 
 
-def test_a_file_without_a_frame_is_one_line(tmp_path):
-    for name, content in {
-        "zip": b"", "npz": b"PK\x03\x04 nothing", "npy": b"\x93NUMPY\x01\x00 no header", "bin": b"nothing",
-        "r3d": b"PK\x05\x06", "ply": b"ply\nformat none", "glb": b"glTF" + bytes(40), "mkv": b"no video",
-        "bag": b"#ROSBAG V2.0\nnothing",
-    }.items():  # fmt: skip
-        (tmp_path / f"f.{name}").write_bytes(content)
-        with pytest.raises(FrameError, match=r"f\.") as caught:
-            load(tmp_path / f"f.{name}")
-        assert "\n" not in str(caught.value)
-
-
 def test_a_plain_folder_takes_its_camera_in_every_well_known_form(tmp_path: Path):
     Image.fromarray(np.zeros((480, 640, 3), np.uint8)).save(tmp_path / "rgb.png")
     Image.fromarray(np.full((480, 640), 1000, np.uint16)).save(tmp_path / "depth.png")

@@ -30,6 +30,7 @@ from pipeline.models.trace.call_log import CallLog, totals
 from pipeline.models.trace.recorder import _is_answer, read_trace
 from pipeline.models.trace.replay import ReplayModel
 from pipeline.project import Project
+from pipeline.router.round_record import read_record
 from pipeline.segmentation.exchange import read_masks, write_masks
 from pipeline.segmentation.named_mask import NamedMask
 from pipeline.segmentation.prompts import read_prompts
@@ -37,6 +38,7 @@ from pipeline.simulation.sandbox.child_report import ChildReport
 from pipeline.simulation.sandbox.protocol import Message, SandboxError
 from pipeline.store import parse_json
 from pipeline.untrusted.confined import ConfinedError, Result
+from studio.board.project_facts import read_facts
 from studio.viewer.commands import parse_command
 from tests.frame import written
 from tests.frame.conftest import subsampled
@@ -243,7 +245,8 @@ def _read_project(folder: Path) -> object:
         return [
             project.name, project.stages(), project.segments(), project.descriptions(), project.matches(),
             project.scene(), project.tasks(), project.task(), project.rounds(), project.best_round(),
-            project.solution(), project.asset_overrides(), project.question_overrides(),
+            project.solution(), project.asset_overrides(), project.question_overrides(), project.evidence(),
+            read_facts(home), read_record(home / "rounds" / "000"),
         ]  # fmt: skip
 
 

@@ -92,10 +92,14 @@ def test_a_project_is_learned_step_by_step(twin, capsys):
     assert "0_reach_red_cube has no policy.zip yet; learn that subtask first" in refused(capsys, twin, "--evaluate")
     rows = json.loads((twin / "learning" / "subtasks.json").read_text())
     assert [row["name"] for row in rows] == ["reach_red_cube", "pick_red_cube", "place_red_cube"]
-    assert main(["learn", str(twin), "--subtask", "reach_red_cube", "--steps", "32", "--seed", "3"]) == 0
+    alone = ["--demonstrations", "0"]
+    assert main(["learn", str(twin), "--subtask", "reach_red_cube", "--steps", "32", "--seed", "3", *alone]) == 0
     lines = capsys.readouterr().err.splitlines()
-    assert lines[0].startswith("reach_red_cube: 32 steps") and "learned to" in lines[1]
-    assert lines[2] == "not evaluated: pick_red_cube, place_red_cube not learned yet"
+    assert "learns reach_red_cube: each by reward alone, then at most 32 steps" in lines[0]
+    assert lines[1].startswith("reach_red_cube: 32 steps") and "learned to" in lines[2]
+    assert lines[3].startswith("not evaluated: pick_red_cube, place_red_cube not learned yet")
+    unfinished = json.loads((twin / "learning" / "report.json").read_text())
+    assert unfinished["missing"] == ["pick_red_cube", "place_red_cube"] and unfinished["chain"]["layouts"] == 0
     write_json(twin / "learning" / "subtasks.json", rows[:1])
     assert main(["learn", str(twin), "--evaluate", "--layouts", "2"]) == 0
     report = json.loads(capsys.readouterr().out)
@@ -105,7 +109,7 @@ def test_a_project_is_learned_step_by_step(twin, capsys):
     kept = (twin / "learning" / "0_reach_red_cube" / "policy.zip").read_bytes()
     assert main(["learn", str(twin), "--robot", "arm-suction", "--steps", "32", "--layouts", "2"]) == 0
     lines = capsys.readouterr().err.splitlines()
-    assert lines[0].startswith("reach_red_cube: starts from the policy reach_red_cube of the floating gripper, success")
+    assert lines[1].startswith("reach_red_cube: starts from the policy reach_red_cube of the floating gripper, success")
     by_arm = json.loads((twin / "learning" / "arm-suction" / "learning" / "report.json").read_text())
     assert by_arm["subtasks"][0]["skill"] == "reach_red_cube of the floating gripper"
     assert (twin / "learning" / "0_reach_red_cube" / "policy.zip").read_bytes() == kept

@@ -58,8 +58,8 @@ def test_a_push_is_learned_as_a_push_a_later_object_keeps_the_earlier_one_and_a_
     row = small_task.layouts(table, kit.in_row(["red_cube", "blue_cube", "white_bowl"]))
     with pytest.raises(ModelError, match="the rules cannot split"):
         decompose(small_task.task(), row, PlannerModel())
-    lines = term_manual().splitlines()
-    assert [line.partition("(")[0] for line in lines] == list(REWARD_TERMS)
+    lines = [line for line in term_manual().splitlines() if not line.startswith(" ")]
+    assert {line.partition("(")[0].partition(":")[0] for line in lines} == set(REWARD_TERMS)
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,10 @@ def test_a_push_is_learned_as_a_push_a_later_object_keeps_the_earlier_one_and_a_
     [
         (lambda r: r.update(success=[]), "success: List should have at least 1 item"),
         (lambda r: r.update(success=[{"goal": "Flying", "a": "red_cube"}]), "there is no goal of the kind 'Flying'"),
-        (lambda r: r["reward"][0].update(term="joy"), "there is no reward term 'joy'; there are: approach, energy"),
+        (
+            lambda r: r["reward"][0].update(term="joy"),
+            "there is no reward term 'joy'; there are: approach, code, energy",
+        ),
         (lambda r: r["reward"][0].update(args={"b": 1}), "the reward term hand_distance takes a, part"),
         (lambda r: r["reward"][0].update(weight=-1), "reward.0.weight: Input should be greater than 0"),
         (lambda r: r.update(name="Reach it!"), "name: String should match pattern"),

@@ -10,7 +10,7 @@ from PIL import Image
 
 from pipeline.models import ModelError, images
 from pipeline.models.images import BACKGROUND_GREY, fit_to_side, masked_crop, outline_in_frame, set_of_marks
-from pipeline.models.prompt_templates import FOLDER, PromptTemplate, load_prompt
+from pipeline.models.prompt_templates import FOLDER, LINE, PromptTemplate, load_prompt
 
 KINDS = sorted(file.stem for file in FOLDER.glob("*.md"))
 TEXTS = st.text(st.characters(exclude_categories=("Cs", "Cc"), exclude_characters="\u200b"), max_size=40)
@@ -49,7 +49,10 @@ def test_data_cannot_close_its_own_fence(text):
 
 def test_holes_are_filled_once_with_strings_or_json_and_a_missing_value_or_prompt_is_named(tmp_path):
     prompt = PromptTemplate("x", "Do {{task}} with {{ things }}.")
-    assert prompt.fill({"task": "{{things}}", "things": ["a", 1]}) == 'Do {{things}} with [\n "a",\n 1\n].'
+    assert prompt.fill({"task": "{{things}}", "things": ["a", 1]}) == 'Do {{things}} with ["a",1].'
+    long = {"x": [12.34567, 0.9380000000000007, -1e-17, True, 123456], "caption": "a" * LINE}
+    filled = prompt.fill({"task": "", "things": [long]})
+    assert '"x":[12.35,0.938,0.0,true,123456],\n' in filled and filled.count("\n") == 5, "numbers as they are known"
     with pytest.raises(ModelError, match=r"x\.md needs things; available values: task"):
         prompt.fill({"task": 1})
     (tmp_path / "anything.md").write_text("mine")

@@ -20,6 +20,8 @@ from pipeline.router.solved_programs import SolvedProgram, keep_solved, kit_vers
 from pipeline.run import Services, run_stages
 from pipeline.segmentation import DepthSegmenter
 from pipeline.simulation.program import RULES
+from pipeline.simulation.robots.oracle.oracle import TIME_LIMIT, TIME_PER_GOAL
+from pipeline.simulation.sandbox.protocol import Limits
 from pipeline.tasks import Task, TasksAnswer
 from scripts.scripted_model_server.answer_file import FileAnswer, read_answer_file
 from scripts.scripted_model_server.server import ScriptedServer
@@ -32,7 +34,7 @@ BROKEN = {
     '    sim = kit.Simulation(scene, seed)\n    sim.goal(kit.onn("blue_cube", "red_cube"))\n    return sim\n',
     "checks": 'import kit\n\n\ndef check_it(sim):\n    assert sim.rollout().rewards > 0.99, "not solved"\n',
 }
-EARLIER = Task("on", "Put the green box on the white plate.", (), (), "put_on")
+EARLIER = Task("on", "Put the green box on the white plate.", (), ("green_box rests on white_plate",), "put_on")
 CODE_QUESTIONS = {"write_program", "route", "repair_simulation", "repair_checks"}
 
 
@@ -87,7 +89,20 @@ def test_every_question_about_a_program_has_the_picture_and_the_description_of_e
             assert f"(mark {placement.segment_id}) {described[placement.segment_id]}" in request.prompt
             standing = library[placement.asset_id].caption if placement.asset_id else placement.overruled
             assert standing in request.prompt
-        assert request.kind == "route" or EARLIER.instruction in request.prompt, "a solved program of another scene"
+        has_example = EARLIER.instruction in request.prompt
+        assert has_example == (request.kind == "write_program"), "a solved program of another scene"
+
+
+MOST_CHARACTERS = {"route": 9_000, "write_program": 12_000, "repair_simulation": 16_000, "repair_checks": 16_000}
+
+
+def test_questions_about_programs_are_short_and_state_the_limits_that_hold(loop):
+    for one in loop.requests:
+        assert len(one.prompt) <= MOST_CHARACTERS.get(one.kind, 10**6) + 2_000 * (one.kind == "write_program"), one.kind
+        assert not re.search(r"\d\.\d{7}", one.prompt), "no number is known to so many digits"
+    (first,) = [one.prompt for one in loop.requests if one.kind == "write_program"][:1]
+    assert f"{Limits().seconds:g} s of processor time" in first
+    assert f"{TIME_LIMIT:g} simulated seconds, or {TIME_PER_GOAL:g} for each goal" in first
 
 
 @pytest.mark.parametrize("pictures_for", ["all", "none", "write_program, route"])

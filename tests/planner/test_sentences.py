@@ -61,6 +61,9 @@ def test_an_object_has_a_plain_name_and_a_proposal_its_words_which_are_read_back
     assert len(set(reader.names.values())) == len(reader.objects)
     for o in reader.objects:
         assert reader.phrases.read(f"the {reader.names[o.name]}").objects == (o,)
+        if o.name[-1].isdigit():  # as lists call it
+            called = f"put the {o.name.replace('_', ' ')} on the left"
+            assert goals_of(called, reader) == goals_of(f"put {o.name} on the left", reader)
     plans, known = (*proposals(data), *alternatives(data)), {o.name: o for o in reader.objects}
     assert plans
     for plan in plans:
@@ -141,6 +144,38 @@ def test_words_that_are_not_read_are_answered_with_up_to_three_tasks_that_can_be
     assert not [text for text in offers if why_infeasible(reader.read(text).goals, FACTS[scene])]
     wanted = goals_of(answer, reader)
     assert answer in f"{error.value} {offers}" or any(goals_of(text, reader) == wanted for text in offers)
+
+
+REQUESTS = [
+    ("kitchen", "Please move the mug 10 cm to the left.", "Move the white mug to (-0.022, 0.020)."),
+    ("stack", "unstack everything", "Put the red cube on the table."),
+    ("stack", "take the tower apart please", "Put the red cube on the table."),
+    ("stack", "remove the red cube from the blue block", "Put the red cube on the table."),
+    ("stack", "take the yellow cube off the blue block", "the yellow cube is not on the blue block"),
+    ("kitchen", "unstack the mug", "the white mug stands on no other object"),
+    ("kitchen", "shift the cup 1 inch to the right", "a move of 2.54 cm cannot be told from none: say at least 6 cm"),
+    ("kitchen", "move the mug 50 cm back", "the place for the white mug lies beside the table"),
+    ("kitchen", "push the mug 20 cm to the right", "the yellow cup stands where the white mug would come to stand"),
+    ("kitchen", "put the orange 3 cm left of the plate", '"3 cm" is read as in'),
+    ("kitchen", "slide the bowl 15 cm forward", "to the front or to the back of the table: say which"),
+    ("kitchen", "turn the mug around", "turning is no task here"),
+    ("kitchen", "knock the bottle over", "pushing over is no task here"),
+    ("kitchen", "lay the ketchup bottle on its side", "pushing over is no task here"),
+    ("kitchen", "pour the ketchup into the bowl", "it does not pour"),
+    ("blocks", "lift the red ball", "nothing is only lifted: say where it is to go"),
+]  # fmt: skip
+"""Scene, words, and the instruction that means the same or the reason why no task is made of them."""
+
+
+@pytest.mark.parametrize(("scene", "words", "answer"), REQUESTS)
+def test_distances_and_unstacking_are_read_and_what_no_task_can_be_is_refused_for_its_own_reason(scene, words, answer):
+    reader = reader_of(FACTS[scene])
+    if isinstance(wanted := goals_of(answer, reader), set):
+        assert set(understand(words, scene).planned) == wanted
+        return
+    with pytest.raises(TaskError) as error:
+        understand(words, scene)
+    assert answer in error.value.reason
 
 
 @pytest.mark.parametrize(("scene", "before", "words", "answer"), [

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from contextlib import suppress
 from functools import reduce
 from pathlib import Path
 from unittest.mock import Mock, patch
@@ -11,7 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from ready_projects import ready_project
 
 from pipeline import decisions as log
 from pipeline.decisions import Decision, DecisionError, History
@@ -25,13 +23,11 @@ from pipeline.project.mask_decisions import apply_mask_decision, segments_by_id,
 from pipeline.project.stage_record import MASK_DECISIONS, QUESTION_DECISIONS
 from pipeline.resources import SAMPLE_SCENES
 from pipeline.router import Round, RouteContext, next_round_number, read_rounds, write_round
-from pipeline.router.round_record import read_record
 from pipeline.run.task_stages import rounds_stage
 from pipeline.segmentation import encode_rle
 from pipeline.simulation import Program, Report
 from pipeline.store import StoreError, digest
 from pipeline.store.folder_sync import folder_hashes
-from studio.board.project_facts import read_facts
 from studio.sessions.decision_recorder import next_segment_id
 
 
@@ -148,34 +144,6 @@ def test_a_damaged_result_is_set_aside_and_its_stage_is_to_do(kept_project, name
     assert project.warnings == (f"{name} is damaged and was set aside as {name}.damaged; it is made again.",)
     for read in (project.segments, project.descriptions, project.matches, project.scene, project.tasks, project.task):
         read()
-
-
-DAMAGES = (b"[" * 3000, b"1e999", b"[NaN]", b"{}")
-
-
-def test_whatever_is_damaged_in_a_project_raises_nothing_but_one_plain_line(tmp_path):
-    solved = ready_project("stack", "solution", "put the green_cylinder on the left")
-    folder = Path(shutil.copytree(solved, tmp_path / "stack"))
-    views = (*STAGES[1:], "stages", "tasks", "evidence")
-    random = np.random.default_rng(7)
-    shutil.rmtree(folder / "cache")
-    files = [path for path in folder.rglob("*") if path.suffix in (".json", ".jsonl", ".npz")]
-    assert {path.name for path in files} >= {"record.npz", "solution.npz", "coco.json", "decisions.jsonl"}
-    for path in files:
-        whole = path.read_bytes()
-        flipped = np.tile(np.frombuffer(whole, np.uint8), (2, 1))
-        for copy in flipped:
-            copy[random.integers(len(whole), size=3)] ^= np.uint8(1 << random.integers(8))
-        for damage in (*DAMAGES, whole[: len(whole) // 2], *(copy.tobytes() for copy in flipped)):
-            path.write_bytes(damage)
-            with suppress(StudioError):
-                project = Project.open(folder)
-                for view in views:
-                    with suppress(StudioError):
-                        getattr(project, view)()
-            read_facts(folder)
-            read_record(path.parent)
-        path.write_bytes(whole)
 
 
 def test_a_damaged_record_stays_until_a_new_one_is_written_and_no_decision_is_lost(kept_project, monkeypatch):

@@ -125,11 +125,14 @@ def test_a_kept_program_reads_back_until_the_kit_changes_without_keys_and_folder
     assert "someone" not in text and "very-secret" not in text and "rgb.png" in json.loads(text)["simulation"]
 
 
-def test_the_nearest_task_comes_first_and_unlike_ones_do_not_come(solved, objects):
-    kept = [solved(SORT), solved(STACK), solved(POUR)]
+def test_the_nearest_task_comes_first_and_of_other_goals_none_comes(solved, objects):
+    farther = replace(STACK, name="farther", instruction="Stack some cans.", objects=("yellow_can",))
+    kept = [solved(farther), solved(SORT), solved(STACK), solved(POUR)]
     asked = replace(STACK, instruction="Stack the green cube on the red cube.", objects=("green_cube", "red_cube"))
     nearest = nearest_solved(kept, asked, objects, "another", 3)
-    assert [one.task.name for one in nearest] == ["stack", "sort"], "the coffee has no word in common"
+    assert [one.task.name for one in nearest] == ["stack", "farther"]
+    planned = replace(asked, goals=("green_cube is next to red_cube",), planned=())
+    assert not nearest_solved(kept, planned, objects, "another", 3), "what holds in the end is another kind"
     assert len(nearest_solved(kept, asked, objects, "another", 1)) == 1
 
 

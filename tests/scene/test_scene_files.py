@@ -4,18 +4,15 @@ import io
 import json
 import shutil
 import zipfile
-from dataclasses import replace
 from pathlib import Path
 
 import cabinet
 import drawn_scene as make
-import libero
 import mujoco
 import numpy as np
 import pytest
 import trimesh
 
-from pipeline.assets import Library
 from pipeline.assets.importers.asset_import import import_asset
 from pipeline.export.object_zip import object_zip
 from pipeline.geometry import planar_rotation
@@ -252,14 +249,3 @@ def test_a_scene_is_read_back_and_written_again_unchanged(twin, tmp_path):
     own = Path(shutil.copytree(twin, tmp_path / "own"))
     write_scene(read_scene(own), own)  # over its own files, as an edit does
     check_simulation(load_model(own), 1.5)
-
-
-@pytest.mark.soak
-@pytest.mark.parametrize("name", libero.ARTICULATED)
-def test_every_articulated_asset_of_the_pack_rests_and_moves(name, tmp_path):
-    (asset,) = Library.open([libero.PACK / name], cache=tmp_path)
-    settled, _ = settle(make.scene(articulated_placement(asset)))
-    write_scene(replace(settled, intrinsics=None), tmp_path / "project")
-    check_simulation(load_model(tmp_path / "project"), 1.5)
-    shutil.copytree(tmp_path / "project" / "scene", tmp_path / "elsewhere")
-    assert mujoco.MjModel.from_xml_path(str(tmp_path / "elsewhere" / "scene.xml")).njnt > 1

@@ -200,12 +200,10 @@ def test_invalid_prompts_are_refused_in_one_line(tmp_path, frame):
         ({"objects": [{"id": 1}]}, "object 1: An empty prompt"),
         ({"objects": [{"id": 1, "points": [[5, 5, 1]]}, {"id": 1, "points": [[5, 5, 1]]}]}, "given twice"),
         ({"objects": [{"id": 1, "points": [[500, 5, 1]]}]}, "object 1: Point 500, 5 lies outside"),
-        ({"objects": [{"id": 1, "points": [[5, 5, 7]]}]}, "Labels are 1"),
         ({"objects": [{"id": 1, "points": [[5, 5]]}]}, "points should be"),
         ({"objects": [{"id": 1, "points": "here"}]}, "points should be"),
         ({"objects": [{"id": 1, "points": [[5, 5, 0]]}]}, "must be a plus"),
         ({"objects": [{"id": 1, "box": [1, 2]}]}, "box should be"),
-        ({"objects": [{"id": 1, "box": [9, 9, 3, 3]}]}, "x0 < x1"),
     ):
         with pytest.raises(SegmentationError, match=message) as caught:
             prompts(tmp_path, frame, text)

@@ -127,7 +127,8 @@ GOALS = [
     kit.outside("red_cube", "zone"), kit.at("red_cube", (0, 0)), kit.near("red_cube", "blue_cube"),
     kit.away("red_cube", "blue_cube"), kit.left_of("red_cube", "blue_cube"), kit.right_of("red_cube", "blue_cube"),
     kit.in_front_of("red_cube", "blue_cube"), kit.behind("red_cube", "blue_cube"), kit.upright("yellow_can"),
-    kit.on_table("red_cube"), kit.count([kit.in_zone(n, "zone") for n in NAMES], at_least=1, at_most=2),
+    kit.on_table("red_cube"), kit.always(kit.away("red_cube", "blue_cube")),
+    kit.count([kit.in_zone(n, "zone") for n in NAMES], at_least=1, at_most=2),
 ]  # fmt: skip
 
 
@@ -203,6 +204,7 @@ def test_equal_objects_may_stand_in_either_order_and_colours_are_ordered_as_by_t
 @pytest.mark.parametrize("make, why", [
     (lambda: kit.sorted_by(["a", "b"], "beauty"), r"it may be size, height"),
     (lambda: kit.count([]), "takes a list of goals"),
+    (lambda: kit.always(kit.always(kit.on_table("a"))), "takes one goal about objects"),
     (lambda: kit.count([kit.on_table("a")]), "needs exactly=, at_least= or at_most="),
     (lambda: kit.count([kit.on_table("a")], at_least=2), "cannot be; ask for 0 to 1"),
 ])  # fmt: skip

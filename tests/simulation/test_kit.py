@@ -67,7 +67,7 @@ def test_every_verb_of_the_simulation_is_shown_by_an_example_that_runs(sim, verb
         return
     for example in examples(f"sim.{verb}"):
         example = example.replace("goal_zone", "other_zone") if verb == "add_zone" else example
-        exec(example, {"kit": kit, "sim": sim, "image": sim.mirrored("red_cube", "blue_cube"), "place_of_can": (0, 0)})
+        exec(example, {"kit": kit, "sim": sim, "place_of_can": (0, 0)})
 
 
 def test_the_example_in_the_text_runs_and_holds(table):

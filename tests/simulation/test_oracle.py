@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from pipeline.simulation import kit
+from pipeline.simulation.controlled_world import ControlledWorld
 from pipeline.simulation.goals.goal import Move
 from pipeline.simulation.physics import Physics
 from pipeline.simulation.robots.gripper.gripper import SuctionGripper
@@ -36,6 +37,10 @@ FAMILIES = {
     ),
     "swap": lambda s: s.goal(
         kit.at("red_cube", s["yellow_can"].position[:2]), kit.at("yellow_can", s["red_cube"].position[:2])
+    ),
+    "swap away from a third": lambda s: s.goal(
+        *[kit.at(a, s[b].position[:2]) for a, b in (("red_cube", "yellow_can"), ("yellow_can", "red_cube"))],
+        *[kit.away("green_cube", name, 0.1) for name in ("red_cube", "yellow_can")],
     ),
     "away": lambda s: s.goal(kit.away("red_cube", "white_bowl", 0.3), kit.near("red_cube", "purple_carton", 0.15)),
     "on": lambda s: s.goal(kit.on("yellow_can", "blue_cube"), kit.left_of("blue_cube", "purple_carton")),
@@ -134,6 +139,28 @@ def test_a_place_beyond_the_usual_reach_is_tried_where_no_nearer_one_will_do(sce
     assert move.xy[0] > beyond
 
 
+@pytest.mark.parametrize("passes", [False, True])
+def test_a_condition_holds_all_along_or_is_missed_though_it_holds_at_start_and_end(scene, passes):
+    sim = kit.Simulation(scene, 0)
+    sim.keep("red_cube", "blue_cube")
+    red, blue = (sim[name].position[:2] for name in ("red_cube", "blue_cube"))
+    away = kit.away("red_cube", "blue_cube", 0.15)
+    sim.goal(kit.at("red_cube", blue + (blue - red) * 0.7 if passes else red + (red - blue) * 0.3), kit.always(away))
+    run = sim.rollout()
+    assert away.met(run.state_at_start) and away.met(run.state_at_end) and sim.reward_at_start() == 0.5
+    assert run.reward == (0.5 if passes else 1.0) and [goal["met"] for goal in run.goals] == [True, not passes]
+    missed = r"red_cube at least 15 cm from blue_cube, throughout is missed by .* cm at .* s"
+    assert re.fullmatch(missed if passes else "", run.why)
+    world = ControlledWorld(sim.bench(), sim.stages)
+    shares = []
+    for qpos in run.qpos:
+        world.data.qpos[:] = qpos
+        shares.append(world.share(world.measure()))
+    assert max(shares) == (0.5 if passes else 1.0), "a policy is measured as the oracle is"
+    world.reset()
+    assert world.share(world.measure()) == 0.5
+
+
 IMPOSSIBLE = {
     "nothing stays on a sphere such as orange_ball": lambda s: s.goal(kit.on("red_cube", "orange_ball")),
     "red_cube is not hollow": lambda s: s.goal(kit.inside("green_cube", "red_cube")),
@@ -143,6 +170,9 @@ IMPOSSIBLE = {
         s.goal(kit.inside("white_bowl", "bin")),
     ),
     "no place on the table where red_cube at": lambda s: s.goal(kit.at("red_cube", (3, 3))),
+    "has to stay": lambda s: s.goal(
+        kit.at("red_cube", s["blue_cube"].position[:2]), kit.at("blue_cube", s["blue_cube"].position[:2])
+    ),
     "no place on the table where red_cube at least 500 cm": lambda s: s.goal(kit.away("red_cube", "blue_cube", 5)),
     "stands fast and cannot be moved": lambda s: (
         s.add_container("bin", s.free_spot(0.08), 0.1),

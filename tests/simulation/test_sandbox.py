@@ -27,8 +27,10 @@ from pipeline.simulation import kit
 from pipeline.simulation.mutations import MUTATIONS
 from pipeline.simulation.program import RULES, Program
 from pipeline.simulation.sandbox import cgroup
+from pipeline.simulation.sandbox.child_report import ChildReader, ChildReport, merge_reports
 from pipeline.simulation.sandbox.protection import Protection
 from pipeline.simulation.sandbox.sandbox import Limits, RunCancelled, Sandbox, SandboxError, UnprotectedError
+from pipeline.simulation.sandbox.supervisor import ChildExit
 from pipeline.tasks import propose
 from pipeline.untrusted import fork_server
 from studio.__main__ import main
@@ -100,6 +102,44 @@ def test_a_run_can_be_cancelled_from_another_thread_and_its_control_group_is_rem
     assert sandbox.run(with_prefix("1/0"), project)[0].crash.startswith("simulation.py:1 ZeroDivisionError")
     sandbox.run(with_prefix("while True: pass"), project, limits=Limits(seconds=0.3))
     wait_until(lambda: all(map(Path.exists, supervisors())), "the end of groups without a running supervisor")
+
+
+STOPPED = ChildExit("timeout", processor=61.2)
+
+
+@pytest.mark.parametrize(
+    ("late", "is_fault", "rewards"),
+    [
+        ([("perform", "rolling out the oracle, seed 0")], True, ()),
+        ([("perform", ""), ("perform", "rolling out the oracle, seed 1"), ("perform", "")], False, (1.0, 1.0)),
+        ([("perform", ""), ("perform", "running check_a"), ("perform", "")], True, (1.0, 1.0, 1.0)),
+    ],
+)
+def test_of_a_later_layout_whose_physics_does_not_end_nothing_is_known(late, is_fault, rewards):
+    children = []
+    for part, doing in late:
+        checks = doing.startswith("running")
+        child = ChildReport(
+            part, doing or "running check_a", reward=1.0 if checks or not doing else None, finished=True
+        )
+        children.append(ChildReader(child, Limits()).finish(STOPPED if doing else ChildExit("done")))
+    report = merge_reports(ChildReport("arrange", finished=True), children, 1.0)
+    assert (report.timed_out, report.reward) == (is_fault, rewards)
+    assert report.evidence["stopped"].startswith("stopped after 61.2 s of processor time while r")
+    assert ("unfinished" in report.evidence) == any("rolling" in doing for _, doing in late)
+
+
+def test_a_program_that_sleeps_is_stopped_and_one_that_waits_for_a_core_is_not(project, monkeypatch):
+    late = "from pipeline.simulation.sandbox import supervisor\nsupervisor.IDLE_SECONDS = 0.5\n"
+    start = "importlib.import_module"
+    monkeypatch.setattr(fork_server, "SCRIPT", fork_server.SCRIPT.replace(start, late + start, 1))
+    busy = [with_prefix("for _ in range(10**7): pass")] * 4
+    with Sandbox(unprotected=True) as sandbox, ThreadPoolExecutor(4) as pool:
+        sandbox._slots = threading.BoundedSemaphore(4)
+        asleep = sandbox.run(escaping("bring('time').sleep(60)"), project)[0]
+        assert asleep.timed_out and "it slept for" in asleep.evidence["stopped"]
+        reports = list(pool.map(lambda program: sandbox.run(replace(program, checks=""), project)[0], busy))
+        assert [report.timed_out for report in reports] == [False] * 4 and reports[0].reward == (1.0,)
 
 
 def supervisors() -> list[Path]:

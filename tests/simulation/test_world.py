@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.simulation import kit
-from pipeline.simulation.free_space import fits
+from pipeline.simulation.free_space import fits, overlapping
 from pipeline.simulation.objects import Region, hull
 from pipeline.simulation.physics import Physics
 from pipeline.simulation.robots import ROBOTS, robot_kind
@@ -31,6 +31,11 @@ def test_a_simulation_starts_as_photographed_with_a_free_spot_and_keeps_what_it_
     spot = np.array(sim.free_spot(0.04))
     assert scene.table.contains(spot, margin=0.04)
     assert min(float(Region(o.outline).distance(spot)) for o in sim.objects) >= 0.04
+    spots = [spot]
+    for _ in range(3):
+        spots.append(np.array(sim.free_spot(0.03, near=spot, clear_of=spots)))
+    assert min(np.linalg.norm(a - b) for a, b in combinations(spots, 2)) >= 0.06, "each is free of the ones before"
+    assert np.linalg.norm(spots[1] - spot) < 0.1
 
 
 @settings(max_examples=25, deadline=None)
@@ -149,3 +154,36 @@ MISUSES = {
 def test_every_misuse_says_what_would_work(scene, message):
     with pytest.raises(kit.KitError, match=message.replace("(", r"\(")):
         MISUSES[message](kit.Simulation(scene, 0))
+
+
+@pytest.mark.parametrize(
+    ("moved", "to", "metres", "z", "overlaps"),
+    [
+        ("blue_cube", "red_cube", 0.035, None, True),
+        ("blue_cube", "red_cube", 0.052, None, False),
+        ("purple_carton", "white_bowl", 0.08, None, True),
+        ("green_cube", "white_bowl", 0.0, 0.006, False),
+        ("green_cube", "red_cube", 0.0, 0.05, False),
+    ],
+)
+def test_objects_reach_into_each_other_unless_they_touch_lie_in_a_bowl_or_on_top(scene, moved, to, metres, z, overlaps):
+    sim = kit.Simulation(scene, 0)
+    sim.move(moved, xy=sim[to].position[:2] + metres * np.array(scene.right), z=z)
+    assert [{a.name, b.name} for a, b in overlapping(sim.objects)] == [{moved, to}] * overlaps
+
+
+@given(seed=st.integers(0, 10_000), count=st.integers(1, 5), more=st.floats(0, 0.3))
+@settings(max_examples=10, deadline=None)
+def test_objects_stand_evenly_around_another_and_apart(scene, seed, count, more):
+    sim = kit.Simulation(scene, seed)
+    sim.scatter(*names(sim))
+    middle, *around = np.random.default_rng(seed).permutation(names(sim))[: count + 1]
+    free = sim.circle_around(middle, *around)
+    radius = np.linalg.norm(free[around[0]] - sim[middle].position[:2]) + more
+    places = sim.circle_around(middle, *around, radius=float(radius))
+    assert np.allclose([np.linalg.norm(xy - sim[middle].position[:2]) for xy in places.values()], radius)
+    standing = [sim[middle], *(sim[name].moved(xy) for name, xy in places.items())]
+    for a, b in combinations(standing, 2):
+        assert fits(a.position[None, :2], a, [b], 0.0)[0], f"{a.name} meets {b.name}"
+    with pytest.raises(kit.KitError, match="has room: at least"):
+        sim.circle_around(middle, *around, radius=0.01)

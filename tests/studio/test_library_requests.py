@@ -10,7 +10,6 @@ import trimesh
 from gradio.utils import get_upload_folder
 from offline_studio import offline_services, wait_until
 
-from pipeline.assets.asset_descriptions import FILE, MEASURED, AssetDescriptions
 from pipeline.assets.library import BUILTIN_LIBRARY, Library
 from studio import viewer
 from studio.library.import_jobs import import_sources
@@ -138,19 +137,3 @@ def test_an_imported_asset_reaches_every_project_and_running_work_goes_on(shared
     assert ask("asset", id="beach_ball_7")["own"]
     assert ask("find", words="beach ball")["items"][0]["id"] == "beach_ball_7"
     assert ask("preview", id="beach_ball_7")["mass"] > 0
-
-
-def test_a_description_by_hand_comes_first_says_so_and_is_undone(shared, ask):
-    assert ask("asset", id="banana")["description"] == {"text": "", "source": ""}
-    kept = AssetDescriptions(shared.own.parent / FILE)
-    kept.keep(shared.library["banana"], MEASURED, "yellow banana, 19 x 4 x 4 cm")
-    assert ask("asset", id="banana")["description"]["source"] == "measured"
-    for text in ("a ripe banana", "a banana with brown spots"):
-        answer = ask("describe", id="banana", text=text)
-        assert answer["undo"] == "description of banana changed"
-        assert ask("asset", id="banana")["description"] == {"text": text, "source": "human"}
-    assert ask("undo")["undone"] and ask("asset", id="banana")["description"]["text"] == "a ripe banana"
-    ask("undo")
-    assert ask("asset", id="banana")["description"]["source"] == "measured" and not ask("undo")["undone"]
-    assert "at most 600" in ask("describe", id="banana", text="long " * 200)["error"]
-    assert "error" in ask("describe", id="banana", text=7)

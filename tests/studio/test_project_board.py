@@ -228,7 +228,7 @@ def test_the_bin_lists_what_was_deleted_brings_it_back_and_empties_only_what_it_
 def test_a_request_for_what_is_not_in_the_bin_changes_nothing(act: Any, ids: Any, board: Board, workspace: Path):
     board.delete(["frame_00001"])
     before = folder_hashes(workspace)
-    with pytest.raises(StudioError, match="no longer in the bin"):
+    with pytest.raises(StudioError, match="no longer in the trash"):
         act(board, {"ids": ids})
     assert folder_hashes(workspace) == before
 
@@ -389,3 +389,7 @@ def test_a_project_whose_newest_round_failed_says_so(tmp_path: Path):
         (project.folder / "rounds.jsonl").write_text(lines)
         facts = read_facts(project.folder)
         assert facts and project_record("whole", facts)["about"].endswith(words)
+        (project.folder / "solution.json").write_text('{"solved": true}')
+        facts = read_facts(project.folder)
+        assert facts and facts.state == "solved" and "failed" not in project_record("whole", facts)["about"]
+        (project.folder / "solution.json").unlink()

@@ -10,12 +10,16 @@ from typing import Any
 import mujoco
 import numpy as np
 import pytest
+import tabletop
 from offline_studio import wait_until
 
 from pipeline.object_words import ObjectWords
 from pipeline.router import Round, RunningRound
 from pipeline.simulation import CheckResult, Program, Report
+from pipeline.simulation.goals.sentences import sentences
+from pipeline.simulation.goals.spec import PlannedGoal
 from pipeline.simulation.run_record import GoalProgress, RunRecord
+from pipeline.tasks import Task
 from studio.compare.project_sources import project_episode, project_episodes
 from studio.sessions.round_replay import RoundReplay
 from studio.task.failure_causes import failure_causes, widened
@@ -183,6 +187,18 @@ def test_a_failed_round_says_why_at_most_three_times_with_the_moment(tmp_path):
         {"text": "Bowl fell off the table", "instant": 3.0},
     ]
     assert failure_causes(session, judged(replace(FAILED, passed=True))) is None  # type: ignore[arg-type]
+
+
+def test_goals_that_hold_at_the_start_lead_to_other_places_for_the_same_object(tmp_path: Path):
+    project = tabletop.project(tmp_path / "p")
+    goals = (PlannedGoal("right_of", ("orange_ball", "red_cube")),)
+    project.save_task(Task("right", "Put the ball right of the cube.", ("orange_ball", "red_cube"), sentences(goals)))
+    session = SimpleNamespace(project=project, cache=SimpleNamespace(get=lambda name, file, compute: compute()))
+    causes = failure_causes(session, judged(replace(FAILED, name="meaning start")))  # type: ignore[arg-type]
+    assert causes and 0 < len(causes["remedies"]) <= 2
+    for remedy in causes["remedies"]:
+        words = remedy["instruction"]
+        assert remedy["kind"] == "other place" and "orange ball" in words and "cube" not in words, words
 
 
 def test_widening_enlarges_tolerances_and_zones_and_nothing_else():

@@ -170,15 +170,6 @@ def frame():
     return render(STEP, eye=(-0.05, -0.5, 0.7)).frame
 
 
-def test_the_ground_at_a_chosen_pixel_becomes_the_support_whichever_is_likelier(frame):
-    levels = set()
-    for pixel in ((60, 140), (250, 150)):
-        chosen = find_support(replace(frame, ground_pixel=pixel))
-        assert chosen.inliers[pixel[1], pixel[0]]
-        levels.add(round(chosen.plane.offset, 2))
-    assert max(levels) - min(levels) == pytest.approx(0.1, abs=0.011)
-
-
 def test_every_offered_ground_is_chosen_by_its_own_pixel_and_the_first_is_the_current_one(frame, monkeypatch):
     monkeypatch.setattr("pipeline.frame.support.MIN_GROUND_PROBABILITY", 0.0)
     grounds = likely_grounds(replace(frame))

@@ -28,9 +28,11 @@ from pipeline.segmentation import DepthSegmenter, ScriptedSegmenter
 from pipeline.simulation.sandbox.sandbox import Sandbox
 from studio.__main__ import main
 from studio.models import call_actions, sending, sending_preview
+from studio.models.cost_estimates import renewal_choices, renewed_projects
 from studio.pages.status import top_bar_record
 from studio.sessions.physical_properties import ask_physical_properties
 from studio.sessions.session import Session
+from studio.sessions.session_registry import SessionRegistry
 from studio.web.errors import RequestError
 from tests.models import hostile
 from tests.models.hostile import HostileServer, honest
@@ -193,6 +195,35 @@ def test_nothing_that_is_kept_sent_or_exported_tells_who_asked(prepared, service
     asked = [body | {"model": ""} for body in server.requests]
     (exported / "requests.json").write_text(json.dumps([asked, server.headers]))
     assert privacy.leaks(folder) + privacy.leaks(exported) == []
+
+
+def test_a_chosen_model_is_asked_about_the_projects_that_are_named_and_no_other_even_after_an_edit(
+    prepared, services, server, tmp_path
+):
+    with HostileServer(honest) as first:
+        sessions = SessionRegistry(tmp_path, services)
+        for name in ("a", "b", "solved"):
+            shutil.copytree(prepared, tmp_path / name)
+        own = [opened(tmp_path / name, services, base_url=first.url) for name in ("a", "b", "solved")]
+        sessions._open = {one.token: one for one in own}
+        for one in own:
+            decide(one, True)
+    *unsolved, solved = own
+    solved.project.finish("solution", solved.project.key("solution"), "oracle", 0.0)
+    settings = ModelSettings(service="openai", model="n", base_url=server.url, retries=0, **PRICES)
+    choices = {one["scope"]: f"{one['title']}: {one['cost']}" for one in renewal_choices(solved, own, settings)}
+    assert choices["project"].startswith("This project, which is solved: about 5 calls, ")
+    assert choices["all"].startswith("All 2 open projects not solved yet: about 10 calls, ")
+    assert renewed_projects(solved, own, "all") == unsolved and not renewed_projects(solved, own, "none")
+    before = [(one.project.folder / "descriptions.json").read_text() for one in own]
+    sessions.use(replace(services, model=open_model(settings, PlannerModel), send="allow"), [unsolved[0].token])
+    for one in own:
+        one.decisions.record("move", id=placements(one)[0].segment_id, pos=[0.1, 0, 0.03], quat_wxyz=[1, 0, 0, 0])
+        wait(one)
+    asked = [[one.project.made_with(stage) for stage in QUESTIONS] for one in own]
+    assert [[(text or "")[-1] for text in texts] for texts in asked] == [["n", "n", "n"], *[["m", "m", "n"]] * 2]
+    assert [(one.project.folder / "descriptions.json").read_text() for one in own[1:]] == before[1:]
+    assert [one.is_answered_by_another_model for one in own] == [False, True, True]
 
 
 HERE = ("http://127.0.0.1:8080/v1", "http://localhost:11434/v1", "http://[::1]:8080/v1")

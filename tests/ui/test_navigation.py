@@ -1,29 +1,24 @@
-"""A person finds the way. Guards what moves Gradio's tabs: the work, the address, and the guided demo."""
+"""A person finds the way, and a page that missed what happened shows it within seconds, without a reload.
+
+Guards what moves Gradio's tabs (the address, and the guided demo), its streams, its upload of a folder, and the
+processes of a batch.
+"""
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
-from browser.app_page import LONG, copy_project, open_tab, rows, tab, wait_until_idle
-from browser.studio_process import Studio
-from browser.watched_page import leaving
-from playwright.sync_api import Page, expect
+from browser.app_page import LONG, OpenProject, copy_project, open_tab, rows, tab, undo_button
+from browser.studio_process import ROOT, Studio
+from browser.watched_page import PAGE_LOGS, leaving, open_page, wait_for_requests
+from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 SCENE = "blocks"
 
 
 def expect_open(page: Page, title: str) -> None:
     expect(tab(page, title)).to_have_attribute("aria-selected", "true", timeout=LONG)
-
-
-def test_pages_follow_the_work_until_a_person_does_something(studio: Studio, page: Page):
-    page.goto(studio.address)
-    page.locator(f".gallery [data-name={SCENE}]").first.click()
-    for title in ("Masks", "Objects", "Scene"):
-        expect_open(page, title)
-    wait_until_idle(page)
-    open_tab(page, "Masks")
-    expect(page).to_have_url(re.compile("step=masks"))
 
 
 def test_back_forward_and_reload_keep_the_step_and_the_object(studio: Studio, ready_project: Path, page: Page):
@@ -65,3 +60,96 @@ def test_the_guided_demo_leads_to_a_solved_task_and_pauses_when_a_person_clicks(
     expect(playing).to_have_attribute("data-selected", "")
     demo.get_by_role("button", name="End demo").click()
     expect(demo).to_have_count(0)
+
+
+STREAM = "**/queue/data*"
+"""Address of Gradio's stream of what follows from the events of a page."""
+CLOSED = 'data: {"msg": "close_stream"}\n\n'
+
+
+def row(page: Page) -> Locator:
+    """The first object in the list."""
+    return page.locator(".object-list .row[data-id='1']")
+
+
+def lose_the_next_answer(page: Page) -> list[Route]:
+    """Close the next stream of answers at once, as Gradio does when an event is sent while the last one ends."""
+    lost: list[Route] = []
+
+    def close(route: Route) -> None:
+        lost.append(route)
+        route.fulfill(content_type="text/event-stream", body=CLOSED)
+
+    page.route(STREAM, close, times=1)
+    return lost
+
+
+def test_what_is_typed_while_the_server_is_away_is_kept_and_sent_when_it_is_back(project: OpenProject):
+    """Guards the way of an event through Gradio that has no server."""
+    page, banner = project.page, project.page.locator(".connection-lost")
+    task, name = page.locator("#task-text :is(input, textarea)"), page.locator(".inspector input.name")
+    for step in ("Task", "Objects"):  # their scripts are loaded
+        tab(page, step).click()
+        wait_for_requests(page, 2)
+    row(page).click()
+    expect(name).to_be_visible()
+    page.context.set_offline(True)
+    name.fill("my thing")
+    name.press("Enter")
+    tab(page, "Task").click()
+    task.fill("put my thing to the left")
+    expect(banner).to_be_visible()
+    expect(page.get_by_test_id("toast-body").locator("visible=true")).to_have_count(0)
+    with page.expect_navigation():
+        page.context.set_offline(False)
+    expect(row(page)).to_contain_text("my thing")
+    expect(task).to_have_value("put my thing to the left")
+    assert project.kinds == ["display_name"]
+    PAGE_LOGS[page].take_errors()  # of requests without a server
+
+
+def test_what_another_tab_changes_and_what_gradio_loses_is_shown_all_the_same(project: OpenProject, browser: Browser):
+    """Guards Gradio's streams: an update and a project that is opened, whose answers are lost; and a second tab."""
+    page, name = project.page, project.page.locator(".inspector input.name")
+    row(page).click()
+    name.fill("my thing")
+    lost = lose_the_next_answer(page)
+    name.press("Enter")
+    expect(row(page)).to_contain_text("my thing")
+    assert lost and project.kinds == ["display_name"]
+    with open_page(browser) as other:
+        other.goto(f"{project.studio.address}?project={project.name}")
+        expect(row(other)).to_contain_text("my thing")
+        undo_button(other).click()
+        expect(row(page)).not_to_contain_text("my thing")
+    assert project.kinds == ["display_name", "undo"]
+    page.get_by_role("button", name="GRS Studio").click()
+    tile = page.locator(".gallery section", has_text="Projects").locator(f"[data-name={project.name}]")
+    expect(tile).to_be_visible()
+    wait_for_requests(page, 10)
+    lost = lose_the_next_answer(page)
+    tile.click()
+    expect(row(page)).to_be_visible()
+    assert lost
+    expect(page).to_have_url(re.compile(rf"\?project={project.name}&"))
+
+
+def test_a_folder_of_frames_becomes_projects_and_a_reload_shows_its_batch(studio: Studio, page: Page, tmp_path: Path):
+    for name in ("batch_frame", "broken"):
+        shutil.copytree(ROOT / "sample_scenes" / "stack", tmp_path / "tables" / name)
+    (tmp_path / "tables" / "broken" / "rgb.png").write_bytes(b"no picture")
+    page.goto(studio.address)
+    board, batch = page.locator(".gallery .board"), page.locator(".gallery .batch")
+    board.get_by_role("button", name="New batch").click()
+    board.get_by_label("Run until").select_option("segments")
+    board.get_by_label("Folder of frames").set_input_files(tmp_path / "tables")
+    expect(batch.locator(".batch-progress")).to_contain_text("of 2 frames done")
+    with leaving(page):
+        page.reload()
+    expect(batch).to_have_attribute("data-state", "ended", timeout=LONG)
+    expect(batch.locator(".batch-progress")).to_have_text("1 of 2 frames done · 1 failed")
+    expect(batch.locator(".batch-frame.failed")).to_contain_text("rgb.png is not a picture")
+    expect(board.locator("[data-name=batch_frame]")).to_be_visible()
+    batch.get_by_role("button", name="Frames").click()
+    batch.get_by_role("button", name="batch_frame").click()
+    expect(page.locator(".top-bar strong")).to_have_text("batch frame", timeout=LONG)

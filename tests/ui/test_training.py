@@ -42,20 +42,3 @@ def test_a_training_is_followed_and_stopped_and_an_edit_of_the_reward_undone(lea
     undo_button(page).click()
     expect(weight).to_have_value(before)
     assert learn.kinds == ["task", "subtasks", "undo"]
-
-
-@pytest.mark.soak
-def test_a_policy_that_imitates_the_oracle_is_watched_as_soon_as_it_is_learned(learn: OpenProject):
-    shown = learn.page.locator(".learn")
-    shown.get_by_label("Most steps").fill("4096")
-    shown.get_by_label("Demonstrations").fill("12")
-    shown.get_by_role("button", name="Train this subtask").click()
-    title = shown.locator("[data-subtask] strong").first.inner_text()
-    expect(shown.locator(".progress-text")).to_contain_text(f"{title}: imitates the oracle", timeout=LONG)
-    watched = shown.locator("figure.pane iframe")
-    expect(watched).to_be_visible(timeout=LONG)  # its first episode
-    expect(shown.get_by_label("Checkpoint")).to_contain_text("After imitating the oracle")
-    shown.locator("[data-subtask]").nth(1).click()
-    expect(watched).to_be_hidden()
-    shown.locator("[data-subtask]").first.click()
-    expect(watched).to_be_visible()

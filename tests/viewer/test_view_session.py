@@ -56,36 +56,6 @@ def watcher(twin):
     session.close()
 
 
-def test_pushing_and_play_move_and_pause_holds(watcher, twin):
-    push = {"op": "push", "body": twin.body("cube").id, "point": [0, 0, 0], "target": [-0.2, 0.1, 0.03]}
-    watcher.session.enqueue(push)
-    assert watcher.until(lambda s, p: np.linalg.norm(p["poses"][0, :2] - [-0.1, 0]) > 0.05)["time"] > 0
-    watcher.session.enqueue({"op": "reset"})
-    watcher.until(lambda s, p: p["time"] == 0)
-    watcher.session.enqueue({"op": "play"})
-    watcher.until(lambda s, p: s["playing"] and p["time"] > 0.1)
-    watcher.session.enqueue({"op": "pause"})
-    held = watcher.until(lambda s, p: not s["playing"])["time"]
-    watcher.session.enqueue({"op": "contacts", "on": False})
-    watcher.session.enqueue({"op": "step", "count": 3})
-    assert watcher.until(lambda s, p: p["time"] > held)["time"] == pytest.approx(held + 0.006)
-
-
-def test_seek_and_reset_reach_their_state(watcher):
-    watcher.session.enqueue({"op": "step", "count": 500})
-    far = watcher.until(lambda s, p: p["time"] > 0.9)
-    watcher.session.enqueue({"op": "seek", "time": 0.5})
-    near = watcher.until(lambda s, p: p["time"] < 0.9)
-    assert 0.48 < near["time"] <= 0.5 and near["end"] == far["time"]
-    for _ in range(2):
-        watcher.session.enqueue({"op": "seek", "time": 0.1, "is_relative": True})
-    watcher.until(lambda s, p: 0.64 < p["time"] <= 0.7)
-    watcher.session.enqueue({"op": "seek", "time": 1})
-    assert np.array_equal(watcher.until(lambda s, p: p["time"] > 0.9)["poses"], far["poses"])
-    watcher.session.enqueue({"op": "reset"})
-    assert watcher.until(lambda s, p: p["time"] == 0)["end"] == 0
-
-
 def test_contacts_are_sent_on_command_and_carry_the_weight(watcher, twin):
     watcher.session.enqueue({"op": "step", "count": 1000})
     assert len(watcher.until(lambda s, p: p["time"] > 1.9)["contacts"]) == 0

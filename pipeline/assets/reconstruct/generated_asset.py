@@ -1,6 +1,5 @@
 """Makes an asset from an image-to-3D service's model: imported in isolation, upright, scaled to the measured size."""
 
-import io
 import json
 import shutil
 import tempfile
@@ -8,42 +7,20 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-import cv2
 import numpy as np
-from PIL import Image
 
 from pipeline.assets.asset import Asset, AssetError
 from pipeline.assets.categories import default_mass
-from pipeline.assets.image_to_3d import Provider, ProviderCancelled
+from pipeline.assets.image_to_3d import ImageTo3D, Made, ObjectView, ServiceCancelled, ServiceError
+from pipeline.assets.image_to_3d.service import MAX_REPLY_BYTES
 from pipeline.assets.importers.confined_import import import_confined
 from pipeline.assets.library import read_asset
 from pipeline.description import Description
+from pipeline.errors import StudioError, single_line
 from pipeline.frame import Frame
 from pipeline.geometry import bounding_box
 from pipeline.segmentation import Segment
-from pipeline.store import digest, parse_json
-
-PICTURE_PIXELS = 512
-"""Side of the picture."""
-PICTURE_MARGIN = 0.1
-"""Transparent margin around the object, over the side of the picture."""
-
-
-def object_picture(frame: Frame, segment: Segment) -> bytes:
-    """Return the object alone as a square PNG, RGBA, with a transparent background."""
-    part = bounding_box(segment.mask).slices
-    alpha = cv2.GaussianBlur(segment.mask[part].astype(np.uint8) * 255, (3, 3), 0)
-    cropped = Image.fromarray(np.dstack([frame.rgb[part], alpha]))
-    room = round(PICTURE_PIXELS * (1 - 2 * PICTURE_MARGIN))
-    factor = room / max(cropped.size)
-    cropped = cropped.resize(
-        (max(1, round(cropped.width * factor)), max(1, round(cropped.height * factor))), Image.Resampling.LANCZOS
-    )
-    picture = Image.new("RGBA", (PICTURE_PIXELS, PICTURE_PIXELS))
-    picture.paste(cropped, ((PICTURE_PIXELS - cropped.width) // 2, (PICTURE_PIXELS - cropped.height) // 2))
-    out = io.BytesIO()
-    picture.save(out, "PNG")
-    return out.getvalue()
+from pipeline.store import digest, parse_json, write_json
 
 
 def find_generated(frame: Frame, segment: Segment, folder: Path) -> Asset | None:
@@ -55,41 +32,77 @@ def find_generated(frame: Frame, segment: Segment, folder: Path) -> Asset | None
 
 
 def generate_asset(
-    provider: Provider,
+    service: ImageTo3D,
     frame: Frame,
     segment: Segment,
     description: Description,
     folder: Path,
     stopped: Callable[[], bool] = lambda: False,
 ) -> Asset:
-    """Return the asset that a service makes of a segment's picture, cached below `folder` by the picture.
+    """Return the asset that a service makes of a segment, cached below `folder` by what the photograph shows of it.
 
-    Raises ProviderError if the service fails, and AssetError if its model cannot be imported.
+    The pose, scale and splats that the service tells are kept beside it. Raises ServiceError if the service fails, and
+    AssetError if its model cannot be imported.
     """
-    if (existing := find_generated(frame, segment, folder)) is not None:
+    existing = find_generated(frame, segment, folder)
+    if existing is not None and service.name in existing.provenance:
         return existing
     target = _asset_folder(frame, segment, folder)
-    glb = provider.make(object_picture(frame, segment), stopped)
+    k = frame.intrinsics.matrix
+    view = ObjectView(frame.rgb, segment.mask, frame.depth, k, description.name, description.caption, stopped)
+    made = _answer(service, view)
     with tempfile.TemporaryDirectory(prefix="grs-provided-") as scratch:
-        source = Path(scratch) / "thing.glb"
-        source.write_bytes(glb)
-        asset_folder = _import_glb(source, description, provider.name, stopped)
+        source = _mesh_file(made.mesh, Path(scratch), service.name)
+        asset_folder = _import_mesh(source, description, service.name, stopped)
         _resize_asset(asset_folder, np.nan_to_num(description.attributes.size))
+        _keep_answer(made, asset_folder)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.rmtree(target, ignore_errors=True)
         shutil.copytree(asset_folder, target)
     return read_asset(target)
 
 
+def _answer(service: ImageTo3D, view: ObjectView) -> Made:
+    """Return what a service made. A plug-in is a stranger's code: whatever it raises or returns is told in one line."""
+    try:
+        return Made(*service.make(view))
+    except StudioError:
+        raise
+    except Exception as error:
+        why = single_line(f"{type(error).__name__}: {error}")[:200]
+        raise ServiceError(f"{service.name} failed: {why}; choose another method") from error
+
+
+def _mesh_file(mesh: bytes | Path, scratch: Path, name: str) -> Path:
+    """Return a file in `scratch` with the service's mesh. Raises ServiceError."""
+    if isinstance(mesh, bytes):
+        source = scratch / "thing.glb"
+        source.write_bytes(mesh)
+        return source
+    file = Path(mesh)
+    if not file.is_file() or file.stat().st_size > MAX_REPLY_BYTES:
+        raise ServiceError(f"{name} named no mesh file of up to {MAX_REPLY_BYTES // 1_000_000} MB: {file.name}")
+    return Path(shutil.copyfile(file, scratch / f"thing{file.suffix.lower()}"))
+
+
+def _keep_answer(made: Made, folder: Path) -> None:
+    pose = None if made.pose is None else np.asarray(made.pose, float).round(6).tolist()
+    write_json(folder / "service.json", {"camera_from_mesh": pose, "metres_per_unit": made.scale})
+    if made.splats:
+        (folder / "splats.ply").write_bytes(made.splats)
+
+
 def _asset_folder(frame: Frame, segment: Segment, folder: Path) -> Path:
-    return folder / f"provided_{digest('provided', object_picture(frame, segment))}"
+    part = bounding_box(segment.mask).slices
+    return folder / f"provided_{digest('provided', frame.rgb[part], segment.mask[part])}"
 
 
-def _import_glb(source: Path, description: Description, name: str, stopped: Callable[[], bool]) -> Path:
-    """Import a GLB in a separate process and return its asset folder."""
+def _import_mesh(source: Path, description: Description, name: str, stopped: Callable[[], bool]) -> Path:
+    """Import a mesh in a separate process and return its asset folder."""
     options = {
-        "id": source.stem, "name": description.name.replace("_", " "), "caption": description.caption, "up": "y",
-        "units": "m", "provenance": f"made from the view by {name}; what the camera did not see is its guess",
+        "id": source.stem, "name": description.name.replace("_", " "), "caption": description.caption,
+        "up": "y" if source.suffix in (".glb", ".gltf") else "z", "units": "m",
+        "provenance": f"made from the view by {name}; what the camera did not see is its guess",
     }  # fmt: skip
     for step in import_confined([source], source.parent, source.parent / "library", options, _CallbackEvent(stopped)):
         if step.error:
@@ -97,7 +110,7 @@ def _import_glb(source: Path, description: Description, name: str, stopped: Call
         if step.id:
             return source.parent / "library" / step.id
     if stopped():
-        raise ProviderCancelled("the generation from the picture was cancelled")
+        raise ServiceCancelled("the generation from the picture was cancelled")
     raise AssetError(f"no object could be read from what {name} made; try again, or choose another method")
 
 
@@ -116,7 +129,7 @@ def _resize_asset(folder: Path, size: np.ndarray) -> None:
     """Scale an asset folder to approximately a size (3,) in metres, in any orientation."""
     facts = parse_json((folder / "asset.json").read_text(encoding="utf-8"))
     extents = np.array(facts["size"], float)
-    factor = float(np.exp(np.mean(np.log(np.sort(np.maximum(size, 1e-3)) / np.sort(np.maximum(extents, 1e-6))))))
+    factor = size_factor(extents, size)
     for file in folder.rglob("*.obj"):
         lines = file.read_text(encoding="utf-8").splitlines()
         file.write_text("\n".join(_scaled_line(line, factor) for line in lines) + "\n", encoding="utf-8")
@@ -124,6 +137,11 @@ def _resize_asset(folder: Path, size: np.ndarray) -> None:
     facts |= {"size": [round(float(e), 5) for e in extents * factor], "mass": round(mass, 5), "id": "provided"}
     facts = {key: value for key, value in facts.items() if key != "mass_range"} | {"mass_from": "size"}
     (folder / "asset.json").write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+
+
+def size_factor(extents: np.ndarray, size: np.ndarray) -> float:
+    """Return the factor that brings extents (3,) to about a size (3,) in metres, in any orientation."""
+    return float(np.exp(np.mean(np.log(np.sort(np.maximum(size, 1e-3)) / np.sort(np.maximum(extents, 1e-6))))))
 
 
 def _scaled_line(line: str, factor: float) -> str:

@@ -188,6 +188,11 @@ def write_report(
     return found
 
 
+def write_unfinished(learner: TaskLearner, missing: Sequence[str]) -> None:
+    """Write report.json with "missing", the subtasks without a policy: nothing is measured yet. Raises StoreError."""
+    write_json(learner.report_file, report(learner, (), (), 0, {}) | {"missing": list(missing)})
+
+
 def _begun(results: Sequence[ChainEpisode], number: int, layouts: int) -> list[SubtaskEpisode]:
     """Return the episodes of a subtask on the first layouts on which the chain began it."""
     return [one.episodes[number] for one in results if len(one.episodes) > number][:layouts]

@@ -17,8 +17,10 @@ MEASURED_CAPTION = re.compile(r"^(?:\(mark \d+\) )?[\w -]+, [\d. x]+ cm\b")
 class UnclearPhrase(Exception):
     """Words cannot be read as a task; the message says which, and what would work."""
 
-    def __init__(self, message: str, phrase: str = "", choices: tuple[str, ...] = ()):
+    def __init__(self, message: str, phrase: str = "", choices: tuple[str, ...] = (), is_unread: bool = False):
         super().__init__(message)
+        self.is_unread = is_unread
+        """Whether words have no meaning here, and not just one that cannot be done."""
         self.phrase, self.choices = phrase, choices
         """Words that fit several objects, and a phrase for each of these."""
 

@@ -1,6 +1,7 @@
 """Plain names of objects: "the blue box"; equal ones are told apart as people do ("the left blue box")."""
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 
 from pipeline.planner.language.lexicon import UnclearPhrase, name_list
 from pipeline.planner.language.noun_phrases import ORDINALS, NounPhrases
@@ -18,6 +19,15 @@ def plain_names(objects: Sequence[SceneObject], table: TableTop) -> dict[str, st
         read_as = (name for name in _candidates(o, start) if name not in names.values() and _is_read(name, o, start))
         names[o.name] = next(read_as, o.name)
     return names
+
+
+def with_ids(text: str, names: Iterable[str]) -> str:
+    """Return a text in which objects that are called with a number, such as "red cube 2", have their ids."""
+    called = {name.replace("_", " "): name for name in names if name.rpartition("_")[2].isdigit()}
+    if not called:
+        return text
+    found = "|".join(map(re.escape, sorted(called, key=len, reverse=True)))
+    return re.sub(rf"\b(?:{found})\b", lambda match: called[match[0].lower()], text, flags=re.IGNORECASE)
 
 
 def _is_read(candidate: str, o: SceneObject, start: Arrangement) -> bool:

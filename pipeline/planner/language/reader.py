@@ -12,7 +12,8 @@ from itertools import chain, product
 from pipeline.planner.language.clauses import matches, normalised, segments_of, tokens_of, with_verb
 from pipeline.planner.language.lexicon import UnclearPhrase, singular, tables, values
 from pipeline.planner.language.noun_phrases import NounPhrases, Phrase, listed_names
-from pipeline.planner.language.object_names import plain_names
+from pipeline.planner.language.object_names import plain_names, with_ids
+from pipeline.planner.language.requests import in_usual_words
 from pipeline.planner.language.wording import SIDES, instruction_of
 from pipeline.planner.plans import TaskPlan, by_colour, stacking_order, why_infeasible
 from pipeline.planner.scene_objects import Arrangement, SceneObject, TableTop
@@ -78,6 +79,7 @@ class InstructionReader:
     def read(self, text: str) -> TaskPlan:
         """Return the plan of an instruction. Raises UnclearPhrase."""
         self.errors, self.part, self.phrases.last = [], None, ()
+        text = in_usual_words(with_ids(text, self.names), self.phrases)
         goals = read_sentences(re.split(r"[.;]\s+|[.;]$|, (?=then )", text.strip().rstrip(".")))
         if goals and all(name in self.names for goal in goals for name in goal.objects):
             return TaskPlan(_kind(goals), goals)
@@ -120,13 +122,15 @@ class InstructionReader:
         unread = [w for w in dict.fromkeys(tokens_of(text)) if w[0] not in ",;:(" and not self.knows(w)]
         if unread:
             quoted = ", ".join(f'"{word}"' for word in unread)
-            raise UnclearPhrase(f"not understood: {quoted}; say what to do with which of: {listed_names(self.names)}")
+            raise UnclearPhrase(
+                f"not understood: {quoted}; say what to do with which of: {listed_names(self.names)}", is_unread=True
+            )
 
     def _why_not(self) -> UnclearPhrase:
         telling = [error for error in self.errors if error.choices or "there " in str(error) or "twice" in str(error)]
         if telling:
             return max(telling, key=lambda error: bool(error.choices))
-        return UnclearPhrase("no task is read in these words: say what to do with which object")
+        return UnclearPhrase("no task is read in these words: say what to do with which object", is_unread=True)
 
     def _refuse_contradiction(self, goals: Sequence[PlannedGoal]) -> None:
         places = {}

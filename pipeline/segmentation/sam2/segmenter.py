@@ -17,6 +17,7 @@ from pipeline.segmentation.sam2.weights import TINY, find_checkpoint
 from pipeline.segmentation.segment import Prompt, Segment, SegmentationError
 
 T = TypeVar("T")
+DEFAULT = AutomaticSettings()
 MAX_ENCODED_FRAMES = 6
 """Encoded frames in memory, of 17 MB each at full size, for every size of network."""
 
@@ -32,19 +33,21 @@ class Sam2Segmenter:
         device: str | None = None,
         capacity: int = MAX_ENCODED_FRAMES,
         side: int = TRAINED_SIDE,
+        automatic: AutomaticSettings = DEFAULT,
     ):
         """`checkpoint` is a .pt file, or the hub name of downloaded weights (default GRS_SAM2, else SAM 2.1 tiny);
         `device` is cpu, cuda, mps or auto (default GRS_SAM2_DEVICE, else cpu).
 
         `capacity` frames stay encoded. Images are resized to `side` pixels: 512 is several times faster than the 1024
-        of the training, and coarser. Raises SegmentationError: what is missing, and how to get it.
+        of the training, and coarser. `automatic` are the settings of masks without prompts. Raises SegmentationError:
+        what is missing, and how to get it.
         """
         if side < 256 or side % 256:
             raise SegmentationError(f"SAM 2 cannot run on images of {side} pixels: choose 256, 512, 768 or 1024.")
         checkpoint = os.environ.get("GRS_SAM2", TINY) if checkpoint is None else checkpoint
         device = os.environ.get("GRS_SAM2_DEVICE", "cpu") if device is None else device
         path, compute_device = find_checkpoint(checkpoint), device_named(device)
-        self.checkpoint, self.device = checkpoint, compute_device.name
+        self.checkpoint, self.device, self._automatic = checkpoint, compute_device.name, automatic
         self._encodings = EncodingCache(
             lambda: Sam2Network(path, compute_device.name, side), path.name, compute_device, capacity
         )
@@ -56,7 +59,7 @@ class Sam2Segmenter:
 
     def open(self, frame: Frame) -> "Sam2View":
         """Open a frame without waiting. It is encoded in the background unless the same image is in memory."""
-        return Sam2View(self._encodings, frame)
+        return Sam2View(self._encodings, frame, self._automatic)
 
     def forget(self) -> None:
         """Free the memory of all encoded frames. Their views encode them again for the next prompt."""
@@ -66,8 +69,8 @@ class Sam2Segmenter:
 class Sam2View:
     """One frame, encoded or being encoded. May be used from any thread."""
 
-    def __init__(self, encodings: EncodingCache, frame: Frame):
-        self.frame, self._encodings, self._key = frame, encodings, image_key(frame.rgb)
+    def __init__(self, encodings: EncodingCache, frame: Frame, automatic: AutomaticSettings = DEFAULT):
+        self.frame, self._encodings, self._key, self._automatic = frame, encodings, image_key(frame.rgb), automatic
         self._prompting, self._cancelled = Sam2Prompting(encodings.device), False
         self._encoding = self._start()
 
@@ -105,7 +108,7 @@ class Sam2View:
 
     def automatic_steps(self, settings: AutomaticSettings | None = None) -> Generator[float, None, tuple[Segment, ...]]:
         """Yield the progress of `automatic` in [0, 1]; return its segments. Closing it, or `cancel`, stops it."""
-        settings = settings or AutomaticSettings()
+        settings = settings or self._automatic
         generator = self._with_predictor(
             lambda predictor: generate_masks(predictor, self.frame.rgb, settings, self._encodings.device)
         )

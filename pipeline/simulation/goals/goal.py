@@ -71,6 +71,8 @@ class Goal:
     """Metres beyond which no careful check takes it for met."""
     sets_place: ClassVar[bool] = True
     """It says where its carried objects have to be; False for goals about other properties."""
+    throughout: ClassVar[bool] = False
+    """It has to hold at every instant of a rollout, not only at the end."""
     about_hand: ClassVar[bool] = False
     """About the hand: met while things move and while something is held."""
 

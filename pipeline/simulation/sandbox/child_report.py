@@ -58,6 +58,11 @@ class ChildReport:
         return bool(self.crash or self.refused or self.timed_out)
 
     @property
+    def is_unfinished(self) -> bool:
+        """Whether its time ended while the oracle and the physics had it: no fault of the program."""
+        return self.timed_out and self.part == "perform" and not self.checking
+
+    @property
     def checking(self) -> bool:
         """Whether the code of checks.py runs or has run in this child."""
         return self.doing.startswith(("running check_", "reading checks"))
@@ -125,9 +130,11 @@ class ChildReader:
     def finish(self, child_exit: ChildExit) -> ChildReport:
         """Return the report, with how the child exited."""
         child = self.report
-        child.timed_out = child_exit.cause == "timeout" or child_exit.signal == SIGXCPU
-        if child.timed_out:
-            _record_timeout(child, f"stopped after {self._limits.seconds:g} s while {child.doing}")
+        child.timed_out = child_exit.cause in ("timeout", "idle") or child_exit.signal == SIGXCPU
+        if child_exit.cause == "idle":
+            _record_timeout(child, f"stopped after it slept for {child_exit.seconds:.0f} s while {child.doing}")
+        elif child.timed_out:
+            _record_timeout(child, f"stopped after {child_exit.processor:.3g} s of processor time while {child.doing}")
         elif child_exit.cause == "output":
             child.refused = child.refused or f"the program wrote more than {self._limits.output_mb} MB"
         elif not child.finished and not child.refused:
@@ -153,15 +160,20 @@ class ChildReader:
 def merge_reports(arranged: ChildReport, performed: Sequence[ChildReport], seconds: float) -> Report:
     """Merge the children's reports: the first fault, the first seed's evidence, rewards up to the first missing one.
 
-    Of a check, the first failure counts, and of what the task's own checks measure likewise.
+    Of a check, the first failure counts, and of what the task's own checks measure likewise. A later layout whose
+    physics did not end in time says nothing about the program: "unfinished" in the evidence names it.
     """
     children = [arranged, *performed]
-    rewards = list(takewhile(lambda reward: reward is not None, (child.reward for child in performed)))
+    unfinished = [child.evidence["stopped"] for child in performed if child.is_unfinished]
+    ended = [child for number, child in enumerate(performed) if not number or not child.is_unfinished]
+    rewards = list(takewhile(lambda reward: reward is not None, (child.reward for child in ended)))
     evidence = {**(performed[0].evidence if performed else {})}
     if printed := "".join(child.evidence.get("printed", "") for child in children[:2]):
         evidence["printed"] = printed[:2000]
     if stopped := next((child.evidence["stopped"] for child in children if "stopped" in child.evidence), None):
         evidence["stopped"] = stopped
+    if unfinished:
+        evidence["unfinished"] = unfinished
     starts = [start for child in performed if (start := child.evidence.get("reward_at_start")) is not None]
     if len(starts) > 1:
         evidence["rewards_at_start"] = starts
@@ -175,7 +187,7 @@ def merge_reports(arranged: ChildReport, performed: Sequence[ChildReport], secon
         checks=_merge_checks(performed),
         reward=tuple(reward for reward in rewards if reward is not None),
         crash=next((child.crash for child in children if child.crash), None),
-        timed_out=any(child.timed_out for child in children),
+        timed_out=any(child.timed_out for child in (arranged, *ended)),
         violation=next((child.refused for child in children if child.refused), None),
         evidence=evidence,
         seconds=seconds,

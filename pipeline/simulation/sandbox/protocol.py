@@ -24,16 +24,30 @@ class UnprotectedError(SandboxError):
     """This machine cannot confine a program, and nobody has agreed to run it without that."""
 
 
+OBJECT_SECONDS, GOAL_SECONDS = 2.0, 4.0
+"""Processor time that an object, and an object in a goal, add to the limit of a layout's physics: contacts grow with
+the first, moves and their retries with the second. Some forty times what is usual (docs/results/router.md)."""
+MAX_PHYSICS_SECONDS = 600.0
+"""Processor time of a layout's physics, however many objects a program adds."""
+
+
 @dataclass(frozen=True)
 class Limits:
-    """Limits of one run."""
+    """Limits of one run, in processor time: a busy machine gives the verdict that a quiet one gives."""
 
     seconds: float = 20.0
-    """Wall-clock time for all seeds and checks together."""
+    """Processor time of generated code in one child: to build all layouts, or for the checks of one layout."""
+    physics_seconds: float = 20.0
+    """Processor time of the oracle and the physics in one layout, besides what each object and each goal adds."""
     memory_mb: int = 1500
     """Memory in addition to what MuJoCo and the kit use."""
     output_mb: int = 32
     """Output of one child."""
+
+
+def layout_seconds(physics_seconds: float, objects: int, in_goals: int) -> float:
+    """Return the limit, in seconds of processor time, of a layout with so many objects and so many names in goals."""
+    return min(MAX_PHYSICS_SECONDS, physics_seconds + OBJECT_SECONDS * objects + GOAL_SECONDS * in_goals)
 
 
 Text = Annotated[str, Field(max_length=2000)]
@@ -166,6 +180,7 @@ class Evidence(_StrictModel):
     moved_before_touch: dict[str, float | None] = {}
     objects: dict[str, _Motion] = {}
     contacts: list[list[str]] = []
+    overlaps: list[list[str]] = []
     off_table: list[str] = []
     simulated_seconds: float | None = None
     mutation: _Mutation | None = None

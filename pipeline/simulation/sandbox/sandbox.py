@@ -25,17 +25,19 @@ from pipeline.simulation.recipe import Recipe
 from pipeline.simulation.run_record import Observed, RunRecord
 from pipeline.simulation.sandbox.child_report import ChildReader, ChildReport, merge_reports
 from pipeline.simulation.sandbox.protection import Protection
-from pipeline.simulation.sandbox.protocol import Limits, RunCancelled, SandboxError, UnprotectedError
+from pipeline.simulation.sandbox.protocol import (
+    MAX_PHYSICS_SECONDS,
+    Limits,
+    RunCancelled,
+    SandboxError,
+    UnprotectedError,
+)  # fmt: skip
 from pipeline.simulation.sandbox.runner import RunOptions
 from pipeline.simulation.sandbox.server_process import ServerProcess, exchange, raise_if_set
 
 __all__ = ["Limits", "Protection", "RunCancelled", "RunRecord", "Sandbox", "SandboxError", "UnprotectedError"]
 
 DEFAULT_LIMITS = Limits()
-ARRANGE_SECONDS = 20.0
-"""Wall-clock limit for building the simulations of all seeds, which takes well under a second."""
-MUTATION_SECONDS = 20.0
-"""Wall-clock limit for one mutated task, in which the oracle may retry for long."""
 MORE_LAYOUTS = 6
 """Layouts that are arranged to compare their start: with the judged ones enough that chance makes few of them easy."""
 _Result = TypeVar("_Result")
@@ -167,7 +169,7 @@ class Sandbox:
             reader = ChildReader(ChildReport(job["part"], layouts=len(job.get("seeds", ()))), limits)
             server = self._running_server()
             try:
-                if child_exit := exchange(server.connect(), line, limits.seconds + 5, cancel, reader):
+                if child_exit := exchange(server.connect(), line, job["seconds"], cancel, reader):
                     return reader.finish(child_exit)
             except OSError as error:
                 if is_retry:
@@ -200,7 +202,7 @@ class Sandbox:
 
 
 class _Run:
-    """One run of a program: its children share one time limit."""
+    """One run of a program."""
 
     def __init__(self, sandbox: Sandbox, program: Program, project: Path, limits: Limits, options: RunOptions):
         self.sandbox, self.program, self.project, self.limits, self.options = sandbox, program, project, limits, options
@@ -213,17 +215,16 @@ class _Run:
 
     def arrange(self, seeds: Sequence[int]) -> ChildReport:
         """Let generated code build the simulations."""
-        limits = replace(self.limits, seconds=min(ARRANGE_SECONDS, self.limits.seconds))
-        return self._run_child("arrange", {"simulation": self.program.simulation, "seeds": list(seeds)}, limits)
+        return self._run_child("arrange", {"simulation": self.program.simulation, "seeds": list(seeds)})
 
-    def perform(self, recipe: Recipe, seed: int, always: bool, mutation: str = "", seconds: float = 1e9) -> ChildReport:
+    def perform(self, recipe: Recipe, seed: int, always: bool, mutation: str = "") -> ChildReport:
         """Roll out the oracle on a simulation, and run the checks: `always`, or only where they have to hold."""
         job = {"recipe": recipe.model_dump(), "seed": seed, "mutation": mutation, "always": always}
         job["reference"] = self.options.get("reference", "")
         job |= {"robot": self.options.get("robot", "gripper"), "progress": self.options.get("record_goals", False)}
         job["dry_run"] = self.options.get("dry_run", False)
         job["checks"] = self.program.checks or None
-        child = self._run_child("perform", job, replace(self.limits, seconds=min(seconds, self.limits.seconds)))
+        child = self._run_child("perform", job)
         if child.record:
             child.record = replace(child.record, seed=int(seed), recipe=recipe.model_dump())
             if on_rollout := self.options.get("on_rollout"):
@@ -234,11 +235,11 @@ class _Run:
         """Run the checks on an observed run."""
         job = {"recipe": recipe.model_dump(), "seed": recipe.seed, "mutation": "", "always": True}
         job |= {"checks": self.program.checks or None, "observed": observed.to_json()}
-        return self._run_child("perform", job, replace(self.limits, seconds=MUTATION_SECONDS))
+        return self._run_child("perform", job)
 
     def mutate(self, recipe: Recipe, kind: str) -> CheckResult | str | None:
         """Return the check that catches a mutation, or a failed result; None if it does not apply or times out."""
-        child = self.perform(recipe, recipe.seed, True, kind, MUTATION_SECONDS)
+        child = self.perform(recipe, recipe.seed, True, kind)
         mutation = child.evidence.get("mutation") or {}
         if not mutation.get("applies") or (child.timed_out and not child.checking):
             return None
@@ -263,7 +264,7 @@ class _Run:
         pairs = [(first, as_photographed(first, names)), *((one, as_photographed(one, names, first)) for one in others)]
         different = list({one.model_dump_json(): one for pair in pairs for one in pair}.values())
         job = {"recipes": [one.model_dump() for one in different], "robot": self.options.get("robot", "gripper")}
-        starts = plain._run_child("measure", job, plain.limits).evidence.get("starts") or ()
+        starts = plain._run_child("measure", job).evidence.get("starts") or ()
         if len(starts) < len(different):
             return {}
         found = compare_starts([tuple(starts[different.index(one)] for one in pair) for pair in pairs])
@@ -271,12 +272,11 @@ class _Run:
         return found | ({"reward": undone.reward, "why": undone.evidence.get("why", "")} if undone else {})
 
     def _without_checks(self) -> "_Run":
-        """Return a run of the simulation alone, with a time limit of its own."""
+        """Return a run of the simulation alone."""
         options = self.options.copy()
         for unused in ("reference", "on_rollout", "record_goals"):
             options.pop(unused, None)
-        program, limits = replace(self.program, checks=""), replace(self.limits, seconds=MUTATION_SECONDS)
-        return _Run(self.sandbox, program, self.project, limits, options)
+        return _Run(self.sandbox, replace(self.program, checks=""), self.project, self.limits, options)
 
     def concurrently(self, jobs: Sequence[Callable[[], _Result]]) -> list[_Result]:
         """Run jobs in threads and return their results in order."""
@@ -285,8 +285,10 @@ class _Run:
         with ThreadPoolExecutor(min(len(jobs), os.cpu_count() or 1)) as pool:
             return list(pool.map(lambda job: job(), jobs))
 
-    def _run_child(self, part: Literal["arrange", "perform", "measure"], job: dict, limits: Limits) -> ChildReport:
+    def _run_child(self, part: Literal["arrange", "perform", "measure"], job: dict) -> ChildReport:
+        limits, mutated = self.limits, bool(job.get("mutation"))
         job |= {"part": part, "project": str(self.project), "memory_mb": limits.memory_mb}
-        remaining = limits.seconds if job.get("mutation") else max(0.1, limits.seconds - self.seconds)
-        job |= {"seconds": remaining, "output_mb": limits.output_mb}
+        job |= {"seconds": limits.seconds + (0 if part == "arrange" else MAX_PHYSICS_SECONDS)}
+        job |= {"check_seconds": limits.seconds, "physics_seconds": 0.0 if mutated else limits.physics_seconds}
+        job |= {"output_mb": limits.output_mb}
         return self.sandbox.run_job(job, limits, self.options.get("cancel"))

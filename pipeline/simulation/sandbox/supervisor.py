@@ -2,10 +2,10 @@
 
     studio ── socket ──> server ──fork──> supervisor ──fork──> child (confined; the program runs here)
 
-The server only forks. A supervisor enforces the limits of time and output: it kills the child with its control group
-when one is exceeded or when the studio disconnects. It forwards the child's output as it comes, each piece as an array
-of bytes that it does not parse; its last message says how the child exited. The kernel kills each process when its
-parent ends.
+The server only forks. A supervisor enforces the limits of processor time and output: it kills the child with its
+control group when one is exceeded or when the studio disconnects. It forwards the child's output as it comes, each
+piece as an array of bytes that it does not parse; its last message says how the child exited. The kernel kills each
+process when its parent ends.
 """
 
 import contextlib
@@ -32,6 +32,10 @@ GROUP_MARGIN_MB = 256
 """Added to a run's memory limit for its control group, so that the resource limit, which reports itself, acts first."""
 NICENESS = 5
 """The children are nicer than the studio, which has pages to answer while they compute."""
+IDLE_SECONDS = 30.0
+"""How long a child may sleep in all: physics and honest programs never do. Waiting for a core is no sleep."""
+LOOK_SECONDS = 1.0
+"""How often a child's time is looked at, at least."""
 SEND_TIMEOUT_S = 30.0
 """How long a message may wait for the studio to read it."""
 
@@ -41,14 +45,16 @@ class ChildExit:
     """How a child exited, as its supervisor observed it."""
 
     cause: str
-    """How it ended: "done", by itself; "timeout" or "output", the limit exceeded; "cancelled", the studio disconnected;
-    "refused": the studio refused a message of it."""
+    """How it ended: "done", by itself; "timeout", "idle" or "output", the limit exceeded; "cancelled", the studio
+    disconnected; "refused": the studio refused a message of it."""
     code: int | None = None
     """Exit code; None if a signal ended it."""
     signal: int | None = None
     """Number of that signal; None if it exited."""
     seconds: float = 0.0
     """Wall-clock time from fork to exit."""
+    processor: float = 0.0
+    """Processor time."""
 
 
 def serve(control_fd: int, studio: int) -> None:
@@ -91,7 +97,7 @@ def _supervise(studio: socket.socket, run_job: Callable[[dict, BinaryIO], None])
     studio.settimeout(SEND_TIMEOUT_S)
     out = studio.makefile("wb")
     results, child_end = os.pipe()
-    start, supervisor = time.monotonic(), os.getpid()
+    supervisor = os.getpid()
     group = cgroup.create_group((job["memory_mb"] + GROUP_MARGIN_MB) * MEGABYTE)
     pid = os.fork()
     if pid == 0:
@@ -99,14 +105,39 @@ def _supervise(studio: socket.socket, run_job: Callable[[dict, BinaryIO], None])
         group.join()
         _become_child(child_end, job, run_job)
     os.close(child_end)
-    cause, code, signal_number = "cancelled", None, None
+    cause, clock, child_exit = "cancelled", _Clock(pid), None
     try:
-        cause = _forward(results, studio, out, start + job["seconds"], job["output_mb"] * MEGABYTE)
+        cause = _forward(results, studio, out, clock, job)
     finally:
-        code, signal_number = _terminate(pid, grace=0.2 if cause == "done" else 0.0)
+        child_exit = _terminate(pid, cause, clock)
         group.close()
-    child_exit = ChildExit(cause, code, signal_number, time.monotonic() - start)
     write_message(out, asdict(child_exit))
+
+
+class _Clock:
+    """The time of a child."""
+
+    def __init__(self, pid: int) -> None:
+        self._pid, self._start = pid, time.monotonic()
+
+    @property
+    def seconds(self) -> float:
+        """Wall-clock time since the fork."""
+        return time.monotonic() - self._start
+
+    def read(self) -> tuple[float, float]:
+        """Return the seconds that the child has computed, and those that it has slept: neither run nor waited to run.
+
+        Where the system does not tell, all of the time counts as computing.
+        """
+        seconds = self.seconds
+        try:
+            computed = time.clock_gettime((~self._pid << 3) | 2)  # clock_getcpuclockid(3)
+            with open(f"/proc/{self._pid}/schedstat") as file:
+                ran, waited = map(int, file.read().split()[:2])
+        except (OSError, ValueError):
+            return seconds, 0.0
+        return computed, seconds - (ran + waited) * 1e-9
 
 
 def _become_child(results: int, job: dict, run_job: Callable[[dict, BinaryIO], None]) -> NoReturn:
@@ -128,34 +159,37 @@ def _become_child(results: int, job: dict, run_job: Callable[[dict, BinaryIO], N
         os._exit(code)
 
 
-def _forward(results: int, studio: socket.socket, out: BinaryIO, deadline: float, max_bytes: int) -> str:
+def _forward(results: int, studio: socket.socket, out: BinaryIO, clock: _Clock, job: dict) -> str:
     """Forward output until the child closes its pipe, a limit is exceeded, or the studio disconnects; return which."""
     sent = 0
     poller = select.poll()
     poller.register(results, select.POLLIN)
     poller.register(studio, select.POLLIN)
-    while (remaining := deadline - time.monotonic()) > 0:
-        for fd, _ in poller.poll(remaining * 1000):
+    while (remaining := job["seconds"] - clock.read()[0]) > 0:
+        if clock.read()[1] > IDLE_SECONDS:
+            return "idle"
+        for fd, _ in poller.poll(1000 * min(LOOK_SECONDS, max(remaining, 0.01))):
             if fd != results:
                 return "cancelled"
             chunk = os.read(results, 1 << 16)
             if not chunk:
                 return "done"
             sent += len(chunk)
-            if sent > max_bytes:
+            if sent > job["output_mb"] * MEGABYTE:
                 return "output"
             write_message(out, {}, [np.frombuffer(chunk, np.uint8)])
     return "timeout"
 
 
-def _terminate(pid: int, grace: float) -> tuple[int | None, int | None]:
-    """Wait `grace` seconds for a child to exit, then kill it and its group; return exit code and signal."""
-    deadline = time.monotonic() + grace
+def _terminate(pid: int, cause: str, clock: _Clock) -> ChildExit:
+    """Wait for a child that is done to exit, then kill it and its group; return how it exited."""
+    deadline = time.monotonic() + (0.2 if cause == "done" else 0.0)
     while time.monotonic() < deadline and not os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT):
         time.sleep(0.001)
     for kill in (os.killpg, os.kill):
         with contextlib.suppress(ProcessLookupError, PermissionError):
             kill(pid, signal.SIGKILL)
-    _, status = os.waitpid(pid, 0)
+    _, status, used = os.wait4(pid, 0)
     code = os.waitstatus_to_exitcode(status)
-    return (code, None) if code >= 0 else (None, -code)
+    computed = used.ru_utime + used.ru_stime
+    return ChildExit(cause, code if code >= 0 else None, -code if code < 0 else None, clock.seconds, computed)

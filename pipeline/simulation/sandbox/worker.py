@@ -24,12 +24,14 @@ import numpy as np
 from pipeline.confinement import confine
 from pipeline.simulation import kit, mutations
 from pipeline.simulation.cameras import FILE as CAMERAS
+from pipeline.simulation.free_space import overlapping
 from pipeline.simulation.mutations import DISPLACED
 from pipeline.simulation.photographed import start_of
 from pipeline.simulation.recipe import Recipe, recipe, replay, to_json
 from pipeline.simulation.robots import robot_kind
 from pipeline.simulation.robots.robot import Robot
 from pipeline.simulation.rollout import SOLVED, Run, observed_run
+from pipeline.simulation.sandbox.protocol import layout_seconds
 from pipeline.simulation.sandbox.restricted_exec import ProgramViolation, RestrictedInterpreter, describe_error
 from pipeline.simulation.sandbox.task_checks import TaskChecks
 from pipeline.untrusted.messages import write_message
@@ -98,6 +100,8 @@ def _perform(job: dict, project: Path, interpreter: RestrictedInterpreter, send:
     """Roll out the oracle on the arranged simulation, then run the checks, if any."""
     send(doing=f"rolling out the oracle, seed {job['seed']}")
     sim = _built(project, Recipe.model_validate(job["recipe"]), robot)
+    named = sum(len(goal.objects) for _, goals in sim.stages for goal in goals)
+    _limit_processor(layout_seconds(job["physics_seconds"], len(sim.objects), named))
     task_checks = TaskChecks(interpreter, job.get("reference", ""))
     if job["mutation"] == DISPLACED:
         return _check_displaced(job, sim, interpreter, task_checks, send)
@@ -117,6 +121,7 @@ def _perform(job: dict, project: Path, interpreter: RestrictedInterpreter, send:
             send(evidence={"measured": measured})
     if job["checks"] is not None and (job["always"] or _shows_a_solution(sim)):
         send(doing="reading checks.py")
+        _limit_processor(job["check_seconds"], for_good=True)
         names = interpreter.execute("checks.py", job["checks"])
         for name, check in list(names.items()):
             if name.startswith("check_") and callable(check):
@@ -133,6 +138,15 @@ def _built(project: Path, arranged: Recipe, robot: Robot) -> kit.Simulation:
     sim = kit.Simulation(replace(kit.Scene.load(project), robot=robot), arranged.seed)
     replay(sim, arranged)
     return sim
+
+
+def _limit_processor(seconds: float, for_good: bool = False) -> None:
+    """Let the kernel end this process after so many more seconds of processor time; `for_good`: nothing can undo it."""
+    import resource
+
+    hard = resource.getrlimit(resource.RLIMIT_CPU)[1]  # confine() has set it
+    limit = min(math.ceil(time.process_time() + seconds), hard)
+    resource.setrlimit(resource.RLIMIT_CPU, (limit, min(limit + 1, hard) if for_good else hard))
 
 
 def _start(project: Path, arranged: Recipe, robot: Robot) -> dict[str, Any]:
@@ -157,6 +171,7 @@ def _check_displaced(
     if not runs:
         return
     send(doing="reading checks.py")
+    _limit_processor(job["check_seconds"], for_good=True)
     names = interpreter.execute("checks.py", job["checks"] or "")
     checks = {name: check for name, check in names.items() if name.startswith("check_") and callable(check)}
     noticed: dict[str, Any] = {}
@@ -218,6 +233,7 @@ def _evidence(sim: kit.Simulation, run: Run) -> dict:
         "moved_before_touch": run.moved_before_touch,
         "objects": {o.name: _motion(run, o.name, o.name in picked) for o in sim.objects},
         "contacts": sorted(sorted(pair) for pair in run.state_at_end.touching if "table" not in pair),
+        "overlaps": [[a.name, b.name] for a, b in overlapping(run.state_at_start.objects.values())],
         "off_table": _off_table(sim),
         "simulated_seconds": run.times[-1],
     }

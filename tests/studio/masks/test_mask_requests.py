@@ -1,6 +1,5 @@
 """Requests of the mask canvas; its segmenters, the fallback where one fails, SAM 2's installation; uploaded frames."""
 
-import json
 import threading
 import time
 from pathlib import Path
@@ -15,7 +14,7 @@ from offline_studio import FRAME
 
 from pipeline.frame import FrameError, load
 from pipeline.resources import SAMPLE_SCENES
-from pipeline.segmentation import ScriptedSegmenter, Segment, SegmentationError, decode_rle, encode_rle
+from pipeline.segmentation import ScriptedSegmenter, Segment, SegmentationError, encode_rle
 from pipeline.segmentation.automatic import ProgressView
 from studio.masks.mask_requests import endpoint
 from studio.masks.uploads import Uploads, recording_in, suggest_name
@@ -23,7 +22,6 @@ from studio.services import sam2_install, segmenter_choice
 from studio.services.sam2_install import Installation, InstallError, requirements
 from studio.services.segmenter_choice import FrameSegmenters, parse_automatic_settings
 from studio.services.settings import Settings
-from studio.sessions.prompt_requests import parse_prompt
 from studio.web.errors import RequestError
 
 MASK = np.zeros((40, 60), bool)
@@ -48,18 +46,6 @@ ANYTHING = st.one_of(st.none(), st.integers(), st.text(max_size=5), st.lists(st.
 def test_every_answer_repeats_the_number_of_its_request(seq, kind, points, rle, name):
     answer = ask(seq=seq, kind=kind, points=points, labels=[1], rle=rle, name=name)
     assert answer["seq"] == seq and len(answer) > 1 and "\n" not in answer.get("error", "")
-
-
-def test_a_click_is_answered_with_run_lengths_and_the_status_names_every_segmenter():
-    answer = ask(seq=5, points=[[20, 15]], labels=[1])
-    assert answer["seq"] == 5 and answer["ms"] >= 0
-    best = answer["candidates"][0]
-    assert (decode_rle(best["rle"]) == MASK).all() and best["source"] == "scripted"
-    json.dumps(answer)
-    answer = ask(kind="status")
-    assert answer["chosen"] == "scripted"
-    assert [one["name"] for one in answer["segmenters"]] == ["scripted", "depth", "sam2"]
-    assert all({"title", "state", "progress", "note"} <= one.keys() for one in answer["segmenters"])
 
 
 def test_an_invalid_request_is_refused_in_one_line():
@@ -87,12 +73,6 @@ def test_the_chosen_segmenter_says_how_good_each_reading_is_and_a_stop_cancels_i
     readings = ask(session, points=[[20, 15]], labels=[1])["candidates"]
     assert [(one["source"], one["quality"]) for one in readings] == [("sam2", 0.9), ("sam2", 0.5)]
     assert ask(session, kind="stop", name="sam2")["chosen"] == "sam2" and view.cancel.call_count == 1
-
-
-def test_clicks_arrive_as_they_were_made():
-    prompt = parse_prompt({"points": [[3.5, 4], [10, 11]], "labels": [1, 0], "box": [1, 2, 30, 31]}, FRAME)
-    assert prompt.points.tolist() == [[3.5, 4], [10, 11]] and prompt.labels.tolist() == [1, 0]
-    assert prompt.box is not None and prompt.box.tolist() == [1, 2, 30, 31]
 
 
 def test_settings_of_sam2_are_read_from_the_browser_and_checked(monkeypatch: pytest.MonkeyPatch):

@@ -11,6 +11,7 @@ from pipeline.simulation.goals.goal import BlockedError, Goal, Move
 from pipeline.simulation.goals.in_row import InRow
 from pipeline.simulation.goals.inside import Inside
 from pipeline.simulation.goals.on import On
+from pipeline.simulation.goals.spec import listed
 from pipeline.simulation.goals.stages import held_by_wanted
 from pipeline.simulation.objects import Object, Region
 from pipeline.simulation.physics import Physics
@@ -178,16 +179,19 @@ class CarryPlanner:
         names = [n for n in goal.objects if self.mobile(state, n)]
         if not names:
             raise BlockedError(f"{goal.objects[0]} stands fast and cannot be moved")
+        holders = set[str]()
         for name in names:
             if rider := self.topmost_load(state, name):
                 return self.move_aside(state, rider, goal, goals)
-            if move := self._table_move(state, name, goal, goals):
+            if move := self._table_move(state, name, goal, goals, holders):
                 return move
         others = [g.name for g in goals if g is not goal and set(g.objects) & set(goal.objects)]
         also = " and " + " and ".join(others[:3]) if others else ""
-        raise BlockedError(f"no place on the table where {goal.name}{also}")
+        held = f": {listed(sorted(holders)[:3])} stands there and has to stay" if holders else ""
+        raise BlockedError(f"no place on the table where {goal.name}{also}{held}")
 
-    def _table_move(self, state: State, name: str, goal: Goal, goals: list[Goal]) -> Move | None:
+    def _table_move(self, state: State, name: str, goal: Goal, goals: list[Goal], holders: set[str]) -> Move | None:
+        """Return the move to the best place; None without one: `holders` then get what has to stay on such places."""
         carried = state[name]
         related = [g for g in goals if name in g.objects and g.constrains_place]
         points = _candidate_places(state, related)
@@ -221,9 +225,10 @@ class CarryPlanner:
                 if not blockers:
                     return Move(name, points[i], None, "place", target, goal)
                 mobile = [n for n in blockers if self.mobile(state, n)]
-                settled = [n for n in mobile if any(g.met(state) for g in goals if n in g.objects)]
+                settled = [n for n in mobile if _is_settled(state, n, goals)]
                 if len(mobile) == len(blockers) and not settled:
                     return self.move_aside(state, blockers[0], goal, goals, {name: points[i]})
+                holders.update(n for n in blockers if n not in mobile or n in settled)
         return None
 
     def move_aside(
@@ -335,6 +340,12 @@ def _place_aside(state: State, name: str, places: np.ndarray, goals: Sequence[Go
                 return xy
             nearest = xy if nearest is None else nearest
     return nearest
+
+
+def _is_settled(state: State, name: str, goals: list[Goal]) -> bool:
+    """Whether an object is where its goals want it; one that still has to go elsewhere may be moved aside."""
+    about = [goal.met(state) for goal in goals if name in goal.objects]
+    return bool(about) and all(about)
 
 
 def _all_hold(state: State, name: str, xy: np.ndarray, related: list[Goal]) -> bool:

@@ -16,8 +16,8 @@ from pipeline.simulation.robots.robot import Hand
 
 MAX_OPEN_ERROR = 0.15
 """Share of its travel by which a part may be off after it was opened or shut."""
-TIME_LIMIT = 120.0
-"""Simulated seconds before the oracle gives up."""
+TIME_LIMIT, TIME_PER_GOAL = 120.0, 15.0
+"""Simulated seconds before the oracle gives up: at least, and for each goal, three tries of 5 s, if these are more."""
 MAX_PLACE_ERROR = 0.015
 """Metres from its place within which an object set down on the table counts as placed."""
 
@@ -49,7 +49,7 @@ def act(physics: Physics, stages: Sequence[tuple[str, tuple[Goal, ...]]]) -> Ite
 
 
 def _pursue(hand: Hand, planner: MovePlanner, goals: list[Goal]) -> Iterator[Event]:
-    physics = hand.physics
+    physics, limit = hand.physics, max(TIME_LIMIT, TIME_PER_GOAL * len(goals))
     for _ in range(8 + 6 * len(goals)):
         state = physics.state()
         step = planner.next(state, goals)
@@ -58,7 +58,7 @@ def _pursue(hand: Hand, planner: MovePlanner, goals: list[Goal]) -> Iterator[Eve
         if isinstance(step, Refusal):
             planner.refused.add(step.goal)
             yield Event(physics.time, "give up", step.object, step.goal.name, False, step.message)
-        elif physics.time > TIME_LIMIT:
+        elif physics.time > limit:
             yield Event(physics.time, "give up", step.object, step.goal.name, False, "it takes too long")
             return
         elif isinstance(step, PartMotion):
