@@ -23,7 +23,7 @@ from scipy.stats import binomtest
 from pipeline.geometry import planar_rotation
 from pipeline.simulation import kit
 from pipeline.simulation.objects import Region, hull
-from pipeline.simulation.robots.arm.arm_robot import Arm
+from pipeline.simulation.robots import robot_kind
 from pipeline.store import write_json
 
 HALF = np.array([0.35, 0.275])
@@ -101,7 +101,7 @@ def measure(case: Case) -> str:
     """Return why the first run does not meet the goal; empty where it does."""
     with tempfile.TemporaryDirectory() as temporary:
         write(case, Path(temporary))
-        sim = kit.Simulation(replace(kit.Scene.load(temporary), robot=Arm()))
+        sim = kit.Simulation(replace(kit.Scene.load(temporary), robot=robot_kind("arm").make(True)))
         sim.move("blue_book", case.xy, yaw=case.yaw)
         sim.goal(kit.at("blue_book", tuple(case.to)))
         run = sim.rollout()

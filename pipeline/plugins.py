@@ -1,4 +1,4 @@
-"""Parts that installed packages add: segmenters, frame formats, matchers, exporters and image-to-3D services.
+"""Parts that installed packages add: segmenters, frame formats, matchers, exporters, image-to-3D services, robots.
 
 Each part is an entry point (https://packaging.python.org/en/latest/specifications/entry-points/) in one of `GROUPS`.
 The built-in parts are registered in the same way, in pyproject.toml. docs/extending.md shows an example of each.
@@ -11,14 +11,14 @@ from typing import Any, Literal
 
 from pipeline.errors import StudioError
 
-Group = Literal["segmenters", "frame_formats", "matchers", "exporters", "image_to_3d"]
-GROUPS: tuple[Group, ...] = ("segmenters", "frame_formats", "matchers", "exporters", "image_to_3d")
+Group = Literal["segmenters", "frame_formats", "matchers", "exporters", "image_to_3d", "robots"]
+GROUPS: tuple[Group, ...] = ("segmenters", "frame_formats", "matchers", "exporters", "image_to_3d", "robots")
 DISTRIBUTION = "grs-studio"
 """Name of our own package, whose entry points are the built-in parts."""
 
 _NOUNS: dict[Group, str] = {
     "segmenters": "segmenter", "frame_formats": "frame format", "matchers": "matcher", "exporters": "export format",
-    "image_to_3d": "image-to-3D service",
+    "image_to_3d": "image-to-3D service", "robots": "robot",
 }  # fmt: skip
 
 

@@ -100,6 +100,13 @@ def test_an_installed_image_to_3d_service_is_chosen_by_its_name(site):
     assert done.stdout == "blocks b'glTF'\n", done.stderr
 
 
+def test_an_installed_robot_is_offered_beside_the_built_in_ones(site):
+    listed = grs(site, "robot", "list")
+    assert listed.returncode == 0, listed.stderr
+    names = [line.split()[0] for line in listed.stdout.splitlines()]
+    assert names[0] == "gripper" and {"arm", "arm-suction", "droid", "lab-gripper"} <= set(names)
+
+
 def test_a_broken_plug_in_is_named_once_and_left_out(tmp_path):
     declared = (
         '[build-system]\nrequires = ["hatchling"]\nbuild-backend = "hatchling.build"\n'

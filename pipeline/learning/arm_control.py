@@ -12,10 +12,10 @@ import numpy as np
 from pipeline.learning.subtask import LearningError
 from pipeline.simulation.controlled_world import ControlledWorld, ControlRate
 from pipeline.simulation.physics import TIMESTEP, CompiledWorld, Physics
-from pipeline.simulation.robots.arm import robot_model
 from pipeline.simulation.robots.arm.arm_robot import Arm
-from pipeline.simulation.robots.arm.kinematics import Kinematics, gripper_pose
-from pipeline.simulation.robots.arm.tools.vacuum import VALVE, Vacuum, weld_name
+from pipeline.simulation.robots.arm.kinematics import gripper_pose
+from pipeline.simulation.robots.arm.robot_model import ARM_PREFIX, prefixed
+from pipeline.simulation.robots.arm.tools.vacuum import LIP_SITE, VALVE, Vacuum, weld_name
 
 ACTIONS = 5
 """Changes of the tip's x, y, z and yaw, and suction."""
@@ -28,10 +28,11 @@ class ArmControl(ControlledWorld):
         super().__init__(world, rate=rate)
         model, robot = world.model, cast(Arm, world.robot)
         self.suction = int(model.actuator(VALVE).id)
-        self._servos = np.array([model.actuator(name.removesuffix("_joint")).id for name in robot_model.JOINTS])
-        self._kinematics = Kinematics(robot.base, robot.yaw)
+        self._servos = np.array([model.actuator(name).id for name in prefixed(robot.arm.servos)])
+        self._lag = np.array(robot.arm.servo_lag)
+        self._kinematics = robot.kinematics()
         self._home = self.data.qpos.copy(), self.data.ctrl.copy()
-        joints = [j for j in range(model.njnt) if model.joint(j).name.startswith(robot_model.ARM_PREFIX)]
+        joints = [j for j in range(model.njnt) if model.joint(j).name.startswith(ARM_PREFIX)]
         self._robot_joints = model.jnt_qposadr[joints]
         bodies = {model.body(joint.body).name: f"{name} {part}" for (name, part), joint in self.physics.parts.items()}
         self._held = {weld_name(name): name for name in world.objects} | {
@@ -75,7 +76,7 @@ class ArmControl(ControlledWorld):
     @property
     def tip(self) -> np.ndarray:
         """World position of the cup's lip, of shape (3,), in metres."""
-        return self.data.site(robot_model.PINCH_SITE).xpos.copy()
+        return self.data.site(LIP_SITE).xpos.copy()
 
     @property
     def lag(self) -> np.ndarray:
@@ -92,7 +93,7 @@ class ArmControl(ControlledWorld):
         """Simulate one control step under a normalised action (5,) in [-1, 1]. Raises UnstableError."""
         action = np.clip(np.asarray(action, float), -1, 1)
         start, end = self.data.ctrl[self._servos].copy(), self._posture(action)
-        lead = robot_model.SERVO_LAG * (end - start) / (self.rate.steps * TIMESTEP)
+        lead = self._lag * (end - start) / (self.rate.steps * TIMESTEP)
         for share in np.arange(1, self.rate.ramp + 1) / self.rate.ramp:
             self.data.ctrl[self._servos] = start + share * (end - start) + lead
             self.physics.advance(self.rate.steps // self.rate.ramp)

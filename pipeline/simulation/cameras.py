@@ -26,9 +26,9 @@ class Camera(NamedTuple):
     name: str
     body: str
     """Name of the body that it moves with; "world" for none."""
-    position: Sequence[float]
+    position: tuple[float, float, float]
     """In the body's frame, of shape (3,), in metres."""
-    quat_wxyz: Sequence[float]
+    quat_wxyz: tuple[float, float, float, float]
     """In the body's frame, of shape (4,)."""
     field_of_view: float
     """Vertical, in radians."""
@@ -41,7 +41,8 @@ def looking_at(name: str, body: str, position: Sequence[float], target: Sequence
     right /= np.linalg.norm(right)
     quat = np.zeros(4)
     mujoco.mju_mat2Quat(quat, np.stack([right, np.cross(back, right), back], -1).ravel())
-    return Camera(name, body, tuple(map(float, position)), tuple(map(float, quat)), FIELD_OF_VIEW)
+    (x, y, z), (w, i, j, k) = map(float, position), quat.tolist()
+    return Camera(name, body, (x, y, z), (w, i, j, k), FIELD_OF_VIEW)
 
 
 def add_cameras(spec: mujoco.MjSpec, cameras: Iterable[Camera]) -> None:
@@ -92,4 +93,5 @@ def from_json(row: Mapping[str, Any]) -> Camera:
         name, body = str(row["name"]), str(row["body"])
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise KitError(f"a camera cannot be read: {type(error).__name__}: {error}") from None
-    return Camera(name, body, tuple(pos.tolist()), tuple((quat / np.linalg.norm(quat)).tolist()), angle)
+    (x, y, z), (w, i, j, k) = pos.tolist(), (quat / np.linalg.norm(quat)).tolist()
+    return Camera(name, body, (x, y, z), (w, i, j, k), angle)

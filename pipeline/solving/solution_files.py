@@ -15,7 +15,9 @@ import numpy as np
 
 from pipeline.scene.mjcf.recorded_models import twin_digest, with_own_files
 from pipeline.scene.placement import SceneError
+from pipeline.simulation.robots import ROBOTS
 from pipeline.simulation.robots.arm import visual_meshes
+from pipeline.simulation.robots.arm.arm_robot import robot_named_in
 from pipeline.simulation.run_record import RunRecord
 from pipeline.solving.film import FPS, write_film
 from pipeline.solving.solution import Solution, SolvingError
@@ -156,7 +158,8 @@ def save_model(xml: str, project_dir: Path, name: str) -> Path:
         )
     path = Path(project_dir) / "scene" / f"{name}.xml"
     write_text(path, xml)
-    if visual_meshes.needs_visual_meshes(xml):
-        visual_meshes.write_mesh_files(path.parent)
-        visual_meshes.add_visual_meshes(path)
+    arm = robot.arm if (robot := ROBOTS.get(robot_named_in(xml))) else None
+    if arm and visual_meshes.needs_visual_meshes(xml, arm):
+        visual_meshes.write_mesh_files(path.parent, arm)
+        visual_meshes.add_visual_meshes(path, arm)
     return path

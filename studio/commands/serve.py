@@ -46,6 +46,8 @@ def serve(arguments: argparse.Namespace, page: str = "") -> int:
     from studio import serve as server
     from studio.services.settings import Settings
 
+    if arguments.workspace:
+        os.environ["GRS_WORKSPACE"] = str(arguments.workspace)  # where added robots are looked for
     settings = Settings.from_environment(workspace=arguments.workspace, model=model_setting(None, "kept"))
     server.serve(settings, arguments.host, arguments.port, access_from(arguments, settings.workspace), page)
     return DONE

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pipeline.simulation.robots import ROBOTS
 from studio.commands.options import DONE, add_library, add_unprotected, require_packages
 from studio.sessions.watched_condition import FOLDER
 
@@ -20,7 +21,7 @@ def add_to(commands: "argparse._SubParsersAction") -> None:
     command.add_argument("project", type=Path, metavar="PROJECT", help="project with a task and a round")
     command.add_argument("--count", type=int, default=50, help="number of conditions (default %(default)s)")
     command.add_argument("--seed", type=int, default=0, help="of the conditions (default %(default)s)")
-    command.add_argument("--robot", default="gripper", choices=("gripper", "arm", "arm-suction", "policy"))
+    command.add_argument("--robot", default="gripper", choices=(*ROBOTS, "policy"))
     command.add_argument(
         "--policy", default="", metavar="POLICY",
         help="of --robot policy: learned (by grs-studio learn; default), demonstration, hold, FILE.py:FUNCTION, "

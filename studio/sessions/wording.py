@@ -36,7 +36,12 @@ MATCHER_EVIDENCE = {
 """What each matcher compares."""
 NAMING = ("rename", "display_name")
 """Decisions that say themselves what an object is called."""
-ROBOT_PHRASES = {name: kind.phrase for name, kind in ROBOTS.items()}
+
+
+def robot_phrase(name: str) -> str:
+    """Return what follows "solved": with which robot. A solution without a name is the floating gripper's."""
+    robot = ROBOTS.get(name or "gripper")
+    return robot.phrase if robot else f"with the robot {name}"
 
 
 def progress_line(step: Progress) -> str:
@@ -56,7 +61,7 @@ def describe_source(stage: Stage, made_with: str | None) -> str:
         "scene": "measured: placed on the depth, then settled in MuJoCo",
         "task": f"proposed by {by}",
         "rounds": f"written and repaired by {by}; {REPAIR_MODES.get(more, more)}",
-        "solution": f"solved by the scripted oracle, {ROBOT_PHRASES.get(more, ROBOT_PHRASES['gripper'])}",
+        "solution": f"solved by the scripted oracle, {robot_phrase(more)}",
     }[stage]
 
 
@@ -110,7 +115,7 @@ def describe_decision(decision: Decision, names: Mapping[int, str] | None = None
         "fork": lambda: f"code of round {data['parent']} edited",
         "matcher": lambda: f"objects matched by {MATCHER_EVIDENCE.get(data['name'], data['name'])}",
         "send": lambda: f"sending to {data['server']} {'allowed' if data['allow'] else 'declined'}",
-        "robot": lambda: f"task solved {ROBOT_PHRASES[data['name']]}",
+        "robot": lambda: f"task solved {robot_phrase(data['name'])}",
         "calibrate": lambda: f"{len(data['parameters'])} parameters of the robot calibrated from {data['source']}",
         "accept": lambda: f"{data['stage']} accepted",
         "pin": lambda: "round unpinned" if data["round"] is None else f"round {data['round']} pinned",

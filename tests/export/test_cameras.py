@@ -21,7 +21,6 @@ from pipeline.simulation.cameras import FILE, Camera, looking_at, to_json
 from pipeline.simulation.kit import Scene, Simulation
 from pipeline.simulation.recipe import Recipe
 from pipeline.simulation.robots import ROBOTS, robot_kind
-from pipeline.simulation.robots.arm.robot_model import collision_meshes
 from pipeline.simulation.robots.robot import cameras_of
 
 SIZE = 224
@@ -32,8 +31,9 @@ def marked(project, name: str, offset: np.ndarray) -> tuple[mujoco.MjModel, mujo
     """Return a twin with a robot, a glowing ball at an offset from its wrist camera (its axes), and that camera."""
     simulation = Simulation(replace(Scene.load(project), robot=robot_kind(name).make(True)), 0)
     world = simulation.bench()
-    camera = cameras_of(simulation._robot)[0]
-    files = {file.name: file.read_bytes() for file in (project / "scene").iterdir()} | collision_meshes()
+    camera = next(one for one in cameras_of(simulation._robot) if one.name == "wrist")
+    files = {file.name: file.read_bytes() for file in (project / "scene").iterdir()}
+    files |= arm.meshes(False) if (arm := robot_kind(name).arm) else {}
     spec = mujoco.MjSpec.from_string(world.xml, assets=files)
     for geom in spec.geoms:
         geom.group = 5  # not drawn

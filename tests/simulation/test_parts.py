@@ -23,8 +23,9 @@ from pipeline.simulation.articulated_parts import ArticulatedPart
 from pipeline.simulation.physics import Physics
 from pipeline.simulation.recipe import to_json
 from pipeline.simulation.robots import robot_kind
-from pipeline.simulation.robots.arm.mount import MAX_ASIDE_M, PART_REACH_M, place_base
+from pipeline.simulation.robots.arm.mount import MAX_ASIDE_M, place_base
 from pipeline.simulation.robots.arm.tools.part_grasps import push_grasps
+from pipeline.simulation.robots.arm.universal_robots import two_finger_arm
 from pipeline.solving import Solution, solve
 from pipeline.tasks import understand_instruction
 
@@ -258,11 +259,11 @@ def test_the_base_stands_in_front_of_parts_and_pushes_them_only_away_from_the_ha
                 motion = -part.heading(push.point)
                 assert motion @ push.approach > 0 and push.approach[2] < 1e-9
                 assert np.linalg.norm(push.hand[:3, 3] - push.point) < 0.005
-    mount = place_base(scene.objects, scene.table, scene.away)
+    mount = place_base(scene.objects, scene.table, scene.away, two_finger_arm().reach)
     for name in ("cabinet", "oven"):
         for part in scene[name].parts:
             middle = part.corners.mean(0)
             ahead = part.heading(middle)[:2]
             off = mount.base - middle[:2]
-            assert PART_REACH_M[0] - 0.1 < off @ ahead < PART_REACH_M[1] + 0.2
+            assert two_finger_arm().reach.parts[0] - 0.1 < off @ ahead < two_finger_arm().reach.parts[1] + 0.2
             assert np.linalg.norm(off - (off @ ahead) * ahead) < MAX_ASIDE_M + 0.15

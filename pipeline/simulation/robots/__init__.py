@@ -1,70 +1,80 @@
-"""The robots that can perform a task, by name."""
+"""The robots that can perform a task, by name: those of installed packages, the built-in ones included, and
+those that a person added to the workspace."""
 
-import pkgutil
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+import functools
+from collections.abc import ItemsView, Iterator, Mapping, ValuesView
+from contextlib import suppress
+from pathlib import Path
 
+from pipeline import plugins
 from pipeline.errors import StudioError
+from pipeline.simulation.robots import workspace
+from pipeline.simulation.robots.description import RobotDescription
 
-if TYPE_CHECKING:
-    from pipeline.simulation.robots.robot import Robot
+FIRST = "gripper"
+"""The quickest robot; it is offered first."""
 
 
 class RobotError(StudioError):
-    """A robot that there is not."""
+    """A robot that there is not, or whose description is wrong."""
 
 
-@dataclass(frozen=True)
-class RobotKind:
-    """One robot as the app and the command line offer it."""
+class _Robots(Mapping[str, RobotDescription]):
+    """Robots by name. Names are known without an import; a description is made when it is first used."""
 
-    name: str
-    """As in `--robot NAME`."""
-    title: str
-    note: str
-    """How it holds objects, in a few words."""
-    phrase: str
-    """Follows "solved": "with a floating gripper"."""
-    source: str
-    """Value of a solution's `source`."""
-    floats: bool
-    """Whether it reaches everything from above."""
-    entry: str
-    """Module and class, imported when it is first used: planning libraries take a second."""
+    def __getitem__(self, name: str) -> RobotDescription:
+        if name in plugins.entries("robots"):
+            return _registered(name)
+        if name in workspace.added_names():
+            return workspace.read_added(workspace.robots_folder() / name)
+        raise KeyError(name)
 
-    def make(self, moves: bool) -> "Robot":
-        """Return the robot. `moves=False`: it plans its moves and puts objects where they would go, itself at rest.
+    def __iter__(self) -> Iterator[str]:
+        return iter(
+            dict.fromkeys(
+                [*sorted(plugins.entries("robots"), key=lambda name: name != FIRST), *workspace.added_names()]
+            )
+        )
 
-        A robot that floats always moves.
-        """
-        robot = pkgutil.resolve_name(f"{__name__}.{self.entry}")
-        return robot() if self.floats else robot(moves)
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def items(self) -> ItemsView[str, RobotDescription]:
+        """Return name and description of each robot that can be read."""
+        usable = plugins.available("robots")
+        found: dict[str, RobotDescription] = {}
+        for name in self:
+            with suppress(workspace.AddedRobotError):
+                if name in usable or name not in plugins.entries("robots"):
+                    found[name] = self[name]
+        return found.items()
+
+    def values(self) -> ValuesView[RobotDescription]:
+        """Return the description of each robot that can be read."""
+        return dict(self.items()).values()
 
 
-ROBOTS: dict[str, RobotKind] = {
-    kind.name: kind
-    for kind in (
-        RobotKind(
-            "gripper", "Floating gripper", "quick: seconds", "with a floating gripper", "oracle, floating gripper",
-            True, "gripper.hand:FloatingGripper",
-        ),
-        RobotKind(
-            "arm", "UR5e arm, 2F-85", "by friction, within reach: about a minute",
-            "with a UR5e arm and a 2F-85 gripper", "oracle, UR5e with a 2F-85", False,
-            "arm.arm_robot:Arm",
-        ),
-        RobotKind(
-            "arm-suction", "UR5e arm, vacuum gripper", "by suction within its force limits: about a minute",
-            "with a UR5e arm and a vacuum gripper", "oracle, UR5e with a vacuum gripper", False,
-            "arm.arm_robot:SuctionArm",
-        ),
-    )
-}  # fmt: skip
+@functools.cache
+def _registered(name: str) -> RobotDescription:
+    """Return the description that a package registers. Raises RobotError, PluginError."""
+    described = plugins.load("robots", name)()
+    if not isinstance(described, RobotDescription) or described.name != name:
+        said = getattr(described, "name", type(described).__name__)
+        raise RobotError(f"The function of the robot '{name}' must return its RobotDescription, not that of '{said}'.")
+    return described
+
+
+ROBOTS: Mapping[str, RobotDescription] = _Robots()
 """All robots, the quickest first."""
 
 
-def robot_kind(name: str) -> RobotKind:
-    """Return the robot of that name. Raises RobotError that lists the names there are."""
+def robot_kind(name: str, folder: str = "") -> RobotDescription:
+    """Return the robot of that name: of a folder of the workspace if it is given, as a confined child gets it.
+
+    Raises RobotError that lists the names there are, PluginError, AddedRobotError.
+    """
+    if folder:
+        return workspace.read_added(Path(folder))
     if name not in ROBOTS:
-        raise RobotError(f"There is no robot '{name}'; there are: {', '.join(ROBOTS)}.")
+        raise RobotError(f"There is no robot '{name}'; there are: {', '.join(ROBOTS) or 'none; run make setup again'}.")
     return ROBOTS[name]

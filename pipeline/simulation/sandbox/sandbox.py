@@ -22,6 +22,7 @@ from typing import Any, Literal, TypeVar, Unpack
 from pipeline.simulation.photographed import as_photographed, compare_starts
 from pipeline.simulation.program import RULES, CheckResult, Program, Report
 from pipeline.simulation.recipe import Recipe
+from pipeline.simulation.robots import robot_kind
 from pipeline.simulation.run_record import Observed, RunRecord
 from pipeline.simulation.sandbox.child_report import ChildReader, ChildReport, merge_reports
 from pipeline.simulation.sandbox.protection import Protection
@@ -221,7 +222,7 @@ class _Run:
         """Roll out the oracle on a simulation, and run the checks: `always`, or only where they have to hold."""
         job = {"recipe": recipe.model_dump(), "seed": seed, "mutation": mutation, "always": always}
         job["reference"] = self.options.get("reference", "")
-        job |= {"robot": self.options.get("robot", "gripper"), "progress": self.options.get("record_goals", False)}
+        job |= self._robot() | {"progress": self.options.get("record_goals", False)}
         job["dry_run"] = self.options.get("dry_run", False)
         job["checks"] = self.program.checks or None
         child = self._run_child("perform", job)
@@ -263,13 +264,18 @@ class _Run:
         first, *others = [*recipes, *plain.arrange(more).recipes]
         pairs = [(first, as_photographed(first, names)), *((one, as_photographed(one, names, first)) for one in others)]
         different = list({one.model_dump_json(): one for pair in pairs for one in pair}.values())
-        job = {"recipes": [one.model_dump() for one in different], "robot": self.options.get("robot", "gripper")}
+        job = {"recipes": [one.model_dump() for one in different]} | self._robot()
         starts = plain._run_child("measure", job).evidence.get("starts") or ()
         if len(starts) < len(different):
             return {}
         found = compare_starts([tuple(starts[different.index(one)] for one in pair) for pair in pairs])
         undone = pairs[0][1] != first and plain.perform(pairs[0][1], first.seed, always=False)
         return found | ({"reward": undone.reward, "why": undone.evidence.get("why", "")} if undone else {})
+
+    def _robot(self) -> dict[str, str]:
+        """Return the robot's name and, for one that a person added, its folder: a child knows no workspace."""
+        name = self.options.get("robot", "gripper")
+        return {"robot": name, "robot_folder": robot_kind(name).folder}
 
     def _without_checks(self) -> "_Run":
         """Return a run of the simulation alone."""

@@ -51,9 +51,13 @@ def run_job(job: dict, out: BinaryIO) -> None:
         write_message(out, _to_json(message), arrays)
 
     project = Path(job["project"])
+    folder = job.get("robot_folder", "")
     readable = [project / name for name in ("scene", "scene.json", "descriptions.json", CAMERAS)]
+    readable += [Path(folder)] if folder else []
     moves = not job.get("dry_run", False)
-    robot = robot_kind(job.get("robot", "gripper")).make(moves)  # before the process is confined: it imports modules
+    robot = robot_kind(job.get("robot", "gripper"), folder).make(
+        moves
+    )  # before the process is confined: it imports modules
     try:
         confine(readable, seconds=job["seconds"], memory_mb=job["memory_mb"])
     except Exception as error:  # never run a program with less confinement than reported

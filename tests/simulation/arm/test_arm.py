@@ -15,17 +15,21 @@ from pipeline.simulation import kit
 from pipeline.simulation.objects import Region
 from pipeline.simulation.physics import Physics
 from pipeline.simulation.robots import ROBOTS, RobotError, robot_kind
-from pipeline.simulation.robots.arm import fingers, robot_model
 from pipeline.simulation.robots.arm.arm_robot import Arm, SuctionArm
 from pipeline.simulation.robots.arm.collision import CollisionChecker
-from pipeline.simulation.robots.arm.kinematics import Kinematics, gripper_pose, nearest_equivalent, postures
+from pipeline.simulation.robots.arm.fingers import TWO_F85
+from pipeline.simulation.robots.arm.kinematics import gripper_pose, nearest_equivalent
 from pipeline.simulation.robots.arm.mount import BASE_CLEARANCE_M, place_base
 from pipeline.simulation.robots.arm.path_planning import is_straight_path_free, plan_level_path, plan_path
+from pipeline.simulation.robots.arm.robot_model import ARM_PREFIX, add_arm, prefixed
 from pipeline.simulation.robots.arm.tools import vacuum
 from pipeline.simulation.robots.arm.tools.finger_grasps import find_grasps
 from pipeline.simulation.robots.arm.tools.seals import find_seals
 from pipeline.simulation.robots.arm.tools.suction_tool import SuctionTool
 from pipeline.simulation.robots.arm.tools.vacuum import Vacuum
+from pipeline.simulation.robots.arm.universal_robots import two_finger_arm
+from pipeline.simulation.robots.arm.ur5e_kinematics import Ur5eKinematics, postures
+from pipeline.simulation.robots.description import VISUAL_GROUP
 from pipeline.simulation.robots.gripper.hand import FloatingGripper
 from pipeline.solving import save_model
 
@@ -46,7 +50,7 @@ def with_cubes_stacked(table, robot):
 
 @pytest.fixture(scope="module")
 def stacked(table):
-    return with_cubes_stacked(table, Arm())
+    return with_cubes_stacked(table, robot_kind("arm").make(True))
 
 
 def test_a_cube_is_stacked_by_friction_alone_and_the_recorded_model_loads(stacked):
@@ -60,17 +64,23 @@ def test_a_cube_is_stacked_by_friction_alone_and_the_recorded_model_loads(stacke
     assert run.moved("yellow_can") < 0.002 and run.moved("blue_cube") < 0.01
     assert not run.moved_before_touch
     assert not mujoco.MjSpec.from_string(run.xml, assets=None).meshdir
-    model = mujoco.MjModel.from_xml_string(run.xml, robot_model.collision_meshes())
+    model = mujoco.MjModel.from_xml_string(run.xml, two_finger_arm().meshes(False))
     assert model.nq == run.qpos.shape[1] and model.nu == run.actions.shape[1] == 7
 
 
 def test_an_object_that_is_too_wide_or_a_place_out_of_reach_is_refused(table):
-    sim = arm_simulation(table, "white_bowl", "blue_cube", robot=Arm(), arrange=lambda s: s.resize("blue_cube", 1.8))
+    sim = arm_simulation(
+        table,
+        "white_bowl",
+        "blue_cube",
+        robot=robot_kind("arm").make(True),
+        arrange=lambda s: s.resize("blue_cube", 1.8),
+    )
     sim.goal(kit.at("blue_cube", (0.2, 0.1)))
     run = sim.rollout()
     assert not run.solved and "the gripper takes 8.2 cm at most" in run.why
     assert [e for e in run.events if not e.ok and e.time >= 0]
-    arm = Arm()
+    arm = cast(Arm, robot_kind("arm").make(True))
     sim = arm_simulation(table, "red_cube", "blue_cube", robot=arm)
     sim.goal(kit.on("red_cube", "blue_cube"))
     physics = Physics(sim.bench())
@@ -81,21 +91,22 @@ def test_an_object_that_is_too_wide_or_a_place_out_of_reach_is_refused(table):
 def test_the_finger_tables_agree_with_the_gripper_at_rest(width):
     spec = mujoco.MjSpec()
     spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
-    robot_model.add_arm(spec, np.zeros(3), 0.0)
+    add_arm(spec, two_finger_arm(), np.zeros(3), 0.0)
     model = spec.compile()
     data = mujoco.MjData(model)
-    data.actuator(f"{robot_model.GRIPPER_PREFIX}fingers_actuator").ctrl = fingers.command(width)
+    data.actuator(prefixed(TWO_F85.actuators)[0]).ctrl = TWO_F85.command(width)[0]
     for _ in range(600):
         mujoco.mj_step(model, data)
-    site = data.site(robot_model.PINCH_SITE)
-    pads = [(data.geom(side[0]).xpos - site.xpos) @ site.xmat.reshape(3, 3) for side in robot_model.PAD_GEOMS]
-    thick = model.geom(robot_model.PAD_GEOMS[0][0]).size
+    site = data.site(f"{ARM_PREFIX}hand/pinch")
+    names = [prefixed(side)[0] for side in TWO_F85.pads]
+    pads = [(data.geom(name).xpos - site.xpos) @ site.xmat.reshape(3, 3) for name in names]
+    thick = model.geom(names[0]).size
     assert abs(pads[0][1] - pads[1][1]) - 2 * thick[1] == pytest.approx(width, abs=0.002)
-    assert pads[0][2] + thick[2] == pytest.approx(fingers.tip_offset(width), abs=0.001)
+    assert pads[0][2] + thick[2] == pytest.approx(TWO_F85.tip_offset(width), abs=0.001)
 
 
 def test_inverse_kinematics_inverts_forward_kinematics_in_every_posture():
-    arm = Kinematics(np.array([0.1, -0.2, 0.02]), 0.7)
+    arm = Ur5eKinematics(np.array([0.1, -0.2, 0.02]), 0.7)
     rng = np.random.default_rng(0)
     for _ in range(12):
         angle, far, turn = rng.uniform(-np.pi, np.pi), rng.uniform(0.3, 0.7), rng.uniform(-np.pi, np.pi)
@@ -105,7 +116,7 @@ def test_inverse_kinematics_inverts_forward_kinematics_in_every_posture():
         q = arm.solve(target)
         assert q is not None and np.allclose(arm.forward(q), target, atol=0.008)
         assert np.allclose(arm.forward(nearest_equivalent(q, q + 7.0, arm.model.jnt_range)), arm.forward(q), atol=1e-9)
-    arm, rng, branches = Kinematics(np.zeros(3), 0.0), np.random.default_rng(1), 0
+    arm, rng, branches = Ur5eKinematics(np.zeros(3), 0.0), np.random.default_rng(1), 0
     for _ in range(25):
         q = rng.uniform(-3, 3, 6)
         target = arm.forward(q)
@@ -114,7 +125,7 @@ def test_inverse_kinematics_inverts_forward_kinematics_in_every_posture():
         assert all(np.allclose(arm.forward(one), target, atol=1e-5) for one in found)
         assert any(np.allclose(np.sin((one - q) / 2), 0, atol=1e-5) for one in found)
     assert branches == 8
-    arm = Kinematics(np.zeros(3), 0.3)
+    arm = Ur5eKinematics(np.zeros(3), 0.3)
     target = np.eye(4)
     target[:3, :3] = np.column_stack([[0, 0, 1.0], [0, 1.0, 0], [-1.0, 0, 0]]) @ np.diag([1, -1, -1.0])
     target[:3, 3] = [0.5, 0.1, 0.2]
@@ -126,22 +137,22 @@ def test_grasps_close_on_both_sides_and_a_posture_in_the_table_collides(stacked)
     sim, _ = stacked
     physics = Physics(sim.bench())
     cube = physics.state()["blue_cube"]
-    found = find_grasps(physics, cube).grasps
+    found = find_grasps(physics, cube, TWO_F85).grasps
     assert found
     for grasp in found:
         assert np.linalg.norm(grasp.point[:2] - cube.position[:2]) < cube.reach
-        assert cube.bottom < grasp.point[2] < cube.top and grasp.width <= grasp.opening <= fingers.MAX_OPENING_M
+        assert cube.bottom < grasp.point[2] < cube.top and grasp.width <= grasp.opening <= TWO_F85.max_opening
     closing = np.arctan2(found[0].hand[1, 1], found[0].hand[0, 1])
     off = (closing - cube.yaw + np.pi / 4) % (np.pi / 2) - np.pi / 4
     assert abs(off) < np.radians(10), "a cube is held by its sides, not by its corners"
     physics = Physics(sim.bench())
-    collisions, arm = CollisionChecker(physics), sim.bench().robot
+    collisions, arm = CollisionChecker(physics, two_finger_arm()), sim.bench().robot
     collisions.refresh()
     hand = arm.hand(physics)
-    assert collisions.first_collision(hand.home, fingers.MAX_OPENING_M) == ""
+    assert collisions.first_collision(hand.home, TWO_F85.max_opening) == ""
     beside_can = physics.state()["yellow_can"].position[:2] + 0.1
     deep = hand.kinematics.analytic_guess(gripper_pose(np.array([*beside_can, -0.03]), 0.0))
-    assert deep is not None and collisions.first_collision(deep, fingers.MAX_OPENING_M) in (
+    assert deep is not None and collisions.first_collision(deep, TWO_F85.max_opening) in (
         "table",
         "yellow_can",
         "itself",
@@ -153,7 +164,7 @@ def test_a_ball_is_held_at_its_middle_or_not_at_all(table, factor, held):
     sim = arm_simulation(table, "orange_ball", arrange=lambda s: s.resize("orange_ball", factor))
     physics = Physics(sim.bench())
     ball = physics.state()["orange_ball"]
-    search = find_grasps(physics, ball)
+    search = find_grasps(physics, ball, TWO_F85)
     assert bool(search.grasps) == held and bool(search.refusal) != held
     for grasp in search.grasps:
         assert grasp.width > 0.97 * float(np.ptp(ball.outline, axis=0).max())
@@ -161,7 +172,7 @@ def test_a_ball_is_held_at_its_middle_or_not_at_all(table, factor, held):
 
 def test_the_base_is_clear_of_the_objects_it_reaches(table):
     scene = kit.Scene.load(table)
-    mount = place_base(scene.objects, scene.table, scene.away)
+    mount = place_base(scene.objects, scene.table, scene.away, two_finger_arm().reach)
     base, turn = mount.base, mount.yaw
     far = [np.linalg.norm(o.position[:2] - base) for o in scene.objects]
     assert max(far) < 0.8 and min(Region(o.outline).distance(base) for o in scene.objects) > BASE_CLEARANCE_M
@@ -184,7 +195,7 @@ def test_a_detour_is_planned_if_the_straight_path_is_blocked():
 
 @pytest.fixture(scope="module")
 def arm():
-    return Kinematics(np.zeros(3), 0.0)
+    return Ur5eKinematics(np.zeros(3), 0.0)
 
 
 def posture(arm, x, y, z, yaw=0.0):
@@ -225,7 +236,7 @@ GRAVITY = 9.81
 
 @pytest.fixture(scope="module")
 def carried(table):
-    return with_cubes_stacked(table, SuctionArm())
+    return with_cubes_stacked(table, robot_kind("arm-suction").make(True))
 
 
 def test_a_cube_is_stacked_by_suction_and_the_saved_solution_shows_the_arm_without_fingers(carried, tmp_path):
@@ -244,7 +255,7 @@ def test_a_cube_is_stacked_by_suction_and_the_saved_solution_shows_the_arm_witho
     names = {model.body(b).name for b in range(model.nbody)}
     assert model.nq == run.qpos.shape[1] and vacuum.CUP_BODY in names
     assert not any("finger" in name or "pad" in name for name in names)
-    assert sum(model.geom_group == robot_model.VISUAL_GROUP) > 20
+    assert sum(model.geom_group == VISUAL_GROUP) > 20
 
 
 class HungBox:
@@ -296,7 +307,7 @@ def test_a_load_beyond_the_limits_is_lost_with_the_reason(mass, off_centre, word
 
 
 def test_what_the_cup_cannot_hold_is_refused_with_the_reason(table):
-    sim = arm_simulation(table, "red_cube", "blue_cube", robot=SuctionArm())
+    sim = arm_simulation(table, "red_cube", "blue_cube", robot=robot_kind("arm-suction").make(True))
     sim.resize("red_cube", 0.5)
     physics = Physics(sim.bench())
     cube = physics.state()["blue_cube"]
@@ -312,6 +323,6 @@ def test_what_the_cup_cannot_hold_is_refused_with_the_reason(table):
 
 def test_every_robot_is_made_by_its_name():
     assert [kind.name for kind in ROBOTS.values()] == list(ROBOTS)
-    assert [type(kind.make(True)) for kind in ROBOTS.values()] == [FloatingGripper, Arm, SuctionArm]
-    with pytest.raises(RobotError, match="there are: gripper, arm, arm-suction"):
+    assert [type(kind.make(True)) for kind in ROBOTS.values()] == [FloatingGripper, Arm, SuctionArm, Arm]
+    with pytest.raises(RobotError, match="there are: gripper, arm, arm-suction, droid"):
         robot_kind("hand")

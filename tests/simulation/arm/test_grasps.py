@@ -16,23 +16,22 @@ from pipeline.simulation.graspability import MAX_DROPPED, grasp_candidates, why_
 from pipeline.simulation.objects import Object
 from pipeline.simulation.physics import Physics
 from pipeline.simulation.robots import ROBOTS, robot_kind
-from pipeline.simulation.robots.arm import fingers
-from pipeline.simulation.robots.arm.arm_robot import Arm
 from pipeline.simulation.robots.arm.collision import CollisionChecker
 from pipeline.simulation.robots.arm.edge_motion import PushPlan, push_plans
+from pipeline.simulation.robots.arm.fingers import TWO_F85
 from pipeline.simulation.robots.arm.hand import ArmHand
-from pipeline.simulation.robots.arm.kinematics import Kinematics
 from pipeline.simulation.robots.arm.tools import finger_tool
 from pipeline.simulation.robots.arm.tools.edge_grasps import MIN_OVERHANG_M, chord_of, directions, find_edge
 from pipeline.simulation.robots.arm.tools.edge_pushes import STABLE_M, edge_pushes
 from pipeline.simulation.robots.arm.tools.finger_grasps import find_grasps
-from pipeline.simulation.robots.arm.tools.grasp_scoring import MAX_OBJECT_WIDTH_M
+from pipeline.simulation.robots.arm.universal_robots import two_finger_arm
+from pipeline.simulation.robots.arm.ur5e_kinematics import Ur5eKinematics
 from pipeline.tasks import ask_for_proposals, scene_to_json, understand_instruction
 
 
 @pytest.fixture
 def sim(table):
-    return kit.Simulation(replace(kit.Scene.load(table), robot=Arm()))
+    return kit.Simulation(replace(kit.Scene.load(table), robot=robot_kind("arm").make(True)))
 
 
 @pytest.fixture
@@ -48,21 +47,21 @@ def tilt(grasp):
 
 @pytest.mark.parametrize("name", ["red_cube", "blue_cube", "yellow_can", "orange_ball", "white_bowl"])
 def test_every_grasp_closes_along_a_level_line_where_the_open_gripper_has_room(physics, name):
-    clearance = CollisionChecker(physics)
+    clearance = CollisionChecker(physics, two_finger_arm())
     target = physics.state()[name]
-    search = find_grasps(physics, target, clearance)
+    search = find_grasps(physics, target, TWO_F85, clearance)
     for grasp in search.grasps:
         assert abs(grasp.hand[2, 1]) < 1e-9 and grasp.approach[2] < 0, "level, and never from below"
-        assert grasp.width <= MAX_OBJECT_WIDTH_M and grasp.width < grasp.opening <= fingers.MAX_OPENING_M
+        assert grasp.width <= TWO_F85.max_object and grasp.width < grasp.opening <= TWO_F85.max_opening
         if tilt(grasp) > 0.1:
             assert clearance.gripper_collision(grasp.hand, grasp.opening) == ""
     for dropped in search.dropped:
         assert dropped.cause in ("wide", "sloped", "blocked") and bool(dropped.blocker) == (dropped.cause == "blocked")
-        assert dropped.cause != "wide" or dropped.width > MAX_OBJECT_WIDTH_M
+        assert dropped.cause != "wide" or dropped.width > TWO_F85.max_object
 
 
 def test_the_gripper_alone_collides_as_on_its_arm(physics):
-    clearance, hand = CollisionChecker(physics), physics.world.robot.hand(physics)
+    clearance, hand = CollisionChecker(physics, two_finger_arm()), physics.world.robot.hand(physics)
     clearance.refresh()
     can = physics.state()["yellow_can"]
     for height, expected in ((0.25, ""), (0.0, "yellow_can"), (-can.height, "table")):
@@ -197,7 +196,7 @@ def flat_table(tmp_path_factory):
 
 
 def simulation(folder, **place):
-    sim = kit.Simulation(replace(kit.Scene.load(folder), robot=Arm()))
+    sim = kit.Simulation(replace(kit.Scene.load(folder), robot=robot_kind("arm").make(True)))
     if place:
         sim.move("blue_book", **place)
     return sim
@@ -224,7 +223,7 @@ def test_the_measured_overhang_is_how_far_the_object_is_beyond_the_edge(flat_tab
 def test_a_push_ends_with_room_for_a_finger_and_the_centre_of_mass_on_the_table(flat_table, yaw):
     physics = world(flat_table, xy=(0.05, 0.02), yaw=yaw)
     target = physics.state()["blue_book"]
-    pushes, reason = edge_pushes(physics, target, others(physics))
+    pushes, reason = edge_pushes(physics, target, others(physics), TWO_F85)
     assert pushes and not reason
     for push in pushes:
         outwards = push.motion[:2] / np.linalg.norm(push.motion)
@@ -251,11 +250,11 @@ def test_pushes_that_are_blocked_or_out_of_reach_say_so(flat_table):
     wall = physics.state()["red_cube"]
     outline = np.array([[-0.2, -0.2], [0.2, -0.2], [0.2, 0.2], [-0.2, 0.2]])
     around = replace(wall, outline=outline, top=0.05, bottom=0.0)
-    pushes, reason = edge_pushes(physics, physics.state()["blue_book"], [around])
+    pushes, reason = edge_pushes(physics, physics.state()["blue_book"], [around], TWO_F85)
     assert not pushes and "would collide with red_cube when it is pushed" in reason
     hand = physics.world.robot.hand(physics)
     assert isinstance(hand, ArmHand)
-    hand.kinematics = Kinematics(hand.kinematics.base + np.array([2.0, 2.0, 0.0]), hand.kinematics.yaw)
+    hand.kinematics = Ur5eKinematics(hand.kinematics.base + np.array([2.0, 2.0, 0.0]), hand.kinematics.yaw)
     plans = list(push_plans(hand, "blue_book", None))
     assert plans and not any(isinstance(plan, PushPlan) for plan in plans)
     assert all("out of reach" in str(plan) for plan in plans)

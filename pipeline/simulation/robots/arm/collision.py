@@ -9,7 +9,8 @@ from scipy.spatial.transform import Rotation
 
 from pipeline.geometry import Pose, homogeneous
 from pipeline.simulation.physics import GRIPPER, Physics
-from pipeline.simulation.robots.arm import fingers, robot_model
+from pipeline.simulation.robots.arm.robot_model import ARM_PREFIX, bodies_below, prefixed
+from pipeline.simulation.robots.description import ArmModel
 
 LINK_MARGIN_M, GRIPPER_MARGIN_M, HELD_MARGIN_M = 0.006, 0.0005, 0.002
 """Clearance of the arm's links, the gripper and the held object from everything else."""
@@ -28,21 +29,19 @@ class HeldObject:
 class CollisionChecker:
     """Checks postures in a copy of a running world; call `refresh` after objects have moved."""
 
-    def __init__(self, physics: Physics):
-        self.physics = physics
+    def __init__(self, physics: Physics, arm: ArmModel):
+        self.physics, self.fingers = physics, arm.fingers
         self.model = copy.copy(physics.model)
         self.data = mujoco.MjData(self.model)
         addresses = {self.model.joint(j).name: int(self.model.jnt_qposadr[j]) for j in range(self.model.njnt)}
-        self._arm = np.array([addresses[name] for name in robot_model.JOINTS])
-        prefix = robot_model.GRIPPER_PREFIX
-        names = [f"{prefix}{name}" for name in fingers.joint_positions(0.0)]
-        self._fingers = {n.removeprefix(prefix): addresses[n] for n in names if n in addresses}
+        self._arm = np.array([addresses[name] for name in prefixed(arm.joints)])
+        names = arm.fingers.joints if arm.fingers else ()
+        self._finger_addresses = {name: addresses[f"{ARM_PREFIX}{name}"] for name in names}
         self._robot = (physics.label == physics.gripper) & (self.model.geom_contype > 0)
-        owners = [self.model.body(b).name for b in self.model.geom_bodyid]
-        self._hand = self._robot & np.array([name.startswith(robot_model.GRIPPER_PREFIX) for name in owners])
+        self._hand = self._robot & bodies_below(self.model, f"{ARM_PREFIX}{arm.hand}")[self.model.geom_bodyid]
         self._solid = (self.model.geom_contype > 0) | (self.model.geom_conaffinity > 0)
         self._base = self.model.body(GRIPPER).id
-        self._pinch = self.model.site(robot_model.PINCH_SITE).id
+        self._pinch = self.model.site(f"{ARM_PREFIX}{arm.tool_site}").id
 
     def refresh(self) -> None:
         """Copy the current positions of the running world."""
@@ -59,7 +58,7 @@ class CollisionChecker:
         """Return the name of what a posture collides with; "itself" for the arm itself, empty if it is free.
 
         Args:
-            q: Joint angles of shape (6,), in radians.
+            q: Joint angles of shape (N,), in radians.
             width: Opening of the fingers, in metres.
             held: Object between the fingers, if any.
             ignored: Names of objects that may be touched.
@@ -71,8 +70,7 @@ class CollisionChecker:
             model.geom_contype[self._hand] |= _LINK_BIT
         before = data.qpos.copy()
         data.qpos[self._arm] = q
-        for name, value in fingers.joint_positions(width).items() if self._fingers else ():
-            data.qpos[self._fingers[name]] = value
+        self._set_fingers(width)
         mujoco.mj_kinematics(model, data)
         if held:
             self._move_held(held)
@@ -91,8 +89,7 @@ class CollisionChecker:
         hidden = self._robot & ~self._hand
         model.geom_contype[hidden] = model.geom_conaffinity[hidden] = 0
         before, base = data.qpos.copy(), (model.body_pos[self._base].copy(), model.body_quat[self._base].copy())
-        for name, value in fingers.joint_positions(width).items():
-            data.qpos[self._fingers[name]] = value
+        self._set_fingers(width)
         mujoco.mj_kinematics(model, data)
         moved = world_from_gripper @ np.linalg.inv(self._site_pose()) @ Pose(*base).matrix
         model.body_pos[self._base] = moved[:3, 3]
@@ -102,6 +99,10 @@ class CollisionChecker:
         model.body_pos[self._base], model.body_quat[self._base] = base
         data.qpos[:] = before
         return self._first_contact(None)
+
+    def _set_fingers(self, width: float) -> None:
+        for name, value in self.fingers.joint_positions(width).items() if self.fingers else ():
+            self.data.qpos[self._finger_addresses[name]] = value
 
     def _site_pose(self) -> np.ndarray:
         """Return world-from-gripper (4, 4) as of the last kinematics."""

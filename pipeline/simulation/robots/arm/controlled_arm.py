@@ -6,33 +6,33 @@ import numpy as np
 
 from pipeline.geometry import homogeneous, shifted
 from pipeline.simulation.physics import Physics
-from pipeline.simulation.robots.arm import robot_model
 from pipeline.simulation.robots.arm.collision import CollisionChecker, HeldObject
 from pipeline.simulation.robots.arm.kinematics import Kinematics
 from pipeline.simulation.robots.arm.motion import Motion
-from pipeline.simulation.robots.arm.path_planning import plan_level_path, plan_path
+from pipeline.simulation.robots.arm.path_planning import plan_path
+from pipeline.simulation.robots.arm.robot_model import ARM_PREFIX
 from pipeline.simulation.robots.arm.tools.tool import Tool
+from pipeline.simulation.robots.description import ArmModel
 
 LINE_STEP_M = 0.02
 """Distance between postures on a straight line of the gripper."""
-PLACE_REACH_M = 0.2, 0.82
-"""Distances from the base between which objects held up to 15 cm above their foot can be set down and lifted over."""
 
 
 class ControlledArm:
     """Plans and moves for whoever picks, places, pushes or opens something."""
 
-    def __init__(self, physics: Physics, kinematics: Kinematics, motion: Motion, tool: Tool):
-        self.physics, self.kinematics, self.motion, self.tool = physics, kinematics, motion, tool
-        self.clearance = CollisionChecker(physics)
+    def __init__(self, physics: Physics, arm: ArmModel, kinematics: Kinematics, motion: Motion, tool: Tool):
+        self.physics, self.arm, self.kinematics, self.motion, self.tool = physics, arm, kinematics, motion, tool
+        self.clearance = CollisionChecker(physics, arm)
 
     def reaches(self, points: np.ndarray) -> np.ndarray:
         """Return at which points (N, 2) it can set an object of usual height down, of shape (N,)."""
         distance = np.linalg.norm(points - self.kinematics.base[:2], axis=-1)
-        return (distance > PLACE_REACH_M[0]) & (distance < PLACE_REACH_M[1])
+        near, far = self.arm.reach.places
+        return (distance > near) & (distance < far)
 
     def way(self, q: np.ndarray, held: HeldObject | None) -> list[np.ndarray] | None:
-        """Return a free path to joint angles (6,), from the commanded ones on, level with a load if there is one.
+        """Return a free path to joint angles (N,), from the commanded ones on, level with a load if there is one.
 
         None if no path was found.
         """
@@ -41,7 +41,7 @@ class ControlledArm:
         def is_free(q: np.ndarray) -> bool:
             return not self.clearance.first_collision(q, width, held)
 
-        level = plan_level_path(start, q, is_free, limits) if held else None
+        level = self.kinematics.level_path(start, q, is_free) if held else None
         return level or plan_path(start, q, is_free, limits)
 
     def distance(self, point: np.ndarray) -> float:
@@ -70,5 +70,5 @@ class ControlledArm:
 
     def gripper_pose(self) -> np.ndarray:
         """Return world-from-gripper of shape (4, 4), as it is now."""
-        site = self.physics.data.site(robot_model.PINCH_SITE)
+        site = self.physics.data.site(f"{ARM_PREFIX}{self.arm.tool_site}")
         return homogeneous(site.xmat.reshape(3, 3), site.xpos)

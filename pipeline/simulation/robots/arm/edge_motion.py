@@ -89,7 +89,8 @@ def nudge(arm: ControlledArm, name: str, xy: np.ndarray) -> None:
     distance = float(outwards @ off)
     if distance < NUDGE_M:
         return
-    plan = _posture(arm, straight_push(target, outwards, distance), name)
+    assert arm.arm.fingers is not None
+    plan = _posture(arm, straight_push(target, outwards, distance, arm.arm.fingers), name)
     if isinstance(plan, PushPlan):
         execute_push(arm, plan, name)
 

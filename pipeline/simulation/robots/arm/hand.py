@@ -29,6 +29,7 @@ from pipeline.simulation.robots.arm.part_motion import FEEL_SPEED_M_S, move_part
 from pipeline.simulation.robots.arm.reachable_grasps import why_not_picked
 from pipeline.simulation.robots.arm.tools.grasp import Grasp
 from pipeline.simulation.robots.arm.tools.tool import Tool
+from pipeline.simulation.robots.description import ArmModel
 from pipeline.simulation.robots.oracle import placement
 
 LOWERING_SPEED_M_S = 0.06
@@ -47,9 +48,9 @@ class ArmHand(ControlledArm):
 
     gap = 0.036
 
-    def __init__(self, physics: Physics, kinematics: Kinematics, motion: Motion, tool: Tool, home: np.ndarray):
-        super().__init__(physics, kinematics, motion, tool)
-        self.home = home
+    def __init__(self, physics: Physics, arm: ArmModel, kinematics: Kinematics, motion: Motion, tool: Tool):
+        super().__init__(physics, arm, kinematics, motion, tool)
+        self.home = kinematics.home()
         self._failed: dict[str, list[Grasp]] = {}
         self._held: HeldObject | None = None
         self._stood: Object | None = None

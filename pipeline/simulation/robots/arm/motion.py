@@ -5,12 +5,15 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from pipeline.simulation.physics import TIMESTEP, Physics
-from pipeline.simulation.robots.arm import fingers, robot_model
+from pipeline.simulation.robots.arm.robot_model import prefixed
+from pipeline.simulation.robots.description import ArmModel
 
 MEAN_SPEED_RAD_S = 1.6
 """Mean speed of the fastest joint on a free path."""
 MIN_SECONDS = 0.35
 """Minimum duration of a motion."""
+SLOW_RAD_S = 0.05
+"""Speed from which on a command leads by all of a joint's dry friction."""
 ARRIVED_RAD = 0.02
 """Largest error of a joint that has arrived."""
 
@@ -18,23 +21,26 @@ ARRIVED_RAD = 0.02
 class Motion:
     """The servos of the arm and of its fingers, if it has them."""
 
-    def __init__(self, physics: Physics):
-        self.physics = physics
+    def __init__(self, physics: Physics, arm: ArmModel):
+        self.physics, self.fingers = physics, arm.fingers
         model = physics.model
         names = [model.actuator(i).name for i in range(model.nu)]
-        self._servos = np.array([names.index(n.removesuffix("_joint")) for n in robot_model.JOINTS])
-        fingers_servo = f"{robot_model.GRIPPER_PREFIX}fingers_actuator"
-        self._grip = names.index(fingers_servo) if fingers_servo in names else -1
-        self._joints = np.array([model.joint(name).qposadr[0] for name in robot_model.JOINTS])
+        self._servos = np.array([names.index(name) for name in prefixed(arm.servos)])
+        self._lag, self._friction = np.array(arm.servo_lag), np.array(arm.servo_friction)
+        self._grip = np.array(
+            [names.index(name) for name in prefixed(arm.fingers.actuators if arm.fingers else ())], int
+        )
+        self._joints = np.array([model.joint(name).qposadr[0] for name in prefixed(arm.joints)])
         geoms = [model.geom(g).name for g in range(model.ngeom)]
-        pads = [[geoms.index(name) for name in side if name in geoms] for side in robot_model.PAD_GEOMS]
+        sides = arm.fingers.pads if arm.fingers else ((),)
+        pads = [[geoms.index(name) for name in prefixed(side)] for side in sides]
         self._pads = [np.isin(np.arange(model.ngeom), side) for side in pads]
         self.commanded = physics.data.qpos[self._joints].copy()
-        """Commanded joint angles, of shape (6,)."""
+        """Commanded joint angles, of shape (N,)."""
 
     @property
     def q(self) -> np.ndarray:
-        """Current joint angles, of shape (6,)."""
+        """Current joint angles, of shape (N,)."""
         return self.physics.data.qpos[self._joints].copy()
 
     def follow(
@@ -58,11 +64,15 @@ class Motion:
         steps = max(2, round((needed if seconds is None else seconds) / TIMESTEP))
         t = np.arange(1, steps + 1) / steps
         fraction = t**3 * (10 - 15 * t + 6 * t**2)  # minimum jerk
-        trajectory = np.stack([np.interp(fraction * distances[-1], distances, points[:, j]) for j in range(6)], -1)
+        trajectory = np.stack(
+            [np.interp(fraction * distances[-1], distances, points[:, j]) for j in range(points.shape[1])], -1
+        )
         velocities = np.gradient(trajectory, TIMESTEP, axis=0)
         for number, (q, velocity) in enumerate(zip(trajectory, velocities, strict=True)):
-            # servo damping opposes the speed; leading by it removes the lag
-            self.physics.data.ctrl[self._servos] = q + robot_model.SERVO_LAG * velocity
+            # servo damping and friction oppose the speed; leading by them removes the lag
+            self.physics.data.ctrl[self._servos] = (
+                q + self._lag * velocity + self._friction * np.clip(velocity / SLOW_RAD_S, -1, 1)
+            )
             self.physics.step()
             if until is not None and number % 5 == 4 and until():
                 self.stop(q)
@@ -84,14 +94,16 @@ class Motion:
 
     def open(self, width: float) -> None:
         """Open the fingers to a distance in metres."""
-        self._command_fingers(fingers.command(width), 0.3)
+        assert self.fingers is not None
+        self._command_fingers(self.fingers.command(width), 0.3)
 
     def close(self) -> None:
         """Close the fingers."""
-        self._command_fingers(fingers.CLOSE_COMMAND, 0.5)
+        assert self.fingers is not None
+        self._command_fingers(self.fingers.close_command, 0.5)
 
-    def _command_fingers(self, command: float, seconds: float) -> None:
-        data, start = self.physics.data, float(self.physics.data.ctrl[self._grip])
+    def _command_fingers(self, command: np.ndarray, seconds: float) -> None:
+        data, start = self.physics.data, self.physics.data.ctrl[self._grip].copy()
         steps = round(seconds / TIMESTEP)
         for k in range(1, steps + 1):
             data.ctrl[self._grip] = start + min(1.0, 1.6 * k / steps) * (command - start)

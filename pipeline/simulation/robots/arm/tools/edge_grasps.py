@@ -8,15 +8,14 @@ import numpy as np
 from pipeline.geometry import planar_rotation
 from pipeline.simulation.objects import Object
 from pipeline.simulation.physics import Physics
-from pipeline.simulation.robots.arm import fingers
 from pipeline.simulation.robots.arm.collision import CollisionChecker
 from pipeline.simulation.robots.arm.tools.grasp import DroppedGrasp, Grasp, gripper_at
 from pipeline.simulation.robots.arm.tools.grasp_scoring import (
     FINGER_CLEARANCES_M,
     HALF_TURNS,
-    MAX_OBJECT_WIDTH_M,
     MAX_SLANT,
 )
+from pipeline.simulation.robots.description import Fingers
 
 MIN_OVERHANG_M = 0.022
 """Least depth by which an object overhangs where a finger gets under it."""
@@ -70,7 +69,7 @@ class Edge:
 
 
 def edge_grasps(
-    physics: Physics, clearance: CollisionChecker, target: Object
+    physics: Physics, clearance: CollisionChecker, target: Object, fingers: Fingers
 ) -> tuple[list[Grasp], list[DroppedGrasp]]:
     """Return grasps of an object where it overhangs, the deepest first, and the candidates that were dropped."""
     clearance.refresh()
@@ -80,7 +79,7 @@ def edge_grasps(
         edge = find_edge(physics, target, outwards, lateral, 0.0)
         if edge is None or edge.overhang < MIN_OVERHANG_M:
             continue
-        result = _judge(physics, clearance, target, edge, cost)
+        result = _judge(physics, clearance, target, fingers, edge, cost)
         if isinstance(result, Grasp):
             found.append(result)
         else:
@@ -167,32 +166,34 @@ def _strips(target: Object) -> Iterator[tuple[np.ndarray, float, float]]:
 
 
 def _judge(
-    physics: Physics, clearance: CollisionChecker, target: Object, edge: Edge, extra: float
+    physics: Physics, clearance: CollisionChecker, target: Object, fingers: Fingers, edge: Edge, extra: float
 ) -> Grasp | DroppedGrasp:
     """Return the grasp at an edge with an extra cost, or why there is none."""
     tips = max(edge.farthest + TIP_GAP_M, edge.front - MAX_DEPTH_M)
-    faces = _faces(physics, target, edge, tips)
+    faces = _faces(physics, target, fingers, edge, tips)
     low, up, slope = faces or (target.bottom, target.top, np.inf)
     width = up - low
     point = np.array([*edge.point(target.position[:2], tips), (low + up) / 2])
     palm = point - fingers.tip_offset(width) * edge.inwards
     hand = gripper_at(palm, np.array([0, 0, 1.0]), edge.inwards)
-    if width > MAX_OBJECT_WIDTH_M:
+    if width > fingers.max_object:
         return DroppedGrasp(hand, width, "wide")
     if slope > MAX_SLANT:
         return DroppedGrasp(hand, width, "sloped")
-    opening = min(width + 2 * FINGER_CLEARANCES_M[0], fingers.MAX_OPENING_M)
+    opening = min(width + 2 * FINGER_CLEARANCES_M[0], fingers.max_opening)
     if hit := clearance.gripper_collision(hand, opening):
         return DroppedGrasp(hand, width, "blocked", hit)
     cost = extra - (edge.front - tips)
     return Grasp(hand, point, HALF_TURNS, width, opening, cost, at_edge=True)
 
 
-def _faces(physics: Physics, target: Object, edge: Edge, tips: float) -> tuple[float, float, float] | None:
+def _faces(
+    physics: Physics, target: Object, fingers: Fingers, edge: Edge, tips: float
+) -> tuple[float, float, float] | None:
     """Return lowest and highest z of an object between the pads, and its steepest slope there; None if a ray misses."""
     label, heights, slopes = physics.label_of(target.name), [], []
     for along in np.linspace(tips + 0.003, edge.front - 0.004, 3):
-        for aside in np.array([-0.7, 0.0, 0.7]) * fingers.PAD_HALF_WIDTH_M:
+        for aside in np.array([-0.7, 0.0, 0.7]) * fingers.pad_half_width:
             point = edge.point(target.position[:2], float(along)) + aside * left_of(edge.outwards)
             for start, up in ((target.top + 0.02, -1.0), (target.bottom - 0.02, 1.0)):
                 distance, hit, normal = physics.ray(np.array([*point, start]), np.array([0, 0, up]))

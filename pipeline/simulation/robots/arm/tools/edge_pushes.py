@@ -7,7 +7,6 @@ import numpy as np
 
 from pipeline.simulation.objects import Object, Region, hull
 from pipeline.simulation.physics import Physics
-from pipeline.simulation.robots.arm import fingers
 from pipeline.simulation.robots.arm.kinematics import gripper_pose
 from pipeline.simulation.robots.arm.tools.edge_grasps import (
     MIN_OVERHANG_M,
@@ -19,6 +18,7 @@ from pipeline.simulation.robots.arm.tools.edge_grasps import (
 )
 from pipeline.simulation.robots.arm.tools.grasp import Grasp
 from pipeline.simulation.robots.arm.tools.grasp_scoring import HALF_TURNS
+from pipeline.simulation.robots.description import Fingers
 
 OVERHANG_M = 0.042
 """Depth by which an object overhangs after a push, where it is long enough."""
@@ -51,7 +51,9 @@ class EdgePush:
         return self.motion * (1 + START_GAP_M / float(np.linalg.norm(self.motion)))
 
 
-def edge_pushes(physics: Physics, target: Object, others: Sequence[Object]) -> tuple[tuple[EdgePush, ...], str]:
+def edge_pushes(
+    physics: Physics, target: Object, others: Sequence[Object], fingers: Fingers
+) -> tuple[tuple[EdgePush, ...], str]:
     """Return pushes of an object to an edge, the shortest first; where there is none, why not.
 
     Without a reason for an object that is too high to be pushed.
@@ -72,20 +74,20 @@ def edge_pushes(physics: Physics, target: Object, others: Sequence[Object]) -> t
         if blocker := _in_the_way(target, distance * outwards, others):
             reason = f"{target.name} would collide with {blocker} when it is pushed to the edge"
             continue
-        found.append(straight_push(target, outwards, distance))
+        found.append(straight_push(target, outwards, distance, fingers))
     found.sort(key=lambda push: float(np.linalg.norm(push.motion)))
     return tuple(found), "" if found else reason
 
 
-def straight_push(target: Object, outwards: np.ndarray, distance: float) -> EdgePush:
+def straight_push(target: Object, outwards: np.ndarray, distance: float, fingers: Fingers) -> EdgePush:
     """Return the push of an object by `distance` metres along `outwards` (2,)."""
     side, motion = left_of(outwards), np.array([*distance * outwards, 0.0])
     width = float(np.ptp(target.outline @ side))
-    opening = float(np.clip(width - 0.03, 0.02, fingers.MAX_OPENING_M))
+    opening = float(np.clip(width - 0.03, 0.02, fingers.max_opening))
     reach = opening / 2 + np.array([0.0, 0.004, 0.008])
     chords = [chord_of(target, outwards, sign * aside) for aside in reach.tolist() for sign in (-1, 1)]
     rear = min([chord[0] for chord in chords if chord], default=float((target.outline - target.position[:2]).min()))
-    start = target.position[:2] + (rear - fingers.PAD_HALF_WIDTH_M - START_GAP_M) * outwards
+    start = target.position[:2] + (rear - fingers.pad_half_width - START_GAP_M) * outwards
     height = target.bottom + TIP_HEIGHT_M + fingers.tip_offset(opening)
     hand = gripper_pose(np.array([*start, height]), float(np.arctan2(side[1], side[0])))
     grasp = Grasp(hand, hand[:3, 3].copy(), HALF_TURNS, 0.0, opening, float(np.linalg.norm(motion)), pushes=True)

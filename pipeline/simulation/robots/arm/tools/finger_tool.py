@@ -5,42 +5,42 @@ from collections.abc import Callable
 from pipeline.simulation.articulated_parts import ArticulatedPart
 from pipeline.simulation.objects import Object
 from pipeline.simulation.physics import Physics
-from pipeline.simulation.robots.arm import fingers
 from pipeline.simulation.robots.arm.collision import CollisionChecker
 from pipeline.simulation.robots.arm.motion import Motion
 from pipeline.simulation.robots.arm.tools.edge_pushes import EdgePush, edge_pushes
 from pipeline.simulation.robots.arm.tools.finger_grasps import find_grasps
 from pipeline.simulation.robots.arm.tools.grasp import Grasp, GraspSearch
 from pipeline.simulation.robots.arm.tools.part_grasps import handle_grasps
+from pipeline.simulation.robots.description import ArmModel
 
 RELEASE_GAP_M = 0.010
 """How much the fingers open on either side to release an object, if there is room."""
 
 
 class FingerTool:
-    """The 2F-85."""
+    """Two fingers."""
 
     carry_speed = 1.6
     feel_m = 0.0
-    tip_m = fingers.tip_offset(0.0)
 
-    def __init__(self, physics: Physics, motion: Motion):
-        self.physics, self.motion = physics, motion
-        self.width = fingers.MAX_OPENING_M
-        self._clearance = CollisionChecker(physics)
+    def __init__(self, physics: Physics, motion: Motion, arm: ArmModel):
+        assert arm.fingers is not None
+        self.physics, self.motion, self.fingers = physics, motion, arm.fingers
+        self.width, self.tip_m = arm.fingers.max_opening, arm.fingers.tip_offset(0.0)
+        self._clearance = CollisionChecker(physics, arm)
 
     def find_grasps(self, target: Object) -> GraspSearch:
         """Return distinct grasps of an object at its current pose, best first."""
-        return find_grasps(self.physics, target, self._clearance)
+        return find_grasps(self.physics, target, self.fingers, self._clearance)
 
     def find_pushes(self, target: Object) -> tuple[tuple[EdgePush, ...], str]:
         """Return straight pushes that let an object overhang an edge, the shortest first; if none, why not."""
         others = [o for o in self.physics.state().objects.values() if o.name != target.name]
-        return edge_pushes(self.physics, target, others)
+        return edge_pushes(self.physics, target, others, self.fingers)
 
     def find_part_grasps(self, name: str, part: ArticulatedPart) -> tuple[Grasp, ...]:
         """Return grasps of a part's handle."""
-        return handle_grasps(self.physics, name, part)
+        return handle_grasps(self.physics, name, part, self.fingers)
 
     def part_refusal(self, name: str, part: ArticulatedPart) -> str:
         """Return why there is no grasp of a part."""
@@ -70,7 +70,7 @@ class FingerTool:
 
     def release(self, is_free: Callable[[float], bool]) -> None:
         """Open the fingers as wide as there is room."""
-        wide, narrow = (min(self.width + gap, fingers.MAX_OPENING_M) for gap in (2 * RELEASE_GAP_M, 0.01))
+        wide, narrow = (min(self.width + gap, self.fingers.max_opening) for gap in (2 * RELEASE_GAP_M, 0.01))
         self._open(wide if is_free(wide) else narrow)
 
     def _open(self, width: float) -> None:

@@ -13,9 +13,9 @@ import numpy as np
 from pipeline.geometry import planar_rotation
 from pipeline.simulation.objects import Object
 from pipeline.simulation.physics import Physics
-from pipeline.simulation.robots.arm import fingers
 from pipeline.simulation.robots.arm.kinematics import gripper_pose
 from pipeline.simulation.robots.arm.tools.surface_heights import SurfaceHeights
+from pipeline.simulation.robots.description import Fingers
 
 DIRECTIONS = 12
 """Closing directions over half a turn, besides the object's own axes."""
@@ -62,7 +62,7 @@ class RunCandidate:
     up: float
     """Ends of the run along the closing direction, in metres, to one grid step."""
 
-    def pose(self, target: Object) -> np.ndarray:
+    def pose(self, target: Object, fingers: Fingers) -> np.ndarray:
         """Return world-from-gripper (4, 4) with the fingers closed on the run."""
         offset = planar_rotation(self.strip.yaw) @ np.array([(self.low + self.up) / 2, self.strip.across])
         tips = np.array([*(target.position[:2] + offset), self.tips])
@@ -85,7 +85,7 @@ class LineCandidate:
     depth: float
     """Distance of the fingertips beyond the line, in metres."""
 
-    def pose(self) -> np.ndarray:
+    def pose(self, fingers: Fingers) -> np.ndarray:
         """Return world-from-gripper (4, 4) with the fingers closed on the line."""
         c, s = np.cos(self.tilt), np.sin(self.tilt)
         world_from_gripper = gripper_pose(self.middle, self.yaw)
@@ -100,7 +100,7 @@ def closing_directions(target: Object) -> np.ndarray:
     return np.concatenate([sides, target.yaw + np.pi * (np.arange(DIRECTIONS) + 0.5) / DIRECTIONS])
 
 
-def sample_from_above(heights: SurfaceHeights, target: Object) -> Iterator[RunCandidate]:
+def sample_from_above(heights: SurfaceHeights, target: Object, fingers: Fingers) -> Iterator[RunCandidate]:
     """Yield runs in all closing directions, wider ones than the gripper opens included."""
     for yaw in closing_directions(target).tolist():
         local = (heights.points - target.position[:2]) @ planar_rotation(yaw)
@@ -108,7 +108,7 @@ def sample_from_above(heights: SurfaceHeights, target: Object) -> Iterator[RunCa
         reach = float(extent.max() - extent.min()) / 2 - 0.004
         middle = float(extent.max() + extent.min()) / 2
         for across in middle + np.linspace(-0.8, 0.8, 9) * max(reach, 0.0):
-            inside = np.abs(local[:, 1] - across) <= max(fingers.PAD_HALF_WIDTH_M, 1.2 * heights.pitch)
+            inside = np.abs(local[:, 1] - across) <= max(fingers.pad_half_width, 1.2 * heights.pitch)
             if not (inside & heights.own).any():
                 continue
             strip = Strip(local, yaw, float(across), inside, float(heights.heights[inside & heights.own].max()))

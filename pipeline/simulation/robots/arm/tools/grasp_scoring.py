@@ -9,19 +9,17 @@ import numpy as np
 from pipeline.geometry import planar_rotation
 from pipeline.simulation.objects import Object
 from pipeline.simulation.physics import Physics
-from pipeline.simulation.robots.arm import fingers
 from pipeline.simulation.robots.arm.collision import CollisionChecker
 from pipeline.simulation.robots.arm.kinematics import gripper_pose
 from pipeline.simulation.robots.arm.tools.grasp import DroppedGrasp, Grasp
 from pipeline.simulation.robots.arm.tools.grasp_sampling import LineCandidate, RunCandidate, Strip
 from pipeline.simulation.robots.arm.tools.surface_heights import SurfaceHeights
+from pipeline.simulation.robots.description import Fingers
 
 FINGER_CLEARANCES_M = (0.006, 0.014)
 """Distances between an open finger and the object that are tried; the larger one where a wall slopes."""
 FINGER_TIP_M = 0.009
 """Thickness of a finger at its tip."""
-MAX_OBJECT_WIDTH_M = fingers.MAX_OPENING_M - 0.0025
-"""Widest object that fits between the open fingers without touching them."""
 HALF_TURNS = (0.0, np.pi)
 """The gripper may hold with either finger on either side."""
 FLANK_STEP_M = 0.0007
@@ -54,30 +52,34 @@ def line_cost(candidate: LineCandidate, target: Object) -> float:
     return float(np.hypot(*offset[:2])) + SLANT_COST_M * candidate.slope + wide + tilted + low
 
 
-def score_from_above(heights: SurfaceHeights, target: Object, candidate: RunCandidate) -> Grasp | DroppedGrasp:
+def score_from_above(
+    heights: SurfaceHeights, target: Object, fingers: Fingers, candidate: RunCandidate
+) -> Grasp | DroppedGrasp:
     """Judge a grasp from above by the height map: its flanks are measured to 0.7 mm."""
     strip, tips = candidate.strip, candidate.tips
 
     def dropped(cause: str, blocker: str = "", width: float = candidate.up - candidate.low) -> DroppedGrasp:
-        return DroppedGrasp(candidate.pose(target), width, cause, blocker)
+        return DroppedGrasp(candidate.pose(target, fingers), width, cause, blocker)
 
-    if candidate.up - candidate.low > MAX_OBJECT_WIDTH_M + 2.5 * heights.pitch:
+    if candidate.up - candidate.low > fingers.max_object + 2.5 * heights.pitch:
         return dropped("wide")
     edges = (candidate.low, -1), (candidate.up, 1)
-    flanks = [_flank(heights, target, strip, edge, side, tips) for edge, side in edges]
+    flanks = [_flank(heights, target, fingers, strip, edge, side, tips) for edge, side in edges]
     low, up = (side * max((side * flank[:, 0]).tolist()) for flank, side in zip(flanks, (-1, 1), strict=True))
     width = float(up - low)
-    if width > MAX_OBJECT_WIDTH_M:
+    if width > fingers.max_object:
         return dropped("wide", width=width)
     point = target.position[:2] + planar_rotation(strip.yaw) @ np.array([(low + up) / 2, strip.across])
     tip_middle = np.array([*point, tips])
     hand = gripper_pose(tip_middle + np.array([0, 0, fingers.tip_offset(width)]), strip.yaw)
     slant, steepest = max(_slant(flank) for flank in flanks), _max_slant(heights.physics, target)
     length = min(strip.top - 0.001 - tips, PAD_HEIGHT_M)
-    slope, apart = (np.inf, 0.0) if slant > steepest else _contact_slope(heights.physics, target, hand, width, length)
+    slope, apart = (
+        (np.inf, 0.0) if slant > steepest else _contact_slope(heights.physics, target, fingers, hand, width, length)
+    )
     if slant > steepest or slope > steepest or apart > MAX_CONTACT_OFFSET_M:
         return dropped("sloped", width=width)
-    blockers, opening = _blockers_from_above(heights, strip, low, up, tips)
+    blockers, opening = _blockers_from_above(heights, fingers, strip, low, up, tips)
     if blockers:
         own = heights.physics.label_of(target.name)
         other = next((label for label in blockers if label >= 0 and label != own), None)
@@ -87,27 +89,27 @@ def score_from_above(heights: SurfaceHeights, target: Object, candidate: RunCand
 
 
 def score_from_the_side(
-    physics: Physics, clearance: CollisionChecker, target: Object, candidate: LineCandidate
+    physics: Physics, clearance: CollisionChecker, target: Object, fingers: Fingers, candidate: LineCandidate
 ) -> Grasp | DroppedGrasp:
     """Judge a grasp along a level line by the gripper's collision shapes."""
-    hand = candidate.pose()
+    hand = candidate.pose(fingers)
 
     def dropped(cause: str, blocker: str = "") -> DroppedGrasp:
         return DroppedGrasp(hand, candidate.width, cause, blocker)
 
-    if candidate.width > MAX_OBJECT_WIDTH_M:
+    if candidate.width > fingers.max_object:
         return dropped("wide")
     steepest = _max_slant(physics, target)
     if candidate.slope > steepest:
         return dropped("sloped")
     hit, opening = "", 0.0
     for gap in FINGER_CLEARANCES_M:
-        opening = min(candidate.width + 2 * gap, fingers.MAX_OPENING_M)
+        opening = min(candidate.width + 2 * gap, fingers.max_opening)
         if not (hit := clearance.gripper_collision(hand, opening)):
             break
     if hit:
         return dropped("blocked", hit)
-    slope, apart = _contact_slope(physics, target, hand, candidate.width, PAD_HEIGHT_M)
+    slope, apart = _contact_slope(physics, target, fingers, hand, candidate.width, PAD_HEIGHT_M)
     if slope > steepest or apart > MAX_CONTACT_OFFSET_M:
         return dropped("sloped")
     cost = line_cost(candidate, target) + SLANT_COST_M * max(0.0, slope - candidate.slope) + apart
@@ -129,7 +131,7 @@ def _cost(strip: Strip, tips: float, low: float, up: float, slant: float = 0.0) 
 
 
 def _contact_slope(
-    physics: Physics, target: Object, hand: np.ndarray, width: float, length: float
+    physics: Physics, target: Object, fingers: Fingers, hand: np.ndarray, width: float, length: float
 ) -> tuple[float, float]:
     """Return the slope of the faces along the approach where the pads touch, and the offset between both contacts.
 
@@ -142,7 +144,7 @@ def _contact_slope(
     slopes, middles = [], []
     for side in (-1, 1):
         inwards, hits = -side * closing, []
-        for aside in np.array([0.0, -0.7, 0.7]) * fingers.PAD_HALF_WIDTH_M:
+        for aside in np.array([0.0, -0.7, 0.7]) * fingers.pad_half_width:
             pad = tips + aside * across + side * (width / 2 + FINGER_CLEARANCES_M[0]) * closing
             for back in np.arange(0.0035, length, PAD_RAY_M).tolist():
                 distance, hit, normal = physics.ray(pad - back * approach, inwards)
@@ -157,13 +159,15 @@ def _contact_slope(
     return max(slopes), abs(middles[0] - middles[1])
 
 
-def _flank(heights: SurfaceHeights, target: Object, strip: Strip, edge: float, side: int, tips: float) -> np.ndarray:
+def _flank(
+    heights: SurfaceHeights, target: Object, fingers: Fingers, strip: Strip, edge: float, side: int, tips: float
+) -> np.ndarray:
     """Return points (N, 2) of the flank at an edge, N at least 1: along and across the closing direction.
 
     Bisects five lines between a grid step and a half outside the edge and as much inside.
     """
     reach = 1.6 * heights.pitch
-    lines = strip.across + np.array([0.0, -0.4, 0.4, -0.8, 0.8]) * fingers.PAD_HALF_WIDTH_M
+    lines = strip.across + np.array([0.0, -0.4, 0.4, -0.8, 0.8]) * fingers.pad_half_width
 
     def is_solid(along: np.ndarray) -> np.ndarray:
         points = target.position[:2] + np.stack([along, lines], -1) @ planar_rotation(strip.yaw).T
@@ -188,28 +192,30 @@ def _slant(flank: np.ndarray) -> float:
 
 
 def _blockers_from_above(
-    heights: SurfaceHeights, strip: Strip, low: float, up: float, tips: float
+    heights: SurfaceHeights, fingers: Fingers, strip: Strip, low: float, up: float, tips: float
 ) -> tuple[list[int], float]:
     """Return the labels of what is where the fingers and the palm must go, and how wide the fingers open, in metres."""
     blockers, gap, width = [], 0.0, up - low
     for gap in FINGER_CLEARANCES_M:
         sides = ((low - gap, -1), (up + gap, 1))
-        blockers = [b for edge, side in sides if (b := _blocker(heights, strip, edge, side, tips)) is not None]
-        if not blockers or width + 2 * gap > fingers.MAX_OPENING_M:
+        blockers = [b for edge, side in sides if (b := _blocker(heights, fingers, strip, edge, side, tips)) is not None]
+        if not blockers or width + 2 * gap > fingers.max_opening:
             break
-    opening = min(width + 2 * gap, fingers.MAX_OPENING_M)
+    opening = min(width + 2 * gap, fingers.max_opening)
     local = strip.local
     palm = (np.abs(local[:, 1] - strip.across) < 0.04) & (np.abs(local[:, 0] - (low + up) / 2) < 0.045)
-    palm_height = tips + fingers.tip_offset(opening) + fingers.PALM_OFFSET_M - 0.004
+    palm_height = tips + fingers.tip_offset(opening) + fingers.palm_offset - 0.004
     palm_blockers = heights.labels[palm & (heights.heights > palm_height)]
     return [int(label) for label in (*blockers, *palm_blockers[:1])], opening
 
 
-def _blocker(heights: SurfaceHeights, strip: Strip, edge: float, side: int, tips: float) -> int | None:
+def _blocker(
+    heights: SurfaceHeights, fingers: Fingers, strip: Strip, edge: float, side: int, tips: float
+) -> int | None:
     """Return the label of what is where a finger must go; None if it is free."""
     out = side * (strip.local[:, 0] - edge)  # from the pad of the open finger
-    near = np.abs(strip.local[:, 1] - strip.across) < fingers.PAD_HALF_WIDTH_M + 0.003
+    near = np.abs(strip.local[:, 1] - strip.across) < fingers.pad_half_width + 0.003
     tip = near & (out > -0.002) & (out < FINGER_TIP_M) & (heights.heights > tips - 0.002)
-    back = near & (out > -0.002) & (out < fingers.FINGER_DEPTH_M) & (heights.heights > tips + 0.008)
+    back = near & (out > -0.002) & (out < fingers.depth) & (heights.heights > tips + 0.008)
     hit = np.flatnonzero(tip | back)
     return int(heights.labels[hit[0]]) if len(hit) else None

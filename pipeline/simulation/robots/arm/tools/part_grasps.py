@@ -7,11 +7,11 @@ import numpy as np
 from pipeline.simulation.articulated_parts import ArticulatedPart
 from pipeline.simulation.free_space import spread_out
 from pipeline.simulation.physics import Physics
-from pipeline.simulation.robots.arm import fingers
 from pipeline.simulation.robots.arm.tools.grasp import Grasp
 from pipeline.simulation.robots.arm.tools.part_fronts import PITCH_M, SPREAD_M, hand_before, leverage, part_fronts
 from pipeline.simulation.robots.arm.tools.seals import MAX_ROUGHNESS_M, STANDOFF_M
 from pipeline.simulation.robots.arm.tools.vacuum import CUP_RADIUS_M
+from pipeline.simulation.robots.description import Fingers
 
 MIN_HANDLE_M = 0.007
 """How far a handle protrudes from the front at least."""
@@ -55,7 +55,9 @@ def cup_grasps(physics: Physics, name: str, part: ArticulatedPart, max_grasps: i
     return _spread_out(found, max_grasps)
 
 
-def handle_grasps(physics: Physics, name: str, part: ArticulatedPart, max_grasps: int = 6) -> tuple[Grasp, ...]:
+def handle_grasps(
+    physics: Physics, name: str, part: ArticulatedPart, fingers: Fingers, max_grasps: int = 6
+) -> tuple[Grasp, ...]:
     """Return grasps of what protrudes from a part's front and is narrow enough for the fingers."""
     found: list[tuple[float, Grasp]] = []
     for front in part_fronts(physics, name, part):
@@ -72,11 +74,11 @@ def handle_grasps(physics: Physics, name: str, part: ArticulatedPart, max_grasps
         extents = {"side": np.ptp(points @ front.side), "up": np.ptp(points[:, 2])}
         for closing, along in ((np.array([0, 0, 1.0]), "up"), (front.side, "side")):
             width = float(extents[along]) + PITCH_M
-            if width > fingers.MAX_OPENING_M - 0.006:
+            if width > fingers.max_opening - 0.006:
                 continue
             middle = (points.max(0) + points.min(0)) / 2
             tip = middle + (outermost - grip - middle @ front.outwards) * front.outwards
-            opening = min(width + 0.02, fingers.MAX_OPENING_M)
+            opening = min(width + 0.02, fingers.max_opening)
             for pitch in np.radians(PITCHES_DEG):
                 hand = hand_before(tip, front.outwards, closing, float(pitch), fingers.tip_offset(width))
                 cost = width - leverage(part, middle, front.outwards) + 0.05 * float(pitch)

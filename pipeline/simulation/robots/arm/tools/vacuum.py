@@ -14,7 +14,8 @@ import mujoco
 import numpy as np
 
 from pipeline.simulation.physics import Physics
-from pipeline.simulation.robots.arm import robot_model
+from pipeline.simulation.robots.arm.robot_model import ARM_PREFIX
+from pipeline.simulation.robots.description import VISUAL_GROUP
 
 CUP_RADIUS_M = 0.0125
 VACUUM_PA = 80e3
@@ -26,9 +27,12 @@ PEEL_LIMIT_NM = PULL_LIMIT_N * CUP_RADIUS_M
 """Moment about the cup that lifts one side of its lip where nothing pulls: 0.49 N m."""
 LOSS_SECONDS = 0.012
 """Time for which a limit must be exceeded until the vacuum is lost."""
-VALVE = f"{robot_model.GRIPPER_PREFIX}suction"
+_TOOL = f"{ARM_PREFIX}hand/"
+VALVE = f"{_TOOL}suction"
 """Actuator without force that records suction on and off among the actions."""
-CUP_BODY, CUP_GEOM = f"{robot_model.GRIPPER_PREFIX}lip", f"{robot_model.GRIPPER_PREFIX}cup"
+CUP_BODY, CUP_GEOM = f"{_TOOL}lip", f"{_TOOL}cup"
+LIP_SITE, FLANGE_JOINT = f"{_TOOL}pinch", f"{ARM_PREFIX}wrist_3_joint"
+"""Site at the cup's lip, and the joint to which its valve belongs."""
 BELLOWS_STIFFNESS_NM_RAD, BELLOWS_RANGE_RAD = 1.5, 0.26
 """Moment for each radian by which the lip tilts about a level axis, and how far it tilts: 0.39 N m at 15 degrees."""
 BELLOWS_DAMPING = 0.12
@@ -43,7 +47,7 @@ def specification() -> mujoco.MjSpec:
     """Return the vacuum gripper, names without prefix: flange, tube with a site, and the lip that tilts on bellows."""
     spec = mujoco.MjSpec()
     body = spec.worldbody.add_body(name="base")
-    group, cylinder = robot_model.VISUAL_GROUP, mujoco.mjtGeom.mjGEOM_CYLINDER
+    group, cylinder = VISUAL_GROUP, mujoco.mjtGeom.mjGEOM_CYLINDER
     sections = (  # name, radius, from, to, mass, colour
         ("flange", 0.032, 0.0, 0.04, 0.25, (0.2, 0.22, 0.26)),
         ("tube", 0.011, 0.04, 0.128, 0.08, (0.75, 0.77, 0.8)),
@@ -87,7 +91,7 @@ def add_joints(spec: mujoco.MjSpec, bodies: Iterable[str]) -> None:
 
 
 def _add_valve(spec: mujoco.MjSpec) -> None:
-    valve = spec.add_actuator(name=VALVE, target=robot_model.JOINTS[-1], trntype=mujoco.mjtTrn.mjTRN_JOINT)
+    valve = spec.add_actuator(name=VALVE, target=FLANGE_JOINT, trntype=mujoco.mjtTrn.mjTRN_JOINT)
     valve.gainprm[0] = 0
 
 
@@ -131,7 +135,7 @@ class Vacuum:
         physics, model, data = self.physics, self.physics.model, self.physics.data
         weld = model.equality(weld_name(body)).id
         held, cup = data.body(body), data.body(CUP_BODY)
-        lip = data.site(robot_model.PINCH_SITE).xpos
+        lip = data.site(LIP_SITE).xpos
         held_from_world, cup_from_world = held.xmat.reshape(3, 3).T, cup.xmat.reshape(3, 3).T
         quat = np.zeros(4)
         mujoco.mju_mat2Quat(quat, (cup_from_world @ held_from_world.T).ravel())
@@ -170,7 +174,7 @@ class Vacuum:
         values = data.efc_force[rows]
         if not len(values):
             return 0.0, 0.0, 0.0
-        axis = data.site(robot_model.PINCH_SITE).xmat.reshape(3, 3)[:, 2]
+        axis = data.site(LIP_SITE).xmat.reshape(3, 3)[:, 2]
         pull = float(values[:3] @ axis)
         shear = float(np.linalg.norm(values[:3] - pull * axis))
         return float(pull), shear, float(np.linalg.norm(values[3:])) / 2

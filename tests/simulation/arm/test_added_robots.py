@@ -1,0 +1,169 @@
+"""Robots of one's own: what is found in a model, what is measured on it, what it then does, and what is refused."""
+
+import json
+import shutil
+from dataclasses import replace
+
+import mujoco
+import numpy as np
+import pytest
+
+from pipeline.simulation import kit
+from pipeline.simulation.robots import ROBOTS, robot_kind, workspace
+from pipeline.simulation.robots.description import VISUAL_GROUP, ArmModel
+from pipeline.solving import save_model
+from studio.__main__ import main
+
+AXES = {"x": "1 0 0", "y": "0 1 0", "z": "0 0 1"}
+JOINTS = (
+    ("waist", "z", 0.08, (-3.0, 3.0)), ("shoulder", "y", 0.22, (-2.0, 2.0)), ("elbow", "y", 0.34, (-2.6, 2.6)),
+    ("roll", "x", 0.15, (-3.0, 3.0)), ("wrist", "y", 0.15, (-2.2, 2.2)), ("flange", "x", 0.08, (-3.1, 3.1)),
+)  # fmt: skip
+"""Name, axis, distance from the joint before it (m) and limits (rad): upwards to the shoulder, then along x."""
+
+
+def box(size, middle, mass):
+    shape = f'<origin xyz="{middle}"/><geometry><box size="{size}"/></geometry>'
+    inertia = f'<inertia ixx="{mass / 200}" iyy="{mass / 200}" izz="{mass / 200}" ixy="0" ixz="0" iyz="0"/>'
+    return (
+        f'<inertial><origin xyz="{middle}"/><mass value="{mass}"/>{inertia}</inertial>'
+        f"<visual>{shape}</visual><collision>{shape}</collision>"
+    )
+
+
+def urdf(scale=1.0, jaws=True, limits=None, mesh=""):
+    """Return an arm of six joints with two jaws that open by 80 mm together, as URDF."""
+    parts = [f'<link name="root">{box("0.1 0.1 0.06", "0 0 0.03", 3)}</link>']
+    for i, (name, axis, length, span) in enumerate(JOINTS):
+        parent = JOINTS[i - 1][0] if i else "root"
+        after = scale * (JOINTS[i + 1][2] if i + 1 < len(JOINTS) else 0.06)
+        size, middle = f"{max(after - 0.07, 0.02)} 0.05 0.05", f"{after / 2} 0 0"
+        if i == 0:
+            size, middle = f"0.05 0.05 {max(after - 0.07, 0.02)}", f"0 0 {after / 2}"
+        offset = f"0 0 {scale * length}" if i < 2 else f"{scale * length} 0 0"
+        low, high = limits or span
+        parts.append(f'<link name="{name}_link">{box(size, middle, 1.0 / (i + 1))}</link>')
+        parts.append(
+            f'<joint name="{name}" type="revolute"><parent link="{parent if parent == "root" else parent + "_link"}"/>'
+            f'<child link="{name}_link"/><origin xyz="{offset}"/><axis xyz="{AXES[axis]}"/>'
+            f'<limit lower="{low}" upper="{high}" effort="120" velocity="3"/></joint>'
+        )
+    for name, side in (("left_jaw", 1), ("right_jaw", -1)) if jaws else ():
+        parts.append(f'<link name="{name}_link">{mesh or box("0.06 0.01 0.02", f"0.03 {side * 0.005} 0", 0.05)}</link>')
+        parts.append(
+            f'<joint name="{name}" type="prismatic"><parent link="flange_link"/><child link="{name}_link"/>'
+            f'<origin xyz="0.06 0 0"/><axis xyz="0 {side} 0"/>'
+            '<limit lower="0" upper="0.04" effort="40" velocity="1"/></joint>'
+        )
+    return f'<robot name="probe">{"".join(parts)}</robot>'
+
+
+def mjcf_with_motors():
+    spec = mujoco.MjSpec.from_string(urdf())
+    for name, *_ in JOINTS:
+        spec.add_actuator(name=name, target=name, trntype=mujoco.mjtTrn.mjTRN_JOINT, ctrlrange=[-90, 90], ctrllimited=1)
+    spec.compile()
+    return spec.to_xml()
+
+
+def add(folder, text, name="probe.urdf", *flags):
+    """Return the exit code of adding a model."""
+    (folder / name).write_text(text)
+    return main(["robot", "add", str(folder / name), *flags])
+
+
+@pytest.fixture(scope="module")
+def added(tmp_path_factory):
+    """A workspace with one added robot."""
+    folder = tmp_path_factory.mktemp("added")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GRS_WORKSPACE", str(folder / "workspace"))
+        assert add(folder, urdf()) == 0
+    return folder / "workspace"
+
+
+@pytest.fixture(autouse=True)
+def own_workspace(tmp_path, monkeypatch):
+    monkeypatch.setenv("GRS_WORKSPACE", str(tmp_path / "workspace"))
+    return tmp_path / "workspace"
+
+
+@pytest.mark.parametrize("kind", ["urdf", pytest.param("xml", marks=pytest.mark.soak)])
+def test_an_arm_is_added_by_its_file_alone_and_stacks_cubes(tmp_path, added, own_workspace, capsys, table, kind):
+    if kind == "urdf":
+        shutil.copytree(added, own_workspace)
+    else:
+        assert add(tmp_path, mjcf_with_motors(), "probe.xml") == 0
+    capsys.readouterr()
+    assert main(["robot", "check", "probe"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["joints"] == 6 and printed["gripper_opening_mm"] == pytest.approx(80, abs=1.5)
+    assert printed["self_collisions_at_home"] == [] and printed["tracking"]["tip_error_mm"] < 2
+    near, far = printed["reach"]["ring_m"]
+    assert 0.1 < near < 0.35 and 0.45 < far < 0.75
+    robot = robot_kind("probe")
+    arm = robot.arm
+    assert isinstance(arm, ArmModel) and arm.fingers is not None and list(ROBOTS)[-1] == "probe"
+    for width in (0.07, 0.03):
+        left, right = (arm.fingers.joint_positions(width)[name] for name in ("left_jaw", "right_jaw"))
+        assert left + right == pytest.approx(width, abs=0.002) and left == pytest.approx(right, abs=0.001)
+    sim = kit.Simulation(replace(kit.Scene.load(table), robot=robot.make(True)), 0)
+    sim.keep("red_cube", "blue_cube", "yellow_can")
+    sim.goal(kit.on("red_cube", "blue_cube"))
+    run = sim.rollout()
+    assert run.solved and run.at_rest, run.why
+    assert run.moved("yellow_can") < 0.005
+    (tmp_path / "scene").mkdir()
+    model = mujoco.MjModel.from_xml_path(str(save_model(run.xml, tmp_path, "solution")))
+    assert model.nq == run.qpos.shape[1] and (model.geom_group == VISUAL_GROUP).any()
+
+
+NO_MESH = '<visual><geometry><mesh filename="jaw.stl"/></geometry></visual>'
+REFUSED = {
+    "no gripper": (urdf(jaws=False), (), "has no arm with a gripper"),
+    "limits of zero": (urdf(limits=(0.3, 0.3)), (), "has the limits"),
+    "a missing mesh": (urdf(mesh=NO_MESH), (), "jaw.stl"),
+    "reaches nothing": (urdf(scale=0.12), (), "table"),
+    "no such gripper": (urdf(), ("--gripper", "claw"), "no actuator or joint 'claw'"),
+    "no such tool": (urdf(), ("--tool", "tip"), "no site or body 'tip'"),
+    "no such gripper file": (urdf(), ("--gripper", "hand.xml"), "hand.xml is not a file"),
+    "a name with spaces": (urdf(), ("--name", "my arm"), "small letters"),
+    "a name that is in use": (urdf(), ("--name", "arm"), "there is a robot arm"),
+    "no robot at all": ("<worldbody/>", (), "a model starts with"),
+    "not XML": ("arm", (), "not readable XML"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_no_robot_is_refused_in_one_line_and_nothing_is_kept(tmp_path, capsys, case):
+    text, flags, said = REFUSED[case]
+    assert add(tmp_path, text, "probe.urdf", *flags) == 2
+    error = capsys.readouterr().err
+    assert said in error and len(error.strip().splitlines()) == 1
+    assert not list(workspace.added_names()) and list(ROBOTS) == [name for name in ROBOTS if name != "probe"]
+
+
+def test_a_robot_is_kept_until_it_is_removed_and_a_damaged_one_says_so(tmp_path, added, own_workspace, capsys):
+    shutil.copytree(added, own_workspace)
+    assert add(tmp_path, urdf()) == 2 and "--replace" in capsys.readouterr().err
+    (own_workspace / "robots" / "probe" / "robot.json").write_text('{"schema": 1, "name": "probe"}')
+    assert main(["robot", "check", "probe"]) == 2 and "damaged" in capsys.readouterr().err
+    assert "probe" not in [robot.name for robot in ROBOTS.values()]
+    assert main(["robot", "remove", "probe"]) == 0 and not list(workspace.added_names())
+    assert main(["robot", "check", "probe"]) == 2 and "there are: gripper, arm" in capsys.readouterr().err
+
+
+def test_the_arm_of_droid_has_its_cameras_and_modes_and_its_fingers_follow_their_tables(table):
+    robot = robot_kind("droid")
+    arm = robot.arm
+    assert arm is not None and arm.fingers is not None
+    assert {camera.name: camera.mounted_on for camera in robot.cameras} == {"external": "link0", "wrist": "base"}
+    assert {(mode.control, mode.rate_hz) for mode in robot.control_modes} == {
+        ("joint_velocity", 15.0), ("joint_position", 15.0), ("delta_end_effector", 15.0)
+    }  # fmt: skip
+    sim = kit.Simulation(replace(kit.Scene.load(table), robot=robot.make(True)), 0)
+    sim.keep("red_cube", "green_cube", "white_bowl")
+    sim.goal(kit.inside("green_cube", "white_bowl"))
+    run = sim.rollout()
+    assert run.solved and run.actions.shape[1] == 8, run.why
+    assert np.isfinite(run.qpos).all()
