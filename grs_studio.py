@@ -174,7 +174,8 @@ def evaluate_policy(
 
     Args:
         project: a solved project, or its export in format gymnasium, unpacked.
-        policies: demonstration, hold, learned, http://HOST:PORT/PATH, lerobot:http://HOST:PORT/PATH, FILE.py:FUNCTION.
+        policies: demonstration, hold, learned, FILE.py:FUNCTION, http://HOST:PORT/PATH, or openpi://HOST:PORT, groot://,
+            lerobot://, vla-eval:// (docs/policies.md).
         out: folder of the results. A repeated call goes on where it was stopped.
         count: conditions to draw, as `grs-studio vary` does; 0 for the layouts of the solution.
         seed: of the drawn conditions.

@@ -4,11 +4,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from pipeline.closed_loop.failure import failure_class
-from pipeline.closed_loop.policies import Policy, checked_actions
+from pipeline.closed_loop.interface_policy import InterfacePolicy
+from pipeline.closed_loop.policy import Policy, checked_actions
+from pipeline.closed_loop.protocols.http import HttpPolicy
 from pipeline.divergence import Episode
 from pipeline.divergence.project_episodes import rollout_episode
 from pipeline.export.gym_env.environment import TwinEnv
@@ -34,6 +37,8 @@ class PolicyEpisode:
     """Why it failed, in words; empty after a success."""
     rmse: float | None = None
     """RMSE_norm overall (mean over time) against the real episode of this condition, if there is one."""
+    answers: dict[str, Any] | None = None
+    """"count", "late" and mean "milliseconds" of a server's answers; None for a policy of this process."""
     rollout: RunRecord | None = field(default=None, compare=False, repr=False)
     """What the robot did; None if nothing ran."""
     episode: Episode | None = field(default=None, compare=False, repr=False)
@@ -61,14 +66,15 @@ def run_policy(env: TwinEnv, policy: Policy, layout: int, seconds: float, condit
     began = float(data.time)
     times, qpos, commands = [0.0], [data.qpos.copy()], [data.ctrl.copy()]
     left = np.empty((0, count))
-    while times[-1] < seconds and not info["success"]:
-        if not len(left):
-            left = checked_actions(policy.act(observation | _pictures(env), times[-1]), count)
-        observation, _, _, _, info = env.step(left[0])
-        left = left[1:]
-        times.append(float(data.time) - began)
-        qpos.append(data.qpos.copy())
-        commands.append(data.ctrl.copy())
+    with _closed_after(policy):
+        while times[-1] < seconds and not info["success"]:
+            if not len(left):
+                left = checked_actions(policy.act(observation | _pictures(env), times[-1]), count)
+            observation, _, _, _, info = env.step(left[0])
+            left = left[1:]
+            times.append(float(data.time) - began)
+            qpos.append(data.qpos.copy())
+            commands.append(data.ctrl.copy())
     xml = (Path(env.folder) / "scene" / f"layout_{layout:03d}.xml").read_text(encoding="utf-8")
     rollout = RunRecord(np.array(times), np.array(qpos), np.array(commands), xml=xml, seed=layout)
     condition = condition or f"{layout:03d}"
@@ -76,7 +82,18 @@ def run_policy(env: TwinEnv, policy: Policy, layout: int, seconds: float, condit
     success, share = bool(info["success"]), float(info["share"])
     failure = None if success else failure_class(episode, *_carried_objects(env))
     reason = "" if success else f"{share:.0%} of the goals met after {times[-1]:.0f} s"
-    return PolicyEpisode(condition, success, share, times[-1], failure, reason, None, rollout, episode)
+    answers = policy.times.to_json() if isinstance(policy, InterfacePolicy | HttpPolicy) else None
+    return PolicyEpisode(condition, success, share, times[-1], failure, reason, None, answers, rollout, episode)
+
+
+@contextmanager
+def _closed_after(policy: Policy) -> Iterator[None]:
+    """End the connection to a policy's server with the episode, whatever ends it."""
+    try:
+        yield
+    finally:
+        if isinstance(policy, InterfacePolicy):
+            policy.close()
 
 
 def _pictures(env: TwinEnv) -> dict[str, np.ndarray]:

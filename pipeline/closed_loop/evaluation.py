@@ -15,7 +15,8 @@ from pipeline.assets import Library
 from pipeline.closed_loop.conditions import PolicyTrials, try_policy
 from pipeline.closed_loop.episodes import PolicyEpisode, opened, run_policy
 from pipeline.closed_loop.evaluation_report import evaluation_json, write_report
-from pipeline.closed_loop.policies import LEARNED, PolicyError, is_own, open_policy
+from pipeline.closed_loop.policies import LEARNED, is_own, open_policy
+from pipeline.closed_loop.policy import PolicyError
 from pipeline.divergence import compare, read_episode, write_episode
 from pipeline.export import export_project
 from pipeline.export.rollouts import robot_of
@@ -121,7 +122,9 @@ class Evaluation:
         try:
             for line in path.read_text(encoding="utf-8").splitlines() if path.is_file() else ():
                 row = parse_json(line)
-                found[row["policy"], row["condition"]] = PolicyEpisode(**{name: row[name] for name in KEPT})
+                found[row["policy"], row["condition"]] = PolicyEpisode(
+                    **{name: row[name] for name in KEPT if name in row}
+                )
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise PolicyError(f"{path} cannot be read ({error}); choose another --out folder") from None
         return found
@@ -149,7 +152,7 @@ class _Layouts:
     """The layouts of a solution, as they were exported."""
 
     def __init__(self, task: Path, out: Path, options: EvaluationOptions):
-        self._folder, self._options = _environment(task, out), options
+        self._folder, self._options = environment_of(task, out), options
         with opened(self._folder, False) as env:
             self.ids = [f"{layout:03d}" for layout in env.layouts]
         robot = parse_json((self._folder / "layouts.json").read_text(encoding="utf-8")).get("robot", "gripper")
@@ -251,7 +254,7 @@ def _digest(*files: Path, text: str = "") -> str:
     return found.hexdigest()
 
 
-def _environment(task: Path, out: Path) -> Path:
+def environment_of(task: Path, out: Path) -> Path:
     """Return the folder of the exported environment; a project is exported below `out` first."""
     from pipeline.divergence.project_episodes import is_project
 

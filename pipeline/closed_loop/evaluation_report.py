@@ -42,7 +42,15 @@ def _row(one: PolicyEpisode) -> dict[str, Any]:
     return {
         "condition": one.condition, "success": one.success, "seconds": one.seconds, "failure": one.failure,
         "share": one.share, "reason": one.reason, "rmse": one.rmse,
-    }  # fmt: skip
+    } | ({"answers": one.answers} if one.answers else {})  # fmt: skip
+
+
+def _answers(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return how many answers of a server came late, for the summary; empty for a policy of this process."""
+    found = [row["answers"] for row in rows if row.get("answers")]
+    count, late = (sum(one[name] for one in found) for name in ("count", "late"))
+    mean = sum(one["count"] * one["milliseconds"] for one in found) / max(count, 1)
+    return f", {late} of {count} answers late ({mean:.1f} ms on average)" if count else ""
 
 
 def _mean(values: Sequence[float]) -> float | None:
@@ -57,7 +65,10 @@ def summary_lines(data: Mapping[str, Any]) -> list[str]:
         rmse = "" if one["rmse"] is None else f", RMSE_norm {one['rmse']:.4f}"
         failures = Counter(row["failure"] for row in one["episodes"] if row["failure"])
         why = "".join(f", {name.replace('_', ' ')} {number}" for name, number in failures.most_common())
-        lines.append(f"{one['name']}: {solved} of {count} solved ({one['low']:.0%} to {one['high']:.0%}){why}{rmse}")
+        lines.append(
+            f"{one['name']}: {solved} of {count} solved ({one['low']:.0%} to {one['high']:.0%}){why}{rmse}"
+            f"{_answers(one['episodes'])}"
+        )
     if pair := data["paired"]:
         first, second = (one["name"] for one in data["policies"])
         lines.append(

@@ -1,18 +1,24 @@
-"""The policies of `grs-studio learn` under the conditions of a variation study."""
+"""The policies of `grs-studio learn`: under the conditions of a variation study, and as motions that are served."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from pipeline.closed_loop.episodes import PolicyEpisode, as_episode
 from pipeline.closed_loop.failure import failure_class
+from pipeline.closed_loop.policy import PolicyError
+from pipeline.closed_loop.serving import Motion
+from pipeline.export.gym_env.environment import TwinEnv
 from pipeline.learning.chain import TaskLearner
+from pipeline.learning.episodes import SubtaskEpisode
 from pipeline.learning.judging.evaluation import Chain, ChainEpisode
 from pipeline.learning.layouts import Layouts, arranged_by
 from pipeline.learning.learning_files import FOLDER
 from pipeline.learning.subtask import LearningError, read_subtasks
-from pipeline.learning.subtask_world import RATE
+from pipeline.learning.subtask_world import RATE, SubtaskWorld
+from pipeline.project import Project
+from pipeline.simulation.controlled_world import ControlledWorld
 from pipeline.simulation.kit import Scene
 from pipeline.simulation.physics import TIMESTEP, UnstableError
 from pipeline.simulation.program import Program
@@ -73,7 +79,54 @@ def learned_episodes(project_dir: Path, program: Program, sandbox: Sandbox) -> C
         failure = None if played.solved else failure_class(episode, wanted, ())
         return PolicyEpisode(
             id, played.solved, played.share, float(rollout.times[-1]), failure, "" if played.solved else reason, None,
-            rollout, episode,
+            None, rollout, episode,
         )  # fmt: skip
 
     return play
+
+
+def learned_motions(project_dir: Path, sandbox: Sandbox) -> Callable[[TwinEnv, int], Motion]:
+    """Return a function that plays the learned policies on a layout of the twin, and returns the hand's motion.
+
+    Raises LearningError if the project has none. The function raises PolicyError where they fail: no robot gets what
+    does not solve the task in the twin.
+    """
+    project = Project.open(project_dir)
+    chosen, subtasks = project.best_round(), read_subtasks(project_dir / FOLDER / "subtasks.json")
+    if subtasks is None or chosen is None:
+        raise LearningError(f"{project_dir} has no learned policies; run grs-studio learn {project_dir} first")
+    program = project.program_in_current_names(chosen.program)
+    layouts = Layouts(Scene.load(project_dir), arranged_by(program, project_dir, sandbox))
+    learner = TaskLearner(project_dir, layouts, subtasks)
+    chain, world = Chain(learner), SubtaskWorld(layouts, subtasks[0])
+
+    def play(env: TwinEnv, layout: int) -> Motion:
+        if env.world.suction < 0:
+            raise PolicyError("learned policies move the floating gripper, and the solution is of another robot")
+        settled = learner.settled(range(layout, layout + 1))
+        played = chain.play(settled[0]) if settled else None
+        if played is None or not played.solved:
+            raise PolicyError(f"the learned policies do not solve layout {layout} in the twin")
+        world.begin(settled[0])
+        commands = commands_of(world.control, played.episodes)
+        return Motion(np.arange(len(commands)) * RATE.steps * TIMESTEP, commands)
+
+    return play
+
+
+def commands_of(control: ControlledWorld, episodes: Sequence[SubtaskEpisode]) -> np.ndarray:
+    """Return the hand's commands at the start and after each action of consecutive episodes, of shape (steps + 1, A).
+
+    Args:
+        control: a world at the start of the first episode; it is changed.
+        episodes: as they were played.
+    """
+    commands = [control.data.ctrl.copy()]
+    for episode in episodes:
+        for qpos, action in zip(episode.qpos[:-1], episode.actions, strict=True):
+            control.data.qpos[:] = qpos  # a command is only so far ahead of where the hand was
+            end = control.ramp(action)[-1]
+            end[control.suction] = control.command(action)[control.suction] > 0.5
+            control.data.ctrl[:] = end
+            commands.append(end)
+    return np.array(commands)

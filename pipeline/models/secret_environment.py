@@ -6,15 +6,18 @@ Libraries start processes of their own (ffmpeg, pip), and plug-ins may: whoever 
 import os
 
 KEY_VARIABLE = "OPENAI_API_KEY"
+POLICY_KEY_VARIABLE = "GRS_POLICY_KEY"
+"""The key of a policy's server."""
 ADDRESS_VARIABLES = ("GRS_BASE_URL", "GRS_IMAGE_TO_3D")
 """Addresses, which may contain a user and a password."""
 _hidden: dict[str, str] = {}
 
 
 def hide_secrets() -> None:
-    """Move the key, and addresses with a password, out of this process's environment. Call it before any work."""
-    for name in (KEY_VARIABLE, *ADDRESS_VARIABLES):
-        if name == KEY_VARIABLE or "@" in os.environ.get(name, ""):
+    """Move the keys, and addresses with a password, out of this process's environment. Call it before any work."""
+    keys = KEY_VARIABLE, POLICY_KEY_VARIABLE
+    for name in (*keys, *ADDRESS_VARIABLES):
+        if name in keys or "@" in os.environ.get(name, ""):
             value = os.environ.pop(name, "")
             if value:
                 _hidden[name] = value

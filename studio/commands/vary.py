@@ -25,7 +25,7 @@ def add_to(commands: "argparse._SubParsersAction") -> None:
     command.add_argument(
         "--policy", default="", metavar="POLICY",
         help="of --robot policy: learned (by grs-studio learn; default), demonstration, hold, FILE.py:FUNCTION, "
-        "http://HOST:PORT/PATH, lerobot:http://HOST:PORT/PATH",
+        "http://HOST:PORT/PATH, or openpi://, groot://, lerobot:// or vla-eval:// with HOST:PORT",
     )  # fmt: skip
     command.add_argument(
         "--seconds", type=float, default=30.0, help="simulated, of a policy's trial (default %(default)s)"

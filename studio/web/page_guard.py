@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import gradio as gr
 from gradio.block_function import BlockFunction
 
+from components.component import STATIC
 from studio.accounts.links import visit_has_ended
 from studio.accounts.roles import Role, RoleError, require
 from studio.texts import t
@@ -68,7 +69,8 @@ class GuardedPage(SkippingBlocks):
         message = t("Whoever runs this studio gives you a login. After five wrong passwords, wait a few minutes.")
         ended = t("The link by which you came has expired or was revoked.") if visit_has_ended.get() else ""
         parts = [f"<strong>{ended}</strong>"] * bool(ended) + [about, f"<small>{message}</small>"]
-        return f'<span class="login-brand"><i></i>GRS Studio</span>{"<br>".join(parts)}'
+        style = (STATIC / "login.css").read_text(encoding="utf-8")
+        return f'<style>{style}</style><span class="login-brand"><i></i>GRS Studio</span>{"<br>".join(parts)}'
 
     @auth_message.setter
     def auth_message(self, message: str | None) -> None:

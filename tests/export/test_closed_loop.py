@@ -2,7 +2,6 @@
 
 import base64
 import json
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,12 +13,11 @@ import pytest
 import twins
 from http_server import serving
 
-from pipeline.closed_loop import policies
-from pipeline.closed_loop.policies import MAX_ANSWER_BYTES, PolicyError, checked_actions, open_policy
-from pipeline.divergence.lerobot import read_lerobot
-from pipeline.export.gym_env.dataset_control import FPS
+from pipeline.closed_loop import policy as policies
+from pipeline.closed_loop.policies import open_policy
+from pipeline.closed_loop.policy import PolicyError, checked_actions
+from pipeline.closed_loop.protocols.http import MAX_ANSWER_BYTES, HttpPolicy
 from pipeline.export.gym_env.environment import TwinEnv
-from pipeline.export.lerobot.dataset import HEIGHT_PX, WIDTH_PX
 from pipeline.simulation import Program
 from pipeline.variation import VariationStudy
 from pipeline.variation import variation_files as files
@@ -126,34 +124,6 @@ def test_a_server_that_answers_the_demonstration_in_chunks_solves_every_layout(e
     assert np.abs(picture[..., ::-1] - drawn).mean() < 0.5 * np.abs(picture - drawn).mean()
 
 
-def test_a_lerobot_policy_that_answers_the_datasets_actions_solves_its_layout(environment, dataset, tmp_path):
-    shutil.copytree(environment, tmp_path / "last")
-    layouts = json.loads((environment / "layouts.json").read_text())
-    (tmp_path / "last" / "layouts.json").write_text(json.dumps(layouts | {"seeds": layouts["seeds"][-1:]}))
-    recorded = read_lerobot(dataset, len(layouts["seeds"]) - 1)
-    actions, seen = recorded.actions, []
-    assert actions is not None
-
-    def answer(_: str, body: bytes) -> tuple[int, bytes]:
-        question = json.loads(body)
-        row = min(len(seen), len(actions) - 1)
-        action = actions[row]
-        assert question["seconds"] == pytest.approx(len(seen) / FPS, abs=0.04), "asked once a frame"
-        seen.append(np.array(question["observation"]["state"]))
-        png = np.frombuffer(base64.b64decode(question["observation"]["image"]), np.uint8)
-        picture = cv2.imdecode(png, cv2.IMREAD_COLOR)
-        assert picture is not None and picture.shape == (HEIGHT_PX, WIDTH_PX, 3)
-        return 200, json.dumps({"action": action.tolist()}).encode()
-
-    with serving(answer) as address:
-        policy, out = f"lerobot:{address}", tmp_path / "out"
-        assert main(["evaluate-policy", str(tmp_path / "last"), "--policy", policy, "--out", str(out)]) == 0
-    assert summary(out)["success"] == 1
-    count = min(len(seen), len(recorded.positions))
-    apart = np.abs(np.array(seen)[:count, :3] - recorded.positions[:count, :3])
-    assert np.median(apart) < 0.01, "the state is that of the dataset"
-
-
 def test_the_demonstration_diverges_from_itself_by_nothing_and_doing_nothing_solves_nothing(solved, tmp_path):
     oracle, again, idle = tmp_path / "oracle", tmp_path / "again", tmp_path / "idle"
     assert main(["evaluate-policy", str(solved), "--policy", "demonstration", "--out", str(oracle)]) == 0
@@ -191,7 +161,7 @@ def test_an_answer_that_is_no_action_ends_in_one_line(environment, tmp_path, cap
 def test_an_answer_that_drips_without_end_is_given_up_after_the_time_of_one_answer(monkeypatch):
     monkeypatch.setattr(policies, "ANSWER_SECONDS", 0.4)
     with HostileServer(hostile.drips) as server:
-        policy = policies.HttpPolicy(server.url)
+        policy = HttpPolicy(server.url)
         policy.begin(0, "")
         with pytest.raises(PolicyError, match=r"did not answer within 0\.4 s"):
             policy.act({"state": np.zeros(ACTIONS)}, 0.0)

@@ -1,28 +1,17 @@
-"""LeRobot: solved seeds as a dataset, policies that are served, and lerobot itself with both (`make soak`)."""
+"""LeRobot: solved seeds as a dataset, and lerobot itself with it (`make soak`)."""
 
-import base64
 import json
 import os
-import socketserver
 import subprocess
-import sys
-import threading
-from types import ModuleType, SimpleNamespace
-from unittest.mock import Mock
 
-import cv2
 import imageio.v2 as imageio
 import numpy as np
 import pandas
 import pyarrow.parquet as parquet
 import pytest
 import twins
-import websockets.sync.server
 from twins import DOCUMENTED, LEROBOT
 
-from pipeline.closed_loop import lerobot_server
-from pipeline.closed_loop.lerobot_server import PolicyServer
-from pipeline.closed_loop.policies import HttpPolicy, PolicyError
 from pipeline.divergence.lerobot import read_lerobot
 from pipeline.export.gym_env.dataset_control import FPS
 from pipeline.export.lerobot.dataset import ACTION, CAMERA, HEIGHT_PX, IMAGES, OBJECTS, STATE, WIDTH_PX
@@ -104,141 +93,3 @@ assert bool(item["next.success"]) and tuple(item["{CAMERA}"].shape) == (3, {HEIG
     offline = {"HF_HUB_OFFLINE": "1", "HF_DATASETS_CACHE": str(tmp_path / "cache")}
     done = subprocess.run([LEROBOT, "-c", code], cwd=tmp_path, env=os.environ | offline, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-
-
-SHAPES = {STATE: (5,), OBJECTS: (14,), CAMERA: (3, 24, 32)}
-
-
-def serve(monkeypatch: pytest.MonkeyPatch, shapes: dict[str, tuple[int, ...]]) -> tuple[PolicyServer, Mock]:
-    torch, policy = pytest.importorskip("torch"), Mock()
-    policy.to.return_value = policy.eval.return_value = policy
-    policy.select_action.side_effect = lambda batch: torch.full((1, 5), float(batch[STATE].sum()))
-    features = {name: SimpleNamespace(shape=shape) for name, shape in shapes.items()}
-    config = SimpleNamespace(type="fake", input_features=features)
-    loader = SimpleNamespace(from_pretrained=lambda *_, **__: policy)
-    configs, factory = ModuleType("lerobot.configs.policies"), ModuleType("lerobot.policies.factory")
-    vars(configs)["PreTrainedConfig"] = SimpleNamespace(from_pretrained=lambda _: config)
-    vars(factory)["get_policy_class"] = lambda _: loader
-    vars(factory)["make_pre_post_processors"] = lambda *_, **__: (lambda batch: batch, lambda action: 2 * action)
-    for name in ("lerobot", "lerobot.configs", "lerobot.policies"):
-        monkeypatch.setitem(sys.modules, name, ModuleType(name))
-    monkeypatch.setitem(sys.modules, configs.__name__, configs)
-    monkeypatch.setitem(sys.modules, factory.__name__, factory)
-    return PolicyServer(lerobot_server.Path("checkpoint"), "cpu"), policy
-
-
-def question(begins: bool = False) -> dict:
-    picture = np.zeros((48, 64, 3), np.uint8)
-    picture[..., 2] = 255  # red, in OpenCV's order
-    png = base64.b64encode(cv2.imencode(".png", picture)[1].tobytes()).decode()
-    observation = {"state": [0.0, 1, 2, 3, 4], "objects": np.arange(14.0).reshape(2, 7).tolist(), "image": png}
-    return {"begins": begins, "instruction": "Stack the cubes.", "observation": observation}
-
-
-def test_a_policy_gets_what_it_was_trained_on_and_one_that_needs_something_else_is_refused(monkeypatch):
-    server, policy = serve(monkeypatch, SHAPES)
-    assert server.answer(question(begins=True)) == {"action": [20.0] * 5}
-    (seen,) = policy.select_action.call_args.args
-    assert {name: tuple(seen[name].shape) for name in SHAPES} == {n: (1, *s) for n, s in SHAPES.items()}
-    assert seen[CAMERA][0].mean(dim=(1, 2)).tolist() == [1.0, 0.0, 0.0], "RGB in [0, 1]"
-    assert seen[OBJECTS][0].tolist() == list(range(14)) and seen["task"] == "Stack the cubes."
-    server.answer(question())
-    assert policy.reset.call_count == 1
-    force = {"observation.force": (3,)}
-    top = {f"{IMAGES}top": (3, 24, 32)}
-    for shapes, words in (({STATE: (7,)}, "shape"), (force, "needs observation.force"), (top, "no camera top")):
-        server, _ = serve(monkeypatch, shapes)
-        with pytest.raises(ValueError, match=words):
-            server.answer(question())
-
-
-def test_what_cannot_be_served_is_said_in_one_line(tmp_path):
-    checkpoint = tmp_path / "policy"
-    checkpoint.mkdir()
-
-    def said(*options: str) -> str:
-        command = [sys.executable, "-m", "studio", "serve-policy", str(checkpoint), *options]
-        ran = subprocess.run(command, capture_output=True, text=True)
-        assert ran.returncode == 2 and ran.stderr.count("\n") == 1 and "Traceback" not in ran.stderr
-        return ran.stderr
-
-    assert "no config.json" in said()
-    (checkpoint / "config.json").write_text("{}")
-    assert "no-such-python is no Python" in said("--python", "no-such-python")
-    assert "lerobot" in said()
-
-
-GREETINGS = {
-    "a gRPC server": b"\0\0\x06\x04\0\0\0\0\0\0\x04\0\x3f\xff\xff",  # of grpcio 1.80: a SETTINGS frame
-    "a ZeroMQ server": b"\xff\0\0\0\0\0\0\0\x01\x7f",  # of pyzmq 27
-    "a server with TLS": b"\x15\x03\x03\0\x02\x02\x46",
-}
-
-
-@pytest.mark.parametrize("name", ["a websocket server", *GREETINGS])
-def test_what_answers_at_the_address_of_another_server_is_named(name):
-    if name in GREETINGS:
-
-        class Greeting(socketserver.BaseRequestHandler):
-            def handle(self) -> None:
-                self.request.sendall(GREETINGS[name])
-                self.request.recv(1 << 16)
-
-        server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), Greeting)
-        port = server.server_address[1]
-    else:
-        server = websockets.sync.server.serve(lambda _: None, "127.0.0.1", 0)
-        port = server.socket.getsockname()[1]
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    policy = HttpPolicy(f"http://127.0.0.1:{port}/act")
-    policy.begin(0, "Stack the cubes.")
-    try:
-        with pytest.raises(PolicyError, match=name):
-            policy.act({"state": np.zeros(5)}, 0.0)
-    finally:
-        server.shutdown()
-
-
-def test_the_server_ends_with_the_command_that_is_asked_to_end(tmp_path):
-    python = tmp_path / "python"
-    python.write_text("#!/bin/sh\necho serves\nexec sleep 600\n")
-    python.chmod(0o755)
-    command = [sys.executable, "-m", "studio", "serve-policy", str(tmp_path), "--python", str(python)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as served:
-        assert served.stdout and served.stdout.readline() == "serves\n"
-        served.terminate()
-        assert served.communicate(timeout=60)[0] == "", "its output ends when both have ended"
-
-
-@pytest.mark.soak
-def test_lerobot_itself_is_served(tmp_path):
-    checkpoint = tmp_path / "policy"
-    script = f"""
-from lerobot.configs.types import FeatureType, PolicyFeature
-from lerobot.policies.act.configuration_act import ACTConfig
-from lerobot.policies.act.modeling_act import ACTPolicy
-from lerobot.policies.factory import make_pre_post_processors
-kinds = {{"{STATE}": FeatureType.STATE, "{OBJECTS}": FeatureType.ENV, "{CAMERA}": FeatureType.VISUAL}}
-shapes = {SHAPES!r} | {{"{CAMERA}": (3, 64, 96)}}
-inputs = {{name: PolicyFeature(type=kinds[name], shape=shapes[name]) for name in kinds}}
-outputs = {{"action": PolicyFeature(type=FeatureType.ACTION, shape=(5,))}}
-config = ACTConfig(input_features=inputs, output_features=outputs, pretrained_backbone_weights=None, device="cpu",
-                   dim_model=32, n_heads=2, dim_feedforward=32, chunk_size=8, n_action_steps=8, push_to_hub=False)
-for part in (ACTPolicy(config), *make_pre_post_processors(config)):
-    part.save_pretrained("{checkpoint}")
-"""  # draccus 0.11 leaves the type out, which lerobot-train's checkpoints have
-    subprocess.run([LEROBOT, "-c", script], check=True)
-    config = checkpoint / "config.json"
-    config.write_text(json.dumps(json.loads(config.read_text()) | {"type": "act"}))
-    command = [sys.executable, "-m", "studio", "serve-policy", str(checkpoint), "--python", str(LEROBOT), "--port", "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
-        assert server.stdout
-        words = next(line for line in server.stdout if "--policy" in line).split()
-        try:
-            policy = HttpPolicy(words[words.index("--policy") + 1].removeprefix("lerobot:"))
-            policy.begin(0, "Stack the cubes.")
-            observation = {"state": np.zeros(5), "objects": np.zeros((2, 7))}
-            observation["image"] = np.zeros((240, 320, 3), np.uint8)
-            assert np.isfinite(policy.act(observation, 0.0)).all()
-        finally:
-            server.terminate()

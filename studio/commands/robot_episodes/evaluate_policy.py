@@ -22,8 +22,8 @@ def add_to(commands: "argparse._SubParsersAction") -> None:
     )
     command.add_argument(
         "--policy", required=True, action="append", metavar="POLICY",
-        help="http://HOST:PORT/PATH, lerobot:http://HOST:PORT/PATH, FILE.py:FUNCTION, demonstration, hold, learned; "
-        "give it twice to compare two under the same conditions",
+        help="demonstration, hold, learned, FILE.py:FUNCTION, http://HOST:PORT/PATH, or openpi://, groot://, "
+        "lerobot:// or vla-eval:// with HOST:PORT (docs/policies.md); give it twice to compare two",
     )  # fmt: skip
     command.add_argument(
         "--out", type=Path, required=True, help="folder for evaluation.json, report.html and episodes/"

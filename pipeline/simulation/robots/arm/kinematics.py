@@ -182,12 +182,13 @@ class Kinematics:
         """Return joint angles (N,) that damped least squares find from a posture; None if they do not converge."""
         model, data, (low, high) = self.model, self._configuration.data, self.model.jnt_range.T
         site, home = model.site(self._site).id, np.array(self.arm.home)
-        q, jacobian = np.clip(seed, low, high), np.zeros((6, model.nv))
+        q, jacobian, quat, turn = np.clip(seed, low, high), np.zeros((6, model.nv)), np.zeros(4), np.zeros(3)
         for _ in range(DAMPED_STEPS):
             data.qpos[:] = q
             mujoco.mj_kinematics(model, data)
             mujoco.mj_comPos(model, data)
-            turn = Rotation.from_matrix(target[:3, :3] @ data.site_xmat[site].reshape(3, 3).T).as_rotvec()
+            mujoco.mju_mat2Quat(quat, (target[:3, :3] @ data.site_xmat[site].reshape(3, 3).T).ravel())
+            mujoco.mju_quat2Vel(turn, quat, 1.0)
             error = np.concatenate([target[:3, 3] - data.site_xpos[site], turn])
             if np.linalg.norm(error[:3]) < 2 * POSITION_TOLERANCE_M and np.linalg.norm(turn) < ROTATION_TOLERANCE_RAD:
                 return q

@@ -8,6 +8,7 @@ from pipeline.simulation.robots.arm.kinematics import Kinematics, gripper_pose
 from pipeline.simulation.robots.arm.ur5e_kinematics import Ur5eKinematics
 from pipeline.simulation.robots.description import ArmModel, Reach
 from pipeline.simulation.robots.reading.elements import ModelError
+from pipeline.simulation.robots.reading.usual_contacts import LinkContacts
 
 RADII_M = np.arange(0.09, 1.3, 0.03)
 HEIGHTS_M = 0.03, 0.13
@@ -60,17 +61,21 @@ def _room(q: np.ndarray, limits: np.ndarray) -> np.ndarray:
 
 
 def reach_map(arm: ArmModel) -> ReachMap:
-    """Return where an arm reaches. It tries each radius in the direction in which the home posture reaches."""
+    """Return where an arm reaches without touching itself, in the direction in which its home posture reaches."""
     base = np.array([0, 0, arm.base_height])
     kinematics = Ur5eKinematics(base, 0.0) if arm.analytic == "ur5e" else Kinematics(arm, base, 0.0)
+    links = LinkContacts(arm)
+
+    def is_reached(pose: np.ndarray) -> bool:
+        q = kinematics.solve(pose)
+        return q is not None and not links.at(q)
+
     reached = np.zeros((len(HEIGHTS_M), len(RADII_M)), bool)
     for row, height in enumerate(HEIGHTS_M):
         for column, radius in enumerate(RADII_M.tolist()):
             point = np.array([radius, 0, height])
-            reached[row, column] = all(
-                any(kinematics.solve(gripper_pose(point, yaw + turn)) is not None for turn in (0, np.pi))
-                for yaw in YAWS
-            )
+            poses = [[gripper_pose(point, yaw + turn) for turn in (0, np.pi)] for yaw in YAWS]
+            reached[row, column] = all(any(is_reached(pose) for pose in pair) for pair in poses)
     return ReachMap(tuple(RADII_M.round(3).tolist()), HEIGHTS_M, reached)
 
 

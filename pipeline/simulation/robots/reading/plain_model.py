@@ -5,6 +5,7 @@ Shapes that collide become convex hulls, since MuJoCo collides only these; shape
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from xml.etree import ElementTree
 
 import mujoco
 import numpy as np
@@ -61,7 +62,15 @@ def reduce_model(spec: mujoco.MjSpec, elements: Elements, file: str, prefix: str
     spec.compiler.degree, spec.compiler.autolimits = 0, 1
     spec.assets |= meshes
     compiled(spec, file)
-    return PlainModel(spec.to_xml(), meshes, servos, grippers)
+    return PlainModel(_without_settings(spec.to_xml()), meshes, servos, grippers)
+
+
+def _without_settings(xml: str) -> str:
+    """Return MJCF without the sections that a world sets itself, and about which MuJoCo would warn."""
+    tree = ElementTree.fromstring(xml)
+    for section in [child for child in tree if child.tag in ("size", "visual", "statistic", "option")]:
+        tree.remove(section)
+    return ElementTree.tostring(tree, encoding="unicode")
 
 
 def _keep_one_robot(spec: mujoco.MjSpec, model: mujoco.MjModel, elements: Elements) -> None:

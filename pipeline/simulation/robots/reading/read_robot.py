@@ -3,6 +3,7 @@
 The child sends what robot.json says and the files of the reduced model; the studio checks and writes them.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -78,8 +79,8 @@ def read_in_child(path: str, name: str, tool: str, gripper: str) -> Result:
     plain = _with_pinch_site(plain, elements, measured)
     arm = _arm(plain, elements, measured, tuple(lag), tuple(friction))
     arm = with_home(arm, file.name, home)
-    reach = ring_of(reach_map(arm), file.name)
-    plain = without_usual_contacts(plain, replace(arm, reach=reach))
+    plain = without_usual_contacts(plain, arm)
+    reach = ring_of(reach_map(replace(arm, read=_reader(plain))), file.name)
     stored = StoredRobot(
         schema=SCHEMA,
         name=name, source_file=file.name[:200], joints=elements.joints, servos=plain.servos, servo_lag=arm.servo_lag,
@@ -107,15 +108,15 @@ def _arm(
     friction: tuple[float, ...],
 ) -> ArmModel:
     """Return the arm without home and reach, which are found with it."""
-
-    def read(visual: bool) -> mujoco.MjSpec:
-        return mujoco.MjSpec.from_string(plain.xml, assets=plain.meshes)
-
     return ArmModel(
-        read=read, meshes=lambda visual: plain.meshes, joints=elements.joints, servos=plain.servos, servo_lag=lag,
-        servo_friction=friction, tool_site=TOOL_SITE, hand=elements.hand, links=_links(plain, elements),
+        read=_reader(plain), meshes=lambda visual: plain.meshes, joints=elements.joints, servos=plain.servos,
+        servo_lag=lag, servo_friction=friction, tool_site=TOOL_SITE, hand=elements.hand, links=_links(plain, elements),
         fingers=measured.fingers, reach=UNKNOWN_REACH, base_height=BASE_HEIGHT_M,
     )  # fmt: skip
+
+
+def _reader(plain: PlainModel) -> Callable[[bool], mujoco.MjSpec]:
+    return lambda visual: mujoco.MjSpec.from_string(plain.xml, assets=plain.meshes)
 
 
 def _links(plain: PlainModel, elements: Elements) -> tuple[str, ...]:
