@@ -4,6 +4,7 @@ Undo, redo, autosave and crash recovery all use it. An undo is a line of its own
 """
 
 import json
+import re
 import time
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -38,6 +39,8 @@ DECISION_DATA = {
     "physics": ("id", "mass", "friction"),
     "recolour": ("id", "value"),
     "bring": ("asset_id", "name", "pos", "quat_wxyz"),
+    "place_camera": ("name", "pos", "quat_wxyz", "field_of_view"),
+    "remove_camera": ("name",),
     "task": ("name", "instruction", "objects", "goals", "kind", "source"),
     "fork": ("parent", "simulation", "checks"),
     "pin": ("round",),
@@ -77,6 +80,9 @@ the asset's own value; optional "source", "mass_range" and "friction_range" come
 
 "bring" adds an object of the library to the twin, in the asset's own size; pos is the centre of its box.
 
+"place_camera" adds a camera to the twin, or moves the one of that name; it looks along its -z, with y up, and its
+vertical field of view is in radians. "remove_camera" takes away one that was placed.
+
 "recolour" says whether the asset is tinted to the colour in the photograph.
 
 "calibrate" holds the identified parameters of the twin's robot, each with its kind, element, field, value, low and
@@ -101,12 +107,16 @@ _TEXT_KEYS = frozenset(
     ("source", "name", "asset_id", "way", "instruction", "kind", "simulation", "checks", "stage", "about", "wording",
      "server", "verdict", "reason", "person", "task", "change")
 )  # fmt: skip
-_NUMBER_KEYS = frozenset(("fx", "fy", "cx", "cy", "scale", "mass", "friction", "into", "parent", "round"))
+_NUMBER_KEYS = frozenset(
+    ("fx", "fy", "cx", "cy", "scale", "mass", "friction", "into", "parent", "round", "field_of_view")
+)
 _LIST_KEYS = frozenset(
     ("masks", "ids", "clicks", "pos", "quat_wxyz", "objects", "goals", "parameters", "rows", "former", "also")
 )
 
 
+OBSERVED = ("image", "objects", "state")
+"""Names in an environment's observation that no camera can have."""
 UNNAMED = "human"
 """Who decided, in a studio without logins."""
 MAX_DISPLAY_NAME = 60
@@ -207,6 +217,8 @@ def _check_types(decision: Decision) -> None:
         raise ValueError("one of its pixels is not two whole numbers")
     if decision.kind == "display_name" and not _is_display_name(decision.data["name"]):
         raise ValueError(f"its name is {decision.data['name']!r}")
+    if decision.kind == "place_camera" and (fault := _camera_fault(decision.data)):
+        raise ValueError(fault)
     for mask in decision.data.get("masks", ()):
         if not isinstance(mask, dict) or not isinstance(mask.get("id"), int) or not {"mask", "score"} <= set(mask):
             raise ValueError("one of its masks lacks an id, a mask or a score")
@@ -215,11 +227,29 @@ def _check_types(decision: Decision) -> None:
             raise ValueError(f"its {name} are of another type")
 
 
+def _camera_fault(data: Mapping[str, Any]) -> str:
+    """Return what is wrong with a camera that is placed; empty if nothing is."""
+    numbers = [*data["pos"], *data["quat_wxyz"], data["field_of_view"]]
+    if (len(data["pos"]), len(data["quat_wxyz"])) != (3, 4) or not all(map(_is_number, numbers)):
+        return "its camera has not 3, 4 and 1 finite numbers"
+    if not any(data["quat_wxyz"]) or not 0.05 <= data["field_of_view"] <= 2.8:
+        return "its camera has no direction, or a field of view that is not within 0.05 and 2.8 rad"
+    if not re.fullmatch(r"[a-z][a-z0-9_]{0,39}", data["name"]) or data["name"] in OBSERVED:
+        return (
+            f"its camera is called {data['name'][:40]!r}; letters, digits and _ are possible, not {', '.join(OBSERVED)}"
+        )
+    return ""
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e9
+
+
 def _is_matrix(value: Any) -> bool:
     """Return whether a value is four rows of four finite numbers."""
     rows = value if isinstance(value, list) and len(value) == 4 else [()]
     numbers = [entry for row in rows for entry in (row if isinstance(row, list) and len(row) == 4 else [None])]
-    return all(isinstance(n, int | float) and not isinstance(n, bool) and abs(n) < 1e9 for n in numbers)
+    return all(map(_is_number, numbers))
 
 
 def ground_pixels(decision: Decision) -> list[list[int]]:

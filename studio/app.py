@@ -52,7 +52,7 @@ from studio.pages.steps import STEPS, tab_label
 from studio.records import exports as exports_routes
 from studio.records import file_routes
 from studio.records.object_records import inspector_record, object_list
-from studio.scene import frame_record
+from studio.scene import frame_record, placed_cameras
 from studio.scene.viewer_content import ViewerContent
 from studio.sessions.object_decisions import apply_decision
 from studio.sessions.session import Session
@@ -91,7 +91,8 @@ def build_app(services: Services, workspace: Path, access: Access | None = None)
     shared_library = SharedLibrary(sessions, views)
     viewer.mount(app, views)
     exports_routes.mount(app, sessions)
-    file_routes.mount(app, sessions, {**frame_record.FILES, **candidate_comparison.FILES, **call_records.FILES})
+    pages_files = {**frame_record.FILES, **candidate_comparison.FILES, **call_records.FILES, **placed_cameras.FILES}
+    file_routes.mount(app, sessions, pages_files)
     thumbnails.mount(app, shared_library.thumbnails)
     text_routes.mount(app)
     comparisons, exports = Comparisons(views, sessions), SetExports()

@@ -10,6 +10,7 @@ from pipeline.closed_loop.episodes import PolicyEpisode, opened, run_policy
 from pipeline.closed_loop.policies import DEMONSTRATION, open_policy
 from pipeline.export.gym_env.package import demonstrate, write_layout
 from pipeline.export.gym_env.twin_world import TwinWorld
+from pipeline.simulation.cameras import zoom
 from pipeline.simulation.kit import Scene, Simulation
 from pipeline.simulation.physics import Physics, UnstableError
 from pipeline.simulation.program import Program
@@ -18,8 +19,9 @@ from pipeline.simulation.robots import robot_kind
 from pipeline.simulation.run_record import RunRecord
 from pipeline.simulation.sandbox.sandbox import Sandbox
 from pipeline.solving import Attempt, solve
-from pipeline.store import write_json
+from pipeline.store import read_json, write_json
 from pipeline.variation import Outcome, Perform
+from pipeline.variation.varied_scene import PICTURE_FILE
 
 SEED = 0
 """Of the layout: objects stand where the condition has them."""
@@ -36,7 +38,7 @@ class PolicyTrials:
     seconds: float = 30.0
     """Simulated, of a trial."""
     images: bool = False
-    """Whether the policy also gets the picture of the photograph's camera."""
+    """Whether the policy also gets the pictures of the cameras."""
 
 
 def try_policy(
@@ -76,7 +78,9 @@ def write_environment(start: Path, recipe: Recipe, robot: str) -> None:
     data = Physics(world).data
     (start / "layouts").mkdir()
     write_layout(simulation, world.xml, data.qpos, data.ctrl, start)
-    write_json(start / "layouts.json", {"seeds": [SEED], "robot": robot})
+    picture = read_json(start / PICTURE_FILE) or {}
+    zoom(start / "scene" / f"layout_{SEED:03d}.xml", picture.get("field_of_view", 1.0))
+    write_json(start / "layouts.json", {"seeds": [SEED], "robot": robot, "picture": picture})
 
 
 def _write_demonstration(robot: str, program: Program, sandbox: Sandbox, start: Path) -> str:

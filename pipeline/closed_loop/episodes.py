@@ -15,6 +15,7 @@ from pipeline.closed_loop.protocols.http import HttpPolicy
 from pipeline.divergence import Episode
 from pipeline.divergence.project_episodes import rollout_episode
 from pipeline.export.gym_env.environment import TwinEnv
+from pipeline.export.gym_env.pictures import PHOTO
 from pipeline.simulation.goals.stages import lasting
 from pipeline.simulation.run_record import RunRecord
 
@@ -46,7 +47,7 @@ class PolicyEpisode:
 
 @contextmanager
 def opened(folder: Path, images: bool) -> Iterator[TwinEnv]:
-    """Yield the environment of a folder; with `images` it draws the picture of the photograph's camera."""
+    """Yield the environment of a folder; with `images` it draws the pictures of its cameras."""
     env = TwinEnv(render_mode="rgb_array" if images else None, folder=folder)
     try:
         yield env
@@ -57,7 +58,7 @@ def opened(folder: Path, images: bool) -> Iterator[TwinEnv]:
 def run_policy(env: TwinEnv, policy: Policy, layout: int, seconds: float, condition: str = "") -> PolicyEpisode:
     """Let a policy control the robot until the task is solved, for so many simulated seconds at most.
 
-    With the render mode "rgb_array" the policy sees the picture, too. Raises PolicyError, UnstableError.
+    With the render mode "rgb_array" the policy sees the cameras' pictures, too. Raises PolicyError, UnstableError.
     """
     observation, info = env.reset(options={"layout": layout})
     policy.begin(layout, env.instruction)
@@ -68,9 +69,7 @@ def run_policy(env: TwinEnv, policy: Policy, layout: int, seconds: float, condit
     with _closed_after(policy):
         while times[-1] < seconds and not info["success"]:
             if not len(left):
-                picture = env.render()
-                seen = observation if picture is None else observation | {"image": picture}
-                left = checked_actions(policy.act(seen, times[-1]), count)
+                left = checked_actions(policy.act(observation | _pictures(env), times[-1]), count)
             observation, _, _, _, info = env.step(left[0])
             left = left[1:]
             times.append(float(data.time) - began)
@@ -95,6 +94,13 @@ def _closed_after(policy: Policy) -> Iterator[None]:
     finally:
         if isinstance(policy, InterfacePolicy):
             policy.close()
+
+
+def _pictures(env: TwinEnv) -> dict[str, np.ndarray]:
+    """Return the picture of the photograph's camera as "image", and those of others by name; none without rendering."""
+    image = env.render()
+    others = (name for name in env.camera_names if name != PHOTO)
+    return {} if image is None else {"image": image} | {name: env.draw(640, 480, camera=name) for name in others}
 
 
 def as_episode(rollout: RunRecord, source: str, meshes: Path) -> Episode:

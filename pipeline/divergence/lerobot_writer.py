@@ -1,4 +1,4 @@
-"""Writes LeRobot datasets, version 3: of one episode, or of several with the video of a camera.
+"""Writes LeRobot datasets, version 3: of one episode, or of several with the videos of cameras.
 
 The format is described at https://huggingface.co/docs/lerobot/lerobot-dataset-v3. The package `lerobot` needs torch and
 other versions of what the studio uses, so the files are written with pyarrow.
@@ -75,7 +75,7 @@ def write_dataset(
     fps: int,
     episodes: Sequence[Mapping[str, np.ndarray]],
     names: Mapping[str, Sequence[str]],
-    camera: Camera | None = None,
+    cameras: Sequence[Camera] = (),
     robot: str = "unknown",
     about: Sequence[Mapping[str, Any]] = (),
 ) -> None:
@@ -97,10 +97,9 @@ def write_dataset(
             "dataset_from_index": start, "dataset_to_index": start + count, "meta/episodes/chunk_index": 0,
             "meta/episodes/file_index": 0,
         }  # fmt: skip
-        if camera:
+        part = {"chunk_index": 0, "file_index": 0, "from_timestamp": start / fps, "to_timestamp": (start + count) / fps}
+        for camera in cameras:
             summary[camera.key] = camera.pixels[number]
-            part = {"chunk_index": 0, "file_index": 0, "from_timestamp": start / fps}
-            part["to_timestamp"] = (start + count) / fps
             row |= {f"videos/{camera.key}/{name}": value for name, value in part.items()}
         row |= about[number] if about else {}
         row |= {f"stats/{key}/{name}": v for key, each in _as_lists(summary).items() for name, v in each.items()}
@@ -113,7 +112,7 @@ def write_dataset(
     info = {
         "codebase_version": "v3.0", "robot_type": robot, "total_episodes": len(rows), "total_frames": start,
         "total_tasks": 1, "chunks_size": 1000, "data_files_size_in_mb": 100, "video_files_size_in_mb": 200, "fps": fps,
-        "splits": {"train": f"0:{len(rows)}"}, **PATHS, "features": _features(data, names, camera),
+        "splits": {"train": f"0:{len(rows)}"}, **PATHS, "features": _features(data, names, cameras),
     }  # fmt: skip
     write_json(folder / "meta" / "info.json", info)
     write_json(folder / "meta" / "stats.json", _as_lists(_aggregate(summaries)))
@@ -129,12 +128,12 @@ def _counters(number: int, start: int, count: int, fps: int) -> dict[str, np.nda
 
 
 def _features(
-    data: Mapping[str, np.ndarray], names: Mapping[str, Sequence[str]], camera: Camera | None
+    data: Mapping[str, np.ndarray], names: Mapping[str, Sequence[str]], cameras: Sequence[Camera]
 ) -> dict[str, Any]:
     features: dict[str, Any] = {
         key: {"dtype": "float32", "shape": [len(names[key])], "names": list(names[key])} for key in data if key in names
     }
-    features |= {camera.key: camera.feature} if camera else {}
+    features |= {camera.key: camera.feature for camera in cameras}
     numbers = {key: values.dtype.name for key, values in data.items() if key not in names}
     return features | {key: {"dtype": dtype, "shape": [1], "names": None} for key, dtype in numbers.items()}
 

@@ -16,6 +16,7 @@ from pipeline.store import atomic_write, parse_json
 
 EXPORTED_FILES = (
     "scene.json",
+    "cameras.json",
     "descriptions.json",
     "matches.json",
     "task.json",

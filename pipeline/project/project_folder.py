@@ -9,7 +9,17 @@ from pipeline.decisions import UNNAMED, Decision, clean_display_name
 from pipeline.project.decision_log import DecisionLog
 from pipeline.project.stage_record import ProjectError, StageRecord
 from pipeline.router import next_round_number
-from pipeline.store import LOCK_FILE, LockedError, StoreError, WriterLock, is_temporary, remove_dead_files
+from pipeline.simulation import cameras
+from pipeline.store import (
+    LOCK_FILE,
+    LockedError,
+    StoreError,
+    WriterLock,
+    is_temporary,
+    read_json,
+    remove_dead_files,
+    write_json,
+)
 
 
 class ProjectFolder:
@@ -54,6 +64,7 @@ class ProjectFolder:
                 raise StoreError(f"{self.folder.name} can only be looked at: {error}") from error
             remove_dead_files(self.folder)
             self._writer = writer
+            self._update_camera_file()  # a crash may have left it behind the decisions
 
     def close(self) -> None:
         """Let other processes write. The project can still be looked at."""
@@ -144,6 +155,26 @@ class ProjectFolder:
 
     def _append(self, *decisions: Decision) -> None:
         self._log.append(decisions)
+        self._update_camera_file()
+
+    def cameras(self) -> tuple[cameras.Camera, ...]:
+        """Return the cameras that a person placed, in order. Raises KitError."""
+        placed: dict[str, Mapping[str, Any]] = {}
+        for decision in self.active_decisions("place_camera", "remove_camera"):
+            placed.pop(decision.data["name"], None)
+            if decision.kind == "place_camera":
+                placed[decision.data["name"]] = decision.data
+        return tuple(cameras.from_json({"body": cameras.WORLD, **data}) for data in placed.values())
+
+    def _update_camera_file(self) -> None:
+        """Let cameras.json, which programs' worlds are built with, hold the placed cameras. Raises StoreError."""
+        path, rows = self.folder / cameras.FILE, [cameras.to_json(camera) for camera in self.cameras()]
+        try:
+            is_current = rows == (read_json(path) or [])
+        except StoreError:  # damaged
+            is_current = False
+        if not is_current:
+            write_json(path, rows)
 
     def undone_decisions(self, *kinds: str) -> tuple[Decision, ...]:
         """Return the decisions of these kinds that can be redone, the next one last."""

@@ -57,6 +57,7 @@ class ControlledWorld:
         self._slides = np.flatnonzero(np.isclose(self._step, rate.slide_m) & ~self._is_absolute)
         self.positions = self.model.jnt_qposadr[self.model.actuator_trnid[self._slides, 0]]
         """Indices into qpos of the slides, in the order of their commands."""
+        self._shapes = None
         self.reset()
 
     def _is_grip(self, weld: int) -> bool:
@@ -77,7 +78,8 @@ class ControlledWorld:
 
     def reset(self) -> None:
         """Return to the start of the world."""
-        self.physics = Physics(self.world)
+        self.physics = Physics(self.world, self._shapes)
+        self._shapes = self.physics.shapes
         self.data = self.physics.data
         self.holding = -1
         """Weld that holds an object; -1 for none."""
@@ -85,9 +87,7 @@ class ControlledWorld:
 
     def step(self, action: np.ndarray) -> None:
         """Simulate one control step under a normalised action (nu,) in [-1, 1]. Raises UnstableError."""
-        for command in self.ramp(action):
-            self.data.ctrl[:] = command
-            self.physics.advance(self.rate.steps // self.rate.ramp)
+        self.physics.follow(self.ramp(action), self.rate.steps // self.rate.ramp)
         self.arrive(action)
 
     def ramp(self, action: np.ndarray) -> np.ndarray:
@@ -104,7 +104,7 @@ class ControlledWorld:
         """End a control step: switch the suction as its action says."""
         if self.suction < 0:
             return
-        is_on = self.command(action)[self.suction] > 0.5
+        is_on = float(action[self.suction]) > 0  # the middle of its range
         self.data.ctrl[self.suction] = float(is_on)
         self._switch_suction(bool(is_on))
 

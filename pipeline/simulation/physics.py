@@ -91,7 +91,8 @@ class RolloutLog:
 class Physics:
     """Steps the model and measures poses and contacts."""
 
-    def __init__(self, world: CompiledWorld):
+    def __init__(self, world: CompiledWorld, shapes: "Mapping[str, dict[int, np.ndarray]] | None" = None):
+        """`shapes` are those of an earlier run of the same world, which take most of the time to compute."""
         self.world, self.model = world, world.model
         self.data = mujoco.MjData(self.model)
         self.parts = part_joints(self.model, world.objects)
@@ -111,7 +112,7 @@ class Physics:
         self.label = np.array([self._label_geom(g) for g in range(self.model.ngeom)])
         """Index into the names for each geom, of shape (ngeom,)."""
         mujoco.mj_kinematics(self._contact_model, self._contact_data)
-        self._shapes = {name: self._shape(name) for name in world.objects}
+        self.shapes = shapes or {name: self._shape(name) for name in world.objects}
         """Outermost points (N, 3) of each object, by the body in whose frame they are."""
         joints = {n: int(self.model.body_jntadr[b]) for n, b in self._bodies.items() if self.model.body_jntnum[b]}
         self.addresses = {name: int(self.model.jnt_qposadr[j]) for name, j in joints.items()}
@@ -159,11 +160,17 @@ class Physics:
 
     def advance(self, steps: int) -> None:
         """Simulate several time steps under the present controls without recording them. Raises UnstableError."""
-        if self.after_step is None:
-            mujoco.mj_step(self.model, self.data, nstep=steps)
-        for _ in range(steps if self.after_step else 0):
-            mujoco.mj_step(self.model, self.data)
-            self.after_step()  # type: ignore[misc]
+        self.follow([self.data.ctrl.copy()], steps)
+
+    def follow(self, commands: Iterable[np.ndarray], steps: int) -> None:
+        """Simulate several time steps under each command (nu,) without recording them. Raises UnstableError."""
+        for command in commands:
+            self.data.ctrl[:] = command
+            if self.after_step is None:
+                mujoco.mj_step(self.model, self.data, nstep=steps)
+            for _ in range(steps if self.after_step else 0):
+                mujoco.mj_step(self.model, self.data)
+                self.after_step()  # type: ignore[misc]
         self._require_stable()
 
     def _require_stable(self) -> None:
@@ -290,7 +297,7 @@ class Physics:
     def _object(self, name: str, data: mujoco.MjData) -> Object:
         placed, body = self.world.objects[name], data.body(self._bodies[name])
         pos = body.xpos.copy()
-        clouds = {b: p @ data.xmat[b].reshape(3, 3).T + data.xpos[b] for b, p in self._shapes[name].items() if len(p)}
+        clouds = {b: p @ data.xmat[b].reshape(3, 3).T + data.xpos[b] for b, p in self.shapes[name].items() if len(p)}
         points = np.concatenate(list(clouds.values()))
         joints = [(part, self.parts[name, part.name]) for part in placed.parts]
         return replace(

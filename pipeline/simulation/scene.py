@@ -9,6 +9,8 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from pipeline.simulation.articulated_parts import ArticulatedPart
+from pipeline.simulation.cameras import FILE as CAMERAS
+from pipeline.simulation.cameras import Camera, from_json
 from pipeline.simulation.objects import KitError, Object, Region, find_object, hull, outline
 from pipeline.simulation.robots.robot import Robot
 from pipeline.store import parse_json
@@ -34,6 +36,8 @@ class Scene:
     """Robot that will act; layouts are drawn within its reach. None: one that floats."""
     shelves: tuple[Object, ...] = ()
     """Fixed surfaces above the table on which objects stand; not among `objects`."""
+    cameras: tuple[Camera, ...] = ()
+    """Cameras that a person placed."""
 
     def __getitem__(self, name: str) -> Object:
         return find_object(self.objects, name)
@@ -59,7 +63,8 @@ class Scene:
         corners = np.array(data["table"], float) if data.get("table") else _table_around(objects)
         away = np.array([-right[1], right[0]])
         shelves = tuple(_shelf(shelf) for shelf in data.get("shelves", ()))
-        return Scene(objects, Region(hull(corners)), right, away, (project / "scene").resolve(), shelves=shelves)
+        folder, cameras = (project / "scene").resolve(), _cameras(project / CAMERAS)
+        return Scene(objects, Region(hull(corners)), right, away, folder, shelves=shelves, cameras=cameras)
 
     def shelf_under(self, placed: Object) -> Object | None:
         """Return the shelf that an object stands on; None for the table and for what stands on another object."""
@@ -124,6 +129,14 @@ def _descriptions(path: Path) -> dict[int, dict]:
     if not path.is_file():
         return {}
     return {d["segment_id"]: d.get("attributes") or {} for d in parse_json(path.read_text("utf-8"))}
+
+
+def _cameras(path: Path) -> tuple[Camera, ...]:
+    """Return the cameras that a person placed; none without the file. Raises KitError."""
+    try:
+        return tuple(map(from_json, parse_json(path.read_text("utf-8")))) if path.is_file() else ()
+    except (ValueError, TypeError, AttributeError) as error:
+        raise KitError(f"{path.name} cannot be read ({error}); place a camera again, or remove the file") from None
 
 
 def _table_around(objects: tuple[Object, ...]) -> np.ndarray:

@@ -9,12 +9,13 @@ import numpy as np
 
 from pipeline.geometry import planar_rotation, quat_about_z, rotation_about_z
 from pipeline.simulation import bodies, free_space
+from pipeline.simulation.cameras import add_cameras
 from pipeline.simulation.goals.goal import Goal
 from pipeline.simulation.objects import KitError, Object, Region, find_object, hull, outline
 from pipeline.simulation.physics import TIMESTEP, CompiledWorld, Physics
 from pipeline.simulation.recipe import recorded
 from pipeline.simulation.robots.gripper.hand import FloatingGripper
-from pipeline.simulation.robots.robot import Mount, Robot
+from pipeline.simulation.robots.robot import Mount, Robot, cameras_of
 from pipeline.simulation.rollout import Run, reward, roll_out
 from pipeline.simulation.scene import Scene
 from pipeline.simulation.state import State, Zone, find_zone
@@ -342,6 +343,7 @@ class Simulation:
         for zone, rgb in zip(self._zones.values(), ZONE_COLOURS * 20, strict=False):
             bodies.add_zone_geom(spec, zone, rgb)
         home = self._robot.add(spec, self.objects, self.scene.table, self._mounted())
+        add_cameras(spec, (*cameras_of(self._robot), *self.scene.cameras))
         spec.option.timestep = TIMESTEP
         spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
         spec.option.jacobian = mujoco.mjtJacobian.mjJAC_DENSE

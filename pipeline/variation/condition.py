@@ -23,7 +23,16 @@ LIGHTS = 0.4, 1.6
 """Factors of the lamp's brightness."""
 CAMERA_M, CAMERA_RAD = 0.01, 0.02
 """Standard deviations of the camera's position and angle."""
+FIELDS_OF_VIEW = 0.95, 1.05
+"""Factors of each camera's field of view: lenses of a kind differ by about that much."""
+EXPOSURES = 0.6, 1.6
+"""Factors of the light on the sensor: two thirds of a stop either way, by which automatic exposures differ."""
+NOISES = 0.0, 8.0
+"""Standard deviations of a pixel's noise, in levels of 255: from none to that of a small sensor indoors."""
+JPEG_QUALITIES = 40.0, 100.0
 TEXTURES = ("plain", "checker", "gradient")
+PICTURE = {"field_of_view": FIELDS_OF_VIEW, "exposure": EXPOSURES, "noise": NOISES, "jpeg": JPEG_QUALITIES}
+"""Ranges of what changes the pictures of all cameras; in a condition as "picture.exposure" and so on."""
 MAX_DISTRACTORS = 3
 COUSIN_SHARE = 0.25
 """Share of conditions in which an object is replaced by another asset of its category, where there is one."""
@@ -76,6 +85,7 @@ def draw(scene: Scene, names: Sequence[str], library: Library | None, id: str) -
     chosen = random.choice(len(order), min(count, len(order)), replace=False) if order else []
     values["distractors"] = float(len(chosen))
     values |= {f"distractor_{i}": order[int(number)].id for i, number in enumerate(chosen, 1)}
+    values |= {f"picture.{name}": float(random.uniform(*ends)) for name, ends in PICTURE.items()}
     return Condition(id, values)
 
 

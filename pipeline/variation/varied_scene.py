@@ -16,10 +16,13 @@ from pipeline.geometry import Pose
 from pipeline.scene import Placement, Scene
 from pipeline.scene.scene_files import write_scene
 from pipeline.simulation import free_space
+from pipeline.simulation.cameras import FILE as CAMERAS
 from pipeline.simulation.objects import Object, Region, hull
-from pipeline.store import write_text
-from pipeline.variation.condition import Condition
+from pipeline.store import write_json, write_text
+from pipeline.variation.condition import PICTURE, Condition
 
+PICTURE_FILE = "picture.json"
+"""What a condition changes of all cameras' pictures; cameras.json keeps the cameras that a person placed."""
 GAP_M = 0.008
 """Kept between objects that pose noise moves."""
 DISTRACTOR_ID = 10_000
@@ -127,6 +130,7 @@ def write_varied(project_dir: Path, scene: Scene, condition: Condition, folder: 
     """
     write_start(project_dir, scene, folder)
     _set_visuals(folder / "scene" / "scene.xml", condition)
+    write_json(folder / PICTURE_FILE, {name: condition.values[f"picture.{name}"] for name in PICTURE})
     return start_digest(folder)
 
 
@@ -134,9 +138,9 @@ def write_start(project_dir: Path, scene: Scene, folder: Path) -> None:
     """Write a changed twin of a project to a folder, as programs read it. Raises SceneError, StoreError."""
     folder.mkdir(parents=True, exist_ok=True)
     write_scene(scene, folder)
-    described = project_dir / "descriptions.json"
-    if described.is_file():
-        shutil.copyfile(described, folder / "descriptions.json")
+    for name in ("descriptions.json", CAMERAS):
+        if (project_dir / name).is_file():
+            shutil.copyfile(project_dir / name, folder / name)
 
 
 def start_digest(folder: Path) -> str:

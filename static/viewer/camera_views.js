@@ -97,6 +97,13 @@ export class CameraViews {
     this.placing = false;
   }
 
+  /** Returns where the camera is, in metres and radians; it looks along its -z with y up. */
+  pose() {
+    const { x, y, z, w } = this.camera.quaternion;
+    const pos = this.camera.position.toArray();
+    return { pos, quat_wxyz: [w, x, y, z], field_of_view: THREE.MathUtils.degToRad(this.camera.fov) };
+  }
+
   /** Sets how twin and photograph are compared: "blend", "edges", "depth" (difference) or "beside". */
   setCompare(mode) {
     this.compare = mode === this.compare ? "blend" : mode;

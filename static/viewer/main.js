@@ -6,7 +6,7 @@
 // moves the camera, {type: "beside", on} next to a recording on the same clock, then with {type: "frame", time, atEnd}
 // sent and the event "grs-show" awaited, {type: "seek", time} in seconds. Sent: {type: "ready"}, {type: "loaded", token}, {type: "select", name}, {type: "time", time, begin, end} with each frame
 // that is shown, {type: "steered"} when a person sends a command. On the Scene page also received: {type: "adjustable", on, refused} to dim the tools of who only looks,
-// {type: "preview", state or null}, {type: "note", text}; and sent: {type: "adjusting" or "adjusted", state}, where
+// {type: "where"}, answered by {type: "here", pos, quat_wxyz, field_of_view}, {type: "preview", state or null}, {type: "note", text}; and sent: {type: "adjusting" or "adjusted", state}, where
 // state is {name, pos, quat_wxyz, relative_scale}, the scale relative to the object's present size.
 // With "?standalone" in its address the model turns until it is touched, and there is no photograph.
 import { Vector3 } from "three";
@@ -325,6 +325,7 @@ addEventListener("message", ({ source, origin, data }) => {
     offerAdjust();
   }
   if (data?.type === "beside") isBeside = data.on;
+  if (data?.type === "where") postToParent({ type: "here", ...views.pose() });
   if (data?.type === "camera") views.place(data.position, data.target);
   if (data?.type === "seek") connection?.send("seek", { time: data.time });
   if (data?.type === "measure") measures.showCheck(data.check);

@@ -2,12 +2,13 @@
 
 from components.adjuster import Adjuster
 from components.camera_aligner import CameraAligner
+from components.placed_cameras import PlacedCameras
 from components.robot_aligner import RobotAligner
 from components.steps import EvidenceCard, FitTable
 from components.viewer import Viewer, viewer_value
 from studio.pages.page_shell import Shell
 from studio.records.evidence_record import evidence_record
-from studio.scene import adjustments, camera_alignment, robot_alignment
+from studio.scene import adjustments, camera_alignment, placed_cameras, robot_alignment
 from studio.scene.fit_table import fit_table, viewer_labels
 from studio.scene.viewer_content import ViewerContent
 from studio.sessions.object_decisions import apply_decision
@@ -18,6 +19,7 @@ from studio.sessions.session import Session
 def build(shell: Shell, content: ViewerContent) -> None:
     viewer = Viewer(height="calc(100vh - 318px)", elem_id="twin")
     adjuster = Adjuster(adjustments.endpoint(shell.sessions), viewer="twin")
+    cameras = PlacedCameras(viewer="twin")
     evidence = EvidenceCard(elem_id="scene-evidence")
     table = FitTable()
     aligner = CameraAligner(answer=camera_alignment.endpoint(shell.sessions))
@@ -30,6 +32,9 @@ def build(shell: Shell, content: ViewerContent) -> None:
     shell.show(adjuster, adjustments.adjuster_record)
     shell.on_message(adjuster.decide, apply_decision)
     shell.on_message(adjuster.weigh, ask_physical_properties)
+    shell.show(cameras, placed_cameras.cameras_record)
+    shell.on_message(cameras.place, placed_cameras.place)
+    shell.on_message(cameras.remove, placed_cameras.remove)
     shell.show(evidence, evidence_record)
     shell.show(table, fit_table)
     shell.show(aligner, camera_alignment.aligner_record)

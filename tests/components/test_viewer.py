@@ -14,6 +14,7 @@ from browser.watched_page import PAGE_LOGS, wait_until
 from mujoco import MjModel
 from PIL import Image
 from playwright.sync_api import Page, expect
+from scipy.spatial.transform import Rotation
 
 from components.viewer import viewer_value
 from studio.viewer import Mark, PhotoCamera, Photograph, Presentation, Trajectory, ViewSession
@@ -459,3 +460,30 @@ def test_an_object_is_adjusted_by_arrow_keys_and_previewed_from_outside(mount: M
     post(page, type="adjustable", on=True, refused=True)
     canvas.press("m")
     expect(inside.locator("[data-adjust=translate]")).to_have_attribute("aria-pressed", "false")
+
+
+def test_a_camera_is_placed_where_the_viewer_looks_from_and_has_a_picture_until_it_is_removed(mount: Mount):
+    bare = mount("stack", "twin", "placed-cameras")
+    assert bare.session
+    page, frame = bare.page, bare.page.frame_locator("#twin iframe")
+    panel = page.locator(".placed-cameras")
+    expect(frame.locator("body")).to_have_attribute("data-state", "showing")
+    frame.get_by_role("button", name="Top").click()
+    for name in ("Above the table", ""):
+        panel.get_by_label("Name of the camera").fill(name) if name else None
+        panel.get_by_role("button", name="Camera from this view").click()
+        expect(panel.locator("figure")).to_have_count(2 - bool(name))
+    assert [one.name for one in bare.session.project.cameras()] == ["above_the_table", "camera_1"]
+    (camera, _), scene = bare.session.project.cameras(), bare.session.project.scene()
+    rotation = Rotation.from_quat(camera.quat_wxyz, scalar_first=True).as_matrix()
+    assert scene and camera.position[2] > 0.2 and rotation[2, 2] > 0.99, "it looks down"
+    x, y, z = rotation.T @ (scene.placements[0].world_from_object.pos - camera.position)
+    half = -z * np.tan(camera.field_of_view / 2)
+    assert abs(y) < half and abs(x) < half * 4 / 3, "an object is in its picture"
+    drawn = page.request.get(panel.locator("img").first.evaluate("one => one.src"))
+    assert np.array(Image.open(BytesIO(drawn.body()))).std() > 10
+    panel.get_by_role("button", name="Remove the camera above_the_table").click()
+    expect(panel.locator("figure")).to_have_count(1)
+    page.evaluate("document.activeElement.blur()")
+    bare.session.decisions.undo()
+    expect(panel.locator("figure")).to_have_count(2)

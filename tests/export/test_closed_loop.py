@@ -112,7 +112,7 @@ def test_a_server_that_answers_the_demonstration_in_chunks_solves_every_layout(e
     assert summary(out)["success"] == 1
     first = [question for question in questions if question["begins"]]
     assert [question["layout"] for question in first] == list(twins.SEEDS)
-    assert all(set(question["observation"]) == {"state", "objects", "image"} for question in questions)
+    assert all(set(question["observation"]) == {"state", "objects", "image", "wrist"} for question in questions)
     assert first[0]["instruction"].startswith("Put the red cube")
     png = np.frombuffer(base64.b64decode(first[0]["observation"]["image"]), np.uint8)
     picture = cv2.imdecode(png, cv2.IMREAD_COLOR)

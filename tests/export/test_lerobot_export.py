@@ -13,10 +13,11 @@ import twins
 from twins import DOCUMENTED, LEROBOT
 
 from pipeline.divergence.lerobot import read_lerobot
-from pipeline.export.lerobot.dataset import ACTION, CAMERA, HEIGHT_PX, OBJECTS, STATE, WIDTH_PX
-from pipeline.export.lerobot.episodes import FPS
+from pipeline.export.gym_env.dataset_control import FPS
+from pipeline.export.lerobot.dataset import ACTION, CAMERA, HEIGHT_PX, IMAGES, OBJECTS, STATE, WIDTH_PX
 
 KEYS = {"timestamp", "frame_index", "episode_index", "index", "task_index", "next.reward", "next.done", "next.success"}
+CAMERAS = CAMERA, f"{IMAGES}wrist"
 TYPES = {"float32": "float", "int64": "int64", "bool": "bool"}
 
 
@@ -27,9 +28,9 @@ def info(dataset):
 
 def test_the_data_have_the_types_shapes_and_statistics_that_info_gives_and_objects_end_where_wanted(dataset, info):
     assert info["codebase_version"] == "v3.0" and info["total_episodes"] == len(twins.SEEDS)
-    assert set(info["features"]) == KEYS | {STATE, ACTION, OBJECTS, CAMERA}
+    assert set(info["features"]) == KEYS | {STATE, ACTION, OBJECTS, *CAMERAS}
     table = parquet.read_table(dataset / info["data_path"].format(chunk_index=0, file_index=0))
-    assert table.num_rows == info["total_frames"] and set(table.column_names) == set(info["features"]) - {CAMERA}
+    assert table.num_rows == info["total_frames"] and set(table.column_names) == set(info["features"]) - {*CAMERAS}
     for key in table.column_names:
         feature, kind = info["features"][key], table.schema.field(key).type
         if feature["shape"] == [1]:
@@ -53,7 +54,7 @@ def test_the_data_have_the_types_shapes_and_statistics_that_info_gives_and_objec
     assert np.array(statistics[STATE]["std"]) == pytest.approx(states.std(0), abs=1e-5)
 
 
-def test_each_episode_is_a_solved_seed_with_its_task_and_its_part_of_the_video(dataset, info):
+def test_each_episode_is_a_solved_seed_with_its_task_and_its_part_of_each_cameras_video(dataset, info):
     rows = parquet.read_table(dataset / "meta" / "episodes" / "chunk-000" / "file-000.parquet").to_pylist()
     assert [row["seed"] for row in rows] == list(twins.SEEDS) and all(row["success"] for row in rows)
     assert [row["dataset_from_index"] for row in rows[1:]] == [row["dataset_to_index"] for row in rows[:-1]]
@@ -61,12 +62,13 @@ def test_each_episode_is_a_solved_seed_with_its_task_and_its_part_of_the_video(d
     assert rows[1][f"videos/{CAMERA}/from_timestamp"] == pytest.approx(rows[0]["length"] / FPS)
     tasks = pandas.read_parquet(dataset / "meta" / "tasks.parquet")
     assert rows[0]["tasks"] == list(tasks.index) and tasks.index[0].startswith("Put the red cube")
-    file = dataset / info["video_path"].format(video_key=CAMERA, chunk_index=0, file_index=0)
-    with imageio.get_reader(file) as video:
-        frames = list(video.iter_data())
-    assert len(frames) == info["total_frames"] and frames[0].shape == (HEIGHT_PX, WIDTH_PX, 3)
-    middle = rows[0]["length"] // 2
-    assert np.abs(frames[0].astype(int) - frames[middle]).max() > 60
+    for key in CAMERAS:
+        file = dataset / info["video_path"].format(video_key=key, chunk_index=0, file_index=0)
+        with imageio.get_reader(file) as video:
+            frames = list(video.iter_data())
+        assert len(frames) == info["total_frames"] and frames[0].shape == (HEIGHT_PX, WIDTH_PX, 3)
+        middle = rows[0]["length"] // 2
+        assert np.abs(frames[0].astype(int) - frames[middle]).max() > 60
 
 
 def test_our_reader_sees_the_gripper_follow_its_commands(dataset, info):

@@ -9,14 +9,15 @@ for the arm the changes of its six joints, and the opening of its fingers. All a
 """
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import gymnasium
-import mujoco
 import numpy as np
 
+from pipeline.export.gym_env.pictures import PHOTO, Pictures, camera_names
 from pipeline.export.gym_env.twin_world import CONTROL_SECONDS, TwinWorld
 from pipeline.simulation.run_record import SOLVED
 from pipeline.simulation.state import State
@@ -32,9 +33,9 @@ class TwinEnv(gymnasium.Env):
     """The task on the layouts of the solution's seeds.
 
     Observation: a Dict with "state" (joint positions, joint velocities and commands), "objects" (N, 7) with position
-    and quaternion wxyz of each object in the order of `object_names`, and "image" if `images` is set. The reward is a
-    value in [0, 1] that rises as the goals come nearer. `info` has "success", "share" (of the goals met), "goals"
-    (metres that each one misses), "layout" and "instruction".
+    and quaternion wxyz of each object in the order of `object_names`, "image" if `images` is set, and a picture of each
+    of `cameras` by its name. The reward is a value in [0, 1] that rises as the goals come nearer. `info` has "success",
+    "share" (of the goals met), "goals" (metres that each one misses), "layout" and "instruction".
     """
 
     metadata = {"render_modes": ["rgb_array"], "render_fps": round(1 / CONTROL_SECONDS)}  # noqa: RUF012
@@ -46,6 +47,7 @@ class TwinEnv(gymnasium.Env):
         image_size: tuple[int, int] = (128, 96),
         folder: Path = FOLDER,
         max_steps: int = 0,
+        cameras: Sequence[str] = (),
     ):
         """Args:
         render_mode: "rgb_array" or None.
@@ -53,6 +55,7 @@ class TwinEnv(gymnasium.Env):
         image_size: Width and height in pixels.
         folder: Folder of the export.
         max_steps: Steps after which an episode is truncated; 0 for what layouts.json says, if it does.
+        cameras: Names of the cameras, of `camera_names`, whose pictures the observation has.
         """
         self.render_mode, self.images, self.image_size = render_mode, images, image_size
         self.folder = Path(folder)
@@ -62,17 +65,21 @@ class TwinEnv(gymnasium.Env):
         self.layouts: list[int] = about["seeds"]
         """Seeds of the layouts."""
         self.max_steps: int = max_steps or about.get("max_steps", 0)
-        self._renderer: mujoco.Renderer | None = None
-        self._rendered: mujoco.MjModel | None = None
+        self._pictures = Pictures(about.get("picture", {}))
         self._load(self.layouts[0])
+        self.camera_names = camera_names(self.world.model)
+        """The photograph's camera, "photo", those of the robot, and those that a person placed."""
+        self.cameras = tuple(cameras)
+        if missing := sorted({*cameras} - {*self.camera_names}):
+            raise ValueError(f"there is no camera {missing[0]}; there are: {', '.join(self.camera_names)}")
         self.action_space = gymnasium.spaces.Box(-1.0, 1.0, (self.action_count,), np.float64)
         spaces: dict[str, gymnasium.Space] = {
             "state": _bounded(self._state().shape),
             "objects": _bounded((len(self.object_names), 7)),
         }
-        if images:
-            width, height = image_size
-            spaces["image"] = gymnasium.spaces.Box(0, 255, (height, width, 3), np.uint8)
+        width, height = image_size
+        for name in (*(["image"] if images else []), *self.cameras):
+            spaces[name] = gymnasium.spaces.Box(0, 255, (height, width, 3), np.uint8)
         self.observation_space = gymnasium.spaces.Dict(spaces)
 
     @property
@@ -82,6 +89,7 @@ class TwinEnv(gymnasium.Env):
 
     def _load(self, layout: int) -> None:
         self.layout, self.world = layout, TwinWorld(self.folder, layout)
+        self._calm = self._steps = 0
         self.object_names = list(self.world.objects())
 
     def reset(self, *, seed: int | None = None, options: dict | None = None) -> tuple[dict, dict]:
@@ -100,7 +108,6 @@ class TwinEnv(gymnasium.Env):
         else:
             chosen = int(self.np_random.choice(self.layouts))
         self._load(chosen)
-        self._calm = self._steps = 0
         return self._observe(), self._info(self.world.measure())
 
     def step(self, action: np.ndarray) -> tuple[dict, float, bool, bool, dict]:
@@ -127,30 +134,23 @@ class TwinEnv(gymnasium.Env):
     def _observe(self) -> dict[str, np.ndarray]:
         poses = np.stack(list(self.world.objects().values()))
         observation = {"state": np.clip(self._state(), -LIMIT, LIMIT), "objects": np.clip(poses, -LIMIT, LIMIT)}
-        return observation | ({"image": self.draw(*self.image_size)} if self.images else {})
+        observation |= {"image": self.draw(*self.image_size)} if self.images else {}
+        return observation | {name: self.draw(*self.image_size, camera=name) for name in self.cameras}
 
     def render(self) -> np.ndarray | None:  # type: ignore[override]
         """Return the view from the photograph's camera, of shape (480, 640, 3), uint8; None without a render mode."""
         return self.draw(640, 480) if self.render_mode == "rgb_array" else None
 
-    def draw(self, width: int, height: int, shadows: bool = True) -> np.ndarray:
-        """Return the view from the photograph's camera, of shape (height, width, 3), uint8."""
-        model = self.world.model
-        renderer = self._renderer
-        if renderer is None or self._rendered is not model or (renderer.width, renderer.height) != (width, height):
-            if renderer is not None:
-                renderer.close()
-            renderer = self._renderer = mujoco.Renderer(model, height, width)
-            self._rendered = model
-        camera = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_CAMERA, "photo")
-        renderer.scene.flags[mujoco.mjtRndFlag.mjRND_SHADOW] = shadows
-        renderer.update_scene(self.world.data, camera)
-        return renderer.render()
+    def draw(self, width: int, height: int, shadows: bool = True, camera: str = PHOTO) -> np.ndarray:
+        """Return the view from a camera of `camera_names`, of shape (height, width, 3), uint8.
+
+        The photograph's camera fills the picture, so another aspect than its own stretches what it shows.
+        """
+        seed = (self.layout, self._steps, self.camera_names.index(camera))
+        return self._pictures.draw(self.world.model, self.world.data, (width, height), camera, shadows, seed)
 
     def close(self) -> None:
-        if self._renderer is not None:
-            self._renderer.close()
-            self._renderer = None
+        self._pictures.close()
 
 
 @dataclass(frozen=True, eq=False)

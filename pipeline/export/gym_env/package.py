@@ -42,26 +42,33 @@ def export_gymnasium(project_dir: Path, out: Path) -> tuple[str, ...]:
 
     Every solved seed is rolled out again. Raises ExportError if none is solved, SandboxError.
     """
-    require_scene(project_dir)
-    project = Project.open(project_dir)
-    robot, rollouts = solved_rollouts(project)
     with export_folder(project_dir, out, "gymnasium") as folder:
-        copy_meshes(project_dir, folder)
-        (folder / "layouts").mkdir()
-        for name, text in package_sources():
-            path = folder / PACKAGE / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
-        (folder / "task.json").write_bytes((project_dir / "task.json").read_bytes())
-        left_out = [line for one in rollouts if (line := _write_layout(one, folder))]
-        lengths = [len(np.load(file, mmap_mode="r")) for file in (folder / "layouts").glob("*.npy")]
-        limit = max([MIN_LIMIT, *(LIMIT_FACTOR * length for length in lengths)])
-        write_json(
-            folder / "layouts.json", {"seeds": [one.seed for one in rollouts], "robot": robot, "max_steps": limit}
-        )
-        (folder / "LICENCES.md").write_text(licences(project_dir), encoding="utf-8")
-        (folder / "README.md").write_text(README.format(title=project.name, mujoco=mujoco.__version__), "utf-8")
-        write_marker(folder, project_dir, "gymnasium", left_out)
+        left_out = write_environment_package(project_dir, folder, "gymnasium")
+        name = Project.open(project_dir).name
+        (folder / "README.md").write_text(README.format(title=name, mujoco=mujoco.__version__), "utf-8")
+    return left_out
+
+
+def write_environment_package(project_dir: Path, folder: Path, file_format: str) -> tuple[str, ...]:
+    """Write all but the README to an empty folder, export.json for this format included; return what was left out.
+
+    Raises ExportError if no seed is solved, SandboxError.
+    """
+    require_scene(project_dir)
+    robot, rollouts = solved_rollouts(Project.open(project_dir))
+    copy_meshes(project_dir, folder)
+    (folder / "layouts").mkdir()
+    for name, text in package_sources():
+        path = folder / PACKAGE / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    (folder / "task.json").write_bytes((project_dir / "task.json").read_bytes())
+    left_out = [line for one in rollouts if (line := _write_layout(one, folder))]
+    lengths = [len(np.load(file, mmap_mode="r")) for file in (folder / "layouts").glob("*.npy")]
+    limit = max([MIN_LIMIT, *(LIMIT_FACTOR * length for length in lengths)])
+    write_json(folder / "layouts.json", {"seeds": [one.seed for one in rollouts], "robot": robot, "max_steps": limit})
+    (folder / "LICENCES.md").write_text(licences(project_dir), encoding="utf-8")
+    write_marker(folder, project_dir, file_format, left_out)
     return tuple(left_out)
 
 
@@ -118,7 +125,7 @@ def demonstrate(world: TwinWorld, record: RunRecord) -> tuple[np.ndarray, float]
 @functools.cache
 def package_sources() -> tuple[tuple[str, str], ...]:
     """Return name and text of every file of the exported package, in order of the names."""
-    modules = _needed_modules(f"{OWN}.environment")
+    modules = _needed_modules(f"{OWN}.dataset_env")
     files = {_file_of(module): _exported_source(path) for module, path in modules.items()}
     files["__init__.py"] = INIT
     return tuple(sorted(files.items()))
@@ -184,9 +191,10 @@ INIT = '''"""One task on one twin as a Gymnasium environment. Needs mujoco, nump
 
 import gymnasium
 
+from grs_env.dataset_env import DatasetEnv
 from grs_env.environment import Demonstration, TwinEnv, demonstration, make, make_vec
 
-__all__ = ["Demonstration", "TwinEnv", "demonstration", "make", "make_vec"]
+__all__ = ["DatasetEnv", "Demonstration", "TwinEnv", "demonstration", "make", "make_vec"]
 
 gymnasium.register("GRS/Twin-v0", entry_point="grs_env.environment:TwinEnv")
 '''

@@ -14,8 +14,10 @@ from pipeline.divergence.lerobot_writer import FIRST, OBJECTS, POSE, Camera, wri
 from pipeline.export.export_folder import export_folder, write_marker
 from pipeline.export.export_format import ExportFormat, describes, require_scene
 from pipeline.export.film.motion_pictures import drawn
+from pipeline.export.gym_env.dataset_control import FPS, movable_objects
+from pipeline.export.gym_env.pictures import PHOTO, camera_names
 from pipeline.export.lerobot import episodes
-from pipeline.export.lerobot.episodes import FPS, EpisodeData
+from pipeline.export.lerobot.episodes import EpisodeData
 from pipeline.export.project_zip import licences
 from pipeline.export.rollouts import SolvedRollout, copy_meshes, solved_rollouts
 from pipeline.project import Project
@@ -25,7 +27,9 @@ from pipeline.solving import save_model
 WIDTH_PX, HEIGHT_PX = 320, 240
 STATISTICS_EVERY = 20
 """Every which frame counts for the statistics."""
-CAMERA = "observation.images.photo"
+IMAGES = "observation.images."
+CAMERA = f"{IMAGES}{PHOTO}"
+"""Column of the photograph's camera; the others' are named in the same way."""
 CAMERA_FEATURE = {
     "dtype": "video", "shape": [HEIGHT_PX, WIDTH_PX, 3], "names": ["height", "width", "channels"],
     "info": {
@@ -37,7 +41,7 @@ CAMERA_FEATURE = {
 
 @describes(
     ExportFormat(
-        "LeRobot dataset v3", "every solved seed: state, action, objects, camera video, task text, success",
+        "LeRobot dataset v3", "every solved seed: state, action, objects, each camera's video, task text, success",
         "the model itself; states between frames at 15 Hz", ".zip", needs_solution=True,
     )
 )  # fmt: skip
@@ -69,31 +73,37 @@ def _write(
 ) -> tuple[str, ...]:
     """Write the dataset; return one sentence if there is no video."""
     models = [mujoco.MjModel.from_xml_path(str(file)) for file in files]
-    movable = [episodes.movable_objects(model) for model in models]
+    movable = [movable_objects(model) for model in models]
     objects = [name for name in movable[0] if all(name in others for others in movable)]
     runs = [episodes.episode(one, model, objects) for one, model in zip(rollouts, models, strict=True)]
     actuators = episodes.actuator_names(models[0])
     names = {STATE: actuators, ACTION: actuators, OBJECTS: [f"{name}.{part}" for name in objects for part in POSE]}
-    pixels, left_out = _video(folder, runs, files)
+    cameras, left_out = _videos(folder, runs, files, camera_names(models[0]))
     write_dataset(
         folder, instruction, FPS, [_columns(run) for run in runs], {key: each for key, each in names.items() if each},
-        Camera(CAMERA, CAMERA_FEATURE, pixels) if pixels else None, f"grs_{robot}",
+        cameras, f"grs_{robot}",
         [{"seed": run.seed, "success": True} for run in runs],
     )  # fmt: skip
     return left_out
 
 
-def _video(folder: Path, runs: Sequence[EpisodeData], files: Sequence[Path]) -> tuple[list[dict], tuple[str, ...]]:
-    """Draw all episodes; return the statistics of each one's pixels, none where nothing can be drawn."""
-    video = CameraVideo(folder / "videos" / CAMERA / f"{FIRST}.mp4")
-    try:
-        return [video.append(xml, run.qpos) for run, xml in zip(runs, files, strict=True)], ()
-    except SceneError as error:
-        video.close()
-        shutil.rmtree(folder / "videos")
-        return [], (f"the camera's video: {error}",)
-    finally:
-        video.close()
+def _videos(
+    folder: Path, runs: Sequence[EpisodeData], files: Sequence[Path], names: Sequence[str]
+) -> tuple[list[Camera], tuple[str, ...]]:
+    """Draw all episodes from each camera; where nothing can be drawn, return a sentence about that instead."""
+    cameras = []
+    for name in names:
+        video = CameraVideo(folder / "videos" / f"{IMAGES}{name}" / f"{FIRST}.mp4", name)
+        try:
+            pixels = [video.append(xml, run.qpos) for run, xml in zip(runs, files, strict=True)]
+            cameras.append(Camera(f"{IMAGES}{name}", CAMERA_FEATURE, pixels))
+        except SceneError as error:
+            video.close()
+            shutil.rmtree(folder / "videos")
+            return [], (f"the cameras' videos: {error}",)
+        finally:
+            video.close()
+    return cameras, ()
 
 
 def _columns(run: EpisodeData) -> dict[str, np.ndarray]:
@@ -106,7 +116,8 @@ def _columns(run: EpisodeData) -> dict[str, np.ndarray]:
 class CameraVideo:
     """A video file that grows by one episode after the other."""
 
-    def __init__(self, path: Path):
+    def __init__(self, path: Path, camera: str):
+        self._camera = camera
         path.parent.mkdir(parents=True, exist_ok=True)
         self._video = imageio.get_writer(
             str(path), format="FFMPEG", fps=FPS, codec="libx264", macro_block_size=2,  # type: ignore[arg-type]
@@ -120,8 +131,7 @@ class CameraVideo:
         of those frames. Raises SceneError if rendering is not possible.
         """
         model, samples = mujoco.MjModel.from_xml_path(str(xml)), []
-        camera = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_CAMERA, "photo")
-        frames = drawn(model, (WIDTH_PX, HEIGHT_PX), len(qpos), lambda number: (qpos[number], camera))
+        frames = drawn(model, (WIDTH_PX, HEIGHT_PX), len(qpos), lambda number: (qpos[number], self._camera))
         for number, frame in enumerate(frames):
             self._video.append_data(frame)  # type: ignore[attr-defined]
             if number % STATISTICS_EVERY == 0:

@@ -7,10 +7,8 @@ import mujoco
 import numpy as np
 
 from pipeline.divergence.episode import interpolated
+from pipeline.export.gym_env.dataset_control import FPS, ActuatorUnits
 from pipeline.export.rollouts import SolvedRollout
-
-FPS = 15
-"""Rate of the dataset in Hz; LeRobot takes whole numbers, and every frame is drawn."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,12 +36,6 @@ def actuator_names(model: mujoco.MjModel) -> tuple[str, ...]:
     return tuple(name.removeprefix("gripper_").rpartition("/")[2] for name in names)
 
 
-def movable_objects(model: mujoco.MjModel) -> tuple[str, ...]:
-    """Return the names of the bodies with a free joint."""
-    free = np.flatnonzero(model.jnt_type == mujoco.mjtJoint.mjJNT_FREE)
-    return tuple(model.body(int(model.jnt_bodyid[joint])).name for joint in free)
-
-
 def episode(rollout: SolvedRollout, model: mujoco.MjModel, objects: Sequence[str]) -> EpisodeData:
     """Return a rollout at FPS, from linear interpolation between its instants at 31.25 Hz.
 
@@ -67,42 +59,3 @@ def episode(rollout: SolvedRollout, model: mujoco.MjModel, objects: Sequence[str
     reward = np.zeros(len(times))
     reward[-1] = 1.0
     return EpisodeData(rollout.seed, times, qpos, state, action, placed, reward)
-
-
-class ActuatorUnits:
-    """What the dataset's state and action say of a robot: positions, and the commands that lead there."""
-
-    def __init__(self, model: mujoco.MjModel):
-        """Args:
-        model: the robot on its table.
-        """
-        of_joint = model.actuator_trntype == mujoco.mjtTrn.mjTRN_JOINT
-        self._suction = np.array([model.actuator(number).name == "suction" for number in range(model.nu)], bool)
-        self._joints = np.flatnonzero(of_joint & ~self._suction)
-        moved = model.actuator_trnid[self._joints, 0]
-        self._addresses = model.jnt_qposadr[moved]
-        self.offsets = np.zeros(model.nu)
-        """What is added to each command, of shape (A,)."""
-        self.offsets[self._joints] = [_home(model, int(joint)) for joint in moved]
-
-    def state(self, qpos: np.ndarray, commands: np.ndarray) -> np.ndarray:
-        """Return the state (..., A) at coordinates (..., nq) under commands (..., A)."""
-        state = self.action(commands)
-        state[..., self._joints] = qpos[..., self._addresses] + self.offsets[self._joints]
-        return state
-
-    def action(self, commands: np.ndarray) -> np.ndarray:
-        """Return the action (..., A) of commands (..., A); suction is on or off, never between."""
-        return np.where(self._suction, np.floor(commands), commands + self.offsets)
-
-    def commands(self, action: np.ndarray) -> np.ndarray:
-        """Return the commands (..., A) of an action (..., A)."""
-        return action - self.offsets
-
-
-def _home(model: mujoco.MjModel, joint: int) -> float:
-    """Return what is added to a slide of the floating gripper, so that its position is in the world."""
-    body = model.body(int(model.jnt_bodyid[joint]))
-    if model.jnt_type[joint] != mujoco.mjtJoint.mjJNT_SLIDE or body.name != "gripper":
-        return 0.0
-    return float(model.jnt_axis[joint] @ body.pos)

@@ -5,10 +5,10 @@ import functools
 from collections.abc import ItemsView, Iterator, Mapping, ValuesView
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from pipeline import plugins
 from pipeline.errors import StudioError
-from pipeline.simulation.robots import workspace
 from pipeline.simulation.robots.description import RobotDescription
 
 FIRST = "gripper"
@@ -19,20 +19,27 @@ class RobotError(StudioError):
     """A robot that there is not, or whose description is wrong."""
 
 
+def _workspace() -> Any:
+    """Return the module of robots that a person added, imported late: exported environments lack its packages."""
+    from pipeline.simulation.robots import workspace
+
+    return workspace
+
+
 class _Robots(Mapping[str, RobotDescription]):
     """Robots by name. Names are known without an import; a description is made when it is first used."""
 
     def __getitem__(self, name: str) -> RobotDescription:
         if name in plugins.entries("robots"):
             return _registered(name)
-        if name in workspace.added_names():
-            return workspace.read_added(workspace.robots_folder() / name)
+        if name in _workspace().added_names():
+            return _workspace().read_added(_workspace().robots_folder() / name)
         raise KeyError(name)
 
     def __iter__(self) -> Iterator[str]:
         return iter(
             dict.fromkeys(
-                [*sorted(plugins.entries("robots"), key=lambda name: name != FIRST), *workspace.added_names()]
+                [*sorted(plugins.entries("robots"), key=lambda name: name != FIRST), *_workspace().added_names()]
             )
         )
 
@@ -44,7 +51,7 @@ class _Robots(Mapping[str, RobotDescription]):
         usable = plugins.available("robots")
         found: dict[str, RobotDescription] = {}
         for name in self:
-            with suppress(workspace.AddedRobotError):
+            with suppress(_workspace().AddedRobotError):
                 if name in usable or name not in plugins.entries("robots"):
                     found[name] = self[name]
         return found.items()
@@ -74,7 +81,7 @@ def robot_kind(name: str, folder: str = "") -> RobotDescription:
     Raises RobotError that lists the names there are, PluginError, AddedRobotError.
     """
     if folder:
-        return workspace.read_added(Path(folder))
+        return _workspace().read_added(Path(folder))
     if name not in ROBOTS:
         raise RobotError(f"There is no robot '{name}'; there are: {', '.join(ROBOTS) or 'none; run make setup again'}.")
     return ROBOTS[name]

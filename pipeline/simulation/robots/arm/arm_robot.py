@@ -6,8 +6,9 @@ from collections.abc import Sequence
 import mujoco
 import numpy as np
 
+from pipeline.simulation.cameras import Camera
 from pipeline.simulation.objects import Object, Region
-from pipeline.simulation.physics import Physics
+from pipeline.simulation.physics import GRIPPER, Physics
 from pipeline.simulation.robots.arm.hand import ArmHand
 from pipeline.simulation.robots.arm.kinematics import Kinematics
 from pipeline.simulation.robots.arm.motion import Motion
@@ -39,6 +40,17 @@ class Arm:
         assert description.arm is not None
         self.moves, self.description, self.arm = moves, description, description.arm
         self.base, self.yaw = np.zeros(3), 0.0
+
+    @property
+    def cameras(self) -> tuple[Camera, ...]:
+        """Cameras of its description; one beside it stands in the frame of its base, the post's."""
+        return tuple(
+            Camera(
+                one.name, f"{ARM_PREFIX}{one.mounted_on}" if one.mounted_on else GRIPPER, one.position, one.quat_wxyz,
+                float(np.radians(one.fovy_deg)),
+            )
+            for one in self.description.cameras
+        )  # fmt: skip
 
     def mount(self, objects: Sequence[Object], table: Region, away: np.ndarray) -> Mount:
         """Return the place beside the table from which the arm reaches these objects."""
