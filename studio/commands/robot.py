@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from pipeline.errors import StudioError
-from pipeline.simulation.robots import ROBOTS, robot_kind, workspace
+from pipeline.simulation.robots import ROBOTS, robot_kind
 from studio.commands.options import DONE
 
 
@@ -36,6 +36,7 @@ def add_to(commands: "argparse._SubParsersAction") -> None:
 
 def add_robot(arguments: argparse.Namespace) -> int:
     """Read a model, keep the robot in the workspace, and print what `check` prints."""
+    from pipeline.simulation.robots import workspace
     from pipeline.simulation.robots.reading.read_robot import read_robot
 
     name = arguments.name or re.sub(r"[^a-z0-9]+", "-", arguments.model.stem.lower()).strip("-")
@@ -65,6 +66,8 @@ def check_robot(arguments: argparse.Namespace) -> int:
 
 def remove_robot(arguments: argparse.Namespace) -> int:
     """Delete a robot from the workspace."""
+    from pipeline.simulation.robots import workspace
+
     workspace.remove_added(arguments.name)
     return DONE
 

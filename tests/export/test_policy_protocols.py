@@ -188,7 +188,7 @@ def test_in_real_time_the_robot_waits_for_a_slow_server_and_late_answers_are_cou
 
 @pytest.mark.parametrize(("name", "words"), [
     ("droid", "expects the camera external; the twin's robot has the cameras photo"),
-    ("libero", "expects the camera wrist"), ("aloha", "expects the camera cam_high"),
+    ("aloha", "expects the camera cam_high"),
 ])  # fmt: skip
 def test_an_interface_that_the_robot_does_not_have_is_refused_with_what_it_has(
     environment, name, words, tmp_path, capsys

@@ -206,7 +206,15 @@ def test_the_documented_lines_load_the_export(solved, tmp_path, name):
 def test_every_built_in_format_is_described():
     listed = set(re.findall(r"`([\w-]+)`", DOC.split("More formats")[0]))
     undocumented = set(export_formats()) - set(DOCUMENTED)
-    assert set(export_formats()) <= listed and undocumented <= {"html", "mp4", "coco", "label-studio", "rrd"}
+    assert set(export_formats()) <= listed and undocumented <= {
+        "html",
+        "mp4",
+        "coco",
+        "label-studio",
+        "rrd",
+        "vla-eval",
+        "envhub",
+    }
 
 
 @pytest.mark.parametrize("name", ["twin.usdz", "twin.usda", "twin.usdc", "twin.usd"])

@@ -38,7 +38,9 @@ DATA = {
     "ask_again": {"kind": "choose_asset", "about": "1", "wording": ""}, "robot": {"name": "arm"},
     "use_measured": {"kind": "choose_asset", "about": "1"}, "calibrate": {"parameters": [], "source": "human"},
     "matcher": {"name": "text"}, "send": {"server": "http://localhost", "allow": True},
-    "review": {"verdict": "accepted"}, "subtasks": {"task": "", "rows": [], "former": [], "change": ""},
+    "place_camera": {"name": "side", "pos": [0.5, 0, 0.5], "quat_wxyz": [1, 0, 0, 0], "field_of_view": 0.8},
+    "remove_camera": {"name": "side"}, "review": {"verdict": "accepted"},
+    "subtasks": {"task": "", "rows": [], "former": [], "change": ""},
 }  # fmt: skip
 """Data of a decision of each kind that a person makes."""
 

@@ -32,7 +32,7 @@ def session(tmp_path_factory) -> Session:
     project.save_segments(DepthSegmenter().open(project.frame).automatic())
     described = [describe(project.frame, project.support, one) for one in project.segments() or ()]
     (project.folder / "descriptions.json").write_text(to_json(described), encoding="utf-8")
-    return Session(project, SimpleNamespace(library=Library.open(), encoder=None))  # type: ignore[arg-type]
+    return Session(project, SimpleNamespace(library=Library.open(), encoder=None, model=None, send="ask"))  # type: ignore[arg-type]
 
 
 def ask(session: Session, **request) -> dict:

@@ -9,10 +9,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-import mujoco
 import numpy as np
 
 if TYPE_CHECKING:
+    import mujoco
+
     from pipeline.simulation.robots.robot import Robot
 
 Control = Literal["joint_position", "joint_velocity", "delta_end_effector"]
@@ -123,7 +124,7 @@ class Fingers:
 class ArmModel:
     """An arm with its tool: which elements of its model are which. All names are without prefix."""
 
-    read: Callable[[bool], mujoco.MjSpec]
+    read: "Callable[[bool], mujoco.MjSpec]"
     """Read arm and tool as one model with its visual (True) or its collision geoms (False)."""
     meshes: Callable[[bool], dict[str, bytes]]
     """Return the mesh files by name: the visual ones (True), or those that collide (False)."""

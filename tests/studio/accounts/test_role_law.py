@@ -43,7 +43,7 @@ async def test_who_works_after_a_looker_has_the_project_prepared(studio: SimpleN
 
 
 def test_behind_the_page_nothing_is_changed_for_a_looker_either(studio: SimpleNamespace):
-    app_sessions = SessionRegistry(studio.workspace, SimpleNamespace(segmenter=None))  # type: ignore[arg-type]
+    app_sessions = SessionRegistry(studio.workspace, SimpleNamespace(segmenter=None, model=None, send="ask"))  # type: ignore[arg-type]
     current_role.set(Role.LOOK)
     session = app_sessions.open("one")
     changes = (

@@ -86,7 +86,7 @@ RECORD = "candidate/%2e%2e%2f%2e%2e%2fproject.json"
 def test_an_unknown_address_is_answered_in_one_line(name: str, tmp_path: Path):
     app, project = FastAPI(), Project.create(tmp_path / "one", FRAME)
     (project.folder / "cache" / "candidates").mkdir(parents=True)
-    session = Session(project, SimpleNamespace(library=Library(())))  # type: ignore[arg-type]
+    session = Session(project, SimpleNamespace(library=Library(()), model=None, send="ask"))  # type: ignore[arg-type]
     sessions = SimpleNamespace(get=lambda _: session, workspace=tmp_path)
     file_routes.mount(app, sessions, candidate_comparison.FILES)  # type: ignore[arg-type]
     answer = TestClient(app).get(f"/project/token/{name}")
