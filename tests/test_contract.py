@@ -197,6 +197,8 @@ def test_bad_input_gets_one_clear_line(grs, tmp_path):
         (("run", SAMPLE, "--out", "{tmp}/x", "--until", "heaven"), ["heaven", "solution"]),
         (("run", SAMPLE, "--out", "{tmp}/x", "--model", "oracle-9000"), ["oracle-9000", "offline"]),
         (("run", SAMPLE, "--out", "{tmp}/x", "--keep-all"), ["--keep-all", "add --segmenter sam2"]),
+        (("demo", "--scene", "moon"), ["moon", "blocks", "kitchen"]),
+        (("demo", "--frame", "nowhere"), ["nowhere"]),
         (("run", SAMPLE), ["--out"]),
         (("segment", SAMPLE, "--prompts", "{tmp}/none.json", "--out", "{tmp}/x"), ["none.json"]),
         (("check", "{tmp}", "--scene", "{tmp}"), ["simulation.py"]),

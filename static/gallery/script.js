@@ -6,11 +6,12 @@ import { ProjectBoard } from "/static/gallery/board.js";
 import { card } from "/static/gallery/project_views.js";
 import { t } from "/static/studio/texts.js";
 
-const BUSY_TIMEOUT_MS = 20_000; // milliseconds
+const BUSY_TIMEOUT_MS = 20_000,
+  CARDS_MS = 20_000; // in which the demo waits for the card that it opens
 
 export default function mount({ element, trigger, server, upload }) {
   const gallery = element.querySelector(".gallery"),
-    samplesElement = h("section");
+    samplesElement = h("section.samples");
   let pageToken = "";
   // Ends by itself: the gallery is replaced by the project, or opening it failed.
   const open = (kind, name, button) => {
@@ -41,7 +42,7 @@ export default function mount({ element, trigger, server, upload }) {
         samples.length > 0 &&
           h(
             "button.studio-button.show-me",
-            { "data-sends": "frame-picker.open", onclick: startDemo },
+            { "data-sends": "frame-picker.open", onclick: () => startDemo() },
             t("▶ Show me (2 minutes)"),
           ),
       ),
@@ -62,9 +63,10 @@ export default function mount({ element, trigger, server, upload }) {
     drawSamples(value.samples ?? []);
     const address = new URL(location.href);
     if (value.samples?.length && address.searchParams.has("demo")) {
+      const [kind, name] = address.searchParams.get("demo").split(":");
       address.searchParams.delete("demo");
       history.replaceState(null, "", address);
-      startDemo();
+      startDemo({ [kind === "project" ? "project" : "scene"]: name, wait: CARDS_MS });
     }
   };
 }

@@ -67,9 +67,12 @@ const captionElement = h("span.caption", { "aria-live": "polite" }),
     h("button.studio-button.plain", { onclick: end }, t("End demo")),
   );
 
-/** Begins the demo from the gallery. */
-export function startDemo() {
-  const tile = document.querySelector(`.gallery [data-name="${SCENE}"]`);
+/** Begins the demo from the gallery: of a sample scene, or of a project. */
+export function startDemo({ scene = SCENE, project = "", wait = 0 } = {}) {
+  const name = CSS.escape(project || scene),
+    tile = document.querySelector(`.gallery ${project ? ".board" : ".samples"} [data-name="${name}"]`);
+  // the cards come after the page
+  if (!tile && !timer && wait > 0) setTimeout(() => startDemo({ scene, project, wait: wait - TICK_MS }), TICK_MS);
   if (!tile || timer) return;
   document.body.append(panel);
   addEventListener("pointerdown", takeOver, true);
