@@ -148,8 +148,8 @@ def test_a_lost_server_is_announced_and_the_page_loads_again_when_it_is_back(tim
     timed_page.clock.fast_forward(3000)
     banner = timed_page.locator(".connection-lost")
     expect(banner).to_contain_text("The studio does not answer")
-    timed_page.unroute("**/icon.svg")
     with timed_page.expect_navigation():
+        timed_page.unroute("**/icon.svg")
         timed_page.clock.fast_forward(3000)
     assert held and not timed_page.evaluate("window.isOld")
     expect(banner).to_be_hidden()

@@ -217,7 +217,7 @@ def honest(handler: Any, pause: float = 0.0) -> None:
             "text": "", "confidence": 0.9,
         },
         "choose_match": {"choice": 0, "reason": "none is a mug", "confidence": 0.9},
-        "propose_tasks": {"tasks": [task | {"objects": re.findall(r'name\\+": \\+"(\w+)', words)[:1]}]},
+        "propose_tasks": {"tasks": [task | {"objects": re.findall(r'name\\+": ?\\+"(\w+)', words)[:1]}]},
     }.get(kind_of(handler), {"ok": True})  # fmt: skip
     answer(json.dumps(reply), pause=pause)(handler)
 
