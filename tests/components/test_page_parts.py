@@ -184,7 +184,7 @@ def test_the_demo_leads_through_the_steps_as_the_work_reaches_them_and_a_click_p
     blank.evaluate("""async () => {
       window.pressed = [];
       document.querySelector("#bare").insertAdjacentHTML("beforeend", `
-        <div class="gallery"><button data-name="blocks"></button></div>
+        <div class="gallery"><div class="samples"><button data-name="blocks"></button></div></div>
         <div class="status-bar"></div><button id="generate"></button>
         <div class="task-cards"><button class="task">No</button><button class="task">Yes</button></div>`);
       for (const button of document.querySelectorAll("[data-name], .task, #generate"))
