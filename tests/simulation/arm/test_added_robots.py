@@ -3,6 +3,7 @@
 import json
 import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import mujoco
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 from pipeline.simulation import kit
 from pipeline.simulation.robots import ROBOTS, robot_kind, workspace
 from pipeline.simulation.robots.description import VISUAL_GROUP, ArmModel
+from pipeline.simulation.robots.reading.read_robot import _package_folder
 from pipeline.solving import save_model
 from studio.__main__ import main
 
@@ -141,6 +143,15 @@ def test_what_is_no_robot_is_refused_in_one_line_and_nothing_is_kept(tmp_path, c
     error = capsys.readouterr().err
     assert said in error and len(error.strip().splitlines()) == 1
     assert not list(workspace.added_names()) and list(ROBOTS) == [name for name in ROBOTS if name != "probe"]
+
+
+def test_a_model_reads_files_of_its_package_and_neither_a_home_nor_the_whole_disk():
+    home = Path.home()
+    for file, readable in (
+        ("/lab/arms/probe/urdf/probe.urdf", "/lab/arms"), ("/tmp/bad/probe.xml", "/tmp/bad"), ("/probe.xml", "/"),
+        (f"{home}/probe/probe.xml", f"{home}/probe"), (f"{home}/a/b/probe.xml", f"{home}/a"),
+    ):  # fmt: skip
+        assert str(_package_folder(Path(file))) == readable
 
 
 def test_a_robot_is_kept_until_it_is_removed_and_a_damaged_one_says_so(tmp_path, added, own_workspace, capsys):

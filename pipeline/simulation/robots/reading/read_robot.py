@@ -47,7 +47,7 @@ def read_robot(path: Path, name: str, tool: str = "", gripper: str = "") -> tupl
     if not path.is_file():
         raise ModelError(f"There is no file {path}; give a model: MJCF .xml or .urdf.")
     arguments = {"path": str(path.absolute()), "name": name, "tool": tool, "gripper": gripper}
-    folders = [path.absolute().parents[min(2, len(path.absolute().parents) - 1)]]
+    folders = [_package_folder(path.absolute())]
     if gripper.endswith((".xml", ".urdf")):
         folders.append(Path(gripper).absolute().parent)
         arguments["gripper"] = str(Path(gripper).absolute())
@@ -56,6 +56,17 @@ def read_robot(path: Path, name: str, tool: str = "", gripper: str = "") -> tupl
     with confined.errors_as(ModelError, path.name):
         events = confined.call(f"{__name__}:read_in_child", arguments, folders, limits=LIMITS, warm=[__name__])
         return _unpacked(confined.result_of(events))
+
+
+def _package_folder(path: Path) -> Path:
+    """Return the folder that a model may name files in: up to two above its own, and never a home or the whole disk."""
+    home = Path.home()
+    above = [path.parent]
+    for folder in path.parents[1:3]:
+        if len(folder.parts) < 3 or folder == home or folder in home.parents:
+            break
+        above.append(folder)
+    return above[-1]
 
 
 def read_in_child(path: str, name: str, tool: str, gripper: str) -> Result:
