@@ -167,7 +167,7 @@ def compare(
 def evaluate_policy(
     project: str | Path, *policies: str, out: str | Path, count: int = 0, seed: int = 0, robot: str = "",
     seconds: float = 30.0, images: bool = False, jobs: int = 0, real: str | Path | None = None,
-    library: Sequence[str | Path] = (), unprotected: bool = False,
+    uncertainty: bool = False, library: Sequence[str | Path] = (), unprotected: bool = False,
     on_episode: "Callable[[str, PolicyEpisode], None] | None" = None,
 ) -> dict[str, Any]:  # fmt: skip
     """Let policies control the twin's robot under the same conditions; write and return evaluation.json.
@@ -184,6 +184,7 @@ def evaluate_policy(
         images: whether policies also see the picture of the photograph's camera.
         jobs: episodes at a time; 0 for one a core. Servers and functions get one at a time.
         real: folder of real episodes, each named after its layout.
+        uncertainty: whether each drawn condition is tried as measured, and within what is uncertain of the twin.
         library: folders of assets for objects of the same category and distractors; the built-in one if empty.
         unprotected: whether programs may run where this machine cannot confine them.
         on_episode: called with policy and episode as each ends.
@@ -193,8 +194,8 @@ def evaluate_policy(
     from pipeline.simulation.sandbox.sandbox import Sandbox
 
     options = EvaluationOptions(
-        policies, count, seed, robot, seconds, images, jobs, None if real is None else Path(real)
-    )  # fmt: skip
+        policies, count, seed, uncertainty, robot, seconds, images, jobs, None if real is None else Path(real)
+    )
     assets = Library.open([Path(folder) for folder in library] or [BUILTIN_LIBRARY]) if count else None
     with Sandbox(unprotected) as sandbox:
         evaluation = Evaluation(Path(project), Path(out), options, assets, sandbox)
