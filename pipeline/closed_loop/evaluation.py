@@ -9,6 +9,8 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
+import mujoco
+
 from pipeline.assets import Library
 from pipeline.closed_loop.conditions import PolicyTrials, try_policy
 from pipeline.closed_loop.episodes import PolicyEpisode, opened, run_policy
@@ -34,7 +36,9 @@ from pipeline.export.rollouts import robot_of
 from pipeline.project import Project
 from pipeline.simulation.physics import UnstableError
 from pipeline.simulation.robots import robot_kind
+from pipeline.simulation.run_record import RunRecord
 from pipeline.simulation.sandbox.sandbox import Sandbox
+from pipeline.solving import write_film
 from pipeline.store import append_lines, parse_json, write_json
 from pipeline.variation import VariationStudy
 from pipeline.variation.twin_uncertainty import AS_MEASURED, UNCERTAIN
@@ -66,6 +70,8 @@ class EvaluationOptions:
     """Episodes at a time of policies that run in this process; 0 for one a core. Others get one at a time."""
     real: Path | None = None
     """Folder of real episodes, each named after its layout."""
+    camera: str = ""
+    """Name of the camera from which each episode is filmed; no films if empty."""
 
 
 class Evaluation:
@@ -142,6 +148,17 @@ class Evaluation:
         self.episodes[policy, episode.condition] = replace(episode, rollout=None, episode=None)
         row = {name: getattr(episode, name) for name in KEPT}
         append_lines(self.out / OUTCOMES, [{"policy": policy} | row])
+        if self.options.camera and episode.rollout is not None:
+            self._film(policy, episode.condition, episode.rollout)
+
+    def _film(self, policy: str, id: str, rollout: RunRecord) -> None:
+        """Write the film of an episode. Raises SceneError for an unknown camera, and without OpenGL."""
+        path = episode_path(self.out, "films", policy, id).with_suffix(".mp4")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        for _ in write_film(
+            rollout.times, rollout.qpos, self._conditions.model(id, rollout), path, self.options.camera
+        ):
+            pass
 
     def _rmse(self, done: PolicyEpisode) -> float | None:
         """Return the mean RMSE_norm against the real episode of a layout; None without one."""
@@ -177,6 +194,9 @@ class _Layouts:
 
     def values(self, id: str) -> dict[str, Any]:
         return {}
+
+    def model(self, id: str, rollout: RunRecord) -> mujoco.MjModel:
+        return mujoco.MjModel.from_xml_path(str(self._folder / "scene" / f"layout_{id}.xml"))
 
     def run(self, policy: str, ids: Sequence[str], jobs: int) -> Iterator[PolicyEpisode]:
         with ThreadPoolExecutor(jobs or None) as pool:
@@ -219,6 +239,9 @@ class _Drawn:
 
     def values(self, id: str) -> dict[str, Any]:
         return dict(self._study.condition(id).values)
+
+    def model(self, id: str, rollout: RunRecord) -> mujoco.MjModel:
+        return self._study.rollout_models(id, [rollout])[0]
 
     def run(self, policy: str, ids: Sequence[str], jobs: int) -> Iterator[PolicyEpisode]:
         failed = lambda id, reason: PolicyEpisode(id, False, 0.0, 0.0, None, reason)  # noqa: E731

@@ -29,8 +29,8 @@ SCHEMA = 1
 FILES = ("solution.json", "solution.npz", "solution.mp4", "failure.mp4", "scene/solution.xml", "scene/failure.xml")
 
 
-def write_solution(solution: Solution, project_dir: Path) -> Iterator[float]:
-    """Write the data, then render the videos if possible; yield the fraction rendered.
+def write_solution(solution: Solution, project_dir: Path, camera: str = "") -> Iterator[float]:
+    """Write the data, then render the videos if possible, from `camera` if one is named; yield the fraction rendered.
 
     Closing the generator early leaves a solution without a video.
     """
@@ -50,7 +50,7 @@ def write_solution(solution: Solution, project_dir: Path) -> Iterator[float]:
     for number, (name, rollout) in enumerate(rollouts.items()):
         try:
             rendering = write_film(
-                rollout.times, rollout.qpos, folder / "scene" / f"{name}.xml", folder / f"{name}.mp4"
+                rollout.times, rollout.qpos, folder / "scene" / f"{name}.xml", folder / f"{name}.mp4", camera
             )
             speed = yield from _overall_progress(rendering, number, len(rollouts))
             video = _video(speed)

@@ -23,12 +23,13 @@ export const outcome = (cell) =>
 
 /** Returns what the evaluation says of each policy, of the twin's uncertainty, and of differences to the first one. */
 export function sentences({ policies, differences }) {
-  const success = policies.map(({ name, successes, count, low, high }) =>
+  const tried = policies.filter(({ count }) => count > 0);
+  const success = tried.map(({ name, successes, count, low, high }) =>
     t("{policy}: {solved} of {count} solved, {share} % ({low} to {high} %).", {
       policy: name,
       solved: successes,
       count,
-      share: count ? percent(successes / count) : "–",
+      share: percent(successes / count),
       low: percent(low),
       high: percent(high),
     }),

@@ -6,7 +6,9 @@ import { closeDrawer, onDrawer } from "./drawer.js";
 import { h } from "./dom.js";
 import { t } from "./texts.js";
 
-const pages = new Set(); // {close} of each
+const pages = new Set(); // {isOpen, close} of each
+
+export const fullPageOpen = () => [...pages].some((page) => page.isOpen());
 
 /** Shows `root` while `page`, {isOpen, close, on}, is open. `onOpen` is called then, and `onClose` when it closes. */
 export function coverPage(element, root, page, onOpen, onClose = () => {}) {

@@ -104,10 +104,10 @@ def _stop(session: Session, evaluations: Evaluations, request: dict) -> dict:
 def _play(session: Session, evaluations: Evaluations, request: dict) -> dict:
     """Open the recorded episodes of all policies under {condition} on one clock; return them in order."""
     project, id = session.project, str(request.get("condition"))
-    folder, task = shown_folder(project), project.task()
+    folder, task, scene = shown_folder(project), project.task(), project.scene()
     kept = read_conditions(folder) if folder else None
     row = next((row for row in kept.rows if row["id"] == id), None) if kept else None
-    if folder is None or kept is None or row is None or task is None:
+    if folder is None or kept is None or row is None or task is None or scene is None:
         raise RequestError("That condition is no longer there; reload the page.")
     study = VariationStudy(project.folder, task.objects, session.services.library, 0, 1)
     if dict(study.condition(id).values) != row["values"]:
@@ -118,13 +118,14 @@ def _play(session: Session, evaluations: Evaluations, request: dict) -> dict:
     if not played:
         raise RequestError("Nothing of this condition was recorded yet.")
     rollouts = [read_rollout(episode_path(folder, "rollouts", policy, id)) for policy in played]
+    objects = [placement.name for placement in scene.placements]
     panes: list[dict[str, Any]] = []
     opened: list[dict[str, Any]] = []
     for policy, rollout, model in zip(played, rollouts, study.rollout_models(id, rollouts), strict=True):
         events = _events(episode_path(folder, "episodes", policy, id))
         marks = [*(Mark(time, t(name)) for time, name in events), *_failure(outcomes[policy, id], rollout.times[-1])]
         motion = Trajectory(rollout.times, rollout.qpos)
-        opened.append({"model": model, "trajectory": motion, "focus": task.objects, "names": (), "marks": marks})
+        opened.append({"model": model, "trajectory": motion, "focus": objects, "names": (), "marks": marks})
         panes.append({"name": f"pane-{len(panes)}", "title": policy, "events": events})
     tokens = evaluations.show(session, opened)
     panes = [pane | {"token": token} for pane, token in zip(panes, tokens, strict=True)]

@@ -66,6 +66,7 @@ def open_services(settings: Settings, first_seed: int = 0) -> "Services":
         mode=settings.mode,
         seeds=tuple(range(first_seed, first_seed + settings.seeds)),
         robot=settings.robot,
+        camera=settings.camera,
         send=policy_from_environment(),
         image_to_3d=image_to_3d(),
         workspace=settings.workspace,

@@ -212,6 +212,21 @@ def test_a_demonstration_that_is_spoilt_fails_in_the_class_of_what_was_spoilt(en
     assert not done.success and done.failure == wanted
 
 
+def test_an_episode_whose_goals_are_measured_only_where_they_may_count_ends_as_one_that_is_measured_at_each_step(
+    environment, monkeypatch
+):
+    measured = []
+    with opened(environment, False) as one, opened(environment, False) as other:
+        for env in (one, other):
+            env.reset(options={"layout": 0})
+        measure = other.world.measure
+        monkeypatch.setattr(other.world, "measure", lambda: measured.append(1) or measure())
+        actions = np.load(environment / "layouts" / "000.npy")
+        ends = [(one.step(action)[4]["success"], other.advance(action)) for action in actions]
+    assert all(step == advance for step, advance in ends) and ends[-1][0]
+    assert len(measured) < len(actions) / 2
+
+
 LOW, HIGH = 0.0, 0.2
 
 
@@ -279,7 +294,12 @@ def test_what_the_twins_uncertainty_explains_lies_in_its_interval_and_is_not_tol
 def test_an_evaluation_of_pairs_says_what_the_twins_uncertainty_explains(solved, tmp_path, capsys):
     command = ["evaluate-policy", str(solved), "--policy", "hold", "--uncertainty", "--seconds", "1", "--out"]
     assert main([*command, str(tmp_path / "none")]) == 2 and "add --count" in capsys.readouterr().err
-    assert main([*command, str(tmp_path), "--count", "2"]) == 0
+    film = [str(tmp_path), "--count", "2", "--camera"]
+    assert (
+        main([*command, *film, "ceiling"]) == 2 and "there is no camera ceiling; there are: " in capsys.readouterr().err
+    )
+    assert main([*command, *film, "photo"]) == 0
+    assert (tmp_path / "films" / "hold" / "0-0001u.mp4").stat().st_size > 1000
     (one,) = evaluation(tmp_path)["policies"]
     assert [row["condition"] for row in one["episodes"]] == ["0-0000m", "0-0000u", "0-0001m", "0-0001u"]
     assert (one["uncertainty"]["failed"], one["uncertainty"]["explained"]) == (2, None)

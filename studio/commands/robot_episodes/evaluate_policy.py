@@ -49,6 +49,7 @@ def add_to(commands: "argparse._SubParsersAction") -> None:
     command.add_argument(
         "--real", type=Path, metavar="DIR", help="folder of real episodes, each named after its layout: 000.npz, ..."
     )
+    command.add_argument("--camera", default="", metavar="NAME", help="film each episode from this camera, to films/")
     add_library(command)
     add_unprotected(command)
     command.set_defaults(execute=evaluate_policy)
@@ -67,7 +68,8 @@ def evaluate_policy(arguments: argparse.Namespace) -> int:
         print(f"{policy}, {episode.condition}: {verdict}", file=sys.stderr)
 
     names = (
-        "out", "count", "seed", "uncertainty", "robot", "seconds", "images", "jobs", "real", "library", "unprotected",
+        "out", "count", "seed", "uncertainty", "robot", "seconds", "images", "jobs", "real", "camera", "library",
+        "unprotected",
     )  # fmt: skip
     chosen = {name: getattr(arguments, name) for name in names}
     data = grs_studio.evaluate_policy(arguments.task, *arguments.policy, **chosen, on_episode=say)
