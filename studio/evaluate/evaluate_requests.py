@@ -104,7 +104,7 @@ def _stop(session: Session, evaluations: Evaluations, request: dict) -> dict:
 def _play(session: Session, evaluations: Evaluations, request: dict) -> dict:
     """Open the recorded episodes of all policies under {condition} on one clock; return them in order."""
     project, id = session.project, str(request.get("condition"))
-    folder, task, scene = shown_folder(project), project.task(), project.scene()
+    folder, task, scene = shown_folder(project, present_folder(project)), project.task(), project.scene()
     kept = read_conditions(folder) if folder else None
     row = next((row for row in kept.rows if row["id"] == id), None) if kept else None
     if folder is None or kept is None or row is None or task is None or scene is None:
@@ -153,7 +153,7 @@ READING: dict[str, Role] = dict.fromkeys(("status", "play"), Role.LOOK)
 
 
 def _report(session: Session, _: str) -> Response:
-    folder = shown_folder(session.project)
+    folder = shown_folder(session.project, present_folder(session.project))
     if folder is None or not (folder / REPORT).is_file():
         raise RequestError("There is no report yet; let the evaluation end first.")
     headers = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}

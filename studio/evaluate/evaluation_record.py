@@ -39,23 +39,23 @@ def present_folder(project: Project) -> Path:
     return project.folder / FOLDER / digest[:12]
 
 
-def shown_folder(project: Project) -> Path | None:
-    """Return the folder of the evaluation of the present task, else of the newest one; None without any."""
+def shown_folder(project: Project, present: Path) -> Path | None:
+    """Return the folder of the present task's evaluation, else of the newest one; None without any."""
     found = sorted((project.folder / FOLDER).glob(f"*/{CONDITIONS}"), key=lambda path: path.stat().st_mtime)
     folders = [path.parent for path in found]
-    present = present_folder(project)
     return present if present in folders else folders[-1] if folders else None
 
 
 def evaluation_record(project: Project, job: CommandJob | None) -> dict[str, Any]:
     """Return the page's whole record. Raises StudioError."""
-    task, folder = project.task(), shown_folder(project)
+    task, present = project.task(), present_folder(project)
+    folder = shown_folder(project, present)
     kept = read_conditions(folder) if folder else None
     return {
         "task": object_words(project).with_display_names(task.instruction) if task else "",
         "can_learned": any((project.folder / LEARNING).glob("*/policy.zip")),
         "job": job and {"state": job.state, "message": translated(job.message)},
-        "shown": kept and folder and _shown(folder, kept, folder == present_folder(project)),
+        "shown": kept and folder and _shown(folder, kept, folder == present),
     }
 
 
