@@ -1,6 +1,7 @@
 """Every script of examples/ runs, is short, and imports nothing of the studio but grs_studio."""
 
 import ast
+import json
 import runpy
 import shutil
 import sys
@@ -29,9 +30,14 @@ RUNS = {
 }
 
 
-@pytest.fixture(scope="module")
-def project(tmp_path_factory) -> Path:
-    return Path(shutil.copytree(ready_project("blocks", "solution"), tmp_path_factory.mktemp("examples") / "blocks"))
+@pytest.fixture
+def project(tmp_path) -> Path:
+    """A solved project with two layouts: an export performs each solved one again."""
+    copy = Path(shutil.copytree(ready_project("blocks", "solution"), tmp_path / "blocks"))
+    solution = json.loads((copy / "solution.json").read_text())
+    solution["reward"] = [float(number < 2) for number in range(len(solution["seeds"]))]
+    (copy / "solution.json").write_text(json.dumps(solution))
+    return copy
 
 
 @pytest.mark.parametrize("name", sorted({*EXAMPLES, *RUNS}))
