@@ -1,6 +1,7 @@
 """Events of a page act in the order in which it sent them; a page has one stream of updates, which holds no thread."""
 
 import asyncio
+import itertools
 import random
 import threading
 from collections.abc import Iterator
@@ -198,15 +199,8 @@ async def test_a_stream_waits_for_a_page_that_draws_and_ends_with_it(monkeypatch
 
 
 async def test_values_are_computed_once_for_all_who_ask_in_the_meantime_and_never_before_they_asked():
-    computed: list[int] = []
-    begun, go_on = threading.Event(), threading.Event()
-
-    def compute() -> list[int]:
-        computed.append(len(computed))
-        begun.set()
-        go_on.wait()
-        return [computed[-1]]
-
+    begun, go_on, count = threading.Event(), threading.Event(), itertools.count()
+    compute = lambda: [next(count), begun.set() or go_on.wait()][:1]  # noqa: E731
     latest = LatestValues(CapacityLimiter(1))
     first = asyncio.ensure_future(latest.get(compute))
     while not begun.is_set():

@@ -58,12 +58,7 @@ def test_an_error_is_one_line_and_one_notice_and_a_watcher_is_called_until_it_en
 
 
 def test_a_value_is_computed_once_until_its_file_changes(cache: Cache, tmp_path: Path):
-    computed: list[int] = []
-
-    def compute() -> int:
-        computed.append(1)
-        return len(computed)
-
+    compute = Mock(side_effect=[1, 2])
     assert [cache.get("name", "scene.json", compute) for _ in range(3)] == [1, 1, 1]
     before = cache.stamp("scene.json")
     (tmp_path / "scene.json").unlink()
@@ -72,35 +67,23 @@ def test_a_value_is_computed_once_until_its_file_changes(cache: Cache, tmp_path:
 
 
 def test_threads_that_ask_for_the_same_value_wait_for_the_first_to_compute_it(cache: Cache):
-    computed: list[int] = []
     began, go_on = threading.Event(), threading.Event()
-
-    def compute() -> int:
-        computed.append(1)
-        began.set()
-        go_on.wait(10)
-        return len(computed)
-
+    compute = Mock(side_effect=lambda: [began.set(), go_on.wait(10)])
     with ThreadPoolExecutor(2) as threads:
         first = threads.submit(cache.get, "name", "scene.json", compute)
         began.wait(10)
         second = threads.submit(cache.get, "name", "scene.json", compute)
         assert not wait([second], 0.1).done
         go_on.set()
-        assert (first.result(), second.result()) == (1, 1)
+        assert first.result() is second.result() and compute.call_count == 1
 
 
 def test_a_value_computed_in_the_background_is_there_later_and_a_failure_is_logged_once(cache: Cache, log: EventLog):
     release = threading.Event()
-
-    def compute() -> str:
-        release.wait()
-        return "done"
-
-    assert cache.get_later("name", "scene.json", compute) is None and cache.is_computing("name")
+    assert cache.get_later("name", "scene.json", release.wait) is None and cache.is_computing("name")
     release.set()
     wait_until(lambda: not cache.is_computing("name"), "the value")
-    assert cache.get_later("name", "scene.json", compute) == "done"
+    assert cache.get_later("name", "scene.json", release.wait) is True
     failing = Mock(side_effect=StudioError("No depth."))
     cache.get_later("failing", "scene.json", failing)
     wait_until(lambda: not cache.is_computing("failing"), "the error")

@@ -1,6 +1,7 @@
 """Background threads and jobs: how each ends, that those with one turn run one after another, and what a stop ends."""
 
 import threading
+from unittest.mock import Mock
 
 import pytest
 from offline_studio import wait_until
@@ -37,32 +38,20 @@ def test_closing_stops_and_joins_every_thread_but_waits_no_longer_than_its_timeo
 
 
 def test_a_task_that_joins_itself_does_not_wait():
-    joined = threading.Event()
-    tasks: list[BackgroundTask] = []
-
-    def work(_: threading.Event) -> None:
-        wait_until(lambda: bool(tasks), "the task")
-        tasks[0].join()
-        joined.set()
-
-    tasks.append(BackgroundTask("itself", work).start())
+    joined, made = threading.Event(), threading.Event()
+    task = BackgroundTask("itself", lambda _: [made.wait(10), task.join(), joined.set()]).start()
+    made.set()
     assert joined.wait(10)
 
 
 def test_a_group_starts_a_name_once_or_several_times_and_tells_when_it_has_ended():
     release, ended = threading.Event(), threading.Event()
-    runs: list[int] = []
-    group = TaskGroup(ended.set)
-
-    def work() -> None:
-        runs.append(1)
-        release.wait()
-
+    group, work = TaskGroup(ended.set), Mock(side_effect=release.wait)
     for _ in range(3):
         group.start_once("same", work, background.log_error)
     assert group and group.is_running("same")
     release.set()
-    assert ended.wait(10) and runs == [1] and not group
+    assert ended.wait(10) and work.call_count == 1 and not group
     both = threading.Barrier(2, timeout=10)
     errors: list[Exception] = []
     group = TaskGroup(lambda: None)
