@@ -4,6 +4,7 @@ import json
 import shutil
 import zipfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -19,7 +20,7 @@ from bench.planted_projects import plant_projects
 from pipeline import project_sets
 from pipeline.decisions import read_log
 from pipeline.errors import StudioError
-from pipeline.frame import Frame, load
+from pipeline.frame import load
 from pipeline.models.settings import ModelSettings
 from pipeline.project import Project
 from pipeline.project.curation import Curation, read_curation, save_curation
@@ -143,15 +144,11 @@ def test_what_is_no_upload_starts_nothing_and_leaves_nothing(files: Any, session
 
 
 def test_frames_are_sent_to_another_machine_only_where_no_project_has_to_be_asked_for(sessions):
-    for address, send, model in (
-        ("https://example.org/v1", "ask", "offline"),
-        ("https://example.org/v1", "never", "offline"),
-        ("https://example.org/v1", "allow", "openai"),
-        ("http://127.0.0.1:1/v1", "ask", "openai"),
-    ):
-        asked = SimpleNamespace(name="m", settings=ModelSettings(service="openai", model="m", base_url=address))
-        services = sessions.services
-        services = type(services)(**{**vars(services), "model": asked, "send": send})
+    elsewhere, here = "https://example.org/v1", "http://127.0.0.1:1/v1"
+    answered = ((elsewhere, "ask", "offline"), (elsewhere, "never", "offline"), (elsewhere, "allow", "openai"))
+    for address, send, model in (*answered, (here, "ask", "openai")):
+        asked: Any = SimpleNamespace(name="m", settings=ModelSettings(service="openai", model="m", base_url=address))
+        services = replace(sessions.services, model=asked, send=send)
         assert f"--model={model}" in run_options(services, "solution", "")
         assert batches_module.sends_nothing(services) == (model == "offline")
 
@@ -258,22 +255,14 @@ def mask(left: int) -> np.ndarray:
     return np.isin(np.arange(60), range(left, left + 9)) & np.ones((40, 1), bool)
 
 
-class TwoObjects:
-    """Finds the same two objects in any frame."""
-
-    name = "two"
-
-    def open(self, frame: Frame) -> SimpleNamespace:
-        return SimpleNamespace(automatic=lambda *_: (Segment(1, mask(5)), Segment(2, mask(30))))
-
-
 @pytest.fixture(scope="module")
 def board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Board]:
     """A workspace of forty planted projects, and one with two objects that is open."""
     workspace = tmp_path_factory.mktemp("work")
     plant_projects(workspace, 40)
     Project.create(workspace / "real", FRAME, "real").close()
-    services: Any = offline_services(segmenter=TwoObjects())
+    two = SimpleNamespace(automatic=lambda *_: (Segment(1, mask(5)), Segment(2, mask(30))))
+    services: Any = offline_services(segmenter=SimpleNamespace(name="two", open=lambda _: two))
     board = Board(SessionRegistry(workspace, services))
     session = board.sessions.open("real")
     wait_until(lambda: session.idle, "an idle project")
