@@ -1,6 +1,5 @@
 """Fixtures for several rooms, and skips. Being here puts this folder on the import path: `import tabletop`."""
 
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -88,16 +87,3 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for item in items:
             if item.get_closest_marker("frames"):
                 item.add_marker(pytest.mark.skip(reason=MISSING))
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say how many tests were skipped and why."""
-    reports = terminalreporter.stats.get("skipped", [])
-    reasons = Counter(
-        report.longrepr[2].removeprefix("Skipped: ") if isinstance(report.longrepr, tuple) else str(report.longrepr)
-        for report in reports
-    )
-    if reasons:
-        terminalreporter.section(f"{len(reports)} skipped")
-        for reason, count in reasons.most_common():
-            terminalreporter.line(f"{count} x {reason}")
