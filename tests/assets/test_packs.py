@@ -22,7 +22,6 @@ from pipeline.assets.packs.menagerie import find_menagerie
 from pipeline.assets.packs.objaverse import download_object, look_up_object, parse_uid
 from pipeline.assets.packs.objaverse_import import import_objaverse
 from pipeline.assets.packs.pack import unpack_wheels
-from pipeline.scene.preview.asset_preview import asset_model
 from pipeline.untrusted.confined import Progress
 
 MIT = "Copyright (c) 2021 A Lab\n\nPermission is hereby granted, free of charge, to any person"
@@ -91,7 +90,6 @@ def test_menagerie_models_are_imported_with_their_joints_and_licences(menagerie,
     assert (lift.name, lift.kind, lift.range, lift.part) == ("lift", "hinge", (-0.5, 1.5), "link")
     assert one.size[2] == pytest.approx(0.27, abs=1e-3) and "red" in one.caption and one.model is not None
     assert mujoco.MjModel.from_xml_path(str(one.model)).njnt == 1, "what it included is in it"
-    assert asset_model(one).njnt == 1
     assert "already there" in next(iter(install_pack("menagerie", tmp_path))).message
 
 
@@ -199,9 +197,7 @@ def test_an_object_is_imported_by_its_id_or_page_with_its_name_author_and_licenc
 def test_licences_have_a_name_and_a_plain_explanation_and_an_unknown_id_is_one_line(served, tmp_path, monkeypatch):
     for short, name, message in (
         ("by", "CC BY 4.0", "named"),
-        ("by-nc-sa", "CC BY-NC-SA 4.0", "same terms"),
         ("cc0", "CC0 1.0", "no conditions"),
-        ("editorial", "editorial", ""),
         ("", "unknown", ""),
     ):
         about = gzip.compress(json.dumps({UID: {"license": short}}).encode())

@@ -3,7 +3,6 @@
 import json
 from dataclasses import replace
 from pathlib import Path
-from unittest.mock import Mock
 
 import mujoco
 import numpy as np
@@ -175,15 +174,6 @@ def test_other_actuators_than_the_actions_are_refused():
     model = mujoco.MjModel.from_xml_string(arm_xml().split('<position name="a3"')[0] + "</actuator></mujoco>")
     with pytest.raises(CalibrationError, match="3 actions a sample, the model has 2"):
         next(calibrate(model, [parameter(model, "joint", "turn", "damping")], [episode]))
-    with pytest.raises(CalibrationError, match="no actions"):
-        next(calibrate(model, [], [replace(episode, actions=None)]))
-
-
-def test_a_calibration_that_is_interrupted_ends_in_one_line_and_leaves_nothing(folder, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("pipeline.calibration.calibration.Fitter.run", Mock(side_effect=KeyboardInterrupt))
-    arguments = ["calibrate", folder / "model.xml", folder / "0.npz", "--parameters", folder / "parameters.json"]
-    assert main([*map(str, arguments), "--out", str(tmp_path / "out")]) == 1
-    assert "stopped" in capsys.readouterr().err.splitlines()[-1] and not (tmp_path / "out").exists()
 
 
 OTHER = arm_xml(dampings=(2.5, 1.0, 0.6))
@@ -253,7 +243,7 @@ def test_an_arm_stands_where_its_base_was_aligned_and_a_floating_gripper_stays()
 FOLDER = Path(__file__).parents[2] / "sample_scenes" / "episodes"
 
 
-def test_the_sample_pair_is_labelled_as_simulated_diverges_in_both_arms_and_is_written_in_every_format(tmp_path):
+def test_the_sample_pair_is_labelled_as_simulated_and_diverges_in_both_arms():
     assert sum(path.stat().st_size for path in FOLDER.iterdir()) < 1_000_000
     (label,) = read_episode(FOLDER / "real.npz").events
     assert "simulated stand-in" in label["text"]
@@ -263,7 +253,3 @@ def test_the_sample_pair_is_labelled_as_simulated_diverges_in_both_arms_and_is_w
     assert set(result.arms) == {"left", "right"} and result.onset is not None
     model = mujoco.MjModel.from_xml_path(str(FOLDER / "robot.xml"))
     assert abs(replay(model, sim).positions - sim.positions).max() < 0.01
-    for name in ("out.csv", "out.npz", "lerobot"):
-        assert main(["episode", str(FOLDER / "sim.npz"), "--out", str(tmp_path / name)]) == 0
-        assert read_episode(tmp_path / name).names == read_episode(FOLDER / "sim.npz").names
-    assert main(["episode", str(FOLDER / "sim.npz"), "--out", str(tmp_path / "out.bag")]) == 2

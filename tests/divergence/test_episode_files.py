@@ -107,8 +107,7 @@ def test_a_lerobot_folder_is_read(tmp_path):
 def test_a_rollout_of_the_oracle_becomes_an_episode_with_its_objects():
     xml = """<mujoco><worldbody><body name="cube"><freejoint name="cube"/><geom size=".02"/></body>
       <body name="hand"><joint name="x" type="slide"/><geom size=".02"/></body></worldbody>
-      <actuator><position joint="x"/><general name="suction" body="hand"/></actuator></mujoco>"""
-    xml = xml.replace('<general name="suction" body="hand"/>', '<adhesion name="suction" body="hand" ctrlrange="0 1"/>')
+      <actuator><position joint="x"/><adhesion name="suction" body="hand" ctrlrange="0 1"/></actuator></mujoco>"""
     times = np.array([0.0, 0.1, 0.1, 0.2])
     qpos = np.arange(32.0).reshape(4, 8)
     actions = np.array([[0, 0], [1, 0], [1, 1], [2, 1.0]])

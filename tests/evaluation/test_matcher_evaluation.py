@@ -9,11 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis.extra.numpy import arrays
 from PIL import Image
 
-from bench.mask_scores import iou, next_click, score_masks, simulate_clicks
+from bench.mask_scores import score_masks, simulate_clicks
 from pipeline.assets import Library
 from pipeline.evaluation import EvaluationError
 from pipeline.evaluation.match_scores import MatchOutcome, frame_outcomes, recall_at, score
@@ -169,21 +167,10 @@ def test_truth_that_cannot_be_read_is_one_clear_line(labelled, tmp_path):
             read_truth(labelled, tmp_path / file)
 
 
-masks = arrays(bool, (12, 16))
-
-
 def square(x: int, y: int, side: int) -> np.ndarray:
     mask = np.zeros((40, 60), bool)
     mask[y : y + side, x : x + side] = True
     return mask
-
-
-@given(masks, masks)
-def test_overlap_is_symmetric_and_the_next_click_lies_on_an_error_with_the_right_sign(mask, truth):
-    assert 0 <= iou(mask, truth) == iou(truth, mask) <= 1 and iou(mask, mask) == 1
-    one = next_click(mask, truth)
-    assert (one is None) == (mask == truth).all()
-    assert one is None or (truth[one[1], one[0]] == bool(one[2]) and mask[one[1], one[0]] != truth[one[1], one[0]])
 
 
 def test_an_unlabelled_mask_is_wrong_in_complete_labels_only_and_a_worse_mask_counts_as_a_drop():

@@ -67,9 +67,9 @@ def test_mujoco_reads_the_urdf_with_the_same_poses_masses_inertias_and_joints(tw
     opened = {"cabinet/upper_slide": 0.08, "cabinet/lower_slide": 0.12, "oven/flap": -1.0}
     there = poses(model, {f"{link_name(name)}_joint": value for name, value in opened.items()})
     here = poses(twin, opened)
-    for name in ("cabinet/upper", "cabinet/lower", "oven/flap"):
-        assert np.abs(there[link_name(name)] - here[name]).max() < 1e-6, name
     for name in opened:
+        body = name.removesuffix("_slide")
+        assert np.abs(there[link_name(body)] - here[body]).max() < 1e-6, name
         assert model.joint(f"{link_name(name)}_joint").range == pytest.approx(twin.joint(name).range, abs=1e-6)
 
 
@@ -121,7 +121,6 @@ def test_what_a_format_cannot_hold_is_said_and_the_glb_shows_every_body_in_its_p
     assert any("camera" in sentence for sentence in urdf[1]) and "floor: a URDF has no planes" in urdf[1]
     assert json.loads((urdf[0].parent / "export.json").read_text())["left_out"] == list(urdf[1])
     assert any("joints" in sentence for sentence in export_project(twin_folder, "glb", tmp_path / "twin.glb"))
-    export_project(twin_folder, "glb", tmp_path / "twin.glb")
     scene, here = trimesh.load_scene(tmp_path / "twin.glb"), poses(twin)
     for b in range(1, twin.nbody):
         name = twin.body(b).name
@@ -206,15 +205,8 @@ def test_the_documented_lines_load_the_export(solved, tmp_path, name):
 def test_every_built_in_format_is_described():
     listed = set(re.findall(r"`([\w-]+)`", DOC.split("More formats")[0]))
     undocumented = set(export_formats()) - set(DOCUMENTED)
-    assert set(export_formats()) <= listed and undocumented <= {
-        "html",
-        "mp4",
-        "coco",
-        "label-studio",
-        "rrd",
-        "vla-eval",
-        "envhub",
-    }
+    assert set(export_formats()) <= listed
+    assert undocumented <= {"html", "mp4", "coco", "label-studio", "rrd", "vla-eval", "envhub"}
 
 
 @pytest.mark.parametrize("name", ["twin.usdz", "twin.usda", "twin.usdc", "twin.usd"])

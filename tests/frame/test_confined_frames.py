@@ -68,12 +68,10 @@ def test_only_a_plain_folder_of_png_and_jpeg_is_decoded_in_this_process(frame, t
 def test_frames_of_a_recording_are_read_by_index_and_a_link_in_a_folder_leads_nowhere(frame, tmp_path):
     recording = open_recording(written.two_frames(frame, tmp_path))
     assert len(recording) == 2 and np.array_equal(recording.frame(1).rgb, frame.rgb)
-    home = written.write(tmp_path / "f", written.tum_files(frame))
-    secret = tmp_path / "secret.png"
-    (home / "rgb" / "1305031102.175304.png").rename(secret)
-    (home / "rgb" / "1305031102.175304.png").symlink_to(secret)
+    picture = written.tum(frame, tmp_path) / "rgb" / "1305031102.175304.png"
+    picture.symlink_to(picture.rename(tmp_path / "secret.png"))
     with pytest.raises(FrameError) as caught:
-        load(home)
+        load(tmp_path / "tum")
     assert "\n" not in str(caught.value)
 
 

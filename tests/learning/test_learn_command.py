@@ -123,10 +123,3 @@ def test_a_project_is_learned_step_by_step(twin, capsys):
     rows[0]["reward"][0]["term"] = "joy"
     write_json(twin / "learning" / "subtasks.json", rows)
     assert "there is no reward term 'joy'" in refused(capsys, twin)
-
-
-@pytest.mark.parametrize("arguments", [("--steps", "0"), ("--layouts", "x"), ("--from", "moon"), ("--seed", "a")])
-def test_a_wrong_flag_is_refused_in_one_line(capsys, arguments):
-    with pytest.raises(SystemExit) as ended:
-        main(["learn", "twin", *arguments])
-    assert ended.value.code == 2 and len(capsys.readouterr().err.splitlines()) == 1

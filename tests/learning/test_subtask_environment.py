@@ -15,7 +15,7 @@ from gymnasium.utils.env_checker import check_env
 from bench.planted_policies import STILL, Scripted, ScriptedPolicy, hover_at_handle, pull
 from pipeline.closed_loop.learned import commands_of
 from pipeline.learning.environment import EpisodeRules, SubtaskEnv
-from pipeline.learning.episodes import finish, play, success_rate
+from pipeline.learning.episodes import play, success_rate
 from pipeline.learning.pushing import push_line
 from pipeline.learning.start_states import read_states, write_states
 from pipeline.learning.subtask import LearningError, WeightedTerm
@@ -107,8 +107,6 @@ def test_damaged_end_states_are_refused_in_one_line(tmp_path, content):
     (tmp_path / "end_states.npz").write_bytes(content)
     with pytest.raises(LearningError, match="is damaged"):
         read_states(tmp_path / "end_states.npz")
-    with pytest.raises(LearningError, match="has no end states yet; learn that subtask first"):
-        read_states(tmp_path / "none" / "end_states.npz")
 
 
 @pytest.mark.parametrize("robot", ["floating", "arm"])
@@ -210,19 +208,6 @@ def test_the_hand_pulls_a_drawer_open_at_its_grasp_point_and_the_joint_target_me
     env = SubtaskEnv(made, subtask, [reached.end])
     (opened,) = play(env, Scripted(env, partial(pull, share=0.9, lets_go=True)), [reached.end])
     assert opened.success
-
-
-def test_a_subtask_goes_on_in_the_world_of_the_one_before(bowl_task, bowl_subtasks, starts):
-    first = SubtaskWorld(bowl_task, bowl_subtasks[0])
-    envs = [SubtaskEnv(bowl_task, bowl_subtasks[0], starts, world=first)]
-    for subtask in bowl_subtasks[1:]:
-        envs.append(SubtaskEnv(bowl_task, subtask, starts, world=SubtaskWorld(bowl_task, subtask, first.control)))
-    observation, _ = envs[0].reset(options={"start": 2})
-    outcomes = [finish(envs[0], ScriptedPolicy(envs[0]), observation).success]
-    for env in envs[1:]:
-        env.world.layout = first.layout
-        outcomes.append(finish(env, ScriptedPolicy(env), env.resume()).success)
-    assert outcomes == [True, True, True]
 
 
 def test_a_push_observes_its_line_from_both_sides(table):

@@ -15,9 +15,7 @@ VALUE = {"name": "red // mug", "tags": ["a", "b"], "size": 0.5}
 PLAIN = json.dumps(VALUE)
 DRAFT = json.dumps(VALUE | {"size": 7})
 CLEAR = {
-    "plain": PLAIN,
     "fenced": f"```json\n{PLAIN}\n```",
-    "prefixed": f"Sure! Here it is: {PLAIN}",
     "with words after": f"{PLAIN}\nI hope that helps {{really}}.",
     "braces in the words before": f"As {{asked}} for {{}}, hm: {PLAIN}".replace("{}, ", ""),
     "commented": '{"name": "red // mug", // the name\n "tags": ["a", "b"], /* two */ "size": 0.5}',
@@ -46,10 +44,7 @@ AMBIGUOUS = {
     "two different objects": '{"name": "a"} or {"name": "b"}',
     "a key twice": '{"name": "a", "name": "b", "tags": [], "size": 1}',
     "cut in a text": '{"size": 0.5, "tags": [], "name": "red mu',
-    "cut after a number": '{"name": "a", "tags": [], "size": 0.5',
     "cut in a list": '{"name": "a", "size": 0.5, "tags": ["a", "b"',
-    "cut before a field": '{"name": "a", "tags": ["a"]',
-    "cut after a colon": '{"name": "a", "tags": ["a"], "size":',
     "not a number": '{"name": "a", "tags": [], "size": NaN}',
     "a value missing": '{"name": , "tags": [], "size": 1}',
     "an inner object that can be read": '{"name": oops, "inner": {"name": "a", "tags": [], "size": 1}}',
@@ -57,7 +52,6 @@ AMBIGUOUS = {
     "very deep": '{"a":' * 5000,
     "a list": '["a", "b"]',
     "a number that no float holds": '{"name": "a", "tags": [], "size": 1e999}',
-    "a negative one": '{"name": "a", "tags": [], "size": -1e999}',
     "a number of 5,000 digits": '{"name": "a", "tags": [], "size": %s}' % ("9" * 5000),
     "one quote for strings": "{'name': 'a', 'tags': [], 'size': 1}",
 }
@@ -79,15 +73,14 @@ texts = st.text(st.characters(blacklist_categories=("Cs",)), max_size=20)
 values = st.dictionaries(texts, st.recursive(texts | st.integers() | st.booleans() | st.none(), st.lists, max_leaves=8))
 
 
-@settings(max_examples=40, deadline=None)
-@given(values, st.sampled_from(["", "Here: ", "```json\n"]), st.sampled_from(["", "\n```", " done"]))
-def test_any_object_within_text_is_recovered_unchanged(value, before, after):
-    assert recover_json(before + json.dumps(value) + after) == value
-
-
 @settings(max_examples=60, deadline=None)
-@given(values, st.integers(1, 30))
-def test_a_truncated_object_is_recovered_completely_or_not_at_all(value, cut):
+@given(
+    values, st.sampled_from(["", "Here: ", "```json\n"]), st.sampled_from(["", "\n```", " done"]), st.integers(1, 30)
+)
+def test_any_object_within_text_is_recovered_unchanged_and_a_truncated_one_completely_or_not_at_all(
+    value, before, after, cut
+):
+    assert recover_json(before + json.dumps(value) + after) == value
     with contextlib.suppress(UnreadableJson):
         assert recover_json(json.dumps(value)[:-cut], tuple(value) or ("some",)) == value
 

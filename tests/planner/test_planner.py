@@ -47,7 +47,6 @@ RAINBOW = "red_cube, orange_ball, yellow_can, green_cube, blue_cube, purple_cart
         ("discard all the cylinders", ["yellow_can is inside bin, set out on the table"]),
         ("stack the cubes together", [CUBES]),
         ("sort the objects in rainbow order", [RAINBOW]),
-        ("make a stack with the green, red and blue cubes", [CUBES]),
         ("put the smallest cube on top of the biggest one", ["green_cube rests on blue_cube"]),
         ("put two of the cubes in the bowl", ["blue_cube is inside white_bowl", "red_cube is inside white_bowl"]),
         ("swap the can with the ball", ["yellow_can stands where orange_ball stood", "orange_ball stands where yellow_can stood"]),
@@ -79,15 +78,12 @@ ONE = "may mean the red cube or the green cube or the blue cube: say which"
         ("sort " + "the objects " * 99, "say it shorter", ""),
         ("asdf qwer", 'not understood: "asdf", "qwer"; say what to do with which of: the red cube, ', "."),
         ("pour the can into the bowl", "does not pour", ""),
-        ("put the gren_cub in the bowl", 'not understood: "gren_cub"', "put the green cube in the bowl"),
         ("Put the bule cube into the bowel!", 'not understood: "bule", "bowel"', "Put the blue cube into the bowl!"),
         ("put the cube in the bowl", ONE, "put the red cube in the bowl"),
-        ("put the ball to the left of the cube", ONE, "put the ball to the left of the red cube"),
         ("then put the ball in the bowl", "after what?", "Put the orange ball into the white bowl."),
         ("move the ball next to the can at the front", "no task is read in these words", "orange ball"),
         ("the ball is behind the bowl?", "that is a question", ""),
         ("don't put the ball in the bowl", 'not understood: "don\'t"', ""),
-        ("put the ball under the bowl", 'not understood: "under"', "orange ball"),
         ("put three balls in the bowl", "there are 1 of them", "orange ball into the white bowl"),
         ("stack the balls", "only one object (the orange ball), stacking needs two", ""),
         ("stack everything", "the orange ball is a sphere: it rolls off", "Stack"),
@@ -197,7 +193,7 @@ def tables(draw):
 
 @settings(max_examples=30, deadline=None)
 @given(tables())
-def test_proposals_are_solvable_and_the_safest_and_richest_rank_first(table):
+def test_proposals_are_solvable_mean_what_they_say_and_the_safest_and_richest_rank_first(table):
     plans = proposals(table)
     safe, unsafe = [p for p in plans if p.risk <= MAX_SAFE_RISK], [p for p in plans if p.risk > MAX_SAFE_RISK]
     assert plans == (*safe, *unsafe)
@@ -207,17 +203,9 @@ def test_proposals_are_solvable_and_the_safest_and_richest_rank_first(table):
     for plan in plans:
         assert why_infeasible(plan.goals, table) == ""
         assert read_sentences(plan.answer()["goals"]) == plan.goals
+        answer = RULES.ask(Question("understand_task", {"text": plan.instruction, "scene": table}, UnderstoodAnswer))
+        assert answer.fits and set(read_sentences(answer.goals)) == set(plan.goals), (plan.instruction, answer.reason)
         ast.parse(program_writer.simulation_source(plan.instruction, plan.goals, table))
-
-
-@settings(max_examples=20, deadline=None)
-@given(tables())
-def test_a_proposed_instruction_means_what_was_proposed(table):
-    for plan in proposals(table):
-        question = Question("understand_task", {"text": plan.instruction, "scene": table}, UnderstoodAnswer)
-        answer = RULES.ask(question)
-        assert answer.fits, (plan.instruction, answer.reason)
-        assert set(read_sentences(answer.goals)) == set(plan.goals)
 
 
 @pytest.mark.parametrize("name", list(tabletop.OBJECTS))
@@ -233,21 +221,6 @@ def test_proposals_are_of_many_kinds(scene):
     kinds = {task.kind for task in tasks}
     assert all(task.difficulty is not None and 0 <= task.difficulty <= 1 for task in tasks)
     assert kinds >= {*TASK_INTEREST, "move_near", "move_away"} - {"put_in_tray", "put_in_drawer", "open", "close"}
-
-
-@settings(max_examples=20, deadline=None)
-@given(st.lists(st.tuples(SIZES, SIZES, SIZES), min_size=4, max_size=7))
-def test_four_separate_blocks_have_eight_tasks_of_five_kinds(sizes):
-    objects = []
-    for place, size in enumerate(sizes):
-        extents = [min(v, 0.09) for v in size]
-        spot = [0.22 * (place % 4) - 0.33, 0.3 * (place // 4) - 0.15, extents[2] / 2]
-        colour = ("red", "green", "blue")[place % 3]
-        objects.append(
-            {"name": f"{colour}_box_{place}", "shape": "box", "colour": colour, "size": extents, "position": spot}
-        )
-    plans = proposals({"objects": objects, "table": {"polygon": [[-0.5, -0.4], [0.5, -0.4], [0.5, 0.4], [-0.5, 0.4]]}})
-    assert len(plans) >= 8 and len({plan.kind for plan in plans}) >= 5
 
 
 def test_more_to_carry_looks_harder(data):

@@ -14,7 +14,6 @@ from pipeline.models import ModelError
 from pipeline.planner import PlannerModel
 from pipeline.router import judging
 from pipeline.router.failure_summary import summarize_failures
-from pipeline.router.judging import check_program
 from pipeline.router.round import read_rounds, report_json, write_round
 from pipeline.router.route import (
     ProgramAnswer,
@@ -28,7 +27,7 @@ from pipeline.router.route import (
 )
 from pipeline.simulation import CheckResult, Program, Report
 from pipeline.simulation.kit import Scene
-from pipeline.simulation.sandbox.sandbox import Limits, SandboxError
+from pipeline.simulation.sandbox.sandbox import SandboxError
 from pipeline.tasks import understand_instruction
 from studio.__main__ import main
 
@@ -59,18 +58,13 @@ FAULTS = {
     "another goal": (ON, simulation("kit.on", "kit.near"), "fix_simulation"),
     "a ball to stand on": ("stack the cubes", simulation('"blue_cube", "red', '"blue_cube", "orange_ball", "red'), "fix_simulation"),
     "a zone too small": ("move the can to the left", lambda p: replace(p, simulation=re.sub(r"size=\(.*\)\)", "size=0.05)", p.simulation)), "fix_simulation"),
-    "half as large": (ON, simulation("    sim.goal", '    sim.resize("green_cube", 0.5)\n    sim.goal'), "fix_simulation"),
     "a crash": (ON, simulation("sim.goal", "sim.gaol"), "fix_simulation"),
-    "no return": (ON, simulation("    return sim", ""), "fix_simulation"),
-    "a mocked kit": (ON, simulation("    return sim", "    sim.rollout = 1\n    return sim"), "fix_simulation"),
     "an inverted check": (ON, added('assert not run.touching("green_cube", "blue_cube"), "they touch"'), "fix_checks"),
     "an inverted reward": (ON, lambda p: replace(p, checks=p.checks.replace("reward > 0.99", "reward < 0.99")), "fix_checks"),
     "a check too tight": (ON, added('assert abs(run.end("green_cube").bottom - run.end("blue_cube").top) < 1e-7, "gap"'), "fix_checks"),
     "a check with a slip": (ON, added('assert run.end("green_cube").botom > 0, "low"'), "fix_checks"),
-    "a check of nothing": (ON, added("assert True"), "fix_checks"),
     "a check of the goal that asks nothing": (ON, lambda p: replace(p, checks=re.sub(r"(def check_green_cube.*\n)[\s\S]*", r"\1    assert sim\n", p.checks)), "fix_checks"),
     "a check of something else": (ON, added('assert run.moved("blue_cube") > 0.05, "blue_cube stayed where it was"'), "fix_checks"),
-    "no check": (ON, lambda p: replace(p, checks=""), "fix_checks"),
     "checks that cannot be read": (ON, lambda p: replace(p, checks="def check it:"), "fix_checks"),
     "checks that ask for nothing": (SWAP, lambda p: Program(simulation("cube)", "cube, tolerance=1e-5)")(p).simulation, "def check_it(sim):\n    assert sim.rollout().reward >= 0, 'no'\n"), "fix_checks"),
 }  # fmt: skip
@@ -102,7 +96,9 @@ def test_goals_that_are_the_tasks_in_the_photographed_layout_only_are_a_fault_of
     assert rounds[-1].route == "done" and rounds[-1].program.checks == good.checks
 
 
-def test_a_program_that_lacks_an_object_or_is_for_another_task_is_repaired(project, scene, sandbox, quick_judging):
+def test_a_name_that_is_misspelt_is_repaired_and_an_object_that_no_goal_names_is_named(
+    project, scene, sandbox, quick_judging
+):
     task = understand_instruction(ON, scene, RULES)
     edited = simulation('kit.on("green_cube", "blue_cube")', 'kit.on("gren_cube", "blue_cube")')(
         write_program(task, scene, RULES)
@@ -116,13 +112,6 @@ def test_a_program_that_lacks_an_object_or_is_for_another_task_is_repaired(proje
     )
     first, *_ = route(task, project, RULES, sandbox, RouteOptions("none"), RouteStart(less))
     assert "the task names green_cube, no goal of the simulation does" in first.reason + str(first.report.checks)
-    right, left = (understand_instruction(words, scene, RULES) for words in (RIGHT, LEFT))
-    start = RouteStart(write_program(left, scene, RULES))
-    rounds = list(route(right, project, RULES, sandbox, RouteOptions(max_rounds=4), start))
-    failed = [check for check in rounds[0].report.checks if not check.passed]
-    assert [check.name for check in failed] == ["meaning task"] and "which lies left" in failed[0].message
-    assert rounds[0].route == "fix_simulation" and rounds[-1].route == "done"
-    assert "right_zone" in rounds[-1].program.simulation
 
 
 def test_a_program_solved_at_the_start_is_not_done(project, scene, sandbox):
@@ -184,9 +173,6 @@ def result(*reward: float, passed: bool = False) -> Report:
 @pytest.fixture
 def task(scene):
     return understand_instruction(ON, scene, RULES)
-
-
-RIGHT, LEFT = "move the can to the right", "move the can to the left"
 
 
 def test_rounds_end_at_the_maximum_without_a_change_and_as_the_mode_says(project, task, scene):
@@ -314,17 +300,6 @@ def test_saved_rounds_are_read_back_unchanged(project, task, tmp_path):
     assert [json.loads(line)["number"] for line in log.read_text().splitlines()] == [r.number for r in rounds]
     (tmp_path / "rounds" / "001" / "report.json").write_text("{")
     assert len(read_rounds(tmp_path)) == len(rounds) - 1
-
-
-def test_a_report_has_the_documented_keys_and_tells_a_violation_from_a_crash(project, sandbox):
-    report = report_json(check_program(GOOD, project, sandbox))
-    assert {"checks", "reward", "crash", "timed_out", "violation", "route", "reason", "parent"} <= set(report)
-    assert all({"name", "passed", "message"} <= set(check) for check in report["checks"])
-    assert report["reward"] == [1.0, 1.0, 1.0] and json.dumps(report)
-    forbidden = check_program(replace(GOOD, simulation="import os\n" + GOOD.simulation), project, sandbox, Limits())
-    assert forbidden.violation and "imports os" in forbidden.violation and not forbidden.clean
-    broken = check_program(replace(GOOD, simulation="def build(:"), project, sandbox)
-    assert broken.crash and broken.crash.startswith("simulation.py:1")
 
 
 @pytest.fixture(scope="module")

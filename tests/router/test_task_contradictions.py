@@ -163,22 +163,14 @@ def test_checks_that_measure_the_distance_refuse_every_displaced_end_and_a_broke
     assert report.clean and not report.evidence.get("measured")
 
 
-def test_only_objects_that_the_goals_carry_are_displaced(project):
-    sim = kit.Simulation(kit.Scene.load(project), 0)
-    sim.goal(kit.on("red_cube", "blue_cube"))
-    runs = list(displaced_runs(sim))
-    assert len(runs) == 5 and all(outcome.startswith("red_cube ends ") for outcome, _ in runs)
-    assert all(run.touching("red_cube", "table") and not run.touching("red_cube", "blue_cube") for _, run in runs)
-
-
-def test_what_is_displaced_lies_beside_its_container_however_long_that_is(project):
+def test_only_what_the_goals_carry_is_displaced_and_lies_beside_its_container_however_long_that_is(project):
     sim = kit.Simulation(kit.Scene.load(project), 0)
     sim.keep("red_cube", "blue_cube")
     sim.add_container("bin", xy=(0.15, -0.1), size=(0.34, 0.2))
     sim.goal(kit.inside("red_cube", "bin"))
     ends = [(words, run.end("red_cube").position[:2], run.end("bin")) for words, run in displaced_runs(sim)]
     assert len(ends) == 5 and any("cm too far right" in words and "15 cm" not in words for words, *_ in ends)
-    assert all(bin.distance_outside(xy) > 0.05 for _, xy, bin in ends)
+    assert all(words.startswith("red_cube ends ") and bin.distance_outside(xy) > 0.05 for words, xy, bin in ends)
 
 
 @pytest.mark.parametrize("build, message", [(RIGHT, ""), (PHOTOGRAPHED, "elsewhere")])
@@ -199,9 +191,7 @@ ZONE = (
 BESIDE = 'at = sim["yellow_can"].position[:2]\ninwards = scene.table.centre - at\nsim.add_zone("start", xy=at + 0.165 * inwards / np.linalg.norm(inwards), size=0.02)\nsim.scatter("green_cube", within="start")'
 EASY = {
     "beside its goal, all else removed": (LEFT, f'sim.keep("yellow_can")\n{SHORT_OF_ZONE.format(off=0.006)}', "yellow_can in left_zone is short by 0.6 cm at the start, and by 45.0 cm as photographed"),
-    "one centimetre short": (NEAR, 'sim.move("green_cube", xy=sim["yellow_can"].position[:2] - 0.16 * scene.away)', "is short by 1.0 cm at the start, and by 16.9 cm as photographed"),
     "a base twice as large and half a cube": (ON, 'sim.resize("blue_cube", 2)\nsim.resize("green_cube", 0.5)', "blue_cube is 2 times as large as photographed"),
-    "later layouts that are nearly done": (LEFT, f"if seed:\n    {SHORT_OF_ZONE.format(off=0.01)}", "other layouts are nearly done at the start"),
     "a zone just beyond the margin": (NUDGE, ZONE, "green_cube is 1.9 cm from where the task wants it"),
     "the container beside its object": (IN, 'sim.move("white_bowl", xy=sim["yellow_can"].position[:2] - 0.115 * scene.right)', "yellow_can inside white_bowl is short by 5.5 cm"),
     "places drawn in a zone beside the target": (NEAR, BESIDE, "other layouts are nearly done at the start"),
@@ -211,7 +201,6 @@ EASY = {
 TWO_CUBES = {"red_cube": ("cube", "cube", "red", (0.05,) * 3, (0.0, 0.0), 0.1), "blue_cube": ("cube", "cube", "blue", (0.06,) * 3, (0.04, 0.0), 0.1)}  # fmt: skip
 DRAWN = 'rng = np.random.default_rng(seed)\nwhile seed and sim.zones["left_zone"].outside(sim["yellow_can"].position[:2]) < 0.1:\n    sim.move("yellow_can", xy=(rng.uniform(-0.05, 0.3), rng.uniform(-0.2, 0.0)))'
 HONEST = {
-    "nothing of its own": (ON, "", []),
     "starts near, where the task is to move away": (AWAY, 'if seed:\n    sim.move("red_cube", xy=sim["green_cube"].position[:2] + 0.1 * scene.right)', []),
     "removes what stands in the way": (LEFT, 'sim.remove("red_cube")  # it stands where the can goes', ["red_cube is left out"]),
     "layouts drawn by a generator of its own": (LEFT, DRAWN, []),
@@ -234,7 +223,7 @@ def program_of(words: str, edit: "str | tuple[str, str]", scene: kit.Scene) -> t
         changed = good.simulation.replace("    sim.goal", f"{lines}    sim.goal", 1).replace(
             "import kit", "import kit\nimport numpy as np", 1
         )
-    assert edit == "" or changed != good.simulation
+    assert changed != good.simulation
     return replace(good, simulation=changed), task
 
 

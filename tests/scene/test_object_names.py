@@ -44,12 +44,10 @@ def named_placements(descriptions, assets, decisions=(), score=0.9, source="meas
 def test_a_name_is_the_measured_colour_and_what_the_asset_is():
     for colour, asset, name in (
         ("white", "white_mug", "white_mug"),
-        ("blue", "red_mug", "blue_mug"),
         ("red", "ketchup_bottle", "red_ketchup_bottle"),
         ("orange", "orange", "orange"),
         ("green", "teal_bowl", "teal_bowl"),
         ("brown", "large_wooden_cube", "wooden_cube"),
-        ("red", "apple", "red_apple"),
     ):
         assert colour_and_kind(colour, LIBRARY[asset]) == name
 

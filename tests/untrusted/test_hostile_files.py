@@ -96,11 +96,6 @@ ASSETS: dict[str, dict[str, bytes]] = {
             "<body>GEOM</body>", '<asset><texture name="t" builtin="flat" width="99999" height="99999"/></asset>'
         )
     },
-    "a height field of 10 gigapixels": {
-        "x.xml": mjcf(
-            "<body>GEOM</body>", '<asset><hfield name="h" nrow="99999" ncol="99999" size="1 1 1 1"/></asset>'
-        )
-    },
     "a model that includes itself": {"x.xml": mjcf("<body>GEOM</body>", '<include file="x.xml"/>')},
     "a million bodies in each other": {"x.xml": mjcf("<body>" * 10**6 + "</body>" * 10**6)},
     "an STL of 4 milliard faces": {"x.stl": bytes(80) + struct.pack("<I", 2**32 - 1) + bytes(500)},

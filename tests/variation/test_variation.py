@@ -144,14 +144,6 @@ def test_bad_input_is_refused_in_one_line(twin, tmp_path, capsys, library):
         files.read_conditions(tmp_path)
 
 
-def test_conditions_and_outcomes_read_back(twin, library, tmp_path):
-    starts = list(study(twin, library, 2).starts())
-    files.write_conditions(starts, tmp_path)
-    rows = files.read_conditions(tmp_path)
-    assert [(row["id"], row["start"]) for row in rows] == [(s.condition.id, s.digest) for s in starts]
-    assert rows[1]["values"] == starts[1].condition.values and files.read_outcomes(tmp_path, "arm") == {}
-
-
 def test_what_a_robot_did_is_kept_where_it_failed(tmp_path):
     rollout = RunRecord(np.arange(3.0), np.ones((3, 7)), np.zeros((3, 2)), xml="<mujoco/>")
     failed, solved = Outcome("0-0001", False, 0.5, "dropped", rollout), Outcome("0-0002", True, 1.0, "", rollout)
