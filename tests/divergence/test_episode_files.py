@@ -118,18 +118,16 @@ def test_a_rollout_of_the_oracle_becomes_an_episode_with_its_objects():
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.integers(0, 7), st.integers(1, 49), st.floats(0, 5))
+@given(st.integers(0, 5), st.integers(1, 49), st.floats(0, 5))
 def test_a_broken_episode_gives_one_line_that_says_what_is_wrong(tmp_path_factory, kind, row, back):
     times, positions, names = TIMES[:50], REAL[:50], list("abcdefg")
     at = np.arange(50) == row
-    infinite = [{"q": np.where(np.outer(at, np.eye(7)[2]), value, positions)} for value in (np.nan, np.inf)]
+    infinite = {"q": np.where(np.outer(at, np.eye(7)[2]), np.inf, positions)}
     change, words = (
-        (infinite[0], f"row {row + 1} has no finite number for c"),
-        (infinite[1], f"row {row + 1} has no finite number for c"),
+        (infinite, f"row {row + 1} has no finite number for c"),
         ({"t": np.where(at, times[row - 1] - back, times)}, f"time does not increase at row {row + 1}"),
         ({"names": ["a", "a", *names[2:]]}, "name of its own"),
         ({"t": times[:1], "q": positions[:1]}, "at least two samples"),
-        ({"t": times[:0], "q": positions[:0]}, "empty"),
         ({"names": ["t2", *names]}, ""),
         ({"q": positions.astype(str)}, "no numbers"),
     )[kind]
@@ -175,7 +173,7 @@ def test_compare_writes_its_files_and_says_what_it_found(tmp_path, capsys):
     assert not re.search(r"<(script|link|img)[^>]*(src|href)=(?![\"']?data:)", report)
 
 
-def test_the_command_refuses_a_broken_episode_in_one_line(tmp_path, capsys):
+def test_the_command_refuses_a_broken_episode_in_one_line(tmp_path, refused):
     (tmp_path / "real.csv").write_text("t,a\n0,1\n1,2\n")
     for name, content, words in (
         ("none.csv", None, "there is no episode"),
@@ -186,6 +184,5 @@ def test_the_command_refuses_a_broken_episode_in_one_line(tmp_path, capsys):
     ):
         if content is not None:
             (tmp_path / name).write_text(content)
-        assert main(["compare", str(tmp_path / "real.csv"), str(tmp_path / name), "--out", str(tmp_path / "out")]) == 2
-        line = capsys.readouterr().err
-        assert line.count("\n") == 1 and words in line and not (tmp_path / "out").exists()
+        assert words in refused("compare", tmp_path / "real.csv", tmp_path / name, "--out", tmp_path / "out")
+        assert not (tmp_path / "out").exists()

@@ -171,25 +171,22 @@ BROKEN = {
     "no joints": (lambda written: written.numbers("/a", START_NS, [1.0]), r"no joint positions .* /a \(std_msgs"),
     "no positions": (two({"names": "", "positions": []}, {"names": "", "positions": []}), "holds a position"),
     "one": (two({"positions": []}, {}), "one sample"),
-    "twice": (two({}, {"stamp": START_NS}), "time does not increase at row 2"),
     "nan": (two({}, {"positions": [0, np.nan, 2]}), "row 2 has no finite number for b"),
     "short": (two({}, {"positions": [0, 1]}), "3 names and 2 positions"),
     "other joints": (two({}, {"names": "cde"}), "joint c comes with different other joints"),
     "line break": (two({"names": ["a", "b", "c\nd"]}, {}), "not text"),
-    "apart": (two({}, {"names": "def"}), "one sample"),
     "milliseconds": (two({}, {"stamp": START_NS + 10**13}), "in seconds"),
 }
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("fault", BROKEN)
-def test_a_broken_log_is_one_line_and_code_2(tmp_path, capsys, kind, fault):
+def test_a_broken_log_is_one_line_and_code_2(tmp_path, refused, kind, fault):
     write, words = BROKEN[fault]
     with log(tmp_path, kind) as written:
         write(written)
-    assert main(["episode", str(tmp_path / kind), "--out", str(tmp_path / "out.npz")]) == 2
-    line = capsys.readouterr().err
-    assert line.count("\n") == 1 and Path(kind).name in line and str(tmp_path) not in line
+    line = refused("episode", tmp_path / kind, "--out", tmp_path / "out.npz")
+    assert Path(kind).name in line and str(tmp_path) not in line
     with pytest.raises(EpisodeError, match=words):
         read_episode(tmp_path / kind)
     assert not (tmp_path / "out.npz").exists()

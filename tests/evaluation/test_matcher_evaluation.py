@@ -157,7 +157,6 @@ def test_truth_that_cannot_be_read_is_one_clear_line(labelled, tmp_path):
     for file, text, words in (
         ("absent.json", None, "cannot be read as truth.*No such file"),
         ("truth.json", "{", "cannot be read as truth.*JSONDecodeError"),
-        ("truth.json", "[]", "cannot be read as truth.*TypeError"),
         ("truth.json", '{"frames": {"one": [{}]}}', "cannot be read as truth.*KeyError"),
         ("truth.json", '{"frames": {"two": []}}', "holds no frame"),
     ):

@@ -135,7 +135,7 @@ def test_the_demonstration_diverges_from_itself_by_nothing_and_doing_nothing_sol
     assert summary(idle)["success"] == 0 and summary(idle)["rmse"] > 0.01
 
 
-def test_an_answer_that_is_no_action_ends_in_one_line(environment, tmp_path, capsys):
+def test_an_answer_that_is_no_action_ends_in_one_line(environment, tmp_path, refused):
     for status, body, word in (
         (200, b"not json", "not JSON"),
         (200, b"[]", '"action"'),
@@ -149,9 +149,8 @@ def test_an_answer_that_is_no_action_ends_in_one_line(environment, tmp_path, cap
         (500, b"[" * 100_000, "200 is expected"),
     ):
         with serving(lambda *_, answer=(status, body): answer) as address:
-            assert main(["evaluate-policy", str(environment), "--policy", address, "--out", str(tmp_path / word)]) == 2
-        message = capsys.readouterr().err.strip()
-        assert word in message and "\n" not in message and "\x1b" not in message and "Traceback" not in message
+            message = refused("evaluate-policy", environment, "--policy", address, "--out", tmp_path / word)
+        assert word in message and "\x1b" not in message and "Traceback" not in message
 
 
 def test_an_answer_that_drips_without_end_is_given_up_after_the_time_of_one_answer(monkeypatch):
@@ -204,7 +203,7 @@ def key(objects) -> str:
     return json.dumps(np.round(np.asarray(objects, float), 6).tolist())
 
 
-def test_a_served_policy_solves_what_the_oracle_solves(solved, sandbox, tmp_path, monkeypatch, capsys):
+def test_a_served_policy_solves_what_the_oracle_solves(solved, sandbox, tmp_path, monkeypatch, refused):
     monkeypatch.setattr("pipeline.assets.library.Library.open", lambda *_: None)  # no cousins, no distractors
     actions = demonstrations(solved, tmp_path / "starts", sandbox)
     begun = []
@@ -228,12 +227,11 @@ def test_a_served_policy_solves_what_the_oracle_solves(solved, sandbox, tmp_path
     assert idle["success"]["successes"] == 0
     assert {row["reason"] for row in idle["failures"]} == {"0% of the goals met after 1 s"}
     assert "Conditions that fail" in (tmp_path / "idle" / "report.html").read_text()
-    capsys.readouterr()
-    assert main(["vary", str(solved), "--robot", "policy", "--policy", "hold", "--out", str(out)]) == 2
-    assert "holds outcomes of http://" in capsys.readouterr().err
+    line = refused("vary", solved, "--robot", "policy", "--policy", "hold", "--out", out)
+    assert "holds outcomes of http://" in line
 
 
-def test_what_cannot_be_tried_or_asked_is_refused_in_one_line(solved, tmp_path, capsys):
+def test_what_cannot_be_tried_or_asked_is_refused_in_one_line(solved, tmp_path, refused):
     policy = "--robot", "policy"
     with serving(lambda *_: (500, b"{}")) as address:
         for arguments, words in (
@@ -243,12 +241,8 @@ def test_what_cannot_be_tried_or_asked_is_refused_in_one_line(solved, tmp_path, 
             ((*policy, "--policy", "moon"), "is no policy; choose"),
             ((*policy, "--policy", address), "HTTP 500"),
         ):
-            assert main(["vary", str(solved), "--count", "1", "--out", str(tmp_path / words[:9]), *arguments]) == 2
-            error = capsys.readouterr().err
-            assert words in error and error.count("\n") == 1
-    assert not list(tmp_path.rglob("outcomes_policy.jsonl")), (
-        "a policy that cannot be asked is no failure of a condition"
-    )
+            assert words in refused("vary", solved, "--count", "1", "--out", tmp_path / words[:9], *arguments)
+    assert not list(tmp_path.rglob("outcomes_policy.jsonl")), "a policy that cannot be asked is no failed condition"
     pytest.importorskip("stable_baselines3", reason='pip install "grs-studio[learn]"')
-    assert main(["vary", str(solved), "--count", "1", "--out", str(tmp_path / "out"), *policy]) == 2
-    assert "has no learned policies; run grs-studio learn" in capsys.readouterr().err
+    line = refused("vary", solved, "--count", "1", "--out", tmp_path / "out", *policy)
+    assert "has no learned policies; run grs-studio learn" in line

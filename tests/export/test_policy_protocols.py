@@ -182,12 +182,10 @@ def test_in_real_time_the_robot_waits_for_a_slow_server_and_late_answers_are_cou
     ("aloha", "expects the camera cam_high"),
 ])  # fmt: skip
 def test_an_interface_that_the_robot_does_not_have_is_refused_with_what_it_has(
-    environment, name, words, tmp_path, capsys
+    environment, name, words, tmp_path, refused
 ):
     policy = f"openpi://127.0.0.1:9?interface={name}"
-    assert main(["evaluate-policy", str(environment), "--policy", policy, "--out", str(tmp_path)]) == 2
-    error = capsys.readouterr().err
-    assert words in error and error.count("\n") == 1
+    assert words in refused("evaluate-policy", environment, "--policy", policy, "--out", tmp_path)
     with (
         opened(environment, False) as env,
         pytest.raises(InterfaceError, match=r"expects 7 joints; .* has 4 .*x, y, z"),
@@ -338,9 +336,9 @@ def test_a_server_with_a_key_refuses_a_client_without(environment, monkeypatch):
             run_policy(env, open_policy(spec, env), LAYOUT, 0.2)
 
 
-def test_what_cannot_be_served_or_is_no_address_is_said_in_one_line(environment, tmp_path, capsys, monkeypatch):
-    serve = ["serve-policy", str(environment), "--protocol", "openpi", "--port", "0", "--policy"]
-    ask = ["evaluate-policy", str(environment), "--out", str(tmp_path), "--policy"]
+def test_what_cannot_be_served_or_is_no_address_is_said_in_one_line(environment, tmp_path, refused, monkeypatch):
+    serve = ["serve-policy", environment, "--protocol", "openpi", "--port", "0", "--policy"]
+    ask = ["evaluate-policy", environment, "--out", tmp_path, "--policy"]
     for arguments, words in (
         ([*serve, "openpi://127.0.0.1:1"], "cannot be served; choose demonstration"),
         ([*serve, "hold", "--interface", "moon"], "there is no interface 'moon'"),
@@ -351,12 +349,10 @@ def test_what_cannot_be_served_or_is_no_address_is_said_in_one_line(environment,
         ([*ask, "groot://a:1?time=fast"], "time=fast is neither simulated nor real"),
         ([*ask, "groot://a:1?replan=0x"], "replan=0x is no number"), ([*ask, "groot://a:x"], "is no address"),
     ):  # fmt: skip
-        assert main(arguments) == 2
-        error = capsys.readouterr().err
-        assert words in error and error.count("\n") == 1
+        assert words in refused(*arguments)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "zmq" else SimpleNamespace())
-    assert main([*ask, "groot://127.0.0.1:1"]) == 2
-    assert 'groot needs the package zmq; install it by: pip install "grs-studio[policies]"' in capsys.readouterr().err
+    line = refused(*ask, "groot://127.0.0.1:1")
+    assert 'groot needs the package zmq; install it by: pip install "grs-studio[policies]"' in line
 
 
 def test_the_command_serves_a_function_until_it_is_interrupted(environment, tmp_path):

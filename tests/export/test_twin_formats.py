@@ -193,7 +193,7 @@ def test_a_project_without_a_twin_or_a_solution_is_refused_in_one_line(twin_fold
             assert not (tmp_path / "out").exists() or not list((tmp_path / "out").iterdir())
 
 
-@pytest.mark.parametrize("name", [name for name in DOCUMENTED if name != "lerobot"])  # which test_lerobot_export loads
+@pytest.mark.parametrize("name", [name for name in DOCUMENTED if name != "lerobot"])  # which test_harnesses loads
 def test_the_documented_lines_load_the_export(solved, tmp_path, name):
     out, code = DOCUMENTED[name]
     assert len([line for line in code.strip().splitlines() if line]) <= 4

@@ -46,14 +46,6 @@ def small(monkeypatch, tmp_path, short_trainings):
     monkeypatch.setattr(training, "ROLLOUT", 4)
 
 
-def refused(capsys, *arguments) -> str:
-    """Return the one line of a command that is refused."""
-    assert main(["learn", *map(str, arguments)]) == 2
-    line = capsys.readouterr().err.strip()
-    assert "\n" not in line and line.startswith("grs-studio: ")
-    return line
-
-
 @pytest.fixture
 def stacking(twin):
     """A project with a twin, the task to stack two cubes, and its subtasks."""
@@ -62,34 +54,33 @@ def stacking(twin):
     return twin
 
 
-def test_what_cannot_be_done_is_one_line_that_says_what_would_work_and_nothing_is_lost(stacking, capsys, monkeypatch):
-    capsys.readouterr()
+def test_what_cannot_be_done_is_one_line_that_says_what_would_work_and_nothing_is_lost(stacking, refused, monkeypatch):
     for flag in (("--ablation",), ("--demonstrations", "3"), ("--skills",), ("--variants", "2")):
-        line = refused(capsys, stacking, "--robot", "arm-suction", *flag)
+        line = refused("learn", stacking, "--robot", "arm-suction", *flag)
         assert f"{flag[0]} is for the floating gripper" in line and "leave it or --robot arm-suction out" in line
-    line = refused(capsys, stacking, "--robot", "arm-suction", "--evaluate")
+    line = refused("learn", stacking, "--robot", "arm-suction", "--evaluate")
     assert "has no policy.zip yet; learn that subtask first" in line
-    assert "--variants 99 is too many" in refused(capsys, stacking, "--variants", "99")
-    line = refused(capsys, stacking, "--skills", "--demonstrations", "3")
+    assert "--variants 99 is too many" in refused("learn", stacking, "--variants", "99")
+    line = refused("learn", stacking, "--skills", "--demonstrations", "3")
     assert "give --skills or --demonstrations" in line
     file = stacking / "learning" / "subtasks.json"
     rows = json.loads(file.read_text())
     lifted = [*rows[:1], rows[1] | {"success": [{"goal": "Held", "a": "cabinet"}]}]
     write_json(file, lifted)
-    line = refused(capsys, stacking)
+    line = refused("learn", stacking)
     assert "cabinet stands fast and cannot be lifted; learn its parts or another object" in line
     assert json.loads(file.read_text()) == lifted
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    assert 'pip install "grs-studio[learn]"' in refused(capsys, stacking)
+    assert 'pip install "grs-studio[learn]"' in refused("learn", stacking)
 
 
-def test_a_project_is_learned_step_by_step(twin, capsys):
-    assert "has no task yet; run grs-studio run FRAME" in refused(capsys, twin)
+def test_a_project_is_learned_step_by_step(twin, capsys, refused):
+    assert "has no task yet; run grs-studio run FRAME" in refused("learn", twin)
     task = Task("stack", "Put the red cube on the blue one.", ("red_cube", "blue_cube"), ())
     write_json(twin / "task.json", task_to_json(task))
-    assert "the task 'stack' has no goals, so nothing can be learned" in refused(capsys, twin)
+    assert "the task 'stack' has no goals, so nothing can be learned" in refused("learn", twin)
     write_solved(twin)
-    assert "0_reach_red_cube has no policy.zip yet; learn that subtask first" in refused(capsys, twin, "--evaluate")
+    assert "0_reach_red_cube has no policy.zip yet; learn that subtask first" in refused("learn", twin, "--evaluate")
     rows = json.loads((twin / "learning" / "subtasks.json").read_text())
     assert [row["name"] for row in rows] == ["reach_red_cube", "pick_red_cube", "place_red_cube"]
     alone = ["--demonstrations", "0"]
@@ -122,4 +113,4 @@ def test_a_project_is_learned_step_by_step(twin, capsys):
     assert "success" in capsys.readouterr().err
     rows[0]["reward"][0]["term"] = "joy"
     write_json(twin / "learning" / "subtasks.json", rows)
-    assert "there is no reward term 'joy'" in refused(capsys, twin)
+    assert "there is no reward term 'joy'" in refused("learn", twin)

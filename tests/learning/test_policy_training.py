@@ -325,7 +325,6 @@ def test_variants_differ_come_back_the_same_and_are_all_trained_on_while_others_
     assert np.array_equal(cube(again)[0], cube(first)[0]) and cube(again)[1] == cube(first)[1]
     (unseen,) = maker.make(task, subtasks, UNSEEN, 1)
     assert not np.allclose(cube(unseen)[0], cube(first)[0])
-    assert maker.make(task, subtasks, TRAINED, 0) == ()
     reach = subtasks[:1]
     learner = TaskLearner(tmp_path, task, reach, maker.make(task, reach, TRAINED, 1))
     starts = learner.starts(reach[0])
@@ -335,7 +334,6 @@ def test_variants_differ_come_back_the_same_and_are_all_trained_on_while_others_
     assert observed[0].shape == observed[1].shape and list(envs) == [0, 1]
     list(learner.learn(ChainOptions(FEW)))
     varied = evaluate_variants(learner, maker.make(task, reach, UNSEEN, 2), 4)
-    assert len(varied) == 4
     report = write_report(learner, [], [], 2, varied)
     assert report["variants"] == {"success": sum(one.solved for one in varied) / 4, "layouts": 4}
     assert json.loads(learner.report_file.read_text()) == report

@@ -147,7 +147,6 @@ REQUESTS = [
     ("stack", "unstack everything", "Put the red cube on the table."),
     ("stack", "remove the red cube from the blue block", "Put the red cube on the table."),
     ("stack", "take the yellow cube off the blue block", "the yellow cube is not on the blue block"),
-    ("kitchen", "unstack the mug", "the white mug stands on no other object"),
     ("kitchen", "shift the cup 1 inch to the right", "a move of 2.54 cm cannot be told from none: say at least 6 cm"),
     ("kitchen", "move the mug 50 cm back", "the place for the white mug lies beside the table"),
     ("kitchen", "push the mug 20 cm to the right", "the yellow cup stands where the white mug would come to stand"),
@@ -217,7 +216,6 @@ def test_phrases_about_parts_become_the_goals_they_mean(furnished, words, kind, 
 
 @pytest.mark.parametrize("words, message", [
     ("open the drawer", "may mean the top drawer of the cabinet or the middle drawer of the cabinet .*say which"),
-    ("open the can", "say what to do with which object"),
     ("open the lid", 'not understood: "lid"'),
     ("put the can into the oven", "its inside is not reached from above"),
     ("put the can into the cabinet", "say which drawer: top drawer"),

@@ -22,7 +22,6 @@ RULES = PlannerModel()
 TOWER = "stack the red cube and the blue cube"
 CONTRADICTIONS = {
     "put the can left of the blue cube": ("left_of", "right_of"),
-    "put the can in front of the blue cube": ("in_front_of", "behind"),
     "move the can away from the blue cube": ("away", "near"),
     "put the green cube on the blue cube": ('"green_cube", "blue_cube"', '"blue_cube", "green_cube"'),
     "put the green cube on the red cube": ("kit.on", "kit.near"),
@@ -51,7 +50,6 @@ ORDERED = {
     f"{RED_GREEN_BLUE}, the red cube at the bottom.": True,
     f"{RED_GREEN_BLUE}, the blue cube on top.": True,
     f"{RED_GREEN_BLUE} from small to big.": True,
-    f"{RED_GREEN_BLUE} on top of each other.": False,
     f"{RED_GREEN_BLUE} at the bottom of the picture.": False,
     "Stack the cubes, the red cube at the bottom.": False,
     "Stack the blue cube, the green cube and the red cube, the red cube at the bottom.": False,
@@ -206,9 +204,7 @@ HONEST = {
     "layouts drawn by a generator of its own": (LEFT, DRAWN, []),
     "starts elsewhere, as far from its goal": (ON, 'sim.move("green_cube", xy=(-0.2, -0.15))', ["green_cube starts 15 cm from where it was photographed"]),
     "a second cube beside": (ON, 'sim.copy("red_cube", "red_cube_2", xy=(0.25, -0.18))', ["red_cube_2 is a copy of red_cube"]),
-    "sizes within what is measured": (ON, 'sim.resize("green_cube", 1.1)', ["green_cube is 1.1 times as large as photographed"]),
     "sizes drawn by the seed": (ON, 'if seed:\n    sim.resize("blue_cube", (0.9, 1.1)[seed % 2])', []),
-    "a bystander moved out of the way": (IN, 'sim.move("orange_ball", xy=(0.3, -0.2))', ["orange_ball starts 39 cm from where it was photographed"]),
 }  # fmt: skip
 """Words, the lines before the goals, and what the round tells a person."""
 

@@ -33,12 +33,10 @@ ATTACKS = {
         "stopped after",
     ),
     "memory, by lists": (with_prefix("x = []\nwhile True: x.append([0] * 10 ** 6)"), "more than 300 MB"),
-    "memory, by numpy": (with_prefix("import numpy\nx = numpy.ones(10 ** 9)"), "more than 300 MB"),
     "fork bomb": (escaping("while True: os.fork()"), REFUSED),
     "shell": (escaping("os.system('touch {outside}/made')"), REFUSED),
     "reading a system file": (escaping("raise ValueError(builtins.open('/etc/passwd').read())"), REFUSED),
     "reading a user's file": (escaping("raise ValueError(builtins.open('{outside}/secret').read())"), REFUSED),
-    "reading by descriptor": (escaping("raise ValueError(os.read(os.open('{outside}/secret', 0), 99))"), REFUSED),
     "reading the environment": (escaping("raise ValueError(str(dict(os.environ)))"), "ValueError"),
     "reading our process": (escaping("raise ValueError(builtins.open('/proc/{pid}/environ').read())"), REFUSED),
     "writing a file": (escaping("builtins.open('{outside}/made', 'w').write('x')"), REFUSED),
@@ -56,7 +54,6 @@ ATTACKS = {
         escaping("f = bring('fcntl')\nf.fcntl(3, 8, {pid})\nf.fcntl(3, 10, 9)\nf.fcntl(3, 4, 0o20001)"),
         REFUSED,
     ),
-    "killing its supervisor through a pipe": (escaping("bring('fcntl').fcntl(3, 8, os.getppid())"), REFUSED),
     "killing itself": (escaping("bring('_thread')\nos.abort()"), "ended by signal"),
     "thread flood": (
         escaping("t = bring('threading')\nwhile True: t.Thread(target=bring('time').sleep, args=(9,)).start()"),
@@ -81,7 +78,6 @@ ATTACKS = {
     ),
     "numpy writes": (with_prefix("import numpy\nnumpy.savetxt('{outside}/made', [1])"), REFUSED),
     "importing os": (with_prefix("import os"), "imports os; only kit, math, numpy"),
-    "importing its own folder": (with_prefix("from . import x"), "only kit, math, numpy"),
     "swallowing what was refused": (with_prefix("try:\n    import os\nexcept BaseException: pass"), "imports os"),
     "opening without a trick": (with_prefix("open('/etc/passwd')"), "NameError"),
     "replacing the kit's rollout": (tampering("type = sim.__class__; type.rollout = lambda sim: 1"), "changed the kit"),
@@ -92,9 +88,7 @@ ATTACKS = {
         "changed the kit",
     ),
     "another kind of simulation": (Program("def build(scene, seed): return 3", CHECKS), "build returned int"),
-    "no simulation at all": (Program("x = 1", CHECKS), "defines no build"),
     "broken syntax": (Program(BUILD + "(", CHECKS), r"simulation.py:8 SyntaxError"),
-    "null bytes": (Program("x = '\0'", CHECKS), "SyntaxError|ValueError"),
 }
 
 

@@ -120,9 +120,7 @@ def test_every_goal_of_the_kit_but_none_of_ones_own_is_serialised_and_equal_muta
 def test_a_recipe_is_followed_by_the_kits_own_rules(scene):
     for verb, arguments, message in (
         ("explode", [], "has no explode"),
-        ("rollout", [], "has no rollout"),
         ("__init__", [], "has no __init__"),
-        ("objects", [], "has no objects"),
         ("move", ["red_cube", "here"], "move|xy"),
         ("move", ["nobody"], "there is no object 'nobody'"),
         ("goal", [{"goal": "Mine"}], "there is no goal of the kind 'Mine'"),

@@ -165,7 +165,6 @@ IMPOSSIBLE = {
     "has to stay": lambda s: s.goal(
         kit.at("red_cube", s["blue_cube"].position[:2]), kit.at("blue_cube", s["blue_cube"].position[:2])
     ),
-    "no place on the table where red_cube at least 500 cm": lambda s: s.goal(kit.away("red_cube", "blue_cube", 5)),
     "stands fast and cannot be moved": lambda s: (
         s.add_container("bin", s.free_spot(0.08), 0.1),
         s.goal(kit.on("bin", "blue_cube")),

@@ -135,9 +135,7 @@ def test_objects_on_a_moved_object_move_with_it_and_copies_and_containers_are_re
 
 MISUSES = {
     "there is no object 'cup'; there are: red_cube": lambda sim: sim.keep("cup"),
-    "there is no zone 'left'; there are: none": lambda sim: sim.goal(kit.in_zone("red_cube", "left")),
     "the factor may be 0.5 to 2": lambda sim: sim.resize("red_cube", 3),
-    "the name 'red_cube' is taken": lambda sim: (sim.remove("red_cube"), sim.add_zone("red_cube", (0, 0), 0.1)),
     "'a b' is no name": lambda sim: sim.add_zone("a b", (0, 0), 0.1),
     "xy is two numbers": lambda sim: sim.move("red_cube", xy=(0, 0, 1)),
     "needs a size larger than zero": lambda sim: sim.add_zone("zone", (0, 0), 0),

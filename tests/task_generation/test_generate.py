@@ -3,6 +3,7 @@
 import itertools
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -205,23 +206,19 @@ def test_the_shape_of_an_asset_is_measured(library):
     assert {id: shape_of(library[id]) for id in (*shapes, "banana")} == shapes | {"banana": "irregular"}
 
 
-class Decided:
-    def __init__(self, *decisions):
-        self._decisions = decisions
-
-    def active_decisions(self, *kinds):
-        return [one for one in self._decisions if one.kind in kinds]
+def decided(*decisions):
+    return SimpleNamespace(active_decisions=lambda *kinds: [one for one in decisions if one.kind in kinds])
 
 
 def test_a_decided_object_is_in_the_twin_where_a_person_moved_it(bare_table, library):
     pose = {"pos": [0.1, 0.1, 0.055], "quat_wxyz": [1, 0, 0, 0]}
     brought = Decision("bring", {"asset_id": "bean_can", "name": "bean_can", **pose})
     gone = Decision("bring", {"asset_id": "sold", "name": "sold", **pose})
-    (can,) = with_brought(bare_table, Decided(brought, brought, gone), library).placements
+    (can,) = with_brought(bare_table, decided(brought, brought, gone), library).placements
     assert (can.name, can.asset_id) == ("bean_can", "bean_can")
     assert can.world_from_object.pos == pytest.approx(pose["pos"])
     moved = Decision("move", {"id": can.segment_id, "pos": [0.0, 0.2, 0.055], "quat_wxyz": [1, 0, 0, 0]})
-    (after,) = with_brought(bare_table, Decided(brought, moved), library).placements
+    (after,) = with_brought(bare_table, decided(brought, moved), library).placements
     assert after.world_from_object.pos == pytest.approx([0.0, 0.2, 0.055])
 
 

@@ -24,7 +24,6 @@ from pipeline.variation import Outcome, VariationError, VariationStudy, by_oracl
 from pipeline.variation import variation_files as files
 from pipeline.variation.condition import SHIFT_M, SIZES, kept_range
 from pipeline.variation.sensitivity import effects, logistic, wilson
-from studio.__main__ import main
 
 PLACES = {"red_cube": (-0.15, 0.0), "green_cube": (0.0, 0.1), "blue_cube": (0.15, 0.0)}
 
@@ -130,10 +129,8 @@ def test_success_that_depends_on_one_mass_is_explained_by_it(twin, library, tmp_
     assert "red_cube.mass" in report and "too heavy" in report
 
 
-def test_bad_input_is_refused_in_one_line(twin, tmp_path, capsys, library):
-    assert main(["vary", str(twin), "--out", str(tmp_path / "out")]) == 2
-    error = capsys.readouterr().err
-    assert "is not a project" in error and error.count("\n") == 1 and not (tmp_path / "out").exists()
+def test_bad_input_is_refused_in_one_line(twin, tmp_path, refused, library):
+    assert "is not a project" in refused("vary", twin, "--out", tmp_path / "out") and not (tmp_path / "out").exists()
     for id in ("7", "0-1", "a-0001", "0-0001-2", ""):
         with pytest.raises(VariationError, match="no id of a condition"):
             parse_id(id)
