@@ -148,9 +148,7 @@ def clicks_on(scene: Scene, camera: np.ndarray, random: np.random.Generator) -> 
     return points, project(camera, points, K) + random.normal(0, 2, (6, 2))
 
 
-def refined(
-    scene: Scene, real: Scene, random: np.random.Generator, stop: threading.Event | None = None
-) -> tuple[CameraAlignment, CameraAlignment]:
+def refined(scene: Scene, real: Scene, random, stop=None) -> tuple[CameraAlignment, CameraAlignment]:
     """Return the camera of the real scene from noisy clicks on the twin, alone and with noisy depth."""
     photograph, support, segments = make.photograph(real)
     noisy = photograph.depth + random.normal(0, 0.001, photograph.depth.shape) * (photograph.depth > 0)
@@ -163,15 +161,11 @@ def refined(
     return alone, refine_on_depth(alone, CameraClicks(points, clicks), frame, scene, labels, stop)
 
 
-def seen_from(scene: Scene, random: np.random.Generator) -> Scene:
-    camera = make.camera_pose(random.uniform([0, -0.7, 0.45], [0.2, -0.55, 0.6]), random.uniform(-0.03, 0.03, 3))
-    return replace(scene, world_from_camera=camera)
-
-
 def test_six_noisy_clicks_and_depth_give_the_planted_pose_within_a_third_of_a_degree_and_3_mm(crowd):
     random, held, count = np.random.default_rng(1), 0, 8
     for _ in range(count):
-        real = seen_from(crowd, random)
+        camera = make.camera_pose(random.uniform([0, -0.7, 0.45], [0.2, -0.55, 0.6]), random.uniform(-0.03, 0.03, 3))
+        real = replace(crowd, world_from_camera=camera)
         _, found = refined(crowd, real, random)
         step = difference(found.world_from_camera, np.asarray(real.world_from_camera))
         assert np.degrees(np.linalg.norm(step[:3])) < 0.3 and np.linalg.norm(step[3:]) < 0.003

@@ -241,9 +241,7 @@ def read_case(name: str, library: Path) -> list[tuple[Asset, str, dict]]:
         ("asset_ycb_layout", CARTON, "cracker box, yellow", "", None),
     ],
 )
-def test_a_file_of_a_known_kind_has_its_size_look_mass_and_name(
-    name: str, size: tuple[float, ...], caption: str, warning: str, mass: float | None, tmp_path: Path
-):
+def test_a_file_of_a_known_kind_has_its_size_look_mass_and_name(name, size, caption, warning, mass, tmp_path):
     found = read_case(name, tmp_path)
     asset, said, facts = found[0]
     if name == "asset_ycb_layout":

@@ -101,19 +101,15 @@ def test_a_log_coarser_than_the_commands_still_gives_values_whose_intervals_hold
     model = mujoco.MjModel.from_xml_string(arm_xml())
     chosen = [parameter(model, "joint", "turn", "damping"), parameter(model, "body", "payload", "mass")]
     truth = arm_xml({**MASSES, "payload": 0.7}, (2.2, 1.0, 0.6))
-    logs = [every_fourth_sample(record(truth, n, 2.0 * count - 1)) for n in range(count)]
+    logs = []
+    for one in (record(truth, n, 2.0 * count - 1) for n in range(count)):  # three of four commands are in no log
+        log = Episode.from_arrays(one.times[::4], one.positions[::4], one.names, source="coarse")
+        logs.append(replace(log, actions=one.actions[::4]))
     *_, result = calibrate(model, chosen, logs)
     assert isinstance(result, Calibration) and result.course == "linear"
     assert result.after < result.before / 2
     for one, value in zip(result.estimates, (2.2, 0.7), strict=True) if count > 1 else ():
         assert one.low is not None and one.high is not None and one.low < value < one.high < 1.5 * one.low
-
-
-def every_fourth_sample(episode: Episode) -> Episode:
-    """Return an episode as a log of a quarter of its rate has it: three of four commands are not in it."""
-    assert episode.actions is not None
-    log = Episode.from_arrays(episode.times[::4], episode.positions[::4], episode.names, source="coarse")
-    return replace(log, actions=episode.actions[::4])
 
 
 def test_every_field_is_the_same_in_the_compiled_model_and_in_the_file_and_inertia_follows_the_mass():

@@ -9,11 +9,13 @@ from unittest.mock import Mock
 import imageio.v2 as imageio
 import mujoco
 import numpy as np
+import pyarrow as arrow
 import pytest
 import trimesh
 import written_logs
 from arm_episodes import rounded
 from PIL import Image
+from pyarrow import parquet
 
 from pipeline.divergence import EpisodeError, compare, load_robot, read_episode, to_json, write_episode
 from pipeline.divergence.confined import ComparisonProgress, ComparisonSources, compare_confined, confined_comparison
@@ -143,18 +145,12 @@ def test_nonsense_of_the_child_is_refused_and_its_death_is_one_line(monkeypatch:
 FPS, SECONDS = 10, 20
 
 
-def grey(jpeg: bytes) -> float:
-    """Return the mean brightness of a picture, 0 to 255."""
-    return float(np.asarray(Image.open(BytesIO(jpeg)).convert("L")).mean())
-
-
 def brightness_at(time: float) -> float:
     """Return the brightness that the planted video has at a time: it rises by 10 a second."""
     return 20 + 10 * time
 
 
 def test_each_event_of_a_datasets_episode_has_its_frame_of_the_video_or_a_render_that_moves(tmp_path: Path):
-    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     (tmp_path / "real.npz").touch()
     (tmp_path / "real.mp4").touch()
     assert find_video(tmp_path / "real.npz") == EpisodeVideo(tmp_path / "real.mp4", 0.0)
@@ -177,7 +173,10 @@ def test_each_event_of_a_datasets_episode_has_its_frame_of_the_video_or_a_render
     events = filmed.result["comparison"]["events"]
     assert len(filmed.frames["real"]) == len(events) and not filmed.frames["sim"]
     for event, frame in zip(events, filmed.frames["real"], strict=True):
-        assert frame is not None and abs(grey(frame) - brightness_at(begin + event["real_s"])) < 4
+        assert (
+            frame is not None
+            and abs(np.mean(Image.open(BytesIO(frame)).convert("L")) - brightness_at(begin + event["real_s"])) < 4
+        )
     pictures = list(event_pictures(events, filmed.playback, filmed.frames))
     assert len(pictures) == len(events)
     assert [one.real for one in pictures] == filmed.frames["real"]

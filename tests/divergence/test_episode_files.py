@@ -7,10 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pyarrow as arrow
 import pytest
 from arm_episodes import course, episode, mjcf, two_arms
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pyarrow import parquet
 
 from pipeline.divergence import EpisodeError, read_episode, rollout_episode, write_episode
 from pipeline.divergence.episode_files import selection_choices, with_selection
@@ -40,9 +42,7 @@ def test_an_episode_written_and_read_back_is_the_same(tmp_path):
         write_episode(written, tmp_path / "lerobot")
 
 
-def test_an_npz_in_fortran_order_reads_the_same_and_an_episode_that_takes_absurd_memory_is_refused(
-    tmp_path, monkeypatch
-):
+def test_an_npz_in_fortran_order_reads_the_same_and_one_that_takes_absurd_memory_is_refused(tmp_path, monkeypatch):
     np.savez(tmp_path / "one.npz", t=TIMES.astype("f4"), q=np.asfortranarray(REAL.astype("f4")), names=list("abcdefg"))
     np.testing.assert_array_equal(read_episode(tmp_path / "one.npz").positions, REAL.astype("f4"))
     header = {"descr": "<f8", "fortran_order": False, "shape": (10**13, 7)}
@@ -60,8 +60,6 @@ def test_an_npz_in_fortran_order_reads_the_same_and_an_episode_that_takes_absurd
 
 
 def test_a_lerobot_folder_is_read(tmp_path):
-    arrow = pytest.importorskip("pyarrow")
-    parquet = pytest.importorskip("pyarrow.parquet")
     (tmp_path / "meta").mkdir()
     (tmp_path / "data" / "chunk-000").mkdir(parents=True)
     feature = {"dtype": "float32", "shape": [3], "names": ["shoulder.pos", "elbow.pos", "gripper.pos"]}

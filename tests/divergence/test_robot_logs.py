@@ -11,8 +11,6 @@ import pytest
 from arm_episodes import course, episode, rounded
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-pytest.importorskip("rosbags", reason='rosbags is missing: pip install "grs-studio[logs]"')
 from written_logs import KINDS, START_NS, log, nanoseconds, write_log
 
 from pipeline.divergence import EpisodeError, compare, read_episode, to_json, write_episode

@@ -20,6 +20,7 @@ from pipeline.evaluation.matcher_table import markdown, to_csv, to_json
 from pipeline.matching import Candidate, LibraryFeatures, Match
 from pipeline.models import ModelError
 from pipeline.planner import PlannerModel
+from pipeline.resources import SAMPLE_SCENES
 from pipeline.segmentation import DepthSegmenter
 from pipeline.segmentation.coco import decode_rle
 
@@ -62,9 +63,6 @@ def test_a_segment_counts_for_the_object_it_covers_and_without_one_only_no_match
     assert score([row("mug")] * 3, "exact").f1 == 1 and recall_at(rows, "exact", 1) == 1
 
 
-ROOT = Path(__file__).resolve().parents[2]
-
-
 class ReadingModel:
     name, has_vision = "reader-1", False
 
@@ -82,7 +80,7 @@ class ReadingModel:
 
 @pytest.fixture(scope="module")
 def labelled(tmp_path_factory) -> Path:
-    folder, scene = tmp_path_factory.mktemp("labelled"), ROOT / "sample_scenes" / "blocks"
+    folder, scene = tmp_path_factory.mktemp("labelled"), SAMPLE_SCENES / "blocks"
     for name in ("rgb.png", "depth.png", "camera.json"):
         (folder / "one" / "truth").mkdir(parents=True, exist_ok=True)
         shutil.copy(scene / name, folder / "one" / name)

@@ -14,22 +14,19 @@ import twins
 from http_server import serving
 
 from pipeline.closed_loop import policy as policies
+from pipeline.closed_loop.conditions import write_environment
 from pipeline.closed_loop.policies import open_policy
 from pipeline.closed_loop.policy import PolicyError, checked_actions
 from pipeline.closed_loop.protocols.http import MAX_ANSWER_BYTES, HttpPolicy
 from pipeline.export.gym_env.environment import TwinEnv
+from pipeline.export.gym_env.package import demonstrate
+from pipeline.export.gym_env.twin_world import TwinWorld
 from pipeline.simulation import Program
 from pipeline.variation import VariationStudy
 from pipeline.variation import variation_files as files
 from studio.__main__ import main
 from tests.models import hostile
 from tests.models.hostile import HostileServer
-
-pytest.importorskip("gymnasium", reason='pip install "grs-studio[gymnasium]"')
-
-from pipeline.closed_loop.conditions import write_environment
-from pipeline.export.gym_env.package import demonstrate
-from pipeline.export.gym_env.twin_world import TwinWorld
 
 NEEDED = {"mujoco", "numpy", "scipy", "gymnasium", "grs_env"}
 CODE = """

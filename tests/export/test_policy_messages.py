@@ -5,17 +5,13 @@ import sys
 from types import ModuleType
 from typing import Any
 
+import groot_codec
 import numpy as np
 import pytest
 import twins
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-
-pytest.importorskip("msgpack", reason='pip install "grs-studio[policies]"')
-pytest.importorskip("zmq", reason='pip install "grs-studio[policies]"')
-
-import groot_codec
 
 from pipeline.closed_loop.interfaces import InterfaceError, built_in, read_interface
 from pipeline.closed_loop.interfaces.interface import Entry

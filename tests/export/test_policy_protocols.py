@@ -13,17 +13,11 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import groot_codec
 import numpy as np
 import pytest
 import twins
 import websockets.sync.server
-
-pytest.importorskip("gymnasium", reason='pip install "grs-studio[gymnasium]"')
-pytest.importorskip("msgpack", reason='pip install "grs-studio[policies]"')
-pytest.importorskip("zmq", reason='pip install "grs-studio[policies]"')
-pytest.importorskip("grpc", reason='pip install "grs-studio[policies]"')
-
-import groot_codec
 
 from pipeline.closed_loop import interface_policy
 from pipeline.closed_loop.episodes import opened, run_policy
@@ -165,9 +159,7 @@ class Slow(Client):
     (0.05, False, 0, False, [0, 8, 16, 24]), (0.5, False, 0, True, [0, 8, 16, 24]), (0.5, True, 0, True, [0, 8]),
     (0.05, False, 16, False, [0, 16]),
 ])  # fmt: skip
-def test_in_real_time_the_robot_waits_for_a_slow_server_and_late_answers_are_counted(
-    environment, monkeypatch, took, real, replan, late, steps
-):
+def test_late_answers_are_counted_and_awaited_in_real_time(environment, monkeypatch, took, real, replan, late, steps):
     with opened(environment, False) as env:
         client = Slow(took, monkeypatch)
         slow = InterfacePolicy(env, client, interface(VELOCITY), replan, real)
@@ -181,9 +173,7 @@ def test_in_real_time_the_robot_waits_for_a_slow_server_and_late_answers_are_cou
     ("droid", "expects the camera external; the twin's robot has the cameras photo"),
     ("aloha", "expects the camera cam_high"),
 ])  # fmt: skip
-def test_an_interface_that_the_robot_does_not_have_is_refused_with_what_it_has(
-    environment, name, words, tmp_path, refused
-):
+def test_an_interface_that_the_robot_does_not_have_is_refused(environment, name, words, tmp_path, refused):
     policy = f"openpi://127.0.0.1:9?interface={name}"
     assert words in refused("evaluate-policy", environment, "--policy", policy, "--out", tmp_path)
     with (

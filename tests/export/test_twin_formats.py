@@ -268,9 +268,6 @@ def test_the_objects_have_their_masses_frictions_and_poses_and_stand_still(simul
             assert moved < STILL_M[simulator], one["name"]
 
 
-TRANSLATION = "Transform3D:translation"
-
-
 @pytest.mark.soak
 def test_the_recording_has_the_photograph_every_body_and_the_poses_of_the_solution(solved, tmp_path):
     from rerun.chunk import RrdReader
@@ -291,6 +288,9 @@ def test_the_recording_has_the_photograph_every_body_and_the_poses_of_the_soluti
         assert path in paths
         if path in moving:
             batch = moving[path].to_record_batch()
-            times, translations = batch.column("seconds").to_numpy(), batch.column(TRANSLATION).to_pylist()
+            times, translations = (
+                batch.column("seconds").to_numpy(),
+                batch.column("Transform3D:translation").to_pylist(),
+            )
             assert float(times[-1] / np.timedelta64(1, "s")) == pytest.approx(solution.shown.times[-1], abs=1e-6)
             assert np.ravel(translations[-1]) == pytest.approx(data.xpos[number], abs=1e-5)

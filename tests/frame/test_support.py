@@ -169,9 +169,6 @@ def test_only_pixels_beside_a_depth_edge_are_flying():
     assert not flying_pixels(step(0.8, 0.0), 600.0).any()
 
 
-FRAME = Frame(np.zeros((4, 6, 3), np.uint8), np.ones((4, 6), np.float32), Intrinsics(6, 4, 5, 5, 3, 2))
-
-
 def test_threads_that_ask_together_share_one_result_and_an_error_is_not_kept():
     computed: list[Frame] = []
     together = threading.Barrier(4, timeout=60)
@@ -187,7 +184,7 @@ def test_threads_that_ask_together_share_one_result_and_an_error_is_not_kept():
         together.wait()
         return measure(frame)
 
-    frame = replace(FRAME)
+    frame = Frame(np.zeros((4, 6, 3), np.uint8), np.ones((4, 6), np.float32), Intrinsics(6, 4, 5, 5, 3, 2))
     with pytest.raises(ValueError, match="no table"):
         measure(frame)
     with ThreadPoolExecutor(4) as threads:

@@ -74,9 +74,7 @@ def test_a_training_that_was_killed_goes_on_as_if_it_had_not_been(bowl_task, bow
     assert curves[0] == curves[1] and [one["steps"] for one in curves[0]] == [32, 64, 96]
 
 
-def test_an_edited_reward_is_learned_beside_the_former_one_which_comes_back_when_the_edit_is_undone(
-    bowl_task, bowl_subtasks, starts, tmp_path
-):
+def test_an_edited_reward_is_learned_beside_the_former_one(bowl_task, bowl_subtasks, starts, tmp_path):
     reach, folder = bowl_subtasks[0], SubtaskFolder(tmp_path / "0_reach")
     edited = replace(reach, reward=tuple(replace(one, weight=one.weight / 2) for one in reach.reward))
 
@@ -142,9 +140,7 @@ class _Shown:
         return self._left.pop(0) if self._left else np.array([0, 0, 0, 0, -1.0])
 
 
-def test_a_policy_that_imitates_is_not_done_before_it_succeeds_where_nothing_was_shown(
-    bowl_task, bowl_subtasks, tmp_path, monkeypatch
-):
+def test_imitating_goes_on_until_starts_that_were_not_shown_succeed(bowl_task, bowl_subtasks, tmp_path, monkeypatch):
     options = ChainOptions(FEW, ("reach_red_cube",), demonstrations=2)
     monkeypatch.setattr(training._Learner, "evaluate", lambda _: [])
     monkeypatch.setattr(training, "success_rate", lambda _: 1.0)
@@ -166,9 +162,7 @@ def test_a_policy_that_imitates_is_not_done_before_it_succeeds_where_nothing_was
         ((1.0, 0.9, 0.9, 0.9, 0.8), (0.95, 0.95, 0.9, 0.9, 0.9), 5, 0),
     ],
 )
-def test_imitation_goes_on_while_any_start_fails_then_until_the_target_and_the_best_is_kept(
-    bowl_task, bowl_subtasks, starts, monkeypatch, validation, unshown, used, kept
-):
+def test_the_best_imitation_is_kept(bowl_task, bowl_subtasks, starts, monkeypatch, validation, unshown, used, kept):
     learner = training._Learner(bowl_subtasks[0], bowl_task, starts, FEW)
     rounds = iter(zip(validation, unshown, strict=True))
     now = [0.0, 0.0]
@@ -214,9 +208,7 @@ def test_an_unreadable_policy_is_one_line_and_runs_no_code(bowl_task, bowl_subta
     assert "\n" not in str(refused.value) and "learn" in str(refused.value)
 
 
-def test_a_subtask_and_the_whole_task_leave_the_files_of_the_contract_measured_on_the_same_layouts(
-    bowl_task, bowl_subtasks, tmp_path
-):
+def test_a_subtask_and_the_whole_task_are_measured_on_the_same_layouts(bowl_task, bowl_subtasks, tmp_path):
     learner = TaskLearner(tmp_path, bowl_task, bowl_subtasks[:1])
     *_, last = learner.learn(ChainOptions(FEW))
     assert isinstance(last, SubtaskLearned) and last.subtask == "reach_red_cube"
@@ -256,9 +248,7 @@ def test_a_subtask_whose_start_never_holds_is_refused(bowl_task, bowl_subtasks, 
         SubtaskWorld(bowl_task, bowl_subtasks[1]).begin(StartState(0, np.zeros(5)))
 
 
-def test_end_states_keep_the_layouts_apart_and_their_variant_and_older_files_are_of_the_twin(
-    bowl_task, bowl_subtasks, tmp_path
-):
+def test_end_states_keep_their_layouts_and_variants(bowl_task, bowl_subtasks, tmp_path):
     learner = TaskLearner(tmp_path, bowl_task, bowl_subtasks)
     begun, file = learner.starts(bowl_subtasks[0]), learner.folder(bowl_subtasks[0]).end_states
     write_states(file, [*begun.training, *begun.validation])
@@ -272,9 +262,7 @@ def test_end_states_keep_the_layouts_apart_and_their_variant_and_older_files_are
     assert [one.variant for one in read_states(tmp_path / "old.npz")] == [0, 0]
 
 
-def test_a_seam_is_trained_across_once_and_reported_and_one_without_a_clear_drop_is_left_alone(
-    bowl_task, bowl_subtasks, tmp_path, monkeypatch
-):
+def test_a_seam_with_a_clear_drop_is_trained_across_once(bowl_task, bowl_subtasks, tmp_path, monkeypatch):
     reach, pick = bowl_subtasks[:2]
     learned = TaskLearner(tmp_path, bowl_task, (reach, pick))
     list(learned.learn(ChainOptions(FEW, from_reset=True)))

@@ -9,8 +9,6 @@ import numpy as np
 import pytest
 import small_task
 
-pytest.importorskip("gymnasium", reason='gymnasium is missing: pip install "grs-studio[learn]"')
-
 from bench.planted_policies import SHORTCUTS, SOUND, Planted, Scripted, expert
 from pipeline.learning.demonstrations import oracle_episodes
 from pipeline.learning.edits import edited
@@ -240,9 +238,7 @@ def test_gen2sims_printed_reward_runs_as_it_is():
     np.testing.assert_allclose(code.run(env), [-0.5 + 0.2])
 
 
-def test_a_code_term_is_written_by_the_contract_read_back_edited_and_refused_where_the_world_lacks_it(
-    bowl_task, bowl_subtasks
-):
+def test_a_code_term_reads_back_is_edited_and_refused_where_the_world_lacks_its_object(bowl_task, bowl_subtasks):
     base, first = bowl_task.base, bowl_subtasks[0]
     row = to_row(first) | {"reward": [{"term": "code", "source": function(REACH), "weight": 2.0}]}
     subtask = from_row(row)

@@ -134,9 +134,7 @@ def test_with_an_encoder_objects_of_one_shape_are_distinguished(library, network
     assert alone.candidates[0].asset_id == labels[0]["asset_id"]
 
 
-def test_features_of_another_encoder_and_encoders_that_are_none_are_refused(
-    scene, library, features, network, tmp_path
-):
+def test_features_of_another_encoder_and_no_encoders_are_refused(scene, library, features, network, tmp_path):
     observation, segments, descriptions, *_ = scene
     query = Query(observation, segments[0], descriptions[0])
     with pytest.raises(AssetError, match="no encoder; compute them again"):

@@ -73,9 +73,7 @@ values = st.dictionaries(texts, st.recursive(texts | st.integers() | st.booleans
 @given(
     values, st.sampled_from(["", "Here: ", "```json\n"]), st.sampled_from(["", "\n```", " done"]), st.integers(1, 30)
 )
-def test_any_object_within_text_is_recovered_unchanged_and_a_truncated_one_completely_or_not_at_all(
-    value, before, after, cut
-):
+def test_an_object_within_text_is_recovered_and_a_truncated_one_completely_or_not_at_all(value, before, after, cut):
     assert recover_json(before + json.dumps(value) + after) == value
     with contextlib.suppress(UnreadableJson):
         assert recover_json(json.dumps(value)[:-cut], tuple(value) or ("some",)) == value

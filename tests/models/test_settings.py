@@ -141,12 +141,6 @@ def spellings() -> list[str]:
     return [*ECHOES.values(), KEY[5:], base64.b64encode(KEY.encode()).decode()[4:20]]
 
 
-def told(folder: Path, texts: list[str]) -> list[str]:
-    """The spellings of the key that occur in these texts or in a file of the folder."""
-    kept = [file.read_text(errors="replace") for file in folder.rglob("*") if file.is_file()]
-    return [one for one in spellings() if any(one.lower() in text.lower() for text in [*texts, *kept])]
-
-
 BEHAVIOURS: dict[str, Any] = {
     "answered": lambda text: answer(json.dumps({"colour": f"red {text}"})),
     "streamed in pieces": lambda text: answer(json.dumps({"colour": f"red {text}"}), chunks=40),
@@ -174,7 +168,8 @@ def test_a_server_that_repeats_the_key_does_not_spread_it(echo: str, behaviour: 
             texts.append(str(model.ask(question())))
         except ModelError as error:
             texts += [str(error), error.raw, repr(error.__cause__), repr(error.__context__ and "suppressed")]
-    assert told(tmp_path, texts) == []
+    texts += [file.read_text(errors="replace") for file in tmp_path.rglob("*") if file.is_file()]
+    assert [one for one in spellings() if any(one.lower() in text.lower() for text in texts)] == []
 
 
 def test_while_the_key_arrives_letter_by_letter_no_part_of_it_is_shown_and_ordinary_text_is_left_alone():

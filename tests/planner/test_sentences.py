@@ -37,17 +37,12 @@ def goals_of(text, reader):
         return f"{text}: {error}"
 
 
-def scene_of(data):
-    """Return measured objects with the attributes that tasks are made from."""
-    objects = [SimpleNamespace(**{**o, "asset_id": o["asset"], "parts": ()}) for o in data["objects"]]
-    return SimpleNamespace(
-        objects=objects, table=SimpleNamespace(**data["table"]), right=data["right"], away=data["away"]
-    )
-
-
 def understand(text, scene, before=None):
-    notes = {o["name"]: o["caption"] for o in FACTS[scene]["objects"]}
-    return understand_instruction(text, scene_of(FACTS[scene]), PlannerModel(), notes, before)
+    data = FACTS[scene]
+    objects = [SimpleNamespace(**{**o, "asset_id": o["asset"], "parts": ()}) for o in data["objects"]]
+    seen = SimpleNamespace(**data | {"objects": objects, "table": SimpleNamespace(**data["table"])})
+    notes = {o["name"]: o["caption"] for o in data["objects"]}
+    return understand_instruction(text, seen, PlannerModel(), notes, before)
 
 
 @pytest.mark.parametrize("scene", FACTS)

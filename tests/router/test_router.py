@@ -78,9 +78,7 @@ def test_the_side_at_fault_is_repaired_until_the_round_is_clean(project, scene, 
     assert rounds[0].program == bad and len({(r.program.simulation, r.program.checks) for r in rounds}) == len(rounds)
 
 
-def test_goals_that_are_the_tasks_in_the_photographed_layout_only_are_a_fault_of_the_simulation(
-    project, scene, sandbox, monkeypatch
-):
+def test_goals_of_the_photographed_layout_only_are_a_fault_of_the_simulation(project, scene, sandbox, monkeypatch):
     monkeypatch.setattr(judging, "MUTATION_KINDS", ())
     task = understand_instruction(SWAP, scene, RULES)
     good = write_program(task, scene, RULES)
@@ -91,9 +89,7 @@ def test_goals_that_are_the_tasks_in_the_photographed_layout_only_are_a_fault_of
     assert rounds[-1].route == "done" and rounds[-1].program.checks == good.checks
 
 
-def test_a_name_that_is_misspelt_is_repaired_and_an_object_that_no_goal_names_is_named(
-    project, scene, sandbox, quick_judging
-):
+def test_a_misspelt_name_is_repaired_and_an_object_without_a_goal_named(project, scene, sandbox, quick_judging):
     task = understand_instruction(ON, scene, RULES)
     edited = simulation('kit.on("green_cube", "blue_cube")', 'kit.on("gren_cube", "blue_cube")')(
         write_program(task, scene, RULES)

@@ -85,9 +85,7 @@ def test_another_order_of_a_tower_contradicts_only_words_that_give_an_order(scen
     "names, message",
     [(("red_cube", "blue_cube", "green_cube"), ""), (("blue_cube", "green_cube", "red_cube"), "blue_cube is lowest")],
 )
-def test_an_open_order_is_measured_as_a_tower_on_the_object_that_the_words_put_lowest(
-    project, scene, sandbox, tower, names, message
-):
+def test_an_open_order_is_measured_as_a_tower_on_its_lowest_object(project, scene, sandbox, tower, names, message):
     task, program = tower
     task = replace(task, instruction="Stack the cubes, the red cube at the bottom.")
     checks = "def check_it(sim):\n    assert sim.rollout().solved, 'no'\n"
@@ -151,9 +149,7 @@ def test_checks_that_let_a_displaced_object_pass_are_lax(project, sandbox, measu
     assert "although this happens instead: red_cube ends " in report.checks[-1].message
 
 
-def test_checks_that_measure_the_distance_refuse_every_displaced_end_and_a_broken_reference_says_nothing(
-    project, sandbox
-):
+def test_checks_that_measure_the_distance_refuse_every_displaced_end(project, sandbox):
     report, _ = sandbox.run(Program(RIGHT, DISTANCE), project, mutations=(DISPLACED,))
     assert report.clean and report.evidence["noticed"] == {DISPLACED: "check_place"}
     unknown = "def check_zone(sim):\n    assert sim.zones['nowhere'].outside((0, 0)) < 0\n"

@@ -88,25 +88,19 @@ def project(photographed, tmp_path) -> Project:
     return Project.create(tmp_path / "one", photographed[0])
 
 
-@pytest.fixture
-def answers(photographed) -> dict[int, dict]:
-    _, (one, other, whole, cut, *_) = photographed
-    return {
-        DIVIDED: {"several_objects": [box(one), box(other)]},
-        RIGHT: {"part_of": LEFT},
-        UPPER: {"whole": box(cut)},
-        HELD: {"held": True},
-        KEPT: {"part_of": 99, "several_objects": [box(whole)], "whole": {"left": 1, "top": 0, "right": 0, "bottom": 1}},
-    }
-
-
 def ask(project: Project, model: Answering, segmenter: Broken) -> list[str]:
     services = Services(segmenter, model, replace(Library.open(), assets=()), None, lambda: None)  # type: ignore[arg-type]
     return [step.message for step in run_stages(project, services, "descriptions")]
 
 
-def test_masks_are_edited_as_the_model_says_once_and_each_edit_is_undone(project, photographed, answers, broken):
+def test_masks_are_edited_as_the_model_says_once_and_each_edit_is_undone(project, photographed, broken):
     truth = photographed[1]
+    one, other, whole, cut, *_ = truth
+    nonsense = {"left": 1, "top": 0, "right": 0, "bottom": 1}
+    answers = {
+        DIVIDED: {"several_objects": [box(one), box(other)]}, RIGHT: {"part_of": LEFT}, UPPER: {"whole": box(cut)},
+        HELD: {"held": True}, KEPT: {"part_of": 99, "several_objects": [box(whole)], "whole": nonsense},
+    }  # fmt: skip
     ask(project, PlannerModel(), broken)  # type: ignore[arg-type]
     before = agreement(project, truth)
     messages = ask(project, Answering(answers), broken)

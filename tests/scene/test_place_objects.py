@@ -20,7 +20,7 @@ from pipeline.models import ModelError
 from pipeline.scene import registration, scene_files
 from pipeline.scene.observed_object import object_points, observe
 from pipeline.scene.overrides import Override, overrides_from_decisions
-from pipeline.scene.physical_properties import WeightAnswer, estimate_physical_properties, question
+from pipeline.scene.physical_properties import WeightAnswer, estimate_physical_properties
 from pipeline.scene.place_objects import place_objects
 from pipeline.scene.pose_search import PoseFit
 from pipeline.scene.reconstruction import reconstruct_object
@@ -164,16 +164,12 @@ def test_a_half_hidden_support_reaches_under_its_object(library, tmp_path):
     assert placed.placements[0].size[1] > 1.3 * visible.size[1] and reports == ()
 
 
-def upper_part(mask: np.ndarray, share: float = 0.45) -> np.ndarray:
-    box = bounding_box(mask)
-    return mask & (np.arange(len(mask))[:, None] < box.top + int(share * box.height))
-
-
 @pytest.mark.parametrize("shape", ["box", "can"])
 def test_an_object_masked_by_its_upper_part_reaches_down_to_the_table(tmp_path, shape):
     mesh = make.box(tmp_path, (0.07, 0.06, 0.16)) if shape == "box" else make.can(tmp_path, 0.035, 0.16)
     observation, (whole,) = make.observe(make.scene(make.placement(mesh)))
-    segment = Segment(1, upper_part(whole.mask))
+    box = bounding_box(whole.mask)
+    segment = Segment(1, whole.mask & (np.arange(len(whole.mask))[:, None] < box.top + int(0.45 * box.height)))
     description = describe(observation.frame, observation.support, segment)
     asset, fit = reconstruct_object(observe(observation, segment, description), "best", 0.0, tmp_path)
     half = np.abs(fit.pose.rotation[2]) @ asset.size / 2
@@ -261,12 +257,8 @@ class FixedAnswer:
         return WeightAnswer(**self.numbers, reason="hard\x1b[31m plastic, empty")
 
 
-@pytest.fixture
-def cup(tmp_path):
-    return make.placement(make.can(tmp_path), "cup", number=4, category="mug", container=True)
-
-
-def test_a_models_answer_becomes_kilograms_with_a_range_and_a_source_unless_it_is_impossible(cup):
+def test_a_models_answer_becomes_kilograms_with_a_range_and_a_source_unless_it_is_impossible(tmp_path):
+    cup = make.placement(make.can(tmp_path), "cup", number=4, category="mug", container=True)
     model = FixedAnswer(100, 250, 400)
     estimate = estimate_physical_properties(model, cup, "a white mug")
     assert (estimate.mass, estimate.mass_range) == (0.25, (0.1, 0.4))
@@ -275,7 +267,6 @@ def test_a_models_answer_becomes_kilograms_with_a_range_and_a_source_unless_it_i
     assert model.question.subject == "object 4" and model.question.data["object"]["size_cm"] == [6.0, 6.0, 10.0]
     estimate = estimate_physical_properties(FixedAnswer(300, 250, 400), cup)
     assert estimate.mass_range[0] <= estimate.mass <= estimate.mass_range[1]
-    assert question(cup, "a mug").data == question(cup, "a mug").data
     nan, usual = float("nan"), (100, 250, 400)
     impossible = [FixedAnswer(*grams) for grams in ((100, 250, 400_000), (-5, 250, 400), (0, 0, 0), (100, nan, 400))]
     impossible += [FixedAnswer(*usual, friction=friction) for friction in ((0.2, 0.5, 50), (-1, 0.5, 0.6))]
@@ -299,19 +290,14 @@ def registered_pose(p, bottom=0.0):
     return registration.register(surface, target, starts).pose
 
 
-def yaw_error(a: Pose, b: Pose, fold: int) -> float:
-    turn, period = a.rotation.T @ b.rotation, 2 * np.pi / fold
-    yaw = np.arctan2(turn[1, 0], turn[0, 0]) % period
-    return float(np.degrees(min(yaw, period - yaw)))
-
-
 @settings(max_examples=6, deadline=None, derandomize=True)
 @given(x=some.floats(-0.2, 0.2), y=some.floats(-0.15, 0.15), yaw=some.floats(0.25, 1.3))
 def test_a_box_with_two_visible_sides_is_found_to_a_fifth_of_a_millimetre(folder, x, y, yaw):
     # the camera sees two sides: the box is turned by at least 15 degrees from facing it
     box = make.placement(make.box(folder), at=(x, y), yaw=yaw + np.arctan2(-0.6 - y, 0.1 - x) + np.pi / 2)
     pose = registered_pose(box)
-    assert position_error(box, pose) < 2e-4 and yaw_error(pose, box.world_from_object, 2) < 0.2
+    turn = pose.rotation.T @ box.world_from_object.rotation
+    assert position_error(box, pose) < 2e-4 and abs(np.degrees(np.arctan(turn[1, 0] / turn[0, 0]))) < 0.2
 
 
 def test_cans_and_balls_are_not_pulled_to_the_camera_and_a_box_is_found_from_its_front_and_above_the_table(folder):

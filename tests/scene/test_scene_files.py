@@ -157,15 +157,6 @@ def asset(request, tmp_path_factory):
     return import_asset(folder / "given.xml", folder / "library").asset
 
 
-@pytest.fixture(scope="module")
-def twin(asset, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("twin")
-    can = make.placement(make.can(folder), "can", at=(0.3, 0.1))
-    scene, _ = settle(make.scene(articulated_placement(asset), can))
-    write_scene(scene, folder / "project")
-    return folder / "project"
-
-
 def load_model(project: Path) -> mujoco.MjModel:
     return mujoco.MjModel.from_xml_path(str(project / "scene" / "scene.xml"))
 
@@ -198,7 +189,10 @@ def check_simulation(model: mujoco.MjModel, mass: float) -> None:
     assert not any(data.warning[w].number for w in range(mujoco.mjtWarning.mjNWARNING))
 
 
-def test_it_settles_closed_opens_and_closes_and_is_exported_alone(twin, asset, tmp_path):
+def test_it_settles_closed_opens_and_closes_and_is_exported_alone(asset, tmp_path):
+    can = make.placement(make.can(tmp_path), "can", at=(0.3, 0.1))
+    twin = tmp_path / "project"
+    write_scene(settle(make.scene(articulated_placement(asset), can))[0], twin)
     scene, model = read_scene(twin), load_model(twin)
     check_simulation(model, 1.5)
     assert [model.joint(j).name for j in own_joints(model)] == [f"cupboard/{j.name}" for j in asset.joints]

@@ -27,18 +27,6 @@ def begun(scene) -> tuple[mujoco.MjModel, mujoco.MjData]:
     return model, data
 
 
-def drift(scene, seconds=5.0) -> float:
-    model, data = begun(scene)
-    before = data.xpos.copy()
-    mujoco.mj_step(model, data, nstep=int(seconds / model.opt.timestep))
-    return float(np.linalg.norm(data.xpos - before, axis=1).max())
-
-
-def largest_overlap(scene) -> float:
-    _, data = begun(scene)
-    return -min((contact.dist for contact in data.contact[: data.ncon]), default=0.0)
-
-
 def cases(folder):
     box, can, ball = make.box(folder), make.can(folder), make.ball(folder)
     cone = make.shape(folder, "cone", trimesh.creation.cone(0.03, 0.1).apply_transform(np.diag([1.0, -1, -1, 1])))
@@ -56,7 +44,10 @@ def cases(folder):
 
 def test_a_settled_scene_does_not_creep(tmp_path):
     for case, placements in cases(tmp_path).items():
-        assert drift(settle(make.scene(*placements))[0]) < 5e-4, case
+        model, data = begun(settle(make.scene(*placements))[0])
+        before = data.xpos.copy()
+        mujoco.mj_step(model, data, nstep=int(5 / model.opt.timestep))
+        assert np.linalg.norm(data.xpos - before, axis=1).max() < 5e-4, case
 
 
 def test_overlapping_objects_are_separated_gently_and_neighbours_stay(tmp_path):
@@ -93,7 +84,9 @@ def test_objects_that_leave_the_table_are_held_and_interlocking_ones_move_sidewa
     lower = make.placement(rack, "lower", collision=colliders)
     upper = make.placement(rack, "upper", (0.01, 0.0), bottom=0.007, number=2, collision=colliders)
     settled, _ = settle(make.scene(lower, upper))
-    assert max(p.top for p in settled.placements) < 0.05 and largest_overlap(settled) < 1e-3
+    _, data = begun(settled)
+    assert max(p.top for p in settled.placements) < 0.05
+    assert min((contact.dist for contact in data.contact[: data.ncon]), default=0.0) > -1e-3
 
 
 def test_a_stack_stays_and_toppling_and_floating_objects_are_reported(tmp_path):

@@ -207,9 +207,6 @@ def colours_of(project) -> np.ndarray:
     return np.array([[float(value) * 255 for value in line.split()[1:]]])
 
 
-OTHERS = ("white_bowl", "red_bowl", "cracker_box", "soup_can")
-
-
 def drawn(folder):
     """Return the true scene of a cabinet, a teal bowl and a box, and the project of its photograph."""
     known = Library.open()
@@ -227,7 +224,8 @@ def drawn(folder):
     camera, intrinsics = studio.camera_pose(recipe), studio.camera_intrinsics(recipe)
     true = Scene(camera, corners, (150, 130, 110), tuple(placements), intrinsics)
     photograph_scene(true, recipe, np.random.default_rng(0), folder / "frame", noisy=False)
-    services = offline_services(Library((furniture, *(known[id] for id in OTHERS))))
+    others = ("white_bowl", "red_bowl", "cracker_box", "soup_can")
+    services = offline_services(Library((furniture, *(known[id] for id in others))))
     project = Project.create(folder / "project", load(folder / "frame"))
     for _ in run_stages(project, services, "scene"):
         pass
