@@ -44,10 +44,8 @@ def test_dark_objects_show_their_shape_in_thumbnails_and_keep_their_colours():
     def tones(id: str, picture: np.ndarray) -> np.ndarray:
         return picture[asset_mask(render_card(LIBRARY[id], CARD_VIEWS[:1], 224)[0])].mean(axis=1)
 
-    before, now = (
-        tones("blue_mug", one)
-        for one in (render_card(LIBRARY["blue_mug"], CARD_VIEWS[:1])[0], brightened_card(LIBRARY["blue_mug"]))
-    )
+    mug = LIBRARY["blue_mug"]
+    before, now = (tones("blue_mug", one) for one in (*render_card(mug, CARD_VIEWS[:1]), brightened_card(mug)))
     assert now.mean() > 1.3 * before.mean() and np.percentile(now, 95) < 200
     assert np.ptp(np.percentile(now, [5, 95])) > np.ptp(np.percentile(before, [5, 95]))
     red = brightened_card(LIBRARY["red_cube"])

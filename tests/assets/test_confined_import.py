@@ -37,9 +37,8 @@ def test_each_dropped_file_becomes_an_asset_or_one_line(tmp_path):
     trimesh.creation.icosphere(2, 0.04).export(input_file(tmp_path, "ball.ply"))
     input_file(tmp_path, "broken.glb").write_bytes(b"glTF" + bytes(40))
     input_file(tmp_path, "nothing.obj").write_text("v nan nan nan\nv nan nan nan\nv nan nan nan\nf 1 2 3\n")
-    input_file(tmp_path, "thief.xml").write_text(
-        '<mujoco><asset><mesh name="m" file="/etc/hostname"/></asset><worldbody/></mujoco>'
-    )
+    thief = '<mujoco><asset><mesh name="m" file="/etc/hostname"/></asset><worldbody/></mujoco>'
+    input_file(tmp_path, "thief.xml").write_text(thief)
     with zipfile.ZipFile(input_file(tmp_path, "out.zip"), "w") as out:
         out.writestr("../out.obj", "v 0 0 0")
     holed = trimesh.creation.box([0.1, 0.1, 0.1])

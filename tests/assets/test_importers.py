@@ -218,10 +218,8 @@ def test_all_groups_of_a_file_and_its_texture_in_another_folder_are_read(kind: s
 def read_case(name: str, library: Path) -> list[tuple[Asset, str, dict]]:
     """Import a case; return each asset with its warnings and the content of its asset.json."""
     added = [import_asset(source, library, root=CASES / name) for source in find_sources(CASES / name)]
-    return [
-        (one.asset, "; ".join(one.warnings), json.loads((one.asset.mesh.parent / "asset.json").read_text()))
-        for one in added
-    ]
+    facts = [json.loads((one.asset.mesh.parent / "asset.json").read_text()) for one in added]
+    return [(one.asset, "; ".join(one.warnings), told) for one, told in zip(added, facts, strict=True)]
 
 
 @pytest.mark.frames

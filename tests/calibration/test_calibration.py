@@ -194,9 +194,8 @@ def test_the_model_that_recorded_an_episode_repeats_it_and_a_decided_calibration
 
 def test_columns_that_are_no_joint_of_the_model_are_left_out():
     episode = record(arm_xml(), 2, 1.0)
-    wider = Episode.from_arrays(
-        episode.times, np.pad(episode.positions, ((0, 0), (0, 1))), [*episode.names, "gripper_command"]
-    )
+    wide = np.pad(episode.positions, ((0, 0), (0, 1)))
+    wider = Episode.from_arrays(episode.times, wide, [*episode.names, "gripper_command"])
     wider = replace(wider, actions=episode.actions)
     sim = replay(mujoco.MjModel.from_xml_string(arm_xml()), wider)
     assert sim.names == episode.names == within(wider, sim.names).names
@@ -225,9 +224,8 @@ def test_an_arm_stands_where_its_base_was_aligned_and_a_floating_gripper_stays()
     assert np.allclose(data.body("gripper").xpos, base[:3, 3])
     assert np.allclose(data.body("gripper").xmat.reshape(3, 3), base[:3, :3])
     assert not np.allclose(arm.body("gripper").pos, base[:3, 3])
-    floating = mujoco.MjModel.from_xml_string(
-        '<mujoco><worldbody><body name="gripper"><freejoint/><geom size=".1"/></body></worldbody></mujoco>'
-    )
+    free = '<mujoco><worldbody><body name="gripper"><freejoint/><geom size=".1"/></body></worldbody></mujoco>'
+    floating = mujoco.MjModel.from_xml_string(free)
     assert at_base(floating, base) is floating
 
 

@@ -217,9 +217,8 @@ def test_messages_with_a_standard_name_and_other_fields_are_refused_and_definiti
     from rosbags import rosbag1
 
     with rosbag1.Writer(tmp_path / "one.bag") as writer:
-        connection = writer.add_connection(
-            "/joint_states", "sensor_msgs/msg/JointState", msgdef="float64 position\n", md5sum="0" * 32
-        )
+        odd = {"msgdef": "float64 position\n", "md5sum": "0" * 32}
+        connection = writer.add_connection("/joint_states", "sensor_msgs/msg/JointState", **odd)
         writer.write(connection, START_NS, np.float64(1).tobytes())
     with pytest.raises(EpisodeError, match="not the standard sensor_msgs/msg/JointState"):
         read_episode(tmp_path / "one.bag")

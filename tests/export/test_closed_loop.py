@@ -161,9 +161,7 @@ def test_an_answer_that_drips_without_end_is_given_up_after_the_time_of_one_answ
 
 def test_a_function_is_a_policy_and_its_faults_are_named(environment, tmp_path):
     env, file = TwinEnv(folder=environment), tmp_path / "mine.py"
-    file.write_text(
-        "def act(observation, instruction):\n    return [0.1] * 5\n\ndef fails(*_):\n    raise KeyError('x')\n"
-    )
+    file.write_text("def act(observation, words):\n    return [0.1] * 5\n\ndef fails(*_):\n    raise KeyError('x')\n")
     policy = open_policy(f"{file}:act", env)
     policy.begin(0, "")
     assert checked_actions(policy.act({}, 0.0), ACTIONS).tolist() == [[0.1] * ACTIONS]

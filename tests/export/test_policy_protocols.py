@@ -54,9 +54,8 @@ def interface(columns: list, *observation: dict, axes: int = 0, key: str = "acti
     """Return an interface of a robot without pictures, unless they are named."""
     seen = [row | {"axes": axes} for row in (STATE, PROMPT, *observation)]
     action = [{"key": [key], "columns": columns, "axes": min(axes, 1)}]
-    return Interface.model_validate_json(
-        json.dumps({"rate_hz": 15, "replan_after": 8, "observation": seen, "action": action, "name": "test"})
-    )
+    data = {"rate_hz": 15, "replan_after": 8, "observation": seen, "action": action, "name": "test"}
+    return Interface.model_validate_json(json.dumps(data))
 
 
 @contextmanager
@@ -176,10 +175,7 @@ def test_late_answers_are_counted_and_awaited_in_real_time(environment, monkeypa
 def test_an_interface_that_the_robot_does_not_have_is_refused(environment, name, words, tmp_path, refused):
     policy = f"openpi://127.0.0.1:9?interface={name}"
     assert words in refused("evaluate-policy", environment, "--policy", policy, "--out", tmp_path)
-    with (
-        opened(environment, False) as env,
-        pytest.raises(InterfaceError, match=r"expects 7 joints; .* has 4 .*x, y, z"),
-    ):
+    with opened(environment, False) as env, pytest.raises(InterfaceError, match=r"expects 7 joints; .* has 4 .*y, z"):
         Translation(interface([{"move": "joint_velocity", "count": 7}]), env)
 
 
@@ -347,10 +343,9 @@ def test_what_cannot_be_served_or_is_no_address_is_said_in_one_line(environment,
 
 def test_the_command_serves_a_function_until_it_is_interrupted(environment, tmp_path):
     (tmp_path / "mine.py").write_text("def act(observation, instruction):\n    return [[0.1] * 5] * 3\n")
-    command = ["serve-policy", str(environment), "--policy", f"{tmp_path}/mine.py:act", "--protocol", "http"]
-    with subprocess.Popen(
-        [sys.executable, "-m", "studio", *command, "--port", "0"], stdout=subprocess.PIPE, text=True
-    ) as server:
+    command = [sys.executable, "-m", "studio", "serve-policy", str(environment), "--protocol", "http", "--port", "0"]
+    command += ["--policy", f"{tmp_path}/mine.py:act"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout
         said = server.stdout.readline()
         asked = HttpPolicy(re.sub(r".* at (http://\S+), .*", r"\1", said.strip()) + "/act")

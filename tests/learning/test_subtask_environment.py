@@ -155,10 +155,8 @@ ARGUMENTS = {
 
 def test_each_term_is_highest_where_what_it_names_holds(bowl_task, bowl_subtasks, starts):
     assert set(ARGUMENTS) | {"joint_target"} == set(REWARD_TERMS) - {"code"}  # there once its module is imported
-    terms = {
-        name: term_from_json(name, {key: to_json(value) for key, value in args.items()})
-        for name, args in ARGUMENTS.items()
-    }
+    rows = {name: {key: to_json(value) for key, value in args.items()} for name, args in ARGUMENTS.items()}
+    terms = {name: term_from_json(name, args) for name, args in rows.items()}
     watched = tuple(WeightedTerm(term) for term in terms.values())
     values, states = [], starts[1:2]
     for subtask in bowl_subtasks:

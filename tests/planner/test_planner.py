@@ -228,9 +228,8 @@ def test_more_to_carry_looks_harder(data):
 def test_an_unknown_question_is_named_and_a_task_in_other_words_is_read_from_its_instruction(data, scene):
     with pytest.raises(ModelError, match='do not answer "sing"; they answer: describe_segment'):
         RULES.ask(Question("sing", {}, UnderstoodAnswer))
-    task = task_to_json(understand_instruction("put the ball in the bowl", scene, RULES)) | {
-        "goals": ["the ball has found its home"]
-    }
+    task = task_to_json(understand_instruction("put the ball in the bowl", scene, RULES))
+    task["goals"] = ["the ball has found its home"]
     answer = RULES.ask(Question("write_program", {"task": task, "scene": data}, ProgramAnswer))
     assert 'kit.inside("orange_ball", "white_bowl")' in answer.simulation
     with pytest.raises(ModelError, match="cannot write a program for this task"):

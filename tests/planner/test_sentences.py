@@ -90,11 +90,8 @@ def test_each_kind_of_goal_is_read_in_its_sentence_its_card_and_its_instruction_
         later = PlannedGoal(goal.kind, goal.names, goal.along, goal.new_container, 1, goal.xy)
         partner = [PlannedGoal("where", goal.names[::-1])] if goal.kind == "where" else []
         for goals in ([goal, *partner], [first, later, *(PlannedGoal("where", g.names, stage=1) for g in partner)]):
-            for text in (
-                "; ".join(sentences(goals)),
-                "; ".join(sentences_in_words(goals, reader.names)),
-                instruction_of(goals, reader.names),
-            ):
+            written, shown = sentences(goals), sentences_in_words(goals, reader.names)
+            for text in ("; ".join(written), "; ".join(shown), instruction_of(goals, reader.names)):
                 assert goals_of(text, reader) == set(goals), text
 
 

@@ -40,9 +40,8 @@ def judged(tmp_path_factory, sandbox):
     scene = Scene.load(project)
     task = understand_instruction("swap the red cube and the green cube", scene, RULES)
     good = write_program(task, scene, RULES)
-    bad = replace(
-        good, simulation=good.simulation.replace("place_of_green_cube)", "place_of_green_cube, tolerance=1e-5)")
-    )
+    place = "place_of_green_cube"
+    bad = replace(good, simulation=good.simulation.replace(f"{place})", f"{place}, tolerance=1e-5)"))
     assert bad != good
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(judging, "MUTATION_KINDS", ())

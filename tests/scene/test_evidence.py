@@ -211,9 +211,8 @@ def test_the_verdict_follows_the_distance_of_an_object_and_no_other(photographed
 
 def render(scene, frame, segments, which=0, **changed):
     p = replace(scene.placements[which], **changed)
-    return candidate_preview.draw_candidate(
-        frame, scene.world_from_camera, segments[which].mask, p.mesh, p.size, p.world_from_object
-    )
+    camera, mask = scene.world_from_camera, segments[which].mask
+    return candidate_preview.draw_candidate(frame, camera, mask, p.mesh, p.size, p.world_from_object)
 
 
 def test_a_candidate_covers_its_mask_in_the_photographs_brightness_within_its_window_and_outline(tmp_path):

@@ -156,10 +156,8 @@ def test_a_half_hidden_support_reaches_under_its_object(library, tmp_path):
     visible = replace(block.attributes, size=block.attributes.size * [1, 0.4, 1],
                       centre=block.attributes.centre - [0, 0.012, 0])  # fmt: skip
     seen = [replace(block, attributes=visible), cube]
-    inputs = replace(
-        make.inputs(scene, library, tmp_path), descriptions=seen, matches=[Match(2, "red_cube", 1.0, "", ())]
-    )
-    placed = place_objects(inputs)
+    inputs = make.inputs(scene, library, tmp_path)
+    placed = place_objects(replace(inputs, descriptions=seen, matches=[Match(2, "red_cube", 1.0, "", ())]))
     _, reports = settle(placed)
     assert placed.placements[0].size[1] > 1.3 * visible.size[1] and reports == ()
 
@@ -347,9 +345,8 @@ def test_a_print_is_seen_where_it_was_photographed_however_the_shape_was_registe
     pose, observed = photographed(asset, rotation)
 
     def difference(fit):
-        (a, true), (b, seen) = (
-            print_in_view(asset, one, observed.observation, observed.segment.mask) for one in (pose, fit.pose)
-        )
+        photo, mask = observed.observation, observed.segment.mask
+        (a, true), (b, seen) = (print_in_view(asset, one, photo, mask) for one in (pose, fit.pose))
         return float(np.abs(true - seen)[a & b].mean())
 
     symmetries = shape_symmetries(asset.mesh, tuple(asset.size.tolist())).rotations

@@ -21,9 +21,8 @@ from pipeline.scene.settle import settle
 
 
 def test_a_scene_written_and_read_is_the_same_scene_and_writing_it_again_changes_nothing(tmp_path):
-    box = make.placement(
-        make.box(tmp_path), "box", (0.1, 0), yaw=0.3, asset_id="a", colour="red", rgb=(200, 1, 2), foot=True, prop=0.05
-    )
+    more = {"asset_id": "a", "colour": "red", "rgb": (200, 1, 2), "foot": True, "prop": 0.05}
+    box = make.placement(make.box(tmp_path), "box", (0.1, 0), yaw=0.3, **more)
     scene = make.scene(box, make.placement(make.can(tmp_path), "can", (-0.1, 0), number=4, container=True))
     project = tmp_path / "project"
     project.mkdir()
@@ -49,10 +48,8 @@ def test_a_missing_or_damaged_scene_json_is_one_line(tmp_path):
 
 
 def test_every_placement_is_a_free_body_centred_on_its_box_above_the_table_or_fixed(tmp_path):
-    box, can = make.box(tmp_path), make.can(tmp_path)
-    scene = make.scene(
-        make.placement(box, "box", (0.1, 0.0), yaw=0.4), make.placement(can, "can", (-0.1, 0.1), number=2)
-    )
+    box, can = make.placement(make.box(tmp_path), "box", (0.1, 0.0), yaw=0.4), make.can(tmp_path)
+    scene = make.scene(box, make.placement(can, "can", (-0.1, 0.1), number=2))
     model = builder.compile_spec(builder.build_spec(scene))
     data = mujoco.MjData(model)
     mujoco.mj_forward(model, data)
@@ -89,10 +86,8 @@ def test_the_written_model_loads_alone(tmp_path):
     coloured.visual.face_colors = np.random.default_rng(0).integers(0, 255, (len(coloured.faces), 4))
     ball = tmp_path / "ball.ply"
     coloured.export(ball)
-    builder.write_mjcf(
-        make.scene(make.placement(ball), make.placement(make.box(tmp_path), "box", (0.2, 0), number=2)),
-        tmp_path / "out",
-    )
+    box = make.placement(make.box(tmp_path), "box", (0.2, 0), number=2)
+    builder.write_mjcf(make.scene(make.placement(ball), box), tmp_path / "out")
     model = mujoco.MjModel.from_xml_path(str(tmp_path / "out" / "scene.xml"))
     assert (model.nbody, model.ntex) == (3, 2)  # the sky and the ball's colours
 

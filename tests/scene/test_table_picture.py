@@ -247,10 +247,8 @@ def test_furniture_and_a_recoloured_bowl_are_upright_and_look_as_photographed(tm
     assert np.degrees(angle) < 4 and np.linalg.norm(true_pose[:3, 3] - pose[:3, 3]) < 0.01
     at = chest.world_from_object
     turned = Pose.from_rotation(at.pos, Rotation.from_euler("z", np.pi).as_matrix() @ at.rotation)
-    front, back = (
-        appearance_correlation(project.frame, twin.world_from_camera, mask, chest.mesh, chest.size, one)
-        for one in (at, turned)
-    )
+    seen = project.frame, twin.world_from_camera, mask, chest.mesh, chest.size
+    front, back = (appearance_correlation(*seen, one) for one in (at, turned))
     assert front > back + 0.1
     bowl, mask = placed(project, "bowl")
     assert bowl.asset_id and bowl.recolour and "recoloured to the photograph" in bowl.provenance

@@ -108,10 +108,8 @@ IN_CHECKS = {
 
 @pytest.mark.parametrize("check", IN_CHECKS)
 def test_a_check_that_checks_nothing_is_found(check):
-    messages = [
-        finding.message
-        for finding in guard(Program(SIMULATION, CHECKS + "\n\n" + check.replace("SOLVED", SOLVED) + "\n"))
-    ]
+    checks = CHECKS + "\n\n" + check.replace("SOLVED", SOLVED) + "\n"
+    messages = [finding.message for finding in guard(Program(SIMULATION, checks))]
     assert any(IN_CHECKS[check] in message for message in messages), messages
     assert all(message.startswith("checks.py") for message in messages)
 

@@ -188,9 +188,8 @@ def test_a_wrong_order_is_named_and_a_step_undone_later_or_held_at_the_start_is_
     build, checks = program_of(scene, TASKS["two steps"])
     sim = build()
     sim._run = rollout.roll_out(sim.bench(), tuple(reversed(sim.stages)))
-    assert failures(checks, sim) == {
-        "check_steps_are_done_in_order": "red_cube on blue_cube came before green_cube inside white_bowl"
-    }
+    wrong = "red_cube on blue_cube came before green_cube inside white_bowl"
+    assert failures(checks, sim) == {"check_steps_are_done_in_order": wrong}
     build, _ = program_of(scene, TASKS["one object twice"])
     run = build().rollout()
     assert run.solved and all(goal["met"] for goal in run.goals), run.why

@@ -117,10 +117,8 @@ STOPPED = ChildExit("timeout", processor=61.2)
 def test_of_a_later_layout_whose_physics_does_not_end_nothing_is_known(late, is_fault, rewards):
     children = []
     for part, doing in late:
-        checks = doing.startswith("running")
-        child = ChildReport(
-            part, doing or "running check_a", reward=1.0 if checks or not doing else None, finished=True
-        )
+        reward = 1.0 if doing.startswith("running") or not doing else None
+        child = ChildReport(part, doing or "running check_a", reward=reward, finished=True)
         children.append(ChildReader(child, Limits()).finish(STOPPED if doing else ChildExit("done")))
     report = merge_reports(ChildReport("arrange", finished=True), children, 1.0)
     assert (report.timed_out, report.reward) == (is_fault, rewards)
@@ -226,9 +224,8 @@ def runs(child: int, state: str) -> bool:
     ],
 )
 def test_nothing_outlives_a_killed_parent(project, state, victim):
-    with subprocess.Popen(
-        [sys.executable, "-c", STUDIO, str(project), PROGRAMS[state]], stdout=subprocess.PIPE, start_new_session=True
-    ) as studio:
+    command = [sys.executable, "-c", STUDIO, str(project), PROGRAMS[state]]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True) as studio:
         try:
             assert studio.stdout is not None and studio.stdout.readline() == b"ready\n"
             processes = chain(studio.pid, state)

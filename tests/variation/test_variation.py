@@ -66,15 +66,13 @@ def test_the_same_id_gives_the_same_start_in_another_process(twin, library):
 
 def test_every_robot_begins_with_the_same_objects_byte_for_byte(twin, library, tmp_path):
     study(twin, library).write("5-0003", tmp_path)
-    starts = set()
+    values, starts = study(twin, library).condition("5-0003").values, set()
     for kind in ROBOTS.values():
         sim = kit.Simulation(replace(kit.Scene.load(tmp_path), robot=kind.make(True)), 0)
         physics = Physics(sim.bench())
         starts.add(b"".join(physics.data.qpos[at : at + 7].tobytes() for at in physics.addresses.values()))
         masses = [physics.model.body(name).mass[0] for name in PLACES]
-        assert masses == pytest.approx(
-            [study(twin, library).condition("5-0003").values[f"{n}.mass"] for n in PLACES], rel=1e-5
-        )
+        assert masses == pytest.approx([values[f"{name}.mass"] for name in PLACES], rel=1e-5)
     assert len(starts) == 1
 
 
