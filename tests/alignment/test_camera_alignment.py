@@ -12,17 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chi2
 
-from pipeline.alignment.camera import (
-    AlignmentError,
-    AlignmentStopped,
-    CameraAlignment,
-    CameraClicks,
-    align_camera,
-    difference,
-    project,
-)
-from pipeline.alignment.depth import refine_on_depth, shares_world
-from pipeline.alignment.on_twin import TwinSurface
+from pipeline.alignment import CameraClicks, TwinSurface, align_camera, refine_on_depth, shares_world
+from pipeline.alignment.camera import AlignmentError, AlignmentStopped, CameraAlignment, difference, project
 from pipeline.frame import Frame
 from pipeline.geometry import Pose, box_corners, transform
 from pipeline.project import Project

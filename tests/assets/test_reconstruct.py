@@ -15,8 +15,7 @@ from pipeline.assets.library import BUILTIN_LIBRARY, read_asset
 from pipeline.assets.reconstruct import PROVENANCE_PREFIX, RECONSTRUCTION_METHODS, reconstruct
 from pipeline.description import Attributes, Description, Shape, describe
 from pipeline.frame import find_support, load
-from pipeline.segmentation import Segment
-from pipeline.segmentation.coco import decode_rle
+from pipeline.segmentation import Segment, decode_rle
 
 SCENE = Path(__file__).resolve().parents[2] / "sample_scenes" / "kitchen"
 MEASURED = [method for method in RECONSTRUCTION_METHODS if method != "provider"]

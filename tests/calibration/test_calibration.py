@@ -10,18 +10,9 @@ import pytest
 
 from bench import planted_arms
 from bench.planted_arms import DELAY_S, MASSES, NOISE, arm_xml, record
-from pipeline.calibration.calibration import Calibration, calibrate
-from pipeline.calibration.calibration_files import write_calibration
+from pipeline.calibration import Calibration, calibrate, parameter, with_values, write_calibration
 from pipeline.calibration.model_files import read_model, with_spec_values
-from pipeline.calibration.parameters import (
-    FIELDS,
-    CalibrationError,
-    default_parameters,
-    names_of,
-    parameter,
-    read_parameters,
-    with_values,
-)
+from pipeline.calibration.parameters import FIELDS, CalibrationError, default_parameters, names_of, read_parameters
 from pipeline.calibration.replay import at_base, decided_values, replay, within
 from pipeline.calibration.trial import COURSES, held_actions
 from pipeline.divergence import Episode, compare, load_robot, read_episode, write_episode

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from pipeline.description import describe_all, from_json, to_json
+from pipeline.description import DescriptionError, describe_all, from_json, to_json
 from pipeline.description.colour import name_colour
-from pipeline.description.description import DescriptionError
 from pipeline.frame import find_support
 from pipeline.segmentation import Segment
 from tests.frame.rendered import render

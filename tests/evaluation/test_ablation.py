@@ -10,18 +10,8 @@ import tabletop
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.evaluation.ablation import (
-    FILE,
-    ROWS,
-    AblationError,
-    AblationOptions,
-    AblationScene,
-    AblationTrial,
-    JudgedProposal,
-    ablate,
-    keep_steps,
-    read_steps,
-)
+from pipeline.evaluation import AblationScene, AblationTrial, JudgedProposal, ablate
+from pipeline.evaluation.ablation import FILE, ROWS, AblationError, AblationOptions, keep_steps, read_steps
 from pipeline.evaluation.ablation_report import bar_chart, markdown, summary, write_ablation
 from pipeline.evaluation.scene_judge import JudgedScene
 from pipeline.evaluation.significance import compare_groups, holm, mean_interval

@@ -21,8 +21,7 @@ from pipeline.matching import Candidate, LibraryFeatures, Match
 from pipeline.models import ModelError
 from pipeline.planner import PlannerModel
 from pipeline.resources import SAMPLE_SCENES
-from pipeline.segmentation import DepthSegmenter
-from pipeline.segmentation.coco import decode_rle
+from pipeline.segmentation import DepthSegmenter, decode_rle
 
 MUG = {"id": 1, "exact": ["mug"], "category": ["cup"], "either": ["bowl"]}
 NOTHING = {"id": 2, "exact": [], "category": [], "either": []}

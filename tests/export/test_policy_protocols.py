@@ -19,13 +19,11 @@ import pytest
 import twins
 import websockets.sync.server
 
-from pipeline.closed_loop import interface_policy
+from pipeline.closed_loop import PolicyError, interface_policy, open_policy
 from pipeline.closed_loop.episodes import opened, run_policy
 from pipeline.closed_loop.interface_policy import Client, InterfacePolicy
 from pipeline.closed_loop.interfaces import InterfaceError, Translation, read_interface
 from pipeline.closed_loop.interfaces.interface import Entry, Interface
-from pipeline.closed_loop.policies import open_policy
-from pipeline.closed_loop.policy import PolicyError
 from pipeline.closed_loop.protocols.clients import open_server
 from pipeline.closed_loop.protocols.groot import answer
 from pipeline.closed_loop.protocols.http import HttpPolicy

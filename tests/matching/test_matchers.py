@@ -10,21 +10,17 @@ import pytest
 from pipeline.assets import Library
 from pipeline.description import Attributes, Description
 from pipeline.frame import Frame, Intrinsics
-from pipeline.matching.indexed_library import IndexedLibrary
-from pipeline.matching.match_files import from_json, to_json
+from pipeline.matching import IndexedLibrary, from_json, to_json
 from pipeline.matching.matcher import MATCHERS, MODEL_MATCHERS, usable_matcher, why_unavailable
 from pipeline.matching.measured import MAX_CANDIDATES, Candidate, Match, category_probability, match
-from pipeline.matching.model import correspondence
+from pipeline.matching.model import QUESTION_KINDS, correspond, correspondence, is_denied, keep_if_matched
 from pipeline.matching.model.correspondence import (
     MAX_DESCRIPTION_CHARACTERS,
-    QUESTION_KINDS,
     SHORTLIST_SIZE,
     _shortlist,
     batched_assets,
-    correspond,
     question,
 )
-from pipeline.matching.model.denied_objects import is_denied, keep_if_matched
 from pipeline.matching.model.verdict import choose_with_model, is_partly_hidden, most_probable
 from pipeline.matching.named_candidates import MAX_NAMED, with_named_candidates
 from pipeline.models import ModelError

@@ -14,9 +14,7 @@ from PIL import Image
 
 from pipeline.planner import PlannerModel
 from pipeline.rehearsal import picture_path, read_rehearsal, rehearse
-from pipeline.router import judging
-from pipeline.router.round import read_rounds, write_round
-from pipeline.router.round_record import read_record
+from pipeline.router import judging, read_record, read_rounds, write_round
 from pipeline.router.route import RouteOptions, RouteStart, route, write_program
 from pipeline.router.solved_programs import (
     SolvedProgram,

@@ -11,19 +11,9 @@ import tabletop
 
 from pipeline.models import ModelError
 from pipeline.planner import PlannerModel
-from pipeline.router import judging
+from pipeline.router import RouteStart, judging, read_rounds, report_json, route, write_round
 from pipeline.router.failure_summary import summarize_failures
-from pipeline.router.round import read_rounds, report_json, write_round
-from pipeline.router.route import (
-    ProgramAnswer,
-    RouteAnswer,
-    RouteOptions,
-    RouterError,
-    RouteStart,
-    SourceAnswer,
-    route,
-    write_program,
-)
+from pipeline.router.route import ProgramAnswer, RouteAnswer, RouteOptions, RouterError, SourceAnswer, write_program
 from pipeline.simulation import CheckResult, Program, Report
 from pipeline.simulation.kit import Scene
 from pipeline.simulation.sandbox.sandbox import SandboxError

@@ -18,8 +18,7 @@ from pipeline.project import Project
 from pipeline.resources import SAMPLE_SCENES
 from pipeline.run import Services, run_stages
 from pipeline.run.merge_masks import merge_oversegmented
-from pipeline.segmentation import DepthSegmenter, Segment
-from pipeline.segmentation.coco import encode_rle
+from pipeline.segmentation import DepthSegmenter, Segment, encode_rle
 
 DIVIDED, LEFT, RIGHT, UPPER, HELD, KEPT, LAST = range(1, 8)
 """Ids of the masks that the model is shown: two objects, two halves of one, half of one, one in the air, good ones."""

@@ -13,8 +13,7 @@ import pytest
 from PIL import Image
 from reference_frames import reference_frame
 
-from pipeline.frame import load
-from pipeline.frame.support import find_support
+from pipeline.frame import find_support, load
 from pipeline.geometry import transform
 from pipeline.segmentation import DepthSegmenter, Prompt, Segment, SegmentationError, split
 from pipeline.segmentation.depth import affinity

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from pipeline.assets import Library
 from pipeline.planner import PlannerModel
-from pipeline.router import write_program
+from pipeline.router import judge, write_program
 from pipeline.router.intent_check import find_contradiction
-from pipeline.router.judging import judge
 from pipeline.scene.scene_files import write_scene
 from pipeline.scene.settle import settle
 from pipeline.simulation import kit

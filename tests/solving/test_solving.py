@@ -10,8 +10,7 @@ import pytest
 from pipeline import solving
 from pipeline.scene import SceneError
 from pipeline.scene.rendering import film_camera
-from pipeline.simulation import kit
-from pipeline.simulation.program import Program, Report
+from pipeline.simulation import Program, Report, kit
 from pipeline.simulation.run_record import RunRecord
 from pipeline.solving.film import write_film
 

@@ -18,9 +18,8 @@ from pipeline.router import write_program
 from pipeline.run.scene_stage import with_brought
 from pipeline.scene import Scene
 from pipeline.scene.scene_files import read_scene, write_scene
-from pipeline.simulation import kit
+from pipeline.simulation import Program, kit
 from pipeline.simulation.objects import Region, hull
-from pipeline.simulation.program import Program
 from pipeline.task_generation.bring import bring, shape_of
 from pipeline.task_generation.budget import LearnerBudget
 from pipeline.task_generation.candidates import SceneFacts, candidates

@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 
 from pipeline.assets import Library
 from pipeline.scene.scene_files import read_scene, write_scene
-from pipeline.simulation import kit
+from pipeline.simulation import Program, Report, kit
 from pipeline.simulation.physics import Physics
-from pipeline.simulation.program import Program, Report
 from pipeline.simulation.robots import ROBOTS
 from pipeline.simulation.run_record import RunRecord
 from pipeline.variation import Outcome, VariationError, VariationStudy, by_oracle, parse_id
