@@ -80,10 +80,9 @@ DEGENERATE = {
 
 @pytest.mark.parametrize("reason", DEGENERATE)
 def test_clicks_that_determine_no_pose_are_refused_in_one_line(reason):
-    with pytest.raises(AlignmentError, match=reason) as error:
+    with pytest.raises(AlignmentError, match=rf"\A.*({reason}).*\Z"):
         points, pixels = DEGENERATE[reason]
         align_camera(points, pixels, K)
-    assert "\n" not in str(error.value)
 
 
 @pytest.fixture(scope="module")

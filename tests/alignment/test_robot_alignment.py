@@ -115,9 +115,8 @@ def test_clicks_that_leave_the_base_free_and_wrong_files_are_named_in_one_line(t
             align_robot(clicks_at(planted_base(1), postures))
     for reason, text in WRONG.items():
         (tmp_path / "base.json").write_text(text)
-        with pytest.raises(AlignmentError, match=reason) as error:
+        with pytest.raises(AlignmentError, match=rf"\A.*({reason}).*\Z"):
             read_robot_base(tmp_path / "base.json", CAMERA, K)
-        assert "\n" not in str(error.value)
 
 
 def test_files_of_someone_else_give_the_same_base_in_a_confined_process_without_a_model_elsewhere(tmp_path):
@@ -134,9 +133,8 @@ def test_files_of_someone_else_give_the_same_base_in_a_confined_process_without_
     moved = tmp_path / "inner" / "clicks.json"
     moved.write_text(path.read_text().replace("arm.xml", "../arm.xml"))
     assert read_robot_base(moved, CAMERA, K).covariance is not None, "the model can be read from outside the process"
-    with pytest.raises(AlignmentError) as refused:
+    with pytest.raises(AlignmentError, match=r"\A.*\Z"):
         read_robot_base_confined(moved, CAMERA, K, threading.Event())
-    assert "\n" not in str(refused.value)
 
 
 def test_a_point_on_the_tool_turns_with_it(tmp_path):

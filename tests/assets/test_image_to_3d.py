@@ -99,10 +99,9 @@ def test_an_invalid_reply_is_reported_in_one_line():
         (Service(glb()[:-100]), r"cut off \([\d,]+ of [\d,]+ bytes\); try again"),
         (Service(silent=True), "took longer than 1 s"),
     ):
-        with serving(service.answer) as url, pytest.raises(ServiceError, match=message) as caught:
+        with serving(service.answer) as url, pytest.raises(ServiceError, match=rf"\A.*({message}).*\Z"):
             TrellisProjectorz(url, seconds=1.0 if service.silent else 60.0, largest=2_000_000).make(view())
         service.interrupted.set()
-        assert "\n" not in str(caught.value)
 
 
 @contextmanager

@@ -167,10 +167,9 @@ def test_an_unreadable_file_is_refused_in_one_line(tmp_path):
         ("a.zip", "nothing", "cannot be unpacked"),
     ):
         (tmp_path / name).write_text(text)
-        with pytest.raises(AssetError, match=message) as refused:
+        with pytest.raises(AssetError, match=rf"\A.*({message}).*\Z"):
             found = find_sources(tmp_path / name) if name != "a.zip" else [unpack(tmp_path / name, tmp_path / "zip")]
             import_asset(found[0], tmp_path / "library")
-        assert "\n" not in str(refused.value)
 
 
 CASES = FRAMES.parent / "cases"

@@ -179,9 +179,8 @@ def test_a_users_values_have_the_source_person_and_only_own_assets_can_be_remove
     mug = Library.open(libraries)["red_mug"]
     assert (mug.name, mug.mass, mug.mass_source) == ("Best mug", 0.5, "person")
     for wrong in ({"mass": float("nan")}, {"mass": -1}, {"friction": 9}, {"name": " "}, {"id": "x"}, {"mass": "heavy"}):
-        with pytest.raises(AssetError) as refused:
+        with pytest.raises(AssetError, match=r"\A.*\Z"):
             library_edits.update_fields(mug, libraries[1], wrong)
-        assert "\n" not in str(refused.value)
     library_edits.remove(mug, libraries[1])
     mug = Library.open(libraries)["red_mug"]
     assert mug.name != "Best mug"

@@ -152,13 +152,6 @@ def test_what_does_not_fit_is_refused_in_one_line(folder, tmp_path, refused):
         assert not (tmp_path / "out").exists()
 
 
-def test_other_actuators_than_the_actions_are_refused():
-    episode = record(arm_xml(), 0, 1.0)
-    model = mujoco.MjModel.from_xml_string(arm_xml().split('<position name="a3"')[0] + "</actuator></mujoco>")
-    with pytest.raises(CalibrationError, match="3 actions a sample, the model has 2"):
-        next(calibrate(model, [parameter(model, "joint", "turn", "damping")], [episode]))
-
-
 OTHER = arm_xml(dampings=(2.5, 1.0, 0.6))
 
 
@@ -183,7 +176,11 @@ def test_the_model_that_recorded_an_episode_repeats_it_and_a_decided_calibration
     assert other.dof_damping[0] == 2.5
 
 
-def test_columns_that_are_no_joint_of_the_model_are_left_out():
+def test_columns_that_are_no_joint_are_left_out_and_other_actuators_than_the_actions_refused():
+    episode = record(arm_xml(), 0, 1.0)
+    model = mujoco.MjModel.from_xml_string(arm_xml().split('<position name="a3"')[0] + "</actuator></mujoco>")
+    with pytest.raises(CalibrationError, match="3 actions a sample, the model has 2"):
+        next(calibrate(model, [parameter(model, "joint", "turn", "damping")], [episode]))
     episode = record(arm_xml(), 2, 1.0)
     wide = np.pad(episode.positions, ((0, 0), (0, 1)))
     wider = Episode.from_arrays(episode.times, wide, [*episode.names, "gripper_command"])

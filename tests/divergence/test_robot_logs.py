@@ -233,9 +233,8 @@ def test_a_folder_with_other_metadata_or_a_missing_extra_is_one_line(good, tmp_p
     shutil.copytree(good["mcap"], tmp_path / "mcap")
     for text in ("", "a: [", "rosbag2_bagfile_information: 3", "- 1", "a: &a [*a, *a]"):
         (tmp_path / "mcap" / "metadata.yaml").write_text(text)
-        with pytest.raises(EpisodeError, match="mcap") as refused:
+        with pytest.raises(EpisodeError, match=r"\A.*mcap.*\Z"):
             read_episode(tmp_path / "mcap")
-        assert "\n" not in str(refused.value)
     monkeypatch.setitem(sys.modules, "rosbags", None)
     with pytest.raises(EpisodeError, match=r'rosbags is missing.* pip install "grs-studio\[logs\]"'):
         read_episode(good["one.bag"])

@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,10 +12,6 @@ from pipeline.closed_loop.failure import CLASSES, failure_class
 from pipeline.closed_loop.paired import paired_difference
 from pipeline.divergence import Episode, read_episode
 from studio.__main__ import main
-
-
-def evaluation(out: Path) -> dict[str, Any]:
-    return json.loads((out / "evaluation.json").read_text())
 
 
 def test_two_policies_get_the_same_conditions_and_their_difference_an_interval(solved, sandbox, tmp_path, capsys):
@@ -42,7 +37,10 @@ def test_two_policies_get_the_same_conditions_and_their_difference_an_interval(s
     assert one["low"] < 0.5 < other["high"] + 0.3 and data["paired"]["low"] <= -1 < data["paired"]["high"]
     assert {row["failure"] for row in one["episodes"]} == {None}
     assert {row["failure"] for row in other["episodes"]} == {"never_reached"}
-    assert data == evaluation(at) and "never touched what it had to move" in (at / "report.html").read_text()
+    assert (
+        data == json.loads((at / "evaluation.json").read_text())
+        and "never touched what it had to move" in (at / "report.html").read_text()
+    )
     kept = read_episode(at / "episodes" / "hold" / "0-0001.npz")
     assert kept.contacts["red_cube"].shape == (len(kept.times), 2)
     assert run(2, at, "--seconds", "11") == 2 and "holds conditions of another task" in capsys.readouterr().err

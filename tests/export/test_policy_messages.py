@@ -137,9 +137,8 @@ def test_a_file_of_an_interface_says_what_is_wrong_with_it(tmp_path):
         ("a = " + "[" * 5000 + "]" * 5000, "cannot be read"),
     ):
         file.write_text(text)
-        with pytest.raises(InterfaceError, match=words) as caught:
+        with pytest.raises(InterfaceError, match=rf"\A.*({words}).*\Z"):
             read_interface(str(file))
-        assert "\n" not in str(caught.value)
     with pytest.raises(InterfaceError, match="there is no interface 'moon'; there are: aloha"):
         read_interface("moon")
 

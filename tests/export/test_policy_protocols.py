@@ -236,6 +236,12 @@ def test_the_episodes_before_a_wrong_answer_are_kept(environment, tmp_path, caps
     assert [json.loads(line)["policy"] for line in kept] == ["hold"] * len(twins.SEEDS)
 
 
+class Tls(socketserver.BaseRequestHandler):
+    def handle(self) -> None:
+        if self.request.recv(1 << 16):
+            self.request.sendall(b"\x15\x03\x03\0\x02\x02\x46")
+
+
 def test_a_server_of_another_protocol_or_none_is_named_with_what_its_address_begins_with(environment, monkeypatch):
     monkeypatch.setattr("pipeline.closed_loop.protocols.websocket.CONNECT_SECONDS", 1)
 
@@ -257,20 +263,11 @@ def test_a_server_of_another_protocol_or_none_is_named_with_what_its_address_beg
         ):  # fmt: skip
             assert words in ask(f"{protocol}://127.0.0.1:{port}?interface={INTERFACES[protocol]}")
         assert "begin it with openpi:// or vla-eval://" in ask(f"http://127.0.0.1:{sockets}/act")
-
-
-class Tls(socketserver.BaseRequestHandler):
-    def handle(self) -> None:
-        if self.request.recv(1 << 16):
-            self.request.sendall(b"\x15\x03\x03\0\x02\x02\x46")
-
-
-def test_a_server_with_tls_is_named(environment):
-    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Tls) as server, opened(environment, False) as env:
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Tls) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        spec = f"http://127.0.0.1:{server.server_address[1]}/act"
-        with pytest.raises(PolicyError, match=r"a server with TLS \(https://\); change the address"):
-            run_policy(env, open_policy(spec, env), LAYOUT, 0.5)
+        assert "server with TLS (https://); change the address" in ask(
+            f"http://127.0.0.1:{server.server_address[1]}/act"
+        )
         server.shutdown()
 
 

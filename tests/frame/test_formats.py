@@ -254,9 +254,8 @@ def test_faults_are_one_line(tmp_path):
         ({"camera_json": {"width": 32}}, "lacks height, fx"),
     )
     for number, (changed, message) in enumerate(faults):
-        with pytest.raises(FrameError, match=message) as caught:
+        with pytest.raises(FrameError, match=rf"\A.*({message}).*\Z"):
             load(folder(tmp_path / str(number), **changed))
-        assert "\n" not in str(caught.value)
 
 
 NO_SCALE = '{"3": {"cam_K": [99, 0, 80, 0, 99, 60, 0, 0, 1], "depth_scale": "mm"}}'
@@ -287,9 +286,8 @@ WRONG = {
 def test_faults_in_a_folder_are_one_line(frame, tmp_path, case):
     make, changed, message = WRONG[case]
     files = {name: raw for name, raw in (make(frame) | changed).items() if raw is not None}
-    with pytest.raises(FrameError, match=message) as caught:
+    with pytest.raises(FrameError, match=rf"\A.*({message}).*\Z"):
         load(written.write(tmp_path / "f", files))
-    assert "\n" not in str(caught.value)
 
 
 def test_missing_packages_or_depth_pickled_arrays_and_depth_videos_of_8_bits_give_advice(frame, tmp_path, monkeypatch):
@@ -339,9 +337,8 @@ def test_estimated_depth_is_marked_as_not_measured(frame, tmp_path, monkeypatch)
 def test_faults_in_an_npz_are_one_line(tmp_path, name, array, message):
     good = {"rgb": np.full((24, 32, 3), 90, np.uint8), "depth": np.ones((24, 32)), "K": np.diag([30.0, 30, 1])}
     np.savez(tmp_path / "f.npz", **(good | {name: array}))
-    with pytest.raises(FrameError, match=message) as caught:
+    with pytest.raises(FrameError, match=rf"\A.*({message}).*\Z"):
         load(tmp_path / "f.npz")
-    assert "\n" not in str(caught.value)
 
 
 def test_files_too_large_folders_too_deep_zips_that_point_outside_and_missing_paths_are_refused(tmp_path, monkeypatch):

@@ -1,14 +1,14 @@
 """`grs-studio learn`: files, lines and exit codes."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
 pytest.importorskip("stable_baselines3", reason='stable-baselines3 is missing: pip install "grs-studio[learn]"')
 
 from pipeline.learning import training
-from pipeline.router import Round, write_round
-from pipeline.simulation import CheckResult, Program, Report
+from pipeline.simulation import Program
 from pipeline.store import write_json
 from pipeline.tasks import Task, task_to_json
 from studio.__main__ import main
@@ -27,17 +27,12 @@ def build(scene, seed):
 """
 
 
+TASK = Task("stack", "Put the red cube on the blue one.", ("red_cube", "blue_cube"), ("red_cube rests on blue_cube",))
+
+
 @pytest.fixture
 def twin(tmp_path):
     return twins.write(tmp_path / "twin")
-
-
-def write_solved(folder, program=PROGRAM):
-    names = ("red_cube", "blue_cube")
-    task = Task("stack", "Put the red cube on the blue one.", names, ("red_cube rests on blue_cube",))
-    write_json(folder / "task.json", task_to_json(task))
-    passed = Report((CheckResult("a", True, ""),), (1.0,))
-    write_round(Round(0, None, Program(program, ""), passed, "done", "", 0.0), folder)
 
 
 @pytest.fixture(autouse=True)
@@ -47,7 +42,8 @@ def small(monkeypatch, tmp_path, short_trainings):
 
 
 def test_what_cannot_be_done_is_one_line_that_says_what_would_work_and_nothing_is_lost(twin, refused, monkeypatch):
-    write_solved(twin, PROGRAM.replace('sim.keep("red_cube", ', 'sim.keep("cabinet", "red_cube", '))
+    program = PROGRAM.replace('sim.keep("red_cube", ', 'sim.keep("cabinet", "red_cube", ')
+    twins.write_solved(twin, TASK, Program(program, ""))
     refused("learn", twin, "--evaluate")  # nothing is learned yet, but the task is split
     for flag in (("--ablation",), ("--demonstrations", "3"), ("--skills",), ("--variants", "2")):
         line = refused("learn", twin, "--robot", "arm-suction", *flag)
@@ -70,10 +66,9 @@ def test_what_cannot_be_done_is_one_line_that_says_what_would_work_and_nothing_i
 
 def test_a_project_is_learned_step_by_step(twin, capsys, refused):
     assert "has no task yet; run grs-studio run FRAME" in refused("learn", twin)
-    task = Task("stack", "Put the red cube on the blue one.", ("red_cube", "blue_cube"), ())
-    write_json(twin / "task.json", task_to_json(task))
+    write_json(twin / "task.json", task_to_json(replace(TASK, goals=())))
     assert "the task 'stack' has no goals, so nothing can be learned" in refused("learn", twin)
-    write_solved(twin)
+    twins.write_solved(twin, TASK, Program(PROGRAM, ""))
     assert "0_reach_red_cube has no policy.zip yet; learn that subtask first" in refused("learn", twin, "--evaluate")
     rows = json.loads((twin / "learning" / "subtasks.json").read_text())
     assert [row["name"] for row in rows] == ["reach_red_cube", "pick_red_cube", "place_red_cube"]

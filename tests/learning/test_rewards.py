@@ -104,10 +104,9 @@ def chain(table):
         program = Program(SIMULATION, CHECKS.replace("{height}", "0.1"))
         layouts = Layouts(kit.Scene.load(table), arranged_by(program, table, sandbox))
         subtasks = small_task.subtasks(layouts)
-        played = [
-            ChainEpisode(one.layout, tuple(oracle_episodes(layouts, subtasks, one, EpisodeRules())), True, 1.0)
-            for one in small_task.settled(layouts, subtasks[0], [1, 2])
-        ]
+        starts, rules = small_task.settled(layouts, subtasks[0], [1, 2]), EpisodeRules()
+        episodes = [tuple(oracle_episodes(layouts, subtasks, one, rules)) for one in starts]
+        played = [ChainEpisode(one.layout, shown, True, 1.0) for one, shown in zip(starts, episodes, strict=True)]
         yield sandbox, table, program, layouts.base.objects, subtasks, played
 
 
@@ -208,9 +207,8 @@ def function(body: str) -> str:
 
 @pytest.mark.parametrize("body", REFUSED)
 def test_what_is_not_on_the_list_is_refused_before_it_runs_in_one_line(body):
-    with pytest.raises(KitError, match=REFUSED[body]) as refused:
+    with pytest.raises(KitError, match=rf"\A.*({REFUSED[body]}).*\Z"):
         compiled(function(body))
-    assert "\n" not in str(refused.value)
 
 
 def test_no_attack_on_the_sandbox_is_a_reward_and_what_is_harmless_runs():

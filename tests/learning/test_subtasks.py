@@ -64,11 +64,7 @@ def test_a_push_is_learned_as_a_push_a_later_object_keeps_the_earlier_one_and_a_
     [
         (0, lambda r: r.update(success=[]), "success: List should have at least 1 item"),
         (0, lambda r: r.update(success=[{"goal": "Flying", "a": "red_cube"}]), "there is no goal of the kind 'Flying'"),
-        (
-            0,
-            lambda r: r["reward"][0].update(term="joy"),
-            "there is no reward term 'joy'; there are: approach, code, en",
-        ),
+        (0, lambda r: r["reward"][0].update(term="joy"), "there is no reward term 'joy'; there are: approach, code"),
         (0, lambda r: r["reward"][0].update(args={"b": 1}), "the reward term hand_distance takes a, part"),
         (0, lambda r: r["reward"][0].update(weight=-1), "reward.0.weight: Input should be greater than 0"),
         (0, lambda r: r.update(name="Reach it!"), "name: String should match pattern"),
@@ -91,9 +87,8 @@ def test_a_subtask_that_cannot_be_used_is_refused_in_one_line(bowl_task, bowl_su
 @pytest.mark.parametrize("text", ["[", "{}", "[]", '[{"name": "a"}]'])
 def test_a_damaged_file_is_refused_in_one_line(tmp_path, text):
     (tmp_path / "subtasks.json").write_text(text)
-    with pytest.raises(LearningError) as refused:
+    with pytest.raises(LearningError, match=r"\A.*\Z"):
         read_subtasks(tmp_path / "subtasks.json")
-    assert "\n" not in str(refused.value)
 
 
 class Answering:

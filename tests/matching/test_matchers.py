@@ -1,6 +1,5 @@
 """The matchers: which can be used, what each asks a model, and what follows from the answer."""
 
-import os
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -14,20 +13,13 @@ from pipeline.matching import IndexedLibrary, from_json, to_json
 from pipeline.matching.matcher import MATCHERS, MODEL_MATCHERS, usable_matcher, why_unavailable
 from pipeline.matching.measured import MAX_CANDIDATES, Candidate, Match, category_probability, match
 from pipeline.matching.model import QUESTION_KINDS, correspond, correspondence, is_denied, keep_if_matched
-from pipeline.matching.model.correspondence import (
-    MAX_DESCRIPTION_CHARACTERS,
-    SHORTLIST_SIZE,
-    _shortlist,
-    batched_assets,
-    question,
-)
+from pipeline.matching.model.correspondence import SHORTLIST_SIZE, question
 from pipeline.matching.model.verdict import choose_with_model, is_partly_hidden, most_probable
 from pipeline.matching.named_candidates import MAX_NAMED, with_named_candidates
 from pipeline.models import ModelError
 from pipeline.models.prompt_templates import load_prompt
 from pipeline.planner import PlannerModel
 from pipeline.project import safe_name
-from pipeline.resources import SAMPLE_SCENES
 
 
 class ScriptedModel:
@@ -105,9 +97,9 @@ def test_a_large_library_is_shortlisted_by_the_measured_ranking_and_the_reason_s
     asset, count = measured.library.assets[0], 2000
     many = Library(tuple(replace(asset, id=f"asset_{k:04}", caption="word " * 20) for k in range(count)))
     ranked = [Candidate(one.id, 1 - k / count, {}, "") for k, one in enumerate(reversed(many.assets))]
-    shown = _shortlist("text", ranked, many, {})
+    shown = correspondence._shortlist("text", ranked, many, {})
     assert 0 < len(shown) < SHORTLIST_SIZE["text"]
-    assert sum(len(one.caption) for one in shown) < MAX_DESCRIPTION_CHARACTERS
+    assert sum(len(one.caption) for one in shown) < correspondence.MAX_DESCRIPTION_CHARACTERS
     assert {one.id for one in shown} == {one.asset_id for one in ranked[: len(shown)]}
     assert [one.id for one in shown] == sorted(one.id for one in shown)
     ranking = Match(measured.query.segment.id, None, 1.0, "", tuple(ranked))
@@ -131,14 +123,6 @@ def test_probabilities_of_one_category_add_up_and_those_of_others_do_not(measure
     assert probability({first.id}, first=0.4, same=0.39) == pytest.approx(0.4), "no product represents another"
 
 
-def test_the_command_line_refuses_a_matcher_that_has_no_model(tmp_path, monkeypatch, refused):
-    for name in [name for name in os.environ if name.startswith(("GRS_", "OPENAI_"))]:
-        monkeypatch.delenv(name)
-    sample, out = SAMPLE_SCENES / "blocks", tmp_path / "one"
-    assert "text needs a language model" in refused("run", sample, "--out", out, "--matcher", "text")
-    assert not out.exists()
-
-
 class WordsModel(ScriptedModel):
     """Chooses the asset whose caption has one of the words in `choice`, wherever it is listed."""
 
@@ -157,7 +141,7 @@ def test_the_papers_matcher_shows_every_asset_once_and_ends_with_one_final_quest
     model = WordsModel(["number 1", "number 4"])
     found = correspond("paper", model, measured.query, measured.match, measured.library, captions)
     assert found.asset_id == assets[4].id and found.candidates[0].scores["paper"] == 1.0
-    batches = len(batched_assets(assets, captions))
+    batches = len(correspondence.batched_assets(assets, captions))
     first = "\n".join(one.data["assets"] for one in model.questions[:batches])
     assert all(first.count(f"the thing number {k} ") == 1 for k in range(len(assets)))
     assert all(len(one.pictures) == 1 and one.needs_vision for one in model.questions)

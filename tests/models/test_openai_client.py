@@ -147,9 +147,6 @@ def test_an_answer_may_come_after_an_interruption_or_a_servers_delay(server, mod
     assert waits == [7]
 
 
-BOMB = gzip.compress(b" " * 200_000_000, 9)
-
-
 def raw(body: bytes, **headers: str):
     """A reply of these bytes with these headers, and no length: its end is the end of the connection."""
 
@@ -199,7 +196,7 @@ HOSTILE = {
     "a line without end": (endless_line, "more than 2 MB in one line"),
     "headers without end": (endless_headers, "cannot be reached"),
     "brackets half a million deep": (raw(b'{"choices": ' + b"[" * 500_000), "does not speak the OpenAI API"),
-    "two hundred megabytes in a small gzip": (raw(BOMB, Content_Encoding="gzip"), "compressed reply"),
+    "200 MB in a small gzip": (raw(gzip.compress(b" " * 200_000_000), Content_Encoding="gzip"), "compressed reply"),
 }
 
 
@@ -218,8 +215,7 @@ def test_a_hostile_reply_is_one_line_and_the_raw_reply_is_kept(server, model, tm
     assert len(end["output.value"]) < 300_000
     for text in (message, (tmp_path / "trace.jsonl").read_text()):
         assert KEY not in text and "user:pass" not in text
-    if "mid-stream" in case:
-        assert end["output.value"] == '{"colour": "re'
+    assert "mid-stream" not in case or end["output.value"] == '{"colour": "re'
 
 
 def test_tokens_and_cost_of_all_attempts_are_recorded_and_impossible_counts_are_not(server, model, tmp_path):
@@ -240,8 +236,7 @@ def test_the_answer_can_be_read_as_it_arrives(server, model, tmp_path):
     calls = InFlightCalls(on_change=lambda call: texts.append(call.text))
     TracingModel(model(), tmp_path / "trace.jsonl", calls).ask(question())
     assert texts[-1] == GOOD and len(set(texts)) > 3
-    assert all(GOOD.startswith(text) for text in texts)
-    assert calls.calls() == ()
+    assert all(GOOD.startswith(text) for text in texts) and calls.calls() == ()
 
 
 @pytest.mark.parametrize("behaviour", [hostile.stalls, hostile.stalls_midway, hostile.drips])
@@ -348,13 +343,8 @@ def test_the_environment_adds_no_header_and_no_address_of_another_server(server,
 
 
 def test_an_unreachable_server_and_an_address_that_is_none_are_named_and_a_missing_key_says_what_to_set(model):
-    for address in (
-        "http://[::1",
-        "http://host:99999999/v1",
-        "http://",
-        "https://h/v1?api-key=sk-1",
-        "https://h/#sk-1",
-    ):
+    none = "http://[::1 http://host:99999999/v1 http:// https://h/v1?api-key=sk-1 https://h/#sk-1"
+    for address in none.split():
         with pytest.raises(ModelError, match="must begin with http"):
             ModelSettings(service="openai", base_url=address)
     url = hostile.refusing()
@@ -390,16 +380,11 @@ def test_a_good_server_passes_every_check_and_what_another_lacks_is_said_by_the_
     results = results_of(server, answer(COUNT), answer(COLOURS))
     assert tuple(results) == CHECKS
     assert [result.ok for result in results.values()] == [True, True, True, True, True, None]
+    both_red = json.dumps({"left": "red", "right": "red"})
     for behaviours, check, ok, words, more in (
         ([SIGHTLESS], "streaming", False, "", {}),
         ([SIGHTLESS], "vision", False, "image input is not supported", {}),
-        (
-            [answer(COUNT), answer('{"left": "red", "right": "red"}')],
-            "vision",
-            False,
-            "called blue and yellow red and red",
-            {},
-        ),
+        ([answer(COUNT), answer(both_red)], "vision", False, "called blue and yellow red and red", {}),
         ([answer(COUNT), answer(COLOURS)], "reachable", None, "it lists: m", {"model": "other"}),
         ([answer("well"), answer(COUNT), answer(COLOURS)], "structured output", False, "2 attempts", {}),
         ([NEEDS_800], "answers", True, "", {}),

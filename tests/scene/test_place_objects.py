@@ -130,10 +130,8 @@ def test_an_asset_keeps_its_size_and_a_primitive_that_fits_far_better_rejects_a_
     person = place_match(scene, library, tmp_path / "person", candidate, "human")
     assert machine.asset_id is None and np.abs(machine.size - [0.1, 0.09, 0.04]).max() < 0.003
     assert person.asset_id == "red_block" and person.overruled == ""
-    sure, unsure = (
-        place_match(scene, library, tmp_path / "model", replace(candidate, scores={"model": confidence}), "eyes-1")
-        for confidence in (0.95, 0.5)
-    )
+    chosen = [replace(candidate, scores={"model": confidence}) for confidence in (0.95, 0.5)]
+    sure, unsure = (place_match(scene, library, tmp_path / "model", one, "eyes-1") for one in chosen)
     assert sure.asset_id == "red_block" and unsure.asset_id is None
     assert re.fullmatch(r"red block, chosen by eyes-1, lies .* cm from the measured points, .*", unsure.overruled)
     assert "measured as alike" in machine.overruled
@@ -269,9 +267,8 @@ def test_a_models_answer_becomes_kilograms_with_a_range_and_a_source_unless_it_i
     impossible = [FixedAnswer(*grams) for grams in ((100, 250, 400_000), (-5, 250, 400), (0, 0, 0), (100, nan, 400))]
     impossible += [FixedAnswer(*usual, friction=friction) for friction in ((0.2, 0.5, 50), (-1, 0.5, 0.6))]
     for model in impossible:
-        with pytest.raises(ModelError, match="which is impossible") as error:
+        with pytest.raises(ModelError, match=r"\A.*which is impossible.*\Z"):
             estimate_physical_properties(model, cup)
-        assert "\n" not in str(error.value)
 
 
 @pytest.fixture(scope="module")

@@ -25,7 +25,6 @@ def test_a_scene_written_and_read_is_the_same_scene_and_writing_it_again_changes
     box = make.placement(make.box(tmp_path), "box", (0.1, 0), yaw=0.3, **more)
     scene = make.scene(box, make.placement(make.can(tmp_path), "can", (-0.1, 0), number=4, container=True))
     project = tmp_path / "project"
-    project.mkdir()
     written = scene_files.write_scene(scene, project)
     read = scene_files.read_scene(project)
     assert scene_files.scene_to_json(read, project) == scene_files.scene_to_json(written, project)
@@ -116,9 +115,8 @@ def test_an_invalid_scene_is_one_line(tmp_path):
         "cannot read the mesh": (make.placement(words, size=(0.1, 0.1, 0.1)),),
     }
     for words, placements in invalid.items():
-        with pytest.raises(SceneError, match=words) as error:
+        with pytest.raises(SceneError, match=rf"\A.*({words}).*\Z"):
             builder.build_spec(make.scene(*placements))
-        assert "\n" not in str(error.value)
 
 
 DOOR = """<mujoco><worldbody>
@@ -207,7 +205,6 @@ def test_it_settles_closed_opens_and_closes_and_is_exported_alone(asset, tmp_pat
 @pytest.mark.parametrize("asset", ["drawers"], indirect=True)
 def test_it_has_the_size_of_its_placement_and_a_rendering_labels_all_its_parts_as_one_object(asset, tmp_path):
     small = articulated_placement(asset, scale=0.5)
-    (tmp_path / "project").mkdir()
     write_scene(make.scene(small), tmp_path / "project")
     (read,) = read_scene(tmp_path / "project").placements
     np.testing.assert_allclose([one.range for one in read.joints], [one.range for one in small.joints])

@@ -187,7 +187,11 @@ def test_a_known_object_on_an_unseen_support_keeps_its_height_and_one_object_has
     assert stacking_height(replace(frame, rgb=rgb), support, segments[0].mask) is None
 
 
-def test_a_prop_touches_no_other_object_and_none_is_needed_over_a_support_that_is_extended(high, tmp_path):
+def test_only_what_is_measured_above_the_table_gets_a_prop_that_touches_nothing_else(high, tmp_path):
+    assert add_props((high,))[0].prop > 0
+    on_table = Pose(np.array([0, 0, 0.04]), np.array([1.0, 0, 0, 0]))
+    for changes in ({"misfit": 0.0}, {"fixed": True}, {"world_from_object": on_table}):  # misfit 0: placed by a person
+        assert add_props((replace(high, **changes),))[0].prop == 0, changes
     neighbour = make.placement(make.box(tmp_path, (0.04, 0.04, 0.04)), "neighbour", (0.03, 0), number=2)
     alone, _ = settle(make.scene(neighbour))
     both, _ = settle(make.scene(*add_props((high, neighbour))))
@@ -197,13 +201,6 @@ def test_a_prop_touches_no_other_object_and_none_is_needed_over_a_support_that_i
     upper = replace(high, asset_id="box")
     assert object_under(upper, (neighbour, low)) is low and object_under(upper, (neighbour,)) is None
     assert extend_support(low, upper).top == pytest.approx(HEIGHT) and add_props((upper, low))[0].prop == 0
-
-
-def test_only_measured_objects_above_the_table_get_a_prop(high):
-    assert add_props((high,))[0].prop > 0
-    on_table = Pose(np.array([0, 0, 0.04]), np.array([1.0, 0, 0, 0]))
-    for changes in ({"misfit": 0.0}, {"fixed": True}, {"world_from_object": on_table}):  # misfit 0: placed by a person
-        assert add_props((replace(high, **changes),))[0].prop == 0, changes
 
 
 def test_a_loaded_support_is_as_heavy_as_its_size_allows(high, tmp_path):

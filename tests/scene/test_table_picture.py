@@ -107,7 +107,6 @@ def test_a_shadow_is_not_painted_and_a_scene_written_and_read_keeps_its_picture(
     everything = replace(segments[0], mask=np.ones_like(segments[0].mask))
     assert table_picture(observation, [everything], builder.table_slab(scene)) is None
     scene, project = with_picture(*painted), tmp_path / "project"
-    project.mkdir()
     scene_files.write_scene(scene, project)
     assert scene_files.read_scene(project).table_png == scene.table_png
     scene_files.write_scene(replace(scene_files.read_scene(project), table_png=None), project)
@@ -189,7 +188,6 @@ def test_tinting_moves_the_main_colour_also_in_the_exported_twin_which_can_be_wr
     mesh = library_mesh("red_bowl")
     bowl = replace(make.placement(make.box(tmp_path), "bowl", (0, 0)), mesh=mesh, collision=(), recolour=TEAL)
     project = tmp_path / "project"
-    project.mkdir()
     scene_files.write_scene(make.scene(bowl), project)
     first = colours_of(project)
     assert np.linalg.norm(np.median(first, axis=0) - TEAL) < 25

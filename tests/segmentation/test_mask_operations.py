@@ -169,15 +169,12 @@ def prompts(tmp_path, frame, text):
     return read_prompts(file, frame)
 
 
-def test_prompts_are_read_by_id(tmp_path, frame):
+def test_prompts_are_read_by_id_and_invalid_ones_refused_in_one_line(tmp_path, frame):
     objects = [{"id": 4, "points": [[10, 20, 1], [30.5, 40, 0]], "box": None}, {"id": 2, "box": [1, 2, 30, 40]}]
     by_id = prompts(tmp_path, frame, {"objects": objects})
     assert list(by_id) == [4, 2]
     assert by_id[4].points.tolist() == [[10, 20], [30.5, 40]] and by_id[4].labels.tolist() == [1, 0]
     assert by_id[2].box is not None and by_id[2].box.tolist() == [1, 2, 30, 40]
-
-
-def test_invalid_prompts_are_refused_in_one_line(tmp_path, frame):
     for text, message in (
         ("{", "not JSON"),
         ({"objects": []}, "no objects"),
@@ -189,9 +186,8 @@ def test_invalid_prompts_are_refused_in_one_line(tmp_path, frame):
         ({"objects": [{"id": 1, "points": [[5, 5, 0]]}]}, "must be a plus"),
         ({"objects": [{"id": 1, "box": [1, 2]}]}, "box should be"),
     ):
-        with pytest.raises(SegmentationError, match=message) as caught:
+        with pytest.raises(SegmentationError, match=rf"\A.*({message}).*\Z"):
             prompts(tmp_path, frame, text)
-        assert "\n" not in str(caught.value)
 
 
 FORMATS: tuple[MaskFormat, ...] = ("coco", "cvat", "label-studio", "labels", "images")

@@ -195,15 +195,3 @@ def test_equal_objects_may_stand_in_either_order_and_colours_are_ordered_as_by_t
         for place, name in enumerate(names):
             state = state.put(name, scene.table.centre + (0.1 * place - 0.1) * scene.right)
         assert goal.met(state)
-
-
-@pytest.mark.parametrize("make, why", [
-    (lambda: kit.sorted_by(["a", "b"], "beauty"), r"it may be size, height"),
-    (lambda: kit.count([]), "takes a list of goals"),
-    (lambda: kit.always(kit.always(kit.on_table("a"))), "takes one goal about objects"),
-    (lambda: kit.count([kit.on_table("a")]), "needs exactly=, at_least= or at_most="),
-    (lambda: kit.count([kit.on_table("a")], at_least=2), "cannot be; ask for 0 to 1"),
-])  # fmt: skip
-def test_an_invalid_goal_says_what_would_be_valid(make, why):
-    with pytest.raises(kit.KitError, match=why):
-        make()

@@ -53,10 +53,6 @@ def check_nothing_is_solved_at_the_start(sim):
 """
 
 
-def test_an_honest_program_has_no_findings():
-    assert guard(Program(SIMULATION, CHECKS)) == ()
-
-
 IN_BUILD = {
     "import os": "imports os; only kit, math, numpy",
     "from . import other": "imports its own folder",
@@ -114,7 +110,8 @@ def test_a_check_that_checks_nothing_is_found(check):
     assert all(message.startswith("checks.py") for message in messages)
 
 
-def test_a_missing_part_is_reported():
+def test_an_honest_program_has_no_findings_and_a_missing_part_is_reported():
+    assert guard(Program(SIMULATION, CHECKS)) == ()
     for program, expected in (
         (Program("", CHECKS), "simulation.py defines no build(scene, seed)"),
         (Program(SIMULATION.replace("scene, seed):", "scene):"), CHECKS), "other arguments than (scene, seed)"),

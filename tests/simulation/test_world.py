@@ -144,6 +144,11 @@ MISUSES = {
     "no free place of 200 cm": lambda sim: sim.free_spot(1.0),
     "zero or more, not -1": lambda sim: sim.goal(kit.near("red_cube", "blue_cube", distance=-1)),
     'it may be "right" or "away"': lambda sim: sim.goal(kit.in_row(["red_cube", "blue_cube"], along="up")),  # pyright: ignore[reportArgumentType]
+    "it may be size, height": lambda _: kit.sorted_by(["a", "b"], "beauty"),
+    "takes a list of goals": lambda _: kit.count([]),
+    "takes one goal about objects": lambda _: kit.always(kit.always(kit.on_table("a"))),
+    "needs exactly=, at_least= or at_most=": lambda _: kit.count([kit.on_table("a")]),
+    "cannot be; ask for 0 to 1": lambda _: kit.count([kit.on_table("a")], at_least=2),
 }
 
 

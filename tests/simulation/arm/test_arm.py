@@ -209,12 +209,8 @@ def test_the_tool_keeps_looking_down_from_end_to_end(arm, wall):
         for share in np.linspace(0, 1, 12):
             q = a + share * (b - a)
             assert is_free(q) and -arm.forward(q)[2, 2] > np.cos(np.radians(2))
-
-
-def test_there_is_no_level_path_between_different_tilts(arm):
-    start, end = posture(arm, 0.5, -0.2, 0.2), posture(arm, 0.5, 0.2, 0.2)
     end[3] += 0.6
-    assert plan_level_path(start, end, lambda q: True, arm.model.jnt_range) is None
+    assert plan_level_path(start, end, lambda q: True, arm.model.jnt_range) is None, "another tilt"
 
 
 GRAVITY = 9.81

@@ -146,10 +146,8 @@ def test_objects_end_where_the_arm_sets_them_down(table, robot):
 
 def test_tasks_that_the_robot_can_do_come_first_and_others_keep_their_reason(table, sandbox):
     scene = kit.Scene.load(table)
-    able, unable = (
-        understand_instruction(text, scene, PlannerModel())
-        for text in ("Put the red cube on the blue cube", "Move the white bowl into the zone on the left")
-    )
+    texts = "Put the red cube on the blue cube", "Move the white bowl into the zone on the left"
+    able, unable = (understand_instruction(text, scene, PlannerModel()) for text in texts)
     results = {}
     for task in (unable, able):
         results[task] = why_not_feasible(task, table, sandbox, "arm")
