@@ -83,6 +83,21 @@ def no_check(sim):
     assert report.crash == broken.message
 
 
+IMPORTED_BY_A_CHILD = """
+import sys
+from pipeline.simulation.sandbox import worker
+worker.prepare()
+before = set(sys.modules)
+worker.robot_kind(worker.FIRST).make(True), worker.RestrictedInterpreter([], print)
+print(*set(sys.modules) - before, *{"trimesh", "networkx"} & before)
+"""
+
+
+def test_a_child_imports_nothing_that_its_server_could_have_imported_once_for_all():
+    code = [sys.executable, "-c", IMPORTED_BY_A_CHILD]
+    assert subprocess.run(code, capture_output=True, text=True, check=True).stdout == "\n"
+
+
 def test_the_first_printed_characters_are_kept_and_a_crash_names_file_and_line(sandbox, project):
     printing = with_prefix("print('hello', 3)\nfor _ in range(9999): print('x' * 999)")
     report, _ = sandbox.run(replace(printing, checks=""), project)
