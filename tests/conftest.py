@@ -1,6 +1,6 @@
 """Fixtures for several rooms, and skips. Being here puts this folder on the import path: `import tabletop`."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -55,6 +55,20 @@ def sandbox() -> "Iterator[Sandbox]":
 
     with Sandbox() as running:
         yield running
+
+
+@pytest.fixture
+def refused(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    """Run a command that is refused with exit code 2; return the one line that it says."""
+    from studio.__main__ import main
+
+    def run(*arguments: object) -> str:
+        capsys.readouterr()
+        assert main([*map(str, arguments)]) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        return line.removeprefix("grs-studio: ")
+
+    return run
 
 
 @pytest.fixture(scope="session")

@@ -188,6 +188,7 @@ def test_bad_input_gets_one_clear_line(grs, tmp_path):
         (("run", SAMPLE, "--out", "{tmp}/full"), ["not empty", "new folder"]),
         (("run", SAMPLE, "--out", "{tmp}/x", "--until", "heaven"), ["heaven", "solution"]),
         (("run", SAMPLE, "--out", "{tmp}/x", "--model", "oracle-9000"), ["oracle-9000", "offline"]),
+        (("run", SAMPLE, "--out", "{tmp}/x", "--matcher", "text"), ["text needs a language model"]),
         (("run", SAMPLE, "--out", "{tmp}/x", "--keep-all"), ["--keep-all", "add --segmenter sam2"]),
         (("demo", "--scene", "moon"), ["moon", "blocks", "kitchen"]),
         (("demo", "--frame", "nowhere"), ["nowhere"]),
@@ -200,7 +201,7 @@ def test_bad_input_gets_one_clear_line(grs, tmp_path):
         done = grs(*(str(a).format(tmp=tmp_path) for a in arguments))
         (line,) = done.error.strip().splitlines()
         assert done.code == 2 and all(word in line for word in words), line
-    assert (tmp_path / "full" / "precious.txt").read_text() == "mine"
+    assert (tmp_path / "full" / "precious.txt").read_text() == "mine" and not (tmp_path / "x").exists()
 
 
 def test_a_run_stops_after_a_stage_and_segment_answers_prompts_from_a_file(grs, tmp_path):
