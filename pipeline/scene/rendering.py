@@ -1,13 +1,16 @@
 """Render images of a model. An OpenGL context belongs to one thread, so all rendering happens in a single one."""
 
+import functools
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import mujoco
 import numpy as np
+from mujoco.rendering.classic import gl_context
 
 from pipeline.scene.mjcf import builder
 from pipeline.scene.placement import SceneError
@@ -19,6 +22,7 @@ STEEP_COSINE = float(np.cos(np.radians(25)))
 OBLIQUE_DEG = 45.0
 """Elevation from which a film looks down instead."""
 _render_thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="rendering")
+_kept = threading.local()
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,11 +49,29 @@ def open_renderer(model: mujoco.MjModel, size: tuple[int, int]) -> mujoco.Render
     model.vis.global_.offwidth = max(model.vis.global_.offwidth, width)
     model.vis.global_.offheight = max(model.vis.global_.offheight, height)
     try:
-        return mujoco.Renderer(model, height, width)
+        new = gl_context.GLContext  # not there where MUJOCO_GL=disable
+        gl_context.GLContext = functools.partial(_kept_context, new)
+        try:
+            return mujoco.Renderer(model, height, width)
+        finally:
+            gl_context.GLContext = new
     except Exception as error:  # every OpenGL platform has its own way to fail
         raise SceneError(
             f"OpenGL rendering is not available ({error}); install libegl1 and set MUJOCO_GL=egl"
         ) from error
+
+
+def _kept_context(new: Callable[[int, int], Any], width: int, height: int) -> Any:
+    """Return an OpenGL context of this thread that no renderer uses; its next one gets it from the former one.
+
+    A new context compiles its shaders anew, a third of a second where a processor draws.
+    """
+    free: list[Any] = _kept.__dict__.setdefault("free", [])
+    if free:
+        return free.pop()
+    context = new(width, height)
+    context.free = lambda: free.append(context)
+    return context
 
 
 def film_camera(model: mujoco.MjModel, name: str = "") -> "mujoco.MjvCamera | int":

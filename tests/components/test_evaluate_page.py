@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 from browser.bare_page import BareStudio, Mount
-from browser.watched_page import wait_until
+from browser.watched_page import press_keys, wait_until
 from playwright.sync_api import Locator, Page, expect
 
 from studio.viewer import Trajectory
@@ -106,8 +106,7 @@ def test_the_page_says_who_is_better_and_a_rows_episodes_play_on_one_clock(evalu
     menu.select_option("missed_grasp")
     expect(element.locator("tbody tr")).to_have_count(2)
     evaluated.cell("4-0001, demonstration").focus()
-    for key in ("ArrowUp", "ArrowRight", "Enter"):  # there is no row above
-        page.keyboard.press(key)
+    press_keys(page, "ArrowUp", "ArrowRight", "Enter")  # there is no row above
     expect(evaluated.cell("4-0001, hold")).to_be_focused()
     expect(element.locator("tr.on")).to_contain_text("4-0001")
     expect(element.locator("figcaption")).to_have_text(["demonstration · ✓ 3.3 s", "hold · ✗ missed grasp"])

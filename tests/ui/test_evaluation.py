@@ -1,13 +1,10 @@
 """Policies evaluated in the real page. Guards the command in a process of the server, which outlives the page."""
 
-import pytest
 from browser.app_page import LONG, open_copy, stop_work
 from browser.axe import findings
 from browser.studio_process import Studio
 from playwright.sync_api import Page, expect
 from ready_projects import ready_project as ready
-
-pytest.importorskip("gymnasium", reason='gymnasium is missing: pip install "grs-studio[gymnasium]"')
 
 
 def test_two_policies_are_evaluated_while_the_page_is_loaded_again_and_play_side_by_side(studio: Studio, page: Page):
