@@ -93,11 +93,12 @@ def _compressed(picture: np.ndarray, quality: float) -> np.ndarray:
     height, width = picture.shape[:2]
     padded = np.pad(picture, ((0, -height % 8), (0, -width % 8), (0, 0)), "edge")
     padded = padded.astype(np.float32)  # halves the time
-    blocks = (np.round(padded @ YCC_FROM_RGB.T) - np.float32([128, 0, 0])).reshape(padded.shape[0] // 8, 8, -1, 8, 3)
+    centred = np.round(padded @ YCC_FROM_RGB.T) - np.array([128, 0, 0], np.float32)
+    blocks = centred.reshape(padded.shape[0] // 8, 8, -1, 8, 3)
     scale = 5000 / quality if quality < 50 else 200 - 2 * quality
     tables = np.stack([np.clip(np.floor((table * scale + 50) / 100), 1, 255) for table in (LUMA, CHROMA, CHROMA)], -1)
     tables = tables[:, None].astype(np.float32)  # over the axes 1 and 3 of the blocks
-    steps = np.round(dctn(blocks, axes=(1, 3), norm="ortho") / tables)
+    steps = np.round(np.asarray(dctn(blocks, axes=(1, 3), norm="ortho")) / tables)
     values = idctn(steps * tables, axes=(1, 3), norm="ortho").reshape(padded.shape)
     values[..., 0] += 128
     return _levels(np.round(values) @ np.linalg.inv(YCC_FROM_RGB).T)[:height, :width]
