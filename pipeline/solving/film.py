@@ -43,8 +43,8 @@ def _render(model: Path | mujoco.MjModel, qpos: np.ndarray, path: Path, name: st
     camera = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_CAMERA, name or "photo")
     columns, rows = model.cam_resolution[camera] if camera >= 0 else (4, 3)
     height = int(WIDTH_PX * (rows / columns if columns > 1 else 0.75)) // 2 * 2
-    renderer = open_renderer(model, (WIDTH_PX, height))
     data, view = mujoco.MjData(model), film_camera(model, name)
+    renderer = open_renderer(model, (WIDTH_PX, height))
     with renderer, imageio.get_writer(str(path), format="FFMPEG", fps=FPS, macro_block_size=2) as video:  # type: ignore[arg-type]
         renderer.scene.flags[mujoco.mjtRndFlag.mjRND_SHADOW] = False
         for number, pose in enumerate(qpos, 1):
