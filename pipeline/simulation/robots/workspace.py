@@ -162,13 +162,13 @@ class StoredRobot(_Strict):
         )  # fmt: skip
 
     def _cameras(self) -> Iterator[Camera]:
-        """Yield its cameras; of a pair those that its arms carry, once for each arm."""
+        """Yield its cameras; of a pair those that its arms carry, once for each arm, as in ALOHA's data sets."""
         for stored in self.cameras:
             camera = Camera(**stored.model_dump())
             if not self.pair:
                 yield camera
             for side in SIDES if self.pair and camera.mounted_on else ():
-                yield replace(camera, name=f"{side}_{camera.name}", mounted_on=f"{side}/{camera.mounted_on}")
+                yield replace(camera, name=f"cam_{side}_{camera.name}", mounted_on=f"{side}/{camera.mounted_on}")
 
 
 def pair_places(name: str, apart: float, facing: bool) -> tuple[Place, Place]:

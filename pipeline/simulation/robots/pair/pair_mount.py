@@ -16,6 +16,8 @@ YAWS = 16
 """Directions that are tried at each place."""
 ON_TABLE_M = 0.02
 """Cost of a base that stands on the table, as a mean error of reach: beside it is preferred, as for one arm."""
+BEHIND_M = 0.05
+"""Cost of an object straight behind the arm that is nearer to it, half of it beside: arms face what they work on."""
 NOTHING_SHARED_M = 0.2
 """Cost of a mount from which both arms reach no common place of the table: nothing could be handed over."""
 
@@ -66,6 +68,7 @@ def place_pair(
         + 4 * _error(of_objects, rings).max(-1, initial=0.0)
         + ON_TABLE_M * (depth.reshape(-1, 2) > -0.06).sum(1)
         + NOTHING_SHARED_M * ~shared
+        + BEHIND_M * _behind(positions, bases, yaws, arms)
         + 0.02 * np.maximum(0.0, -(sides @ away))
     )
     best = int(np.argmin(costs))
@@ -101,3 +104,18 @@ def _error(distances: np.ndarray, rings: np.ndarray) -> np.ndarray:
     """Return by how many metres the nearer arm misses points at distances (..., 2), of shape (...)."""
     far = np.maximum(distances - rings[:, 1], 0.0).min(-1)
     return far + 2 * np.maximum(rings[:, 0] - distances, 0.0).max(-1)
+
+
+def _behind(
+    points: np.ndarray, bases: np.ndarray, yaws: np.ndarray, arms: tuple[ArmModel, ArmModel]
+) -> np.ndarray | float:
+    """Return how far points (P, 2) are behind the arm nearer to them, from 0 (ahead) to 1, their mean, of shape (N,)."""
+    if not len(points):
+        return 0.0
+    offsets = points[None, :, None] - bases[:, None]
+    distances = np.linalg.norm(offsets, axis=-1)
+    ahead = yaws[:, None] + np.array([arm.place[2] for arm in arms])
+    directions = np.stack([np.cos(ahead), np.sin(ahead)], -1)
+    cosines = (offsets * directions[:, None]).sum(-1) / np.maximum(distances, 1e-9)
+    nearer = np.take_along_axis(cosines, distances.argmin(-1)[..., None], -1)[..., 0]
+    return (1 - nearer).mean(-1) / 2

@@ -7,43 +7,52 @@ from dataclasses import replace
 
 import numpy as np
 
-from pipeline.simulation.robots.description import ControlMode, RobotDescription
+from pipeline.simulation.robots.description import Camera, ControlMode, RobotDescription
 from pipeline.simulation.robots.reading.wheel_arm import WheelArm
+from pipeline.simulation.robots.workspace import Place
 
+HALF = float(np.sqrt(0.5))
 RATE_HZ = 50.0
 """Of ALOHA's control, and of the policies of both."""
 VIPERX = WheelArm(
-    "aloha", "gym-aloha", "0.1.5", "gym_aloha", "assets/bimanual_viperx_transfer_cube.xml", pinch_m=(0, 0, 0),
-    pinch_quat_wxyz=(1, 0, 0, 0), tool="vx300s_left/gripper_link", flags="--no-deps ", has_excludes=False,
+    "aloha", "gym-aloha", "0.1.5", "gym_aloha", "assets/bimanual_viperx_transfer_cube.xml", pinch_m=(0.1417, 0, 0),
+    pinch_quat_wxyz=(HALF, 0, HALF, 0), tool="vx300s_left/gripper_link", flags="--no-deps ", has_excludes=False,
     renamed=(("vx300s_left/", ""), ("vx300s_left", "base"), ("servo ", "")),
 )  # fmt: skip
+VIPERX_CAMERA = Camera("cam_high", "", 78.0, (0.1, 0.0, 0.8), (0.707107, 0.0, 0.0, -0.707107))
+"""The model's camera "top", straight above the middle of the table."""
 VIPERX_PLACES = (0.0, 0.469, -np.pi / 2), (0.0, -0.469, np.pi / 2)
 """They face each other, as in the model of gym-aloha."""
 WXAI = WheelArm(
-    "trossen", "trossen-arm-sim", "0.2.3", "trossen_arm_sim", "assets/wxai_follower.xml", pinch_m=(0, 0, 0),
-    pinch_quat_wxyz=(1, 0, 0, 0), flags="--no-deps ", has_excludes=False, renamed=(("left_gripper", "gripper"),),
+    "trossen", "trossen-arm-sim", "0.2.3", "trossen_arm_sim", "assets/wxai_follower.xml", pinch_m=(0.14402, 0, -0.002026),
+    pinch_quat_wxyz=(0, HALF, 0, HALF), flags="--no-deps ", has_excludes=False, renamed=(("left_gripper", "gripper"),),
 )  # fmt: skip
+WXAI_CAMERA = Camera("cam_high", "", 120.0, (-0.0991, 0.009, 0.2287), (0.6329, 0.3155, -0.3155, -0.6329))
 WXAI_PLACES = (0.0, 0.3, 0.0), (0.0, -0.3, 0.0)
-"""Side by side, as on Mobile AI: https://github.com/TrossenRobotics/trossen_arm_mujoco, mobile_ai.xml."""
+"""Arms and camera as on Mobile AI: https://github.com/TrossenRobotics/trossen_arm_mujoco, mobile_ai.xml."""
 
 
 def aloha() -> RobotDescription:
     """Return ALOHA's pair. Raises ModelError where its model is not installed."""
-    return _pair(VIPERX, VIPERX_PLACES, "ALOHA, two ViperX arms", "with the two arms of ALOHA", "oracle, ALOHA")
+    return replace(
+        _pair(VIPERX, VIPERX_PLACES, VIPERX_CAMERA), title="ALOHA, two ViperX arms", source="oracle, ALOHA",
+        phrase="with the two arms of ALOHA",
+    )  # fmt: skip
 
 
 def trossen() -> RobotDescription:
     """Return Trossen's pair. Raises ModelError where its model is not installed."""
-    return _pair(WXAI, WXAI_PLACES, "Trossen, two WXAI arms", "with two WXAI arms of Trossen", "oracle, two WXAI arms")
-
-
-def _pair(
-    arm: WheelArm, places: tuple[tuple[float, float, float], ...], title: str, phrase: str, source: str
-) -> RobotDescription:
-    stored = arm.stored(pair=places)
-    folder = arm.folder(stored)
     return replace(
-        stored.description(folder), title=title, note="two arms, by friction, within reach: minutes", phrase=phrase,
-        source=source, control_modes=(ControlMode("joint_position", RATE_HZ),),
-        origin=f"{arm.wheel} {arm.version}", licence="Apache-2.0",
+        _pair(WXAI, WXAI_PLACES, WXAI_CAMERA), title="Trossen, two WXAI arms", source="oracle, two WXAI arms",
+        phrase="with two WXAI arms of Trossen",
+    )  # fmt: skip
+
+
+def _pair(arm: WheelArm, places: tuple[Place, Place], camera: Camera) -> RobotDescription:
+    stored = arm.stored(pair=places)
+    pair = stored.description(arm.folder(stored))
+    return replace(
+        pair, note="two arms, by friction, within reach: minutes", cameras=(camera, *pair.cameras),
+        control_modes=(ControlMode("joint_position", RATE_HZ),), origin=f"{arm.wheel} {arm.version}",
+        licence="Apache-2.0",
     )  # fmt: skip
