@@ -109,7 +109,7 @@ def _error(distances: np.ndarray, rings: np.ndarray) -> np.ndarray:
 def _behind(
     points: np.ndarray, bases: np.ndarray, yaws: np.ndarray, arms: tuple[ArmModel, ArmModel]
 ) -> np.ndarray | float:
-    """Return how far points (P, 2) are behind the arm nearer to them, from 0 (ahead) to 1, their mean, of shape (N,)."""
+    """Return how far points (P, 2) are behind the nearer arm, 0 (ahead) to 1 (behind) in the mean, of shape (N,)."""
     if not len(points):
         return 0.0
     offsets = points[None, :, None] - bases[:, None]

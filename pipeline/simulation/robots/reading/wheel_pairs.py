@@ -24,8 +24,9 @@ VIPERX_CAMERA = Camera("cam_high", "", 78.0, (0.1, 0.0, 0.8), (0.707107, 0.0, 0.
 VIPERX_PLACES = (0.0, 0.469, -np.pi / 2), (0.0, -0.469, np.pi / 2)
 """They face each other, as in the model of gym-aloha."""
 WXAI = WheelArm(
-    "trossen", "trossen-arm-sim", "0.2.3", "trossen_arm_sim", "assets/wxai_follower.xml", pinch_m=(0.14402, 0, -0.002026),
-    pinch_quat_wxyz=(0, HALF, 0, HALF), flags="--no-deps ", has_excludes=False, renamed=(("left_gripper", "gripper"),),
+    "trossen", "trossen-arm-sim", "0.2.3", "trossen_arm_sim", "assets/wxai_follower.xml",
+    pinch_m=(0.14402, 0, -0.002026), pinch_quat_wxyz=(0, HALF, 0, HALF), flags="--no-deps ", has_excludes=False,
+    renamed=(("left_gripper", "gripper"),),
 )  # fmt: skip
 WXAI_CAMERA = Camera("cam_high", "", 120.0, (-0.0991, 0.009, 0.2287), (0.6329, 0.3155, -0.3155, -0.6329))
 WXAI_PLACES = (0.0, 0.3, 0.0), (0.0, -0.3, 0.0)
