@@ -16,6 +16,8 @@ YAWS = 16
 """Directions that are tried at each place."""
 ON_TABLE_M = 0.02
 """Cost of a base that stands on the table, as a mean error of reach: beside it is preferred, as for one arm."""
+IN_VIEW_M = 0.02
+"""Cost of a base straight between the camera and the middle of the table."""
 BEHIND_M = 0.05
 """Cost of an object straight behind the arm that is nearer to it, half of it beside: arms face what they work on."""
 NOTHING_SHARED_M = 0.2
@@ -61,15 +63,15 @@ def place_pair(
     positions = np.array([o.position[:2] for o in objects]).reshape(-1, 2)
     of_ground, of_objects = _distances(ground, bases), _distances(positions, bases)
     shared = _is_reached(of_ground, rings).all(-1).any(-1)
-    sides = places - table.centre
-    sides /= np.maximum(np.linalg.norm(sides, axis=1, keepdims=True), 1e-9)
+    sides = bases - table.centre
+    sides /= np.maximum(np.linalg.norm(sides, axis=-1, keepdims=True), 1e-9)
     costs = (
         _error(of_ground, rings).mean(-1)
         + 4 * _error(of_objects, rings).max(-1, initial=0.0)
         + ON_TABLE_M * (depth.reshape(-1, 2) > -0.06).sum(1)
         + NOTHING_SHARED_M * ~shared
         + BEHIND_M * _behind(positions, bases, yaws, arms)
-        + 0.02 * np.maximum(0.0, -(sides @ away))
+        + IN_VIEW_M * np.maximum(0.0, -(sides @ away)).sum(1)
     )
     best = int(np.argmin(costs))
     near, far = (float(value) for value in rings[0])
