@@ -14,6 +14,9 @@ from pipeline.simulation.robots.reading.usual_contacts import without_usual_cont
 from pipeline.simulation.robots.workspace import StoredRobot, fill_folder
 from pipeline.store import digest, made_once, read_json, user_cache_folder
 
+GRIPPER = "gripper"
+"""Name of the actuator of coupled fingers."""
+
 
 @dataclass(frozen=True)
 class WheelArm:
@@ -36,6 +39,8 @@ class WheelArm:
     """Of `pip install`, such as "--no-deps ": a wheel may pin what the studio has newer."""
     renamed: tuple[tuple[str, str], ...] = ()
     """Texts of the model's names, and what they become, in their order."""
+    coupled: tuple[str, str] | None = None
+    """Two finger joints that one motor moves in opposite directions: the second follows the first."""
     has_excludes: bool = True
     """Whether the model itself says which links may overlap; else they are found."""
 
@@ -45,7 +50,7 @@ class WheelArm:
 
     def folder(self, stored: StoredRobot) -> Path:
         """Return the folder of the reduced model. Raises ModelError where the wheel is not installed."""
-        model, key = self._package() / self.model, digest(stored.model_dump_json())
+        model, key = self._package() / self.model, digest(stored.model_dump_json(), str(self))
         return made_once(
             user_cache_folder() / f"{self.wheel}-{self.version}-{key[:8]}" / self.name,
             lambda part: fill_folder(part, stored, *self._reduced(stored, model)),
@@ -67,6 +72,8 @@ class WheelArm:
         for old, new in self.renamed:
             xml = xml.replace(old, new)
         made = mujoco.MjSpec.from_string(xml, assets=plain.meshes)
+        if self.coupled:
+            _couple(made, *self.coupled)
         made.body(stored.hand).add_site(name=stored.tool_site, pos=self.pinch_m, quat=self.pinch_quat_wxyz)
         made.compile()
         plain = replace(plain, xml=made.to_xml())
@@ -79,3 +86,14 @@ def _arm(stored: StoredRobot, plain: PlainModel) -> ArmModel:
         stored.arm(Path()), read=lambda visual: mujoco.MjSpec.from_string(plain.xml, assets=dict(plain.meshes)),
         meshes=lambda visual: plain.meshes,
     )  # fmt: skip
+
+
+def _couple(spec: mujoco.MjSpec, first: str, second: str) -> None:
+    """Let one actuator, "gripper", move two joints in opposite directions."""
+    for actuator in list(spec.actuators):
+        if actuator.target == first:
+            actuator.name = GRIPPER
+        elif actuator.target == second:
+            spec.delete(actuator)
+    follow = spec.add_equality(name="fingers", type=mujoco.mjtEq.mjEQ_JOINT, objtype=mujoco.mjtObj.mjOBJ_JOINT)
+    follow.name1, follow.name2, follow.data[:2] = second, first, [0.0, -1.0]

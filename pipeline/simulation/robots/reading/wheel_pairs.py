@@ -17,7 +17,7 @@ RATE_HZ = 50.0
 VIPERX = WheelArm(
     "aloha", "gym-aloha", "0.1.5", "gym_aloha", "assets/bimanual_viperx_transfer_cube.xml", pinch_m=(0.1417, 0, 0),
     pinch_quat_wxyz=(HALF, 0, HALF, 0), tool="vx300s_left/gripper_link", flags="--no-deps ", has_excludes=False,
-    renamed=(("vx300s_left/", ""), ("vx300s_left", "base"), ("servo ", "")),
+    renamed=(("vx300s_left/", ""), ("vx300s_left", "base"), ("servo ", "")), coupled=("left_finger", "right_finger"),
 )  # fmt: skip
 VIPERX_CAMERA = Camera("cam_high", "", 78.0, (0.1, 0.0, 0.8), (0.707107, 0.0, 0.0, -0.707107))
 """The model's camera "top", straight above the middle of the table."""
