@@ -162,12 +162,13 @@ class StoredRobot(_Strict):
         )  # fmt: skip
 
     def _cameras(self) -> Iterator[Camera]:
-        """Yield its cameras; of a pair those that its arms carry, once for each arm, as in ALOHA's data sets."""
+        """Yield its cameras; of a pair those that its arms carry once for each arm, named as in ALOHA's data sets."""
         for stored in self.cameras:
             camera = Camera(**stored.model_dump())
-            if not self.pair:
+            if not (self.pair and camera.mounted_on):
                 yield camera
-            for side in SIDES if self.pair and camera.mounted_on else ():
+                continue
+            for side in SIDES:
                 yield replace(camera, name=f"cam_{side}_{camera.name}", mounted_on=f"{side}/{camera.mounted_on}")
 
 
