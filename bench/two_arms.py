@@ -34,7 +34,8 @@ class Passed:
     """One layout."""
 
     solved: bool
-    handed_over: bool
+    handed_over: str
+    """"pass" in the air, "hand over" on the table; "" where one arm did it alone."""
     why: str
     planning: tuple[float, ...]
     """Seconds of the processor of each pick and place."""
@@ -60,7 +61,8 @@ def main() -> None:
         planning = [seconds for one in passed for seconds in one.planning]
         solved = [one for one in passed if one.solved]
         print(
-            f"{name}: {share(len(solved), len(passed))} solved, {sum(one.handed_over for one in solved)} handed over; "
+            f"{name}: {share(len(solved), len(passed))} solved, "
+            f"{_count(solved, 'pass')} passed in the air, {_count(solved, 'hand over')} on the table; "
             f"planning of a pick and place p50 {np.median(planning):.2f} s, p95 {np.percentile(planning, 95):.2f} s; "
             f"penetration in solved rollouts {max((one.penetration_mm for one in solved), default=0):.1f} mm at most"
         )
@@ -108,10 +110,15 @@ def measure(sim: kit.Simulation) -> Passed:
     finally:
         Physics.step = step  # type: ignore[method-assign]
     picks = sum(event.verb == "pick" for event in run.events)
-    handed_over = any(event.verb == "hand over" and event.ok for event in run.events)
+    verbs = [event.verb for event in run.events if event.ok]
+    handed_over = next((verb for verb in ("hand over", "pass") if verb in verbs), "")
     return Passed(
         run.solved, handed_over, run.why, (seconds / max(picks, 1),) * picks, penetration_mm(world, run.qpos)
     )  # fmt: skip
+
+
+def _count(passed: list[Passed], how: str) -> int:
+    return sum(one.handed_over == how for one in passed)
 
 
 class _Clock:

@@ -26,7 +26,7 @@ RUNS = {
     "08_demonstrations_for_learning": (["PROJECT", "NEW"], "lerobot-train", "--dataset.root="),
     "09_real_against_simulated": ([EPISODES / "real.npz", EPISODES / "sim.npz", "NEW"], "s later", "report.html"),
     "10_policies_on_the_same_conditions": (["PROJECT", "NEW", "2"], "difference -100%", "hold, 0-0001: never_reached"),
-    "11_pick_pass_place": ([ROOT / "sample_scenes" / "blocks", "NEW"], "hand over red_cube", "by oracle, ALOHA"),
+    "11_pick_pass_place": ([ROOT / "sample_scenes" / "blocks", "NEW"], " red_cube the other arm", "by oracle, ALOHA"),
 }
 LONG = {"11_pick_pass_place"}
 

@@ -237,7 +237,8 @@ def test_an_object_that_no_arm_reaches_at_both_ends_is_handed_over_at_a_place_th
         sim = handed_over(two_arms.make(moves), table, sides)
         run = sim.rollout()
         assert run.solved and run.at_rest, run.why
-        assert [event.verb for event in run.events] == ["pick", "hand over", "pick", "place"]
+        verbs = ["pick", "pass", "place"] if moves else ["pick", "hand over", "pick", "place"]
+        assert [event.verb for event in run.events] == verbs, "in the air, unless nothing moves"
     assert deepest_contact_of_arms(sim.bench().model, run.qpos) == 0
     model, home = sim.bench().model, two_arms.pair[0].home
     addresses = [model.joint(f"{side}/{name}").qposadr[0] for side in SIDES for name, *_ in JOINTS]
@@ -270,7 +271,7 @@ def test_a_pair_whose_wheel_is_missing_says_what_to_install(monkeypatch, capsys)
 @pytest.mark.parametrize("name", ["aloha", "trossen"])
 def test_the_pairs_of_wheels_hand_a_cube_over_and_are_measured_arm_by_arm(table, name, capsys):
     run = handed_over(robot_kind(name).make(True), table).rollout()
-    assert run.solved and [event.verb for event in run.events] == ["pick", "hand over", "pick", "place"], run.why
+    assert run.solved and [event.verb for event in run.events][:3] == ["pick", "pass", "place"], run.why
     assert main(["robot", "check", name]) == 0
     printed = json.loads(capsys.readouterr().out)
     assert printed["left"] == printed["right"] and printed["left"]["self_collisions_at_home"] == []

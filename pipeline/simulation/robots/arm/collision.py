@@ -49,6 +49,14 @@ class CollisionChecker:
         """Copy the current positions of the running world."""
         self.data.qpos[:] = self.physics.data.qpos
 
+    def imagine(self, other: "CollisionChecker", q: np.ndarray, held: HeldObject) -> None:
+        """Let another arm hold an object at joint angles (N,) of its own, until the next refresh."""
+        self.data.qpos[other._arm] = q
+        mujoco.mj_kinematics(self.model, self.data)
+        pinch = other._pinch
+        pose = homogeneous(self.data.site_xmat[pinch].reshape(3, 3), self.data.site_xpos[pinch])
+        self._move_object(held.name, pose @ held.hand_from_object)
+
     def first_collision(
         self,
         q: np.ndarray,
@@ -128,8 +136,10 @@ class CollisionChecker:
         return ""
 
     def _move_held(self, held: HeldObject) -> None:
-        world_from_object = self._site_pose() @ held.hand_from_object
-        address = self.physics.addresses[held.name]
+        self._move_object(held.name, self._site_pose() @ held.hand_from_object)
+
+    def _move_object(self, name: str, world_from_object: np.ndarray) -> None:
+        address = self.physics.addresses[name]
         self.data.qpos[address : address + 3] = world_from_object[:3, 3]
         self.data.qpos[address + 3 : address + 7] = Rotation.from_matrix(world_from_object[:3, :3]).as_quat(
             scalar_first=True

@@ -1,7 +1,8 @@
 """The hands of two arms as one hand of the oracle: each move is made by the arm that reaches both ends of it.
 
-Where neither does, one arm hands the object over: it sets it down at a place that both reach, and the other takes it
-from there. An arm that does not act waits at its home.
+Where neither does, one arm hands the object over: it passes it in the air (air_pass.py) or, where that cannot be
+planned or has failed, sets it down at a place that both reach, and the other takes it from there. An arm that does not
+act waits at its home.
 """
 
 from collections.abc import Callable
@@ -12,7 +13,10 @@ from pipeline.simulation import free_space
 from pipeline.simulation.goals.goal import Move, PartMotion
 from pipeline.simulation.physics import Physics
 from pipeline.simulation.robots.arm.hand import ArmHand
+from pipeline.simulation.robots.arm.planning_hand import PlanningHand
+from pipeline.simulation.robots.pair.air_pass import execute_pass, plan_pass
 
+HAND_OVER = "hand over"
 AT_HOME_RAD = 0.01
 """Largest error of the commands of an arm that is at its home."""
 MARGIN_M = 0.04
@@ -27,7 +31,7 @@ class PairHand:
     def __init__(self, physics: Physics, left: ArmHand, right: ArmHand):
         self.physics, self.hands = physics, (left, right)
         self.gap = left.gap
-        self._acting = left
+        self._acting, self._in_air = left, True
 
     # ------------------------------------------------------------------ which arm
 
@@ -50,12 +54,13 @@ class PairHand:
 
     def hand_overs(self, move: Move, attempt: int) -> tuple[Move, ...]:
         """Return the move to a place that both arms reach, where neither reaches both ends; () where one does."""
+        self._in_air = attempt == 0
         ends = self._ends(move)
         reached = np.array([hand.reaches(ends) for hand in self.hands])
         if reached.all(1).any() or not reached.any(0).all():
             return ()
         place = self._shared_place(move)
-        return () if place is None else (Move(move.object, place, None, "hand over", "the other arm", move.goal),)
+        return () if place is None else (Move(move.object, place, None, HAND_OVER, "the other arm", move.goal),)
 
     def _shared_place(self, move: Move) -> np.ndarray | None:
         """Return a free place (2,) of the table well within reach of both arms; None if there is none."""
@@ -81,6 +86,8 @@ class PairHand:
 
         An arm that has moved and failed ends the attempt. Adds to `covers` the object that blocks the first arm.
         """
+        if self._acting.held and self._acting.held.name == move.object:
+            return ""  # the other arm has passed it
         ends = self._ends(move)
 
         def cost(hand: ArmHand) -> tuple[bool, float]:
@@ -90,8 +97,26 @@ class PairHand:
         return self._first_that_can(hands, lambda hand, found: hand.pick(move, attempt, found), covers)
 
     def place(self, move: Move) -> str:
-        """Carry the held object to its place and release it; return what went wrong, empty on success."""
-        return self._acting.place(move)
+        """Carry the held object to its place, or pass it in the air; return what went wrong, empty on success."""
+        if move.verb == HAND_OVER and self._in_air:
+            if not self._pass(move.object):
+                return ""
+            for hand in self.hands:
+                if hand is not self._acting:
+                    self._park(hand)
+        return self._acting.place(move) if self._acting.held else f"{move.object} was dropped when it was passed"
+
+    def _pass(self, name: str) -> str:
+        """Pass the held object to the other arm in the air; return why not, empty on success."""
+        giver = self._acting
+        held, stood, taker = giver.held, giver.stood, next(hand for hand in self.hands if hand is not giver)
+        if held is None or stood is None or isinstance(giver, PlanningHand):
+            return "nothing is held"
+        plan = plan_pass(giver, taker, held, stood)
+        failure = plan if isinstance(plan, str) else execute_pass(giver, taker, plan, held, stood)
+        if not failure:
+            self._acting = taker
+        return failure
 
     def pull(self, motion: PartMotion) -> str:
         """Open or shut a part with the nearer arm that can; return why it failed, empty when it did what it could."""
