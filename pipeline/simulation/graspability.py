@@ -67,9 +67,9 @@ def grasp_candidates(scene: Scene, robot: str, name: str) -> tuple[GraspCandidat
     physics.settle(SETTLE_SECONDS)
     if name not in physics.addresses:
         raise KitError(f"{name} cannot be carried.")
-    hand = arm.hand(physics)
-    if isinstance(hand, PairHand):
-        hand = hand.nearest_first(physics.state()[name].position)[0]
+    hands = arm.hand(physics)
+    at = physics.state()[name].position
+    hand = hands.nearest_first(at)[0] if isinstance(hands, PairHand) else hands
     search = reachable_grasps(hand, name)
     object_from_world = np.linalg.inv(_pose(physics, name))
     kept = [GraspCandidate(object_from_world @ g.hand, g.opening, "") for g in search.grasps]

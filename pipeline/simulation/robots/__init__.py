@@ -44,7 +44,7 @@ class _Robots(Mapping[str, RobotDescription]):
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
-    def get(self, name: str, default: Any = None) -> Any:
+    def get(self, name: str, default: Any = None) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Return a robot; the default where there is none of that name, or its model is not installed."""
         try:
             return self[name]

@@ -152,9 +152,10 @@ class StoredRobot(_Strict):
         """Return the robot as the app and the command line offer it."""
         title = self.name.replace("-", " ").capitalize()
         arm = self.arm(folder)
-        pair = self.pair and tuple(
-            replace(arm, prefix=f"{side}/", place=place) for side, place in zip(SIDES, self.pair, strict=True)
-        )
+        pair = None
+        if self.pair:
+            left, right = (replace(arm, prefix=f"{side}/", place=p) for side, p in zip(SIDES, self.pair, strict=True))
+            pair = left, right
         return RobotDescription(
             self.name, title, f"added from {self.source_file}", f"with the robot {self.name}", f"oracle, {self.name}",
             PAIR_ENTRY if pair else ENTRY, None if pair else arm, tuple(self._cameras()),
