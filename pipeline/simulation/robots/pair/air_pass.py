@@ -1,8 +1,7 @@
 """Passes an object from one arm to the other in the air: the middle of "pick, pass, place a cube".
 
 The giver turns it level towards the taker. The taker comes from the opposite side with its fingers turned by a quarter,
-so that the fingers of both have room, and it is then set down upside down. So only what looks the same upside down is
-passed in the air: boxes and cylinders.
+so that the fingers of both have room, and it is then set down upside down. So only plain solids are passed in the air.
 """
 
 from collections.abc import Iterator
@@ -20,7 +19,8 @@ from pipeline.simulation.robots.arm.edge_postures import APPROACH_M
 from pipeline.simulation.robots.arm.hand import ArmHand
 from pipeline.simulation.robots.arm.tools.grasp import Grasp, gripper_at, turned
 
-SHAPES = ("box", "cube", "cylinder")
+PLAIN = ("cube", "block", "cylinder")
+"""Categories of objects that are the same upside down; a carton or a can is not."""
 HEIGHTS_M = (0.3, 0.22)
 """Heights above the table at which an object is passed."""
 ASIDE_M = (0.0, 0.1, -0.1, 0.2, -0.2, 0.3, -0.3)
@@ -62,7 +62,7 @@ class _Taking:
 def plan_pass(giver: ArmHand, taker: ArmHand, held: HeldObject, stood: Object) -> PassPlan | str:
     """Return how a held object is passed, or why it is not."""
     fingers, points = taker.arm.fingers, np.concatenate(list(giver.physics.shapes[held.name].values()))
-    if stood.shape not in SHAPES or stood.parts or fingers is None:
+    if stood.category not in PLAIN or fingers is None:
         return f"{held.name} does not look the same upside down"
     object_from_giver = np.linalg.inv(held.hand_from_object)
     approach = -object_from_giver[:3, 2]

@@ -11,6 +11,7 @@ import numpy as np
 
 from pipeline.simulation import free_space
 from pipeline.simulation.goals.goal import Move, PartMotion
+from pipeline.simulation.goals.upright import Upright
 from pipeline.simulation.physics import Physics
 from pipeline.simulation.robots.arm.hand import ArmHand
 from pipeline.simulation.robots.arm.planning_hand import PlanningHand
@@ -54,7 +55,7 @@ class PairHand:
 
     def hand_overs(self, move: Move, attempt: int) -> tuple[Move, ...]:
         """Return the move to a place that both arms reach, where neither reaches both ends; () where one does."""
-        self._in_air = attempt == 0
+        self._in_air = attempt == 0 and not isinstance(move.goal, Upright)
         ends = self._ends(move)
         reached = np.array([hand.reaches(ends) for hand in self.hands])
         if reached.all(1).any() or not reached.any(0).all():
