@@ -6,7 +6,7 @@
         print(step.stage, step.message)
     grs_studio.export("desk", "mjcf", "desk_mjcf")
 
-`examples/` has ten scripts that import only this. Every function raises StudioError with one line that says what was
+`examples/` has eleven scripts that import only this. Every function raises StudioError with one line that says what was
 wrong and what would work. Lengths are metres, angles radians, times seconds; the world's z is up from the table.
 """
 

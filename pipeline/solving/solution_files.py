@@ -158,8 +158,9 @@ def save_model(xml: str, project_dir: Path, name: str) -> Path:
         )
     path = Path(project_dir) / "scene" / f"{name}.xml"
     write_text(path, xml)
-    arm = robot.arm if (robot := ROBOTS.get(robot_named_in(xml))) else None
-    if arm and visual_meshes.needs_visual_meshes(xml, arm):
-        visual_meshes.write_mesh_files(path.parent, arm)
-        visual_meshes.add_visual_meshes(path, arm)
+    robot = ROBOTS.get(robot_named_in(xml))
+    for arm in robot.arms if robot else ():
+        if visual_meshes.needs_visual_meshes(xml, arm):
+            visual_meshes.write_mesh_files(path.parent, arm)
+            visual_meshes.add_visual_meshes(path, arm)
     return path
