@@ -88,7 +88,7 @@ import sys
 from pipeline.simulation.sandbox import worker
 worker.prepare()
 before = set(sys.modules)
-worker.robot_kind(worker.FIRST).make(True), worker.RestrictedInterpreter([], print)
+worker.robot_kind(worker.ORDER[0]).make(True), worker.RestrictedInterpreter([], print)
 print(*set(sys.modules) - before, *{"trimesh", "networkx"} & before)
 """
 

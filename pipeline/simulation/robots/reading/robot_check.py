@@ -105,7 +105,7 @@ def check(robot: RobotDescription) -> dict[str, Any]:
     Those of two arms are under "left" and "right".
     """
     arms = [_check_arm(replace(arm, prefix=ARM_PREFIX)) for arm in robot.arms]
-    of_arms = dict(zip(SIDES, arms, strict=True)) if robot.pair else arms[0]
+    of_arms: dict[str, Any] = dict(zip(SIDES, arms, strict=True)) if robot.pair else arms[0]
     return {
         "name": robot.name,
         **of_arms,
