@@ -68,10 +68,7 @@ class ClickNetwork(nn.Module):
     """The trained parts of the click network."""
 
     def __init__(self, decoder: Decoder | None = None):
-        """`decoder` continues from this one, on the features of the encoder in the repository, which stays as it is.
-
-        The affinity network reads the same features, so a new projection needs a new affinity network.
-        """
+        """`decoder` continues from this one, on the features of the encoder in the repository, which stays as it is."""
         super().__init__()
         self.projection = Projection() if decoder is None else None
         self.decoder = decoder or Decoder()

@@ -239,8 +239,8 @@ def test_every_cell_and_offset_has_a_prediction_and_objects_a_higher_objectness_
     assert probability[objects].mean() > 0.5 > probability[~objects].mean()
     for h, w in ((120, 160), (98, 151)):
         maps = np.zeros((affinity.INPUT_CHANNELS, h // 2, w // 2), np.float32)
-        predicted = affinity.predict_cells(maps, np.zeros((h, w, 3), np.uint8))
-        assert predicted.shape == (3 + len(affinity.OFFSETS), -(-h // affinity.CELL), -(-w // affinity.CELL))
+        predicted = affinity.predict_affinities(maps, np.zeros((h, w, 3), np.uint8))
+        assert predicted.shape == (1 + len(affinity.OFFSETS), -(-h // affinity.CELL), -(-w // affinity.CELL))
 
 
 CHAIN = np.array([[1, 2], [2, 3], [3, 4], [4, 5]])
@@ -414,8 +414,8 @@ def test_a_later_click_reaches_part_of_the_way_and_the_network_overrules_depth_o
 
 def test_the_networks_run_without_torch():
     code = "import sys, pipeline.segmentation.depth.click_network as c, numpy as n; "
-    code += "from pipeline.segmentation.depth.affinity import predict_cells; "
-    code += "predict_cells(n.zeros((12, 32, 32), n.float32), n.zeros((64, 64, 3), n.uint8)); "
+    code += "from pipeline.segmentation.depth.affinity import predict_affinities; "
+    code += "predict_affinities(n.zeros((12, 32, 32), n.float32), n.zeros((64, 64, 3), n.uint8)); "
     code += "print(c.encode(n.zeros((100, 150, 3), n.uint8)).shape, 'torch' in sys.modules)"
     output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert output.split() == ["(28,", "40,", "24)", "False"]

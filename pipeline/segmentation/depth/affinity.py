@@ -4,7 +4,7 @@ A U-Net (Ronneberger et al., 2015) on a grid of 4 pixels takes height, surface n
 an encoder of its own, EfficientNet-Lite0's first stages (Tan and Le, 2019; Apache-2.0). For each cell it predicts
 whether the cells at fixed OFFSETS belong to the same object, like the affinities of mutex watersheds (Wolf et al.,
 2018), and whether the cell shows an object, a wall or furniture, or a robot or person.
-scripts/training/train_affinity.py trains it on rendered tables only. It runs in OpenCV.
+scripts/training/affinity/train.py trains it on rendered tables only. It runs in OpenCV.
 """
 
 from functools import cache
@@ -54,12 +54,11 @@ def _network() -> cv2.dnn.Net:
     return cv2.dnn.readNetFromONNX(str(Path(__file__).with_name("affinity.onnx")))
 
 
-def predict_cells(maps: np.ndarray, rgb: np.ndarray) -> np.ndarray:
-    """Return log odds of each cell, of shape (3 + len(OFFSETS), h / CELL, w / CELL), of colour (h, w, 3), uint8.
+def predict_affinities(maps: np.ndarray, rgb: np.ndarray) -> np.ndarray:
+    """Return log odds (1 + len(OFFSETS), h / CELL, w / CELL): of showing an object, then of sharing it at each offset.
 
-    The first are those of showing an object, then those of sharing it with the cell at each offset, then those of
-    showing a wall or furniture, and a robot or person. `maps` is the result of `input_channels`, of shape
-    (INPUT_CHANNELS, h / 2, w / 2). Sizes are rounded up.
+    `maps` is the result of `input_channels`, of shape (INPUT_CHANNELS, h / 2, w / 2), of colour `rgb` (h, w, 3), uint8.
+    The network's last two outputs, a wall or furniture and a robot or person, only help it to learn.
     """
     height, width = rgb.shape[:2]
     h, w = (-(-size // STRIDE) * STRIDE for size in (height, width))
@@ -70,7 +69,7 @@ def predict_cells(maps: np.ndarray, rgb: np.ndarray) -> np.ndarray:
         network = _network()
         network.setInput(np.ascontiguousarray(maps[None], np.float32), "maps")
         network.setInput(np.ascontiguousarray(((colours - 127) / 128).transpose(2, 0, 1)[None]), "rgb")
-        return network.forward()[0][:, : -(-height // CELL), : -(-width // CELL)].copy()
+        return network.forward()[0][: 1 + len(OFFSETS), : -(-height // CELL), : -(-width // CELL)].copy()
 
 
 def label_affinities(labels: np.ndarray, affinities: np.ndarray) -> PairAffinities:
@@ -102,12 +101,7 @@ def mean_affinity(affinities: np.ndarray, a: np.ndarray, b: np.ndarray) -> float
 
 def objectness(affinities: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
     """Return the probability that each pixel at working size (h, w) shows an object."""
-    return pixel_probability(affinities[0], shape)
-
-
-def pixel_probability(log_odds: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
-    """Return the probability of each pixel at working size (h, w) from log odds of cells (h / CELL, w / CELL)."""
     h, w = shape
-    large = cv2.resize(log_odds, None, fx=CELL, fy=CELL, interpolation=cv2.INTER_LINEAR)
+    large = cv2.resize(affinities[0], None, fx=CELL, fy=CELL, interpolation=cv2.INTER_LINEAR)
     large = np.pad(large, ((0, max(0, h - large.shape[0])), (0, max(0, w - large.shape[1]))), "edge")
     return 1 / (1 + np.exp(-large[:h, :w]))

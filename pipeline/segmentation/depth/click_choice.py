@@ -41,7 +41,7 @@ class ChoiceEvidence:
     lab: np.ndarray
     """Smoothed colour in 8-bit CIELAB, of shape (h, w, 3), uint8."""
     affinities: np.ndarray
-    """As `FrameNetworks.affinities` has them."""
+    """As `predict_affinities` returns them."""
     objectness: np.ndarray
     """Probability that a pixel shows an object, of shape (h, w)."""
     objects: Sequence[np.ndarray]

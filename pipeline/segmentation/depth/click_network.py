@@ -75,18 +75,9 @@ class FrameNetworks:
         return geometry_channels(self._view, self._view.right)
 
     @cached_property
-    def _cells(self) -> np.ndarray:
-        return affinity.predict_cells(affinity.input_channels(self._geometry), self._view.rgb)
-
-    @property
     def affinities(self) -> np.ndarray:
-        """Log odds of cells (1 + len(OFFSETS), h / CELL, w / CELL): of an object, and of the same at each offset."""
-        return self._cells[: 1 + len(affinity.OFFSETS)]
-
-    @property
-    def foreign(self) -> np.ndarray:
-        """Log odds of cells (2, h / CELL, w / CELL): of a wall or furniture, and of a robot or person."""
-        return self._cells[1 + len(affinity.OFFSETS) :]
+        """Affinities of cells, as `predict_affinities` returns them."""
+        return affinity.predict_affinities(affinity.input_channels(self._geometry), self._view.rgb)
 
     def predict(self, clicks: list[Click], before: np.ndarray | None = None) -> np.ndarray:
         """Return log odds (h, w) that a pixel belongs to the object selected by clicks, in pixels at working size.

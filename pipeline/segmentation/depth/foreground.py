@@ -27,11 +27,6 @@ LIGHTNESS_WEIGHT, SAME_COLOUR = 0.5, 12.0
 """Weight of the lightness, because light falls off, and CIELAB distance up to which colours are the same."""
 MAX_RECURRENCE = 2.5
 """Pixels of a flat mask's colour elsewhere on the ground, in areas of the mask, above which it is a pattern."""
-MAX_FOREIGN, FOREIGN_RADIUS = 0.5, 2
-"""Probability of showing a robot or a person above which pixels are removed from proposals, and half thickness in
-pixels of what is removed at least."""
-MIN_REST = 60
-"""Pixels below which the rest of a proposal is dropped."""
 TABLE_MARGIN, MIN_Z = 0.2, -0.03
 """Metres beside the visible table, whose outline misses what a heap hides, and below it, up to which objects are
 added."""
@@ -57,14 +52,6 @@ def merge_foreground(view: HeightMap, proposals: list[np.ndarray], probability: 
 
 def _is_extended(mask: np.ndarray, near: np.ndarray) -> bool:
     return bool(np.count_nonzero(mask & near) > 30)
-
-
-def remove_foreign(proposals: list[np.ndarray], probability: np.ndarray) -> list[np.ndarray]:
-    """Return proposals (h, w) without robots, hands and persons, whose probability (h, w) the network predicts."""
-    disc = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * FOREIGN_RADIUS + 1,) * 2)
-    foreign = cv2.morphologyEx((probability > MAX_FOREIGN).astype(np.uint8), cv2.MORPH_OPEN, disc) > 0
-    rest = [mask & ~foreign for mask in proposals]
-    return [mask for mask in rest if np.count_nonzero(mask) >= MIN_REST]
 
 
 def missed_foreground(view: HeightMap, proposals: list[np.ndarray], probability: np.ndarray) -> np.ndarray:

@@ -46,7 +46,7 @@ class InstanceParts:
 
 
 def split_instances(view: HeightMap, mask: np.ndarray, cell_affinities: np.ndarray) -> InstanceParts:
-    """Divide a rough mask (h, w) into objects; `cell_affinities` is as `FrameNetworks.affinities`."""
+    """Divide a rough mask (h, w) into objects; `cell_affinities` is the result of `predict_affinities`."""
     window = padded_window(mask, 4)
     surface = surface_map(view, window)
     labels = superpixels(surface, mask[window])

@@ -10,9 +10,9 @@ import cv2
 import numpy as np
 
 from pipeline.frame import Frame, Support, find_support, register_depth
-from pipeline.segmentation.depth.affinity import objectness, pixel_probability
+from pipeline.segmentation.depth.affinity import objectness
 from pipeline.segmentation.depth.click_network import FrameNetworks
-from pipeline.segmentation.depth.foreground import is_plausible, merge_foreground, remove_foreign
+from pipeline.segmentation.depth.foreground import is_plausible, merge_foreground
 from pipeline.segmentation.depth.grabcut import refine_mask, upsample_mask
 from pipeline.segmentation.depth.height_map import height_map
 from pipeline.segmentation.depth.instance_split import InstanceParts, split_instances
@@ -63,8 +63,7 @@ class DepthView:
 
     @computed_once
     def _proposals(self) -> list[np.ndarray]:
-        foreign = pixel_probability(self._networks.foreign[1], self._height_map.depth.shape)
-        return remove_foreign(object_proposals(self._height_map), foreign)
+        return object_proposals(self._height_map)
 
     @computed_once
     def _networks(self) -> FrameNetworks:
