@@ -1,7 +1,6 @@
 """Fixtures for several rooms, and skips. Being here puts this folder on the import path: `import tabletop`."""
 
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -58,6 +57,20 @@ def sandbox() -> "Iterator[Sandbox]":
         yield running
 
 
+@pytest.fixture
+def refused(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    """Run a command that is refused with exit code 2; return the one line that it says."""
+    from studio.__main__ import main
+
+    def run(*arguments: object) -> str:
+        capsys.readouterr()
+        assert main([*map(str, arguments)]) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        return line.removeprefix("grs-studio: ")
+
+    return run
+
+
 @pytest.fixture(scope="session")
 def browser() -> "Iterator[Browser]":
     """The system's Chromium, for all tests of this process."""
@@ -88,16 +101,3 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for item in items:
             if item.get_closest_marker("frames"):
                 item.add_marker(pytest.mark.skip(reason=MISSING))
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say how many tests were skipped and why."""
-    reports = terminalreporter.stats.get("skipped", [])
-    reasons = Counter(
-        report.longrepr[2].removeprefix("Skipped: ") if isinstance(report.longrepr, tuple) else str(report.longrepr)
-        for report in reports
-    )
-    if reasons:
-        terminalreporter.section(f"{len(reports)} skipped")
-        for reason, count in reasons.most_common():
-            terminalreporter.line(f"{count} x {reason}")

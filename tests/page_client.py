@@ -69,16 +69,13 @@ class PageClient:
     async def send(self, elem_id: str | None, event: str, message: Any = None, inputs: tuple = ()) -> str:
         """Send an event and return its id."""
         number, count, outputs = self.event_of(elem_id, event)
-        body = {
-            "data": [None, *inputs] if count else [],
-            "fn_index": number,
-            "trigger_id": self._ids.get(elem_id),
-            "event_data": message,
-            "session_hash": self.session_hash,
-        }
+        return await self.send_number(number, [None, *inputs] if count else [], outputs, message)
+
+    async def send_number(self, number: int, data: list[Any], outputs: list[int], message: Any) -> str:
+        """Send the event of a number and return its id."""
+        body = {"data": data, "fn_index": number, "event_data": message, "session_hash": self.session_hash}
         answer = await self.http.post("/gradio_api/queue/join", json=body, params=self._address)
-        answer.raise_for_status()
-        id = answer.json()["event_id"]
+        id = answer.raise_for_status().json()["event_id"]
         self._outputs[id] = outputs
         if self._reader is None or self._reader.done():
             self._reader = asyncio.ensure_future(self._read())
@@ -86,12 +83,9 @@ class PageClient:
 
     async def ask(self, elem_id: str, request: dict[str, Any]) -> dict[str, Any]:
         """Send a request to a component's endpoint and return its answer."""
-        body = {
-            "data": request, "component_id": self._ids[elem_id], "fn_name": "ask", "session_hash": self.session_hash
-        }  # fmt: skip
-        answer = await self.http.post("/gradio_api/component_server", json=body)
-        answer.raise_for_status()
-        return answer.json()
+        about = {"component_id": self._ids[elem_id], "fn_name": "ask", "session_hash": self.session_hash}
+        answer = await self.http.post("/gradio_api/component_server", json=about | {"data": request})
+        return answer.raise_for_status().json()
 
     async def wait(self, condition: Callable[[], Any]) -> None:
         """Wait until the condition holds after an update. An open project is asked for anew, as its page does."""

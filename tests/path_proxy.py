@@ -1,11 +1,16 @@
 """A tiny reverse proxy that publishes a server under a path, and remembers what was asked of it outside that path."""
 
-import asyncio
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from types import SimpleNamespace
-from urllib.parse import urlsplit
+
+import httpx
+from fastapi import FastAPI, Request, Response
+from fastapi.responses import StreamingResponse
+from served_studio import serving
+
+OF_THE_CONNECTION = (b"connection", b"transfer-encoding")
+"""Headers that a proxy does not pass on."""
 
 
 @contextmanager
@@ -15,55 +20,29 @@ def published(address: str, path: str, strips: bool) -> Iterator[SimpleNamespace
     Args:
         strips: whether the proxy takes the path off the addresses that it passes on.
     """
-    running = SimpleNamespace(address="", outside=[])
-    loop, ready, done = asyncio.new_event_loop(), threading.Event(), asyncio.Event()
-    upstream = urlsplit(address)
+    app, outside, transport = FastAPI(openapi_url=None), list[str](), httpx.AsyncHTTPTransport()
 
-    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with suppress(OSError, asyncio.IncompleteReadError):
-            head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
-            first, *fields = head.rstrip("\r\n").split("\r\n")
-            method, target, version = first.split(" ")
-            if not (target == path or target.startswith((f"{path}/", f"{path}?"))):
-                running.outside.append(target)
-                writer.write(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
-                return await finish(writer)
-            passed = (target.removeprefix(path) or "/") if strips else target
-            is_upgrade = "upgrade: websocket" in head.lower()
-            kept = [field for field in fields if is_upgrade or not field.lower().startswith("connection:")]
-            kept += [] if is_upgrade else ["Connection: close"]
-            server_reader, server_writer = await asyncio.open_connection(upstream.hostname, upstream.port)
-            server_writer.write("\r\n".join([f"{method} {passed} {version}", *kept, "", ""]).encode("latin-1"))
-            await asyncio.gather(pipe(reader, server_writer), pipe(server_reader, writer))
-        return await finish(writer)
+    @app.api_route("/{_:path}", methods=["GET", "HEAD", "POST", "PUT", "DELETE"])
+    async def answer(request: Request) -> Response:
+        target = request.scope["raw_path"].decode()
+        if not (target == path or target.startswith(f"{path}/")):
+            outside.append(target)
+            return Response(status_code=404)
+        url = f"{address}{(target.removeprefix(path) or '/') if strips else target}?{request.url.query}"
+        headers = [one for one in request.headers.raw if one[0] not in OF_THE_CONNECTION]
+        asked = httpx.Request(request.method, url, headers=headers, content=await request.body())
+        upstream = await transport.handle_async_request(asked)
 
-    async def pipe(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with suppress(OSError):
-            while data := await reader.read(65536):
-                writer.write(data)
-                await writer.drain()
-        await finish(writer)
+        async def content() -> AsyncIterator[bytes]:
+            try:
+                async for part in upstream.aiter_raw():
+                    yield part
+            finally:
+                await upstream.aclose()
 
-    async def finish(writer: asyncio.StreamWriter) -> None:
-        with suppress(OSError):
-            writer.close()
+        passed = StreamingResponse(content(), upstream.status_code)
+        passed.raw_headers = [one for one in upstream.headers.raw if one[0].lower() not in OF_THE_CONNECTION]
+        return passed
 
-    async def serve() -> None:
-        server = await asyncio.start_server(answer, "127.0.0.1", 0)
-        running.address = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}{path}"
-        ready.set()
-        await done.wait()
-        server.close()
-
-    def run() -> None:
-        loop.run_until_complete(serve())
-        for task in asyncio.all_tasks(loop):
-            task.cancel()
-        loop.run_until_complete(asyncio.sleep(0.1))
-
-    thread = threading.Thread(target=run, daemon=True, name="proxy")
-    thread.start()
-    ready.wait(30)
-    yield running
-    loop.call_soon_threadsafe(done.set)
-    thread.join(30)
+    with serving(app) as own:
+        yield SimpleNamespace(address=f"{own}{path}", outside=outside)

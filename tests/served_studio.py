@@ -23,11 +23,10 @@ def served(services: Any, workspace: Path, *arguments: Any) -> Iterator[SimpleNa
 
 
 @contextmanager
-def serving(app: FastAPI) -> Iterator[str]:
-    """Serve an app at the address that this gives, without a slash at its end."""
-    server = uvicorn.Server(
-        uvicorn.Config(app, host="127.0.0.1", port=0, log_level="error", timeout_graceful_shutdown=1)
-    )
+def serving(app: FastAPI, **settings: Any) -> Iterator[str]:
+    """Serve an app at the address that this gives, without a slash at its end; `settings` are uvicorn's."""
+    settings |= {"host": "127.0.0.1", "port": 0, "log_level": "error", "timeout_graceful_shutdown": 1}
+    server = uvicorn.Server(uvicorn.Config(app, **settings))
     thread = threading.Thread(target=server.run, daemon=True, name="served studio")
     thread.start()
     wait_until(lambda: server.started, "the server's start")

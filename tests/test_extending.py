@@ -42,19 +42,19 @@ def install(folder: Path, files: dict[str, str]) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     site = folder / "site"
-    subprocess.run(
-        [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-build-isolation", "--no-index",
-         "--disable-pip-version-check", "--target", site, folder / "my_lab"],
-        check=True, capture_output=True,
-    )  # fmt: skip
+    words = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-build-isolation", "--no-index"]
+    words += ["--disable-pip-version-check", "--target", site, folder / "my_lab"]
+    subprocess.run(words, check=True, capture_output=True)
     return site
 
 
-def grs(site: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "studio", *map(str, arguments)], cwd=ROOT, capture_output=True, text=True, timeout=300,
-        env=os.environ | {"PYTHONPATH": str(site)},
-    )  # fmt: skip
+def grs(site: Path, *arguments: object) -> str:
+    """Run a command with a plug-in installed; return what it printed, its errors last."""
+    command = [sys.executable, "-m", "studio", *map(str, arguments)]
+    there = {"cwd": ROOT, "env": os.environ | {"PYTHONPATH": str(site)}}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, **there)
+    assert done.returncode == 0, done.stderr
+    return done.stdout + done.stderr
 
 
 @pytest.fixture(scope="module")
@@ -71,19 +71,16 @@ def project(site: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, values in (("colour", frame.rgb), ("metres", frame.depth), ("k", frame.intrinsics.matrix)):
         np.save(folder / f"{name}.npy", values)
     out = tmp_path_factory.mktemp("project") / "blocks"
-    done = grs(site, "run", folder, "--out", out, "--segmenter", "vivid", "--matcher", "by_size", "--until", "scene")
-    assert done.returncode == 0, done.stderr
+    grs(site, "run", folder, "--out", out, "--segmenter", "vivid", "--matcher", "by_size", "--until", "scene")
     return out
 
 
 def test_installed_plug_ins_make_the_project_and_write_their_format(project, site, tmp_path):
     record = json.loads((project / "project.json").read_text())
     assert record["stages"]["scene"] == "done" and "vivid" in json.dumps(record)
-    assert json.loads((project / "descriptions.json").read_text())
     matches = json.loads((project / "matches.json").read_text())
     assert matches and {match["source"] for match in matches} == {"by_size"}
-    done = grs(site, "export", project, "--format", "csv", "--out", tmp_path / "poses.csv")
-    assert done.returncode == 0, done.stderr
+    grs(site, "export", project, "--format", "csv", "--out", tmp_path / "poses.csv")
     names = {placement["name"] for placement in json.loads((project / "scene.json").read_text())["placements"]}
     rows = (tmp_path / "poses.csv").read_text().splitlines()
     assert rows[0] == "name,asset,x,y,z" and {row.split(",")[0] for row in rows[1:]} == names
@@ -101,9 +98,7 @@ def test_an_installed_image_to_3d_service_is_chosen_by_its_name(site):
 
 
 def test_an_installed_robot_is_offered_beside_the_built_in_ones(site):
-    listed = grs(site, "robot", "list")
-    assert listed.returncode == 0, listed.stderr
-    names = [line.split()[0] for line in listed.stdout.splitlines()]
+    names = [line.split()[0] for line in grs(site, "robot", "list").splitlines()]
     assert names[0] == "gripper" and {"arm", "arm-suction", "droid", "lab-gripper"} <= set(names)
 
 
@@ -114,9 +109,8 @@ def test_a_broken_plug_in_is_named_once_and_left_out(tmp_path):
         '[project.entry-points."grs_studio.frame_formats"]\nbroken = "my_lab:missing"\n'
     )
     broken = install(tmp_path, {"my_lab/pyproject.toml": declared, "my_lab/my_lab/__init__.py": ""})
-    done = grs(broken, "run", BLOCKS, "--out", tmp_path / "out", "--until", "frame")
-    assert done.returncode == 0, done.stderr
-    assert done.stderr.count("broken") == 1 and "left out" in done.stderr
+    printed = grs(broken, "run", BLOCKS, "--out", tmp_path / "out", "--until", "frame")
+    assert printed.count("broken") == 1 and "left out" in printed
     assert (tmp_path / "out" / "frame" / "rgb.png").is_file()
 
 
@@ -169,14 +163,9 @@ def scene(table, tmp_path_factory):
         importlib.reload(kit)
 
 
-@pytest.fixture(scope="module")
-def solved(scene):
+def test_its_sentence_instruction_function_and_program_mean_it_and_the_oracle_solves_it_but_not_inverted(scene):
     task = understand_instruction("Put the red cube higher than the blue cube.", scene, PLANNER)
-    return task, write_program(task, scene, PLANNER)
-
-
-def test_its_sentence_instruction_function_and_program_mean_it_and_are_compared_with_the_task(scene, solved):
-    task, program = solved
+    program = write_program(task, scene, PLANNER)
     assert sentences([GOAL]) == ("red_cube is higher than blue_cube",)
     assert read_sentences(sentences([GOAL])) == (GOAL,)
     assert task.goals == ("red_cube is higher than blue_cube",) and task.kind == "higher_than"
@@ -187,14 +176,8 @@ def test_its_sentence_instruction_function_and_program_mean_it_and_are_compared_
     ((_, (goal,)),) = arranged(program.simulation, scene).stages
     assert from_json(to_json(goal)) == goal
     assert find_contradiction(task, scene, {"goals": [to_json(goal)]}) == ""
-    other = kit.left_of("red_cube", "blue_cube")
-    assert find_contradiction(task, scene, {"goals": [to_json(other)]}).startswith(
-        "the task asks that red_cube is higher"
-    )
-
-
-def test_the_oracle_solves_it_and_its_checks_pass_but_not_for_the_inverted_task(solved, scene):
-    _, program = solved
+    other = to_json(kit.left_of("red_cube", "blue_cube"))
+    assert find_contradiction(task, scene, {"goals": [other]}).startswith("the task asks that red_cube is higher")
     sim = arranged(program.simulation, scene)
     run = sim.rollout()
     assert run.solved, run.why

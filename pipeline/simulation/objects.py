@@ -153,11 +153,12 @@ class Region:
 
     def distance(self, points: np.ndarray) -> np.ndarray:
         """Return the distance of points (..., 2) to the region, negative inside, of shape (...)."""
-        points = np.asarray(points, float)[..., None, :]
-        start, side = self.polygon, np.roll(self.polygon, -1, 0) - self.polygon
-        along = np.clip(((points - start) * side).sum(-1) / (side**2).sum(-1), 0, 1)
-        edge = np.linalg.norm(points - start - along[..., None] * side, axis=-1).min(-1)
-        return np.where(self.depth(points[..., 0, :]) > 0, -edge, edge)
+        points = np.asarray(points, float)
+        (x0, y0), (dx, dy) = self.polygon.T, (np.roll(self.polygon, -1, 0) - self.polygon).T
+        x, y = points[..., :1] - x0, points[..., 1:] - y0
+        along = np.clip((x * dx + y * dy) / (dx**2 + dy**2), 0, 1)
+        edge = np.sqrt(((x - along * dx) ** 2 + (y - along * dy) ** 2).min(-1))
+        return np.where(self.depth(points) > 0, -edge, edge)
 
     def contains(self, xy: Any, margin: float = 0.0) -> bool:
         """Return whether xy lies inside, at least margin metres from the edge."""

@@ -21,11 +21,11 @@ ARM_XML = """<mujoco><worldbody><body name="base"><body name="column" pos="0 0 0
  </body></body></body></body></worldbody></mujoco>"""
 
 
-def tool_in_base(q: np.ndarray) -> np.ndarray:
-    """Return the tip (3,) in the base's axes for joint angles (3,)."""
+def tool_in_base(q: np.ndarray, point=(0, 0, 0)) -> np.ndarray:
+    """Return a point (3,) on the tip's axes in those of the base, for joint angles (3,)."""
     turn, shoulder, elbow = (Rotation.from_rotvec(angle * np.array(axis)).as_matrix()
                              for angle, axis in zip(q, ([0, 0, 1], [0, 1, 0], [0, 1, 0]), strict=True))  # fmt: skip
-    return np.array([0, 0, 0.2]) + turn @ shoulder @ (np.array([0, 0, 0.3]) + elbow @ np.array([0, 0, 0.25]))
+    return np.array([0, 0, 0.2]) + turn @ shoulder @ (np.array([0, 0, 0.3]) + elbow @ np.add([0, 0, 0.25], point))
 
 
 K, CAMERA = make.CAMERA, make.camera_pose((0.0, -1.4, 1.0), (0.0, 0.0, 0.2))
@@ -39,10 +39,10 @@ def planted_base(seed: int) -> np.ndarray:
     return base
 
 
-def clicks_at(base: np.ndarray, postures: np.ndarray, random=None, depth=False) -> list[ToolClick]:
+def clicks_at(base: np.ndarray, postures: np.ndarray, random=None, depth=False, at=(0, 0, 0)) -> list[ToolClick]:
     clicks = []
     for q in postures:
-        point = tool_in_base(q)
+        point = tool_in_base(q, at)
         world = transform(base, point)
         pixel = project(CAMERA, world[None], K)[0] + (0 if random is None else random.normal(0, 2, 2))
         z = float(transform(np.linalg.inv(CAMERA), world)[2]) if depth else None
@@ -70,11 +70,11 @@ def test_the_stated_uncertainty_holds_the_base_for_most_noisy_clicks():
     assert held >= 7  # three intervals of 95 % each
 
 
-def clicks_file(folder: Path, base: np.ndarray, postures: np.ndarray = POSTURES[:2], depth: bool = True) -> Path:
+def clicks_file(folder: Path, base: np.ndarray, postures=POSTURES[:2], depth: bool = True, at=(0, 0, 0)) -> Path:
     (folder / "arm.xml").write_text(ARM_XML)
     rows = [
-        {"pixel": c.pixel.tolist(), "depth": c.depth, "q": dict(zip(JOINTS, q.tolist(), strict=True))}
-        for c, q in zip(clicks_at(base, postures, depth=depth), postures, strict=True)
+        {"pixel": c.pixel.tolist(), "depth": c.depth, "q": dict(zip(JOINTS, q.tolist(), strict=True)), "point": at}
+        for c, q in zip(clicks_at(base, postures, depth=depth, at=at), postures, strict=True)
     ]
     (folder / "clicks.json").write_text(json.dumps({"model": "arm.xml", "tool": "tip", "clicks": rows}))
     return folder / "clicks.json"
@@ -115,46 +115,29 @@ def test_clicks_that_leave_the_base_free_and_wrong_files_are_named_in_one_line(t
             align_robot(clicks_at(planted_base(1), postures))
     for reason, text in WRONG.items():
         (tmp_path / "base.json").write_text(text)
-        with pytest.raises(AlignmentError, match=reason) as error:
+        with pytest.raises(AlignmentError, match=rf"\A.*({reason}).*\Z"):
             read_robot_base(tmp_path / "base.json", CAMERA, K)
-        assert "\n" not in str(error.value)
 
 
 def test_files_of_someone_else_give_the_same_base_in_a_confined_process_without_a_model_elsewhere(tmp_path):
     base = planted_base(3)
     path = clicks_file(tmp_path, base)
-    here = read_robot_base(path, CAMERA, K)
-    found = read_robot_base_confined(path, CAMERA, K, threading.Event())
+    here, found = read_robot_base(path, CAMERA, K), read_robot_base_confined(path, CAMERA, K, threading.Event())
     assert np.abs(found.world_from_base - base).max() < 1e-4
-    assert found.covariance is not None and here.covariance is not None
-    assert np.allclose(found.world_from_base, here.world_from_base)
-    assert np.allclose(found.covariance, here.covariance)
+    assert found.covariance is not None and np.allclose(found.covariance, here.covariance)
     stopped = threading.Event()
     stopped.set()
     with pytest.raises(AlignmentStopped):
         read_robot_base_confined(path, CAMERA, K, stopped)
     (tmp_path / "inner").mkdir()
-    path = clicks_file(tmp_path, planted_base(3))
     moved = tmp_path / "inner" / "clicks.json"
     moved.write_text(path.read_text().replace("arm.xml", "../arm.xml"))
     assert read_robot_base(moved, CAMERA, K).covariance is not None, "the model can be read from outside the process"
-    with pytest.raises(AlignmentError) as refused:
+    with pytest.raises(AlignmentError, match=r"\A.*\Z"):
         read_robot_base_confined(moved, CAMERA, K, threading.Event())
-    assert "\n" not in str(refused.value)
 
 
 def test_a_point_on_the_tool_turns_with_it(tmp_path):
-    base, point = planted_base(3), np.array([0.03, -0.02, 0.05])
-    pixels = [project(CAMERA, transform(base, tool_in_base(p) + tool_turn(p) @ point)[None], K)[0] for p in POSTURES]
-    rows = [
-        {"pixel": pixel.tolist(), "point": point.tolist(), "q": dict(zip(JOINTS, p.tolist(), strict=True))}
-        for pixel, p in zip(pixels, POSTURES, strict=True)
-    ]
-    (tmp_path / "arm.xml").write_text(ARM_XML)
-    (tmp_path / "base.json").write_text(json.dumps({"model": "arm.xml", "tool": "tip", "clicks": rows}))
-    assert np.abs(read_robot_base(tmp_path / "base.json", CAMERA, K).world_from_base - base).max() < 1e-4
-
-
-def tool_turn(q: np.ndarray) -> np.ndarray:
-    """The rotation (3, 3) of the tip in the base's axes for joint angles (3,)."""
-    return Rotation.from_euler("z", q[0]).as_matrix() @ Rotation.from_euler("y", q[1] + q[2]).as_matrix()
+    base = planted_base(3)
+    file = clicks_file(tmp_path, base, POSTURES, depth=False, at=(0.03, -0.02, 0.05))
+    assert np.abs(read_robot_base(file, CAMERA, K).world_from_base - base).max() < 1e-4

@@ -44,25 +44,15 @@ def test_dark_objects_show_their_shape_in_thumbnails_and_keep_their_colours():
     def tones(id: str, picture: np.ndarray) -> np.ndarray:
         return picture[asset_mask(render_card(LIBRARY[id], CARD_VIEWS[:1], 224)[0])].mean(axis=1)
 
-    before, now = (
-        tones("blue_mug", one)
-        for one in (render_card(LIBRARY["blue_mug"], CARD_VIEWS[:1])[0], brightened_card(LIBRARY["blue_mug"]))
-    )
+    mug = LIBRARY["blue_mug"]
+    before, now = (tones("blue_mug", one) for one in (*render_card(mug, CARD_VIEWS[:1]), brightened_card(mug)))
     assert now.mean() > 1.3 * before.mean() and np.percentile(now, 95) < 200
     assert np.ptp(np.percentile(now, [5, 95])) > np.ptp(np.percentile(before, [5, 95]))
     red = brightened_card(LIBRARY["red_cube"])
     assert red[asset_mask(red)].mean(axis=0).argmax() == 0 and np.ptp(red[0, 0]) < 12
 
 
-def test_rays_see_the_outline_that_opengl_sees_in_its_true_extents():
-    asset, (azimuth, elevation) = LIBRARY["hammer"], CARD_VIEWS[0]
-    mask = asset_mask(render_card(asset, [(azimuth, elevation)], 128)[0])
-    rays = render_views(asset, camera_rotations(np.array([azimuth]), np.array([elevation])), 128).masks[0]
-
-    def aspect(m):
-        return np.ptp(np.flatnonzero(m.any(axis=0))) / np.ptp(np.flatnonzero(m.any(axis=1)))
-
-    assert abs(np.log(aspect(mask) / aspect(rays))) < 0.12
+def test_rays_see_an_asset_in_its_true_extents():
     asset = LIBRARY["cracker_box"]
     views = render_views(asset, camera_rotations(np.array([-90.0, 0.0]), np.array([0.0])), 64)
     np.testing.assert_allclose(views.extents, [asset.size[[0, 2]], asset.size[[1, 2]]], atol=1e-4)

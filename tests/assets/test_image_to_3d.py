@@ -91,20 +91,17 @@ def test_a_picture_is_posted_the_model_downloaded_when_done_and_a_stop_cancels_t
 def test_an_invalid_reply_is_reported_in_one_line():
     for service, message in (
         (Service(page=b"<html>It works!</html>"), "without status; check GRS_IMAGE_TO_3D"),
-        (Service(page=b"[1, 2]"), "without status"),
         (Service(code=500), "HTTP 500"),
         (Service(code=503), "busy with another object; try again"),
         (Service(states=("FAILED",)), "failed: out of memory and more; choose another method"),
         (Service(b"\0" * 3_000_000), "sent more than 2 MB, too much for one object"),
         (Service(b"junk" * 100), "is not a GLB"),
-        (Service(b""), "is not a GLB"),
         (Service(glb()[:-100]), r"cut off \([\d,]+ of [\d,]+ bytes\); try again"),
         (Service(silent=True), "took longer than 1 s"),
     ):
-        with serving(service.answer) as url, pytest.raises(ServiceError, match=message) as caught:
+        with serving(service.answer) as url, pytest.raises(ServiceError, match=rf"\A.*({message}).*\Z"):
             TrellisProjectorz(url, seconds=1.0 if service.silent else 60.0, largest=2_000_000).make(view())
         service.interrupted.set()
-        assert "\n" not in str(caught.value)
 
 
 @contextmanager
@@ -138,10 +135,7 @@ def gradio_app(folder: Path, fails: str = ""):
 def test_trellis_own_gradio_app_is_asked_step_by_step_in_one_session(tmp_path):
     with gradio_app(tmp_path) as url:
         assert Trellis(url).make(view()).mesh == glb()
-    with (
-        gradio_app(tmp_path, "CUDA out\nof memory") as url,
-        pytest.raises(ServiceError, match=r"/image_to_3d: .*CUDA out"),
-    ):
+    with gradio_app(tmp_path, "CUDA out\nof memory") as url, pytest.raises(ServiceError, match=r"to_3d: .*CUDA"):
         Trellis(url).make(view())
     other = json.dumps({"named_endpoints": {"/predict": {}}}).encode()
     with serving(lambda path, body: (200, other)) as url, pytest.raises(ServiceError, match="is it TRELLIS"):
@@ -211,9 +205,8 @@ class Maker:
 
 @pytest.fixture(scope="module")
 def boxed(tmp_path_factory):
-    frame, support, (segment,) = make.photograph(
-        make.scene(make.placement(make.box(tmp_path_factory.mktemp("box")), yaw=0.6))
-    )
+    box = make.placement(make.box(tmp_path_factory.mktemp("box")), yaw=0.6)
+    frame, support, (segment,) = make.photograph(make.scene(box))
     return frame, support, segment, describe(frame, support, segment)
 
 
@@ -255,9 +248,7 @@ def spoilt(kind: str) -> trimesh.Trimesh:
     """What a service made of a box of 6 x 4 x 8 cm, y up."""
     mesh = trimesh.creation.box((0.06, 0.08, 0.04))
     if kind == "with its table":
-        mesh = mesh + trimesh.creation.box(
-            (0.18, 0.006, 0.15), trimesh.transformations.translation_matrix([0, -0.043, 0])
-        )
+        mesh = mesh + trimesh.creation.box((0.18, 0.006, 0.15)).apply_translation([0, -0.043, 0])
     elif kind == "an open shell":
         mesh = mesh.submesh([np.flatnonzero(mesh.face_normals @ [0.2, 0.5, 0.8] > 0.1)], append=True)
     return mesh

@@ -158,9 +158,7 @@ def test_a_failed_import_leaves_no_partial_asset_in_the_library(tmp_path, monkey
 
 def test_an_unreadable_file_is_refused_in_one_line(tmp_path):
     for name, text, message in (
-        ("a.xml", "<html/>", "starts with <mujoco>"),
         ("a.xml", "<mujoco", "not readable XML"),
-        ("a.xml", "<mujoco><asset><mesh file='m.obj'/></asset></mujoco>", "m.obj is missing"),
         ("a.obj", "nothing", "a.obj cannot be read: it holds no triangles"),
         ("a.obj", "v nan 0 0\nv 0 1 0\nv 0 0 nan\nf 1 2 3", "a.obj has vertices that are not numbers; export it"),
         ("a.glb", "glTF" + 60 * "\0", "a.glb is cut short or damaged; export it again"),
@@ -169,10 +167,9 @@ def test_an_unreadable_file_is_refused_in_one_line(tmp_path):
         ("a.zip", "nothing", "cannot be unpacked"),
     ):
         (tmp_path / name).write_text(text)
-        with pytest.raises(AssetError, match=message) as refused:
+        with pytest.raises(AssetError, match=rf"\A.*({message}).*\Z"):
             found = find_sources(tmp_path / name) if name != "a.zip" else [unpack(tmp_path / name, tmp_path / "zip")]
             import_asset(found[0], tmp_path / "library")
-        assert "\n" not in str(refused.value)
 
 
 CASES = FRAMES.parent / "cases"
@@ -220,10 +217,8 @@ def test_all_groups_of_a_file_and_its_texture_in_another_folder_are_read(kind: s
 def read_case(name: str, library: Path) -> list[tuple[Asset, str, dict]]:
     """Import a case; return each asset with its warnings and the content of its asset.json."""
     added = [import_asset(source, library, root=CASES / name) for source in find_sources(CASES / name)]
-    return [
-        (one.asset, "; ".join(one.warnings), json.loads((one.asset.mesh.parent / "asset.json").read_text()))
-        for one in added
-    ]
+    facts = [json.loads((one.asset.mesh.parent / "asset.json").read_text()) for one in added]
+    return [(one.asset, "; ".join(one.warnings), told) for one, told in zip(added, facts, strict=True)]
 
 
 @pytest.mark.frames
@@ -243,9 +238,7 @@ def read_case(name: str, library: Path) -> list[tuple[Asset, str, dict]]:
         ("asset_ycb_layout", CARTON, "cracker box, yellow", "", None),
     ],
 )
-def test_a_file_of_a_known_kind_has_its_size_look_mass_and_name(
-    name: str, size: tuple[float, ...], caption: str, warning: str, mass: float | None, tmp_path: Path
-):
+def test_a_file_of_a_known_kind_has_its_size_look_mass_and_name(name, size, caption, warning, mass, tmp_path):
     found = read_case(name, tmp_path)
     asset, said, facts = found[0]
     if name == "asset_ycb_layout":
@@ -263,7 +256,6 @@ def test_a_file_that_cannot_be_read_names_the_cure(tmp_path: Path):
         ("asset_mjcf_zero_mass", "its part a moves and has no mass; give its shapes a mass"),
         ("asset_urdf_dae", "convert it to OBJ"),
         ("asset_urdf_xacro", "run xacro thing.urdf > thing_plain.urdf"),
-        ("asset_urdf_xacro_expr", "run xacro thing.urdf"),
     ):
         with pytest.raises(AssetError, match=cure):
             read_case(name, tmp_path)

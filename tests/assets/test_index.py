@@ -119,9 +119,8 @@ def test_another_encoder_and_a_file_in_place_of_the_folder_are_refused_and_a_dam
     with pytest.raises(AssetError, match="made by eye, not by ear"):
         AssetIndex.open(tmp_path, "ear")
     (tmp_path / "file").write_text("")
-    with pytest.raises(AssetError, match="cannot be opened") as refused:
+    with pytest.raises(AssetError, match=r"\A.*cannot be opened.*\Z"):
         AssetIndex.open(tmp_path / "file")
-    assert "\n" not in str(refused.value)
     for text in (b"no database at all", b"SQLite format 3\0" + bytes(5000)):
         (tmp_path / "index.db").write_bytes(text)
         with AssetIndex.open(tmp_path, "eye") as index:

@@ -22,7 +22,6 @@ from pipeline.assets.packs.menagerie import find_menagerie
 from pipeline.assets.packs.objaverse import download_object, look_up_object, parse_uid
 from pipeline.assets.packs.objaverse_import import import_objaverse
 from pipeline.assets.packs.pack import unpack_wheels
-from pipeline.scene.preview.asset_preview import asset_model
 from pipeline.untrusted.confined import Progress
 
 MIT = "Copyright (c) 2021 A Lab\n\nPermission is hereby granted, free of charge, to any person"
@@ -91,7 +90,6 @@ def test_menagerie_models_are_imported_with_their_joints_and_licences(menagerie,
     assert (lift.name, lift.kind, lift.range, lift.part) == ("lift", "hinge", (-0.5, 1.5), "link")
     assert one.size[2] == pytest.approx(0.27, abs=1e-3) and "red" in one.caption and one.model is not None
     assert mujoco.MjModel.from_xml_path(str(one.model)).njnt == 1, "what it included is in it"
-    assert asset_model(one).njnt == 1
     assert "already there" in next(iter(install_pack("menagerie", tmp_path))).message
 
 
@@ -126,9 +124,8 @@ def test_a_broken_model_is_named_and_the_others_are_imported(menagerie, imported
 def test_a_missing_pack_and_missing_or_broken_wheels_are_one_line(tmp_path, monkeypatch):
     monkeypatch.setenv("MENAGERIE_ROOT", str(tmp_path / "nowhere"))
     assert find_menagerie() is None
-    with pytest.raises(AssetError, match="set MENAGERIE_ROOT") as caught:
+    with pytest.raises(AssetError, match=r"\A.*set MENAGERIE_ROOT.*\Z"):
         next(iter(install_pack("menagerie", tmp_path)))
-    assert "\n" not in str(caught.value)
     with pytest.raises(AssetError, match="contains no wheels"):
         unpack_wheels(tmp_path, tmp_path)
     (tmp_path / "part.whl").write_bytes(b"cut off")
@@ -197,23 +194,16 @@ def test_an_object_is_imported_by_its_id_or_page_with_its_name_author_and_licenc
 
 
 def test_licences_have_a_name_and_a_plain_explanation_and_an_unknown_id_is_one_line(served, tmp_path, monkeypatch):
-    for short, name, message in (
-        ("by", "CC BY 4.0", "named"),
-        ("by-nc-sa", "CC BY-NC-SA 4.0", "same terms"),
-        ("cc0", "CC0 1.0", "no conditions"),
-        ("editorial", "editorial", ""),
-        ("", "unknown", ""),
-    ):
+    for short, name, told in (("by", "CC BY 4.0", "named"), ("cc0", "CC0 1.0", "no conditions"), ("", "unknown", "")):
         about = gzip.compress(json.dumps({UID: {"license": short}}).encode())
         (served / "metadata" / "000-001.json.gz").write_bytes(about)
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / f"cache of {short}"))
         item = look_up_object(UID, served.as_uri())
-        assert item.licence.startswith(name) and message in item.terms and bool(message) == bool(item.terms)
+        assert item.licence.startswith(name) and told in item.terms and bool(told) == bool(item.terms)
     none = "no object with the id"
     for uid, message in (("mug", "not an Objaverse id"), ("a" * 32, none), ("f" * 32, none)):
-        with pytest.raises(AssetError, match=message) as caught:
+        with pytest.raises(AssetError, match=rf"\A.*({message}).*\Z"):
             look_up_object(uid, served.as_uri())
-        assert "\n" not in str(caught.value)
 
 
 def test_any_server_answer_gives_one_line_and_nothing_broken_is_saved(tmp_path):

@@ -15,8 +15,7 @@ from pipeline.assets.library import BUILTIN_LIBRARY, read_asset
 from pipeline.assets.reconstruct import PROVENANCE_PREFIX, RECONSTRUCTION_METHODS, reconstruct
 from pipeline.description import Attributes, Description, Shape, describe
 from pipeline.frame import find_support, load
-from pipeline.segmentation import Segment
-from pipeline.segmentation.coco import decode_rle
+from pipeline.segmentation import Segment, decode_rle
 
 SCENE = Path(__file__).resolve().parents[2] / "sample_scenes" / "kitchen"
 MEASURED = [method for method in RECONSTRUCTION_METHODS if method != "provider"]
@@ -69,10 +68,8 @@ def test_observed_surface_is_textured_by_the_photograph_and_a_bowls_wall_is_abou
         assert np.abs(own / own.sum() - pictured / pictured.sum()).max() < 0.12, truth["name"]
     segment = next(segment for segment, truth in objects if truth["asset_id"] == "teal_bowl")
     made = reconstruct(frame, support, segment, describe(frame, support, segment), tmp_path).asset
-    volume, true = (
-        sum(trimesh.load_mesh(part).convex_hull.volume for part in asset.collision)
-        for asset in (made, read_asset(BUILTIN_LIBRARY / "teal_bowl"))
-    )
+    both = made, read_asset(BUILTIN_LIBRARY / "teal_bowl")
+    volume, true = (sum(trimesh.load_mesh(part).convex_hull.volume for part in one.collision) for one in both)
     assert volume == pytest.approx(true, rel=0.2)
 
 

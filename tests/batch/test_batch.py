@@ -9,10 +9,11 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from offline_studio import wait_until
-from ready_projects import ready_project
+from ready_projects import ROOT, ready_project
 
 from pipeline.models import secret_environment
 from studio.__main__ import main
@@ -22,7 +23,6 @@ from studio.batch.frames import BatchError, find_frames, project_names
 from studio.batch.report import FrameReport, batch_page
 from studio.batch.runner import BatchRunner, CostShares
 
-ROOT = Path(__file__).resolve().parents[2]
 SAMPLES = ROOT / "sample_scenes"
 
 
@@ -40,12 +40,6 @@ def items(out):
 def blocks_batch(out):
     """A batch of one sample frame."""
     return BatchFile(out, {}, [BatchItem(str(SAMPLES / "blocks"), "blocks")])
-
-
-def only_item(out):
-    record = read_batch(out)
-    assert record is not None
-    return record.items[0]
 
 
 @pytest.fixture(scope="module")
@@ -91,17 +85,15 @@ def test_what_is_done_is_not_run_again_and_is_what_a_run_makes(done, frames):
 
 
 def test_frames_run_at_the_same_time(tmp_path):
-    class Together:
-        met = threading.Barrier(2, timeout=60)
+    met = threading.Barrier(2, timeout=60)
 
-        def run(self) -> str:
-            self.met.wait()
-            return ""
+    def run() -> str:
+        met.wait()
+        return ""
 
-        def kill(self) -> None: ...
-
+    together = SimpleNamespace(run=run, kill=lambda: None)
     record = BatchFile(tmp_path, {}, [BatchItem(f"/{name}", name) for name in "ab"])
-    BatchRunner(record, [], Bounds(), make=lambda *_: Together()).run(2)
+    BatchRunner(record, [], Bounds(), make=lambda *_: together).run(2)
     assert [item["state"] for item in items(tmp_path).values()] == ["done", "done"]
 
 
@@ -135,10 +127,10 @@ def test_a_project_that_was_killed_while_it_was_made_is_made_again_and_one_that_
     record = blocks_batch(tmp_path)
     record.write()
     BatchRunner(record, ["--until=frame"], Bounds()).run(1)
-    assert only_item(tmp_path).state == "done" and (tmp_path / "blocks" / "project.json").is_file()
+    assert items(tmp_path)["blocks"]["state"] == "done" and (tmp_path / "blocks" / "project.json").is_file()
     BatchRunner(blocks_batch(tmp_path / "slow"), [], Bounds(seconds=0.3)).run(1)
-    item = only_item(tmp_path / "slow")
-    assert item.state == "failed" and item.message == "it took longer than 0.3 s; --timeout gives it more"
+    (item,) = read_batch(tmp_path / "slow").items
+    assert (item.state, item.message) == ("failed", "it took longer than 0.3 s; --timeout gives it more")
 
 
 def test_a_frames_process_gets_the_key_that_this_process_hides_and_nobody_reads_it_in_a_task(tmp_path, monkeypatch):
@@ -242,16 +234,11 @@ def test_a_frame_on_a_cluster_is_stopped(address, tmp_path):
     record = blocks_batch(tmp_path)
     record.write()
     cluster = RayCluster(address)
-    runner: BatchRunner
-
-    def stop(line: str) -> None:
-        if line.startswith("blocks: descriptions"):
-            runner.stop()
-
+    stop = lambda line: runner.stop() if line.startswith("blocks: descriptions") else None  # noqa: E731
     runner = BatchRunner(record, [], Bounds(), stop, make=cluster.make)
     runner.run(1)
     cluster.close()
-    assert only_item(tmp_path).state == "todo"
+    assert items(tmp_path)["blocks"]["state"] == "todo"
     assert json.loads((tmp_path / "blocks" / "project.json").read_text())["stages"]["segments"] == "done"
 
 

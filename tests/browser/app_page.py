@@ -29,10 +29,6 @@ class OpenProject(ProjectFiles):
     page: Page
     name: str
 
-    @property
-    def folder(self) -> Path:
-        return self.studio.workspace / self.name
-
     def reopen(self) -> None:
         """Leave the page and load this project's page again."""
         close_app(self.page)

@@ -47,13 +47,13 @@ LONG_POLL_SECONDS = 1.0
 SCRIPT = (Path(__file__).with_name("bare_page.js")).read_text(encoding="utf-8")
 
 TABS = """(texts) => {
-  const [first] = Object.keys(texts), tabs = Object.entries(texts).map(([id, text]) =>
-    `<button role="tab" data-tab-id="${id}" aria-selected="${id === first}">${text}</button>`);
+  const tabs = Object.entries(texts).map(([id, text], i) =>
+    `<button role="tab" data-tab-id="${id}" aria-selected="${!i}">${text}</button>`);
   document.querySelector("#bare").insertAdjacentHTML("beforeend",
     `<div id="steps"><div class="tab-container">${tabs.join("")}</div></div>`);
-  for (const tab of document.querySelectorAll("#steps [role=tab]"))
-    tab.onclick = () => document.querySelectorAll("#steps [role=tab]").forEach((one) =>
-      one.setAttribute("aria-selected", String(one === tab)));
+  const all = document.querySelectorAll("#steps [role=tab]");
+  for (const tab of all)
+    tab.onclick = () => all.forEach((one) => one.setAttribute("aria-selected", String(one === tab)));
 }"""
 
 
@@ -105,10 +105,6 @@ class Mounted(ProjectFiles):
     name: str
     session: Session | None = field(repr=False)
     """None in the gallery."""
-
-    @property
-    def folder(self) -> Path:
-        return self.studio.workspace / self.name
 
     @property
     def sent(self) -> list[tuple[str, dict[str, Any]]]:

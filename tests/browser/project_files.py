@@ -10,11 +10,14 @@ from pipeline.segmentation import read_segments
 
 
 class ProjectFiles:
-    """Reads the files of a project in `folder`."""
+    """Reads the files of a project of a studio's workspace, in `folder`."""
+
+    studio: Any
+    name: str
 
     @property
     def folder(self) -> Path:
-        raise NotImplementedError
+        return self.studio.workspace / self.name
 
     @property
     def decisions(self) -> list[dict[str, Any]]:

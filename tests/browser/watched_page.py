@@ -1,12 +1,13 @@
 """Pages of a real browser that record console errors and requests to other machines."""
 
 import contextlib
+import re
 import shutil
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from playwright.sync_api import Browser, Error, Frame, Page, Request, expect
+from playwright.sync_api import Browser, Error, Frame, Locator, Page, Request, expect
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 SOFTWARE_WEBGL = ("--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--ignore-gpu-blocklist")
@@ -102,6 +103,24 @@ def wait_until(
     while not condition():
         assert time.monotonic() < deadline, f"it did not become true in time: {hindered_by()}"
         page.wait_for_timeout(50)
+
+
+def expect_texts(root: Page | Locator, texts: dict[str, Any]) -> None:
+    """Expect of the elements of each selector their texts, or how many they are."""
+    for selector, wanted in texts.items():
+        found = expect(root.locator(selector))
+        found.to_have_count(wanted) if isinstance(wanted, int) else found.to_have_text(wanted)
+
+
+def press_buttons(root: Page | Locator, *names: str | re.Pattern[str]) -> None:
+    """Press the buttons of these whole names one after the other."""
+    for name in names:
+        root.get_by_role("button", name=name, exact=True).click()
+
+
+def press_keys(page: Page, *keys: str) -> None:
+    for key in keys:
+        page.keyboard.press(key)
 
 
 def wait_for_request(page: Page, asked: list[dict[str, Any]], **wanted: Any) -> None:

@@ -33,10 +33,9 @@ def finished_files(folder: Path) -> dict[str, str]:
 
 
 def _content(path: Path) -> Any:
-    if path.suffix == ".jsonl":
-        return [_common(json.loads(line)) for line in path.read_text("utf-8").splitlines()]
-    if path.suffix == ".json":
-        return _common(json.loads(path.read_text("utf-8")))
+    if path.suffix in (".json", ".jsonl"):
+        text = path.read_text("utf-8")
+        return [_common(json.loads(one)) for one in (text.splitlines() if path.suffix == ".jsonl" else [text])]
     if path.suffix == ".npz":
         with np.load(path, allow_pickle=False) as arrays:
             return {name: arrays[name].tobytes() for name in arrays.files}
@@ -126,9 +125,7 @@ MACHINES = {
     "a clock that jumps": Machine(clock=JUMPING_CLOCK),
     "another language and no UTF-8": Machine(environment={"LC_ALL": "C", "LANG": "C", "PYTHONUTF8": "0"}),
     "one core": Machine("taskset -p 1 $$ > /dev/null"),
-    "no OpenGL": Machine(
-        environment={"__EGL_VENDOR_LIBRARY_FILENAMES": "/dev/null", "LIBGL_DRIVERS_PATH": "/dev/null"}
-    ),
+    "no OpenGL": Machine(":", {"__EGL_VENDOR_LIBRARY_FILENAMES": "/dev/null", "LIBGL_DRIVERS_PATH": "/dev/null"}),
 }
 TWIN = ("segments/masks.png", "scene.json", "scene/scene.xml", "scene/table.png", "task.json", "tasks.json")
 """Files that do not depend on the last bits of scores, which a cache made on another machine may bring."""
@@ -139,8 +136,7 @@ def make_twin(machine: Machine, tmp_path: Path, out: Path) -> list[str]:
 
     What is made without one is the ready project.
     """
-    first = tmp_path / "first"
-    first.mkdir(exist_ok=True)
+    (first := tmp_path / "first").mkdir(exist_ok=True)
     (first / "sitecustomize.py").write_text(machine.clock)
     here = {name: value for name, value in os.environ.items() if not name.startswith("GRS_")}
     environment = here | {"PYTHONPATH": f"{first}:{ROOT}"} | machine.environment

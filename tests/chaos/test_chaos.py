@@ -20,7 +20,6 @@ from pipeline.router import next_round_number
 
 FIRST = int(os.environ.get("SOAK_SEED", "0"))
 SEEDS = [*range(10), *(pytest.param(seed, marks=pytest.mark.soak) for seed in range(FIRST + 10, FIRST + 310))]
-LIVES = 3
 CUT = (
     "decisions.jsonl", "project.json", "descriptions.json", "matches.json", "scene.json", "tasks.json", "task.json",
     "segments/coco.json", "segments/automatic/coco.json", "segments/masks.png", "trace.jsonl", "rounds.jsonl",
@@ -103,7 +102,7 @@ def cut_a_file(folder: Path, chance: random.Random, known: Known) -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_nothing_confirmed_is_lost_and_the_project_opens_again(parent, tmp_path, seed):
     chance, known, folder = random.Random(seed), Known(), tmp_path / "project"
-    for _ in range(LIVES):
+    for _ in range(3):
         kill_a_life(parent, folder, chance, known)
         check(folder, known)
         if chance.random() < 0.5:

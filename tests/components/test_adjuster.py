@@ -1,17 +1,16 @@
 """The panel that adjusts an object, and the pages that align the camera and the robot's base."""
 
-import io
 import json
 import re
 import zipfile
 from pathlib import Path
 from typing import Any
 
-import cv2
 import numpy as np
 import pytest
 from browser.bare_page import Mount, Mounted
-from browser.watched_page import wait_for_request, wait_until
+from browser.watched_page import expect_texts, press_buttons, wait_for_request, wait_until
+from PIL import Image
 from playwright.sync_api import Locator, Page, Route, expect
 from scipy.spatial.transform import Rotation
 
@@ -33,13 +32,9 @@ def adjuster(mount: Mount) -> Mounted:
     adjuster = mount("stack", "object-list", "adjuster").keep_twin()
     adjuster.answer("adjuster", {"": FIT})
     adjuster.page.evaluate(ADD_VIEWER)
-    select(adjuster.page)
+    adjuster.page.locator(f".object-list [data-id='{OBJECT}']").click()
+    expect(fit(adjuster.page)).to_contain_text("outline")
     return adjuster
-
-
-def select(page: Page) -> None:
-    page.locator(f".object-list [data-id='{OBJECT}']").click()
-    expect(fit(page)).to_contain_text("outline")
 
 
 def fit(page: Page) -> Locator:
@@ -138,8 +133,7 @@ def test_poses_are_refitted_and_reset_and_objects_are_weighed(adjuster: Mounted)
     one |= {"mass": {"value": 0.2, "range": [0.1, 0.3], "source": ""}}
     adjuster.set_value("adjuster", value | {"objects": [one], "model": "seer", "version": "2"})
     expect(page.locator(".adjuster .settled")).to_have_text("Settling: moved it 3 mm down")
-    for name in ("Refit", "Refit with size", "Reset pose", "Ask the model"):
-        page.get_by_role("button", name=name, exact=True).click()
+    press_buttons(page, "Refit", "Refit with size", "Reset pose", "Ask the model")
     weight = {"id": OBJECT, "mass": 0.25, "friction": None}
     mass = page.get_by_label("Mass in g")
     expect(mass).to_have_value("200")
@@ -161,13 +155,11 @@ def test_poses_are_refitted_and_reset_and_objects_are_weighed(adjuster: Mounted)
     assert [(one["mass"], one["friction"]) for one in physics] == [(4.0, 0.55), (None, None)]
 
 
-def test_objects_are_exported_with_their_meshes(adjuster: Mounted):
-    page = adjuster.page
+def test_objects_are_exported(adjuster: Mounted):
     for form, suffix in (("URDF", ".urdf"), ("MJCF", ".xml")):
-        with page.expect_download() as download:
-            page.get_by_role("link", name=form).click()
-        names = zipfile.ZipFile(io.BytesIO(download.value.path().read_bytes())).namelist()
-        assert any(name.endswith(".obj") for name in names) and any(name.endswith(suffix) for name in names)
+        with adjuster.page.expect_download() as download:
+            adjuster.page.get_by_role("link", name=form).click()
+        assert any(name.endswith(suffix) for name in zipfile.ZipFile(download.value.path()).namelist())
 
 
 EULER = """async (turns) => {
@@ -212,10 +204,6 @@ def click_picture(picture: Locator, x: float, y: float) -> None:
     picture.click(position={"x": x * box["width"], "y": y * box["height"]})
 
 
-def press(dialog: Locator, name: str) -> None:
-    dialog.get_by_role("button", name=name, exact=True).click()
-
-
 def test_the_camera_is_aligned_by_pairs_of_clicks_and_the_result_is_seen_before_it_is_taken(aligners: Mounted):
     dialog = open_camera(aligners)
     photo, twin = dialog.locator(".click-picture").all()
@@ -226,10 +214,9 @@ def test_the_camera_is_aligned_by_pairs_of_clicks_and_the_result_is_seen_before_
         expect(photo.locator(".mark").last).to_have_text("?")
         click_picture(twin, x, y)
         expect(dialog.locator(".pairs li")).to_have_count(number)
-        expect(align).to_be_enabled() if number >= 4 else expect(align).to_be_disabled()
+        expect(align).to_be_enabled(enabled=number >= 4)
     expect(hint).to_contain_text("5 pairs.")
-    for picture in (photo, twin):
-        expect(picture.locator(".mark")).to_have_text(["1", "2", "3", "4", "5"])
+    expect(dialog.locator(".mark")).to_have_text([*"12345"] * 2)
     places = photo.locator(".mark").first.evaluate("({ style }) => [style.left, style.top].map(parseFloat)")
     assert places == pytest.approx([100 * share for share in PLACES[0]], abs=0.5)
     lens = photo.locator(".lens")
@@ -242,13 +229,11 @@ def test_the_camera_is_aligned_by_pairs_of_clicks_and_the_result_is_seen_before_
     expect(dialog.locator(".pairs .number")).to_have_text([re.compile(r"\d+\.\d px off")] * 5)
     turn, move = re.findall(r"\d+\.\d+", dialog.locator(".result p").first.inner_text())
     assert float(turn) < 1 and float(move) < 20, "the same places were clicked in both"
-    captions = dialog.locator(".overlays figcaption")
-    expect(captions).to_have_text([re.compile("^Before"), re.compile("^After")])
+    expect_texts(dialog, {".overlays figcaption": [re.compile("^Before"), re.compile("^After")]})
     assert aligners.kinds == []
-    dialog.get_by_role("button", name="Remove pair 5").click()
+    press_buttons(dialog, "Remove pair 5")
     expect(dialog.get_by_role("button", name="Use this camera")).to_have_count(0)  # it is that of five pairs
-    align.click()
-    press(dialog, "Use this camera")
+    press_buttons(dialog, "Align", "Use this camera")
     expect(dialog).to_be_hidden()
     aligners.wait_until_drawn()
     assert aligners.kinds == ["camera_pose"]
@@ -274,14 +259,14 @@ def test_an_alignment_is_stopped_or_forgotten_when_its_pairs_change_and_escape_c
     expect(dialog.locator(".pairs li").first).to_contain_text("mug")
     align.click()
     expect(align).to_be_disabled()
-    press(dialog, "■ Stop")
+    press_buttons(dialog, "■ Stop")
     wait_for_request(page, asked, kind="stop")
     assert len(held[0].request.post_data_json["pairs"]) == 5
     held.pop().fulfill(json={"stopped": True})
     expect(dialog.locator(".result")).to_have_text("Stopped.")
     align.click()
     wait_until(page, lambda: held)
-    dialog.get_by_role("button", name="Remove pair 2").click()
+    press_buttons(dialog, "Remove pair 2")
     held.pop().fulfill(json={"error": "of the pairs before"})
     expect(align).to_be_enabled()
     expect(dialog.locator(".pairs li")).to_have_count(4)
@@ -290,7 +275,6 @@ def test_an_alignment_is_stopped_or_forgotten_when_its_pairs_change_and_escape_c
     held.pop().fulfill(json={"error": "The points lie on one line."})
     expect(dialog.get_by_role("alert")).to_have_text("The points lie on one line.")
     page.keyboard.press("Escape")
-    expect(dialog).to_be_hidden()
     expect(page.locator("[data-act=open-alignment]")).to_be_focused()
     aligners.set_value("camera-aligner", {"token": "", "photo": ""})
     expect(page.locator("[data-act=open-alignment]")).to_be_hidden()
@@ -306,17 +290,17 @@ def open_robot(aligners: Mounted) -> Locator:
 def test_the_robots_base_is_aligned_by_a_hand_eye_file_and_seen_before_it_is_taken(aligners: Mounted, tmp_path: Path):
     calibration, dialog = tmp_path / "hand_eye.json", open_robot(aligners)
     calibration.write_text(json.dumps({"world_from_base": {"pos": [0.1, -0.2, 0.05], "quat_wxyz": [1, 0, 0, 0]}}))
-    press(dialog, "Align")
+    press_buttons(dialog, "Align")
     expect(dialog.get_by_role("alert")).to_contain_text("Choose one file")
     dialog.locator("[data-file=base]").set_input_files(calibration)
     expect(dialog).to_contain_text("hand_eye.json")
-    press(dialog, "Align")
+    press_buttons(dialog, "Align")
     result = dialog.locator("[data-result=base]")
     expect(result).to_have_text("The base stands at x 0.100, y -0.200, z 0.050 m.", timeout=60_000)
     expect(dialog.get_by_role("alert")).to_be_hidden()
     expect(dialog.locator(".overlay")).to_be_visible()
     assert aligners.kinds == []
-    press(dialog, "Use this base")
+    press_buttons(dialog, "Use this base")
     expect(dialog).to_be_hidden()
     aligners.wait_until_drawn()
     assert aligners.kinds == ["robot_base"]
@@ -328,19 +312,22 @@ def test_the_robots_base_is_found_by_clicks_on_its_tool_in_three_photographs(ali
     camera = PhotoCamera.from_intrinsics(k, twin.world_from_camera)
     on_table = (twin.world_from_camera @ [*frame.points[int(0.9 * k.height), k.width // 2], 1])[:3]
     dialog, alert = open_robot(aligners), aligners.page.get_by_role("dialog").get_by_role("alert")
+    photos = {name: tmp_path / f"{name}.png" for name in ("other", "more")}
+    for photo, rgb in zip(photos.values(), (np.zeros((10, 10, 3), np.uint8), frame.rgb), strict=True):
+        Image.fromarray(rgb).save(photo)
     pictures, model = dialog.locator(".click-picture"), tmp_path / "arm.xml"
     model.write_text(ARM)
-    dialog.locator("[data-file=photo]").set_input_files(photo_file("other.png", np.zeros((10, 10, 3), np.uint8)))
+    dialog.locator("[data-file=photo]").set_input_files(photos["other"])
     expect(alert).to_contain_text("other.png has another size")
     expect(pictures).to_have_count(1)
     dialog.locator("[data-file=base]").set_input_files(model)
     dialog.get_by_label("Tool: site or body of the model").fill("tip")
     click_picture(pictures.first, 0.5, 0.5)
-    press(dialog, "Align")
+    press_buttons(dialog, "Align")
     expect(alert).to_contain_text("Give the joint angles of each photograph")
     for number, shift in enumerate([(0, 0, 0), (0.08, 0.05, 0.1), (-0.08, 0.08, 0.05)]):
         if number:
-            dialog.locator("[data-file=photo]").set_input_files(photo_file("more.png", frame.rgb))
+            dialog.locator("[data-file=photo]").set_input_files(photos["more"])
         expect(pictures).to_have_count(number + 1)
         expect(pictures.nth(number).locator("img")).to_have_js_property("naturalWidth", k.width)
         tip = on_table + shift  # on the table in the project's own photograph, whose depth counts
@@ -349,12 +336,8 @@ def test_the_robots_base_is_found_by_clicks_on_its_tool_in_three_photographs(ali
         turn, along = np.arctan2(reach[1], reach[0]) - yaw, np.hypot(reach[0], reach[1])
         angles = dialog.locator("figure").nth(number).get_by_label("Joint angles")
         angles.fill(f"turn={turn:.4f} reach={along:.4f}, lift={reach[2]:.4f}")
-    press(dialog, "Align")
+    press_buttons(dialog, "Align")
     result = dialog.locator("[data-result=base]")
     expect(result).to_be_visible(timeout=60_000)
     np.testing.assert_allclose([float(one) for one in re.findall(r"-?\d\.\d{3}", result.inner_text())], base, atol=0.02)
     expect(dialog.locator(".result")).to_contain_text(re.compile(r"clicks are up to \d+\.\d px off"))
-
-
-def photo_file(name: str, rgb: np.ndarray) -> dict[str, Any]:
-    return {"name": name, "mimeType": "image/png", "buffer": cv2.imencode(".png", rgb[..., ::-1])[1].tobytes()}

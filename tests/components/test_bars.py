@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from browser.bare_page import Mount, Mounted
-from browser.watched_page import PAGE_LOGS, wait_until
+from browser.watched_page import PAGE_LOGS, expect_texts, press_keys, wait_until
 from playwright.sync_api import Page, Route, expect
 
 PROJECT = {
@@ -36,29 +36,25 @@ def test_undo_and_redo_name_their_step_until_it_is_recorded_and_the_bar_names_th
     mounted.set_value("top-bar", PROJECT | {"decided": 2, "can_redo": False})
     expect(undo).to_have_attribute("aria-busy", "false")
     expect(redo).to_be_disabled()
-    for key in ("Control+z", "Control+Shift+Z"):  # nothing to redo
-        page.keyboard.press(key)
+    press_keys(page, "Control+z", "Control+Shift+Z")  # nothing to redo
     page.locator("#task-text textarea").press("Control+z")  # of what is typed
     page.locator("#task-text textarea").blur()
     mounted.set_value("top-bar", PROJECT | {"decided": 3, "can_undo": False})
-    for key in ("Control+z", "Control+Shift+Z"):
-        page.keyboard.press(key)
+    press_keys(page, "Control+z", "Control+Shift+Z")
     expect(bar.locator(".pending")).to_have_text("Redoing rename …")
     mounted.set_value("top-bar", PROJECT | {"decided": 3, "can_redo": False})  # nothing to redo after all
     expect(bar.locator(".pending")).to_have_count(0)
     assert sent(mounted) == ["undo", "undo", "redo"]
 
     mounted.set_value("top-bar", {"ready": True, "services": [], "project": None})
-    expect(bar.locator(".history")).to_have_count(0)  # the gallery
-    expect(bar.locator(".learn-button")).to_have_count(0)
+    expect_texts(bar, {".history": 0, ".learn-button": 0})  # the gallery
     services = [{"what": "segmenter", "name": "SAM 2", "live": True, "note": "Outlines come from it."}]
     services.append({"what": "model", "name": "rules", "live": False, "note": "Offline.", "opens": "model"})
     mounted.set_value("top-bar", PROJECT | {"services": services})
     expect(bar.get_by_role("heading", name="My table")).to_be_visible()
     expect(page).to_have_title("My table · GRS Studio")
     expect(page).to_have_url(re.compile("project=stack&step=task$"))
-    expect(bar.locator(".service")).to_have_text(["●segmenter SAM 2", "○model rules"])
-    expect(bar.locator("button.service")).to_have_text(["○model rules"])  # only what opens is a button
+    expect_texts(bar, {".service": ["●segmenter SAM 2", "○model rules"], "button.service": ["○model rules"]})
     bar.get_by_role("button", name="GRS Studio").click()
     assert sent(mounted) == ["home"]
     mounted.set_value("top-bar", {"ready": True, "services": [], "project": None})
@@ -112,32 +108,28 @@ def pass_checks(page: Page, count: int = 1) -> None:
 def test_a_page_that_is_behind_asks_for_news_and_at_once_if_no_work_runs(timed_page: Page, state: Any, mount: Mount):
     mounted = mount("", "top-bar", page=timed_page)
     mounted.set_value("top-bar", PROJECT)
-    pass_checks(timed_page, 2)
-    assert sent(mounted) == []
+
+    def expect_refresh(asks: bool, checks: int = 1) -> None:
+        pass_checks(timed_page, checks)
+        assert sent(mounted) == ["refresh"] * asks
+
+    expect_refresh(False, checks=2)
     state["version"] = 6
-    pass_checks(timed_page)
-    assert sent(mounted) == ["refresh"]
+    expect_refresh(True)
     state["idle"] = False  # work runs, whose updates are on their way
-    pass_checks(timed_page, 3)
-    assert sent(mounted) == []
-    pass_checks(timed_page)
-    assert sent(mounted) == ["refresh"]
+    expect_refresh(False, checks=3)
+    expect_refresh(True)
     mounted.set_value("top-bar", PROJECT | {"version": 6})
-    pass_checks(timed_page, 2)
-    assert sent(mounted) == []
+    expect_refresh(False, checks=2)
     state |= {"editor": "Bob", "idle": True}
-    pass_checks(timed_page)
-    assert sent(mounted) == ["refresh"]
+    expect_refresh(True)
     mounted.set_value("top-bar", PROJECT | {"version": 6, "editor": "Bob"})  # an event that nothing was drawn after:
     timed_page.evaluate("Object.assign(window, { studioSent: { number: 7, at: performance.now() }, studioDrawnAt: 0 })")
-    pass_checks(timed_page)
-    assert sent(mounted) == ["refresh"]
+    expect_refresh(True)
     timed_page.evaluate("window.studioSent = { number: 8, at: performance.now() }")  # as components number it
-    pass_checks(timed_page, 2)
-    assert sent(mounted) == []
+    expect_refresh(False, checks=2)
     timed_page.evaluate("window.studioSent.number = 9; window.studioDrawnAt = window.studioSent.at + 1")
-    pass_checks(timed_page, 2)
-    assert sent(mounted) == []
+    expect_refresh(False, checks=2)
 
 
 def test_a_lost_server_is_announced_and_the_page_loads_again_when_it_is_back(timed_page: Page, mount: Mount):
@@ -193,8 +185,7 @@ def test_work_shows_how_far_it_is_stops_on_request_and_the_bar_guides_to_the_nex
     guide = {"scene": {"note": "Every object fits.", "next": "task", "title": "Task"}}
     record = {"running": False, "message": "Solved", "guide": guide, "update": "a 1"}
     mounted.set_value("status-bar", record | {"states": {"scene": "✓ Done", "task": "✓ Done"}})
-    expect(bar.locator(".note")).to_have_text("Every object fits.")
-    expect(bar.locator(".message")).to_have_text("")
+    expect_texts(bar, {".note": "Every object fits.", ".message": ""})
     page.evaluate("document.querySelector('[data-tab-id=task]').textContent = 'task ✓ Done'")
     expect(bar.locator(".message")).to_have_text("Solved")
     bar.get_by_role("button", name="Next: Task").click()

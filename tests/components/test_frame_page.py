@@ -7,14 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 from browser.bare_page import Mount, Mounted
-from browser.watched_page import wait_until
+from browser.watched_page import press_buttons, wait_until
 from playwright.sync_api import Locator, expect
 
 from studio.scene.frame_record import FILES
 
 PIXEL = "(canvas, [x, y]) => [...canvas.getContext('2d').getImageData(x, y, 1, 1).data.slice(0, 3)]"
 BLUE, ORANGE = (0, 114, 178), (213, 94, 0)
-PICTURE = "data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' width='8' height='6'/>"
 
 
 @pytest.fixture
@@ -60,14 +59,17 @@ def test_the_tables_outline_is_shown_and_hidden_and_another_ground_is_previewed_
     current = {"pixel": [100, 100], "chosen": True, "parallel": True}
     view.set_value("frame-view", value | {"table": square, "grounds": [current, other]})
     expect(page.get_by_role("button", name="Add surface")).to_have_count(0)
-    for pixel, wanted in (((100, 50), BLUE), ((300, 250), ORANGE)):
-        if wanted is ORANGE:
-            page.get_by_role("button", name="Use surface 2 (31 % likely)").hover()
-        wait_until(page, lambda pixel=pixel, wanted=wanted: np.allclose(colour_at(colour, pixel), wanted, atol=60))
+
+    def expect_drawn(pixel: tuple[int, int], wanted: tuple[int, ...], is_drawn: bool = True) -> None:
+        wait_until(page, lambda: np.allclose(colour_at(colour, pixel), wanted, atol=60) is is_drawn)
+
+    expect_drawn((100, 50), BLUE)
+    page.get_by_role("button", name="Use surface 2 (31 % likely)").hover()
+    expect_drawn((300, 250), ORANGE)
     page.mouse.move(5, 5)
-    wait_until(page, lambda: not np.allclose(colour_at(colour, (300, 250)), ORANGE, atol=60))
+    expect_drawn((300, 250), ORANGE, False)
     page.get_by_label("Table outline").uncheck()
-    wait_until(page, lambda: not np.allclose(colour_at(colour, (100, 50)), BLUE, atol=60))
+    expect_drawn((100, 50), BLUE, False)
     page.route("**/bare/event/**", lambda route: route.fulfill(json={}))
     page.get_by_role("button", name="Use surface 2").click()
     assert view.sent == [("ground", {"pixel": [300, 300]})]
@@ -82,9 +84,9 @@ def test_the_tables_outline_is_shown_and_hidden_and_another_ground_is_previewed_
         page.get_by_role("button", name=button).focus()
         page.keyboard.press("Enter")
         assert view.sent[-1] == ("ground", {"pixel": [100, 100], "also": also})
-    assert not np.allclose(colour_at(colour, (300, 150)), BLUE, atol=60)
+    expect_drawn((300, 150), BLUE, False)
     page.get_by_label("Table outline").check()
-    wait_until(page, lambda: np.allclose(colour_at(colour, (300, 150)), BLUE, atol=60))
+    expect_drawn((300, 150), BLUE)
     view.set_value("frame-view", value | {"notes": ["Depth is sparse."]})
     expect(page.locator(".frame-view .warning")).to_have_text("Depth is sparse.")
     expect(page.locator(".frame-view .ground")).to_have_count(0)
@@ -140,7 +142,8 @@ def test_the_points_of_the_frame_are_drawn_and_read_in_world_coordinates(mount: 
 def test_a_recordings_frames_are_browsed_and_one_is_opened(mount: Mount):
     picker = mount("", "frame-picker")
     page, root = picker.page, picker.page.locator(".frame-picker")
-    picker.answer("frame-picker", {"": lambda one: {"image": PICTURE, "facts": f"frame {one['index']}"}})
+    picture = "data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' width='8' height='6'/>"
+    picker.answer("frame-picker", {"": lambda one: {"image": picture, "facts": f"frame {one['index']}"}})
     page.route("**/bare/event/**", lambda route: route.fulfill(json={}))
     names = ["0.png", "1.png", "2.png"]
     recording = {"token": "t", "name": "a_log", "kind": "rosbag", "times": [0, 0.5, 1], "names": names}
@@ -148,21 +151,20 @@ def test_a_recordings_frames_are_browsed_and_one_is_opened(mount: Mount):
     expect(root).to_contain_text("a log: rosbag, 3 frames. Choose one to open.")
     expect(root.get_by_role("slider")).to_be_focused()
     for name, index in (("Previous frame", 0), ("Next frame", 1), ("Next frame", 2), ("Next frame", 2)):
-        root.get_by_role("button", name=name).click()
+        press_buttons(root, name)
         expect(root).to_contain_text(f"Frame {index} of 0–2: {index}.png, {recording['times'][index]:.2f} s")
         expect(root.get_by_role("status")).to_have_text(f"frame {index}")
         expect(root.locator("img")).to_be_visible()
     root.get_by_role("slider").fill("1")
     expect(root).to_contain_text("Frame 1 of")
     picker.answer("frame-picker", {"": {"error": "Frame 0 has no depth."}})
-    root.get_by_role("button", name="Previous frame").click()
+    press_buttons(root, "Previous frame")
     expect(root.get_by_role("status")).to_have_text("Frame 0 has no depth.")
     expect(root.locator("img")).to_be_hidden()
-    root.get_by_role("button", name="Next frame").click()
-    root.get_by_role("button", name="Open this frame").click()
+    press_buttons(root, "Next frame", "Open this frame")
     expect(root).to_be_hidden()
     picker.set_value("frame-picker", recording | {"token": "u"})
-    root.get_by_role("button", name="Close").click()
+    press_buttons(root, "Close")
     expect(root).to_be_hidden()
     picker.set_value("frame-picker", recording | {"token": "v", "names": ["0.png"]})
     page.wait_for_function("() => bare.sent.length === 2")

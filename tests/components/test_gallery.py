@@ -10,18 +10,16 @@ import pytest
 from browser.app_page import drop_files
 from browser.axe import findings
 from browser.bare_page import BareStudio, Mount, Mounted, bare_studio
-from browser.watched_page import wait_for_request, wait_until
+from browser.watched_page import expect_texts, press_buttons, press_keys, wait_for_request, wait_until
 from playwright.sync_api import Locator, Route, expect
 
 from bench.planted_projects import plant_projects
-
-COUNT = 70
 
 
 @pytest.fixture(scope="module")
 def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BareStudio]:
     workspace = tmp_path_factory.mktemp("board")
-    plant_projects(workspace, COUNT)
+    plant_projects(workspace, 70)
     with bare_studio(workspace) as running:
         yield running
 
@@ -59,10 +57,6 @@ def bar(board: Locator) -> Locator:
     return board.locator(".board-bar")
 
 
-def note(board: Locator) -> Locator:
-    return board.locator(".board-note")
-
-
 def panel(board: Locator, name: str) -> Locator:
     board.locator(".board-tools").get_by_role("button", name=name, exact=True).click()
     return board.locator(".board-panel")
@@ -93,11 +87,10 @@ def test_a_row_and_a_card_say_what_is_known_of_a_project(gallery: Mounted, board
     assert rows.first.locator("td").all_text_contents() == cells
     assert rows.nth(1).locator("td").all_text_contents()[4:10] == ["–", "60 %", "–", "–", "12 min", "–"]
     assert rows.nth(2).locator("td").nth(8).text_content() == "45 s"
-    expect(board.locator("td.low")).to_have_text(["59 %"])
+    expect_texts(board, {"td.low": ["59 %"], ".count": "3 projects"})
     expect(rows.first.locator(".steps i")).to_have_class(["d", "d", "f"])
     assert rows.first.get_by_role("img").get_attribute("aria-label") == "Frame: Done, Masks: Not started"
     assert rows.first.locator(".verdict").get_attribute("title") == "cut off · ada"
-    expect(board.locator(".count")).to_have_text("3 projects")
     board.get_by_role("button", name="Cards").click()
     expect(board.locator(".project").first).to_contain_text("Ajust nowRejectedwet")
     show(gallery)
@@ -156,40 +149,37 @@ def test_a_column_sorts_by_itself_then_the_other_way_and_projects_are_grouped(ga
     board.get_by_label("Sort by").select_option("changed")
     expect(board.locator("[data-name] strong").first).to_have_text("Frame 00069")
     board.get_by_label("Group by").select_option("verdict")
-    expect(board.locator("h3.group")).to_have_text(["Accepted", "Rejected", "Unsure", "No verdict"])
+    expect_texts(board, {"h3.group": ["Accepted", "Rejected", "Unsure", "No verdict"]})
     board.get_by_label("Group by").select_option("state")
-    expect(board.locator("h3.group").first).to_have_text("Failed")
-    expect(board.locator("h3.group:text('Failed') + .cards .project")).to_have_count(17)
+    expect_texts(board, {"h3.group >> nth=0": "Failed", "h3.group:text('Failed') + .cards .project": 17})
 
 
 def test_pages_show_all_projects_and_one_that_is_emptied_gives_way_to_the_one_before(board: Locator):
-    pager = board.locator(".pager")
+    pager, note = board.locator(".pager"), board.locator(".board-note")
+    back, on = pager.get_by_role("button", name="Previous"), pager.get_by_role("button", name="Next")
     expect(pager).to_contain_text("1 to 60 of 70")
-    expect(pager.get_by_role("button", name="Previous")).to_be_disabled()
-    pager.get_by_role("button", name="Next").click()
+    expect(back).to_be_disabled()
+    on.click()
     expect(pager).to_contain_text("61 to 70 of 70")
     expect(board.locator(".project")).to_have_count(10)
-    expect(pager.get_by_role("button", name="Next")).to_be_disabled()
+    expect(on).to_be_disabled()
     board.get_by_label("Select all on this page").check()
     bar(board).get_by_role("button", name="Delete").click()
-    expect(note(board)).to_contain_text("10 projects moved to the trash.")
+    expect(note).to_contain_text("10 projects moved to the trash.")
     expect(bar(board)).to_be_hidden()  # what is gone is not selected
     expect(board.locator(".project")).to_have_count(60)
     expect(pager).to_be_hidden()
-    note(board).get_by_role("button", name="Undo").click()
-    expect(pager).to_contain_text("1 to 60 of 70")
-    pager.get_by_role("button", name="Next").click()
-    expect(pager).to_contain_text("61 to 70 of 70")
-    pager.get_by_role("button", name="Previous").click()
-    expect(pager).to_contain_text("1 to 60 of 70")
+    note.get_by_role("button", name="Undo").click()
+    for press, shown in ((on, "61 to 70 of 70"), (back, "1 to 60 of 70")):
+        press.click()
+        expect(pager).to_contain_text(shown)
 
 
 def test_projects_are_selected_by_keys_alone_and_only_enter_opens_one(gallery: Mounted, board: Locator):
     page, links = gallery.page, board.locator("[data-name]")
     gallery.answer_event("gallery", "open")
     links.first.focus()
-    for key in ("ArrowUp", "Space", "ArrowDown", "ArrowDown", "Shift+Space", "ArrowRight", "ArrowDown", "Space"):
-        page.keyboard.press(key)
+    press_keys(page, "ArrowUp", "Space", "ArrowDown", "ArrowDown", "Shift+Space", "ArrowRight", "ArrowDown", "Space")
     expect(bar(board)).to_contain_text("4 selected")
     expect(links.nth(3)).to_be_focused()
     page.keyboard.press("Space")
@@ -205,8 +195,7 @@ def test_projects_are_selected_by_keys_alone_and_only_enter_opens_one(gallery: M
     expect(links.nth(1 + across)).to_be_focused()
     page.keyboard.press("ArrowLeft")
     expect(links.nth(across)).to_be_focused()
-    page.keyboard.press("ArrowUp")
-    page.keyboard.press("Enter")
+    press_keys(page, "ArrowUp", "Enter")
     expect(links.first).to_have_attribute("aria-busy", "true")
     assert gallery.sent == [("open", {"kind": "project", "name": name_of(69)})]
 
@@ -215,31 +204,27 @@ def test_each_action_is_about_the_selected_projects_and_says_what_was_done(galle
     page = gallery.page
     kinds = ("rename", "duplicate", "tag", "judge", "delete", "undo")
     asked = gallery.answer("gallery", {kind: {"note": "Done.", "undo": "u1"} for kind in kinds})
-    press = lambda name: bar(board).get_by_role("button", name=name, exact=True).click()  # noqa: E731
     acts = lambda: [one for one in asked if one["kind"] != "find"]  # noqa: E731
+    shown, note = bar(board), board.locator(".board-note")
     project(board, 64).locator(".pick").check()
-    press("Rename …")
-    expect(bar(board).get_by_label("Title of the project")).to_have_value("Frame 00064")
+    press_buttons(shown, "Rename …")
+    expect(shown.get_by_label("Title of the project")).to_have_value("Frame 00064")
     page.keyboard.press("Escape")
-    press("Rename …")
-    bar(board).get_by_label("Title of the project").fill("x")
+    press_buttons(shown, "Rename …")
+    shown.get_by_label("Title of the project").fill("x")
     page.keyboard.press("Enter")
-    press("Remove verdict")
+    press_buttons(shown, "Remove verdict")
     project(board, 68).locator(".pick").check()
-    expect(bar(board).get_by_role("button", name="Rename …")).to_have_count(0)
-    press("✓ Accept")
-    press("? Unsure")
-    press("✕ Reject …")
-    bar(board).get_by_label("Reason for the rejection").fill("cut off")
-    press("Reject")
-    press("Duplicate")
+    expect(shown.get_by_role("button", name="Rename …")).to_have_count(0)
+    press_buttons(shown, "✓ Accept", "? Unsure", "✕ Reject …")
+    shown.get_by_label("Reason for the rejection").fill("cut off")
+    press_buttons(shown, "Reject", "Duplicate")
     for button in ("Add tag", "Remove tag"):
-        press("Tags …")
-        bar(board).get_by_label("Tag, or several with commas").fill(" wet ,two  words,")
-        press(button)
-    press("Tags …")
-    press("Cancel")
-    expect(bar(board).locator("form")).to_have_count(0)
+        press_buttons(shown, "Tags …")
+        shown.get_by_label("Tag, or several with commas").fill(" wet ,two  words,")
+        press_buttons(shown, button)
+    press_buttons(shown, "Tags …", "Cancel")
+    expect(shown.locator("form")).to_have_count(0)
     both, first = [name_of(64), name_of(68)], [name_of(64)]
     wanted = [
         {"kind": "rename", "title": "x", "names": first}, {"kind": "judge", "verdict": "", "names": first},
@@ -251,11 +236,11 @@ def test_each_action_is_about_the_selected_projects_and_says_what_was_done(galle
     ]  # fmt: skip
     wait_until(page, lambda: len(acts()) >= len(wanted))
     assert [{key: one[key] for key in one if key != "page_token"} for one in acts()] == wanted
-    note(board).get_by_role("button", name="Undo").click()
+    press_buttons(note, "Undo")
     wait_until(page, lambda: acts()[-1]["kind"] == "undo")
     assert acts()[-1]["id"] == "u1"
-    note(board).get_by_role("button", name="Dismiss").click()
-    expect(note(board)).to_be_hidden()
+    press_buttons(note, "Dismiss")
+    expect(note).to_be_hidden()
 
 
 def test_a_question_is_asked_before_what_cannot_be_undone(gallery: Mounted, board: Locator):
@@ -349,8 +334,7 @@ def test_a_batch_says_how_far_it_is_and_is_stopped_continued_retried_and_removed
         following.append([batch(state=next_state)])  # for the press alone: the page asks every few seconds
         line.get_by_role("button", name=button).click()
         expect(line).to_have_attribute("data-state", next_state)
-        kind = f"{act_name}_batch"
-        wait_until(gallery.page, lambda kind=kind: ("t", kind) in [(one.get("batch"), one["kind"]) for one in asked])
+        wait_for_request(gallery.page, asked, batch="t", kind=f"{act_name}_batch")
     expect(progress).to_have_text("1 of 3 frames done · 1 failed")
     following.append([])
     line.get_by_role("button", name="Remove tables from the list").click()

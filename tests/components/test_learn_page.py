@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from browser.bare_page import BareStudio, Mount
-from browser.watched_page import wait_until
+from browser.watched_page import expect_texts, press_buttons, wait_until
 from playwright.sync_api import Locator, Page, expect
 
 
@@ -79,9 +79,8 @@ def learn(mount: Mount, studio: BareStudio, page: Page) -> Learn:
 def test_each_subtask_says_how_well_it_was_learned_and_its_first_episode_plays(learn: Learn):
     page = learn.page
     summary = "put it left Chain: 50 % of 64 unseen layouts. On unseen variants: 25 % of 16."
-    expect(learn.element.locator(".summary")).to_have_text(summary)
     states = ["! shortcut · ✓ 97 % of 64 · demonstrated", "◔ 40 % in training · from a skill", "○ not learned"]
-    expect(learn.element.locator(".card .status")).to_have_text(states)
+    expect_texts(learn.element, {".summary": summary, ".card .status": states})
     of = {"subtask": "reach", "steps": None}
     play = {"kind": "play", "layout": 3, "time": 0, "oracle": False}
     assert learn.requests(2) == [of | {"kind": "episodes"}, of | play]
@@ -94,8 +93,7 @@ def test_each_subtask_says_how_well_it_was_learned_and_its_first_episode_plays(l
     learn.element.get_by_label("Play layout 4: not solved").click()
     expect(caption).to_contain_text("Layout 4 · ✗ not solved")
     expect(learn.element.locator(".episode.on")).to_have_text("✗")
-    learn.button("2.5 s · it slips").click()
-    learn.button("▶ Show").click()  # the shortcut, from a second before
+    press_buttons(learn.element, "2.5 s · it slips", "▶ Show")  # the shortcut, from a second before
     plays = [(one["layout"], one["time"], one["oracle"]) for one in learn.requests(6) if one["kind"] == "play"]
     assert plays == [(3, 0, True), (4, 0, False), (9, 1.5, False), (5, 0, False)]
     menu = learn.element.get_by_label("Checkpoint")
@@ -133,8 +131,7 @@ def test_trainings_are_started_with_what_a_person_set_and_followed_until_they_en
     one = setting | {"demonstrations": 40, "skills": False, "subtask": "reach"}
     assert learn.requests(2) == [one, setting | {"demonstrations": 0, "skills": True}]
     learn.record["subtasks"] = [REACH, LIFT]
-    for name in ("Train one policy for all", "Evaluate", "Ablation"):
-        learn.button(name).click()
+    press_buttons(learn.element, "Train one policy for all", "Evaluate", "Ablation")
     kinds = [(one["kind"], one.get("subtask")) for one in learn.requests(3)]
     assert kinds == [("train", "whole"), ("evaluate", None), ("ablation", None)]
     job = {"kind": "train", "state": "running", "message": "", "subtask": "reach", "steps": 1024, "limit": 8192,
@@ -173,22 +170,18 @@ def test_a_reward_is_edited_by_who_may_work(learn: Learn):
     learn.requests(2)
     reward.get_by_label("Weight of Contact").fill("0.75")
     reward.get_by_label("Weight of Contact").press("Enter")
-    reward.get_by_label("Delete: Distance").click()
-    reward.get_by_label("Delete: it is held").click()
+    press_buttons(reward, "Delete: Distance", "Delete: it is held")
     reward.get_by_label("Add a term", exact=True).select_option(label="Stand still")
     reward.get_by_text("Code", exact=True).click()
     reward.get_by_label("Code", exact=True).fill("def compute_reward(env): return 1.0")
     reward.get_by_label("Code", exact=True).locator("+ button").click()
     learn.button("Make this change").click()
-    edit = {"kind": "edit", "subtask": "reach"}
-    assert learn.requests(6) == [
-        edit | {"change": "weight", "index": 1, "weight": 0.75},
-        edit | {"change": "remove_term", "index": 0},
-        edit | {"change": "remove_goal", "index": 1},
-        edit | {"change": "add_term", "row": {"term": "still"}},
-        edit | {"change": "code", "index": 1, "source": "def compute_reward(env): return 1.0"},
-        {"kind": "fix", "subtask": "reach"},
-    ]
+    edits: list[dict[str, Any]] = [{"change": "weight", "index": 1, "weight": 0.75}]
+    edits += [{"change": "remove_term", "index": 0}, {"change": "remove_goal", "index": 1}]
+    edits += [{"change": "add_term", "row": {"term": "still"}}]
+    edits += [{"change": "code", "index": 1, "source": "def compute_reward(env): return 1.0"}]
+    wanted = [{"kind": "edit", "subtask": "reach"} | one for one in edits]
+    assert learn.requests(6) == [*wanted, {"kind": "fix", "subtask": "reach"}]
     wait_until(learn.page, lambda: [name for name, _ in learn.mounted.sent] == ["changed"] * 6)
     learn.record["subtasks"] = [PLACE]
     expect(reward.get_by_label("Delete: it lies")).to_be_disabled()  # the last one stays

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from browser.bare_page import Mount, Mounted
 from browser.masks import action, canvas, canvas_point, deepest_pixel, hint, largest, near_lower_edge
-from browser.watched_page import open_page, wait_until
+from browser.watched_page import open_page, press_keys, wait_until
 from playwright.sync_api import Browser, FloatRect, Page, expect
 
 from pipeline.segmentation import decode_rle, encode_rle
@@ -18,7 +18,6 @@ ALPHA = """(canvas, { x, y }) => {
   const k = canvas.width / canvas.getBoundingClientRect().width;
   return canvas.getContext("2d").getImageData(Math.round(x * k), Math.round(y * k), 1, 1).data[3];
 }"""
-READY = {"name": "depth", "title": "Depth and colour", "state": "ready", "progress": 1, "note": ""}
 
 
 @pytest.fixture
@@ -77,8 +76,7 @@ def test_the_picture_zooms_at_the_pointer_pans_and_is_clicked_where_it_is(masks:
     expect_fitted(page)
     action(page, "zoom_in").click()
     wait_until(page, lambda: photo_box(page)["width"] == pytest.approx(1.4 * fitted["width"], rel=0.01))
-    for _ in range(3):
-        canvas(page).press("-")
+    press_keys(page, "-", "-", "-")
     expect_fitted(page)
     page.set_viewport_size({"width": 700, "height": 800})
     wait_until(page, lambda: photo_box(page)["width"] < fitted["width"])
@@ -101,19 +99,17 @@ def test_masks_are_drawn_where_they_are_stronger_under_the_pointer_and_hidden_by
     for one in all_masks.values():
         wait_until(page, lambda one=one: alpha(page, deepest_pixel(one), shape) > 0)
     assert not alpha(page, deepest_pixel(~np.logical_or.reduce(list(all_masks.values()))), shape)
-    plain = alpha(page, inside, shape)
-    canvas(page).hover(position=canvas_point(page, *inside, shape))
-    wait_until(page, lambda: alpha(page, inside, shape) > plain)
-    canvas(page).hover(position={"x": 20, "y": 20})
-    wait_until(page, lambda: alpha(page, inside, shape) == plain)
-    canvas(page).press("h")
-    wait_until(page, lambda: not alpha(page, inside, shape))
-    canvas(page).press("h")
-    wait_until(page, lambda: alpha(page, inside, shape) == plain)
-    masks.session.decisions.record("not_object", id=id, value=True)
-    wait_until(page, lambda: 0 < alpha(page, inside, shape) < plain)
-    masks.session.decisions.record("delete_segment", id=id)
-    wait_until(page, lambda: not alpha(page, inside, shape))
+    plain, record = alpha(page, inside, shape), masks.session.decisions.record
+    for act, is_drawn in (
+        (lambda: canvas(page).hover(position=canvas_point(page, *inside, shape)), lambda alpha: alpha > plain),
+        (lambda: canvas(page).hover(position={"x": 20, "y": 20}), lambda alpha: alpha == plain),
+        (lambda: canvas(page).press("h"), lambda alpha: not alpha),
+        (lambda: canvas(page).press("h"), lambda alpha: alpha == plain),
+        (lambda: record("not_object", id=id, value=True), lambda alpha: 0 < alpha < plain),
+        (lambda: record("delete_segment", id=id), lambda alpha: not alpha),
+    ):
+        act()
+        wait_until(page, lambda is_drawn=is_drawn: is_drawn(alpha(page, inside, shape)))
 
 
 def test_a_resting_pointer_previews_a_click_and_moving_on_clears_it(masks: Mounted):
@@ -140,13 +136,11 @@ def test_the_keys_are_listed_and_work_everywhere_but_in_fields(masks: Mounted):
     page.keyboard.press("Escape")
     expect(keys).to_be_hidden()
     page.keyboard.press("1")
-    expect(hint(page)).to_contain_text("red ball")
-    page.locator("[data-menu=files] > summary").click()
-    page.keyboard.press("Escape")
-    expect(page.locator("[data-form=coco]")).to_be_hidden()
-    page.locator("[data-menu=segmenters] > summary").click()
-    page.keyboard.press("Escape")
-    expect(hint(page)).to_contain_text("red ball")  # the menu was closed and the selection left
+    for menu in ("files", "segmenters"):
+        page.locator(f"[data-menu={menu}] > summary").click()
+        page.keyboard.press("Escape")
+        expect(page.locator(f"[data-menu={menu}][open]")).to_have_count(0)
+        expect(hint(page)).to_contain_text("red ball")  # the menu was closed and the selection left
     page.evaluate("() => document.body.append(document.createElement('input'))")
     page.locator("body > input").press("Delete")
     page.evaluate("() => document.querySelector('#mask-canvas > .own').remove()")
@@ -162,7 +156,8 @@ def test_another_project_begins_with_the_first_tool_and_no_edit(masks: Mounted):
     masks.set_value("mask-canvas", masks.value("mask-canvas") | {"can_undo": True})
     expect(action(page, "undo")).to_be_enabled()
     expect(hint(page)).to_contain_text("Paint its mask")
-    masks.answer("mask-canvas", {"status": {"chosen": "depth", "segmenters": [READY]}})
+    ready = {"name": "depth", "title": "Depth and colour", "state": "ready", "progress": 1, "note": ""}
+    masks.answer("mask-canvas", {"status": {"chosen": "depth", "segmenters": [ready]}})
     masks.set_value("mask-canvas", masks.value("mask-canvas") | {"token": "of another"})
     expect(hint(page)).to_contain_text("Click a mask")
     expect(action(page, "tool:add")).to_have_attribute("aria-pressed", "true")
@@ -190,7 +185,7 @@ def test_a_dense_touch_screen_has_its_own_pixels_taps_and_two_fingers(touch_scre
     expect(hint(page)).not_to_contain_text("edited")
     text, fitted = hint(page).inner_text(), photo_box(page)
     middle = {"x": box["x"] + box["width"] / 2, "y": box["y"] + box["height"] / 2}
-    pinch(page, middle, [40, 80, 120], shift=30)
+    pinch(page, middle)
     wait_until(page, lambda: photo_box(page)["width"] == pytest.approx(3 * fitted["width"], rel=0.02))
     centre = photo_box(page)["x"] + photo_box(page)["width"] / 2
     assert centre == pytest.approx(middle["x"] + 30, abs=3), "the picture follows the fingers"
@@ -199,18 +194,12 @@ def test_a_dense_touch_screen_has_its_own_pixels_taps_and_two_fingers(touch_scre
     expect_fitted(page)
 
 
-def pinch(page: Page, middle: dict[str, float], apart: list[float], shift: float) -> None:
-    """Put two fingers down, spread them to these half distances, and move both to the right meanwhile."""
+def pinch(page: Page, middle: dict[str, float]) -> None:
+    """Put two fingers down, spread them to three times their distance, and move both 30 px to the right meanwhile."""
     touch = page.context.new_cdp_session(page)
-
-    def send(kind: str, half: float, right: float) -> None:
+    for kind, half, right in (("touchStart", 40, 0), ("touchMove", 80, 15), ("touchMove", 120, 30), ("touchEnd", 0, 0)):
         points = [{"x": middle["x"] + right + side * half, "y": middle["y"], "id": i} for i, side in enumerate((-1, 1))]
-        touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [] if kind == "touchEnd" else points})
-
-    send("touchStart", apart[0], 0)
-    for number, half in enumerate(apart[1:], 1):
-        send("touchMove", half, shift * number / (len(apart) - 1))
-    send("touchEnd", 0, 0)
+        touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points if half else []})
 
 
 RENDER = """async ([scene, size]) => {

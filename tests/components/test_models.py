@@ -11,7 +11,7 @@ import offline_studio
 import pytest
 from browser.axe import findings
 from browser.bare_page import BareStudio, Mount, Mounted, bare_studio
-from browser.watched_page import wait_until
+from browser.watched_page import expect_texts, press_buttons, wait_until
 from playwright.sync_api import Locator, Page, expect
 from ready_projects import ready_project
 
@@ -80,7 +80,7 @@ def described(studio: BareStudio, described_folder: Path, server: HostileServer,
     name = f"described_{len(list(studio.workspace.iterdir()))}"
     shutil.copytree(described_folder, studio.workspace / name)
     use(studio, service="openai", base_url=server.url)
-    mounted = studio.mount(page, name, "models-panel", "trace-view", "failures", "object-list", "task-cards")
+    mounted = studio.mount(page, name, "models-panel", "trace-view", "failures", "object-list")
     page.evaluate(DRAWER)
     yield mounted
     mounted.close()
@@ -89,15 +89,6 @@ def described(studio: BareStudio, described_folder: Path, server: HostileServer,
 def open_drawer(page: Page, name: str = "", **call: Any) -> Locator:
     page.evaluate(OPEN, [name, call or None])
     return page.locator(".trace-view" if call or name == "calls" else ".models-panel")
-
-
-def resend(page: Page, title: str, text: str = "") -> None:
-    calls = open_drawer(page, "calls")
-    calls.locator(".call", has_text=title).last.click()
-    calls.get_by_role("button", name="Edit and resend").click()
-    if text:
-        calls.locator("textarea").fill(text)
-    calls.get_by_role("button", name="Send", exact=True).click()
 
 
 def test_a_server_is_tested_and_used_and_its_key_leaves_the_page(mount: Mount, server: HostileServer):
@@ -113,7 +104,7 @@ def test_a_server_is_tested_and_used_and_its_key_leaves_the_page(mount: Mount, s
     panel.locator("input[value=openai]").check()
     for name, value in {"base_url": server.url, "key": KEY, "model": "some-model"}.items():
         panel.locator(f"input[name={name}]").fill(value)
-    panel.get_by_role("button", name="Test connection").click()
+    press_buttons(panel, "Test connection")
     expect(panel.locator(".findings li").first).to_contain_text("✓reachable")
     expect(panel.locator(".findings .spin")).to_have_count(0)
     assert not findings(page)
@@ -121,7 +112,7 @@ def test_a_server_is_tested_and_used_and_its_key_leaves_the_page(mount: Mount, s
     saved = mounted.studio.workspace / "model.json"
     for wanted in ("propose_tasks understand_task write_program repair_simulation repair_checks", "all"):
         panel.locator("input[name='picture route']").click()
-        panel.get_by_role("button", name="Apply").click()
+        press_buttons(panel, "Apply")
         expect(status).to_contain_text("In use")
         assert json.loads(saved.read_text())["pictures_for"] == wanted
         mounted.wait_until_drawn()
@@ -130,14 +121,13 @@ def test_a_server_is_tested_and_used_and_its_key_leaves_the_page(mount: Mount, s
     assert KEY not in saved.read_text() + page.content()
     expect(key).to_have_value("")
     expect(panel).to_contain_text("In server memory only")
-    panel.get_by_role("button", name="Forget").click()
+    press_buttons(panel, "Forget")
     expect(status).to_contain_text("The key is forgotten.")
-    expect(panel.get_by_role("button", name="Forget")).to_be_hidden()
     panel.locator("input[name=model]").fill("another")
-    panel.get_by_role("button", name="Discard changes").click()
+    press_buttons(panel, "Discard changes")
     expect(panel.locator("input[name=model]")).to_have_value("some-model")
     panel.locator("input[name=timeout]").fill("-1")
-    panel.get_by_role("button", name="Apply").click()
+    press_buttons(panel, "Apply")
     expect(panel.get_by_role("alert")).to_contain_text("timeout")
     page.keyboard.press("Escape")
     expect(panel).to_be_hidden()
@@ -148,24 +138,23 @@ def test_a_prompt_is_changed_compared_with_the_built_in_one_and_put_back(mount: 
     page.evaluate(DRAWER)
     editor = open_drawer(page, "prompts").locator(".prompts")
     editor.locator("[data-kind=choose_match]").click()
-    heading, save = editor.locator(".prompt-head"), editor.get_by_role("button", name="Save copy")
+    heading, field = editor.locator(".prompt-head"), editor.locator("textarea")
     expect(heading).to_contain_text("Match the object")
-    expect(save).to_be_disabled()
-    text = editor.locator("textarea").input_value()
-    editor.locator("textarea").fill("{{nothing}}")
+    expect(editor.get_by_role("button", name="Save copy")).to_be_disabled()
+    text = field.input_value()
+    field.fill("{{nothing}}")
     expect(heading).to_contain_text("Unsaved")
-    save.click()
+    press_buttons(editor, "Save copy")
     expect(editor.locator("p.fault")).to_contain_text("nothing")
-    editor.locator("textarea").fill(f"{text}Be brief.\n")
-    save.click()
-    expect(heading).to_contain_text("Modified")
-    expect(editor.locator("[data-kind=choose_match]")).to_contain_text("Modified")
-    editor.get_by_role("button", name="Show changes").click()
-    expect(editor.locator("code.now")).to_have_text(["Be brief."])
-    expect(editor.locator("code.none")).to_have_count(1)  # in the built-in prompt
-    editor.get_by_role("button", name="Reset to built-in").click()
+    field.fill(f"{text}Be brief.\n")
+    press_buttons(editor, "Save copy")
+    for shown in (heading, editor.locator("[data-kind=choose_match]")):
+        expect(shown).to_contain_text("Modified")
+    press_buttons(editor, "Show changes")
+    expect_texts(editor, {"code.now": ["Be brief."], "code.none": 1})  # of the built-in prompt
+    press_buttons(editor, "Reset to built-in")
     expect(heading).to_contain_text("Built-in")
-    expect(editor.locator("textarea")).to_have_value(text)
+    expect(field).to_have_value(text)
 
 
 def test_a_call_is_shown_with_its_pictures_compared_and_asked_again(described: Mounted, server: HostileServer):
@@ -182,7 +171,10 @@ def test_a_call_is_shown_with_its_pictures_compared_and_asked_again(described: M
     questions.nth(1).click()
     expect(view).to_contain_text("The two responses are the same")
     before = questions.count()
-    resend(page, "Describe the object", "Say what this is, in my own words.")
+    questions.last.click()
+    press_buttons(view, "Edit and resend")
+    view.locator("textarea").fill("Say what this is, in my own words.")
+    press_buttons(view, "Send")
     expect(questions).to_have_count(before + 1)
     expect(view.locator(".call.on")).to_contain_text("Describe the object retry")
     expect(view.get_by_role("tab", name="Response")).to_have_attribute("aria-selected", "true")
@@ -190,36 +182,22 @@ def test_a_call_is_shown_with_its_pictures_compared_and_asked_again(described: M
     assert any("in my own words" in json.dumps(body["messages"]) for body in server.requests)
 
 
-def test_a_failure_shows_its_reply_as_text_and_is_resolved_by_a_retry(described: Mounted, server: HostileServer):
-    page, rows = described.page, described.page.locator(".failures .row")
-    fails = hostile.answer(hostile.NASTY)
-    server.behave(lambda handler: (fails if kind_of(handler) == "propose_tasks" else honest)(handler))
-    resend(page, "Propose tasks")
-    page.keyboard.press("Escape")
-    expect(rows.locator(".error")).to_contain_text("cannot be used")
-    rows.get_by_role("button", name="Show response").click()
-    expect(page.locator(".trace-view .page")).to_contain_text("<script>document.title='owned'</script>\\x1b[31mred")
-    page.keyboard.press("Escape")
-    assert page.title() == "Bare page"
-    server.behave(honest)
-    rows.get_by_role("button", name="Retry", exact=True).click()
-    expect(rows).to_have_count(0)
-    described.wait_until_drawn()
-    expect(page.locator(".task-cards")).to_contain_text("Push the first thing aside.")
-
-
-def test_failed_objects_are_resolved_by_hand_or_by_one_retry(described: Mounted, server: HostileServer):
-    page, rows = described.page, described.page.locator(".failures .row")
-    server.behave(lambda handler: (hostile.html if kind_of(handler) == "describe_segment" else honest)(handler))
+def test_failed_objects_show_replies_as_text_and_are_resolved_by_hand_or_by_one_retry(described: Mounted, server: Any):
+    page, rows, fails = described.page, described.page.locator(".failures .row"), hostile.answer(hostile.NASTY)
+    server.behave(lambda handler: (fails if kind_of(handler) == "describe_segment" else honest)(handler))
     use(described.studio, service="openai", base_url=server.url, model="another-model")
     head = page.locator(".failures .head")
     expect(head).to_contain_text("5 model calls failed")
     expect(rows).to_have_count(0)
     head.click()
-    rows.first.get_by_role("button", name="Use the measured answer").click()
-    expect(rows).to_have_count(4)
-    rows.first.get_by_role("button", name="Skip this object").click()
-    expect(rows).to_have_count(3)
+    expect(rows.first.locator(".error")).to_contain_text("cannot be used")
+    press_buttons(rows.first, "Show response")
+    expect(page.locator(".trace-view .page")).to_contain_text("<script>document.title='owned'</script>\\x1b[31mred")
+    page.keyboard.press("Escape")
+    assert page.title() == "Bare page"
+    for button, left in (("Use the measured answer", 4), ("Skip this object", 3)):
+        press_buttons(rows.first, button)
+        expect(rows).to_have_count(left)
     expect(page.locator(".object-list .non-object")).to_have_count(1)
     rows.first.get_by_role("button", name="Edit").click()
     expect(page.locator(".trace-view textarea")).to_be_focused()
@@ -239,13 +217,10 @@ def test_a_project_is_replayed_from_its_record_without_any_call(described: Mount
     panel = open_drawer(page, "model")
     expect(panel.locator(".side")).to_contain_text("Estimated cost")
     panel.locator("input[value=replay]").check()
-    panel.get_by_role("button", name="Use this project").click()
-    panel.get_by_role("button", name="Apply").click()
+    press_buttons(panel, "Use this project", "Apply")
     choices = panel.get_by_role("group", name="Ask this model about").get_by_role("button")
     expect(choices).to_have_text(["This project", "New questions only", "Cancel"])
-    choices.last.click()
-    panel.get_by_role("button", name="Apply").click()
-    choices.first.click()
+    press_buttons(panel, "Cancel", "Apply", "This project")
     expect(panel.get_by_role("status")).to_contain_text("It is asked about 1 project.")
     described.wait_until_drawn()
     assert objects.all_inner_texts() == names
@@ -273,7 +248,7 @@ def test_before_the_first_call_a_dialog_shows_what_is_sent_and_it_can_be_decline
     expect(dialog).to_be_hidden()
     mounted.set_value("sending", mounted.value("sending"))
     expect(dialog).to_be_hidden()  # it opens by itself once
-    line.get_by_role("button", name="Review and decide").click()
+    press_buttons(line, "Review and decide")
     dialog.get_by_role("button", name="Do not send").click()
     expect(line).to_be_hidden()
     mounted.wait_until_drawn()
@@ -283,7 +258,7 @@ def test_before_the_first_call_a_dialog_shows_what_is_sent_and_it_can_be_decline
     expect(panel.locator(".sending")).to_contain_text("Offline rules answer")
     panel.locator(".sending").get_by_role("button", name="Review").click()
     expect(dialog).to_contain_text("Now: not sent")
-    dialog.get_by_role("button", name="Send", exact=True).click()
+    press_buttons(dialog, "Send")
     wait_until(page, lambda: len(mounted.sent) == 2)
     assert mounted.sent[-1] == ("decide", {"address": address, "allow": True})
 
@@ -318,9 +293,9 @@ def test_the_list_of_calls_says_how_each_went_and_what_all_cost(mount: Mount):
     expect(view.locator(".call")).to_have_text(["✓Call a50 ms", "✕Call f75 s", "!Call i?", "◐Call r…"])
     widths = view.locator(".call .fill").evaluate_all("all => all.map((one) => one.style.width)")
     assert widths == ["2%", "100%", "2%", "2%"]
-    view.get_by_role("button", name="Failed (2)").click()
+    press_buttons(view, "Failed (2)")
     expect(view.locator(".call")).to_have_text(["✕Call f75 s", "!Call i?"])
-    view.get_by_role("button", name="All", exact=True).click()
+    press_buttons(view, "All")
     view.locator(".stage").first.click()
     expect(view.locator(".call")).to_have_text(["◐Call r…"])
     view.locator(".call").click()
@@ -334,10 +309,8 @@ def test_the_list_of_calls_says_how_each_went_and_what_all_cost(mount: Mount):
     expect(view.locator(".cut")).to_contain_text("First 2 of 9,000 characters. Download all")
     view.get_by_role("tab", name="Pictures (2)").click()
     expect(view.locator(".page")).to_have_text("2 pictures sent; not stored in the record.")
-    view.get_by_role("button", name="Compare with").click()
-    view.get_by_role("button", name="Cancel").click()
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    view.get_by_role("button", name="Copy as code").click()
+    press_buttons(view, re.compile("^Compare with"), "Cancel", "Copy as code")
     expect(view.get_by_role("status")).to_contain_text("Copied.")
     assert page.evaluate("navigator.clipboard.readText()") == "import openai"
     assert [one["id"] for one in asked if one["kind"] == "call"] == ["r", "r", "r", "a"]

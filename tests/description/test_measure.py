@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from pipeline.description import describe_all, from_json, to_json
+from pipeline.description import DescriptionError, describe_all, from_json, to_json
 from pipeline.description.colour import name_colour
-from pipeline.description.description import DescriptionError
 from pipeline.frame import find_support
 from pipeline.segmentation import Segment
 from tests.frame.rendered import render
@@ -24,7 +23,7 @@ def table():
     return describe_labels(render(width=640))
 
 
-def test_objects_have_names_captions_sizes_to_a_few_millimetres_and_stand_on_the_table(table):
+def test_objects_have_names_captions_and_sizes_stand_on_the_table_and_are_read_unchanged(table):
     assert [item.name for item in table] == list(SIZES)
     assert all(item.is_object and item.source == "measured" for item in table)
     for item in table:
@@ -32,6 +31,11 @@ def test_objects_have_names_captions_sizes_to_a_few_millimetres_and_stand_on_the
         assert abs(item.attributes.size[2] - SIZES[item.name][2]) < 0.005, item.caption
         assert abs(item.attributes.centre[2] - item.attributes.size[2] / 2) < 1e-6
     assert table[1].caption == "blue cylinder, 7 x 7 x 10 cm"
+    for before, after in zip(table, from_json(to_json(table)), strict=True):
+        assert (before.name, before.caption, before.warnings) == (after.name, after.caption, after.warnings)
+        assert np.allclose(before.attributes.size, after.attributes.size, atol=1e-4)
+    with pytest.raises(DescriptionError):
+        from_json('[{"name": "x"}]')
 
 
 def test_two_equal_objects_get_two_names_and_one_without_depth_is_estimated():
@@ -77,11 +81,3 @@ def test_colours_are_named_as_people_name_them_also_under_a_highlight(name):
     for rgb in COLOURS[name]:
         assert name_colour(np.full((50, 3), rgb, np.uint8))[0] == name, rgb
     assert name_colour(np.array([(190, 30, 30)] * 60 + [(255, 250, 250)] * 40, np.uint8))[0] == "red"
-
-
-def test_descriptions_are_read_unchanged(table):
-    for before, after in zip(table, from_json(to_json(table)), strict=True):
-        assert (before.name, before.caption, before.warnings) == (after.name, after.caption, after.warnings)
-        assert np.allclose(before.attributes.size, after.attributes.size, atol=1e-4)
-    with pytest.raises(DescriptionError):
-        from_json('[{"name": "x"}]')

@@ -75,9 +75,7 @@ def course(times: np.ndarray, joints: int = 6, seed: int = 0) -> np.ndarray:
     return smooth(times, KEYS, np.column_stack((poses, gripper)))
 
 
-def episode(
-    positions: np.ndarray, times: np.ndarray, source: str = "real", arms: dict[str, ArmJoints] | None = None
-) -> Episode:
+def episode(positions, times, source: str = "real", arms: dict[str, ArmJoints] | None = None) -> Episode:
     """An episode of one six-joint arm with a gripper, or of the arms given."""
     arms = arms or {"arm": ArmJoints(JOINTS, "gripper", "tool")}
     names = [name for arm in arms.values() for name in arm.columns]

@@ -12,14 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
+from pipeline.divergence import RobotModelError, load_robot, read_episode, rollout_episode, to_json, write_episode
 from pipeline.divergence.comparison import compare, position_error, rotation_error
-from pipeline.divergence.comparison_files import to_json
 from pipeline.divergence.episode import ArmJoints, Episode, EpisodeError
-from pipeline.divergence.episode_files import read_episode, write_episode
 from pipeline.divergence.events import find_events, phases_of
 from pipeline.divergence.onset import find_onset
-from pipeline.divergence.project_episodes import rollout_episode
-from pipeline.divergence.robot_kinematics import RobotModelError, load_robot
 
 TIMES, SHORT = np.arange(0, 12, 0.02), np.arange(0, 10, 0.02)
 NOISE = 0.002

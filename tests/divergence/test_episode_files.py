@@ -7,10 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pyarrow as arrow
 import pytest
 from arm_episodes import course, episode, mjcf, two_arms
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pyarrow import parquet
 
 from pipeline.divergence import EpisodeError, read_episode, rollout_episode, write_episode
 from pipeline.divergence.episode_files import selection_choices, with_selection
@@ -40,9 +42,7 @@ def test_an_episode_written_and_read_back_is_the_same(tmp_path):
         write_episode(written, tmp_path / "lerobot")
 
 
-def test_an_npz_in_fortran_order_reads_the_same_and_an_episode_that_takes_absurd_memory_is_refused(
-    tmp_path, monkeypatch
-):
+def test_an_npz_in_fortran_order_reads_the_same_and_one_that_takes_absurd_memory_is_refused(tmp_path, monkeypatch):
     np.savez(tmp_path / "one.npz", t=TIMES.astype("f4"), q=np.asfortranarray(REAL.astype("f4")), names=list("abcdefg"))
     np.testing.assert_array_equal(read_episode(tmp_path / "one.npz").positions, REAL.astype("f4"))
     header = {"descr": "<f8", "fortran_order": False, "shape": (10**13, 7)}
@@ -60,8 +60,6 @@ def test_an_npz_in_fortran_order_reads_the_same_and_an_episode_that_takes_absurd
 
 
 def test_a_lerobot_folder_is_read(tmp_path):
-    arrow = pytest.importorskip("pyarrow")
-    parquet = pytest.importorskip("pyarrow.parquet")
     (tmp_path / "meta").mkdir()
     (tmp_path / "data" / "chunk-000").mkdir(parents=True)
     feature = {"dtype": "float32", "shape": [3], "names": ["shoulder.pos", "elbow.pos", "gripper.pos"]}
@@ -107,8 +105,7 @@ def test_a_lerobot_folder_is_read(tmp_path):
 def test_a_rollout_of_the_oracle_becomes_an_episode_with_its_objects():
     xml = """<mujoco><worldbody><body name="cube"><freejoint name="cube"/><geom size=".02"/></body>
       <body name="hand"><joint name="x" type="slide"/><geom size=".02"/></body></worldbody>
-      <actuator><position joint="x"/><general name="suction" body="hand"/></actuator></mujoco>"""
-    xml = xml.replace('<general name="suction" body="hand"/>', '<adhesion name="suction" body="hand" ctrlrange="0 1"/>')
+      <actuator><position joint="x"/><adhesion name="suction" body="hand" ctrlrange="0 1"/></actuator></mujoco>"""
     times = np.array([0.0, 0.1, 0.1, 0.2])
     qpos = np.arange(32.0).reshape(4, 8)
     actions = np.array([[0, 0], [1, 0], [1, 1], [2, 1.0]])
@@ -119,18 +116,16 @@ def test_a_rollout_of_the_oracle_becomes_an_episode_with_its_objects():
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.integers(0, 7), st.integers(1, 49), st.floats(0, 5))
+@given(st.integers(0, 5), st.integers(1, 49), st.floats(0, 5))
 def test_a_broken_episode_gives_one_line_that_says_what_is_wrong(tmp_path_factory, kind, row, back):
     times, positions, names = TIMES[:50], REAL[:50], list("abcdefg")
     at = np.arange(50) == row
-    infinite = [{"q": np.where(np.outer(at, np.eye(7)[2]), value, positions)} for value in (np.nan, np.inf)]
+    infinite = {"q": np.where(np.outer(at, np.eye(7)[2]), np.inf, positions)}
     change, words = (
-        (infinite[0], f"row {row + 1} has no finite number for c"),
-        (infinite[1], f"row {row + 1} has no finite number for c"),
+        (infinite, f"row {row + 1} has no finite number for c"),
         ({"t": np.where(at, times[row - 1] - back, times)}, f"time does not increase at row {row + 1}"),
         ({"names": ["a", "a", *names[2:]]}, "name of its own"),
         ({"t": times[:1], "q": positions[:1]}, "at least two samples"),
-        ({"t": times[:0], "q": positions[:0]}, "empty"),
         ({"names": ["t2", *names]}, ""),
         ({"q": positions.astype(str)}, "no numbers"),
     )[kind]
@@ -176,7 +171,7 @@ def test_compare_writes_its_files_and_says_what_it_found(tmp_path, capsys):
     assert not re.search(r"<(script|link|img)[^>]*(src|href)=(?![\"']?data:)", report)
 
 
-def test_the_command_refuses_a_broken_episode_in_one_line(tmp_path, capsys):
+def test_the_command_refuses_a_broken_episode_in_one_line(tmp_path, refused):
     (tmp_path / "real.csv").write_text("t,a\n0,1\n1,2\n")
     for name, content, words in (
         ("none.csv", None, "there is no episode"),
@@ -187,6 +182,5 @@ def test_the_command_refuses_a_broken_episode_in_one_line(tmp_path, capsys):
     ):
         if content is not None:
             (tmp_path / name).write_text(content)
-        assert main(["compare", str(tmp_path / "real.csv"), str(tmp_path / name), "--out", str(tmp_path / "out")]) == 2
-        line = capsys.readouterr().err
-        assert line.count("\n") == 1 and words in line and not (tmp_path / "out").exists()
+        assert words in refused("compare", tmp_path / "real.csv", tmp_path / name, "--out", tmp_path / "out")
+        assert not (tmp_path / "out").exists()

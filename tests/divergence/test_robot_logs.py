@@ -11,8 +11,6 @@ import pytest
 from arm_episodes import course, episode, rounded
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-pytest.importorskip("rosbags", reason='rosbags is missing: pip install "grs-studio[logs]"')
 from written_logs import KINDS, START_NS, log, nanoseconds, write_log
 
 from pipeline.divergence import EpisodeError, compare, read_episode, to_json, write_episode
@@ -171,25 +169,22 @@ BROKEN = {
     "no joints": (lambda written: written.numbers("/a", START_NS, [1.0]), r"no joint positions .* /a \(std_msgs"),
     "no positions": (two({"names": "", "positions": []}, {"names": "", "positions": []}), "holds a position"),
     "one": (two({"positions": []}, {}), "one sample"),
-    "twice": (two({}, {"stamp": START_NS}), "time does not increase at row 2"),
     "nan": (two({}, {"positions": [0, np.nan, 2]}), "row 2 has no finite number for b"),
     "short": (two({}, {"positions": [0, 1]}), "3 names and 2 positions"),
     "other joints": (two({}, {"names": "cde"}), "joint c comes with different other joints"),
     "line break": (two({"names": ["a", "b", "c\nd"]}, {}), "not text"),
-    "apart": (two({}, {"names": "def"}), "one sample"),
     "milliseconds": (two({}, {"stamp": START_NS + 10**13}), "in seconds"),
 }
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("fault", BROKEN)
-def test_a_broken_log_is_one_line_and_code_2(tmp_path, capsys, kind, fault):
+def test_a_broken_log_is_one_line_and_code_2(tmp_path, refused, kind, fault):
     write, words = BROKEN[fault]
     with log(tmp_path, kind) as written:
         write(written)
-    assert main(["episode", str(tmp_path / kind), "--out", str(tmp_path / "out.npz")]) == 2
-    line = capsys.readouterr().err
-    assert line.count("\n") == 1 and Path(kind).name in line and str(tmp_path) not in line
+    line = refused("episode", tmp_path / kind, "--out", tmp_path / "out.npz")
+    assert Path(kind).name in line and str(tmp_path) not in line
     with pytest.raises(EpisodeError, match=words):
         read_episode(tmp_path / kind)
     assert not (tmp_path / "out.npz").exists()
@@ -222,9 +217,8 @@ def test_messages_with_a_standard_name_and_other_fields_are_refused_and_definiti
     from rosbags import rosbag1
 
     with rosbag1.Writer(tmp_path / "one.bag") as writer:
-        connection = writer.add_connection(
-            "/joint_states", "sensor_msgs/msg/JointState", msgdef="float64 position\n", md5sum="0" * 32
-        )
+        odd = {"msgdef": "float64 position\n", "md5sum": "0" * 32}
+        connection = writer.add_connection("/joint_states", "sensor_msgs/msg/JointState", **odd)
         writer.write(connection, START_NS, np.float64(1).tobytes())
     with pytest.raises(EpisodeError, match="not the standard sensor_msgs/msg/JointState"):
         read_episode(tmp_path / "one.bag")
@@ -239,9 +233,8 @@ def test_a_folder_with_other_metadata_or_a_missing_extra_is_one_line(good, tmp_p
     shutil.copytree(good["mcap"], tmp_path / "mcap")
     for text in ("", "a: [", "rosbag2_bagfile_information: 3", "- 1", "a: &a [*a, *a]"):
         (tmp_path / "mcap" / "metadata.yaml").write_text(text)
-        with pytest.raises(EpisodeError, match="mcap") as refused:
+        with pytest.raises(EpisodeError, match=r"\A.*mcap.*\Z"):
             read_episode(tmp_path / "mcap")
-        assert "\n" not in str(refused.value)
     monkeypatch.setitem(sys.modules, "rosbags", None)
     with pytest.raises(EpisodeError, match=r'rosbags is missing.* pip install "grs-studio\[logs\]"'):
         read_episode(good["one.bag"])

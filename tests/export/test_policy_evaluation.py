@@ -2,12 +2,9 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-
-pytest.importorskip("gymnasium", reason='pip install "grs-studio[gymnasium]"')
 
 from pipeline.closed_loop.episodes import opened, run_policy
 from pipeline.closed_loop.evaluation import Evaluation, EvaluationOptions
@@ -15,12 +12,6 @@ from pipeline.closed_loop.failure import CLASSES, failure_class
 from pipeline.closed_loop.paired import paired_difference
 from pipeline.divergence import Episode, read_episode
 from studio.__main__ import main
-
-IDLE = np.zeros(5)
-
-
-def evaluation(out: Path) -> dict[str, Any]:
-    return json.loads((out / "evaluation.json").read_text())
 
 
 def test_two_policies_get_the_same_conditions_and_their_difference_an_interval(solved, sandbox, tmp_path, capsys):
@@ -46,7 +37,10 @@ def test_two_policies_get_the_same_conditions_and_their_difference_an_interval(s
     assert one["low"] < 0.5 < other["high"] + 0.3 and data["paired"]["low"] <= -1 < data["paired"]["high"]
     assert {row["failure"] for row in one["episodes"]} == {None}
     assert {row["failure"] for row in other["episodes"]} == {"never_reached"}
-    assert data == evaluation(at) and "never touched what it had to move" in (at / "report.html").read_text()
+    assert (
+        data == json.loads((at / "evaluation.json").read_text())
+        and "never touched what it had to move" in (at / "report.html").read_text()
+    )
     kept = read_episode(at / "episodes" / "hold" / "0-0001.npz")
     assert kept.contacts["red_cube"].shape == (len(kept.times), 2)
     assert run(2, at, "--seconds", "11") == 2 and "holds conditions of another task" in capsys.readouterr().err
@@ -58,18 +52,15 @@ class Changed:
     """The demonstration, action by action, changed by a function of an action, and of what is held how high."""
 
     def __init__(self, env, change):
-        self._env, self._change, self._number, self._at = env, change, 0, 0.0
-        self._actions = np.load(env.folder / "layouts" / "000.npy")
+        self._env, self._change = env, change
+        self._actions = iter(np.load(env.folder / "layouts" / "000.npy"))
 
     def begin(self, layout: int, instruction: str) -> None:
         self._rest = float(self._env.world.objects()["red_cube"][2])
 
     def act(self, observation, seconds: float) -> np.ndarray:
         lifted = float(self._env.world.objects()["red_cube"][2]) - self._rest
-        action = self._actions[self._number] if self._number < len(self._actions) else IDLE
-        changed = self._change(action.copy(), lifted if self._env.world.held else 0.0)
-        self._number += 1
-        return changed
+        return self._change(next(self._actions, np.zeros(5)), lifted if self._env.world.held else 0.0)
 
 
 def stops_when(lifted_m: float, then: float):
@@ -85,33 +76,10 @@ def stops_when(lifted_m: float, then: float):
     return change
 
 
-def puts_back():
-    """Return a change that lowers the cube again once it is lifted, and lets it go near the table."""
-    over: list[float] = []
-
-    def change(action: np.ndarray, lifted: float) -> np.ndarray:
-        if lifted > 0.02 or over:
-            over.append(lifted)
-            return np.array([0, 0, -0.1, 0, 1.0 if min(over) > 0.01 else -1.0])
-        return action
-
-    return change
-
-
-def without_suction(action: np.ndarray, lifted: float) -> np.ndarray:
-    return np.array([*action[:4], -1.0])
-
-
-@pytest.mark.parametrize(
-    ("change", "wanted"),
-    [
-        (lambda *_: IDLE, "never_reached"),
-        (without_suction, "missed_grasp"),
-        (stops_when(0.06, -1.0), "dropped"),
-        (stops_when(0.06, 1.0), "time"),
-        (puts_back(), "wrong_place"),
-    ],
-)
+@pytest.mark.parametrize(("change", "wanted"), [
+    (lambda action, _: np.array([*action[:4], -1.0]), "missed_grasp"), (stops_when(0.06, -1.0), "dropped"),
+    (stops_when(0.06, 1.0), "time"),
+])  # fmt: skip
 def test_a_demonstration_that_is_spoilt_fails_in_the_class_of_what_was_spoilt(environment, change, wanted):
     with opened(environment, False) as env:
         done = run_policy(env, Changed(env, change), 0, 9.0)

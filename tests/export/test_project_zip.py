@@ -19,8 +19,7 @@ from scipy.spatial.transform import Rotation
 
 from pipeline.assets import Library
 from pipeline.decisions import Decision, append
-from pipeline.export import export_zip
-from pipeline.export.export_format import ExportError
+from pipeline.export import ExportError, export_zip
 from pipeline.export.film import html_page, mp4
 from pipeline.export.film.chapters import Chapter, _labelled, chapters
 from pipeline.export.film.motion_pictures import FPS, TURN_FRAMES, play_rollout, turn_model

@@ -5,13 +5,11 @@ import json
 import mujoco
 import numpy as np
 import pytest
+from pxr import Gf, Usd, UsdGeom, UsdPhysics, UsdShade, UsdValidation
 
 from pipeline.export import export_project
 from pipeline.geometry import transform
 from pipeline.scene.scene_files import read_scene
-
-pxr = pytest.importorskip("pxr", reason='usd-core is missing: pip install "grs-studio[usd]"')
-from pxr import Gf, Usd, UsdGeom, UsdPhysics, UsdShade, UsdValidation  # noqa: E402
 
 
 @pytest.fixture(scope="module")

@@ -69,13 +69,19 @@ def build(scene, seed):
 SEEDS = (0, 3)
 
 
+def write_solved(folder: Path, task: Task, program: Program) -> None:
+    """Write a task, and a round whose program passed."""
+    write_json(folder / "task.json", task_to_json(task))
+    report = Report((CheckResult("a", True, ""),), (1.0,))
+    write_round(Round(0, None, program, report, "done", "", 0.0), folder)
+
+
 def solve_twin(unsolved: Path, folder: Path, sandbox) -> Path:
     """Copy a project that has a twin, and solve a task there; return its folder."""
     shutil.copytree(unsolved, folder)
     task = Task("stack_and_open", "Put the red cube on the blue one, then open the drawer.", ("red_cube",), ("on",))
-    write_json(folder / "task.json", task_to_json(task))
-    program, report = Program(PROGRAM, ""), Report((CheckResult("a", True, ""),), (1.0,))
-    write_round(Round(0, None, program, report, "done", "", 0.0), folder)
+    program = Program(PROGRAM, "")
+    write_solved(folder, task, program)
     for step in solve(program, folder, sandbox, SEEDS):
         if isinstance(step, Solution):
             assert all(step.success), step.reasons

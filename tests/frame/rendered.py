@@ -36,14 +36,7 @@ class Rendered:
         return round(x / z * k.fx + k.cx), round(y / z * k.fy + k.cy)
 
 
-def render(
-    objects: str = OBJECTS,
-    eye: tuple[float, float, float] = (0, -0.6, 0.5),
-    at: tuple[float, float, float] = (0, 0, 0),
-    width: int = 320,
-    noise: float = 1.0,
-    seed: int = 0,
-) -> Rendered:
+def render(objects=OBJECTS, eye=(0, -0.6, 0.5), at=(0, 0, 0), width=320, noise=1.0, seed=0) -> Rendered:
     """Render objects (MJCF geoms) on a table 1 m wide, with a floor 0.7 m below and a wall behind.
 
     Depth has noise that grows with its square, `noise` times that of a usual camera.

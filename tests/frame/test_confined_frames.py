@@ -68,13 +68,10 @@ def test_only_a_plain_folder_of_png_and_jpeg_is_decoded_in_this_process(frame, t
 def test_frames_of_a_recording_are_read_by_index_and_a_link_in_a_folder_leads_nowhere(frame, tmp_path):
     recording = open_recording(written.two_frames(frame, tmp_path))
     assert len(recording) == 2 and np.array_equal(recording.frame(1).rgb, frame.rgb)
-    home = written.write(tmp_path / "f", written.tum_files(frame))
-    secret = tmp_path / "secret.png"
-    (home / "rgb" / "1305031102.175304.png").rename(secret)
-    (home / "rgb" / "1305031102.175304.png").symlink_to(secret)
-    with pytest.raises(FrameError) as caught:
-        load(home)
-    assert "\n" not in str(caught.value)
+    picture = written.tum(frame, tmp_path) / "rgb" / "1305031102.175304.png"
+    picture.symlink_to(picture.rename(tmp_path / "secret.png"))
+    with pytest.raises(FrameError, match=r"\A.*\Z"):
+        load(tmp_path / "tum")
 
 
 def test_only_the_arrays_of_a_frame_are_read_from_an_npz_and_not_for_too_long(frame, tmp_path, monkeypatch):
@@ -93,9 +90,8 @@ def test_frames_and_arrays_above_25_megapixels_are_refused_before_they_are_decod
     files = {"rgb.png": png(rgb), "depth.png": png(depth), "camera.json": camera}
     monkeypatch.setattr(Image.Image, "load", lambda self: pytest.fail("decoded"))
     for path in (written.write(tmp_path / "plain", files), written.zipped(tmp_path / "f.zip", files)):
-        with pytest.raises(FrameError, match="8000 x 8000 pixels; a frame has at most 25 million") as caught:
+        with pytest.raises(FrameError, match=r"\A.*8000 x 8000 pixels; a frame has at most 25 million.*\Z"):
             load(path)
-        assert "\n" not in str(caught.value)
     path = tmp_path / "f.npz"
     np.savez_compressed(path, rgb=np.zeros((5100, 5100, 3), np.uint8), depth=np.ones((5100, 5100), np.uint16))
     with pytest.raises(FrameError, match="5100 x 5100 pixels; a frame has at most 25 million"):

@@ -11,8 +11,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import trimesh
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from PIL import Image
 from scipy.spatial import cKDTree
 
@@ -220,20 +218,11 @@ def test_a_plain_folder_loads_in_metres_single_files_and_missing_units_with_a_no
     assert np.allclose(frame.depth, 0.7) and "0.1 mm" in frame.notes[0]
 
 
-@given(scale=st.sampled_from([0.001, 0.0001, 0.00025]), seed=st.integers(0, 99))
-@settings(max_examples=15, deadline=None)
-def test_a_saved_frame_is_loaded_unchanged(tmp_path_factory, scale, seed):
-    random = np.random.default_rng(seed)
-    depth = (random.integers(0, 6000, (24, 32)) * scale).astype(np.float32)
-    depth[0, 0] = 0.5
-    pose = np.array([[0, -1, 0, 1.0], [1, 0, 0, 2], [0, 0, 1, 3], [0, 0, 0, 1]])
-    k = Intrinsics(32, 24, 30.5, 31.0, 15.2, 11.9)
-    frame = Frame(random.integers(0, 255, (24, 32, 3), dtype=np.uint8), depth, k, pose, "a table", ("a guess.",))
-    path = tmp_path_factory.mktemp("saved")
-    save(frame, path)
-    loaded = load(path)
-    assert np.array_equal(loaded.rgb, frame.rgb) and np.allclose(loaded.depth, depth, atol=1e-6)
-    assert loaded.intrinsics == k and np.allclose(loaded.world_from_camera, pose)
+def test_a_saved_frame_is_loaded_unchanged(frame, tmp_path):
+    frame = replace(frame, world_from_camera=POSE_ABOVE, source="a table", notes=("a guess.",))
+    save(frame, tmp_path / "saved")
+    loaded = load(tmp_path / "saved")
+    assert not differences(loaded, frame) and np.allclose(loaded.world_from_camera, POSE_ABOVE)
     assert (loaded.source, loaded.notes) == ("a table", ("a guess.",))
 
 
@@ -241,42 +230,32 @@ def bad_camera(**changed):
     return {"camera_json": CAMERA | changed}
 
 
-STRETCHED = [[2, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]
-
-
 def test_faults_are_one_line(tmp_path):
     faults = (
         ({"depth_png": None}, "lacks depth.png; it holds"),
         ({"rgb_png": None}, "lacks rgb.png"),
         ({"rgb_png": b"no picture"}, "not a picture"),
-        ({"rgb_png": b""}, "empty"),
         ({"depth_png": DEPTH[:60]}, "depth.png is"),
         ({"rgb_png": DEPTH, "depth_png": COLOUR}, "swapped"),
-        ({"depth_png": COLOUR}, "one channel of 16 bits"),
         ({"depth_png": png(np.full((24, 32), 9, np.uint8))}, "16-bit"),
         ({"depth_png": png(np.zeros((24, 32), np.uint16))}, "zero everywhere"),
         ({"depth_png": png(np.full((48, 64), 700, np.uint16))}, "depth 64 x 48"),
         (bad_camera(width=64), "Sizes disagree"),
         (bad_camera(width=32.5), "integer number of pixels"),
         (bad_camera(fx=float("nan")), "finite"),
-        (bad_camera(cy=float("inf")), "finite"),
         (bad_camera(fx=3.0), "focal lengths"),
-        (bad_camera(fx=-30.0), "focal lengths"),
         (bad_camera(fx=60.0, fy=20.0), "nearly the same"),
         (bad_camera(cx=900.0), "principal point"),
         (bad_camera(fy="thirty"), "not a number"),
         (bad_camera(depth_scale=1000), "metres per unit"),
-        (bad_camera(depth_scale=-1), "metres per unit"),
-        (bad_camera(world_from_camera=STRETCHED), "scales, shears or mirrors"),
+        (bad_camera(world_from_camera=np.diag([2, 1, 1, 1]).tolist()), "scales, shears or mirrors"),
         (bad_camera(world_from_camera=[1, 2]), "four rows"),
         ({"camera_json": b"{nope"}, "not JSON"),
-        ({"camera_json": b"[]"}, "not an object"),
         ({"camera_json": {"width": 32}}, "lacks height, fx"),
     )
     for number, (changed, message) in enumerate(faults):
-        with pytest.raises(FrameError, match=message) as caught:
+        with pytest.raises(FrameError, match=rf"\A.*({message}).*\Z"):
             load(folder(tmp_path / str(number), **changed))
-        assert "\n" not in str(caught.value)
 
 
 NO_SCALE = '{"3": {"cam_K": [99, 0, 80, 0, 99, 60, 0, 0, 1], "depth_scale": "mm"}}'
@@ -284,27 +263,20 @@ NO_SIZE = '{"w": 160, "h": 120, "K": [99, 0, 0, 0, 99, 0, 80, 60, 1]}'
 TWO_DEPTHS = {"depth/x.png": b"", "depth/y.png": b""}
 WRONG = {
     "no pair": (written.tum_files, {"depth.txt": "99.0 depth/1305031102.160407.png\n"}, "within 0.02 s"),
-    "no lines": (written.tum_files, {"rgb.txt": "# timestamp filename\n"}, "within 0.02 s"),
     "no time": (written.tum_files, {"rgb.txt": "now rgb/x.png\n"}, "a time and a file name"),
-    "nan time": (written.tum_files, {"rgb.txt": "nan rgb/x.png\n"}, "finite"),
     "a picture gone": (written.tum_files, {"rgb/1305031102.175304.png": None}, "does not hold it"),
     "no camera matrix": (written.bop_files, {"scene_camera.json": '{"3": {}}'}, "3 x 3"),
     "a list of cameras": (written.bop_files, {"scene_camera.json": '{"3": []}'}, "should hold"),
     "no scale": (written.bop_files, {"scene_camera.json": NO_SCALE}, "millimetres per unit"),
     "a number without end": (written.open3d_files, {"camera_primesense.json": f'{{"K": [1{"0" * 400}]}}'}, "3 x 3"),
-    "no json": (written.bop_files, {"scene_camera.json": "{"}, "not JSON"),
     "another number": (written.bop_files, {"scene_camera.json": '{"9": {}}'}, "has the number"),
-    "a short matrix": (written.open3d_files, {"camera_primesense.json": '{"K": [1, 2]}'}, "3 x 3"),
     "a list of numbers": (written.open3d_files, {"camera_primesense.json": "[]"}, "holds a list"),
-    "no numbers": (written.open3d_files, {"camera_primesense.json": "?"}, "cannot be read"),
     "unreadable": (lambda _: {"left.png": COLOUR}, {"far.tiff": b"II*"}, "far.tiff is not readable as a picture"),
     "unlike names": (written.open3d_files, {"depth/00000.png": None} | TWO_DEPTHS, "not match"),
     "damaged depth": (written.open3d_files, {"depth/00000.png": b"PNG"}, "not a picture"),
     "no depth": (written.r3d_files, {"rgbd/0.depth": None}, "depth left out"),
-    "damaged lzfse": (written.r3d_files, {"rgbd/0.depth": b"nothing"}, "damaged"),
     "a bomb": (written.r3d_files, {"rgbd/0.depth": b"bvx-\xff\xff\xff\x7f" + b"0" * 40}, "damaged"),
     "too few": (written.r3d_files, {"rgbd/0.depth": written.uncompressed_lzfse(b"0000" * 400)}, "400 numbers"),
-    "half of the metadata": (written.r3d_files, {"metadata": "{"}, "are not JSON"),
     "no metadata": (written.r3d_files, {"metadata": "[]"}, "metadata"),
     "no size of depth": (written.r3d_files, {"metadata": NO_SIZE}, "numbers; its metadata say 256 x 192"),
 }
@@ -314,9 +286,8 @@ WRONG = {
 def test_faults_in_a_folder_are_one_line(frame, tmp_path, case):
     make, changed, message = WRONG[case]
     files = {name: raw for name, raw in (make(frame) | changed).items() if raw is not None}
-    with pytest.raises(FrameError, match=message) as caught:
+    with pytest.raises(FrameError, match=rf"\A.*({message}).*\Z"):
         load(written.write(tmp_path / "f", files))
-    assert "\n" not in str(caught.value)
 
 
 def test_missing_packages_or_depth_pickled_arrays_and_depth_videos_of_8_bits_give_advice(frame, tmp_path, monkeypatch):
@@ -357,10 +328,7 @@ def test_estimated_depth_is_marked_as_not_measured(frame, tmp_path, monkeypatch)
 @pytest.mark.parametrize("name, array, message", [
     ("depth", np.ones((24, 32, 2)), "shape"),
     ("depth", np.zeros((24, 32)), "zero everywhere"),
-    ("depth", np.full((24, 32), np.nan), "zero everywhere"),
     ("rgb", np.full((24, 32, 3), 300.0), "0 to 255"),
-    ("rgb", np.full((24, 32, 3), np.nan), "0 to 255"),
-    ("rgb", np.zeros((4, 4, 3)), "shape"),
     ("K", np.ones(5), "3 x 3"),
     ("K", np.diag([np.nan, 30, 1]), "finite"),
     ("depth_scale", np.ones(3), "one number"),
@@ -369,9 +337,8 @@ def test_estimated_depth_is_marked_as_not_measured(frame, tmp_path, monkeypatch)
 def test_faults_in_an_npz_are_one_line(tmp_path, name, array, message):
     good = {"rgb": np.full((24, 32, 3), 90, np.uint8), "depth": np.ones((24, 32)), "K": np.diag([30.0, 30, 1])}
     np.savez(tmp_path / "f.npz", **(good | {name: array}))
-    with pytest.raises(FrameError, match=message) as caught:
+    with pytest.raises(FrameError, match=rf"\A.*({message}).*\Z"):
         load(tmp_path / "f.npz")
-    assert "\n" not in str(caught.value)
 
 
 def test_files_too_large_folders_too_deep_zips_that_point_outside_and_missing_paths_are_refused(tmp_path, monkeypatch):

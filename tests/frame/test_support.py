@@ -30,7 +30,6 @@ def test_the_world_frame_lies_on_the_table_to_a_fifth_of_a_degree_and_a_millimet
     points = transform(support.world_from_camera, scene.frame.points[support.inliers].astype(float))
     assert abs(np.median(points[:, 2])) < 0.001
     assert np.allclose(support.world_from_camera[:3, :3] @ support.world_from_camera[:3, :3].T, np.eye(3), atol=1e-9)
-    assert abs(support.world_from_camera[2, 0]) < 1e-9 or abs(support.plane.normal[0]) > 0  # x is the camera's right
     assert transform(support.world_from_camera, np.array([0.1, 0, 0]))[0] > support.world_from_camera[0, 3]
     x, y = support.polygon.T
     assert (x @ np.roll(y, -1) - y @ np.roll(x, -1)) > 0  # anticlockwise
@@ -61,18 +60,15 @@ def test_one_frame_gives_one_support_also_upside_down_and_a_camera_pose_is_kept_
     upright, inverted = find_support(frame), find_support(turned)
     assert abs(inverted.plane.offset - upright.plane.offset) < 0.002
     assert np.mean(inverted.inliers[::-1, ::-1] == upright.inliers) > 0.97
-    pose = scene.world_from_camera.copy()
-    pose[2, 3] += 0.04
-    support = find_support(replace(frame, world_from_camera=pose))
-    assert np.allclose(support.world_from_camera, scene.world_from_camera, atol=0.004) and support.notes == ()
-    pose = scene.world_from_camera.copy()
-    pose[2, 3] += 0.7
-    support = find_support(replace(frame, world_from_camera=pose))
-    assert abs(support.world_from_camera[2, 3] - 0.5) < 0.005 and "0.7" in support.notes[0]
+    for higher, note in ((0.04, ""), (0.7, "0.7")):
+        (pose := scene.world_from_camera.copy())[2, 3] += higher
+        support = find_support(replace(frame, world_from_camera=pose))
+        assert abs(support.world_from_camera[2, 3] - 0.5) < 0.005 and note in "".join(support.notes)
+        assert bool(note) == bool(support.notes)
+        assert note or np.allclose(support.world_from_camera, scene.world_from_camera, atol=0.004)
     wavy = 1 + 0.4 * np.random.default_rng(0).random(frame.depth.shape)
-    with pytest.raises(SupportError, match="No flat surface"):
+    with pytest.raises(FrameError, match="No flat surface"):
         find_support(replace(frame, depth=wavy.astype(np.float32)))
-    assert issubclass(SupportError, FrameError)
 
 
 def together(scene: Rendered, *points: tuple[float, float, float]) -> Support:
@@ -173,9 +169,6 @@ def test_only_pixels_beside_a_depth_edge_are_flying():
     assert not flying_pixels(step(0.8, 0.0), 600.0).any()
 
 
-FRAME = Frame(np.zeros((4, 6, 3), np.uint8), np.ones((4, 6), np.float32), Intrinsics(6, 4, 5, 5, 3, 2))
-
-
 def test_threads_that_ask_together_share_one_result_and_an_error_is_not_kept():
     computed: list[Frame] = []
     together = threading.Barrier(4, timeout=60)
@@ -191,7 +184,7 @@ def test_threads_that_ask_together_share_one_result_and_an_error_is_not_kept():
         together.wait()
         return measure(frame)
 
-    frame = replace(FRAME)
+    frame = Frame(np.zeros((4, 6, 3), np.uint8), np.ones((4, 6), np.float32), Intrinsics(6, 4, 5, 5, 3, 2))
     with pytest.raises(ValueError, match="no table"):
         measure(frame)
     with ThreadPoolExecutor(4) as threads:

@@ -137,10 +137,6 @@ def open3d(frame: Frame, path: Path) -> Path:
     return write(path / "o3d", open3d_files(frame))
 
 
-def open3d_zip(frame: Frame, path: Path) -> Path:
-    return zipped(path / "o3d.zip", open3d_files(frame), "recording/")
-
-
 def flat_pairs(frame: Frame, path: Path) -> Path:
     rows = "\n".join(" ".join(f"{x:.9g}" for x in row) for row in frame.intrinsics.matrix)
     files = {"frame-000007.color.png": png(frame.rgb), "frame-000007.depth.png": png(units(frame, 1000))}
@@ -205,5 +201,5 @@ def two_frames(frame: Frame, path: Path) -> Path:
 
 FORMATS: tuple[Callable[[Frame, Path], Path], ...] = (
     plain, plain_zip, float_tiff, integer_tiff, float_exr, float_npy, npz, npz_integer_depth, npz_graspnet, tum, open3d,
-    open3d_zip, flat_pairs, bop, r3d, video, video_and_images, two_frames,
+    flat_pairs, bop, r3d, video, video_and_images, two_frames,
 )  # fmt: skip

@@ -1,12 +1,13 @@
 import pytest
 import small_task
+import tabletop
 
 from pipeline.simulation import kit
 
 
 @pytest.fixture(scope="session")
 def table(tmp_path_factory):
-    return small_task.table(tmp_path_factory.mktemp("learning_table"))
+    return tabletop.write(tmp_path_factory.mktemp("learning_table"), objects=small_task.FEW)
 
 
 @pytest.fixture(scope="session")

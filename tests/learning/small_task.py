@@ -5,7 +5,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from tabletop import OBJECTS, write
+from tabletop import OBJECTS
 
 from pipeline.learning.decomposition import decompose
 from pipeline.learning.layouts import Layouts
@@ -28,10 +28,6 @@ SHORT_TRAININGS = {
 def shorten_trainings(patch: pytest.MonkeyPatch) -> None:
     for name, value in SHORT_TRAININGS.items():
         patch.setattr(f"pipeline.learning.{name}", value)
-
-
-def table(folder: Path) -> Path:
-    return write(folder, objects=FEW)
 
 
 def recipes(scene: kit.Scene, seeds, *goals, scattered=("red_cube",), zone=None) -> list[Recipe]:

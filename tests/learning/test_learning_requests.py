@@ -52,11 +52,9 @@ def test_every_term_and_condition_that_can_be_added_gives_a_subtask_that_can_be_
     ("edit", "message"),
     [
         ({"change": "weight", "index": 0, "weight": 0}, "a weight is above 0 and at most 100"),
-        ({"change": "weight", "index": 0, "weight": "many"}, "cannot be read"),
         ({"change": "weight", "index": 9, "weight": 1}, "there is no number 9; there are 3"),
         ({"change": "remove_goal", "index": 0}, "needs at least one success condition"),
         ({"change": "add_term", "row": {"term": "joy", "args": {}}}, "there is no reward term 'joy'"),
-        ({"change": "add_goal", "row": 3}, "cannot be read"),
         ({}, "cannot be read"),
     ],
 )
@@ -81,9 +79,7 @@ def test_undo_and_redo_of_edits_give_the_rows_before_and_after_them_also_when_an
     assert followed([9], edits, []) == [9], "a file that a person edited stays"
 
 
-def test_recorded_episodes_come_back_both_kinds_are_kept_and_a_failures_first_moment_says_what_happened(
-    bowl_task, bowl_subtasks, pick, tmp_path
-):
+def test_recorded_episodes_come_back_and_a_failures_first_moment_is_told(bowl_task, bowl_subtasks, pick, tmp_path):
     env = SubtaskEnv(bowl_task, pick)
     start = env.starts * 3
     episodes = [one for script in (expert, hover) for one in play(env, Scripted(env, script), start)]
@@ -127,9 +123,7 @@ def test_what_was_learned_for_one_task_comes_back_with_it(tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore:You have specified a mini-batch size")
-def test_an_ablation_measures_every_variant_once_and_goes_on_where_it_was(
-    bowl_task, bowl_subtasks, tmp_path, short_trainings, monkeypatch
-):
+def test_an_ablation_measures_each_variant_once(bowl_task, bowl_subtasks, tmp_path, short_trainings, monkeypatch):
     monkeypatch.setattr(training, "ROLLOUT", 4)
     chosen = {name: ablation.VARIANTS[name] for name in ("subtasks", "sparse")}
     monkeypatch.setattr(ablation, "VARIANTS", chosen)
@@ -157,9 +151,7 @@ def test_a_training_from_skills_knows_the_workspace_and_takes_no_demonstrations(
         train(session, learning, {"skills": True, "demonstrations": 3})
 
 
-def test_the_page_gets_each_subtasks_oracle_episode_once_simulated_and_a_sentence_where_there_is_none(
-    bowl_task, bowl_subtasks, table, monkeypatch
-):
+def test_the_page_gets_each_oracle_episode_simulated_once_or_a_sentence(bowl_task, bowl_subtasks, table, monkeypatch):
     oracle = OraclePlayback()
     found = [oracle.rollout(bowl_task, bowl_subtasks, one.name, 2) for one in bowl_subtasks]
     assert all(one.success and one.layout == 2 for one in found)

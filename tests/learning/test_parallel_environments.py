@@ -129,9 +129,7 @@ def test_a_gpu_is_used_where_there_are_few_processors(monkeypatch, processors, h
     assert (chosen.processes, chosen.on_gpu, chosen.seed) == (processes, on_gpu, 4)
 
 
-def test_processes_learn_exactly_what_one_learns_leave_none_behind_and_worlds_advanced_together_learn_too(
-    bowl_task, bowl_subtasks, starts, tmp_path, monkeypatch
-):
+def test_processes_learn_what_one_learns_and_leave_none_behind(bowl_task, bowl_subtasks, starts, tmp_path, monkeypatch):
     monkeypatch.setattr(training, "ROLLOUT", 16)
     monkeypatch.setattr(training, "SEGMENT", 1)
     where, subtask, before = TrainingStarts(starts[:2], starts[2:]), bowl_subtasks[0], set(active_children())

@@ -33,10 +33,7 @@ def tasks(table, furniture):
     return made | {"drawer": small_task.layouts(furniture, *in_drawer)}
 
 
-NAMES = ("inside", "on", "tower", "at", "near", "zone", "open", "door", "drawer")
-
-
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", ["inside", "on", "tower", "at", "near", "zone", "open", "door", "drawer"])
 def test_the_rules_split_a_task_into_a_chain_that_ends_with_its_goals_and_reads_back_as_written(tasks, name, tmp_path):
     made = tasks[name]
     found = small_task.subtasks(made)
@@ -63,30 +60,15 @@ def test_a_push_is_learned_as_a_push_a_later_object_keeps_the_earlier_one_and_a_
 
 
 @pytest.mark.parametrize(
-    ("change", "reason"),
-    [
-        (lambda r: r.update(success=[]), "success: List should have at least 1 item"),
-        (lambda r: r.update(success=[{"goal": "Flying", "a": "red_cube"}]), "there is no goal of the kind 'Flying'"),
-        (
-            lambda r: r["reward"][0].update(term="joy"),
-            "there is no reward term 'joy'; there are: approach, code, energy",
-        ),
-        (lambda r: r["reward"][0].update(args={"b": 1}), "the reward term hand_distance takes a, part"),
-        (lambda r: r["reward"][0].update(weight=-1), "reward.0.weight: Input should be greater than 0"),
-        (lambda r: r.update(name="Reach it!"), "name: String should match pattern"),
-        (lambda r: r.update(reward="open('/etc/passwd')"), "reward: Input should be a valid list"),
-    ],
-)
-def test_a_subtask_that_is_not_of_the_schema_is_refused_in_one_line(bowl_subtasks, change, reason):
-    change(row := copy.deepcopy(to_row(bowl_subtasks[0])))
-    with pytest.raises(LearningError) as refused:
-        from_row(row)
-    assert reason in str(refused.value) and "\n" not in str(refused.value)
-
-
-@pytest.mark.parametrize(
     ("number", "change", "reason"),
     [
+        (0, lambda r: r.update(success=[]), "success: List should have at least 1 item"),
+        (0, lambda r: r.update(success=[{"goal": "Flying", "a": "red_cube"}]), "there is no goal of the kind 'Flying'"),
+        (0, lambda r: r["reward"][0].update(term="joy"), "there is no reward term 'joy'; there are: approach, code"),
+        (0, lambda r: r["reward"][0].update(args={"b": 1}), "the reward term hand_distance takes a, part"),
+        (0, lambda r: r["reward"][0].update(weight=-1), "reward.0.weight: Input should be greater than 0"),
+        (0, lambda r: r.update(name="Reach it!"), "name: String should match pattern"),
+        (0, lambda r: r.update(reward="open('/etc/passwd')"), "reward: Input should be a valid list"),
         (0, lambda r: r.update(start="pick_red_cube"), "it starts after 'pick_red_cube'; before it there are: none"),
         (1, lambda r: r.update(name="reach_red_cube"), "there are two subtasks 'reach_red_cube'"),
         (0, lambda r: r["success"][0].update(a="cup"), "there is no object 'cup'; there are: red_cube, blue_cube"),
@@ -94,9 +76,7 @@ def test_a_subtask_that_is_not_of_the_schema_is_refused_in_one_line(bowl_subtask
         (0, lambda r: r.update(success=[{"goal": "InZone", "a": "red_cube", "zone": "z"}]), "there is no zone 'z'"),
     ],
 )
-def test_a_subtask_that_the_world_lacks_something_for_is_refused_in_one_line(
-    bowl_task, bowl_subtasks, number, change, reason
-):
+def test_a_subtask_that_cannot_be_used_is_refused_in_one_line(bowl_task, bowl_subtasks, number, change, reason):
     rows = copy.deepcopy([to_row(one) for one in bowl_subtasks])
     change(rows[number])
     with pytest.raises(LearningError) as refused:
@@ -104,12 +84,11 @@ def test_a_subtask_that_the_world_lacks_something_for_is_refused_in_one_line(
     assert reason in str(refused.value) and "\n" not in str(refused.value)
 
 
-@pytest.mark.parametrize("text", ["[", "{}", "[]", "[3]", '[{"name": "a"}]', '"x"'])
+@pytest.mark.parametrize("text", ["[", "{}", "[]", '[{"name": "a"}]'])
 def test_a_damaged_file_is_refused_in_one_line(tmp_path, text):
     (tmp_path / "subtasks.json").write_text(text)
-    with pytest.raises(LearningError) as refused:
+    with pytest.raises(LearningError, match=r"\A.*\Z"):
         read_subtasks(tmp_path / "subtasks.json")
-    assert "\n" not in str(refused.value)
 
 
 class Answering:
@@ -123,9 +102,7 @@ class Answering:
         return DecompositionAnswer(subtasks=list(self.rows))
 
 
-def test_the_answers_of_a_model_are_its_subtasks_but_unusable_ones_and_what_begins_after_them_are_dropped(
-    bowl_task, bowl_subtasks
-):
+def test_the_answers_of_a_model_that_can_be_used_are_its_subtasks(bowl_task, bowl_subtasks):
     assert {one.source for one in bowl_subtasks} == {"rules"}
     answer = RuleAnswers().answer(KIND, load_prompt(KIND).fill(question_data(small_task.task(), bowl_task)))
     for rows in ([to_row(one) for one in bowl_subtasks], json.loads(json.dumps(answer))["subtasks"]):

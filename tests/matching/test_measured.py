@@ -12,18 +12,13 @@ from pipeline.assets.appearance.encoder import TRAINED_ENCODER, load_encoder
 from pipeline.assets.appearance.features import LibraryFeatures, ViewDescriptors
 from pipeline.description import Description, describe_all
 from pipeline.frame import Observation, find_support, load
-from pipeline.matching import rerank
+from pipeline.matching import IndexedLibrary, Query, calibration_warning, from_json, query_view, rerank, to_json
 from pipeline.matching.calibration import match_confidence
-from pipeline.matching.indexed_library import IndexedLibrary
-from pipeline.matching.match_files import from_json, to_json
-from pipeline.matching.matcher import calibration_warning
 from pipeline.matching.measured import MIN_CONFIDENCE, match, match_all, override_match
-from pipeline.matching.query import Query, query_view
 from pipeline.matching.retrieval import ScoredView, best_views, reorder_colour_variants
 from pipeline.matching.similarity import MAX_SCALE, MIN_SCALE, embed_query, spatial_colour_similarity
 from pipeline.resources import SAMPLE_SCENES
-from pipeline.segmentation import Segment
-from pipeline.segmentation.coco import decode_rle
+from pipeline.segmentation import Segment, decode_rle
 
 SCENES = ["kitchen", "pantry"]
 
@@ -134,9 +129,7 @@ def test_with_an_encoder_objects_of_one_shape_are_distinguished(library, network
     assert alone.candidates[0].asset_id == labels[0]["asset_id"]
 
 
-def test_features_of_another_encoder_and_encoders_that_are_none_are_refused(
-    scene, library, features, network, tmp_path
-):
+def test_features_of_another_encoder_and_no_encoders_are_refused(scene, library, features, network, tmp_path):
     observation, segments, descriptions, *_ = scene
     query = Query(observation, segments[0], descriptions[0])
     with pytest.raises(AssetError, match="no encoder; compute them again"):

@@ -15,16 +15,13 @@ VALUE = {"name": "red // mug", "tags": ["a", "b"], "size": 0.5}
 PLAIN = json.dumps(VALUE)
 DRAFT = json.dumps(VALUE | {"size": 7})
 CLEAR = {
-    "plain": PLAIN,
     "fenced": f"```json\n{PLAIN}\n```",
-    "prefixed": f"Sure! Here it is: {PLAIN}",
     "with words after": f"{PLAIN}\nI hope that helps {{really}}.",
     "braces in the words before": f"As {{asked}} for {{}}, hm: {PLAIN}".replace("{}, ", ""),
     "commented": '{"name": "red // mug", // the name\n "tags": ["a", "b"], /* two */ "size": 0.5}',
     "trailing commas": '{"name": "red // mug", "tags": ["a", "b",], "size": 0.5,}',
     "last bracket cut off after a text": '{"size": 0.5, "tags": ["a", "b"], "name": "red // mug"',
     "fence and last bracket cut off": '```json\n{"size": 0.5, "name": "red // mug", "tags": ["a", "b"]\n```',
-    "said twice alike": f"{PLAIN}\n\nAgain:\n{PLAIN}",
     "beside an example without all fields": f'As in {{"name": "a"}}: {PLAIN}',
     "an end of thoughts in a text": '{"name": "red // mug", "tags": ["a", "b"], "size": 0.5, "note": "</think> {x}"}',
     "harmony without its tokens": f"analysisPerhaps {DRAFT}.assistantfinal{PLAIN}",
@@ -42,22 +39,15 @@ AMBIGUOUS = {
     "nothing": "",
     "thoughts without an end": f"<think>It may be {PLAIN}",
     "megabytes": PLAIN + " " * MAX_REPLY_CHARS,
-    "words": "I cannot do that.",
     "two different objects": '{"name": "a"} or {"name": "b"}',
     "a key twice": '{"name": "a", "name": "b", "tags": [], "size": 1}',
     "cut in a text": '{"size": 0.5, "tags": [], "name": "red mu',
-    "cut after a number": '{"name": "a", "tags": [], "size": 0.5',
-    "cut in a list": '{"name": "a", "size": 0.5, "tags": ["a", "b"',
-    "cut before a field": '{"name": "a", "tags": ["a"]',
-    "cut after a colon": '{"name": "a", "tags": ["a"], "size":',
     "not a number": '{"name": "a", "tags": [], "size": NaN}',
     "a value missing": '{"name": , "tags": [], "size": 1}',
     "an inner object that can be read": '{"name": oops, "inner": {"name": "a", "tags": [], "size": 1}}',
     "brackets that do not match": '{"name": "a", "tags": ["a"}, "size": 1}',
     "very deep": '{"a":' * 5000,
-    "a list": '["a", "b"]',
     "a number that no float holds": '{"name": "a", "tags": [], "size": 1e999}',
-    "a negative one": '{"name": "a", "tags": [], "size": -1e999}',
     "a number of 5,000 digits": '{"name": "a", "tags": [], "size": %s}' % ("9" * 5000),
     "one quote for strings": "{'name': 'a', 'tags': [], 'size': 1}",
 }
@@ -79,15 +69,12 @@ texts = st.text(st.characters(blacklist_categories=("Cs",)), max_size=20)
 values = st.dictionaries(texts, st.recursive(texts | st.integers() | st.booleans() | st.none(), st.lists, max_leaves=8))
 
 
-@settings(max_examples=40, deadline=None)
-@given(values, st.sampled_from(["", "Here: ", "```json\n"]), st.sampled_from(["", "\n```", " done"]))
-def test_any_object_within_text_is_recovered_unchanged(value, before, after):
-    assert recover_json(before + json.dumps(value) + after) == value
-
-
 @settings(max_examples=60, deadline=None)
-@given(values, st.integers(1, 30))
-def test_a_truncated_object_is_recovered_completely_or_not_at_all(value, cut):
+@given(
+    values, st.sampled_from(["", "Here: ", "```json\n"]), st.sampled_from(["", "\n```", " done"]), st.integers(1, 30)
+)
+def test_an_object_within_text_is_recovered_and_a_truncated_one_completely_or_not_at_all(value, before, after, cut):
+    assert recover_json(before + json.dumps(value) + after) == value
     with contextlib.suppress(UnreadableJson):
         assert recover_json(json.dumps(value)[:-cut], tuple(value) or ("some",)) == value
 

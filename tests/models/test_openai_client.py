@@ -4,6 +4,7 @@ import gzip
 import json
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import Any
 from unittest.mock import AsyncMock
@@ -42,11 +43,10 @@ def server():
 def model(server, tmp_path):
     (tmp_path / "name_colour.md").write_text("What colour is {{thing}}?")
 
-    def make(timeout=5.0, base_url="", **more) -> OpenAIModel:
-        url = base_url or server.url.replace("http://", "http://user:pass@")
-        more = {"retries": 0, **more}
-        settings = ModelSettings(service="openai", model="m", base_url=url, timeout=timeout, **more)
-        return OpenAIModel(settings, KEY, tmp_path)
+    def make(**more) -> OpenAIModel:
+        url = server.url.replace("http://", "http://user:pass@")
+        settings = {"model": "m", "base_url": url, "timeout": 5.0, "retries": 0, **more}
+        return OpenAIModel(ModelSettings(service="openai", **settings), KEY, tmp_path)
 
     return make
 
@@ -77,8 +77,7 @@ MESSAGES = {
     "arguments as an object": called(json.loads(GOOD)),
     "arguments of a call of the older kind": message({"function_call": {"name": "f", "arguments": GOOD}}),
     "a stream under another type": sends(f'data: {{"choices": [{{"delta": {{"content": {json.dumps(GOOD)}}}}}]}}\n\n'),
-    "no streaming, said with status 400": hostile.unable_to_stream(400),
-    "no streaming, said with status 501": hostile.unable_to_stream(501),
+    "no streaming": hostile.unable_to_stream(400),
 }
 
 
@@ -138,9 +137,7 @@ def test_a_rejected_parameter_is_left_out(server, model, name):
     assert name in server.requests[0] and name not in server.requests[1]
 
 
-def test_an_answer_may_be_a_tool_call_or_come_after_an_interruption_or_a_servers_delay(server, model, monkeypatch):
-    server.behave(error_reply(400, "response_format is not supported"), called(GOOD))
-    assert model().ask(question()).colour == "red"
+def test_an_answer_may_come_after_an_interruption_or_a_servers_delay(server, model, monkeypatch):
     server.behave(hostile.resets, answer(GOOD))
     assert model(retries=1).ask(question()).colour == "red"
     server.behave(error_reply(429, "slow down", **{"Retry-After": "7"}), answer(GOOD))
@@ -148,9 +145,6 @@ def test_an_answer_may_be_a_tool_call_or_come_after_an_interruption_or_a_servers
     monkeypatch.setattr(_base_client, "anyio", SimpleNamespace(sleep=AsyncMock(side_effect=waits.append)))
     assert model(retries=1).ask(question()).colour == "red"
     assert waits == [7]
-
-
-BOMB = gzip.compress(b" " * 200_000_000, 9)
 
 
 def raw(body: bytes, **headers: str):
@@ -187,29 +181,22 @@ HOSTILE = {
     "a gateway's page": (sends("<h1>502 Bad Gateway</h1>", "text/html", 502), r"internal error \(502\): 502 Bad Gat"),
     "an error with status 200": (sends({"error": {"message": "model is loading"}}), "answered: model is loading"),
     "vLLM's older error": (sends({"object": "error", "message": "no such model"}), "answered: no such model"),
-    "FastAPI's error": (sends({"detail": [{"loc": ["body", "n"], "msg": "Field required"}]}), "body.n: Field required"),
     "an error in the stream": (sends('data: {"error": "out of memory"}\n\n', hostile.SSE), "answered: out of memory"),
     "thoughts up to the limit": (message({"content": "<think>Perhaps"}, "length"), "do not end.*GRS_LONGEST_ANSWER"),
     "a content filter": (message({"content": ""}, "content_filter"), "content filter stopped it"),
-    "429": (error_reply(429, "Slow down"), r"is busy \(429\)"),
     "429 with Retry-After": (error_reply(429, "Slow down", **{"Retry-After": "3600"}), "asks to wait 3600 s"),
-    "500": (error_reply(500, "The server had an error"), r"internal error \(500\): The server had an error"),
     "resets mid-stream": (hostile.resets, "closed the connection in the middle of its answer"),
     "stalls": (hostile.stalls, "did not answer within 0.5 s; raise GRS_TIMEOUT"),
     "stalls mid-stream": (hostile.stalls_midway, "did not finish its answer within 2 s"),
     "slow drip": (hostile.drips, "did not finish its answer within 2 s"),
     "HTML instead of JSON": (hostile.html, "does not speak the OpenAI API; check GRS_BASE_URL"),
-    "empty choices": (sends(hostile.completion("", USAGE) | {"choices": []}), "does not speak the OpenAI API"),
-    "truncated JSON": (answer('{"colour": "red", "su'), "cut off in the middle of a text"),
-    "wrong types": (answer('{"colour": 7, "sure": "very"}'), "colour: Input should be a valid string"),
     "a 20 MB reply": (hostile.huge, "sent a reply of more than 12 MB, which cannot be an answer"),
     "a 20 MB body": (sends(hostile.completion("x" * 20_000_000, USAGE)), "more than 2 MB in one line, which cannot be"),
     "a script tag and terminal codes": (answer(hostile.NASTY), "there is no JSON object in it"),
     "a line without end": (endless_line, "more than 2 MB in one line"),
     "headers without end": (endless_headers, "cannot be reached"),
     "brackets half a million deep": (raw(b'{"choices": ' + b"[" * 500_000), "does not speak the OpenAI API"),
-    "two hundred megabytes in a small gzip": (raw(BOMB, Content_Encoding="gzip"), "compressed reply"),
-    "a compressed error": (raw(BOMB, Content_Encoding="br"), "compressed reply"),
+    "200 MB in a small gzip": (raw(gzip.compress(b" " * 200_000_000), Content_Encoding="gzip"), "compressed reply"),
 }
 
 
@@ -228,8 +215,7 @@ def test_a_hostile_reply_is_one_line_and_the_raw_reply_is_kept(server, model, tm
     assert len(end["output.value"]) < 300_000
     for text in (message, (tmp_path / "trace.jsonl").read_text()):
         assert KEY not in text and "user:pass" not in text
-    if "mid-stream" in case:
-        assert end["output.value"] == '{"colour": "re'
+    assert "mid-stream" not in case or end["output.value"] == '{"colour": "re'
 
 
 def test_tokens_and_cost_of_all_attempts_are_recorded_and_impossible_counts_are_not(server, model, tmp_path):
@@ -250,28 +236,20 @@ def test_the_answer_can_be_read_as_it_arrives(server, model, tmp_path):
     calls = InFlightCalls(on_change=lambda call: texts.append(call.text))
     TracingModel(model(), tmp_path / "trace.jsonl", calls).ask(question())
     assert texts[-1] == GOOD and len(set(texts)) > 3
-    assert all(GOOD.startswith(text) for text in texts)
-    assert calls.calls() == ()
+    assert all(GOOD.startswith(text) for text in texts) and calls.calls() == ()
 
 
 @pytest.mark.parametrize("behaviour", [hostile.stalls, hostile.stalls_midway, hostile.drips])
 def test_a_cancelled_call_closes_its_connection_and_a_stopped_stage_makes_no_calls(server, model, tmp_path, behaviour):
     server.behave(behaviour)
-    calls, errors = InFlightCalls(), []
-
-    def ask():
-        try:
-            TracingModel(model(timeout=60), tmp_path / "trace.jsonl", calls).ask(question())
-        except ModelError as error:
-            errors.append(error)
-
-    thread = threading.Thread(target=ask)
-    thread.start()
-    while not server.requests:
-        time.sleep(0.01)
-    calls.calls()[0].cancel()
-    thread.join(60)
-    assert isinstance(errors[0], CallCancelled) and not isinstance(errors[0], StageCancelled)
+    calls = InFlightCalls()
+    with ThreadPoolExecutor(1) as thread:
+        asked = thread.submit(TracingModel(model(timeout=60), tmp_path / "trace.jsonl", calls).ask, question())
+        while not server.requests:
+            time.sleep(0.01)
+        calls.calls()[0].cancel()
+        error = asked.exception(60)
+    assert isinstance(error, CallCancelled) and not isinstance(error, StageCancelled)
     assert server.cut_off.wait(60)
     stop, before = threading.Event(), len(server.requests)
     stop.set()
@@ -292,12 +270,8 @@ def test_concurrent_calls_stay_within_the_limit(server, model):
         running.pop()
 
     server.behave(behave)
-    one = model(concurrency=2)
-    threads = [threading.Thread(target=one.ask, args=[question()]) for _ in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(6) as threads:
+        assert len(list(threads.map(model(concurrency=2).ask, [question()] * 6))) == 6
     assert max(counts) == 2
 
 
@@ -320,11 +294,9 @@ def test_a_server_that_keeps_failing_is_not_called_for_a_while(server, model, mo
 
 def test_a_call_that_may_exceed_the_ceiling_or_has_no_price_is_not_made(server, model, tmp_path):
     priced = {"usd_per_million_in": 1.0, "usd_per_million_out": 100.0, "longest_answer": 100}
-    first = TracingModel(model(ceiling_usd=0.0104 + 0.0005, **priced), tmp_path / "trace.jsonl")
-    first.ask(question())
-    second = TracingModel(model(ceiling_usd=0.0104, **priced), tmp_path / "trace.jsonl")
+    TracingModel(model(ceiling_usd=0.0104 + 0.0005, **priced), tmp_path / "trace.jsonl").ask(question())
     with pytest.raises(ModelError, match=r"of the ceiling of \$0\.01 are spent"):
-        second.ask(question(attempt=1))
+        TracingModel(model(ceiling_usd=0.0104, **priced), tmp_path / "trace.jsonl").ask(question(attempt=1))
     with pytest.raises(ModelError, match="price of this model is unknown"):
         TracingModel(model(ceiling_usd=1.0), tmp_path / "unpriced.jsonl").ask(question())
     assert len(server.requests) == 1
@@ -371,8 +343,8 @@ def test_the_environment_adds_no_header_and_no_address_of_another_server(server,
 
 
 def test_an_unreachable_server_and_an_address_that_is_none_are_named_and_a_missing_key_says_what_to_set(model):
-    no_hosts = ("http://[::1", "http://host:99999999/v1", "http://")
-    for address in (*no_hosts, "https://h/v1?api-key=sk-1", "https://h/v1#sk-1"):
+    none = "http://[::1 http://host:99999999/v1 http:// https://h/v1?api-key=sk-1 https://h/#sk-1"
+    for address in none.split():
         with pytest.raises(ModelError, match="must begin with http"):
             ModelSettings(service="openai", base_url=address)
     url = hostile.refusing()
@@ -396,7 +368,6 @@ def results_of(server: HostileServer, *behaviours, **more) -> dict:
 
 
 SIGHTLESS = hostile.refuses_pictures_after(unstreamed(COUNT))
-GUESSED = [answer(COUNT), answer('{"left": "red", "right": "red"}')]
 
 
 def NEEDS_800(handler) -> None:
@@ -405,31 +376,23 @@ def NEEDS_800(handler) -> None:
     (answer(COUNT) if handler.body["max_tokens"] >= 800 else thinking)(handler)
 
 
-BROKEN = [answer("well"), answer(COUNT), answer(COLOURS)]
-
-
 def test_a_good_server_passes_every_check_and_what_another_lacks_is_said_by_the_check_that_finds_it(server):
     results = results_of(server, answer(COUNT), answer(COLOURS))
     assert tuple(results) == CHECKS
     assert [result.ok for result in results.values()] == [True, True, True, True, True, None]
+    both_red = json.dumps({"left": "red", "right": "red"})
     for behaviours, check, ok, words, more in (
         ([SIGHTLESS], "streaming", False, "", {}),
         ([SIGHTLESS], "vision", False, "image input is not supported", {}),
-        (GUESSED, "vision", False, "called blue and yellow red and red", {}),
+        ([answer(COUNT), answer(both_red)], "vision", False, "called blue and yellow red and red", {}),
         ([answer(COUNT), answer(COLOURS)], "reachable", None, "it lists: m", {"model": "other"}),
-        (BROKEN, "structured output", False, "2 attempts", {}),
+        ([answer("well"), answer(COUNT), answer(COLOURS)], "structured output", False, "2 attempts", {}),
         ([NEEDS_800], "answers", True, "", {}),
         ([hostile.unable_to_stream(400)], "streaming", False, "all at once", {}),
         ([error_reply(401, "Incorrect API key provided")], "answers", False, "refused the key", {}),
+        ([answer(COUNT)], "reachable", False, "cannot be reached", {"base_url": hostile.refusing()}),
     ):
         results = results_of(server, *behaviours, **more)
         assert results[check].ok is ok and words in results[check].message
-        assert ("streaming" in results) == (words != "refused the key"), "a refused key ends the test"
-
-
-def test_an_unreachable_server_ends_the_test_of_a_connection():
-    settings = ModelSettings(service="openai", model="m", base_url=hostile.refusing(), timeout=5)
-    [result] = probe(settings, "k")
-    assert result.ok is False and "cannot be reached" in result.message
-    [offline] = probe(ModelSettings())
-    assert offline.ok
+        assert ("streaming" in results) == (words not in ("refused the key", "cannot be reached")), "these end the test"
+    assert [result.ok for result in probe(ModelSettings())] == [True], "offline there is nothing to test"

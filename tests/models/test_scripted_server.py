@@ -49,9 +49,8 @@ def loop(tmp_path_factory, sandbox):
         model = OpenAIModel(ModelSettings("openai", server.model, base_url=server.url))
         project = Project.create(folder / "one", load(SCENE))
         features = LibraryFeatures.compute(library)
-        services = Services(
-            DepthSegmenter(), model, library, sandbox, lambda: features, workspace=folder, cards_folder=folder / "cards"
-        )
+        folders = {"workspace": folder, "cards_folder": folder / "cards"}
+        services = Services(DepthSegmenter(), model, library, sandbox, lambda: features, **folders)
         with pytest.MonkeyPatch.context() as patch:  # one layout and two mutations are enough here
             patch.setattr(judging, "SEEDS", (0,))
             patch.setattr(judging, "MUTATION_KINDS", ("nothing", "inverted"))

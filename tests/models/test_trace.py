@@ -16,7 +16,6 @@ from pipeline.models.client.openai_client import OpenAIModel
 from pipeline.models.trace.call_log import CallLog
 from pipeline.models.trace.recorder import TracingModel, annotate, fingerprint, read_trace
 from pipeline.models.trace.replay import ReplayModel
-from pipeline.models.trace.trace_lines import append_trace_line
 from pipeline.planner import PlannerModel
 
 
@@ -44,10 +43,6 @@ class CountingModel:
 
 def question(pictures=(), **data) -> Question:
     return Question("count", data, Number, pictures)
-
-
-def lines(path) -> list[dict]:
-    return [json.loads(line) for line in path.read_text().splitlines()]
 
 
 def calls(log: CallLog) -> list[tuple]:
@@ -82,7 +77,7 @@ def test_a_file_that_is_not_a_trace_is_rejected(tmp_path, text):
 def test_a_question_has_a_start_and_an_end_and_a_failure_its_raw_reply(tmp_path):
     model = TracingModel(CountingModel(), path := tmp_path / "deep" / "trace.jsonl")
     model.ask(question((np.zeros((2, 2, 3), np.uint8),), a=1))
-    start, end = lines(path)
+    start, end = read_trace(path)
     assert (start["openinference.span.kind"], start["llm.model_name"]) == ("LLM", "counting")
     assert json.loads(start["input.value"]) == {"a": 1} and json.loads(end["output.value"]) == {"value": 1}
     assert (end["llm.token_count.total"], end["status_code"]) == (7, "OK")
@@ -91,7 +86,7 @@ def test_a_question_has_a_start_and_an_end_and_a_failure_its_raw_reply(tmp_path)
     with pytest.raises(ModelError, match="It broke"):
         model.ask(question(**{"break": 1}))
     assert [(call.ended, call.failed) for call in CallLog(path).read()] == [(True, False), (True, True)]
-    failed = lines(path)[-1]
+    *_, failed = read_trace(path)
     assert failed["status_code"] == "ERROR" and "It broke" in failed["status_message"]
     assert failed["output.value"] == "<html>\ud83d", "half a letter, as it came"
 
@@ -115,18 +110,6 @@ def test_the_line_after_a_cut_is_read_and_so_are_those_before(tmp_path_factory, 
     assert len(list(read_trace(path))) >= complete + 2
     (*_, last) = log.read()
     assert calls(log) == calls(CallLog(path)) and last.ended and json.loads(last.input_json) == {"n": 9}
-
-
-def test_a_line_that_an_earlier_version_appended_to_a_cut_one_is_read(tmp_path):
-    path = tmp_path / "trace.jsonl"
-    append_trace_line(path, "start", {"span_id": "a", "name": "count"})
-    with path.open("a") as file:
-        file.write('{"event": "start", "span_id": "b", "input.value": "half')
-        file.write('{"event": "end", "span_id": "a", "status_code": "OK"}\n')
-        file.write('nonsense\n[1]\n{"event": "end"}\n{"event": "end", "span_id": "nobody"}\n')
-    assert [line.get("span_id") for line in read_trace(path)] == ["a", "a", None, "nobody"]
-    (call,) = CallLog(path).read()
-    assert call.ended and not call.failed
 
 
 def weights() -> Path | None:

@@ -21,13 +21,7 @@ from pipeline.planner.proposals import MAX_SAFE_RISK, TASK_INTEREST, proposals
 from pipeline.planner.scene_objects import TableTop, scene_objects
 from pipeline.planner.zones import place_zones
 from pipeline.router import ProgramAnswer, write_program
-from pipeline.simulation.goals.sentences import (
-    named_objects,
-    planned_from_json,
-    planned_to_json,
-    read_sentences,
-    sentences,
-)
+from pipeline.simulation.goals.sentences import planned_from_json, planned_to_json, read_sentences, sentences
 from pipeline.simulation.goals.spec import PlannedGoal
 from pipeline.simulation.kit import Scene
 from pipeline.simulation.program import Program
@@ -47,7 +41,6 @@ RAINBOW = "red_cube, orange_ball, yellow_can, green_cube, blue_cube, purple_cart
         ("discard all the cylinders", ["yellow_can is inside bin, set out on the table"]),
         ("stack the cubes together", [CUBES]),
         ("sort the objects in rainbow order", [RAINBOW]),
-        ("make a stack with the green, red and blue cubes", [CUBES]),
         ("put the smallest cube on top of the biggest one", ["green_cube rests on blue_cube"]),
         ("put two of the cubes in the bowl", ["blue_cube is inside white_bowl", "red_cube is inside white_bowl"]),
         ("swap the can with the ball", ["yellow_can stands where orange_ball stood", "orange_ball stands where yellow_can stood"]),
@@ -55,8 +48,6 @@ RAINBOW = "red_cube, orange_ball, yellow_can, green_cube, blue_cube, purple_cart
          ["red_cube is in left_zone, marked on the table", "green_cube is in left_zone, marked on the table", "blue_cube is in left_zone, marked on the table"]),
         ("order the cubes by height, tallest first", ["blue_cube, red_cube and green_cube stand in a row from left to right"]),
         ("first put the ball in the bowl, then stack the red cube on the blue cube", ["orange_ball is inside white_bowl", "then red_cube rests on blue_cube"]),
-        ("put the ball in the bowl and the green cube on the blue cube", ["orange_ball is inside white_bowl", "green_cube rests on blue_cube"]),
-        ("put the leftmost cube to the right", ["red_cube is in right_zone, marked on the table"]),
         ("mirror the cubes", ["red_cube, green_cube and blue_cube are mirrored, left and right exchanged"]),
         ("make room on the right", ["blue_cube is outside right_zone, marked on the table", "yellow_can is outside right_zone, marked on the table", "purple_carton is outside right_zone, marked on the table"]),
         ("gather all red and blue things", ["red_cube is in zone, marked on the table", "blue_cube is in zone, marked on the table"]),
@@ -69,9 +60,6 @@ def test_a_persons_words_become_the_goals_they_mean(scene, words, goals):
     assert task.source == "human" and task.instruction == words
 
 
-ONE = "may mean the red cube or the green cube or the blue cube: say which"
-
-
 @pytest.mark.parametrize(
     "words, why, offer",
     [
@@ -79,15 +67,11 @@ ONE = "may mean the red cube or the green cube or the blue cube: say which"
         ("sort " + "the objects " * 99, "say it shorter", ""),
         ("asdf qwer", 'not understood: "asdf", "qwer"; say what to do with which of: the red cube, ', "."),
         ("pour the can into the bowl", "does not pour", ""),
-        ("put the gren_cub in the bowl", 'not understood: "gren_cub"', "put the green cube in the bowl"),
         ("Put the bule cube into the bowel!", 'not understood: "bule", "bowel"', "Put the blue cube into the bowl!"),
-        ("put the cube in the bowl", ONE, "put the red cube in the bowl"),
-        ("put the ball to the left of the cube", ONE, "put the ball to the left of the red cube"),
+        ("put the cube in the bowl", "may mean the red cube or the green cube or the blue cube: say which", "put the red cube in the bowl"),
         ("then put the ball in the bowl", "after what?", "Put the orange ball into the white bowl."),
         ("move the ball next to the can at the front", "no task is read in these words", "orange ball"),
         ("the ball is behind the bowl?", "that is a question", ""),
-        ("don't put the ball in the bowl", 'not understood: "don\'t"', ""),
-        ("put the ball under the bowl", 'not understood: "under"', "orange ball"),
         ("put three balls in the bowl", "there are 1 of them", "orange ball into the white bowl"),
         ("stack the balls", "only one object (the orange ball), stacking needs two", ""),
         ("stack everything", "the orange ball is a sphere: it rolls off", "Stack"),
@@ -103,12 +87,6 @@ def test_other_words_are_answered_with_the_reason_and_tasks_that_can_be_done(sce
     assert len(works) <= 3 and (not words or not offer or offer in works[0]), works
     assert not (error.value.suggestion and error.value.alternatives), "one question, one kind of answer"
     assert all(understand_instruction(one, scene, RULES).objects for one in works)
-
-
-def test_food_includes_fruit_and_snacks(scene):
-    about = {"orange_ball": "an orange, a fruit", "purple_carton": "a carton of crackers"}
-    task = understand_instruction("bring the food into the zone on the left", scene, RULES, about)
-    assert set(task.objects) == set(about)
 
 
 def test_a_container_that_is_missing_or_too_narrow_is_refused_with_centimetres_or_an_alternative(tmp_path):
@@ -169,7 +147,8 @@ def test_goals_read_back_as_what_they_were_written_from(goals, steps):
 @given(st.lists(GOALS, min_size=1, max_size=3, unique=True))
 def test_every_written_program_passes_the_guard_and_reads_back(data, goals):
     known = {o.name: o for o in scene_objects(data)}
-    assume(place_zones(goals, [known[name] for name in named_objects(goals)], TableTop.from_json(data)) is not None)
+    names = dict.fromkeys(name for goal in goals for name in goal.objects)
+    assume(place_zones(goals, [known[name] for name in names], TableTop.from_json(data)) is not None)
     assume(sum(goal.kind == "mirrored" for goal in goals) < 2)  # one program mirrors one group
     program = Program(program_writer.simulation_source("do it", goals, data), program_writer.checks_source(goals))
     assert guard(program) == ()
@@ -197,7 +176,7 @@ def tables(draw):
 
 @settings(max_examples=30, deadline=None)
 @given(tables())
-def test_proposals_are_solvable_and_the_safest_and_richest_rank_first(table):
+def test_proposals_are_solvable_mean_what_they_say_and_the_safest_and_richest_rank_first(table):
     plans = proposals(table)
     safe, unsafe = [p for p in plans if p.risk <= MAX_SAFE_RISK], [p for p in plans if p.risk > MAX_SAFE_RISK]
     assert plans == (*safe, *unsafe)
@@ -207,17 +186,9 @@ def test_proposals_are_solvable_and_the_safest_and_richest_rank_first(table):
     for plan in plans:
         assert why_infeasible(plan.goals, table) == ""
         assert read_sentences(plan.answer()["goals"]) == plan.goals
+        answer = RULES.ask(Question("understand_task", {"text": plan.instruction, "scene": table}, UnderstoodAnswer))
+        assert answer.fits and set(read_sentences(answer.goals)) == set(plan.goals), (plan.instruction, answer.reason)
         ast.parse(program_writer.simulation_source(plan.instruction, plan.goals, table))
-
-
-@settings(max_examples=20, deadline=None)
-@given(tables())
-def test_a_proposed_instruction_means_what_was_proposed(table):
-    for plan in proposals(table):
-        question = Question("understand_task", {"text": plan.instruction, "scene": table}, UnderstoodAnswer)
-        answer = RULES.ask(question)
-        assert answer.fits, (plan.instruction, answer.reason)
-        assert set(read_sentences(answer.goals)) == set(plan.goals)
 
 
 @pytest.mark.parametrize("name", list(tabletop.OBJECTS))
@@ -228,29 +199,11 @@ def test_one_lone_object_still_has_tasks(tmp_path, name):
     assert all(task.objects == (name,) for task in tasks)
 
 
-def test_proposals_are_of_many_kinds(scene):
+def test_proposals_are_of_many_kinds_and_more_to_carry_looks_harder(scene, data):
     tasks = propose(scene, RULES, count=20)
     kinds = {task.kind for task in tasks}
     assert all(task.difficulty is not None and 0 <= task.difficulty <= 1 for task in tasks)
     assert kinds >= {*TASK_INTEREST, "move_near", "move_away"} - {"put_in_tray", "put_in_drawer", "open", "close"}
-
-
-@settings(max_examples=20, deadline=None)
-@given(st.lists(st.tuples(SIZES, SIZES, SIZES), min_size=4, max_size=7))
-def test_four_separate_blocks_have_eight_tasks_of_five_kinds(sizes):
-    objects = []
-    for place, size in enumerate(sizes):
-        extents = [min(v, 0.09) for v in size]
-        spot = [0.22 * (place % 4) - 0.33, 0.3 * (place // 4) - 0.15, extents[2] / 2]
-        colour = ("red", "green", "blue")[place % 3]
-        objects.append(
-            {"name": f"{colour}_box_{place}", "shape": "box", "colour": colour, "size": extents, "position": spot}
-        )
-    plans = proposals({"objects": objects, "table": {"polygon": [[-0.5, -0.4], [0.5, -0.4], [0.5, 0.4], [-0.5, 0.4]]}})
-    assert len(plans) >= 8 and len({plan.kind for plan in plans}) >= 5
-
-
-def test_more_to_carry_looks_harder(data):
     one, two = PlannedGoal("in_zone", ("red_cube", "zone")), PlannedGoal("in_zone", ("blue_cube", "zone"))
     tall = PlannedGoal("stacked", ("blue_cube", "red_cube", "green_cube"))
     later = PlannedGoal("in_zone", one.names, stage=1)
@@ -261,9 +214,8 @@ def test_more_to_carry_looks_harder(data):
 def test_an_unknown_question_is_named_and_a_task_in_other_words_is_read_from_its_instruction(data, scene):
     with pytest.raises(ModelError, match='do not answer "sing"; they answer: describe_segment'):
         RULES.ask(Question("sing", {}, UnderstoodAnswer))
-    task = task_to_json(understand_instruction("put the ball in the bowl", scene, RULES)) | {
-        "goals": ["the ball has found its home"]
-    }
+    task = task_to_json(understand_instruction("put the ball in the bowl", scene, RULES))
+    task["goals"] = ["the ball has found its home"]
     answer = RULES.ask(Question("write_program", {"task": task, "scene": data}, ProgramAnswer))
     assert 'kit.inside("orange_ball", "white_bowl")' in answer.simulation
     with pytest.raises(ModelError, match="cannot write a program for this task"):

@@ -8,21 +8,17 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from pipeline.models import Question
-from pipeline.planner import PlannerModel, program_writer, source_edits
+from pipeline.planner import PlannerModel
 from pipeline.planner.language.lexicon import UnclearPhrase
 from pipeline.planner.language.reader import InstructionReader
 from pipeline.planner.language.wording import instruction_of, sentences_in_words
 from pipeline.planner.plans import already_met, why_infeasible
 from pipeline.planner.proposals import alternatives, proposals
 from pipeline.planner.scene_objects import TableTop, scene_objects
-from pipeline.router import ProgramAnswer
 from pipeline.simulation.goals.sentences import read_sentences, sentences
 from pipeline.simulation.goals.spec import PlannedGoal, goal_specs
 from pipeline.simulation.kit import Scene
-from pipeline.simulation.program import Program
-from pipeline.simulation.sandbox.guard import guard
-from pipeline.tasks import TaskError, propose, scene_to_json, task_to_json, understand_instruction
+from pipeline.tasks import TaskError, propose, understand_instruction
 
 FACTS = json.loads((Path(__file__).parent / "scene_facts.json").read_text())
 ID = re.compile(r"\w_\w")
@@ -41,17 +37,12 @@ def goals_of(text, reader):
         return f"{text}: {error}"
 
 
-def scene_of(data):
-    """Return measured objects with the attributes that tasks are made from."""
-    objects = [SimpleNamespace(**{**o, "asset_id": o["asset"], "parts": ()}) for o in data["objects"]]
-    return SimpleNamespace(
-        objects=objects, table=SimpleNamespace(**data["table"]), right=data["right"], away=data["away"]
-    )
-
-
 def understand(text, scene, before=None):
-    notes = {o["name"]: o["caption"] for o in FACTS[scene]["objects"]}
-    return understand_instruction(text, scene_of(FACTS[scene]), PlannerModel(), notes, before)
+    data = FACTS[scene]
+    objects = [SimpleNamespace(**{**o, "asset_id": o["asset"], "parts": ()}) for o in data["objects"]]
+    seen = SimpleNamespace(**data | {"objects": objects, "table": SimpleNamespace(**data["table"])})
+    notes = {o["name"]: o["caption"] for o in data["objects"]}
+    return understand_instruction(text, seen, PlannerModel(), notes, before)
 
 
 @pytest.mark.parametrize("scene", FACTS)
@@ -99,11 +90,8 @@ def test_each_kind_of_goal_is_read_in_its_sentence_its_card_and_its_instruction_
         later = PlannedGoal(goal.kind, goal.names, goal.along, goal.new_container, 1, goal.xy)
         partner = [PlannedGoal("where", goal.names[::-1])] if goal.kind == "where" else []
         for goals in ([goal, *partner], [first, later, *(PlannedGoal("where", g.names, stage=1) for g in partner)]):
-            for text in (
-                "; ".join(sentences(goals)),
-                "; ".join(sentences_in_words(goals, reader.names)),
-                instruction_of(goals, reader.names),
-            ):
+            written, shown = sentences(goals), sentences_in_words(goals, reader.names)
+            for text in ("; ".join(written), "; ".join(shown), instruction_of(goals, reader.names)):
                 assert goals_of(text, reader) == set(goals), text
 
 
@@ -149,10 +137,8 @@ def test_words_that_are_not_read_are_answered_with_up_to_three_tasks_that_can_be
 REQUESTS = [
     ("kitchen", "Please move the mug 10 cm to the left.", "Move the white mug to (-0.022, 0.020)."),
     ("stack", "unstack everything", "Put the red cube on the table."),
-    ("stack", "take the tower apart please", "Put the red cube on the table."),
     ("stack", "remove the red cube from the blue block", "Put the red cube on the table."),
     ("stack", "take the yellow cube off the blue block", "the yellow cube is not on the blue block"),
-    ("kitchen", "unstack the mug", "the white mug stands on no other object"),
     ("kitchen", "shift the cup 1 inch to the right", "a move of 2.54 cm cannot be told from none: say at least 6 cm"),
     ("kitchen", "move the mug 50 cm back", "the place for the white mug lies beside the table"),
     ("kitchen", "push the mug 20 cm to the right", "the yellow cup stands where the white mug would come to stand"),
@@ -160,8 +146,6 @@ REQUESTS = [
     ("kitchen", "slide the bowl 15 cm forward", "to the front or to the back of the table: say which"),
     ("kitchen", "turn the mug around", "turning is no task here"),
     ("kitchen", "knock the bottle over", "pushing over is no task here"),
-    ("kitchen", "lay the ketchup bottle on its side", "pushing over is no task here"),
-    ("kitchen", "pour the ketchup into the bowl", "it does not pour"),
     ("blocks", "lift the red ball", "nothing is only lifted: say where it is to go"),
 ]  # fmt: skip
 """Scene, words, and the instruction that means the same or the reason why no task is made of them."""
@@ -190,14 +174,6 @@ def test_a_correction_of_the_task_before_is_offered_in_full_and_a_new_task_repla
         understand(words, scene, task)
     assert goals_of(answer, reader) in [goals_of(text, reader) for text in error.value.alternatives]
     assert understand(answer, scene, task).goals != task.goals
-
-
-def test_an_object_in_a_bowl_is_not_proposed_for_it():
-    data = json.loads(json.dumps(FACTS["kitchen"]))
-    orange, bowl = (next(o for o in data["objects"] if o["name"] == name) for name in ("orange", "teal_bowl"))
-    orange["position"] = [*bowl["position"][:2], 0.05]
-    done = {("inside", ("orange", "teal_bowl"))}
-    assert not [p for p in proposals(data) if {(g.kind, g.names) for g in p.goals} == done]
 
 
 RULES = PlannerModel()
@@ -232,7 +208,6 @@ def test_phrases_about_parts_become_the_goals_they_mean(furnished, words, kind, 
 
 @pytest.mark.parametrize("words, message", [
     ("open the drawer", "may mean the top drawer of the cabinet or the middle drawer of the cabinet .*say which"),
-    ("open the can", "say what to do with which object"),
     ("open the lid", 'not understood: "lid"'),
     ("put the can into the oven", "its inside is not reached from above"),
     ("put the can into the cabinet", "say which drawer: top drawer"),
@@ -254,16 +229,3 @@ def test_furniture_is_opened_closed_and_filled_but_never_carried_and_what_has_no
         assert not {"cabinet", "oven"} & {name for goal in goals for name in goal.carried}
         if task.kind in ("open", "close", "put_in_drawer"):
             assert understand_instruction(task.instruction, furnished, RULES).goals == task.goals
-
-
-@pytest.mark.parametrize("words", ["open the oven", "shut the top drawer", "put the can in the top drawer and shut it"])
-def test_its_programs_pass_the_guard_and_mean_their_goals(furnished, words):
-    task, data = understand_instruction(words, furnished, RULES), scene_to_json(furnished)
-    question = Question("write_program", {"task": task_to_json(task), "scene": data}, ProgramAnswer)
-    program = RULES.ask(question)
-    assert not guard(Program(program.simulation, program.checks))
-    assert source_edits.planned_goals(program.simulation) == read_sentences(task.goals)
-    starts_open = "set_open" in program.simulation
-    assert starts_open == (words == "shut the top drawer"), "only what is to be shut, and not filled, starts open"
-    functions = source_edits.functions(source_edits.parse(program.checks))
-    assert set(program_writer.check_functions(read_sentences(task.goals))) <= set(functions)

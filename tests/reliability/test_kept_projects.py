@@ -96,13 +96,11 @@ def test_a_newer_file_is_named_with_its_version_and_left_alone(kept_project, nam
 def test_a_newer_decision_is_named_with_file_line_and_version(kept_project):
     log = kept_project / "decisions.jsonl"
     text = log.read_text()
-    for kind, data, more in (
-        ("teleport", {}, {"schema": 3}),
-        ("rename", {"id": 1, "name": "mug", "colour": 2}, {"schema": 3}),
-        ("teleport", {}, {}),
-    ):
-        log.write_text(f"{text}{json.dumps({'kind': kind, 'data': data, 'at': 0, 'by': 'human'} | more)}\n")
-        before, schema = folder_hashes(kept_project), more.get("schema", 1)
+    more = {"id": 1, "name": "mug", "colour": 2}
+    for kind, data, schema in (("teleport", {}, 3), ("rename", more, 3), ("teleport", {}, 1)):
+        decision = {"kind": kind, "data": data, "at": 0, "by": "human"} | ({"schema": schema} if schema > 1 else {})
+        log.write_text(f"{text}{json.dumps(decision)}\n")
+        before = folder_hashes(kept_project)
         with pytest.raises(DecisionError) as refused:
             Project.open(kept_project)
         assert f"decisions.jsonl line 7: the decision '{kind}' of schema {schema}" in str(refused.value)
@@ -184,11 +182,8 @@ def test_an_edit_is_run_whatever_the_clock_said_when_it_was_made(project, monkey
     assert written == [(0, None, None), (1, 0, "edited"), (2, None, None)], "the edit is run once"
 
 
-SHAPE = (48, 64)
-
-
 def mask_at(row: int, column: int) -> dict:
-    mask = np.zeros(SHAPE, bool)
+    mask = np.zeros((48, 64), bool)
     mask[row : row + 9, column : column + 12] = True
     return encode_rle(mask)
 

@@ -42,16 +42,11 @@ def s3_bucket(s3_server: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 
 @pytest.fixture(params=["memory", "local", pytest.param("s3", marks=pytest.mark.soak)])
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    fsspec.filesystem("memory").store.clear()
     if request.param == "s3":
-        yield request.getfixturevalue("s3_bucket")
-        return
-    if request.param == "local":
-        yield (tmp_path / "store").as_uri()
-        return
-    fsspec.filesystem("memory").store.clear()
-    yield "memory://lab/projects"
-    fsspec.filesystem("memory").store.clear()
+        return request.getfixturevalue("s3_bucket")
+    return "memory://lab/projects" if request.param == "memory" else (tmp_path / "store").as_uri()
 
 
 @pytest.fixture

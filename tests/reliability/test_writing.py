@@ -50,9 +50,9 @@ def fail(monkeypatch):
     return begin
 
 
-def test_a_decision_that_cannot_be_saved_is_not_kept_and_said_so(project, fail):
+def test_a_decision_or_a_stage_that_cannot_be_saved_is_not_kept_and_said_so(project, fail):
     project.decide("rename", id=1, name="mug")
-    before = (project.folder / "decisions.jsonl").read_bytes()
+    before, stages = (project.folder / "decisions.jsonl").read_bytes(), project.stages()
     for number, words in (
         (errno.ENOSPC, "the disk is full. Free some space"),
         (errno.EDQUOT, "quota is used up. Free some space"),
@@ -66,44 +66,31 @@ def test_a_decision_that_cannot_be_saved_is_not_kept_and_said_so(project, fail):
         notice = error_message(refused.value)
         assert notice.startswith("The decision was not saved: ") and words in notice and "\n" not in notice
         assert len(project.decisions) == 1 and (project.folder / "decisions.jsonl").read_bytes() == before
+    with pytest.raises(StoreError, match=r"project\.json was not saved"):
+        project.finish("scene", "key", "measured", 1.0)
     fail(0)
+    assert project.stages() == stages == Project.open(project.folder).stages()
     project.decide("rename", id=1, name="bowl")
     assert [one.data["name"] for one in Project.open(project.folder).decisions] == ["mug", "bowl"]
 
 
-def test_a_stage_that_cannot_be_saved_leaves_what_was(project, fail):
-    before = project.stages()
-    fail(errno.ENOSPC)
-    with pytest.raises(StoreError, match=r"project\.json was not saved"):
-        project.finish("scene", "key", "measured", 1.0)
-    fail(0)
-    assert project.stages() == before == Project.open(project.folder).stages()
-
-
 def test_masks_that_cannot_be_written_are_written_when_the_disk_has_space_again(project, monkeypatch):
-    folder = project.folder / "segments"
-
-    def full(*_):
-        raise StoreError("masks.png was not saved: the disk is full. Free some space, then try again.")
-
+    saved = lambda: len(json.loads((project.folder / "segments" / "coco.json").read_text())["annotations"])  # noqa: E731
+    full = Mock(side_effect=StoreError("masks.png was not saved: the disk is full."))
     with monkeypatch.context() as patch:
         patch.setattr("pipeline.project.project_masks.write_segments", full)
         with pytest.raises(StoreError, match=r"The decision is saved, but masks\.png was not saved"):
             project.decide("delete_segment", id=2)
     assert [one.id for one in project.segments()] == [1] and len(Project.open(project.folder).decisions) == 1
-    assert len(json.loads((folder / "coco.json").read_text())["annotations"]) == 2
+    assert saved() == 2
     project.update_mask_files()
-    assert len(json.loads((folder / "coco.json").read_text())["annotations"]) == 1
+    assert saved() == 1
 
 
 def test_an_error_of_the_disk_anywhere_is_told_as_such_and_not_as_ours(capsys, monkeypatch):
     error = OSError(errno.ENOSPC, "No space left on device", "/somewhere/solution.npz")
     assert error_message(error) == "solution.npz was not saved: the disk is full. Free some space, then try again."
-
-    def execute(_):
-        raise error
-
-    monkeypatch.setattr("studio.commands.run.run", execute)
+    monkeypatch.setattr("studio.commands.run.run", Mock(side_effect=error))
     assert main(["run", "frame", "--out", "out"]) == 2 and "the disk is full" in capsys.readouterr().err
 
 
@@ -180,17 +167,15 @@ def temporary(tmp_path: Path) -> Path:
     return folder
 
 
-def start_and_end(folder: Path, temporary: Path) -> None:
+def start_and_end(folder: Path, temporary: Path, number: int = signal.SIGTERM) -> None:
     process, _ = working_process(folder, temporary)
-    process.send_signal(signal.SIGTERM)
-    assert process.wait(120) == 128 + signal.SIGTERM
+    process.send_signal(number)
+    assert process.wait(120) == (-number if number == signal.SIGINT else 128 + number)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 def test_a_process_that_is_asked_to_end_leaves_nothing(tmp_path, temporary, number):
-    process, _ = working_process(tmp_path, temporary)
-    process.send_signal(number)
-    process.wait(120)
+    start_and_end(tmp_path, temporary, number)
     assert not list(temporary.iterdir()) and list(tmp_path.iterdir()) == [temporary]
 
 
@@ -360,9 +345,7 @@ def test_the_lock_names_no_user_and_a_disk_without_locks_refuses_nobody_and_says
     assert set(json.loads(text)) == {"pid", "since", "address"} and "/" not in text
     project.close()
 
-    def refuse(*_):
-        raise OSError(errno.EOPNOTSUPP, "Operation not supported")
-
+    refuse = Mock(side_effect=OSError(errno.EOPNOTSUPP, "Operation not supported"))
     monkeypatch.setattr(file_lock.fcntl, "flock", refuse)
     opened = Project.open(project.folder)
     opened.decide("not_object", id=1, value=True)

@@ -5,30 +5,18 @@
 import json
 import re
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 import tabletop
 
 from pipeline.models import ModelError
 from pipeline.planner import PlannerModel
-from pipeline.router import judging
+from pipeline.router import RouteStart, judging, read_rounds, report_json, route, write_round
 from pipeline.router.failure_summary import summarize_failures
-from pipeline.router.judging import check_program
-from pipeline.router.round import read_rounds, report_json, write_round
-from pipeline.router.route import (
-    ProgramAnswer,
-    RouteAnswer,
-    RouteOptions,
-    RouterError,
-    RouteStart,
-    SourceAnswer,
-    route,
-    write_program,
-)
+from pipeline.router.route import ProgramAnswer, RouteAnswer, RouteOptions, RouterError, SourceAnswer, write_program
 from pipeline.simulation import CheckResult, Program, Report
 from pipeline.simulation.kit import Scene
-from pipeline.simulation.sandbox.sandbox import Limits, SandboxError
+from pipeline.simulation.sandbox.sandbox import SandboxError
 from pipeline.tasks import understand_instruction
 from studio.__main__ import main
 
@@ -53,25 +41,16 @@ def added(check: str):
 
 
 FAULTS = {
-    "another object": (ON, simulation('"green_cube"', '"red_cube"'), "fix_simulation"),
     "a tolerance nobody can meet": (SWAP, simulation("place_of_green_cube)", "place_of_green_cube, tolerance=1e-5)"), "fix_simulation"),
     "a tolerance anything meets": (ON, simulation('"blue_cube"))', '"blue_cube", tolerance=3))'), "fix_simulation"),
     "another goal": (ON, simulation("kit.on", "kit.near"), "fix_simulation"),
     "a ball to stand on": ("stack the cubes", simulation('"blue_cube", "red', '"blue_cube", "orange_ball", "red'), "fix_simulation"),
-    "a zone too small": ("move the can to the left", lambda p: replace(p, simulation=re.sub(r"size=\(.*\)\)", "size=0.05)", p.simulation)), "fix_simulation"),
-    "half as large": (ON, simulation("    sim.goal", '    sim.resize("green_cube", 0.5)\n    sim.goal'), "fix_simulation"),
     "a crash": (ON, simulation("sim.goal", "sim.gaol"), "fix_simulation"),
-    "no return": (ON, simulation("    return sim", ""), "fix_simulation"),
-    "a mocked kit": (ON, simulation("    return sim", "    sim.rollout = 1\n    return sim"), "fix_simulation"),
     "an inverted check": (ON, added('assert not run.touching("green_cube", "blue_cube"), "they touch"'), "fix_checks"),
     "an inverted reward": (ON, lambda p: replace(p, checks=p.checks.replace("reward > 0.99", "reward < 0.99")), "fix_checks"),
-    "a check too tight": (ON, added('assert abs(run.end("green_cube").bottom - run.end("blue_cube").top) < 1e-7, "gap"'), "fix_checks"),
     "a check with a slip": (ON, added('assert run.end("green_cube").botom > 0, "low"'), "fix_checks"),
-    "a check of nothing": (ON, added("assert True"), "fix_checks"),
     "a check of the goal that asks nothing": (ON, lambda p: replace(p, checks=re.sub(r"(def check_green_cube.*\n)[\s\S]*", r"\1    assert sim\n", p.checks)), "fix_checks"),
     "a check of something else": (ON, added('assert run.moved("blue_cube") > 0.05, "blue_cube stayed where it was"'), "fix_checks"),
-    "no check": (ON, lambda p: replace(p, checks=""), "fix_checks"),
-    "checks that cannot be read": (ON, lambda p: replace(p, checks="def check it:"), "fix_checks"),
     "checks that ask for nothing": (SWAP, lambda p: Program(simulation("cube)", "cube, tolerance=1e-5)")(p).simulation, "def check_it(sim):\n    assert sim.rollout().reward >= 0, 'no'\n"), "fix_checks"),
 }  # fmt: skip
 
@@ -89,9 +68,7 @@ def test_the_side_at_fault_is_repaired_until_the_round_is_clean(project, scene, 
     assert rounds[0].program == bad and len({(r.program.simulation, r.program.checks) for r in rounds}) == len(rounds)
 
 
-def test_goals_that_are_the_tasks_in_the_photographed_layout_only_are_a_fault_of_the_simulation(
-    project, scene, sandbox, monkeypatch
-):
+def test_goals_of_the_photographed_layout_only_are_a_fault_of_the_simulation(project, scene, sandbox, monkeypatch):
     monkeypatch.setattr(judging, "MUTATION_KINDS", ())
     task = understand_instruction(SWAP, scene, RULES)
     good = write_program(task, scene, RULES)
@@ -102,27 +79,16 @@ def test_goals_that_are_the_tasks_in_the_photographed_layout_only_are_a_fault_of
     assert rounds[-1].route == "done" and rounds[-1].program.checks == good.checks
 
 
-def test_a_program_that_lacks_an_object_or_is_for_another_task_is_repaired(project, scene, sandbox, quick_judging):
+def test_a_misspelt_name_is_repaired_and_an_object_without_a_goal_named(project, scene, sandbox, quick_judging):
     task = understand_instruction(ON, scene, RULES)
-    edited = simulation('kit.on("green_cube", "blue_cube")', 'kit.on("gren_cube", "blue_cube")')(
-        write_program(task, scene, RULES)
-    )
+    edited = simulation('kit.on("green_cube"', 'kit.on("gren_cube"')(write_program(task, scene, RULES))
     rounds = list(route(task, project, RULES, sandbox, start=RouteStart(edited)))
     assert rounds[-1].route == "done" and rounds[-1].program.checks == edited.checks
     assert rounds[-1].program.simulation == edited.simulation.replace("gren_cube", "green_cube")
     task = understand_instruction("stack the cubes", scene, RULES)
-    less = simulation('["blue_cube", "red_cube", "green_cube"]', '["blue_cube", "red_cube"]')(
-        write_program(task, scene, RULES)
-    )
+    less = simulation('"red_cube", "green_cube"]', '"red_cube"]')(write_program(task, scene, RULES))
     first, *_ = route(task, project, RULES, sandbox, RouteOptions("none"), RouteStart(less))
     assert "the task names green_cube, no goal of the simulation does" in first.reason + str(first.report.checks)
-    right, left = (understand_instruction(words, scene, RULES) for words in (RIGHT, LEFT))
-    start = RouteStart(write_program(left, scene, RULES))
-    rounds = list(route(right, project, RULES, sandbox, RouteOptions(max_rounds=4), start))
-    failed = [check for check in rounds[0].report.checks if not check.passed]
-    assert [check.name for check in failed] == ["meaning task"] and "which lies left" in failed[0].message
-    assert rounds[0].route == "fix_simulation" and rounds[-1].route == "done"
-    assert "right_zone" in rounds[-1].program.simulation
 
 
 def test_a_program_solved_at_the_start_is_not_done(project, scene, sandbox):
@@ -186,9 +152,6 @@ def task(scene):
     return understand_instruction(ON, scene, RULES)
 
 
-RIGHT, LEFT = "move the can to the right", "move the can to the left"
-
-
 def test_rounds_end_at_the_maximum_without_a_change_and_as_the_mode_says(project, task, scene):
     rounds = list(route(task, project, RepairingModel(), ScriptedSandbox(result(0.5)), RouteOptions(max_rounds=3)))
     assert [r.route for r in rounds] == ["fix_simulation", "fix_simulation", "give_up"]
@@ -220,13 +183,10 @@ def test_a_repair_that_made_it_worse_returns_to_the_best_round_and_one_of_three_
     assert next(route(task, project, RepairingModel(), two_of_three)).route == "done"
 
 
-def test_the_user_is_asked_if_the_model_is_not_sure(project, task):
+def test_the_user_is_asked_if_the_model_is_not_sure_or_the_physics_took_too_long(project, task):
     (only,) = route(task, project, RepairingModel(confidence=0.2), ScriptedSandbox(result(0.5)))
     assert only.route == "ask" and only.confidence == 0.2
     assert only.reason.startswith("not sure (20%) that the simulation should change: it looks wrong")
-
-
-def test_physics_that_takes_too_long_is_no_fault_of_the_program_and_no_model_is_asked(project, task):
     stopped = "stopped after 90 s of processor time while rolling out the oracle, seed 0"
     late = Report(timed_out=True, evidence={"stopped": stopped, "unfinished": [stopped]})
     (only,) = route(task, project, RepairingModel(), ScriptedSandbox(late), start=RouteStart(GOOD))
@@ -301,12 +261,10 @@ def test_saved_rounds_are_read_back_unchanged(project, task, tmp_path):
     for finished in rounds:
         write_round(finished, tmp_path)
     restored = read_rounds(tmp_path)
-    assert [(r.number, r.parent, r.program, r.route, r.reason, r.change, r.finished_at) for r in restored] == [
-        (r.number, r.parent, r.program, r.route, r.reason, r.change, r.finished_at) for r in rounds
-    ]
-    assert [report_json(r.report, r) for r in restored] == [
-        json.loads(json.dumps(report_json(r.report, r))) for r in rounds
-    ]
+    for r, kept in zip(rounds, restored, strict=True):
+        for name in ("number", "parent", "program", "route", "reason", "change", "finished_at"):
+            assert getattr(kept, name) == getattr(r, name), name
+        assert report_json(kept.report, kept) == json.loads(json.dumps(report_json(r.report, r)))
     log = tmp_path / "rounds.jsonl"
     assert [json.loads(line)["number"] for line in log.read_text().splitlines()] == [r.number for r in rounds]
     log.write_text(log.read_text()[:-9])  # a crash cut it off
@@ -316,54 +274,29 @@ def test_saved_rounds_are_read_back_unchanged(project, task, tmp_path):
     assert len(read_rounds(tmp_path)) == len(rounds) - 1
 
 
-def test_a_report_has_the_documented_keys_and_tells_a_violation_from_a_crash(project, sandbox):
-    report = report_json(check_program(GOOD, project, sandbox))
-    assert {"checks", "reward", "crash", "timed_out", "violation", "route", "reason", "parent"} <= set(report)
-    assert all({"name", "passed", "message"} <= set(check) for check in report["checks"])
-    assert report["reward"] == [1.0, 1.0, 1.0] and json.dumps(report)
-    forbidden = check_program(replace(GOOD, simulation="import os\n" + GOOD.simulation), project, sandbox, Limits())
-    assert forbidden.violation and "imports os" in forbidden.violation and not forbidden.clean
-    broken = check_program(replace(GOOD, simulation="def build(:"), project, sandbox)
-    assert broken.crash and broken.crash.startswith("simulation.py:1")
-
-
-@pytest.fixture(scope="module")
-def damaged(tmp_path_factory) -> Path:
-    """A project with a twin in "table", and a program whose checks name an attribute that does not exist."""
-    damaged = tmp_path_factory.mktemp("repair")
-    scene = Scene.load(tabletop.project(damaged / "table").folder)
-    program = write_program(understand_instruction(ON, scene, RULES), scene, RULES)
-    (damaged / "program").mkdir()
-    (damaged / "program" / "simulation.py").write_text(program.simulation)
-    (damaged / "program" / "checks.py").write_text(program.checks.replace("run.reward", "run.rewards"))
-    return damaged
-
-
-@pytest.fixture
-def repair(damaged: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+def test_the_command_repairs_the_side_that_is_broken_and_needs_both_sides(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("GRS_WORKSPACE", str(tmp_path / "workspace"))
+    table, files = tabletop.project(tmp_path / "table").folder, tmp_path / "program"
+    scene = Scene.load(table)
+    program = write_program(understand_instruction(ON, scene, RULES), scene, RULES)
+    files.mkdir()
+    (files / "simulation.py").write_text(program.simulation)
 
-    def run(*arguments: object, program: Path = damaged / "program") -> tuple[int, str, str]:
-        command = ["repair", program, "--scene", damaged / "table", "--task", ON, "--out", tmp_path / "out"]
-        return main([*map(str, [*command, *arguments])]), *capsys.readouterr()
+    def repair(out: str, *more: str) -> tuple[int, str, str]:
+        arguments = map(str, ("repair", files, "--scene", table, "--task", ON, "--out", tmp_path / out, *more))
+        return main([*arguments]), *capsys.readouterr()
 
-    return run
-
-
-def test_a_program_is_repaired_on_the_side_that_is_broken_and_every_round_is_a_file(damaged, repair, tmp_path):
-    before = {file: file.read_bytes() for file in (damaged / "table").rglob("*") if file.is_file()}
-    code, out, error = repair()
+    code, _, error = repair("lacking")
+    assert code == 2 and "has no checks.py" in error and error.count("\n") == 1
+    (files / "checks.py").write_text(program.checks.replace("run.reward", "run.rewards"))
+    assert json.loads(repair("none", "--mode", "none")[1]) == {
+        "route": "give_up", "rounds": 1, "first_route": "give_up"
+    }  # fmt: skip
+    before = {file: file.read_bytes() for file in table.rglob("*") if file.is_file()}
+    code, out, error = repair("out")
     assert code == 0, error
-    outcome, rounds = json.loads(out), read_rounds(tmp_path / "out")
-    assert outcome == {"route": "done", "rounds": len(rounds), "first_route": "fix_checks"} and len(rounds) > 1
+    rounds = read_rounds(tmp_path / "out")
+    assert json.loads(out) == {"route": "done", "rounds": len(rounds), "first_route": "fix_checks"} and len(rounds) > 1
     assert rounds[-1].report.clean and "rewards" not in rounds[-1].program.checks
     assert (tmp_path / "out" / "trace.jsonl").exists()
     assert before == {file: file.read_bytes() for file in before}, "the project stays as it was"
-
-
-def test_without_repairs_there_is_one_round_and_without_a_program_one_line(repair, damaged, tmp_path):
-    _, out, _ = repair("--mode", "none")
-    assert json.loads(out) == {"route": "give_up", "rounds": 1, "first_route": "give_up"}
-    (tmp_path / "simulation.py").write_text((damaged / "program" / "simulation.py").read_text())
-    code, _, error = repair(program=tmp_path)
-    assert code == 2 and "has no checks.py" in error and error.count("\n") == 1

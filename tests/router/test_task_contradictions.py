@@ -2,6 +2,7 @@
 
 # ruff: noqa: E501  (tables of programs read best one a line)
 
+import re
 import sys
 from dataclasses import replace
 
@@ -22,7 +23,6 @@ RULES = PlannerModel()
 TOWER = "stack the red cube and the blue cube"
 CONTRADICTIONS = {
     "put the can left of the blue cube": ("left_of", "right_of"),
-    "put the can in front of the blue cube": ("in_front_of", "behind"),
     "move the can away from the blue cube": ("away", "near"),
     "put the green cube on the blue cube": ('"green_cube", "blue_cube"', '"blue_cube", "green_cube"'),
     "put the green cube on the red cube": ("kit.on", "kit.near"),
@@ -51,7 +51,6 @@ ORDERED = {
     f"{RED_GREEN_BLUE}, the red cube at the bottom.": True,
     f"{RED_GREEN_BLUE}, the blue cube on top.": True,
     f"{RED_GREEN_BLUE} from small to big.": True,
-    f"{RED_GREEN_BLUE} on top of each other.": False,
     f"{RED_GREEN_BLUE} at the bottom of the picture.": False,
     "Stack the cubes, the red cube at the bottom.": False,
     "Stack the blue cube, the green cube and the red cube, the red cube at the bottom.": False,
@@ -87,9 +86,7 @@ def test_another_order_of_a_tower_contradicts_only_words_that_give_an_order(scen
     "names, message",
     [(("red_cube", "blue_cube", "green_cube"), ""), (("blue_cube", "green_cube", "red_cube"), "blue_cube is lowest")],
 )
-def test_an_open_order_is_measured_as_a_tower_on_the_object_that_the_words_put_lowest(
-    project, scene, sandbox, tower, names, message
-):
+def test_an_open_order_is_measured_as_a_tower_on_its_lowest_object(project, scene, sandbox, tower, names, message):
     task, program = tower
     task = replace(task, instruction="Stack the cubes, the red cube at the bottom.")
     checks = "def check_it(sim):\n    assert sim.rollout().solved, 'no'\n"
@@ -100,9 +97,7 @@ def test_an_open_order_is_measured_as_a_tower_on_the_object_that_the_words_put_l
 
 def test_goals_whose_arguments_are_computed_are_not_read(tower):
     _, program = tower
-    computed = program.simulation.replace("kit.stacked([", "kit.stacked(sorted([").replace(
-        '"blue_cube"]', '"blue_cube"])'
-    )
+    computed = re.sub(r"kit\.stacked\((\[.*?\])", r"kit.stacked(sorted(\1)", program.simulation)
     assert computed != program.simulation
     assert [goal.kind for goal in source_edits.planned_goals(program.simulation)] == ["stacked"]
     assert source_edits.planned_goals(computed) == ()
@@ -137,9 +132,8 @@ def test_a_later_layout_is_checked_unless_it_is_not_solved_or_holds_at_the_start
     assert report.reward[0] > 0.99 > report.reward[1] and report.clean
     trivial = RIGHT.replace("    return", "    if seed:\n        sim.move('red_cube', xy=place)\n    return")
     trivial = trivial.replace('"red_cube", "green_cube")', '"green_cube")')
-    trivial = trivial.replace(
-        "    sim.goal", "    if seed:\n        sim.move('green_cube', xy=(0.3, -0.1))\n    sim.goal"
-    )
+    away = "    if seed:\n        sim.move('green_cube', xy=(0.3, -0.1))\n"
+    trivial = trivial.replace("    sim.goal", f"{away}    sim.goal")
     checks = DISTANCE + "\ndef check_start(sim):\n    assert sim.reward_at_start() < 0.99, 'at once'\n"
     report, _ = sandbox.run(Program(trivial, checks), project, seeds=(0, 1))
     assert report.evidence["rewards_at_start"] == [0.0, 1.0] and report.clean
@@ -153,9 +147,7 @@ def test_checks_that_let_a_displaced_object_pass_are_lax(project, sandbox, measu
     assert "although this happens instead: red_cube ends " in report.checks[-1].message
 
 
-def test_checks_that_measure_the_distance_refuse_every_displaced_end_and_a_broken_reference_says_nothing(
-    project, sandbox
-):
+def test_checks_that_measure_the_distance_refuse_every_displaced_end(project, sandbox):
     report, _ = sandbox.run(Program(RIGHT, DISTANCE), project, mutations=(DISPLACED,))
     assert report.clean and report.evidence["noticed"] == {DISPLACED: "check_place"}
     unknown = "def check_zone(sim):\n    assert sim.zones['nowhere'].outside((0, 0)) < 0\n"
@@ -163,22 +155,14 @@ def test_checks_that_measure_the_distance_refuse_every_displaced_end_and_a_broke
     assert report.clean and not report.evidence.get("measured")
 
 
-def test_only_objects_that_the_goals_carry_are_displaced(project):
-    sim = kit.Simulation(kit.Scene.load(project), 0)
-    sim.goal(kit.on("red_cube", "blue_cube"))
-    runs = list(displaced_runs(sim))
-    assert len(runs) == 5 and all(outcome.startswith("red_cube ends ") for outcome, _ in runs)
-    assert all(run.touching("red_cube", "table") and not run.touching("red_cube", "blue_cube") for _, run in runs)
-
-
-def test_what_is_displaced_lies_beside_its_container_however_long_that_is(project):
+def test_only_what_the_goals_carry_is_displaced_and_lies_beside_its_container_however_long_that_is(project):
     sim = kit.Simulation(kit.Scene.load(project), 0)
     sim.keep("red_cube", "blue_cube")
     sim.add_container("bin", xy=(0.15, -0.1), size=(0.34, 0.2))
     sim.goal(kit.inside("red_cube", "bin"))
     ends = [(words, run.end("red_cube").position[:2], run.end("bin")) for words, run in displaced_runs(sim)]
     assert len(ends) == 5 and any("cm too far right" in words and "15 cm" not in words for words, *_ in ends)
-    assert all(bin.distance_outside(xy) > 0.05 for _, xy, bin in ends)
+    assert all(words.startswith("red_cube ends ") and bin.distance_outside(xy) > 0.05 for words, xy, bin in ends)
 
 
 @pytest.mark.parametrize("build, message", [(RIGHT, ""), (PHOTOGRAPHED, "elsewhere")])
@@ -199,9 +183,7 @@ ZONE = (
 BESIDE = 'at = sim["yellow_can"].position[:2]\ninwards = scene.table.centre - at\nsim.add_zone("start", xy=at + 0.165 * inwards / np.linalg.norm(inwards), size=0.02)\nsim.scatter("green_cube", within="start")'
 EASY = {
     "beside its goal, all else removed": (LEFT, f'sim.keep("yellow_can")\n{SHORT_OF_ZONE.format(off=0.006)}', "yellow_can in left_zone is short by 0.6 cm at the start, and by 45.0 cm as photographed"),
-    "one centimetre short": (NEAR, 'sim.move("green_cube", xy=sim["yellow_can"].position[:2] - 0.16 * scene.away)', "is short by 1.0 cm at the start, and by 16.9 cm as photographed"),
     "a base twice as large and half a cube": (ON, 'sim.resize("blue_cube", 2)\nsim.resize("green_cube", 0.5)', "blue_cube is 2 times as large as photographed"),
-    "later layouts that are nearly done": (LEFT, f"if seed:\n    {SHORT_OF_ZONE.format(off=0.01)}", "other layouts are nearly done at the start"),
     "a zone just beyond the margin": (NUDGE, ZONE, "green_cube is 1.9 cm from where the task wants it"),
     "the container beside its object": (IN, 'sim.move("white_bowl", xy=sim["yellow_can"].position[:2] - 0.115 * scene.right)', "yellow_can inside white_bowl is short by 5.5 cm"),
     "places drawn in a zone beside the target": (NEAR, BESIDE, "other layouts are nearly done at the start"),
@@ -211,15 +193,12 @@ EASY = {
 TWO_CUBES = {"red_cube": ("cube", "cube", "red", (0.05,) * 3, (0.0, 0.0), 0.1), "blue_cube": ("cube", "cube", "blue", (0.06,) * 3, (0.04, 0.0), 0.1)}  # fmt: skip
 DRAWN = 'rng = np.random.default_rng(seed)\nwhile seed and sim.zones["left_zone"].outside(sim["yellow_can"].position[:2]) < 0.1:\n    sim.move("yellow_can", xy=(rng.uniform(-0.05, 0.3), rng.uniform(-0.2, 0.0)))'
 HONEST = {
-    "nothing of its own": (ON, "", []),
     "starts near, where the task is to move away": (AWAY, 'if seed:\n    sim.move("red_cube", xy=sim["green_cube"].position[:2] + 0.1 * scene.right)', []),
     "removes what stands in the way": (LEFT, 'sim.remove("red_cube")  # it stands where the can goes', ["red_cube is left out"]),
     "layouts drawn by a generator of its own": (LEFT, DRAWN, []),
     "starts elsewhere, as far from its goal": (ON, 'sim.move("green_cube", xy=(-0.2, -0.15))', ["green_cube starts 15 cm from where it was photographed"]),
     "a second cube beside": (ON, 'sim.copy("red_cube", "red_cube_2", xy=(0.25, -0.18))', ["red_cube_2 is a copy of red_cube"]),
-    "sizes within what is measured": (ON, 'sim.resize("green_cube", 1.1)', ["green_cube is 1.1 times as large as photographed"]),
     "sizes drawn by the seed": (ON, 'if seed:\n    sim.resize("blue_cube", (0.9, 1.1)[seed % 2])', []),
-    "a bystander moved out of the way": (IN, 'sim.move("orange_ball", xy=(0.3, -0.2))', ["orange_ball starts 39 cm from where it was photographed"]),
 }  # fmt: skip
 """Words, the lines before the goals, and what the round tells a person."""
 
@@ -231,10 +210,9 @@ def program_of(words: str, edit: "str | tuple[str, str]", scene: kit.Scene) -> t
         changed = good.simulation.replace(*edit)
     else:
         lines = "".join(f"    {line}\n" for line in edit.splitlines())
-        changed = good.simulation.replace("    sim.goal", f"{lines}    sim.goal", 1).replace(
-            "import kit", "import kit\nimport numpy as np", 1
-        )
-    assert edit == "" or changed != good.simulation
+        changed = good.simulation.replace("    sim.goal", f"{lines}    sim.goal", 1)
+        changed = changed.replace("import kit", "import kit\nimport numpy as np", 1)
+    assert changed != good.simulation
     return replace(good, simulation=changed), task
 
 

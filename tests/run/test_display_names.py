@@ -139,7 +139,8 @@ def test_what_becomes_of_one_object_renames_no_other(tmp_path_factory, measured,
     measured = dict(measured)
 
     def describe() -> dict[int, str]:
-        described = [_description(id, name) for id, name in sorted(measured.items())]
+        box = Attributes("red", (0, 0, 0), "box", np.full(3, 0.05), 0.0, np.full(3, 0.02), 0.0)
+        described = [Description(id, True, name, name, box) for id, name in sorted(measured.items())]
         named = perception_stages._with_decisions(project, described)
         perception_stages.write_text(project.folder / "descriptions.json", perception_stages.description.to_json(named))
         return {one.segment_id: one.name for one in named}
@@ -152,8 +153,3 @@ def test_what_becomes_of_one_object_renames_no_other(tmp_path_factory, measured,
         before, names = names, describe()
         assert {one: names[one] for one in names if one != id} == {one: before[one] for one in before if one != id}
         assert len(set(names.values())) == len(names)
-
-
-def _description(id: int, name: str) -> Description:
-    attributes = Attributes("red", (0, 0, 0), "box", np.full(3, 0.05), 0.0, np.full(3, 0.02), 0.0)
-    return Description(id, True, name, name, attributes)

@@ -25,20 +25,6 @@ def folder(tmp_path):
     return shutil.copytree(ready_project("blocks", "solution"), tmp_path / "blocks")
 
 
-def note(folder, **facts):
-    """Write facts into project.json."""
-    record = json.loads((folder / "project.json").read_text())
-    (folder / "project.json").write_text(json.dumps(record | facts))
-
-
-def outcome(folder):
-    """Return the lines of the solution stage that say how it ended, with one seed."""
-    project, services = Project.open(folder), open_services(Settings(seeds=1))
-    lines = [step.message for step in run_stage(project, services, "solution")]
-    project.close()
-    return lines
-
-
 def read_everywhere(folder, tmp_path):
     """Return what board, zip, export, report and a set's card say."""
     export_project(folder, "zip", tmp_path / "p.zip")
@@ -59,12 +45,14 @@ def test_a_believed_twin_is_solved_and_a_doubtful_one_nowhere(folder, tmp_path):
     assert state == "solved" and "Solution: solved" in readme and export["doubtful"] == []
     assert "| Solved tasks | 1 |\n| Doubtful twins | 0 |" in report
     assert "the twin explains" in report and "1 tasks with a solved seed." in report
-    note(folder, doubtful=[DOUBT])
+    (folder / "project.json").write_text(json.dumps(record | {"doubtful": [DOUBT]}))
     state, readme, export, report = read_everywhere(folder, tmp_path)
     assert state == "doubtful" and "Solution: doubtful" in readme and export["doubtful"] == [DOUBT]
     assert "| Solved tasks | 0 |\n| Doubtful twins | 1 |" in report
     assert DOUBT in report and "done, doubtful" in report and "0 tasks with a solved seed, 1 twins doubtful." in report
-    lines = outcome(folder)
+    project, services = Project.open(folder), open_services(Settings(seeds=1))
+    lines = [step.message for step in run_stage(project, services, "solution")]
+    project.close()
     assert lines[-1].startswith("doubtful: ") and lines[-2] == f"doubtful: {DOUBT}" and "explains" in lines[-3]
     assert not [line for line in lines if line.startswith("solved")]
 

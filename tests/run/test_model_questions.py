@@ -127,7 +127,7 @@ def test_a_question_is_asked_once_until_a_person_retries_it(project, run):
     assert project.descriptions()[0].source == "eyes-1"
 
 
-def test_the_user_decides_on_the_matcher_and_undo_restores_the_matches(project, run):
+def test_the_user_decides_on_the_matcher_or_the_asset_and_undo_restores_the_matches(project, run):
     model = ScriptedModel()
     before = project.matches()
     for matcher, kind in (("text", "match_text"), ("image+text", "match_image_text")):
@@ -140,19 +140,13 @@ def test_the_user_decides_on_the_matcher_and_undo_restores_the_matches(project, 
         project.undo()
         run(project, model)
         assert project.matches() == before
-    project.decide("matcher", name="embedding")
-    run(project, model)
-    assert "all by measures" in (project.made_with("matches") or ""), "there is no encoder"
-
-
-def test_a_match_that_a_person_decides_asks_nothing_and_leaves_the_descriptions_done(project, run):
-    project.decide("use_measured", kind="choose_match", about="object 1")
-    assert (project.stages()["descriptions"], project.stages()["matches"]) == ("done", "stale")
-    project.undo()
-    model = ScriptedModel()
+    model.questions.clear()
     project.decide("choose_asset", id=1, asset_id=None)
     run(project, model)
     assert project.matches()[0].source == "human" and not model.questions
+    project.decide("matcher", name="embedding")
+    run(project, model)
+    assert "all by measures" in (project.made_with("matches") or ""), "there is no encoder"
 
 
 def test_a_trace_replays_byte_for_byte_including_failures(segmented, run, tmp_path):

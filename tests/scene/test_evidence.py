@@ -55,7 +55,7 @@ def test_a_twin_of_its_own_photograph_explains_it_and_its_evidence_is_kept_as_js
         assert Evidence.from_json(broken) is None
 
 
-def test_depth_that_is_not_of_the_photograph_is_doubted(table):
+def test_depth_of_another_picture_and_a_ground_that_is_hardly_likelier_than_another_are_doubted(table):
     for change, term in (
         (lambda depth: depth[::-1], "depth"),
         (lambda depth: depth[:, ::-1], "depth"),
@@ -64,6 +64,10 @@ def test_depth_that_is_not_of_the_photograph_is_doubted(table):
         (lambda depth: np.where(np.arange(240)[:, None] < 150, depth, 0.9 * depth), "explained"),
     ):
         assert term in doubts(measure(table, change)), term
+    found = measure(table)
+    assert "choose it on the Frame page" in doubts(replace(found, grounds=(0.5, 0.45)))["ground"]
+    assert not doubts(replace(found, grounds=(0.7, 0.3)))
+    assert measure(table, ground_pixel=(100, 200)).grounds == ()
 
 
 def test_a_twin_without_its_objects_with_others_or_elsewhere_is_doubted(table):
@@ -72,22 +76,15 @@ def test_a_twin_without_its_objects_with_others_or_elsewhere_is_doubted(table):
     assert half.missing == 2 and list(doubts(half)) == ["explained"] and "lack: 2" in doubts(half)["explained"]
     assert half.unexplained.sum() > 200, "what is missing shows in the picture"
     assert "nothing stands" in doubts(measure((inputs, replace(scene, placements=()))))["explained"]
-    moved = [
-        replace(p, world_from_object=replace(p.world_from_object, pos=p.world_from_object.pos + np.array([0, 0.07, 0])))
-        for p in scene.placements
+    poses = [
+        Pose(np.add(p.world_from_object.pos, [0, 0.07, 0]), p.world_from_object.quat_wxyz) for p in scene.placements
     ]
+    moved = [replace(p, world_from_object=pose) for p, pose in zip(scene.placements, poses, strict=True)]
     elsewhere = measure((inputs, replace(scene, placements=tuple(moved))))
     assert {"objects", "depth"} & set(doubts(elsewhere)) and "outline agrees" in elsewhere.objects["box_0"]
     huge = replace(moved[0], size=np.array(SIZES[0]) * 6)
     wall = measure((inputs, replace(scene, placements=(huge, *scene.placements[1:]))))
     assert "rather a wall" in wall.objects["box_0"] and "box_3" not in wall.objects
-
-
-def test_a_ground_that_is_hardly_likelier_than_another_is_doubted_unless_a_person_chose_it(table):
-    found = measure(table)
-    assert "choose it on the Frame page" in doubts(replace(found, grounds=(0.5, 0.45)))["ground"]
-    assert not doubts(replace(found, grounds=(0.7, 0.3)))
-    assert measure(table, ground_pixel=(100, 200)).grounds == ()
 
 
 @pytest.mark.parametrize("factor, doubtful", [(1.0, False), (1.3, False), (2.0, True), (0.4, True), (10.0, True)])
@@ -171,11 +168,13 @@ def test_a_reconstruction_is_less_sure_than_an_asset_and_where_none_fits_only_th
         assert confidence.reason.startswith("Position certain") and why in confidence.reason
 
 
+def behind_a_wall(tmp_path, at, **more):
+    box = make.placement(make.box(tmp_path), "box", (0.0, 0.1), **more)
+    return make.scene(box, make.placement(make.box(tmp_path, (0.05, 0.04, 0.12)), "wall", at, number=2))
+
+
 def test_a_hidden_or_hardly_measured_object_is_less_sure(tmp_path):
-    scene = make.scene(
-        make.placement(make.box(tmp_path), "box", (0.0, 0.1)),
-        make.placement(make.box(tmp_path, (0.05, 0.04, 0.12)), "wall", (0.02, -0.05), number=2),
-    )
+    scene = behind_a_wall(tmp_path, (0.02, -0.05))
     frame, _, segments = make.photograph(scene)
     behind, before = object_confidences(frame, segments, scene, [])
     assert behind.terms.visibility < before.terms.visibility == pytest.approx(1, abs=0.03)
@@ -211,16 +210,12 @@ def test_the_verdict_follows_the_distance_of_an_object_and_no_other(photographed
 
 def render(scene, frame, segments, which=0, **changed):
     p = replace(scene.placements[which], **changed)
-    return candidate_preview.draw_candidate(
-        frame, scene.world_from_camera, segments[which].mask, p.mesh, p.size, p.world_from_object
-    )
+    camera, mask = scene.world_from_camera, segments[which].mask
+    return candidate_preview.draw_candidate(frame, camera, mask, p.mesh, p.size, p.world_from_object)
 
 
 def test_a_candidate_covers_its_mask_in_the_photographs_brightness_within_its_window_and_outline(tmp_path):
-    scene = make.scene(
-        make.placement(make.box(tmp_path), "box", (0.0, 0.1), yaw=0.5, rgb=(90, 90, 90)),
-        make.placement(make.box(tmp_path, (0.05, 0.04, 0.12)), "wall", (0.03, -0.05), number=2),
-    )
+    scene = behind_a_wall(tmp_path, (0.03, -0.05), yaw=0.5, rgb=(90, 90, 90))
     frame, _, segments = make.photograph(scene)
     for which in (0, 1):
         assert render(scene, frame, segments, which).overlap > 0.95

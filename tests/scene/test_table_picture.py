@@ -107,7 +107,6 @@ def test_a_shadow_is_not_painted_and_a_scene_written_and_read_keeps_its_picture(
     everything = replace(segments[0], mask=np.ones_like(segments[0].mask))
     assert table_picture(observation, [everything], builder.table_slab(scene)) is None
     scene, project = with_picture(*painted), tmp_path / "project"
-    project.mkdir()
     scene_files.write_scene(scene, project)
     assert scene_files.read_scene(project).table_png == scene.table_png
     scene_files.write_scene(replace(scene_files.read_scene(project), table_png=None), project)
@@ -189,7 +188,6 @@ def test_tinting_moves_the_main_colour_also_in_the_exported_twin_which_can_be_wr
     mesh = library_mesh("red_bowl")
     bowl = replace(make.placement(make.box(tmp_path), "bowl", (0, 0)), mesh=mesh, collision=(), recolour=TEAL)
     project = tmp_path / "project"
-    project.mkdir()
     scene_files.write_scene(make.scene(bowl), project)
     first = colours_of(project)
     assert np.linalg.norm(np.median(first, axis=0) - TEAL) < 25
@@ -205,9 +203,6 @@ def colours_of(project) -> np.ndarray:
         return np.asarray(Image.open(io.BytesIO(texture.read_bytes())).convert("RGB")).reshape(-1, 3)
     line = next(one for one in (project / "scene" / "bowl.mtl").read_text().splitlines() if one.startswith("Kd"))
     return np.array([[float(value) * 255 for value in line.split()[1:]]])
-
-
-OTHERS = ("white_bowl", "red_bowl", "cracker_box", "soup_can")
 
 
 def drawn(folder):
@@ -227,7 +222,8 @@ def drawn(folder):
     camera, intrinsics = studio.camera_pose(recipe), studio.camera_intrinsics(recipe)
     true = Scene(camera, corners, (150, 130, 110), tuple(placements), intrinsics)
     photograph_scene(true, recipe, np.random.default_rng(0), folder / "frame", noisy=False)
-    services = offline_services(Library((furniture, *(known[id] for id in OTHERS))))
+    others = ("white_bowl", "red_bowl", "cracker_box", "soup_can")
+    services = offline_services(Library((furniture, *(known[id] for id in others))))
     project = Project.create(folder / "project", load(folder / "frame"))
     for _ in run_stages(project, services, "scene"):
         pass
@@ -249,10 +245,8 @@ def test_furniture_and_a_recoloured_bowl_are_upright_and_look_as_photographed(tm
     assert np.degrees(angle) < 4 and np.linalg.norm(true_pose[:3, 3] - pose[:3, 3]) < 0.01
     at = chest.world_from_object
     turned = Pose.from_rotation(at.pos, Rotation.from_euler("z", np.pi).as_matrix() @ at.rotation)
-    front, back = (
-        appearance_correlation(project.frame, twin.world_from_camera, mask, chest.mesh, chest.size, one)
-        for one in (at, turned)
-    )
+    seen = project.frame, twin.world_from_camera, mask, chest.mesh, chest.size
+    front, back = (appearance_correlation(*seen, one) for one in (at, turned))
     assert front > back + 0.1
     bowl, mask = placed(project, "bowl")
     assert bowl.asset_id and bowl.recolour and "recoloured to the photograph" in bowl.provenance

@@ -3,7 +3,7 @@
 import json
 import subprocess
 import sys
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import pairwise
 
@@ -13,8 +13,7 @@ import pytest
 from PIL import Image
 from reference_frames import reference_frame
 
-from pipeline.frame import load
-from pipeline.frame.support import find_support
+from pipeline.frame import find_support, load
 from pipeline.geometry import transform
 from pipeline.segmentation import DepthSegmenter, Prompt, Segment, SegmentationError, split
 from pipeline.segmentation.depth import affinity
@@ -22,12 +21,9 @@ from pipeline.segmentation.depth.agglomeration import PairAffinities, absorb_sma
 from pipeline.segmentation.depth.click_choice import SOURCES, choose, predicted_gains
 from pipeline.segmentation.depth.click_crops import CELLS, ClickCrop, click_maps
 from pipeline.segmentation.depth.click_network import OUTSIDE, FrameNetworks, expected_iou, network_agrees
-from pipeline.segmentation.depth.foreground import is_plausible, merge_foreground
-from pipeline.segmentation.depth.height_map import HeightMap
 from pipeline.segmentation.depth.instance_split import classify_boundaries
 from pipeline.segmentation.depth.object_proposals import join_fragments, uncertain_pixels
 from pipeline.segmentation.depth.superpixels import SurfaceMap, superpixels
-from pipeline.segmentation.depth.vertical_merge import merge_vertically, share_wall
 from pipeline.segmentation.fragments import find_fragments
 from pipeline.segmentation.mask_operations import iou
 from pipeline.segmentation.mask_review import review_reasons
@@ -44,16 +40,13 @@ def view(scene):
     return DepthSegmenter().open(scene.frame)
 
 
-REAL = ["grasp6dof_white_bowl", "posecnn_0", "m2t2_02"]
-
-
 def at(x, y, label=1):
     return Prompt(np.array([[x, y]], float), np.array([label]))
 
 
 def middle(mask):
-    rows, cols = np.nonzero(mask)
-    return cols[len(cols) // 2], rows[len(rows) // 2]
+    y, x = np.median(np.nonzero(mask), axis=1).astype(int)
+    return x, y
 
 
 def test_each_object_on_the_table_is_one_segment_disjoint_numbered_and_reproducible(scene, view):
@@ -70,27 +63,21 @@ def test_each_object_on_the_table_is_one_segment_disjoint_numbered_and_reproduci
 
 
 def test_a_prepared_view_gives_the_same_answer_as_one_that_is_not(scene, view):
-    ready = DepthSegmenter().open(scene.frame)
-    threads = [threading.Thread(target=method) for method in (ready.prepare, ready.automatic)]
-    for thread in threads:
-        thread.start()
-    y, x = np.argwhere(next(iter(scene.labels.values()))).mean(0).astype(int)
-    prompt = Prompt(np.array([[x, y]], float), np.array([1]))
-    answers = [opened.segment(prompt)[0].mask for opened in (ready, view)]
-    for thread in threads:
-        thread.join()
+    ready, prompt = DepthSegmenter().open(scene.frame), at(*middle(scene.labels["red_box"]))
+    with ThreadPoolExecutor(2) as threads:
+        for method in (ready.prepare, ready.automatic):
+            threads.submit(method)
+        answers = [opened.segment(prompt)[0].mask for opened in (ready, view)]
     assert np.array_equal(*answers)
 
 
 def test_a_click_or_a_box_selects_its_object_and_a_later_click_does_not_undo_the_first(scene, view):
     for name, truth in scene.labels.items():
         assert iou(view.segment(at(*middle(truth)))[0].mask, truth) > 0.9, name
-    for name, truth in scene.labels.items():
         rows, cols = np.nonzero(truth)
         box = np.array([cols.min(), rows.min(), cols.max() + 1, rows.max() + 1])
         assert iou(view.segment(Prompt(box=box))[0].mask, truth) > 0.9, name
-    for truth in scene.labels.values():
-        x, y = np.argwhere(truth).mean(0).astype(int)[::-1]
+        x, y = middle(truth)
         for offset in (4, 8, 12):
             prompt = Prompt(np.array([[x, y], [x + offset, y]], float), np.array([1, 0]))
             mask = view.segment(prompt)[0].mask
@@ -117,10 +104,7 @@ def test_clicks_give_the_same_mask_together_and_nothing_new_on_a_pixel_with_thei
 
 def test_invalid_prompts_are_refused_in_one_line(view):
     for prompt, message in (
-        (Prompt(), "empty prompt"),
-        (at(-1, 5), "outside"),
         (at(640, 5), "outside the 640 x 480"),
-        (at(float("nan"), 5), "outside"),
         (at(5, 5, 2), "Labels are 1"),
         (at(5, 5, 0), "first click must add"),
         (Prompt(box=np.array([50, 50, 40, 60])), "box"),
@@ -131,7 +115,7 @@ def test_invalid_prompts_are_refused_in_one_line(view):
 
 
 @pytest.mark.frames
-@pytest.mark.parametrize("name", REAL)
+@pytest.mark.parametrize("name", ["grasp6dof_white_bowl", "posecnn_0", "m2t2_02"])
 def test_masks_agree_with_the_ground_truth_of_real_frames(name):
     folder = reference_frame(name)
     truth = np.array(Image.open(folder / "truth" / "masks.png"))
@@ -172,7 +156,7 @@ def test_stacked_boxes_are_two_segments_by_themselves_by_a_split_and_by_a_click_
         assert max(iou(part.mask, truth[name]) for part in parts) > 0.8
     (part,) = view.propose_parts(truth["green"])
     assert (part == truth["green"]).all()
-    y, x = np.median(np.nonzero(truth["blue"]), axis=1)
+    x, y = middle(truth["blue"])
     readings = view.segment(at(x, y))
     assert max(iou(reading.mask, truth["blue"]) for reading in readings[:2]) > 0.8
     after = view.segment(replace(at(x, y, 0), mask=both))[0].mask
@@ -281,93 +265,6 @@ def test_small_regions_are_absorbed_by_the_neighbour_with_the_highest_affinity()
         assert absorb_small_regions(np.arange(4), labels, [affinities]).tolist() == [0, 1, absorbed_by, 3]
 
 
-H, W, METRES_PER_PIXEL = 120, 160, 0.005
-
-
-def seen_from_above(rgb: np.ndarray, height: np.ndarray | None = None) -> HeightMap:
-    """Return a table seen from 0.8 m above, with colours (H, W, 3) and heights (H, W) in metres."""
-    z = np.zeros((H, W), np.float32) if height is None else height.astype(np.float32)
-    rows, cols = np.indices((H, W), dtype=np.float32)
-    points = np.dstack([cols * METRES_PER_PIXEL, rows * METRES_PER_PIXEL, z])
-    corners = np.array([[0, 0], [W, 0], [W, H], [0, H]]) * METRES_PER_PIXEL
-    return HeightMap(rgb, points, 0.8 - z, 1, 200.0, corners, rgb, np.array([1.0, 0, 0]))
-
-
-def plain(colour: tuple[int, ...] = (200, 200, 200)) -> np.ndarray:
-    return np.broadcast_to(np.array(colour, np.uint8), (H, W, 3)).copy()
-
-
-def square(top: int, left: int, side: int) -> np.ndarray:
-    mask = np.zeros((H, W), bool)
-    mask[top : top + side, left : left + side] = True
-    return mask
-
-
-DISC = square(40, 60, 24)
-
-
-def test_a_flat_sheet_is_added_a_part_extended_by_the_rest_and_a_square_of_a_chequered_ground_is_not():
-    rgb = plain()
-    rgb[DISC] = (20, 120, 40)
-    view, probability = seen_from_above(rgb), np.where(DISC, 0.95, 0.02)
-    (region,) = merge_foreground(view, [], probability)
-    assert np.count_nonzero(region & DISC) > 0.95 * np.count_nonzero(region | DISC)
-    assert is_plausible(view, region, probability)
-    rgb, (rows, cols) = plain(), np.indices((H, W))
-    rgb[(rows // 20 + cols // 20) % 2 == 0] = (90, 50, 20)
-    assert not is_plausible(seen_from_above(rgb), square(40, 60, 20), np.full((H, W), 0.99))
-    view = seen_from_above(plain(), np.where(DISC, 0.05, 0))
-    for probability in (np.where(DISC, 0.95, 0.02), np.full((H, W), 0.02)):
-        assert merge_foreground(view, [DISC], probability) == [DISC]
-    half = DISC & (np.indices((H, W))[1] < 72)
-    (region,) = merge_foreground(seen_from_above(plain()), [half], np.where(DISC, 0.95, 0.02))
-    assert np.count_nonzero(region & DISC) > 0.95 * np.count_nonzero(region | DISC)
-
-
-def test_what_is_improbable_too_wide_or_a_wall_is_not_plausible():
-    wide, wall, sure = np.zeros((H, W), bool), np.zeros((H, W)), np.full((H, W), 0.95)
-    wide[40:60, 2:-2] = True
-    wall[DISC], wall[30:40, 60:84] = 0.4, 0.7
-    for mask, height, probability in ((DISC, None, np.full((H, W), 0.6)), (wide, None, sure), (DISC, wall, sure)):
-        rgb = plain()
-        rgb[mask] = (20, 120, 40)
-        assert not is_plausible(seen_from_above(rgb, height), mask, probability)
-
-
-ROWS, COLUMNS = 60, 80
-HALF = ROWS // 2
-
-
-def cylinder_wall(radius_above, radius_below, noise=0.0005):
-    """Return a cylinder 12 cm tall, viewed from one side; its two halves may differ in radius (m)."""
-    angle, height = np.meshgrid(np.linspace(np.pi, 2 * np.pi, COLUMNS), np.linspace(0.12, 0, ROWS))
-    radius = np.where(np.arange(ROWS)[:, None] < HALF, radius_above, radius_below)
-    points = np.stack([radius * np.cos(angle), radius * np.sin(angle), height], -1)
-    points += np.random.default_rng(0).normal(0, noise, points.shape)
-    blank = np.zeros((ROWS, COLUMNS, 3), np.uint8)
-    square, depth = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]]), np.ones((ROWS, COLUMNS))
-    return HeightMap(blank, points.astype(np.float32), depth, 1, 500.0, square, blank, np.array([1.0, 0, 0]))
-
-
-UPPER = np.repeat(np.arange(ROWS)[:, None] < HALF, COLUMNS, axis=1)
-
-
-def test_a_can_in_two_colours_is_one_object_and_cans_of_two_sizes_or_masks_apart_are_two():
-    for radius in (0.02, 0.035, 0.06):
-        for pair in ((UPPER, ~UPPER), (~UPPER, UPPER)):
-            assert share_wall(cylinder_wall(radius, radius), *pair)
-        (merged,) = merge_vertically(cylinder_wall(radius, radius), [UPPER, ~UPPER])
-        assert merged.all()
-    for above, below in ((0.03, 0.04), (0.045, 0.035), (0.02, 0.06)):
-        masks = merge_vertically(cylinder_wall(above, below), [UPPER, ~UPPER])
-        assert len(masks) == 2 and not (masks[0] & masks[1]).any()
-    view, far = cylinder_wall(0.03, 0.03), ~UPPER
-    far[: HALF + 10] = False
-    view.depth[:] = 0
-    assert not share_wall(view, UPPER, ~UPPER)
-    assert not share_wall(cylinder_wall(0.03, 0.03), UPPER, far)
-
-
 def test_a_crop_is_pasted_back_where_it_was_cut_and_plus_and_minus_clicks_have_separate_maps():
     rows, cols = np.mgrid[0:480, 0:640].astype(np.float32)
     for x, y, width in ((320, 240, 300), (5, 470, 200), (600, 40, 400), (100, 100, 30)):
@@ -385,8 +282,7 @@ def test_a_crop_is_pasted_back_where_it_was_cut_and_plus_and_minus_clicks_have_s
 def test_a_prediction_holds_the_clicked_object_stays_near_it_and_is_the_frames_own(scene, view):
     networks = FrameNetworks(view._height_map)
     for name, truth in scene.labels.items():
-        rows, cols = np.nonzero(truth)
-        x, y = int(np.median(cols)), int(np.median(rows))
+        x, y = middle(truth)
         odds = networks.predict([(x, y, 1)])
         assert odds.shape == truth.shape and odds[y, x] > 0, name
         assert (odds[:, :1] == OUTSIDE).all() or x < 200
@@ -398,8 +294,7 @@ def test_a_prediction_holds_the_clicked_object_stays_near_it_and_is_the_frames_o
 
 def test_a_later_click_reaches_part_of_the_way_and_the_network_overrules_depth_only_where_it_is_sure(scene, view):
     truth = scene.labels["red_box"]
-    rows, cols = np.nonzero(truth)
-    x, y = int(np.median(cols)), int(np.median(rows))
+    x, y = middle(truth)
     points = np.array([[x, y], [x + 20, y]], float)
     less = view.segment(Prompt(points, np.array([1, 0]), mask=truth))[0].mask
     assert less[y, x] and not less[y, x + 20]
@@ -424,13 +319,9 @@ def test_the_networks_run_without_torch():
 def corrections(scene):
     """Yield a mask and clicks: half of an object with a plus click on the rest, and two objects with a minus click."""
     first, second = list(scene.labels.values())[:2]
-    rows, cols = np.nonzero(first)
-    middle = int(np.median(cols))
-    half = first & (np.arange(first.shape[1]) < middle)
-    yield half, [(middle - 6, int(np.median(rows)), 1), (middle + 6, int(np.median(rows)), 1)]
-    other_rows, other_cols = np.nonzero(second)
-    wrong = int(np.median(other_cols)), int(np.median(other_rows)), 0
-    yield first | second, [(middle, int(np.median(rows)), 1), wrong]
+    x, y = middle(first)
+    yield first & (np.arange(first.shape[1]) < x), [(x - 6, y, 1), (x + 6, y, 1)]
+    yield first | second, [(x, y, 1), (*middle(second), 0)]
 
 
 def test_proposals_obey_all_clicks_and_the_one_of_highest_gain_brings_the_mask_closer(scene, view):

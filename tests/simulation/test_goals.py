@@ -29,18 +29,15 @@ CASES = [
     (kit.on("red_cube", "blue_cube"), {"red_cube": (0.04, 0, 0.06), "blue_cube": (0, 0, 0)}, True),
     (kit.on("red_cube", "blue_cube"), {"red_cube": (0.06, 0, 0.06), "blue_cube": (0, 0, 0)}, False),
     (kit.on("red_cube", "blue_cube"), {"red_cube": (0, 0, 0.09), "blue_cube": (0, 0, 0)}, False),
-    (kit.on("red_cube", "blue_cube"), {"red_cube": (0.1, 0, 0), "blue_cube": (0, 0, 0)}, False),
     (kit.on("blue_cube", "red_cube"), {"red_cube": (0, 0, 0.06), "blue_cube": (0, 0, 0)}, False),
     (kit.inside("green_cube", "white_bowl"), {"green_cube": (0, 0, 0.007), "white_bowl": (0, 0, 0)}, True),
     (kit.inside("green_cube", "white_bowl"), {"green_cube": (0, 0, 0.06), "white_bowl": (0, 0, 0)}, False),
-    (kit.inside("green_cube", "white_bowl"), {"green_cube": (0.12, 0, 0), "white_bowl": (0, 0, 0)}, False),
     (kit.in_zone("red_cube", "zone"), {"red_cube": (0.07, 0.02, 0)}, True),
     (kit.in_zone("red_cube", "zone"), {"red_cube": (0.09, 0.02, 0)}, False),
     (kit.in_zone("red_cube", "zone", tolerance=0.03), {"red_cube": (0.09, 0.02, 0)}, True),
     (kit.outside("red_cube", "zone"), {"red_cube": (0.14, 0, 0)}, True),
     (kit.outside("red_cube", "zone"), {"red_cube": (0.11, 0, 0)}, False),
     (kit.outside("red_cube", "zone", tolerance=0.02), {"red_cube": (0.11, 0, 0)}, True),
-    (kit.outside("red_cube", "zone"), {"red_cube": (0, 0, 0)}, False),
     (kit.near("red_cube", "blue_cube"), {"red_cube": (0.14, 0, 0), "blue_cube": (0, 0, 0)}, True),
     (kit.near("red_cube", "blue_cube"), {"red_cube": (0.16, 0, 0), "blue_cube": (0, 0, 0)}, False),
     (kit.away("red_cube", "blue_cube"), {"red_cube": (0.26, 0, 0), "blue_cube": (0, 0, 0)}, True),
@@ -87,7 +84,6 @@ def test_rows_distances_and_stacks_are_worth_what_holds_of_them(scene):
     assert not kit.in_row(order, tolerance=0.005).met(state)
     assert not kit.in_row(order[::-1]).met(state)
     assert not kit.in_row(order, along="away").met(state)
-    state = placed(scene, **ROW)
     assert kit.in_row(["red_cube", "blue_cube", "green_cube"]).share(state) == 0.5
     centre = scene.table.centre
     state = placed(scene, red_cube=(0, 0, 0))
@@ -199,15 +195,3 @@ def test_equal_objects_may_stand_in_either_order_and_colours_are_ordered_as_by_t
         for place, name in enumerate(names):
             state = state.put(name, scene.table.centre + (0.1 * place - 0.1) * scene.right)
         assert goal.met(state)
-
-
-@pytest.mark.parametrize("make, why", [
-    (lambda: kit.sorted_by(["a", "b"], "beauty"), r"it may be size, height"),
-    (lambda: kit.count([]), "takes a list of goals"),
-    (lambda: kit.always(kit.always(kit.on_table("a"))), "takes one goal about objects"),
-    (lambda: kit.count([kit.on_table("a")]), "needs exactly=, at_least= or at_most="),
-    (lambda: kit.count([kit.on_table("a")], at_least=2), "cannot be; ask for 0 to 1"),
-])  # fmt: skip
-def test_an_invalid_goal_says_what_would_be_valid(make, why):
-    with pytest.raises(kit.KitError, match=why):
-        make()

@@ -25,18 +25,10 @@ def rollout(scene, arrange, seed=0):
 FAMILIES = {
     "stack": lambda s: s.goal(kit.stacked(["blue_cube", "red_cube", "green_cube"])),
     "row by size": lambda s: s.goal(kit.in_row([o.name for o in sorted(s.objects, key=lambda o: o.volume)])),
-    "row by colour": lambda s: s.goal(kit.in_row(["red_cube", "yellow_can", "green_cube", "blue_cube"], along="away")),
     "in bowl": lambda s: s.goal(kit.inside("orange_ball", "white_bowl"), kit.inside("green_cube", "white_bowl")),
     "packed bin": lambda s: (
         s.add_container("bin", s.free_spot(0.1), (0.16, 0.16)),
         s.goal(*[kit.inside(name, "bin") for name in ("red_cube", "yellow_can", "blue_cube")]),
-    ),
-    "full zone": lambda s: (
-        s.add_zone("zone", s.free_spot(0.06), (0.2, 0.14)),
-        s.goal(*[kit.in_zone(name, "zone") for name in ("red_cube", "green_cube", "blue_cube")]),
-    ),
-    "swap": lambda s: s.goal(
-        kit.at("red_cube", s["yellow_can"].position[:2]), kit.at("yellow_can", s["red_cube"].position[:2])
     ),
     "swap away from a third": lambda s: s.goal(
         *[kit.at(a, s[b].position[:2]) for a, b in (("red_cube", "yellow_can"), ("yellow_can", "red_cube"))],
@@ -173,7 +165,6 @@ IMPOSSIBLE = {
     "has to stay": lambda s: s.goal(
         kit.at("red_cube", s["blue_cube"].position[:2]), kit.at("blue_cube", s["blue_cube"].position[:2])
     ),
-    "no place on the table where red_cube at least 500 cm": lambda s: s.goal(kit.away("red_cube", "blue_cube", 5)),
     "stands fast and cannot be moved": lambda s: (
         s.add_container("bin", s.free_spot(0.08), 0.1),
         s.goal(kit.on("bin", "blue_cube")),

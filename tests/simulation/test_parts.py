@@ -9,13 +9,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from kit_programs import arranged
 
 from pipeline.assets import Library
 from pipeline.planner import PlannerModel
-from pipeline.router import write_program
+from pipeline.router import judge, write_program
 from pipeline.router.intent_check import find_contradiction
-from pipeline.router.judging import judge
 from pipeline.scene.scene_files import write_scene
 from pipeline.scene.settle import settle
 from pipeline.simulation import kit
@@ -26,7 +24,6 @@ from pipeline.simulation.robots import robot_kind
 from pipeline.simulation.robots.arm.mount import MAX_ASIDE_M, place_base
 from pipeline.simulation.robots.arm.tools.part_grasps import push_grasps
 from pipeline.simulation.robots.arm.universal_robots import two_finger_arm
-from pipeline.solving import Solution, solve
 from pipeline.tasks import understand_instruction
 
 DRAWERS = ("top_drawer", "middle_drawer", "bottom_drawer")
@@ -37,15 +34,6 @@ def sim(furniture):
     return kit.Simulation(kit.Scene.load(furniture), 0)
 
 
-def test_parts_have_the_names_that_people_use(sim):
-    assert {part.name for part in sim["cabinet"].parts} == set(DRAWERS)
-    assert [part.name for part in sim["oven"].parts] == ["door"]
-    heights = [sim["cabinet"].part(name).top for name in DRAWERS]
-    assert heights == sorted(heights, reverse=True)
-    with pytest.raises(kit.KitError, match=r"cabinet has no part 'lid'; it has: .*top_drawer"):
-        sim["cabinet"].part("lid")
-
-
 @pytest.mark.parametrize("name, part", [*(("cabinet", drawer) for drawer in DRAWERS), ("oven", "door")])
 def test_the_oracle_opens_and_closes_it_and_its_object_stays_put(furniture, name, part):
     sim = kit.Simulation(kit.Scene.load(furniture), 0)
@@ -54,10 +42,8 @@ def test_the_oracle_opens_and_closes_it_and_its_object_stays_put(furniture, name
     assert run.solved, run.why
     assert run.start(name).part(part).open < 0.05 and run.end(name).part(part).open > 0.6
     assert run.moved(name) < 0.01 and [grasp for _, grasp in run.grasps] == [name]
-    others = [one for one in run.end(name).parts if one.name != part]
-    assert all(one.open < 0.05 for one in others)
-    steps = np.linalg.norm(np.diff(run.qpos[:, :], axis=0), axis=1)
-    assert steps.max() < 0.2, "nothing jumps between two instants"
+    assert all(one.open < 0.05 for one in run.end(name).parts if one.name != part)
+    assert np.linalg.norm(np.diff(run.qpos, axis=0), axis=1).max() < 0.2, "nothing jumps between two instants"
     back = kit.Simulation(kit.Scene.load(furniture), 0)
     back.set_open(name, part, 0.8)
     back.goal(kit.closed(name, part))
@@ -89,16 +75,6 @@ def test_everything_of_the_pack_that_moves_is_opened(name, tmp_path):
     sim.goal(*(kit.opened("thing", part.name) for part in sim["thing"].parts))
     run = sim.rollout()
     assert run.solved, run.why
-
-
-def test_an_object_is_put_into_a_drawer_that_is_opened_and_closed_for_it(sim):
-    goals = kit.inside_part("red_cube", "cabinet", "top_drawer"), kit.closed("cabinet", "top_drawer")
-    sim.goal(*goals)
-    run = sim.rollout()
-    assert run.solved, run.why
-    assert [event.verb for event in run.events] == ["open", "pick", "place", "shut"]
-    end, drawer = run.end("red_cube"), run.end("cabinet").part("top_drawer")
-    assert drawer.bottom < end.bottom < end.top < drawer.top + 0.005 and run.moved("cabinet") < 0.01
 
 
 def test_drawers_open_from_below_and_one_below_an_open_one_waits(furniture):
@@ -194,7 +170,7 @@ def scene(furniture):
 
 
 @pytest.mark.parametrize("words, kinds", [
-    ("shut the oven", {"nothing", "inverted"}),
+    ("shut the oven", {"nothing", "inverted"}), ("open all drawers", {"nothing", "inverted"}),
     (FILL, {"nothing", "inverted", "another object", "another part", "misplaced", "half done"}),
 ])  # fmt: skip
 def test_the_first_program_is_clean_and_its_checks_catch_every_mutation(furniture, scene, sandbox, words, kinds):
@@ -205,32 +181,16 @@ def test_the_first_program_is_clean_and_its_checks_catch_every_mutation(furnitur
 
 
 @pytest.mark.parametrize("words, goals", [
-    (OPEN, [kit.closed("cabinet", "top_drawer")]),
     (OPEN, [kit.opened("cabinet", "middle_drawer")]),
     (OPEN, [kit.opened("oven", "door"), kit.at("cabinet", (0.0, 0.1))]),
     ("shut the oven", [kit.opened("oven", "door")]),
     (FILL, [kit.inside_part("red_cube", "cabinet", "bottom_drawer"), kit.closed("cabinet", "top_drawer")]),
-    (FILL, [kit.inside_part("red_cube", "cabinet", "top_drawer")]),
     (FILL, [kit.on("red_cube", "cabinet"), kit.closed("cabinet", "top_drawer")]),
 ])  # fmt: skip
 def test_goals_of_another_drawer_or_the_opposite_contradict_the_task(scene, words, goals):
     task = understand_instruction(words, scene, RULES)
     contradiction = find_contradiction(task, scene, {"goals": [to_json(goal) for goal in goals]})
     assert contradiction.startswith("the task asks that ")
-
-
-@pytest.mark.parametrize("words", [OPEN, "shut the oven", FILL, "open all drawers"])
-def test_the_tasks_own_goals_never_contradict_it(scene, words):
-    task = understand_instruction(words, scene, RULES)
-    sim = arranged(write_program(task, scene, RULES).simulation, scene)
-    goals = [to_json(goal) for _, stage in sim.stages for goal in stage]
-    assert not find_contradiction(task, scene, {"goals": goals})
-
-
-def test_the_program_is_solved_by_the_arm_too(furniture, scene, sandbox):
-    program = write_program(understand_instruction(OPEN, scene, RULES), scene, RULES)
-    (*_, arm) = solve(program, furniture, sandbox, seeds=(0,), robot="arm")
-    assert isinstance(arm, Solution) and arm.solved, arm.reasons
 
 
 @pytest.mark.parametrize("robot", ["arm", "arm-suction"])

@@ -24,7 +24,6 @@ from pipeline.planner import PlannerModel
 from pipeline.project import Project
 from pipeline.router import write_program
 from pipeline.simulation import kit
-from pipeline.simulation.mutations import MUTATIONS
 from pipeline.simulation.program import RULES, Program
 from pipeline.simulation.sandbox import cgroup
 from pipeline.simulation.sandbox.child_report import ChildReader, ChildReport, merge_reports
@@ -84,6 +83,21 @@ def no_check(sim):
     assert report.crash == broken.message
 
 
+IMPORTED_BY_A_CHILD = """
+import sys
+from pipeline.simulation.sandbox import worker
+worker.prepare()
+before = set(sys.modules)
+worker.robot_kind(worker.FIRST).make(True), worker.RestrictedInterpreter([], print)
+print(*set(sys.modules) - before, *{"trimesh", "networkx"} & before)
+"""
+
+
+def test_a_child_imports_nothing_that_its_server_could_have_imported_once_for_all():
+    code = [sys.executable, "-c", IMPORTED_BY_A_CHILD]
+    assert subprocess.run(code, capture_output=True, text=True, check=True).stdout == "\n"
+
+
 def test_the_first_printed_characters_are_kept_and_a_crash_names_file_and_line(sandbox, project):
     printing = with_prefix("print('hello', 3)\nfor _ in range(9999): print('x' * 999)")
     report, _ = sandbox.run(replace(printing, checks=""), project)
@@ -118,10 +132,8 @@ STOPPED = ChildExit("timeout", processor=61.2)
 def test_of_a_later_layout_whose_physics_does_not_end_nothing_is_known(late, is_fault, rewards):
     children = []
     for part, doing in late:
-        checks = doing.startswith("running")
-        child = ChildReport(
-            part, doing or "running check_a", reward=1.0 if checks or not doing else None, finished=True
-        )
+        reward = 1.0 if doing.startswith("running") or not doing else None
+        child = ChildReport(part, doing or "running check_a", reward=reward, finished=True)
         children.append(ChildReader(child, Limits()).finish(STOPPED if doing else ChildExit("done")))
     report = merge_reports(ChildReport("arrange", finished=True), children, 1.0)
     assert (report.timed_out, report.reward) == (is_fault, rewards)
@@ -168,17 +180,6 @@ def test_closing_ends_the_server_and_one_that_cannot_start_is_no_failed_check(pr
     monkeypatch.setattr("pipeline.untrusted.fork_server.SCRIPT", "import nothing_like_this")
     with pytest.raises(SandboxError, match="cannot start"), Sandbox() as broken:
         broken.run(HONEST, project)
-
-
-def test_checks_that_would_pass_for_another_task_are_caught(sandbox, project):
-    loose, _ = sandbox.run(HONEST, project, mutations=tuple(MUTATIONS))
-    assert loose.evidence["noticed"]["nothing"].startswith("check_")
-    missed = {check.name for check in loose.checks if not check.passed}
-    assert "meaning inverted" in missed, "check_red_cube_moved asks for a move, not for the place"
-    exact = CHECKS + "\ndef check_place(sim):\n    x, y, _ = sim.rollout().end('red_cube').position\n"
-    exact += "    assert abs(x - 0.1) + abs(y) < 0.06, 'not there'\n"
-    report, _ = sandbox.run(Program(BUILD, exact), project, mutations=tuple(MUTATIONS))
-    assert report.clean and set(report.evidence["noticed"]) >= {"nothing", "inverted", "another object"}
 
 
 STUDIO = """
@@ -238,9 +239,8 @@ def runs(child: int, state: str) -> bool:
     ],
 )
 def test_nothing_outlives_a_killed_parent(project, state, victim):
-    with subprocess.Popen(
-        [sys.executable, "-c", STUDIO, str(project), PROGRAMS[state]], stdout=subprocess.PIPE, start_new_session=True
-    ) as studio:
+    command = [sys.executable, "-c", STUDIO, str(project), PROGRAMS[state]]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True) as studio:
         try:
             assert studio.stdout is not None and studio.stdout.readline() == b"ready\n"
             processes = chain(studio.pid, state)

@@ -10,8 +10,7 @@ import pytest
 from pipeline import solving
 from pipeline.scene import SceneError
 from pipeline.scene.rendering import film_camera
-from pipeline.simulation import kit
-from pipeline.simulation.program import Program, Report
+from pipeline.simulation import Program, Report, kit
 from pipeline.simulation.run_record import RunRecord
 from pipeline.solving.film import write_film
 
@@ -55,11 +54,8 @@ def test_half_of_the_seeds_decide_and_a_solution_without_runs_gives_a_reason(sol
 
 def test_a_saved_solution_is_read_back_replays_to_the_goal_and_has_a_video_or_a_reason(solved, table):
     restored = solving.read_solution(table)
-    assert (
-        restored.success == solved.success
-        and restored.shown.xml == solved.shown.xml
-        and restored.shown.events == solved.shown.events
-    )
+    assert restored.success == solved.success
+    assert (restored.shown.xml, restored.shown.events) == (solved.shown.xml, solved.shown.events)
     for name in ("times", "qpos", "actions"):
         assert np.array_equal(getattr(restored.shown, name), getattr(solved.shown, name))
     saved = json.loads((table / "solution.json").read_text())

@@ -1,7 +1,6 @@
 """The user's library on the command line: import, search, remove and undo."""
 
 import shutil
-from pathlib import Path
 
 import pytest
 import trimesh
@@ -54,16 +53,15 @@ def test_an_imported_asset_with_a_taken_name_is_listed_beside_it(tmp_path, capsy
 
 @pytest.mark.parametrize("is_zip", [False, True])
 def test_a_model_is_imported_and_the_meshes_beside_it_that_it_does_not_name_are_said(tmp_path, capsys, is_zip):
-    (tmp_path / "chest" / "meshes").mkdir(parents=True)
-    for name in ("base", "lid", "variant"):
-        trimesh.creation.box([0.1, 0.1, 0.1]).export(tmp_path / "chest" / "meshes" / f"{name}.stl")
-    link = '<visual><geometry><mesh filename="package://chest/{}.stl"/></geometry></visual>'
-    parts = "".join(link.format(name) for name in ("meshes/base", "lid"))
-    (tmp_path / "chest" / "chest.urdf").write_text(f'<robot name="chest"><link name="chest">{parts}</link></robot>')
     source = tmp_path / "chest"
-    if is_zip:
-        source = Path(shutil.make_archive(str(tmp_path / "drop"), "zip", source))
-    assert main(["library", "add", str(source)]) == 0
+    (source / "meshes").mkdir(parents=True)
+    for name in ("base", "lid", "variant"):
+        trimesh.creation.box([0.1, 0.1, 0.1]).export(source / "meshes" / f"{name}.stl")
+    link = '<visual><geometry><mesh filename="package://chest/{}.stl"/></geometry></visual>'
+    parts = link.format("meshes/base") + link.format("lid")
+    (source / "chest.urdf").write_text(f'<robot name="chest"><link name="chest">{parts}</link></robot>')
+    given = shutil.make_archive(str(tmp_path / "drop"), "zip", source) if is_zip else str(source)
+    assert main(["library", "add", given]) == 0
     out = capsys.readouterr().out
     assert "[1/1] chest:" in out and "no model names variant.stl, left out; add the files themselves" in out
 

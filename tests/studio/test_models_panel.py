@@ -3,8 +3,7 @@
 import json
 import sys
 from pathlib import Path
-from types import SimpleNamespace
-from unittest.mock import patch
+from unittest.mock import Mock, patch
 
 import pytest
 from hypothesis import given
@@ -61,15 +60,9 @@ def test_a_typed_key_is_never_stored_or_shown_and_goes_to_no_other_server(choice
 def test_invalid_settings_change_nothing_and_give_the_reason(choice: ModelSelection):
     choice.use({"service": "openai", "base_url": MINE, "model": "m"})
     before = choice.settings
-    for words in (
-        {"service": "openai", "base_url": "ftp://x"},
-        {"service": "openai", "temperature": "hot"},
-        {"service": "openai"},
-        {"service": "astrology"},
-        {"service": "replay", "trace": "../../etc/passwd"},
-        {"service": "replay", "trace": ""},
-        {"nonsense": "1"},
-    ):
+    openai, replay = {"service": "openai"}, {"service": "replay"}
+    wrong = [openai | {"base_url": "ftp://x"}, openai | {"temperature": "hot"}, openai, {"service": "astrology"}]
+    for words in (*wrong, replay | {"trace": "../../etc/passwd"}, replay | {"trace": ""}, {"nonsense": "1"}):
         with pytest.raises(ModelError) as record:
             choice.use(words)
         assert "\n" not in str(record.value)
@@ -99,13 +92,10 @@ def test_a_users_prompt_replaces_ours_until_it_is_removed(kind: str, tmp_path: P
 
 
 def test_a_prompt_that_cannot_work_is_refused(tmp_path: Path):
-    kind = prompt_overrides.list_prompts(tmp_path)[0]["kind"]
-    for text in ("", "   ", "{{what_nobody_knows}}", None, "x" * 200_000):
+    texts = [("route", text) for text in ("", "   ", "{{what_nobody_knows}}", None, "x" * 200_000)]
+    for kind, text in (*texts, *((name, "text") for name in ("../route", "/etc/passwd", "route.md", "", "unknown"))):
         with pytest.raises(ModelError):
             prompt_overrides.save_prompt(tmp_path, kind, text)
-    for name in ("../route", "/etc/passwd", "route.md", "", "unknown"):
-        with pytest.raises(ModelError):
-            prompt_overrides.save_prompt(tmp_path, name, "text")
     assert not list(tmp_path.iterdir())
 
 
@@ -179,32 +169,21 @@ def test_a_snippet_runs_and_sends_the_same_request(text: str, pictures: list[str
     }
     program = python_snippet(call(**recorded), "http://ada:password@server/v1", pictures)
     assert "sk-secret" not in program and "password" not in program
-    sent: dict = {}
-
-    class Client:
-        def __init__(self, base_url: str, api_key: str):
-            sent.update(base_url=base_url)
-            self.chat = SimpleNamespace(completions=SimpleNamespace(create=self.create))
-
-        def create(self, **request):
-            sent.update(request)
-            return SimpleNamespace(choices=[])
-
-    with patch.dict(sys.modules, openai=SimpleNamespace(OpenAI=Client)):
+    openai = Mock()
+    openai.OpenAI.return_value.chat.completions.create.return_value.choices = []
+    with patch.dict(sys.modules, openai=openai):
         exec(program, {})
-    assert sent["base_url"] == "http://server/v1" and sent["model"] == "some-model" and sent["temperature"] == 0.5
+    sent = openai.OpenAI.return_value.chat.completions.create.call_args.kwargs
+    assert openai.OpenAI.call_args.kwargs["base_url"] == "http://server/v1"
+    assert sent["model"] == "some-model" and sent["temperature"] == 0.5
     content = sent["messages"][0]["content"]
     assert (content[0]["text"] if pictures else content) == (text or "?")
     assert [one["image_url"]["url"] for one in content[1:]] == pictures if pictures else isinstance(content, str)
 
 
-@pytest.mark.parametrize("answer", ['{"simulation": "a\\nb", "n": 1}', '{"x": [1]}', "[1]", "no JSON", "{}", "1"])
-def test_an_answer_is_shown_in_full(answer: str):
-    shown = call_records.format_answer(answer)
-    try:
-        values = json.loads(answer)
-    except ValueError:
-        assert shown == answer
-        return
-    for value in values.values() if isinstance(values, dict) else ():
-        assert (value if isinstance(value, str) else json.dumps(value, indent=2).split("\n")[0]) in shown
+def test_an_answer_is_shown_in_full():
+    for answer, parts in (
+        ('{"simulation": "a\\nb", "n": 1}', ("a\nb", "1")), ('{"x": [1]}', "[1]"), ("[1]", "1"), ("{}", ""), ("1", ""),
+    ):  # fmt: skip
+        assert all(part in call_records.format_answer(answer) for part in parts)
+    assert call_records.format_answer("no JSON") == "no JSON"

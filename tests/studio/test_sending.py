@@ -23,7 +23,6 @@ from pipeline.models.images import encode_jpeg
 from pipeline.planner import PlannerModel
 from pipeline.project import Project
 from pipeline.run import Services, may_send, run_stages, tracing_model
-from pipeline.scene.placement import Placement
 from pipeline.segmentation import DepthSegmenter, ScriptedSegmenter
 from pipeline.simulation.sandbox.sandbox import Sandbox
 from studio.__main__ import main
@@ -86,23 +85,16 @@ def decide(session: Session, allow: bool) -> None:
     wait(session)
 
 
-def placements(session: Session) -> tuple[Placement, ...]:
-    scene = session.project.scene()
-    assert scene
-    return scene.placements
-
-
 def makers(session: Session) -> set[str]:
     """Which models made the results of the stages that ask one."""
-    texts = [session.project.made_with(stage) or "" for stage in QUESTIONS]
-    return {text.rpartition(", ")[2] if ", " in text else text for text in texts}
+    return {(session.project.made_with(stage) or "").rpartition(", ")[2] for stage in QUESTIONS}
 
 
 def test_no_request_leaves_before_a_person_allows_it_whatever_is_asked_for(prepared, services, server, tmp_path):
     session = opened(Path(shutil.copytree(prepared, tmp_path / "p")), services, base_url=server.url)
     assert sending.sending_state(session) == "undecided"
     assert set(session.project.stages().values()) == {"done", "todo"} and "m" not in makers(session)
-    one = placements(session)[0].segment_id
+    one = session.project.scene().placements[0].segment_id  # type: ignore[union-attr]
     with pytest.raises(ModelError, match=r"Nothing was sent to http://127\.0\.0\.1"):
         ask_physical_properties(session, {"id": one})
     with pytest.raises(ModelError, match="not allowed for this project"):
@@ -189,7 +181,7 @@ def test_nothing_that_is_kept_sent_or_exported_tells_who_asked(prepared, service
     assert session.project.error("rounds") and len({call.failed for call in session.calls.read()}) == 2
     exported = tmp_path / "exported"
     export_project(folder, "zip", exported / "all.zip")
-    for placement in placements(session):
+    for placement in session.project.scene().placements:  # type: ignore[union-attr]
         for form in ("mjcf", "urdf"):
             (exported / f"{placement.name}_{form}.zip").write_bytes(object_zip(placement, form))
     asked = [body | {"model": ""} for body in server.requests]
@@ -218,7 +210,8 @@ def test_a_chosen_model_is_asked_about_the_projects_that_are_named_and_no_other_
     before = [(one.project.folder / "descriptions.json").read_text() for one in own]
     sessions.use(replace(services, model=open_model(settings, PlannerModel), send="allow"), [unsolved[0].token])
     for one in own:
-        one.decisions.record("move", id=placements(one)[0].segment_id, pos=[0.1, 0, 0.03], quat_wxyz=[1, 0, 0, 0])
+        id = one.project.scene().placements[0].segment_id  # type: ignore[union-attr]
+        one.decisions.record("move", id=id, pos=[0.1, 0, 0.03], quat_wxyz=[1, 0, 0, 0])
         wait(one)
     asked = [[one.project.made_with(stage) for stage in QUESTIONS] for one in own]
     assert [[(text or "")[-1] for text in texts] for texts in asked] == [["n", "n", "n"], *[["m", "m", "n"]] * 2]

@@ -1,10 +1,10 @@
 """What the Task and Learn pages list: failed conditions, trials, subtasks, changed lines; one training at a time."""
 
-import stat
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given
@@ -30,7 +30,6 @@ from studio.texts import current_language
 from studio.web.errors import RequestError
 
 COUNT, SOLVED = range(10), 5
-DAMAGED = ["{", "[]", "{}", '{"robot": "arm", "success": {}, "effects": [], "failures": [{}]}']
 
 
 @pytest.fixture
@@ -64,11 +63,11 @@ def test_only_a_listed_condition_is_watched(studied: Session):
         assert studied.watched is None
 
 
-@pytest.mark.parametrize("content", DAMAGED)
-def test_a_damaged_study_is_left_out_and_named(studied: Session, content: str):
-    (studied.project.folder / FOLDER / "arm" / "variation.json").write_text(content)
-    assert condition_record(studied)["studies"] == []
-    assert "variations/arm cannot be read" in studied.log.lines[-1].text
+def test_a_damaged_study_is_left_out_and_named(studied: Session):
+    for content in ("{", "[]", "{}", '{"robot": "arm", "success": {}, "effects": [], "failures": [{}]}'):
+        (studied.project.folder / FOLDER / "arm" / "variation.json").write_text(content)
+        assert condition_record(studied)["studies"] == []
+        assert "variations/arm cannot be read" in studied.log.lines[-1].text
 
 
 @pytest.fixture
@@ -103,16 +102,9 @@ def test_trials_are_offered_anew_when_other_work_has_ended_and_for_another_robot
 
 @pytest.mark.parametrize("error", [None, StudioError("The sandbox does not start.")])
 def test_trials_that_end_are_offered_anew_but_not_those_that_end_with_an_error(session, monkeypatch, error):
-    task = SimpleNamespace(instruction="Lift the mug.")
-    untried = [task]
-
-    def rehearse(*_: object) -> None:
-        if error:
-            raise error
-        untried.clear()
-
+    untried = [SimpleNamespace(instruction="Lift the mug.")]
     monkeypatch.setattr(proposals, "_untried", lambda _: list(untried))
-    monkeypatch.setattr(proposals, "rehearse", rehearse)
+    monkeypatch.setattr(proposals, "rehearse", Mock(side_effect=error or (lambda *_: untried.clear())))
     first = offer(session)
     rehearse_proposals(session)
     wait_until(lambda: not session.rehearsing, "the end of the trials")
@@ -123,14 +115,9 @@ WORDS = ObjectWords({"cube": "red cube", "mug": "mug"}, {"mug": "Grandma's mug"}
 
 
 def test_a_title_begins_with_the_verb_and_calls_the_object_as_people_do():
-    for name, title in (
-        ("reach_cube", "Reach the red cube"),
-        ("pick_mug", "Pick Grandma's mug"),
-        ("open_left_drawer", "Open left drawer"),
-        ("stir", "Stir"),
-        ("turn_cube", "Turn the red cube"),
-    ):
-        assert subtask_title(name, WORDS) == title
+    titles = {"reach_cube": "Reach the red cube", "pick_mug": "Pick Grandma's mug", "stir": "Stir"}
+    titles |= {"open_left_drawer": "Open left drawer", "turn_cube": "Turn the red cube"}
+    assert {name: subtask_title(name, WORDS) for name in titles} == titles
     current_language.set("de")
     assert subtask_title("push_mug", WORDS) == "Schieben: Grandma's mug"
 
@@ -160,7 +147,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder in which "end" ends the trainings, and "broken" lets them fail."""
     script = tmp_path / "child"
     script.write_text(CHILD % {"folder": tmp_path})
-    script.chmod(script.stat().st_mode | stat.S_IXUSR)
+    script.chmod(0o755)
     monkeypatch.setattr(bounded_process, "sys", SimpleNamespace(executable=str(script)))
     return tmp_path
 

@@ -9,6 +9,7 @@ import sys
 import threading
 import tracemalloc
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
@@ -105,20 +106,14 @@ def test_a_child_ends_with_its_connection_and_one_with_network_has_the_proxy_and
 
 
 def test_calls_from_many_threads_are_answered_each_with_its_own_values_and_arrays_unchanged():
-    answers: dict[str, object] = {}
-
-    def ask(text: str) -> None:
+    def ask(text: str) -> object:
         reply = result_of(call(f"{ATTACKS}:echo", {"text": text}, []))
         assert np.array_equal(reply.arrays[0], np.arange(6.0).reshape(2, 3))
-        answers[text] = reply.value
+        return reply.value
 
     texts = [f"\u00fc\n{number}" for number in range(6)]
-    threads = [threading.Thread(target=ask, args=(text,)) for text in texts]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert answers == {text: text for text in texts}
+    with ThreadPoolExecutor(6) as threads:
+        assert list(threads.map(ask, texts)) == texts
 
 
 def message(value: object, *arrays: np.ndarray) -> bytes:
@@ -144,14 +139,7 @@ def test_messages_arrive_as_they_were_sent_in_whatever_pieces(size):
 
 def test_what_is_no_plain_array_is_refused_before_it_is_read():
     plain = message(1, np.arange(3.0))
-    shapes = [
-        b"(0, " + b"9" * 21 + b")",
-        b"(3e)",
-        b"(-3)",
-        b"(9**9)",
-        b"(" + b"9" * 21 + b")",
-        b"(" + b"1," * 10 + b")",
-    ]
+    shapes = [b"(0, " + b"9" * 21 + b")", b"(3e)", b"(-3)", b"(9**9)", b"(" + b"1," * 10 + b")"]
     for old, new in (
         (b"<f8", b"|O8"), (b"<f8", b"<U2"), (b"<f8", b"<f3"), (b"False", b"True "), (b"\x01", b"\x02"),
         (b"NUMPY", b"numpy"), *((b"(3,), }" + b" " * (len(shape) - 4), shape + b", }") for shape in shapes),
@@ -257,11 +245,10 @@ def test_names_that_lead_out_or_that_no_folder_takes_are_refused(tmp_path, name)
 
 
 def test_names_are_cleaned_and_a_zip_extracts_as_it_was_packed(tmp_path):
-    path = tmp_path / "a.zip"
+    path, out = tmp_path / "a.zip", tmp_path / "out"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name in ("./a/b.txt", "a//c.txt", "d\\e.txt", "empty/"):
             archive.writestr(name, name)
-    (tmp_path / "out").mkdir()
-    extract_zip(path, tmp_path / "out", ZipLimits())
-    files = {file.relative_to(tmp_path / "out").as_posix() for file in (tmp_path / "out").rglob("*.txt")}
-    assert files == {"a/b.txt", "a/c.txt", "d/e.txt"}
+    out.mkdir()
+    extract_zip(path, out, ZipLimits())
+    assert {file.relative_to(out).as_posix() for file in out.rglob("*.txt")} == {"a/b.txt", "a/c.txt", "d/e.txt"}

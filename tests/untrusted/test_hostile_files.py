@@ -88,27 +88,15 @@ ASSETS: dict[str, dict[str, bytes]] = {
     "a million million copies": {
         "x.xml": mjcf('<replicate count="1000000"><replicate count="1000000"><body>GEOM</body></replicate></replicate>')
     },
-    "a cloth of a million million points": {
-        "x.xml": mjcf('<body><flexcomp name="f" type="grid" count="10000 10000 10000" spacing=".1 .1 .1"/></body>')
-    },
     "a texture of 10 gigapixels": {
         "x.xml": mjcf(
             "<body>GEOM</body>", '<asset><texture name="t" builtin="flat" width="99999" height="99999"/></asset>'
-        )
-    },
-    "a height field of 10 gigapixels": {
-        "x.xml": mjcf(
-            "<body>GEOM</body>", '<asset><hfield name="h" nrow="99999" ncol="99999" size="1 1 1 1"/></asset>'
         )
     },
     "a model that includes itself": {"x.xml": mjcf("<body>GEOM</body>", '<include file="x.xml"/>')},
     "a million bodies in each other": {"x.xml": mjcf("<body>" * 10**6 + "</body>" * 10**6)},
     "an STL of 4 milliard faces": {"x.stl": bytes(80) + struct.pack("<I", 2**32 - 1) + bytes(500)},
     "an OBJ whose faces name no vertices": {"x.obj": b"v 0 0 0\nv 1 0 0\nv 0 1 0\nf 999999999 2 3\n"},
-    "a PLY of a million million faces": {
-        "x.ply": b"ply\nformat binary_little_endian 1.0\nelement vertex 3\nproperty float x\nproperty float y\n"
-        b"property float z\nelement face 1000000000000\nproperty list uchar int vertex_indices\nend_header\n"
-    },
     "a zip in a zip in a zip": {"x.zip": packed("y.zip", packed("z.zip", packed("a.obj", b"v 0 0 0")))},
 }  # fmt: skip
 

@@ -5,17 +5,18 @@ import struct
 import threading
 import time
 from contextlib import suppress
+from functools import partial
 
 import numpy as np
 import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from offline_studio import wait_until
 from starlette.websockets import WebSocketDisconnect
 
-from studio.viewer import Mark, Photograph, Trajectory, ViewerError, ViewRegistry, ViewSession, mount
+from studio.viewer import Photograph, Trajectory, ViewerError, ViewRegistry, ViewSession, mount
 from studio.web.access import Access
 from studio.web.gate import Gate
 
@@ -51,7 +52,7 @@ class Watcher:
 
 @pytest.fixture
 def watcher(twin):
-    session = ViewSession(twin, marks=[Mark(0.2, "cube is gone", "failed")])
+    session = ViewSession(twin)
     yield Watcher(session)
     session.close()
 
@@ -77,35 +78,25 @@ def test_an_invalid_command_is_refused_and_the_view_goes_on(watcher):
     ):
         with pytest.raises(ViewerError, match=message):
             watcher.session.enqueue(command)
-        before = watcher.snapshot["time"]
-        watcher.session.enqueue({"op": "step"})
-        watcher.until(lambda s, p, before=before: p["time"] > before)
-        assert not watcher.status["notice"]["text"]
-
-
-@pytest.fixture(scope="module")
-def watched(twin):
-    session = ViewSession(twin)
-    session.watch(lambda: None)
-    yield session
-    session.close()
+    watcher.session.enqueue({"op": "step"})
+    watcher.until(lambda s, p: p["time"] > 0)
+    assert not watcher.status["notice"]["text"]
 
 
 NUMBERS = st.one_of(st.floats(), st.integers(), st.sampled_from([10**400, -(2**63), 1e308, None, "1", True, [], {}]))
 POINTS = st.lists(NUMBERS, max_size=4)
-COMMANDS = st.one_of(
-    st.fixed_dictionaries({"op": st.just("step"), "count": NUMBERS}),
-    st.fixed_dictionaries({"op": st.just("speed"), "value": NUMBERS}),
-    st.fixed_dictionaries({"op": st.just("seek"), "time": NUMBERS}),
-    st.fixed_dictionaries({"op": st.just("joint"), "number": NUMBERS, "value": NUMBERS}),
-    st.fixed_dictionaries({"op": st.just("push"), "body": st.just(1) | NUMBERS, "point": POINTS, "target": POINTS}),
-)
+FIELDS = {
+    "step": {"count": NUMBERS}, "speed": {"value": NUMBERS}, "seek": {"time": NUMBERS},
+    "joint": {"number": NUMBERS, "value": NUMBERS},
+    "push": {"body": st.just(1) | NUMBERS, "point": POINTS, "target": POINTS},
+}  # fmt: skip
+COMMANDS = st.one_of(st.fixed_dictionaries({"op": st.just(op), **fields}) for op, fields in FIELDS.items())
 
 
 @given(st.lists(COMMANDS, max_size=5))
-@settings(max_examples=60)
-def test_no_number_in_a_command_ends_the_view_or_reaches_the_physics(watched, commands):
-    session = watched
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_no_number_in_a_command_ends_the_view_or_reaches_the_physics(watcher, commands):
+    session = watcher.session
     for command in commands:
         with suppress(ViewerError):
             session.enqueue(json.dumps(command))
@@ -184,42 +175,38 @@ def sessions():
     sessions.close()
 
 
-def client(sessions) -> TestClient:
+@pytest.fixture
+def browser(sessions) -> TestClient:
     app = FastAPI()
     mount(app, sessions)
     app.add_middleware(Gate, access=Access(), find_user=lambda _: None)
-    return TestClient(app, "http://127.0.0.1")
+    with TestClient(app, "http://127.0.0.1") as browser:
+        yield browser
 
 
-def test_the_page_its_parts_and_a_view_are_served_and_a_closed_one_is_one_line(sessions, twin):
+def test_the_page_its_parts_and_a_view_are_served_and_a_closed_one_is_one_line(sessions, browser, twin):
     token = sessions.open(twin, photo=Photograph(np.full((4, 6, 3), 200, np.uint8)))
-    with client(sessions) as browser:
-        page = browser.get("/viewer/")
-        assert "default-src 'none'" in page.headers["content-security-policy"] and "importmap" in page.text
-        assert browser.get("/static/viewer/main.js").status_code == 200
-        assert "javascript" in browser.get("/static/vendor/three/build/three.module.js").headers["content-type"]
-        (length,) = struct.unpack_from("<I", blob := browser.get(f"/viewer/{token}/geometry").content)
-        assert json.loads(blob[4 : 4 + length])["picture"] is True
-        assert browser.get(f"/viewer/{token}/photo.png").content.startswith(b"\x89PNG")
-    with client(sessions) as browser:
-        answer = browser.get("/viewer/guessed/geometry")
-        assert answer.status_code == 404 and "no longer open" in answer.text
-        assert browser.get(f"/viewer/{sessions.open(twin)}/photo.png").text == "This view has no photograph."
-        with pytest.raises(WebSocketDisconnect), browser.websocket_connect("/viewer/guessed/ws", headers=SAME_ORIGIN):
-            pass
+    page = browser.get("/viewer/")
+    assert "default-src 'none'" in page.headers["content-security-policy"] and "importmap" in page.text
+    assert browser.get("/static/viewer/main.js").status_code == 200
+    assert "javascript" in browser.get("/static/vendor/three/build/three.module.js").headers["content-type"]
+    (length,) = struct.unpack_from("<I", blob := browser.get(f"/viewer/{token}/geometry").content)
+    assert json.loads(blob[4 : 4 + length])["picture"] is True
+    assert browser.get(f"/viewer/{token}/photo.png").content.startswith(b"\x89PNG")
+    answer = browser.get("/viewer/guessed/geometry")
+    assert answer.status_code == 404 and "no longer open" in answer.text
+    assert browser.get(f"/viewer/{sessions.open(twin)}/photo.png").text == "This view has no photograph."
+    with pytest.raises(WebSocketDisconnect), browser.websocket_connect("/viewer/guessed/ws", headers=SAME_ORIGIN):
+        pass
 
 
 INFINITE_PUSH = '{"op": "push", "body": Infinity, "point": [0, 0, 0], "target": [0, 0, 0]}'
 
 
 @pytest.mark.parametrize("bad", ["not json", '{"op": "step", "count": Infinity}', INFINITE_PUSH, "x" * 5000])
-def test_a_bad_number_is_answered_to_its_sender_and_the_others_go_on(sessions, twin, bad):
-    address = f"/viewer/{(token := sessions.open(twin))}/ws"
-    with (
-        client(sessions) as browser,
-        browser.websocket_connect(address, headers=SAME_ORIGIN) as sender,
-        browser.websocket_connect(address, headers=SAME_ORIGIN) as other,
-    ):
+def test_a_bad_number_is_answered_to_its_sender_and_the_others_go_on(sessions, browser, twin, bad):
+    watch = partial(browser.websocket_connect, f"/viewer/{(token := sessions.open(twin))}/ws", headers=SAME_ORIGIN)
+    with watch() as sender, watch() as other:
         sender.send_text(bad)
         while (answer := sender.receive()).get("bytes") or '"error"' not in answer["text"]:
             pass

@@ -71,6 +71,7 @@ def serve(control_fd: int, studio: int) -> None:
             namespaces.enter()  # once for all children
         from pipeline.simulation.sandbox import worker
 
+        worker.prepare()
         hello = {"coverage": coverage, "groups": cgroup.is_available()}
     except Exception as error:  # report a broken installation to the studio
         control.sendall(json.dumps({"error": f"{type(error).__name__}: {error}"}).encode() + b"\n")

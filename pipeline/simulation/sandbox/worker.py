@@ -28,7 +28,7 @@ from pipeline.simulation.free_space import overlapping
 from pipeline.simulation.mutations import DISPLACED
 from pipeline.simulation.photographed import start_of
 from pipeline.simulation.recipe import Recipe, recipe, replay, to_json
-from pipeline.simulation.robots import robot_kind
+from pipeline.simulation.robots import FIRST, robot_kind
 from pipeline.simulation.robots.robot import Robot
 from pipeline.simulation.rollout import SOLVED, Run, observed_run
 from pipeline.simulation.sandbox.protocol import layout_seconds
@@ -39,6 +39,11 @@ from pipeline.untrusted.messages import write_message
 Send = Callable[..., None]
 MAX_OVERHANG_M = 0.03
 """How far a zone or a container may extend beyond the visible edge of the table."""
+
+
+def prepare() -> None:
+    """Import what most jobs need, once for all children."""
+    robot_kind(FIRST).make(True)
 
 
 def run_job(job: dict, out: BinaryIO) -> None:
@@ -55,9 +60,8 @@ def run_job(job: dict, out: BinaryIO) -> None:
     readable = [project / name for name in ("scene", "scene.json", "descriptions.json", CAMERAS)]
     readable += [Path(folder)] if folder else []
     moves = not job.get("dry_run", False)
-    robot = robot_kind(job.get("robot", "gripper"), folder).make(
-        moves
-    )  # before the process is confined: it imports modules
+    kind = robot_kind(job.get("robot", FIRST), folder)
+    robot = kind.make(moves)  # before the process is confined: it imports modules
     try:
         confine(readable, seconds=job["seconds"], memory_mb=job["memory_mb"])
     except Exception as error:  # never run a program with less confinement than reported

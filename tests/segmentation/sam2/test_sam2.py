@@ -20,10 +20,9 @@ from pipeline.frame import Frame, Intrinsics
 from pipeline.geometry import transform
 from pipeline.segmentation import Prompt, Sam2Segmenter, SegmentationError
 from pipeline.segmentation.mask_operations import iou
-from pipeline.segmentation.sam2 import HUB_FILES, AutomaticSettings, Sam2View
+from pipeline.segmentation.sam2 import HUB_FILES, AutomaticSettings, Sam2View, clean_masks
 from pipeline.segmentation.sam2.automatic_masks import without_duplicates
 from pipeline.segmentation.sam2.local_correction import correct_locally
-from pipeline.segmentation.sam2.mask_filter import clean_masks
 from pipeline.segmentation.sam2.network import TRAINED_SIDE, feature_sizes
 from tests.frame.rendered import Rendered, render
 
@@ -142,6 +141,9 @@ def test_automatic_masks_come_in_steps_and_do_not_overlap(view, small_batches, k
 
 
 def test_automatic_segmentation_follows_its_settings_and_can_be_stopped(view, small_batches):
+    for name, value in (("points_per_side", 0), ("pred_iou_thresh", 2.0), ("box_nms_thresh", -1.0)):
+        with pytest.raises(SegmentationError, match=name):
+            AutomaticSettings(**{name: value})  # type: ignore[arg-type]
     assert view.automatic(AutomaticSettings(points_per_side=1, pred_iou_thresh=1.0)) == ()
     steps = view.automatic_steps(ACCEPT_ALL)
     assert next(steps) == 0.5
@@ -152,12 +154,6 @@ def test_automatic_segmentation_follows_its_settings_and_can_be_stopped(view, sm
     with pytest.raises(SegmentationError, match="stopped"):
         next(steps)
     assert view.segment(clicks((160, 120, 1))), "a click still works"
-
-
-@pytest.mark.parametrize("wrong", [{"points_per_side": 0}, {"pred_iou_thresh": 2.0}, {"box_nms_thresh": -1.0}])
-def test_settings_out_of_range_are_refused(wrong):
-    with pytest.raises(SegmentationError, match=next(iter(wrong))):
-        AutomaticSettings(**wrong)
 
 
 def test_a_cancelled_frame_is_encoded_again_by_the_next_click(segmenter):
@@ -265,16 +261,6 @@ def test_an_object_on_a_tall_carton_stays_and_one_in_the_air_is_dropped(z, stays
     assert len(segments) == (2 if stays else 1)
 
 
-@pytest.mark.parametrize("include_parts", [True, False])
-def test_cleaned_masks_do_not_overlap(scene, include_parts):
-    random = np.random.default_rng(0)
-    rows, cols = np.indices(scene.frame.depth.shape)
-    places = random.uniform((60, 60, 8), (260, 200, 40), (40, 3))
-    discs = [(cols - x) ** 2 + (rows - y) ** 2 < r**2 for x, y, r in places]
-    segments = clean_masks(scene.frame, [(disc, random.uniform()) for disc in discs], include_parts)
-    assert segments and np.sum([segment.mask for segment in segments], axis=0).max() == 1
-
-
 @pytest.mark.parametrize("turn", [15, 45])
 def test_faces_of_one_carton_are_joined_unless_parts_are_included(turn):
     scene = render(CARTON.replace("0 0 30", f"0 0 {turn}"))
@@ -314,15 +300,12 @@ def test_a_label_is_joined_to_its_object_unless_parts_are_included_and_is_no_dup
 
 
 def test_drawn_answers_hold_every_object_and_without_a_table_masks_are_only_separated(scene):
-    first, again = (draw_masks(scene.frame.rgb, scene.labels, "blocks", 3) for _ in range(2))
-    assert len(first) == len(again) and all((a[0] == b[0]).all() for a, b in zip(first, again, strict=True))
-    segments = clean_masks(scene.frame, first)
+    segments = clean_masks(scene.frame, draw_masks(scene.frame.rgb, scene.labels, "blocks", 3))
     assert min([max(iou(one.mask, mask) for one in segments) for mask in scene.labels.values()]) > 0.5
     empty = Frame(np.zeros((60, 80, 3), np.uint8), np.zeros((60, 80), np.float32), Intrinsics(80, 60, 80, 80, 40, 30))
     left = np.arange(80) < 15
     masks = [(np.tile(left, (60, 1)), 0.9), (np.tile(~left & (np.arange(80) < 30), (60, 1)), 0.8)]
-    segments = clean_masks(empty, masks)
-    assert len(segments) == 2
+    assert len(clean_masks(empty, masks)) == 2
 
 
 @pytest.mark.parametrize("label", [0, 1])

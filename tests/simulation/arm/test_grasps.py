@@ -86,10 +86,7 @@ def test_an_object_is_carried_by_a_level_grasp(sim, monkeypatch):
     assert np.degrees(run.end("yellow_can").tilt) < 5
 
 
-ARMS = [name for name, kind in ROBOTS.items() if not kind.floats]
-
-
-@pytest.mark.parametrize("robot", ARMS)
+@pytest.mark.parametrize("robot", [name for name, kind in ROBOTS.items() if not kind.floats])
 @pytest.mark.parametrize("name", ["blue_cube", "yellow_can"])
 def test_grasps_come_first_close_to_the_object_and_dropped_ones_say_why(table, robot, name):
     scene = kit.Scene.load(table)
@@ -97,9 +94,9 @@ def test_grasps_come_first_close_to_the_object_and_dropped_ones_say_why(table, r
     reasons = [candidate.reason for candidate in candidates]
     assert reasons == sorted(reasons, key=bool) and not reasons[0]
     assert sum(map(bool, reasons)) <= MAX_DROPPED
-    for candidate in candidates:
-        assert np.linalg.norm(candidate.object_from_gripper[:3, 3]) < np.linalg.norm(scene[name].size)
-        assert np.allclose(candidate.object_from_gripper[:3, :3].T @ candidate.object_from_gripper[:3, :3], np.eye(3))
+    for pose in (candidate.object_from_gripper for candidate in candidates):
+        assert np.linalg.norm(pose[:3, 3]) < np.linalg.norm(scene[name].size)
+        assert np.allclose(pose[:3, :3].T @ pose[:3, :3], np.eye(3))
 
 
 def test_what_the_robot_cannot_pick_up_is_carried_by_no_proposal(table):
@@ -120,8 +117,7 @@ def test_only_an_object_too_heavy_for_the_cup_is_named_with_its_mass_and_what_fl
     assert [why_not_picked(scene, robot) for robot in ROBOTS] == [{}] * len(ROBOTS)
     with pytest.raises(kit.KitError, match="Choose a robot arm"):
         grasp_candidates(scene, "gripper", "red_cube")
-    folder = tmp_path / "heavy"
-    shutil.copytree(project, folder)
+    folder = shutil.copytree(project, tmp_path / "heavy")
     data = json.loads((folder / "scene.json").read_text())
     data["placements"][0]["mass"] = 3.0
     (folder / "scene.json").write_text(json.dumps(data))
@@ -150,10 +146,8 @@ def test_objects_end_where_the_arm_sets_them_down(table, robot):
 
 def test_tasks_that_the_robot_can_do_come_first_and_others_keep_their_reason(table, sandbox):
     scene = kit.Scene.load(table)
-    able, unable = (
-        understand_instruction(text, scene, PlannerModel())
-        for text in ("Put the red cube on the blue cube", "Move the white bowl into the zone on the left")
-    )
+    texts = "Put the red cube on the blue cube", "Move the white bowl into the zone on the left"
+    able, unable = (understand_instruction(text, scene, PlannerModel()) for text in texts)
     results = {}
     for task in (unable, able):
         results[task] = why_not_feasible(task, table, sandbox, "arm")

@@ -7,9 +7,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import httpx
+import mujoco
+import page_client
 from offline_studio import FRAME, EmptySegmenter, offline_services
-from page_client import connect
 from served_studio import served
+from websockets.asyncio.client import connect
 
 from pipeline.project import Project
 from studio.accounts.roles import Role
@@ -36,10 +38,24 @@ def studio_with_people(workspace: Path, **access: Any) -> Iterator[SimpleNamespa
 @asynccontextmanager
 async def logged_in(studio: SimpleNamespace, user: str) -> AsyncIterator[httpx.AsyncClient]:
     """Give a client of the studio in which that person is logged in."""
-    async with connect(studio.address) as http:
+    async with page_client.connect(studio.address) as http:
         answer = await http.post("/login", data={"username": user, "password": PASSWORD})
         assert answer.status_code == 200, answer.text
         yield http
+
+
+def open_view(studio: SimpleNamespace, xml: str) -> str:
+    """Open a view of a model in the studio's viewer; return its token."""
+    route = next(r for r in studio.app.routes if getattr(r, "path", "") == "/viewer/{token}/ws")
+    views = next(c.cell_contents for c in route.endpoint.__closure__ if hasattr(c.cell_contents, "_open"))
+    return views.open(mujoco.MjModel.from_xml_string(xml))
+
+
+def view_socket(studio: SimpleNamespace, http: httpx.AsyncClient, view: str) -> connect:
+    """Return the connection to a view's socket that the page of this client makes."""
+    headers = {"cookie": "; ".join(f"{cookie.name}={cookie.value}" for cookie in http.cookies.jar)}
+    address = f"{studio.address.replace('http', 'ws')}/viewer/{view}/ws"
+    return connect(address, origin=studio.address, additional_headers=headers)
 
 
 def content(folder: Path) -> dict[str, bytes]:

@@ -1,6 +1,5 @@
 """People on one project: one edits, the others look until they take over, and each decision keeps its author."""
 
-import asyncio
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -40,12 +39,8 @@ async def act(page: PageClient, component: str, event: str, message: dict | None
 
 async def test_the_first_who_works_edits_and_the_second_sees_it_and_takes_over(studio: SimpleNamespace):
     folder = studio.workspace / "one"
-    async with (
-        logged_in(studio, "wanda") as w,
-        logged_in(studio, "will") as b,
-        open_page(w, "one") as wanda,
-        open_page(b, "one") as will,
-    ):
+    clients = logged_in(studio, "wanda"), logged_in(studio, "will")
+    async with clients[0] as w, clients[1] as b, open_page(w, "one") as wanda, open_page(b, "one") as will:
         assert will.values["top-bar"]["editor"] == "wanda"
         await act(wanda, "mask-canvas", "decide", rename("cup"))
         await act(will, "mask-canvas", "decide", rename("mug"))
@@ -78,13 +73,8 @@ async def test_every_event_that_edits_is_refused_while_another_person_edits(stud
         monkeypatch.setattr(Editor, "require", refuse)
         monkeypatch.setattr(page_streams, "DRAW_SECONDS", 0.0)  # nothing here draws
         for function in events:
-            data = [None] * len(function.inputs)
-            body = {"data": data, "fn_index": function._id, "session_hash": will.session_hash, "event_data": {}}
             asked.clear()
-            id = (await http.post("/gradio_api/queue/join", json=body)).json()["event_id"]
-            will._outputs[id] = []
-            if will._reader is None or will._reader.done():
-                will._reader = asyncio.ensure_future(will._read())
+            id = await will.send_number(function._id, [None] * len(function.inputs), [], {})
             await will.wait(lambda id=id: id in will.completed)
             assert asked, function.targets
 
@@ -99,8 +89,7 @@ def test_two_pages_of_one_person_both_edit_until_they_are_closed_and_without_log
         editor.require()
     current_user.set("")
     editor = Editor()
-    for _ in range(3):
-        editor.require()
+    editor.require()
     assert editor.name == ""
     now = [0.0]
     presence = Presence(lambda: now[0])
@@ -126,18 +115,15 @@ def authors(folder: Path) -> list[tuple[str, str]]:
     return [(decision.kind, decision.by) for decision in read_log(folder / "decisions.jsonl")]
 
 
-def newest_author(page: PageClient) -> str:
-    return next((one["by"] for one in page.values["results"].get("decisions", ())), "")
-
-
 async def test_every_decision_undo_and_redo_names_its_person(studio: SimpleNamespace):
     for user, name, event in (
         ("wanda", "mask-canvas", "decide"), ("ada", "top-bar", "undo"), ("will", "top-bar", "redo"),
     ):  # fmt: skip
         async with logged_in(studio, user) as http, open_page(http, "two") as page:
-            for sent in (await page.send("top-bar", "take_over"), await page.send(name, event, rename("cup"))):
-                await page.wait(lambda page=page, sent=sent: sent in page.completed)
-            await page.wait(lambda page=page, user=user: newest_author(page) == user)
+            await act(page, "top-bar", "take_over")
+            await act(page, name, event, rename("cup"))
+            decided = lambda page=page: page.values["results"].get("decisions", ())  # noqa: E731
+            await page.wait(lambda decided=decided, user=user: [one["by"] for one in decided()[:1]] == [user])
             assert any(line["by"] == user for line in page.values["status-bar"]["log"])
     assert authors(studio.workspace / "two") == [("display_name", "wanda"), ("undo", "ada"), ("redo", "will")]
 

@@ -17,8 +17,7 @@ import pytest
 from async_calls import run_async
 from fastapi.routing import APIWebSocketRoute
 from page_client import open_page
-from people import FRAME, PASSWORD, PEOPLE, content, logged_in
-from websockets.asyncio.client import connect as connect_socket
+from people import FRAME, PASSWORD, PEOPLE, content, logged_in, open_view, view_socket
 from websockets.exceptions import ConnectionClosed
 
 from components.component import Component
@@ -67,59 +66,36 @@ def test_behind_the_page_nothing_is_changed_for_a_looker_either(studio: SimpleNa
     assert sorted(path.name for path in studio.workspace.iterdir()) == before
 
 
-@pytest.mark.parametrize("change", ["removed", "new password"])
-async def test_a_login_ends_with_its_user_and_with_its_password(change: str, studio: SimpleNamespace):
-    studio.users.add("temp", "look", PASSWORD)
-    async with logged_in(studio, "temp") as http:
-        assert (await http.get("/config")).status_code == 200
-        if change == "removed":
-            studio.users.remove("temp")
-        else:
-            studio.users.add("temp", "look", "another sentence", replace=True)
-        assert (await http.get("/config")).status_code == 401
-        if change == "removed":
-            studio.users.add("temp", "look", PASSWORD)
-            assert (await http.get("/config")).status_code == 401, "an old cookie is not of the new user"
-    studio.users.remove("temp")
-
-
-async def test_a_role_that_is_taken_away_holds_at_once_and_a_wrong_name_is_as_a_wrong_password(studio: SimpleNamespace):
+async def test_roles_and_logins_that_are_taken_away_end_at_once_and_a_wrong_name_is_as_a_wrong_password(studio):
+    upload, kept = {"files": ("a.png", b"x")}, studio.users.path.read_text()
     studio.users.add("temp", "work", PASSWORD)
     async with logged_in(studio, "temp") as http:
-        assert (await http.post("/gradio_api/upload", files={"files": ("a.png", b"x")})).status_code == 200
-        text = studio.users.path.read_text().replace('"role": "work"', '"role": "look"')
-        kept = studio.users.path.read_text()
-        studio.users.path.write_text(text)
-        assert (await http.post("/gradio_api/upload", files={"files": ("a.png", b"x")})).status_code == 403
-        studio.users.path.write_text(kept)
-    studio.users.remove("temp")
-    async with logged_in(studio, "ada") as http:
-        answers = [
-            await http.post("/login", data={"username": name, "password": "wrong password"})
-            for name in ("ada", "eve", "link:1", "../ada")
-        ]
-        assert {(a.status_code, a.text) for a in answers} == {(400, answers[0].text)}
+        assert (await http.post("/gradio_api/upload", files=upload)).status_code == 200
+        studio.users.path.write_text(studio.users.path.read_text().replace('"role": "work"', '"role": "look"'))
+        assert (await http.post("/gradio_api/upload", files=upload)).status_code == 403
+        studio.users.remove("temp")
+        assert (await http.get("/config")).status_code == 401
+        studio.users.add("temp", "look", PASSWORD)
+        assert (await http.get("/config")).status_code == 401, "an old cookie is not of the new user"
+        for name in ("ada", "eve", "link:1", "../ada"):
+            answer = await http.post("/login", data={"username": name, "password": "wrong password"})
+            assert (answer.status_code, answer.json()) == (400, {"detail": "Incorrect credentials."})
+    studio.users.path.write_text(kept)
 
 
 async def test_an_open_socket_ends_with_its_login(studio: SimpleNamespace):
-    views = next(r for r in studio.app.routes if getattr(r, "path", "") == "/viewer/{token}/ws")
-    registry = next(c.cell_contents for c in views.endpoint.__closure__ if hasattr(c.cell_contents, "_open"))
-    xml = "<mujoco><worldbody><body><freejoint/><geom size='.1'/></body></worldbody></mujoco>"
-    token = registry.open(mujoco.MjModel.from_xml_string(xml))
+    view = open_view(studio, "<mujoco><worldbody><body><freejoint/><geom size='.1'/></body></worldbody></mujoco>")
     studio.users.add("temp", "look", PASSWORD)
-    async with logged_in(studio, "temp") as http:
-        headers = {"cookie": "; ".join(f"{cookie.name}={cookie.value}" for cookie in http.cookies.jar)}
-        address = f"{studio.address.replace('http', 'ws')}/viewer/{token}/ws"
-        async with connect_socket(address, origin=studio.address, additional_headers=headers) as socket:
-            await socket.recv()
-            await socket.send('{"op": "push", "body": 1, "point": [0, 0, 0], "target": [1, 0, 0]}')
-            while "this needs the role" not in str(await socket.recv()):
-                pass
-            studio.users.remove("temp")
-            await socket.send('{"op": "play"}')
-            with pytest.raises(ConnectionClosed):
-                while True:
-                    await socket.recv()
+    async with logged_in(studio, "temp") as http, view_socket(studio, http, view) as socket:
+        await socket.recv()
+        await socket.send('{"op": "push", "body": 1, "point": [0, 0, 0], "target": [1, 0, 0]}')
+        while "this needs the role" not in str(await socket.recv()):
+            pass
+        studio.users.remove("temp")
+        await socket.send('{"op": "play"}')
+        with pytest.raises(ConnectionClosed):
+            while True:
+                await socket.recv()
 
 
 BELOW_WORK = {
@@ -253,6 +229,14 @@ async def sent(http: httpx.AsyncClient, number: int, inputs: int) -> dict[str, A
     raise AssertionError("the event was never answered")
 
 
+async def ask(http: httpx.AsyncClient, id: int, data: Any) -> Any:
+    """Send a request to a component as its page does, and return the answer."""
+    body = {"data": data, "component_id": id, "fn_name": "ask", "session_hash": "x"}
+    answer = await http.post("/gradio_api/component_server", content=json.dumps(body))
+    assert answer.status_code == 200, (data, answer.text[:300])
+    return answer.json()
+
+
 async def test_events_have_no_other_address_and_a_request_of_no_kind_needs_the_role_of_its_answer(studio):
     async with logged_in(studio, "lou") as http:
         for path in ("run/predict", "api/predict", "call/predict", "run/0", "predict"):
@@ -262,23 +246,17 @@ async def test_events_have_no_other_address_and_a_request_of_no_kind_needs_the_r
         for id, block in endpoints(studio).items():
             if isinstance(block.answer, Endpoint) and block.answer.needed_role(block.answer.default_kind) > Role.LOOK:
                 for data in ({}, {"kind": "nothing"}, {"kind": None}, {"kind": ["find"]}):
-                    body = {"data": data, "component_id": id, "fn_name": "ask", "session_hash": "x"}
-                    answer = (await http.post("/gradio_api/component_server", json=body)).json()
-                    assert "error" in answer, (block.elem_id, data)
+                    assert "error" in await ask(http, id, data), (block.elem_id, data)
 
 
 @pytest.mark.parametrize("user", ["lou", "wanda", "ada"])
 async def test_a_request_is_answered_only_for_those_whose_role_permits_it(user: str, studio: SimpleNamespace):
     async with logged_in(studio, user) as http:
-        tried = 0
         for id, block in endpoints(studio).items():
             for kind in block.answer.handlers if isinstance(block.answer, Endpoint) else ():
-                body = {"data": {"kind": kind}, "component_id": id, "fn_name": "ask", "session_hash": "x"}
-                answer = (await http.post("/gradio_api/component_server", json=body)).raise_for_status().json()
+                answer = await ask(http, id, {"kind": kind})
                 refused = "this needs the role" in answer.get("error", "")
                 assert refused == (PEOPLE[user] < block.answer.needed_role(kind)), (block.elem_id, kind, answer)
-                tried += 1
-        assert tried > 40
 
 
 async def test_routes_that_do_more_than_read_are_gradios_and_need_a_role_of_their_own(studio: SimpleNamespace):
@@ -316,26 +294,21 @@ MARK = re.compile(r'"data-sends": "([^"]+)"')
 """A control of a script, or the element around several, with the name of what it sends."""
 
 
-def marks() -> set[str]:
-    scripts = [path for path in STATIC.rglob("*.js") if "vendor" not in path.parts]
-    return {name for path in scripts for name in MARK.findall(path.read_text())}
-
-
 def test_controls_say_what_the_server_refuses_to_lookers_and_while_another_edits(studio: SimpleNamespace):
-    refused = set(refusals(gradio_app(studio.app).get_blocks(), Role.VISIT)["refused"])
-    assert len(marks()) > 40 and marks() <= refused, marks() - refused
-    refused = refusals(gradio_app(studio.app).get_blocks(), Role.LOOK)["refused"]
+    scripts = [path.read_text() for path in STATIC.rglob("*.js") if "vendor" not in path.parts]
+    marks = {name for script in scripts for name in MARK.findall(script)}
+    told = {role: refusals(gradio_app(studio.app).get_blocks(), role) for role in Role}
+    assert len(marks) > 40 and not marks - set(told[Role.VISIT]["refused"])
+    refused = set(told[Role.LOOK]["refused"])
     components = {name.partition(".")[0] for name in refused if not name.startswith("#")}
-    marked = {name.partition(".")[0] for name in marks()}
+    marked = {name.partition(".")[0] for name in marks}
     assert components - marked == {"top-bar"}, "its undo and redo have states of their own"
-    assert {"#generate", "#task-text", "#drop", "#run-edited"} <= set(refused)
+    assert {"#generate", "#task-text", "#drop", "#run-edited"} <= refused
     for role in (Role.LOOK, Role.WORK, Role.ADMINISTER):
-        refused = refusals(gradio_app(studio.app).get_blocks(), role)["refused"]
-        assert ("inspector.decide" in refused, "models-panel.use" in refused) == (
-            role < Role.WORK, role < Role.ADMINISTER,
-        )  # fmt: skip
-        assert "top-bar.home" not in refused
-    editors = set(refusals(gradio_app(studio.app).get_blocks(), Role.WORK)["editors"])
+        refused = told[role]["refused"]
+        assert ("inspector.decide" in refused) == (role < Role.WORK) and "top-bar.home" not in refused
+        assert ("models-panel.use" in refused) == (role < Role.ADMINISTER)
+    editors = set(told[Role.WORK]["editors"])
     assert {"inspector.decide", "#generate", "mask-canvas.import", "results.share"} <= editors
     assert not editors & {"top-bar.take_over", "gallery.judge", "library.import", "#drop", "results.links"}
 
@@ -352,13 +325,6 @@ HOSTILE: list[Any] = [
 ]
 
 
-async def ask(http: httpx.AsyncClient, id: int, data: Any) -> Any:
-    body = {"data": data, "component_id": id, "fn_name": "ask", "session_hash": "x"}
-    answer = await http.post("/gradio_api/component_server", content=json.dumps(body))
-    assert answer.status_code == 200, (data, answer.text[:300])
-    return answer.json()
-
-
 async def test_no_request_reaches_beyond_what_is_listed_or_is_answered_with_more_than_a_line(studio: SimpleNamespace):
     precious = studio.workspace.parent / "precious"
     for folder in (precious, precious / "batch", studio.workspace):  # each could be taken for a batch, or a project
@@ -370,8 +336,8 @@ async def test_no_request_reaches_beyond_what_is_listed_or_is_answered_with_more
     async with logged_in(studio, "ada") as http, open_page(http, "") as home, open_page(http, "one") as page:
         values = {name: value for name, value in (home.values | page.values).items() if value}
         values["gallery"] = home.values["gallery"]
-        for id, block in gradio_app(studio.app).get_blocks().blocks.items():
-            if not isinstance(block, Component) or not isinstance(block.answer, Endpoint):
+        for id, block in endpoints(studio).items():
+            if not isinstance(block.answer, Endpoint):
                 continue
             guessed = [{"kind": kind, "token": "x", "page_token": "x"} for kind in block.answer.handlers]
             for data in ([], "text", 7, None, {"seq": 10**400}, *guessed):

@@ -1,4 +1,4 @@
-"""Behind a reverse proxy under a path: page, files, events, sockets and links work, and nothing is asked outside it."""
+"""Behind a reverse proxy under a path: page, files, events and links work, and nothing is asked outside it."""
 
 import asyncio
 import json
@@ -31,10 +31,7 @@ ADDRESS = re.compile(r"""["'`]/(?:static|viewer|project|thumbnail|library|link|s
 def proxied(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SimpleNamespace]:
     workspace = tmp_path_factory.mktemp("workspace")
     access = {"root_path": ROOT, "links": Links(workspace)}
-    with (
-        studio_with_people(workspace, **access) as studio,
-        published(studio.address, ROOT, strips=request.param) as proxy,
-    ):
+    with studio_with_people(workspace, **access) as studio, published(studio.address, ROOT, request.param) as proxy:
         yield SimpleNamespace(address=proxy.address, outside=proxy.outside, workspace=workspace, strips=request.param)
 
 
@@ -76,17 +73,13 @@ async def test_a_link_leads_to_its_project_and_the_path_without_its_slash_to_the
 
 
 async def test_who_logs_out_needs_a_login_again_in_every_browser(proxied: SimpleNamespace):
-    async with (
-        logged_in(proxied, "will") as http,
-        logged_in(proxied, "will") as other,
-        logged_in(proxied, "lou") as lou,
-    ):
+    async with logged_in(proxied, "will") as http, logged_in(proxied, "will") as also, logged_in(proxied, "lou") as lou:
         before = dict(http.cookies)
         answer = await http.get("/logout")
         assert answer.is_redirect and answer.headers["location"].rstrip("/") == proxied.address
         assert before and not dict(http.cookies)
         http.cookies.update(before)
-        for ended in (http, other):
+        for ended in (http, also):
             assert (await ended.get("/config")).status_code == 401
         assert (await lou.get("/config")).status_code == 200
         other_site = {"origin": "https://other.example", "sec-fetch-site": "cross-site"}
@@ -100,7 +93,6 @@ async def test_nginx_as_it_is_documented_publishes_the_studio_and_no_client_name
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    address = f"http://127.0.0.1:{port}"
     access = {"root_path": ROOT, "hosts": ("127.0.0.1",), "behind_proxy": True}
     with studio_with_people(tmp_path / "workspace", **access) as studio:
         server = f"server {{ listen 127.0.0.1:{port}; {location.replace('http://127.0.0.1:7860', studio.address)} }}"
@@ -112,7 +104,7 @@ async def test_nginx_as_it_is_documented_publishes_the_studio_and_no_client_name
         )
         with subprocess.Popen(["/usr/sbin/nginx", "-p", tmp_path, "-c", tmp_path / "nginx.conf"]) as nginx:
             try:
-                published = SimpleNamespace(address=f"{address}{ROOT}")
+                published = SimpleNamespace(address=f"http://127.0.0.1:{port}{ROOT}")
                 async with connect(published.address) as http:
                     while True:
                         with suppress(httpx.ConnectError):

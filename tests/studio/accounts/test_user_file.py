@@ -2,11 +2,11 @@
 
 import io
 import json
-import os
 import stat
 import sys
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given, settings
@@ -45,14 +45,12 @@ def test_a_hash_fits_its_own_password_only(password: str, other: str):
 
 
 def test_an_unknown_user_costs_as_much_as_a_known_one(users: UserFile, monkeypatch):
-    calls = []
-    scrypt = passwords._scrypt
-    monkeypatch.setattr(passwords, "_scrypt", lambda *arguments: calls.append(arguments[1:4]) or scrypt(*arguments))
     monkeypatch.setattr(passwords, "_UNKNOWN", hash_password("nobody at all"))
-    calls.clear()
+    scrypt = Mock(wraps=passwords._scrypt)
+    monkeypatch.setattr(passwords, "_scrypt", scrypt)
     assert users.accepts("ada", PASSWORD) and not users.accepts("ada", "wrong password")
     assert not users.accepts("eve", PASSWORD)
-    assert len(calls) == 3 and len(set(calls)) == 1
+    assert scrypt.call_count == 3 and len({call.args[1:4] for call in scrypt.call_args_list}) == 1
 
 
 @pytest.mark.parametrize(
@@ -92,13 +90,8 @@ def test_the_file_is_private_and_holds_no_password_and_no_two_names_that_differ_
 
 def test_people_who_are_added_at_the_same_time_are_all_kept(users: UserFile):
     names = [f"user{n}" for n in range(12)]
-    threads = [
-        threading.Thread(target=UserFile(users.path).add, args=(name, "look", PASSWORD)) for name in names
-    ]  # each with a file of its own, as processes have
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(len(names)) as threads:  # each has a file of its own, as processes have
+        list(threads.map(lambda name: UserFile(users.path).add(name, "look", PASSWORD), names))
     assert set(users.users()) == {"ada", *names}
 
 
@@ -129,9 +122,8 @@ def test_logins_of_auth_may_do_everything_and_a_file_without_users_lets_nobody_i
 
 def test_users_are_added_listed_and_removed_on_the_command_line(tmp_path: Path, monkeypatch, capsys):
     place = ["--workspace", str(tmp_path)]
-    assert command(monkeypatch, "add", "bob", "--role", "look", *place, typed=f"{PASSWORD}\nmore") == 0
-    assert command(monkeypatch, "add", "ada", "--role", "administer", *place, typed=f"{PASSWORD}\n") == 0
-    assert command(monkeypatch, "add", "eve", *place, typed=f"{PASSWORD}\n") == 0
+    for words in (["bob", "--role", "look"], ["ada", "--role", "administer"], ["eve"]):
+        assert command(monkeypatch, "add", *words, *place, typed=f"{PASSWORD}\nmore") == 0
     assert command(monkeypatch, "list", *place) == 0
     told = capsys.readouterr()
     assert told.out.splitlines()[-3:] == ["ada\tadminister", "bob\tlook", "eve\twork"]
@@ -175,4 +167,3 @@ def test_a_password_is_typed_twice_and_never_an_argument(users: UserFile, monkey
     assert main(add) == 0 and users.accepts("bob", PASSWORD)
     with pytest.raises(SystemExit):
         main(["user", "add", "carl", PASSWORD])
-    assert os.environ.get("GRS_USERS") is None

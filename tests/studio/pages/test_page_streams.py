@@ -1,6 +1,7 @@
 """Events of a page act in the order in which it sent them; a page has one stream of updates, which holds no thread."""
 
 import asyncio
+import itertools
 import random
 import threading
 from collections.abc import Iterator
@@ -15,7 +16,6 @@ from offline_studio import FRAME, offline_services
 from page_client import PageClient, connect, open_page
 from served_studio import served
 
-from pipeline.frame import Frame
 from pipeline.project import Project
 from studio.pages import event_order, page_streams
 from studio.pages.event_order import EventOrder
@@ -74,17 +74,13 @@ async def test_an_event_that_fails_lets_the_next_one_act_and_is_forgotten_after_
     with pytest.raises(ValueError):
         async with order.turn("page", {"number": 1, "seconds_after": 0.0}):
             raise ValueError
-    async with order.turn("page", {"number": 2, "seconds_after": 0.1}):
-        pass
-    order = EventOrder()
-    for number in range(1, 5):
+    for number in range(2, 5):
         async with order.turn("page", {"number": number, "seconds_after": 0.01}):
             pass
     assert len(order) == 4
     monkeypatch.setattr(event_order, "KEEP_SECONDS", 0.01)
     order = EventOrder()
-    async with order.turn("page", {"number": 1, "seconds_after": 0.01}):
-        pass
+    await run(order, [(0, "page", {"number": 1, "seconds_after": 0.01})])
     while order:
         await asyncio.sleep(0.01)
 
@@ -108,29 +104,16 @@ THREADS = 40
 """Threads that anyio has for all requests together, and events that Gradio answers at the same time by default."""
 
 
-class SilentSegmenter:
-    """Work that does not get on, as with a model server that never answers."""
-
-    name = "silent"
-
-    def __init__(self):
-        self.answer = threading.Event()
-
-    def open(self, frame: Frame) -> None:
-        self.answer.wait()
-        raise RuntimeError("never asked in earnest")
-
-
 @pytest.fixture(scope="module")
 def busy_studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SimpleNamespace]:
     """A studio with projects "one" and "two", on which work goes on for as long as the test runs."""
-    workspace, segmenter = tmp_path_factory.mktemp("workspace"), SilentSegmenter()
+    workspace, end = tmp_path_factory.mktemp("workspace"), threading.Event()
     for name in ("one", "two"):
         Project.create(workspace / name, FRAME, name)
-    services = offline_services(segmenter=segmenter)
-    with served(services, workspace) as studio:
+    silent = SimpleNamespace(name="silent", open=lambda _: end.wait())
+    with served(offline_services(segmenter=silent), workspace) as studio:
         yield studio
-        segmenter.answer.set()
+        end.set()
 
 
 async def test_more_pages_than_threads_follow_work_while_routes_and_stop_answer(busy_studio: SimpleNamespace):
@@ -216,15 +199,8 @@ async def test_a_stream_waits_for_a_page_that_draws_and_ends_with_it(monkeypatch
 
 
 async def test_values_are_computed_once_for_all_who_ask_in_the_meantime_and_never_before_they_asked():
-    computed: list[int] = []
-    begun, go_on = threading.Event(), threading.Event()
-
-    def compute() -> list[int]:
-        computed.append(len(computed))
-        begun.set()
-        go_on.wait()
-        return [computed[-1]]
-
+    begun, go_on, count = threading.Event(), threading.Event(), itertools.count()
+    compute = lambda: [next(count), begun.set() or go_on.wait()][:1]  # noqa: E731
     latest = LatestValues(CapacityLimiter(1))
     first = asyncio.ensure_future(latest.get(compute))
     while not begun.is_set():

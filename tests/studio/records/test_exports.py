@@ -4,6 +4,7 @@ import asyncio
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import AsyncMock
 
 import pytest
 
@@ -27,19 +28,23 @@ def child(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     script = tmp_path / "child"
     script.write_text(CHILD % {"folder": tmp_path})
     script.chmod(0o755)
+    (tmp_path / "started").touch()
     monkeypatch.setattr(bounded_process, "sys", SimpleNamespace(executable=str(script)))
     monkeypatch.setattr(exports, "LOOK_SECONDS", 0.02)
     return tmp_path
 
 
 def started(child: Path) -> list[int]:
-    file = child / "started"
-    return [int(line) for line in file.read_text().split()] if file.exists() else []
+    return [int(line) for line in (child / "started").read_text().split()]
 
 
 def is_alive(process: int) -> bool:
     stat = Path(f"/proc/{process}/stat")
     return stat.exists() and ") Z" not in stat.read_text()
+
+
+waits = AsyncMock(return_value=False)
+"""Says of a page that it waits."""
 
 
 async def until(condition: Any) -> None:
@@ -51,20 +56,10 @@ def session(version: int = 0) -> Any:
     return SimpleNamespace(project=SimpleNamespace(folder=Path("/lab/one")), log=SimpleNamespace(version=version))
 
 
-async def waits() -> bool:
-    return False
-
-
 async def leave(response: Any) -> None:
     """Send a response to a page that has left already."""
-
-    async def receive() -> dict[str, str]:
-        return {"type": "http.disconnect"}
-
-    async def send(_: Any) -> None:
-        await asyncio.sleep(0)
-
-    await response({"type": "http", "method": "GET", "headers": []}, receive, send)
+    receive = AsyncMock(return_value={"type": "http.disconnect"})
+    await response({"type": "http", "method": "GET", "headers": []}, receive, AsyncMock())
 
 
 async def test_equal_requests_share_one_export_which_is_removed_with_the_last_of_them(child: Path):
@@ -86,15 +81,9 @@ async def test_equal_requests_share_one_export_which_is_removed_with_the_last_of
 
 async def test_few_exports_are_written_at_once_and_those_that_nobody_waits_for_end(child: Path):
     gone: set[int] = set()
-
-    def leaves(number: int) -> Any:
-        async def is_gone() -> bool:
-            return number in gone
-
-        return is_gone
-
     all, most = Exports(), AT_ONCE + WAITING
-    answers = [asyncio.create_task(all.answer(session(n), "zip", leaves(n))) for n in range(most)]
+    leaves = [AsyncMock(side_effect=lambda n=n: n in gone) for n in range(most)]
+    answers = [asyncio.create_task(all.answer(session(n), "zip", leaves[n])) for n in range(most)]
     await until(lambda: len(started(child)) == AT_ONCE)
     with pytest.raises(StudioError, match="try again in a minute"):
         await all.answer(session(most), "zip", waits)

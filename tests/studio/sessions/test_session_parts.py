@@ -1,32 +1,35 @@
-"""The parts of a session, each alone: event log, cache, work runner, decisions, replay, model calls."""
+"""The parts of a session, each alone: event log, cache, work runner, decisions, replay, model calls, refits."""
 
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from unittest.mock import Mock
 
+import drawn_scene as make
+import numpy as np
 import pytest
-from offline_studio import wait_until
+from offline_studio import FRAME, wait_until
 
 from pipeline.errors import StudioError
-from pipeline.frame import load
+from pipeline.geometry import Pose
 from pipeline.models import Question
 from pipeline.project import Project
 from pipeline.run import Progress
+from pipeline.scene.scene_files import write_scene
 from pipeline.simulation import Program
 from pipeline.tasks import TaskError
 from studio.sessions.cache import Cache
 from studio.sessions.decision_recorder import DecisionRecorder
 from studio.sessions.event_log import EventLog
 from studio.sessions.model_calls import ModelCalls
+from studio.sessions.refit_check import pending_refit, undo_if_worse
 from studio.sessions.round_replay import RoundReplay
 from studio.sessions.work import StoppableSandbox, WorkRunner
 from studio.web.background import TaskGroup
 from studio.web.errors import RequestError
-
-SAMPLES = Path(__file__).parents[3] / "sample_scenes"
 
 
 @pytest.fixture
@@ -55,12 +58,7 @@ def test_an_error_is_one_line_and_one_notice_and_a_watcher_is_called_until_it_en
 
 
 def test_a_value_is_computed_once_until_its_file_changes(cache: Cache, tmp_path: Path):
-    computed: list[int] = []
-
-    def compute() -> int:
-        computed.append(1)
-        return len(computed)
-
+    compute = Mock(side_effect=[1, 2])
     assert [cache.get("name", "scene.json", compute) for _ in range(3)] == [1, 1, 1]
     before = cache.stamp("scene.json")
     (tmp_path / "scene.json").unlink()
@@ -69,35 +67,23 @@ def test_a_value_is_computed_once_until_its_file_changes(cache: Cache, tmp_path:
 
 
 def test_threads_that_ask_for_the_same_value_wait_for_the_first_to_compute_it(cache: Cache):
-    computed: list[int] = []
     began, go_on = threading.Event(), threading.Event()
-
-    def compute() -> int:
-        computed.append(1)
-        began.set()
-        go_on.wait(10)
-        return len(computed)
-
+    compute = Mock(side_effect=lambda: [began.set(), go_on.wait(10)])
     with ThreadPoolExecutor(2) as threads:
         first = threads.submit(cache.get, "name", "scene.json", compute)
         began.wait(10)
         second = threads.submit(cache.get, "name", "scene.json", compute)
         assert not wait([second], 0.1).done
         go_on.set()
-        assert (first.result(), second.result()) == (1, 1)
+        assert first.result() is second.result() and compute.call_count == 1
 
 
 def test_a_value_computed_in_the_background_is_there_later_and_a_failure_is_logged_once(cache: Cache, log: EventLog):
     release = threading.Event()
-
-    def compute() -> str:
-        release.wait()
-        return "done"
-
-    assert cache.get_later("name", "scene.json", compute) is None and cache.is_computing("name")
+    assert cache.get_later("name", "scene.json", release.wait) is None and cache.is_computing("name")
     release.set()
     wait_until(lambda: not cache.is_computing("name"), "the value")
-    assert cache.get_later("name", "scene.json", compute) == "done"
+    assert cache.get_later("name", "scene.json", release.wait) is True
     failing = Mock(side_effect=StudioError("No depth."))
     cache.get_later("failing", "scene.json", failing)
     wait_until(lambda: not cache.is_computing("failing"), "the error")
@@ -105,9 +91,19 @@ def test_a_value_computed_in_the_background_is_there_later_and_a_failure_is_logg
     assert [line.text for line in log.lines] == ["No depth."] and not log.take_notices()
 
 
-def has_ended(runner: WorkRunner, log: EventLog) -> bool:
-    with log.changed:  # which is locked until the end is logged
-        return runner.current is None
+def wait_for_end(runner: WorkRunner, log: EventLog) -> None:
+    def has_ended() -> bool:
+        with log.changed:  # which is locked until the end is logged
+            return runner.current is None
+
+    wait_until(has_ended, "the end of the work")
+
+
+def placing(stop: threading.Event) -> Iterator[Progress]:
+    """Work without an end."""
+    while True:
+        stop.wait(0.01)
+        yield Progress("scene", "placing")
 
 
 def test_new_work_begins_after_the_current_one_was_stopped_and_a_stop_is_no_error(log: EventLog):
@@ -117,8 +113,7 @@ def test_new_work_begins_after_the_current_one_was_stopped_and_a_stop_is_no_erro
     def first(stop: threading.Event) -> Iterator[Progress]:
         started.set()
         try:
-            while not stop.wait(0.01):
-                yield Progress("scene", "placing")
+            yield from placing(stop)
         finally:
             events.append("first ended")
 
@@ -130,19 +125,12 @@ def test_new_work_begins_after_the_current_one_was_stopped_and_a_stop_is_no_erro
     runner.start(first, "scene")
     assert started.wait(10)
     runner.start(second, "task")
-    wait_until(lambda: has_ended(runner, log), "the end of the work")
+    wait_for_end(runner, log)
     assert events == ["start", "start", "first ended", "second began"]
-    assert [line.text for line in log.lines][-1] == "Scene · settling"
-
-    def steps(stop: threading.Event) -> Iterator[Progress]:
-        while True:
-            stop.wait(0.01)
-            yield Progress("scene", "placing")
-
-    runner = WorkRunner(log, lambda: None)
-    runner.start(steps, "scene")
+    assert log.lines[-1].text == "Scene · settling"
+    runner.start(placing, "scene")
     runner.stop()
-    wait_until(lambda: has_ended(runner, log), "the stop")
+    wait_for_end(runner, log)
     assert log.lines[-1].text == "Stopped. Finished stages are kept." and not log.take_notices()
 
 
@@ -154,7 +142,7 @@ def test_an_error_of_the_work_is_a_notice_unless_it_is_about_the_task(log, error
 
     runner = WorkRunner(log, lambda: None)
     runner.start(steps, "scene")
-    wait_until(lambda: has_ended(runner, log), "the error")
+    wait_for_end(runner, log)
     assert bool(log.take_notices()) is is_notice and (runner.task_error is error) is not is_notice
     assert log.lines[-1].kind == "bad"
 
@@ -174,7 +162,7 @@ def test_a_stoppable_sandbox_is_cancelled_by_either_event():
 
 
 def test_decisions_recorded_together_are_undone_together_and_no_name_is_taken_twice(tmp_path: Path, log: EventLog):
-    project, changes = Project.create(tmp_path / "one", load(SAMPLES / "blocks")), []
+    project, changes = Project.create(tmp_path / "one", FRAME), []
     decisions = DecisionRecorder(project, log, lambda: changes.append(1))
     decisions.record("not_object", id=1, value=True)
     decisions.record_all([("delete_segment", {"id": id}) for id in (2, 3, 4)], "2 to 4 deleted")
@@ -206,11 +194,9 @@ def test_a_round_without_a_rollout_is_reported_and_each_request_for_a_replay_has
     assert replay.request and replay.request.instant == 1.5 and replay.rollout() is None
     wait_until(lambda: not tasks, "the rollout")
     assert replay.request is None and "no rollout to replay: NameError" in log.take_notices()[0]
-    project = SimpleNamespace(rounds=lambda: (SimpleNamespace(number=1),), folder=tmp_path)
-    replay = RoundReplay(project, lambda: None, Cache(tmp_path, log, TaskGroup(log.mark_changed)), log)  # type: ignore[arg-type]
-    replay.show(1)
-    replay.arrange(1)
-    assert replay.request and (replay.request.serial, replay.request.arranging) == (2, True)
+    replay.show(2)
+    replay.arrange(2)
+    assert replay.request and (replay.request.serial, replay.request.arranging) == (3, True)
     replay.hide()
     assert replay.request is None and replay.rollout() is None and not replay.loading
 
@@ -225,3 +211,28 @@ def test_the_log_changes_when_a_call_begins_or_ends_and_not_with_its_text(tmp_pa
     assert began > before and log.version == began and calls.in_flight() == (call,)
     watched.end(call)
     assert log.version > began and calls.in_flight() == () and calls.read() == ()
+
+
+@pytest.mark.parametrize(("before_m", "after_m", "kept"), [(0.0, 0.03, False), (0.03, 0.0, True), (0.0, 0.0, True)])
+def test_a_refit_is_kept_unless_outline_and_depth_agree_worse_than_before(tmp_path: Path, before_m, after_m, kept):
+    box = make.placement(make.box(tmp_path), "box")
+
+    def off(metres: float):
+        pos = box.world_from_object.pos + np.array([metres, 0, 0])
+        return make.scene(replace(box, world_from_object=Pose(pos, box.world_from_object.quat_wxyz)))
+
+    frame, _, segments = make.photograph(make.scene(box))
+    project = Project.create(tmp_path / "project", frame)
+    project.save_segments(segments)
+    write_scene(off(before_m), project.folder)
+    project.finish("scene", project.key("scene"), "measured", 0.0)
+    project.decide("refit", id=1)
+    assert pending_refit(project) is None  # back to the automatic pose: a person's wish
+    project.undo()
+    project.decide("refit", id=1, free=True)
+    refit = pending_refit(project)
+    assert refit
+    write_scene(off(after_m), project.folder)
+    note = undo_if_worse(project, refit)
+    assert bool(project.active_decisions("refit")) == kept == (not note)
+    assert kept or note.startswith("box was not fitted again: ")

@@ -4,6 +4,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 from fastapi import FastAPI
@@ -25,27 +26,19 @@ def echo(*arguments) -> dict:
     return {"arguments": [str(argument) for argument in arguments[:-1]]}
 
 
-def fail(*_) -> dict:
-    raise RequestError("Two lines\nof an error.")
-
-
 def test_an_answer_repeats_the_number_of_its_request_and_an_error_is_one_line():
     endpoint = Endpoint({"echo": echo}, lambda _: ("a",))
     answer = endpoint({"kind": "echo", "seq": 7})
     assert answer["seq"] == 7 and answer["arguments"] == ["a"] and answer["ms"] >= 0
     assert "seq" not in endpoint({"kind": "echo"})
+    fail = Mock(side_effect=RequestError("Two lines\nof an error."))
     answer = Endpoint({"fail": fail}, lambda _: (), format_error=str.upper)({"kind": "fail", "seq": 3})
     assert answer == {"seq": 3, "error": "TWO LINES OF AN ERROR."}
 
 
 def test_of_requests_that_take_long_few_are_answered_at_once():
     entered, free = threading.Semaphore(0), threading.Event()
-
-    def long(*_) -> dict:
-        entered.release()
-        free.wait()
-        return {}
-
+    long = lambda *_: {"waited": [entered.release(), free.wait()]}  # noqa: E731
     endpoint = Endpoint({"long": long, "echo": echo}, lambda _: (), long_kinds=("long",))
     with ThreadPoolExecutor(6) as pool:
         answers = [pool.submit(endpoint, {"kind": "long"}) for _ in range(6)]
@@ -69,25 +62,19 @@ def test_only_a_page_with_the_token_or_an_open_session_is_answered():
     for other in (None, "", "guess", PageToken().value):
         assert set(endpoint({"kind": "echo", "page_token": other})) == {"error"}
 
-    def get(token: str | None) -> str:
-        if token != "open":
-            raise StudioError("This project is no longer open.")
-        return "session"
-
-    endpoint = Endpoint({"echo": echo}, session_context(SimpleNamespace(get=get), "model"))  # type: ignore[arg-type]
+    sessions = Mock(get=Mock(side_effect=["session", StudioError("This project is no longer open.")]))
+    endpoint = Endpoint({"echo": echo}, session_context(sessions, "model"))
     assert endpoint({"kind": "echo", "token": "open"})["arguments"] == ["session", "model"]
     assert set(endpoint({"kind": "echo", "token": "closed"})) == {"error"}
 
 
-RECORD = "candidate/%2e%2e%2f%2e%2e%2fproject.json"
-
-
-@pytest.mark.parametrize("name", ["crop/a.jpg", "crop/77.jpg", "window/x.jpg", RECORD, "object/9_urdf", "no"])
-def test_an_unknown_address_is_answered_in_one_line(name: str, tmp_path: Path):
+def test_an_unknown_address_is_answered_in_one_line(tmp_path: Path):
     app, project = FastAPI(), Project.create(tmp_path / "one", FRAME)
     (project.folder / "cache" / "candidates").mkdir(parents=True)
     session = Session(project, SimpleNamespace(library=Library(()), model=None, send="ask"))  # type: ignore[arg-type]
     sessions = SimpleNamespace(get=lambda _: session, workspace=tmp_path)
     file_routes.mount(app, sessions, candidate_comparison.FILES)  # type: ignore[arg-type]
-    answer = TestClient(app).get(f"/project/token/{name}")
-    assert answer.status_code == 404 and answer.text.strip() and "\n" not in answer.text
+    record = "candidate/%2e%2e%2f%2e%2e%2fproject.json"
+    for name in ("crop/a.jpg", "crop/77.jpg", "window/x.jpg", record, "object/9_urdf", "no"):
+        answer = TestClient(app).get(f"/project/token/{name}")
+        assert answer.status_code == 404 and answer.text.strip() and "\n" not in answer.text

