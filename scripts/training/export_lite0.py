@@ -12,13 +12,8 @@ from torch import nn
 from torch.nn import functional
 
 from pipeline.assets.appearance.encoder import NETWORK, TAPS
-from scripts.training.click_network import (
-    BLOCKS,
-    Convolution,
-    Lite0Backbone,
-    imagenet_weights,
-    pretrained_backbone,
-)
+from scripts.training.click_network import imagenet_weights, pretrained_backbone
+from scripts.training.lite0 import BLOCKS, Convolution, Lite0Backbone
 
 LAST_BLOCKS = ((6, 5, 2, 192), (6, 5, 1, 192), (6, 5, 1, 192), (6, 5, 1, 192), (6, 3, 1, 320))
 """Expansion, kernel, stride and channels, after those of the click network."""

@@ -63,7 +63,7 @@ class ClutterTable:
 
     def pick(self, count: int, pool: Sequence[str]) -> list[str]:
         """Draw ids without repeats."""
-        return list(self.rng.choice(sorted(pool), count, replace=False))
+        return list(self.rng.choice(sorted(pool), min(count, len(pool)), replace=False))
 
     def put(self, id: str, x: float, y: float, z: float, quat: np.ndarray) -> None:
         """Put an asset with its centre at x, y, z, unless it was put before."""

@@ -29,11 +29,11 @@ MAX_EXTENT_M = 0.24
 def random_shape(rng: np.random.Generator) -> Solid:
     """Return a random box, can, ball, bottle with a cap, cup or bowl, plain or printed."""
     shapes = (
-        _random_box,
-        _random_box,
-        _random_box,
-        _random_can,
-        _random_can,
+        random_box,
+        random_box,
+        random_box,
+        random_can,
+        random_can,
         _random_ball,
         _random_bottle,
         _random_cup,
@@ -56,14 +56,14 @@ def _random_texture(rng: np.random.Generator) -> Image.Image:
     return Image.fromarray(random_print((96, 96), rng))
 
 
-def _random_box(rng: np.random.Generator) -> Solid:
+def random_box(rng: np.random.Generator) -> Solid:
     size = rng.uniform(0.025, 0.12, 3)
     if rng.random() < 0.6:
         return solids.box(size, plain_texture(_random_colour(rng)))
     return solids.box(size, face_strip([Image.fromarray(random_print((64, 64), rng)) for _ in range(6)]))
 
 
-def _random_can(rng: np.random.Generator) -> Solid:
+def random_can(rng: np.random.Generator) -> Solid:
     radius, height = rng.uniform(0.014, 0.055), rng.uniform(0.03, 0.13)
     if rng.random() < 0.5:
         return lathe([(0, 0), (radius, 0), (radius, height), (0, height)], _random_texture(rng))

@@ -17,8 +17,13 @@ from pipeline.assets import solids
 from pipeline.assets.solids import Solid, join, lathe, plain_texture, texture_visual
 from scripts.training.print_augmentation import random_print
 from scripts.training.surface_textures import random_colour
-from scripts.training.training_tables import MAX_EXTENT_M, random_shape
+from scripts.training.training_tables import MAX_EXTENT_M, random_box, random_can, random_shape
 
+HOLLOW_ASSETS = (
+    "teal_bowl", "wooden_bowl", "white_bowl", "red_bowl", "square_red_bowl", "white_bin", "white_bin", "blue_bin",
+    "blue_bin", "grey_tray", "grey_tray",
+)  # fmt: skip
+MAX_CONTAINER_M = 0.4
 THIN_ASSETS = ("screwdriver", "blue_marker", "scissors", "hammer", "tape_roll", "banana", "toy_plane", "red_book")
 
 
@@ -34,13 +39,26 @@ class RandomObject:
 
 
 def random_object(kind: str, ground: np.ndarray, random: np.random.Generator) -> RandomObject:
-    """Return an object of a kind: any, boxes, flat, parts or clear. `ground` is the ground's colour, of shape (3,)."""
+    """Return an object: any, boxes, blocks, flat, parts or clear. `ground` is the ground's colour, of shape (3,)."""
     draw = random.random()
     if kind == "clear" and draw < 0.7:
         return RandomObject(_clear(random).centred(), clear=True)
-    makers = {"boxes": (_printed_box, 0.85), "flat": (_flat, 0.75), "parts": (_bracket, 0.9)}
+    makers = {"blocks": (_block, 1.0), "boxes": (_printed_box, 0.85), "flat": (_flat, 0.75), "parts": (_bracket, 0.9)}
     special, share = makers.get(kind, (_any_solid, 1.0))
     return _finish((special if draw < share else _any_solid)(random), ground, random)
+
+
+def random_container(ground: np.ndarray, random: np.random.Generator) -> RandomObject:
+    """Return a bowl, bin or tray of the library, up to MAX_CONTAINER_M long."""
+    solid = _library_solid(str(random.choice(HOLLOW_ASSETS)), random)
+    factors = random.uniform(0.9, 1.9) * np.array([1, 1, random.uniform(0.5, 1)])
+    factors *= min(1.0, MAX_CONTAINER_M / float((solid.mesh.extents * factors).max()))
+    return _finish(solid.transformed(np.diag([*factors, 1.0])), ground, random)
+
+
+def _block(random: np.random.Generator) -> Solid:
+    """Return a box or a can."""
+    return random_box(random) if random.random() < 0.7 else random_can(random)
 
 
 def _finish(solid: Solid, ground: np.ndarray, random: np.random.Generator) -> RandomObject:

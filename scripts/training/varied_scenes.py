@@ -9,7 +9,7 @@ import numpy as np
 
 from pipeline.assets.solids import texture_visual
 from scripts.training.surface_textures import random_surface
-from scripts.training.varied_objects import RandomObject, random_object
+from scripts.training.varied_objects import RandomObject, random_container, random_object
 
 OBJECT_GROUP, CLEAR_GROUP = 0, 2
 """Groups of MuJoCo's geoms: what is always drawn, and clear objects."""
@@ -32,6 +32,8 @@ class VariedScene:
     objects: list[RandomObject] = field(default_factory=list)
     ground_colour: np.ndarray = field(default_factory=lambda: np.full(3, 128.0))
     surfaces: int = 0
+    held: tuple[int, np.ndarray] | None = None
+    """Number of an object that a hand holds, and where, of shape (3,)."""
 
     def add_surface(
         self, label: str, size: np.ndarray, pos: np.ndarray, quat: np.ndarray | None = None, material: str = ""
@@ -211,8 +213,11 @@ GROUND_PROBABILITIES = (0.42, 0.15, 0.24, 0.09, 0.10)
 
 
 def fill(scene: VariedScene, layout: str) -> None:
-    """Put objects on the ground: spaced, touching, heaped or stacked; flat, parts, boxes or clear ones."""
+    """Put objects on the ground: spaced, touching, heaped or stacked; flat, parts, boxes, clear ones; or CONTAINED."""
     random = scene.random
+    if layout in CONTAINED:
+        CONTAINED[layout](scene)
+        return
     kind = layout if layout in ("boxes", "flat", "parts", "clear") else "any"
     count = int(random.integers(1, 4) if random.random() < 0.12 else random.integers(4, 15))
     for level in scene.levels:
@@ -290,3 +295,59 @@ def _spaced(scene: VariedScene, kind: str, count: int, level: np.ndarray, stacke
             upper, turned = random_object(kind, scene.ground_colour, random), _yaw(random.uniform(0, 2 * np.pi))
             up = 2 * height + _height(upper, turned) + 0.003 + scene.drop
             scene.add_object(upper, np.add(level, [*(at + random.normal(0, 0.006, 2)), up]), turned)
+
+
+def _packed(scene: VariedScene) -> None:
+    """Fill the area with two or three layers of objects."""
+    random = scene.random
+    kind, z = str(random.choice(["any", "any", "boxes", "parts"])), 0.0
+    for _ in range(int(random.integers(12, 27))):
+        one = random_object(kind, scene.ground_colour, random)
+        quat = _quat(one, random)
+        height = _height(one, quat)
+        at = random.uniform(-scene.half, scene.half) * 0.85
+        scene.add_object(one, np.add(scene.levels[0], [*at, z + height + scene.drop]), quat)
+        z += 0.6 * height
+
+
+def _contents(scene: VariedScene) -> None:
+    """Put objects into one to three bowls, bins or trays, and some beside them."""
+    random, taken = scene.random, []
+    for _ in range(int(random.integers(1, 4))):
+        one = random_container(scene.ground_colour, random)
+        size = one.solid.mesh.extents
+        radius = float(np.linalg.norm(size[:2])) / 2
+        at = random.uniform(-scene.half, scene.half)
+        if any(np.hypot(*(at - other)) < radius + r for other, r in taken):
+            continue
+        taken.append((at, radius))
+        level = np.add(scene.levels[0], [*at, scene.drop])
+        scene.add_object(one, np.add(level, [0, 0, size[2] / 2 + 0.001]), _yaw(random.uniform(0, 2 * np.pi)))
+        kind, z = str(random.choice(["any", "blocks", "boxes"])), size[2]
+        for _ in range(int(random.integers(0, 7))):
+            inner = random_object(kind, scene.ground_colour, random)
+            if np.sort(inner.solid.mesh.extents)[1] < 0.8 * min(size[:2]):
+                quat = _quat(inner, random)
+                z += _height(inner, quat)
+                scene.add_object(inner, np.add(level, [*(random.normal(0, 0.15, 2) * size[:2]), z]), quat)
+                z += _height(inner, quat)
+    _spaced(scene, "any", int(random.integers(2, 7)), np.array(scene.levels[0]), False)
+
+
+def _towers(scene: VariedScene) -> None:
+    """Stack plain and printed blocks and cans, two to four high, close together."""
+    random = scene.random
+    spread = scene.half * random.uniform(0.4, 1)
+    for _ in range(int(random.integers(2, 7))):
+        at, z = random.uniform(-spread, spread), scene.drop
+        for _ in range(int(random.choice([1, 2, 2, 2, 3, 4]))):
+            one = random_object("blocks", scene.ground_colour, random)
+            height = float(one.solid.mesh.extents[2])
+            offset = random.normal(0, 0.006, 2)
+            scene.add_object(one, np.add(scene.levels[0], [*(at + offset), z + height / 2 + 0.001]),
+                             _yaw(random.uniform(0, 2 * np.pi)))  # fmt: skip
+            z += height
+
+
+CONTAINED: dict[str, Callable[[VariedScene], None]] = {"packed": _packed, "contents": _contents, "towers": _towers}
+"""Layouts that `varied_tables` draws in populated scenes only."""

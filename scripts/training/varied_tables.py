@@ -2,11 +2,13 @@
 
 `python -m scripts.training.varied_tables FOLDER FIRST LAST` writes FOLDER/<ground>_<layout>_<seed>_<view>/ in the plain
 format with truth/masks.png (object numbers, 0 elsewhere), truth/surfaces.png (0 other, 1 ground, 2 wall or side,
-3 object) and truth/truth.json. Folders that exist are left out, so that a run can be continued. No photograph is used.
+3 object, 4 robot, hand or person) and truth/truth.json. `--populated` draws robots, hands, persons, full containers,
+packed bins and towers, too. Folders that exist are left out, so that a run can be continued. No photograph is used.
 """
 
 import argparse
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,9 +18,11 @@ import numpy as np
 
 from pipeline.scene.rendering import open_renderer
 from scripts.training.depth_sensors import DepthSensor, TrueSurface, measure_depth, smooth_noise
+from scripts.training.intruders import add_intruders
 from scripts.training.varied_scenes import (
     CLEAR_GROUP,
     COLLISION_GROUP,
+    CONTAINED,
     GROUND_PROBABILITIES,
     GROUNDS,
     VariedScene,
@@ -31,7 +35,9 @@ LAYOUTS = ("spaced", "heap", "touching", "stack", "boxes", "flat", "parts", "cle
 LAYOUT_PROBABILITIES = (0.16, 0.16, 0.12, 0.1, 0.13, 0.13, 0.08, 0.12)
 MIN_VISIBLE_PIXELS = 120
 """Visible pixels below which an object belongs to what it lies on."""
-OTHER, GROUND, WALL, OBJECT = range(4)
+POPULATED_LAYOUTS = (*LAYOUTS, *CONTAINED)
+POPULATED_PROBABILITIES = (0.12, 0.11, 0.1, 0.07, 0.1, 0.11, 0.07, 0.1, 0.08, 0.07, 0.07)
+OTHER, GROUND, WALL, OBJECT, INTRUDER = range(5)
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +52,7 @@ class View:
     labels: np.ndarray
     """Number of the visible object, of shape (H, W), uint8, 0 elsewhere."""
     surfaces: np.ndarray
-    """OTHER, GROUND, WALL or OBJECT, of shape (H, W), uint8."""
+    """OTHER, GROUND, WALL, OBJECT or INTRUDER, of shape (H, W), uint8."""
     focal: float
 
 
@@ -62,6 +68,8 @@ class Conditions:
     """One of SENSORS."""
     elevation: float | None = None
     """Of the camera, from 0 to 1 in the range that the ground allows."""
+    populated: bool = False
+    """Whether robots, hands and persons may be seen, and the objects lie in POPULATED_LAYOUTS."""
 
 
 ANY = Conditions()
@@ -69,16 +77,20 @@ ANY = Conditions()
 
 def random_scene(seed: int, conditions: Conditions = ANY) -> tuple[str, VariedScene]:
     """Return a scene and its kind, <ground>_<layout>."""
-    random = np.random.default_rng([5, seed])
+    random = np.random.default_rng([6 if conditions.populated else 5, seed])
     ground = str(random.choice(list(GROUNDS), p=GROUND_PROBABILITIES))
-    layout = str(random.choice(LAYOUTS, p=LAYOUT_PROBABILITIES))
+    layouts = (POPULATED_LAYOUTS, POPULATED_PROBABILITIES) if conditions.populated else (LAYOUTS, LAYOUT_PROBABILITIES)
+    layout = str(random.choice(layouts[0], p=np.array(layouts[1]) / sum(layouts[1])))
     ground, layout = conditions.ground or ground, conditions.layout or layout
     scene = VariedScene(random)
     scene.spec.option.timestep, scene.spec.option.iterations = 0.004, 20
     scene.spec.visual.quality.shadowsize, scene.spec.visual.quality.offsamples = 1024, 4
     GROUNDS[ground](scene)
     fill(scene, layout)
-    _add_distractors(scene)
+    if conditions.populated:
+        add_intruders(scene)
+    else:
+        _add_distractors(scene)
     _add_lights(scene)
     scene.spec.worldbody.add_camera(name="view")
     return f"{ground}_{layout}", scene
@@ -124,13 +136,13 @@ def settle(model: mujoco.MjModel, seconds: float = 1.2) -> mujoco.MjData:
 
 
 def aim_camera(
-    model: mujoco.MjModel, data: mujoco.MjData, scene: VariedScene, ground: str, elevation: float | None = None
+    model: mujoco.MjModel, data: mujoco.MjData, scene: VariedScene, ground: str, conditions: Conditions = ANY
 ) -> float:
     """Move the camera to a random place that looks at the objects; return its focal length in pixels.
 
-    `elevation` is that of `Conditions`.
+    Populated scenes are also seen from farther away.
     """
-    random = scene.random
+    random, elevation = scene.random, conditions.elevation
     positions = data.qpos.reshape(-1, 7)[:, :3]
     middle = np.median(positions[positions[:, 2] > -1], 0) if (positions[:, 2] > -1).any() else np.zeros(3)
     middle = middle + random.normal(0, 0.04, 3)
@@ -147,6 +159,8 @@ def aim_camera(
     focal = SIZE[0] * random.uniform(0.72, 1.12)
     camera = model.camera("view")
     distance = np.exp(random.uniform(np.log(0.38), np.log(1.35)))
+    if conditions.populated and random.random() < 0.3:
+        distance *= random.uniform(1, 1.7)
     camera.pos[:] = middle + back * distance
     mujoco.mju_mat2Quat(camera.quat, np.stack([right, up, back], 1).ravel())
     camera.fovy[:] = np.degrees(2 * np.arctan(SIZE[1] / 2 / focal))
@@ -185,7 +199,7 @@ def render(renderer: mujoco.Renderer, model: mujoco.MjModel, data: mujoco.MjData
 def _geom_labels(model: mujoco.MjModel) -> tuple[np.ndarray, np.ndarray]:
     """Return the surface and the object number of each geom; the last entry is that of no geom."""
     names = [model.geom(i).name for i in range(model.ngeom)] + ["other:none"]
-    words = {"ground": GROUND, "wall": WALL, "object": OBJECT}
+    words = {"ground": GROUND, "wall": WALL, "object": OBJECT, "intruder": INTRUDER}
     kinds = np.array([words.get(name.split(":")[0], OTHER) for name in names], np.uint8)
     numbers = [int(name.split(":")[1]) if name.startswith("object") else 0 for name in names]
     return kinds, np.array(numbers, np.uint8)
@@ -237,40 +251,61 @@ def _normals(depth: np.ndarray, focal: float) -> np.ndarray:
     return (normals / (np.linalg.norm(normals, axis=-1, keepdims=True) + 1e-12)).astype(np.float32)
 
 
-def write_view(view: View, scene: VariedScene, folder: Path, sensor: DepthSensor | None = None) -> None:
-    """Write one frame with its truth; `sensor` measures its depth, a random one if None."""
+def photograph_view(
+    view: View, scene: VariedScene, sensor: DepthSensor | None = None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return colour (H, W, 3), uint8, measured depth (H, W) in metres, and object numbers (H, W), uint16.
+
+    `sensor` measures the depth, a random one if None. Objects that are hardly visible have no number.
+    """
     clear, shiny = (np.isin(view.labels, [n for n, one in enumerate(scene.objects, 1) if getattr(one, what)])
                     for what in ("clear", "shiny"))  # fmt: skip
     rgb = camera_image(view, scene)
     true = TrueSurface(view.depth, rgb, shiny, clear, view.depth_behind, view.focal)
     depth = measure_depth(true, scene.random, sensor)
-    (folder / "truth").mkdir(parents=True)
     sizes = np.bincount(view.labels.ravel(), minlength=len(scene.objects) + 1)
     present = [n for n in range(1, len(sizes)) if sizes[n] >= MIN_VISIBLE_PIXELS]
-    labels = np.where(np.isin(view.labels, present), view.labels, 0).astype(np.uint16)
+    return rgb, depth, np.where(np.isin(view.labels, present), view.labels, 0).astype(np.uint16)
+
+
+def write_view(view: View, scene: VariedScene, folder: Path, sensor: DepthSensor | None = None) -> None:
+    """Write one frame with its truth."""
+    rgb, depth, labels = photograph_view(view, scene, sensor)
+    (folder / "truth").mkdir(parents=True)
     cv2.imwrite(str(folder / "rgb.png"), rgb[..., ::-1], [16, 1])
     cv2.imwrite(str(folder / "depth.png"), np.round(depth * 1000).astype(np.uint16), [16, 1])
     cv2.imwrite(str(folder / "truth" / "masks.png"), labels)
     cv2.imwrite(str(folder / "truth" / "surfaces.png"), view.surfaces)
+    present = [int(n) for n in np.unique(labels[labels > 0])]
     objects = [{"id": n, "name": f"object_{n}", "clear": scene.objects[n - 1].clear} for n in present]
     (folder / "truth" / "truth.json").write_text(json.dumps({"objects": objects, "complete": True}))
     k = {"width": SIZE[0], "height": SIZE[1], "fx": view.focal, "fy": view.focal, "cx": SIZE[0] / 2, "cy": SIZE[1] / 2}
     (folder / "camera.json").write_text(json.dumps(k | {"depth_scale": 0.001}))  # last: the folder is complete
 
 
-def make_scene(seed: int, out: Path, conditions: Conditions = ANY, views: int = VIEWS) -> int:
-    """Write the views of one scene; return their number."""
+def make_scene(
+    seed: int,
+    out: Path,
+    conditions: Conditions = ANY,
+    views: int = VIEWS,
+    save: Callable[[View, VariedScene, Path, DepthSensor | None], None] = write_view,
+) -> int:
+    """Save the views of one scene, by default in folders; return their number."""
     kind, scene = random_scene(seed, conditions)
     model = scene.spec.compile()
     data, written = settle(model), 0
+    if scene.held:
+        number, at = scene.held
+        data.qpos[7 * (number - 1) : 7 * (number - 1) + 3] = at
+        mujoco.mj_kinematics(model, data)
     renderer = open_renderer(model, SIZE)
     try:
         for attempt in range(3 * VIEWS):
-            focal = aim_camera(model, data, scene, kind.split("_")[0], conditions.elevation)
+            focal = aim_camera(model, data, scene, kind.split("_")[0], conditions)
             view = render(renderer, model, data, scene, focal)
             share, near = (view.labels > 0).mean(), view.depth[view.depth > 0]
             if 0.008 < share < 0.8 and len(near) and np.percentile(near, 1) > 0.16:
-                write_view(view, scene, out / f"{kind}_{seed:06d}_{written}", conditions.sensor)
+                save(view, scene, out / f"{kind}_{seed:06d}_{written}", conditions.sensor)
                 written += 1
             if written == views or (attempt == 4 and not written):
                 break
@@ -284,11 +319,13 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("first", type=int)
     parser.add_argument("last", type=int)
+    parser.add_argument("--populated", action="store_true", help="draw robots, hands, persons and containers, too")
     arguments = parser.parse_args()
+    conditions = Conditions(populated=arguments.populated)
     for seed in range(arguments.first, arguments.last):
         if not any(arguments.folder.glob(f"*_{seed:06d}_*")):
             try:
-                print(seed, make_scene(seed, arguments.folder), flush=True)
+                print(seed, make_scene(seed, arguments.folder, conditions), flush=True)
             except ValueError as error:  # a shape too flat for MuJoCo's hulls
                 print(seed, "left out:", error, flush=True)
 

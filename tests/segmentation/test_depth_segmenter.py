@@ -221,10 +221,10 @@ def test_every_cell_and_offset_has_a_prediction_and_objects_a_higher_objectness_
     objects = np.logical_or.reduce(list(scene.labels.values()))
     assert probability.min() >= 0 and probability.max() <= 1
     assert probability[objects].mean() > 0.5 > probability[~objects].mean()
-    for h, w in ((30, 40), (25, 38)):
-        maps = np.zeros((affinity.INPUT_CHANNELS, 2 * h - 1, 2 * w), np.float32)
-        predicted = affinity.predict_affinities(maps, np.zeros((h, w, 24), np.float32))
-        assert predicted.shape == (1 + len(affinity.OFFSETS), h, w)
+    for h, w in ((120, 160), (98, 151)):
+        maps = np.zeros((affinity.INPUT_CHANNELS, h // 2, w // 2), np.float32)
+        predicted = affinity.predict_affinities(maps, np.zeros((h, w, 3), np.uint8))
+        assert predicted.shape == (1 + len(affinity.OFFSETS), -(-h // affinity.CELL), -(-w // affinity.CELL))
 
 
 CHAIN = np.array([[1, 2], [2, 3], [3, 4], [4, 5]])
@@ -310,7 +310,7 @@ def test_a_later_click_reaches_part_of_the_way_and_the_network_overrules_depth_o
 def test_the_networks_run_without_torch():
     code = "import sys, pipeline.segmentation.depth.click_network as c, numpy as n; "
     code += "from pipeline.segmentation.depth.affinity import predict_affinities; "
-    code += "predict_affinities(n.zeros((12, 32, 32), n.float32), n.zeros((16, 16, 24), n.float32)); "
+    code += "predict_affinities(n.zeros((12, 32, 32), n.float32), n.zeros((64, 64, 3), n.uint8)); "
     code += "print(c.encode(n.zeros((100, 150, 3), n.uint8)).shape, 'torch' in sys.modules)"
     output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert output.split() == ["(28,", "40,", "24)", "False"]

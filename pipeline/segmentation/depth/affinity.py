@@ -1,9 +1,10 @@
 """Predict affinities: log odds that pairs of cells of the image, near and far apart, belong to the same object.
 
-A U-Net (Ronneberger et al., 2015) on a grid of 4 pixels takes height, surface normals, depth edges, colour, and the
-colour features of the click network's encoder. For each cell it predicts whether the cells at fixed OFFSETS belong to
-the same object, like the affinities of mutex watersheds (Wolf et al., 2018). scripts/training/train_affinity.py trains
-it on rendered tables only. It runs in OpenCV.
+A U-Net (Ronneberger et al., 2015) on a grid of 4 pixels takes height, surface normals, depth edges, and colour through
+an encoder of its own, EfficientNet-Lite0's first stages (Tan and Le, 2019; Apache-2.0). For each cell it predicts
+whether the cells at fixed OFFSETS belong to the same object, like the affinities of mutex watersheds (Wolf et al.,
+2018), and whether the cell shows an object, a wall or furniture, or a robot or person.
+scripts/training/affinity/train.py trains it on rendered tables only. It runs in OpenCV.
 """
 
 from functools import cache
@@ -20,7 +21,9 @@ CELL = 4
 OFFSETS = ((0, 1), (1, 0), (0, 3), (3, 0), (3, 3), (3, -3), (0, 8), (8, 0), (7, 7), (7, -7), (0, 16), (16, 0))
 """Rows and columns from a cell to the cell it is compared with."""
 INPUT_CHANNELS = 12
-"""Number of channels besides the encoder's features."""
+"""Number of channels besides the colours."""
+STRIDE = 64
+"""Pixels of which the height and width of the network's input are multiples."""
 NEIGHBOUR_DISTANCE = 3
 """Cells; labels with a pair of cells this close are neighbours."""
 MAX_LOG_ODDS = 6.0
@@ -51,22 +54,22 @@ def _network() -> cv2.dnn.Net:
     return cv2.dnn.readNetFromONNX(str(Path(__file__).with_name("affinity.onnx")))
 
 
-def predict_affinities(maps: np.ndarray, features: np.ndarray) -> np.ndarray:
-    """Return log odds (1 + len(OFFSETS), h, w): of showing an object, then of sharing it with the cell at each offset.
+def predict_affinities(maps: np.ndarray, rgb: np.ndarray) -> np.ndarray:
+    """Return log odds (1 + len(OFFSETS), h / CELL, w / CELL): of showing an object, then of sharing it at each offset.
 
-    `maps` is the result of `input_channels`, of shape (INPUT_CHANNELS, 2 h, 2 w); `features` are the encoder's, of
-    shape (h, w, 24).
+    `maps` is the result of `input_channels`, of shape (INPUT_CHANNELS, h / 2, w / 2), of colour `rgb` (h, w, 3), uint8.
+    The network's last two outputs, a wall or furniture and a robot or person, only help it to learn.
     """
-    h, w = features.shape[:2]
-    padding = ((0, 0), (0, -h % 8), (0, -w % 8))
-    maps = np.pad(maps[:, : 2 * h, : 2 * w], [(0, 0), (0, 2 * h - maps.shape[1]), (0, 2 * w - maps.shape[2])], "edge")
-    maps = np.pad(maps, [(a, 2 * b) for a, b in padding], "edge")
-    colour = np.pad(features.transpose(2, 0, 1), padding, "edge")
+    height, width = rgb.shape[:2]
+    h, w = (-(-size // STRIDE) * STRIDE for size in (height, width))
+    colours = np.pad(rgb, ((0, h - height), (0, w - width), (0, 0)), "edge").astype(np.float32)
+    maps = maps[:, : h // 2, : w // 2]
+    maps = np.pad(maps, ((0, 0), (0, h // 2 - maps.shape[1]), (0, w // 2 - maps.shape[2])), "edge")
     with _NETWORK_LOCK:
         network = _network()
         network.setInput(np.ascontiguousarray(maps[None], np.float32), "maps")
-        network.setInput(np.ascontiguousarray(colour[None], np.float32), "features")
-        return network.forward()[0][:, :h, :w].copy()
+        network.setInput(np.ascontiguousarray(((colours - 127) / 128).transpose(2, 0, 1)[None]), "rgb")
+        return network.forward()[0][: 1 + len(OFFSETS), : -(-height // CELL), : -(-width // CELL)].copy()
 
 
 def label_affinities(labels: np.ndarray, affinities: np.ndarray) -> PairAffinities:

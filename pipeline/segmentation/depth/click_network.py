@@ -77,7 +77,7 @@ class FrameNetworks:
     @cached_property
     def affinities(self) -> np.ndarray:
         """Affinities of cells, as `predict_affinities` returns them."""
-        return affinity.predict_affinities(affinity.input_channels(self._geometry), self._features)
+        return affinity.predict_affinities(affinity.input_channels(self._geometry), self._view.rgb)
 
     def predict(self, clicks: list[Click], before: np.ndarray | None = None) -> np.ndarray:
         """Return log odds (h, w) that a pixel belongs to the object selected by clicks, in pixels at working size.

@@ -1,0 +1,1 @@
+"""Draws tables for the affinity network and trains it."""
