@@ -35,7 +35,7 @@ class PairMount(Mount):
 
     def reaches(self, points: np.ndarray) -> np.ndarray:
         """Return which points (N, 2) lie in the ring of one arm and not too near to the other, of shape (N,)."""
-        return _is_reached(_distances(points, self.bases[None])[0], self.rings).any(-1)
+        return np.any(_is_reached(_distances(points, self.bases[None])[0], self.rings), axis=-1)
 
 
 def place_pair(
