@@ -184,14 +184,3 @@ def test_its_sentence_instruction_function_and_program_mean_it_and_the_oracle_so
     assert not failures(program.checks, sim)
     assert roll_out_mutated(sim, "inverted")["applies"]
     assert "check_red_cube_ends_higher_than_blue_cube" in failures(program.checks, sim)
-
-
-def test_every_kind_that_a_task_can_state_has_a_check_and_reads_back():
-    for spec in goal_specs().values():
-        for form in spec.forms:
-            names = ("a", "b", "c")[: form.template.count("{}")] or ("a", "b", "c")
-            goal = PlannedGoal(spec.kind, names, form.along, form.new_container)
-            if "{xy}" in form.template:
-                goal = PlannedGoal(spec.kind, names, xy=(0.1, -0.2))
-            assert read_sentences(sentences([goal])) == (goal,)
-            assert spec.checks(goal).startswith("\ndef check_")

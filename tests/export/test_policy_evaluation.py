@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pipeline.closed_loop.episodes import opened, run_policy
 from pipeline.closed_loop.evaluation import Evaluation, EvaluationOptions
 from pipeline.closed_loop.failure import CLASSES, failure_class
 from pipeline.closed_loop.paired import paired_difference
@@ -46,44 +45,6 @@ def test_two_policies_get_the_same_conditions_and_their_difference_an_interval(s
     assert run(2, at, "--seconds", "11") == 2 and "holds conditions of another task" in capsys.readouterr().err
     assert run(0, tmp_path / "new", "--robot", "arm") == 2 and "add --count to try arm" in capsys.readouterr().err
     assert run(2, tmp_path / "same", "--policy", "hold") == 2 and "stands twice" in capsys.readouterr().err
-
-
-class Changed:
-    """The demonstration, action by action, changed by a function of an action, and of what is held how high."""
-
-    def __init__(self, env, change):
-        self._env, self._change = env, change
-        self._actions = iter(np.load(env.folder / "layouts" / "000.npy"))
-
-    def begin(self, layout: int, instruction: str) -> None:
-        self._rest = float(self._env.world.objects()["red_cube"][2])
-
-    def act(self, observation, seconds: float) -> np.ndarray:
-        lifted = float(self._env.world.objects()["red_cube"][2]) - self._rest
-        return self._change(next(self._actions, np.zeros(5)), lifted if self._env.world.held else 0.0)
-
-
-def stops_when(lifted_m: float, then: float):
-    """Return a change that lets nothing move any more once the cube is lifted; the suction is `then` from there on."""
-    over: list[bool] = []
-
-    def change(action: np.ndarray, lifted: float) -> np.ndarray:
-        if lifted > lifted_m or over:
-            over.append(True)
-            return np.array([0, 0, 0, 0, then])
-        return action
-
-    return change
-
-
-@pytest.mark.parametrize(("change", "wanted"), [
-    (lambda action, _: np.array([*action[:4], -1.0]), "missed_grasp"), (stops_when(0.06, -1.0), "dropped"),
-    (stops_when(0.06, 1.0), "time"),
-])  # fmt: skip
-def test_a_demonstration_that_is_spoilt_fails_in_the_class_of_what_was_spoilt(environment, change, wanted):
-    with opened(environment, False) as env:
-        done = run_policy(env, Changed(env, change), 0, 9.0)
-    assert not done.success and done.failure == wanted
 
 
 LOW, HIGH = 0.0, 0.2
