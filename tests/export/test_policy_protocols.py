@@ -139,13 +139,7 @@ def test_late_answers_are_counted_and_awaited_in_real_time(environment, monkeypa
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "words"), [
-    ("droid", "expects the camera external; the twin's robot has the cameras photo"),
-    ("aloha", "expects the camera cam_high"),
-])  # fmt: skip
-def test_an_interface_that_the_robot_does_not_have_is_refused(environment, name, words, tmp_path, refused):
-    policy = f"openpi://127.0.0.1:9?interface={name}"
-    assert words in refused("evaluate-policy", environment, "--policy", policy, "--out", tmp_path)
+def test_an_interface_that_the_robot_does_not_have_is_refused(environment):
     with opened(environment, False) as env, pytest.raises(InterfaceError, match=r"expects 7 joints; .* has 4 .*y, z"):
         Translation(interface([{"move": "joint_velocity", "count": 7}]), env)
 
@@ -298,6 +292,7 @@ def test_what_cannot_be_served_or_is_no_address_is_said_in_one_line(environment,
         ([*serve, "hold", "--interface", "moon"], "there is no interface 'moon'"),
         ([*serve, "hold"], "the interface droid expects the camera external"),
         ([*serve, f"{tmp_path}/none.py:act", "--interface", "vla_eval"], "none.py does not exist"),
+        ([*ask, "openpi://127.0.0.1:9?interface=aloha"], "expects the camera cam_high"),
         ([*ask, "openpi://127.0.0.1"], "is no address; it is PROTOCOL://HOST:PORT"),
         ([*ask, "groot://a:1?speed=3"], "the option speed is not known; there are: interface"),
         ([*ask, "groot://a:1?time=fast"], "time=fast is neither simulated nor real"),

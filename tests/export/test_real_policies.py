@@ -60,9 +60,6 @@ def test_a_demonstration_served_by_the_real_package_solves_all_that_it_solves_he
         assert main(["evaluate-policy", str(environment), "--policy", spec, "--out", str(out)]) == 0
     (found,) = json.loads((out / "evaluation.json").read_text())["policies"]
     assert [row["success"] for row in found["episodes"]] == [True] * len(layouts)
-    each = [row["answers"]["milliseconds"] * row["answers"]["count"] for row in found["episodes"]]
-    actions = sum(len(rows) for rows in recorded.values())
-    print(f"{protocol}: {len(layouts)} layouts, {sum(each) / actions:.2f} ms an action")
 
 
 @pytest.mark.parametrize("protocol", REAL)

@@ -22,7 +22,6 @@ from pipeline.assets.library import read_asset
 from pipeline.errors import StudioError
 from pipeline.frame import confined_reader
 from pipeline.frame.load import open_in_process
-from pipeline.models.client.json_recovery import UnreadableJson, recover_json
 from pipeline.models.client.reply import ReplyReader, events_of
 from pipeline.models.costs.budget import spent_usd
 from pipeline.models.model import ModelError
@@ -276,13 +275,6 @@ def each_text(read: Callable[[str], object]) -> Callable[[Path], object]:
     return read_folder
 
 
-def read_answer(text: str) -> object:
-    try:
-        return recover_json(text, ("name", "reason"))
-    except UnreadableJson as error:  # the client asks the model again
-        raise StudioError(str(error)) from None
-
-
 def read_completion(text: str) -> object:
     reader = ReplyReader(lambda text: None)
     try:
@@ -293,10 +285,6 @@ def read_completion(text: str) -> object:
     return reader.reply("model").text.encode()
 
 
-ANSWER = (
-    'Here it is:\n```json\n{"name": "red cube", // said\n "reason": "it is \\ud83d\\ude00 red", '
-    '"list": [1, 2.5,],}\n```'
-)
 COMPLETION = json.dumps({
     "id": "1", "object": "chat.completion", "created": 1, "model": "m",
     "choices": [{"index": 0, "finish_reason": "stop", "logprobs": None,
@@ -340,7 +328,6 @@ READERS: dict[str, Reader] = {
     "rounds": Reader(_read_project, _project_file("rounds/000/report.json", "rounds.jsonl")),
     "solution": Reader(_read_project, _project_file("solution.json", "solution.npz")),
     "trace": Reader(_read_trace, _project_file("trace.jsonl")),
-    "model answer": Reader(each_text(read_answer), text_seed(ANSWER)),
     "model completion": Reader(each_text(read_completion), text_seed(COMPLETION)),
     "viewer commands": Reader(each_text(parse_command), text_seed(*COMMANDS)),
     "import events": Reader(each_text(read_event), text_seed(EVENT)),
