@@ -289,7 +289,6 @@ def test_what_cannot_be_served_or_is_no_address_is_said_in_one_line(environment,
     ask = ["evaluate-policy", environment, "--out", tmp_path, "--policy"]
     for arguments, words in (
         ([*serve, "openpi://127.0.0.1:1"], "cannot be served; choose demonstration"),
-        ([*serve, "hold", "--interface", "moon"], "there is no interface 'moon'"),
         ([*serve, "hold"], "the interface droid expects the camera external"),
         ([*serve, f"{tmp_path}/none.py:act", "--interface", "vla_eval"], "none.py does not exist"),
         ([*ask, "openpi://127.0.0.1:9?interface=aloha"], "expects the camera cam_high"),
