@@ -12,8 +12,6 @@ from ready_projects import ROOT, ready_project
 
 import grs_studio
 
-pytest.importorskip("gymnasium", reason='pip install "grs-studio[gymnasium]"')
-
 EXAMPLES = {path.stem: path for path in sorted((ROOT / "examples").glob("*.py"))}
 EPISODES = ROOT / "sample_scenes" / "episodes"
 RUNS = {

@@ -16,12 +16,10 @@ import trimesh
 from PIL import Image
 
 from pipeline.assets import AssetError, Library
-from pipeline.assets.importers import confined_import
 from pipeline.assets.importers.asset_import import ImportOptions, import_asset, unpack
 from pipeline.assets.importers.confined_import import import_confined
 from pipeline.assets.importers.import_staging import staging_folder, take_over
 from pipeline.assets.library import BUILTIN_LIBRARY, read_asset
-from pipeline.confinement import platform_coverage
 from pipeline.untrusted.confined import network_environment
 
 IMPORTED_IDS = {"ball", "ball_2", "holed_2", "red_cube"}
@@ -79,30 +77,6 @@ def test_a_stop_ends_the_import_at_once_and_leaves_no_files(tmp_path):
     assert not (tmp_path / "library").exists() or not list((tmp_path / "library").iterdir())
 
 
-@pytest.mark.skipif(
-    not (platform_coverage()["files"] and platform_coverage()["calls"]), reason="needs Landlock and seccomp"
-)
-def test_a_taken_over_reader_reaches_no_key_network_file_or_other_asset(tmp_path, monkeypatch):
-    monkeypatch.setattr(confined_import, "FUNCTION", "tests.assets.hostile_import:import_assets")
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
-    secret = tmp_path / "secret.txt"
-    secret.write_text("secret")
-    kept = tmp_path / "library" / "kept"
-    kept.mkdir(parents=True)
-    (kept / "asset.json").write_text("kept")
-    drop = tmp_path / "drop"
-    drop.mkdir()
-    (drop / "mesh.obj").write_text(f"{secret}\n{os.getpid()}")
-    steps = list(import_confined([drop / "mesh.obj"], drop, tmp_path / "library", {}, threading.Event()))
-    assert steps[0].warnings == (), "what a taken-over reader could do"
-    assert not [step for step in steps if step.warnings or step.id]
-    assert ["may be an attack" in step.error for step in steps[1:2]] == [True]
-    assert "answer with nonsense" in steps[-1].error
-    assert (kept / "asset.json").read_text() == "kept" and secret.read_text() == "secret"
-    assert [path.name for path in (tmp_path / "library").iterdir()] == ["kept"]
-    assert [path.name for path in drop.iterdir()] == ["mesh.obj"]
-
-
 def test_staging_takes_over_plain_files_only_and_a_download_gets_the_proxy_but_no_key(tmp_path, monkeypatch):
     dead = tmp_path / ".import.999999999.0123abcd"
     dead.mkdir()
@@ -117,6 +91,9 @@ def test_staging_takes_over_plain_files_only_and_a_download_gets_the_proxy_but_n
             with pytest.raises(AssetError, match=message):
                 take_over(staging, id, tmp_path / "library", may_replace=True)
         take_over(staging, "good", tmp_path / "library", may_replace=False)
+        (staging / "good").mkdir()
+        with pytest.raises(AssetError, match="has an asset"):
+            take_over(staging, "good", tmp_path / "library", may_replace=False)
     assert [path.name for path in (tmp_path / "library").iterdir()] == ["good"]
     for name in ("OPENAI_API_KEY", "GRS_AUTH", "AWS_SECRET_ACCESS_KEY", "GRS_PASSWORD"):
         monkeypatch.setenv(name, "secret")

@@ -22,6 +22,7 @@ from pipeline.assets.packs.menagerie import find_menagerie
 from pipeline.assets.packs.objaverse import download_object, look_up_object, parse_uid
 from pipeline.assets.packs.objaverse_import import import_objaverse
 from pipeline.assets.packs.pack import unpack_wheels
+from pipeline.confinement import SYSTEM_LIBRARIES
 from pipeline.untrusted.confined import Progress
 
 MIT = "Copyright (c) 2021 A Lab\n\nPermission is hereby granted, free of charge, to any person"
@@ -149,9 +150,11 @@ def test_a_licence_is_known_by_its_wording():
 def imported_here(monkeypatch, tmp_path_factory):
     """Let this process do the work of an import's confined child, which takes a second to start."""
 
-    def call(function, arguments, *_, **__):
+    def call(function, arguments, readable, *_, writable, **__):
+        request = arguments["request"]
         assert function == confined_import.FUNCTION
-        for event in import_child.events(arguments["request"], lambda _: None):
+        assert ([Path(request["root"]), *SYSTEM_LIBRARIES], [Path(request["staging"])]) == (readable, writable)
+        for event in import_child.events(request, lambda _: None):
             yield Progress(json.loads(json.dumps(event)))
 
     monkeypatch.setattr(confined_import.confined, "call", call)

@@ -207,30 +207,6 @@ def test_a_confined_process_writes_only_where_it_may_and_not_much(secret, tmp_pa
     assert (out / "moved").read_text() == "the scene" and (out / "large").stat().st_size <= 1 << 20
 
 
-ORPHAN = """
-import os, sys, time
-sys.path.insert(0, sys.argv[1])
-from pipeline.confinement import confine, end_with_parent
-parent = os.getpid()
-if os.fork() == 0:
-    end_with_parent(parent)
-    confine([], seconds=60, memory_mb=300)
-    os.write(1, b"ready\\n")
-    while sys.argv[2] == "busy":
-        pass
-    time.sleep(60)
-time.sleep(60)
-"""
-
-
-@pytest.mark.parametrize("state", ["asleep", "busy"])
-def test_a_confined_process_does_not_outlive_its_parent(state):
-    with subprocess.Popen([sys.executable, "-c", ORPHAN, str(ROOT), state], stdout=subprocess.PIPE) as parent:
-        assert parent.stdout is not None and parent.stdout.readline() == b"ready\n"
-        parent.kill()
-        assert parent.stdout.read() == b""  # the pipe closes with the last process that holds it
-
-
 LATE = """
 import os, sys, time
 sys.path.insert(0, sys.argv[1])

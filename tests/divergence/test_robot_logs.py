@@ -15,7 +15,6 @@ from written_logs import KINDS, START_NS, log, nanoseconds, write_log
 
 from pipeline.divergence import EpisodeError, compare, read_episode, to_json, write_episode
 from pipeline.divergence.confined import ComparisonSources, compare_confined
-from studio.__main__ import main
 from studio.compare import comparisons
 from studio.web.errors import RequestError
 
@@ -240,12 +239,7 @@ def test_a_folder_with_other_metadata_or_a_missing_extra_is_one_line(good, tmp_p
         read_episode(good["one.bag"])
 
 
-def test_a_comparison_says_which_topics_it_took_and_takes_a_dropped_folder_of_ros_2(good, tmp_path, capsys):
-    write_episode(EPISODE, tmp_path / "sim.csv")
-    files = [f"{good['mcap']}#/joint_states", str(tmp_path / "sim.csv")]
-    assert main(["compare", *files, "--out", str(tmp_path / "out")]) == 0
-    said = capsys.readouterr().err
-    assert said.startswith("mcap: joints from /joint_states; commands from /commands\n") and "no onset" in said
+def test_a_comparison_takes_a_dropped_folder_of_ros_2(good, tmp_path):
     shutil.copytree(good["sqlite"], tmp_path / "dropped" / "sqlite")
     assert comparisons._episode_in(tmp_path / "dropped") == tmp_path / "dropped" / "sqlite"
     (tmp_path / "dropped" / "sqlite" / "metadata.yaml").rename(tmp_path / "dropped" / "other.yaml")

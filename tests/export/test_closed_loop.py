@@ -14,15 +14,10 @@ import twins
 from http_server import serving
 
 from pipeline.closed_loop import policy as policies
-from pipeline.closed_loop.conditions import write_environment
 from pipeline.closed_loop.policies import open_policy
 from pipeline.closed_loop.policy import PolicyError, checked_actions
 from pipeline.closed_loop.protocols.http import MAX_ANSWER_BYTES, HttpPolicy
 from pipeline.export.gym_env.environment import TwinEnv
-from pipeline.export.gym_env.package import demonstrate
-from pipeline.export.gym_env.twin_world import TwinWorld
-from pipeline.simulation import Program
-from pipeline.variation import VariationStudy
 from pipeline.variation import variation_files as files
 from studio.__main__ import main
 from tests.models import hostile
@@ -180,50 +175,19 @@ def vary(solved: Path, out: Path, *arguments: str) -> dict:
     return json.loads((out / "variation.json").read_text())
 
 
-def demonstrations(solved: Path, folder: Path, sandbox) -> dict[str, np.ndarray]:
-    found = {}
-    study = VariationStudy(solved, ("red_cube",), None, 4, COUNT)
-    for id in study.ids:
-        start = folder / id
-        study.write(id, start)
-        _, record = sandbox.run(Program(twins.PROGRAM, ""), start, seeds=(0,))
-        recipes, _ = sandbox.arrange(Program(twins.PROGRAM, ""), start, [0])
-        write_environment(start, recipes[0], "gripper")
-        objects = list(TwinWorld(start, 0).objects().values())
-        found[key(objects)] = demonstrate(TwinWorld(start, 0), record)[0]
-    return found
-
-
-def key(objects) -> str:
-    return json.dumps(np.round(np.asarray(objects, float), 6).tolist())
-
-
-def test_a_served_policy_solves_what_the_oracle_solves(solved, sandbox, tmp_path, monkeypatch, refused):
+def test_a_policy_is_tried_once_on_the_conditions_of_the_oracle(solved, tmp_path, monkeypatch, refused):
     monkeypatch.setattr("pipeline.assets.library.Library.open", lambda *_: None)  # no cousins, no distractors
-    actions = demonstrations(solved, tmp_path / "starts", sandbox)
-    begun = []
-
-    def answer(_: str, body: bytes) -> tuple[int, bytes]:
-        question = json.loads(body)
-        if question["begins"]:
-            begun.append(actions[key(question["observation"]["objects"])])
-            return 200, json.dumps({"actions": begun[-1].tolist()}).encode()
-        return 200, json.dumps({"action": [0.0] * 5}).encode()
-
-    out = tmp_path / "out"
+    out, hold = tmp_path / "out", ("--robot", "policy", "--policy", "hold", "--seconds", "1")
     oracle, conditions = vary(solved, out), (out / files.CONDITIONS).read_bytes()
-    with serving(answer) as address:
-        served = vary(solved, out, "--robot", "policy", "--policy", address)
-        again = vary(solved, out, "--robot", "policy", "--policy", address)
-    assert len(begun) == COUNT and again == served, "a repeated command asks nothing again"
-    assert (out / files.CONDITIONS).read_bytes() == conditions and served["robot"] == f"policy {address}"
-    assert served["success"] == oracle["success"] and served["success"]["successes"] >= COUNT - 1
-    idle = vary(solved, tmp_path / "idle", "--robot", "policy", "--policy", "hold", "--seconds", "1")
+    idle = vary(solved, out, *hold)
+    monkeypatch.setattr("pipeline.closed_loop.episodes.run_policy", None)  # nothing is tried again
+    assert vary(solved, out, *hold) == idle and (out / files.CONDITIONS).read_bytes() == conditions
+    assert idle["robot"] == "policy hold" and oracle["success"]["successes"] >= COUNT - 1
     assert idle["success"]["successes"] == 0
     assert {row["reason"] for row in idle["failures"]} == {"0% of the goals met after 1 s"}
-    assert "Conditions that fail" in (tmp_path / "idle" / "report.html").read_text()
-    line = refused("vary", solved, "--robot", "policy", "--policy", "hold", "--out", out)
-    assert "holds outcomes of http://" in line
+    assert "Conditions that fail" in (out / "report.html").read_text()
+    line = refused("vary", solved, "--robot", "policy", "--policy", "demonstration", "--out", out)
+    assert "holds outcomes of hold" in line
 
 
 def test_what_cannot_be_tried_or_asked_is_refused_in_one_line(solved, tmp_path, refused):

@@ -1,13 +1,11 @@
-"""Policies served and asked by the real packages of openpi, GR00T, LeRobot and vla-eval (`make soak`)."""
+"""Policies served and asked by the real packages of openpi, LeRobot and vla-eval (`make soak`)."""
 
 import json
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
-import groot_codec
 import numpy as np
 import pytest
 from twins import SOAK
@@ -32,24 +30,7 @@ def real(protocol: str, script: str, *arguments: object) -> list[str]:
 
 @contextmanager
 def real_server(protocol: str, folder: Path, recorded: dict[str, np.ndarray], chosen: Interface) -> Iterator[int]:
-    """Yield the port of a real package's server, or of GR00T's as its source has it, that plays recorded actions."""
-    if protocol == "groot":
-        at: dict[str, Any] = {}
-
-        def reset(options: dict) -> dict:
-            rows = recorded[str(options["layout"])]
-            at.update(rows=iter(rows), last=rows[0], chunk=np.zeros((1, chosen.replan_after, 5), np.float32))
-            return {}
-
-        def get_action(observation: Any, options: Any) -> list:
-            for number in range(chosen.replan_after):
-                at["chunk"][0, number] = at["last"] = next(at["rows"], at["last"])
-            chunk = at["chunk"]
-            return [{"joints": chunk[..., :4], "gripper": chunk[..., 4:]}, {}]
-
-        with groot_codec.server({"reset": reset, "get_action": get_action}) as port:
-            yield port
-        return
+    """Yield the port of a real package's server that plays recorded actions."""
     np.savez(folder / "actions.npz", **recorded)
     command = real(protocol, "real_policy_server.py", folder / "actions.npz", chosen.replan_after)
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=folder) as server:
@@ -60,7 +41,7 @@ def real_server(protocol: str, folder: Path, recorded: dict[str, np.ndarray], ch
             server.terminate()
 
 
-@pytest.mark.parametrize("protocol", [*REAL, "groot"])
+@pytest.mark.parametrize("protocol", REAL)
 def test_a_demonstration_served_by_the_real_package_solves_all_that_it_solves_here(environment, tmp_path, protocol):
     chosen = interface(VELOCITY, PHOTO) if protocol == "openpi" else read_interface(INTERFACES[protocol])
     file, recorded = INTERFACES[protocol], {}
@@ -79,9 +60,6 @@ def test_a_demonstration_served_by_the_real_package_solves_all_that_it_solves_he
         assert main(["evaluate-policy", str(environment), "--policy", spec, "--out", str(out)]) == 0
     (found,) = json.loads((out / "evaluation.json").read_text())["policies"]
     assert [row["success"] for row in found["episodes"]] == [True] * len(layouts)
-    each = [row["answers"]["milliseconds"] * row["answers"]["count"] for row in found["episodes"]]
-    actions = sum(len(rows) for rows in recorded.values())
-    print(f"{protocol}: {len(layouts)} layouts, {sum(each) / actions:.2f} ms an action")
 
 
 @pytest.mark.parametrize("protocol", REAL)

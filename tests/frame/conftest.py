@@ -1,7 +1,6 @@
-"""A subsampled frame to be written in every format, and a replacement for the optional lzfse package."""
+"""A subsampled frame to be written in every format."""
 
 import sys
-import types
 from pathlib import Path
 
 import pytest
@@ -28,14 +27,3 @@ def in_process(request, monkeypatch):
     """Read every format in this process, where the tests can replace its parts; marked tests use the real way."""
     if "confined" not in request.keywords:
         monkeypatch.setattr(sys.modules["pipeline.frame.load"], "is_read_in_process", lambda path: True)
-
-
-@pytest.fixture(autouse=True)
-def lzfse(monkeypatch):
-    """Use the real package if it is installed, else one that decodes uncompressed blocks."""
-    try:
-        import lzfse  # noqa: F401
-    except ImportError:
-        replacement = types.ModuleType("lzfse")
-        replacement.decompress = lambda raw: raw[8 : 8 + int.from_bytes(raw[4:8], "little")]  # type: ignore[attr-defined]
-        monkeypatch.setitem(sys.modules, "lzfse", replacement)

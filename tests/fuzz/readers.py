@@ -22,7 +22,6 @@ from pipeline.assets.library import read_asset
 from pipeline.errors import StudioError
 from pipeline.frame import confined_reader
 from pipeline.frame.load import open_in_process
-from pipeline.models.client.json_recovery import UnreadableJson, recover_json
 from pipeline.models.client.reply import ReplyReader, events_of
 from pipeline.models.costs.budget import spent_usd
 from pipeline.models.model import ModelError
@@ -34,8 +33,6 @@ from pipeline.router.round_record import read_record
 from pipeline.segmentation.exchange import read_masks, write_masks
 from pipeline.segmentation.named_mask import NamedMask
 from pipeline.segmentation.prompts import read_prompts
-from pipeline.simulation.sandbox.child_report import ChildReport
-from pipeline.simulation.sandbox.protocol import Message, SandboxError
 from pipeline.store import parse_json
 from pipeline.untrusted.confined import ConfinedError, Result
 from studio.board.project_facts import read_facts
@@ -278,13 +275,6 @@ def each_text(read: Callable[[str], object]) -> Callable[[Path], object]:
     return read_folder
 
 
-def read_answer(text: str) -> object:
-    try:
-        return recover_json(text, ("name", "reason"))
-    except UnreadableJson as error:  # the client asks the model again
-        raise StudioError(str(error)) from None
-
-
 def read_completion(text: str) -> object:
     reader = ReplyReader(lambda text: None)
     try:
@@ -295,35 +285,12 @@ def read_completion(text: str) -> object:
     return reader.reply("model").text.encode()
 
 
-ANSWER = (
-    'Here it is:\n```json\n{"name": "red cube", // said\n "reason": "it is \\ud83d\\ude00 red", '
-    '"list": [1, 2.5,],}\n```'
-)
 COMPLETION = json.dumps({
     "id": "1", "object": "chat.completion", "created": 1, "model": "m",
     "choices": [{"index": 0, "finish_reason": "stop", "logprobs": None,
                  "message": {"role": "assistant", "content": "{\"a\": 1}", "refusal": None}}],
     "usage": {"prompt_tokens": 1, "completion_tokens": 2, "total_tokens": 3},
 })  # fmt: skip
-SANDBOX = "\n".join(json.dumps(message) for message in (
-    {"doing": "running check_a"},
-    {"check": {"name": "check_a", "passed": True, "message": "", "seconds": 0.1, "instant": None, "line": 3}},
-    {"reward": 0.5}, {"evidence": {"why": "x", "grasps": [[0.1, "cup"]], "objects": {}}}, {"finished": True},
-    {"record": {"times": {"shape": [1], "data": "AAAAAAAAAAA="}, "qpos": {"shape": [1, 1], "data": "AAAAAAAAAAA="},
-                "actions": {"shape": [1, 1], "data": "AAAAAAAAAAA="}, "reward": 1.0, "xml": "<mujoco/>", "events": [],
-                "goals": []}},
-))  # fmt: skip
-
-
-def read_sandbox_message(text: str) -> object:
-    """Read a child's output as the studio does: what does not fit is the program's fault, never an exception."""
-    report = ChildReport("perform")
-    for line in text.split("\n"):
-        try:
-            report.add(Message.model_validate_json(line))
-        except (ValueError, SandboxError):
-            return report
-    return report
 
 
 def read_event(text: str) -> object:
@@ -361,9 +328,7 @@ READERS: dict[str, Reader] = {
     "rounds": Reader(_read_project, _project_file("rounds/000/report.json", "rounds.jsonl")),
     "solution": Reader(_read_project, _project_file("solution.json", "solution.npz")),
     "trace": Reader(_read_trace, _project_file("trace.jsonl")),
-    "model answer": Reader(each_text(read_answer), text_seed(ANSWER)),
     "model completion": Reader(each_text(read_completion), text_seed(COMPLETION)),
-    "sandbox messages": Reader(each_text(read_sandbox_message), text_seed(SANDBOX)),
     "viewer commands": Reader(each_text(parse_command), text_seed(*COMMANDS)),
     "import events": Reader(each_text(read_event), text_seed(EVENT)),
 }

@@ -11,19 +11,19 @@ import pytest
 from pipeline.assets import Library
 from pipeline.frame import load
 from pipeline.matching import LibraryFeatures
-from pipeline.models import ModelError, ModelSettings, Question
+from pipeline.models import ModelError, ModelSettings
 from pipeline.models.client.openai_client import OpenAIModel
 from pipeline.models.model import PICTURED_KINDS
 from pipeline.project import Project
-from pipeline.router import ProgramAnswer, judging
+from pipeline.router import judging
 from pipeline.router.solved_programs import SolvedProgram, keep_solved, kit_version
 from pipeline.run import Services, run_stages
 from pipeline.segmentation import DepthSegmenter
 from pipeline.simulation.program import RULES
 from pipeline.simulation.robots.oracle.oracle import TIME_LIMIT, TIME_PER_GOAL
 from pipeline.simulation.sandbox.protocol import Limits
-from pipeline.tasks import Task, TasksAnswer
-from scripts.scripted_model_server.answer_file import FileAnswer, read_answer_file
+from pipeline.tasks import Task
+from scripts.scripted_model_server.answer_file import FileAnswer
 from scripts.scripted_model_server.server import ScriptedServer
 
 SCENE = Path(__file__).parents[2] / "sample_scenes" / "blocks"
@@ -111,25 +111,3 @@ def test_pictures_go_along_with_the_kinds_that_the_settings_name(pictures_for):
     assert settings.picture_kinds == expected
     with pytest.raises(ModelError, match="No picture can go along with choose_match, fly"):
         ModelSettings(pictures_for="fly choose_match")
-
-
-def test_answers_of_a_file_come_first_in_their_order_and_can_fail(tmp_path):
-    file = tmp_path / "answers.json"
-    answer = {"simulation": "one", "checks": "two"}
-    lines = [{"kind": "write_program", "contains": "grab", "answer": answer}, {"kind": "write_program", "error": 503}]
-    file.write_text(json.dumps({"answers": lines}))
-    data = {"task": "grab", "scene": {}, "kit": "", "examples": []}
-    with ScriptedServer(read_answer_file(file)) as server:
-        model = OpenAIModel(ModelSettings("openai", server.model, base_url=server.url, retries=0))
-        assert model.ask(Question("write_program", data, ProgramAnswer)) == ProgramAnswer(**answer)
-        with pytest.raises(ModelError, match=re.escape("503")):
-            model.ask(Question("write_program", data, ProgramAnswer))
-        model.close()
-        other = OpenAIModel(ModelSettings("openai", "gpt-4o", base_url=server.url, retries=0))
-        with pytest.raises(ModelError, match="gpt-4o"):
-            other.ask(Question("propose_tasks", {"scene": {"objects": []}, "count": 3}, TasksAnswer))
-        other.close()
-    assert [one.answered_by for one in server.requests] == ["file", "file"], "another model's name is refused"
-    file.write_text("[]")
-    with pytest.raises(ValueError, match="answers"):
-        read_answer_file(file)

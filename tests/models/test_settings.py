@@ -179,6 +179,8 @@ def test_while_the_key_arrives_letter_by_letter_no_part_of_it_is_shown_and_ordin
     assert redact.unfinished("a disk") == "a disk"
     text = "none of the none, a plain sentence."
     assert Redactor(secrets_of("none", "http://127.0.0.1:9/v1"))(text) == text
+    encoded = base64.b64encode(b"ada:p4ssw0rd-of-ada").decode()
+    assert encoded not in Redactor(secrets_of(KEY, "http://ada:p4ssw0rd-of-ada@127.0.0.1:1/v1"))(f"Basic {encoded}")
 
 
 @given(st.text(max_size=20), st.text(max_size=20), st.sampled_from([KEY, "k3y-ünicode-ß", "0" * 12]))
@@ -189,16 +191,6 @@ def test_no_encoding_of_a_secret_survives_between_any_texts(before: str, after: 
     packed = base64.b64encode(before.encode() + data + after.encode()).decode()
     alone = base64.b64encode(data).decode()[2:-4]
     assert len(alone) < 8 or alone not in redact(packed)
-
-
-def test_a_password_in_the_address_is_in_no_message(tmp_path: Path):
-    address = "http://ada:p4ssw0rd-of-ada@127.0.0.1:1/v1"
-    settings = ModelSettings(service="openai", model="m", base_url=address, retries=0, timeout=5)
-    with pytest.raises(ModelError) as failure:
-        TracingModel(OpenAIModel(settings, KEY), tmp_path / "trace.jsonl").ask(question())
-    assert "p4ssw0rd" not in str(failure.value) + (tmp_path / "trace.jsonl").read_text()
-    encoded = base64.b64encode(b"ada:p4ssw0rd-of-ada").decode()
-    assert encoded not in Redactor(secrets_of(KEY, address))(f"Basic {encoded}")
 
 
 @pytest.mark.parametrize("key", ["sk-one\nX-Other: 1", "sk one two", "sk-\u2026ellipsis", "sk-\x00zero"])

@@ -254,7 +254,9 @@ LIFT = tasks.TaskAnswer(
 
 
 def test_a_proposed_task_has_the_models_instruction_and_difficulty_or_is_left_out_with_a_reason(scene):
-    (task,) = tasks.propose(scene, ScriptedModel(tasks.TasksAnswer(tasks=[LIFT])))
+    model = ScriptedModel(tasks.TasksAnswer(tasks=[LIFT]))
+    (task,) = tasks.ask_for_proposals(scene, model, learned="one\ntwo").tasks
+    assert model.questions[0].data["scene"]["earlier_proposals"] == ["one", "two"]
     assert task == tasks.Task("lift_it", "Lift the ball.", ("orange_ball",), ("it flies",), "lift", "scripted")
     hard = tasks.TasksAnswer.model_validate({"tasks": [LIFT.model_dump() | {"difficulty": 7.5}]})
     assert tasks.propose(scene, ScriptedModel(hard))[0].difficulty == 1.0

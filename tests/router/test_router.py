@@ -13,10 +13,9 @@ from pipeline.models import ModelError
 from pipeline.planner import PlannerModel
 from pipeline.router import RouteStart, judging, read_rounds, report_json, route, write_round
 from pipeline.router.failure_summary import summarize_failures
-from pipeline.router.route import ProgramAnswer, RouteAnswer, RouteOptions, RouterError, SourceAnswer, write_program
+from pipeline.router.route import ProgramAnswer, RouteAnswer, RouteOptions, SourceAnswer, write_program
 from pipeline.simulation import CheckResult, Program, Report
 from pipeline.simulation.kit import Scene
-from pipeline.simulation.sandbox.sandbox import SandboxError
 from pipeline.tasks import understand_instruction
 from studio.__main__ import main
 
@@ -243,17 +242,6 @@ def test_a_model_failure_is_raised_after_its_round_is_yielded(project, task, fai
     assert first.route == "" and "the model failed" in first.reason
     with pytest.raises(ModelError):
         next(rounds)
-
-
-def test_a_broken_sandbox_and_an_unknown_mode_yield_no_round(project, task):
-    class Broken:
-        def run(self, *args, **kwargs):
-            raise SandboxError("the sandbox died")
-
-    with pytest.raises(SandboxError):
-        next(route(task, project, RepairingModel(), Broken()))
-    with pytest.raises(RouterError, match="choose one of route, repair, none"):
-        next(route(task, project, RepairingModel(), ScriptedSandbox(result(1.0)), RouteOptions("hope")))  # type: ignore[arg-type]
 
 
 def test_saved_rounds_are_read_back_unchanged(project, task, tmp_path):

@@ -1,7 +1,9 @@
 """A scene written and read is the same, its MuJoCo model agrees; articulated objects settle closed, open and close."""
 
 import io
+import json
 import zipfile
+from contextlib import nullcontext
 from pathlib import Path
 
 import cabinet
@@ -44,6 +46,13 @@ def test_a_missing_or_damaged_scene_json_is_one_line(tmp_path):
         (tmp_path / "scene.json").write_text(text)
         with pytest.raises(SceneError, match="build the scene again"):
             scene_files.read_scene(tmp_path)
+    outline = [[0, 0], [1, 0], [1, 1]]
+    shelf = {"name": "shelf_1", "height": 0.1, "thickness": 0.01, "outline": outline, "rgb": [1, 2, 3]}
+    scene = scene_files.scene_to_json(make.scene(), tmp_path)
+    for broken in ({}, {"height": 0}, {"name": "lamp"}, {"outline": [[0, 0]]}, {"rgb": [1]}, {"outline": "x"}):
+        (tmp_path / "scene.json").write_text(json.dumps(scene | {"shelves": [shelf | broken]}))
+        with pytest.raises(SceneError, match="damaged") if broken else nullcontext():
+            assert scene_files.read_scene(tmp_path).shelves[0].height == shelf["height"]
 
 
 def test_every_placement_is_a_free_body_centred_on_its_box_above_the_table_or_fixed(tmp_path):

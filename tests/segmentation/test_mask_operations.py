@@ -185,6 +185,8 @@ def test_prompts_are_read_by_id_and_invalid_ones_refused_in_one_line(tmp_path, f
         ({"objects": [{"id": 1, "points": [[5, 5]]}]}, "points should be"),
         ({"objects": [{"id": 1, "points": [[5, 5, 0]]}]}, "must be a plus"),
         ({"objects": [{"id": 1, "box": [1, 2]}]}, "box should be"),
+        ({"objects": [{"id": 1, "box": [50, 50, 40, 60]}]}, "object 1: .*box"),
+        ({"objects": [{"id": 1, "points": [[5, 5, 2]]}]}, "Labels are 1"),
     ):
         with pytest.raises(SegmentationError, match=rf"\A.*({message}).*\Z"):
             prompts(tmp_path, frame, text)

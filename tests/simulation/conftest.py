@@ -1,6 +1,5 @@
 """Fixtures: a sandbox, a table with two cubes, and targets for attacks."""
 
-import socket
 from pathlib import Path
 
 import pytest
@@ -39,10 +38,3 @@ def project(tmp_path_factory) -> Path:
     folder = tabletop.write(tmp_path_factory.mktemp("project"), objects=cubes)
     (folder / "descriptions.json").write_text("[]")
     return folder
-
-
-@pytest.fixture(scope="module")
-def listener():
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        server.settimeout(0.01)
-        yield server

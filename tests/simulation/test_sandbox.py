@@ -33,7 +33,7 @@ from pipeline.simulation.sandbox.supervisor import ChildExit
 from pipeline.tasks import propose
 from pipeline.untrusted import fork_server
 from studio.__main__ import main
-from studio.pages.status import agree_to_run_unconfined, status_bar_record
+from studio.pages import status
 from tests.simulation.attack_programs import BUILD, CANARY, CHECKS, ESCAPE, HONEST, escaping, with_prefix
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the sandbox's full protection is Linux's")
@@ -338,20 +338,15 @@ def test_the_command_refuses_in_one_line_and_runs_when_told_to(lacking, project,
     assert report["protection"]["calls"] is False and report["clean"]
 
 
-def test_the_status_bar_says_whether_programs_are_confined(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("studio.pages.status.step_guide", lambda session: {})
-    monkeypatch.setattr("studio.pages.status.step_state", lambda step, session: "todo")
+def test_the_status_bar_says_whether_programs_are_confined():
     sandbox = SimpleNamespace(unprotected=False, known_protection=None)
-    session = MagicMock(**{"services.sandbox": sandbox, "runner.current": None, "log.lines": []})
-    session.calls.read.return_value = []
 
     def state() -> str:
-        return status_bar_record(session)["protection"].get("state", "")
+        return status._protection_record(sandbox).get("state", "")  # type: ignore[arg-type]
 
     assert state() == ""
-    sandbox.known_protection = Protection({"files": True, "calls": True})
-    assert state() == "confined"
-    sandbox.known_protection = Protection({"files": False, "calls": True})
-    assert state() == "refused"
-    agree_to_run_unconfined(session)
+    for covered, shown in ((True, "confined"), (False, "refused")):
+        sandbox.known_protection = Protection({"files": covered, "calls": True})
+        assert state() == shown
+    status.agree_to_run_unconfined(MagicMock(**{"services.sandbox": sandbox}))
     assert state() == "agreed" and sandbox.unprotected

@@ -2,15 +2,14 @@
 
 import itertools
 import json
-from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from tabletop import CAMERA
 
-import pipeline.task_generation.generate as generate_module
 from bench.task_pairs import FORMS, GROUPS, NAMES, set_pairs
+from pipeline import tasks
 from pipeline.assets.library import BUILTIN_LIBRARY, Library
 from pipeline.decisions import Decision
 from pipeline.planner import PlannerModel
@@ -123,10 +122,11 @@ def test_the_report_holds_the_set_and_what_was_dropped_and_shows_no_markup_of_a_
 
 def test_what_is_too_hard_or_learned_at_once_is_dropped_and_the_next_proposals_are_told(inputs, measured, monkeypatch):
     worth = pytest.importorskip("pipeline.task_generation.worth", reason='needs the extra "learn"')
-    told, ask = [], generate_module.candidates
+    told, ask = [], tasks.ask_for_proposals
     shares = itertools.cycle([0.05, 0.5, 0.95, None])
     monkeypatch.setattr(worth, "learn_briefly", lambda *_: worth.Learned(next(shares), "", 20, 3.0))
-    monkeypatch.setattr(generate_module, "candidates", lambda *given: told.append(given[3]) or ask(*given))
+    propose = lambda *given, learned, **more: told.append(learned) or ask(*given, learned=learned, **more)  # noqa: E731
+    monkeypatch.setattr("pipeline.task_generation.candidates.ask_for_proposals", propose)
     options = GenerationOptions(2, demonstrations=6)
     tried = [step.tried for step in generate(inputs, options) if step.tried]
     reasons = {one.worth: one.reason for one in tried if one.state != "repeated"}
@@ -150,26 +150,6 @@ def test_options_out_of_range_are_refused_and_another_level_seed_or_budget_is_an
     options = [GenerationOptions(*one) for one in ((1,), (1, 2), (1, None, 1), (1, None, 0, 9))]
     assert len({run_id(inputs, one) for one in options}) == 4
     assert run_id(inputs, options[0]) == run_id(inputs, GenerationOptions(50))
-
-
-class Asked:
-    name = "asked"
-
-    def __init__(self):
-        self.told = []
-
-    def ask(self, question):
-        self.told.append(question.data["scene"].get("earlier_proposals"))
-        return question.answer_type.model_validate({"tasks": []})
-
-
-def test_a_language_model_is_told_how_the_tasks_before_succeeded_and_which_level_is_wanted(inputs, measured):
-    model = Asked()
-    run(replace(inputs, model=model), 6)
-    assert model.told[0] is None
-    told = model.told[-1]
-    assert told[-1].startswith("Wanted next: level ")
-    assert all(" tried, " in line and "mean success" in line for line in told[:-1])
 
 
 def test_what_is_brought_stands_free_on_the_table(bare_table, library):
