@@ -1,7 +1,6 @@
 """A page of the studio without a browser: speaks Gradio's protocol over HTTP, as its JavaScript does."""
 
 import asyncio
-import copy
 import json
 import secrets
 from collections.abc import AsyncIterator, Callable
@@ -10,6 +9,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import httpx
+from gradio_client.utils import apply_diff
 
 TIMEOUT = 120.0
 CHECK = 5.0
@@ -116,7 +116,7 @@ class PageClient:
         if kind in ("process_generating", "process_completed") and message.get("success"):
             data = message["output"].get("data", ())
             if kind == "process_generating" and self.updates.get(id):
-                data = [_changed(*pair) for pair in zip(self._data[id], data, strict=True)]
+                data = [apply_diff(*pair) for pair in zip(self._data[id], data, strict=True)]
             self.updates[id] = self.updates.get(id, 0) + 1
             self._data[id] = data
             for component, value in zip(self._outputs.get(id, ()), data, strict=False):
@@ -152,27 +152,6 @@ class PageClient:
             self._reader.cancel()
             with suppress(asyncio.CancelledError, httpx.HTTPError):
                 await self._reader
-
-
-def _changed(value: Any, differences: list[tuple[str, list[Any], Any]]) -> Any:
-    """Return a value with Gradio's differences applied: [action, path, new]."""
-    for action, path, new in differences:
-        if not path:
-            value = new if action == "replace" else value + new
-            continue
-        holder = value = copy.deepcopy(value)
-        for key in path[:-1]:
-            holder = holder[key]
-        match action, holder:
-            case "delete", _:
-                del holder[path[-1]]
-            case "add", list():
-                holder.insert(path[-1], new)
-            case "append", _:
-                holder[path[-1]] += new
-            case _:
-                holder[path[-1]] = new
-    return value
 
 
 @asynccontextmanager

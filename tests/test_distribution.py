@@ -190,20 +190,6 @@ def test_every_vendored_file_has_the_checksum_it_came_with():
         assert present - {"SHA256SUMS", "README.md"} == set(sums)
 
 
-def test_the_licence_and_the_version_are_there_and_our_own_pages_name_no_address_outside():
-    assert "MIT License" in (THREE / "LICENSE").read_text()
-    assert "REVISION = '187'" in (THREE / "build" / "three.core.js").read_text().replace('"', "'")
-    assert "three@0.187.0" in (THREE / "README.md").read_text()
-    assert "Mozilla Public License, version 2.0" in (AXE / "LICENSE").read_text()
-    assert "axe v4.14.1" in (AXE / "axe.min.js").read_text()[:40]
-    assert "axe-core@4.14.1" in (AXE / "README.md").read_text()
-    pages = [path for path in (THREE.parents[1] / "viewer").rglob("*") if path.is_file()]
-    assert pages
-    for path in pages:
-        lines = path.read_text().splitlines()
-        assert not [line for line in lines if "://" in line and "www.w3.org" not in line], path
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="EGL is Linux's")
 def test_a_command_starts_light_and_draws_without_a_display_or_a_variable():
     code = "import os, sys, studio.__main__; print(os.environ['MUJOCO_GL'], *{*HEAVY} & {*sys.modules})"

@@ -227,7 +227,7 @@ def test_an_export_that_is_stopped_or_of_a_project_that_cannot_be_exported_leave
     assert [path.name for path in workspace.parent.iterdir()] == ["work"]
 
 
-def test_bad_input_is_one_line_and_exit_code_2(workspace: Path, capsys):
+def test_bad_input_is_one_line_and_exit_code_2(workspace: Path, refused):
     for arguments, message in (
         (["make", "a/b"], "letters"),
         (["make", "first", "frame_00009"], "not accepted: frame_00009"),
@@ -235,9 +235,8 @@ def test_bad_input_is_one_line_and_exit_code_2(workspace: Path, capsys):
         (["export", "none", "--out", "x"], "no set none"),
         (["remove", ".."], "no set"),
     ):
-        assert main(["set", arguments[0], "--workspace", str(workspace), *arguments[1:]]) == 2
-        error = capsys.readouterr().err
-        assert message in error and error.count("\n") == 1 and not read_sets(workspace)
+        assert message in refused("set", arguments[0], "--workspace", workspace, *arguments[1:])
+        assert not read_sets(workspace)
 
 
 def test_a_set_is_made_listed_and_removed_by_the_command_line(workspace: Path, capsys):
