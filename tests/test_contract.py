@@ -18,6 +18,7 @@ from ready_projects import ready_project
 from reference_frames import reference_frame
 
 from pipeline.frame import load, save
+from pipeline.store import read_json as read
 from studio.__main__ import main, parser, with_absolute_paths
 from tests.frame.rendered import render
 
@@ -43,10 +44,6 @@ def grs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
         return Done(code, *capsys.readouterr())
 
     return run
-
-
-def read(path: Path):
-    return json.loads(path.read_text(encoding="utf-8"))
 
 
 def read_lines(path: Path) -> list[Any]:

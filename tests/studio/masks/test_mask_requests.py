@@ -77,6 +77,7 @@ def test_where_a_segmenter_fails_on_a_frame_depth_answers_the_clicks(monkeypatch
     failed = SimpleNamespace(status="failed", progress=0.0, message="The checkpoint is of another network.")
     monkeypatch.setattr(segmenter_choice, "create_segmenter", lambda *_: Mock(open=lambda _: Mock(state=failed)))
     segmenters = FrameSegmenters(load(SAMPLE_SCENES / "blocks"), DepthSegmenter())
+    monkeypatch.setattr(segmenters, "_missing", {})  # neither packages nor weights
     segmenters.choose("sam2")
     assert segmenters.state("sam2")["note"] == failed.message
     height, width = segmenters.frame.depth.shape
