@@ -1,5 +1,6 @@
 """Render images of a model. An OpenGL context belongs to one thread, so all rendering happens in a single one."""
 
+import functools
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -22,7 +23,6 @@ OBLIQUE_DEG = 45.0
 """Elevation from which a film looks down instead."""
 _render_thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="rendering")
 _kept = threading.local()
-_OpenGL = gl_context.GLContext
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,18 +48,20 @@ def open_renderer(model: mujoco.MjModel, size: tuple[int, int]) -> mujoco.Render
     width, height = size
     model.vis.global_.offwidth = max(model.vis.global_.offwidth, width)
     model.vis.global_.offheight = max(model.vis.global_.offheight, height)
-    gl_context.GLContext = _kept_context
     try:
-        return mujoco.Renderer(model, height, width)
+        new = gl_context.GLContext  # not there where MUJOCO_GL=disable
+        gl_context.GLContext = functools.partial(_kept_context, new)
+        try:
+            return mujoco.Renderer(model, height, width)
+        finally:
+            gl_context.GLContext = new
     except Exception as error:  # every OpenGL platform has its own way to fail
         raise SceneError(
             f"OpenGL rendering is not available ({error}); install libegl1 and set MUJOCO_GL=egl"
         ) from error
-    finally:
-        gl_context.GLContext = _OpenGL
 
 
-def _kept_context(width: int, height: int) -> Any:
+def _kept_context(new: Callable[[int, int], Any], width: int, height: int) -> Any:
     """Return an OpenGL context of this thread that no renderer uses; its next one gets it from the former one.
 
     A new context compiles its shaders anew, a third of a second where a processor draws.
@@ -67,7 +69,7 @@ def _kept_context(width: int, height: int) -> Any:
     free: list[Any] = _kept.__dict__.setdefault("free", [])
     if free:
         return free.pop()
-    context = _OpenGL(width, height)
+    context = new(width, height)
     context.free = lambda: free.append(context)
     return context
 
