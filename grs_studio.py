@@ -6,7 +6,7 @@
         print(step.stage, step.message)
     grs_studio.export("desk", "mjcf", "desk_mjcf")
 
-`examples/` has ten scripts that import only this. Every function raises StudioError with one line that says what was
+`examples/` has eleven scripts that import only this. Every function raises StudioError with one line that says what was
 wrong and what would work. Lengths are metres, angles radians, times seconds; the world's z is up from the table.
 """
 
@@ -62,7 +62,7 @@ def run(
         task: in plain words; the first proposed one if None.
         ground: surface that carries the objects, as a step lists them, or several, such as "1,2".
         seed: first of the seeds to solve.
-        settings: model, segmenter, library (folders), matcher, robot, unprotected: as the flags of `grs-studio run`.
+        settings: model, segmenter, library (folders), matcher, robot, camera, unprotected: flags of `grs-studio run`.
     """
     import contextlib
 
@@ -167,7 +167,7 @@ def compare(
 def evaluate_policy(
     project: str | Path, *policies: str, out: str | Path, count: int = 0, seed: int = 0, robot: str = "",
     seconds: float = 30.0, images: bool = False, jobs: int = 0, real: str | Path | None = None,
-    library: Sequence[str | Path] = (), unprotected: bool = False,
+    uncertainty: bool = False, camera: str = "", library: Sequence[str | Path] = (), unprotected: bool = False,
     on_episode: "Callable[[str, PolicyEpisode], None] | None" = None,
 ) -> dict[str, Any]:  # fmt: skip
     """Let policies control the twin's robot under the same conditions; write and return evaluation.json.
@@ -184,6 +184,8 @@ def evaluate_policy(
         images: whether policies also see the picture of the photograph's camera.
         jobs: episodes at a time; 0 for one a core. Servers and functions get one at a time.
         real: folder of real episodes, each named after its layout.
+        uncertainty: whether each drawn condition is tried as measured, and within what is uncertain of the twin.
+        camera: name of the camera from which each episode is filmed, to films/; no films if empty.
         library: folders of assets for objects of the same category and distractors; the built-in one if empty.
         unprotected: whether programs may run where this machine cannot confine them.
         on_episode: called with policy and episode as each ends.
@@ -193,8 +195,8 @@ def evaluate_policy(
     from pipeline.simulation.sandbox.sandbox import Sandbox
 
     options = EvaluationOptions(
-        policies, count, seed, robot, seconds, images, jobs, None if real is None else Path(real)
-    )  # fmt: skip
+        policies, count, seed, uncertainty, robot, seconds, images, jobs, None if real is None else Path(real), camera
+    )
     assets = Library.open([Path(folder) for folder in library] or [BUILTIN_LIBRARY]) if count else None
     with Sandbox(unprotected) as sandbox:
         evaluation = Evaluation(Path(project), Path(out), options, assets, sandbox)

@@ -16,4 +16,4 @@ class ComparePage(Component):
     """
 
     folder = "compare"
-    patterns = ("fault", "file_button", "form_field", "full_page", "progress", "section_title", "spinner")
+    patterns = ("fault", "file_button", "form_field", "full_page", "panes", "progress", "section_title", "spinner")

@@ -25,7 +25,7 @@ RENDER_WIDTH, PICTURE_WIDTH = 900, 360
 """Width in pixels of the rendering, and of the saved part of it."""
 HIDDEN_GRIPPER_HEIGHT_M = 9.0
 """Height in metres by which the gripper is lifted out of the picture."""
-CARRY_VERBS = ("place", "move aside", "open", "shut")
+CARRY_VERBS = ("place", "hand over", "pass", "move aside", "open", "shut")
 """Events of a rollout that carry an object or move a part."""
 
 

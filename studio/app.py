@@ -25,6 +25,8 @@ from studio.board.board import Board
 from studio.board.set_requests import SetExports
 from studio.compare import comparison_requests
 from studio.compare.comparisons import Comparisons
+from studio.evaluate import evaluate_requests
+from studio.evaluate.evaluate_requests import Evaluations
 from studio.learn.learn_requests import Learning
 from studio.library import thumbnails
 from studio.library.shared_library import SharedLibrary
@@ -33,6 +35,7 @@ from studio.models.model_choice import ModelSelection
 from studio.objects import candidate_comparison
 from studio.pages import (
     compare,
+    evaluate,
     frame,
     gallery,
     learn,
@@ -92,6 +95,7 @@ def build_app(services: Services, workspace: Path, access: Access | None = None)
     viewer.mount(app, views)
     exports_routes.mount(app, sessions)
     pages_files = {**frame_record.FILES, **candidate_comparison.FILES, **call_records.FILES, **placed_cameras.FILES}
+    pages_files |= evaluate_requests.FILES
     file_routes.mount(app, sessions, pages_files)
     thumbnails.mount(app, shared_library.thumbnails)
     text_routes.mount(app)
@@ -101,8 +105,8 @@ def build_app(services: Services, workspace: Path, access: Access | None = None)
     account_routes.mount(app, access.links)
     uploads = upload_folder()
     selection, links = ModelSelection(sessions, workspace), access.links
-    learning = Learning(views)
-    page = build_page(sessions, ViewerContent(views), selection, shared_library, comparisons, learning, exports, links)
+    policies = Learning(views), Evaluations(views)
+    page = build_page(sessions, ViewerContent(views), selection, shared_library, comparisons, policies, exports, links)
     page.act_for, page.owners = access.act_for, owners
     name_icon()
     gr.mount_gradio_app(
@@ -133,7 +137,7 @@ def build_page(
     selection: ModelSelection,
     shared_library: SharedLibrary,
     comparisons: Comparisons,
-    learning: Learning,
+    policies: tuple[Learning, Evaluations],
     exports: SetExports,
     links: Links | None = None,
 ) -> GuardedPage:
@@ -164,7 +168,8 @@ def build_page(
             models.build(shell, selection)
             library.build(shell, shared_library)
             compare.build(shell, comparisons)
-            learn.build(shell, learning)
+            learn.build(shell, policies[0])
+            evaluate.build(shell, policies[1])
 
         shell.show(top_bar, lambda session: top_bar_record(session, sessions.services))
         shell.show_on_open(home, lambda session: gr.Column(visible=session is None))

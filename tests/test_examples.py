@@ -27,7 +27,9 @@ RUNS = {
     "08_demonstrations_for_learning": (["PROJECT", "NEW"], "lerobot-train", "--dataset.root="),
     "09_real_against_simulated": ([EPISODES / "real.npz", EPISODES / "sim.npz", "NEW"], "s later", "report.html"),
     "10_policies_on_the_same_conditions": (["PROJECT", "NEW", "2"], "difference -100%", "hold, 0-0001: never_reached"),
+    "11_pick_pass_place": ([ROOT / "sample_scenes" / "blocks", "NEW"], " red_cube the other arm", "by oracle, ALOHA"),
 }
+LONG = {"11_pick_pass_place"}
 
 
 @pytest.fixture
@@ -40,7 +42,10 @@ def project(tmp_path) -> Path:
     return copy
 
 
-@pytest.mark.parametrize("name", sorted({*EXAMPLES, *RUNS}))
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.soak] * (name in LONG)) for name in sorted({*EXAMPLES, *RUNS})],
+)
 def test_an_example_runs(name, project, tmp_path, monkeypatch, capsys):
     arguments, *words = RUNS[name]
     task = grs_studio.open_project(project).task()

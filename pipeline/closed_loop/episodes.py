@@ -60,17 +60,18 @@ def run_policy(env: TwinEnv, policy: Policy, layout: int, seconds: float, condit
 
     With the render mode "rgb_array" the policy sees the cameras' pictures, too. Raises PolicyError, UnstableError.
     """
-    observation, info = env.reset(options={"layout": layout})
+    _, info = env.reset(options={"layout": layout})
+    solved = bool(info["success"])
     policy.begin(layout, env.instruction)
     data, count = env.world.data, env.action_count
     began = float(data.time)
     times, qpos, commands = [0.0], [data.qpos.copy()], [data.ctrl.copy()]
     left = np.empty((0, count))
     with _closed_after(policy):
-        while times[-1] < seconds and not info["success"]:
+        while times[-1] < seconds and not solved:
             if not len(left):
-                left = checked_actions(policy.act(observation | _pictures(env), times[-1]), count)
-            observation, _, _, _, info = env.step(left[0])
+                left = checked_actions(policy.act(env.observe() | _pictures(env), times[-1]), count)
+            solved = env.advance(left[0])
             left = left[1:]
             times.append(float(data.time) - began)
             qpos.append(data.qpos.copy())
@@ -79,11 +80,11 @@ def run_policy(env: TwinEnv, policy: Policy, layout: int, seconds: float, condit
     rollout = RunRecord(np.array(times), np.array(qpos), np.array(commands), xml=xml, seed=layout)
     condition = condition or f"{layout:03d}"
     episode = as_episode(rollout, f"policy under condition {condition}", env.folder / "scene")
-    success, share = bool(info["success"]), float(info["share"])
-    failure = None if success else failure_class(episode, *_carried_objects(env))
-    reason = "" if success else f"{share:.0%} of the goals met after {times[-1]:.0f} s"
+    share = float(env.world.share(env.world.measure()))
+    failure = None if solved else failure_class(episode, *_carried_objects(env))
+    reason = "" if solved else f"{share:.0%} of the goals met after {times[-1]:.0f} s"
     answers = policy.times.to_json() if isinstance(policy, InterfacePolicy | HttpPolicy) else None
-    return PolicyEpisode(condition, success, share, times[-1], failure, reason, None, answers, rollout, episode)
+    return PolicyEpisode(condition, solved, share, times[-1], failure, reason, None, answers, rollout, episode)
 
 
 @contextmanager

@@ -1,35 +1,49 @@
 """Policies on the same conditions: each episode as it is known, success with intervals, and paired differences.
 
-Files of an evaluation: conditions.json, outcomes.jsonl (one episode a line, appended as each ends), episodes/POLICY/
-CONDITION.npz, evaluation.json and report.html. A repeated evaluation goes on where it was stopped.
+A repeated evaluation goes on where it was stopped. Its files are those of `evaluation_files`.
 """
 
-import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
+import mujoco
+
 from pipeline.assets import Library
 from pipeline.closed_loop.conditions import PolicyTrials, try_policy
 from pipeline.closed_loop.episodes import PolicyEpisode, opened, run_policy
+from pipeline.closed_loop.evaluation_files import (
+    CONDITIONS,
+    ENVIRONMENT,
+    OUTCOMES,
+    REPORT,
+    SECONDS,
+    SUMMARY,
+    episode_path,
+    file_digest,
+    read_conditions,
+    read_outcomes,
+    task_digest,
+)
 from pipeline.closed_loop.evaluation_report import evaluation_json, write_report
 from pipeline.closed_loop.policies import LEARNED, is_own, open_policy
 from pipeline.closed_loop.policy import PolicyError
 from pipeline.divergence import compare, read_episode, write_episode
 from pipeline.export import export_project
 from pipeline.export.rollouts import robot_of
-from pipeline.project import Project, safe_name
+from pipeline.project import Project
 from pipeline.simulation.physics import UnstableError
 from pipeline.simulation.robots import robot_kind
+from pipeline.simulation.run_record import RunRecord
 from pipeline.simulation.sandbox.sandbox import Sandbox
+from pipeline.solving import write_film
 from pipeline.store import append_lines, parse_json, write_json
 from pipeline.variation import VariationStudy
+from pipeline.variation.twin_uncertainty import AS_MEASURED, UNCERTAIN
+from pipeline.variation.variation_files import write_rollout
 
-CONDITIONS, OUTCOMES, SUMMARY, REPORT, ENVIRONMENT = (
-    "conditions.json", "outcomes.jsonl", "evaluation.json", "report.html", "environment",
-)  # fmt: skip
 KEPT = [field.name for field in fields(PolicyEpisode) if field.compare]
 """Fields of an episode that outcomes.jsonl keeps."""
 
@@ -44,9 +58,11 @@ class EvaluationOptions:
     """Number of drawn conditions; 0 for the layouts of the solution."""
     seed: int = 0
     """Of the drawn conditions."""
+    uncertainty: bool = False
+    """Whether each drawn condition is tried twice: with the twin as measured, and within what is uncertain of it."""
     robot: str = ""
     """Name of the robot; that of the solution if empty. The layouts of a solution keep theirs."""
-    seconds: float = 30.0
+    seconds: float = SECONDS
     """Simulated, of an episode at most."""
     images: bool = False
     """Whether policies also get the picture of the photograph's camera."""
@@ -54,6 +70,8 @@ class EvaluationOptions:
     """Episodes at a time of policies that run in this process; 0 for one a core. Others get one at a time."""
     real: Path | None = None
     """Folder of real episodes, each named after its layout."""
+    camera: str = ""
+    """Name of the camera from which each episode is filmed; no films if empty."""
 
 
 class Evaluation:
@@ -100,44 +118,47 @@ class Evaluation:
         return data
 
     def _write_conditions(self) -> None:
-        path, digest = self.out / CONDITIONS, self._conditions.digest
-        if path.is_file():
-            try:
-                known = parse_json(path.read_text(encoding="utf-8"))
-                values = {row["id"]: row["values"] for row in known["conditions"]}
-                same = known["task"] == digest and all(
-                    values.get(row["id"], row["values"]) == row["values"] for row in self.conditions
-                )
-            except (OSError, ValueError, KeyError, TypeError) as error:
-                raise PolicyError(f"{path} cannot be read ({error}); choose another --out folder") from None
-            if not same:
+        known, digest = read_conditions(self.out), self._conditions.digest
+        if known:
+            values = {row["id"]: row["values"] for row in known.rows}
+            if known.task != digest or any(
+                values.get(row["id"], row["values"]) != row["values"] for row in self.conditions
+            ):
                 raise PolicyError(
-                    f"{path} holds conditions of another task, robot or time; choose another --out folder"
+                    f"{self.out / CONDITIONS} holds conditions of another task, robot or time; choose another --out "
+                    "folder"
                 )
-        write_json(path, {"task": digest, "conditions": self.conditions})
+        data = {"task": digest, "policies": self.options.policies, "conditions": self.conditions}
+        write_json(self.out / CONDITIONS, data)
 
     def _read(self) -> dict[tuple[str, str], PolicyEpisode]:
         """Return the episodes that are known, by policy and condition."""
-        path, found = self.out / OUTCOMES, {}
-        try:
-            for line in path.read_text(encoding="utf-8").splitlines() if path.is_file() else ():
-                row = parse_json(line)
-                found[row["policy"], row["condition"]] = PolicyEpisode(
-                    **{name: row[name] for name in KEPT if name in row}
-                )
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise PolicyError(f"{path} cannot be read ({error}); choose another --out folder") from None
-        return found
+        return {
+            key: PolicyEpisode(**{name: row[name] for name in KEPT if name in row})
+            for key, row in read_outcomes(self.out).items()
+        }
 
     def _keep(self, policy: str, episode: PolicyEpisode) -> None:
         if episode.episode is not None:
             episode = replace(episode, rmse=self._rmse(episode))
             assert episode.episode is not None
-            path = self.out / "episodes" / policy_folder(policy) / f"{episode.condition}.npz"
-            write_episode(episode.episode, path)
+            write_episode(episode.episode, episode_path(self.out, "episodes", policy, episode.condition))
+        if episode.rollout is not None:
+            write_rollout(episode.rollout, episode_path(self.out, "rollouts", policy, episode.condition))
         self.episodes[policy, episode.condition] = replace(episode, rollout=None, episode=None)
         row = {name: getattr(episode, name) for name in KEPT}
         append_lines(self.out / OUTCOMES, [{"policy": policy} | row])
+        if self.options.camera and episode.rollout is not None:
+            self._film(policy, episode.condition, episode.rollout)
+
+    def _film(self, policy: str, id: str, rollout: RunRecord) -> None:
+        """Write the film of an episode. Raises SceneError for an unknown camera, and without OpenGL."""
+        path = episode_path(self.out, "films", policy, id).with_suffix(".mp4")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        for _ in write_film(
+            rollout.times, rollout.qpos, self._conditions.model(id, rollout), path, self.options.camera
+        ):
+            pass
 
     def _rmse(self, done: PolicyEpisode) -> float | None:
         """Return the mean RMSE_norm against the real episode of a layout; None without one."""
@@ -160,7 +181,7 @@ class _Layouts:
             raise PolicyError(
                 f"the solution's layouts are those of --robot {robot}; add --count to try {options.robot}"
             )
-        self.digest = _digest(self._folder / "task.json", self._folder / "layouts.json", text=f"{options.seconds}")
+        self.digest = file_digest(self._folder / "task.json", self._folder / "layouts.json", text=f"{options.seconds}")
 
     def check(self, policy: str) -> None:
         """Raises PolicyError for a policy that cannot be tried here."""
@@ -173,6 +194,9 @@ class _Layouts:
 
     def values(self, id: str) -> dict[str, Any]:
         return {}
+
+    def model(self, id: str, rollout: RunRecord) -> mujoco.MjModel:
+        return mujoco.MjModel.from_xml_path(str(self._folder / "scene" / f"layout_{id}.xml"))
 
     def run(self, policy: str, ids: Sequence[str], jobs: int) -> Iterator[PolicyEpisode]:
         with ThreadPoolExecutor(jobs or None) as pool:
@@ -204,9 +228,9 @@ class _Drawn:
         solution = self._project.solution()
         self._robot = robot_kind(options.robot or (robot_of(solution) if solution else "gripper")).name
         self._study = VariationStudy(task, stored.objects, library, options.seed, options.count)
-        self.ids = list(self._study.ids)
-        text = f"{self._program.simulation}{self._robot}{options.seconds}"
-        self.digest = _digest(self._project.folder / "scene.json", text=text)
+        kinds = (AS_MEASURED, UNCERTAIN) if options.uncertainty else ("",)
+        self.ids = [f"{id}{kind}" for id in self._study.ids for kind in kinds]
+        self.digest = task_digest(self._project, self._program, self._robot, options.seconds)
 
     def check(self, policy: str) -> None:
         """Raises PolicyError for a policy that cannot be tried here."""
@@ -215,6 +239,9 @@ class _Drawn:
 
     def values(self, id: str) -> dict[str, Any]:
         return dict(self._study.condition(id).values)
+
+    def model(self, id: str, rollout: RunRecord) -> mujoco.MjModel:
+        return self._study.rollout_models(id, [rollout])[0]
 
     def run(self, policy: str, ids: Sequence[str], jobs: int) -> Iterator[PolicyEpisode]:
         failed = lambda id, reason: PolicyEpisode(id, False, 0.0, 0.0, None, reason)  # noqa: E731
@@ -230,28 +257,17 @@ class _Drawn:
         return lambda id, start: try_policy(trials, folder, self._program, self._sandbox, id, start)
 
 
-def policy_folder(policy: str) -> str:
-    """Return the name of the folder of a policy's episodes: "demonstration", or a name with a digest of an address."""
-    plain = safe_name(policy)
-    return plain if plain == policy else f"{plain}_{hashlib.sha256(policy.encode()).hexdigest()[:6]}"
-
-
 def _require_usable(options: EvaluationOptions) -> None:
     if not 0 < options.seconds <= 3600:
         raise PolicyError(f"--seconds {options.seconds:g} is not between 0 and 3600")
     if len(set(options.policies)) < len(options.policies):
         raise PolicyError("the same --policy stands twice; two of them are compared")
+    if options.uncertainty and not options.count:
+        raise PolicyError("--uncertainty draws conditions; add --count to say how many")
     if options.count < 0 or options.jobs < 0:
         raise PolicyError("--count and --jobs take 0 or more")
     if options.real is not None and not options.real.is_dir():
         raise PolicyError(f"{options.real} is no folder; --real takes one with an episode a layout: 000.npz, ...")
-
-
-def _digest(*files: Path, text: str = "") -> str:
-    found = hashlib.sha256(text.encode())
-    for file in files:
-        found.update(file.read_bytes())
-    return found.hexdigest()
 
 
 def environment_of(task: Path, out: Path) -> Path:

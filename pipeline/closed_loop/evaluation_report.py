@@ -10,10 +10,11 @@ import numpy as np
 
 from pipeline.closed_loop.episodes import PolicyEpisode
 from pipeline.closed_loop.failure import CLASSES
-from pipeline.closed_loop.paired import paired_difference
+from pipeline.closed_loop.paired import explained_by_twin, paired_difference
 from pipeline.report import Heading, Table, Text, report_page
 from pipeline.store import write_text
 from pipeline.variation import effects, wilson
+from pipeline.variation.twin_uncertainty import AS_MEASURED
 from pipeline.variation.variation_files import factor_table
 
 MAX_ROWS = 200
@@ -32,10 +33,29 @@ def evaluation_json(episodes: Mapping[str, Sequence[PolicyEpisode]]) -> dict[str
                 "rmse": _mean([one.rmse for one in found if one.rmse is not None]),
                 "episodes": [_row(one) for one in found],
             }
+            | _uncertainty(found)
             for policy, found in episodes.items()
         ],
         "paired": paired,
     }  # fmt: skip
+
+
+def _uncertainty(episodes: Sequence[PolicyEpisode]) -> dict[str, Any]:
+    found = explained_by_twin({one.condition: one.success for one in episodes})
+    return {"uncertainty": asdict(found)} if found else {}
+
+
+def uncertainty_words(found: Mapping[str, Any]) -> str:
+    """Return what an evaluation of pairs says about the twin's uncertainty."""
+    explained = (
+        "how much of the failures it explains cannot be told"
+        if found["explained"] is None
+        else f"it explains {found['explained']:.0%} of the failures ({found['low']:.0%} to {found['high']:.0%})"
+    )
+    return (
+        f"{found['failed']} of {found['pairs']} fail within the twin's uncertainty, {found['failed_as_measured']} with "
+        f"the twin as measured: {explained}"
+    )
 
 
 def _row(one: PolicyEpisode) -> dict[str, Any]:
@@ -69,6 +89,8 @@ def summary_lines(data: Mapping[str, Any]) -> list[str]:
             f"{one['name']}: {solved} of {count} solved ({one['low']:.0%} to {one['high']:.0%}){why}{rmse}"
             f"{_answers(one['episodes'])}"
         )
+        if found := one.get("uncertainty"):
+            lines.append(f"{one['name']}: {uncertainty_words(found)}")
     if pair := data["paired"]:
         first, second = (one["name"] for one in data["policies"])
         lines.append(
@@ -102,8 +124,10 @@ def _failure_rows(policies: Sequence[Mapping[str, Any]]) -> list[tuple]:
 
 
 def _effect_blocks(policy: Mapping[str, Any], conditions: Sequence[Mapping[str, Any]]) -> list[Any]:
-    names, values = factor_table(conditions)
-    found = effects(names, values, np.array([row["success"] for row in policy["episodes"]], bool)) if names else []
+    drawn = [number for number, row in enumerate(conditions) if not row["id"].endswith(AS_MEASURED)]
+    names, values = factor_table([conditions[number] for number in drawn])
+    success = np.array([policy["episodes"][number]["success"] for number in drawn], bool)
+    found = effects(names, values, success) if names else []
     causes = [one for one in found if one.matters]
     if not causes:
         return []

@@ -1,10 +1,17 @@
-"""Two policies on the same conditions: the difference of their success, with an interval and a test."""
+"""Pairs of episodes: two policies on the same conditions, and one policy on pairs of twins."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.stats import binom, norm
+
+from pipeline.variation.twin_uncertainty import AS_MEASURED, UNCERTAIN
+
+MIN_FAILURES = 3
+"""As in variation/sensitivity.py."""
+WIDE = 0.5
+"""End of an interval from 0 on that says nothing: less than nothing, or half of the failures."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +41,45 @@ def paired_difference(first: Sequence[bool], second: Sequence[bool]) -> PairedDi
     return PairedDifference(
         difference, float(max(-1.0, adjusted - half)), float(min(1.0, adjusted + half)), _mid_p(won, lost)
     )
+
+
+@dataclass(frozen=True)
+class ExplainedFailures:
+    """How much of the failures within the twin's uncertainty is due to it."""
+
+    pairs: int
+    failed_as_measured: int
+    """Pairs that fail with the twin as measured."""
+    failed: int
+    """Pairs that fail within its uncertainty."""
+    explained: float | None
+    """Share of these failures beyond those as measured, in [0, 1]; None where the pairs cannot tell."""
+    low: float
+    """Ends of its 95 % interval."""
+    high: float
+
+
+def explained_failures(as_measured: Sequence[bool], uncertain: Sequence[bool]) -> ExplainedFailures:
+    """Compare the success of a policy on pairs of conditions that differ in nothing but the twin's objects.
+
+    The share is the difference of the failures over the failures within the uncertainty, as is its interval: both rise
+    together, so it is rather too wide. It cannot tell with fewer than MIN_FAILURES, or where it reaches from 0 to WIDE.
+    """
+    pair, pairs = paired_difference(uncertain, as_measured), len(uncertain)
+    failed = pairs - sum(map(bool, uncertain))
+    share = failed / pairs if pairs else 0.0
+    value, low, high = (min(1.0, max(0.0, end / max(share, 1e-9))) for end in (pair.difference, pair.low, pair.high))
+    tells = failed >= MIN_FAILURES and not (low <= 0 and high >= WIDE)
+    return ExplainedFailures(pairs, pairs - sum(map(bool, as_measured)), failed, value if tells else None, low, high)
+
+
+def explained_by_twin(solved: Mapping[str, bool]) -> ExplainedFailures | None:
+    """Return what the complete pairs among conditions, success by id, say; None if there are none."""
+    pairs = [
+        (success, solved[other]) for id, success in solved.items()
+        if id.endswith(AS_MEASURED) and (other := id.removesuffix(AS_MEASURED) + UNCERTAIN) in solved
+    ]  # fmt: skip
+    return explained_failures(*zip(*pairs, strict=True)) if pairs else None
 
 
 def _mid_p(won: int, lost: int) -> float:

@@ -40,6 +40,8 @@ class Services:
     seeds: tuple[int, ...] = tuple(range(8))
     robot: str = "gripper"
     """Robot of the solution stage, unless the user decided on another for the project."""
+    camera: str = ""
+    """Name of the camera that films are drawn from; the photograph's, or one beside it, if empty."""
     send: SendPolicy = "ask"
     """Whether a project may be sent to a model's server on another machine."""
     on_rollout: Callable[[RunningRound], None] | None = None

@@ -200,7 +200,7 @@ def solution_stage(project: Project, services: Services) -> Iterator[Progress]:
             yield Progress("solution", f"seed {step.seed}: {outcome}", number, total, step)
         else:
             with project.replacing_solution():
-                for share in write_solution(step, project.folder):
+                for share in write_solution(step, project.folder, services.camera):
                     yield Progress("solution", "rendering the video", round(100 * share), 100)
             keep_solution(project, services, best, step)
             doubts, evidence = project.doubts(), project.evidence()

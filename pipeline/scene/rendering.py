@@ -74,11 +74,16 @@ def _kept_context(new: Callable[[int, int], Any], width: int, height: int) -> An
     return context
 
 
-def film_camera(model: mujoco.MjModel) -> "mujoco.MjvCamera | int":
-    """Return the camera of a film: the photograph's, or one beside it where the photograph looks down steeply.
+def film_camera(model: mujoco.MjModel, name: str = "") -> "mujoco.MjvCamera | int":
+    """Return the camera of a film: that of a name, or the photograph's, or one beside it where that looks down steeply.
 
-    From above, the robot would stand between the camera and what it does.
+    From above, the robot would stand between the camera and what it does. Raises SceneError for an unknown name.
     """
+    if name:
+        names = [model.camera(number).name for number in range(model.ncam)]
+        if name not in names:
+            raise SceneError(f"there is no camera {name}; there are: {', '.join(names) or 'none'}")
+        return names.index(name)
     photo = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_CAMERA, "photo")
     if photo < 0:
         return -1

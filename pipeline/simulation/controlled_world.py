@@ -58,7 +58,13 @@ class ControlledWorld:
         self.positions = self.model.jnt_qposadr[self.model.actuator_trnid[self._slides, 0]]
         """Indices into qpos of the slides, in the order of their commands."""
         self._shapes = None
+        self.counts_while_moving = len(stages) > 1 or any(g.throughout for _, goals in stages for g in goals)
+        """Whether what happens before the end counts: several stages, or a goal that holds throughout."""
         self.reset()
+        names = world.objects if measured is None else measured
+        parts = [joint.address for (name, _), joint in self.physics.parts.items() if name in names]
+        poses = [at + k for name, at in self.physics.addresses.items() if name in names for k in range(7)]
+        self._object_coordinates = np.array([*poses, *parts], int)
 
     def _is_grip(self, weld: int) -> bool:
         return self.model.equality(weld).name.startswith(GRIP)
@@ -237,6 +243,10 @@ class ControlledWorld:
     def is_at_rest(self) -> bool:
         """Whether nothing moves and the gripper holds nothing."""
         return self.holding < 0 and self.physics.still()
+
+    def object_coordinates(self) -> np.ndarray:
+        """Return the coordinates of the measured objects and their parts, of shape (N,)."""
+        return self.data.qpos[self._object_coordinates]
 
     def objects(self) -> dict[str, np.ndarray]:
         """Return position and quaternion wxyz (7,) of each object by name."""

@@ -17,6 +17,8 @@ from pipeline.simulation.robots.arm.hand import ArmHand
 from pipeline.simulation.robots.arm.planning_hand import SETTLE_SECONDS
 from pipeline.simulation.robots.arm.reachable_grasps import reachable_grasps
 from pipeline.simulation.robots.arm.tools.grasp import DroppedGrasp
+from pipeline.simulation.robots.pair.pair_hand import PairHand
+from pipeline.simulation.robots.pair.pair_robot import Pair
 from pipeline.simulation.scene import Scene
 from pipeline.simulation.world import Simulation
 
@@ -59,13 +61,15 @@ def grasp_candidates(scene: Scene, robot: str, name: str) -> tuple[GraspCandidat
     Empty where nothing can be sampled. Raises KitError for a robot that floats and for an object that it cannot carry.
     """
     arm = robot_kind(robot).make(False)
-    if not isinstance(arm, Arm):
+    if not isinstance(arm, Arm | Pair):
         raise KitError("The floating gripper tries no grasps. Choose a robot arm on the Review page.")
     physics = Physics(Simulation(replace(scene, robot=arm)).bench())
     physics.settle(SETTLE_SECONDS)
     if name not in physics.addresses:
         raise KitError(f"{name} cannot be carried.")
-    hand = arm.hand(physics)
+    hands = arm.hand(physics)
+    at = physics.state()[name].position
+    hand = hands.nearest_first(at)[0] if isinstance(hands, PairHand) else hands
     search = reachable_grasps(hand, name)
     object_from_world = np.linalg.inv(_pose(physics, name))
     kept = [GraspCandidate(object_from_world @ g.hand, g.opening, "") for g in search.grasps]

@@ -16,15 +16,18 @@ MAX_FRAMES = 110
 """Renders in a few seconds without a GPU; longer rollouts play faster."""
 
 
-def write_film(times: np.ndarray, qpos: np.ndarray, model_xml: Path, path: Path) -> Generator[float, None, float]:
+def write_film(
+    times: np.ndarray, qpos: np.ndarray, model: Path | mujoco.MjModel, path: Path, camera: str = ""
+) -> Generator[float, None, float]:
     """Render a rollout, times (T,) and qpos (T, nq), to a video file; yield the fraction done.
 
-    Returns the playback speed relative to real time. Raises SceneError if rendering is not possible.
+    Returns the playback speed relative to real time. Raises SceneError if rendering is not possible, or for an unknown
+    camera; `film_camera` chooses if it is empty.
     """
     count = int(np.clip(round(times[-1] * FPS), 2, MAX_FRAMES))
     chosen = np.searchsorted(times, np.linspace(0, times[-1], count)).clip(0, len(times) - 1)
     with temporary_beside(path, path.suffix) as partial:
-        drawn = _render(model_xml, qpos[chosen], partial)
+        drawn = _render(model, qpos[chosen], partial, camera)
         try:
             while (number := run_in_render_thread(next, drawn, None)) is not None:
                 yield number / count
@@ -34,14 +37,14 @@ def write_film(times: np.ndarray, qpos: np.ndarray, model_xml: Path, path: Path)
     return max(1.0, float(times[-1]) * FPS / count)
 
 
-def _render(model_xml: Path, qpos: np.ndarray, path: Path) -> Generator[int, None, None]:
+def _render(model: Path | mujoco.MjModel, qpos: np.ndarray, path: Path, name: str) -> Generator[int, None, None]:
     """Yield the number of each rendered frame; every step runs in the rendering thread."""
-    model = mujoco.MjModel.from_xml_path(str(model_xml))
-    camera = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_CAMERA, "photo")
+    model = mujoco.MjModel.from_xml_path(str(model)) if isinstance(model, Path) else model
+    camera = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_CAMERA, name or "photo")
     columns, rows = model.cam_resolution[camera] if camera >= 0 else (4, 3)
     height = int(WIDTH_PX * (rows / columns if columns > 1 else 0.75)) // 2 * 2
+    data, view = mujoco.MjData(model), film_camera(model, name)
     renderer = open_renderer(model, (WIDTH_PX, height))
-    data, view = mujoco.MjData(model), film_camera(model)
     with renderer, imageio.get_writer(str(path), format="FFMPEG", fps=FPS, macro_block_size=2) as video:  # type: ignore[arg-type]
         renderer.scene.flags[mujoco.mjtRndFlag.mjRND_SHADOW] = False
         for number, pose in enumerate(qpos, 1):

@@ -29,8 +29,8 @@ SCHEMA = 1
 FILES = ("solution.json", "solution.npz", "solution.mp4", "failure.mp4", "scene/solution.xml", "scene/failure.xml")
 
 
-def write_solution(solution: Solution, project_dir: Path) -> Iterator[float]:
-    """Write the data, then render the videos if possible; yield the fraction rendered.
+def write_solution(solution: Solution, project_dir: Path, camera: str = "") -> Iterator[float]:
+    """Write the data, then render the videos if possible, from `camera` if one is named; yield the fraction rendered.
 
     Closing the generator early leaves a solution without a video.
     """
@@ -50,7 +50,7 @@ def write_solution(solution: Solution, project_dir: Path) -> Iterator[float]:
     for number, (name, rollout) in enumerate(rollouts.items()):
         try:
             rendering = write_film(
-                rollout.times, rollout.qpos, folder / "scene" / f"{name}.xml", folder / f"{name}.mp4"
+                rollout.times, rollout.qpos, folder / "scene" / f"{name}.xml", folder / f"{name}.mp4", camera
             )
             speed = yield from _overall_progress(rendering, number, len(rollouts))
             video = _video(speed)
@@ -158,8 +158,9 @@ def save_model(xml: str, project_dir: Path, name: str) -> Path:
         )
     path = Path(project_dir) / "scene" / f"{name}.xml"
     write_text(path, xml)
-    arm = robot.arm if (robot := ROBOTS.get(robot_named_in(xml))) else None
-    if arm and visual_meshes.needs_visual_meshes(xml, arm):
-        visual_meshes.write_mesh_files(path.parent, arm)
-        visual_meshes.add_visual_meshes(path, arm)
+    robot = ROBOTS.get(robot_named_in(xml))
+    for arm in robot.arms if robot else ():
+        if visual_meshes.needs_visual_meshes(xml, arm):
+            visual_meshes.write_mesh_files(path.parent, arm)
+            visual_meshes.add_visual_meshes(path, arm)
     return path

@@ -31,7 +31,7 @@ IDLE_SECONDS = 2.0
 """Simulated time for which a robot that does nothing is watched, after everything has come to rest."""
 HALVING_SECONDS = 15.0
 """In which the floating gripper carries about five objects."""
-ROBOT_VERBS = frozenset(("pick", "place", "open", "shut", "move aside"))
+ROBOT_VERBS = frozenset(("pick", "place", "hand over", "pass", "open", "shut", "move aside"))
 
 
 @dataclass(frozen=True)

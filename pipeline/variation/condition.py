@@ -13,9 +13,9 @@ from pipeline.assets import Library
 from pipeline.assets.asset import Asset
 from pipeline.errors import StudioError
 from pipeline.scene import Placement, Scene
+from pipeline.variation.plausible import kept_range, stands_alone
+from pipeline.variation.twin_uncertainty import AS_MEASURED, UNCERTAIN, twin_values
 
-UNKNOWN_SPREAD = 0.3
-"""Share by which a mass or a friction may be off where no range is kept."""
 SIZES = 0.9, 1.1
 SHIFT_M, YAW_RAD = 0.02, 0.35
 """Largest pose noise along each axis of the table, and about the vertical."""
@@ -36,8 +36,6 @@ PICTURE = {"field_of_view": FIELDS_OF_VIEW, "exposure": EXPOSURES, "noise": NOIS
 MAX_DISTRACTORS = 3
 COUSIN_SHARE = 0.25
 """Share of conditions in which an object is replaced by another asset of its category, where there is one."""
-UPRIGHT, ON_TABLE_M = 0.95, 0.006
-"""Objects that stand upright on the table, alone, are moved, resized and replaced; others keep place and size."""
 
 
 class VariationError(StudioError):
@@ -49,7 +47,7 @@ class Condition:
     """One condition. `values` holds every factor by name, in SI units."""
 
     id: str
-    """"<seed>-<number>"."""
+    """"<seed>-<number>"; of a pair that differs in the twin only, with AS_MEASURED or UNCERTAIN at its end."""
     values: Mapping[str, float | str] = field(default_factory=dict)
 
 
@@ -60,7 +58,7 @@ def condition_id(seed: int, number: int) -> str:
 
 def parse_id(id: str) -> tuple[int, int]:
     """Return seed and number of an id. Raises VariationError."""
-    found = re.fullmatch(r"(\d{1,18})-(\d{4,9})", id)
+    found = re.fullmatch(rf"(\d{{1,18}})-(\d{{4,9}})[{AS_MEASURED}{UNCERTAIN}]?", id)
     if not found:
         raise VariationError(f"{id} is no id of a condition; it is <seed>-<number>, such as 0-0007")
     return int(found[1]), int(found[2])
@@ -73,10 +71,13 @@ def draw(scene: Scene, names: Sequence[str], library: Library | None, id: str) -
         names: the objects that vary; others stay as they are.
         library: for cousins and distractors; None for neither.
     """
-    random = np.random.default_rng(parse_id(id))
+    random, of_twin = (np.random.default_rng([*parse_id(id), *more]) for more in ((), (1,)))
     values: dict[str, float | str] = {}
     for p in sorted((p for p in scene.placements if p.name in names), key=lambda p: p.name):
-        values |= {f"{p.name}.{factor}": value for factor, value in _object_values(p, scene, library, random).items()}
+        found = _object_values(p, scene, library, random)
+        if id[-1] in (AS_MEASURED, UNCERTAIN):
+            found = twin_values(p, scene, id[-1], of_twin)
+        values |= {f"{p.name}.{factor}": value for factor, value in found.items()}
     values["light"] = float(random.uniform(*LIGHTS))
     values |= {f"camera.{axis}": float(random.normal(0, CAMERA_M)) for axis in "xyz"}
     values |= {f"camera.{axis}": float(random.normal(0, CAMERA_RAD)) for axis in ("tilt", "pan", "roll")}
@@ -113,26 +114,6 @@ def _object_values(
 
 def _between(ends: tuple[float, float], share: float) -> float:
     return float(ends[0] + share * (ends[1] - ends[0]))
-
-
-def kept_range(value: float, kept: tuple[float, float]) -> tuple[float, float]:
-    """Return the plausible range of a mass or a friction; 30 % about the value where none is kept."""
-    low, high = kept
-    return (low, high) if 0 < low < high else (value * (1 - UNKNOWN_SPREAD), value * (1 + UNKNOWN_SPREAD))
-
-
-def stands_alone(p: Placement, scene: Scene) -> bool:
-    """Whether an object stands upright on the table, and nothing on or in it."""
-    if p.fixed or p.prop or p.model is not None or p.bottom > ON_TABLE_M:
-        return False
-    if abs(p.world_from_object.rotation[2, 2]) < UPRIGHT:
-        return False
-    low, high = p.footprint.min(axis=0), p.footprint.max(axis=0)
-    return not any(
-        other is not p and other.bottom > ON_TABLE_M
-        and bool(((other.world_from_object.pos[:2] > low) & (other.world_from_object.pos[:2] < high)).all())
-        for other in scene.placements
-    )  # fmt: skip
 
 
 def cousins(p: Placement, library: Library | None) -> list[Asset]:

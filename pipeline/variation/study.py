@@ -10,13 +10,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
+import mujoco
+
 from pipeline.assets import Library
 from pipeline.scene import Scene, SceneError
 from pipeline.scene.scene_files import read_scene
 from pipeline.simulation.program import Program
 from pipeline.simulation.run_record import RunRecord
 from pipeline.simulation.sandbox.runner import ProgramRunner
-from pipeline.solving import Attempt, solve
+from pipeline.solving import Attempt, save_model, solve
 from pipeline.variation.condition import Condition, VariationError, condition_id, draw
 from pipeline.variation.varied_scene import varied_scene, write_varied
 
@@ -97,6 +99,24 @@ class VariationStudy:
                 f"condition {id} was run with another twin, task or library; run grs-studio vary in an empty folder"
             )
         return start
+
+    def rollout_models(self, id: str, rollouts: Sequence[RunRecord], digest: str | None = None) -> list[mujoco.MjModel]:
+        """Return the models of rollouts under a condition, with the meshes of its start.
+
+        Raises VariationError if they are of another twin: the start has another `digest`, where one is kept.
+        """
+        models = []
+        with tempfile.TemporaryDirectory(prefix="grs-") as folder:
+            self.write(id, Path(folder)) if digest is None else self.write_again(id, Path(folder), digest)
+            for rollout in rollouts:
+                try:
+                    model = mujoco.MjModel.from_xml_path(str(save_model(rollout.xml, Path(folder), "rollout")))
+                except ValueError as error:  # of a changed file
+                    raise VariationError(f"condition {id} cannot be shown: {error}") from error
+                if rollout.qpos.shape != (len(rollout.times), model.nq):
+                    raise VariationError(f"condition {id} cannot be shown: its recording is of another model")
+                models.append(model)
+        return models
 
     def starts(self) -> Iterator[VariedStart]:
         """Yield the start of every condition, in order."""

@@ -51,9 +51,7 @@ def append_outcome(folder: Path, robot: str, outcome: Outcome, policy: str = "")
     """Append an outcome to the robot's file, and write what it did if it failed. Raises StoreError."""
     row = {"id": outcome.id, "success": outcome.success, "reward": outcome.reward, "reason": outcome.reason}
     if outcome.rollout is not None and not outcome.success:
-        did = outcome.rollout
-        arrays = {"times": did.times, "qpos": did.qpos, "actions": did.actions, "xml": did.xml}
-        write_arrays(rollout_path(folder, robot, outcome.id), arrays)
+        write_rollout(outcome.rollout, rollout_path(folder, robot, outcome.id))
     append_lines(outcomes_path(folder, robot), [row | ({"policy": policy} if policy else {})])
 
 
@@ -62,16 +60,21 @@ def rollout_path(folder: Path, robot: str, id: str) -> Path:
     return Path(folder) / f"rollouts_{robot}" / f"{id}.npz"
 
 
-def read_rollout(folder: Path, robot: str, id: str) -> RunRecord:
-    """Return what a robot did under a condition at which it failed. Raises VariationError."""
-    path = rollout_path(folder, robot, id)
+def write_rollout(rollout: RunRecord, path: Path) -> None:
+    """Write what a robot did under a condition. Inverse of `read_rollout`. Raises StoreError."""
+    arrays = {"times": rollout.times, "qpos": rollout.qpos, "actions": rollout.actions, "xml": rollout.xml}
+    write_arrays(path, arrays)
+
+
+def read_rollout(path: Path) -> RunRecord:
+    """Return what a robot did under the condition that the file is named after. Raises VariationError."""
     try:
         arrays = read_arrays(path)
         return RunRecord(arrays["times"], arrays["qpos"], arrays["actions"], xml=str(arrays["xml"]))
     except FileNotFoundError:
-        raise VariationError(f"condition {id} was not recorded; run grs-studio vary in an empty folder") from None
+        raise VariationError(f"condition {path.stem} was not recorded; run it again in an empty folder") from None
     except (OSError, ValueError, KeyError) as error:
-        raise VariationError(f"{path.name} cannot be read ({error}); run grs-studio vary again") from None
+        raise VariationError(f"{path.name} cannot be read ({error}); run it again in an empty folder") from None
 
 
 def _read_lines(path: Path, keys: Sequence[str]) -> list[dict[str, Any]]:

@@ -4,11 +4,9 @@ import { EventStrip } from "/static/compare/event_strip.js";
 import { Plots } from "/static/compare/plots.js";
 import { alignmentMenu, Sources } from "/static/compare/sources.js";
 import { eventTable, jointTable, phaseTable, summary } from "/static/compare/tables.js";
-import { Viewers } from "/static/compare/viewers.js";
-import { closeLibrary, onLibrary } from "/static/library/library_state.js";
+import { Viewers } from "/static/viewer/frame/viewers.js";
 import { fill, h } from "/static/studio/dom.js";
-import { cover } from "/static/studio/covering.js";
-import { closeDrawer, onDrawer } from "/static/studio/drawer.js";
+import { closeButton, coverPage } from "/static/studio/full_page.js";
 import { asker } from "/static/studio/server.js";
 import { t } from "/static/studio/texts.js";
 
@@ -157,7 +155,10 @@ export default function mount({ element, server, upload }) {
         : t("Add the robot's MJCF or URDF to see both robots move, and the errors of their tools.");
     noteElement.textContent = [viewNote, ...result.notes].filter(Boolean).join(" · ");
     noteElement.hidden = !noteElement.textContent;
-    viewers.show(views, titles);
+    const ghost = t("Real, with the simulated robot as a blue ghost");
+    const pane = (name, title) => ({ name, title, token: views[name] });
+    if (views.real) viewers.show([pane("real", titles[0]), pane("sim", titles[1])], pane("ghost", ghost));
+    else viewers.show([]);
     const joint = comparison.onset?.joint ?? widest.name;
     plots.time = comparison.events[0]?.time_s ?? 0;
     plots.show(result, joint).catch((error) => showError(error.message));
@@ -173,7 +174,7 @@ export default function mount({ element, server, upload }) {
     t("Open the sample pair"),
   );
   fill(stageElement, errorElement, noteElement, viewers.element, plots.element, strip.element);
-  viewers.show({}, []);
+  viewers.show([]);
   plots.element.hidden = true;
   fill(
     root,
@@ -185,11 +186,7 @@ export default function mount({ element, server, upload }) {
       stateElement,
       viewers.toggle,
       reportLink,
-      h(
-        "button.studio-button.plain",
-        { title: t("Close (Esc)"), "aria-label": t("Close the comparison"), onclick: closeCompare },
-        "✕",
-      ),
+      closeButton(t("Close the comparison"), closeCompare),
     ),
     h(
       "div.full-page-body",
@@ -207,29 +204,9 @@ export default function mount({ element, server, upload }) {
   );
   drawState();
 
-  // Open and close
-
-  document.addEventListener(
-    "keydown",
-    (event) => {
-      if (!compareOpen() || !element.isConnected) return;
-      if (event.key === "Escape") {
-        event.stopPropagation();
-        closeCompare();
-      } else if (!root.contains(event.target) && !event.ctrlKey && !event.metaKey) event.stopPropagation();
-    },
-    true,
-  );
-  onCompare(element, (request) => {
-    root.hidden = !request;
-    if (!request) return cover(null);
-    closeDrawer();
-    closeLibrary();
-    cover(root);
+  coverPage(element, root, { isOpen: compareOpen, close: closeCompare, on: onCompare }, () => {
     if (!job) run({ kind: "sample" });
   });
-  onLibrary(element, (request) => request && closeCompare());
-  onDrawer(element, (page) => page && closeCompare());
 
   return (next) => {
     value = next ?? {};

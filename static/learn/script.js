@@ -4,10 +4,8 @@ import { TrainingControls } from "/static/learn/controls.js";
 import { AblationPlot, TrainingCurves } from "/static/learn/curves.js";
 import { EpisodePlayer } from "/static/learn/episode_player.js";
 import { drawReward } from "/static/learn/reward_editor.js";
-import { closeLibrary, onLibrary } from "/static/library/library_state.js";
-import { cover } from "/static/studio/covering.js";
 import { fill, h } from "/static/studio/dom.js";
-import { closeDrawer, onDrawer } from "/static/studio/drawer.js";
+import { closeButton, coverPage } from "/static/studio/full_page.js";
 import { asker } from "/static/studio/server.js";
 import { t } from "/static/studio/texts.js";
 
@@ -350,11 +348,7 @@ export default function mount({ element, trigger, server }) {
       h("h2", {}, t("Learn")),
       summary,
       state,
-      h(
-        "button.studio-button.plain",
-        { title: t("Close (Esc)"), "aria-label": t("Close the Learn page"), onclick: closeLearn },
-        "✕",
-      ),
+      closeButton(t("Close the Learn page"), closeLearn),
     ),
     h("div.learn-bar", {}, strip, controls.element),
     h(
@@ -377,30 +371,8 @@ export default function mount({ element, trigger, server }) {
     ),
   );
 
-  document.addEventListener(
-    "keydown",
-    (event) => {
-      if (!learnOpen() || !element.isConnected) return;
-      if (event.key === "Escape") {
-        event.stopPropagation();
-        closeLearn();
-      } else if (!root.contains(event.target) && !event.ctrlKey && !event.metaKey) event.stopPropagation();
-    },
-    true,
-  );
-  onLearn(element, (request) => {
-    root.hidden = !request;
-    if (!request) {
-      clearTimeout(timer);
-      return cover(null);
-    }
-    closeDrawer();
-    closeLibrary();
-    cover(root);
-    refresh();
-  });
-  onLibrary(element, (request) => request && closeLearn());
-  onDrawer(element, (page) => page && closeLearn());
+  const page = { isOpen: learnOpen, close: closeLearn, on: onLearn };
+  coverPage(element, root, page, refresh, () => clearTimeout(timer));
 
   return (next) => {
     const before = value;

@@ -1,10 +1,10 @@
 // The bar of the review queue: leads from one least sure object or frame to the next by keyboard. See
 // components/page_frame.py.
 import { keyOf } from "/static/mask_canvas/shortcuts.js";
-import { compareOpen } from "/static/compare/compare_state.js";
 import { libraryOpen } from "/static/library/library_state.js";
 import { chip, fill, h } from "/static/studio/dom.js";
 import { drawer } from "/static/studio/drawer.js";
+import { fullPageOpen } from "/static/studio/full_page.js";
 import { goTo, stopFollowing } from "/static/studio/place.js";
 import { onReviewQueue, reviewQueue, setReviewQueue } from "/static/studio/review_state.js";
 import { select } from "/static/studio/selection.js";
@@ -146,7 +146,7 @@ export default function mount({ element, trigger }) {
   window.addEventListener(
     "keydown",
     (event) => {
-      if (!element.isConnected || !running() || libraryOpen() || compareOpen() || drawer() || event.altKey) return;
+      if (!element.isConnected || !running() || libraryOpen() || fullPageOpen() || drawer() || event.altKey) return;
       if (form?.contains(event.target)) {
         if (event.key === "Escape") closeForm();
         event.stopPropagation(); // of the page's own keys

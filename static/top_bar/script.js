@@ -6,6 +6,7 @@ import { noticesButton, showNoticesOf } from "/static/studio/gradio_notices.js";
 import { mayWork, role, user } from "/static/studio/account.js";
 import { openLearn } from "/static/learn/learn_state.js";
 import { openCompare } from "/static/compare/compare_state.js";
+import { openEvaluate } from "/static/evaluate/evaluate_state.js";
 import { openDrawer } from "/static/studio/drawer.js";
 import { openLibrary } from "/static/library/library_state.js";
 import { disableRefused } from "/static/studio/refused_controls.js";
@@ -177,6 +178,12 @@ export default function mount({ element, trigger }) {
             "button.learn-button.opens",
             { title: t("Learn policies for the task's subtasks"), onclick: () => openLearn() },
             t("Learn"),
+          ),
+        project &&
+          h(
+            "button.evaluate-button.opens",
+            { title: t("Evaluate policies on the same conditions"), onclick: () => openEvaluate() },
+            t("Evaluate"),
           ),
         h(
           "button.compare-button.opens",

@@ -23,6 +23,8 @@ def add_to(commands: "argparse._SubParsersAction") -> None:
         "--gripper", default="", metavar="ACTUATOR",
         help="actuator or joint that closes the gripper, where its name does not tell; or the gripper's own MJCF file",
     )  # fmt: skip
+    add.add_argument("--pair", type=float, metavar="METRES", help="two of these arms side by side, so far apart")
+    add.add_argument("--facing", action="store_true", help="the arms of the pair face each other")
     add.add_argument("--replace", action="store_true", help="replace the robot of that name")
     add.set_defaults(execute=add_robot)
     verbs.add_parser("list", help="list all robots").set_defaults(execute=list_robots)
@@ -47,15 +49,23 @@ def add_robot(arguments: argparse.Namespace) -> int:
     gripper = arguments.gripper
     if gripper.endswith((".xml", ".urdf")) and not Path(gripper).is_file():
         raise StudioError(f"--gripper {gripper} is not a file")
+    if arguments.facing and arguments.pair is None:
+        raise StudioError("--facing takes two arms; say how far apart they stand with --pair METRES")
+    places = None if arguments.pair is None else workspace.pair_places(name, arguments.pair, arguments.facing)
     stored, xml, meshes = read_robot(arguments.model, name, arguments.tool, gripper)
+    stored = stored.model_copy(update={"pair": places})
     workspace.write_added(stored, xml, meshes, arguments.replace)
     return _print_check(name, stored.repairs)
 
 
 def list_robots(arguments: argparse.Namespace) -> int:
     """Print the name of each robot, and where it comes from."""
-    for name, robot in ROBOTS.items():
-        print(f"{name:20} {robot.title}; {robot.note}")
+    for name in ROBOTS:
+        try:
+            robot = robot_kind(name)
+            print(f"{name:20} {robot.title}; {robot.note}")
+        except StudioError as error:
+            print(f"{name:20} {error}")
     return DONE
 
 
@@ -77,7 +87,7 @@ def _print_check(name: str, repairs: tuple[str, ...]) -> int:
     from pipeline.simulation.robots.reading.robot_check import check
 
     robot = robot_kind(name)
-    if robot.arm is None:
+    if robot.floats:
         raise StudioError(f"{name} floats and reaches everything; check takes an arm")
     print(json.dumps(check(robot) | {"repairs": list(repairs)}, indent=2))
     return DONE

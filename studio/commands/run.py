@@ -37,6 +37,9 @@ def add_to(commands: "argparse._SubParsersAction") -> None:
     add_library(command)
     command.add_argument("--robot", choices=tuple(ROBOTS), help="robot that performs the tasks (default gripper)")
     command.add_argument(
+        "--camera", metavar="NAME", help="camera of the film: wrist, or a placed one (default the photograph's)"
+    )
+    command.add_argument(
         "--matcher", choices=tuple(plugins.entries("matchers")), help="what chooses the assets (default all)"
     )
     command.add_argument("--task", help="the task in plain words (default: the first proposed task)")
@@ -49,7 +52,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Print each step of the run, or of its continuation."""
     line, continued = "", (arguments.out / "project.json").exists()
     frame = None if continued else grs_studio.load(arguments.frame, arguments.index)
-    settings = {name: getattr(arguments, name) for name in ("segmenter", "keep_all", "matcher", "robot", "unprotected")}
+    names = ("segmenter", "keep_all", "matcher", "robot", "camera", "unprotected")
+    settings = {name: getattr(arguments, name) for name in names}
     settings |= {"model": model_setting(arguments.model), "library": tuple(arguments.library)}
     for step in grs_studio.run(
         frame, arguments.out, arguments.until, arguments.task, ground=arguments.ground, seed=arguments.seed, **settings

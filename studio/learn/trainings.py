@@ -1,27 +1,17 @@
-"""Trainings that pages asked for: one at a time in the whole studio, since each takes a core for minutes.
-
-Each is the command `grs-studio learn` in a process of its own, as a person would type it. In this process it would keep
-requests waiting for Python's interpreter lock; and it can be killed at any moment, because what it has learned is kept
-at every evaluation.
-"""
+"""Trainings that pages asked for: each is the command `grs-studio learn`, which keeps what it has learned."""
 
 import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from pipeline.errors import StudioError
 from pipeline.store import parse_json
-from studio.batch.bounded_process import BoundedProcess
-from studio.web.errors import RequestError
-from studio.web.jobs import Job
+from studio.sessions.project_jobs import CommandJob, ProjectJobs
 
 TrainingKind = Literal["train", "evaluate", "ablation"]
-MEMORY_BYTES = 8_000_000_000
-"""Of data; training with eight environments takes 1 to 2 GB."""
 
 
-class Training(Job[None]):
+class Training(CommandJob):
     """One training, evaluation or ablation of a project."""
 
     def __init__(
@@ -36,10 +26,8 @@ class Training(Job[None]):
             workspace: where skills are kept; None for that of the environment.
             turn: is held by the training that runs.
         """
-        environment = {"OMP_NUM_THREADS": "1"} | ({"GRS_WORKSPACE": str(workspace)} if workspace else {})
-        words = ("learn", str(project), "--json", *options)
-        self._process = BoundedProcess(words, MEMORY_BYTES, self._follow, environment, reads_output=True)
-        super().__init__("training", lambda _: self._run_process(), turn, wake=self._process.kill)
+        environment = {"GRS_WORKSPACE": str(workspace)} if workspace else {}
+        super().__init__("training", ("learn", str(project), "--json", *options), turn, environment)
         self.kind, self.subtask, self.limit = kind, subtask, limit
         self.progress: dict[str, Any] = {}
         """{subtask, steps, seconds, imitated, finished} of what is learned now, or {doing}: "seams" or "measure"."""
@@ -50,48 +38,21 @@ class Training(Job[None]):
         steps, seconds = self.progress.get("steps", 0), self.progress.get("seconds", 0.0)
         return seconds / steps * max(0, self.limit - steps) if steps and seconds else None
 
-    def _run_process(self) -> None:
-        fault = self._process.run()
-        self.message = ""
-        if fault:
-            raise StudioError(fault)
-
-    def _follow(self, line: str) -> bool:
+    def follow(self, line: str) -> bool:
         """Note a line of the process; return whether it was progress and not a message."""
         try:
             self.progress = dict(parse_json(line))
         except (ValueError, TypeError):
-            self.message = line
-            return False
+            return super().follow(line)
         return True
 
 
-class Trainings:
-    """The newest training of each project. May be used from any thread."""
-
-    def __init__(self) -> None:
-        self._trainings: dict[Path, Training] = {}
-        self._lock, self._turn = threading.Lock(), threading.Lock()
-
-    def of(self, project: Path) -> Training | None:
-        """Return the newest training of a project."""
-        with self._lock:
-            return self._trainings.get(project)
+class Trainings(ProjectJobs[Training]):
+    """The newest training of each project."""
 
     def start(
         self, project: Path, kind: TrainingKind, options: Sequence[str], subtask: str = "", limit: int = 0,
         workspace: Path | None = None,
     ) -> Training:  # fmt: skip
         """Start a training. Raises RequestError while another one of the project runs."""
-        training = Training(project, kind, options, subtask, limit, workspace, self._turn)
-        with self._lock:
-            known = self._trainings.get(project)
-            if known and known.is_active:
-                raise RequestError("This project is being trained; stop that first, or wait for its end.")
-            self._trainings[project] = training
-        return training.start()
-
-    def stop(self, project: Path) -> None:
-        """Stop a project's training; what was learned up to the last evaluation is kept."""
-        if training := self.of(project):
-            training.stop()
+        return self.begin(project, lambda turn: Training(project, kind, options, subtask, limit, workspace, turn))

@@ -1,10 +1,8 @@
 """What the viewer shows of a project: the settled twin, the solution, or the replay of a round."""
 
-import tempfile
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import mujoco
@@ -142,24 +140,17 @@ class ViewerContent:
         return self._views.get(known[1]).dragged_positions if known else {}
 
     def _condition(self, session: Session, watched: WatchedCondition) -> str:
-        from pipeline.variation import VariationError, VariationStudy, parse_id
-        from pipeline.variation.variation_files import read_conditions, read_rollout
+        from pipeline.variation import VariationStudy, parse_id
+        from pipeline.variation.variation_files import read_conditions, read_rollout, rollout_path
 
         project = session.project
         folder, task = project.folder / FOLDER / watched.study, project.task()
         names = task.objects if task else ()
         seed, _ = parse_id(watched.id)
-        rollout = read_rollout(folder, watched.robot, watched.id)
+        rollout = read_rollout(rollout_path(folder, watched.robot, watched.id))
         digest = next((row["start"] for row in read_conditions(folder) if row["id"] == watched.id), "")
-        with tempfile.TemporaryDirectory(prefix="grs-") as start:
-            study = VariationStudy(project.folder, names, session.services.library, seed, 1)
-            study.write_again(watched.id, Path(start), digest)
-            try:
-                model = mujoco.MjModel.from_xml_path(str(save_model(rollout.xml, Path(start), "rollout")))
-            except ValueError as error:  # of a changed file
-                raise VariationError(f"condition {watched.id} cannot be shown: {error}") from error
-        if rollout.qpos.shape != (len(rollout.times), model.nq):
-            raise VariationError(f"condition {watched.id} cannot be shown: its recording is of another model")
+        study = VariationStudy(project.folder, names, session.services.library, seed, 1)
+        (model,) = study.rollout_models(watched.id, [rollout], digest)
         motion = Trajectory(rollout.times, rollout.qpos)
         token = self._views.open(model, trajectory=motion, focus=names, **_photograph(project))
         self._views.get(token).enqueue({"op": "play"})

@@ -51,11 +51,14 @@ def open_services(settings: Settings, first_seed: int = 0) -> "Services":
     from pipeline.models.destination import policy_from_environment
     from pipeline.planner import PlannerModel
     from pipeline.run import Services
+    from pipeline.simulation.robots import robot_kind
     from pipeline.simulation.sandbox.sandbox import Sandbox
 
     library = Library.open(list(settings.library) or [BUILTIN_LIBRARY, *user_library_folders()])
     encoder = load_encoder(settings.encoder)
     plugins.load("matchers", settings.matcher)
+    if settings.robot != Settings.robot:
+        robot_kind(settings.robot)  # its model may not be installed
     return Services(
         segmenter=open_segmenter(settings),
         model=open_model(model_settings(settings), PlannerModel, prompts=settings.workspace / "prompts"),
@@ -66,6 +69,7 @@ def open_services(settings: Settings, first_seed: int = 0) -> "Services":
         mode=settings.mode,
         seeds=tuple(range(first_seed, first_seed + settings.seeds)),
         robot=settings.robot,
+        camera=settings.camera,
         send=policy_from_environment(),
         image_to_3d=image_to_3d(),
         workspace=settings.workspace,

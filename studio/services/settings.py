@@ -39,6 +39,8 @@ class Settings:
     """What is repaired after a failed round: what the router says, the simulation only, or nothing."""
     robot: str = "gripper"
     """Name of one of pipeline.simulation.robots.ROBOTS: it performs the proposed tasks and the solve check."""
+    camera: str = ""
+    """Name of the camera that films are drawn from; the photograph's, or one beside it, if empty."""
     unprotected: bool = False
     """Whether a person agreed to run programs where this machine cannot confine them."""
 

@@ -1,7 +1,12 @@
 """Policies are compared on the same conditions, each failure has its class, and nothing is measured twice."""
 
 import json
+import shutil
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -9,28 +14,42 @@ import pytest
 from pipeline.closed_loop.episodes import opened, run_policy
 from pipeline.closed_loop.evaluation import Evaluation, EvaluationOptions
 from pipeline.closed_loop.failure import CLASSES, failure_class
-from pipeline.closed_loop.paired import paired_difference
+from pipeline.closed_loop.paired import explained_failures, paired_difference
 from pipeline.divergence import Episode, read_episode
+from pipeline.project import Project
 from studio.__main__ import main
+from studio.accounts.roles import Role, RoleError, current_role
+from studio.evaluate import evaluate_requests
+from studio.evaluate.evaluate_requests import HANDLERS, Evaluations
+from studio.evaluate.evaluation_record import evaluation_record, present_folder
+from studio.viewer import ViewRegistry
+from studio.web.errors import RequestError
 
 
-def test_two_policies_get_the_same_conditions_and_their_difference_an_interval(solved, sandbox, tmp_path, capsys):
-    both = "demonstration", "hold"
-    policies = [word for policy in both for word in ("--policy", policy)]
-
-    def run(count: int, out: Path, *more: str) -> int:
-        return main(["evaluate-policy", str(solved), *policies, "--count", str(count), "--out", str(out), *more])
-
-    at, options = tmp_path / "both", EvaluationOptions(both, count=2, seconds=12.0)
-    steps = Evaluation(solved, at, options, None, sandbox).run()
+@pytest.fixture(scope="module")
+def evaluated(solved, sandbox, tmp_path_factory) -> tuple[Project, Path]:
+    """A copy of the solved project with an evaluation of two policies on two conditions, which was stopped once."""
+    project = Project.open(shutil.copytree(solved, tmp_path_factory.mktemp("evaluated") / "solved"))
+    at, options = present_folder(project), EvaluationOptions(("demonstration", "hold"), count=2)
+    steps = Evaluation(project.folder, at, options, None, sandbox).run()
     first = next(steps)
     steps.close()
     assert first[0] == "demonstration" and len((at / "outcomes.jsonl").read_text().splitlines()) == 1
-    rest = list(Evaluation(solved, at, options, None, sandbox).run())
+    with (at / "outcomes.jsonl").open("a") as file:
+        file.write('{"policy": "hold", "cond')  # as a kill leaves it
+    record = evaluation_record(project, None)["shown"]
+    assert [len(list(filter(None, one["cells"]))) for one in record["policies"]] == [1, 0] and not record["report"]
+    rest = list(Evaluation(project.folder, at, options, None, sandbox).run())
     assert [(policy, one.condition) for policy, one in rest] == [
         ("demonstration", "0-0001"), ("hold", "0-0000"), ("hold", "0-0001")
     ]  # fmt: skip
-    data = Evaluation(solved, at, options, None, sandbox).finish()
+    return project, at
+
+
+def test_two_policies_get_the_same_conditions_and_their_difference_an_interval(evaluated, sandbox, tmp_path, refused):
+    project, at = evaluated
+    both = "demonstration", "hold"
+    data = Evaluation(project.folder, at, EvaluationOptions(both, count=2), None, sandbox).finish()
     one, other = data["policies"]
     assert [row["condition"] for row in one["episodes"]] == [row["condition"] for row in other["episodes"]]
     assert one["success"] == 1 and other["success"] == 0 and data["paired"]["difference"] == -1
@@ -43,9 +62,79 @@ def test_two_policies_get_the_same_conditions_and_their_difference_an_interval(s
     )
     kept = read_episode(at / "episodes" / "hold" / "0-0001.npz")
     assert kept.contacts["red_cube"].shape == (len(kept.times), 2)
-    assert run(2, at, "--seconds", "11") == 2 and "holds conditions of another task" in capsys.readouterr().err
-    assert run(0, tmp_path / "new", "--robot", "arm") == 2 and "add --count to try arm" in capsys.readouterr().err
-    assert run(2, tmp_path / "same", "--policy", "hold") == 2 and "stands twice" in capsys.readouterr().err
+    run = partial(refused, "evaluate-policy", project.folder, "--policy", "demonstration", "--policy", "hold", "--out")
+    assert "holds conditions of another task" in run(at, "--count", 2, "--seconds", 11)
+    assert "add --count to try arm" in run(tmp_path / "new", "--robot", "arm")
+    assert "stands twice" in run(tmp_path / "same", "--policy", "hold")
+
+
+def page_of(project: Project) -> tuple[Any, Any, ViewRegistry]:
+    """Return a session of the project, the evaluations of its page, and their views."""
+    library = SimpleNamespace(paths=(Path("/assets"),))
+    services = SimpleNamespace(library=library, sandbox=SimpleNamespace(unprotected=True))
+    return Mock(project=project, services=services), Evaluations(views := ViewRegistry()), views
+
+
+def test_the_page_shows_what_is_done_and_plays_the_episodes_of_a_condition_on_one_clock(evaluated):
+    project, at = evaluated
+    session, evaluations, views = page_of(project)
+    session.services.library = None  # as they were evaluated
+    record = HANDLERS["status"](session, evaluations, {})
+    (pair,) = record["shown"]["differences"]
+    assert (pair["count"], pair["difference"]) == (2, -1) and record["shown"]["is_present"] and not record["job"]
+    assert [[cell["failure"] for cell in one["cells"]] for one in record["shown"]["policies"]] == [
+        [None, None], ["never_reached", "never_reached"]
+    ]  # fmt: skip
+    played = HANDLERS["play"](session, evaluations, {"condition": "0-0001"})
+    demonstration, hold = played["panes"]
+    events = [name for _, name in demonstration["events"]]
+    assert "grasp" in events and "release" in events and not any(name == "grasp" for _, name in hold["events"])
+    leader, other = views.get(hold["token"]), views.get(demonstration["token"])  # the longer one leads
+    assert other._leader is leader and [mark.kind for mark in leader.marks] == ["failed"]
+    assert HANDLERS["play"](session, evaluations, {"condition": "0-0000"}) and len(views) == 2
+    views.close()
+    with pytest.raises(RequestError, match="no longer there"):
+        HANDLERS["play"](session, evaluations, {"condition": "9-0000"})
+    rows = json.loads((at / "conditions.json").read_text())
+    rows["conditions"][0]["values"]["red_cube.mass"] = 9.0
+    (at / "conditions.json").write_text(json.dumps(rows))
+    with pytest.raises(RequestError, match="earlier twin, task or library"):
+        HANDLERS["play"](session, evaluations, {"condition": "0-0000"})
+    (project.folder / "scene.json").write_bytes((project.folder / "scene.json").read_bytes() + b"\n")
+    assert not HANDLERS["status"](session, evaluations, {})["shown"]["is_present"]
+
+
+def test_a_page_starts_the_command_and_only_administrators_run_code_and_ask_servers(evaluated, monkeypatch):
+    project, _ = evaluated
+    session, evaluations, _ = page_of(project)
+    started: list[list[str]] = []
+    monkeypatch.setattr(
+        evaluate_requests, "CommandJob", lambda _, words, turn: started.append(words) or Mock(is_active=False)
+    )
+    start = partial(HANDLERS["start"], session, evaluations)
+    chosen = {"policies": ["demonstration", "my.py:act"], "count": 7, "seed": 3}
+    start(chosen)
+    assert started[0][:3] == ["evaluate-policy", str(project.folder), "--out"]
+    assert Path(started[0][3]).parent == project.folder / "evaluations"
+    assert started[0][4:] == [
+        "--count", "7", "--seed", "3", "--policy=demonstration", "--policy=my.py:act", "--library=/assets",
+        "--unprotected",
+    ]  # fmt: skip
+    for wrong, reason in (
+        ({"policies": []}, "Choose one to 6"), ({"policies": ["hold", "hold"]}, "different"), ({"seed": -1}, "from 0"),
+        ({"count": 10**6}, "from 1 to 1000"), ({"count": "7"}, "whole number"), ({"policies": ["fly"]}, "is no policy"),
+    ):  # fmt: skip
+        with pytest.raises(RequestError, match=reason):
+            start(chosen | wrong)
+    token = current_role.set(Role.WORK)
+    try:
+        for policy in ("my.py:act", "openpi://10.0.0.1:80"):
+            with pytest.raises(RoleError):
+                start(chosen | {"policies": [policy]})
+        start(chosen | {"policies": ["learned"]})
+    finally:
+        current_role.reset(token)
+    assert len(started) == 2
 
 
 class Changed:
@@ -84,6 +173,21 @@ def test_a_demonstration_that_is_spoilt_fails_in_the_class_of_what_was_spoilt(en
     with opened(environment, False) as env:
         done = run_policy(env, Changed(env, change), 0, 9.0)
     assert not done.success and done.failure == wanted
+
+
+def test_an_episode_whose_goals_are_measured_only_where_they_may_count_ends_as_one_that_is_measured_at_each_step(
+    environment, monkeypatch
+):
+    measured = []
+    with opened(environment, False) as one, opened(environment, False) as other:
+        for env in (one, other):
+            env.reset(options={"layout": 0})
+        measure = other.world.measure
+        monkeypatch.setattr(other.world, "measure", lambda: measured.append(1) or measure())
+        actions = np.load(environment / "layouts" / "000.npy")
+        ends = [(one.step(action)[4]["success"], other.advance(action)) for action in actions]
+    assert all(step == advance for step, advance in ends) and ends[-1][0]
+    assert len(measured) < len(actions) / 2
 
 
 LOW, HIGH = 0.0, 0.2
@@ -132,3 +236,35 @@ def test_a_paired_difference_is_found_and_no_difference_is_called_one():
     assert found >= 0.85 * 200 and alarms <= 0.08 * 200 and covered >= 0.92 * 200
     none = paired_difference([True] * 5, [True] * 5)
     assert (none.difference, none.p) == (0, 1) and none.low < 0 < none.high
+
+
+@pytest.mark.parametrize(("base", "added"), [(0.05, 0.4), (0.2, 0.1), (0.3, 0.0)])
+def test_what_the_twins_uncertainty_explains_lies_in_its_interval_and_is_not_told_where_nothing_tells(base, added):
+    random, covered = np.random.default_rng(3), 0
+    explained = added / (base + added)
+    for _ in range(200):
+        fails = random.random(200) < base
+        found = explained_failures(~fails, ~(fails | (random.random(200) < added / (1 - base))))
+        covered += found.low <= explained <= found.high
+        assert found.explained is None or found.low <= found.explained <= found.high
+    assert covered >= 0.93 * 200
+    few = explained_failures([True] * 30, [True] * 28 + [False] * 2)
+    assert few.explained is None and few.failed == 2
+    both = explained_failures([False, True] * 5, [True, False] * 5)
+    assert both.explained is None and (both.failed, both.failed_as_measured) == (5, 5)
+
+
+def test_an_evaluation_of_pairs_says_what_the_twins_uncertainty_explains(solved, tmp_path, capsys, refused):
+    command = ["evaluate-policy", str(solved), "--policy", "hold", "--uncertainty", "--seconds", "1", "--out"]
+    assert "add --count" in refused(*command, tmp_path / "none")
+    film = [str(tmp_path), "--count", "2", "--camera"]
+    assert "there is no camera ceiling; there are: " in refused(*command, *film, "ceiling")
+    assert main([*command, *film, "photo"]) == 0
+    assert (tmp_path / "films" / "hold" / "0-0001u.mp4").stat().st_size > 1000
+    (one,) = json.loads((tmp_path / "evaluation.json").read_text())["policies"]
+    assert [row["condition"] for row in one["episodes"]] == ["0-0000m", "0-0000u", "0-0001m", "0-0001u"]
+    assert (one["uncertainty"]["failed"], one["uncertainty"]["explained"]) == (2, None)
+    said = (
+        "2 of 2 fail within the twin's uncertainty, 2 with the twin as measured: how much of the failures it explains"
+    )
+    assert said in capsys.readouterr().err and said.replace("'", "&#39;") in (tmp_path / "report.html").read_text()

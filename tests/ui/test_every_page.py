@@ -22,6 +22,7 @@ MAX_TABS = 150
 OVER = {
     ".models-panel": ("button.service", ".models-panel .services"),
     ".library": (".library-button", ".library .grid .tile"),
+    ".evaluate.full-page": (".evaluate-button", ".evaluate .form"),
     ".compare.full-page": (".compare-button", ".compare.full-page .plot .main-svg"),
 }
 """Pages over the page: the button that opens each, and what it then shows."""

@@ -21,8 +21,11 @@ from pipeline.simulation.robots import ROBOTS
 from pipeline.simulation.run_record import RunRecord
 from pipeline.variation import Outcome, VariationError, VariationStudy, by_oracle, parse_id
 from pipeline.variation import variation_files as files
-from pipeline.variation.condition import SHIFT_M, SIZES, kept_range
+from pipeline.variation.condition import SHIFT_M, SIZES
+from pipeline.variation.plausible import kept_range
 from pipeline.variation.sensitivity import effects, logistic, wilson
+from pipeline.variation.twin_uncertainty import uncertain_ranges
+from pipeline.variation.varied_scene import varied_scene
 
 PLACES = {"red_cube": (-0.15, 0.0), "green_cube": (0.0, 0.1), "blue_cube": (0.15, 0.0)}
 
@@ -94,6 +97,33 @@ def test_conditions_stay_within_the_kept_ranges_and_their_factors_are_independen
     assert np.abs(correlation).max() < 0.2  # 3.9 standard deviations of 400 draws
 
 
+def test_a_pair_of_conditions_differs_in_the_objects_only_and_only_by_what_is_uncertain_of_them(
+    twin, library, tmp_path
+):
+    chosen, scene = study(twin, library), read_scene(twin)
+    weighed = replace(scene.placements[0], mass_source="person", friction_source="person", misfit=0.03)
+    scene = replace(scene, placements=(weighed, *scene.placements[1:]))
+    chosen.scene = scene
+    drawn = []
+    for number in range(200):
+        measured, uncertain = (chosen.condition(f"7-{number:04d}{kind}").values for kind in "mu")
+        assert measured.keys() == uncertain.keys() and not any("asset" in name for name in measured)
+        changed = {name for name in measured if measured[name] != uncertain[name]}
+        assert changed and all(name.partition(".")[0] in PLACES for name in changed)
+        usual = chosen.condition(f"7-{number:04d}").values
+        assert all(usual[name] == measured[name] for name in measured if name.partition(".")[0] not in PLACES)
+        drawn.append(uncertain)
+    for p in scene.placements:
+        for name, (low, middle, high) in uncertain_ranges(p, scene).items():
+            assert measured[f"{p.name}.{name}"] == middle and low <= middle <= high
+            values = [one[f"{p.name}.{name}"] for one in drawn]
+            assert low <= min(values) <= low + 0.1 * (high - low) and high - 0.1 * (high - low) <= max(values) <= high
+    ranges = uncertain_ranges(weighed, scene)
+    assert len(set(ranges["mass"])) == 1 and ranges["x"] == (-0.03, 0.0, 0.03)  # its own misfit is the larger one
+    poses = [p.world_from_object.pos for p in varied_scene(scene, chosen.condition("7-0000m"), library).placements]
+    np.testing.assert_array_equal(poses[: len(PLACES)], [p.world_from_object.pos for p in scene.placements])
+
+
 def test_a_varied_object_stands_on_the_table_and_touches_no_other(twin, library, tmp_path):
     for number in range(6):
         folder = tmp_path / str(number)
@@ -144,15 +174,15 @@ def test_what_a_robot_did_is_kept_where_it_failed(tmp_path):
     for outcome in (failed, solved):
         files.append_outcome(tmp_path, "arm", outcome)
     assert list(files.read_outcomes(tmp_path, "arm").values()) == [failed, solved]
-    kept = files.read_rollout(tmp_path, "arm", failed.id)
+    kept = files.read_rollout(files.rollout_path(tmp_path, "arm", failed.id))
     assert kept.xml == rollout.xml
     for name in ("times", "qpos", "actions"):
         np.testing.assert_array_equal(getattr(kept, name), getattr(rollout, name))
     with pytest.raises(VariationError, match="was not recorded"):
-        files.read_rollout(tmp_path, "arm", solved.id)
+        files.read_rollout(files.rollout_path(tmp_path, "arm", solved.id))
     files.rollout_path(tmp_path, "arm", failed.id).write_bytes(b"PK")
     with pytest.raises(VariationError, match="cannot be read"):
-        files.read_rollout(tmp_path, "arm", failed.id)
+        files.read_rollout(files.rollout_path(tmp_path, "arm", failed.id))
 
 
 def test_a_start_of_another_twin_is_not_taken_for_the_one_that_was_run(twin, library, tmp_path):

@@ -13,6 +13,7 @@ from scipy.spatial.transform import Rotation
 from pipeline.export.gym_env.twin_world import TwinWorld
 from pipeline.export.lerobot.episodes import ActuatorUnits, actuator_names
 from pipeline.simulation.physics import GRIPPER
+from pipeline.simulation.robots.description import SIDES
 
 TOOL_SITES = ("pinch", "grasp", "tcp", "tool", "tip", "attachment_site")
 """Ends of the names of the site that is the tool, the best first: Menagerie's and common models' names."""
@@ -37,6 +38,9 @@ class RobotState:
         self._addresses, self._dofs = self.model.jnt_qposadr[moved], self.model.jnt_dofadr[moved]
         self._scratch = mujoco.MjData(self.model)
         self._site = self._tool_site()
+        sites = [self.model.site(number).name for number in range(self.model.nsite)]
+        self.tools = max(1, len({name.partition("/")[0] for name in sites} & set(SIDES)))
+        """Number of tools: each arm of a pair has one."""
         self._body = -1 if self._site >= 0 else self.model.body(GRIPPER).id
         base = self.model.body(GRIPPER).id
         moves = self.model.body_dofnum[base] > 0  # the floating gripper has no base: its frame is the table's

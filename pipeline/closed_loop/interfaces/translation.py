@@ -76,12 +76,18 @@ class Translation:
             model = self.robot.model
             of_objects = 7 * len(self._env.object_names)
             return {"state": model.nq + model.nv + model.nu, "objects": of_objects}.get(reading.read, 1)
-        return TOOL.get(reading.read) or len(self._numbers(reading.read, reading))
+        return self._of_tool(reading.read) or len(self._numbers(reading.read, reading))
 
     def _width(self, column: Column) -> int:
         if column.move == "ignored":
             return max(column.count, 1)
-        return TOOL.get(column.move) or len(self._numbers(_kind(column), column))
+        return self._of_tool(column.move) or len(self._numbers(_kind(column), column))
+
+    def _of_tool(self, quantity: str) -> int:
+        """Return how many numbers a quantity of the tool has; 0 for one that is not of the tool."""
+        if quantity in TOOL and self.robot.tools > 1:
+            raise self._lacks("one tool", f"{self.robot.tools} arms with a tool each")
+        return TOOL.get(quantity, 0)
 
     # ------------------------------------------------------------------ client side
 

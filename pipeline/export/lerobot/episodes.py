@@ -9,6 +9,7 @@ import numpy as np
 from pipeline.divergence.episode import interpolated
 from pipeline.export.gym_env.dataset_control import FPS, ActuatorUnits
 from pipeline.export.rollouts import SolvedRollout
+from pipeline.simulation.robots.description import SIDES
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,9 +32,10 @@ class EpisodeData:
 
 
 def actuator_names(model: mujoco.MjModel) -> tuple[str, ...]:
-    """Return a name for each actuator, without the prefixes of the robot's model."""
+    """Return a name for each actuator, without the prefixes of the robot's model; of two arms with their side."""
     names = (model.actuator(number).name or f"actuator_{number}" for number in range(model.nu))
-    return tuple(name.removeprefix("gripper_").rpartition("/")[2] for name in names)
+    parted = ((name.partition("/")[0], name.removeprefix("gripper_").rpartition("/")[2]) for name in names)
+    return tuple(f"{first}_{name}" if first in SIDES else name for first, name in parted)
 
 
 def episode(rollout: SolvedRollout, model: mujoco.MjModel, objects: Sequence[str]) -> EpisodeData:

@@ -199,7 +199,7 @@ class Move:
     yaw: float | None
     """World yaw in radians; None keeps the present one."""
     verb: str
-    """"place" for a goal, "move aside" to make room."""
+    """"place" for a goal, "move aside" to make room, "hand over" to where another arm takes the object."""
     target: str
     """What it is carried to, text for people."""
     goal: Goal

@@ -11,8 +11,8 @@ from pipeline import plugins
 from pipeline.errors import StudioError
 from pipeline.simulation.robots.description import RobotDescription
 
-FIRST = "gripper"
-"""The quickest robot; it is offered first."""
+ORDER = ("gripper", "arm", "arm-suction", "droid", "aloha", "trossen")
+"""The built-in robots as they are offered, the quickest first; those of other packages follow."""
 
 
 class RobotError(StudioError):
@@ -37,21 +37,26 @@ class _Robots(Mapping[str, RobotDescription]):
         raise KeyError(name)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(
-            dict.fromkeys(
-                [*sorted(plugins.entries("robots"), key=lambda name: name != FIRST), *_workspace().added_names()]
-            )
-        )
+        registered = plugins.entries("robots")
+        built_in = [name for name in ORDER if name in registered]
+        return iter(dict.fromkeys([*built_in, *registered, *_workspace().added_names()]))
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
+
+    def get(self, name: str, default: Any = None) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Return a robot; the default where there is none of that name, or its model is not installed."""
+        try:
+            return self[name]
+        except (KeyError, StudioError):
+            return default
 
     def items(self) -> ItemsView[str, RobotDescription]:
         """Return name and description of each robot that can be read."""
         usable = plugins.available("robots")
         found: dict[str, RobotDescription] = {}
         for name in self:
-            with suppress(_workspace().AddedRobotError):
+            with suppress(StudioError):  # damaged, or its model is not installed
                 if name in usable or name not in plugins.entries("robots"):
                     found[name] = self[name]
         return found.items()

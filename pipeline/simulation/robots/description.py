@@ -1,9 +1,11 @@
 """What a robot is: the description that an entry point `grs_studio.robots` or a folder of the workspace gives.
 
 A floating robot needs names and an entry only. An arm also has an `ArmModel`: its elements by name, its fingers as
-measured, and how far it reaches. Nothing here reads a model; `ArmModel.read` does when it is called.
+measured, and how far it reaches. A robot with two arms has a pair of them. Nothing here reads a model; `ArmModel.read`
+does when it is called.
 """
 
+import math
 import pkgutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -11,16 +13,26 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from pipeline.errors import StudioError
+
 if TYPE_CHECKING:
     import mujoco
 
     from pipeline.simulation.robots.robot import Robot
 
+SIDES = ("left", "right")
+"""Arms of a pair, in their order."""
+MIN_APART_M = 0.2
+"""Least distance of the bases of a pair: their posts are 0.18 m wide."""
 Control = Literal["joint_position", "joint_velocity", "delta_end_effector"]
 VISUAL_GROUP, COLLISION_GROUP = 1, 5
 """Geom groups of visual and collision geoms: the oracle's rays ignore both, viewers draw the first."""
 SPARE_M = 0.0025
 """Room that an object needs between the open fingers."""
+
+
+class DescriptionError(StudioError):
+    """A robot whose description contradicts itself."""
 
 
 @dataclass(frozen=True)
@@ -157,6 +169,10 @@ class ArmModel:
     """Closed-form inverse kinematics of robots/arm/: "ur5e"; "" is numeric alone."""
     meshes_prefix: str = ""
     """Beginning of the names of its mesh files."""
+    prefix: str = "arm/"
+    """Beginning of the names of its elements in a world: "left/" and "right/" for the arms of a pair."""
+    place: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    """Of an arm of a pair: x and y in metres and yaw in rad of its base in the frame of the robot, x forwards."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,7 +192,7 @@ class RobotDescription:
     """Module and class that acts, "package.module:Class", imported when it is first used: planning libraries take a
     second. An arm's class is called with this description and `moves`, one that floats without arguments."""
     arm: ArmModel | None = None
-    """None: it floats."""
+    """None: it floats, or has two arms."""
     cameras: tuple[Camera, ...] = ()
     control_modes: tuple[ControlMode, ...] = ()
     origin: str = ""
@@ -185,11 +201,30 @@ class RobotDescription:
     """Licence of the model; "" if it is not known."""
     folder: str = field(default="", compare=False)
     """Folder of the workspace that holds it; "" for one of an installed package."""
+    pair: tuple[ArmModel, ArmModel] | None = None
+    """The left and the right arm of a robot with two."""
+
+    def __post_init__(self) -> None:
+        """Raise DescriptionError for two arms that cannot stand or hold."""
+        if self.pair is None:
+            return
+        (x, y, _), (to_x, to_y, _) = (arm.place for arm in self.pair)
+        require_apart(self.name, math.hypot(to_x - x, to_y - y))
+        for side, arm in zip(SIDES, self.pair, strict=True):
+            if arm.fingers is None:
+                raise DescriptionError(
+                    f"the {side} arm of {self.name} has no gripper with two fingers; both arms of a pair need one"
+                )
+
+    @property
+    def arms(self) -> tuple[ArmModel, ...]:
+        """Its arms: none, one, or the left and the right one."""
+        return self.pair or ((self.arm,) if self.arm else ())
 
     @property
     def floats(self) -> bool:
         """Whether it reaches everything from above."""
-        return self.arm is None
+        return not self.arms
 
     def make(self, moves: bool) -> "Robot":
         """Return the robot. `moves=False`: it plans its moves and puts objects where they would go, itself at rest.
@@ -198,3 +233,12 @@ class RobotDescription:
         """
         robot = pkgutil.resolve_name(self.entry)
         return robot() if self.floats else robot(moves, self)
+
+
+def require_apart(robot: str, apart: float) -> None:
+    """Raise DescriptionError where the bases of two arms are so near, in metres, that the arms stand in each other."""
+    if not apart >= MIN_APART_M:
+        raise DescriptionError(
+            f"the two arms of {robot} stand in each other: their bases are {apart:.2f} m apart; "
+            f"place them at least {MIN_APART_M:g} m apart"
+        )

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import mujoco
 import numpy as np
@@ -66,6 +66,15 @@ class Hand(Protocol):
         ...
 
 
+@runtime_checkable
+class HandOvers(Protocol):
+    """A hand of several arms."""
+
+    def hand_overs(self, move: Move, attempt: int) -> tuple[Move, ...]:
+        """Return the moves that have to be made before a move."""
+        ...
+
+
 class Robot(Actor, Protocol):
     """A robot that can be added to a world."""
 
@@ -86,6 +95,11 @@ class Robot(Actor, Protocol):
     def hand(self, physics: Physics) -> Hand:
         """Return its hand in a running world."""
         ...
+
+
+def hand_overs_of(hand: Hand, move: Move, attempt: int) -> tuple[Move, ...]:
+    """Return the moves by which one arm brings an object to the arm that makes a move; () for a hand of one arm."""
+    return hand.hand_overs(move, attempt) if isinstance(hand, HandOvers) else ()
 
 
 def cameras_of(robot: Robot) -> tuple[Camera, ...]:

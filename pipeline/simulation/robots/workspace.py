@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Self
 
@@ -15,6 +16,7 @@ from pydantic import AllowInfNan, BaseModel, ConfigDict, Field, ValidationError,
 from pipeline.errors import StudioError
 from pipeline.simulation.robots.description import (
     COLLISION_GROUP,
+    SIDES,
     VISUAL_GROUP,
     ArmModel,
     Camera,
@@ -22,6 +24,7 @@ from pipeline.simulation.robots.description import (
     Fingers,
     Reach,
     RobotDescription,
+    require_apart,
 )
 from pipeline.store import read_json, temporary_beside, write_json
 
@@ -29,10 +32,12 @@ FOLDER, FILE, MODEL, MESHES = "robots", "robot.json", "model.xml", "meshes"
 NAME = re.compile(r"[a-z][a-z0-9-]{0,39}")
 MESH_NAME = re.compile(r"[\w.-]{1,120}\.(obj|stl)")
 ENTRY = "pipeline.simulation.robots.arm.arm_robot:Arm"
+PAIR_ENTRY = "pipeline.simulation.robots.pair.pair_robot:Pair"
 SCHEMA = 1
 Number = Annotated[float, AllowInfNan(False)]
 Text = Annotated[str, Field(max_length=200)]
 Names = Annotated[tuple[Text, ...], Field(max_length=64)]
+Place = tuple[Number, Number, Number]
 Numbers = Annotated[tuple[Number, ...], Field(max_length=64)]
 
 
@@ -119,6 +124,8 @@ class StoredRobot(_Strict):
     cameras: Annotated[tuple[StoredCamera, ...], Field(max_length=32)] = ()
     repairs: Annotated[tuple[Text, ...], Field(max_length=100)] = ()
     """Problems of the file that were repaired, one sentence each."""
+    pair: tuple[Place, Place] | None = None
+    """Places of a left and a right arm of this kind: x, y in metres and yaw in rad, x forwards; None for one arm."""
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
@@ -144,11 +151,36 @@ class StoredRobot(_Strict):
     def description(self, folder: Path) -> RobotDescription:
         """Return the robot as the app and the command line offer it."""
         title = self.name.replace("-", " ").capitalize()
+        arm = self.arm(folder)
+        pair = None
+        if self.pair:
+            left, right = (replace(arm, prefix=f"{side}/", place=p) for side, p in zip(SIDES, self.pair, strict=True))
+            pair = left, right
         return RobotDescription(
             self.name, title, f"added from {self.source_file}", f"with the robot {self.name}", f"oracle, {self.name}",
-            ENTRY, self.arm(folder), tuple(Camera(**camera.model_dump()) for camera in self.cameras),
-            (ControlMode("joint_position", 50.0),), origin=self.source_file, folder=str(folder),
+            PAIR_ENTRY if pair else ENTRY, None if pair else arm, tuple(self._cameras()),
+            (ControlMode("joint_position", 50.0),), origin=self.source_file, folder=str(folder), pair=pair,
         )  # fmt: skip
+
+    def _cameras(self) -> Iterator[Camera]:
+        """Yield its cameras; of a pair those that its arms carry once for each arm, named as in ALOHA's data sets."""
+        for stored in self.cameras:
+            camera = Camera(**stored.model_dump())
+            if not (self.pair and camera.mounted_on):
+                yield camera
+                continue
+            for side in SIDES:
+                yield replace(camera, name=f"cam_{side}_{camera.name}", mounted_on=f"{side}/{camera.mounted_on}")
+
+
+def pair_places(name: str, apart: float, facing: bool) -> tuple[Place, Place]:
+    """Return places of a left and a right arm, so many metres apart, side by side or facing each other.
+
+    Raises DescriptionError where they would stand in each other.
+    """
+    require_apart(name, apart)
+    turn = np.pi / 2 if facing else 0.0
+    return (0.0, apart / 2, -turn), (0.0, -apart / 2, turn)
 
 
 def robots_folder() -> Path:

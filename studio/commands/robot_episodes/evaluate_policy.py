@@ -35,6 +35,11 @@ def add_to(commands: "argparse._SubParsersAction") -> None:
         help="conditions to draw, as grs-studio vary does (default: the solution's layouts)",
     )
     command.add_argument("--seed", type=int, default=0, help="of the drawn conditions (default %(default)s)")
+    command.add_argument(
+        "--uncertainty",
+        action="store_true",
+        help="try each drawn condition twice: with the twin as measured, and within what is uncertain of it",
+    )
     command.add_argument("--robot", default="", help="robot under drawn conditions (default that of the solution)")
     command.add_argument(
         "--jobs", type=int, default=0, help="episodes at a time; a server gets one (default one a core)"
@@ -44,6 +49,7 @@ def add_to(commands: "argparse._SubParsersAction") -> None:
     command.add_argument(
         "--real", type=Path, metavar="DIR", help="folder of real episodes, each named after its layout: 000.npz, ..."
     )
+    command.add_argument("--camera", default="", metavar="NAME", help="film each episode from this camera, to films/")
     add_library(command)
     add_unprotected(command)
     command.set_defaults(execute=evaluate_policy)
@@ -61,7 +67,10 @@ def evaluate_policy(arguments: argparse.Namespace) -> int:
         verdict = f"solved after {episode.seconds:.1f} s" if episode.success else f"not solved: {episode.reason}"
         print(f"{policy}, {episode.condition}: {verdict}", file=sys.stderr)
 
-    names = ("out", "count", "seed", "robot", "seconds", "images", "jobs", "real", "library", "unprotected")
+    names = (
+        "out", "count", "seed", "uncertainty", "robot", "seconds", "images", "jobs", "real", "camera", "library",
+        "unprotected",
+    )  # fmt: skip
     chosen = {name: getattr(arguments, name) for name in names}
     data = grs_studio.evaluate_policy(arguments.task, *arguments.policy, **chosen, on_episode=say)
     print("\n".join(summary_lines(data)), file=sys.stderr)

@@ -9,9 +9,11 @@ import mujoco
 import numpy as np
 import pytest
 
-from pipeline.simulation import kit
+from pipeline.export.lerobot.episodes import actuator_names
+from pipeline.simulation import free_space, kit, robots
 from pipeline.simulation.robots import ROBOTS, robot_kind, workspace
-from pipeline.simulation.robots.description import VISUAL_GROUP, ArmModel
+from pipeline.simulation.robots.description import SIDES, VISUAL_GROUP, ArmModel, DescriptionError
+from pipeline.simulation.robots.pair.pair_mount import place_pair
 from pipeline.simulation.robots.reading.read_robot import _package_folder
 from pipeline.solving import save_model
 from studio.__main__ import main
@@ -128,6 +130,8 @@ REFUSED = {
     "reaches nothing": (urdf(scale=0.12), (), "table"),
     "no such gripper": (urdf(), ("--gripper", "claw"), "no actuator or joint 'claw'"),
     "a name with spaces": (urdf(), ("--name", "my arm"), "small letters"),
+    "arms in each other": (urdf(), ("--pair", "0.05"), "stand in each other: their bases are 0.05 m apart"),
+    "one arm that faces": (urdf(), ("--facing",), "--pair"),
     "a name that is in use": (urdf(), ("--name", "arm"), "there is a robot arm"),
     "no robot at all": ("<worldbody/>", (), "a model starts with"),
 }
@@ -174,3 +178,92 @@ def test_the_arm_of_droid_has_its_cameras_and_modes_and_solves_a_task(table):
     run = sim.rollout()
     assert run.solved and run.actions.shape[1] == 8, run.why
     assert np.isfinite(run.qpos).all()
+
+
+@pytest.fixture
+def two_arms(added, own_workspace):
+    """A robot of two added arms, 0.6 m apart."""
+    shutil.copytree(added / "robots" / "probe", own_workspace / "robots" / "twins")
+    file = own_workspace / "robots" / "twins" / "robot.json"
+    values = json.loads(file.read_text()) | {"name": "twins", "pair": workspace.pair_places("twins", 0.6, False)}
+    file.write_text(json.dumps(values))
+    return robot_kind("twins")
+
+
+def handed_over(robot, table, sides=(1, 0)):
+    """Return a simulation in which a cube goes from where one arm alone reaches it to where the other does."""
+    sim = kit.Simulation(replace(kit.Scene.load(table), robot=robot), 0)
+    sim.keep("red_cube")
+    mount = place_pair(sim.objects, sim.scene.table, sim.scene.away, robot.pair)
+    points = free_space.grid(sim.scene.table, 0.02)
+    points = points[sim.scene.table.depth(points) > 0.05]
+    distances = np.linalg.norm(points[:, None] - mount.bases, axis=-1)
+    middle, outside = np.array([mount.rings[0].mean(), robot.pair[0].reach.places[1] + 0.03])
+    start, end = (
+        points[np.argmin(np.abs(distances[:, side] - middle) + 10 * (distances[:, 1 - side] < outside))]
+        for side in sides
+    )
+    sim.scatter("red_cube")  # the robot stands where it stands before the cube is moved
+    sim.move("red_cube", start)
+    sim.goal(kit.at("red_cube", end))
+    return sim
+
+
+def deepest_contact_of_arms(model, qpos):
+    """Return how far the arms are in each other at most, in metres, over recorded coordinates (T, nq)."""
+    data, depth = mujoco.MjData(model), 0.0
+    names = [model.body(int(body)).name.partition("/")[0] for body in model.geom_bodyid]
+    for coordinates in qpos:
+        data.qpos[:] = coordinates
+        mujoco.mj_kinematics(model, data)
+        mujoco.mj_collision(model, data)
+        for pair, distance in zip(data.contact.geom, data.contact.dist, strict=True):
+            if {names[int(geom)] for geom in pair} == {"left", "right"}:
+                depth = max(depth, -float(distance))
+    return depth
+
+
+@pytest.mark.parametrize("sides", [(0, 1), (1, 0)])
+def test_an_object_that_no_arm_reaches_at_both_ends_is_handed_over_at_a_place_that_both_reach(two_arms, table, sides):
+    for moves in (False, True):
+        sim = handed_over(two_arms.make(moves), table, sides)
+        run = sim.rollout()
+        assert run.solved and run.at_rest, run.why
+        verbs = ["pick", "pass", "place"] if moves else ["pick", "hand over", "pick", "place"]
+        assert [event.verb for event in run.events] == verbs, "in the air, unless nothing moves"
+    assert deepest_contact_of_arms(sim.bench().model, run.qpos) == 0
+    model, home = sim.bench().model, two_arms.pair[0].home
+    addresses = [model.joint(f"{side}/{name}").qposadr[0] for side in SIDES for name, *_ in JOINTS]
+    assert np.allclose(run.qpos[-1][addresses], [*home, *home], atol=0.03), "both wait at home in the end"
+
+
+def test_a_pair_moves_an_object_with_the_arm_that_reaches_both_ends_and_both_need_grippers(two_arms, table):
+    sim = kit.Simulation(replace(kit.Scene.load(table), robot=two_arms.make(True)), 0)
+    sim.keep("red_cube", "blue_cube", "yellow_can")
+    sim.goal(kit.on("red_cube", "blue_cube"))
+    run = sim.rollout()
+    assert run.solved and [event.verb for event in run.events] == ["pick", "place"], run.why
+    assert actuator_names(sim.bench().model)[0].startswith("left_") and run.actions.shape[1] == 16
+    left, right = two_arms.pair
+    with pytest.raises(DescriptionError, match="the right arm of twins has no gripper"):
+        replace(two_arms, pair=(left, replace(right, fingers=None)))
+
+
+def test_a_pair_whose_wheel_is_missing_says_what_to_install(monkeypatch, capsys):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    robots._registered.cache_clear()
+    for name, wheel in (("aloha", "gym-aloha"), ("trossen", "trossen-arm-sim")):
+        assert main(["robot", "check", name]) == 2
+        error = capsys.readouterr().err
+        assert f"pip install --no-deps {wheel}==" in error and len(error.strip().splitlines()) == 1
+    assert {"aloha", "trossen"} <= set(ROBOTS) and not {"aloha", "trossen"} & {robot.name for robot in ROBOTS.values()}
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("name", ["aloha", "trossen"])
+def test_the_pairs_of_wheels_hand_a_cube_over_and_are_measured_arm_by_arm(table, name, capsys):
+    run = handed_over(robot_kind(name).make(True), table).rollout()
+    assert run.solved and [event.verb for event in run.events][:3] == ["pick", "pass", "place"], run.why
+    assert main(["robot", "check", name]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["left"] == printed["right"] and printed["left"]["self_collisions_at_home"] == []

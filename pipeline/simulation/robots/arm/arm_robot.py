@@ -20,25 +20,30 @@ from pipeline.simulation.robots.arm.tools.finger_tool import FingerTool
 from pipeline.simulation.robots.arm.tools.suction_tool import SuctionTool
 from pipeline.simulation.robots.arm.tools.tool import Tool
 from pipeline.simulation.robots.arm.ur5e_kinematics import Ur5eKinematics
-from pipeline.simulation.robots.description import RobotDescription
+from pipeline.simulation.robots.description import ArmModel, RobotDescription
 from pipeline.simulation.robots.robot import Mount
 
-_MARK = "robot"
+ROBOT_MARK = "robot"
+"""Name of the text of a world that names its robot."""
 
 
 def robot_named_in(xml: str) -> str:
     """Return the name of the robot that a world's MJCF says it contains; empty if it says none."""
-    found = re.search(rf'<text name="{_MARK}" data="([^"<>]*)"', xml)
+    found = re.search(rf'<text name="{ROBOT_MARK}" data="([^"<>]*)"', xml)
     return found.group(1) if found else ""
 
 
 class Arm:
     """An arm with a two-finger gripper, on a post beside the table."""
 
-    def __init__(self, moves: bool, description: RobotDescription) -> None:
-        """`moves`: whether it acts; otherwise it plans each move and puts the object where it would go."""
-        assert description.arm is not None
-        self.moves, self.description, self.arm = moves, description, description.arm
+    def __init__(self, moves: bool, description: RobotDescription, arm: ArmModel | None = None) -> None:
+        """`moves`: whether it acts; otherwise it plans each move and puts the object where it would go.
+
+        `arm` is one of a pair.
+        """
+        arm = arm or description.arm
+        assert arm is not None
+        self.moves, self.description, self.arm = moves, description, arm
         self.base, self.yaw = np.zeros(3), 0.0
 
     @property
@@ -61,7 +66,7 @@ class Arm:
         assert mount is not None
         self.base, self.yaw = np.array([*mount.base, self.arm.base_height]), mount.yaw
         add_arm(spec, self.arm, self.base, self.yaw)
-        spec.add_text(name=_MARK, data=self.description.name)
+        spec.add_text(name=ROBOT_MARK, data=self.description.name)
         return self.kinematics().home_pose()[:3, 3]
 
     def kinematics(self) -> Kinematics:
@@ -72,15 +77,17 @@ class Arm:
     def ready(self, model: mujoco.MjModel, data: mujoco.MjData) -> None:
         """Set the joints and controls of a new world to the home posture, the fingers open."""
         q = self.kinematics().home()
-        for joint, servo, angle in zip(prefixed(self.arm.joints), prefixed(self.arm.servos), q, strict=True):
-            data.joint(joint).qpos = angle
-            data.actuator(servo).ctrl = angle
+        prefix = self.arm.prefix
+        for joint, servo, angle in zip(self.arm.joints, self.arm.servos, q, strict=True):
+            data.joint(f"{prefix}{joint}").qpos = angle
+            data.actuator(f"{prefix}{servo}").ctrl = angle
         if fingers := self.arm.fingers:
-            for name, value in zip(prefixed(fingers.actuators), fingers.command(fingers.max_opening), strict=True):
+            names = prefixed(fingers.actuators, prefix)
+            for name, value in zip(names, fingers.command(fingers.max_opening), strict=True):
                 data.actuator(name).ctrl = value
         if self.arm.fingers and self.arm.home:  # a model may begin with its fingers closed, or through each other
             for name, value in self.arm.fingers.joint_positions(self.arm.fingers.max_opening).items():
-                data.joint(f"{ARM_PREFIX}{name}").qpos = value
+                data.joint(f"{prefix}{name}").qpos = value
 
     def hand(self, physics: Physics) -> ArmHand:
         """Return the hand in a running world."""

@@ -8,12 +8,14 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from pipeline.geometry import Pose, homogeneous
-from pipeline.simulation.physics import GRIPPER, Physics
-from pipeline.simulation.robots.arm.robot_model import ARM_PREFIX, bodies_below, prefixed
+from pipeline.simulation.physics import Physics
+from pipeline.simulation.robots.arm.robot_model import bodies_below, post_of, prefixed
 from pipeline.simulation.robots.description import ArmModel
 
 LINK_MARGIN_M, GRIPPER_MARGIN_M, HELD_MARGIN_M = 0.006, 0.0005, 0.002
 """Clearance of the arm's links, the gripper and the held object from everything else."""
+OTHER_ARM = "the other arm"
+"""What a collision with the other arm of a pair is called."""
 _OBJECT_BIT, _ROBOT_BIT, _LINK_BIT = 1, 2, 4
 
 
@@ -34,18 +36,26 @@ class CollisionChecker:
         self.model = copy.copy(physics.model)
         self.data = mujoco.MjData(self.model)
         addresses = {self.model.joint(j).name: int(self.model.jnt_qposadr[j]) for j in range(self.model.njnt)}
-        self._arm = np.array([addresses[name] for name in prefixed(arm.joints)])
+        self._arm = np.array([addresses[name] for name in prefixed(arm.joints, arm.prefix)])
         names = arm.fingers.joints if arm.fingers else ()
-        self._finger_addresses = {name: addresses[f"{ARM_PREFIX}{name}"] for name in names}
-        self._robot = (physics.label == physics.gripper) & (self.model.geom_contype > 0)
-        self._hand = self._robot & bodies_below(self.model, f"{ARM_PREFIX}{arm.hand}")[self.model.geom_bodyid]
+        self._finger_addresses = {name: addresses[f"{arm.prefix}{name}"] for name in names}
+        self._robot = bodies_below(self.model, post_of(arm))[self.model.geom_bodyid] & (self.model.geom_contype > 0)
+        self._hand = self._robot & bodies_below(self.model, f"{arm.prefix}{arm.hand}")[self.model.geom_bodyid]
         self._solid = (self.model.geom_contype > 0) | (self.model.geom_conaffinity > 0)
-        self._base = self.model.body(GRIPPER).id
-        self._pinch = self.model.site(f"{ARM_PREFIX}{arm.tool_site}").id
+        self._base = self.model.body(post_of(arm)).id
+        self._pinch = self.model.site(f"{arm.prefix}{arm.tool_site}").id
 
     def refresh(self) -> None:
         """Copy the current positions of the running world."""
         self.data.qpos[:] = self.physics.data.qpos
+
+    def imagine(self, other: "CollisionChecker", q: np.ndarray, held: HeldObject) -> None:
+        """Let another arm hold an object at joint angles (N,) of its own, until the next refresh."""
+        self.data.qpos[other._arm] = q
+        mujoco.mj_kinematics(self.model, self.data)
+        pinch = other._pinch
+        pose = homogeneous(self.data.site_xmat[pinch].reshape(3, 3), self.data.site_xpos[pinch])
+        self._move_object(held.name, pose @ held.hand_from_object)
 
     def first_collision(
         self,
@@ -55,7 +65,7 @@ class CollisionChecker:
         ignored: tuple[str, ...] = (),
         folded: bool = False,
     ) -> str:
-        """Return the name of what a posture collides with; "itself" for the arm itself, empty if it is free.
+        """Return the name of what a posture collides with, OTHER_ARM or "itself" for arms; empty if it is free.
 
         Args:
             q: Joint angles of shape (N,), in radians.
@@ -91,7 +101,9 @@ class CollisionChecker:
         before, base = data.qpos.copy(), (model.body_pos[self._base].copy(), model.body_quat[self._base].copy())
         self._set_fingers(width)
         mujoco.mj_kinematics(model, data)
-        moved = world_from_gripper @ np.linalg.inv(self._site_pose()) @ Pose(*base).matrix
+        world_from_robot = self._pose_of(int(model.body_parentid[self._base]))
+        moved = world_from_gripper @ np.linalg.inv(self._site_pose()) @ world_from_robot @ Pose(*base).matrix
+        moved = np.linalg.inv(world_from_robot) @ moved
         model.body_pos[self._base] = moved[:3, 3]
         model.body_quat[self._base] = Rotation.from_matrix(moved[:3, :3]).as_quat(scalar_first=True)
         mujoco.mj_kinematics(model, data)
@@ -108,17 +120,26 @@ class CollisionChecker:
         """Return world-from-gripper (4, 4) as of the last kinematics."""
         return homogeneous(self.data.site_xmat[self._pinch].reshape(3, 3), self.data.site_xpos[self._pinch])
 
+    def _pose_of(self, body: int) -> np.ndarray:
+        """Return world-from-body (4, 4) as of the last kinematics; exactly the identity for the world."""
+        return homogeneous(self.data.xmat[body].reshape(3, 3), self.data.xpos[body])
+
     def _first_contact(self, held: HeldObject | None) -> str:
         labels = self.physics.label
         own = self._robot | (labels == self.physics.label_of(held.name)) if held else self._robot
         for pair in self.data.contact.geom:
             others = [g for g in pair if not own[g]]
-            return self.physics.label_name(int(labels[others[0]])) if others else "itself"
+            if not others:
+                return "itself"
+            label = int(labels[others[0]])
+            return OTHER_ARM if label == self.physics.gripper else self.physics.label_name(label)
         return ""
 
     def _move_held(self, held: HeldObject) -> None:
-        world_from_object = self._site_pose() @ held.hand_from_object
-        address = self.physics.addresses[held.name]
+        self._move_object(held.name, self._site_pose() @ held.hand_from_object)
+
+    def _move_object(self, name: str, world_from_object: np.ndarray) -> None:
+        address = self.physics.addresses[name]
         self.data.qpos[address : address + 3] = world_from_object[:3, 3]
         self.data.qpos[address + 3 : address + 7] = Rotation.from_matrix(world_from_object[:3, :3]).as_quat(
             scalar_first=True

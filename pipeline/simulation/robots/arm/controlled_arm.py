@@ -10,7 +10,6 @@ from pipeline.simulation.robots.arm.collision import CollisionChecker, HeldObjec
 from pipeline.simulation.robots.arm.kinematics import Kinematics
 from pipeline.simulation.robots.arm.motion import Motion
 from pipeline.simulation.robots.arm.path_planning import plan_path
-from pipeline.simulation.robots.arm.robot_model import ARM_PREFIX
 from pipeline.simulation.robots.arm.tools.tool import Tool
 from pipeline.simulation.robots.description import ArmModel
 
@@ -70,5 +69,5 @@ class ControlledArm:
 
     def gripper_pose(self) -> np.ndarray:
         """Return world-from-gripper of shape (4, 4), as it is now."""
-        site = self.physics.data.site(f"{ARM_PREFIX}{self.arm.tool_site}")
+        site = self.physics.data.site(f"{self.arm.prefix}{self.arm.tool_site}")
         return homogeneous(site.xmat.reshape(3, 3), site.xpos)

@@ -130,7 +130,7 @@ class ArmHand(ControlledArm):
         q_above = self.kinematics.solve(above, None)
         if q_above is None:
             return self._put_down_here(f"out of reach: the arm cannot hold {move.object} over its place")
-        message = self._go_to(q_above, held)
+        message = self.move_to(q_above, held)
         if message:
             return self._put_down_here(message)
         if not self.tool.is_holding(move.object):
@@ -159,7 +159,24 @@ class ArmHand(ControlledArm):
 
     def retreat(self) -> None:
         """Return to the home posture."""
-        self._go_to(self.home, None)
+        self.move_to(self.home, None)
+
+    # ------------------------------------------------------------------ two arms
+
+    @property
+    def held(self) -> HeldObject | None:
+        """What it holds."""
+        return self._held
+
+    @property
+    def stood(self) -> Object | None:
+        """The held object as it is set down."""
+        return self._stood
+
+    def receive(self, name: str, stood: Object) -> None:
+        """Go on holding an object that another arm has passed; `stood` is how it is set down."""
+        self._held = HeldObject(name, np.linalg.inv(self.gripper_pose()) @ pose_of(self.physics.state()[name]))
+        self._drop, self._stood = 0.0, stood
 
     # ------------------------------------------------------------------ motion
 
@@ -177,19 +194,19 @@ class ArmHand(ControlledArm):
         if tool.feel_m:
             self.line(tool.feel_m * approach, tool.feel_m / FEEL_SPEED_M_S, lambda: tool.touches(name))
         if failure := tool.hold(name, plan.grasp):
-            self._back_off(-approach)
+            self.back_off(-approach)
             return failure
         self.line(np.array([0, 0, APPROACH_M]), 1.0)
         risen = self.physics.state()[name].position[2] - target_object.position[2]
         if not tool.is_holding(name) or risen < 0.6 * APPROACH_M:
             failure = f"{tool.loss(name)} when it was lifted"
-            self._back_off(np.array([0, 0, 1.0]))
+            self.back_off(np.array([0, 0, 1.0]))
             return failure
         self._held = HeldObject(name, np.linalg.inv(self.gripper_pose()) @ pose_of(self.physics.state()[name]))
         self._drop, self._stood = plan.drop, target_object
         return ""
 
-    def _go_to(self, q: np.ndarray, held: HeldObject | None) -> str:
+    def move_to(self, q: np.ndarray, held: HeldObject | None) -> str:
         """Move to joint angles on a free path; return why not, empty on success."""
         limits = self.kinematics.model.jnt_range
         q = nearest_equivalent(q, self.motion.commanded, limits)
@@ -215,10 +232,10 @@ class ArmHand(ControlledArm):
 
     def _release(self) -> None:
         """Let go, move back, and let the objects settle."""
-        self._back_off(way_back(self.gripper_pose()))
+        self.back_off(way_back(self.gripper_pose()))
         self.physics.settle(1.5)
 
-    def _back_off(self, direction: np.ndarray) -> None:
+    def back_off(self, direction: np.ndarray) -> None:
         """Let go and move back along a unit vector (3,)."""
         self.clearance.refresh()
         q, ignored = self.motion.commanded, (self._held.name,) if self._held else ()

@@ -14,9 +14,8 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from pipeline.geometry import homogeneous, rotation_about_z
-from pipeline.simulation.physics import GRIPPER
 from pipeline.simulation.robots.arm.path_planning import IsFree, is_straight_path_free, plan_path
-from pipeline.simulation.robots.arm.robot_model import ARM_PREFIX, add_arm, prefixed
+from pipeline.simulation.robots.arm.robot_model import add_arm, post_of, prefixed
 from pipeline.simulation.robots.description import ArmModel
 
 MAX_ITERATIONS = 24
@@ -52,13 +51,13 @@ class Kinematics:
         self.model = _arm_model(arm, self.base, self.yaw)
         self._above_table = True
         self._configuration = mink.Configuration(self.model)
-        self._site = f"{ARM_PREFIX}{arm.tool_site}"
+        self._site = f"{arm.prefix}{arm.tool_site}"
         self._task = mink.FrameTask(self._site, "site", position_cost=1.0, orientation_cost=0.3)
         self._damping = mink.DampingTask(self.model, cost=1e-4)
         links = [g for g in range(self.model.ngeom) if self.model.geom_bodyid[g] and self.model.geom_contype[g]]
         self._limits = [
             mink.ConfigurationLimit(self.model),
-            mink.VelocityLimit(self.model, {name: MAX_STEP_RAD for name in prefixed(arm.joints)}),
+            mink.VelocityLimit(self.model, {name: MAX_STEP_RAD for name in prefixed(arm.joints, arm.prefix)}),
             mink.CollisionAvoidanceLimit(
                 self.model,
                 [(links, ["table"])],
@@ -273,13 +272,13 @@ def _arm_model(arm: ArmModel, base: np.ndarray, yaw: float) -> mujoco.MjModel:
     add_arm(spec, arm, base, yaw)
     for element in [*spec.equalities, *spec.tendons, *spec.actuators, *spec.excludes]:
         spec.delete(element)
-    joints = prefixed(arm.joints)
+    joints = prefixed(arm.joints, arm.prefix)
     for joint in list(spec.joints):
         if joint.name not in joints:
             spec.delete(joint)
     for geom in list(spec.geoms):
         owner = geom.parent.name
-        if owner not in ("world", GRIPPER) and not owner.removeprefix(ARM_PREFIX).startswith(arm.links):
+        if owner not in ("world", post_of(arm)) and not owner.removeprefix(arm.prefix).startswith(arm.links):
             spec.delete(geom)
     used = {geom.meshname for geom in spec.geoms}
     for mesh in list(spec.meshes):

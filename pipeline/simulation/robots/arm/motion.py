@@ -25,15 +25,14 @@ class Motion:
         self.physics, self.fingers = physics, arm.fingers
         model = physics.model
         names = [model.actuator(i).name for i in range(model.nu)]
-        self._servos = np.array([names.index(name) for name in prefixed(arm.servos)])
+        self._servos = np.array([names.index(name) for name in prefixed(arm.servos, arm.prefix)])
         self._lag, self._friction = np.array(arm.servo_lag), np.array(arm.servo_friction)
-        self._grip = np.array(
-            [names.index(name) for name in prefixed(arm.fingers.actuators if arm.fingers else ())], int
-        )
-        self._joints = np.array([model.joint(name).qposadr[0] for name in prefixed(arm.joints)])
+        grips = prefixed(arm.fingers.actuators if arm.fingers else (), arm.prefix)
+        self._grip = np.array([names.index(name) for name in grips], int)
+        self._joints = np.array([model.joint(name).qposadr[0] for name in prefixed(arm.joints, arm.prefix)])
         geoms = [model.geom(g).name for g in range(model.ngeom)]
         sides = arm.fingers.pads if arm.fingers else ((),)
-        pads = [[geoms.index(name) for name in prefixed(side)] for side in sides]
+        pads = [[geoms.index(name) for name in prefixed(side, arm.prefix)] for side in sides]
         self._pads = [np.isin(np.arange(model.ngeom), side) for side in pads]
         self.commanded = physics.data.qpos[self._joints].copy()
         """Commanded joint angles, of shape (N,)."""

@@ -14,28 +14,44 @@ from pipeline.simulation.physics import GRIPPER
 from pipeline.simulation.robots.description import VISUAL_GROUP, ArmModel
 
 ARM_PREFIX = "arm/"
-"""Prefix of the names of an arm's elements, its tool's included."""
+"""Prefix of the names of a single arm's elements, its tool's included."""
 POST_RADIUS_M = 0.09
+FLOOR_M = -0.75
+"""Height of the floor on which a post stands: the table's top is at 0."""
 MAX_FACES = 1800
 """Visual meshes with more triangles are simplified."""
 CLUSTERS_PER_EXTENT = 90
 """Simplification merges vertices within the mesh's extent divided by this."""
 
 
-def prefixed(names: Iterable[str]) -> list[str]:
+def prefixed(names: Iterable[str], prefix: str = ARM_PREFIX) -> list[str]:
     """Return names of an arm's model as they are in a world."""
-    return [f"{ARM_PREFIX}{name}" for name in names]
+    return [f"{prefix}{name}" for name in names]
 
 
-def add_arm(spec: mujoco.MjSpec, arm: ArmModel, base: np.ndarray, yaw: float, floor: float = -0.75) -> None:
+def post_of(arm: ArmModel) -> str:
+    """Return the name of the body of an arm's post."""
+    return GRIPPER if arm.prefix == ARM_PREFIX else f"{arm.prefix}post"
+
+
+def add_arm(
+    spec: mujoco.MjSpec,
+    arm: ArmModel,
+    base: np.ndarray,
+    yaw: float,
+    floor: float = FLOOR_M,
+    robot: mujoco.MjsBody | None = None,
+) -> None:
     """Add an arm to a world, on a post with its top at `base` (3,) and its foot at height `floor`.
 
-    It reaches from its home in the direction `yaw`.
+    It reaches from its home in the direction `yaw`. `base` and `yaw` are in the frame of the body `robot`, where one of
+    several arms is added to it.
     """
-    post = spec.worldbody.add_body(name=GRIPPER, pos=base, quat=quat_about_z(yaw - arm.forward))
+    parent = robot or spec.worldbody
+    post = parent.add_body(name=post_of(arm), pos=base, quat=quat_about_z(yaw - arm.forward))
     half_height = (base[2] - floor) / 2
     post.add_geom(
-        name=f"{ARM_PREFIX}post", type=mujoco.mjtGeom.mjGEOM_CYLINDER, size=[POST_RADIUS_M, half_height, 0],
+        name=f"{arm.prefix}post", type=mujoco.mjtGeom.mjGEOM_CYLINDER, size=[POST_RADIUS_M, half_height, 0],
         pos=[0, 0, -half_height], rgba=[0.25, 0.27, 0.3, 1], group=VISUAL_GROUP, contype=0, conaffinity=0,
     )  # fmt: skip
     model = arm.read(False)
@@ -44,9 +60,9 @@ def add_arm(spec: mujoco.MjSpec, arm: ArmModel, base: np.ndarray, yaw: float, fl
             pad = model.geom(name)
             pad.condim, pad.friction[1] = 4, arm.fingers.torsion
     model.option.integrator = spec.option.integrator
-    spec.attach(model, prefix=ARM_PREFIX, frame=post.add_frame())
+    spec.attach(model, prefix=arm.prefix, frame=post.add_frame())
     for mesh in spec.meshes:
-        mesh.file = mesh.file.removeprefix(ARM_PREFIX)  # attaching prefixes some files too; a scene has one folder
+        mesh.file = mesh.file.removeprefix(arm.prefix)  # attaching prefixes some files too; a scene has one folder
     used = {mesh.file for mesh in spec.meshes}
     spec.assets |= {name: data for name, data in arm.meshes(False).items() if name in used}
     for body in post.find_all(mujoco.mjtObj.mjOBJ_BODY):

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import mujoco
 
-from pipeline.simulation.robots.arm.robot_model import ARM_PREFIX
 from pipeline.simulation.robots.description import VISUAL_GROUP, ArmModel
 
 
@@ -27,19 +26,20 @@ def add_visual_meshes(xml: Path, arm: ArmModel) -> None:
     """Add the visual geoms to a model's file whose folder has the mesh files."""
     spec, looks = mujoco.MjSpec.from_file(str(xml)), arm.read(True)
     for material in looks.materials:
-        name = ARM_PREFIX + material.name
+        name = arm.prefix + material.name
         if spec.material(name) is None:
             spec.add_material(name=name)
         spec.material(name).rgba = material.rgba
     for name in arm.meshes(True):
-        spec.add_mesh(name=name, file=name)
+        if spec.mesh(name) is None:  # both arms of a pair may have the same
+            spec.add_mesh(name=name, file=name)
     for geom in looks.geoms:
-        body = spec.body(ARM_PREFIX + geom.parent.name)
+        body = spec.body(arm.prefix + geom.parent.name)
         if geom.type != mujoco.mjtGeom.mjGEOM_MESH or body is None:
             continue  # shapes without a mesh are in the model already
         body.add_geom(
             type=geom.type, meshname=_file(arm, geom.meshname), pos=geom.pos, quat=geom.quat, mass=0, rgba=geom.rgba,
-            material=ARM_PREFIX + geom.material if geom.material else "", contype=0, conaffinity=0,
+            material=arm.prefix + geom.material if geom.material else "", contype=0, conaffinity=0,
             group=VISUAL_GROUP,
         )  # fmt: skip
     spec.compile()

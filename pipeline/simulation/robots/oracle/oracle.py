@@ -12,7 +12,7 @@ from pipeline.simulation.goals.goal import Goal, Move, PartMotion
 from pipeline.simulation.goals.stages import is_superseded
 from pipeline.simulation.physics import Physics
 from pipeline.simulation.robots.oracle.planning import MovePlanner, Refusal
-from pipeline.simulation.robots.robot import Hand
+from pipeline.simulation.robots.robot import Hand, hand_overs_of
 
 MAX_OPEN_ERROR = 0.15
 """Share of its travel by which a part may be off after it was opened or shut."""
@@ -29,7 +29,7 @@ class Event:
     time: float
     """Simulated seconds."""
     verb: str
-    """"pick", "place", "move aside", "open", "shut", "give up"."""
+    """"pick", "place", "hand over", "pass", "move aside", "open", "shut", "give up"."""
     object: str
     target: str
     ok: bool
@@ -83,22 +83,37 @@ def _move_part(hand: Hand, planner: MovePlanner, motion: PartMotion) -> Event:
 
 
 def _carry(hand: Hand, planner: MovePlanner, move: Move) -> Iterator[Event]:
-    """Pick an object up and set it down; compare where it came to rest."""
+    """Make a move, after the hand-overs that it takes. One that fails is planned again."""
     key = (move.goal, move.object)
     tried = planner.tries.get(key, 0)
     planner.tries[key] = tried + (1 if move.verb == "place" else 0)
-    failure = hand.pick(move, tried, planner.covers)
-    yield Event(hand.physics.time, "pick", move.object, "", not failure, failure)
-    if failure:
-        planner.tries[key], planner.failures[key] = tried + 1, failure
-        return
+    passed = False
+    for step in (*hand_overs_of(hand, move, tried), move):
+        failure = hand.pick(step, tried, planner.covers)
+        if not passed:
+            yield Event(hand.physics.time, "pick", step.object, "", not failure, failure)
+        if failure:
+            planner.tries[key], planner.failures[key] = tried + 1, failure
+            return
+        event = _set_down(hand, step)
+        yield event
+        if not event.ok:
+            return
+        passed = event.verb == "pass"
+
+
+def _set_down(hand: Hand, move: Move) -> Event:
+    """Carry the held object to its place; compare where it came to rest, unless it passed to another arm in the air."""
     failure = hand.place(move)
     state = hand.physics.state()
     off = float(np.linalg.norm(state[move.object].position[:2] - move.xy))
     measured = move.verb == "place" and move.goal.measured_after_release
     ok = move.goal.met(state) if measured else off < MAX_PLACE_ERROR
+    in_air = move.verb == "hand over" and not failure and not any(move.object in pair for pair in state.touching)
+    if in_air:
+        return Event(hand.physics.time, "pass", move.object, move.target, True)
     message = failure or f"{move.object} came to rest {off * 100:.1f} cm from where it was set down on {move.target}"
     if measured and off < MAX_PLACE_ERROR and not failure:
         short = move.goal.miss(state) * 100
         message = f"{move.object} stayed where it was set down, {short:.1f} cm short of {move.goal.name}"
-    yield Event(hand.physics.time, move.verb, move.object, move.target, ok, "" if ok else message)
+    return Event(hand.physics.time, move.verb, move.object, move.target, ok, "" if ok else message)

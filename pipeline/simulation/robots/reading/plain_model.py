@@ -19,7 +19,8 @@ from pipeline.simulation.robots.reading.elements import Elements, compiled, join
 SERVO_HZ = 5.0
 """Natural frequency of a servo that is made for a joint: critically damped, it follows motions of half a second."""
 MAX_STUCK = {"hinge": 0.03, "slide": 0.003}
-"""A servo that dry friction holds this far (rad, m) from its command is replaced by one that is stiff enough."""
+"""A servo that dry friction holds this far (rad, m) from its command is replaced, and the friction left out: light arms
+with much of it shake, and throw what they hold."""
 MIN_INERTIA = {"hinge": 0.05, "slide": 0.5}
 """Inertia (kg m^2, kg) from which a servo is made at least: stiff enough for friction and a load."""
 FINGER_STIFFNESS = {"hinge": 8.0, "slide": 1500.0}
@@ -27,8 +28,13 @@ FINGER_STIFFNESS = {"hinge": 8.0, "slide": 1500.0}
 FINGER_DAMPING = {"hinge": 0.4, "slide": 75.0}
 """Its damping (N m s/rad, N s/m): it closes in half a second."""
 FINGER_FORCE = {"hinge": 2.0, "slide": 40.0}
-"""Its largest force (N m, N), above the dry friction of its joint."""
+"""Its largest force (N m, N)."""
+FINGER_ARMATURE = {"hinge": 0.001, "slide": 0.1}
+"""Least inertia of the motor of such a finger (kg m^2, kg), that of WXAI's model: fingers of 35 g chatter on what they
+hold, at steps of 2 ms, until they drop it."""
 _MESH = mujoco.mjtGeom.mjGEOM_MESH
+PAD_SOLIMP, PAD_SOLREF = [0.95, 0.99, 0.001, 0.5, 2.0], [0.004, 1.0]
+"""Contact of the pads of Menagerie's 2F-85, for a geom whose own parameters are none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,6 +149,8 @@ def _replace_meshes(spec: mujoco.MjSpec, model: mujoco.MjModel, prefix: str) -> 
                 continue
             geom.group, geom.mass, geom.material = COLLISION_GROUP, 0, ""
             geom.contype = geom.conaffinity = 1
+            if max(geom.solimp[:2]) >= 1:  # an impedance is a share; such a contact bounces
+                geom.solimp, geom.solref = PAD_SOLIMP, PAD_SOLREF
             if geom.type == _MESH and not geom.meshname.startswith(prefix):
                 geom.meshname = _hull(spec, model, geom.meshname, files, prefix)
     for mesh in list(spec.meshes):
@@ -251,7 +259,9 @@ def _servo(spec: mujoco.MjSpec, model: mujoco.MjModel, name: str) -> str:
     full = np.zeros((model.nv, model.nv))
     mujoco.mj_fullM(model, full, data.qM) if hasattr(data, "qM") else mujoco.mj_fullM(model, data, full)
     inertia = max(float(full[dof, dof]), MIN_INERTIA[_kind(model, joint)])
-    stiffness = max(inertia * (2 * np.pi * SERVO_HZ) ** 2, 2 * friction / MAX_STUCK[_kind(model, joint)])
+    stiffness = inertia * (2 * np.pi * SERVO_HZ) ** 2
+    if friction / stiffness >= MAX_STUCK[_kind(model, joint)]:
+        spec.joint(name).frictionloss = 0
     return _add_servo(spec, name, stiffness, 2 * float(np.sqrt(stiffness * inertia)), max(limits, default=0.0))
 
 
@@ -278,8 +288,10 @@ def _gripper_servo(spec: mujoco.MjSpec, model: mujoco.MjModel, name: str) -> str
         ends, joint_name = model.actuator_ctrlrange[number].copy(), model.joint(joint).name
     else:
         ends, joint_name = range_of(model, joint), name
-    stiffness = max(FINGER_STIFFNESS[kind], 2 * friction / MAX_STUCK[kind])
-    made = _add_servo(spec, joint_name, stiffness, FINGER_DAMPING[kind], friction + FINGER_FORCE[kind])
+    if friction / FINGER_STIFFNESS[kind] >= MAX_STUCK[kind]:
+        spec.joint(joint_name).frictionloss = 0
+    spec.joint(joint_name).armature = max(spec.joint(joint_name).armature, FINGER_ARMATURE[kind])
+    made = _add_servo(spec, joint_name, FINGER_STIFFNESS[kind], FINGER_DAMPING[kind], FINGER_FORCE[kind])
     spec.actuator(made).ctrlrange, spec.actuator(made).ctrllimited = ends, 1
     return made
 

@@ -1,6 +1,6 @@
 """Measures a robot as it will act: collisions with itself at home, and how well its servos follow a motion."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import mujoco
@@ -12,7 +12,7 @@ from pipeline.simulation.robots.arm.kinematics import Kinematics
 from pipeline.simulation.robots.arm.motion import SLOW_RAD_S
 from pipeline.simulation.robots.arm.robot_model import ARM_PREFIX, add_arm, bodies_below, prefixed
 from pipeline.simulation.robots.arm.ur5e_kinematics import Ur5eKinematics
-from pipeline.simulation.robots.description import ArmModel, RobotDescription
+from pipeline.simulation.robots.description import SIDES, ArmModel, RobotDescription
 from pipeline.simulation.robots.reading.measure_reach import reach_map
 
 TEST_SECONDS = 1.2
@@ -100,14 +100,27 @@ def _at_home(arm: ArmModel) -> tuple[mujoco.MjModel, mujoco.MjData]:
 
 
 def check(robot: RobotDescription) -> dict[str, Any]:
-    """Return the measurements of an arm as JSON values: reach, collisions with itself, opening, tracking, cameras."""
-    arm = robot.arm
-    assert arm is not None
+    """Return the measurements of a robot as JSON values: reach, collisions with itself, opening, tracking, cameras.
+
+    Those of two arms are under "left" and "right".
+    """
+    arms = [_check_arm(replace(arm, prefix=ARM_PREFIX)) for arm in robot.arms]
+    of_arms = dict(zip(SIDES, arms, strict=True)) if robot.pair else arms[0]
+    return {
+        "name": robot.name,
+        **of_arms,
+        "cameras": [{"name": c.name, "mounted_on": c.mounted_on or "base"} for c in robot.cameras],
+        "control_modes": [{"control": mode.control, "rate_hz": mode.rate_hz} for mode in robot.control_modes],
+        "source": robot.origin,
+        "licence": robot.licence or None,
+    }
+
+
+def _check_arm(arm: ArmModel) -> dict[str, Any]:
     reached, tracking = reach_map(arm), track_test_motion(arm)
     radii = np.array(reached.radii)
     rows = zip(reached.heights, reached.reached, strict=True)
     return {
-        "name": robot.name,
         "joints": len(arm.joints),
         "reach": {
             "ring_m": [arm.reach.near, arm.reach.far],
@@ -116,8 +129,4 @@ def check(robot: RobotDescription) -> dict[str, Any]:
         "self_collisions_at_home": self_collisions(arm),
         "gripper_opening_mm": round(arm.fingers.max_opening * 1000, 1) if arm.fingers else None,
         "tracking": {"largest_joint_error_deg": tracking.largest_deg, "tip_error_mm": tracking.tip_end_mm},
-        "cameras": [{"name": c.name, "mounted_on": c.mounted_on or "base"} for c in robot.cameras],
-        "control_modes": [{"control": mode.control, "rate_hz": mode.rate_hz} for mode in robot.control_modes],
-        "source": robot.origin,
-        "licence": robot.licence or None,
     }

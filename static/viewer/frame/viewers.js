@@ -1,4 +1,4 @@
-// The viewers of a comparison: the real and the simulated robot side by side, or one over the other. They share a clock.
+// Recordings side by side, or one over the other, each in a viewer. They share a clock.
 import { fill, h } from "/static/studio/dom.js";
 import { arrived, join, leave } from "/static/viewer/frame/shared_clock.js";
 import { t } from "/static/studio/texts.js";
@@ -7,7 +7,7 @@ export class Viewers {
   /** `onTime` gets the clock's time in seconds whenever it changes. */
   constructor(onTime) {
     this.onTime = onTime;
-    this.panes = {};
+    this.panes = {}; // frames by the name of their pane
     this.loaded = new Set(); // panes that show their view
     this.sought = null; // seconds: was asked for and is not shown yet
     this.overlaid = false;
@@ -17,14 +17,16 @@ export class Viewers {
     this.onMessage = (event) => this.#receive(event);
   }
 
-  /** Shows the views {real, sim, ghost} of a comparison, by token; an empty object hides the viewers. */
-  show(views, titles) {
-    this.views = views;
-    this.titles = titles;
-    this.element.hidden = this.toggle.hidden = !views.real;
+  /** Shows recordings [{name, title, token}] side by side, or `ghost`, one like them, in their place; none hides all. */
+  show(recordings, ghost = null) {
+    this.recordings = recordings;
+    this.ghost = ghost;
+    this.overlaid &&= Boolean(ghost);
+    this.element.hidden = !recordings.length;
+    this.toggle.hidden = !ghost;
     this.sought = null;
     removeEventListener("message", this.onMessage);
-    if (views.real) addEventListener("message", this.onMessage);
+    if (recordings.length) addEventListener("message", this.onMessage);
     this.#draw();
   }
 
@@ -49,21 +51,15 @@ export class Viewers {
   }
 
   #draw() {
-    const names = !this.views.real ? [] : this.overlaid ? ["ghost"] : ["real", "sim"];
-    const captions = {
-      real: this.titles[0],
-      sim: this.titles[1],
-      ghost: t("Real, with the simulated robot as a blue ghost"),
-    };
     for (const frame of Object.values(this.panes)) leave(frame);
     this.panes = {};
     this.loaded.clear();
     fill(
       this.panesElement,
-      names.map((name) => {
-        const frame = h("iframe", { title: captions[name], src: `/viewer/#${this.views[name]}` });
+      (this.overlaid ? [this.ghost] : this.recordings).map(({ name, title, token }) => {
+        const frame = h("iframe", { title, src: `/viewer/#${token}` });
         this.panes[name] = frame;
-        return h("figure.pane", { "data-pane": name }, h("figcaption", {}, captions[name]), frame);
+        return h("figure.pane", { "data-pane": name }, h("figcaption", { title }, title), frame);
       }),
     );
     fill(this.toggle, this.#choice(false, t("Side by side")), this.#choice(true, t("Ghost overlay")));

@@ -1,0 +1,18 @@
+"""The evaluation of policies on the same conditions, as a page over the whole window."""
+
+from components.component import Component
+
+
+class EvaluatePage(Component):
+    """Value: {project, may_work, may_run_code}: the open project's token, "" without one.
+
+    Requests are {token, kind, ...}; the answer has "error" if one failed. Kind status, and start {policies, count,
+    seed, uncertainty} and stop, are answered by {task, can_learned, job: {state, message}, shown: {is_present, seed,
+    conditions: [id], policies: [{name, successes, count, low, high, uncertainty, cells: [{success, seconds, failure,
+    reason} or null]}], differences: [{first, second, count, difference, low, high, p}], report}}. Kind play
+    {condition} is answered by {condition, values, panes: [{name, title, token, events: [[seconds, name]]}]}. The report
+    is at /project/<token>/evaluation.html.
+    """
+
+    folder = "evaluate"
+    patterns = ("fault", "form_field", "full_page", "panes", "progress", "section_title", "select", "spinner")

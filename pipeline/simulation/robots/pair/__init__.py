@@ -1,0 +1,1 @@
+"""Two arms as one robot: each acts while the other waits at its home."""

@@ -1,0 +1,181 @@
+// The Evaluate page: policies on the same conditions, and their episodes side by side. See components/evaluate_page.py.
+import { eventName } from "/static/compare/plots.js";
+import { closeEvaluate, evaluateOpen, onEvaluate } from "/static/evaluate/evaluate_state.js";
+import { filters, outcome, OutcomeGrid, sentences } from "/static/evaluate/outcomes.js";
+import { PolicyForm } from "/static/evaluate/policy_form.js";
+import { fill, h } from "/static/studio/dom.js";
+import { closeButton, coverPage } from "/static/studio/full_page.js";
+import { asker } from "/static/studio/server.js";
+import { t } from "/static/studio/texts.js";
+import { Viewers } from "/static/viewer/frame/viewers.js";
+
+const POLL_MS = 1000;
+const short = (value) => (typeof value === "number" ? String(Number(value.toPrecision(3))) : value);
+
+export default function mount({ element, server }) {
+  const root = element.querySelector(".evaluate");
+  let value = {},
+    record = null,
+    chosen = "", // condition that plays
+    filter = "all",
+    timer;
+  const ask = asker(server, () => ({ token: value.project }));
+
+  // Requests
+
+  async function act(request) {
+    clearTimeout(timer);
+    const { project } = value,
+      answer = await ask(request);
+    if (project !== value.project) return;
+    showError(answer.error);
+    if (!answer.error) take(answer);
+    if (["waiting", "running"].includes(record?.job?.state) && evaluateOpen()) timer = setTimeout(refresh, POLL_MS);
+  }
+
+  const refresh = () => value.project && act({ kind: "status" });
+
+  function take(answer) {
+    if (!record && answer.shown) form.take(answer.shown);
+    record = answer;
+    if (answer.job?.state === "failed") showError(answer.job.message);
+    draw();
+  }
+
+  async function play(condition) {
+    chosen = condition;
+    draw();
+    const answer = await ask({ kind: "play", condition });
+    if (condition !== chosen) return;
+    showError(answer.error);
+    if (!answer.error) showEpisodes(answer);
+  }
+
+  // Elements
+
+  const viewers = new Viewers(() => {}),
+    form = new PolicyForm(act),
+    grid = new OutcomeGrid(play),
+    errorElement = h("p.fault", { role: "alert", hidden: true }),
+    noteElement = h("p.warning", { hidden: true }, t("These episodes are of an earlier twin or task; evaluate again.")),
+    words = h("ul.words"),
+    taskElement = h("span.task"),
+    empty = h(
+      "p.muted.empty",
+      {},
+      t(
+        "Choose policies and evaluate them: each one is tried under the same conditions. Click an episode to watch it.",
+      ),
+    ),
+    about = h("div.about"),
+    menu = h("select", {
+      "aria-label": t("Filter"),
+      onchange: ({ target }) => {
+        filter = target.value;
+        draw();
+      },
+    }),
+    report = h("a.studio-button", { hidden: true, download: "report.html" }, t("⤓ Report"));
+
+  function showError(text) {
+    errorElement.hidden = !text;
+    errorElement.textContent = text ?? "";
+  }
+
+  // Drawing
+
+  function draw() {
+    const { shown, task, job } = record;
+    taskElement.textContent = task;
+    form.show(record, value);
+    for (const one of [words, menu, grid.element]) one.hidden = !shown;
+    empty.hidden = Boolean(shown);
+    noteElement.hidden = !shown || shown.is_present;
+    report.hidden = !shown?.report || ["waiting", "running"].includes(job?.state);
+    if (!shown) return;
+    report.href = `project/${value.project}/evaluation.html`;
+    fill(
+      words,
+      sentences(shown).map((sentence) => h("li", {}, sentence)),
+    );
+    const offered = filters(shown),
+      kept = offered.find(({ name }) => name === filter) ?? offered[0];
+    fill(
+      menu,
+      offered.map(({ name, title }) => h("option", { value: name, selected: name === kept.name }, title)),
+    );
+    grid.show(shown, kept.rows, chosen);
+  }
+
+  function showEpisodes({ condition, panes, values }) {
+    const { conditions, policies } = record.shown,
+      row = conditions.indexOf(condition);
+    const cellOf = (policy) => policies.find(({ name }) => name === policy).cells[row];
+    viewers.show(panes.map((pane) => ({ ...pane, title: `${pane.title} · ${outcome(cellOf(pane.title))}` })));
+    fill(
+      about,
+      h("h3", {}, t("Events")),
+      panes.map(({ title, events }) =>
+        h(
+          "p.events",
+          { "aria-label": title },
+          h("strong", {}, title),
+          events.map(([time, name]) =>
+            h("button.link", { onclick: () => viewers.seek(time) }, `${time.toFixed(1)} s ${eventName(name)}`),
+          ),
+          !events.length && h("span.muted", {}, t("None.")),
+        ),
+      ),
+      h(
+        "details",
+        {},
+        h("summary", {}, t("Condition {id}", { id: condition })),
+        h(
+          "dl",
+          {},
+          Object.entries(values).map(([name, drawn]) => h("div", {}, h("dt", {}, name), h("dd", {}, short(drawn)))),
+        ),
+      ),
+    );
+  }
+
+  function clear() {
+    record = null;
+    chosen = "";
+    filter = "all";
+    viewers.show([]);
+    fill(about);
+  }
+
+  // The page
+
+  fill(
+    root,
+    h(
+      "div.full-page-head",
+      {},
+      h("h2", {}, t("Evaluate")),
+      taskElement,
+      report,
+      closeButton(t("Close the Evaluate page"), closeEvaluate),
+    ),
+    h(
+      "div.full-page-body",
+      {},
+      h("div.stage", {}, errorElement, noteElement, words, empty, viewers.element, about),
+      h("aside.full-page-side", {}, form.element, menu, grid.element),
+    ),
+  );
+  clear();
+  const page = { isOpen: evaluateOpen, close: closeEvaluate, on: onEvaluate };
+  coverPage(element, root, page, refresh, () => clearTimeout(timer));
+
+  return (next) => {
+    const before = value;
+    value = next ?? {};
+    if (value.project === before.project) return;
+    clear();
+    if (!value.project) closeEvaluate();
+    else if (evaluateOpen()) refresh();
+  };
+}

@@ -1,0 +1,1 @@
+"""The Evaluate page: what it asks the server."""

@@ -1,0 +1,163 @@
+"""Requests of the Evaluate page: start an evaluation, follow it, stop it, and play the episodes of a condition."""
+
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from fastapi import Response
+from fastapi.responses import FileResponse
+
+from pipeline.closed_loop.evaluation_files import REPORT, episode_path, read_conditions, read_outcomes
+from pipeline.closed_loop.failure import CLASSES
+from pipeline.closed_loop.policies import KINDS, PROTOCOLS, function_of, is_own
+from pipeline.divergence import read_episode
+from pipeline.divergence.events import find_events
+from pipeline.variation import VariationStudy
+from pipeline.variation.variation_files import read_rollout
+from studio.accounts.roles import Role, require
+from studio.evaluate.evaluation_record import evaluation_record, present_folder, shown_folder
+from studio.sessions.project_jobs import CommandJob, ProjectJobs
+from studio.sessions.session import Session
+from studio.sessions.session_registry import SessionRegistry, session_context
+from studio.texts import t, translated
+from studio.viewer import Mark, Trajectory, ViewRegistry
+from studio.web.endpoints import Endpoint
+from studio.web.errors import RequestError
+
+MOST_CONDITIONS, MOST_POLICIES, MAX_SEED = 1000, 6, 10**9
+
+
+class Evaluations:
+    """The jobs of all projects, and the views of their pages. May be used from any thread."""
+
+    def __init__(self, views: ViewRegistry):
+        self.jobs = ProjectJobs[CommandJob]()
+        self._views, self._lock = views, threading.Lock()
+        self._shown: WeakKeyDictionary[Session, list[str]] = WeakKeyDictionary()
+        """Tokens of each session's views."""
+
+    def show(self, session: Session, opened: list[dict[str, Any]]) -> list[str]:
+        """Open views with these options in place of the session's former ones; the longest one leads the clock."""
+        order = sorted(range(len(opened)), key=lambda number: -opened[number]["trajectory"].times[-1])
+        tokens = {number: self._views.open(**opened[number]) for number in order}
+        views = [self._views.get(tokens[number]) for number in order]
+        for view in views[1:]:
+            view.follow(views[0])
+        for view in views[:1]:
+            view.enqueue({"op": "play"})
+        with self._lock:
+            former, self._shown[session] = self._shown.get(session, []), list(tokens.values())
+        for token in former:
+            self._views.close(token)
+        return [tokens[number] for number in range(len(opened))]
+
+
+def endpoint(sessions: SessionRegistry, evaluations: Evaluations) -> Endpoint:
+    """Return the endpoint of EvaluatePage."""
+    return Endpoint(HANDLERS, session_context(sessions, evaluations), roles=READING, long_kinds=("play",))
+
+
+def _status(session: Session, evaluations: Evaluations, request: dict) -> dict:
+    return evaluation_record(session.project, evaluations.jobs.of(session.project.folder))
+
+
+def _start(session: Session, evaluations: Evaluations, request: dict) -> dict:
+    """Evaluate {policies, count, seed, uncertainty}; what is known of them already is not run again."""
+    project, named = session.project, request.get("policies")
+    policies = [str(one).strip() for one in named] if isinstance(named, list) else []
+    if not 1 <= len(set(policies)) == len(policies) <= MOST_POLICIES:
+        raise RequestError(f"Choose one to {MOST_POLICIES} different policies.")
+    for policy in policies:
+        _require_allowed(policy)
+    count, seed = (_number(request.get(name), low, high) for name, low, high in RANGES)
+    words = ["evaluate-policy", str(project.folder), "--out", str(present_folder(project))]
+    words += ["--count", str(count), "--seed", str(seed), *(f"--policy={policy}" for policy in policies)]
+    words += ["--uncertainty"] if request.get("uncertainty") else []
+    words += [f"--library={path}" for path in session.services.library.paths]
+    words += ["--unprotected"] if session.services.sandbox.unprotected else []
+    evaluations.jobs.begin(project.folder, lambda turn: CommandJob("evaluation", words, turn))
+    return _status(session, evaluations, request)
+
+
+def _require_allowed(policy: str) -> None:
+    """Refuse what is no policy, and code and addresses of people who may not have the studio's machine use them."""
+    if is_own(policy):
+        return
+    if policy.partition("://")[0] not in ("http", "https", *PROTOCOLS) and not function_of(policy):
+        raise RequestError(f"{policy[:80]!r} is no policy; choose {KINDS}.")
+    require(Role.ADMINISTER)
+
+
+def _number(value: Any, low: int, high: int) -> int:
+    if not isinstance(value, int) or not low <= value <= high:
+        raise RequestError(f"Enter a whole number from {low} to {high}.")
+    return value
+
+
+def _stop(session: Session, evaluations: Evaluations, request: dict) -> dict:
+    evaluations.jobs.stop(session.project.folder)
+    return _status(session, evaluations, request)
+
+
+def _play(session: Session, evaluations: Evaluations, request: dict) -> dict:
+    """Open the recorded episodes of all policies under {condition} on one clock; return them in order."""
+    project, id = session.project, str(request.get("condition"))
+    folder, task, scene = shown_folder(project, present_folder(project)), project.task(), project.scene()
+    kept = read_conditions(folder) if folder else None
+    row = next((row for row in kept.rows if row["id"] == id), None) if kept else None
+    if folder is None or kept is None or row is None or task is None or scene is None:
+        raise RequestError("That condition is no longer there; reload the page.")
+    study = VariationStudy(project.folder, task.objects, session.services.library, 0, 1)
+    if dict(study.condition(id).values) != row["values"]:
+        raise RequestError("These episodes are of an earlier twin, task or library; evaluate again to watch.")
+    outcomes = read_outcomes(folder)
+    tried = [policy for policy in kept.policies if (policy, id) in outcomes]
+    played = [policy for policy in tried if episode_path(folder, "rollouts", policy, id).is_file()]
+    if not played:
+        raise RequestError("Nothing of this condition was recorded yet.")
+    rollouts = [read_rollout(episode_path(folder, "rollouts", policy, id)) for policy in played]
+    objects = [placement.name for placement in scene.placements]
+    panes: list[dict[str, Any]] = []
+    opened: list[dict[str, Any]] = []
+    for policy, rollout, model in zip(played, rollouts, study.rollout_models(id, rollouts), strict=True):
+        events = _events(episode_path(folder, "episodes", policy, id))
+        marks = [*(Mark(time, t(name)) for time, name in events), *_failure(outcomes[policy, id], rollout.times[-1])]
+        motion = Trajectory(rollout.times, rollout.qpos)
+        opened.append({"model": model, "trajectory": motion, "focus": objects, "names": (), "marks": marks})
+        panes.append({"name": f"pane-{len(panes)}", "title": policy, "events": events})
+    tokens = evaluations.show(session, opened)
+    panes = [pane | {"token": token} for pane, token in zip(panes, tokens, strict=True)]
+    return {"condition": id, "values": row["values"], "panes": panes}
+
+
+def _events(path: Path) -> list[tuple[float, str]]:
+    """Return time and name of what the robot did."""
+    found = find_events(read_episode(path))
+    return [(event.time, event.name) for arm, one in found.items() for event in one.events(arm) if event.time > 0]
+
+
+def _failure(outcome: Mapping[str, Any], end: float) -> list[Mark]:
+    """Return the mark of a failure, in words, at the end of its episode; none after a success."""
+    if outcome["success"] or not outcome["failure"]:
+        return []
+    return [Mark(float(end), translated(CLASSES[outcome["failure"]]), "failed")]
+
+
+RANGES = (("count", 1, MOST_CONDITIONS), ("seed", 0, MAX_SEED))
+"""Name, least and most of the numbers of an evaluation."""
+HANDLERS = {"status": _status, "start": _start, "stop": _stop, "play": _play}
+READING: dict[str, Role] = dict.fromkeys(("status", "play"), Role.LOOK)
+"""Requests that change nothing; the others need Role.WORK."""
+
+
+def _report(session: Session, _: str) -> Response:
+    folder = shown_folder(session.project, present_folder(session.project))
+    if folder is None or not (folder / REPORT).is_file():
+        raise RequestError("There is no report yet; let the evaluation end first.")
+    headers = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+    return FileResponse(folder / REPORT, filename="report.html", headers=headers)
+
+
+FILES = {"evaluation.html": _report}

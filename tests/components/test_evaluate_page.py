@@ -1,0 +1,157 @@
+"""The Evaluate page: policies by conditions, what that says in words, and the episodes of a row on one clock."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from browser.bare_page import BareStudio, Mount
+from browser.watched_page import press_keys, wait_until
+from playwright.sync_api import Locator, Page, expect
+
+from studio.viewer import Trajectory
+
+BALL = "<mujoco><worldbody><body name='b'><freejoint/><geom size='.1'/></body></worldbody></mujoco>"
+SOLVED = {"success": True, "seconds": 3.25, "failure": None, "reason": ""}
+MISSED = {"success": False, "seconds": 30, "failure": "missed_grasp", "reason": "0 % of the goals met"}
+UNBUILT = {"success": False, "seconds": 0, "failure": None, "reason": "red_cube is too large"}
+
+
+def policy(name: str, *cells: dict[str, Any] | None) -> dict[str, Any]:
+    done = [cell["success"] for cell in cells if cell]
+    return {"name": name, "successes": sum(done), "count": len(done), "low": 0.2, "high": 0.9, "cells": cells,
+            "uncertainty": None}  # fmt: skip
+
+
+def difference(low: float, p: float) -> dict[str, Any]:
+    pair = {"first": "demonstration", "second": "hold", "count": 3}
+    return pair | {"difference": -2 / 3, "low": low, "high": -0.1, "p": p}
+
+
+class Evaluated:
+    def __init__(self, mount: Mount, studio: BareStudio, page: Page):
+        self.page, self.element, self.studio = page, page.locator(".evaluate"), studio
+        self.record: dict[str, Any] = {
+            "task": "put it left", "can_learned": False, "job": None,
+            "shown": {
+                "is_present": True, "seed": 4, "report": True,
+                "conditions": ["4-0000", "4-0001", "4-0002", "4-0003"], "differences": [difference(-0.9, 0.03)],
+                "policies": [policy("demonstration", SOLVED, SOLVED, UNBUILT, None),
+                             policy("hold", SOLVED, MISSED, MISSED, None)],
+            },
+        }  # fmt: skip
+        self.mounted = mount("", "top-bar", "evaluate")
+        self.asked = self.mounted.answer(
+            "evaluate", {"play": self._play} | dict.fromkeys(("status", "start", "stop"), lambda _: self.record)
+        )
+        bar = {"ready": True, "services": [], "project": "stack", "title": "Stack", "state_address": "account.json"}
+        self.mounted.set_value("top-bar", bar)
+        self.set_value()
+        page.get_by_role("button", name="Evaluate", exact=True).click()
+        expect(self.element).to_be_visible()
+
+    def set_value(self, **more: Any) -> None:
+        self.mounted.set_value("evaluate", {"project": "token", "may_work": True, "may_run_code": True} | more)
+
+    def _play(self, request: dict[str, Any]) -> dict[str, Any]:
+        if request["condition"] == "4-0002":
+            return {"error": "Nothing of this condition was recorded yet."}
+        tokens = [
+            self.studio.views.open(BALL, trajectory=Trajectory(np.array([0.0, end]), np.eye(2, 7, 3)))
+            for end in (3.25, 9.0)
+        ]
+        self.studio.views.get(tokens[0]).follow(self.studio.views.get(tokens[1]))
+        events = [[1.5, "grasp"], [2.5, "lift"]], []
+        panes = [{"name": f"pane-{number}", "title": name, "token": tokens[number], "events": events[number]}
+                 for number, name in enumerate(("demonstration", "hold"))]  # fmt: skip
+        return {
+            "condition": request["condition"],
+            "values": {"red_cube.mass": 0.123456, "table": "plain"},
+            "panes": panes,
+        }
+
+    def requests(self, count: int) -> list[dict[str, Any]]:
+        sent = lambda: [one for one in self.asked if one["kind"] != "status"]  # noqa: E731
+        wait_until(self.page, lambda: len(sent()) >= count)
+        taken = [{key: one[key] for key in one if key != "token"} for one in sent()]
+        self.asked.clear()
+        return taken
+
+    def cell(self, name: str) -> Locator:
+        return self.element.get_by_role("button", name=name)
+
+    def clocks(self, time: str) -> None:
+        for number in (0, 1):
+            frame = self.element.locator(f"[data-pane=pane-{number}] iframe").content_frame
+            expect(frame.locator("#clock")).to_have_text(time, timeout=30_000)
+
+
+@pytest.fixture
+def evaluated(mount: Mount, studio: BareStudio, page: Page) -> Evaluated:
+    return Evaluated(mount, studio, page)
+
+
+def test_the_page_says_who_is_better_and_a_rows_episodes_play_on_one_clock(evaluated: Evaluated):
+    page, element = evaluated.page, evaluated.element
+    paired = "hold minus demonstration: −67 percentage points (−90 to −10, p = 0.030) over 3 conditions."
+    expect(element.locator(".words li")).to_have_text([
+        "demonstration: 2 of 3 solved, 67 % (20 to 90 %).", "hold: 1 of 3 solved, 33 % (20 to 90 %).",
+        f"{paired} demonstration is better.",
+    ])  # fmt: skip
+    rows = [["✓ 3.3 s", "✓ 3.3 s"], ["✓ 3.3 s", "✗ missed grasp"], ["✗ did not run", "✗ missed grasp"], ["·", "·"]]
+    expect(element.locator("tbody .cell")).to_have_text([text for row in rows for text in row])
+    expect(evaluated.cell("4-0002, demonstration")).to_have_attribute("title", "red_cube is too large")
+    menu = element.get_by_label("Filter")
+    offered = ["All conditions (4)", "Policies differ (1)", "Failed (2)", "missed grasp (2)"]
+    expect(menu.locator("option")).to_have_text(offered)
+    menu.select_option("missed_grasp")
+    expect(element.locator("tbody tr")).to_have_count(2)
+    evaluated.cell("4-0001, demonstration").focus()
+    press_keys(page, "ArrowUp", "ArrowRight", "Enter")  # there is no row above
+    expect(evaluated.cell("4-0001, hold")).to_be_focused()
+    expect(element.locator("tr.on")).to_contain_text("4-0001")
+    expect(element.locator("figcaption")).to_have_text(["demonstration · ✓ 3.3 s", "hold · ✗ missed grasp"])
+    element.get_by_role("button", name="2.5 s lift").click()
+    evaluated.clocks("2.50 s")
+    expect(element.locator("dl")).to_contain_text("red_cube.mass0.123")
+    menu.select_option("all")
+    evaluated.cell("4-0002, hold").click()
+    expect(element.get_by_role("alert")).to_have_text("Nothing of this condition was recorded yet.")
+    assert [one["condition"] for one in evaluated.requests(2)] == ["4-0001", "4-0002"]
+    evaluated.record["shown"] |= {"is_present": False, "differences": [difference(-0.9, 0.2) | {"high": 0.1}]}
+    page.keyboard.press("Escape")
+    expect(element).to_be_hidden()
+    page.get_by_role("button", name="Evaluate", exact=True).click()
+    expect(element.locator(".words")).to_contain_text("Which one is better cannot be told.")
+    expect(element).to_contain_text("These episodes are of an earlier twin or task; evaluate again.")
+
+
+def test_an_evaluation_is_started_with_what_a_person_chose_followed_and_stopped(evaluated: Evaluated):
+    element = evaluated.element
+    expect(element.get_by_label("Seed")).to_have_value("4")  # as the newest evaluation was started
+    expect(element.get_by_label("Hold still")).to_be_checked()
+    expect(element.get_by_label("Learned")).to_be_disabled()
+    element.get_by_label("Hold still").uncheck()
+    element.get_by_label("Servers and functions").fill("groot://127.0.0.1:5555\n\n my.py:act ")
+    element.get_by_label("Number of conditions").fill("50")
+    evaluated.record |= {"job": {"state": "running", "message": "starting"}}
+    element.locator("[data-act=start]").click()
+    expect(element.locator(".progress-text")).to_have_text("6 of 8 episodes")
+    expect(element.get_by_role("link", name="Report")).to_be_hidden()
+    chosen = ["demonstration", "groot://127.0.0.1:5555", "my.py:act"]
+    assert evaluated.requests(1) == [
+        {"kind": "start", "policies": chosen, "count": 50, "seed": 4, "uncertainty": False}
+    ]
+    evaluated.record["shown"]["policies"][1] = policy("hold", SOLVED, MISSED, MISSED, SOLVED)
+    expect(evaluated.cell("4-0003, hold")).to_have_text("✓ 3.3 s")
+    element.locator("[data-act=stop]").click()
+    evaluated.record["job"] = {"state": "stopped", "message": ""}
+    expect(element).to_contain_text("Stopped. Finished episodes are kept; Evaluate goes on there.")
+    expect(element.get_by_label("Seed")).to_be_enabled()
+    expect(element.get_by_role("link", name="Report")).to_have_attribute("href", "project/token/evaluation.html")
+    evaluated.record |= {"job": {"state": "failed", "message": "no server answers"}, "shown": None}
+    evaluated.set_value(project="other", may_run_code=False)
+    expect(element.get_by_role("alert")).to_have_text("no server answers")
+    expect(element.get_by_label("Servers and functions")).to_be_disabled()
+    expect(element).to_contain_text("each one is tried under the same conditions")
+    evaluated.set_value(project="")
+    expect(element).to_be_hidden()
