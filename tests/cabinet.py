@@ -4,10 +4,9 @@ from pathlib import Path
 
 import drawn_scene as make
 import mujoco
-import numpy as np
 import trimesh
 
-from pipeline.assets.asset import Joint
+from pipeline.assets.importers.model_import import _convex_parts, _joints
 from pipeline.scene import Placement, Scene
 from pipeline.scene.scene_files import write_scene
 from pipeline.scene.settle import settle
@@ -53,19 +52,10 @@ def articulated(folder: Path, name: str, xml: str, mass: float, at: tuple[float,
     model = mujoco.MjModel.from_xml_string(xml)
     data = mujoco.MjData(model)
     mujoco.mj_forward(model, data)
-    reach = np.array([abs(data.geom_xmat[g].reshape(3, 3)) @ model.geom_size[g] for g in range(model.ngeom)])
-    low, high = (data.geom_xpos - reach).min(0), (data.geom_xpos + reach).max(0)
-    mesh = trimesh.creation.box(high - low)
-    mesh.apply_translation((low + high) / 2)
-    kinds = {int(mujoco.mjtJoint.mjJNT_SLIDE): "slide", int(mujoco.mjtJoint.mjJNT_HINGE): "hinge"}
-    joints = tuple(
-        Joint(model.joint(j).name, kinds[int(model.jnt_type[j])], tuple(map(float, model.jnt_range[j])),  # type: ignore[arg-type]
-              model.body(int(model.jnt_bodyid[j])).name)
-        for j in range(model.njnt)
-    )  # fmt: skip
+    mesh = trimesh.util.concatenate([*_convex_parts(model, data, [*range(model.ngeom)])]).bounding_box.to_mesh()
     return make.placement(
         make.shape(folder, name, mesh), name, at=at, number=number, mass=mass, category=name,
-        model=folder / f"{name}.xml", joints=joints, asset_id=name,
+        model=folder / f"{name}.xml", joints=tuple(_joints(model)), asset_id=name,
     )  # fmt: skip
 
 

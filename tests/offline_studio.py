@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,24 +11,12 @@ from pipeline.frame import Frame, Intrinsics
 from pipeline.matching import LibraryFeatures
 from pipeline.planner import PlannerModel
 from pipeline.run import Services
-from pipeline.segmentation import DepthSegmenter, Prompt, SegmentationError
+from pipeline.segmentation import DepthSegmenter
 from pipeline.simulation.sandbox.sandbox import Sandbox
 
 TIMEOUT = 120.0
 """Seconds: nothing here is timed."""
 FRAME = Frame(np.zeros((40, 60, 3), np.uint8), np.ones((40, 60), np.float32), Intrinsics(60, 40, 50, 50, 30, 20))
-
-
-class EmptySegmenter:
-    """Finds nothing, at once."""
-
-    name = "empty"
-
-    def open(self, frame: Frame) -> SimpleNamespace:
-        def segment(prompt: Prompt) -> None:
-            raise SegmentationError("Nothing is found.")
-
-        return SimpleNamespace(automatic=lambda *_: (), segment=segment)
 
 
 def offline_services(library: Library | None = None, segmenter: Any = None) -> Services:

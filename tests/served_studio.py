@@ -1,29 +1,30 @@
 """The studio's app on a port of its own, in a thread of this process, so that tests can look into it."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import uvicorn
-from fastapi import FastAPI
 from offline_studio import wait_until
 
 from studio.app import build_app
 
 
 @contextmanager
-def served(services: Any, workspace: Path, *arguments: Any) -> Iterator[SimpleNamespace]:
-    """Serve `build_app(services, workspace, *arguments)`; gives {app, address}."""
+def served(
+    services: Any, workspace: Path, *arguments: Any, behind: Callable[[Any], Any] = lambda app: app
+) -> Iterator[SimpleNamespace]:
+    """Serve `build_app(services, workspace, *arguments)`, `behind` another ASGI app; gives {app, address}."""
     app = build_app(services, workspace, *arguments)
-    with serving(app) as address:
+    with serving(behind(app)) as address:
         yield SimpleNamespace(app=app, address=address)
 
 
 @contextmanager
-def serving(app: FastAPI, **settings: Any) -> Iterator[str]:
+def serving(app: Any, **settings: Any) -> Iterator[str]:
     """Serve an app at the address that this gives, without a slash at its end; `settings` are uvicorn's."""
     settings |= {"host": "127.0.0.1", "port": 0, "log_level": "error", "timeout_graceful_shutdown": 1}
     server = uvicorn.Server(uvicorn.Config(app, **settings))

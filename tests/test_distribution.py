@@ -187,14 +187,6 @@ def test_every_vendored_file_has_the_checksum_it_came_with():
         assert present - {"SHA256SUMS", "README.md"} == set(sums)
 
 
-def test_the_pages_of_the_viewer_name_no_address_outside():
-    pages = [path for path in (THREE.parents[1] / "viewer").rglob("*") if path.is_file()]
-    assert pages
-    for path in pages:
-        lines = path.read_text().splitlines()
-        assert not [line for line in lines if "://" in line and "www.w3.org" not in line], path
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="EGL is Linux's")
 def test_a_command_starts_light_and_draws_without_a_display_or_a_variable():
     code = "import os, sys, studio.__main__; print(os.environ['MUJOCO_GL'], *{*HEAVY} & {*sys.modules})"

@@ -129,7 +129,7 @@ def test_a_list_that_leads_out_of_its_folder_is_refused(tmp_path: Path):
         assert not (tmp_path / "away").exists(), path
 
 
-def test_bad_input_is_one_line_and_exit_code_2(home: Path, capsys: Any):
+def test_bad_input_is_one_line_and_exit_code_2(home: Path, refused: Any):
     fsspec.filesystem("memory").store.clear()
     for arguments, message in (
         (["nowhere"], "is not an address"),
@@ -137,9 +137,7 @@ def test_bad_input_is_one_line_and_exit_code_2(home: Path, capsys: Any):
         (["memory://lab", "../one"], "is not the name of a project"),
         (["memory://lab", "three"], "there is no project"),
     ):
-        assert main(["sync", str(home), *arguments]) == 2
-        error = capsys.readouterr().err
-        assert message in error and error.count("\n") == 1
+        assert message in refused("sync", home, *arguments)
 
 
 FILES = st.dictionaries(st.sampled_from(["project.json", "a.txt", "b/c.txt", "b/d.bin"]), st.binary(max_size=20))

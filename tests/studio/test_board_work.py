@@ -111,29 +111,20 @@ def test_a_batch_that_is_stopped_is_still_there_after_a_restart_and_goes_on(sess
     assert sorted(path.name for path in sessions.workspace.iterdir() if path.name[0] != ".") == ["blocks", "stack"]
 
 
-def test_only_one_batch_runs_at_a_time_and_one_that_runs_is_not_removed(batches: Batches, monkeypatch: Any):
-    began: list[str] = []
-
-    def run(process: FrameProcess) -> str:
-        began.append(process.task.out)
-        wait_until(lambda: process._killed, "the stop")
-        return "it was stopped"
-
-    monkeypatch.setattr(FrameProcess, "run", run)
-    first = batches.start(uploads("blocks"), "frame", "")
-    wait_until(lambda: bool(began), "the first frame")
-    second = batches.start(uploads("stack"), "frame", "")
-    states = {one[0].folder.name: batch_record(*one)["state"] for one in batches.all()}
-    assert states == {first: "running", second: "waiting"} and len(began) == 1
+def test_of_two_batches_one_waits_and_one_that_runs_is_neither_removed_nor_begun_again(batches, monkeypatch):
+    monkeypatch.setattr(FrameProcess, "run", lambda self: wait_until(lambda: self._killed, "the stop") or "stopped")
+    first, second = (batches.start(uploads(name), "frame", "") for name in ("blocks", "stack"))
+    states = lambda: {one[0].folder.name: batch_record(*one)["state"] for one in batches.all()}  # noqa: E731
+    wait_until(lambda: states() == {first: "running", second: "waiting"}, "the first")
     with pytest.raises(RequestError, match="Stop the batch first"):
         batches.remove(first)
     with pytest.raises(RequestError, match="running already"):
         batches.resume(second)
     batches.stop(second)
     batches.stop(first)
-    wait_until(lambda: not any(running for _, running, _ in batches.all()), "the end of both")
+    wait_until(lambda: states() == {first: "stopped", second: "stopped"}, "the end of both")
     batches.remove(first)
-    assert [record.folder.name for record, *_ in batches.all()] == [second] and len(began) == 1
+    assert [*states()] == [second]
 
 
 @pytest.mark.parametrize("files", [None, [], [{"path": "/etc/hostname", "name": "a.zip"}], [{"name": "../x"}]])
@@ -227,7 +218,7 @@ def test_an_export_that_is_stopped_or_of_a_project_that_cannot_be_exported_leave
     assert [path.name for path in workspace.parent.iterdir()] == ["work"]
 
 
-def test_bad_input_is_one_line_and_exit_code_2(workspace: Path, capsys):
+def test_bad_input_is_one_line_and_exit_code_2(workspace: Path, refused):
     for arguments, message in (
         (["make", "a/b"], "letters"),
         (["make", "first", "frame_00009"], "not accepted: frame_00009"),
@@ -235,9 +226,8 @@ def test_bad_input_is_one_line_and_exit_code_2(workspace: Path, capsys):
         (["export", "none", "--out", "x"], "no set none"),
         (["remove", ".."], "no set"),
     ):
-        assert main(["set", arguments[0], "--workspace", str(workspace), *arguments[1:]]) == 2
-        error = capsys.readouterr().err
-        assert message in error and error.count("\n") == 1 and not read_sets(workspace)
+        assert message in refused("set", arguments[0], "--workspace", workspace, *arguments[1:])
+        assert not read_sets(workspace)
 
 
 def test_a_set_is_made_listed_and_removed_by_the_command_line(workspace: Path, capsys):

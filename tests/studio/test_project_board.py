@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from offline_studio import FRAME, EmptySegmenter, offline_services
+from offline_studio import FRAME, offline_services
 
 from bench.planted_projects import plant_projects
 from pipeline.decisions import Decision, append
@@ -21,6 +21,7 @@ from pipeline.errors import StudioError
 from pipeline.project import STAGES, Project
 from pipeline.project.curation import FILE as CURATION_FILE
 from pipeline.project.curation import Curation, read_curation, save_curation
+from pipeline.segmentation import ScriptedSegmenter
 from pipeline.store.folder_sync import folder_hashes
 from studio.accounts.current_user import current_user
 from studio.board import bin_requests, board_requests
@@ -49,7 +50,7 @@ def board(workspace: Path) -> Iterator[Board]:
 
 
 def services() -> Any:
-    return offline_services(segmenter=EmptySegmenter())
+    return offline_services(segmenter=ScriptedSegmenter(()))
 
 
 def scanned(workspace: Path) -> dict[str, ProjectFacts]:

@@ -2,8 +2,6 @@
 
 import json
 import struct
-import threading
-import time
 from contextlib import suppress
 from functools import partial
 
@@ -25,15 +23,11 @@ class Watcher:
     """Watches a view from the same process."""
 
     def __init__(self, session: ViewSession):
-        self.session, self.changed = session, threading.Event()
-        self.leave = session.watch(self.changed.set)
+        self.session, self.leave = session, session.watch(lambda: None)
 
-    def until(self, holds, seconds: float = 10):
+    def until(self, holds):
         """Wait until `holds(status, snapshot)`; return the snapshot."""
-        deadline = time.monotonic() + seconds
-        while not holds(self.status, self.snapshot):
-            assert self.changed.wait(max(0, deadline - time.monotonic())), f"never came: {self.status} {self.snapshot}"
-            self.changed.clear()
+        wait_until(lambda: holds(self.status, self.snapshot), "such a status and snapshot")
         return self.snapshot
 
     @property

@@ -9,11 +9,12 @@ from typing import Any
 import httpx
 import mujoco
 import page_client
-from offline_studio import FRAME, EmptySegmenter, offline_services
+from offline_studio import FRAME, offline_services
 from served_studio import served
 from websockets.asyncio.client import connect
 
 from pipeline.project import Project
+from pipeline.segmentation import ScriptedSegmenter
 from studio.accounts.roles import Role
 from studio.accounts.user_file import UserFile
 from studio.web.access import Access
@@ -23,15 +24,15 @@ PASSWORD = "correct horse"
 
 
 @contextmanager
-def studio_with_people(workspace: Path, **access: Any) -> Iterator[SimpleNamespace]:
+def studio_with_people(workspace: Path, behind: Any = lambda app: app, **access: Any) -> Iterator[SimpleNamespace]:
     """Give {app, address, workspace, users} of a studio with the projects "one" and "two"."""
     for name in ("one", "two"):
         Project.create(workspace / name, FRAME, name).close()
     users = UserFile(workspace / ".users.json")
     for name, role in PEOPLE.items():
         users.add(name, role.title, PASSWORD)
-    services = offline_services(segmenter=EmptySegmenter())
-    with served(services, workspace, Access(users=users, **access)) as studio:
+    services = offline_services(segmenter=ScriptedSegmenter(()))
+    with served(services, workspace, Access(users=users, **access), behind=behind) as studio:
         yield SimpleNamespace(app=studio.app, address=studio.address, workspace=workspace, users=users)
 
 

@@ -9,12 +9,13 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import httpx
 import pytest
 from page_client import connect, open_page
-from path_proxy import published
 from people import logged_in, studio_with_people
+from starlette.responses import Response
 
 from pipeline.errors import StudioError
 from studio.accounts.links import Links
@@ -30,9 +31,24 @@ ADDRESS = re.compile(r"""["'`]/(?:static|viewer|project|thumbnail|library|link|s
 )
 def proxied(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SimpleNamespace]:
     workspace = tmp_path_factory.mktemp("workspace")
-    access = {"root_path": ROOT, "links": Links(workspace)}
-    with studio_with_people(workspace, **access) as studio, published(studio.address, ROOT, request.param) as proxy:
-        yield SimpleNamespace(address=proxy.address, outside=proxy.outside, workspace=workspace, strips=request.param)
+    outside: list[str] = []
+
+    def publish(app: Any) -> Any:
+        async def proxy(scope: Any, receive: Any, send: Any) -> None:
+            path = scope.get("path", ROOT)  # the server's start and end have none
+            if not f"{path}/".startswith(f"{ROOT}/"):
+                outside.append(path)
+                return await Response(status_code=404)(scope, receive, send)
+            if request.param and "path" in scope:
+                inside = scope["raw_path"].removeprefix(ROOT.encode()) or b"/"
+                scope |= {"path": path.removeprefix(ROOT) or "/", "raw_path": inside}
+            return await app(scope, receive, send)
+
+        return proxy
+
+    with studio_with_people(workspace, publish, root_path=ROOT, links=Links(workspace)) as studio:
+        address = f"{studio.address}{ROOT}"
+        yield SimpleNamespace(address=address, outside=outside, workspace=workspace, strips=request.param)
 
 
 async def test_a_project_is_opened_and_changed_and_no_address_is_outside_the_path(proxied: SimpleNamespace):

@@ -12,7 +12,7 @@ from offline_studio import FRAME
 
 from pipeline.frame import FrameError, load
 from pipeline.resources import SAMPLE_SCENES
-from pipeline.segmentation import ScriptedSegmenter, Segment, SegmentationError, encode_rle
+from pipeline.segmentation import DepthSegmenter, Prompt, ScriptedSegmenter, Segment, SegmentationError, encode_rle
 from pipeline.segmentation.automatic import ProgressView
 from studio.masks.mask_requests import endpoint
 from studio.masks.uploads import Uploads, recording_in, suggest_name
@@ -73,26 +73,16 @@ def test_settings_of_sam2_are_read_from_the_browser_and_checked(monkeypatch: pyt
     assert Settings.from_environment().device == "mps"
 
 
-def test_where_a_checkpoint_cannot_be_loaded_depth_answers_the_clicks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    torch = pytest.importorskip("torch", reason="LIGHT set-up: torch and sam2 are not installed")
-    pytest.importorskip("sam2", reason="LIGHT set-up: torch and sam2 are not installed")
-    from pipeline.segmentation import DepthSegmenter, Prompt
-
-    layer = {"image_encoder.trunk.patch_embed.proj.weight": torch.zeros(7, 3, 7, 7)}
-    torch.save({"model": layer}, tmp_path / "odd.pt")
-    monkeypatch.setenv("GRS_SAM2", str(tmp_path / "odd.pt"))
-    frame = load(SAMPLE_SCENES / "blocks")
-    segmenters = FrameSegmenters(frame, DepthSegmenter())
-    assert (idle := segmenters.state("sam2"))["state"] == "idle" and "Weights are installed, for cpu" in idle["note"]
+def test_where_a_segmenter_fails_on_a_frame_depth_answers_the_clicks(monkeypatch: pytest.MonkeyPatch):
+    failed = SimpleNamespace(status="failed", progress=0.0, message="The checkpoint is of another network.")
+    monkeypatch.setattr(segmenter_choice, "create_segmenter", lambda *_: Mock(open=lambda _: Mock(state=failed)))
+    segmenters = FrameSegmenters(load(SAMPLE_SCENES / "blocks"), DepthSegmenter())
+    monkeypatch.setattr(segmenters, "_missing", {})  # neither packages nor weights
     segmenters.choose("sam2")
-    segmenters.open("sam2").wait(60)  # type: ignore[attr-defined]
-    state = segmenters.state("sam2")
-    assert state["state"] == "failed" and "\n" not in state["note"]
-    height, width = frame.depth.shape
+    assert segmenters.state("sam2")["note"] == failed.message
+    height, width = segmenters.frame.depth.shape
     (best, *_) = segmenters.segment(Prompt(np.array([[width / 2, height / 2]]), np.array([1])))
     assert best.source == "depth" and segmenters.chosen == "sam2"
-    segmenters.choose("sam2")  # retries
-    assert segmenters.state("sam2")["state"] in ("queued", "loading", "failed")
 
 
 def finished(installation: Installation) -> Installation:

@@ -7,13 +7,14 @@ import mujoco
 import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
-from offline_studio import FRAME, EmptySegmenter, offline_services
+from offline_studio import FRAME, offline_services
 from page_client import connect, open_page
 from served_studio import served
 from starlette.websockets import WebSocketDisconnect
 
 from pipeline.models import ModelError
 from pipeline.project import Project
+from pipeline.segmentation import ScriptedSegmenter
 from studio.accounts.current_user import current_user
 from studio.models.model_choice import ModelSelection
 from studio.sessions.session_registry import SessionRegistry
@@ -29,7 +30,7 @@ def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SimpleNamespace
     workspace = tmp_path_factory.mktemp("workspace")
     Project.create(workspace / "users" / "ada" / "hers", FRAME, "hers")
     Project.create(workspace / "common", FRAME, "common")
-    services = offline_services(segmenter=EmptySegmenter())
+    services = offline_services(segmenter=ScriptedSegmenter(()))
     with served(services, workspace, Access(LOGINS, own_workspaces=True)) as studio:
         yield studio
 
@@ -55,7 +56,7 @@ async def test_nobody_lists_opens_reads_or_hears_another_users_project(studio: S
 
 
 def test_a_project_is_made_in_the_users_own_folder_and_its_trace_replayed_by_no_other(tmp_path):
-    registry = SessionRegistry(tmp_path, offline_services(segmenter=EmptySegmenter()), own=True)
+    registry = SessionRegistry(tmp_path, offline_services(segmenter=ScriptedSegmenter(())), own=True)
     Project.create(tmp_path / "users" / "ada" / "hers", FRAME, "hers")
     current_user.set("bob")
     assert registry.create(lambda folder: Project.create(folder, FRAME, "x"), "x").project.folder.parent.name == "bob"
