@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from browser.app_page import LONG, OpenProject, open_tab, rows, stop_work, undo_button, wait_until_idle
-from browser.masks import action, canvas, click, deepest_pixel, hint, largest, near_lower_edge, open_masks
+from browser.masks import action, canvas, click, deepest_pixel, drag, hint, largest, near_lower_edge, open_masks
 from browser.studio_process import Studio
 from browser.watched_page import close_app, wait_until
 from playwright.sync_api import Frame, Page, expect
@@ -68,6 +68,32 @@ def test_a_dropped_frame_is_corrected_and_undone_and_outlives_a_kill(studio: Stu
     after = project.masks
     assert after.keys() == masks.keys() - {id} and all((after[one] == masks[one]).all() for one in after)
     stop_work(page)
+
+
+def test_objects_are_merged_and_split_by_button_and_by_line_and_the_twin_follows(project: OpenProject):
+    page, masks, before = project.page, project.masks, placements(project)
+    open_masks(page)
+    canvas(page).press("1")
+    page.locator(".object-list [data-id='2']").click(modifiers=["Shift"])
+    canvas(page).press("m")  # the cube and the block below it
+    expect(rows(page)).to_have_count(len(masks) - 1)
+    canvas(page).press("1")
+    canvas(page).press("s")
+    action(page, "split_auto").click()
+    expect(rows(page)).to_have_count(len(masks))
+    id, mask = largest(masks)
+    x, y = deepest_pixel(mask)
+    page.locator(f".object-list [data-id='{id}']").click()
+    canvas(page).press("s")
+    drag(page, [(x, y - 200), (x, y + 200)], mask.shape)
+    expect(rows(page)).to_have_count(len(masks) + 1)
+    assert len(placements(project)) == len(before) + 1
+    undo_button(page).click()
+    expect(rows(page)).to_have_count(len(masks))
+    after = placements(project)
+    assert (project.masks[id] == mask).all() and len(after) == len(before)
+    sizes = [[one["size"] for one in each.values()] for each in (before, after)]
+    assert all(min(np.abs(np.subtract(one, two)).max() for two in sizes[1]) < 0.02 for one in sizes[0])
 
 
 def test_another_asset_is_compared_with_the_photograph_chosen_and_built_into_the_twin(project: OpenProject):
