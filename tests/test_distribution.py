@@ -166,15 +166,6 @@ def test_a_bench_imports_only_names_that_there_are():
     assert BENCHES and not missing
 
 
-@pytest.mark.soak
-@pytest.mark.parametrize("path", BENCHES, ids=lambda path: path.relative_to(ROOT).as_posix())
-def test_each_bench_can_be_imported(path: Path):
-    module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
-    code = f"import runpy; runpy.run_module({module!r}, run_name='imported')"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert not done.returncode, done.stderr
-
-
 THREE, AXE = ROOT / "static" / "vendor" / "three", ROOT / "tests" / "vendor" / "axe-core"
 
 
