@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 from kit_programs import arranged, failures
 
-from pipeline import plugins
 from pipeline.frame import load
 from pipeline.planner import PlannerModel, source_edits
 from pipeline.router import write_program
@@ -128,11 +127,6 @@ def test_the_documented_page_shows_and_saves_its_notes(tmp_path):
         notes.build(shell)
         shell.connect()
     assert "Save notes" in str(page.get_config_file()) and len(page.fns) == 1
-
-
-def test_an_unknown_name_lists_the_choices():
-    with pytest.raises(plugins.PluginError, match=r"no export format 'x'; there are: .*html, .*mp4, .*zip"):
-        plugins.load("exporters", "x")
 
 
 PLANNER = PlannerModel()
