@@ -112,7 +112,8 @@ def test_what_the_robot_cannot_pick_up_is_carried_by_no_proposal(table):
 
 def test_all_of_a_light_table_can_be_picked_up_and_what_floats_has_no_grasps(project):
     scene = kit.Scene.load(project)
-    assert [why_not_picked(scene, robot) for robot in ROBOTS] == [{}] * len(ROBOTS)
+    usable = dict(ROBOTS.items())
+    assert [why_not_picked(scene, robot) for robot in usable] == [{}] * len(usable)
     with pytest.raises(kit.KitError, match="Choose a robot arm"):
         grasp_candidates(scene, "gripper", "red_cube")
 
