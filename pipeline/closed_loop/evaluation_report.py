@@ -48,7 +48,7 @@ def _uncertainty(episodes: Sequence[PolicyEpisode]) -> dict[str, Any]:
 def uncertainty_words(found: Mapping[str, Any]) -> str:
     """Return what an evaluation of pairs says about the twin's uncertainty."""
     explained = (
-        "how much of the failures it explains cannot be told"
+        "how many of the failures it explains is unknown"
         if found["explained"] is None
         else f"it explains {found['explained']:.0%} of the failures ({found['low']:.0%} to {found['high']:.0%})"
     )

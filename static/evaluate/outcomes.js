@@ -45,7 +45,7 @@ export function sentences({ policies, differences }) {
       const ends = { share: percent(share ?? 0), low: percent(low), high: percent(high) };
       return `${counted} ${
         share === null
-          ? t("How much of the failures it explains cannot be told.")
+          ? t("How many of the failures it explains is unknown.")
           : t("It explains {share} % of the failures ({low} to {high} %).", ends)
       }`;
     });
@@ -58,7 +58,7 @@ export function sentences({ policies, differences }) {
         "{second} minus {first}: {difference} percentage points ({low} to {high}, p = {p}) over {count} conditions.",
         { ...words, difference: points(difference) },
       );
-      return `${measured} ${better ? t("{policy} is better.", { policy: better }) : t("Which one is better cannot be told.")}`;
+      return `${measured} ${better ? t("{policy} is better.", { policy: better }) : t("Neither is surely better.")}`;
     });
   return [...success, ...explained, ...paired];
 }

@@ -60,13 +60,7 @@ export default function mount({ element, server }) {
     noteElement = h("p.warning", { hidden: true }, t("These episodes are of an earlier twin or task; evaluate again.")),
     words = h("ul.words"),
     taskElement = h("span.task"),
-    empty = h(
-      "p.muted.empty",
-      {},
-      t(
-        "Choose policies and evaluate them: each one is tried under the same conditions. Click an episode to watch it.",
-      ),
-    ),
+    empty = h("p.muted.empty"),
     about = h("div.about"),
     menu = h("select", {
       "aria-label": t("Filter"),
@@ -89,7 +83,10 @@ export default function mount({ element, server }) {
     taskElement.textContent = task;
     form.show(record, value);
     for (const one of [words, menu, grid.element]) one.hidden = !shown;
-    empty.hidden = Boolean(shown);
+    empty.hidden = Boolean(shown && chosen);
+    empty.textContent = shown
+      ? t("Click an episode to watch it.")
+      : t("Choose policies and evaluate them: each one is tried under the same conditions.");
     noteElement.hidden = !shown || shown.is_present;
     report.hidden = !shown?.report || ["waiting", "running"].includes(job?.state);
     if (!shown) return;

@@ -121,7 +121,7 @@ def test_the_page_says_who_is_better_and_a_rows_episodes_play_on_one_clock(evalu
     page.keyboard.press("Escape")
     expect(element).to_be_hidden()
     page.get_by_role("button", name="Evaluate", exact=True).click()
-    expect(element.locator(".words")).to_contain_text("Which one is better cannot be told.")
+    expect(element.locator(".words")).to_contain_text("Neither is surely better.")
     expect(element).to_contain_text("These episodes are of an earlier twin or task; evaluate again.")
 
 

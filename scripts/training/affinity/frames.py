@@ -14,7 +14,7 @@ from scripts.training.varied_tables import GROUND
 SIZE = (480, 640)
 """Rows and columns of a frame at working size."""
 UNKNOWN = 255
-"""Surface of a cell of which nothing is known."""
+"""Label of a cell whose surface is unknown."""
 MIN_CELLS = 60
 """Cells of objects below which a frame is left out."""
 WRONG_GROUND_M = 0.03
