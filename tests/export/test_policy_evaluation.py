@@ -265,6 +265,6 @@ def test_an_evaluation_of_pairs_says_what_the_twins_uncertainty_explains(solved,
     assert [row["condition"] for row in one["episodes"]] == ["0-0000m", "0-0000u", "0-0001m", "0-0001u"]
     assert (one["uncertainty"]["failed"], one["uncertainty"]["explained"]) == (2, None)
     said = (
-        "2 of 2 fail within the twin's uncertainty, 2 with the twin as measured: how much of the failures it explains"
+        "2 of 2 fail within the twin's uncertainty, 2 with the twin as measured: how many of the failures it explains"
     )
     assert said in capsys.readouterr().err and said.replace("'", "&#39;") in (tmp_path / "report.html").read_text()
