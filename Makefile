@@ -2,6 +2,8 @@
 SHELL := /bin/bash
 bin := .venv/bin
 export GRADIO_ANALYTICS_ENABLED := False
+# Each of the many processes would compile the studio anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: setup sam2 run test wheel lint format types bench bench-router eval-masks eval-match eval-twin eval-appearance lock sample-scenes soak pictures
 
@@ -14,6 +16,9 @@ sam2:            # add torch and SAM 2 to a light set-up
 run: setup
 	@$(bin)/grs-studio $(ARGS)
 
+# Two processes on two cores: their threads would only wait for each other.
+test: export OMP_NUM_THREADS := 1
+test: export OPENBLAS_NUM_THREADS := 1
 test:
 	@scripts/setup --browser
 	@$(bin)/python -m pytest $(or $(ARGS),-n 2 --dist loadfile --no-loadscope-reorder)

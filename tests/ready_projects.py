@@ -1,4 +1,7 @@
-"""Projects of the sample scenes in build/ready_projects/HASH-OF-SOURCES: made once, shared; copy one to change it."""
+"""Projects of the sample scenes in build/ready_projects/HASH-OF-SOURCES: made once, shared; copy one to change it.
+
+Their proposed tasks are rehearsed, as they are once a person has seen the Task page.
+"""
 
 import hashlib
 import os
@@ -13,8 +16,9 @@ from filelock import FileLock
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "build" / "ready_projects"
-SOURCES = ("pipeline", "sample_scenes", "grs_studio.py", "requirements.lock")
+SOURCES = ("pipeline", "sample_scenes", "grs_studio.py", "requirements.lock", "tests/ready_projects.py")
 """What makes a project, below the checkout."""
+AFTER_TASK = ("rounds", "solution")
 
 
 def ready_project(scene: str, until: str = "task", task: str = "") -> Path:
@@ -26,11 +30,25 @@ def ready_project(scene: str, until: str = "task", task: str = "") -> Path:
         if not made.exists():
             part = made.parent / "part"
             shutil.rmtree(part, ignore_errors=True)
+            if until in AFTER_TASK:  # goes on where that one ends
+                shutil.copytree(ready_project(scene), part)
             command = ["run", f"sample_scenes/{scene}", "--out", str(part), "--until", until]
             command += ["--task", task] if task else []
             subprocess.run([sys.executable, "-m", "studio", *command], cwd=ROOT, env=_environment(), check=True)
+            if until == "task":
+                _rehearse(part)
             part.rename(made)
     return made
+
+
+def _rehearse(folder: Path) -> None:
+    from pipeline.project import Project
+    from pipeline.rehearsal import rehearse
+    from pipeline.simulation.sandbox.sandbox import Sandbox
+
+    with Sandbox() as sandbox:
+        for task in Project(folder).tasks() or ():
+            rehearse(task, folder, sandbox)
 
 
 def _environment() -> dict[str, str]:

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from browser.axe import findings
 from browser.bare_page import BareStudio, Mount
 from browser.watched_page import press_keys, wait_until
 from playwright.sync_api import Locator, Page, expect
@@ -113,6 +114,7 @@ def test_the_page_says_who_is_better_and_a_rows_episodes_play_on_one_clock(evalu
     element.get_by_role("button", name="2.5 s lift").click()
     evaluated.clocks("2.50 s")
     expect(element.locator("dl")).to_contain_text("red_cube.mass0.123")
+    assert not findings(page)
     menu.select_option("all")
     evaluated.cell("4-0002, hold").click()
     expect(element.get_by_role("alert")).to_have_text("Nothing of this condition was recorded yet.")

@@ -322,7 +322,7 @@ def test_what_is_dropped_is_searched_by_or_imported_or_refused(mounted: Mounted)
 
 
 def test_an_asset_similar_to_an_object_is_used_for_it(mount: Mount):
-    mounted = mount("sizes", "library", "object-list")
+    mounted = mount("stack", "library", "object-list")
     page, library = mounted.page, mounted.page.locator(".library")
     alike = [ASSET | {"id": id, "name": id.replace("_", " ")} for id in ("large_wooden_cube", "blue_cylinder")]
     found = FOUND | {"total": 2, "all": 73, "items": alike}
@@ -332,14 +332,14 @@ def test_an_asset_similar_to_an_object_is_used_for_it(mount: Mount):
     page.locator(".object-list .row").first.click()
     open_library(mounted)
     library.get_by_role("button", name="Similar to").click()
-    expect(library.locator(".image-query")).to_contain_text("Similar to wooden cube")
+    expect(library.locator(".image-query")).to_contain_text("Similar to red cube")
     assert last(asked, "find", page)["like"]["object"] == 1
     expect(cards(page).first).to_contain_text("large wooden cube")
     cards(page).first.click()
-    expect(panel(page).locator(".asset-actions")).to_contain_text("Used for 1 wooden cube")
+    expect(panel(page).locator(".asset-actions")).to_contain_text("Used for 1 red cube")
     cards(page).nth(1).click()
     library.locator("[data-act=use]").click()
-    expect(library.locator("p.message")).to_contain_text("wooden cube now uses")
+    expect(library.locator("p.message")).to_contain_text("red cube now uses")
     assert mounted.sent == [("decide", {"kind": "choose_asset", "id": 1, "asset_id": "blue_cylinder"})]
     searches = len(asked)
     mounted.set_value("library", mounted.value("library") | {"digest": "another"})

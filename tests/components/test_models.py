@@ -18,7 +18,7 @@ from ready_projects import ready_project
 from tests.models import hostile
 from tests.models.hostile import HostileServer, honest, kind_of
 
-SCENE, KEY = "sizes", "sk-known-to-nobody"
+SCENE, KEY = "stack", "sk-known-to-nobody"
 OPEN = """async ([page, call]) => {
   const drawer = await import("/static/studio/drawer.js");
   call ? drawer.openCalls(call) : drawer.openDrawer(page);

@@ -178,7 +178,7 @@ START = "async (names) => (await import('/static/studio/review_state.js')).start
 
 
 def test_a_frame_is_reviewed_by_keys_alone_its_least_sure_object_first(mount: Mount):
-    mounted = mount("sizes", "object-list", "task-text", "review-queue")
+    mounted = mount("stack", "object-list", "task-text", "review-queue")
     page, bar = mounted.page, mounted.page.locator(".review-queue")
     order = [one["id"] for one in mounted.value("review-queue")["objects"]]
     item, where = bar.locator(".item"), bar.locator(".where")
@@ -194,7 +194,7 @@ def test_a_frame_is_reviewed_by_keys_alone_its_least_sure_object_first(mount: Mo
     page.evaluate(START, [mounted.name, "next"])
     expect(where).to_have_text("Review 1 of 2")
     expect_object(order[0])
-    expect(item).to_contain_text("67 % confidence")
+    expect(item).to_contain_text("66 % confidence")
     press("a")
     expect_object(order[1])
     press("r", "Enter", "Escape", "r")
@@ -235,7 +235,7 @@ def test_a_frame_is_reviewed_by_keys_alone_its_least_sure_object_first(mount: Mo
 
 
 def test_the_queue_leads_on_and_back_and_ends_with_its_verdicts(mount: Mount):
-    mounted = mount("sizes", "review-queue")
+    mounted = mount("stack", "review-queue")
     page, bar = mounted.page, mounted.page.locator(".review-queue")
     for name in ("open", "review", "home"):
         mounted.answer_event("review-queue", name)
