@@ -324,7 +324,7 @@ def test_what_is_dropped_is_searched_by_or_imported_or_refused(mounted: Mounted)
 def test_an_asset_similar_to_an_object_is_used_for_it(mount: Mount):
     mounted = mount("stack", "library", "object-list")
     page, library = mounted.page, mounted.page.locator(".library")
-    alike = [ASSET | {"id": id, "name": id.replace("_", " ")} for id in ("large_wooden_cube", "blue_cylinder")]
+    alike = [ASSET | {"id": id, "name": id.replace("_", " ")} for id in ("red_cube", "blue_cylinder")]
     found = FOUND | {"total": 2, "all": 73, "items": alike}
     find = lambda one: found if one["like"] else None  # noqa: E731
     asked = mounted.answer("library", {"preview": {"error": "no"}, "find": find})
@@ -334,7 +334,7 @@ def test_an_asset_similar_to_an_object_is_used_for_it(mount: Mount):
     library.get_by_role("button", name="Similar to").click()
     expect(library.locator(".image-query")).to_contain_text("Similar to red cube")
     assert last(asked, "find", page)["like"]["object"] == 1
-    expect(cards(page).first).to_contain_text("large wooden cube")
+    expect(cards(page).first).to_contain_text("red cube")
     cards(page).first.click()
     expect(panel(page).locator(".asset-actions")).to_contain_text("Used for 1 red cube")
     cards(page).nth(1).click()
