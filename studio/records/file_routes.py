@@ -21,7 +21,7 @@ from studio.records.images import crop, jpeg
 from studio.sessions.session import Session
 from studio.sessions.session_registry import SessionRegistry
 from studio.web.errors import RequestError
-from studio.web.static_files import RevalidatedFiles
+from studio.web.static_files import RevalidatedFiles, VersionedFiles, versioned_folder
 
 FILE_THREADS = 4
 """Files of projects that are made at the same time, in threads of their own: whoever asks for many delays no page."""
@@ -66,6 +66,7 @@ def mount(app: FastAPI, sessions: SessionRegistry, files: Mapping[str, ProjectFi
     def thumbnail(kind: str, name: str) -> Response:
         return answer(lambda: _thumbnail(sessions.workspace, kind, name))
 
+    app.mount(f"/{versioned_folder()}", VersionedFiles(directory=STATIC), name="static-versioned")
     for folder in sorted(path for path in STATIC.iterdir() if path.is_dir()):  # Gradio has other files in /static
         app.mount(f"/static/{folder.name}", RevalidatedFiles(directory=folder), name=f"static-{folder.name}")
 

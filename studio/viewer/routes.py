@@ -21,7 +21,7 @@ from studio.texts import translated
 from studio.viewer.motion import ViewerError
 from studio.viewer.view_registry import ViewRegistry
 from studio.viewer.view_session import ViewSession
-from studio.web.static_files import RevalidatedFiles
+from studio.web.static_files import RevalidatedFiles, versioned_folder
 
 _MAX_PAGES, _MAX_VISITORS = 8, 4
 """Pages that may watch a view at once: of people who log in, and of visitors, who take no place of theirs."""
@@ -35,7 +35,9 @@ def mount(app: FastAPI, views: ViewRegistry) -> None:
 
     Whoever knows the token of a view may watch and move it; studio/web/gate.py checks who may send requests at all.
     """
-    page = (STATIC / "viewer" / "index.html").read_text()
+    files = f"../{versioned_folder()}/"
+    page = (STATIC / "viewer" / "index.html").read_text().replace("../static/", files)
+    page = page.replace('{"imports": {', f'{{"imports": {{"../static/": "{files}", ')
     headers = {"Content-Security-Policy": _policy(page), "Cache-Control": "no-cache"}
 
     _mount_files(app, views)

@@ -29,8 +29,9 @@ from studio.texts import choose_language, current_language
 from studio.web.access import Access
 from studio.web.login_limits import current_address
 from studio.web.page_guard import PageOwners
+from studio.web.static_files import versioned_folder
 
-PUBLIC = ("/assets/", "/static/", "/svelte/", "/link/")
+PUBLIC = ("/assets/", "/static/", f"/{versioned_folder()}/", "/svelte/", "/link/")
 PUBLIC_FILES = (
     "/",
     "/login",

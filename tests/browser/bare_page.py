@@ -41,6 +41,7 @@ from studio.services.settings import Settings
 from studio.sessions.session import Session
 from studio.viewer import ViewRegistry
 from studio.web.errors import error_message
+from studio.web.static_files import import_map
 
 LONG_POLL_SECONDS = 1.0
 """For which a page waits for news before it asks again."""
@@ -297,9 +298,9 @@ def _page(components: list[Block | str], token: str) -> str:
         mounts.append({"id": component.elem_id, "script": f"/{address}", "settings": component.props})
     styles = "".join((STATIC / name).read_text(encoding="utf-8") for name in ("studio.css", "gradio.css"))
     about = escape(json.dumps({"token": token, "mounts": mounts}), quote=False)
+    head = f'<meta charset="utf-8"><title>Bare page</title>{import_map()}<style>{styles}</style>'
     return (
-        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Bare page</title><style>{styles}</style>'
-        f'<link rel="icon" href="data:,"></head><body><div class="gradio-container"><main id="bare">{"".join(parts)}'
-        f'</main></div><script type="application/json" id="about">{about}</script>'
-        f'<script type="module">{SCRIPT}</script></body></html>'
+        f'<!doctype html><html lang="en"><head>{head}<link rel="icon" href="data:,"></head>'
+        f'<body><div class="gradio-container"><main id="bare">{"".join(parts)}</main></div>'
+        f'<script type="application/json" id="about">{about}</script><script type="module">{SCRIPT}</script></body></html>'
     )

@@ -61,16 +61,22 @@ def poison(folder: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
-    """A studio with a poisoned project, copies of it under hostile names, and a poisoned library."""
-    workspace, library = tmp_path_factory.mktemp("workspace"), tmp_path_factory.mktemp("library")
+def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a poisoned project, and a copy of it under a hostile name."""
+    workspace = tmp_path_factory.mktemp("workspace")
     shutil.copytree(ready_project("stack", "solution", "put the green_cylinder on the left"), workspace / "stack")
     objects = [one["segment_id"] for one in json.loads((workspace / "stack" / "scene.json").read_text())["placements"]]
     named = Decision("display_name", {"id": objects[0], "name": NAME})
     reviewed = Decision("review", {"verdict": "rejected", "reason": PAYLOAD})
     append(workspace / "stack" / "decisions.jsonl", named, reviewed)
     poison(workspace / "stack")
-    shutil.copytree(workspace / "stack", workspace / NAME)
+    return Path(shutil.copytree(workspace / "stack", workspace / NAME)).parent
+
+
+@pytest.fixture(scope="module")
+def studio(workspace: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
+    """A studio with the poisoned projects and a poisoned library."""
+    library = tmp_path_factory.mktemp("library")
     shutil.copytree(BUILTIN_LIBRARY / "apple", library / NAME)
     poison(library)
     running = Studio(workspace, GRS_LIBRARY=str(library))
@@ -113,8 +119,8 @@ def test_a_stored_script_stays_a_text_on_every_page(studio: Studio, page: Page):
     assert not dialogs
 
 
-def test_a_stored_script_stays_a_text_in_every_report_that_is_exported(studio: Studio, page: Page, tmp_path: Path):
-    export_project(studio.workspace / "stack", "html", tmp_path / "film.html")
+def test_a_stored_script_stays_a_text_in_every_report_that_is_exported(workspace: Path, page: Page, tmp_path: Path):
+    export_project(workspace / "stack", "html", tmp_path / "film.html")
     item = BatchItem(PAYLOAD, NAME, "failed", PAYLOAD, message=PAYLOAD)
     frame = FrameReport(item, task=PAYLOAD, solved=PAYLOAD, decisions=(PAYLOAD,), evidence=PAYLOAD, problem=PAYLOAD)
     (tmp_path / "batch.html").write_text(batch_page(NAME, [replace(frame, doubts=(PAYLOAD,)), frame]))
