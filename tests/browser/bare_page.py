@@ -302,5 +302,6 @@ def _page(components: list[Block | str], token: str) -> str:
     return (
         f'<!doctype html><html lang="en"><head>{head}<link rel="icon" href="data:,"></head>'
         f'<body><div class="gradio-container"><main id="bare">{"".join(parts)}</main></div>'
-        f'<script type="application/json" id="about">{about}</script><script type="module">{SCRIPT}</script></body></html>'
+        f'<script type="application/json" id="about">{about}</script>'
+        f'<script type="module">{SCRIPT}</script></body></html>'
     )
