@@ -1,5 +1,6 @@
 """Fixtures for several rooms, and skips. Being here puts this folder on the import path: `import tabletop`."""
 
+import gc
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -90,6 +91,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    gc.disable()  # until all tests are imported
     if config.getoption("--write-seconds"):
         config.pluginmanager.register(ProcessorSeconds())
 
@@ -101,3 +103,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for item in items:
             if item.get_closest_marker("frames"):
                 item.add_marker(pytest.mark.skip(reason=MISSING))
+
+
+def pytest_collection_finish() -> None:
+    """Keep Python's garbage collector from searching all that was imported, each time."""
+    gc.freeze()
+    gc.enable()
+
+
+def pytest_unconfigure() -> None:
+    gc.unfreeze()  # else native libraries report it as leaked
