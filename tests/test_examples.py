@@ -27,7 +27,7 @@ RUNS = {
     "10_policies_on_the_same_conditions": (["PROJECT", "NEW", "2"], "difference -100%", "hold, 0-0001: never_reached"),
     "11_pick_pass_place": ([ROOT / "sample_scenes" / "blocks", "NEW"], " red_cube the other arm", "by oracle, ALOHA"),
 }
-LONG = {"11_pick_pass_place"}
+LONG = {"03_words_to_solved_task", "06_export_everywhere", "08_demonstrations_for_learning", "11_pick_pass_place"}
 
 
 @pytest.fixture

@@ -24,6 +24,7 @@ def accept(tmp_path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(judging, "SEEDS", (0,))
     monkeypatch.setattr(judging, "MUTATION_KINDS", ("nothing",))
     monkeypatch.setattr(acceptance, "LAYOUTS", 2)
+    monkeypatch.setattr(acceptance, "ROWS", ("none", "route"))
     monkeypatch.setenv("GRS_WORKSPACE", str(tmp_path / "workspace"))
     for name in ASSETS:
         (tmp_path / "library").mkdir(exist_ok=True)

@@ -133,12 +133,12 @@ def test_only_plain_gradio_makes_a_component_for_an_output_that_stays(kind, is_m
     assert bool(made) == is_made
 
 
-LOADS = 8
+LOADS = 5
 STATES_NEEDED = "studio/web/page_states.py says what it needs of Gradio's StateHolder and SessionState"
 
 
 async def test_nothing_more_is_kept_after_many_page_loads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(page_states, "CLOSED_PAGES", 5)
+    monkeypatch.setattr(page_states, "CLOSED_PAGES", 2)
     with served(offline_services(), tmp_path) as studio:
         gradio = gradio_app(studio.app)
 
