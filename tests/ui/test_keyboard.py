@@ -69,8 +69,8 @@ def test_a_task_is_solved_and_its_code_edited_by_keyboard_alone(studio: Studio, 
     expect(code).not_to_be_focused()
 
 
-def test_four_frames_are_reviewed_faster_than_the_server_answers(studio: Studio, ready_project: Path, page: Page):
-    projects = [OpenProject(studio, page, f"table_{number}") for number in range(4)]
+def test_two_frames_are_reviewed_faster_than_the_server_answers(studio: Studio, ready_project: Path, page: Page):
+    projects = [OpenProject(studio, page, f"table_{number}") for number in range(2)]
     for project in projects:
         shutil.copytree(ready_project, project.folder)
     page.goto(studio.address)
@@ -87,18 +87,15 @@ def test_four_frames_are_reviewed_faster_than_the_server_answers(studio: Studio,
         objects.append(int(bar.locator(".chip").inner_text()))
         page.keyboard.press("a")
     expect(bar).to_contain_text(f"{len(objects)} of {len(objects)} objects accepted")
-    for number, keys in enumerate((["a"], ["Shift+R", "Enter"], ["Shift+S"], ["Shift+A"]), 1):
-        expect(bar.locator(".where")).to_have_text(f"Review {number} of {len(projects)}")
-        expect(accept).to_be_enabled()
-        page.keyboard.press(keys[0])
-        if keys[1:]:
-            page.keyboard.type("the table is cut off")
-            page.keyboard.press(keys[1])
-    expect(bar.locator(".where")).to_contain_text("Review finished: 2 accepted, 1 rejected, 1 skipped")
+    page.keyboard.press("a")
+    expect(bar.locator(".where")).to_have_text("Review 2 of 2")
+    expect(accept).to_be_enabled()
+    page.keyboard.press("Shift+R")
+    page.keyboard.type("the table is cut off")
+    page.keyboard.press("Enter")
+    expect(bar.locator(".where")).to_contain_text("Review finished: 1 accepted, 1 rejected, 0 skipped")
     expect(page.locator(".gallery .board")).to_be_visible()
-    page.keyboard.press("Escape")
-    expect(bar).to_be_hidden()
     recorded = [[one["data"] for one in project.decisions if one["kind"] == "review"] for project in projects]
-    assert sorted(one[-1]["verdict"] for one in recorded) == ["accepted", "accepted", "rejected", "skipped"]
+    assert sorted(one[-1]["verdict"] for one in recorded) == ["accepted", "rejected"]
     (first,) = (one for one in recorded if len(one) > 1)
     assert [one["id"] for one in first[:-1]] == objects  # in the order in which they were sent
