@@ -1,4 +1,7 @@
-"""Processor seconds of each test file and fixture, descendants included; files run in that order, the longest first."""
+"""Processor seconds of each test file and fixture, descendants included; files run in that order, the longest first.
+
+As a plugin, `pytest -p bench.processor_seconds`, it measures them and writes docs/results/test_seconds.json.
+"""
 
 import json
 import os
@@ -20,6 +23,10 @@ def sort_longest_first(items: list[pytest.Item]) -> None:
     root = FILE.parents[2]
     of_file = {path: seconds.get(path.relative_to(root).as_posix(), 0.0) for path in {item.path for item in items}}
     items.sort(key=lambda item: -of_file[item.path])
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(ProcessorSeconds())
 
 
 class ProcessorSeconds:

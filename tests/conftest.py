@@ -10,7 +10,7 @@ import tabletop
 from hypothesis import settings
 from reference_frames import FRAMES, MISSING
 
-from bench.processor_seconds import ProcessorSeconds, sort_longest_first
+from bench.processor_seconds import sort_longest_first
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -86,14 +86,8 @@ def browser() -> "Iterator[Browser]":
         browser.close()
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--write-seconds", action="store_true", help="measure the seconds of all files and fixtures")
-
-
-def pytest_configure(config: pytest.Config) -> None:
+def pytest_configure() -> None:
     gc.disable()  # until all tests are imported
-    if config.getoption("--write-seconds"):
-        config.pluginmanager.register(ProcessorSeconds())
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
