@@ -1,6 +1,7 @@
 """Fixtures for several rooms, and skips. Being here puts this folder on the import path: `import tabletop`."""
 
 import gc
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -88,6 +89,7 @@ def browser() -> "Iterator[Browser]":
 
 def pytest_configure() -> None:
     gc.disable()  # until all tests are imported
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored by what a shell runs with "&"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
