@@ -69,13 +69,13 @@ from studio.web.gradio_internals import ValidLogins, allow_streams, gradio_app, 
 from studio.web.login_limits import GuardedLogin
 from studio.web.notices import show_notice
 from studio.web.page_guard import GuardedPage, PageOwners
-from studio.web.static_files import import_map, versioned_folder
+from studio.web.static_files import import_map
 from studio.web.theme import theme
 from studio.web.upload_folder import upload_folder
 
-HEAD = import_map() + "".join(
-    f'<script type="module" src="{versioned_folder()}/studio/{name}.js"></script>'
-    for name in ("loading", "codemirror_indent")
+# Imported, not named by `src`, so that the map leads to the same module that other scripts import.
+HEAD = import_map() + (
+    '<script type="module">import "./static/studio/loading.js"; import "./static/studio/codemirror_indent.js";</script>'
 )
 
 MAX_STREAMS = 1000

@@ -131,7 +131,7 @@ def needs(page: Page, selector: str, file: str) -> None:
 
 
 def test_a_page_has_the_classes_tabs_and_panels_that_are_restyled_and_followed(project: OpenProject):
-    """Guards the classes of Gradio's containers, and the roles and panels of its tabs."""
+    """Guards the classes of Gradio's containers, the roles and panels of its tabs, and scripts that are loaded once."""
     page, tabs = project.page, "#steps .tab-container [role=tab]"
     needs(page, tabs, "studio/gradio_tabs.js")
     for step in ("Frame", "Objects", "Task"):
@@ -148,6 +148,9 @@ def test_a_page_has_the_classes_tabs_and_panels_that_are_restyled_and_followed(p
         "#steps > .tabitem > .column", "#ask .block", "#models .html-container",
     ):  # fmt: skip
         needs(page, selector, "gradio.css")
+    loaded = page.evaluate("performance.getEntriesByType('resource').map((one) => new URL(one.name).pathname)")
+    scripts = {path for path in loaded if path.startswith("/static") and path.endswith(".js")}
+    assert len({path.split("/", 2)[2] for path in scripts}) == len(scripts) > 50, "each at one address"
 
 
 def test_a_page_says_what_it_opens_and_keeps_the_notices_of_what_it_refused(studio: Studio, page: Page, tmp_path: Path):
