@@ -4,9 +4,9 @@ import hashlib
 import json
 import os
 import re
+import time
 from functools import cache
 from pathlib import Path
-from typing import ClassVar
 
 from fastapi import Response
 from fastapi.staticfiles import StaticFiles
@@ -16,6 +16,7 @@ from components.component import STATIC
 
 _ADDRESS = re.compile(rb"""(?<=["'`])/(?=(?:static|viewer)/)""")
 """Begins an address of the studio in a script or a page."""
+_STARTED_AT = time.time()
 _TEXTS = {".js": "text/javascript", ".html": "text/html", ".css": "text/css"}
 
 
@@ -25,8 +26,6 @@ class RevalidatedFiles(StaticFiles):
     Where a proxy publishes the studio under a path, the addresses in them begin with that path.
     """
 
-    caching: ClassVar[str] = "no-cache"
-
     def file_response(
         self, full_path: str | os.PathLike[str], stat_result: os.stat_result, scope: Scope, status_code: int = 200
     ) -> Response:
@@ -35,14 +34,23 @@ class RevalidatedFiles(StaticFiles):
         if root and media_type and response.status_code == 200:
             content = _ADDRESS.sub(f"{root}/".encode(), Path(full_path).read_bytes())
             response = Response(content, media_type=media_type, headers={"ETag": response.headers["etag"]})
-        response.headers["Cache-Control"] = self.caching
+        response.headers["Cache-Control"] = "no-cache"
         return response
 
 
 class VersionedFiles(RevalidatedFiles):
-    """The same files at addresses that change with them, so that a browser asks for each of them once."""
+    """The same files at addresses that change with them, so that a browser asks for each of them once.
 
-    caching = "public, max-age=31536000, immutable"
+    A file that was changed under the running studio is revalidated: its address is still that of the former one.
+    """
+
+    def file_response(
+        self, full_path: str | os.PathLike[str], stat_result: os.stat_result, scope: Scope, status_code: int = 200
+    ) -> Response:
+        response = super().file_response(full_path, stat_result, scope, status_code)
+        if stat_result.st_ctime < _STARTED_AT:
+            response.headers["Cache-Control"] = "public, max-age=31536000, immutable"
+        return response
 
 
 @cache

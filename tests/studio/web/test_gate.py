@@ -27,6 +27,7 @@ from studio.web.access import Access, hostname, is_loopback, read_logins
 from studio.web.gate import Gate
 from studio.web.gradio_internals import gradio_app
 from studio.web.login_limits import LoginLimits
+from studio.web.static_files import VersionedFiles
 from studio.web.upload_folder import MAX_AGE, UploadFolder
 
 HERE = "http://127.0.0.1:7860"
@@ -171,6 +172,13 @@ def test_no_other_site_can_frame_or_read_an_answer(app: FastAPI, path: str):
     assert "frame-ancestors 'self'" in headers["content-security-policy"]
     assert headers["x-frame-options"] == "SAMEORIGIN" and headers["x-content-type-options"] == "nosniff"
     assert headers["cross-origin-resource-policy"] == "same-origin"
+
+
+def test_a_script_that_is_changed_under_the_running_studio_is_not_kept_by_a_browser(tmp_path: Path):
+    (tmp_path / "new.js").write_text("")
+    app = FastAPI()
+    app.mount("/versioned", VersionedFiles(directory=tmp_path))
+    assert TestClient(app).get("/versioned/new.js").headers["cache-control"] == "no-cache"
 
 
 def test_login_cookies_are_kept_from_scripts_and_guessing_passwords_is_slowed_down(app: FastAPI):
