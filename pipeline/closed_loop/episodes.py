@@ -81,7 +81,7 @@ def run_policy(env: TwinEnv, policy: Policy, layout: int, seconds: float, condit
     condition = condition or f"{layout:03d}"
     episode = as_episode(rollout, f"policy under condition {condition}", env.folder / "scene")
     share = float(env.world.share(env.world.measure()))
-    failure = None if solved else failure_class(episode, *_carried_objects(env))
+    failure = None if solved else failure_class(episode, *carried_objects(env))
     reason = "" if solved else f"{share:.0%} of the goals met after {times[-1]:.0f} s"
     answers = policy.times.to_json() if isinstance(policy, InterfacePolicy | HttpPolicy) else None
     return PolicyEpisode(condition, solved, share, times[-1], failure, reason, None, answers, rollout, episode)
@@ -109,7 +109,7 @@ def as_episode(rollout: RunRecord, source: str, meshes: Path) -> Episode:
     return rollout_episode(rollout.times, rollout.qpos, rollout.actions, rollout.xml, (), source, meshes)
 
 
-def _carried_objects(env: TwinEnv) -> tuple[set[str], set[str]]:
+def carried_objects(env: TwinEnv) -> tuple[set[str], set[str]]:
     """Return the objects that goals have to move: of those that do not hold now, and of those that hold."""
     state = env.world.physics.state()
     goals = lasting([goals for _, goals in env.world.stages])
