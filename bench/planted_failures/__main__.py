@@ -15,12 +15,13 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+import mujoco
 import numpy as np
 
 from bench.planted_failures import scripts
 from bench.planted_failures.staging import Planted, Staged, UnplantedError, still
 from pipeline.closed_loop.episodes import as_episode, carried_objects, run_policy
-from pipeline.closed_loop.failure import failure_class
+from pipeline.closed_loop.failure import failure_class, gaps_between
 from pipeline.simulation import kit
 from pipeline.simulation.physics import UnstableError
 from pipeline.store import write_json
@@ -78,7 +79,9 @@ def classify(planted: Planted, out: Path) -> str:
     """Return the class of a kept episode."""
     folder = out / planted.id
     rollout, facts = read_rollout(folder / ROLLOUT), json.loads((folder / FACTS).read_text("utf-8"))
-    return failure_class(as_episode(rollout, planted.id, folder / "scene"), facts["missing"], facts["placed"])
+    model = mujoco.MjModel.from_xml_path(str(folder / "scene" / f"layout_{planted.layout:03d}.xml"))
+    episode = as_episode(rollout, planted.id, folder / "scene")
+    return failure_class(episode, facts["missing"], facts["placed"], gaps_between(model, rollout.qpos))
 
 
 def main() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.closed_loop.failure import failure_class
+from pipeline.closed_loop.failure import failure_class, gaps_between
 from pipeline.closed_loop.interface_policy import InterfacePolicy
 from pipeline.closed_loop.policy import Policy, checked_actions
 from pipeline.closed_loop.protocols.http import HttpPolicy
@@ -81,7 +81,8 @@ def run_policy(env: TwinEnv, policy: Policy, layout: int, seconds: float, condit
     condition = condition or f"{layout:03d}"
     episode = as_episode(rollout, f"policy under condition {condition}", env.folder / "scene")
     share = float(env.world.share(env.world.measure()))
-    failure = None if solved else failure_class(episode, *carried_objects(env))
+    gaps = gaps_between(env.world.model, rollout.qpos)
+    failure = None if solved else failure_class(episode, *carried_objects(env), gaps)
     reason = "" if solved else f"{share:.0%} of the goals met after {times[-1]:.0f} s"
     answers = policy.times.to_json() if isinstance(policy, InterfacePolicy | HttpPolicy) else None
     return PolicyEpisode(condition, solved, share, times[-1], failure, reason, None, answers, rollout, episode)

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,6 +17,7 @@ from pipeline.closed_loop.evaluation import Evaluation, EvaluationOptions
 from pipeline.closed_loop.failure import CLASSES, failure_class
 from pipeline.closed_loop.paired import explained_failures, paired_difference
 from pipeline.divergence import Episode, read_episode
+from pipeline.divergence.episode import ArmJoints
 from pipeline.project import Project
 from studio.__main__ import main
 from studio.accounts.roles import Role, RoleError, current_role
@@ -220,10 +222,26 @@ CARRIED = [0, 0, 0, 0.2, 0.2, 0.2], [LOW, HIGH, HIGH, HIGH, LOW, LOW], "brrrbo"
         ({"cup": CARRIED, "box": STAYS}, "wrong_place"),
         ({"cup": ([0] * 6, [LOW, LOW, LOW, LOW, HIGH, HIGH], "oobbrr"), "box": STAYS}, "time"),
         ({"cup": STAYS, "box": STAYS, "can": CARRIED}, "time"),
+        ({"cup": CARRIED, "box": ([0, 0.1, 0.1, 0.1, 0.1, 0.1], [LOW] * 6, "boooob")}, "collision"),
     ],
 )  # fmt: skip
 def test_a_failure_is_told_by_what_was_touched_and_where_it_went(objects, wanted):
-    assert failure_class(episode(**objects), {"cup"}, {"can"}) == wanted in CLASSES
+    assert failure_class(episode(**objects), {"cup"}, {"can"}, lambda _: np.full(6, 0.3)) == wanted in CLASSES
+
+
+@pytest.mark.parametrize(("gap", "command", "wanted"), [
+    ([0.3, 0.2, 0.04, 0.04, 0.2, 0.3], [0, 0, 0, 1, 1, 1], "missed_grasp"),  # it closes beside it
+    ([0.3, 0.2, 0.01, 0.01, 0.2, 0.3], [0] * 6, "missed_grasp"),  # it goes around it and never closes
+    ([0.3, 0.3, 0.25, 0.2, 0.1, 0.05], [0] * 6, "time"),  # it is on its way
+    ([0.3, 0.3, 0.25, 0.2, 0.2, 0.2], [0, 0, 0, 1, 1, 1], "never_reached"),
+    ([0.3, 0.1, 0.06, 0.06, 0.1, 0.2], [0] * 6, "never_reached"),
+])  # fmt: skip
+def test_a_failure_without_a_touch_is_told_by_how_near_the_robot_came_and_closed(gap, command, wanted):
+    stays = [np.zeros(60), np.zeros(60), "o" * 60]
+    joints = np.stack([np.linspace(0, 1, 60), np.repeat(command, 10)], axis=1)
+    arms = {"arm": ArmJoints(("joint",), "gripper")}
+    found = replace(episode(cup=stays), positions=joints, names=("joint", "gripper"), arms=arms)  # type: ignore[arg-type]
+    assert failure_class(found, {"cup"}, (), lambda _: np.interp(range(60), range(0, 60, 10), gap)) == wanted
 
 
 def test_a_paired_difference_is_found_and_no_difference_is_called_one():
