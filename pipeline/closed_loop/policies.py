@@ -4,6 +4,7 @@ import importlib.util
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl, urlsplit
 
 import numpy as np
 
@@ -18,6 +19,7 @@ KINDS = (
     "vla-eval:// with HOST:PORT"
 )
 DEMONSTRATION, HOLD, LEARNED = "demonstration", "hold", "learned"
+SEVERAL_CONNECTIONS = ("openpi", "vla-eval")
 PROTOCOLS = ("openpi", "groot", "lerobot", "vla-eval")
 
 
@@ -94,8 +96,20 @@ def function_of(text: str) -> tuple[Path, str] | None:
 
 
 def is_own(text: str) -> bool:
-    """Whether a policy keeps nothing in mind that two episodes at a time would mix up, as servers and functions do."""
+    """Whether a policy runs no code of a person, and asks no server."""
     return text in (HOLD, DEMONSTRATION, LEARNED)
+
+
+def runs_in_parallel(text: str) -> bool:
+    """Whether several episodes of a policy may run at a time, and end as they do one at a time.
+
+    Servers of openpi and vla-eval tell clients apart by their connections. Those of GR00T, LeRobot and HTTP keep one
+    episode in mind. In real time an answer must not wait for those of other episodes.
+    """
+    protocol, _, rest = text.partition("://")
+    if protocol in SEVERAL_CONNECTIONS:
+        return ("time", "real") not in parse_qsl(urlsplit(f"//{rest}").query)
+    return is_own(text) or function_of(text) is not None
 
 
 def _load_function(path: Path, name: str) -> Callable[..., Any]:
