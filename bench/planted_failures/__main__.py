@@ -70,7 +70,7 @@ def plant(planted: Planted, projects: Path, out: Path) -> str:
         return "it solved the task"
     assert done.rollout is not None
     write_rollout(done.rollout, out / planted.id / ROLLOUT)
-    missing, placed = carried_objects(stage.env)
+    missing, placed = carried_objects(stage.env, stage.world.measure())
     write_json(out / planted.id / FACTS, {"missing": sorted(missing), "placed": sorted(placed)})
     return ""
 
