@@ -19,11 +19,14 @@ from pipeline.closed_loop.paired import explained_failures, paired_difference
 from pipeline.divergence import Episode, read_episode
 from pipeline.divergence.episode import ArmJoints
 from pipeline.project import Project
+from pipeline.run.twin_condition import twin_condition
+from pipeline.variation import VariationStudy
 from studio.__main__ import main
 from studio.accounts.roles import Role, RoleError, current_role
 from studio.evaluate import evaluate_requests
 from studio.evaluate.evaluate_requests import HANDLERS, Evaluations
 from studio.evaluate.evaluation_record import evaluation_record, present_folder
+from studio.sessions.session_registry import SessionRegistry
 from studio.viewer import ViewRegistry
 from studio.web.errors import RequestError
 
@@ -74,7 +77,37 @@ def page_of(project: Project) -> tuple[Any, Any, ViewRegistry]:
     """Return a session of the project, the evaluations of its page, and their views."""
     library = SimpleNamespace(paths=(Path("/assets"),))
     services = SimpleNamespace(library=library, sandbox=SimpleNamespace(unprotected=True))
-    return Mock(project=project, services=services), Evaluations(views := ViewRegistry()), views
+    registry = SessionRegistry(project.folder.parent, services)  # type: ignore[arg-type]
+    return Mock(project=project, services=services), Evaluations(views := ViewRegistry(), registry), views
+
+
+def test_a_condition_becomes_a_project_whose_twin_is_under_it_until_undo_moves_it_to_the_bin(evaluated, tmp_path):
+    project, _ = evaluated
+    session, evaluations, _ = page_of(project)
+    session.services.library = None  # as they were evaluated
+    made = HANDLERS["make_project"](session, evaluations, {"condition": "0-0001"})
+    folder = project.folder.parent / made["name"]
+    varied, task = Project.open(folder), project.task()
+    assert made["title"] == f"{project.name}, condition 0-0001" and varied.task() == task
+    study = VariationStudy(project.folder, task.objects, None, 0, 2)
+    study.write("0-0001", tmp_path / "start")
+    for name in ("scene.json", "scene/scene.xml"):  # layout, sizes, masses, friction, light
+        assert (
+            (folder / name).read_bytes()
+            == (tmp_path / "start" / name).read_bytes()
+            != ((project.folder / name).read_bytes())
+        )
+    assert varied.stages()["scene"] == "done" and not (folder / "evaluations").exists()
+    assert twin_condition(varied, varied.scene(), {}).values.items() >= study.condition("0-0001").values.items()
+    moved = varied.scene().placements[0]
+    varied.decide("move", id=moved.segment_id, pos=[0, 0, 0], quat_wxyz=[1, 0, 0, 0])
+    kept = twin_condition(varied, varied.scene(), {}).values
+    assert f"{moved.name}.x" not in kept and kept["light"] != 1
+    varied.close()
+    HANDLERS["unmake_project"](session, evaluations, {"name": made["name"]})
+    assert not folder.exists() and list(project.folder.parent.glob(f".bin/*/{made['name']}/project.json"))
+    with pytest.raises(RequestError, match="no longer be undone"):
+        HANDLERS["unmake_project"](session, evaluations, {"name": project.folder.name})
 
 
 def test_the_page_shows_what_is_done_and_plays_the_episodes_of_a_condition_on_one_clock(evaluated):
