@@ -152,10 +152,10 @@ class Evaluation:
         if episode.rollout is not None:
             write_rollout(episode.rollout, episode_path(self.out, "rollouts", policy, episode.condition))
         self.episodes[policy, episode.condition] = replace(episode, rollout=None, episode=None)
-        row = {name: getattr(episode, name) for name in KEPT}
-        append_lines(self.out / OUTCOMES, [{"policy": policy} | row])
         if self.options.camera and episode.rollout is not None:
             self._film(policy, episode.condition, episode.rollout)
+        row = {name: getattr(episode, name) for name in KEPT}
+        append_lines(self.out / OUTCOMES, [{"policy": policy} | row])  # last: what is not there is run again
 
     def _film(self, policy: str, id: str, rollout: RunRecord) -> None:
         """Write the film of an episode. Raises SceneError for an unknown camera, and without OpenGL."""

@@ -1,7 +1,7 @@
 // The Evaluate page: policies on the same conditions, and their episodes side by side. See components/evaluate_page.py.
 import { eventName } from "/static/compare/plots.js";
 import { closeEvaluate, evaluateOpen, onEvaluate } from "/static/evaluate/evaluate_state.js";
-import { filters, outcome, OutcomeGrid, sentences } from "/static/evaluate/outcomes.js";
+import { filters, outcome, OutcomeGrid } from "/static/evaluate/outcomes.js";
 import { PolicyForm } from "/static/evaluate/policy_form.js";
 import { fill, h } from "/static/studio/dom.js";
 import { closeButton, coverPage } from "/static/studio/full_page.js";
@@ -113,7 +113,7 @@ export default function mount({ element, server }) {
     report.href = `project/${value.project}/evaluation.html`;
     fill(
       words,
-      sentences(shown).map((sentence) => h("li", {}, sentence)),
+      shown.words.map((sentence) => h("li", {}, sentence)),
     );
     const offered = filters(shown),
       kept = offered.find(({ name }) => name === filter) ?? offered[0];

@@ -59,7 +59,10 @@ COMMANDS = {
     "export to a folder": ("export {at}/twin --format gymnasium --out {at}/environment", "solution"),
     "export to a file": ("export {at}/twin --format zip --out {at}/twin.zip", "solution"),
     "learn": ("learn {at}/twin --steps 600 --layouts 1 --from reset", "task"),
-    "evaluate-policy": ("evaluate-policy {at}/twin --policy hold --seconds 1 --out {at}/out", "solution"),
+    "evaluate-policy": (
+        "evaluate-policy {at}/twin --policy hold --count 8 --seconds 1 --jobs 2 --out {at}/out",
+        "solution",
+    ),
 }
 """Words of each, with the folder of one chain of kills, and the stage of a project that lies there as `twin` before."""
 

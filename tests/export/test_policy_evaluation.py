@@ -115,8 +115,9 @@ def test_the_page_shows_what_is_done_and_plays_the_episodes_of_a_condition_on_on
     session, evaluations, views = page_of(project)
     session.services.library = None  # as they were evaluated
     record = HANDLERS["status"](session, evaluations, {})
-    (pair,) = record["shown"]["differences"]
-    assert (pair["count"], pair["difference"]) == (2, -1) and record["shown"]["is_present"] and not record["job"]
+    assert record["shown"]["words"][0] == "demonstration: 2 of 2 solved (34% to 100%)"
+    assert "hold minus demonstration: -100 percentage points" in record["shown"]["words"][-1]
+    assert record["shown"]["is_present"] and not record["job"]
     assert [[cell["failure"] for cell in one["cells"]] for one in record["shown"]["policies"]] == [
         [None, None], ["never_reached", "never_reached"]
     ]  # fmt: skip
