@@ -30,7 +30,7 @@ from pipeline.closed_loop.evaluation_files import (
     task_digest,
 )
 from pipeline.closed_loop.evaluation_report import evaluation_json, write_report
-from pipeline.closed_loop.policies import LEARNED, function_of, open_policy, runs_in_parallel
+from pipeline.closed_loop.policies import LEARNED, episodes_at_once, function_of, open_policy
 from pipeline.closed_loop.policy import PolicyError
 from pipeline.divergence import compare, read_episode, write_episode
 from pipeline.export import export_project
@@ -70,7 +70,7 @@ class EvaluationOptions:
     images: bool = False
     """Whether policies also get the picture of the photograph's camera."""
     jobs: int = 0
-    """Episodes at a time, of policies that `runs_in_parallel` names; 0 for one a core. Others get one at a time."""
+    """Episodes at a time, as far as `episodes_at_once` allows; 0 for one a core."""
     real: Path | None = None
     """Folder of real episodes, each named after its layout."""
     camera: str = ""
@@ -105,7 +105,7 @@ class Evaluation:
         """
         for policy in self.options.policies:
             left = [id for id in self._conditions.ids if (policy, id) not in self.episodes]
-            jobs = (self.options.jobs or os.cpu_count() or 1) if runs_in_parallel(policy) else 1
+            jobs = episodes_at_once(policy, self.options.jobs or os.cpu_count() or 1)
             in_workers = function_of(policy) is not None or (jobs > 1 and len(left) >= WORTH_WORKERS)
             with EpisodeWorkers() as workers:
                 play = workers.run if in_workers else EpisodeJob.run

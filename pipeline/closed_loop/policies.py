@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import numpy as np
 
-from pipeline.closed_loop.policy import Policy, PolicyError
+from pipeline.closed_loop.policy import MAX_CLIENTS, Policy, PolicyError
 from pipeline.errors import single_line
 
 if TYPE_CHECKING:
@@ -100,16 +100,17 @@ def is_own(text: str) -> bool:
     return text in (HOLD, DEMONSTRATION, LEARNED)
 
 
-def runs_in_parallel(text: str) -> bool:
-    """Whether several episodes of a policy may run at a time, and end as they do one at a time.
+def episodes_at_once(text: str, jobs: int) -> int:
+    """Return how many of `jobs` episodes of a policy may run at a time, and end as they do one at a time.
 
     Servers of openpi and vla-eval tell clients apart by their connections. Those of GR00T, LeRobot and HTTP keep one
     episode in mind. In real time an answer must not wait for those of other episodes.
     """
     protocol, _, rest = text.partition("://")
     if protocol in SEVERAL_CONNECTIONS:
-        return ("time", "real") not in parse_qsl(urlsplit(f"//{rest}").query)
-    return is_own(text) or function_of(text) is not None
+        is_real_time = ("time", "real") in parse_qsl(urlsplit(f"//{rest}").query)
+        return 1 if is_real_time else min(jobs, MAX_CLIENTS)
+    return jobs if is_own(text) or function_of(text) else 1
 
 
 def _load_function(path: Path, name: str) -> Callable[..., Any]:
