@@ -64,7 +64,7 @@ export default function mount({ element, server }) {
       madeElement,
       t("“{title}” is in the gallery: a copy of this project with the twin of this condition.", made),
       " ",
-      h("a", { href: `?project=${encodeURIComponent(made.name)}` }, t("Open it")),
+      h("a.link", { href: `?project=${encodeURIComponent(made.name)}` }, t("Open it")),
       " ",
       h("button.link", { "data-sends": "evaluate.unmake_project", onclick: undo }, t("Undo")),
     );
