@@ -18,7 +18,7 @@ from pathlib import Path
 import mujoco
 import numpy as np
 
-from bench.planted_failures import scripts
+from bench.planted_failures import collisions_and_delays, scripts
 from bench.planted_failures.staging import Planted, Staged, UnplantedError, still
 from pipeline.closed_loop.episodes import as_episode, carried_objects, run_policy
 from pipeline.closed_loop.failure import failure_class, gaps_between
@@ -28,6 +28,7 @@ from pipeline.store import write_json
 from pipeline.variation.variation_files import read_rollout, write_rollout
 
 LABELS = Path(__file__).with_name("labels.json")
+SCRIPTS = vars(scripts) | vars(collisions_and_delays)
 ROLLOUT, FACTS = "rollout.npz", "facts.json"
 USUAL_S = 9.0
 """Simulated, of an episode whose script sets no time."""
@@ -40,7 +41,7 @@ class Scripted:
         stage.env.reset(options={"layout": stage.planted.layout})
         stage.begin()
         self._stage = stage
-        self._actions: Iterator[np.ndarray] = getattr(scripts, stage.planted.script)(stage)
+        self._actions: Iterator[np.ndarray] = SCRIPTS[stage.planted.script](stage)
         self._first = [next(self._actions)]  # by then the script has set the episode's time
 
     def begin(self, layout: int, instruction: str) -> None:
