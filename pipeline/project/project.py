@@ -1,6 +1,6 @@
 """An open project folder: decisions, results of the stages, and their states.
 
-The layout of the folder is given in docs/architecture.md, "Project folder". Other tools read it.
+The layout of the folder is given in docs/projects.md, "The project folder". Other tools read it.
 """
 
 import re
