@@ -103,8 +103,9 @@ class TaskBuilder(Component):
     forms: [{key, goal, along, new_container, words, holes: [{type, index}]}], zones and containers: [{name, words}],
     fills, running}.
 
-    `running` says whether rounds are being made; `words` of a form has "…" for each of its holes, whose types are those of `pipeline.planner.goal_forms`; `place` and
-    `table` are in metres to the camera's right and away from it, which `axes` are in the world; `fills` is the selector of the task's text field.
+    `running` says whether rounds are being made; `words` of a form has "…" for each of its holes, whose types are those
+    of `pipeline.planner.goal_forms`; `place` and `table` are in metres to the camera's right and away from it, which
+    `axes` are in the world; `fills` is the selector of the task's text field.
 
     Requests are {token, seq, kind, ...}, answered by {seq, ...} or {seq, error}: read {text} and build {goals} give
     {goals, text, words, why, unread}; preview {goals} gives {why, poses: {name: [x, y, z, w, x, y, z]}}, the layout in

@@ -51,6 +51,7 @@ class TaskBuilder {
     this.history = [];
     this.active = null; // {key, index} of the hole that a clicked object fills
     this.inNewStep = false; // whether the next goal begins a step
+    this.form = null; // that had the focus last
     this.forget();
   }
 
@@ -115,12 +116,13 @@ class TaskBuilder {
     if (kind === "read") {
       this.ownText = text;
       if (!answer.error) this.showRows(toRows(answer.goals, this.value));
+      this.draw();
     } else if (!answer.error) {
       this.ownText = answer.text;
       fillField(this.value.fills, answer.text);
     }
     this.showGhosts();
-    this.draw();
+    this.tell();
     const { goals } = answer;
     if (!goals?.length || answer.why || isRefused("task-builder.preview")) return;
     this.previewDue = setTimeout(() => this.previews.send({ kind: "preview", goals }), PREVIEW_MS);
@@ -129,7 +131,7 @@ class TaskBuilder {
   previewed(answer) {
     this.preview = answer;
     this.showGhosts();
-    this.draw();
+    this.tell();
   }
 
   showGhosts() {
@@ -267,11 +269,20 @@ class TaskBuilder {
             },
           },
           h("h3", {}, t("Task builder")),
-          h("span.faint", {}, (this.isOpen && this.answer?.words) || t("Choose goals, objects and steps")),
+          h("span.faint.sentence"),
         ),
         this.isOpen && this.body(),
       ),
     );
+    this.tell();
+  }
+
+  /** Says what the task is and whether it can be done, and leaves all else as it is: a menu may be open. */
+  tell() {
+    const verdict = this.root.querySelector(".verdict");
+    this.root.querySelector(".sentence").textContent =
+      (this.isOpen && this.answer?.words) || t("Choose goals, objects and steps");
+    if (verdict) fill(verdict, this.verdict());
   }
 
   body() {
@@ -281,15 +292,41 @@ class TaskBuilder {
         "data-sends": "task-builder.build",
         onkeydown: (event) => this.press(event),
       },
-      h(
-        "div.forms",
-        { role: "group", "aria-label": t("Add a goal") },
-        this.value.forms.map((form) =>
-          h("button.form", { "data-act": `add ${form.key}`, onclick: () => this.add(form) }, capitalised(form.words)),
-        ),
-      ),
+      this.toolbar(),
       this.steps(),
       this.foot(),
+    );
+  }
+
+  // One stop of Tab; the arrow keys lead from form to form.
+  toolbar() {
+    const { forms } = this.value,
+      current = Math.max(0, forms.indexOf(this.form));
+    return h(
+      "div.forms",
+      {
+        role: "toolbar",
+        "aria-label": t("Add a goal"),
+        onkeydown: ({ key, target: button }) => {
+          if (key === "ArrowRight") button.nextSibling?.focus();
+          if (key === "ArrowLeft") button.previousSibling?.focus();
+        },
+      },
+      forms.map((form, index) =>
+        h(
+          "button.form",
+          {
+            "data-act": `add ${form.key}`,
+            tabIndex: index === current ? 0 : -1,
+            onfocus: ({ target: button }) => {
+              for (const one of button.parentNode.children) one.tabIndex = one === button ? 0 : -1;
+              this.form = form;
+            },
+            onclick: () => this.add(form),
+          },
+          capitalised(form.words),
+        ),
+      ),
     );
   }
 
@@ -383,7 +420,7 @@ class TaskBuilder {
         t("New step"),
       ),
       h("button.studio-button", { disabled: !this.history.length, onclick: () => this.undo() }, t("Undo")),
-      h("span.verdict", { role: "status" }, this.verdict()),
+      h("span.verdict", { role: "status" }),
     );
   }
 
@@ -391,12 +428,12 @@ class TaskBuilder {
     const { answer, preview } = this;
     const open = this.rows.filter((row) => !isComplete(row)).length;
     const why = answer?.error || answer?.unread || answer?.why || preview?.error || preview?.why;
-    if (why) return h("span.why", { title: why }, `✕ ${why}`);
+    if (why) return [h("span.why", { title: why }, `✕ ${why}`)];
     if (this.active && open) return t("Click an object in the list, the twin or the photograph, or choose it here.");
     if (!this.rows.length) return t("Add a goal.");
     if (open) return t("{n} goal is not complete|{n} goals are not complete", { n: open });
-    if (preview) return h("span.tag.good", {}, t("✓ The robot can do it"));
-    return answer && !isRefused("task-builder.preview") ? [h("i.spin"), t("Planning …")] : "";
+    if (preview) return [h("span.tag.good", {}, t("✓ The robot can do it"))];
+    return answer && !isRefused("task-builder.preview") ? [h("i.spin"), t("Planning …")] : [];
   }
 }
 

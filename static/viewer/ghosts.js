@@ -10,31 +10,25 @@ export class Ghosts {
   constructor(scene, colourOf) {
     this.colourOf = colourOf;
     this.group = new THREE.Group();
-    this.poses = {};
+    this.poses = {}; // [x, y, z, w, x, y, z] by body; a body that stands there already has no ghost
     scene.add(this.group);
   }
 
-  /** Sets the poses, [x, y, z, w, x, y, z] by body; a body that stands there already has no ghost. */
-  set(poses) {
-    this.poses = poses;
-    this.show(this.twin);
-  }
-
-  /** Draws the ghosts of a twin. */
+  /** Draws the ghosts of a twin; returns the names of its bodies that have one. */
   show(twin) {
-    this.twin = twin;
     this.group.clear();
-    for (const body of twin?.moving ?? []) {
-      const pose = this.poses[body.userData.name];
-      if (pose) this.#add(twin, body, new THREE.Vector3().fromArray(pose), quaternion(pose.slice(3)));
-    }
+    return (twin?.moving ?? []).filter((body) => this.#add(twin, body)).map((body) => body.userData.name);
   }
 
-  #add(twin, body, position, turn) {
-    if (body.position.distanceTo(position) < MOVED_M && body.quaternion.angleTo(turn) < TURNED_RAD) return;
+  #add(twin, body) {
+    const pose = this.poses[body.userData.name];
+    if (!pose) return false;
     const ghost = new THREE.Group();
-    ghost.position.copy(position);
-    ghost.quaternion.copy(turn);
+    ghost.position.fromArray(pose);
+    ghost.quaternion.copy(quaternion(pose.slice(3)));
+    const isThere =
+      body.position.distanceTo(ghost.position) < MOVED_M && body.quaternion.angleTo(ghost.quaternion) < TURNED_RAD;
+    if (isThere) return false;
     const color = this.colourOf(body.userData.object);
     const material = new THREE.MeshLambertMaterial({ color, transparent: true, opacity: 0.55, depthWrite: false });
     for (const mesh of twin.visualMeshes(body)) {
@@ -43,5 +37,6 @@ export class Ghosts {
       ghost.add(copy);
     }
     this.group.add(ghost);
+    return true;
   }
 }

@@ -196,7 +196,7 @@ function connect() {
       showFrame(frame);
       if (!isFirst) return;
       isFirst = false;
-      ghosts.show(twin); // its bodies stand where they start
+      showGhosts(); // its bodies stand where they start
       renderer.onDrawn = () => {
         renderer.onDrawn = null;
         for (const former of outdated.splice(0)) former.dispose();
@@ -213,6 +213,11 @@ function connect() {
     onError: notice,
     onLost: () => retryLater(t("The connection was lost. Trying again …")),
   });
+}
+
+function showGhosts() {
+  document.body.dataset.ghosts = ghosts.show(twin).join(" ");
+  renderer.requestDraw();
 }
 
 // Plays a presented recording from its start, at first and after its end.
@@ -336,8 +341,8 @@ addEventListener("message", ({ source, origin, data }) => {
   if (data?.type === "measure") measures.showCheck(data.check);
   if (data?.type === "preview") adjust.preview(data.state);
   if (data?.type === "ghosts") {
-    ghosts.set(data.poses);
-    renderer.requestDraw();
+    ghosts.poses = data.poses;
+    showGhosts();
   }
   if (data?.type === "note") labels.setSuffix(data.text ?? "");
   if (data?.type === "load") {
