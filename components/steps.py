@@ -107,9 +107,10 @@ class TaskBuilder(Component):
     of `pipeline.planner.goal_forms`; `place` and `table` are in metres to the camera's right and away from it, which
     `axes` are in the world; `fills` is the selector of the task's text field.
 
-    Requests are {token, seq, kind, ...}, answered by {seq, ...} or {seq, error}: read {text} and build {goals} give
-    {goals, text, words, why, unread}; preview {goals} gives {why, poses: {name: [x, y, z, w, x, y, z]}}, the layout in
-    which a dry run ends. `goals` are those of task.json: one list a stage of {goal, names, along, new_container, xy}.
+    Requests are {token, seq, kind, ...}, answered by {seq, ...} or {seq, error}: read {text} and build {goals}, with or
+    without the person's {text}, give {goals, text, words, why, unread}, and read whether the task is_known; preview
+    {goals} gives {why, poses: {name: [x, y, z, w, x, y, z]}}, the layout in which a dry run ends. `goals` are those of
+    task.json: one list a stage of {goal, names, along, new_container, xy}.
 
     On the page it sends "grs-ghosts" with the poses, null while it is closed, to the viewer; "grs-build" opens it.
     """

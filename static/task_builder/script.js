@@ -117,7 +117,9 @@ class TaskBuilder {
       this.ownText = text;
       if (!answer.error) this.showRows(toRows(answer.goals, this.value));
       this.draw();
-    } else if (!answer.error) {
+      if (this.rows.length && !answer.is_known && !isRefused("task-builder.build"))
+        this.builds.send({ kind: "build", goals: answer.goals, text }); // what is shown is what runs
+    } else if (!answer.error && text === undefined) {
       this.ownText = answer.text;
       fillField(this.value.fills, answer.text);
     }

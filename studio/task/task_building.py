@@ -117,24 +117,24 @@ def _needed_scene(session: Session) -> dict[str, Any]:
 
 def _read(session: Session, request: Mapping[str, Any]) -> dict[str, Any]:
     """Return the goals of the task {text}: of one that is known, else as the offline rules read it."""
-    scene, project = _needed_scene(session), session.project
-    words = object_words(project)
-    text = words.without_display_names(project.text_in_current_names(str(request.get("text", "")).strip()))
-    task = known_tasks(session).get(text)
-    if task is None and text:
+    scene, text = _needed_scene(session), _plain(session, request)
+    known = task = known_tasks(session).get(text)
+    if known is None and text:
         reader = InstructionReader(scene_objects(scene), TableTop.from_json(scene))
         try:
             task = planned_task(reader.read(text).goals, scene, text)
-            session.keep_built(task)  # what is shown is what runs
         except UnclearPhrase as unclear:
-            return {"goals": [], "unread": translated(words.in_words(str(unclear)))}
+            return {"goals": [], "unread": translated(object_words(session.project).in_words(str(unclear)))}
     if task is None or not task.planned:
         return {"goals": [], "unread": t("This task's goals cannot be shown here; build it again.") if task else ""}
-    return _answer(session, task, scene)
+    return _answer(session, task, scene) | {"is_known": known is not None}
 
 
 def _build(session: Session, request: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the task of {goals} in words; "Generate" with these words gets the goals. Raises RequestError."""
+    """Return the task of {goals} in words, or in those of {text}; "Generate" with these words gets the goals.
+
+    Raises RequestError.
+    """
     task, scene = _built(session, request), _needed_scene(session)
     session.keep_built(task)
     return _answer(session, task, scene)
@@ -158,7 +158,13 @@ def _built(session: Session, request: Mapping[str, Any]) -> Task:
     objects = {one.name: one for one in scene_objects(scene)}
     if not 0 < len(goals) <= MAX_GOALS or not all(is_fillable(goal, objects) for goal in goals):
         raise RequestError("A goal is not complete; choose its objects again.")
-    return planned_task(goals, scene)
+    return planned_task(goals, scene, _plain(session, request))
+
+
+def _plain(session: Session, request: Mapping[str, Any]) -> str:
+    """Return the {text} of a request with present ids and plain names in the place of former and display names."""
+    text = session.project.text_in_current_names(str(request.get("text", "")).strip())
+    return object_words(session.project).without_display_names(text)
 
 
 def _answer(session: Session, task: Task, scene: Mapping[str, Any]) -> dict[str, Any]:
