@@ -16,7 +16,7 @@ import pytest
 from kit_programs import arranged, failures
 
 from pipeline.frame import load
-from pipeline.planner import PlannerModel, source_edits
+from pipeline.planner import PlannerModel, program_source
 from pipeline.planner.goal_forms import GoalForm, Hole, goal_forms
 from pipeline.router import write_program
 from pipeline.router.intent_check import find_contradiction
@@ -163,7 +163,7 @@ def test_its_sentence_instruction_function_and_program_mean_it_and_the_oracle_so
     assert 'kit.higher_than("red_cube", "blue_cube")' in (kit.__doc__ or "")
     assert kit.higher_than("red_cube", "blue_cube").name == "red_cube higher than blue_cube"
     assert guard(program) == ()
-    assert source_edits.planned_goals(program.simulation) == (GOAL,)
+    assert program_source.planned_goals(program.simulation) == (GOAL,)
     ((_, (goal,)),) = arranged(program.simulation, scene).stages
     assert from_json(to_json(goal)) == goal
     assert find_contradiction(task, scene, {"goals": [to_json(goal)]}) == ""

@@ -1,4 +1,4 @@
-// The holes of a row: menus, names that can be put in order, and pads. `ui` is {value, active, activate, change, drop}.
+// The holes of a row: menus, names that can be put in order, and pads. `builder` is the TaskBuilder of script.js.
 import { h } from "/static/studio/dom.js";
 import { t } from "/static/studio/texts.js";
 import { source, target } from "./dragging.js";
@@ -6,23 +6,24 @@ import { placePad, zonePad } from "./pads.js";
 import { isMany, reordered, takesObjects, withName, withNames } from "./rows.js";
 
 /** Draws a hole of a row. */
-export function holeElement(ui, row, hole) {
-  const { value, change } = ui;
+export function holeElement(builder, row, hole) {
+  const { value } = builder,
+    change = (next) => builder.change(next);
   if (hole.type === "place") return placePad(row, value, (place) => change({ ...row, place }));
   if (hole.type === "zone")
     return zonePad(row, value.zones, row.names[hole.index][0], (zone) => change(withNames(row, hole, [zone])));
-  const isActive = ui.active?.key === row.key && ui.active.index === hole.index;
+  const isActive = builder.active?.key === row.key && builder.active.index === hole.index;
   return h(
     `span.hole${isActive ? ".active" : ""}`,
     {
       "data-hole": `${row.key} ${hole.index}`,
       ...target(
         (what) => what.name && takesObjects(hole),
-        (what) => ui.drop(what, row, hole, null),
+        (what) => builder.drop(what, row, hole, null),
       ),
     },
-    isMany(hole) && row.names[hole.index].map((name) => nameElement(ui, row, hole, name)),
-    menu(ui, row, hole),
+    isMany(hole) && row.names[hole.index].map((name) => nameElement(builder, row, hole, name)),
+    menu(builder, row, hole),
   );
 }
 
@@ -42,10 +43,10 @@ const MENU_TITLES = {
 };
 
 // A menu: of one choice that it shows, or one that adds to the names before it.
-function menu(ui, row, hole) {
+function menu(builder, row, hole) {
   const names = row.names[hole.index],
     chosen = isMany(hole) ? "" : (names[0] ?? ""),
-    more = choices(ui, row, hole).filter((one) => !isMany(hole) || !names.includes(one.name));
+    more = choices(builder, row, hole).filter((one) => !isMany(hole) || !names.includes(one.name));
   const placeholder = isMany(hole) && names.length ? "+" : t("Choose …");
   return h(
     `select${isMany(hole) && names.length ? ".more" : ""}`,
@@ -53,8 +54,8 @@ function menu(ui, row, hole) {
       "aria-label": MENU_TITLES[hole.type],
       "data-act": `menu ${row.key} ${hole.index}`,
       onkeydown: openAtKey,
-      onfocus: () => takesObjects(hole) && ui.activate(row, hole),
-      onchange: ({ target: { value } }) => ui.change(withName(row, hole, value, ui.value.objects)),
+      onfocus: () => takesObjects(hole) && builder.activate(row, hole),
+      onchange: ({ target: { value } }) => builder.change(withName(row, hole, value, builder.value.objects)),
     },
     !chosen && h("option", { value: "", disabled: true, selected: true }, placeholder),
     more.map(({ name, words }) => h("option", { value: name, selected: name === chosen }, words)),
@@ -69,11 +70,11 @@ function openAtKey(event) {
   event.currentTarget.showPicker();
 }
 
-function nameElement(ui, row, hole, name) {
+function nameElement(builder, row, hole, name) {
   const names = row.names[hole.index],
-    object = ui.value.objects.find((one) => one.name === name),
+    object = builder.value.objects.find((one) => one.name === name),
     words = object?.words ?? name,
-    set = (next) => ui.change(withNames(row, hole, next)),
+    set = (next) => builder.change(withNames(row, hole, next)),
     remove = () => set(names.filter((one) => one !== name));
   const move = (step) => {
     const next = [...names],
@@ -104,7 +105,7 @@ function nameElement(ui, row, hole, name) {
         (what) =>
           what.key === row.key && what.index === hole.index
             ? set(reordered(names, what.name, name))
-            : ui.drop(what, row, hole, name),
+            : builder.drop(what, row, hole, name),
       ),
     },
     h(

@@ -8,10 +8,12 @@ const WIDTH = 150; // pixels
 
 /** A field for each zone, laid out as on the table. The radio buttons move with the arrow keys; a pressed pointer drags. */
 export function zonePad(row, zones, chosen, onChoose) {
+  const isSide = zones.some((one) => one.name === chosen); // a read task may have a zone anywhere
+  const fields = isSide ? zones : [...zones, { name: chosen, words: chosen.replaceAll("_", " ") }];
   return h(
     "span.zone-pad",
     { role: "radiogroup", "aria-label": t("Side of the table") },
-    zones.map(({ name, words }) =>
+    fields.map(({ name, words }) =>
       h(
         `label.${name}`,
         {

@@ -1,24 +1,13 @@
 // Builds a task of goals: kinds of goals, objects that are clicked anywhere in the page, steps. See components/steps.py.
-import { capitalised, fill, h } from "/static/studio/dom.js";
+import { fill, h } from "/static/studio/dom.js";
 import { fillField } from "/static/studio/fill_field.js";
 import { LatestRequest } from "/static/studio/latest_request.js";
 import { isRefused } from "/static/studio/refused_controls.js";
 import { alsoSelected, onSelect, select, selected } from "/static/studio/selection.js";
 import { t } from "/static/studio/texts.js";
-import { isDragging, source, target } from "./dragging.js";
-import { holeElement } from "./holes.js";
-import {
-  inStages,
-  isComplete,
-  newRow,
-  nextHole,
-  placed,
-  shifted,
-  toGoals,
-  toRows,
-  withName,
-  withNames,
-} from "./rows.js";
+import { isDragging } from "./dragging.js";
+import { foot, steps, toolbar } from "./drawing.js";
+import { isComplete, newRow, nextHole, toGoals, toRows, withName, withNames } from "./rows.js";
 
 const READ_MS = 300, // after the last key in the text field
   PREVIEW_MS = 400; // after the last edit
@@ -294,135 +283,9 @@ class TaskBuilder {
         "data-sends": "task-builder.build",
         onkeydown: (event) => this.press(event),
       },
-      this.toolbar(),
-      this.steps(),
-      this.foot(),
-    );
-  }
-
-  // One stop of Tab; the arrow keys lead from form to form.
-  toolbar() {
-    const { forms } = this.value,
-      current = Math.max(0, forms.indexOf(this.form));
-    return h(
-      "div.forms",
-      {
-        role: "toolbar",
-        "aria-label": t("Add a goal"),
-        onkeydown: ({ key, target: button }) => {
-          if (key === "ArrowRight") button.nextSibling?.focus();
-          if (key === "ArrowLeft") button.previousSibling?.focus();
-        },
-      },
-      forms.map((form, index) =>
-        h(
-          "button.form",
-          {
-            "data-act": `add ${form.key}`,
-            tabIndex: index === current ? 0 : -1,
-            onfocus: ({ target: button }) => {
-              for (const one of button.parentNode.children) one.tabIndex = one === button ? 0 : -1;
-              this.form = form;
-            },
-            onclick: () => this.add(form),
-          },
-          capitalised(form.words),
-        ),
-      ),
-    );
-  }
-
-  steps() {
-    const count = 1 + Math.max(-1, ...this.rows.map((row) => row.stage));
-    const stages = [...Array(count).keys()].map((stage) => this.rows.filter((row) => row.stage === stage));
-    return h(
-      "div.steps",
-      {},
-      stages.map((rows, stage) =>
-        h(
-          "div.stage",
-          this.stageTarget(stage),
-          count + this.inNewStep > 1 && h("h4", {}, t("Step {number}", { number: stage + 1 })),
-          rows.map((row) => this.row(row)),
-        ),
-      ),
-      this.inNewStep &&
-        h("div.stage.new", this.stageTarget(count), h("h4", {}, t("Step {number}", { number: count + 1 }))),
-    );
-  }
-
-  stageTarget(stage) {
-    const put = ({ row }) => {
-      this.inNewStep = false;
-      this.edit(placed(this.rows, row, stage));
-    };
-    return target((what) => Boolean(what.row), put);
-  }
-
-  row(row) {
-    const texts = capitalised(row.form.words).split("…");
-    const ui = {
-      value: this.value,
-      active: this.active,
-      activate: (...where) => this.activate(...where),
-      change: (next) => this.change(next),
-      drop: (...where) => this.drop(...where),
-    };
-    return h(
-      `div.goal${isComplete(row) ? "" : ".incomplete"}`,
-      target(
-        (what) => what.row && what.row !== row.key,
-        (what) => this.edit(placed(this.rows, what.row, row.stage, row.key)),
-      ),
-      h(
-        "button.handle",
-        {
-          ...source({ row: row.key }),
-          "data-act": `move ${row.key}`,
-          "aria-label": t("Move this goal"),
-          title: t("Drag, or use the arrow keys"),
-          onkeydown: (event) => {
-            const step = { ArrowUp: -1, ArrowDown: 1 }[event.key];
-            if (!step) return;
-            event.preventDefault();
-            this.edit(shifted(this.rows, row.key, step));
-          },
-        },
-        "⠿",
-      ),
-      texts.map((text, index) => [
-        text.trim() && h("span", {}, text.trim()),
-        row.form.holes[index] && holeElement(ui, row, row.form.holes[index]),
-      ]),
-      h(
-        "button.remove",
-        {
-          "aria-label": t("Remove this goal"),
-          onclick: () => this.edit(inStages(this.rows.filter((one) => one !== row))),
-        },
-        "×",
-      ),
-    );
-  }
-
-  foot() {
-    return h(
-      "div.foot",
-      {},
-      h(
-        "button.studio-button",
-        {
-          disabled: !this.rows.length,
-          "aria-pressed": String(this.inNewStep),
-          onclick: () => {
-            this.inNewStep = !this.inNewStep;
-            this.draw();
-          },
-        },
-        t("New step"),
-      ),
-      h("button.studio-button", { disabled: !this.history.length, onclick: () => this.undo() }, t("Undo")),
-      h("span.verdict", { role: "status" }),
+      toolbar(this),
+      steps(this),
+      foot(this),
     );
   }
 
