@@ -220,10 +220,11 @@ function showGhosts() {
   renderer.requestDraw();
 }
 
-// Plays a presented recording from its start, at first and after its end.
+// Plays a presented recording from its start, at first and after its end, unless another page covers it.
 function playAgain() {
-  const isPaused = !latest || (latest.time > 0 && latest.time < latest.end);
-  if (presents && isVisible && status.recording && !status.playing && !isPaused && !reducedMotion.matches) send("play");
+  const isPaused = !latest || (latest.time > 0 && latest.time < latest.end),
+    isSeen = isVisible && !frameElement?.closest("[inert]");
+  if (presents && isSeen && status.recording && !status.playing && !isPaused && !reducedMotion.matches) send("play");
 }
 
 function showFrame(frame) {

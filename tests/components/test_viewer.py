@@ -350,6 +350,13 @@ def test_a_selection_goes_from_the_viewer_to_python_and_back(mount: Mount, model
     expect(page.locator("#round iframe")).to_be_hidden()
 
 
+PLAYS_AGAIN = """(body) => new Promise((done) => {
+  new MutationObserver(() => body.classList.contains("playing") && done(true)).observe(body, { attributes: true });
+  setTimeout(() => setTimeout(() => done(false), 1500), 1500);
+})"""
+"""Whether a recording begins again within two of the viewer's pauses between recordings."""
+
+
 def test_a_viewer_is_loaded_by_what_leads_to_it_and_presents_a_recording_in_a_loop(mount: Mount, model: MjModel):
     mounted = mount("", "round", "task-text")
     page, inside, views = mounted.page, frames(mounted)[0], mounted.studio.views
@@ -365,6 +372,10 @@ def test_a_viewer_is_loaded_by_what_leads_to_it_and_presents_a_recording_in_a_lo
     wait_until(page, lambda: session.time == 0.5)
     wait_until(page, lambda: 0 < session.time < 0.5)  # again
     expect(inside.locator("body")).to_have_attribute("data-selected", "")
+    page.locator("#bare").evaluate("part => part.inert = true")  # another page covers it
+    wait_until(page, lambda: session.time == 0.5 and not session.playing)
+    expect(inside.locator("body")).not_to_have_class(re.compile("playing"))
+    assert not inside.locator("body").evaluate(PLAYS_AGAIN)
 
 
 def test_viewers_of_one_kind_move_their_cameras_together(mount: Mount, model: MjModel):
