@@ -246,6 +246,7 @@ class TaskBuilder {
 
   draw() {
     if (isDragging()) return; // what is dragged would be taken out of the page
+    if (!this.value.token) return fill(this.root); // there is no twin yet
     fill(
       this.root,
       h(
@@ -270,9 +271,9 @@ class TaskBuilder {
 
   /** Says what the task is and whether it can be done, and leaves all else as it is: a menu may be open. */
   tell() {
-    const verdict = this.root.querySelector(".verdict");
-    this.root.querySelector(".sentence").textContent =
-      (this.isOpen && this.answer?.words) || t("Choose goals, objects and steps");
+    const sentence = this.root.querySelector(".sentence"),
+      verdict = this.root.querySelector(".verdict");
+    if (sentence) sentence.textContent = (this.isOpen && this.answer?.words) || t("Choose goals, objects and steps");
     if (verdict) fill(verdict, this.verdict());
   }
 
