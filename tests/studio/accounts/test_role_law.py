@@ -118,7 +118,8 @@ REQUESTS_BELOW_WORK = {
     "gallery": {"find", "sets", "set_export", "bin", "batches"}, "results": {"links"},
     "library": {"find", "thumbnails", "asset", "preview", "jobs", "packs"},
     "matcher-bar": {"plan", "state", "download"}, "models-panel": {"findings", "prompt"},
-    "object-cards": {"compare", "search"}, "trace-view": {"call", "live", "snippet", "compare"},
+    "object-cards": {"compare", "search"}, "task-builder": {"read"},
+    "trace-view": {"call", "live", "snippet", "compare"},
 }  # fmt: skip
 """Kinds of requests that people may send who only look, by elem_id. Extend it only by what changes nothing."""
 REQUESTS_OF_ADMINISTRATORS = {
