@@ -29,6 +29,8 @@ MAX_DOUBTFUL_OBJECTS = 0.5
 """Share of doubtful objects from which the twin is doubtful."""
 
 Term = Literal["edges", "ground", "explained", "sizes", "depth", "objects"]
+DOUBTED: dict[Term, str] = {"edges": "registration", "sizes": "unit"}
+"""What a term makes doubtful (`Doubt.what`), where that is not its name."""
 
 
 def doubts(e: Evidence) -> dict[Term, str]:

@@ -71,6 +71,17 @@ class Evidence:
         values = {name: round(value, 4) if isinstance(value, float) else value for name, value in values.items()}
         return values | {"grounds": [round(one, 4) for one in self.grounds], "objects": dict(self.objects)}
 
+    def fit(self) -> dict[str, float | None]:
+        """Return the figures that other tools read: {explained, depth_m, edges, ground}.
+
+        `edges` is the share of the agreeing edges that chance does not explain, from 0 to 1; `ground` is the
+        probability of the ground, 1 if a person chose it. None where there is nothing to measure.
+        """
+        edges = None if self.edges is None else round(max(0.0, 1 - 1 / max(self.edges, 1e-9)), 4)
+        depth = None if self.depth_error is None else round(self.depth_error, 4)
+        ground = round(self.grounds[0], 4) if self.grounds else 1.0
+        return {"explained": round(self.explained, 4), "depth_m": depth, "edges": edges, "ground": ground}
+
     @classmethod
     def from_json(cls, value: Any) -> "Evidence | None":
         """Return the evidence of `to_json`, without the picture; None for anything else."""
