@@ -165,20 +165,6 @@ def test_a_poor_machine_makes_the_same_project(name):
 
 
 @as_root
-def test_a_full_disk_is_one_line_and_with_space_again_the_project_is_made(tmp_path):
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    for kilobytes in (100, 500, 800, 1000, 1200):
-        subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={kilobytes}k", "none", str(disk)], check=True)
-        try:
-            assert "disk is full" in make_twin(Machine(), tmp_path, disk / "blocks")[-1]
-            subprocess.run(["mount", "-o", "remount,size=100m", str(disk)], check=True)
-            assert make_twin(Machine(), tmp_path, disk / "blocks") == []
-        finally:
-            subprocess.run(["umount", str(disk)], check=True)
-
-
-@as_root
 @pytest.mark.parametrize("lost", ["segments", "scene", "cache", "task.json", "matches.json", "frame"])
 def test_files_that_are_deleted_under_a_project_are_made_again_or_named(tmp_path, lost):
     out = tmp_path / "blocks"

@@ -11,7 +11,6 @@ import gymnasium
 import numpy as np
 import pytest
 import twins
-from http_server import serving
 
 from pipeline.closed_loop import policy as policies
 from pipeline.closed_loop.policies import episodes_at_once, open_policy
@@ -21,7 +20,7 @@ from pipeline.export.gym_env.environment import TwinEnv
 from pipeline.variation import variation_files as files
 from studio.__main__ import main
 from tests.models import hostile
-from tests.models.hostile import HostileServer
+from tests.models.hostile import HostileServer, serving
 
 NEEDED = {"mujoco", "numpy", "scipy", "gymnasium", "grs_env"}
 CODE = """
