@@ -89,7 +89,8 @@ FRAGMENTS = (
     *('{"a":1}', "9", "/**/", "\\", "'"),
 )
 READ_THEM = """
-import sys
+import resource
+resource.setrlimit(resource.RLIMIT_CPU, (60, 60))
 from pipeline.models.client.json_recovery import recover_json
 for fragment in %r:
     for start in ('', '{"a": 1 ', '{"a": "', '{"a": [1'):
@@ -104,4 +105,4 @@ for fragment in %r:
 def test_the_longest_nonsense_is_read_in_the_time_of_one_call():
     """In a process of its own: a regular expression that runs away cannot be stopped by a thread."""
     script = READ_THEM % (FRAGMENTS, (MAX_REPLY_CHARS - 20) // 4)
-    assert subprocess.run([sys.executable, "-c", script], timeout=60).returncode == 0
+    assert subprocess.run([sys.executable, "-c", script]).returncode == 0
