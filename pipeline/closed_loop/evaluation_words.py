@@ -27,6 +27,6 @@ def difference_words(first: str, second: str, pair: Mapping[str, Any], count: in
     better = second if pair["low"] > 0 else first if pair["high"] < 0 else ""
     return (
         f"{second} minus {first}: {100 * pair['difference']:+.0f} percentage points ({100 * pair['low']:+.0f} to "
-        f"{100 * pair['high']:+.0f}, p = {pair['p']:.3f}) over {count} conditions; "
+        f"{100 * pair['high']:+.0f}, p = {pair['p']:.3f}, n = {count}); "
         + (f"{better} is better" if better else "neither is surely better")
     )

@@ -15,11 +15,15 @@ function show(id, text) {
   draws.get(id)(JSON.parse(text));
 }
 
+let acted = Promise.resolve(); // when the studio has acted on the last event: each waits its turn, see EventOrder
+
 async function send(id, name, message = {}) {
   bare.sent.push([name, message]);
   bare.open++;
   try {
-    const { error } = await post(`/bare/event/${id}/${name}`, { token, message });
+    const answer = acted.then(() => post(`/bare/event/${id}/${name}`, { token, message }));
+    acted = answer.catch(() => {});
+    const { error } = await answer;
     if (error) bare.notices.push(error);
     if (!token) await update();
   } finally {

@@ -16,7 +16,7 @@ def test_two_policies_are_evaluated_while_the_page_is_loaded_again_and_play_side
     expect(shown.locator("[data-act=stop]")).to_be_visible()
     project.reopen()
     page.locator(".evaluate-button").click()
-    expect(shown.locator(".words")).to_contain_text("hold minus demonstration: −100 percentage points", timeout=LONG)
+    expect(shown.locator(".words")).to_contain_text("hold minus demonstration: -100 percentage points", timeout=LONG)
     shown.locator(".cell").last.click()
     expect(shown.locator("figcaption").last).to_have_text("hold · ✗ never reached", timeout=LONG)
     for pane in shown.locator(".pane iframe").all():
