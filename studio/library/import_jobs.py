@@ -14,9 +14,8 @@ from pipeline.assets.importers.asset_import import MESH_SUFFIXES
 from pipeline.assets.importers.compiled_model import MODEL_FORMATS
 from pipeline.assets.importers.confined_import import ImportProgress, import_confined
 from pipeline.assets.importers.mesh_import import METRES_PER_UNIT, MIN_LENGTH_M, UP_AXIS_ROTATIONS
-from pipeline.assets.packs.install import install_pack
+from pipeline.assets.packs.install import import_objaverse, install_pack
 from pipeline.assets.packs.objaverse import parse_uid
-from pipeline.assets.packs.objaverse_import import import_objaverse
 from studio.web.errors import RequestError, error_message
 from studio.web.jobs import Job
 from studio.web.upload_folder import collect_uploads

@@ -12,11 +12,9 @@ from pipeline.assets import Asset, AssetError, Library, library_edits
 from pipeline.assets.asset_captions import KIND as DESCRIBE_ASSET
 from pipeline.assets.asset_descriptions import FILE as DESCRIPTIONS_FILE
 from pipeline.assets.asset_descriptions import MEASURED, AssetDescriptions
-from pipeline.assets.collision.hollow_shapes import QUARTER_TURNS_UP
+from pipeline.assets.collision import QUARTER_TURNS_UP
 from pipeline.assets.library import BUILTIN_LIBRARY, user_library_folder, user_library_folders
-from pipeline.assets.packs.menagerie import NAME as MENAGERIE
-from pipeline.assets.packs.menagerie import find_menagerie
-from pipeline.assets.packs.pack import PACKS
+from pipeline.assets.packs.pack import MENAGERIE, PACKS, find_menagerie
 from pipeline.models import has_vision, label_of, source_of
 from pipeline.run import Services
 from pipeline.scene.preview.asset_preview import BODY_NAME, asset_model, mass_properties

@@ -28,15 +28,13 @@ from pipeline.assets.categories import (
     is_hollow_category,
     mass_range,
 )
-from pipeline.assets.collision.convex_decomposition import decompose, is_nearly_convex
-from pipeline.assets.collision.hollow_shapes import find_opening
+from pipeline.assets.collision import decompose, find_opening, is_nearly_convex
 from pipeline.assets.importers.compiled_model import MODEL_FORMATS
 from pipeline.assets.importers.drop import PART_FOLDERS, Drop
-from pipeline.assets.importers.import_staging import clean_up_interrupted, replace_folder
+from pipeline.assets.importers.import_staging import clean_up_interrupted, find_licence, replace_folder
 from pipeline.assets.importers.mesh_import import UP_AXIS_ROTATIONS, Units, clean_mesh, limit_texture_size, read_mesh
 from pipeline.assets.importers.model_import import ModelContents, read_model, whole_models
 from pipeline.assets.library import read_asset
-from pipeline.assets.packs.licences import find_licence
 from pipeline.description.colour import name_colour
 from pipeline.untrusted.zips import ZipError, ZipLimits, extract_zip
 
@@ -110,7 +108,7 @@ def find_sources(source: Path) -> list[Path]:
     if files:
         return [f for f in models if f.stem == source.name] or models or main or files
     below = sorted(f for f in source.iterdir() if f.is_dir() and not f.name.startswith((".", "__")))
-    nested = [file for folder in below for file in find_sources_or_none(folder)]
+    nested = [file for folder in below for file in _find_sources_or_none(folder)]
     if any(file.suffix.lower() in MODEL_FORMATS for file in nested):  # their meshes are no assets of their own
         nested = [
             file for file in nested if file.suffix.lower() in MODEL_FORMATS or file.parent.name not in PART_FOLDERS
@@ -139,7 +137,7 @@ def unnamed_meshes(source: Path, found: Collection[Path]) -> str:
     return f"no model names {names}, left out; add the files themselves to import them" if left else ""
 
 
-def find_sources_or_none(folder: Path) -> list[Path]:
+def _find_sources_or_none(folder: Path) -> list[Path]:
     """Return `find_sources`, empty instead of an error."""
     try:
         return find_sources(folder)
@@ -176,7 +174,7 @@ def import_asset(
     mesh, lost = (model.mesh, list[str]()) if model else read_mesh(source, root)
     on_progress("cleaning its mesh")
     ready = clean_mesh(mesh, source.name, options.units or units, up)
-    category = options.category or guess_category(id, options.name or readable_name(id))
+    category = options.category or guess_category(id, options.name or _readable_name(id))
     on_progress("finding its convex parts")
     parts, opens = _convex_parts(ready.mesh, ready.library_from_file, model, is_hollow_category(category))
     options = replace(options, category=category, licence=options.licence or find_licence(source, root))
@@ -228,7 +226,7 @@ def make_identifier(text: str) -> str:
     return id
 
 
-def readable_name(id: str) -> str:
+def _readable_name(id: str) -> str:
     """Return the words of an id without a number before them: "mustard bottle" for 006_mustard_bottle."""
     return re.sub(r"^\d+ (?=\S)", "", id.replace("_", " "))
 
@@ -237,7 +235,7 @@ def _asset_facts(
     id: str, mesh: trimesh.Trimesh, model: ModelContents | None, options: ImportOptions, container: bool
 ) -> tuple[dict, list[str]]:
     """Return the contents of asset.json, and warnings about values that were rejected. `options` has a category."""
-    name, category, warnings = options.name or readable_name(id), options.category or "", []
+    name, category, warnings = options.name or _readable_name(id), options.category or "", []
     usual, box = default_mass(mesh.extents, container, category), float(np.prod(mesh.extents))
     mass, source = usual, default_mass_source(category)
     if options.mass is not None:

@@ -12,8 +12,15 @@ import numpy as np
 from scipy.spatial import ConvexHull, QhullError
 
 from pipeline.assets import solids
-from pipeline.assets.reconstruct.ray_fit import RayHits, box_hits, fit_to_rays
-from pipeline.assets.reconstruct.shape_proposal import MIN_EXTENT_M, PLACEHOLDER_TEXTURE, ShapeProposal, placed_solid
+from pipeline.assets.reconstruct.shape_proposal import (
+    MIN_EXTENT_M,
+    PLACEHOLDER_TEXTURE,
+    RayHits,
+    ShapeProposal,
+    box_hits,
+    fit_to_rays,
+    placed_solid,
+)
 from pipeline.assets.reconstruct.view_observation import SurfaceObservation
 from pipeline.assets.solids import Solid
 from pipeline.description.shape_fit import fit_upright_rectangle

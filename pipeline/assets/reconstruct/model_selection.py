@@ -11,9 +11,8 @@ from dataclasses import replace
 import numpy as np
 
 from pipeline.assets.reconstruct.extrusion import box_proposal, propose_boxes, propose_extrusions, propose_layers
-from pipeline.assets.reconstruct.ray_fit import RayHits, fit_to_rays, mesh_hits
 from pipeline.assets.reconstruct.revolution import propose_revolutions
-from pipeline.assets.reconstruct.shape_proposal import ShapeProposal
+from pipeline.assets.reconstruct.shape_proposal import RayHits, ShapeProposal, fit_to_rays, mesh_hits
 from pipeline.assets.reconstruct.view_observation import SurfaceObservation
 from pipeline.assets.solids import Solid
 from pipeline.description import Attributes
@@ -61,14 +60,14 @@ def select_shape(
         candidates.append(described)
     plausible = [(n, p) for n, p in enumerate(candidates) if _plausible(p, observation, described)]
     plausible = [(n, p) for n, p in plausible if p.is_hollow or not is_open] or plausible
-    ranked = sorted((selection_cost(observation, p), n, p) for n, p in plausible)
+    ranked = sorted((_selection_cost(observation, p), n, p) for n, p in plausible)
     if not ranked:
-        return min(candidates, key=lambda p: selection_cost(observation, p), default=described)
+        return min(candidates, key=lambda p: _selection_cost(observation, p), default=described)
     lowest, _, best = ranked[0]
     for cost, _, rival in ranked:
         if not rival.fitted_to_rays and cost < lowest + MAX_RIVAL_COST_GAP:
             rival = replace(rival, solid=_fit_mesh_to_rays(observation, rival.solid), fitted_to_rays=True)
-            return rival if selection_cost(observation, rival) < lowest else best
+            return rival if _selection_cost(observation, rival) < lowest else best
     return best
 
 
@@ -97,7 +96,7 @@ def _plausible(proposal: ShapeProposal, observation: SurfaceObservation, describ
     return bool((extents < largest).all() and (extents > MIN_SIZE_RATIO * visible - 0.005).all())
 
 
-def selection_cost(observation: SurfaceObservation, proposal: ShapeProposal) -> float:
+def _selection_cost(observation: SurfaceObservation, proposal: ShapeProposal) -> float:
     """Return the cost of a proposal; the lowest wins."""
     error, parameters = observation.mesh_error(proposal.solid.mesh), proposal.parameter_count
     return INDEPENDENT_RAYS * float(np.log(error + observation.noise_floor)) + parameters * float(

@@ -11,8 +11,15 @@ import numpy as np
 from scipy.optimize import least_squares
 
 from pipeline.assets import solids
-from pipeline.assets.reconstruct.ray_fit import cylinder_hits, fit_to_rays, sphere_hits
-from pipeline.assets.reconstruct.shape_proposal import MIN_EXTENT_M, PLACEHOLDER_TEXTURE, ShapeProposal, placed_solid
+from pipeline.assets.reconstruct.shape_proposal import (
+    MIN_EXTENT_M,
+    PLACEHOLDER_TEXTURE,
+    ShapeProposal,
+    cylinder_hits,
+    fit_to_rays,
+    placed_solid,
+    sphere_hits,
+)
 from pipeline.assets.reconstruct.view_observation import SurfaceObservation
 from pipeline.geometry import rotation_about_z
 
