@@ -17,9 +17,6 @@ from pipeline.simulation.rollout import SOLVED
 from pipeline.store import digest, read_json, write_json
 from pipeline.tasks import Task
 
-SHOWN_FIRST = 5
-"""Feasible tasks to look for among further candidates of the same kinds."""
-
 
 @dataclass(frozen=True)
 class Feasibility:
@@ -77,7 +74,8 @@ def plan_candidates(
                 spare += of_kind[number:]
                 break
     for task in spare:
-        if able >= SHOWN_FIRST:
+        # Feasible tasks to look for among further candidates of the same kinds
+        if able >= 5:
             return
         result = Feasibility(task, why_not_feasible(task, project_dir, sandbox, robot))
         able += not result.reason

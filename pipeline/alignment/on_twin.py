@@ -15,12 +15,8 @@ from pipeline.scene.fidelity import raycast_image
 from pipeline.scene.mjcf import builder
 from pipeline.segmentation import Segment
 
-DRAWN_GROUPS = 3
-"""Groups 0 to 2 of geoms are drawn."""
 SNAP_PX = 6.0
 """Pixels from a click within which a visible vertex of the twin is taken for what was meant."""
-VISIBLE_M = 0.01
-"""Metres by which a vertex may lie behind the surface that the picture shows there."""
 
 
 def align_on_twin(
@@ -86,7 +82,8 @@ class TwinSurface:
         u, v = np.rint(pixels).astype(int).T
         depth = ((points - self._camera[:3, 3]) @ self._camera[:3, :3])[:, 2]
         around = np.array([self._depth[v + j, u + i] for i in (-2, 0, 2) for j in (-2, 0, 2)])
-        seen = (np.abs(around - depth) < VISIBLE_M).any(0)
+        # Metres by which a vertex may lie behind the surface that the picture shows there
+        seen = (np.abs(around - depth) < 0.01).any(0)
         return pixels[seen], points[seen]
 
 
@@ -94,7 +91,8 @@ def _vertices(model: mujoco.MjModel) -> np.ndarray:
     """Return the corners of boxes and the vertices of meshes that are drawn, of shape (N, 3), in the world."""
     data, found = mujoco.MjData(model), [np.zeros((0, 3))]
     mujoco.mj_forward(model, data)
-    for geom in np.flatnonzero(model.geom_group < DRAWN_GROUPS).tolist():
+    # Groups 0 to 2 of geoms are drawn
+    for geom in np.flatnonzero(model.geom_group < 3).tolist():
         if model.geom_type[geom] == mujoco.mjtGeom.mjGEOM_BOX:
             local = box_corners(2 * model.geom_size[geom])
         elif model.geom_type[geom] == mujoco.mjtGeom.mjGEOM_MESH:

@@ -16,8 +16,6 @@ from pipeline.scene.mjcf import builder
 OUTLINE_RGB, CLICK_RGB, POINT_RGB = (0, 255, 255), (255, 60, 60), (255, 230, 0)
 AXES_RGB = ((255, 0, 0), (0, 220, 0), (60, 100, 255))
 AXIS_M = 0.1
-MARGIN_PX = 24
-"""Height of a panel's caption."""
 
 
 def draw_overlay(
@@ -35,7 +33,8 @@ def draw_overlay(
     drawn = []
     for caption, camera in panels:
         picture = overlay_picture(frame, scene, camera, clicks, world_from_base)
-        title = np.zeros((MARGIN_PX, picture.shape[1], 3), np.uint8)
+        # 24: height of a panel's caption
+        title = np.zeros((24, picture.shape[1], 3), np.uint8)
         cv2.putText(title, caption, (6, 17), cv2.FONT_HERSHEY_SIMPLEX, 0.5, (255, 255, 255), 1, cv2.LINE_AA)
         drawn.append(np.concatenate([title, picture]))
     return cv2.imencode(".png", cv2.cvtColor(np.concatenate(drawn, 1), cv2.COLOR_RGB2BGR))[1].tobytes()

@@ -29,8 +29,6 @@ MEASURED, HUMAN = "measured", "human"
 """Describers that are no model."""
 MAX_LENGTH = 600
 """Characters of one description."""
-BACKGROUND_DISTANCE = 12
-"""Difference of a pixel from the background, in sRGB, from which on it shows the asset."""
 
 
 class AssetDescriptions:
@@ -120,7 +118,8 @@ def measured_description(asset: Asset, cards: Path | None = None) -> str:
     """Return colour, category, size and the file's own caption if it has one. Raises AssetError for a broken mesh."""
     view = render_card(asset, CARD_VIEWS[:1], cache=cards)[0]
     background = view[0, 0].astype(int)
-    shown = view[np.abs(view.astype(int) - background).max(axis=-1) > BACKGROUND_DISTANCE]
+    # Difference of a pixel from the background, in sRGB, from which on it shows the asset
+    shown = view[np.abs(view.astype(int) - background).max(axis=-1) > 12]
     colour = name_colour(shown)[0] if len(shown) else "grey"
     size = " x ".join(f"{100 * float(extent):.0f}" for extent in asset.size)
     words = f"{colour} {asset.category or 'object'}, {size} cm"

@@ -20,10 +20,6 @@ if TYPE_CHECKING:
     import open3d as o3d
 
 GRID_CELLS, HEIGHT_BANDS = 48, 3
-MIN_PIT_DEPTH_RATIO = 0.3
-"""Smallest depth of a pit over the height of the mesh."""
-MAX_WALL_RATIO = 0.25
-"""Largest thickness of the wall over the radius of the hollow."""
 CACHE_VERSION = "2"
 """Version of the parts: cached parts of another version are computed again."""
 QUARTER_TURNS_UP: dict[str, tuple[str, int]] = {
@@ -31,23 +27,13 @@ QUARTER_TURNS_UP: dict[str, tuple[str, int]] = {
 }  # fmt: skip
 """By side: the axis and the number of right-handed quarter turns about it that bring the side up."""
 
-SLICES = 8
-"""Number of slices along the longer direction of a protrusion, before parts are merged."""
-MIN_CLEARANCE_RATIO = 0.06
-"""Distance from the wall beyond which a point protrudes, over the wall's radius there."""
-MIN_EXTENT_RATIO = 0.12
-"""Longest side over the object's width, below which a protrusion is a bump of the wall."""
 MAX_ANGLE_RAD = np.deg2rad(100)
 """Angle around the wall from which a protrusion is a rim or a foot, not a handle."""
-MAX_MERGED_VOLUME_RATIO = 1.1
-"""Volume of the hull of two parts over the sum of theirs, up to which they are merged."""
 
 MAX_MEAN_HULL_GAP = 0.03
 """Mean distance from the hull to the mesh over the mesh's mean extent, up to which the hull suffices."""
 MAX_HULL_GAP = 0.2
 """The same for the largest distance: the hull of a ring closes its hole."""
-MAX_UNCOVERED_GAP = 0.01
-"""Mean distance from the surface to the parts that cover it, over the mesh's mean extent, at max_parts."""
 
 
 def hollow_part_files(source: Path, folder: Path) -> tuple[Path, ...]:
@@ -128,7 +114,8 @@ def _find_pit(scene: "o3d.t.geometry.RaycastingScene", bounds: np.ndarray) -> tu
     start = np.c_[grid, np.full(len(grid), high[2] + 0.1)]
     top = start[:, 2] - _ray_distances(scene, start, np.broadcast_to([0.0, 0, -1], start.shape))
     top = np.where(np.isfinite(top), top, -np.inf).reshape(GRID_CELLS, GRID_CELLS)
-    deep = top < high[2] - MIN_PIT_DEPTH_RATIO * (high[2] - low[2])
+    # Smallest depth of a pit over the height of the mesh
+    deep = top < high[2] - 0.3 * (high[2] - low[2])
     labels = np.zeros((GRID_CELLS + 2, GRID_CELLS + 2), np.int32)
     count = int(ndimage.label(np.pad(deep, 1, constant_values=True), output=labels))  # type: ignore[arg-type]
     labels = labels[1:-1, 1:-1]
@@ -159,7 +146,8 @@ def _wall_radii(
     outer = np.where(np.isfinite(outer), outer, inner)
     wall = np.median(outer - inner, axis=1, keepdims=True)
     outer = np.where(outer - inner > 2 * wall + 0.002, inner + wall, outer)  # not the wall but a handle
-    return inner, np.clip(outer, inner + 0.0015, inner * (1 + MAX_WALL_RATIO) + 0.002)
+    # 0.25: largest thickness of the wall over the radius of the hollow
+    return inner, np.clip(outer, inner + 0.0015, inner * (1 + 0.25) + 0.002)
 
 
 def _protruding_parts(
@@ -175,12 +163,14 @@ def _protruding_parts(
     """
     welded = trimesh.Trimesh(mesh.vertices, mesh.faces)
     welded.merge_vertices(merge_tex=True, merge_norm=True)
-    out = _clearance(welded.vertices, middle, heights, outer) > MIN_CLEARANCE_RATIO
+    # Distance from the wall beyond which a point protrudes, over the wall's radius there
+    out = _clearance(welded.vertices, middle, heights, outer) > 0.06
     width = float(welded.extents[:2].min())
     parts: list[trimesh.Trimesh] = []
     for part in _components(welded, np.flatnonzero(out[welded.faces].any(axis=1))):
         offsets = part.vertices[:, :2] - middle
-        if part.extents.max() > MIN_EXTENT_RATIO * width and _angular_extent(offsets) < MAX_ANGLE_RAD:
+        # 0.12: longest side over the object's width, below which a protrusion is a bump of the wall
+        if part.extents.max() > 0.12 * width and _angular_extent(offsets) < MAX_ANGLE_RAD:
             parts += _merge_convex(list(_slices(part, offsets)))
     return parts
 
@@ -213,7 +203,8 @@ def _slices(part: trimesh.Trimesh, offsets: np.ndarray) -> Iterator[trimesh.Trim
     radial = np.r_[offsets.mean(axis=0), 0.0] / max(float(np.linalg.norm(offsets.mean(axis=0))), 1e-9)
     directions = [np.array([0.0, 0, 1]), radial]
     along = max(directions, key=lambda direction: float(np.ptp(part.vertices @ direction)))
-    ends = np.linspace((part.vertices @ along).min(), (part.vertices @ along).max(), SLICES + 1)
+    # Number of slices along the longer direction of a protrusion, before parts are merged
+    ends = np.linspace((part.vertices @ along).min(), (part.vertices @ along).max(), 8 + 1)
     heights = (part.vertices @ along)[part.faces]
     for low, high in pairwise(ends):
         for section in _components(part, np.flatnonzero((heights.max(axis=1) > low) & (heights.min(axis=1) < high))):
@@ -246,7 +237,8 @@ def _merge_convex(parts: list[trimesh.Trimesh]) -> list[trimesh.Trimesh]:
     for part in parts:
         for k, other in enumerate(merged):
             both = convex_hull(np.vstack([other.vertices, part.vertices]))
-            if both.volume < MAX_MERGED_VOLUME_RATIO * (other.volume + part.volume):
+            # Volume of the hull of two parts over the sum of theirs, up to which they are merged
+            if both.volume < 1.1 * (other.volume + part.volume):
                 merged[k] = both
                 break
         else:
@@ -273,7 +265,8 @@ def decompose(mesh: trimesh.Trimesh, max_parts: int = 16) -> list[trimesh.Trimes
     """
     thin = _decimate(mesh, 1000)
     parts = _run_coacd(thin, max_parts, "off") if thin.is_watertight and thin.volume > 0 else []
-    if parts and _uncovered_gap(mesh, parts) < MAX_UNCOVERED_GAP:
+    # Mean distance from the surface to the parts that cover it, over the mesh's mean extent, at max_parts
+    if parts and _uncovered_gap(mesh, parts) < 0.01:
         return parts
     return _run_coacd(_decimate(mesh, 1500), max_parts, "on")
 

@@ -23,10 +23,6 @@ MIN_POINTS = 40
 """Measured points below which a size is a guess."""
 MAX_SIZE, MIN_SIZE, MIN_HEIGHT = 0.6, 0.012, 0.006
 """Metres; larger segments are furniture, smaller or flatter ones are noise."""
-FLAT_HEIGHT = 0.003
-"""Metres above the table below which points belong to the table."""
-GROUND_CELL = 0.01
-"""Side in metres of the grid cells in which points are connected on the ground."""
 NOUNS = {"irregular": "object", "sphere": "ball"}
 """Noun for a shape, where it is not the shape's own name."""
 
@@ -111,7 +107,8 @@ def _without_outliers(points: np.ndarray) -> np.ndarray:
     """Return the points without small groups that are separate on the ground."""
     if len(points) < MIN_POINTS:
         return points
-    cells = np.floor((points[:, :2] - np.median(points[:, :2], 0)) / GROUND_CELL).astype(int)
+    # Side in metres of the grid cells in which points are connected on the ground
+    cells = np.floor((points[:, :2] - np.median(points[:, :2], 0)) / 0.01).astype(int)
     cells = np.clip(cells, -150, 150) + 151
     grid = np.zeros((304, 304), np.uint8)
     grid[tuple(cells.T)] = 1
@@ -156,7 +153,8 @@ def _find_doubts(
         (size.max() < MIN_SIZE, f"{size.max() * 100:.1f} cm is too small to distinguish from noise."),
         (size[2] < MIN_HEIGHT, f"It rises only {size[2] * 1000:.0f} mm above the table: print, a shadow or noise."),
         (
-            measured > 0 and float(np.percentile(points[:, 2], 80)) < FLAT_HEIGHT,
+            # 0.003: metres above the table below which points belong to the table
+            measured > 0 and float(np.percentile(points[:, 2], 80)) < 0.003,
             "Most of it lies flat on the table: print, a shadow or noise.",
         ),
         (thin, "It is long and thin and lies flat: a cable?"),

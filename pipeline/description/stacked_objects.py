@@ -12,12 +12,6 @@ MIN_MARGIN = 0.015
 """Metres from a step to the table and to the top of the object."""
 MIN_STEP_SHARE = 0.04
 """Share of all points that lie on a step, with upward normals."""
-MIN_COLOUR_DISTANCE = 28.0
-"""Distance in CIELAB between the parts above and below the step, from which their colours differ."""
-MIN_PART_SHARE = 0.12
-"""Share of all points in each of the two parts."""
-MAX_POINTS = 1500
-"""Points that are evaluated; more are subsampled."""
 
 
 def stacking_height(frame: Frame, support: Support, mask: np.ndarray) -> float | None:
@@ -30,7 +24,8 @@ def stacking_height(frame: Frame, support: Support, mask: np.ndarray) -> float |
         return None
     points = transform(support.world_from_camera, frame.points[inner].astype(float))
     lab = cv2.cvtColor(frame.rgb[inner][None].astype(np.float32) / 255, cv2.COLOR_RGB2LAB)[0]
-    step = max(1, len(points) // MAX_POINTS)
+    # Points that are evaluated; more are subsampled
+    step = max(1, len(points) // 1500)
     points, lab = points[::step], lab[::step]
     top = float(np.quantile(points[:, 2], 0.98))
     step_heights = points[_is_level(points, support.world_from_camera[:3, 3]), 2]
@@ -43,10 +38,12 @@ def stacking_height(frame: Frame, support: Support, mask: np.ndarray) -> float |
     windowed = np.convolve(counts, np.ones(3), "same")
     height = float(edges[int(windowed.argmax())] + STEP_RANGE / 4)
     above, below = points[:, 2] > height + STEP_RANGE, points[:, 2] < height - STEP_RANGE
-    if windowed.max() < MIN_STEP_SHARE * len(points) or min(above.mean(), below.mean()) < MIN_PART_SHARE:
+    # 0.12: share of all points in each of the two parts
+    if windowed.max() < MIN_STEP_SHARE * len(points) or min(above.mean(), below.mean()) < 0.12:
         return None
     distance = float(np.linalg.norm(np.median(lab[above], axis=0) - np.median(lab[below], axis=0)))
-    return height if distance > MIN_COLOUR_DISTANCE else None
+    # Distance in CIELAB between the parts above and below the step, from which their colours differ
+    return height if distance > 28.0 else None
 
 
 def _is_level(points: np.ndarray, camera: np.ndarray) -> np.ndarray:

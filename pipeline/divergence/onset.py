@@ -15,8 +15,6 @@ RUN = 3
 """Successive samples above the threshold; averaged, too."""
 BEFORE, AFTER = 60, 16
 """Samples around the detection to which the change is fitted."""
-APART = 0.05
-"""Mean RMSE_norm of the first samples above which two episodes differ from the start."""
 FLOOR = 1e-7
 """Noise of the differences, as a share of the range, below which the digits in a file matter."""
 SHAPES = ((0,), (1,), (2,), (0, 1), (1, 2))
@@ -34,7 +32,8 @@ def find_onset(differences: np.ndarray, floor: np.ndarray | float = FLOOR) -> in
     if rows < 2 * RUN:
         return None
     baseline = np.median(differences[: int(np.clip(rows // 20, 5, 50))], axis=0)
-    if np.sqrt(np.square(baseline).mean()) > APART:
+    # Mean RMSE_norm of the first samples above which two episodes differ from the start
+    if np.sqrt(np.square(baseline).mean()) > 0.05:
         return 0
     floor = np.maximum(floor, FLOOR)
     noise = np.maximum(white_noise(differences, 90), floor)

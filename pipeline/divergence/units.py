@@ -9,12 +9,8 @@ from pipeline.divergence.robot_kinematics import RobotKinematics
 
 FACTORS = {180 / np.pi: ("degrees", "radians"), 1000.0: ("millimetres", "metres")}
 TIME_FACTORS = {1e3: "milliseconds", 1e6: "microseconds", 1e9: "nanoseconds"}
-TOLERANCE = 0.08
-"""Share by which a ratio of two episodes may differ from a factor between units."""
 MIN_TRAVEL = 1e-3
 """Radians or metres that a joint travels before its travel is compared."""
-MAX_SPANS = 20.0
-"""Times the joint's limits that it cannot travel."""
 
 
 def check_units(
@@ -39,7 +35,8 @@ def check_units(
         for name, is_joint, (low, high) in zip(names, joints, extent.T, strict=True):
             width = robot.range_of(name) if robot else None
             reach = max(abs(low), abs(high))
-            if (width and high - low > MAX_SPANS * width) or (is_joint and reach > max(MAX_ANGLE, width or 0)):
+            # 20.0: times the joint's limits that it cannot travel
+            if (width and high - low > 20.0 * width) or (is_joint and reach > max(MAX_ANGLE, width or 0)):
                 raise EpisodeError(
                     f"{episode.source}: {name} reaches {reach:g}; positions have to be in radians and metres, "
                     "not degrees or millimetres"
@@ -60,4 +57,5 @@ def check_units(
 
 
 def _near(value: float, factor: float) -> bool:
-    return abs(value / factor - 1) < TOLERANCE
+    # Share by which a ratio of two episodes may differ from a factor between units
+    return abs(value / factor - 1) < 0.08

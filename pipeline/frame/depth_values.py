@@ -17,10 +17,6 @@ MIN_GAP = 3.0
 """Ratio of an extreme value to nearly all others from which it is no distance, whatever its number."""
 MIN_CODE_GAP = 1.5
 """The same ratio, to the median of the others, for CODES."""
-SPIKE = 10
-"""Ratio of a code's count to that of all values up to a tenth below it: a wall's values would be spread."""
-KINECT_RAW = (0.1236, 2842.5, 1.1863)
-"""z of the first Kinect's raw values d is a tan(d / b + c) metres (https://openkinect.org/wiki/Imaging_Information)."""
 KINECT_UNKNOWN, MAX_KINECT = 2047, 1084
 """Of raw values: that for unknown, and the largest with a distance."""
 CLEARLY_FLATTER = 1.2
@@ -89,7 +85,9 @@ def read_values(raw: np.ndarray, k: Intrinsics, unit_given: bool, name: str) -> 
     along_z = planar_share(samples, 1 / known, TOLERANCE / known)
     affine = planar_share(samples, known, TOLERANCE * known)
     if is_integer and KINECT_UNKNOWN in unknown and values.max() <= MAX_KINECT and affine > along_z:
-        a, b, c = KINECT_RAW
+        # z of the first Kinect's raw values d is a tan(d / b + c) metres
+        # (https://openkinect.org/wiki/Imaging_Information)
+        a, b, c = (0.1236, 2842.5, 1.1863)
         metres = np.where(values > 0, a * np.tan(values / b + c), 0).astype(np.float32)
         return DepthValues(
             metres, (*notes, "Depth is the first Kinect's raw 11 bits: it was converted to metres."), True
@@ -148,7 +146,8 @@ def _unknown_number(values: np.ndarray) -> float | None:
             return float(top)
         if extreme == bottom and bottom < np.quantile(others, 0.01) / MIN_GAP:
             return float(bottom)
-        is_spike = np.count_nonzero(known == extreme) > SPIKE * np.count_nonzero(others > 0.9 * extreme)
+        # 10: ratio of a code's count to that of all values up to a tenth below it: a wall's values would be spread
+        is_spike = np.count_nonzero(known == extreme) > 10 * np.count_nonzero(others > 0.9 * extreme)
         if extreme == top and top in CODES and is_spike and top > MIN_CODE_GAP * np.median(others):
             return float(top)
     return None

@@ -25,10 +25,6 @@ MIN_PROBABILITY = 0.5
 MIN_CONFIDENCE = 0.4
 """Confidence from which the first candidate is accepted. F1 is largest with a threshold of half that F1 (Lipton et al.
 2014, "Optimal thresholding of classifiers to maximize F1 measure"), and F1 is about 0.8 here."""
-MIN_COSINE = 0.66
-"""Cosine from which the matcher "embedding" accepts the best candidate."""
-MIN_SCORE_WITHOUT_ENCODER = 0.7
-"""Score from which the best candidate is accepted without an encoder, less a part of its lead over the next."""
 MIN_PRINT_MATCHES = 12
 """Matching keypoints that prove a print. With so many, the only wrong answers were variants of the right product."""
 
@@ -98,7 +94,8 @@ def match(
     if encoder is None:
         return _decide_without_encoder(segment_id, candidates, proved, indexed.library)
     if matcher == "embedding":
-        return _decide(segment_id, candidates, proved, candidates[0].score >= MIN_COSINE)
+        # Cosine from which the matcher "embedding" accepts the best candidate
+        return _decide(segment_id, candidates, proved, candidates[0].score >= 0.66)
     features = indexed.features
     printed = {asset_id for asset_id, has_print in zip(features.ids, features.has_print, strict=True) if has_print}
     probability = category_probability(candidates, indexed.library, printed)
@@ -225,5 +222,6 @@ def _decide_without_encoder(
     group = {c.asset_id: k if (k := library[c.asset_id].category) in HOLLOW else c.asset_id for c in candidates}
     rivals = [c.score for c in candidates if group[c.asset_id] != group[first.asset_id]]
     lead = min(first.score - max(rivals, default=0), 0.15)
-    accepted = first.score >= MIN_SCORE_WITHOUT_ENCODER - 0.4 * lead
+    # 0.7: score from which the best candidate is accepted without an encoder, less a part of its lead over the next
+    accepted = first.score >= 0.7 - 0.4 * lead
     return _decide(segment_id, candidates, proved if first.score > 0.5 else (), accepted)

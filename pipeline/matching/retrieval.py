@@ -32,8 +32,6 @@ MAX_COMPARED_ASSETS = 64
 """Assets that are compared in full. With 133 assets and 50 real objects the answers equalled those of comparing all."""
 MAX_RERANKED = 3
 """Candidates that are rendered again and whose prints are verified: some hundredths of a second each."""
-CLEAR_PROBABILITY = 0.9
-"""Probability above which the first candidate is accepted as it is, if the second has at most half of it."""
 FLAT_SIDED = {"box", "cube", "block", "book", "carton"}
 ROUND = {"can", "cylinder", "ball", "fruit", "tape"}
 HOLLOW = {"bowl", "mug", "cup", "plate", "pan"}
@@ -156,7 +154,8 @@ def reorder_colour_variants(best: Sequence[ScoredView], indexed: IndexedLibrary)
 def is_clear(best: Sequence[ScoredView]) -> bool:
     """Whether the first view is likely and the second at most half as likely."""
     first, rival = best[0].score, max([one.score for one in best[1:2]], default=0)
-    return first > CLEAR_PROBABILITY and rival < first / 2
+    # Probability above which the first candidate is accepted as it is, if the second has at most half of it
+    return first > 0.9 and rival < first / 2
 
 
 def _elevation_range(features: LibraryFeatures, elevation: float) -> float:

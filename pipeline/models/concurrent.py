@@ -8,8 +8,6 @@ from pipeline.models.in_flight import InFlightCalls
 
 T = TypeVar("T")
 R = TypeVar("R")
-MAX_THREADS = 16
-"""Upper bound of waiting threads; the settings limit how many of them call at once."""
 
 
 def ask_concurrently(
@@ -19,7 +17,8 @@ def ask_concurrently(
 
     `calls` are the calls that `ask` makes. They are closed if the generator is closed early or an exception is raised.
     """
-    pool = ThreadPoolExecutor(min(MAX_THREADS, max(1, len(items))), thread_name_prefix="asking")
+    # Upper bound of waiting threads; the settings limit how many of them call at once
+    pool = ThreadPoolExecutor(min(16, max(1, len(items))), thread_name_prefix="asking")
     try:
         indices = {pool.submit(ask, item): index for index, item in enumerate(items)}
         for future in as_completed(indices):

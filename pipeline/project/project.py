@@ -49,8 +49,6 @@ from pipeline.tasks import Task, TaskError, rename_in_task, task_from_json, task
 CAMERA_DECISIONS = ("camera", "camera_pose", "ground")
 UNEXPLAINED = "unexplained.png"
 """Picture over the photograph, in which only the pixels that nothing explains are not transparent."""
-UNEXPLAINED_TINT = (0, 94, 213, 190)
-"""Vermilion of the Okabe-Ito palette, blue first, and opacity."""
 
 
 class Project(ProjectFolder):
@@ -203,7 +201,8 @@ class Project(ProjectFolder):
             self.begin_writing()
             of_frame = [one.line for one in self.frame.doubts if one.what != "registration"]  # which was measured again
             tint = np.zeros((*evidence.unexplained.shape, 4), np.uint8)
-            tint[evidence.unexplained] = UNEXPLAINED_TINT
+            # Vermilion of the Okabe-Ito palette, blue first, and opacity
+            tint[evidence.unexplained] = (0, 94, 213, 190)
             write_bytes(self.folder / UNEXPLAINED, cv2.imencode(".png", tint)[1].tobytes())
             self._record.note(evidence=evidence.to_json(), doubtful=[*doubts(evidence).values(), *of_frame])
 

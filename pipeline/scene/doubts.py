@@ -19,14 +19,8 @@ MIN_STANDING = 0.5
 """Share of what stands on the ground that must be explained."""
 MAX_MISSING = 0.2
 """Share of the objects from which too many are missing: with half of the masks left out, 0.2 to 0.6."""
-MIN_GROUND = 2 / 3
-"""Probability of the ground below which it is not twice as likely as all other surfaces."""
 MAX_SIZE_RATIO = 1.6
 """Factor, or its inverse, from which measured sizes are unusual: 0.65 to 1.04 on frames as they are."""
-MAX_DEPTH_ERROR_M = 0.02
-"""Median difference of depth from which the objects are elsewhere: at most 0.014 m on frames as they are."""
-MAX_DOUBTFUL_OBJECTS = 0.5
-"""Share of doubtful objects from which the twin is doubtful."""
 
 Term = Literal["edges", "ground", "explained", "sizes", "depth", "objects"]
 
@@ -36,7 +30,8 @@ def doubts(e: Evidence) -> dict[Term, str]:
     found: dict[Term, str] = {}
     if registration := doubt_registration(e.edges):
         found["edges"] = registration.line
-    if e.grounds and e.grounds[0] < MIN_GROUND:
+    # Probability of the ground below which it is not twice as likely as all other surfaces
+    if e.grounds and e.grounds[0] < (2 / 3):
         found["ground"] = f"the ground is only {e.grounds[0]:.0%} certain; choose it on the Frame page"
     if not e.object_count:
         found["explained"] = (
@@ -58,9 +53,11 @@ def doubts(e: Evidence) -> dict[Term, str]:
             f"the objects are measured {e.size_ratio:.2g} times as long as assets that look alike; check depth_scale "
             "and the unit of the depth"
         )
-    if e.depth_error is not None and e.depth_error > MAX_DEPTH_ERROR_M:
+    # Median difference of depth from which the objects are elsewhere: at most 0.014 m on frames as they are
+    if e.depth_error is not None and e.depth_error > 0.02:
         found["depth"] = f"the objects are {100 * e.depth_error:.0f} cm off in depth; correct their masks or poses"
-    if e.object_count and len(e.objects) >= MAX_DOUBTFUL_OBJECTS * e.object_count:
+    # Share of doubtful objects from which the twin is doubtful
+    if e.object_count and len(e.objects) >= 0.5 * e.object_count:
         found["objects"] = (
             f"{len(e.objects)} of {e.object_count} objects are doubtful; correct their masks, "
             "or mark them as no objects"

@@ -20,25 +20,8 @@ from pipeline.scene.placement import Placement, Scene
 
 MAX_RAYS = 60_000
 """Rays of the comparison: an object of a fortieth of the picture's width gets fifty; they take 0.02 s."""
-NEAR_FACTOR = 1.3
-"""Distance, relative to that of the ground, up to which pixels are to be explained; rooms begin behind it."""
-MAX_HEIGHT_M = 0.5
-"""Height above the ground up to which something stands on it; higher are lamps, shelves and robots."""
-MAX_RIM_M, RIM_SHARE = 0.03, 0.05
-"""Margin along the ground's outline, in metres and relative to the root of its area, on which nothing stands: there are
-walls beside it, and the noise of its edge."""
 GROUND_TOLERANCE = 0.01
 """Height in metres, and relative to the distance, up to which a pixel shows the ground."""
-DEPTH_TOLERANCE = 0.02
-"""Difference of depth in metres, and relative to the distance, up to which an object explains a pixel."""
-MAX_GAP_M = 0.1
-"""Height of its lower end up to which a cluster of pixels stands on the ground; higher, an arm hangs into view."""
-MIN_CLUSTER_RAYS, CLUSTER_SHARE = 25, 0.1
-"""Rays, and size relative to the median object, from which a cluster may be an object itself."""
-LIKENESS_POWER = 3
-"""Power of the likeness of picture and colours by which candidates are weighted: the most alike decides."""
-MAX_OBJECT_M = 0.45
-"""Length from which an object is more likely a wall, a person or a robot; as in frame/support_candidates.py."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +83,8 @@ def measure_evidence(inputs: SceneInputs, scene: Scene, model: mujoco.MjModel) -
         for p in scene.placements
         if p.segment_id in masks
     }
-    by_object = (twin.bodies > 0) & (_nearest_difference(twin.depth, seen.depth) < DEPTH_TOLERANCE * seen.tolerance)
+    # Difference of depth in metres, and relative to the distance, up to which an object explains a pixel
+    by_object = (twin.bodies > 0) & (_nearest_difference(twin.depth, seen.depth) < 0.02 * seen.tolerance)
     compared = (twin.bodies > 0) & (seen.depth > 0)
     missing = seen.standing & ~by_object & ~np.any([masks[f.segment_id] for f in fidelities.values()] or [False], 0)
     typical = float(np.median([one.sum() for one in own.values()])) if own else 0.0
@@ -151,12 +135,16 @@ def _seen(observation: Observation, scene: Scene) -> _Seen:
     ground = known & (front | (np.abs(height) < GROUND_TOLERANCE * tolerance))
     over, distance = np.zeros_like(known), np.float32(0)
     for number, outline in enumerate((scene.table, *(shelf.outline for shelf in scene.shelves))):
-        rim = min(MAX_RIM_M, RIM_SHARE * float(np.sqrt(cv2.contourArea(outline.astype(np.float32)))))
+        # Margin along the ground's outline, in metres and relative to the root of its area, on which nothing stands:
+        # there are walls beside it, and the noise of its edge
+        rim = min(0.03, 0.05 * float(np.sqrt(cv2.contourArea(outline.astype(np.float32)))))
         own = known & (surface == number) & inside_polygon(points, outline, rim)
         distance = max(distance, np.median(depth[own & ground])) if (own & ground).any() else distance
         over |= own
-    near = known & (depth < NEAR_FACTOR * distance)
-    standing = over & (height > GROUND_TOLERANCE * tolerance) & (height < MAX_HEIGHT_M)
+    # Distance, relative to that of the ground, up to which pixels are to be explained; rooms begin behind it
+    near = known & (depth < 1.3 * distance)
+    # 0.5: height above the ground up to which something stands on it; higher are lamps, shelves and robots
+    standing = over & (height > GROUND_TOLERANCE * tolerance) & (height < 0.5)
     return _Seen(step, depth, height, tolerance, ground, near, standing)
 
 
@@ -191,7 +179,8 @@ def size_ratio(descriptions: Iterable[Description], matches: Iterable[Match], li
         alike = [(likeness, id) for likeness, id in alike if likeness > 0 and id in library]
         if alike and lengths.get(match.segment_id):
             ratio = np.log([lengths[match.segment_id] / max(library[id].size) for _, id in alike])
-            ratios.append(_weighted_median(ratio, np.array([likeness for likeness, _ in alike]) ** LIKENESS_POWER))
+            # Power of the likeness of picture and colours by which candidates are weighted: the most alike decides
+            ratios.append(_weighted_median(ratio, np.array([likeness for likeness, _ in alike]) ** 3))
     return float(np.exp(np.median(ratios))) if ratios else None
 
 
@@ -218,14 +207,17 @@ def _count_objects(mask: np.ndarray, height: np.ndarray, typical: float) -> int:
     """
     solid = cv2.morphologyEx(mask.astype(np.uint8), cv2.MORPH_OPEN, np.ones((3, 3), np.uint8))
     count, labels, stats, _ = cv2.connectedComponentsWithStats(solid, connectivity=4)
-    least = max(MIN_CLUSTER_RAYS, CLUSTER_SHARE * typical)
+    # Rays, and size relative to the median object, from which a cluster may be an object itself
+    least = max(25, 0.1 * typical)
     large = [labels == id for id in range(1, count) if stats[id, cv2.CC_STAT_AREA] >= least]
-    return sum(bool(np.percentile(height[one], 5) < MAX_GAP_M) for one in large)
+    # 0.1: height of its lower end up to which a cluster of pixels stands on the ground; higher, an arm hangs into view
+    return sum(bool(np.percentile(height[one], 5) < 0.1) for one in large)
 
 
 def _object_doubt(p: Placement, fidelities: Mapping[str, ObjectFidelity]) -> str:
     """Return why an object is doubtful; empty if it is not."""
-    if max(p.size) > MAX_OBJECT_M:
+    # Length from which an object is more likely a wall, a person or a robot; as in frame/support_candidates.py
+    if max(p.size) > 0.45:
         return f"{p.name} is {max(p.size):.2f} m long: rather a wall, an arm or a robot than an object"
     if p.name in fidelities and fidelities[p.name].agreement == "off":
         return fidelities[p.name].verdict

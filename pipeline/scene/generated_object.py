@@ -12,27 +12,19 @@ from pipeline.scene.observed_object import ObservedObject
 from pipeline.scene.placement import Placement
 from pipeline.scene.pose_search import PREVIEW_EFFORT, PoseFit, search_pose
 
-SCALES = (0.7, 0.83, 1.0, 1.2, 1.45)
-"""Tried around the size that was measured, which is too small where a part is hidden or outside the photograph."""
-MIN_COVERED = 0.85
-"""Share of the rays inside the mask that must hit the shape."""
-MAX_BEYOND = 0.15
-"""Rays outside the mask that hit the shape in front of what was seen there, over the rays inside."""
 MAX_ERROR = 0.12, 0.008
 """Largest median distance from the measured surface: share of the object's mean size, and metres; the larger counts."""
-MAX_GROWTH = 2.2
-"""Largest extent of the shape over the measured one, in order of size: of a thing half hidden half is measured."""
-MIN_THICKNESS = 0.12
-"""Least extent over the measured one, in order of size."""
-MAX_OPEN = 0.3
-"""Share of the rays that may enter the shape and not leave it."""
 
 
 def fit_generated(
     observed: ObservedObject, asset: Asset, below: tuple[Placement, ...] = (), cache: Path | None = None
 ) -> PoseFit:
     """Return the best fit of a made shape over sizes, on the table or on one of the placements `below`."""
-    coarse = [search_pose(observed, asset, scale, below, cache, PREVIEW_EFFORT) for scale in SCALES]
+    # (0.7, 0.83, 1.0, 1.2, 1.45): tried around the size that was measured, which is too small where a part is hidden or
+    # outside the photograph
+    coarse = [
+        search_pose(observed, asset, scale, below, cache, PREVIEW_EFFORT) for scale in (0.7, 0.83, 1.0, 1.2, 1.45)
+    ]
     return search_pose(observed, asset, min(coarse, key=lambda fit: fit.cost).scale, below, cache)
 
 
@@ -41,9 +33,11 @@ def why_implausible(asset: Asset, fit: PoseFit, observed: ObservedObject) -> str
     mesh = load_mesh(asset).copy().apply_scale(fit.scale).apply_transform(fit.pose.matrix)
     measured = np.sort(np.nan_to_num(observed.description.attributes.size))
     growth = np.sort(asset.size * fit.scale) / np.maximum(measured, 1e-3)
-    if growth[0] < MIN_THICKNESS:
+    # Least extent over the measured one, in order of size
+    if growth[0] < 0.12:
         return f"it is flat: {100 * min(asset.size) * fit.scale:.1f} cm thick where {100 * measured[0]:.1f} were seen"
-    if growth.max() > MAX_GROWTH:
+    # Largest extent of the shape over the measured one, in order of size: of a thing half hidden half is measured
+    if growth.max() > 2.2:
         k = int(growth.argmax())
         made = np.sort(asset.size * fit.scale)[k]
         return f"it is {100 * made:.0f} cm long where {100 * measured[k]:.0f} cm were seen"
@@ -58,11 +52,13 @@ def _why_not_seen(mesh: trimesh.Trimesh, view: SurfaceObservation, size: float) 
     hit, known = np.isfinite(along), view.depth > 0
     inside = max(int(view.in_mask.sum()), 1)
     covered = float((hit & view.in_mask).sum()) / inside
-    if covered < MIN_COVERED:
+    # Share of the rays inside the mask that must hit the shape
+    if covered < 0.85:
         return f"it covers {covered:.0%} of what the photograph shows of it"
     in_front = hit & (~known | (along < view.depth - 0.004))
     beyond = float((in_front & ~view.in_mask).sum()) / inside
-    if beyond > MAX_BEYOND:
+    # Rays outside the mask that hit the shape in front of what was seen there, over the rays inside
+    if beyond > 0.15:
         return f"it reaches beyond its outline, by {beyond:.0%} of it"
     seen = hit & known & view.in_mask
     slant = np.abs(np.einsum("nk,nk->n", normals[seen], view.rays[seen]))
@@ -70,7 +66,8 @@ def _why_not_seen(mesh: trimesh.Trimesh, view: SurfaceObservation, size: float) 
     if error > max(MAX_ERROR[0] * size, MAX_ERROR[1]):
         return f"its surface lies {100 * error:.1f} cm from the measured one"
     share_open = _open_share(mesh, view)
-    return f"it is an open shell: {share_open:.0%} of the rays into it do not leave it" if share_open > MAX_OPEN else ""
+    # Share of the rays that may enter the shape and not leave it
+    return f"it is an open shell: {share_open:.0%} of the rays into it do not leave it" if share_open > 0.3 else ""
 
 
 def _open_share(mesh: trimesh.Trimesh, view: SurfaceObservation) -> float:

@@ -54,8 +54,6 @@ REJECT_RATIO_SCALED = 0.75
 """The same for an asset that fits in another size only."""
 CONFIDENT_SCORE = 0.9
 """Match score above which a primitive that fits poorly itself does not reject the asset."""
-SURE_CHOICE = 0.8
-"""Confidence of a model from which its choice stands against the shape."""
 RECOLOURED = "recoloured to the photograph"
 """Added to the provenance of an asset whose texture is tinted."""
 PRIMITIVE_METHODS = {"box": "box", "cube": "box", "cylinder": "cylinder", "sphere": "ball"}
@@ -196,7 +194,8 @@ def _why_rejected(
 def is_chosen_surely(match: Match) -> bool:
     """Whether a person chose the asset of a match, or a model that is sure of it."""
     sure = next((c.scores.get("model", 0.0) for c in match.candidates if c.asset_id == match.asset_id), 0.0)
-    return match.source == "human" or sure >= SURE_CHOICE
+    # Confidence of a model from which its choice stands against the shape
+    return match.source == "human" or sure >= 0.8
 
 
 def _overridden_fit(

@@ -21,29 +21,10 @@ from pipeline.scene.observed_object import ObservedObject
 from pipeline.scene.placement import SceneError
 from pipeline.scene.pose_search import PoseFit, cached_fit
 
-GRID_PIXELS = 32
-"""Longer side of the grid of cells over the mask in which colours are compared: finer than a label, coarser than the
-pose's error."""
 SAMPLES_PER_CELL = 2
 """Rays along each side of a cell."""
 STEP_DEG = 15.0
 """Step of the rotations about the axis of a round object."""
-SYMMETRY_TOLERANCE = 0.025
-"""A shape is the same after a rotation if nine tenths of its surface move by less, relative to its longest side."""
-SURFACE_POINTS = 150
-"""Points of the surface that are compared for that."""
-MAX_PASSES = 2
-"""The position may change with the rotation, and then the best rotation."""
-FINE_STEPS_DEG = (-10.0, -5.0, 5.0, 10.0)
-"""Steps around the best of those."""
-MIN_GAIN = 0.02
-"""Amount by which the correlation of colours must be higher for another rotation to be chosen."""
-LIGHTNESS_WEIGHT = 0.5
-"""Weight of lightness beside the two colour axes of CIELAB: shading changes lightness most."""
-MIN_CELLS = 40
-"""Fewest common cells for which a correlation is computed."""
-MIN_CONTRAST = 6.0
-"""Least standard deviation in CIELAB of the asset's colours in view: a plain object has no print to compare."""
 MAX_COST_INCREASE_M = 0.0015
 """Amount by which the chosen rotation may fit the points worse."""
 _QUARTER_TURNS = Rotation.create_group("O").as_matrix()
@@ -62,7 +43,8 @@ def choose_rotation(fit: PoseFit, asset: Asset, observed: ObservedObject, cache:
 
 def _choose_rotation(fit: PoseFit, asset: Asset, observed: ObservedObject) -> PoseFit:
     try:
-        for _ in range(MAX_PASSES):
+        # The position may change with the rotation, and then the best rotation
+        for _ in range(2):
             rotation = _better_rotation(fit, asset, observed)
             rotated = None if rotation is None else _rotated(fit, asset, observed, rotation)
             if rotated is None:
@@ -82,11 +64,13 @@ def _better_rotation(fit: PoseFit, asset: Asset, observed: ObservedObject) -> np
     best = int(np.argmax(correlations))
     chosen, correlation = shape.rotations[best], correlations[best]
     if len(shape.round_axes) and correlation > 0:
-        finer = np.array([chosen @ _about(axis, by) for axis in shape.round_axes for by in FINE_STEPS_DEG])
+        # Steps around the best of those
+        finer = np.array([chosen @ _about(axis, by) for axis in shape.round_axes for by in (-10.0, -5.0, 5.0, 10.0)])
         refined = colour_correlations(fit, asset, observed, finer)
         if refined.max() > correlation:
             chosen, correlation = finer[int(np.argmax(refined))], refined.max()
-    return fit.pose.rotation @ chosen if correlation > correlations[0] + MIN_GAIN else None
+    # Amount by which the correlation of colours must be higher for another rotation to be chosen
+    return fit.pose.rotation @ chosen if correlation > correlations[0] + 0.02 else None
 
 
 def _rotated(fit: PoseFit, asset: Asset, observed: ObservedObject, rotation: np.ndarray) -> PoseFit | None:
@@ -122,8 +106,10 @@ def shape_symmetries(mesh: Path, size: tuple[float, ...]) -> ShapeSymmetries:
 @lru_cache(maxsize=256)
 def _shape_symmetries(mesh: Path, size: tuple[float, ...], _: int) -> ShapeSymmetries:
     surface = registration.load_surface(mesh, np.array(size))
-    tree, points = KDTree(surface.points), surface.points[:: max(1, len(surface.points) // SURFACE_POINTS)]
-    tolerance = SYMMETRY_TOLERANCE * max(size) + surface.spacing
+    # Points of the surface that are compared for that
+    tree, points = KDTree(surface.points), surface.points[:: max(1, len(surface.points) // 150)]
+    # A shape is the same after a rotation if nine tenths of its surface move by less, relative to its longest side
+    tolerance = 0.025 * max(size) + surface.spacing
 
     def is_symmetry(rotation: np.ndarray) -> bool:
         return bool(np.quantile(tree.query(points @ rotation.T)[0], 0.9) < tolerance)
@@ -169,12 +155,14 @@ def colour_correlations(fit: PoseFit, asset: Asset, observed: ObservedObject, sy
         share = cv2.resize(hits[k].reshape(samples).astype(np.float32), seen.shape[1::-1], interpolation=cv2.INTER_AREA)
         mean = cv2.resize(colours[k].reshape(*samples, 3), seen.shape[1::-1], interpolation=cv2.INTER_AREA)
         both = inside & (share > 0.6)
-        if both.sum() < MIN_CELLS:
+        # Fewest common cells for which a correlation is computed
+        if both.sum() < 40:
             continue
         lab = _weighted_lab(mean / np.maximum(share, 1e-3)[..., None])
         a, b = _smooth(seen, both), _smooth(lab, both)
         a, b = a - a.mean(0), b - b.mean(0)
-        if np.sqrt((b**2).sum(1).mean()) < MIN_CONTRAST:
+        # Least standard deviation in CIELAB of the asset's colours in view: a plain object has no print to compare
+        if np.sqrt((b**2).sum(1).mean()) < 6.0:
             result[k] = 0.0
             continue
         result[k] = (a * b).sum() / max(float(np.linalg.norm(a) * np.linalg.norm(b)), 1e-6)
@@ -188,7 +176,9 @@ def _sampled_photograph(observed: ObservedObject) -> tuple[np.ndarray, np.ndarra
     """
     frame, mask = observed.observation.frame, observed.segment.mask
     box = bounding_box(mask)
-    zoom = GRID_PIXELS / max(box.width, box.height)
+    # Longer side of the grid of cells over the mask in which colours are compared: finer than a label, coarser than the
+    # pose's error
+    zoom = 32 / max(box.width, box.height)
     shape = max(1, round(box.width * zoom)), max(1, round(box.height * zoom))
     seen = cv2.resize(frame.rgb[box.slices], shape, interpolation=cv2.INTER_AREA)
     share = cv2.resize(mask[box.slices].astype(np.float32), shape, interpolation=cv2.INTER_AREA)
@@ -204,7 +194,8 @@ def _sampled_photograph(observed: ObservedObject) -> tuple[np.ndarray, np.ndarra
 
 
 def _weighted_lab(rgb: np.ndarray) -> np.ndarray:
-    return rgb_to_lab(rgb) * np.array([LIGHTNESS_WEIGHT, 1, 1], np.float32)
+    # Weight of lightness beside the two colour axes of CIELAB: shading changes lightness most
+    return rgb_to_lab(rgb) * np.array([0.5, 1, 1], np.float32)
 
 
 def _smooth(image: np.ndarray, where: np.ndarray) -> np.ndarray:

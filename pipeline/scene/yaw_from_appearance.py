@@ -19,15 +19,6 @@ from pipeline.scene.pose_search import PoseFit, cached_fit
 from pipeline.scene.preview import candidate_preview
 from pipeline.scene.registration import RegistrationTarget
 
-MAX_COST_INCREASE_M = 0.004
-"""Amount by which another yaw may fit worse and still be compared by appearance."""
-MIN_CORRELATION_GAIN = 0.1
-"""Amount by which the correlation of another yaw must be higher for it to be chosen."""
-BLUR_PIXELS = 4.0
-"""Standard deviation of the blur applied before colours are correlated, in pixels of a rendered candidate."""
-MIN_PIXELS = 200
-"""Fewest common pixels for which a correlation is computed."""
-
 
 def choose_yaw(fit: PoseFit, asset: Asset, observed: ObservedObject, cache: Path | None) -> PoseFit:
     """Return the fit, or the fit turned by 90, 180 or 270 degrees if that looks more like the photograph.
@@ -43,7 +34,8 @@ def choose_yaw(fit: PoseFit, asset: Asset, observed: ObservedObject, cache: Path
 def _choose_yaw(fit: PoseFit, asset: Asset, observed: ObservedObject) -> PoseFit:
     target = observed.target
     turned = [_turn(fit, quarters, asset, target) for quarters in (1, 2, 3)]
-    candidates = [fit, *(other for other in turned if other.cost < fit.cost + MAX_COST_INCREASE_M)]
+    # Amount by which another yaw may fit worse and still be compared by appearance
+    candidates = [fit, *(other for other in turned if other.cost < fit.cost + 0.004)]
     if len(candidates) == 1:
         return fit
     mask, size = observed.segment.mask, asset.size * fit.scale
@@ -55,7 +47,8 @@ def _choose_yaw(fit: PoseFit, asset: Asset, observed: ObservedObject) -> PoseFit
     except SceneError:
         return fit
     best = int(np.argmax(correlations))
-    return candidates[best] if correlations[best] > correlations[0] + MIN_CORRELATION_GAIN else fit
+    # Amount by which the correlation of another yaw must be higher for it to be chosen
+    return candidates[best] if correlations[best] > correlations[0] + 0.1 else fit
 
 
 def _turn(fit: PoseFit, quarters: int, asset: Asset, target: RegistrationTarget) -> PoseFit:
@@ -78,10 +71,13 @@ def appearance_correlation(
     part, shape = candidate_preview.crop_window(mask).slices, rendered.shape[1::-1]
     photo = cv2.resize(frame.rgb[part], shape)
     both = (rendered[..., 3] > 128) & (cv2.resize(mask[part].astype(np.uint8), shape) > 0)
-    if both.sum() < MIN_PIXELS:
+    # Fewest common pixels for which a correlation is computed
+    if both.sum() < 200:
         return -1.0
     a, b = (
-        cv2.GaussianBlur(image[..., :3].astype(np.float32), (0, 0), BLUR_PIXELS)[both] for image in (photo, rendered)
+        # 4.0: standard deviation of the blur applied before colours are correlated, in pixels of a rendered candidate
+        cv2.GaussianBlur(image[..., :3].astype(np.float32), (0, 0), 4.0)[both]
+        for image in (photo, rendered)
     )
     a, b = a - a.mean(0), b - b.mean(0)
     return float((a * b).sum() / max(float(np.linalg.norm(a) * np.linalg.norm(b)), 1e-6))

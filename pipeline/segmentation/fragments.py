@@ -13,16 +13,6 @@ from pipeline.frame.surfaces import surface_under
 from pipeline.geometry import transform
 from pipeline.segmentation.segment import Segment
 
-MAX_AREA_RATIO = 0.1
-"""Pixels of a fragment over those of the larger mask."""
-MAX_EXTENT = 0.05
-"""Largest extent of a fragment in metres."""
-MIN_HEIGHT = 0.02
-"""Metres above the table from which nothing this small can stand by itself."""
-MAX_GAP = 0.03
-"""Metres to the nearest point of the larger mask."""
-MIN_RISE = 0.01
-"""Metres by which a small object that stands on the larger one rises above it."""
 MIN_POINTS = 5
 TRIM_PERCENT = 3
 """Of the points, cut off at each end of an extent, because depth bleeds over edges."""
@@ -38,12 +28,14 @@ def find_fragments(frame: Frame, support: Support, segments: Sequence[Segment]) 
         larger = [
             other
             for other in points_by_id
-            if pixels[id] < MAX_AREA_RATIO * pixels[other] and len(points_by_id[other]) >= MIN_POINTS
+            # 0.1: pixels of a fragment over those of the larger mask
+            if pixels[id] < 0.1 * pixels[other] and len(points_by_id[other]) >= MIN_POINTS
         ]
         if larger and len(points) >= MIN_POINTS and _is_floating(points, bottom[id]):
             gaps = {other: float(KDTree(points_by_id[other]).query(points)[0].min()) for other in larger}
             nearest = min(larger, key=gaps.__getitem__)
-            if gaps[nearest] < MAX_GAP and not _stands_on(points, points_by_id[nearest]):
+            # Metres to the nearest point of the larger mask
+            if gaps[nearest] < 0.03 and not _stands_on(points, points_by_id[nearest]):
                 fragments[id] = nearest
     return fragments
 
@@ -55,9 +47,12 @@ def _points(frame: Frame, support: Support, segment: Segment) -> np.ndarray:
 
 def _is_floating(points: np.ndarray, bottom: float) -> bool:
     low, high = np.percentile(points, (TRIM_PERCENT, 100 - TRIM_PERCENT), axis=0)
-    return bool(low[2] - bottom > MIN_HEIGHT and (high - low).max() < MAX_EXTENT)
+    # 0.05: largest extent of a fragment in metres
+    # 0.02: metres above the table from which nothing this small can stand by itself
+    return bool(low[2] - bottom > 0.02 and (high - low).max() < 0.05)
 
 
 def _stands_on(points: np.ndarray, larger: np.ndarray) -> bool:
     top, larger_top = (np.percentile(cloud[:, 2], 100 - TRIM_PERCENT) for cloud in (points, larger))
-    return bool(top > larger_top + MIN_RISE)
+    # Metres by which a small object that stands on the larger one rises above it
+    return bool(top > larger_top + 0.01)

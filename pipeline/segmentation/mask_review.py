@@ -7,8 +7,6 @@ from pipeline.segmentation.segment import Segment
 
 REVIEW_IOU = 0.75
 """Predicted IoU below which a mask needs a review."""
-MIN_PART_SHARE = 0.03
-"""Share of a mask below which a separate part does not count."""
 
 
 def review_reasons(segment: Segment) -> tuple[str, ...]:
@@ -22,7 +20,8 @@ def review_reasons(segment: Segment) -> tuple[str, ...]:
     if segment.source == "depth" and segment.score < REVIEW_IOU:
         reasons.append("It may hold several objects: press S twice to split it.")
     count, _, stats, _ = cv2.connectedComponentsWithStats(segment.mask.astype(np.uint8))
-    parts = int((stats[1:count, cv2.CC_STAT_AREA] > MIN_PART_SHARE * segment.mask.sum()).sum())
+    # 0.03: share of a mask below which a separate part does not count
+    parts = int((stats[1:count, cv2.CC_STAT_AREA] > 0.03 * segment.mask.sum()).sum())
     if parts > 1:
         reasons.append(f"It has {parts} separate parts.")
     return tuple(reasons)

@@ -19,8 +19,6 @@ from pipeline.variation.twin_uncertainty import AS_MEASURED, UNCERTAIN, twin_val
 SIZES = 0.9, 1.1
 SHIFT_M, YAW_RAD = 0.02, 0.35
 """Largest pose noise along each axis of the table, and about the vertical."""
-LIGHTS = 0.4, 1.6
-"""Factors of the lamp's brightness."""
 CAMERA_M, CAMERA_RAD = 0.01, 0.02
 """Standard deviations of the camera's position and angle."""
 FIELDS_OF_VIEW = 0.95, 1.05
@@ -33,9 +31,6 @@ JPEG_QUALITIES = 40.0, 100.0
 TEXTURES = ("plain", "checker", "gradient")
 PICTURE = {"field_of_view": FIELDS_OF_VIEW, "exposure": EXPOSURES, "noise": NOISES, "jpeg": JPEG_QUALITIES}
 """Ranges of what changes the pictures of all cameras; in a condition as "picture.exposure" and so on."""
-MAX_DISTRACTORS = 3
-COUSIN_SHARE = 0.25
-"""Share of conditions in which an object is replaced by another asset of its category, where there is one."""
 
 
 class VariationError(StudioError):
@@ -78,11 +73,12 @@ def draw(scene: Scene, names: Sequence[str], library: Library | None, id: str) -
         if id[-1] in (AS_MEASURED, UNCERTAIN):
             found = twin_values(p, scene, id[-1], of_twin)
         values |= {f"{p.name}.{factor}": value for factor, value in found.items()}
-    values["light"] = float(random.uniform(*LIGHTS))
+    # Factors of the lamp's brightness
+    values["light"] = float(random.uniform(*(0.4, 1.6)))
     values |= {f"camera.{axis}": float(random.normal(0, CAMERA_M)) for axis in "xyz"}
     values |= {f"camera.{axis}": float(random.normal(0, CAMERA_RAD)) for axis in ("tilt", "pan", "roll")}
     values["table"] = str(random.choice(TEXTURES))
-    count, order = int(random.integers(0, MAX_DISTRACTORS + 1)), _distractors(scene, library)
+    count, order = int(random.integers(0, 3 + 1)), _distractors(scene, library)
     chosen = random.choice(len(order), min(count, len(order)), replace=False) if order else []
     values["distractors"] = float(len(chosen))
     values |= {f"distractor_{i}": order[int(number)].id for i, number in enumerate(chosen, 1)}
@@ -108,7 +104,8 @@ def _object_values(
             "yaw": _between((-YAW_RAD, YAW_RAD), shares[5]),
         }
         if others := cousins(p, library):
-            values["asset"] = others[int(chosen) % len(others)].id if cousin < COUSIN_SHARE else (p.asset_id or "")
+            # Share of conditions in which an object is replaced by another asset of its category, where there is one
+            values["asset"] = others[int(chosen) % len(others)].id if cousin < 0.25 else (p.asset_id or "")
     return values
 
 

@@ -20,8 +20,6 @@ from studio.web.errors import RequestError, error_message
 from studio.web.jobs import Job
 from studio.web.upload_folder import collect_uploads
 
-MAX_LIKELY_LENGTH_M = 0.6
-"""Longest side of an object that a person usually puts on a table."""
 MAX_TITLES = 12
 """Names of files in a job's title."""
 
@@ -258,7 +256,8 @@ def _question(question: dict[str, Any]) -> dict[str, Any]:
     if "longest" not in question:
         return question
     units = [
-        {"unit": unit, "size": size, "likely": MIN_LENGTH_M <= size <= MAX_LIKELY_LENGTH_M}
+        # 0.6: longest side of an object that a person usually puts on a table
+        {"unit": unit, "size": size, "likely": MIN_LENGTH_M <= size <= 0.6}
         for unit, factor in METRES_PER_UNIT.items()
         if (size := question["longest"] * factor)
     ]

@@ -27,9 +27,6 @@ from studio.sessions.session_registry import SessionRegistry
 from studio.web import background
 from studio.web.endpoints import PageToken
 
-MAX_INERTIA_RATIO = 1.0
-"""Inertia over mass times the square of the longest side. No body inside its box can exceed it."""
-
 
 class SharedLibrary:
     """The library in use, and the user's changes to it. May be used from any thread."""
@@ -137,7 +134,8 @@ class SharedLibrary:
             except viewer.ViewerError:
                 token = self._previews[asset.digest] = self._views.open(model, names=[BODY_NAME])
         inertia = np.linalg.eigvalsh(computed.inertia)
-        is_impossible = inertia[-1] > MAX_INERTIA_RATIO * computed.mass * float(max(asset.size)) ** 2
+        # Inertia over mass times the square of the longest side. No body inside its box can exceed it.
+        is_impossible = inertia[-1] > 1.0 * computed.mass * float(max(asset.size)) ** 2
         return {
             "view": token,
             "mass": computed.mass,

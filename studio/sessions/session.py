@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from pipeline.task_generation.generate import Generated
 
 PREPARED_STAGES = STAGES[: STAGES.index(PREPARED) + 1]
-LOGGED_DECISIONS = 100
-"""Earlier decisions that the log of a newly opened project begins with."""
 
 
 class Session:
@@ -55,7 +53,8 @@ class Session:
         names = segment_words(project)
         self.log = EventLog(
             LogLine(one.at, describe_decision(one, names), "person", "" if one.by == UNNAMED else one.by)
-            for one in project.decisions[-LOGGED_DECISIONS:]
+            # Earlier decisions that the log of a newly opened project begins with
+            for one in project.decisions[-100:]
         )
         self.tasks = TaskGroup(self.log.mark_changed)
         """What runs beside the stage work."""

@@ -21,8 +21,6 @@ from studio.web.notices import show_notice
 from studio.web.skipped_outputs import SkippingBlocks
 
 Handler = TypeVar("Handler", bound=Callable[..., Any])
-MAX_PAGES = 4096
-"""Pages whose user is remembered."""
 
 
 def needs(role: Role, handler: Handler, edits: bool = False) -> Handler:
@@ -50,7 +48,8 @@ class PageOwners:
         """Whether a page is the user's. One that nobody has used yet becomes the user's."""
         is_own = self._users.setdefault(page, user) == user
         self._users.move_to_end(page)
-        while len(self._users) > MAX_PAGES:
+        # Pages whose user is remembered
+        while len(self._users) > 4096:
             self._users.popitem(last=False)
         return is_own
 

@@ -42,8 +42,6 @@ MESH_SUFFIXES = (".glb", ".gltf", ".obj", ".stl", ".ply")
 NAMING_FORMATS = (".xacro", ".sdf")
 """Files that name meshes and are no models themselves."""
 MESH_NAME = re.compile(r"[^\"'<>/\\]{1,200}\.(?:glb|gltf|obj|stl|ply)\b", re.IGNORECASE)
-MIN_DENSITY, MAX_DENSITY = 20.0, 8000.0
-"""Kg per cubic metre of the bounding box: a mass outside this range is an unedited default."""
 GENERIC_NAMES = {
     "", "mesh", "meshes", "model", "models", "textured", "textured_simple", "nontextured", "object", "scene", "visual",
     "collision", "base", "urdf", "mjcf", "obj", "google_16k", "google_64k", "google_512k", "tsdf", "poisson",
@@ -241,7 +239,8 @@ def _asset_facts(
     if options.mass is not None:
         mass, source = options.mass, "person"
     elif model and model.mass:
-        if MIN_DENSITY < model.mass / max(box, 1e-9) < MAX_DENSITY:
+        # Kg per cubic metre of the bounding box: a mass outside this range is an unedited default
+        if 20.0 < model.mass / max(box, 1e-9) < 8000.0:
             mass, source = model.mass, "asset"
         else:
             warnings.append(f"its model's mass of {model.mass:.3g} kg is implausible; {usual:.3g} kg is used instead")

@@ -37,8 +37,6 @@ STAGE_START_FRACTIONS = {
 
 RASTER_PIXELS = 120
 """Length of the longest side in the raster that is traced."""
-TOLERANCE_PIXELS = 0.7
-"""Largest distance of the simplified outline from the traced one."""
 
 
 def import_assets(request: dict[str, Any], send: Callable[[Progress], None]) -> Result:
@@ -195,6 +193,7 @@ def _outline(vertices: np.ndarray, faces: np.ndarray) -> dict[str, Any]:
     for triangle in np.round(flat * RASTER_PIXELS + 1).astype(np.int32)[faces]:
         cv2.fillConvexPoly(picture, triangle, 255)
     lines, _ = cv2.findContours(picture, cv2.RETR_CCOMP, cv2.CHAIN_APPROX_SIMPLE)
-    drawn = [(cv2.approxPolyDP(line, TOLERANCE_PIXELS, True)[:, 0] - 1) / RASTER_PIXELS for line in lines]
+    # 0.7: largest distance of the simplified outline from the traced one
+    drawn = [(cv2.approxPolyDP(line, 0.7, True)[:, 0] - 1) / RASTER_PIXELS for line in lines]
     path = " ".join("M" + "L".join(f"{x:.3g},{y:.3g}" for x, y in line) + "Z" for line in drawn if len(line) > 2)
     return {"path": path, "wide": round(float(wide), 3), "tall": round(float(tall), 3)}

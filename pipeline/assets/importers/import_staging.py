@@ -11,8 +11,6 @@ from pathlib import Path
 
 from pipeline.assets.asset import AssetError
 
-MAX_FILES = 5_000
-"""Of one asset."""
 _NAME = re.compile(r"\.import\.(\d+)\.[0-9a-f]{8}")
 _IDENTIFIER = re.compile(r"[a-z0-9_]{1,200}")
 
@@ -59,7 +57,8 @@ def take_over(staging: Path, id: str, library: Path, may_replace: bool) -> None:
         kinds = {stat.S_IFMT(path.lstat().st_mode) for path in contents}
     except OSError as error:
         raise AssetError(f"its asset folder cannot be read: {error.strerror}") from None
-    if kinds - {stat.S_IFDIR, stat.S_IFREG} or len(contents) > MAX_FILES:
+    # 5_000: largest files of one asset
+    if kinds - {stat.S_IFDIR, stat.S_IFREG} or len(contents) > 5_000:
         raise AssetError("its reader wrote more than plain files; the file may be an attack")
     replace_folder(source, target)
 

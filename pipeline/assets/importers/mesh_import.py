@@ -25,8 +25,6 @@ MAX_IMPLICIT_METRES, MAX_LENGTH_M, MIN_LENGTH_M = 1.0, 2.0, 0.005
 MAX_TEXTURE_PIXELS = 1024
 """Longest side of a texture."""
 MAX_FACES = 60_000
-MAX_OPEN_EDGE_RATIO = 0.02
-"""Open edges over all edges, up to which the sign of the volume tells whether the mesh is inside out."""
 UP_AXIS_ROTATIONS = {
     "z": np.eye(3),
     "y": np.array([[1.0, 0, 0], [0, 0, -1], [0, 1, 0]]),
@@ -200,7 +198,8 @@ def _repair_surface(mesh: trimesh.Trimesh) -> list[str]:
         open_edges = len(trimesh.grouping.group_rows(welded.edges_sorted, require_count=1))
         holes = f"has holes ({open_edges} open edges)" if open_edges else "has sheets that meet in one edge"
         warnings.append(f"its surface {holes}; its convex hull is used for its volume")
-        nearly_closed = open_edges < MAX_OPEN_EDGE_RATIO * len(welded.edges_unique)
+        # Open edges over all edges, up to which the sign of the volume tells whether the mesh is inside out
+        nearly_closed = open_edges < 0.02 * len(welded.edges_unique)
     if not welded.is_winding_consistent:
         warnings.append("some of its faces point inwards")
     elif nearly_closed and welded.volume < 0:

@@ -15,8 +15,6 @@ import numpy as np
 VECTOR_SIZE, KEPT_PREFIX = 512, 152
 """Length of a stored vector. Of longer vectors the first KEPT_PREFIX elements are kept (the finer two depths of the
 embedded network, half of its weight) and the others are projected."""
-MAX_HAMMING_CANDIDATES = 2500
-"""Vectors nearest by Hamming distance whose cosine is computed. A library of this size is compared exactly."""
 
 COLUMN_WEIGHTS = {"id": 2.0, "name": 6.0, "caption": 3.0, "category": 4.0, "licence": 1.0, "provenance": 1.0}
 """The columns that are searched, and the weight of a word in each."""
@@ -108,7 +106,8 @@ class IndexColumns:
         """
         best, candidates = np.full(len(self.row), -np.inf, np.float32), allowed & self.has_vector
         for query in project_vectors(queries):
-            near = self._nearest_by_signs(query, candidates, max(MAX_HAMMING_CANDIDATES, count))
+            # Vectors nearest by Hamming distance whose cosine is computed. A library of this size is compared exactly.
+            near = self._nearest_by_signs(query, candidates, max(2500, count))
             best[near] = np.maximum(best[near], self.vectors[near].astype(np.float32) @ query.astype(np.float32))
         ranked = np.flatnonzero(best > -np.inf)
         ranked = ranked[np.argsort(-best[ranked], kind="stable")]

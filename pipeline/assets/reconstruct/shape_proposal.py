@@ -17,8 +17,6 @@ MIN_EXTENT_M = 0.004
 PLACEHOLDER_TEXTURE: Image.Image = solids.plain_texture((128, 128, 128))
 """Texture of a shape until the photograph is projected on it."""
 
-MAX_EVALUATIONS = 160
-"""Evaluations of the cost in one fit."""
 PRIOR_WEIGHT, SHRINK_PENALTY = 0.01, 0.04
 """Weights of the distance from the prior, and of being smaller than it: they decide where rays say nothing."""
 
@@ -57,7 +55,8 @@ def fit_to_rays(
     hits: Callable[[np.ndarray], RayHits],
     initial: np.ndarray,
     lengths: slice,
-    max_evaluations: int = MAX_EVALUATIONS,
+    # Evaluations of the cost in one fit
+    max_evaluations: int = 160,
     prior: np.ndarray | None = None,
 ) -> np.ndarray:
     """Return the parameters near `initial` with the smallest ray error (Nelder-Mead).

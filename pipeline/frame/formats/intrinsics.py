@@ -24,8 +24,6 @@ ANGLE_KEYS = {"fov": 0, "fovx": 0, "fov_x": 0, "hfov": 0, "fovy": 1, "fov_y": 1,
 MILLIMETRE = 0.001
 MAX_TEXTS, MAX_TEXT_BYTES = 20, 10_000
 """Texts of a folder that are looked at, and their largest size."""
-MIN_FOCAL = 20
-"""Pixels, from which a number of a text may be a focal length."""
 EXPECTED = '{"fx", "fy", "cx", "cy"} or a 3x3 "K"'
 
 
@@ -73,7 +71,8 @@ def _holds_intrinsics(raw: bytes, name: str) -> bool:
         focal = float(data["fx"]), float(data["fy"])
     except Exception:  # any text may lie beside pictures
         return False
-    return min(focal) > MIN_FOCAL
+    # Smallest focal pixels, from which a number of a text may be a focal length
+    return min(focal) > 20
 
 
 def parse_numbers(words: list[str]) -> dict[str, Any]:

@@ -23,8 +23,6 @@ COLOUR_FOLDERS = ("color", "colour", "rgb", "image", "images")
 DEPTH_FOLDERS = ("depth", "depths")
 COLOUR_SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".webp", ".tif", ".tiff", ".ppm", ".pgm")
 COLOUR_ARRAYS = (*COLOUR_SUFFIXES, ".npy")
-MAX_DESCRIBED = 4
-"""Images that an error describes."""
 SUFFIXES = tuple(dict.fromkeys((*COLOUR_ARRAYS, *depth_images.DEPTH_SUFFIXES)))
 COLOUR_WORD = re.compile("colou?r|rgb|image", re.IGNORECASE)
 DEPTH_WORD = re.compile("depth", re.IGNORECASE)
@@ -114,7 +112,8 @@ def pair_by_content(bundle: FileBundle) -> list[tuple[str, str]]:
 def describe_images(bundle: FileBundle) -> str:
     """Return a sentence on what the first images of a folder are: colour, depth or unreadable; empty without any."""
     words = {True: "depth", False: "colour", None: "not readable as a picture"}
-    names = [name for name in bundle.names if PurePosixPath(name).suffix.lower() in SUFFIXES][:MAX_DESCRIBED]
+    # 4: images that an error describes
+    names = [name for name in bundle.names if PurePosixPath(name).suffix.lower() in SUFFIXES][:4]
     listed = ", ".join(f"{name} is {words[is_depth(bundle.read(name), name)]}" for name in names)
     return listed and f" By their content, {listed}."
 

@@ -21,7 +21,6 @@ CALIBRATIONS = {
     "freiburg3": Intrinsics(640, 480, 535.4, 539.2, 320.1, 247.6),
 }
 """From the same page. The name of the recording says which camera was used."""
-MAX_LINES = 200_000
 
 
 def open_tum(bundle: FileBundle) -> Recording | None:
@@ -43,7 +42,7 @@ def open_tum(bundle: FileBundle) -> Recording | None:
 
 def read_file_list(bundle: FileBundle, name: str) -> list[tuple[float, str]]:
     """Return times in seconds and file names, sorted by time. Raises FrameError."""
-    lines = bundle.read(name).decode("utf-8", "replace").splitlines()[:MAX_LINES]
+    lines = bundle.read(name).decode("utf-8", "replace").splitlines()[:200_000]
     try:
         words = [line.split() for line in lines if line.strip() and not line.startswith("#")]
         entries = [(float(time), file.replace("\\", "/")) for time, file, *_ in words]

@@ -5,9 +5,6 @@ from dataclasses import replace
 from pipeline.description import Description
 from pipeline.matching import Match
 
-MIN_CONFIDENCE = 0.9
-"""Confidence of the measured match from which an object stays one."""
-
 
 def is_denied(measured: Description, described: Description) -> bool:
     """Whether a model says that what was measured as an object is none. A person's verdict is never a denial."""
@@ -17,7 +14,8 @@ def is_denied(measured: Description, described: Description) -> bool:
 
 def keep_if_matched(described: Description, found: Match) -> Description:
     """Return a denied object as an object, with a warning, if its measured match is clear; else as it is described."""
-    if found.asset_id is None or (found.confidence or 0.0) < MIN_CONFIDENCE:
+    # Confidence of the measured match from which an object stays one
+    if found.asset_id is None or (found.confidence or 0.0) < 0.9:
         return described
     warning = f"{described.source} says that this is not an object, but it clearly matches an asset"
     return replace(described, is_object=True, warnings=(*described.warnings, warning))

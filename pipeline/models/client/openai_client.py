@@ -37,8 +37,6 @@ from pipeline.models.trace.recorder import annotate, fingerprint
 
 MAX_CORRECTIONS = 2
 """How often a model is asked to correct an answer that does not fit."""
-FORMAT_STATUSES = (400, 422, 500, 501)
-"""Statuses with which servers reject an option of a request that they do not know."""
 CORRECTION = (
     "That answer cannot be used: {error}\nAnswer again with one JSON object that fits the schema, nothing else."
 )
@@ -242,7 +240,9 @@ class OpenAIModel:
                     return await self._streamed(request, call)
                 except openai.APIError as error:
                     accepted = request.format.without(self._failures.server_message(error))
-                    if accepted is None or getattr(error, "status_code", 400) not in FORMAT_STATUSES:
+                    # (400, 422, 500, 501): statuses with which servers reject an option of a request that they do not
+                    # know
+                    if accepted is None or getattr(error, "status_code", 400) not in (400, 422, 500, 501):
                         raise
                     self._formats[request.model] = accepted
                     request = request.with_format(accepted)

@@ -22,11 +22,8 @@ from pipeline.scene.mjcf import articulated_body, mesh_export
 from pipeline.scene.mjcf.portable import portable_xml
 from pipeline.scene.placement import Placement, Scene, SceneError, Shelf
 
-TABLE_MARGIN_M = 0.10
-"""Margin added around the visible table, so that nothing near its edge falls."""
 TABLE_THICKNESS_M = 0.04
 TABLE_PICTURE = "table.png"
-FLOOR_Z = -0.75
 MAIN_LIGHT = "main"
 """Name of the light that casts shadows."""
 DEFAULT_LIGHT = (-0.25, -0.2, 1.0)
@@ -36,11 +33,8 @@ LIGHT_DISTANCE_M = 2.1
 VISUAL_GROUP, COLLISION_GROUP = 2, 3
 FOOT_HEIGHT_M = 0.004
 """Height of the flat foot of objects that would topple."""
-PROP_WIDTH_SHARE = 0.5
-"""Width and depth of the block under an object, relative to the object's: it should be hidden and touch no other."""
 PROP_CONTACT_BIT = 2
 """Contact bit between such a block and its object. The block is a guess, so nothing else collides with it."""
-SOLREF, SOLIMP = (0.01, 1.0), (0.95, 0.99, 0.001, 0.5, 2.0)
 
 
 class Slab(NamedTuple):
@@ -137,15 +131,16 @@ def contact_settings(friction: float, rolls: bool = False) -> dict:
     return {
         "friction": [friction, 0.005, 0.001],
         "condim": 6 if rolls else 4,
-        "solref": list(SOLREF),
-        "solimp": list(SOLIMP),
+        "solref": list((0.01, 1.0)),
+        "solimp": list((0.95, 0.99, 0.001, 0.5, 2.0)),
     }
 
 
 def table_slab(scene: Scene) -> Slab:
     """Return the least rectangle below the visible table and all objects that no shelf carries, with a margin."""
     standing = [p for p in scene.placements if not any(shelf.carries(p) for shelf in scene.shelves)]
-    return _slab(scene.table, standing, TABLE_MARGIN_M)
+    # Margin added around the visible table, so that nothing near its edge falls
+    return _slab(scene.table, standing, 0.10)
 
 
 def shelf_slab(scene: Scene, shelf: Shelf) -> Slab:
@@ -193,7 +188,7 @@ def _room(spec: mujoco.MjSpec, scene: Scene, visuals: bool) -> None:
         table.rgba = np.append(np.asarray(scene.table_rgb) / 255, 1)
     else:
         table.material = _table_material(spec, scene.table_png)
-    spec.worldbody.add_geom(name="floor", type=mujoco.mjtGeom.mjGEOM_PLANE, pos=[*centre, FLOOR_Z], size=[4, 4, 0.1],
+    spec.worldbody.add_geom(name="floor", type=mujoco.mjtGeom.mjGEOM_PLANE, pos=[*centre, -0.75], size=[4, 4, 0.1],
                             rgba=[0.55, 0.56, 0.58, 1], **contact_settings(0.8))  # fmt: skip
 
 
@@ -319,7 +314,8 @@ def _add_foot(body: mujoco.MjsBody, p: Placement) -> None:
 
 def _add_prop(spec: mujoco.MjSpec, p: Placement) -> None:
     (x, y), (a, b), angle = cv2.minAreaRect(p.footprint.astype(np.float32))
-    half = PROP_WIDTH_SHARE * np.array([a, b]) / 2
+    # Width and depth of the block under an object, relative to the object's: it should be hidden and touch no other
+    half = 0.5 * np.array([a, b]) / 2
     spec.worldbody.add_geom(
         name=f"{p.name}:prop", type=mujoco.mjtGeom.mjGEOM_BOX, pos=[x, y, p.prop / 2], size=[*half, p.prop / 2],
         quat=quat_about_z(np.radians(angle)), rgba=[0.6, 0.6, 0.62, 1],

@@ -9,8 +9,6 @@ from pipeline.scene.mjcf import builder
 from pipeline.scene.mjcf.articulated_body import MassProperties, composite_inertia
 from pipeline.scene.placement import Placement, Scene
 
-TABLE_MARGIN = 0.6
-"""Width of the table on each side of the asset, relative to the asset's longest side."""
 TABLE_RGB = (206, 203, 198)
 BODY_NAME = "asset"
 """Name of the asset's body."""
@@ -21,7 +19,8 @@ def asset_model(asset: Asset) -> mujoco.MjModel:
 
     Raises SceneError if MuJoCo cannot compile it.
     """
-    reach = (0.5 + TABLE_MARGIN) * float(max(asset.size))
+    # 0.6: width of the table on each side of the asset, relative to the asset's longest side
+    reach = (0.5 + 0.6) * float(max(asset.size))
     table = reach * np.array([[-1.0, -1], [1, -1], [1, 1], [-1, 1]])
     return builder.compile_spec(builder.build_spec(Scene(np.eye(4), table, TABLE_RGB, (_placement(asset),))))
 

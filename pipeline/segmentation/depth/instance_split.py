@@ -29,8 +29,6 @@ OBJECT_THRESHOLD, PART_THRESHOLD, FINE_THRESHOLD = -1.5, 0.7, 2.5
 boundary classifier alone, into fine parts."""
 MIN_JOIN_AFFINITY = -1.0
 """Mean log odds above which fragments of one object may be joined."""
-BOUNDARY_WEIGHT = 0.075
-"""Weight of a boundary pixel, in pairs of cells."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +56,8 @@ def split_instances(view: HeightMap, mask: np.ndarray, cell_affinities: np.ndarr
     fine = agglomerate(count, [local], FINE_THRESHOLD)[labels]
     full_labels = np.zeros(mask.shape, np.int32)
     full_labels[window] = labels
-    affinities = [local.scale(BOUNDARY_WEIGHT), label_affinities(full_labels, cell_affinities)]
+    # Weight of a boundary pixel, in pairs of cells
+    affinities = [local.scale(0.075), label_affinities(full_labels, cell_affinities)]
     parts, objects = (
         _masks(absorb_small_regions(stage, labels, affinities)[labels], mask, window)
         for stage in agglomerate_in_stages(count, affinities, (PART_THRESHOLD, OBJECT_THRESHOLD))

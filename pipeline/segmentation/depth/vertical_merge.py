@@ -11,8 +11,6 @@ from pipeline.segmentation.mask_operations import join_greedily
 
 BAND = 0.015
 """Metres above and below the common line in which the outlines of two parts are compared."""
-MAX_OFFSET = 0.004
-"""Metres between the two outlines (95th percentile) up to which they are one wall; stacked objects fit less well."""
 MIN_POINTS = 12
 """Points needed on the line and on each side of it."""
 
@@ -35,7 +33,9 @@ def share_wall(view: HeightMap, a: np.ndarray, b: np.ndarray) -> bool:
     if min(len(over), len(under)) < MIN_POINTS:
         return False
     gaps = np.concatenate([KDTree(over).query(under)[0], KDTree(under).query(over)[0]])
-    return bool(np.quantile(gaps, 0.95) < MAX_OFFSET)
+    # 0.004: metres between the two outlines (95th percentile) up to which they are one wall; stacked objects fit less
+    # well
+    return bool(np.quantile(gaps, 0.95) < 0.004)
 
 
 def _median_height(points: np.ndarray) -> float:

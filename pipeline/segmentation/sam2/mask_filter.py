@@ -19,22 +19,10 @@ from pipeline.segmentation.tabletop_limits import MAX_HEIGHT, MAX_WIDTH
 
 MIN_AREA, MAX_AREA = 0.0004, 0.25
 """Share of the image that an object covers: less is a speck, more is a table or a wall."""
-MIN_HEIGHT = -0.02
-"""Metres above the table; lower regions are floor."""
-FLOATING_HEIGHT = 0.12
-"""Metres above the table from which an object needs another one below it."""
-MAX_SUPPORT_GAP = 0.05
-"""Metres from an object's lower edge to the object below it."""
-MIN_OBJECT_PROBABILITY = 0.21
-"""Probability below which a mask is dropped: 95 % of objects and parts on drawn frames of other kinds reach it."""
 MIN_PART, MAX_PART = 0.08, 0.92
 """Share of a mask that a part covers whose border with the rest is looked at."""
 LEVEL_RANGE = 0.012
 """Metres of height within which a face counts as level."""
-SAME_HUE = 12
-"""Distance in CIELAB's a and b up to which two masks have the same hue."""
-NEIGHBOUR_MARGIN = 4
-"""Pixels between masks that may touch."""
 
 
 def clean_masks(
@@ -67,15 +55,18 @@ def may_be_object(scene: SceneDepth, mask: np.ndarray) -> bool:
     known = np.isfinite(scene.points[..., 2]) & mask
     if scene.has_table and known.sum() > 20:
         low, median, high = np.percentile(scene.points[known], (5, 50, 95), axis=0)
-        if median[2] < MIN_HEIGHT or high[2] > MAX_HEIGHT or max((high - low)[:2]) > MAX_WIDTH:
+        # -0.02: metres above the table; lower regions are floor
+        if median[2] < -0.02 or high[2] > MAX_HEIGHT or max((high - low)[:2]) > MAX_WIDTH:
             return False
-    return object_probability(scene, mask) > MIN_OBJECT_PROBABILITY
+    # Probability below which a mask is dropped: 95 % of objects and parts on drawn frames of other kinds reach it
+    return object_probability(scene, mask) > 0.21
 
 
 def drop_floating(scene: SceneDepth, masks: ScoredMasks) -> ScoredMasks:
     """Drop masks in the air: high ones stay only if what lies under their lower edge is not floating itself."""
     small = [scene_mask(scene, mask) for mask, _ in masks]
-    floating = [i for i, mask in enumerate(small) if _lowest_height(scene, mask) > FLOATING_HEIGHT]
+    # Metres above the table from which an object needs another one below it
+    floating = [i for i, mask in enumerate(small) if _lowest_height(scene, mask) > 0.12]
     while True:
         in_air = np.logical_or.reduce([small[i] for i in floating]) if floating else None
         still_floating = [i for i in floating if in_air is None or not _rests_on(scene, small[i], ~in_air)]
@@ -97,7 +88,8 @@ def _rests_on(scene: SceneDepth, mask: np.ndarray, below: np.ndarray) -> bool:
     under = np.minimum(rows + gap, height - 1)
     inner = np.maximum(rows - 2, 0)
     distance = np.linalg.norm(scene.points[under, cols] - scene.points[inner, cols], axis=-1)
-    return bool(np.mean(below[under, cols] & (distance < MAX_SUPPORT_GAP)) > 0.3)
+    # 0.05: metres from an object's lower edge to the object below it
+    return bool(np.mean(below[under, cols] & (distance < 0.05)) > 0.3)
 
 
 def resolve_nesting(scene: SceneDepth, masks: ScoredMasks) -> ScoredMasks:
@@ -181,7 +173,8 @@ def is_one_object(scene: SceneDepth, large: np.ndarray, small: np.ndarray) -> bo
     They touch, their common footprint is no larger than that of one of them, and they have the
     same hue, or one is the level top of the other.
     """
-    near = cv2.dilate(large.astype(np.uint8), np.ones((2 * NEIGHBOUR_MARGIN - 1,) * 2, np.uint8)) > 0
+    # Pixels between masks that may touch
+    near = cv2.dilate(large.astype(np.uint8), np.ones((2 * 4 - 1,) * 2, np.uint8)) > 0
     known = np.isfinite(scene.points[..., 2])
     if not (near & small).any() or min((large & known).sum(), (small & known).sum()) < 20:
         return False
@@ -189,7 +182,8 @@ def is_one_object(scene: SceneDepth, large: np.ndarray, small: np.ndarray) -> bo
     if not scene.has_table or areas[2] > 1.2 * max(areas[:2]):
         return False
     hues = [np.median(scene.lab[part][:, 1:], 0) for part in (large, small)]
-    if np.linalg.norm(hues[0] - hues[1]) < SAME_HUE:
+    # Distance in CIELAB's a and b up to which two masks have the same hue
+    if np.linalg.norm(hues[0] - hues[1]) < 12:
         return True
     spans = [np.percentile(scene.points[part & known][:, 2], (10, 50, 90)) for part in (large, small)]
     top, side = sorted(spans, key=lambda span: -span[1])

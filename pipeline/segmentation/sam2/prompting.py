@@ -12,11 +12,6 @@ from pipeline.segmentation.sam2.device_queue import ComputeDevice
 from pipeline.segmentation.sam2.local_correction import correct_locally
 from pipeline.segmentation.segment import Prompt, Segment, SegmentationError
 
-MAX_CACHED_ANSWERS = 32
-"""Answers kept for the clicks that continue them, of up to 1.1 MB each at 1280x720."""
-SAME_MASK_IOU = 0.9
-"""IoU of SAM 2's answer with the corrected mask above which the next prompt starts from its logits, not the mask."""
-
 
 @dataclass(frozen=True, eq=False)
 class MaskCandidate:
@@ -78,7 +73,8 @@ class Sam2Prompting:
         (x, y), label = prompt.points[-1], int(prompt.labels[-1])
         answer = self._predict(predictor, prompt, logits)[0]
         mask = correct_locally(start, answer.mask, (x, y, label))
-        logits = answer.logits if iou(mask, answer.mask) > SAME_MASK_IOU else as_logits(mask, predictor)
+        # IoU of SAM 2's answer with the corrected mask above which the next prompt starts from its logits, not the mask
+        logits = answer.logits if iou(mask, answer.mask) > 0.9 else as_logits(mask, predictor)
         return replace(answer, bits=np.packbits(mask), logits=logits)
 
     def _predict(self, predictor: Any, prompt: Prompt, logits: np.ndarray | None = None) -> tuple[MaskCandidate, ...]:
@@ -119,5 +115,6 @@ def _key(prompt: Prompt) -> bytes:
 
 def _store(cache: OrderedDict[bytes, Any], key: bytes, value: Any) -> None:
     cache[key] = value
-    while len(cache) > MAX_CACHED_ANSWERS:
+    # Answers kept for the clicks that continue them, of up to 1.1 MB each at 1280x720
+    while len(cache) > 32:
         cache.popitem(last=False)

@@ -18,8 +18,6 @@ from pipeline.segmentation.segment import Prompt, Segment, SegmentationError
 
 T = TypeVar("T")
 DEFAULT = AutomaticSettings()
-MAX_ENCODED_FRAMES = 6
-"""Encoded frames in memory, of 17 MB each at full size, for every size of network."""
 
 
 class Sam2Segmenter:
@@ -31,7 +29,8 @@ class Sam2Segmenter:
         self,
         checkpoint: str | None = None,
         device: str | None = None,
-        capacity: int = MAX_ENCODED_FRAMES,
+        # Encoded frames in memory, of 17 MB each at full size, for every size of network
+        capacity: int = 6,
         side: int = TRAINED_SIDE,
         automatic: AutomaticSettings = DEFAULT,
     ):

@@ -39,8 +39,6 @@ from pipeline.simulation.sandbox.server_process import ServerProcess, exchange, 
 __all__ = ["Limits", "Protection", "RunCancelled", "RunRecord", "Sandbox", "SandboxError", "UnprotectedError"]
 
 DEFAULT_LIMITS = Limits()
-MORE_LAYOUTS = 6
-"""Layouts that are arranged to compare their start: with the judged ones enough that chance makes few of them easy."""
 _Result = TypeVar("_Result")
 
 
@@ -260,7 +258,9 @@ class _Run:
         if not names:
             return {}
         digest = hashlib.sha256(self.program.simulation.encode()).digest()
-        more = [int.from_bytes(digest[4 * i : 4 * i + 4]) >> 1 for i in range(MORE_LAYOUTS)]
+        # 6: layouts that are arranged to compare their start: with the judged ones enough that chance makes few of them
+        # easy
+        more = [int.from_bytes(digest[4 * i : 4 * i + 4]) >> 1 for i in range(6)]
         first, *others = [*recipes, *plain.arrange(more).recipes]
         pairs = [(first, as_photographed(first, names)), *((one, as_photographed(one, names, first)) for one in others)]
         different = list({one.model_dump_json(): one for pair in pairs for one in pair}.values())

@@ -37,8 +37,6 @@ from pipeline.simulation.sandbox.task_checks import TaskChecks
 from pipeline.untrusted.messages import write_message
 
 Send = Callable[..., None]
-MAX_OVERHANG_M = 0.03
-"""How far a zone or a container may extend beyond the visible edge of the table."""
 
 
 def prepare() -> None:
@@ -258,7 +256,8 @@ def _off_table(sim: kit.Simulation) -> list[str]:
     table, added = sim.scene.table, {o.name for o in sim.objects} - {o.name for o in sim.scene.objects}
     outlines = {name: zone.region.polygon for name, zone in sim.zones.items()}
     outlines |= {name: sim[name].outline for name in added if sim[name].fixed}
-    return [name for name, outline in outlines.items() if table.depth(outline).min() < -MAX_OVERHANG_M]
+    # How far a zone or a container may extend beyond the visible edge of the table
+    return [name for name, outline in outlines.items() if table.depth(outline).min() < -0.03]
 
 
 def _motion(run: Run, name: str, picked: bool) -> dict:

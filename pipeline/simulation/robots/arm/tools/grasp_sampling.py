@@ -19,20 +19,8 @@ from pipeline.simulation.robots.description import Fingers
 
 DIRECTIONS = 12
 """Closing directions over half a turn, besides the object's own axes."""
-GRIP_DEPTHS_M = (0.042, 0.030, 0.018, 0.011)
-"""Depths of the fingertips below the top that are tried; the least for rims."""
-TIP_CLEARANCE_M = 0.004
-"""Distance between the fingertips and what is below them."""
-MIN_DEPTH_M = 0.008
-"""Least depth of the fingertips below the top."""
-LEVELS = (0.25, 0.5, 0.75)
-"""Heights of level lines, as shares of the object's height."""
-OFFSETS = (-0.6, 0.0, 0.6)
-"""Offsets of level lines from the object's middle, as shares of half its extent across them."""
 TILTS = tuple(np.radians((30.0, 60.0, 85.0)))
 """Angles between the approach and straight down from which a level line is approached, to either side."""
-TIP_DEPTHS_M = (0.012, 0.026)
-"""Distances of the fingertips beyond a level line."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,8 +100,10 @@ def sample_from_above(heights: SurfaceHeights, target: Object, fingers: Fingers)
             if not (inside & heights.own).any():
                 continue
             strip = Strip(local, yaw, float(across), inside, float(heights.heights[inside & heights.own].max()))
-            for depth in GRIP_DEPTHS_M:
-                tips = max(target.bottom + TIP_CLEARANCE_M, strip.top - depth)
+            # Depths of the fingertips below the top that are tried; the least for rims
+            for depth in (0.042, 0.030, 0.018, 0.011):
+                # Distance between the fingertips and what is below them
+                tips = max(target.bottom + 0.004, strip.top - depth)
                 yield from _runs_at(heights, strip, tips)
                 if tips > strip.top - depth:
                     break
@@ -125,8 +115,10 @@ def sample_from_the_side(physics: Physics, target: Object) -> Iterator[LineCandi
         turn = planar_rotation(yaw)
         local = (target.outline - target.position[:2]) @ turn
         middle, half = (local.max(0) + local.min(0)) / 2, np.ptp(local, axis=0) / 2
-        for level in target.bottom + np.array(LEVELS) * target.height:
-            for across in middle[1] + np.array(OFFSETS) * half[1]:
+        # Heights of level lines, as shares of the object's height
+        for level in target.bottom + np.array((0.25, 0.5, 0.75)) * target.height:
+            # Offsets of level lines from the object's middle, as shares of half its extent across them
+            for across in middle[1] + np.array((-0.6, 0.0, 0.6)) * half[1]:
                 hits = _touched(physics, target, turn, float(across), float(level), float(half[0]) + 0.01, middle[0])
                 if hits is None:
                     continue
@@ -134,14 +126,16 @@ def sample_from_the_side(physics: Physics, target: Object) -> Iterator[LineCandi
                 point = target.position[:2] + turn @ np.array([(low + up) / 2, across])
                 line = np.array([*point, level]), up - low, max(first, second), yaw
                 for tilt in (sign * tilt for tilt in TILTS for sign in (-1, 1)):
-                    for depth in TIP_DEPTHS_M:
+                    # Distances of the fingertips beyond a level line
+                    for depth in (0.012, 0.026):
                         yield LineCandidate(*line, tilt, depth)
 
 
 def _runs_at(heights: SurfaceHeights, strip: Strip, tips: float) -> Iterator[RunCandidate]:
     """Yield the runs of one strip with the fingertips at the height `tips`."""
     high = strip.inside & heights.own & (heights.heights > tips + 0.003)
-    if not high.any() or strip.top - tips < MIN_DEPTH_M:
+    # Least depth of the fingertips below the top
+    if not high.any() or strip.top - tips < 0.008:
         return
     values = np.sort(strip.local[high, 0])
     for run in np.split(values, np.flatnonzero(np.diff(values) > 2.2 * heights.pitch) + 1):

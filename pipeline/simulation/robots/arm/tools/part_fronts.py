@@ -12,8 +12,6 @@ from pipeline.simulation.robots.arm.tools.grasp import gripper_at
 
 PITCH_M = 0.005
 """Pitch of the grid of level rays."""
-MIN_HEIGHT_M = 0.03
-"""Height above the table below which a level gripper has no room."""
 SPREAD_M = 0.03
 """Distance between grasps that are tried."""
 
@@ -57,7 +55,8 @@ def _front(physics: Physics, name: str, part: ArticulatedPart, outwards: np.ndar
     side = np.array([-outwards[1], outwards[0], 0])
     across, start = part.corners @ side, float((part.corners @ outwards).max()) + 0.15
     columns = np.arange(across.min() + PITCH_M / 2, across.max(), PITCH_M)
-    rows = np.arange(max(part.bottom, MIN_HEIGHT_M) + PITCH_M / 2, part.top, PITCH_M)
+    # 0.03: height above the table below which a level gripper has no room
+    rows = np.arange(max(part.bottom, 0.03) + PITCH_M / 2, part.top, PITCH_M)
     points = np.full((len(rows), len(columns), 3), np.nan)
     normals = []
     geoms = set(physics.parts[name, part.name].geoms.tolist())

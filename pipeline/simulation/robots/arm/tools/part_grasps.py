@@ -13,20 +13,6 @@ from pipeline.simulation.robots.arm.tools.seals import MAX_ROUGHNESS_M, STANDOFF
 from pipeline.simulation.robots.arm.tools.vacuum import CUP_RADIUS_M
 from pipeline.simulation.robots.description import Fingers
 
-MIN_HANDLE_M = 0.007
-"""How far a handle protrudes from the front at least."""
-GRIP_M = 0.012
-"""How far the fingertips reach at most beyond a handle's outermost point."""
-TIP_ROOM_M = 0.002
-"""Distance that the fingertips keep from the front."""
-TUBE_ROOM_M = 0.036
-"""Half the width of the gripper's flange, which passes by a handle."""
-PITCHES_DEG = (0.0, 30.0, 55.0)
-"""Angles by which the fingers may come from above the level, in degrees."""
-PUSH_PITCHES_DEG = (0.0, 30.0, 55.0, 75.0)
-"""Angles by which the hand may come from above the level, in degrees."""
-MIN_COSINE = 0.8
-"""Cosine of the largest angle between the push and the part's motion."""
 PUSH_TURNS = (0.0, np.pi / 2, np.pi, -np.pi / 2)
 
 
@@ -38,7 +24,8 @@ def cup_grasps(physics: Physics, name: str, part: ArticulatedPart, max_grasps: i
         around = np.mgrid[-reach : reach + 1, -reach : reach + 1].reshape(2, -1).T
         around = around[np.linalg.norm(around, axis=1) * PITCH_M <= CUP_RADIUS_M + PITCH_M / 4]
         rows, columns = front.depth.shape
-        room = int(np.ceil(TUBE_ROOM_M / PITCH_M))
+        # 0.036: half the width of the gripper's flange, which passes by a handle
+        room = int(np.ceil(0.036 / PITCH_M))
         for row in range(reach, rows - reach):
             for column in range(reach, columns - reach):
                 under = front.depth[row + around[:, 0], column + around[:, 1]]
@@ -65,12 +52,15 @@ def handle_grasps(
         if np.isnan(depth).all():
             continue
         plane = float(np.nanmedian(depth))  # of the front itself, which is larger than its handle
-        handle = np.nan_to_num(depth, nan=-np.inf) > plane + MIN_HANDLE_M
+        # How far a handle protrudes from the front at least
+        handle = np.nan_to_num(depth, nan=-np.inf) > plane + 0.007
         if not handle.any() or handle.sum() > 0.5 * np.isfinite(depth).sum():
             continue
         points = front.points[handle]
         outermost = float((points @ front.outwards).max())
-        grip = min(GRIP_M, outermost - plane - TIP_ROOM_M)
+        # 0.012: how far the fingertips reach at most beyond a handle's outermost point
+        # 0.002: distance that the fingertips keep from the front
+        grip = min(0.012, outermost - plane - 0.002)
         extents = {"side": np.ptp(points @ front.side), "up": np.ptp(points[:, 2])}
         for closing, along in ((np.array([0, 0, 1.0]), "up"), (front.side, "side")):
             width = float(extents[along]) + PITCH_M
@@ -79,7 +69,8 @@ def handle_grasps(
             middle = (points.max(0) + points.min(0)) / 2
             tip = middle + (outermost - grip - middle @ front.outwards) * front.outwards
             opening = min(width + 0.02, fingers.max_opening)
-            for pitch in np.radians(PITCHES_DEG):
+            # Angles by which the fingers may come from above the level, in degrees
+            for pitch in np.radians((0.0, 30.0, 55.0)):
                 hand = hand_before(tip, front.outwards, closing, float(pitch), fingers.tip_offset(width))
                 cost = width - leverage(part, middle, front.outwards) + 0.05 * float(pitch)
                 found.append((cost, Grasp(hand, middle, (0.0, np.pi), width, opening, cost, part.name)))
@@ -100,14 +91,18 @@ def push_grasps(
         for row, column in np.argwhere(np.isfinite(depth)):
             point = front.points[row, column]
             motion = np.sign(travel * part.end) * part.heading(point)
-            if -float(motion @ outwards) < MIN_COSINE:
+            # Cosine of the largest angle between the push and the part's motion
+            if -float(motion @ outwards) < 0.8:
                 continue
             inset = float(np.nanmax(depth) - depth[row, column])  # a handle is in the way beside it
             cost = inset - leverage(part, point, outwards)
             hand = hand_before(point + STANDOFF_M * outwards, outwards, front.side, beyond=tip)
             found.append((cost, Grasp(hand, point, PUSH_TURNS, 0.0, 0.0, cost, part.name, pushes=True)))
     places = _spread_out(found, max_places)
-    return tuple(_from_above(grasp, float(pitch), tip) for pitch in np.radians(PUSH_PITCHES_DEG) for grasp in places)
+    # Angles by which the hand may come from above the level, in degrees
+    return tuple(
+        _from_above(grasp, float(pitch), tip) for pitch in np.radians((0.0, 30.0, 55.0, 75.0)) for grasp in places
+    )
 
 
 def _from_above(grasp: Grasp, pitch: float, tip: float) -> Grasp:
