@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+import cv2
 import numpy as np
 
 from pipeline.frame.frame import Doubt, FrameError, Intrinsics
@@ -34,6 +35,9 @@ ROTATED_BITS, MIN_ROTATED = 3, 0.95
 """SUN3D rotates 16 bits by three; share of values that then have three zeros at the end: those below 8.192 m."""
 MIN_DISTINCT = 64
 """Different values from which a common divisor is no chance."""
+
+MAX_SLOPE = 8.0
+"""Change of depth over a 3 x 3 neighbourhood, in widths of a pixel at that depth, that a surface may show."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,3 +176,15 @@ def _flatness_as_z_buffer(samples: DepthSamples) -> float:
     tolerance = np.full(len(known), TOLERANCE * float(np.subtract(*np.quantile(known, (0.9, 0.1)))))
     along_z = planar_share(samples, 1 / known, tolerance / known**2)
     return planar_share(samples, known, tolerance) / max(along_z, MIN_PLANAR_SHARE / 2)
+
+
+def flying_pixels(depth: np.ndarray, focal: float, tolerance: float = 0.004) -> np.ndarray:
+    """Return the known pixels that lie on a depth edge, of shape (H, W), bool.
+
+    `depth` is in metres, of shape (H, W), 0 where unknown; `focal` is in pixels. A pixel lies on an edge where depth
+    changes within its 3 x 3 neighbourhood by more than `tolerance` metres, the sensor's noise and MAX_SLOPE allow.
+    """
+    known, kernel = depth > 0, np.ones((3, 3), np.uint8)
+    farthest = cv2.dilate(np.where(known, depth, 0).astype(np.float32), kernel)
+    nearest = cv2.erode(np.where(known, depth, 1e3).astype(np.float32), kernel)
+    return known & (farthest - nearest > tolerance + 0.002 * depth**2 + MAX_SLOPE * depth / focal)

@@ -9,9 +9,14 @@ from PIL import Image
 from pipeline.frame.assemble import assemble_frame
 from pipeline.frame.camera import CameraFile, camera_to_json, parse_camera
 from pipeline.frame.formats.archive import FileBundle, read_bytes
-from pipeline.frame.formats.default_intrinsics import camera_from_exif
 from pipeline.frame.formats.depth_images import DEPTH_SUFFIXES, read_depth_image
-from pipeline.frame.formats.intrinsics import ANGLE_KEYS, MATRIX_KEYS, find_camera_file, parse_camera_file
+from pipeline.frame.formats.intrinsics import (
+    ANGLE_KEYS,
+    MATRIX_KEYS,
+    camera_from_exif,
+    find_camera_file,
+    parse_camera_file,
+)
 from pipeline.frame.formats.recording import Recording
 from pipeline.frame.frame import Frame, FrameError
 from pipeline.frame.image_files import read_upright_rgb

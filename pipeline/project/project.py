@@ -35,8 +35,7 @@ from pipeline.project.stage_record import (
 )
 from pipeline.router import Round, read_rounds
 from pipeline.scene import Scene
-from pipeline.scene.doubts import doubts
-from pipeline.scene.evidence import Evidence
+from pipeline.scene.evidence import Evidence, doubts
 from pipeline.scene.mjcf.recorded_models import twin_digest
 from pipeline.scene.object_names import current_names, use_current_names
 from pipeline.scene.scene_files import read_scene

@@ -10,6 +10,11 @@ from pipeline.geometry import bounding_box
 
 T = TypeVar("T")
 
+WORKING_WIDTH = 640
+"""Pixels in a row, at least, of images that are larger; depth cameras hardly resolve more."""
+MAX_HEIGHT, MAX_WIDTH = 0.5, 0.6
+"""Metres above and along the table; larger regions are furniture or a robot."""
+
 
 def iou(a: np.ndarray, b: np.ndarray) -> float:
     """Return the intersection of two masks over their union; 0 if both are empty."""

@@ -9,6 +9,18 @@ from pipeline.errors import StudioError
 from pipeline.frame import Frame
 
 
+@dataclass(frozen=True, eq=False)
+class NamedMask:
+    """One object's mask in an exported or imported file."""
+
+    id: int
+    """1, 2, ... unique in a file."""
+    name: str
+    """The object's name; "" if the file has none."""
+    mask: np.ndarray
+    """Of shape (H, W), bool."""
+
+
 class SegmentationError(StudioError):
     """An invalid prompt, or a segmenter that is not available."""
 

@@ -13,8 +13,7 @@ from pipeline.assets import Library
 from pipeline.assets.asset import Asset
 from pipeline.errors import StudioError
 from pipeline.scene import Placement, Scene
-from pipeline.variation.plausible import kept_range, stands_alone
-from pipeline.variation.twin_uncertainty import AS_MEASURED, UNCERTAIN, twin_values
+from pipeline.variation.twin_uncertainty import AS_MEASURED, UNCERTAIN, kept_range, stands_alone, twin_values
 
 SIZES = 0.9, 1.1
 SHIFT_M, YAW_RAD = 0.02, 0.35

@@ -13,7 +13,7 @@ from pipeline.export.film.chapters import tinted_masks
 from pipeline.project import Project
 from pipeline.report import Facts, Picture, Pictures, Plot, Section, Text, jpeg, report_page
 from pipeline.scene import SceneError
-from pipeline.scene.doubts import summarise
+from pipeline.scene.evidence import summarise
 from pipeline.scene.fidelity import compare_scene
 from pipeline.scene.rendering import render_twin
 from pipeline.store import write_text

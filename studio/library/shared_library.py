@@ -17,7 +17,7 @@ from pipeline.assets.library import BUILTIN_LIBRARY, user_library_folder, user_l
 from pipeline.assets.packs.pack import MENAGERIE, PACKS, find_menagerie
 from pipeline.models import has_vision, label_of, source_of
 from pipeline.run import Services
-from pipeline.scene.preview.asset_preview import BODY_NAME, asset_model, mass_properties
+from pipeline.scene.preview.pose_preview import BODY_NAME, asset_model, mass_properties
 from studio import viewer
 from studio.library.import_jobs import ImportJobs
 from studio.library.thumbnails import Thumbnails

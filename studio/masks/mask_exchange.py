@@ -5,9 +5,8 @@ import binascii
 from typing import Any
 
 from pipeline.segmentation import SegmentationError, encode_rle
-from pipeline.segmentation.confined_exchange import read_masks_confined
-from pipeline.segmentation.exchange import MaskFormat, write_masks
-from pipeline.segmentation.named_mask import NamedMask
+from pipeline.segmentation.exchange import MaskFormat, read_masks_confined, write_masks
+from pipeline.segmentation.segment import NamedMask
 from studio.records.images import jpeg
 from studio.sessions.session import Session
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from pipeline.segmentation.fragments import find_fragments
+from pipeline.segmentation.mask_review import find_fragments
 from studio.sessions.session import Session
 from studio.texts import t
 

@@ -42,7 +42,7 @@ def take_alignment(session: Session, message: Mapping[str, Any]) -> None:
 def _align(session: Session, request: dict) -> dict[str, Any]:
     """Return the base of {files, clicks, tool} and its axes over the photograph; {stopped: true} if it was stopped."""
     from pipeline.alignment import AlignmentStopped, CameraClicks, overlay_picture
-    from pipeline.alignment.confined_base import read_robot_base_confined
+    from pipeline.alignment.input_files import read_robot_base_confined
 
     scene, frame = current_scene(session), session.project.frame
     stop, camera = threading.Event(), np.asarray(scene.world_from_camera)

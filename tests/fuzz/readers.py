@@ -31,8 +31,8 @@ from pipeline.models.trace.replay import ReplayModel
 from pipeline.project import Project
 from pipeline.router.round_record import read_record
 from pipeline.segmentation.exchange import read_masks, write_masks
-from pipeline.segmentation.named_mask import NamedMask
 from pipeline.segmentation.prompts import read_prompts
+from pipeline.segmentation.segment import NamedMask
 from pipeline.store import parse_json
 from pipeline.untrusted.confined import ConfinedError, Result
 from studio.board.project_facts import read_facts

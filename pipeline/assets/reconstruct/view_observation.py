@@ -9,7 +9,7 @@ import trimesh
 
 from pipeline.description import Attributes
 from pipeline.frame import Frame, Support
-from pipeline.frame.flying_pixels import flying_pixels
+from pipeline.frame.depth_values import flying_pixels
 from pipeline.frame.plane_extraction import depth_noise
 from pipeline.geometry import bounding_box, rotation_about_z, transform
 from pipeline.geometry.rays import cast_rays, raycasting_scene

@@ -15,7 +15,7 @@ from pipeline.export.formats.glb import shape_mesh
 from pipeline.export.twin_model import TwinModel
 from pipeline.geometry import transform
 from pipeline.project import Project
-from pipeline.scene.doubts import summarise
+from pipeline.scene.evidence import summarise
 from pipeline.simulation.run_record import RunRecord
 from pipeline.store import atomic_write
 

@@ -12,7 +12,7 @@ import mujoco
 import numpy as np
 
 from pipeline.geometry import Pose
-from pipeline.scene.mjcf.portable import portable_xml
+from pipeline.scene.mjcf.mesh_export import portable_xml
 from pipeline.scene.placement import Placement, SceneError
 
 DEFAULT_DAMPING = {mujoco.mjtJoint.mjJNT_HINGE: 0.02, mujoco.mjtJoint.mjJNT_SLIDE: 2.0}

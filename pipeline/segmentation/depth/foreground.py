@@ -10,8 +10,7 @@ import numpy as np
 
 from pipeline.frame.plane_extraction import depth_noise
 from pipeline.segmentation.depth.height_map import HeightMap
-from pipeline.segmentation.mask_operations import convex_hull, padded_window
-from pipeline.segmentation.tabletop_limits import MAX_HEIGHT, MAX_WIDTH
+from pipeline.segmentation.mask_operations import MAX_HEIGHT, MAX_WIDTH, convex_hull, padded_window
 
 MIN_PROBABILITY = 0.5
 """Probability of showing an object from which a pixel counts as foreground."""
@@ -29,7 +28,7 @@ def merge_foreground(view: HeightMap, proposals: list[np.ndarray], probability: 
 
     `probability` (h, w) is that of showing an object. A proposal that meets no other foreground stays as it is.
     """
-    missed = missed_foreground(view, proposals, probability)
+    missed = _missed_foreground(view, proposals, probability)
     if not missed.any():
         return proposals
     near = cv2.dilate(missed.astype(np.uint8), np.ones((5, 5), np.uint8)) > 0
@@ -46,9 +45,9 @@ def _is_extended(mask: np.ndarray, near: np.ndarray) -> bool:
     return bool(np.count_nonzero(mask & near) > 30)
 
 
-def missed_foreground(view: HeightMap, proposals: list[np.ndarray], probability: np.ndarray) -> np.ndarray:
+def _missed_foreground(view: HeightMap, proposals: list[np.ndarray], probability: np.ndarray) -> np.ndarray:
     """Return foreground (h, w) over the table that no proposal covers, without thin rims."""
-    foreground = (probability > MIN_PROBABILITY) & table_region(view)
+    foreground = (probability > MIN_PROBABILITY) & _table_region(view)
     covered = np.logical_or.reduce([foreground & False, *proposals])
     covered = cv2.dilate(covered.astype(np.uint8), np.ones((5, 5), np.uint8)) > 0
     disc = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * MIN_RADIUS + 1,) * 2)
@@ -59,7 +58,7 @@ def missed_foreground(view: HeightMap, proposals: list[np.ndarray], probability:
     return (cv2.dilate(kept.astype(np.uint8), np.ones((5, 5), np.uint8)) > 0) & foreground
 
 
-def table_region(view: HeightMap) -> np.ndarray:
+def _table_region(view: HeightMap) -> np.ndarray:
     """Return pixels (h, w) at heights of objects, and those without depth inside the table's outline in the image."""
     z = np.nan_to_num(view.points[..., 2], nan=1.0)
     flat = view.on_table & (np.abs(z) < 0.02)

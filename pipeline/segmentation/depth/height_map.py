@@ -7,11 +7,11 @@ import cv2
 import numpy as np
 
 from pipeline.frame import Frame, Intrinsics, Support
-from pipeline.frame.flying_pixels import flying_pixels
+from pipeline.frame.depth_values import flying_pixels
 from pipeline.frame.plane_extraction import depth_noise
 from pipeline.frame.surfaces import local_points
 from pipeline.geometry import inside_polygon
-from pipeline.segmentation.tabletop_limits import MAX_HEIGHT, WORKING_WIDTH
+from pipeline.segmentation.mask_operations import MAX_HEIGHT, WORKING_WIDTH
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,8 +17,7 @@ from pipeline.geometry import bounding_box
 from pipeline.segmentation.depth.affinity import objectness
 from pipeline.segmentation.depth.click_network import FrameNetworks
 from pipeline.segmentation.depth.height_map import height_map
-from pipeline.segmentation.mask_operations import convex_hull, hull_area
-from pipeline.segmentation.tabletop_limits import WORKING_WIDTH
+from pipeline.segmentation.mask_operations import WORKING_WIDTH, convex_hull, hull_area
 
 RING = 5
 """Pixels at working size on each side of a border that are compared."""

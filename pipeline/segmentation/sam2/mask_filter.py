@@ -6,7 +6,7 @@ import cv2
 import numpy as np
 
 from pipeline.frame import Frame, Support
-from pipeline.segmentation.mask_operations import fill_holes, iou, join_greedily
+from pipeline.segmentation.mask_operations import MAX_HEIGHT, MAX_WIDTH, fill_holes, iou, join_greedily
 from pipeline.segmentation.sam2.automatic_masks import ScoredMasks
 from pipeline.segmentation.sam2.mask_evidence import (
     SceneDepth,
@@ -15,7 +15,6 @@ from pipeline.segmentation.sam2.mask_evidence import (
     separate_probability,
 )
 from pipeline.segmentation.segment import Segment
-from pipeline.segmentation.tabletop_limits import MAX_HEIGHT, MAX_WIDTH
 
 MIN_AREA, MAX_AREA = 0.0004, 0.25
 """Share of the image that an object covers: less is a speck, more is a table or a wall."""
@@ -36,21 +35,21 @@ def clean_masks(
     scene = SceneDepth.from_frame(frame, support)
     masks = [(mask.astype(bool), score) for mask, score in masks if MIN_AREA < mask.mean() < MAX_AREA]
     if scene.depth.any():
-        masks = [(mask, score) for mask, score in masks if may_be_object(scene, scene_mask(scene, mask))]
+        masks = [(mask, score) for mask, score in masks if _may_be_object(scene, scene_mask(scene, mask))]
     if scene.has_table:
-        masks = drop_floating(scene, masks)
+        masks = _drop_floating(scene, masks)
     masks.sort(key=lambda entry: -entry[1])
     masks = _without_duplicates(masks)
     if include_parts or not scene.depth.any():
         masks.sort(key=lambda entry: int(entry[0].sum()))
     else:
-        masks = fill_prints(join_parts(scene, resolve_nesting(scene, masks)))
+        masks = _fill_prints(_join_parts(scene, _resolve_nesting(scene, masks)))
     result = _without_overlap(masks)
     result.sort(key=lambda entry: float(np.flatnonzero(entry[0].any(0)).mean()))
     return tuple(Segment(i, mask, float(np.clip(score, 0, 1)), "sam2") for i, (mask, score) in enumerate(result, 1))
 
 
-def may_be_object(scene: SceneDepth, mask: np.ndarray) -> bool:
+def _may_be_object(scene: SceneDepth, mask: np.ndarray) -> bool:
     """Return whether a mask (h, w) may be an object, or a part of one: no furniture, no ground, no wall."""
     known = np.isfinite(scene.points[..., 2]) & mask
     if scene.has_table and known.sum() > 20:
@@ -62,7 +61,7 @@ def may_be_object(scene: SceneDepth, mask: np.ndarray) -> bool:
     return object_probability(scene, mask) > 0.21
 
 
-def drop_floating(scene: SceneDepth, masks: ScoredMasks) -> ScoredMasks:
+def _drop_floating(scene: SceneDepth, masks: ScoredMasks) -> ScoredMasks:
     """Drop masks in the air: high ones stay only if what lies under their lower edge is not floating itself."""
     small = [scene_mask(scene, mask) for mask, _ in masks]
     # Metres above the table from which an object needs another one below it
@@ -92,14 +91,14 @@ def _rests_on(scene: SceneDepth, mask: np.ndarray, below: np.ndarray) -> bool:
     return bool(np.mean(below[under, cols] & (distance < 0.05)) > 0.3)
 
 
-def resolve_nesting(scene: SceneDepth, masks: ScoredMasks) -> ScoredMasks:
+def _resolve_nesting(scene: SceneDepth, masks: ScoredMasks) -> ScoredMasks:
     """Replace masks of several objects by those of each, and drop the parts of one object."""
     remaining = sorted(masks, key=lambda entry: -int(entry[0].sum()))
     small = [scene_mask(scene, mask) for mask, _ in remaining]
     kept: ScoredMasks = []
     while remaining:
         (mask, score), own = remaining[0], small[0]
-        split = most_separate(scene, own, small[1:])
+        split = _most_separate(scene, own, small[1:])
         if split is None:
             outside = [j for j in range(1, len(remaining)) if _share_inside(small[j], own) <= 0.9]
             kept.append((mask, score))
@@ -116,7 +115,7 @@ def resolve_nesting(scene: SceneDepth, masks: ScoredMasks) -> ScoredMasks:
     return kept
 
 
-def most_separate(scene: SceneDepth, mask: np.ndarray, others: Sequence[np.ndarray]) -> np.ndarray | None:
+def _most_separate(scene: SceneDepth, mask: np.ndarray, others: Sequence[np.ndarray]) -> np.ndarray | None:
     """Return the part (h, w) of a mask that most likely is an object of its own, None if it shows one object."""
     scored = [
         (separate_probability(scene, part, rest, rest_is_mask), part)
@@ -155,19 +154,19 @@ def _rest(mask: np.ndarray, part: np.ndarray, scene: SceneDepth) -> np.ndarray |
     return rest if rest.mean() > MIN_AREA else None
 
 
-def join_parts(scene: SceneDepth, masks: ScoredMasks) -> ScoredMasks:
+def _join_parts(scene: SceneDepth, masks: ScoredMasks) -> ScoredMasks:
     """Join masks that touch and are parts of one object; the score is the lowest of them."""
     joined = join_greedily(
         sorted(masks, key=lambda entry: -int(entry[0].sum())),
-        lambda large, small: is_one_object(scene, scene_mask(scene, large[0]), scene_mask(scene, small[0])),
+        lambda large, small: _is_one_object(scene, scene_mask(scene, large[0]), scene_mask(scene, small[0])),
         lambda large, small: (large[0] | small[0], min(large[1], small[1])),
     )
     if len(joined) < len(masks):  # two side faces may only join through the top they share
-        return join_parts(scene, joined)
+        return _join_parts(scene, joined)
     return sorted(joined, key=lambda entry: -entry[1])
 
 
-def is_one_object(scene: SceneDepth, large: np.ndarray, small: np.ndarray) -> bool:
+def _is_one_object(scene: SceneDepth, large: np.ndarray, small: np.ndarray) -> bool:
     """Return whether two masks (h, w) are faces of one object.
 
     They touch, their common footprint is no larger than that of one of them, and they have the
@@ -190,7 +189,7 @@ def is_one_object(scene: SceneDepth, large: np.ndarray, small: np.ndarray) -> bo
     return bool(top[2] - top[0] < LEVEL_RANGE and abs(top[1] - side[2]) < 3 * LEVEL_RANGE)
 
 
-def fill_prints(masks: ScoredMasks) -> ScoredMasks:
+def _fill_prints(masks: ScoredMasks) -> ScoredMasks:
     """Fill the holes of masks that no other mask covers: SAM 2 leaves out labels and reflections."""
     if not masks:
         return []

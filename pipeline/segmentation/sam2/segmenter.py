@@ -7,9 +7,9 @@ from typing import Any, TypeVar
 from pipeline.frame import Frame
 from pipeline.segmentation.prompts import check_prompt
 from pipeline.segmentation.sam2.automatic_masks import AutomaticSettings, ScoredMasks, generate_masks
+from pipeline.segmentation.sam2.device_queue import EncodingState
 from pipeline.segmentation.sam2.device_queue import get_device as device_named
 from pipeline.segmentation.sam2.encoding import EncodingCache, FrameEncoding, image_key
-from pipeline.segmentation.sam2.job_state import EncodingState
 from pipeline.segmentation.sam2.mask_filter import clean_masks
 from pipeline.segmentation.sam2.network import TRAINED_SIDE, Sam2Network
 from pipeline.segmentation.sam2.prompting import Sam2Prompting

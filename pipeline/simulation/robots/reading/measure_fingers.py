@@ -12,7 +12,7 @@ import trimesh
 
 from pipeline.assets.importers.compiled_model import geom_mesh
 from pipeline.geometry import homogeneous
-from pipeline.simulation.robots.arm.fingers import PAD_TORSION_M
+from pipeline.simulation.robots.arm.robot_model import PAD_TORSION_M
 from pipeline.simulation.robots.description import Fingers
 from pipeline.simulation.robots.reading.elements import Elements, ModelError
 from pipeline.simulation.robots.reading.plain_model import PlainModel

@@ -11,16 +11,42 @@ from dataclasses import dataclass
 import numpy as np
 
 from pipeline.geometry import planar_rotation
-from pipeline.simulation.objects import Object
+from pipeline.simulation.objects import Object, Region
 from pipeline.simulation.physics import Physics
 from pipeline.simulation.robots.arm.kinematics import gripper_pose
-from pipeline.simulation.robots.arm.tools.surface_heights import SurfaceHeights
 from pipeline.simulation.robots.description import Fingers
 
 DIRECTIONS = 12
 """Closing directions over half a turn, besides the object's own axes."""
 TILTS = tuple(np.radians((30.0, 60.0, 85.0)))
 """Angles between the approach and straight down from which a level line is approached, to either side."""
+
+MARGIN_M = 0.05
+"""How far the map extends beyond the object."""
+
+
+@dataclass(frozen=True, eq=False)
+class SurfaceHeights:
+    """Heights from above, on a grid of N points."""
+
+    physics: Physics
+    name: str
+    """Name of the object."""
+    points: np.ndarray
+    """World x and y in metres, of shape (N, 2)."""
+    heights: np.ndarray
+    """World z in metres, of shape (N,); -1 where there is nothing."""
+    own: np.ndarray
+    """Whether a point is on the object, of shape (N,)."""
+    labels: np.ndarray
+    """Label of the object at each point, of shape (N,)."""
+    pitch: float
+    """Grid spacing in metres."""
+
+    def is_above(self, points: np.ndarray, height: float) -> np.ndarray:
+        """Cast rays at further points (N, 2). Return where the object is seen above a height, of shape (N,)."""
+        heights, labels, _ = self.physics.surface(points)
+        return (labels == self.physics.label_of(self.name)) & (heights > height)
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +108,7 @@ class LineCandidate:
         return world_from_gripper
 
 
-def closing_directions(target: Object) -> np.ndarray:
+def _closing_directions(target: Object) -> np.ndarray:
     """Return closing directions in radians, the object's own axes first."""
     sides = target.yaw + np.array([0.0, np.pi / 2])
     return np.concatenate([sides, target.yaw + np.pi * (np.arange(DIRECTIONS) + 0.5) / DIRECTIONS])
@@ -90,7 +116,7 @@ def closing_directions(target: Object) -> np.ndarray:
 
 def sample_from_above(heights: SurfaceHeights, target: Object, fingers: Fingers) -> Iterator[RunCandidate]:
     """Yield runs in all closing directions, wider ones than the gripper opens included."""
-    for yaw in closing_directions(target).tolist():
+    for yaw in _closing_directions(target).tolist():
         local = (heights.points - target.position[:2]) @ planar_rotation(yaw)
         extent = local[heights.own, 1] if heights.own.any() else np.zeros(1)
         reach = float(extent.max() - extent.min()) / 2 - 0.004
@@ -111,7 +137,7 @@ def sample_from_above(heights: SurfaceHeights, target: Object, fingers: Fingers)
 
 def sample_from_the_side(physics: Physics, target: Object) -> Iterator[LineCandidate]:
     """Yield level lines in all closing directions, each approached from both sides at all tilts."""
-    for yaw in closing_directions(target).tolist():
+    for yaw in _closing_directions(target).tolist():
         turn = planar_rotation(yaw)
         local = (target.outline - target.position[:2]) @ turn
         middle, half = (local.max(0) + local.min(0)) / 2, np.ptp(local, axis=0) / 2
@@ -157,3 +183,15 @@ def _touched(
         slope = float(np.sqrt(max(1 - facing**2, 0.0))) / max(facing, 1e-6)
         hits.append((middle + side * (half - distance), slope))
     return hits[0], hits[1]
+
+
+def measure_heights(physics: Physics, target: Object) -> SurfaceHeights:
+    """Cast rays down on an object and 5 cm around it, with a pitch of 3 to 7 mm."""
+    low, high = target.outline.min(0) - MARGIN_M, target.outline.max(0) + MARGIN_M
+    pitch = float(np.clip((high - low).max() / 56, 0.003, 0.007))
+    x, y = np.meshgrid(np.arange(low[0], high[0], pitch), np.arange(low[1], high[1], pitch))
+    points = np.stack([x.ravel(), y.ravel()], -1)
+    points = points[Region(target.outline).distance(points) < MARGIN_M]
+    heights, labels, _ = physics.surface(points)
+    own = labels == physics.label_of(target.name)
+    return SurfaceHeights(physics, target.name, points, np.nan_to_num(heights, nan=-1.0), own, labels, pitch)

@@ -12,8 +12,7 @@ from pipeline.simulation.physics import Physics
 from pipeline.simulation.robots.arm.collision import CollisionChecker
 from pipeline.simulation.robots.arm.kinematics import gripper_pose
 from pipeline.simulation.robots.arm.tools.grasp import DroppedGrasp, Grasp
-from pipeline.simulation.robots.arm.tools.grasp_sampling import LineCandidate, RunCandidate, Strip
-from pipeline.simulation.robots.arm.tools.surface_heights import SurfaceHeights
+from pipeline.simulation.robots.arm.tools.grasp_sampling import LineCandidate, RunCandidate, Strip, SurfaceHeights
 from pipeline.simulation.robots.description import Fingers
 
 FINGER_CLEARANCES_M = (0.006, 0.014)
