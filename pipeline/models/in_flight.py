@@ -14,7 +14,7 @@ from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import Any, Protocol, TypeVar
 
-from pipeline.models.costs.budget import Budget
+from pipeline.models.budget import Budget
 from pipeline.models.model import CallCancelled, Question, StageCancelled
 
 T = TypeVar("T")

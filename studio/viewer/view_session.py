@@ -20,8 +20,7 @@ import numpy as np
 from studio.accounts.roles import Role, require
 from studio.viewer.commands import Command, Contacts, Control, Joint, Push, Seek, Speed, Step, parse_command
 from studio.viewer.depth_difference import colourise
-from studio.viewer.geometry import free_bodies, moving_bodies, pack
-from studio.viewer.joints import movable_joints
+from studio.viewer.geometry import free_bodies, movable_joints, moving_bodies, pack
 from studio.viewer.motion import Layout, LivePhysics, RecordedMotion, Trajectory, ViewerError, compile_model
 from studio.viewer.photo_camera import PhotoCamera, Photograph
 from studio.viewer.presentation import HOLD_SECONDS, Mark, Presentation

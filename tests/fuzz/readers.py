@@ -22,8 +22,8 @@ from pipeline.assets.library import read_asset
 from pipeline.errors import StudioError
 from pipeline.frame import confined_reader
 from pipeline.frame.load import open_in_process
+from pipeline.models.budget import spent_usd
 from pipeline.models.client.reply import ReplyReader, events_of
-from pipeline.models.costs.budget import spent_usd
 from pipeline.models.model import ModelError
 from pipeline.models.trace.call_log import CallLog, totals
 from pipeline.models.trace.recorder import _is_answer, read_trace

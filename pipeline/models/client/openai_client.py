@@ -14,6 +14,7 @@ import openai
 from pydantic import BaseModel, ValidationError
 
 from pipeline.errors import without_folders
+from pipeline.models.budget import model_price
 from pipeline.models.client import connection
 from pipeline.models.client.connection import MAX_LINE_BYTES, BoundedTransport
 from pipeline.models.client.failure_messages import (
@@ -27,7 +28,6 @@ from pipeline.models.client.json_recovery import recover_json
 from pipeline.models.client.redaction import Redactor, secrets_of
 from pipeline.models.client.reply import Reply, ReplyReader, Usage, events_of
 from pipeline.models.client.request import Request, RequestFormat
-from pipeline.models.costs.budget import model_price
 from pipeline.models.in_flight import InFlightCall, InFlightCalls, current_call
 from pipeline.models.model import CODE_KINDS, CallCancelled, ModelError, Question
 from pipeline.models.prompt_templates import load_prompt

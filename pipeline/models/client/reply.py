@@ -5,9 +5,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from pipeline.models.budget import Price
 from pipeline.models.client.failure_messages import ModelRefused, server_words, truncate_raw
 from pipeline.models.client.json_recovery import replace_surrogates
-from pipeline.models.costs.budget import Price
 from pipeline.store import parse_json
 
 THOUGHT_FIELDS = ("reasoning_content", "reasoning")

@@ -21,7 +21,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from pipeline.errors import without_folders
-from pipeline.models.costs.budget import Budget, spent_usd
+from pipeline.models.budget import Budget, spent_usd
 from pipeline.models.images import encode_jpeg
 from pipeline.models.in_flight import InFlightCall, InFlightCalls, current_call, enter_call, leave_call
 from pipeline.models.model import (
