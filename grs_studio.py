@@ -153,7 +153,7 @@ def compare(
         sim: the same of the simulation.
         out: folder of comparison.json, comparison.npz and report.html.
         robot: MJCF, URDF or a table of Denavit-Hartenberg parameters, for joint ranges and end effectors.
-        align: none, clock, motion or dtw, as in docs/divergence.md.
+        align: none, clock, motion or dtw, as in docs/real_robots.md.
     """
     from pipeline.divergence import compare as compare_episodes
     from pipeline.divergence import load_robot, read_episode, to_json, write_comparison

@@ -12,6 +12,7 @@ from hypothesis import settings
 from reference_frames import FRAMES, MISSING
 
 from bench.processor_seconds import sort_longest_first
+from studio.web import gradio_fast_import
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -89,6 +90,7 @@ def browser() -> "Iterator[Browser]":
 
 def pytest_configure() -> None:
     gc.disable()  # until all tests are imported
+    gradio_fast_import.install()
     signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored by what a shell runs with "&"
 
 

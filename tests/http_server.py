@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
@@ -20,8 +20,9 @@ def serving(answer: Callable[[str, bytes], tuple]) -> Iterator[str]:
             status, body, *claimed = answer(self.path, sent)
             self.send_response(status)
             self.send_header("content-length", str(*claimed or [len(body)]))
-            self.end_headers()
-            self.wfile.write(body)
+            with suppress(ConnectionError):  # the client has heard enough
+                self.end_headers()
+                self.wfile.write(body)
 
         do_GET = do_POST
 

@@ -1,4 +1,4 @@
-"""The commands and the project folder that outside tools rely on (docs/architecture.md); their paths may be any."""
+"""The commands and the project folder that outside tools rely on (docs/projects.md); their paths may be any."""
 
 import argparse
 import json

@@ -38,7 +38,8 @@ class Doubt:
     """A reason why the frame may not be what the camera saw."""
 
     what: str
-    """What is doubted: "registration", "unit", "intrinsics", or "depth": whether its numbers are distances."""
+    """What is doubted: of a frame "registration", "unit", "intrinsics", or "depth", whether its numbers are distances;
+    of a twin also "ground", "explained", "objects", or "depth", whether the objects are where they were seen."""
     why: str
     """One sentence."""
     cure: str
@@ -53,6 +54,12 @@ class Doubt:
     def line(self) -> str:
         """The doubt as one of its twin's: "reason; cure"."""
         return "; ".join(f"{text[:1].lower()}{text[1:].rstrip('.')}" for text in (self.why, self.cure))
+
+    @classmethod
+    def of_line(cls, what: str, line: str) -> "Doubt":
+        """Return the doubt of a line as `line` writes it."""
+        why, _, cure = line.partition("; ")
+        return cls(what, *(f"{text[:1].upper()}{text[1:]}." for text in (why, cure)))
 
 
 @dataclass(frozen=True, eq=False)

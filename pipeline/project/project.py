@@ -1,12 +1,12 @@
 """An open project folder: decisions, results of the stages, and their states.
 
-The layout of the folder is given in docs/architecture.md, "Project folder". Other tools read it.
+The layout of the folder is given in docs/projects.md, "The project folder". Other tools read it.
 """
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import cv2
@@ -16,7 +16,7 @@ from pipeline import description, matching
 from pipeline.decisions import Decision, DecisionError, clean_display_name, ground_pixels
 from pipeline.description import Description
 from pipeline.errors import without_folders
-from pipeline.frame import Frame, Intrinsics, Observation, Support, find_support, load, register_depth, save
+from pipeline.frame import Doubt, Frame, Intrinsics, Observation, Support, find_support, load, register_depth, save
 from pipeline.matching import Match
 from pipeline.models import AnswerOverride
 from pipeline.project.kept_files import KEPT_FILES
@@ -35,7 +35,7 @@ from pipeline.project.stage_record import (
 )
 from pipeline.router import Round, read_rounds
 from pipeline.scene import Scene
-from pipeline.scene.evidence import Evidence, doubts
+from pipeline.scene.evidence import DOUBTED, Evidence, doubts
 from pipeline.scene.mjcf.recorded_models import twin_digest
 from pipeline.scene.object_names import current_names, use_current_names
 from pipeline.scene.scene_files import read_scene
@@ -198,12 +198,14 @@ class Project(ProjectFolder):
         """Save how well the twin explains the photograph, with the doubts that follow from it. Raises StoreError."""
         with self._lock:
             self.begin_writing()
-            of_frame = [one.line for one in self.frame.doubts if one.what != "registration"]  # which was measured again
+            of_frame = [one for one in self.frame.doubts if one.what != "registration"]  # which was measured again
+            of_twin = [Doubt.of_line(DOUBTED.get(term, term), line) for term, line in doubts(evidence).items()]
             tint = np.zeros((*evidence.unexplained.shape, 4), np.uint8)
             # Vermilion of the Okabe-Ito palette, blue first, and opacity
             tint[evidence.unexplained] = (0, 94, 213, 190)
             write_bytes(self.folder / UNEXPLAINED, cv2.imencode(".png", tint)[1].tobytes())
-            self._record.note(evidence=evidence.to_json(), doubtful=[*doubts(evidence).values(), *of_frame])
+            doubtful = [asdict(one) for one in (*of_twin, *of_frame)]
+            self._record.note(evidence=evidence.to_json(), fit=evidence.fit(), doubtful=doubtful)
 
     def evidence(self) -> Evidence | None:
         """Return how well the twin explains the photograph; None if that was not measured."""
@@ -211,8 +213,8 @@ class Project(ProjectFolder):
 
     def doubts(self) -> tuple[str, ...]:
         """Return why the twin may not show the photograph, each as "reason; cure"; empty if that was not measured."""
-        found = self._record.fact("doubtful")
-        return tuple(map(str, found)) if isinstance(found, list) else ()
+        found = self._record.fact("doubtful") if self.evidence() else None
+        return tuple(map(_doubt_line, found)) if isinstance(found, list) else ()
 
     def tasks(self) -> tuple[Task, ...] | None:
         """Return the proposed tasks, best first."""
@@ -344,6 +346,13 @@ class Project(ProjectFolder):
         with self._lock:
             self.begin_writing()
             self._record.update(stage, "failed", key, made_with, seconds, without_folders(message, self.folder))
+
+
+def _doubt_line(value: object) -> str:
+    """Return a doubt of project.json as "reason; cure"; older versions wrote it so."""
+    if not isinstance(value, dict):
+        return str(value)
+    return Doubt("", *(str(value.get(key, "")) for key in ("why", "cure"))).line
 
 
 def _depth_factor(decision: Decision) -> float:

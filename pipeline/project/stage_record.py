@@ -4,6 +4,7 @@ import secrets
 import time
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Literal, TypeGuard
@@ -66,7 +67,8 @@ class StageRecord:
     @staticmethod
     def create(folder: Path, name: str, frame: Frame) -> None:
         """Write the record of a new project, of which only the frame stage is done. Raises StoreError."""
-        write_json(folder / "project.json", _new_record(name, frame.source))
+        doubtful = [asdict(one) for one in frame.doubts]
+        write_json(folder / "project.json", _new_record(name, frame.source) | {"doubtful": doubtful})
 
     @staticmethod
     def validate(folder: Path) -> None:

@@ -39,6 +39,8 @@ MAX_SIZE_RATIO = 1.6
 """Factor, or its inverse, from which measured sizes are unusual: 0.65 to 1.04 on frames as they are."""
 
 Term = Literal["edges", "ground", "explained", "sizes", "depth", "objects"]
+DOUBTED: dict[Term, str] = {"edges": "registration", "sizes": "unit"}
+"""What a term makes doubtful (`Doubt.what`), where that is not its name."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +72,17 @@ class Evidence:
         values = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "unexplained"}
         values = {name: round(value, 4) if isinstance(value, float) else value for name, value in values.items()}
         return values | {"grounds": [round(one, 4) for one in self.grounds], "objects": dict(self.objects)}
+
+    def fit(self) -> dict[str, float | None]:
+        """Return the figures that other tools read: {explained, depth_m, edges, ground}.
+
+        `edges` is the share of the agreeing edges that chance does not explain, from 0 to 1; `ground` is the
+        probability of the ground, 1 if a person chose it. None where there is nothing to measure.
+        """
+        edges = None if self.edges is None else round(max(0.0, 1 - 1 / max(self.edges, 1e-9)), 4)
+        depth = None if self.depth_error is None else round(self.depth_error, 4)
+        ground = round(self.grounds[0], 4) if self.grounds else 1.0
+        return {"explained": round(self.explained, 4), "depth_m": depth, "edges": edges, "ground": ground}
 
     @classmethod
     def from_json(cls, value: Any) -> "Evidence | None":

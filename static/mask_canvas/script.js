@@ -63,6 +63,7 @@ export default function mount({ element, trigger, server }) {
     tool = "add",
     hidden = false,
     isSpaceDown = false,
+    isShown = false,
     acceptOnAnswer = false,
     afterAnswer = null, // what a person turned to while the answer was awaited
     problem = "",
@@ -145,6 +146,7 @@ export default function mount({ element, trigger, server }) {
 
   // Whether this person may change masks; one who only looks still selects, zooms and pans.
   const mayEdit = () => !isRefused("mask-canvas.decide");
+  const prepare = () => isShown && mayEdit() && segmenters.prepare();
 
   // ---- selection and edit: a segment, or a new one (id 0)
   const segment = (id) => value.segments.find((other) => other.id === id);
@@ -799,6 +801,10 @@ export default function mount({ element, trigger, server }) {
     viewport.fit();
     redraw();
   }).observe(canvas.parentElement);
+  new IntersectionObserver(([entry]) => {
+    isShown = entry.isIntersecting;
+    prepare();
+  }).observe(root);
   onSelect(element, () => {
     if (!value) return;
     const wanted = [selected(), ...alsoSelected()];
@@ -825,6 +831,7 @@ export default function mount({ element, trigger, server }) {
     }
     value = next;
     segmenters.open(value.token);
+    prepare();
     await viewport.open(value);
     if (value) syncSelection(); // else the project was closed while its photograph loaded
   };

@@ -115,7 +115,15 @@ export class Segmenters {
     if (token === this.token) return;
     this.token = token;
     this.status = null;
+    this.isPrepared = false;
     await this.request({ kind: "status" });
+  }
+
+  // Lets the segmenter open the frame, so that the first click is as quick as the others.
+  prepare() {
+    if (!this.token || this.isPrepared) return;
+    this.isPrepared = true;
+    this.request({ kind: "prepare" });
   }
 
   // Sends a request, shows the answer, and polls while a segmenter is busy.

@@ -21,7 +21,7 @@ def add_to(commands: "argparse._SubParsersAction") -> None:
     command.add_argument("project", type=Path, metavar="PROJECT", help="project with a twin")
     command.add_argument(
         "--points", type=Path, required=True, metavar="FILE.json",
-        help='{"points": [{"pixel": [u, v], "world": [x, y, z]}, ...]}, at least 4 (docs/alignment.md)',
+        help='{"points": [{"pixel": [u, v], "world": [x, y, z]}, ...]}, at least 4 (docs/real_robots.md)',
     )  # fmt: skip
     command.add_argument(
         "--robot-base", type=Path, metavar="FILE.json",

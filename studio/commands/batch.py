@@ -30,7 +30,7 @@ def add_to(commands: "argparse._SubParsersAction") -> None:
     command.add_argument("--memory", type=float, default=8.0, help="GB of memory for one frame (default %(default)g)")
     command.add_argument("--robot", choices=tuple(ROBOTS), help="robot that performs the tasks (default gripper)")
     command.add_argument("--matcher", choices=tuple(plugins.entries("matchers")), help="what chooses the assets")
-    command.add_argument("--ray", metavar="ADDRESS", help="Ray cluster to run on, HOST:PORT or auto (docs/batch.md)")
+    command.add_argument("--ray", metavar="ADDRESS", help="Ray cluster to run on, HOST:PORT or auto (docs/projects.md)")
     add_model(command)
     add_segmenter(command)
     add_library(command)

@@ -29,7 +29,7 @@ def add_to(commands: "argparse._SubParsersAction") -> None:
     )
     command.add_argument(
         "--parameters", type=Path, metavar="FILE.json",
-        help='{"parameters": [{"joint": name, "field": "damping"}, ...]} (docs/calibration.md); default: damping and '
+        help='{"parameters": [{"joint": name, "field": "damping"}, ...]} (docs/real_robots.md); default: damping and '
         "friction loss of the measured joints, mass and friction of the objects that the episodes follow",
     )  # fmt: skip
     command.add_argument(

@@ -40,7 +40,7 @@ def add_unprotected(command: argparse.ArgumentParser) -> None:
     """Add --unprotected."""
     command.add_argument(
         "--unprotected", action="store_true",
-        help="run programs even where this machine cannot confine them (docs/sandbox.md)",
+        help="run programs even where this machine cannot confine them (docs/security.md)",
     )  # fmt: skip
 
 

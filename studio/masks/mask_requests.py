@@ -128,6 +128,11 @@ def _compare(session: Session, request: dict) -> dict:
     }
 
 
+def _prepare(session: Session, request: dict) -> dict:
+    session.segmenters.open(session.segmenters.chosen)
+    return session.segmenters.states()
+
+
 def _choose(session: Session, request: dict) -> dict:
     session.segmenters.choose(str(request.get("name")))
     return session.segmenters.states()
@@ -151,6 +156,7 @@ def _export(session: Session, request: dict) -> dict:
 HANDLERS: dict[str, Callable[[Session, dict], dict]] = {
     "prompt": _prompt,
     "compare": _compare,
+    "prepare": _prepare,
     "choose": _choose,
     "install": _install,
     "stop": _stop,

@@ -17,12 +17,11 @@ from pipeline.segmentation.automatic import assign_ids
 from pipeline.segmentation.sam2 import AutomaticSettings
 from pipeline.simulation.kit import Scene
 from pipeline.tasks import Task, task_to_json
-from studio.services.segmenter_catalogue import title_of
+from studio.services.segmenter_catalogue import FALLBACK, title_of
 from studio.services.segmenter_choice import FrameSegmenters
 from studio.sessions.decision_recorder import next_segment_id
 from studio.sessions.event_log import EventLog
 from studio.sessions.wording import describe_decision
-from studio.web.background import computing
 
 PREPARED: Stage = "task"
 """The stage that a project is computed to without being asked: tasks are proposed, none is programmed."""
@@ -65,8 +64,8 @@ def prepare(session: OpenProject, services: Services, renew: bool = False) -> It
     if refit and (note := undo_if_worse(session.project, refit)):
         session.log.add(note, "bad")
         yield from run_stages(session.project, services, PREPARED)
-    with computing:
-        session.segmenters.open(session.segmenters.chosen)  # now, so that the first click is as quick as the others
+    if session.segmenters.chosen != FALLBACK:  # encoding a frame takes long; the masks page opens it for a quick one
+        session.segmenters.open(session.segmenters.chosen)
 
 
 def replace_masks(

@@ -29,6 +29,7 @@ def menu(page: Page) -> Locator:
 
 def test_the_menu_names_every_segmenter_and_compares_them_on_the_selected_object(editor: Mounted):
     page, sheet = editor.page, menu(editor.page).locator(".sheet")
+    wait_until(page, lambda: editor.session.segmenters._views)  # before the first click: the masks are seen
     menu(page).locator("> summary").click()
     expect(sheet.locator("input[value=depth]")).to_be_checked()
     expect(sheet).to_contain_text("SAM 2")

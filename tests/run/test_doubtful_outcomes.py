@@ -3,11 +3,13 @@
 import json
 import shutil
 import zipfile
+from dataclasses import asdict
 
 import pytest
 from ready_projects import ready_project
 
 from pipeline.export import export_project
+from pipeline.frame import Doubt
 from pipeline.project import Project
 from pipeline.project_sets import ProjectSet, SetSettings, set_card
 from pipeline.run import run_stage
@@ -40,12 +42,13 @@ def read_everywhere(folder, tmp_path):
 
 def test_a_believed_twin_is_solved_and_a_doubtful_one_nowhere(folder, tmp_path):
     record = json.loads((folder / "project.json").read_text())
-    assert record["doubtful"] == [] and record["evidence"]["explained"] > 0.95
+    assert record["doubtful"] == [] and set(record["fit"]) == {"explained", "depth_m", "edges", "ground"}
+    assert record["fit"]["explained"] > 0.95 and all(0 <= one <= 1 for one in record["fit"].values())
     state, readme, export, report = read_everywhere(folder, tmp_path)
     assert state == "solved" and "Solution: solved" in readme and export["doubtful"] == []
     assert "| Solved tasks | 1 |\n| Doubtful twins | 0 |" in report
     assert "the twin explains" in report and "1 tasks with a solved seed." in report
-    (folder / "project.json").write_text(json.dumps(record | {"doubtful": [DOUBT]}))
+    (folder / "project.json").write_text(json.dumps(record | {"doubtful": [asdict(Doubt.of_line("ground", DOUBT))]}))
     state, readme, export, report = read_everywhere(folder, tmp_path)
     assert state == "doubtful" and "Solution: doubtful" in readme and export["doubtful"] == [DOUBT]
     assert "| Solved tasks | 0 |\n| Doubtful twins | 1 |" in report
@@ -60,7 +63,7 @@ def test_a_believed_twin_is_solved_and_a_doubtful_one_nowhere(folder, tmp_path):
 def test_a_project_of_an_older_version_or_with_an_edited_record_opens_without_evidence(folder):
     record = json.loads((folder / "project.json").read_text())
     kept = {name: value for name, value in record.items() if name not in ("doubtful", "evidence")}
-    for facts in ({}, {"doubtful": None, "evidence": []}, {"doubtful": 3, "evidence": {"explained": 1}}):
+    for facts in ({}, {"doubtful": None, "evidence": []}, {"doubtful": [DOUBT], "evidence": {"explained": 1}}):
         (folder / "project.json").write_text(json.dumps(kept | facts))
         project = Project.open(folder)
         assert project.evidence() is None and project.doubts() == () and project.scene() is not None

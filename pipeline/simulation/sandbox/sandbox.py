@@ -3,7 +3,7 @@
     with Sandbox() as sandbox:
         report, record = sandbox.run(program, project_dir)
 
-docs/sandbox.md says what is protected on which platform; `Sandbox.protection` says it for this one. Where files or
+docs/security.md says what is protected on which platform; `Sandbox.protection` says it for this one. Where files or
 system calls cannot be confined, a program runs only if a person agreed, or if our own rules wrote it.
 """
 
