@@ -1,4 +1,4 @@
-"""Read clicks on a photograph, and the pose of a robot's base, from JSON files."""
+"""Read clicks on a photograph, and the pose of a robot's base, from JSON files, in a confined child if asked."""
 
 import threading
 from collections.abc import Mapping, Sequence

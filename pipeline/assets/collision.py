@@ -1,4 +1,4 @@
-"""Finds convex parts of a mesh that is open at the top by ray casting: a floor, a ring of wedges, and its handle."""
+"""Convex parts for collision: of hollow meshes by ray casting (floor, wedges, handle), of others by CoACD."""
 
 from collections.abc import Iterator
 from itertools import pairwise

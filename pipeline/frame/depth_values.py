@@ -1,4 +1,4 @@
-"""Read the numbers of a depth image: values that stand for unknown, and numbers that are no distance along z."""
+"""Read the numbers of a depth image: unknown values, numbers that are no distance along z, and flying pixels."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""The external services that the stages use, and which of them produces each result of a project."""
+"""The external services that the stages use, which of them produces each result, and what is sent to them."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""Evidence that the twin shows the photograph: what it explains, whether depth and colour agree, whether sizes do."""
+"""Evidence that the twin shows the photograph: what it explains, whether depth, colour and sizes agree; and doubts."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields

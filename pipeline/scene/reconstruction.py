@@ -1,4 +1,4 @@
-"""Reconstruct an object from the view and place it where it was observed, for the twin and for previews."""
+"""Place an object that the library lacks where it was observed: reconstructed from the view, or generated."""
 
 from collections.abc import Iterable
 from dataclasses import replace

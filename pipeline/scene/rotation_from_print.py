@@ -1,4 +1,4 @@
-"""Choose an object's rotation by its print, among the rotations in which its shape is the same.
+"""Choose an object's rotation by its print or its colours, among the rotations in which its shape is the same.
 
 The shape of a can or of a box does not tell where its label is: its colours do.
 """

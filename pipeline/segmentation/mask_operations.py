@@ -1,4 +1,4 @@
-"""Operations on masks of shape (H, W), bool, that several segmenters need."""
+"""Operations on masks of shape (H, W), bool, that several segmenters need, and the limits that they share."""
 
 from collections.abc import Callable, Iterable
 from typing import TypeVar

@@ -1,4 +1,4 @@
-"""Prompts, segments, and the protocols that segmenters implement."""
+"""Prompts, segments, exchanged masks, and the protocols that segmenters implement."""
 
 from dataclasses import dataclass, field
 from typing import Protocol

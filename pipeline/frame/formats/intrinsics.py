@@ -1,4 +1,4 @@
-"""Read camera files of other software: Open3D, RealSense, BOP, ROS, a camera matrix in JSON, YAML or plain text."""
+"""Read cameras of other software: files of Open3D, RealSense, BOP, ROS, plain matrices; EXIF; poses of recordings."""
 
 import math
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Preview one object of the twin at another pose: how it would agree with the photograph, in a few milliseconds.
+"""Preview one asset alone, and one object of the twin at another pose, within milliseconds.
 
 Only that object is moved, and only the pixels around it are compared. It is rescaled without compiling again: an object
 that is s times as large looks like itself from an s-th of the distance.
