@@ -182,7 +182,7 @@ def evaluate_policy(
         robot: name of the robot under drawn conditions; that of the solution if empty.
         seconds: simulated, of an episode at most.
         images: whether policies also see the picture of the photograph's camera.
-        jobs: episodes at a time; 0 for one a core. Servers and functions get one at a time.
+        jobs: episodes at a time, of policies that allow several (docs/policies.md); 0 for one a core.
         real: folder of real episodes, each named after its layout.
         uncertainty: whether each drawn condition is tried as measured, and within what is uncertain of the twin.
         camera: name of the camera from which each episode is filmed, to films/; no films if empty.

@@ -8,10 +8,10 @@ class EvaluatePage(Component):
 
     Requests are {token, kind, ...}; the answer has "error" if one failed. Kind status, and start {policies, count,
     seed, uncertainty} and stop, are answered by {task, can_learned, job: {state, message}, shown: {is_present, seed,
-    conditions: [id], policies: [{name, successes, count, low, high, uncertainty, cells: [{success, seconds, failure,
-    reason} or null]}], differences: [{first, second, count, difference, low, high, p}], report}}. Kind play
-    {condition} is answered by {condition, values, panes: [{name, title, token, events: [[seconds, name]]}]}. The report
-    is at /project/<token>/evaluation.html.
+    conditions: [id], policies: [{name, cells: [{success, seconds, failure, reason} or null]}], words: [sentence],
+    report}}. Kind play {condition} is answered by {condition, values, panes: [{name, title, token, events: [[seconds,
+    name]]}]}. Kind make_project {condition} makes a project of a condition, answered by {name, title}; unmake_project
+    {name} moves it to the bin. The report is at /project/<token>/evaluation.html.
     """
 
     folder = "evaluate"

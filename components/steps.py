@@ -98,6 +98,27 @@ class TaskClarification(Component):
     folder = "clarification"
 
 
+class TaskBuilder(Component):
+    """Value: {token, objects: [{id, name, words, colour, parts: [{name, words}], place}], table: [[right, away]], axes,
+    forms: [{key, goal, along, new_container, words, holes: [{type, index}]}], zones and containers: [{name, words}],
+    fills, running}.
+
+    `running` says whether rounds are being made; `words` of a form has "…" for each of its holes, whose types are those
+    of `pipeline.planner.goal_forms`; `place` and `table` are in metres to the camera's right and away from it, which
+    `axes` are in the world; `fills` is the selector of the task's text field.
+
+    Requests are {token, seq, kind, ...}, answered by {seq, ...} or {seq, error}: read {text} and build {goals}, with or
+    without the person's {text}, give {goals, text, words, why, unread}, and read whether the task is_known; preview
+    {goals} gives {why, poses: {name: [x, y, z, w, x, y, z]}}, the layout in which a dry run ends. `goals` are those of
+    task.json: one list a stage of {goal, names, along, new_container, xy}.
+
+    On the page it sends "grs-ghosts" with the poses, null while it is closed, to the viewer; "grs-build" opens it.
+    """
+
+    folder = "task_builder"
+    patterns = ("form_field", "section_title", "select", "spinner")
+
+
 class TaskMap(Component):
     """Value: {tasks: [{id, words, text, goals, level, demands, solved, layouts, difficulty, worth, worth_layouts,
     worth_reason, novelty, nearest, brought, distractors, brings}], dropped: [{words, reason}], running: {kept, wanted,

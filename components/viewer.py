@@ -41,7 +41,8 @@ def viewer_value(
     "empty", what a viewer without a token says; "cameras", a name for viewers that move theirs together; "caption",
     shown in the view; "wait", which lets the view before this one be drawn first, and held for so many seconds more;
     "presents", true for a recording that plays in a loop while it is visible, without the selection of the other pages;
-    "about", names of the only objects whose selection on other pages shows here.
+    "about", names of the only objects whose selection on other pages shows here; "builder", token of the view that is
+    shown while this one would be hidden and the task builder is open, with its ghosts.
 
     Args:
         token: of the view.

@@ -39,6 +39,7 @@ DECISION_DATA = {
     "physics": ("id", "mass", "friction"),
     "recolour": ("id", "value"),
     "bring": ("asset_id", "name", "pos", "quat_wxyz"),
+    "vary": ("condition", "values"),
     "place_camera": ("name", "pos", "quat_wxyz", "field_of_view"),
     "remove_camera": ("name",),
     "task": ("name", "instruction", "objects", "goals", "kind", "source"),
@@ -80,6 +81,9 @@ the asset's own value; optional "source", "mass_range" and "friction_range" come
 
 "bring" adds an object of the library to the twin, in the asset's own size; pos is the centre of its box.
 
+"vary" puts the twin under a condition of an evaluation, by its id and the values of its factors in SI units, which are
+relative to the twin as it would be without. A later correction of an object replaces its own.
+
 "place_camera" adds a camera to the twin, or moves the one of that name; it looks along its -z, with y up, and its
 vertical field of view is in radians. "remove_camera" takes away one that was placed.
 
@@ -105,7 +109,7 @@ of, and "change" says in words what was edited.
 
 _TEXT_KEYS = frozenset(
     ("source", "name", "asset_id", "way", "instruction", "kind", "simulation", "checks", "stage", "about", "wording",
-     "server", "verdict", "reason", "person", "task", "change")
+     "server", "verdict", "reason", "person", "task", "change", "condition")
 )  # fmt: skip
 _NUMBER_KEYS = frozenset(
     ("fx", "fy", "cx", "cy", "scale", "mass", "friction", "into", "parent", "round", "field_of_view")
@@ -219,6 +223,8 @@ def _check_types(decision: Decision) -> None:
         raise ValueError(f"its name is {decision.data['name']!r}")
     if decision.kind == "place_camera" and (fault := _camera_fault(decision.data)):
         raise ValueError(fault)
+    if decision.kind == "vary" and not _are_factors(decision.data["values"]):
+        raise ValueError("its values are not numbers and texts by name")
     for mask in decision.data.get("masks", ()):
         if not isinstance(mask, dict) or not isinstance(mask.get("id"), int) or not {"mask", "score"} <= set(mask):
             raise ValueError("one of its masks lacks an id, a mask or a score")
@@ -239,6 +245,10 @@ def _camera_fault(data: Mapping[str, Any]) -> str:
             f"its camera is called {data['name'][:40]!r}; letters, digits and _ are possible, not {', '.join(OBSERVED)}"
         )
     return ""
+
+
+def _are_factors(values: Any) -> bool:
+    return isinstance(values, dict) and all(isinstance(one, str) or _is_number(one) for one in values.values())
 
 
 def _is_number(value: Any) -> bool:

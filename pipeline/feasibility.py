@@ -4,12 +4,14 @@ Grasp, reach, posture and place of every move are planned as in a rollout (Plann
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from pipeline.geometry import Pose
 from pipeline.models import ModelError
 from pipeline.planner import PlannerModel
+from pipeline.rehearsal import body_poses, final_state
 from pipeline.router import ProgramRunner, first_failure, write_program
 from pipeline.simulation import kit
 from pipeline.simulation.robots import robot_kind
@@ -18,9 +20,19 @@ from pipeline.store import digest, read_json, write_json
 from pipeline.tasks import Task
 
 
+@dataclass(frozen=True, eq=False)
+class DryRun:
+    """Result of a dry run."""
+
+    reason: str
+    """Why the robot cannot do the task; empty if it can, or if nothing is known."""
+    poses: Mapping[str, Pose]
+    """Layout that it ends in, world_from_object by name; empty if there is none."""
+
+
 @dataclass(frozen=True)
 class Feasibility:
-    """Result of a dry run."""
+    """Whether the robot can do a task."""
 
     task: Task
     reason: str
@@ -33,14 +45,23 @@ def why_not_feasible(task: Task, project_dir: Path, sandbox: ProgramRunner, robo
     Empty for a robot that floats, and where the planner writes no program: nothing is known then. The result is saved
     in the project as tasks/<key>.json. Raises SandboxError.
     """
-    if robot_kind(robot).floats:
-        return ""
     saved = read_feasibility(task, project_dir, robot)
-    if saved is not None:
-        return saved
-    reason = _dry_run(task, Path(project_dir), sandbox, robot)
-    write_json(feasibility_file(task, project_dir, robot), {"why": reason})
-    return reason
+    return dry_run(task, project_dir, sandbox, robot).reason if saved is None else saved
+
+
+def dry_run(task: Task, project_dir: Path, sandbox: ProgramRunner, robot: str) -> DryRun:
+    """Run the planner's first program for a task: an arm's moves are planned only, a floating gripper makes them.
+
+    The result is saved as that of `why_not_feasible`. Raises SandboxError.
+    """
+    file = feasibility_file(task, project_dir, robot)
+    saved = read_json(file) or {}
+    if "poses" in saved:
+        return DryRun(saved["why"], {name: Pose(p["pos"], p["quat_wxyz"]) for name, p in saved["poses"].items()})
+    result = _dry_run(task, Path(project_dir), sandbox, robot)
+    poses = {name: {"pos": pose.pos, "quat_wxyz": pose.quat_wxyz} for name, pose in result.poses.items()}
+    write_json(file, {"why": result.reason, "poses": poses})
+    return result
 
 
 def read_feasibility(task: Task, project_dir: Path, robot: str) -> str | None:
@@ -101,21 +122,24 @@ def _kind(task: Task) -> str:
     return task.kind or task.name
 
 
-def _dry_run(task: Task, project_dir: Path, sandbox: ProgramRunner, robot: str) -> str:
+def _dry_run(task: Task, project_dir: Path, sandbox: ProgramRunner, robot: str) -> DryRun:
     try:
         program = write_program(task, kit.Scene.load(project_dir), PlannerModel())
     except ModelError:
-        return ""
+        return DryRun("", {})
     program = replace(program, checks="")
-    report, _ = sandbox.run(program, project_dir, robot=robot, dry_run=True)
+    report, record = sandbox.run(program, project_dir, robot=robot, dry_run=True)
+    name = feasibility_file(task, project_dir, robot).stem
+    end = final_state(record, project_dir, name) if record else None
+    poses = body_poses(*end) if end else {}
     if report.reward and report.reward[0] > SOLVED:
-        return ""
+        return DryRun("", poses)
     reason = str(report.evidence.get("why") or first_failure(report))
-    return re.sub(r"^.* is missed by [\d.]+ cm: ", "", reason)  # the card has little room: the cause alone
+    return DryRun(re.sub(r"^.* is missed by [\d.]+ cm: ", "", reason), poses)  # cards have little room: the cause alone
 
 
 def feasibility_file(task: Task, project_dir: Path, robot: str) -> Path:
-    """Return where the result for a task and the present scene is saved, as {"why"}."""
+    """Return where the result for a task and the present scene is saved, as {"why", "poses"}."""
     scene = (Path(project_dir) / "scene.json").read_text("utf-8")
     key = digest("dry run", scene, task.instruction, task.objects, task.goals, robot)
     return Path(project_dir) / "tasks" / f"{key}.json"

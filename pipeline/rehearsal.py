@@ -85,16 +85,32 @@ def _run(task: Task, project_dir: Path, sandbox: ProgramRunner, robot: str) -> R
 
 def _final_layout(record: RunRecord, key: str, project_dir: Path) -> dict[str, Pose]:
     """Return the poses at the end of a rollout and save a picture of them; no poses if the model cannot be loaded."""
+    end = final_state(record, project_dir, key)
+    if end is None:
+        return {}
+    _save_picture(*end, _file(project_dir, key, "png"))
+    return body_poses(*end)
+
+
+def final_state(record: RunRecord, project_dir: Path, key: str) -> tuple[mujoco.MjModel, np.ndarray] | None:
+    """Return the model of a rollout and its last qpos (nq,) without the gripper; None if it has none to show.
+
+    `key` names the files of the model while it is loaded.
+    """
     try:
         path = save_model(record.xml, project_dir, f"rehearsal_{key}")
         model = mujoco.MjModel.from_xml_path(str(path))
         path.unlink()
     except (SolvingError, ValueError):
-        return {}
-    data, qpos = mujoco.MjData(model), without_gripper(model, record.qpos[-1])
+        return None
+    return (model, without_gripper(model, record.qpos[-1])) if len(record.qpos) else None
+
+
+def body_poses(model: mujoco.MjModel, qpos: np.ndarray) -> dict[str, Pose]:
+    """Return world_from_body of all bodies but the gripper's, by name."""
+    data = mujoco.MjData(model)
     data.qpos[:] = qpos
     mujoco.mj_kinematics(model, data)
-    _save_picture(model, qpos, _file(project_dir, key, "png"))
     robot = model.body(GRIPPER).id
     names = [model.body(i).name for i in range(1, model.nbody) if model.body_rootid[i] != robot]
     return {name: Pose(data.body(name).xpos.copy(), data.body(name).xquat.copy()) for name in names}

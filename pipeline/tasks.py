@@ -1,7 +1,7 @@
 """Tasks for a robot in the twin: proposed by a model, parsed from an instruction, or arranged by hand."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -10,6 +10,10 @@ from pydantic import BaseModel, Field
 
 from pipeline.errors import StudioError
 from pipeline.models import Model, ModelError, Question, has_language
+from pipeline.planner.language.object_names import plain_names
+from pipeline.planner.language.wording import instruction_of
+from pipeline.planner.plans import TaskPlan, difficulty, task_kind
+from pipeline.planner.scene_objects import TableTop, scene_objects
 from pipeline.simulation.goals.sentences import planned_from_json, planned_to_json, read_sentences, sentences
 from pipeline.simulation.goals.spec import PlannedGoal, listed
 
@@ -156,6 +160,17 @@ def understand_instruction(
     if reason := _why_unusable(answer, data):
         raise ModelError(f"the answer of {model.name} cannot be used: {reason}", str(answer))
     return replace(_task(answer, "human"), instruction=(answer.instruction if before else "") or " ".join(lines))
+
+
+def planned_task(goals: Sequence[PlannedGoal], scene: Mapping[str, Any], instruction: str = "") -> Task:
+    """Return the task of these goals, in the words of a person if given.
+
+    `scene` is that of `scene_to_json`.
+    """
+    goals, objects = tuple(goals), scene_objects(scene)
+    words = instruction or instruction_of(goals, plain_names(objects, TableTop.from_json(scene)))
+    answer = TaskAnswer(**TaskPlan(task_kind(goals), goals).answer(words), difficulty=difficulty(goals, scene))
+    return replace(_task(answer, "human"), planned=goals)
 
 
 def arrangement_task(positions: Mapping[str, tuple[float, float]]) -> Task:

@@ -33,6 +33,7 @@ TABLES = (
     "NO_SOLUTION",
     "TERM_NAMES",
     "SUBTASK_TITLES",
+    "ZONE_WORDS",
 )
 """Tables of texts at the top of modules of studio/, translated where they are used."""
 JS_CALL = re.compile(r"""\b(?:t|fact|tickBox)\(\s*("(?:[^"\\]|\\.)*")""")
@@ -51,7 +52,15 @@ def page_texts() -> set[str]:
         found |= set(markup_texts(path.read_text(encoding="utf-8")))
     for path in _files("studio", "*.py"):
         found |= set(_python_texts(ast.parse(path.read_text(encoding="utf-8"))))
-    return {text for text in found if re.search(r"[^\W\d_]{2}", text)}
+    return {text for text in found | goal_texts() if re.search(r"[^\W\d_]{2}", text)}
+
+
+def goal_texts() -> set[str]:
+    """Return the words of the task builder's forms, and of the containers that a task can add."""
+    from pipeline.planner.goal_forms import goal_forms
+    from pipeline.planner.scene_objects import NEW_CONTAINERS
+
+    return {form.words for form in goal_forms()} | {name.capitalize() for name in NEW_CONTAINERS}
 
 
 def error_templates() -> set[str]:

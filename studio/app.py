@@ -104,7 +104,7 @@ def build_app(services: Services, workspace: Path, access: Access | None = None)
     account_routes.mount(app, access.links)
     uploads = upload_folder()
     selection, links = ModelSelection(sessions, workspace), access.links
-    policies = Learning(views), Evaluations(views)
+    policies = Learning(views), Evaluations(views, sessions)
     page = build_page(sessions, ViewerContent(views), selection, shared_library, comparisons, policies, exports, links)
     page.act_for, page.owners = access.act_for, owners
     name_icon()

@@ -17,6 +17,7 @@ from studio.web import gradio_fast_import
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
+    from pipeline.project import Project
     from pipeline.simulation.kit import Scene
     from pipeline.simulation.sandbox.sandbox import Sandbox
 
@@ -49,6 +50,14 @@ def furniture(tmp_path_factory: pytest.TempPathFactory) -> Path:
     import cabinet
 
     return cabinet.write(tmp_path_factory.mktemp("furniture") / "twin")
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> "Project":
+    """A project that has a frame only."""
+    from pipeline.project import Project
+
+    return Project.create(tmp_path / "one", tabletop.blank_frame())
 
 
 @pytest.fixture(scope="session")

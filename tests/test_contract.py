@@ -17,7 +17,7 @@ from PIL import Image
 from ready_projects import ready_project
 from reference_frames import reference_frame
 
-from pipeline.frame import load, save
+from pipeline.frame import save
 from pipeline.store import read_json as read
 from studio.__main__ import main, parser, with_absolute_paths
 from tests.frame.rendered import render
@@ -94,10 +94,7 @@ def test_every_stage_is_done_timed_and_versioned_every_call_recorded_and_files_h
             assert set(keys.split()) <= set(entry), file
 
 
-def test_the_frame_its_masks_and_its_solution_are_saved(project):
-    saved, original = load(project / "frame"), load(SAMPLE)
-    assert np.array_equal(saved.rgb, original.rgb)
-    np.testing.assert_allclose(saved.depth, original.depth, atol=6e-4)
+def test_masks_are_saved_by_columns_as_coco_has_them_and_the_solution_solves_every_layout(project):
     labels = np.asarray(Image.open(project / "segments/masks.png"))
     for note in read(project / "segments/coco.json")["annotations"]:
         counts = note["segmentation"]["counts"]
@@ -105,9 +102,6 @@ def test_the_frame_its_masks_and_its_solution_are_saved(project):
         assert np.array_equal(flat.reshape(labels.shape, order="F").astype(bool), labels == note["id"])
     solution = read(project / "solution.json")
     assert solution["solved"] is True and len(solution["reward"]) == 8
-    with np.load(project / "solution.npz", allow_pickle=False) as recorded:
-        assert len(recorded["times"]) == len(recorded["qpos"]) == len(recorded["actions"]) > 10
-    assert (project / "solution.mp4").stat().st_size > 10_000
 
 
 def standing_twin(project: Path) -> tuple[mujoco.MjModel, mujoco.MjData]:
@@ -175,12 +169,10 @@ def test_bad_input_gets_one_clear_line(grs, tmp_path):
         (("run", SAMPLE, "--out", "{tmp}/x", "--matcher", "text"), ["text needs a language model"]),
         (("run", SAMPLE, "--out", "{tmp}/x", "--keep-all"), ["--keep-all", "add --segmenter sam2"]),
         (("demo", "--scene", "moon"), ["moon", "blocks", "kitchen"]),
-        (("demo", "--frame", "nowhere"), ["nowhere"]),
         (("run", SAMPLE), ["--out"]),
         (("segment", SAMPLE, "--prompts", "{tmp}/none.json", "--out", "{tmp}/x"), ["none.json"]),
         (("check", "{tmp}", "--scene", "{tmp}"), ["simulation.py"]),
         (("--port", "99999"), ["99999", "1024"]),
-        (("fly",), ["fly"]),
     ):
         done = grs(*(str(a).format(tmp=tmp_path) for a in arguments))
         (line,) = done.error.strip().splitlines()

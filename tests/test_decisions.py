@@ -6,7 +6,6 @@ from threading import Thread
 import drawn_scene as make
 import numpy as np
 import pytest
-import tabletop
 from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
@@ -86,11 +85,6 @@ def test_a_damaged_memoised_value_is_computed_again_and_a_failed_write_changes_n
     assert memoise(tmp_path, "sum", lambda: 5) == 5 == memoise(tmp_path, "sum", lambda: 6)
     (tmp_path / "sum.json").write_text("{")
     assert memoise(tmp_path, "sum", lambda: 7) == 7 == read_json(tmp_path / "sum.json")
-
-
-@pytest.fixture
-def project(tmp_path):
-    return Project.create(tmp_path / "one", tabletop.blank_frame())
 
 
 def add_round(number, task, route, project):

@@ -16,7 +16,8 @@ import pytest
 from kit_programs import arranged, failures
 
 from pipeline.frame import load
-from pipeline.planner import PlannerModel, source_edits
+from pipeline.planner import PlannerModel, program_source
+from pipeline.planner.goal_forms import GoalForm, Hole, goal_forms
 from pipeline.router import write_program
 from pipeline.router.intent_check import find_contradiction
 from pipeline.simulation import goals, kit
@@ -155,13 +156,14 @@ def scene(table, tmp_path_factory):
 def test_its_sentence_instruction_function_and_program_mean_it_and_the_oracle_solves_it_but_not_inverted(scene):
     task = understand_instruction("Put the red cube higher than the blue cube.", scene, PLANNER)
     program = write_program(task, scene, PLANNER)
+    assert GoalForm("higher_than", "put … higher than …", (Hole("objects", 0), Hole("object", 1))) in goal_forms()
     assert sentences([GOAL]) == ("red_cube is higher than blue_cube",)
     assert read_sentences(sentences([GOAL])) == (GOAL,)
     assert task.goals == ("red_cube is higher than blue_cube",) and task.kind == "higher_than"
     assert 'kit.higher_than("red_cube", "blue_cube")' in (kit.__doc__ or "")
     assert kit.higher_than("red_cube", "blue_cube").name == "red_cube higher than blue_cube"
     assert guard(program) == ()
-    assert source_edits.planned_goals(program.simulation) == (GOAL,)
+    assert program_source.planned_goals(program.simulation) == (GOAL,)
     ((_, (goal,)),) = arranged(program.simulation, scene).stages
     assert from_json(to_json(goal)) == goal
     assert find_contradiction(task, scene, {"goals": [to_json(goal)]}) == ""

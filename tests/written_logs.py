@@ -66,21 +66,21 @@ class Log:
             "trajectory_msgs/msg/JointTrajectory", header=self.header(stamp), joint_names=list(names), points=made
         ))  # fmt: skip
 
-    def pose(self, topic: str, time: int, pose: Any, frame: str = "world") -> None:
-        """Write a PoseStamped of metres and quaternion wxyz."""
+    def placed(self, pose: Any, kind: str, point: str, place: str, turn: str) -> Any:
         x, y, z, qw, qx, qy, qz = map(float, pose)
-        made = self.make(
-            "geometry_msgs/msg/Pose", position=self.make("geometry_msgs/msg/Point", x=x, y=y, z=z),
-            orientation=self.make("geometry_msgs/msg/Quaternion", x=qx, y=qy, z=qz, w=qw),
-        )  # fmt: skip
-        self.write(topic, time, self.make("geometry_msgs/msg/PoseStamped", header=self.header(time, frame), pose=made))
+        made = {place: self.make(f"geometry_msgs/msg/{point}", x=x, y=y, z=z)}
+        made[turn] = self.make("geometry_msgs/msg/Quaternion", x=qx, y=qy, z=qz, w=qw)
+        return self.make(f"geometry_msgs/msg/{kind}", **made)
+
+    def pose(self, topic: str, time: int, pose: Any) -> None:
+        """Write a PoseStamped of metres and quaternion wxyz."""
+        made = self.placed(pose, "Pose", "Point", "position", "orientation")
+        self.write(
+            topic, time, self.make("geometry_msgs/msg/PoseStamped", header=self.header(time, "world"), pose=made)
+        )
 
     def transform(self, time: int, child: str, pose: Any, frame: str = "world") -> None:
-        x, y, z, qw, qx, qy, qz = map(float, pose)
-        made = self.make(
-            "geometry_msgs/msg/Transform", translation=self.make("geometry_msgs/msg/Vector3", x=x, y=y, z=z),
-            rotation=self.make("geometry_msgs/msg/Quaternion", x=qx, y=qy, z=qz, w=qw),
-        )  # fmt: skip
+        made = self.placed(pose, "Transform", "Vector3", "translation", "rotation")
         more = {"header": self.header(time, frame), "child_frame_id": child, "transform": made}
         stamped = self.make("geometry_msgs/msg/TransformStamped", **more)
         self.write("/tf", time, self.make("tf2_msgs/msg/TFMessage", transforms=[stamped]))
@@ -105,9 +105,8 @@ def nanoseconds(seconds: float) -> int:
 def write_log(episode: Episode, folder: Path, kind: str) -> Path:
     """Write an episode's positions as one topic, and its actions as plain numbers."""
     with log(folder, kind) as written:
-        actions = None if episode.actions is None else episode.actions
         for row, (seconds, positions) in enumerate(zip(episode.times, episode.positions, strict=True)):
             written.joints("/joint_states", nanoseconds(seconds), episode.names, positions)
-            if actions is not None:
-                written.numbers("/commands", nanoseconds(seconds), actions[row])
+            if episode.actions is not None:
+                written.numbers("/commands", nanoseconds(seconds), episode.actions[row])
     return folder / kind

@@ -1,18 +1,20 @@
 """A policy under the conditions of a variation study."""
 
 import shutil
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
-from pipeline.closed_loop.episodes import PolicyEpisode, opened, run_policy
-from pipeline.closed_loop.policies import DEMONSTRATION, open_policy
+from pipeline.closed_loop.episode_workers import EpisodeJob
+from pipeline.closed_loop.episodes import PolicyEpisode
+from pipeline.closed_loop.policies import DEMONSTRATION
 from pipeline.export.gym_env.package import demonstrate, write_layout
 from pipeline.export.gym_env.twin_world import TwinWorld
 from pipeline.simulation.cameras import zoom
 from pipeline.simulation.kit import Scene, Simulation
-from pipeline.simulation.physics import Physics, UnstableError
+from pipeline.simulation.physics import Physics
 from pipeline.simulation.program import Program
 from pipeline.simulation.recipe import Recipe, replay
 from pipeline.simulation.robots import robot_kind
@@ -23,6 +25,7 @@ from pipeline.store import read_json, write_json
 from pipeline.variation import Outcome, Perform
 from pipeline.variation.varied_scene import PICTURE_FILE
 
+Play = Callable[[EpisodeJob], PolicyEpisode]
 SEED = 0
 """Of the layout: objects stand where the condition has them."""
 
@@ -42,9 +45,13 @@ class PolicyTrials:
 
 
 def try_policy(
-    trials: PolicyTrials, project_dir: Path, program: Program, sandbox: Sandbox, id: str, start: Path
-) -> PolicyEpisode:
-    """Let a policy try the condition of an id, whose start is in a folder. Raises PolicyError, SandboxError."""
+    trials: PolicyTrials, project_dir: Path, program: Program, sandbox: Sandbox, id: str, start: Path,
+    play: Play = EpisodeJob.run,
+) -> PolicyEpisode:  # fmt: skip
+    """Let a policy try the condition of an id, whose start is in a folder. Raises PolicyError, SandboxError.
+
+    `play` runs the episode, in this process or in a worker.
+    """
     recipes, fault = sandbox.arrange(program, start, [SEED])
     if fault:
         return PolicyEpisode(id, False, 0.0, 0.0, None, fault)
@@ -52,11 +59,7 @@ def try_policy(
     shutil.copyfile(project_dir / "task.json", start / "task.json")
     if trials.policy == DEMONSTRATION and (why := _write_demonstration(trials.robot, program, sandbox, start)):
         return PolicyEpisode(id, False, 0.0, 0.0, None, why)
-    with opened(start, trials.images) as env:
-        try:
-            return run_policy(env, open_policy(trials.policy, env), SEED, trials.seconds, id)
-        except UnstableError as error:  # the policy pressed too hard: its failure, not the machinery's
-            return PolicyEpisode(id, False, 0.0, 0.0, "collision", str(error))
+    return play(EpisodeJob(start, trials.policy, SEED, trials.seconds, trials.images, id))
 
 
 def by_policy(trials: PolicyTrials, project_dir: Path, program: Program, sandbox: Sandbox) -> Perform:

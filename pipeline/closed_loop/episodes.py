@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.closed_loop.failure import failure_class
+from pipeline.closed_loop.failure import failure_class, gaps_between
 from pipeline.closed_loop.interface_policy import InterfacePolicy
 from pipeline.closed_loop.policy import Policy, checked_actions
 from pipeline.closed_loop.protocols.http import HttpPolicy
@@ -18,6 +18,7 @@ from pipeline.export.gym_env.environment import TwinEnv
 from pipeline.export.gym_env.pictures import PHOTO
 from pipeline.simulation.goals.stages import lasting
 from pipeline.simulation.run_record import RunRecord
+from pipeline.simulation.state import State
 
 
 @dataclass(frozen=True)
@@ -80,8 +81,10 @@ def run_policy(env: TwinEnv, policy: Policy, layout: int, seconds: float, condit
     rollout = RunRecord(np.array(times), np.array(qpos), np.array(commands), xml=xml, seed=layout)
     condition = condition or f"{layout:03d}"
     episode = as_episode(rollout, f"policy under condition {condition}", env.folder / "scene")
-    share = float(env.world.share(env.world.measure()))
-    failure = None if solved else failure_class(episode, *_carried_objects(env))
+    state = env.world.measure()
+    share = float(env.world.share(state))
+    gaps = gaps_between(env.world.model, rollout.qpos)
+    failure = None if solved else failure_class(episode, *carried_objects(env, state), gaps)
     reason = "" if solved else f"{share:.0%} of the goals met after {times[-1]:.0f} s"
     answers = policy.times.to_json() if isinstance(policy, InterfacePolicy | HttpPolicy) else None
     return PolicyEpisode(condition, solved, share, times[-1], failure, reason, None, answers, rollout, episode)
@@ -109,9 +112,8 @@ def as_episode(rollout: RunRecord, source: str, meshes: Path) -> Episode:
     return rollout_episode(rollout.times, rollout.qpos, rollout.actions, rollout.xml, (), source, meshes)
 
 
-def _carried_objects(env: TwinEnv) -> tuple[set[str], set[str]]:
-    """Return the objects that goals have to move: of those that do not hold now, and of those that hold."""
-    state = env.world.physics.state()
+def carried_objects(env: TwinEnv, state: State) -> tuple[set[str], set[str]]:
+    """Return the objects that goals have to move: of those that do not hold in a state, and of those that hold."""
     goals = lasting([goals for _, goals in env.world.stages])
     missing = {name for goal in goals if not goal.met(state) for name in goal.carried}
     return missing, {name for goal in goals for name in goal.carried} - missing

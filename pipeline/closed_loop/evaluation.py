@@ -3,6 +3,7 @@
 A repeated evaluation goes on where it was stopped. Its files are those of `evaluation_files`.
 """
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
@@ -12,8 +13,9 @@ from typing import Any
 import mujoco
 
 from pipeline.assets import Library
-from pipeline.closed_loop.conditions import PolicyTrials, try_policy
-from pipeline.closed_loop.episodes import PolicyEpisode, opened, run_policy
+from pipeline.closed_loop.conditions import Play, PolicyTrials, try_policy
+from pipeline.closed_loop.episode_workers import EpisodeJob, EpisodeWorkers
+from pipeline.closed_loop.episodes import PolicyEpisode, opened
 from pipeline.closed_loop.evaluation_files import (
     CONDITIONS,
     ENVIRONMENT,
@@ -28,13 +30,12 @@ from pipeline.closed_loop.evaluation_files import (
     task_digest,
 )
 from pipeline.closed_loop.evaluation_report import evaluation_json, write_report
-from pipeline.closed_loop.policies import LEARNED, is_own, open_policy
+from pipeline.closed_loop.policies import LEARNED, episodes_at_once, function_of, open_policy
 from pipeline.closed_loop.policy import PolicyError
 from pipeline.divergence import compare, read_episode, write_episode
 from pipeline.export import export_project
 from pipeline.export.rollouts import robot_of
 from pipeline.project import Project
-from pipeline.simulation.physics import UnstableError
 from pipeline.simulation.robots import robot_kind
 from pipeline.simulation.run_record import RunRecord
 from pipeline.simulation.sandbox.sandbox import Sandbox
@@ -44,6 +45,8 @@ from pipeline.variation import VariationStudy
 from pipeline.variation.twin_uncertainty import AS_MEASURED, UNCERTAIN
 from pipeline.variation.variation_files import write_rollout
 
+WORTH_WORKERS = 8
+"""Episodes from which processes of their own are quicker: one takes 2 s of the processor to start."""
 KEPT = [field.name for field in fields(PolicyEpisode) if field.compare]
 """Fields of an episode that outcomes.jsonl keeps."""
 
@@ -67,7 +70,7 @@ class EvaluationOptions:
     images: bool = False
     """Whether policies also get the picture of the photograph's camera."""
     jobs: int = 0
-    """Episodes at a time of policies that run in this process; 0 for one a core. Others get one at a time."""
+    """Episodes at a time, as far as `episodes_at_once` allows; 0 for one a core."""
     real: Path | None = None
     """Folder of real episodes, each named after its layout."""
     camera: str = ""
@@ -102,10 +105,13 @@ class Evaluation:
         """
         for policy in self.options.policies:
             left = [id for id in self._conditions.ids if (policy, id) not in self.episodes]
-            jobs = self.options.jobs if is_own(policy) else 1
-            for episode in self._conditions.run(policy, left, jobs):
-                self._keep(policy, episode)
-                yield policy, episode
+            jobs = episodes_at_once(policy, self.options.jobs or os.cpu_count() or 1)
+            in_workers = function_of(policy) is not None or (jobs > 1 and len(left) >= WORTH_WORKERS)
+            with EpisodeWorkers() as workers:
+                play = workers.run if in_workers else EpisodeJob.run
+                for episode in self._conditions.run(policy, left, jobs, play):
+                    self._keep(policy, episode)
+                    yield policy, episode
 
     def finish(self) -> dict[str, Any]:
         """Write evaluation.json and report.html; return the contents of the first. Raises StoreError."""
@@ -146,10 +152,10 @@ class Evaluation:
         if episode.rollout is not None:
             write_rollout(episode.rollout, episode_path(self.out, "rollouts", policy, episode.condition))
         self.episodes[policy, episode.condition] = replace(episode, rollout=None, episode=None)
-        row = {name: getattr(episode, name) for name in KEPT}
-        append_lines(self.out / OUTCOMES, [{"policy": policy} | row])
         if self.options.camera and episode.rollout is not None:
             self._film(policy, episode.condition, episode.rollout)
+        row = {name: getattr(episode, name) for name in KEPT}
+        append_lines(self.out / OUTCOMES, [{"policy": policy} | row])  # last: what is not there is run again
 
     def _film(self, policy: str, id: str, rollout: RunRecord) -> None:
         """Write the film of an episode. Raises SceneError for an unknown camera, and without OpenGL."""
@@ -198,20 +204,15 @@ class _Layouts:
     def model(self, id: str, rollout: RunRecord) -> mujoco.MjModel:
         return mujoco.MjModel.from_xml_path(str(self._folder / "scene" / f"layout_{id}.xml"))
 
-    def run(self, policy: str, ids: Sequence[str], jobs: int) -> Iterator[PolicyEpisode]:
-        with ThreadPoolExecutor(jobs or None) as pool:
-            running = [pool.submit(self._try, policy, int(id)) for id in ids]
+    def run(self, policy: str, ids: Sequence[str], jobs: int, play: Play) -> Iterator[PolicyEpisode]:
+        options = self._options
+        todo = [EpisodeJob(self._folder, policy, int(id), options.seconds, options.images) for id in ids]
+        with ThreadPoolExecutor(jobs) as pool:
+            running = [pool.submit(play, job) for job in todo]
             try:
                 yield from (future.result() for future in running)
             finally:
                 pool.shutdown(cancel_futures=True)
-
-    def _try(self, policy: str, layout: int) -> PolicyEpisode:
-        with opened(self._folder, self._options.images) as env:
-            try:
-                return run_policy(env, open_policy(policy, env), layout, self._options.seconds)
-            except UnstableError as error:
-                return PolicyEpisode(f"{layout:03d}", False, 0.0, 0.0, "collision", str(error))
 
 
 class _Drawn:
@@ -243,18 +244,18 @@ class _Drawn:
     def model(self, id: str, rollout: RunRecord) -> mujoco.MjModel:
         return self._study.rollout_models(id, [rollout])[0]
 
-    def run(self, policy: str, ids: Sequence[str], jobs: int) -> Iterator[PolicyEpisode]:
+    def run(self, policy: str, ids: Sequence[str], jobs: int, play: Play) -> Iterator[PolicyEpisode]:
         failed = lambda id, reason: PolicyEpisode(id, False, 0.0, 0.0, None, reason)  # noqa: E731
-        return self._study.each_start(self._work(policy), ids, jobs, failed)
+        return self._study.each_start(self._work(policy, play), ids, jobs, failed)
 
-    def _work(self, policy: str) -> Callable[[str, Path], PolicyEpisode]:
+    def _work(self, policy: str, play: Play) -> Callable[[str, Path], PolicyEpisode]:
         folder = self._project.folder
         if policy == LEARNED:
             from pipeline.closed_loop.learned import learned_episodes
 
             return learned_episodes(folder, self._program, self._sandbox)
         trials = PolicyTrials(policy, self._robot, self._options.seconds, self._options.images)
-        return lambda id, start: try_policy(trials, folder, self._program, self._sandbox, id, start)
+        return lambda id, start: try_policy(trials, folder, self._program, self._sandbox, id, start, play)
 
 
 def _require_usable(options: EvaluationOptions) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from pipeline.closed_loop.episodes import PolicyEpisode
+from pipeline.closed_loop.evaluation_words import difference_words, success_words, uncertainty_words
 from pipeline.closed_loop.failure import CLASSES
 from pipeline.closed_loop.paired import explained_by_twin, paired_difference
 from pipeline.report import Heading, Table, Text, report_page
@@ -45,19 +46,6 @@ def _uncertainty(episodes: Sequence[PolicyEpisode]) -> dict[str, Any]:
     return {"uncertainty": asdict(found)} if found else {}
 
 
-def uncertainty_words(found: Mapping[str, Any]) -> str:
-    """Return what an evaluation of pairs says about the twin's uncertainty."""
-    explained = (
-        "how many of the failures it explains is unknown"
-        if found["explained"] is None
-        else f"it explains {found['explained']:.0%} of the failures ({found['low']:.0%} to {found['high']:.0%})"
-    )
-    return (
-        f"{found['failed']} of {found['pairs']} fail within the twin's uncertainty, {found['failed_as_measured']} with "
-        f"the twin as measured: {explained}"
-    )
-
-
 def _row(one: PolicyEpisode) -> dict[str, Any]:
     return {
         "condition": one.condition, "success": one.success, "seconds": one.seconds, "failure": one.failure,
@@ -85,18 +73,12 @@ def summary_lines(data: Mapping[str, Any]) -> list[str]:
         rmse = "" if one["rmse"] is None else f", RMSE_norm {one['rmse']:.4f}"
         failures = Counter(row["failure"] for row in one["episodes"] if row["failure"])
         why = "".join(f", {name.replace('_', ' ')} {number}" for name, number in failures.most_common())
-        lines.append(
-            f"{one['name']}: {solved} of {count} solved ({one['low']:.0%} to {one['high']:.0%}){why}{rmse}"
-            f"{_answers(one['episodes'])}"
-        )
+        lines.append(success_words(one["name"], solved, one, count) + f"{why}{rmse}{_answers(one['episodes'])}")
         if found := one.get("uncertainty"):
-            lines.append(f"{one['name']}: {uncertainty_words(found)}")
+            lines.append(uncertainty_words(one["name"], found))
     if pair := data["paired"]:
         first, second = (one["name"] for one in data["policies"])
-        lines.append(
-            f"{second} minus {first}: {100 * pair['difference']:+.0f} percentage points "
-            f"({100 * pair['low']:+.0f} to {100 * pair['high']:+.0f}, p = {pair['p']:.3f})"
-        )
+        lines.append(difference_words(first, second, pair, len(data["policies"][0]["episodes"])))
     return lines
 
 

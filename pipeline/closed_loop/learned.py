@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from pipeline.closed_loop.episodes import PolicyEpisode, as_episode
-from pipeline.closed_loop.failure import failure_class
+from pipeline.closed_loop.failure import failure_class, gaps_between
 from pipeline.closed_loop.policy import PolicyError
 from pipeline.closed_loop.serving import Motion
 from pipeline.export.gym_env.environment import TwinEnv
@@ -76,7 +76,11 @@ def learned_episodes(project_dir: Path, program: Program, sandbox: Sandbox) -> C
         rollout = _rollout(played, layouts)
         episode = as_episode(rollout, f"policies under condition {id}", start / "scene")
         wanted = {name for goal in goals.values() for name in goal.carried}
-        failure = None if played.solved else failure_class(episode, wanted, ())
+        failure = (
+            None
+            if played.solved
+            else failure_class(episode, wanted, (), gaps_between(layouts.world().model, rollout.qpos))
+        )
         return PolicyEpisode(
             id, played.solved, played.share, float(rollout.times[-1]), failure, "" if played.solved else reason, None,
             None, rollout, episode,

@@ -4,10 +4,11 @@ import importlib.util
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl, urlsplit
 
 import numpy as np
 
-from pipeline.closed_loop.policy import Policy, PolicyError
+from pipeline.closed_loop.policy import MAX_CLIENTS, Policy, PolicyError
 from pipeline.errors import single_line
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ KINDS = (
     "vla-eval:// with HOST:PORT"
 )
 DEMONSTRATION, HOLD, LEARNED = "demonstration", "hold", "learned"
+SEVERAL_CONNECTIONS = ("openpi", "vla-eval")
 PROTOCOLS = ("openpi", "groot", "lerobot", "vla-eval")
 
 
@@ -94,8 +96,21 @@ def function_of(text: str) -> tuple[Path, str] | None:
 
 
 def is_own(text: str) -> bool:
-    """Whether a policy keeps nothing in mind that two episodes at a time would mix up, as servers and functions do."""
+    """Whether a policy runs no code of a person, and asks no server."""
     return text in (HOLD, DEMONSTRATION, LEARNED)
+
+
+def episodes_at_once(text: str, jobs: int) -> int:
+    """Return how many of `jobs` episodes of a policy may run at a time, and end as they do one at a time.
+
+    Servers of openpi and vla-eval tell clients apart by their connections. Those of GR00T, LeRobot and HTTP keep one
+    episode in mind. In real time an answer must not wait for those of other episodes.
+    """
+    protocol, _, rest = text.partition("://")
+    if protocol in SEVERAL_CONNECTIONS:
+        is_real_time = ("time", "real") in parse_qsl(urlsplit(f"//{rest}").query)
+        return 1 if is_real_time else min(jobs, MAX_CLIENTS)
+    return jobs if is_own(text) or function_of(text) else 1
 
 
 def _load_function(path: Path, name: str) -> Callable[..., Any]:

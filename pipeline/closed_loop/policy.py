@@ -12,6 +12,8 @@ MAX_CHUNK = 500
 """Actions that one answer may hold."""
 MAX_BYTES = 64_000_000
 """Of a message: ten pictures of 1080 lines."""
+MAX_CLIENTS = 8
+"""Of a server of ours at a time; each has a world of its own."""
 ANSWER_SECONDS = 60.0
 """For one answer of a server."""
 

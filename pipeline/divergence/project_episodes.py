@@ -9,6 +9,7 @@ import numpy as np
 from pipeline.divergence.episode import ArmJoints, Episode, EpisodeError
 from pipeline.divergence.robot_kinematics import compile_kinematics
 from pipeline.router.round_record import FILE, read_record
+from pipeline.simulation.controlled_world import REACH_M
 from pipeline.solving import read_solution
 
 COMMAND = "gripper_command"
@@ -114,6 +115,9 @@ def _contacts(xml: str, meshes: Path, qpos: np.ndarray) -> dict[str, np.ndarray]
         model = mujoco.MjModel.from_xml_string(xml, files)
     except (OSError, ValueError):
         return {}
+    if (cup := mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_GEOM, "cup")) >= 0:
+        # the suction holds from there, by a weld and without a contact; bodies are told apart by their own margin first
+        model.geom_margin[cup] = model.body_margin[model.geom_bodyid[cup]] = REACH_M
     tree = model.body_rootid[model.geom_bodyid]
     free = {int(model.jnt_bodyid[j]) for j in range(model.njnt) if model.jnt_type[j] == mujoco.mjtJoint.mjJNT_FREE}
     driven = model.actuator_trnid[model.actuator_trntype == mujoco.mjtTrn.mjTRN_JOINT, 0]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from pipeline.planner import program_writer, source_edits
+from pipeline.planner import program_source, program_writer
 from pipeline.simulation.goals.sentences import stated_goals
 from pipeline.simulation.goals.spec import goal_specs, listed
 from pipeline.simulation.run_record import SOLVED
@@ -100,10 +100,9 @@ def _wrong_goals(simulation: str, failed: Sequence[Mapping[str, Any]]) -> Diagno
         if found := next((c["message"] for c in failed if c["name"] == check), None):
             easier = "it makes the task easier than photographed: " if kind == "made_easier" else ""
             return Diagnosis(kind, "fix_simulation", easier + found, 0.9)
-    for call in source_edits.goals(source_edits.parse(simulation) or source_edits.parse("")):  # type: ignore[arg-type]
-        kind, tolerance = source_edits.method_name(call), source_edits.value(source_edits.argument(call, "tolerance"))
+    for kind, _, tolerance in program_source.tolerances(simulation):
         allowed = goal_specs()[kind].tolerance
-        if isinstance(tolerance, int | float) and allowed and allowed.widest and tolerance > 2 * allowed.widest:
+        if allowed and allowed.widest and tolerance > 2 * allowed.widest:
             reason = f"kit.{kind} with a tolerance of {tolerance} m holds almost anywhere"
             return Diagnosis("lax_goal", "fix_simulation", reason, 0.8)
     return None
@@ -157,11 +156,10 @@ def _other_task(data: Mapping[str, Any], failed: Sequence[Mapping[str, Any]]) ->
     """Find a check of the task's own goals that fails because the simulation's goals are others."""
     if is_confirmed(data["report"]):
         return None
-    wanted, goals = stated_goals(data), source_edits.planned_goals(data["simulation"])
+    wanted, goals = stated_goals(data), program_source.planned_goals(data["simulation"])
     if not wanted or set(wanted) == set(goals):
         return None
-    tree = source_edits.parse(data["checks"])
-    functions = source_edits.functions(tree) if tree else {}
+    functions = program_source.functions(program_source.parsed(data["checks"]))
     for name, text in program_writer.check_functions(wanted).items():
         wrong = next((c for c in failed if c["name"] == name), None)
         if (

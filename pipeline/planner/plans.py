@@ -30,6 +30,26 @@ from pipeline.simulation.goals.spec import PlannedGoal, listed
 SAME_PLACE = 0.05
 """Metres between two centres on the ground up to which objects stand at the same place."""
 
+TASK_KINDS = {
+    "on": "put_on",
+    "inside": "put_in",
+    "stacked": "stack",
+    "in_row": "line_up",
+    "near": "move_near",
+    "away": "move_away",
+    "in_zone": "move_to",
+    "outside": "make_room",
+    "on_table": "put_on_table",
+    "opened": "open",
+    "closed": "close",
+    "inside_part": "put_in_drawer",
+    "where": "swap",
+    "mirrored": "mirror",
+    "at": "arrange",
+    **dict.fromkeys(("left_of", "right_of", "in_front_of", "behind"), "place_beside"),
+}
+"""Kind of task (`Task.kind`) by kind of goal; other kinds of goals have their own name."""
+
 
 @dataclass(frozen=True)
 class TaskPlan:
@@ -53,6 +73,12 @@ class TaskPlan:
         }  # fmt: skip
 
 
+def task_kind(goals: Sequence[PlannedGoal]) -> str:
+    """Return the kind of a task with these goals (`Task.kind`)."""
+    kinds = {TASK_KINDS.get(goal.kind, goal.kind) for goal in goals}
+    return kinds.pop() if len(kinds) == 1 else "several"
+
+
 def by_colour(objects: Sequence[SceneObject]) -> list[SceneObject]:
     """Return the objects in rainbow order, then by name; colours that are not in the rainbow last."""
     return sorted(objects, key=lambda t: (RAINBOW.index(t.colour) if t.colour in RAINBOW else len(RAINBOW), t.name))
@@ -69,6 +95,8 @@ def why_infeasible(goals: Sequence[PlannedGoal], scene: Mapping[str, Any]) -> st
     """Return why the goals cannot be reached with these objects on this table; empty where they can."""
     known = {t.name: t for t in scene_objects(scene)}
     table = TableTop.from_json(scene)
+    if reason := why_contradictory(goals):
+        return reason
     for goal in goals:
         if missing := [name for name in goal.objects if name not in known]:
             return f"there is no {missing[0]} here; there are: {', '.join(known)}"
@@ -82,6 +110,18 @@ def why_infeasible(goals: Sequence[PlannedGoal], scene: Mapping[str, Any]) -> st
         sizes = [known[a.names[0]].diagonal for a in goals if a.spec.zone == "fill" or a.new_container]
         return f"there is no free place on the table for {len(sizes)} objects of up to {cm(max(sizes))}"
     return ""
+
+
+def why_contradictory(goals: Sequence[PlannedGoal]) -> str:
+    """Return why goals of one stage exclude each other; empty where they do not."""
+    places: dict[tuple[str, int], PlannedGoal] = {}
+    for goal in goals:
+        one_place = goal.kind in ("in_zone", "at", "where", "inside", "on")
+        if one_place and places.setdefault((goal.names[0], goal.stage), goal) != goal:
+            return f"{goal.names[0]} is to be at two places: say which"
+    carried = {name for goal in goals for name in goal.carried}
+    staying = (goal.names[1] for goal in goals if goal.kind == "where" and goal.names[1] not in carried)
+    return "".join(f"{name} stands there: say where it is to go" for name in list(staying)[:1])
 
 
 def _why_no_stack(goal: PlannedGoal, objects: list[SceneObject], table: TableTop) -> str:

@@ -17,16 +17,26 @@ MAX_DISTRACTORS = 3
 """Objects that are scattered where the goals carry none."""
 
 
-def simulation_source(instruction: str, goals: Sequence[PlannedGoal], scene: Mapping[str, Any]) -> str:
-    """Return the source of simulation.py."""
-    objects = scene_objects(scene)
+def simulation_source(
+    instruction: str,
+    goals: Sequence[PlannedGoal],
+    scene: Mapping[str, Any],
+    tolerances: Mapping[PlannedGoal, float] | None = None,
+    alone: bool = False,
+) -> str:
+    """Return the source of simulation.py.
+
+    Args:
+        tolerances: of goals that are to be met less exactly than usual, in metres.
+        alone: leave out the objects that no goal names.
+    """
+    objects, required = scene_objects(scene), named_objects(goals)
     known = {o.name: o for o in objects}
     table = TableTop.from_json(scene)
     lines: list[str] = []
-    places = place_zones(goals, objects, table)
+    places = None if alone else place_zones(goals, objects, table)
     if places is None:
-        required = named_objects(goals)
-        lines += ["# Only these fit on the table beside the targets.", f"sim.keep({quoted(required)})"]
+        lines += ["# The others are in the way.", f"sim.keep({quoted(required)})"]
         places = place_zones(goals, [known[name] for name in required], table) or {}
     added = {goal.names[1] for goal in goals if goal.new_container}
     for name, (xy, size) in places.items():
@@ -45,7 +55,7 @@ def simulation_source(instruction: str, goals: Sequence[PlannedGoal], scene: Map
         mine = [goal for goal in goals if goal.kind == spec.kind]
         lines += spec.setup(mine, goals, known) if mine and spec.setup else []
     for stage in sorted({goal.stage for goal in goals}):
-        lines += _stage_lines([goal for goal in goals if goal.stage == stage], known)
+        lines += _stage_lines([goal for goal in goals if goal.stage == stage], known, tolerances or {})
     body = textwrap.indent("\n".join(lines), "    ")
     doc = " ".join(instruction.replace("\\", "").replace('"""', "").split())
     return (
@@ -68,9 +78,14 @@ def _objects_to_scatter(goals: Sequence[PlannedGoal], known: Mapping[str, SceneO
     return [o.name for o in sorted(known.values(), key=lambda o: o.width) if not o.parts][:MAX_DISTRACTORS]
 
 
-def _stage_lines(goals: Sequence[PlannedGoal], known: Mapping[str, SceneObject]) -> list[str]:
+def _stage_lines(
+    goals: Sequence[PlannedGoal], known: Mapping[str, SceneObject], tolerances: Mapping[PlannedGoal, float]
+) -> list[str]:
     """Return the lines that state goals as one stage."""
     calls = [goal.spec.call(goal, known) for goal in goals]
+    for index, goal in enumerate(goals):
+        if goal in tolerances:
+            calls[index] = f"{calls[index][:-1]}, tolerance={tolerances[goal]:.3f})"
     if len(calls) == 1 and len(calls[0]) < 100:
         return [f"sim.goal({calls[0]})"]
     return ["sim.goal(", *(f"    {call}," for call in calls), ")"]

@@ -14,6 +14,8 @@ WALL = 0.006
 ON_GAP = 0.02
 """Metres between the bottom of an object and the top of what it rests on."""
 OPEN_TOPS = {"bowl", "mug", "cup", "bin", "tray", "basket", "pan", "pot", "bucket", "glass", "dish", "plate", "tub"}
+NEW_CONTAINERS = ("bin", "tray")
+"""Containers that a program can add."""
 NARROW_TOPS = {
     "bottle",
     "jug",

@@ -26,7 +26,7 @@ MASK_DECISIONS = ("found", "mask", "delete_segment", "merge_segments")
 STAGE_DECISIONS: dict[Stage, tuple[str, ...]] = {
     "descriptions": (*MASK_DECISIONS, "not_object", "rename", *QUESTION_DECISIONS),
     "matches": ("choose_asset", "make", "matcher"),
-    "scene": ("move", "resize", "refit", "physics", "recolour", "bring"),
+    "scene": ("move", "resize", "refit", "physics", "recolour", "bring", "vary"),
     "rounds": ("task", "fork"),
     "solution": ("pin", "robot"),
 }

@@ -18,6 +18,7 @@ from pipeline.project import Project
 from pipeline.router import read_record, write_record
 from pipeline.run.progress import Progress
 from pipeline.run.services import Services, may_send_to
+from pipeline.run.twin_condition import twin_condition
 from pipeline.scene import object_names, overrides, scene_files
 from pipeline.scene.appearance.light import estimate_light
 from pipeline.scene.evidence import measure_evidence, summarise
@@ -30,6 +31,7 @@ from pipeline.scene.placement import Scene, SceneError
 from pipeline.scene.settle_retry import settle_with_retries
 from pipeline.store import StoreError, atomic_write, digest, write_text
 from pipeline.task_generation.bring import brought_object
+from pipeline.variation.varied_scene import set_visuals, varied_scene
 
 
 def scene_stage(project: Project, services: Services) -> Iterator[Progress]:
@@ -67,14 +69,18 @@ def scene_stage(project: Project, services: Services) -> Iterator[Progress]:
         light = estimate_light(project.frame, inputs.segments, scene, model)
     scene = replace(scene, table_png=picture, light=light)
     _complete_recordings(project)
-    scene_files.write_scene(scene, project.folder)
+    condition = twin_condition(project, scene, services.library)
+    varied = scene if condition is None else varied_scene(scene, condition, services.library)
+    scene_files.write_scene(varied, project.folder)
+    if condition is not None:
+        set_visuals(project.folder / "scene" / "scene.xml", condition)
     with one_blas_thread():
         evidence = measure_evidence(inputs, scene, model)
     project.save_evidence(evidence)
     yield Progress("scene", summarise(evidence))
     for doubt in project.doubts():
         yield Progress("scene", f"doubtful: {doubt}")
-    yield Progress("scene", f"{len(scene.placements)} objects placed", 3, 3, reports)
+    yield Progress("scene", f"{len(varied.placements)} objects placed", 3, 3, reports)
 
 
 def _complete_recordings(project: Project) -> None:

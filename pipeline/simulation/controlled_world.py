@@ -58,6 +58,7 @@ class ControlledWorld:
         self.positions = self.model.jnt_qposadr[self.model.actuator_trnid[self._slides, 0]]
         """Indices into qpos of the slides, in the order of their commands."""
         self._shapes = None
+        self._bodies = np.array([self.model.body(name).id for name in world.objects], int)
         self.counts_while_moving = len(stages) > 1 or any(g.throughout for _, goals in stages for g in goals)
         """Whether what happens before the end counts: several stages, or a goal that holds throughout."""
         self.reset()
@@ -250,8 +251,5 @@ class ControlledWorld:
 
     def objects(self) -> dict[str, np.ndarray]:
         """Return position and quaternion wxyz (7,) of each object by name."""
-        poses = {}
-        for name in self.physics.world.objects:
-            body = self.data.body(name)
-            poses[name] = np.concatenate([body.xpos, body.xquat])
-        return poses
+        poses = np.concatenate([self.data.xpos[self._bodies], self.data.xquat[self._bodies]], axis=1)
+        return dict(zip(self.world.objects, poses, strict=True))

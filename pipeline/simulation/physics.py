@@ -88,11 +88,23 @@ class RolloutLog:
     actions: list[np.ndarray] = field(default_factory=list)
 
 
+class _Shapes(dict[str, dict[int, np.ndarray]]):
+    """Shapes by an object's name, each computed when it is first needed."""
+
+    def __init__(self, compute: Callable[[str], dict[int, np.ndarray]]):
+        super().__init__()
+        self._compute = compute
+
+    def __missing__(self, name: str) -> dict[int, np.ndarray]:
+        found = self[name] = self._compute(name)
+        return found
+
+
 class Physics:
     """Steps the model and measures poses and contacts."""
 
-    def __init__(self, world: CompiledWorld, shapes: "Mapping[str, dict[int, np.ndarray]] | None" = None):
-        """`shapes` are those of an earlier run of the same world, which take most of the time to compute."""
+    def __init__(self, world: CompiledWorld, shapes: _Shapes | None = None):
+        """`shapes` are those of an earlier run of the same world, which take long to compute."""
         self.world, self.model = world, world.model
         self.data = mujoco.MjData(self.model)
         self.parts = part_joints(self.model, world.objects)
@@ -111,8 +123,7 @@ class Physics:
         self.gripper = len(world.objects)
         self.label = np.array([self._label_geom(g) for g in range(self.model.ngeom)])
         """Index into the names for each geom, of shape (ngeom,)."""
-        mujoco.mj_kinematics(self._contact_model, self._contact_data)
-        self.shapes = shapes or {name: self._shape(name) for name in world.objects}
+        self.shapes = _Shapes(self._shape) if shapes is None else shapes
         """Outermost points (N, 3) of each object, by the body in whose frame they are."""
         joints = {n: int(self.model.body_jntadr[b]) for n, b in self._bodies.items() if self.model.body_jntnum[b]}
         self.addresses = {name: int(self.model.jnt_qposadr[j]) for name, j in joints.items()}
@@ -124,13 +135,14 @@ class Physics:
         self.record_instant()
 
     def _shape(self, name: str) -> dict[int, np.ndarray]:
-        own = self._bodies[name]
+        own, home = self._bodies[name], mujoco.MjData(self._contact_model)
+        mujoco.mj_kinematics(self._contact_model, home)
         geoms = np.flatnonzero(self.model.body_rootid[self.model.geom_bodyid] == self.model.body_rootid[own])
         shapes = {}
         for joint in [self.parts[name, part.name] for part in self.world.objects[name].parts]:
-            shapes[joint.body] = _support_points(self._contact_model, self._contact_data, joint.body, joint.geoms)
+            shapes[joint.body] = _support_points(self._contact_model, home, joint.body, joint.geoms)
             geoms = np.setdiff1d(geoms, joint.geoms)
-        return {own: _support_points(self._contact_model, self._contact_data, own, geoms)} | shapes
+        return {own: _support_points(self._contact_model, home, own, geoms)} | shapes
 
     def _label_geom(self, geom: int) -> int:
         body = int(self.model.geom_bodyid[geom])

@@ -13,7 +13,6 @@ from itertools import chain, pairwise
 
 import numpy as np
 
-from pipeline.simulation.goals.sentences import read_sentences
 from pipeline.simulation.goals.spec import PlannedGoal
 from pipeline.tasks import Task
 
@@ -39,8 +38,7 @@ def profile_of(task: Task, categories: Mapping[str, str]) -> TaskProfile:
     Args:
         categories: of the objects, by name.
     """
-    planned = read_sentences(task.goals)
-    graph = _graph(planned, categories) if planned else {f"goal {text}": 1.0 for text in task.goals}
+    graph = _graph(task.planned, categories) if task.planned else {f"goal {text}": 1.0 for text in task.goals}
     return TaskProfile(graph, Counter(re.findall(r"[a-z0-9]{2,}", task.instruction.lower().replace("_", " "))))
 
 

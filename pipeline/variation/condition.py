@@ -27,6 +27,7 @@ EXPOSURES = 0.6, 1.6
 NOISES = 0.0, 8.0
 """Standard deviations of a pixel's noise, in levels of 255: from none to that of a small sensor indoors."""
 JPEG_QUALITIES = 40.0, 100.0
+MAX_DISTRACTORS = 3
 TEXTURES = ("plain", "checker", "gradient")
 PICTURE = {"field_of_view": FIELDS_OF_VIEW, "exposure": EXPOSURES, "noise": NOISES, "jpeg": JPEG_QUALITIES}
 """Ranges of what changes the pictures of all cameras; in a condition as "picture.exposure" and so on."""
@@ -77,7 +78,7 @@ def draw(scene: Scene, names: Sequence[str], library: Library | None, id: str) -
     values |= {f"camera.{axis}": float(random.normal(0, CAMERA_M)) for axis in "xyz"}
     values |= {f"camera.{axis}": float(random.normal(0, CAMERA_RAD)) for axis in ("tilt", "pan", "roll")}
     values["table"] = str(random.choice(TEXTURES))
-    count, order = int(random.integers(0, 3 + 1)), _distractors(scene, library)
+    count, order = int(random.integers(0, MAX_DISTRACTORS + 1)), _distractors(scene, library)
     chosen = random.choice(len(order), min(count, len(order)), replace=False) if order else []
     values["distractors"] = float(len(chosen))
     values |= {f"distractor_{i}": order[int(number)].id for i, number in enumerate(chosen, 1)}

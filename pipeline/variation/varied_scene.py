@@ -128,7 +128,7 @@ def write_varied(project_dir: Path, scene: Scene, condition: Condition, folder: 
     The digest covers scene.json and every byte of scene/. Raises SceneError, StoreError.
     """
     write_start(project_dir, scene, folder)
-    _set_visuals(folder / "scene" / "scene.xml", condition)
+    set_visuals(folder / "scene" / "scene.xml", condition)
     write_json(folder / PICTURE_FILE, {name: condition.values[f"picture.{name}"] for name in PICTURE})
     return start_digest(folder)
 
@@ -152,7 +152,7 @@ def start_digest(folder: Path) -> str:
     return hasher.hexdigest()
 
 
-def _set_visuals(path: Path, condition: Condition) -> None:
+def set_visuals(path: Path, condition: Condition) -> None:
     """Set lamp, camera and table texture in scene.xml. scene.json keeps the camera that the robot believes in."""
     values = condition.values
     spec = mujoco.MjSpec.from_file(str(path))

@@ -14,54 +14,10 @@ const CLASSES = {
 };
 const NOT_RUN = [t("did not run")];
 const MOVES = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
-const percent = (share) => Math.round(100 * share);
-const points = (share) => `${share > 0 ? "+" : share < 0 ? "−" : ""}${Math.abs(percent(share))}`;
 
 const failureOf = (cell) => CLASSES[cell.failure] ?? NOT_RUN;
 export const outcome = (cell) =>
   cell.success ? `✓ ${t("{seconds} s", { seconds: cell.seconds.toFixed(1) })}` : `✗ ${failureOf(cell)[0]}`;
-
-/** Returns what the evaluation says of each policy, of the twin's uncertainty, and of differences to the first one. */
-export function sentences({ policies, differences }) {
-  const tried = policies.filter(({ count }) => count > 0);
-  const success = tried.map(({ name, successes, count, low, high }) =>
-    t("{policy}: {solved} of {count} solved, {share} % ({low} to {high} %).", {
-      policy: name,
-      solved: successes,
-      count,
-      share: percent(successes / count),
-      low: percent(low),
-      high: percent(high),
-    }),
-  );
-  const explained = policies
-    .filter(({ uncertainty }) => uncertainty)
-    .map(({ name, uncertainty: { pairs, failed, failed_as_measured, explained: share, low, high } }) => {
-      const words = { policy: name, failed, pairs, measured: failed_as_measured };
-      const counted = t(
-        "{policy}: {failed} of {pairs} fail within the twin's uncertainty, {measured} with the twin as measured.",
-        words,
-      );
-      const ends = { share: percent(share ?? 0), low: percent(low), high: percent(high) };
-      return `${counted} ${
-        share === null
-          ? t("How many of the failures it explains is unknown.")
-          : t("It explains {share} % of the failures ({low} to {high} %).", ends)
-      }`;
-    });
-  const paired = differences
-    .filter(({ count }) => count > 0)
-    .map(({ first, second, difference, low, high, p, count }) => {
-      const better = low > 0 ? second : high < 0 ? first : "";
-      const words = { first, second, low: points(low), high: points(high), p: p.toFixed(3), count };
-      const measured = t(
-        "{second} minus {first}: {difference} percentage points ({low} to {high}, p = {p}) over {count} conditions.",
-        { ...words, difference: points(difference) },
-      );
-      return `${measured} ${better ? t("{policy} is better.", { policy: better }) : t("Neither is surely better.")}`;
-    });
-  return [...success, ...explained, ...paired];
-}
 
 /** Returns the ways to choose rows, [{value, title, keeps(cells)}], that keep one at least. */
 export function filters({ conditions, policies }) {

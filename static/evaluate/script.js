@@ -1,7 +1,7 @@
 // The Evaluate page: policies on the same conditions, and their episodes side by side. See components/evaluate_page.py.
 import { eventName } from "/static/compare/plots.js";
 import { closeEvaluate, evaluateOpen, onEvaluate } from "/static/evaluate/evaluate_state.js";
-import { filters, outcome, OutcomeGrid, sentences } from "/static/evaluate/outcomes.js";
+import { filters, outcome, OutcomeGrid } from "/static/evaluate/outcomes.js";
 import { PolicyForm } from "/static/evaluate/policy_form.js";
 import { fill, h } from "/static/studio/dom.js";
 import { closeButton, coverPage } from "/static/studio/full_page.js";
@@ -51,6 +51,25 @@ export default function mount({ element, server }) {
     if (!answer.error) showEpisodes(answer);
   }
 
+  async function makeProject(condition) {
+    const made = await ask({ kind: "make_project", condition });
+    showError(made.error);
+    if (made.error) return;
+    const undo = async () => {
+      const undone = await ask({ kind: "unmake_project", name: made.name });
+      showError(undone.error);
+      if (!undone.error) fill(madeElement, t("“{title}” is in the trash of the gallery.", made));
+    };
+    fill(
+      madeElement,
+      t("“{title}” is in the gallery: a copy of this project with the twin of this condition.", made),
+      " ",
+      h("a.link", { href: `?project=${encodeURIComponent(made.name)}` }, t("Open it")),
+      " ",
+      h("button.link", { "data-sends": "evaluate.unmake_project", onclick: undo }, t("Undo")),
+    );
+  }
+
   // Elements
 
   const viewers = new Viewers(() => {}),
@@ -62,6 +81,7 @@ export default function mount({ element, server }) {
     taskElement = h("span.task"),
     empty = h("p.muted.empty"),
     about = h("div.about"),
+    madeElement = h("p.made", { role: "status" }),
     menu = h("select", {
       "aria-label": t("Filter"),
       onchange: ({ target }) => {
@@ -93,7 +113,7 @@ export default function mount({ element, server }) {
     report.href = `project/${value.project}/evaluation.html`;
     fill(
       words,
-      sentences(shown).map((sentence) => h("li", {}, sentence)),
+      shown.words.map((sentence) => h("li", {}, sentence)),
     );
     const offered = filters(shown),
       kept = offered.find(({ name }) => name === filter) ?? offered[0];
@@ -108,6 +128,7 @@ export default function mount({ element, server }) {
     const { conditions, policies } = record.shown,
       row = conditions.indexOf(condition);
     const cellOf = (policy) => policies.find(({ name }) => name === policy).cells[row];
+    fill(madeElement);
     viewers.show(panes.map((pane) => ({ ...pane, title: `${pane.title} · ${outcome(cellOf(pane.title))}` })));
     fill(
       about,
@@ -123,6 +144,21 @@ export default function mount({ element, server }) {
           !events.length && h("span.muted", {}, t("None.")),
         ),
       ),
+      h(
+        "p",
+        {},
+        h(
+          "button.studio-button",
+          {
+            "data-act": "make-project",
+            "data-sends": "evaluate.make_project",
+            disabled: !value.may_work,
+            onclick: () => makeProject(condition),
+          },
+          t("Make this condition a project"),
+        ),
+      ),
+      madeElement,
       h(
         "details",
         {},

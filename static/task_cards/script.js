@@ -102,6 +102,10 @@ export default function mount({ element, trigger }) {
     draw();
     fillField(value.fills, task.text);
   };
+  const edit = (task) => {
+    pick(task);
+    dispatchEvent(new Event("grs-build"));
+  };
   const addedObjects = (task) =>
     [...new Set(task.goals.flatMap((goal) => goal.match(/\w+(?=, set out on the table)/g) ?? []))]
       .map((name) => t(", plus an added {name}", { name: words(name) }))
@@ -150,6 +154,21 @@ export default function mount({ element, trigger }) {
       ),
     );
   };
+  const editable = (task) =>
+    h(
+      "div.card",
+      {},
+      card(task),
+      h(
+        "button.studio-button.edit",
+        {
+          "aria-label": t("Edit the task: {task}", { task: task.words || task.instruction }),
+          "data-sends": "task-builder.build",
+          onclick: () => edit(task),
+        },
+        t("Edit"),
+      ),
+    );
   const head = (tasks) => {
     const countOf = (name) => tasks.filter((task) => name === "all" || familyOf(task.kind) === name).length;
     const tried = tasks.filter((task) => task.tried).length,
@@ -232,7 +251,7 @@ export default function mount({ element, trigger }) {
             h(
               "div.cards",
               {},
-              visible.length ? visible.map(card) : h("div.empty.panel", {}, t("No tasks match this filter.")),
+              visible.length ? visible.map(editable) : h("div.empty.panel", {}, t("No tasks match this filter.")),
             ),
           ]
         : h("div.empty.panel", {}, value.waiting ?? ""),

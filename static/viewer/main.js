@@ -7,13 +7,15 @@
 // sent and the event "grs-show" awaited, {type: "seek", time} in seconds. Sent: {type: "ready"}, {type: "loaded", token}, {type: "select", name}, {type: "time", time, begin, end} with each frame
 // that is shown, {type: "steered"} when a person sends a command. On the Scene page also received: {type: "adjustable", on, refused} to dim the tools of who only looks,
 // {type: "where"}, answered by {type: "here", pos, quat_wxyz, field_of_view}, {type: "preview", state or null}, {type: "note", text}; and sent: {type: "adjusting" or "adjusted", state}, where
-// state is {name, pos, quat_wxyz, relative_scale}, the scale relative to the object's present size.
+// state is {name, pos, quat_wxyz, relative_scale}, the scale relative to the object's present size. On the Task page
+// received: {type: "ghosts", poses: {name: [x, y, z, w, x, y, z]}} to show where objects are to be.
 // With "?standalone" in its address the model turns until it is touched, and there is no photograph.
 import { Vector3 } from "three";
 import { Adjust } from "./adjust.js";
 import { Connection, fetchGeometry, ViewNotAvailable, Unreachable } from "./connection.js";
 import { Contacts } from "./contacts.js";
 import { EdgeOverlay } from "./edge_overlay.js";
+import { Ghosts } from "./ghosts.js";
 import { Grasps } from "./grasps.js";
 import { Joints } from "./joints.js";
 import { Labels } from "./labels.js";
@@ -39,6 +41,7 @@ let renderer,
   labels,
   contacts,
   adjust,
+  ghosts,
   edges,
   turntable,
   twin,
@@ -165,6 +168,7 @@ function show(next, pack) {
     renderer.illuminate(twin.bounds(), header.light);
   }
   adjust.show(twin);
+  ghosts.show(null);
   joints.show(header.joints, twin.names);
   grasps.show(twin, token, () => renderer.requestDraw());
   $("grasps").hidden = !header.grasps;
@@ -192,6 +196,7 @@ function connect() {
       showFrame(frame);
       if (!isFirst) return;
       isFirst = false;
+      showGhosts(); // its bodies stand where they start
       renderer.onDrawn = () => {
         renderer.onDrawn = null;
         for (const former of outdated.splice(0)) former.dispose();
@@ -208,6 +213,11 @@ function connect() {
     onError: notice,
     onLost: () => retryLater(t("The connection was lost. Trying again …")),
   });
+}
+
+function showGhosts() {
+  document.body.dataset.ghosts = ghosts.show(twin).join(" ");
+  renderer.requestDraw();
 }
 
 // Plays a presented recording from its start, at first and after its end, unless another page covers it.
@@ -331,6 +341,10 @@ addEventListener("message", ({ source, origin, data }) => {
   if (data?.type === "seek") connection?.send("seek", { time: data.time });
   if (data?.type === "measure") measures.showCheck(data.check);
   if (data?.type === "preview") adjust.preview(data.state);
+  if (data?.type === "ghosts") {
+    ghosts.poses = data.poses;
+    showGhosts();
+  }
   if (data?.type === "note") labels.setSuffix(data.text ?? "");
   if (data?.type === "load") {
     const text = data.caption ?? "";
@@ -541,6 +555,7 @@ function start() {
     onRelease: () => send("release"),
   });
   edges = new EdgeOverlay();
+  ghosts = new Ghosts(renderer.scene, colourOf);
   adjust = new Adjust(renderer, views, $("canvas"), {
     onTry: (state) => postToParent({ type: "adjusting", state }),
     onDone: (state) => postToParent({ type: "adjusted", state }),

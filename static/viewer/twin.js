@@ -110,9 +110,12 @@ export class Twin {
   }
 
   #meshes(name) {
-    const all = this.bodies
-      .filter((body) => body.userData.object === name)
-      .flatMap((body) => body.children.filter((node) => node.isMesh && !node.userData.outline));
+    return this.visualMeshes(...this.bodies.filter((body) => body.userData.object === name));
+  }
+
+  /** Returns the meshes of bodies, without those for collisions where there are others. */
+  visualMeshes(...bodies) {
+    const all = bodies.flatMap((body) => body.children.filter((node) => node.isMesh && !node.userData.outline));
     const visual = all.filter((mesh) => mesh.userData.group < 3);
     return visual.length ? visual : all;
   }

@@ -5,7 +5,8 @@ from typing import Any
 
 from pipeline.errors import StudioError
 from studio.board.board import Board
-from studio.board.project_bin import BIN, deleted_projects, empty_bin, restore_project
+from studio.board.project_bin import deleted_projects, empty_bin, restore_project
+from studio.sessions.project_folders import BIN
 from studio.texts import t, translated
 from studio.web.errors import RequestError, error_message
 

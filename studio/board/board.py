@@ -14,9 +14,10 @@ from pipeline.store import listed
 from studio.accounts.current_user import current_user
 from studio.accounts.links import Links
 from studio.accounts.roles import Role, require
-from studio.board.project_bin import delete_project, duplicate_project, restore_project
+from studio.board.project_bin import restore_project
 from studio.board.project_facts import RECORD, title_of
 from studio.board.project_index import ProjectIndex
+from studio.sessions.project_folders import delete_project, duplicate_project
 from studio.sessions.session_registry import SessionRegistry
 from studio.texts import t, translated
 from studio.web.errors import RequestError, error_message

@@ -1,7 +1,11 @@
-"""Requests of the Evaluate page: start an evaluation, follow it, stop it, and play the episodes of a condition."""
+"""Requests of the Evaluate page: start an evaluation, follow it, stop it, play the episodes of a condition, and make
+a project of it."""
 
 import threading
+import time
 from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -9,15 +13,18 @@ from weakref import WeakKeyDictionary
 from fastapi import Response
 from fastapi.responses import FileResponse
 
-from pipeline.closed_loop.evaluation_files import REPORT, episode_path, read_conditions, read_outcomes
+from pipeline.closed_loop.evaluation_files import REPORT, KeptConditions, episode_path, read_conditions, read_outcomes
 from pipeline.closed_loop.failure import CLASSES
 from pipeline.closed_loop.policies import KINDS, PROTOCOLS, function_of, is_own
 from pipeline.divergence import read_episode
 from pipeline.divergence.events import find_events
+from pipeline.project import Project
+from pipeline.project.curation import read_curation, save_curation
 from pipeline.variation import VariationStudy
 from pipeline.variation.variation_files import read_rollout
 from studio.accounts.roles import Role, require
-from studio.evaluate.evaluation_record import evaluation_record, present_folder, shown_folder
+from studio.evaluate.evaluation_record import FOLDER, evaluation_record, present_folder, shown_folder
+from studio.sessions.project_folders import delete_project, duplicate_project
 from studio.sessions.project_jobs import CommandJob, ProjectJobs
 from studio.sessions.session import Session
 from studio.sessions.session_registry import SessionRegistry, session_context
@@ -32,8 +39,10 @@ MOST_CONDITIONS, MOST_POLICIES, MAX_SEED = 1000, 6, 10**9
 class Evaluations:
     """The jobs of all projects, and the views of their pages. May be used from any thread."""
 
-    def __init__(self, views: ViewRegistry):
-        self.jobs = ProjectJobs[CommandJob]()
+    def __init__(self, views: ViewRegistry, sessions: SessionRegistry):
+        self.jobs, self.sessions = ProjectJobs[CommandJob](), sessions
+        self.made: set[Path] = set()
+        """Folders of the projects that were made of conditions."""
         self._views, self._lock = views, threading.Lock()
         self._shown: WeakKeyDictionary[Session, list[str]] = WeakKeyDictionary()
         """Tokens of each session's views."""
@@ -56,7 +65,9 @@ class Evaluations:
 
 def endpoint(sessions: SessionRegistry, evaluations: Evaluations) -> Endpoint:
     """Return the endpoint of EvaluatePage."""
-    return Endpoint(HANDLERS, session_context(sessions, evaluations), roles=READING, long_kinds=("play",))
+    return Endpoint(
+        HANDLERS, session_context(sessions, evaluations), roles=READING, long_kinds=("play", "make_project")
+    )
 
 
 def _status(session: Session, evaluations: Evaluations, request: dict) -> dict:
@@ -103,15 +114,8 @@ def _stop(session: Session, evaluations: Evaluations, request: dict) -> dict:
 
 def _play(session: Session, evaluations: Evaluations, request: dict) -> dict:
     """Open the recorded episodes of all policies under {condition} on one clock; return them in order."""
-    project, id = session.project, str(request.get("condition"))
-    folder, task, scene = shown_folder(project, present_folder(project)), project.task(), project.scene()
-    kept = read_conditions(folder) if folder else None
-    row = next((row for row in kept.rows if row["id"] == id), None) if kept else None
-    if folder is None or kept is None or row is None or task is None or scene is None:
-        raise RequestError("That condition is no longer there; reload the page.")
-    study = VariationStudy(project.folder, task.objects, session.services.library, 0, 1)
-    if dict(study.condition(id).values) != row["values"]:
-        raise RequestError("These episodes are of an earlier twin, task or library; evaluate again to watch.")
+    id, folder, kept, study = _chosen(session, request)
+    scene, values = study.scene, dict(study.condition(id).values)
     outcomes = read_outcomes(folder)
     tried = [policy for policy in kept.policies if (policy, id) in outcomes]
     played = [policy for policy in tried if episode_path(folder, "rollouts", policy, id).is_file()]
@@ -129,7 +133,49 @@ def _play(session: Session, evaluations: Evaluations, request: dict) -> dict:
         panes.append({"name": f"pane-{len(panes)}", "title": policy, "events": events})
     tokens = evaluations.show(session, opened)
     panes = [pane | {"token": token} for pane, token in zip(panes, tokens, strict=True)]
-    return {"condition": id, "values": row["values"], "panes": panes}
+    return {"condition": id, "values": values, "panes": panes}
+
+
+def _chosen(session: Session, request: dict) -> tuple[str, Path, KeptConditions, VariationStudy]:
+    """Return the id of {condition}, the folder and conditions of its evaluation, and the study that draws it.
+
+    Raises RequestError if it is of another twin, task or library than the present ones.
+    """
+    project, id = session.project, str(request.get("condition"))
+    folder, task = shown_folder(project, present_folder(project)), project.task()
+    kept = read_conditions(folder) if folder else None
+    row = next((row for row in kept.rows if row["id"] == id), None) if kept else None
+    if folder is None or kept is None or row is None or task is None:
+        raise RequestError("That condition is no longer there; reload the page.")
+    study = VariationStudy(project.folder, task.objects, session.services.library, 0, 1)
+    if dict(study.condition(id).values) != row["values"]:
+        raise RequestError("These episodes are of an earlier twin, task or library; evaluate again to watch.")
+    return id, folder, kept, study
+
+
+def _make_project(session: Session, evaluations: Evaluations, request: dict) -> dict:
+    """Copy the project without its evaluations and put the copy's twin under {condition}; return where it is."""
+    id, _, _, study = _chosen(session, request)
+    free, begun = evaluations.sessions.free_folder, time.monotonic()
+    folder = duplicate_project(session.project.folder, lambda name: free(f"{name}_{id}"), (FOLDER,))
+    with closing(Project.open(folder)) as made:
+        made.decide("vary", condition=id, values=dict(study.condition(id).values))
+        study.write(id, folder)
+        made.finish("scene", made.key("scene"), made.made_with("scene") or "", time.monotonic() - begun)
+        title = t("{title}, condition {id}", title=made.name, id=id)
+    save_curation(folder, replace(read_curation(folder), title=title[:120]))
+    evaluations.made.add(folder)
+    return {"name": folder.name, "title": title}
+
+
+def _unmake_project(session: Session, evaluations: Evaluations, request: dict) -> dict:
+    """Move the project {name}, which was made of a condition, to the bin."""
+    folder = evaluations.sessions.workspace / str(request.get("name"))
+    if folder not in evaluations.made:
+        raise RequestError("That can no longer be undone.")
+    evaluations.sessions.take_out(folder.name, lambda: delete_project(folder) and None)
+    evaluations.made.discard(folder)
+    return {}
 
 
 def _events(path: Path) -> list[tuple[float, str]]:
@@ -147,7 +193,10 @@ def _failure(outcome: Mapping[str, Any], end: float) -> list[Mark]:
 
 RANGES = (("count", 1, MOST_CONDITIONS), ("seed", 0, MAX_SEED))
 """Name, least and most of the numbers of an evaluation."""
-HANDLERS = {"status": _status, "start": _start, "stop": _stop, "play": _play}
+HANDLERS = {
+    "status": _status, "start": _start, "stop": _stop, "play": _play, "make_project": _make_project,
+    "unmake_project": _unmake_project,
+}  # fmt: skip
 READING: dict[str, Role] = dict.fromkeys(("status", "play"), Role.LOOK)
 """Requests that change nothing; the others need Role.WORK."""
 

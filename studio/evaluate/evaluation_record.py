@@ -13,6 +13,7 @@ from pipeline.closed_loop.evaluation_files import (
     read_outcomes,
     task_digest,
 )
+from pipeline.closed_loop.evaluation_words import difference_words, success_words, uncertainty_words
 from pipeline.closed_loop.paired import explained_by_twin, paired_difference
 from pipeline.export.rollouts import robot_of
 from pipeline.learning.learning_files import FOLDER as LEARNING
@@ -64,24 +65,29 @@ def _shown(folder: Path, kept: KeptConditions, is_present: bool) -> dict[str, An
     return {
         "is_present": is_present, "seed": int(ids[0].partition("-")[0]) if ids else 0, "conditions": ids,
         "policies": [_policy(rows, policy, ids) for policy in kept.policies],
-        "differences": [_difference(rows, kept.policies[0], other, ids) for other in kept.policies[1:]],
+        "words": [translated(sentence) for sentence in _words(rows, kept.policies, ids)],
         "report": (folder / REPORT).is_file(),
     }  # fmt: skip
 
 
 def _policy(rows: Rows, policy: str, ids: Sequence[str]) -> dict[str, Any]:
-    cells = [rows.get((policy, id)) for id in ids]
-    done = [bool(cell["success"]) for cell in cells if cell]
     names = ("success", "seconds", "failure", "reason")
-    found = explained_by_twin({id: bool(cell["success"]) for id, cell in zip(ids, cells, strict=True) if cell})
-    return {
-        "name": policy, **asdict(wilson(sum(done), len(done))), "uncertainty": found and asdict(found),
-        "cells": [cell and {name: cell.get(name) for name in names} for cell in cells],
-    }  # fmt: skip
+    cells = [rows.get((policy, id)) for id in ids]
+    return {"name": policy, "cells": [cell and {name: cell.get(name) for name in names} for cell in cells]}
 
 
-def _difference(rows: Rows, first: str, second: str, ids: Sequence[str]) -> dict[str, Any]:
-    """Return the difference of two policies over the conditions that both have tried."""
-    both = [id for id in ids if (first, id) in rows and (second, id) in rows]
-    solved = [[bool(rows[policy, id]["success"]) for id in both] for policy in (first, second)]
-    return {"first": first, "second": second, "count": len(both), **asdict(paired_difference(*solved))}
+def _words(rows: Rows, policies: Sequence[str], ids: Sequence[str]) -> list[str]:
+    """Return what is known of each policy, of the twin's uncertainty, and of differences to the first policy."""
+    done = {
+        policy: {id: bool(rows[policy, id]["success"]) for id in ids if (policy, id) in rows} for policy in policies
+    }
+    tried = {policy: (sum(found.values()), len(found)) for policy, found in done.items() if found}
+    words = [success_words(policy, one[0], asdict(wilson(*one)), one[1]) for policy, one in tried.items()]
+    for policy, solved in done.items():
+        if found := explained_by_twin(solved):
+            words.append(uncertainty_words(policy, asdict(found)))
+    for other in policies[1:]:
+        if both := [id for id in ids if id in done[policies[0]] and id in done[other]]:
+            solved = [[done[policy][id] for id in both] for policy in (policies[0], other)]
+            words.append(difference_words(policies[0], other, asdict(paired_difference(*solved)), len(both)))
+    return words

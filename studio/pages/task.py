@@ -5,7 +5,7 @@ from typing import Any
 
 import gradio as gr
 
-from components.steps import ConditionTable, RoundTimeline, TaskCards, TaskClarification, TaskMap
+from components.steps import ConditionTable, RoundTimeline, TaskBuilder, TaskCards, TaskClarification, TaskMap
 from components.viewer import Viewer, viewer_value
 from pipeline.errors import StudioError
 from pipeline.object_words import object_words
@@ -15,7 +15,15 @@ from studio.scene.fit_table import viewer_labels
 from studio.scene.viewer_content import ViewerContent, with_twin
 from studio.sessions.project_work import EditedRound
 from studio.sessions.session import Session
-from studio.task import failed_conditions, failure_causes, generated_tasks, proposals, round_comparison, round_records
+from studio.task import (
+    failed_conditions,
+    failure_causes,
+    generated_tasks,
+    proposals,
+    round_comparison,
+    round_records,
+    task_building,
+)
 from studio.task.round_chart import round_chart, set_chart
 from studio.texts import t
 from studio.web.page_guard import needs
@@ -36,6 +44,7 @@ def build(shell: Shell, content: ViewerContent) -> None:
         generate = gr.Button("Generate", variant="primary", elem_id="generate", scale=1, min_width=96)
         stop = gr.Button("Stop", elem_id="stop", scale=1, min_width=70, interactive=False)
     clarification = TaskClarification()
+    builder = TaskBuilder(answer=task_building.endpoint(shell.sessions))
     editor = RoundEditor()
     with gr.Row(elem_id="viewers"):
         viewer = Viewer(height=340, min_height=0, elem_id="round")
@@ -50,6 +59,7 @@ def build(shell: Shell, content: ViewerContent) -> None:
     shell.show(cards, proposals.task_cards)
     shell.show(many, generated_tasks.map_record)
     shell.show(clarification, proposals.clarification)
+    shell.show(builder, task_building.builder_record)
     shell.show(timeline, round_records.timeline_record)
     shell.show(conditions, failed_conditions.condition_record)
     shell.show(chart_box, lambda session: gr.Column(visible=round_chart(session) is not None))
@@ -166,7 +176,8 @@ def replay(session: Session | None, content: ViewerContent) -> dict:
     if left := content.pair(session)[0]:
         return _compared_value(session, left, 0)
     request, judged_now = session.replay.request, session.judged_now
-    value = _round_value(session, content.round(session))
+    token, twin = content.round(session), content.twin(session)
+    value = _round_value(session, token or twin) | {"token": token, "hidden": not token, "builder": twin}
     if request is None or session.replay.rollout() is None:
         return value
     is_judged = judged_now is None or judged_now.number != request.number

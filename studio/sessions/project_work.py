@@ -40,6 +40,7 @@ class OpenProject(Protocol):
 
     project: Project
     log: EventLog
+    built_tasks: dict[str, Task]
 
     @property
     def segmenters(self) -> FrameSegmenters: ...
@@ -135,16 +136,29 @@ def _rewritten(session: OpenProject, data: dict[str, Any], services: Services) -
 
 
 def _set_task(session: OpenProject, text: str, services: Services) -> Iterator[Progress]:
-    """Make the text the project's task if there is one and it differs from the present task."""
+    """Make the text the project's task if there is one and it differs from the present task.
+
+    The goals of a built, proposed or generated task are taken over; other words are understood.
+    """
     project = session.project
     text, task = project.text_in_current_names(text), project.task()
     plain = object_words(project).without_display_names(text)
-    if text and (task is None or task.instruction != plain):
-        proposed = {one.instruction: one for one in (*_generated(session), *(project.tasks() or ()))}
-        if plain in proposed:
-            project.decide("task", **task_to_json(proposed[plain]))
+    built = session.built_tasks.get(plain)
+    if built and (task is None or (task.instruction, task.planned) != (plain, built.planned)):
+        project.decide("task", **task_to_json(built))
+    elif text and (task is None or task.instruction != plain):
+        if known := known_tasks(session).get(plain):
+            project.decide("task", **task_to_json(known))
         else:
             yield from run_stage(project, services, "task", text)
+
+
+def known_tasks(session: OpenProject) -> dict[str, Task]:
+    """Return the tasks whose goals are known, by instruction: generated, proposed, the present one, and built ones."""
+    project = session.project
+    present = [task] if (task := project.task()) else []
+    found = {one.instruction: one for one in (*_generated(session), *(project.tasks() or ()), *present)}
+    return found | session.built_tasks
 
 
 def _generated(session: OpenProject) -> list[Task]:

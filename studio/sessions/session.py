@@ -19,7 +19,7 @@ from pipeline.project import STAGES, Project, Stage
 from pipeline.router import RunningRound
 from pipeline.run import Progress, Services, allowed_services, is_current, may_send, run_stage
 from pipeline.segmentation.sam2 import AutomaticSettings
-from pipeline.tasks import TaskError, arrangement_task
+from pipeline.tasks import Task, TaskError, arrangement_task
 from studio.accounts.current_user import current_user
 from studio.accounts.roles import Role, current_role, require
 from studio.services.segmenter_choice import FrameSegmenters
@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from pipeline.task_generation.generate import Generated
 
 PREPARED_STAGES = STAGES[: STAGES.index(PREPARED) + 1]
+BUILT_TASKS = 20
+"""Tasks of the task builder that are kept."""
 
 
 class ModelCalls:
@@ -113,6 +115,8 @@ class Session:
         """Whether reward and checks by round are plotted."""
         self.repair_mode = ""
         """Mode of repair that a person chose on the Task page; empty before that."""
+        self.built_tasks: dict[str, Task] = {}
+        """The newest tasks of the task builder, by the instruction that stands for each in the text field."""
         self.rehearsals: Job[None] | None = None
         """The newest trials of proposed tasks; their message is the instruction of the one that is tried."""
         self.rehearsals_ended = 0
@@ -176,6 +180,13 @@ class Session:
         self._start(
             lambda services: project_work.generate(self, text, project_work.with_mode(services, mode)), "solution"
         )
+
+    def keep_built(self, task: Task) -> None:
+        """Keep a task of the task builder, so that its goals, not its words, are what `generate` gets."""
+        self.built_tasks.pop(task.instruction, None)
+        self.built_tasks[task.instruction] = task
+        for oldest in list(self.built_tasks)[:-BUILT_TASKS]:
+            self.built_tasks.pop(oldest, None)
 
     def continue_from(self, edit: EditedRound, mode: str) -> None:
         """Continue from a person's edit of a round; the earlier rounds stay."""

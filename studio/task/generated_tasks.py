@@ -69,7 +69,7 @@ def _row(one: "TriedTask", words: ObjectWords, there: set[str]) -> dict[str, Any
         "id": one.key,
         "words": words.in_words(one.task.instruction),
         "text": words.with_display_names(one.task.instruction),
-        "goals": goals_in_words(one.task.goals, words),
+        "goals": goals_in_words(one.task, words),
         "level": one.level or 1,
         "demands": t(
             "{n} object, {slack} cm to spare|{n} objects, {slack} cm to spare",

@@ -1,6 +1,6 @@
 """Proposed tasks as the cards show them, and the rehearsals that find out which of them the robot can do."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from pipeline.feasibility import feasible_first, read_feasibility, why_not_feasible
@@ -10,7 +10,6 @@ from pipeline.project import Project
 from pipeline.rehearsal import Rehearsal, read_rehearsal, rehearse
 from pipeline.run import project_robot
 from pipeline.scene.confidence import identity_doubts
-from pipeline.simulation.goals.sentences import read_sentences
 from pipeline.tasks import Task
 from studio.sessions.session import Session
 from studio.sessions.work import StoppableSandbox
@@ -113,10 +112,9 @@ def task_in_words(session: Session) -> str:
     return object_words(session.project).in_words(task.instruction) if task else ""
 
 
-def goals_in_words(goals: Sequence[str], words: ObjectWords) -> list[str]:
+def goals_in_words(task: Task, words: ObjectWords) -> list[str]:
     """Return the goals of a task without ids: "the red cube rests on the blue cube"."""
-    planned = read_sentences(goals)
-    texts = sentences_in_words(planned, words.plain) if planned else goals
+    texts = sentences_in_words(task.planned, words.plain) if task.planned else task.goals
     return [words.in_words(text) for text in texts]
 
 
@@ -145,7 +143,7 @@ def _card(session: Session, task: Task, doubts: Mapping[str, str]) -> dict[str, 
         "text": words.with_display_names(task.instruction),
         "words": words.in_words(task.instruction),
         "kind": task.kind,
-        "goals": goals_in_words(task.goals, words),
+        "goals": goals_in_words(task, words),
         "objects": [words.of(name) for name in task.objects],
         "uncertain": [words.of(name) for name in task.objects if name in doubts],
         "doubts": [translated(doubt) for doubt in identity_warnings(task, doubts, words)],

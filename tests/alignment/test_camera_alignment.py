@@ -130,14 +130,6 @@ def crowd(tmp_path_factory) -> Scene:
     )
 
 
-def clicks_on(scene: Scene, camera: np.ndarray, random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Return six points, corners of objects and of a mat on the table, and clicks on them with 2 px noise."""
-    box = transform(scene.placements[0].world_from_object.matrix, box_corners(scene.placements[0].size))[-2:]
-    mat = np.array([[-0.2, -0.15, 0], [0.2, -0.15, 0], [0.2, 0.2, 0], [-0.2, 0.2, 0]])
-    points = np.concatenate([mat, box])
-    return points, project(camera, points, K) + random.normal(0, 2, (6, 2))
-
-
 def refined(scene: Scene, real: Scene, random, stop=None) -> tuple[CameraAlignment, CameraAlignment]:
     """Return the camera of the real scene from noisy clicks on the twin, alone and with noisy depth."""
     photograph, support, segments = make.photograph(real)
@@ -145,7 +137,9 @@ def refined(scene: Scene, real: Scene, random, stop=None) -> tuple[CameraAlignme
     labels = np.where(support.inliers, 0, -1)
     for segment in segments:
         labels[segment.mask] = segment.id
-    points, clicks = clicks_on(scene, np.asarray(real.world_from_camera), random)
+    box = transform(scene.placements[0].world_from_object.matrix, box_corners(scene.placements[0].size))[-2:]
+    points = np.concatenate([[[-0.2, -0.15, 0], [0.2, -0.15, 0], [0.2, 0.2, 0], [-0.2, 0.2, 0]], box])
+    clicks = project(np.asarray(real.world_from_camera), points, K) + random.normal(0, 2, (6, 2))
     alone = align_camera(points, clicks, K, np.asarray(scene.world_from_camera))
     frame = Frame(photograph.rgb, noisy.astype(np.float32), K)
     return alone, refine_on_depth(alone, CameraClicks(points, clicks), frame, scene, labels, stop)

@@ -6,6 +6,8 @@ import json
 import threading
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
+from unittest.mock import Mock
 
 import drawn_scene as make
 import gradio as gr
@@ -13,7 +15,6 @@ import numpy as np
 import pytest
 import trimesh
 from fastapi import FastAPI
-from http_server import serving
 from PIL import Image
 from served_studio import serving as serving_app
 
@@ -25,6 +26,7 @@ from pipeline.assets.reconstruct.generated_asset import find_generated, generate
 from pipeline.description import describe
 from pipeline.frame import Observation
 from pipeline.scene.place_objects import SceneInputs, place_objects
+from tests.models.hostile import serving
 
 
 def glb(mesh: trimesh.Trimesh | None = None) -> bytes:
@@ -53,8 +55,8 @@ def view(stopped=lambda: False) -> ObjectView:
 class Service:
     """A trellis-projectorz server with prepared answers; a silent one answers nothing before it is interrupted."""
 
-    def __init__(self, model: bytes = b"", states=("COMPLETE",), code=200, page: bytes | None = None, silent=False):
-        self.model, self.states, self.code, self.page, self.silent = model, list(states), code, page, silent
+    def __init__(self, model: bytes = b"", states=("COMPLETE",), page: bytes | None = None, silent=False):
+        self.model, self.states, self.page, self.silent = model, list(states), page, silent
         self.asked: list[tuple[str, bytes]] = []
         self.interrupted = threading.Event()
 
@@ -66,11 +68,11 @@ class Service:
         if self.silent:
             self.interrupted.wait(60)
         if self.page is not None:
-            return self.code, self.page
+            return 200, self.page
         if path == "/download/model":
             return 200, self.model
         state = self.states.pop(0) if len(self.states) > 1 else self.states[0]
-        return self.code, json.dumps({"status": state, "progress": 50, "message": "out of memory\nand more"}).encode()
+        return 200, json.dumps({"status": state, "progress": 50, "message": "out of memory\nand more"}).encode()
 
 
 def test_a_picture_is_posted_the_model_downloaded_when_done_and_a_stop_cancels_the_job(monkeypatch):
@@ -91,8 +93,6 @@ def test_a_picture_is_posted_the_model_downloaded_when_done_and_a_stop_cancels_t
 def test_an_invalid_reply_is_reported_in_one_line():
     for service, message in (
         (Service(page=b"<html>It works!</html>"), "without status; check GRS_IMAGE_TO_3D"),
-        (Service(code=500), "HTTP 500"),
-        (Service(code=503), "busy with another object; try again"),
         (Service(states=("FAILED",)), "failed: out of memory and more; choose another method"),
         (Service(b"\0" * 3_000_000), "sent more than 2 MB, too much for one object"),
         (Service(b"junk" * 100), "is not a GLB"),
@@ -166,9 +166,10 @@ def test_services_that_answer_one_post_get_what_they_take_and_their_refusals_are
     assert made.mesh == glb() and made.scale == 0.2 and made.splats == b"ply" and np.array_equal(made.pose, np.eye(4))
     with serving(lambda path, body: (200, glb()) if body == view().picture() else (400, b"{}")) as url:
         assert PlainService(f"{url}/make").make(view()).mesh == glb()
-    for service in (PlainService, Hunyuan3D, Sam3D, Trellis):
+    for service in (PlainService, Hunyuan3D, Sam3D, Trellis, TrellisProjectorz):
         for status, body, message in (
-            (500, b'{"error": "no\\nGPU"}', r"HTTP 500 .*no GPU"), (503, b"", "busy"), (200, b"hello", "GLB|without")
+            (500, b'{"error": "no\\nGPU"}', r"HTTP 500 .*no GPU"), (503, b"", "busy .*; try again"),
+            (200, b"hello", "GLB|without"),
         ):  # fmt: skip
             with serving(lambda *_: (status, body)) as url, pytest.raises(ServiceError, match=message):  # noqa: B023
                 service(url).make(view())
@@ -192,15 +193,9 @@ def test_the_environment_names_the_service_and_an_unreachable_one_is_reported(mo
         TrellisProjectorz("http://127.0.0.1:9").make(view())
 
 
-class Maker:
+def stand_in(*answer, name="the stand-in") -> SimpleNamespace:
     """A plug-in's service with a prepared answer."""
-
-    def __init__(self, *answer, name="the stand-in"):
-        self.answer, self.name, self.address, self.views = answer, name, "", []
-
-    def make(self, view):
-        self.views.append(view)
-        return self.answer
+    return SimpleNamespace(name=name, address="", make=Mock(return_value=answer))
 
 
 @pytest.fixture(scope="module")
@@ -213,19 +208,19 @@ def boxed(tmp_path_factory):
 def test_the_model_is_imported_upright_at_the_measured_size_once_and_with_what_the_service_told(boxed, tmp_path):
     frame, _, segment, description = boxed
     pose = np.eye(4)
-    maker = Maker(glb(trimesh.creation.box((0.75, 1.0, 0.5))), pose, 0.08, b"ply\n")
+    maker = stand_in(glb(trimesh.creation.box((0.75, 1.0, 0.5))), pose, 0.08, b"ply\n")
     assert find_generated(frame, segment, tmp_path / "kept") is None
     asset = generate_asset(maker, frame, segment, description, tmp_path / "kept")
     again = generate_asset(maker, frame, segment, description, tmp_path / "kept")
     np.testing.assert_allclose(asset.size, [0.06, 0.04, 0.08], rtol=0.12)
     assert asset.provenance == "made from the view by the stand-in; what the camera did not see is its guess"
-    assert again.digest == asset.digest and len(maker.views) == 1
+    assert again.digest == asset.digest and maker.make.call_count == 1
     told = json.loads((asset.mesh.parent / "service.json").read_text())
     assert told == {"camera_from_mesh": pose.tolist(), "metres_per_unit": 0.08}
     assert (asset.mesh.parent / "splats.ply").read_bytes() == b"ply\n"
-    shown = np.asarray(Image.open(io.BytesIO(maker.views[0].picture())))
+    shown = np.asarray(Image.open(io.BytesIO(maker.make.call_args.args[0].picture())))
     assert shown.shape[0] == shown.shape[1] and shown[0, 0, 3] == 0 and shown[tuple(np.array(shown.shape[:2]) // 2)][3]
-    other = Maker(written(tmp_path, glb()), None, None, name="another service")
+    other = stand_in(written(tmp_path, glb()), None, None, name="another service")
     assert "another service" in generate_asset(other, frame, segment, description, tmp_path / "kept").provenance
 
 
@@ -240,7 +235,7 @@ def test_what_cannot_be_imported_is_refused_in_one_line_and_leaves_nothing(boxed
         ((), ServiceError, "the stand-in failed: TypeError"),
     ):
         with pytest.raises(error, match=message) as caught:
-            generate_asset(Maker(*answer), frame, segment, description, tmp_path)
+            generate_asset(stand_in(*answer), frame, segment, description, tmp_path)
         assert "\n" not in str(caught.value) and not list(tmp_path.iterdir())
 
 
@@ -258,7 +253,7 @@ def spoilt(kind: str) -> trimesh.Trimesh:
 def test_a_made_shape_that_the_photograph_contradicts_is_not_placed_and_why_is_told(boxed, tmp_path, kind):
     frame, support, segment, description = boxed
     inputs = SceneInputs(Observation(frame, support), (segment,), (description,), (), Library(()), tmp_path)
-    generate_asset(Maker(glb(spoilt(kind)), None, None), frame, segment, description, tmp_path)
+    generate_asset(stand_in(glb(spoilt(kind)), None, None), frame, segment, description, tmp_path)
     (placed,) = place_objects(inputs).placements
     assert ("the stand-in" in placed.provenance) == (kind == "right") == (not placed.overruled)
     assert kind == "right" or "image-to-3D service made is not used: it" in placed.overruled

@@ -10,7 +10,6 @@ from pathlib import Path
 import mujoco
 import pytest
 import trimesh
-from http_server import serving
 from PIL import Image
 
 from pipeline.assets import AssetError, Library
@@ -18,10 +17,11 @@ from pipeline.assets.importers import confined_import, import_child
 from pipeline.assets.importers.asset_import import ImportOptions, import_asset
 from pipeline.assets.importers.import_staging import licence_name
 from pipeline.assets.packs.install import import_objaverse, install_pack
-from pipeline.assets.packs.objaverse import download_object, look_up_object, parse_uid
+from pipeline.assets.packs.objaverse import look_up_object, parse_uid
 from pipeline.assets.packs.pack import find_menagerie, unpack_wheels
 from pipeline.confinement import SYSTEM_LIBRARIES
 from pipeline.untrusted.confined import Progress
+from tests.models.hostile import serving
 
 MIT = "Copyright (c) 2021 A Lab\n\nPermission is hereby granted, free of charge, to any person"
 BSD = "Copyright 2018 Some Robots.\n\nRedistribution and use in source and binary forms ..."
@@ -134,7 +134,6 @@ def test_a_missing_pack_and_missing_or_broken_wheels_are_one_line(tmp_path, monk
 
 def test_a_licence_is_known_by_its_wording():
     for text, name in (
-        (MIT, "MIT (Copyright (c) 2021 A Lab)"),
         (BSD + "Neither the name of", "BSD-3-Clause (Copyright 2018 Some Robots)"),
         ("      Apache License\n   Version 2.0, January 2004", "Apache-2.0"),
         ("Creative Commons Attribution-NonCommercial 4.0 International", "CC BY-NC 4.0"),
@@ -181,19 +180,6 @@ def served(tmp_path) -> Path:
     return top
 
 
-def test_an_object_is_imported_by_its_id_or_page_with_its_name_author_and_licence(served, tmp_path):
-    item = look_up_object(UID, served.as_uri())
-    assert (item.name, item.size) == ("Tea tin", 1234) and "not for commercial use" in item.terms
-    assert not list(tmp_path.rglob(f"{UID}.glb"))[1:], "its terms are known before it is fetched"
-    caught: list[float] = []
-    source = download_object(item, tmp_path, served.as_uri(), lambda what, share: caught.append(share))
-    asset = import_asset(source, tmp_path / "library", item.import_options).asset
-    assert asset.licence == "CC BY-NC 4.0 (Ada, by way of Objaverse)"
-    assert (asset.name, asset.provenance) == ("Tea tin", f"Objaverse {UID}") and caught[-1] == 1
-    assert sorted(asset.size) == pytest.approx([0.05, 0.08, 0.1], abs=1e-3)
-    assert parse_uid(f" https://sketchfab.com/3d-models/tea-tin-{UID.upper()}?x=1 ") == UID
-
-
 def test_licences_have_a_name_and_a_plain_explanation_and_an_unknown_id_is_one_line(served, tmp_path, monkeypatch):
     for short, name, told in (("by", "CC BY 4.0", "named"), ("cc0", "CC0 1.0", "no conditions"), ("", "unknown", "")):
         about = gzip.compress(json.dumps({UID: {"license": short}}).encode())
@@ -230,9 +216,13 @@ def test_a_confined_import_offers_terms_and_imports_once_agreed(served, imported
         "name": "Tea tin", "licence": "CC BY-NC 4.0 (Ada, by way of Objaverse)", "size": 1234,
         "terms": "its author must be named; not for commercial use",
     }  # fmt: skip
-    assert not (tmp_path / "library").exists()
+    assert not (tmp_path / "library").exists() and not list((tmp_path / "cache").rglob(f"{UID}.glb"))
     done = last(True)
     assert done.id == "objaverse_01234567" and "longest side" in done.warnings[-1]
+    asset = Library.open([tmp_path / "library" / "objaverse"])[done.id]
+    assert (asset.name, asset.licence, asset.provenance) == ("Tea tin", offer["licence"], f"Objaverse {UID}")
+    assert sorted(asset.size) == pytest.approx([0.05, 0.08, 0.1], abs=1e-3)
+    assert parse_uid(f" https://sketchfab.com/3d-models/tea-tin-{UID.upper()}?x=1 ") == UID
     with pytest.raises(AssetError, match="is this machine online") as caught:
         look_up_object(UID, "http://127.0.0.1:9")
     assert "urlopen" not in str(caught.value)

@@ -89,13 +89,6 @@ def test_who_may_not_edit_now_is_told_why_and_may_take_over_if_the_role_allows(
 # What a page misses
 
 
-@pytest.fixture
-def state(timed_page: Page) -> dict[str, Any]:
-    state = {"version": 5, "editor": "", "idle": True}
-    timed_page.route("**/state.json", lambda route: route.fulfill(json=state))
-    return state
-
-
 def pass_checks(page: Page, count: int = 1) -> None:
     """Let the bar look so many times whether the page is behind."""
     for _ in range(count):
@@ -105,7 +98,9 @@ def pass_checks(page: Page, count: int = 1) -> None:
             page.evaluate("() => fetch('state.json').then((answer) => answer.text())")
 
 
-def test_a_page_that_is_behind_asks_for_news_and_at_once_if_no_work_runs(timed_page: Page, state: Any, mount: Mount):
+def test_a_page_that_is_behind_asks_for_news_and_at_once_if_no_work_runs(timed_page: Page, mount: Mount):
+    state = {"version": 5, "editor": "", "idle": True}
+    timed_page.route("**/state.json", lambda route: route.fulfill(json=state))
     mounted = mount("", "top-bar", page=timed_page)
     mounted.set_value("top-bar", PROJECT)
 

@@ -154,7 +154,6 @@ def test_trainings_are_started_with_what_a_person_set_and_followed_until_they_en
         ({"state": "waiting"}, "Waiting for another training"),
         ({"kind": "ablation", "message": "seed 2"}, "seed 2"),
         ({"doing": "measure"}, "Playing the policies on unseen layouts"),
-        ({"doing": "seams"}, "Playing the policies one after the other"),
         ({"finished": True}, "Reach: learned; playing it to see where the next one begins"),
         ({"steps": 0, "imitated": 7}, "Reach: imitates the oracle, 7 demonstrations and corrections so far"),
         ({"steps": 0}, "Reach: drawing layouts to begin from"),

@@ -22,7 +22,7 @@ def cards(mount: Mount, page: Page) -> Mounted:
     """The cards of a stack's objects, whose candidates are drawn at once; the twin stays as it is."""
     page.route("**/bare/ask/object-cards", draw_at_once)
     cards = mount("stack", "object-list", "object-cards").keep_twin()
-    expect(fit(page)).to_contain_text("IoU")
+    expect(page.locator(".object-cards .fit")).to_contain_text("IoU")
     return cards
 
 
@@ -34,16 +34,8 @@ def draw_at_once(route: Route) -> None:
     return route.fulfill(json=SCENE | {"seq": request["seq"], "id": request["id"], "renders": renders})
 
 
-def fit(page: Page) -> Locator:
-    return page.locator(".object-cards .fit")
-
-
 def assets(page: Page) -> Locator:
     return page.locator(".object-cards .asset")
-
-
-def viewed(page: Page) -> str:
-    return page.locator(".object-cards .asset.viewed").get_attribute("data-asset") or ""
 
 
 def expect_object(page: Page, id: int) -> None:
@@ -68,10 +60,10 @@ def test_a_slider_blinking_or_the_outline_compares_a_candidate_with_the_photogra
     expect(comparison.locator(".label.right")).to_have_text("orange cube")
     assets(page).nth(2).hover()
     expect(comparison.locator(".label.right")).to_have_text("red block")
-    assert viewed(page) == "orange_cube"
+    assert page.locator(".object-cards .asset.viewed").get_attribute("data-asset") == "orange_cube"
     page.mouse.move(5, 5)
     expect(comparison.locator(".label.right")).to_have_text("orange cube")
-    expect(fit(page)).to_have_text("91 % IoU, 1.2 cm depth error, scaled × 1.20")
+    expect(page.locator(".object-cards .fit")).to_have_text("91 % IoU, 1.2 cm depth error, scaled × 1.20")
     page.keyboard.press("b")
     expect(comparison).to_have_class(re.compile("blink-hidden"))
     page.keyboard.press("b")
@@ -94,7 +86,7 @@ def test_keys_go_round_the_objects_and_their_candidates_and_choose(cards: Mounte
     order = [one.get_attribute("data-asset") for one in assets(page).all()]
     for key, position in (("ArrowRight", 1), ("ArrowLeft", 0), ("ArrowLeft", -1), ("ArrowRight", 0), ("ArrowRight", 1)):
         page.keyboard.press(key)
-        assert viewed(page) == order[position]
+        assert page.locator(".object-cards .asset.viewed").get_attribute("data-asset") == order[position]
     expect(source).to_have_text(re.compile("Chosen by the matcher"))
     page.keyboard.press("Enter")
     expect(source).to_have_text(re.compile("Chosen by you The matcher chose blue block."))

@@ -18,12 +18,8 @@ def describe_labels(scene):
     return describe_all(scene.frame, find_support(scene.frame), segments)
 
 
-@pytest.fixture(scope="module")
-def table():
-    return describe_labels(render(width=640))
-
-
-def test_objects_have_names_captions_and_sizes_stand_on_the_table_and_are_read_unchanged(table):
+def test_objects_have_names_captions_and_sizes_stand_on_the_table_and_are_read_unchanged():
+    table = describe_labels(render(width=640))
     assert [item.name for item in table] == list(SIZES)
     assert all(item.is_object and item.source == "measured" for item in table)
     for item in table:

@@ -39,21 +39,15 @@ def _mjcf_frame(a: float, alpha: float, d: float) -> str:
 def urdf() -> str:
     mesh = '<visual><geometry><mesh filename="package://arm/missing.stl"/></geometry></visual>'
     parts = [f'<link name="link_0">{mesh}</link>']
-    for number, name in enumerate(JOINTS, 1):
-        a, alpha, d = DH[number - 2] if number > 1 else (0.0, 0.0, 0.0)
+    frames = [(0.0, 0.0, 0.0), *DH, (0.0, 0.0, 0.15)]
+    for number, (name, (a, alpha, d)) in enumerate(zip((*JOINTS, "to_flange", "to_tool"), frames, strict=True), 1):
+        link, kind = (f"link_{number}", "revolute") if name in JOINTS else (name.removeprefix("to_"), "fixed")
+        before = f"link_{number - 1}" if number <= 7 else "flange"
         parts.append(
-            f'<link name="link_{number}">{mesh}</link><joint name="{name}" type="revolute">'
-            f'<parent link="link_{number - 1}"/><child link="link_{number}"/><axis xyz="0 0 1"/>'
-            f'<origin xyz="{a!r} 0 {d!r}" rpy="{alpha!r} 0 0"/>'
-            '<limit lower="-3" upper="3" effort="1" velocity="1"/></joint>'
+            f'<link name="{link}">{mesh * (name in JOINTS)}</link><joint name="{name}" type="{kind}">'
+            f'<parent link="{before}"/><child link="{link}"/><origin xyz="{a!r} 0 {d!r}" rpy="{alpha!r} 0 0"/>'
+            '<axis xyz="0 0 1"/><limit lower="-3" upper="3" effort="1" velocity="1"/></joint>'
         )
-    a, alpha, d = DH[-1]
-    parts.append(
-        '<link name="flange"/><link name="tool"/>'
-        '<joint name="to_flange" type="fixed"><parent link="link_6"/><child link="flange"/>'
-        f'<origin xyz="{a!r} 0 {d!r}" rpy="{alpha!r} 0 0"/></joint><joint name="to_tool" type="fixed">'
-        '<parent link="flange"/><child link="tool"/><origin xyz="0 0 .15"/></joint>'
-    )
     return f'<robot name="arm">{"".join(parts)}</robot>'
 
 

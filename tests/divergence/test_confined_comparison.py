@@ -70,8 +70,9 @@ def test_meshes_beside_the_robots_model_are_drawn_and_links_without_theirs_are_s
     assert len(drawn.meshes) == 1 and sum(shape.kind == "mesh" for shape in drawn.shapes) == 2
 
 
-def test_a_log_with_several_candidates_names_them_and_takes_the_chosen_ones(tmp_path: Path):
-    with written_logs.log(tmp_path, "mcap") as log:
+@pytest.mark.parametrize("kind", written_logs.KINDS[:3])
+def test_a_log_with_several_candidates_names_them_and_takes_the_chosen_ones(tmp_path: Path, kind: str):
+    with written_logs.log(tmp_path, kind) as log:
         for row in range(50):
             time = written_logs.nanoseconds(row / 25)
             log.joints("/arm", time, ("a",), (0.1 * row,))
@@ -80,7 +81,7 @@ def test_a_log_with_several_candidates_names_them_and_takes_the_chosen_ones(tmp_
             log.numbers("/second", time, (2.0,))
     sim = tmp_path / "sim.csv"
     sim.write_text("t,a\n" + "".join(f"{row / 25},{0.2 * row}\n" for row in range(50)))
-    sources = ComparisonSources(tmp_path / "mcap", sim)
+    sources = ComparisonSources(tmp_path / kind, sim)
     seen: list[ComparisonProgress] = []
     with pytest.raises(EpisodeError, match="joint a is on /arm and on /copy; choose a topic"):
         seen.extend(compare_confined(sources, threading.Event()))
@@ -132,11 +133,6 @@ def test_nonsense_of_the_child_is_refused_and_its_death_is_one_line(monkeypatch:
 FPS, SECONDS = 10, 20
 
 
-def brightness_at(time: float) -> float:
-    """Return the brightness that the planted video has at a time: it rises by 10 a second."""
-    return 20 + 10 * time
-
-
 def test_each_event_of_a_datasets_episode_has_its_frame_of_the_video_or_a_render_that_moves(tmp_path: Path):
     (tmp_path / "real.npz").touch()
     (tmp_path / "real.mp4").touch()
@@ -151,7 +147,7 @@ def test_each_event_of_a_datasets_episode_has_its_frame_of_the_video_or_a_render
     film = str(dataset / camera / "chunk-000" / "file-000.mp4")
     with imageio.get_writer(film, format="FFMPEG", fps=FPS, macro_block_size=2) as video:  # type: ignore[arg-type]
         for number in range(FPS * SECONDS):
-            video.append_data(np.full((120, 160, 3), brightness_at(number / FPS), np.uint8))
+            video.append_data(np.full((120, 160, 3), 20 + 10 * number / FPS, np.uint8))
     places = {f"{camera}/chunk_index": [0, 0], f"{camera}/file_index": [0, 0], f"{camera}/from_timestamp": [0.0, begin]}
     episodes = dataset / "meta" / "episodes" / "chunk-000" / "file-000.parquet"
     parquet.write_table(arrow.table({"episode_index": [0, 1], **places}), episodes)
@@ -161,7 +157,7 @@ def test_each_event_of_a_datasets_episode_has_its_frame_of_the_video_or_a_render
     assert len(filmed.frames["real"]) == len(events) and not filmed.frames["sim"]
     for event, frame in zip(events, filmed.frames["real"], strict=True):
         shown = np.mean(Image.open(BytesIO(frame)).convert("L"))
-        assert abs(shown - brightness_at(begin + event["real_s"])) < 4
+        assert abs(shown - 20 - 10 * (begin + event["real_s"])) < 4, "it rises by 10 a second"
     pictures = list(event_pictures(events, filmed.playback, filmed.frames))
     assert len(pictures) == len(events)
     assert [one.real for one in pictures] == filmed.frames["real"]

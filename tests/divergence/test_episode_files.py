@@ -137,17 +137,6 @@ def test_a_broken_episode_gives_one_line_that_says_what_is_wrong(tmp_path_factor
     assert "\n" not in message and "episode.npz" in message and words in message, message
 
 
-@settings(max_examples=40, deadline=None)
-@given(st.binary(max_size=200), st.sampled_from([".csv", ".npz"]), st.booleans())
-def test_any_bytes_give_an_episode_or_one_line(tmp_path_factory, content, suffix, with_header):
-    path = tmp_path_factory.mktemp("bytes") / f"episode{suffix}"
-    path.write_bytes(b"t,a\n0,1\n" * with_header + content)
-    try:
-        read_episode(path)
-    except EpisodeError as error:
-        assert "\n" not in str(error)
-
-
 def test_compare_writes_its_files_and_says_what_it_found(tmp_path, capsys):
     sim = REAL + 0.3 * np.maximum(TIMES - 4.0, 0)[:, None] * [1, 0, 0, 0, 0, 0, 0]
     write_episode(episode(REAL, TIMES), tmp_path / "real.npz")

@@ -2,19 +2,17 @@
 
 import shutil
 import sys
-import threading
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from arm_episodes import course, episode, rounded
+from arm_episodes import course, episode
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from written_logs import KINDS, START_NS, log, nanoseconds, write_log
 
-from pipeline.divergence import EpisodeError, compare, read_episode, to_json, write_episode
-from pipeline.divergence.confined import ComparisonSources, compare_confined
+from pipeline.divergence import EpisodeError, read_episode, write_episode
 from studio.compare import comparisons
 from studio.web.errors import RequestError
 
@@ -164,7 +162,6 @@ def two(first: dict, second: dict):
 
 
 BROKEN = {
-    "nothing": (lambda written: None, "no joint positions"),
     "no joints": (lambda written: written.numbers("/a", START_NS, [1.0]), r"no joint positions .* /a \(std_msgs"),
     "no positions": (two({"names": "", "positions": []}, {"names": "", "positions": []}), "holds a position"),
     "one": (two({"positions": []}, {}), "one sample"),
@@ -189,17 +186,22 @@ def test_a_broken_log_is_one_line_and_code_2(tmp_path, refused, kind, fault):
     assert not (tmp_path / "out.npz").exists()
 
 
+TABLES = ("one.csv", "one.npz")
+
+
 @pytest.fixture(scope="module")
 def good(tmp_path_factory) -> dict[str, Path]:
-    """The file that holds the messages of a good log of each kind, and its folder."""
+    """A good file, or folder, of each kind."""
     folder = tmp_path_factory.mktemp("good")
-    return {kind: write_log(EPISODE, folder, kind) for kind in KINDS[:3]}
+    for name in TABLES:
+        write_episode(EPISODE, folder / name)
+    return {kind: write_log(EPISODE, folder, kind) for kind in KINDS[:3]} | {name: folder / name for name in TABLES}
 
 
-@pytest.mark.parametrize("kind", KINDS[:3])
+@pytest.mark.parametrize("kind", (*KINDS[:3], *TABLES))
 @settings(max_examples=30, deadline=None)
 @given(share=st.floats(0, 1), change=st.binary(max_size=40), cut=st.booleans())
-def test_a_damaged_log_is_an_episode_or_one_line(good, tmp_path_factory, kind, share, change, cut):
+def test_a_damaged_file_is_an_episode_or_one_line(good, tmp_path_factory, kind, share, change, cut):
     path = tmp_path_factory.mktemp("damaged") / kind
     (shutil.copytree if good[kind].is_dir() else shutil.copyfile)(good[kind], path)
     file = next(path.glob("*[!l]")) if path.is_dir() else path  # not the metadata.yaml
@@ -245,12 +247,3 @@ def test_a_comparison_takes_a_dropped_folder_of_ros_2(good, tmp_path):
     (tmp_path / "dropped" / "sqlite" / "metadata.yaml").rename(tmp_path / "dropped" / "other.yaml")
     with pytest.raises(RequestError, match="ROS 2 log"):
         comparisons._episode_in(tmp_path / "dropped")
-
-
-@pytest.mark.parametrize("kind", KINDS[:2])  # an mcap is compared there by test_confined_comparison.py
-def test_logs_are_compared_in_the_confined_process(good, tmp_path, kind):
-    write_episode(episode(POSITIONS + 0.01, TIMES), tmp_path / "sim.csv")
-    result = list(compare_confined(ComparisonSources(good[kind], tmp_path / "sim.csv"), threading.Event()))[-1].result
-    assert result is not None and result["notes"] == [read_episode(good[kind]).note]
-    wanted = to_json(compare(read_episode(good[kind]), read_episode(tmp_path / "sim.csv"), None, "clock"))
-    assert rounded(result["comparison"]) == rounded(wanted)

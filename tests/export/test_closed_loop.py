@@ -11,17 +11,16 @@ import gymnasium
 import numpy as np
 import pytest
 import twins
-from http_server import serving
 
 from pipeline.closed_loop import policy as policies
-from pipeline.closed_loop.policies import open_policy
+from pipeline.closed_loop.policies import episodes_at_once, open_policy
 from pipeline.closed_loop.policy import PolicyError, checked_actions
 from pipeline.closed_loop.protocols.http import MAX_ANSWER_BYTES, HttpPolicy
 from pipeline.export.gym_env.environment import TwinEnv
 from pipeline.variation import variation_files as files
 from studio.__main__ import main
 from tests.models import hostile
-from tests.models.hostile import HostileServer
+from tests.models.hostile import HostileServer, serving
 
 NEEDED = {"mujoco", "numpy", "scipy", "gymnasium", "grs_env"}
 CODE = """
@@ -165,6 +164,26 @@ def test_a_function_is_a_policy_and_its_faults_are_named(environment, tmp_path):
     for name in (f"{file}:missing", f"{tmp_path}/none.py:act", "ftp://host/act"):
         with pytest.raises(PolicyError):
             open_policy(name, env)
+
+
+def test_the_episodes_of_a_function_do_not_depend_on_how_many_run_at_a_time(solved, tmp_path):
+    (tmp_path / "kept.py").write_text("calls = []\n")
+    (tmp_path / "mine.py").write_text(
+        f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import kept\n"
+        "def act(observation, words):\n    kept.calls.append(1)\n    print(len(kept.calls))\n"
+        "    return [min(1, len(kept.calls) / 100)] * 5\n"
+    )
+    outs = []
+    for jobs in (1, 2):
+        out = tmp_path / f"jobs_{jobs}"
+        command = ["evaluate-policy", str(solved), "--policy", f"{tmp_path}/mine.py:act", "--count", "3"]
+        assert main([*command, "--seconds", "2", "--jobs", str(jobs), "--out", str(out)]) == 0
+        files = sorted((out / "rollouts").rglob("*.npz"))
+        outs.append([(out / "outcomes.jsonl").read_bytes(), *(path.read_bytes() for path in files)])
+    assert outs[0] == outs[1] and len(outs[0]) == 4
+    assert [episodes_at_once(address, 20) for address in (
+        "openpi://h:1", "vla-eval://h:1?replan=2", "vla-eval://h:1?time=real", "groot://h:1", "http://h/act", "a.py:f",
+    )] == [8, 8, 1, 1, 1, 20]  # fmt: skip
 
 
 COUNT = 2

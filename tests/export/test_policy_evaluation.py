@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,12 +17,16 @@ from pipeline.closed_loop.evaluation import Evaluation, EvaluationOptions
 from pipeline.closed_loop.failure import CLASSES, failure_class
 from pipeline.closed_loop.paired import explained_failures, paired_difference
 from pipeline.divergence import Episode, read_episode
+from pipeline.divergence.episode import ArmJoints
 from pipeline.project import Project
+from pipeline.run.twin_condition import twin_condition
+from pipeline.variation import VariationStudy
 from studio.__main__ import main
 from studio.accounts.roles import Role, RoleError, current_role
 from studio.evaluate import evaluate_requests
 from studio.evaluate.evaluate_requests import HANDLERS, Evaluations
 from studio.evaluate.evaluation_record import evaluation_record, present_folder
+from studio.sessions.session_registry import SessionRegistry
 from studio.viewer import ViewRegistry
 from studio.web.errors import RequestError
 
@@ -72,7 +77,37 @@ def page_of(project: Project) -> tuple[Any, Any, ViewRegistry]:
     """Return a session of the project, the evaluations of its page, and their views."""
     library = SimpleNamespace(paths=(Path("/assets"),))
     services = SimpleNamespace(library=library, sandbox=SimpleNamespace(unprotected=True))
-    return Mock(project=project, services=services), Evaluations(views := ViewRegistry()), views
+    registry = SessionRegistry(project.folder.parent, services)  # type: ignore[arg-type]
+    return Mock(project=project, services=services), Evaluations(views := ViewRegistry(), registry), views
+
+
+def test_a_condition_becomes_a_project_whose_twin_is_under_it_until_undo_moves_it_to_the_bin(evaluated, tmp_path):
+    project, _ = evaluated
+    session, evaluations, _ = page_of(project)
+    session.services.library = None  # as they were evaluated
+    made = HANDLERS["make_project"](session, evaluations, {"condition": "0-0001"})
+    folder = project.folder.parent / made["name"]
+    varied, task = Project.open(folder), project.task()
+    assert made["title"] == f"{project.name}, condition 0-0001" and varied.task() == task
+    study = VariationStudy(project.folder, task.objects, None, 0, 2)
+    study.write("0-0001", tmp_path / "start")
+    for name in ("scene.json", "scene/scene.xml"):  # layout, sizes, masses, friction, light
+        assert (
+            (folder / name).read_bytes()
+            == (tmp_path / "start" / name).read_bytes()
+            != ((project.folder / name).read_bytes())
+        )
+    assert varied.stages()["scene"] == "done" and not (folder / "evaluations").exists()
+    assert twin_condition(varied, varied.scene(), {}).values.items() >= study.condition("0-0001").values.items()
+    moved = varied.scene().placements[0]
+    varied.decide("move", id=moved.segment_id, pos=[0, 0, 0], quat_wxyz=[1, 0, 0, 0])
+    kept = twin_condition(varied, varied.scene(), {}).values
+    assert f"{moved.name}.x" not in kept and kept["light"] != 1
+    varied.close()
+    HANDLERS["unmake_project"](session, evaluations, {"name": made["name"]})
+    assert not folder.exists() and list(project.folder.parent.glob(f".bin/*/{made['name']}/project.json"))
+    with pytest.raises(RequestError, match="no longer be undone"):
+        HANDLERS["unmake_project"](session, evaluations, {"name": project.folder.name})
 
 
 def test_the_page_shows_what_is_done_and_plays_the_episodes_of_a_condition_on_one_clock(evaluated):
@@ -80,8 +115,9 @@ def test_the_page_shows_what_is_done_and_plays_the_episodes_of_a_condition_on_on
     session, evaluations, views = page_of(project)
     session.services.library = None  # as they were evaluated
     record = HANDLERS["status"](session, evaluations, {})
-    (pair,) = record["shown"]["differences"]
-    assert (pair["count"], pair["difference"]) == (2, -1) and record["shown"]["is_present"] and not record["job"]
+    assert record["shown"]["words"][0] == "demonstration: 2 of 2 solved (34% to 100%)"
+    assert "hold minus demonstration: -100 percentage points" in record["shown"]["words"][-1]
+    assert record["shown"]["is_present"] and not record["job"]
     assert [[cell["failure"] for cell in one["cells"]] for one in record["shown"]["policies"]] == [
         [None, None], ["never_reached", "never_reached"]
     ]  # fmt: skip
@@ -220,10 +256,26 @@ CARRIED = [0, 0, 0, 0.2, 0.2, 0.2], [LOW, HIGH, HIGH, HIGH, LOW, LOW], "brrrbo"
         ({"cup": CARRIED, "box": STAYS}, "wrong_place"),
         ({"cup": ([0] * 6, [LOW, LOW, LOW, LOW, HIGH, HIGH], "oobbrr"), "box": STAYS}, "time"),
         ({"cup": STAYS, "box": STAYS, "can": CARRIED}, "time"),
+        ({"cup": CARRIED, "box": ([0, 0.1, 0.1, 0.1, 0.1, 0.1], [LOW] * 6, "boooob")}, "collision"),
     ],
 )  # fmt: skip
 def test_a_failure_is_told_by_what_was_touched_and_where_it_went(objects, wanted):
-    assert failure_class(episode(**objects), {"cup"}, {"can"}) == wanted in CLASSES
+    assert failure_class(episode(**objects), {"cup"}, {"can"}, lambda _: np.full(6, 0.3)) == wanted in CLASSES
+
+
+@pytest.mark.parametrize(("gap", "command", "wanted"), [
+    ([0.3, 0.2, 0.04, 0.04, 0.2, 0.3], [0, 0, 0, 1, 1, 1], "missed_grasp"),  # it closes beside it
+    ([0.3, 0.2, 0.01, 0.01, 0.2, 0.3], [0] * 6, "missed_grasp"),  # it goes around it and never closes
+    ([0.3, 0.3, 0.25, 0.2, 0.1, 0.05], [0] * 6, "time"),  # it is on its way
+    ([0.3, 0.3, 0.25, 0.2, 0.2, 0.2], [0, 0, 0, 1, 1, 1], "never_reached"),
+    ([0.3, 0.1, 0.06, 0.06, 0.1, 0.2], [0] * 6, "never_reached"),
+])  # fmt: skip
+def test_a_failure_without_a_touch_is_told_by_how_near_the_robot_came_and_closed(gap, command, wanted):
+    stays = [np.zeros(60), np.zeros(60), "o" * 60]
+    joints = np.stack([np.linspace(0, 1, 60), np.repeat(command, 10)], axis=1)
+    arms = {"arm": ArmJoints(("joint",), "gripper")}
+    found = replace(episode(cup=stays), positions=joints, names=("joint", "gripper"), arms=arms)  # type: ignore[arg-type]
+    assert failure_class(found, {"cup"}, (), lambda _: np.interp(range(60), range(0, 60, 10), gap)) == wanted
 
 
 def test_a_paired_difference_is_found_and_no_difference_is_called_one():

@@ -31,7 +31,7 @@ def ply(frame: Frame, path: Path) -> Path:
     return path / "cloud.ply"
 
 
-EXACT = [doubtful, written.plain_zip, written.npz, ply, written.float_exr, written.video]
+EXACT = [doubtful, written.plain_zip, written.npz, ply, written.FORMATS["float_exr"], written.video]
 
 
 @pytest.mark.parametrize(
@@ -52,11 +52,10 @@ def test_a_confined_reader_returns_the_same_frame(frame, tmp_path, write, depth_
 def test_only_a_plain_folder_of_png_and_jpeg_is_decoded_in_this_process(frame, tmp_path, monkeypatch):
     monkeypatch.setattr(confined_reader.confined, "call", Mock(side_effect=ConfinedError("not here")))
     load(written.plain(frame, tmp_path))
-    for write in (written.plain_zip, written.npz, written.float_tiff, written.tum, written.r3d, written.video):
-        folder = tmp_path / write.__name__
-        folder.mkdir()
+    for name in ("plain_zip", "npz", "float_tiff", "tum", "r3d", "video"):
+        (tmp_path / name).mkdir()
         with pytest.raises(FrameError, match="not here"):
-            load(write(frame, folder))
+            load(written.FORMATS[name](frame, tmp_path / name))
     disguised = tmp_path / "plain"
     Image.fromarray(frame.rgb).save(disguised / "rgb.png", format="TIFF")
     with pytest.raises(FrameError, match="not here"):
@@ -68,7 +67,7 @@ def test_only_a_plain_folder_of_png_and_jpeg_is_decoded_in_this_process(frame, t
 def test_frames_of_a_recording_are_read_by_index_and_a_link_in_a_folder_leads_nowhere(frame, tmp_path):
     recording = open_recording(written.two_frames(frame, tmp_path))
     assert len(recording) == 2 and np.array_equal(recording.frame(1).rgb, frame.rgb)
-    picture = written.tum(frame, tmp_path) / "rgb" / "1305031102.175304.png"
+    picture = written.FORMATS["tum"](frame, tmp_path) / "rgb" / "1305031102.175304.png"
     picture.symlink_to(picture.rename(tmp_path / "secret.png"))
     with pytest.raises(FrameError, match=r"\A.*\Z"):
         load(tmp_path / "tum")

@@ -29,9 +29,9 @@ def differences(read: Frame, frame: Frame) -> list[str]:
     return [name for name, equal in agree.items() if not equal]
 
 
-@pytest.mark.parametrize("write", written.FORMATS, ids=lambda write: write.__name__)
-def test_a_frame_in_any_format_is_read_unchanged(frame, tmp_path, write):
-    assert not differences(load(write(frame, tmp_path)), frame)
+@pytest.mark.parametrize("name", written.FORMATS)
+def test_a_frame_in_any_format_is_read_unchanged(frame, tmp_path, name):
+    assert not differences(load(written.FORMATS[name](frame, tmp_path)), frame)
 
 
 def test_a_recording_lists_its_frames_by_their_numbers_and_reads_each(frame, tmp_path):
@@ -72,9 +72,9 @@ def test_a_pose_in_an_upright_world_and_tums_calibration_are_found_any_other_is_
     posed = replace(frame, world_from_camera=POSE_ABOVE)
     back = np.linalg.inv(POSE_ABOVE)
     np.savez(tmp_path / "f.npz", rgb=frame.rgb, depth=frame.depth, K=frame.intrinsics.matrix, extrinsics=back)
-    for read in (load(written.bop(posed, tmp_path)), load(tmp_path / "f.npz")):
+    for read in (load(written.FORMATS["bop"](posed, tmp_path)), load(tmp_path / "f.npz")):
         assert read.world_from_camera is not None and np.allclose(read.world_from_camera, POSE_ABOVE, atol=1e-9)
-    read = load(written.bop(replace(frame, world_from_camera=np.eye(4)), tmp_path))
+    read = load(written.FORMATS["bop"](replace(frame, world_from_camera=np.eye(4)), tmp_path))
     assert read.world_from_camera is None and any("left aside" in note for note in read.notes)
     big = Frame(np.full((480, 640, 3), 90, np.uint8), np.full((480, 640), 1.2, np.float32), frame.intrinsics)
     files = written.tum_files(big)
@@ -233,7 +233,6 @@ def bad_camera(**changed):
 def test_faults_are_one_line(tmp_path):
     faults = (
         ({"depth_png": None}, "lacks depth.png; it holds"),
-        ({"rgb_png": None}, "lacks rgb.png"),
         ({"rgb_png": b"no picture"}, "not a picture"),
         ({"depth_png": DEPTH[:60]}, "depth.png is"),
         ({"rgb_png": DEPTH, "depth_png": COLOUR}, "swapped"),
@@ -266,18 +265,14 @@ WRONG = {
     "no time": (written.tum_files, {"rgb.txt": "now rgb/x.png\n"}, "a time and a file name"),
     "a picture gone": (written.tum_files, {"rgb/1305031102.175304.png": None}, "does not hold it"),
     "no camera matrix": (written.bop_files, {"scene_camera.json": '{"3": {}}'}, "3 x 3"),
-    "a list of cameras": (written.bop_files, {"scene_camera.json": '{"3": []}'}, "should hold"),
     "no scale": (written.bop_files, {"scene_camera.json": NO_SCALE}, "millimetres per unit"),
     "a number without end": (written.open3d_files, {"camera_primesense.json": f'{{"K": [1{"0" * 400}]}}'}, "3 x 3"),
     "another number": (written.bop_files, {"scene_camera.json": '{"9": {}}'}, "has the number"),
     "a list of numbers": (written.open3d_files, {"camera_primesense.json": "[]"}, "holds a list"),
     "unreadable": (lambda _: {"left.png": COLOUR}, {"far.tiff": b"II*"}, "far.tiff is not readable as a picture"),
     "unlike names": (written.open3d_files, {"depth/00000.png": None} | TWO_DEPTHS, "not match"),
-    "damaged depth": (written.open3d_files, {"depth/00000.png": b"PNG"}, "not a picture"),
     "no depth": (written.r3d_files, {"rgbd/0.depth": None}, "depth left out"),
     "a bomb": (written.r3d_files, {"rgbd/0.depth": b"bvx-\xff\xff\xff\x7f" + b"0" * 40}, "damaged"),
-    "too few": (written.r3d_files, {"rgbd/0.depth": written.uncompressed_lzfse(b"0000" * 400)}, "400 numbers"),
-    "no metadata": (written.r3d_files, {"metadata": "[]"}, "metadata"),
     "no size of depth": (written.r3d_files, {"metadata": NO_SIZE}, "numbers; its metadata say 256 x 192"),
 }
 
@@ -293,7 +288,7 @@ def test_faults_in_a_folder_are_one_line(frame, tmp_path, case):
 def test_missing_packages_or_depth_pickled_arrays_and_depth_videos_of_8_bits_give_advice(frame, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "lzfse", None)
     with pytest.raises(FrameError, match="pip install lzfse"):
-        load(written.r3d(frame, tmp_path))
+        load(written.FORMATS["r3d"](frame, tmp_path))
     (tmp_path / "photo.png").write_bytes(png(frame.rgb))
     monkeypatch.setitem(sys.modules, "transformers", None)
     with pytest.raises(FrameError, match=r"no depth estimator is installed\. Give a depth picture"):
@@ -327,12 +322,9 @@ def test_estimated_depth_is_marked_as_not_measured(frame, tmp_path, monkeypatch)
 
 @pytest.mark.parametrize("name, array, message", [
     ("depth", np.ones((24, 32, 2)), "shape"),
-    ("depth", np.zeros((24, 32)), "zero everywhere"),
     ("rgb", np.full((24, 32, 3), 300.0), "0 to 255"),
     ("K", np.ones(5), "3 x 3"),
-    ("K", np.diag([np.nan, 30, 1]), "finite"),
     ("depth_scale", np.ones(3), "one number"),
-    ("world_from_camera", np.ones(3), "shape"),
 ])  # fmt: skip
 def test_faults_in_an_npz_are_one_line(tmp_path, name, array, message):
     good = {"rgb": np.full((24, 32, 3), 90, np.uint8), "depth": np.ones((24, 32)), "K": np.diag([30.0, 30, 1])}

@@ -1,6 +1,5 @@
 """Write a frame in every format, as the programs that define the formats do."""
 
-import io
 import json
 import subprocess
 import zipfile
@@ -9,21 +8,13 @@ from pathlib import Path
 
 import imageio_ffmpeg
 import numpy as np
-from PIL import Image
 
+from bench.frame_reading import numpy_file, png
 from pipeline.frame import Frame, save
 
 
-def png(pixels: np.ndarray, kind: str = "PNG") -> bytes:
-    raw = io.BytesIO()
-    Image.fromarray(pixels).save(raw, kind)
-    return raw.getvalue()
-
-
 def npy(array: np.ndarray) -> bytes:
-    raw = io.BytesIO()
-    np.save(raw, array)
-    return raw.getvalue()
+    return numpy_file(np.save, array)
 
 
 def exr(depth: np.ndarray) -> bytes:
@@ -75,23 +66,6 @@ def beside_camera(frame: Frame, path: Path, depth: str, raw: bytes) -> Path:
     return write(path, {"rgb.png": png(frame.rgb), depth: raw, "camera.json": camera(frame)})
 
 
-def float_tiff(frame: Frame, path: Path) -> Path:
-    return beside_camera(frame, path / "tiff", "depth.tiff", png(frame.depth, "TIFF"))
-
-
-def integer_tiff(frame: Frame, path: Path) -> Path:
-    return beside_camera(frame, path / "tif", "depth.tif", png(units(frame, 1000), "TIFF"))
-
-
-def float_exr(frame: Frame, path: Path) -> Path:
-    return beside_camera(frame, path / "exr", "depth.exr", exr(frame.depth))
-
-
-def float_npy(frame: Frame, path: Path) -> Path:
-    depth = np.where(frame.depth > 0, frame.depth, np.nan)  # as ROS
-    return beside_camera(frame, path / "npy", "depth.npy", npy(depth))
-
-
 def npz(frame: Frame, path: Path) -> Path:
     np.savez_compressed(path / "f.npz", rgb=frame.rgb, depth=frame.depth, K=frame.intrinsics.matrix)
     return path / "f.npz"
@@ -122,19 +96,11 @@ def tum_files(frame: Frame) -> dict[str, bytes | str]:
     }
 
 
-def tum(frame: Frame, path: Path) -> Path:
-    return write(path / "tum", tum_files(frame))
-
-
 def open3d_files(frame: Frame) -> dict[str, bytes | str]:
     k = frame.intrinsics
     by_columns = {"width": k.width, "height": k.height, "intrinsic_matrix": k.matrix.T.ravel().tolist()}
     files = {"color/00000.png": png(frame.rgb), "depth/00000.png": png(units(frame, 1000))}
     return files | {"camera_primesense.json": json.dumps(by_columns)}
-
-
-def open3d(frame: Frame, path: Path) -> Path:
-    return write(path / "o3d", open3d_files(frame))
 
 
 def flat_pairs(frame: Frame, path: Path) -> Path:
@@ -152,25 +118,13 @@ def bop_files(frame: Frame) -> dict[str, bytes | str]:
     return files | {"scene_camera.json": json.dumps({"3": entry, "4": entry})}
 
 
-def bop(frame: Frame, path: Path) -> Path:
-    return write(path / "000001", bop_files(frame))
-
-
-def uncompressed_lzfse(raw: bytes) -> bytes:
-    return b"bvx-" + len(raw).to_bytes(4, "little") + raw + b"bvx$"
-
-
 def r3d_files(frame: Frame) -> dict[str, bytes | str]:
     h, w = frame.depth.shape
     columns = frame.intrinsics.matrix.T.ravel().tolist()
     metadata = {"w": w, "h": h, "dw": w, "dh": h, "K": columns, "fps": 30, "poses": [[0, 0, 0, 1, 0, 0, 0]]}
-    depth = np.where(frame.depth > 0, frame.depth, np.nan).astype("<f4")
+    depth = np.where(frame.depth > 0, frame.depth, np.nan).astype("<f4").tobytes()
     files = {"metadata": json.dumps(metadata), "rgbd/0.jpg": png(frame.rgb)}
-    return files | {"rgbd/0.depth": uncompressed_lzfse(depth.tobytes())}
-
-
-def r3d(frame: Frame, path: Path) -> Path:
-    return zipped(path / "f.r3d", r3d_files(frame))
+    return files | {"rgbd/0.depth": b"bvx-" + len(depth).to_bytes(4, "little") + depth + b"bvx$"}
 
 
 def write_video(path: Path, frames: list[np.ndarray], pixel_format: str, stored_format: str) -> Path:
@@ -199,7 +153,17 @@ def two_frames(frame: Frame, path: Path) -> Path:
     return path / "several"
 
 
-FORMATS: tuple[Callable[[Frame, Path], Path], ...] = (
-    plain, plain_zip, float_tiff, integer_tiff, float_exr, float_npy, npz, npz_integer_depth, npz_graspnet, tum, open3d,
-    flat_pairs, bop, r3d, video, video_and_images, two_frames,
-)  # fmt: skip
+FORMATS: dict[str, Callable[[Frame, Path], Path]] = {
+    **{one.__name__: one for one in (plain, plain_zip, npz, npz_integer_depth, npz_graspnet, flat_pairs, video)},
+    **{one.__name__: one for one in (video_and_images, two_frames)},
+    "float_tiff": lambda frame, path: beside_camera(frame, path, "depth.tiff", png(frame.depth, "TIFF")),
+    "integer_tiff": lambda frame, path: beside_camera(frame, path, "depth.tif", png(units(frame, 1000), "TIFF")),
+    "float_exr": lambda frame, path: beside_camera(frame, path, "depth.exr", exr(frame.depth)),
+    "tum": lambda frame, path: write(path / "tum", tum_files(frame)),
+    "open3d": lambda frame, path: write(path / "o3d", open3d_files(frame)),
+    "bop": lambda frame, path: write(path / "000001", bop_files(frame)),
+    "r3d": lambda frame, path: zipped(path / "f.r3d", r3d_files(frame)),
+    "float_npy": lambda frame, path: beside_camera(
+        frame, path, "depth.npy", npy(np.where(frame.depth, frame.depth, np.nan))
+    ),
+}

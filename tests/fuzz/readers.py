@@ -45,7 +45,7 @@ BAG = ROOT / "tests" / "frame" / "synthetic.bag"
 DEPTHS = ("float_tiff", "float_npy", "float_exr", "npz_integer_depth")
 RECORDINGS = ("tum", "bop", "open3d", "flat_pairs", "r3d", "video")
 WRITERS = ("plain", "plain_zip", *DEPTHS, *RECORDINGS)
-"""Names in tests.frame.written."""
+"""Names in tests.frame.written.FORMATS."""
 PROJECT_FILES = ("project.json", "decisions.jsonl", "descriptions.json", "matches.json", "scene.json")
 Files = dict[str, bytes]
 
@@ -84,7 +84,7 @@ def _seed_of(writer: str) -> Callable[[], Files]:
 
     def seed() -> Files:
         with tempfile.TemporaryDirectory() as folder:
-            made = getattr(written, writer)(_frame(), Path(folder))
+            made = written.FORMATS[writer](_frame(), Path(folder))
             top = made if made.is_dir() else made.parent
             files = [file for file in made.rglob("*") if file.is_file()] if made.is_dir() else [made]
             return {file.relative_to(top).as_posix(): file.read_bytes() for file in files}
@@ -213,10 +213,6 @@ def _prompts() -> Files:
     return {"prompts.json": json.dumps({"objects": objects}).encode()}
 
 
-def _read_prompts(folder: Path) -> object:
-    return read_prompts(folder / "prompts.json", _frame())
-
-
 @cache
 def _kept_project() -> Mapping[str, bytes]:
     top, blocks = ROOT / "tests" / "reliability" / "kept_projects" / "schema_1", ROOT / "sample_scenes" / "blocks"
@@ -321,7 +317,7 @@ READERS: dict[str, Reader] = {
     "library asset": Reader(_read_asset, _library_asset),
     **{f"masks {form}": Reader(_read_masks, _masks(form), True) for form in ("coco", "cvat", "labels", "images")},
     "masks label studio": Reader(_read_masks, _label_studio, True),
-    "prompts": Reader(_read_prompts, _prompts),
+    "prompts": Reader(lambda folder: read_prompts(folder / "prompts.json", _frame()), _prompts),
     **{name: Reader(_read_project, _project_file(name)) for name in PROJECT_FILES},
     "task.json": Reader(_read_project, _project_file("task.json", "tasks.json")),
     "masks of a project": Reader(_read_project, _project_file("segments/coco.json", "segments/automatic/coco.json")),

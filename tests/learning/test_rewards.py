@@ -182,12 +182,8 @@ def compute_reward(env):
 """
 """As printed (Katara et al. 2023, section 3.2)."""
 REFUSED = {
-    "import os": "statement", "while True:\n    pass": "statement", "for i in (1, 2):\n    pass": "statement",
-    "x: env.tip = 1": "statement", "del env": "statement", "raise env": "statement", "global env": "statement",
-    "try:\n    return 1.0\nexcept: return 2.0": "statement", "with env:\n    return 1.0": "statement",
-    "def f():\n    return 1": "defines a function", "class A:\n    pass": "statement", "f = lambda: 1": "lambda",
-    "return (x := 1.0)": "namedexpr", "return sum([1.0 for x in (1, 2)])": "listcomp", "await env": "await",
-    "return f'{env}'": "joinedstr", "return norm(*(1,))": "starred", "return {}": "dict", "return ...": "Ellipsis",
+    "import os": "statement", "while True:\n    pass": "statement", "def f():\n    return 1": "defines a function",
+    "f = lambda: 1": "lambda", "return f'{env}'": "joinedstr", "return norm(*(1,))": "starred",
     "return ().__class__": "uses .__class__", "return env.state": "uses .state", "return np.load('x')": "calls np.load",
     "return open('x')": "calls open", "return getattr(env, 'state')": "calls getattr", "return norm(env)": "names a",
     "x = env.get_top\nreturn 1.0": "without calling", "n = 'red_cube'\nreturn env.get_top(n)": "text 'red_cube'",

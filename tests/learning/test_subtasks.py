@@ -62,13 +62,10 @@ def test_a_push_is_learned_as_a_push_a_later_object_keeps_the_earlier_one_and_a_
 @pytest.mark.parametrize(
     ("number", "change", "reason"),
     [
-        (0, lambda r: r.update(success=[]), "success: List should have at least 1 item"),
         (0, lambda r: r.update(success=[{"goal": "Flying", "a": "red_cube"}]), "there is no goal of the kind 'Flying'"),
         (0, lambda r: r["reward"][0].update(term="joy"), "there is no reward term 'joy'; there are: approach, code"),
         (0, lambda r: r["reward"][0].update(args={"b": 1}), "the reward term hand_distance takes a, part"),
-        (0, lambda r: r["reward"][0].update(weight=-1), "reward.0.weight: Input should be greater than 0"),
         (0, lambda r: r.update(name="Reach it!"), "name: String should match pattern"),
-        (0, lambda r: r.update(reward="open('/etc/passwd')"), "reward: Input should be a valid list"),
         (0, lambda r: r.update(start="pick_red_cube"), "it starts after 'pick_red_cube'; before it there are: none"),
         (1, lambda r: r.update(name="reach_red_cube"), "there are two subtasks 'reach_red_cube'"),
         (0, lambda r: r["success"][0].update(a="cup"), "there is no object 'cup'; there are: red_cube, blue_cube"),

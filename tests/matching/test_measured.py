@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -199,10 +200,6 @@ def retrieved(query):
     return SimpleNamespace(view=view, indexed=indexed, best=best)
 
 
-def broken(*_, **__):
-    raise AssetError("its mesh is gone")
-
-
 def test_the_first_candidates_are_scored_by_new_views_if_they_can_be_rendered_and_sorted(retrieved, monkeypatch):
     monkeypatch.setattr(measured, "is_clear", lambda _: False)
     monkeypatch.setattr(measured, "MIN_RERANK_PROBABILITY", 0.0)
@@ -212,7 +209,7 @@ def test_the_first_candidates_are_scored_by_new_views_if_they_can_be_rendered_an
     assert [one.score for one in after] == sorted((one.score for one in after), reverse=True)
     assert all(set(one.terms) == set(before[0].terms) and 0 <= one.score <= 1 for one in after)
     assert {one.view: one.terms for one in after} != {one.view: one.terms for one in before}
-    monkeypatch.setattr(measured, "render_views", broken)
+    monkeypatch.setattr(measured, "render_views", Mock(side_effect=AssetError("its mesh is gone")))
     after = measured.rerank_views(retrieved.view, retrieved.indexed, before)
     assert after == sorted(before, key=lambda one: -one.score), "what cannot be rendered keeps its score"
 

@@ -10,7 +10,8 @@ import socket
 import struct
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -51,7 +52,8 @@ def _handler(server: HostileServer) -> type[BaseHTTPRequestHandler]:
         hostile = server
 
         def do_POST(self) -> None:
-            self.body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            self.sent = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            self.body = json.loads(self.sent) if server.models else {}
             server.requests.append(self.body)
             server.headers.append({name.lower(): value for name, value in self.headers.items()})
             try:
@@ -60,6 +62,8 @@ def _handler(server: HostileServer) -> type[BaseHTTPRequestHandler]:
                 server.cut_off.set()
 
         def do_GET(self) -> None:
+            if not server.models:
+                return self.do_POST()
             models = [{"id": name, "object": "model"} for name in server.models]
             _send(self, 200, json.dumps({"object": "list", "data": models}))
 
@@ -67,6 +71,22 @@ def _handler(server: HostileServer) -> type[BaseHTTPRequestHandler]:
             pass
 
     return HostileHandler
+
+
+@contextmanager
+def serving(prepared: Callable[[str, bytes], tuple]) -> Iterator[str]:
+    """Serve another API: status, body, and the length that is claimed if it is another, by path and what was sent."""
+
+    def behave(handler: Any) -> None:
+        status, body, *claimed = prepared(handler.path, handler.sent)
+        handler.send_response(status)
+        handler.send_header("content-length", str(*claimed or [len(body)]))
+        handler.end_headers()
+        handler.wfile.write(body)
+
+    with HostileServer(behave) as server:
+        server.models = []
+        yield server.url.removesuffix("/v1")
 
 
 def answer(text: str, usage: Any = USAGE, finish: str = "stop", chunks: int = 5, pause: float = 0.0) -> Behaviour:

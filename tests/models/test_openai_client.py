@@ -161,13 +161,6 @@ def raw(body: bytes, **headers: str):
     return behave
 
 
-def endless_line(handler: Any) -> None:
-    hostile.begin(handler)
-    handler.wfile.write(b"data: ")
-    while not handler.hostile.cut_off.is_set():
-        handler.wfile.write(b"[" * 65536)
-
-
 def endless_headers(handler: Any) -> None:
     handler.wfile.write(b"HTTP/1.1 200 OK\r\n")
     while not handler.hostile.cut_off.is_set():
@@ -193,7 +186,6 @@ HOSTILE = {
     "a 20 MB reply": (hostile.huge, "sent a reply of more than 12 MB, which cannot be an answer"),
     "a 20 MB body": (sends(hostile.completion("x" * 20_000_000, USAGE)), "more than 2 MB in one line, which cannot be"),
     "a script tag and terminal codes": (answer(hostile.NASTY), "there is no JSON object in it"),
-    "a line without end": (endless_line, "more than 2 MB in one line"),
     "headers without end": (endless_headers, "cannot be reached"),
     "brackets half a million deep": (raw(b'{"choices": ' + b"[" * 500_000), "does not speak the OpenAI API"),
     "200 MB in a small gzip": (raw(gzip.compress(b" " * 200_000_000), Content_Encoding="gzip"), "compressed reply"),

@@ -14,7 +14,7 @@ import pytest
 from hostile import HostileServer, answer, error_reply, unstreamed
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import BaseModel
+from pydantic import create_model
 
 from pipeline.models import ModelError, ModelSettings, Question, open_model
 from pipeline.models.budget import Budget, estimate_step, format_usd, model_price, spent_usd
@@ -120,25 +120,8 @@ KEY = "sk-Very/secret+0123&456789"
 ROOT = Path(__file__).resolve().parents[2]
 ECHOES = {
     "plain": KEY,
-    "in an address": quote(KEY, safe=""),
-    "in base64": base64.b64encode(KEY.encode()).decode(),
     "in base64 after a name": base64.b64encode(f"user:{KEY}".encode()).decode(),
-    "in base64 after Bearer": base64.urlsafe_b64encode(f"Bearer {KEY}!".encode()).decode(),
-    "in hexadecimal": KEY.encode().hex().upper(),
-    "in HTML": KEY.replace("&", "&amp;"),
 }
-
-
-class Colour(BaseModel):
-    colour: str
-
-
-def question(**more: Any) -> Question:
-    return Question("name_colour", {}, Colour, prompt_text="What colour?", **more)
-
-
-def spellings() -> list[str]:
-    return [*ECHOES.values(), KEY[5:], base64.b64encode(KEY.encode()).decode()[4:20]]
 
 
 BEHAVIOURS: dict[str, Any] = {
@@ -148,16 +131,12 @@ BEHAVIOURS: dict[str, Any] = {
     "no answer": lambda text: answer(f"I cannot: {text}"),
     "401": lambda text: error_reply(401, f"Incorrect API key provided: {text}"),
     "where messages are cut": lambda text: error_reply(400, "x" * 190 + text),
-    "500": lambda text: error_reply(500, f"panic: {text}"),
     "redirected": lambda text: error_reply(307, "moved", Location=f"http://other.example/?key={text}"),
 }
 
 
-@pytest.mark.parametrize(
-    ("behaviour", "echo"),
-    [("streamed in pieces", echo) for echo in ECHOES]
-    + [(name, echo) for name in BEHAVIOURS for echo in ("plain", "in base64 after a name")],
-)
+@pytest.mark.parametrize("behaviour", BEHAVIOURS)
+@pytest.mark.parametrize("echo", ECHOES)
 def test_a_server_that_repeats_the_key_does_not_spread_it(echo: str, behaviour: str, tmp_path: Path):
     texts: list[str] = []
     calls = InFlightCalls(on_change=lambda call: texts.append(call.text))
@@ -165,11 +144,13 @@ def test_a_server_that_repeats_the_key_does_not_spread_it(echo: str, behaviour: 
         settings = ModelSettings(service="openai", model="m", base_url=server.url, retries=0, timeout=20)
         model = TracingModel(OpenAIModel(settings, KEY), tmp_path / "trace.jsonl", calls)
         try:
-            texts.append(str(model.ask(question())))
+            asked = create_model("Colour", colour=(str, ...))
+            texts.append(str(model.ask(Question("name_colour", {}, asked, prompt_text="What colour?"))))
         except ModelError as error:
             texts += [str(error), error.raw, repr(error.__cause__), repr(error.__context__ and "suppressed")]
     texts += [file.read_text(errors="replace") for file in tmp_path.rglob("*") if file.is_file()]
-    assert [one for one in spellings() if any(one.lower() in text.lower() for text in texts)] == []
+    spellings = [*ECHOES.values(), KEY[5:], base64.b64encode(KEY.encode()).decode()[4:20]]
+    assert [one for one in spellings if any(one.lower() in text.lower() for text in texts)] == []
 
 
 def test_while_the_key_arrives_letter_by_letter_no_part_of_it_is_shown_and_ordinary_text_is_left_alone():
@@ -186,11 +167,12 @@ def test_while_the_key_arrives_letter_by_letter_no_part_of_it_is_shown_and_ordin
 @given(st.text(max_size=20), st.text(max_size=20), st.sampled_from([KEY, "k3y-ünicode-ß", "0" * 12]))
 def test_no_encoding_of_a_secret_survives_between_any_texts(before: str, after: str, secret: str):
     redact, data = Redactor([secret]), secret.encode()
-    for text in (secret, quote(secret), data.hex(), json.dumps(secret)):
+    html = secret.replace("&", "&amp;")
+    for text in (secret, quote(secret, safe=""), data.hex().upper(), json.dumps(secret), html):
         assert text not in redact(f"{before}{text}{after}")
-    packed = base64.b64encode(before.encode() + data + after.encode()).decode()
-    alone = base64.b64encode(data).decode()[2:-4]
-    assert len(alone) < 8 or alone not in redact(packed)
+    for encode in (base64.b64encode, base64.urlsafe_b64encode):
+        packed, alone = encode(before.encode() + data + after.encode()).decode(), encode(data).decode()[2:-4]
+        assert len(alone) < 8 or alone not in redact(packed)
 
 
 @pytest.mark.parametrize("key", ["sk-one\nX-Other: 1", "sk one two", "sk-\u2026ellipsis", "sk-\x00zero"])

@@ -15,7 +15,7 @@ from pydantic import BaseModel
 
 from pipeline import tasks
 from pipeline.models import ModelError, Question
-from pipeline.planner import PlannerModel, program_writer, source_edits
+from pipeline.planner import PlannerModel, program_source, program_writer
 from pipeline.planner.plans import difficulty, why_infeasible
 from pipeline.planner.proposals import MAX_SAFE_RISK, TASK_INTEREST, proposals
 from pipeline.planner.scene_objects import TableTop, scene_objects
@@ -152,7 +152,7 @@ def test_every_written_program_passes_the_guard_and_reads_back(data, goals):
     assume(sum(goal.kind == "mirrored" for goal in goals) < 2)  # one program mirrors one group
     program = Program(program_writer.simulation_source("do it", goals, data), program_writer.checks_source(goals))
     assert guard(program) == ()
-    assert source_edits.planned_goals(program.simulation) == tuple(goals)
+    assert program_source.planned_goals(program.simulation) == tuple(goals)
 
 
 SIZES = st.floats(0.03, 0.2).map(lambda v: round(v, 3))

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 from pipeline.planner import PlannerModel
+from pipeline.planner.goal_forms import goal_forms, is_fillable
 from pipeline.planner.language.lexicon import UnclearPhrase
 from pipeline.planner.language.reader import InstructionReader
 from pipeline.planner.language.wording import instruction_of, sentences_in_words
@@ -16,7 +18,7 @@ from pipeline.planner.plans import already_met, why_infeasible
 from pipeline.planner.proposals import alternatives, proposals
 from pipeline.planner.scene_objects import TableTop, scene_objects
 from pipeline.simulation.goals.sentences import read_sentences, sentences
-from pipeline.simulation.goals.spec import PlannedGoal, goal_specs
+from pipeline.simulation.goals.spec import PlannedGoal
 from pipeline.simulation.kit import Scene
 from pipeline.tasks import TaskError, propose, understand_instruction
 
@@ -71,22 +73,26 @@ def test_an_object_has_a_plain_name_and_a_proposal_its_words_which_are_read_back
 
 
 def every_goal(names, bowl):
-    """Yield a goal in each form of each kind that is written."""
-    for spec in goal_specs().values():
-        for form in spec.forms:
-            if spec.kind in ("opened", "closed", "inside_part"):
-                continue  # furniture has tests of its own
-            some = names[:3] if spec.lists_names else names[: max(1, form.template.count("{}"))]
-            some = (some[0], bowl) if spec.kind == "inside" else some
-            some = (some[0], "left_zone") if spec.zone else (some[0], "tray") if form.new_container else some
-            xy = (0.1, -0.2) if "{xy}" in form.template else None
-            yield PlannedGoal(spec.kind, some, form.along, form.new_container, xy=xy)
+    """Yield a goal in each form of each kind that is written, as the task builder fills it in."""
+    for form in goal_forms():
+        types = [hole.type for hole in form.holes]
+        filled = {"zone": "left_zone", "container": "tray", "part": "", "place": ""}
+        one_each = [filled.get(type, name) for type, name in zip(types, names, strict=False)]
+        some = names[:3] if "list" in types else one_each
+        some = [some[0], bowl] if form.kind == "inside" and not form.new_container else some
+        if "part" not in types:  # furniture has tests of its own
+            xy = (0.1, -0.2) if "place" in types else None
+            yield PlannedGoal(form.kind, tuple(filter(None, some)), form.along, form.new_container, xy=xy)
 
 
 def test_each_kind_of_goal_is_read_in_its_sentence_its_card_and_its_instruction_alone_and_as_a_later_step():
     reader = reader_of(FACTS["stack"])
     first = PlannedGoal("near", ("yellow_cube", "white_bin"))
+    objects = {o.name: o for o in reader.objects}
     for goal in every_goal(("red_cube", "blue_block", "green_cylinder"), "white_bin"):
+        less, strange = (replace(goal, names=names) for names in (goal.names[:-1], (*goal.names[:-1], "a lamp")))
+        assert is_fillable(goal, objects) and not is_fillable(strange, objects)
+        assert not is_fillable(less, objects) or goal.spec.lists_names
         later = PlannedGoal(goal.kind, goal.names, goal.along, goal.new_container, 1, goal.xy)
         partner = [PlannedGoal("where", goal.names[::-1])] if goal.kind == "where" else []
         for goals in ([goal, *partner], [first, later, *(PlannedGoal("where", g.names, stage=1) for g in partner)]):

@@ -55,7 +55,6 @@ def test_a_decision_or_a_stage_that_cannot_be_saved_is_not_kept_and_said_so(proj
     before, stages = (project.folder / "decisions.jsonl").read_bytes(), project.stages()
     for number, words in (
         (errno.ENOSPC, "the disk is full. Free some space"),
-        (errno.EDQUOT, "quota is used up. Free some space"),
         (errno.EROFS, "the disk is read-only. Make it writable"),
         (errno.EACCES, "you may not write there. Change the folder's permissions"),
         (errno.EIO, "the disk reports an error"),

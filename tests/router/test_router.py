@@ -42,11 +42,9 @@ def added(check: str):
 FAULTS = {
     "a tolerance nobody can meet": (SWAP, simulation("place_of_green_cube)", "place_of_green_cube, tolerance=1e-5)"), "fix_simulation"),
     "a tolerance anything meets": (ON, simulation('"blue_cube"))', '"blue_cube", tolerance=3))'), "fix_simulation"),
-    "another goal": (ON, simulation("kit.on", "kit.near"), "fix_simulation"),
     "a ball to stand on": ("stack the cubes", simulation('"blue_cube", "red', '"blue_cube", "orange_ball", "red'), "fix_simulation"),
     "a crash": (ON, simulation("sim.goal", "sim.gaol"), "fix_simulation"),
     "an inverted check": (ON, added('assert not run.touching("green_cube", "blue_cube"), "they touch"'), "fix_checks"),
-    "an inverted reward": (ON, lambda p: replace(p, checks=p.checks.replace("reward > 0.99", "reward < 0.99")), "fix_checks"),
     "a check with a slip": (ON, added('assert run.end("green_cube").botom > 0, "low"'), "fix_checks"),
     "a check of the goal that asks nothing": (ON, lambda p: replace(p, checks=re.sub(r"(def check_green_cube.*\n)[\s\S]*", r"\1    assert sim\n", p.checks)), "fix_checks"),
     "a check of something else": (ON, added('assert run.moved("blue_cube") > 0.05, "blue_cube stayed where it was"'), "fix_checks"),

@@ -10,7 +10,7 @@ import pytest
 import tabletop
 from kit_programs import arranged
 
-from pipeline.planner import PlannerModel, source_edits
+from pipeline.planner import PlannerModel, program_source
 from pipeline.router import judge, judging, write_program
 from pipeline.router.intent_check import find_contradiction, task_checks
 from pipeline.simulation import Program, kit
@@ -99,8 +99,8 @@ def test_goals_whose_arguments_are_computed_are_not_read(tower):
     _, program = tower
     computed = re.sub(r"kit\.stacked\((\[.*?\])", r"kit.stacked(sorted(\1)", program.simulation)
     assert computed != program.simulation
-    assert [goal.kind for goal in source_edits.planned_goals(program.simulation)] == ["stacked"]
-    assert source_edits.planned_goals(computed) == ()
+    assert [goal.kind for goal in program_source.planned_goals(program.simulation)] == ["stacked"]
+    assert program_source.planned_goals(computed) == ()
 
 
 BUILD = """import kit

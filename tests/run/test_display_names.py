@@ -33,11 +33,6 @@ NAMES = st.text(min_size=1, max_size=60).filter(is_display_name) | st.sampled_fr
 SHARED = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=20, deadline=None)
 
 
-@pytest.fixture
-def project(tmp_path):
-    return Project.create(tmp_path / "one", tabletop.blank_frame())
-
-
 @pytest.fixture(scope="module")
 def twin(tmp_path_factory):
     """A project whose twin has seven objects."""

@@ -19,6 +19,8 @@ from pipeline.resources import SAMPLE_SCENES
 from pipeline.run import Services, run_stages
 from pipeline.run.merge_masks import merge_oversegmented
 from pipeline.segmentation import DepthSegmenter, Segment, encode_rle
+from pipeline.segmentation.mask_operations import iou
+from tests.segmentation.test_mask_operations import drain
 
 DIVIDED, LEFT, RIGHT, UPPER, HELD, KEPT, LAST = range(1, 8)
 """Ids of the masks that the model is shown: two objects, two halves of one, half of one, one in the air, good ones."""
@@ -46,13 +48,9 @@ def box(mask: np.ndarray) -> dict[str, float]:
     return dict(zip(("left", "top", "right", "bottom"), np.divide(sides, (width, height) * 2).tolist(), strict=True))
 
 
-def overlap(one: np.ndarray, other: np.ndarray) -> float:
-    return float((one & other).sum() / (one | other).sum())
-
-
 def agreement(project: Project, truth: list[np.ndarray]) -> float:
     """The mean over the true masks of the best overlap."""
-    return float(np.mean([max(overlap(one.mask, true) for one in project.segments() or ()) for true in truth]))
+    return float(np.mean([max(iou(one.mask, true) for one in project.segments() or ()) for true in truth]))
 
 
 @pytest.fixture(scope="module")
@@ -163,12 +161,8 @@ def merged(project):
 
     services = Services(DepthSegmenter(), PlannerModel(), Library.open(), None, lambda: None)  # type: ignore[arg-type]
     steps = merge_oversegmented(project, services, [Match(id, None, 1.0, "", ()) for id in (1, 2)], recognise)
-    messages = []
-    while True:
-        try:
-            messages.append(next(steps).message)
-        except StopIteration as end:
-            return end.value, messages
+    messages, found = drain(steps)
+    return found, [step.message for step in messages]
 
 
 def test_masks_descriptions_and_matches_agree_on_one_object(in_two):

@@ -34,11 +34,6 @@ DECISIONS = {
 
 
 @pytest.fixture
-def project(tmp_path):
-    return Project.create(tmp_path / "one", tabletop.blank_frame())
-
-
-@pytest.fixture
 def services():
     library = Library(())
     features = LibraryFeatures.compute(library)

@@ -57,9 +57,7 @@ def test_a_twin_of_its_own_photograph_explains_it_and_its_evidence_is_kept_as_js
 def test_depth_of_another_picture_and_a_ground_that_is_hardly_likelier_than_another_are_doubted(table):
     for change, term in (
         (lambda depth: depth[::-1], "depth"),
-        (lambda depth: depth[:, ::-1], "depth"),
         (lambda depth: np.roll(depth, (14, 17), (0, 1)), "edges"),
-        (lambda depth: np.roll(depth, -18, 1), "edges"),
         (lambda depth: np.where(np.arange(240)[:, None] < 150, depth, 0.9 * depth), "explained"),
     ):
         assert term in doubts(measure(table, change)), term

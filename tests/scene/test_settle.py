@@ -28,15 +28,13 @@ def begun(scene) -> tuple[mujoco.MjModel, mujoco.MjData]:
 
 
 def cases(folder):
-    box, can, ball = make.box(folder), make.can(folder), make.ball(folder)
+    box, ball = make.box(folder), make.ball(folder)
     cone = make.shape(folder, "cone", trimesh.creation.cone(0.03, 0.1).apply_transform(np.diag([1.0, -1, -1, 1])))
     return {
         "a box in the air": [make.placement(box, bottom=0.03)],
-        "a box in the table": [make.placement(box, bottom=-0.02)],
         "a ball": [make.placement(ball)],
         "a cone on its tip": [make.placement(cone)],
         "two boxes in one another": [make.placement(box, "a"), make.placement(box, "b", (0.04, 0.01), number=2)],
-        "a can in a ball": [make.placement(can, "a"), make.placement(ball, "b", (0.03, 0.02), number=2)],
         "a stack": [make.placement(box, "a"), make.placement(box, "b", (0.005, 0), bottom=0.078, number=2)],
         "a crowd": [make.placement(box, f"b{i}", (0.05 * (i % 3), 0.035 * (i // 3)), number=i) for i in range(9)],
     }

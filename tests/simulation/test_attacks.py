@@ -25,7 +25,6 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the sandbox's f
 REFUSED = "tried|not permitted|denied|No such file|Read-only file system|only kit, math, numpy"
 AT_ONCE = BUILD.replace("(0.1, 0.0)", "(0.0, 0.1)")  # where the cube stands: nothing is left to do before the checks
 ATTACKS = {
-    "endless loop": (with_prefix("while True: pass"), "stopped after"),
     "endless loop in a check": (Program(AT_ONCE, "def check_a(sim):\n    while True: pass"), "while running check_a"),
     "endless loop inside C": (with_prefix("x = 10 ** 10 ** 9"), "stopped after"),
     "endless loop that ignores signals": (
@@ -55,7 +54,6 @@ ATTACKS = {
         "^checks.py: the process exited",
     ),
     "numpy writes": (with_prefix("import numpy\nnumpy.savetxt('{outside}/made', [1])"), REFUSED),
-    "importing os": (with_prefix("import os"), "imports os; only kit, math, numpy"),
     "swallowing what was refused": (with_prefix("try:\n    import os\nexcept BaseException: pass"), "imports os"),
     "opening without a trick": (with_prefix("open('/etc/passwd')"), "NameError"),
     "replacing the kit's rollout": (tampering("type = sim.__class__; type.rollout = lambda sim: 1"), "changed the kit"),

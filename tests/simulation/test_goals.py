@@ -26,10 +26,8 @@ def placed(scene, **poses):
 
 CASES = [
     (kit.on("red_cube", "blue_cube"), {"red_cube": (0, 0, 0.06), "blue_cube": (0, 0, 0)}, True),
-    (kit.on("red_cube", "blue_cube"), {"red_cube": (0.04, 0, 0.06), "blue_cube": (0, 0, 0)}, True),
     (kit.on("red_cube", "blue_cube"), {"red_cube": (0.06, 0, 0.06), "blue_cube": (0, 0, 0)}, False),
     (kit.on("red_cube", "blue_cube"), {"red_cube": (0, 0, 0.09), "blue_cube": (0, 0, 0)}, False),
-    (kit.on("blue_cube", "red_cube"), {"red_cube": (0, 0, 0.06), "blue_cube": (0, 0, 0)}, False),
     (kit.inside("green_cube", "white_bowl"), {"green_cube": (0, 0, 0.007), "white_bowl": (0, 0, 0)}, True),
     (kit.inside("green_cube", "white_bowl"), {"green_cube": (0, 0, 0.06), "white_bowl": (0, 0, 0)}, False),
     (kit.in_zone("red_cube", "zone"), {"red_cube": (0.07, 0.02, 0)}, True),
@@ -37,7 +35,6 @@ CASES = [
     (kit.in_zone("red_cube", "zone", tolerance=0.03), {"red_cube": (0.09, 0.02, 0)}, True),
     (kit.outside("red_cube", "zone"), {"red_cube": (0.14, 0, 0)}, True),
     (kit.outside("red_cube", "zone"), {"red_cube": (0.11, 0, 0)}, False),
-    (kit.outside("red_cube", "zone", tolerance=0.02), {"red_cube": (0.11, 0, 0)}, True),
     (kit.near("red_cube", "blue_cube"), {"red_cube": (0.14, 0, 0), "blue_cube": (0, 0, 0)}, True),
     (kit.near("red_cube", "blue_cube"), {"red_cube": (0.16, 0, 0), "blue_cube": (0, 0, 0)}, False),
     (kit.away("red_cube", "blue_cube"), {"red_cube": (0.26, 0, 0), "blue_cube": (0, 0, 0)}, True),

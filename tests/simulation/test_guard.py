@@ -59,9 +59,7 @@ IN_BUILD = {
     "import numpy as kit": "imports numpy as kit",
     "kit = 3": "assigns another value to the name kit",
     "kit.on = None": "assigns to kit.on",
-    "sim.rollout = None": "assigns to sim.rollout",
     "setattr(sim, 'rollout', None)": "uses setattr",
-    "getattr(sim, 'roll' + 'out')": "uses getattr",
     "x = __builtins__": "uses __builtins__",
     "x = ().__class__": "accesses .__class__",
     "x = '{0.__class__}'.format(sim)": "accesses Python internals",
@@ -70,7 +68,6 @@ IN_BUILD = {
     "rng = np.random.default_rng()": "do not depend on the seed",
     "def rollout(): return 1": "defines rollout",
     "class Fake(kit.Simulation): pass": "derives Fake from the kit",
-    "return sim\n    x = 1": "is never reached",
 }
 
 

@@ -64,9 +64,6 @@ def check_fine(sim):
     return 1.5
 
 def check_wrong(sim):
-    assert sim["red_cube"].top > 1, "the red cube is low"
-
-def check_wrong_at_an_instant(sim):
     assert sim["red_cube"].top > 1, ("the red cube is low", 2.25)
 
 def check_bare(sim):
@@ -80,12 +77,11 @@ def no_check(sim):
     assert False
 """
     report, _ = sandbox.run(Program(BUILD, checks), project)
-    fine, wrong, instant, bare, broken = report.checks
+    fine, wrong, bare, broken = report.checks
     assert fine.passed and fine.instant == 1.5
-    assert (wrong.passed, wrong.message, wrong.line) == (False, "the red cube is low", 7)
-    assert (instant.message, instant.instant, instant.line) == ("the red cube is low", 2.25, 10)
+    assert (wrong.passed, wrong.message, wrong.instant, wrong.line) == (False, "the red cube is low", 2.25, 7)
     assert bare.message == "does not hold: assert top > 1"
-    assert broken.message.startswith("checks.py:17 KitError: there is no object 'green_cube'")
+    assert broken.message.startswith("checks.py:14 KitError: there is no object 'green_cube'")
     assert report.crash == broken.message
 
 
@@ -309,18 +305,13 @@ def test_consent_runs_it_and_what_our_own_rules_wrote_runs_without(lacking, proj
             sandbox.run(replace(HONEST, checks=HONEST.checks + "# changed"), project)
 
 
-class Imposter(PlannerModel):
-    """A language model that calls itself as our rules do."""
-
-    name, has_language = RULES, True
-
-
 def test_only_what_our_rules_wrote_about_plain_names_is_theirs(project):
     scene, words = kit.Scene.load(project), "put the red cube on the blue cube"
     task = replace(propose(scene, PlannerModel())[0], instruction=words)
     assert write_program(task, scene, PlannerModel()).source == RULES
-    hostile = replace(task, instruction=f'{words}"); import os')
-    assert write_program(hostile, scene, PlannerModel()).source == write_program(task, scene, Imposter()).source
+    hostile, imposter = replace(task, instruction=f'{words}"); import os'), PlannerModel()
+    imposter.name, imposter.has_language = RULES, True  # a language model that calls itself as our rules do
+    assert write_program(hostile, scene, PlannerModel()).source == write_program(task, scene, imposter).source
     assert write_program(hostile, scene, PlannerModel()).source == "model rules"
 
 

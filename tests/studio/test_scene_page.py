@@ -56,9 +56,8 @@ def test_a_moved_object_fits_worse_than_before_and_all_pages_show_the_same_fit(s
 
 
 @pytest.mark.parametrize("wrong", [
-    {"id": 0}, {"id": "1"}, {"id": 7}, {"pos": [0, 0]}, {"pos": "far"}, {"pos": [0, 0, float("nan")]}, {"pos": None},
-    {"scale": 0}, {"scale": -1}, {"scale": "big"}, {"scale": None}, {"quat_wxyz": [0, 0, 0, 0]},
-    {"quat_wxyz": [1e9] * 4},
+    {"id": "1"}, {"id": 7}, {"pos": [0, 0]}, {"pos": [0, 0, float("nan")]}, {"scale": 0}, {"scale": "big"},
+    {"quat_wxyz": [0, 0, 0, 0]}, {"quat_wxyz": [1e9] * 4},
 ])  # fmt: skip
 def test_nonsense_is_answered_in_one_line(sessions, wrong):
     answer = adjustments.endpoint(sessions)(REQUEST | wrong)
@@ -142,9 +141,8 @@ def test_a_doubt_about_the_frame_is_told_in_german_reason_and_cure(project: Proj
 
 
 @pytest.mark.parametrize("wrong", [
-    {"depth_factor": 0.3}, {"depth_factor": float("inf")},
-    {"fx": 3.0}, {"fy": float("nan")}, {"cx": -5.0}, {"fx": "wide"}, {"fx": None},
-    {"pixel": None}, {"pixel": [1]}, {"pixel": ["a", 2]}, {"pixel": [10**6, 2]},
+    {"depth_factor": 0.3}, {"fx": 3.0}, {"fy": float("nan")}, {"cx": -5.0}, {"fx": "wide"},
+    {"pixel": None}, {"pixel": ["a", 2]}, {"pixel": [10**6, 2]},
 ])  # fmt: skip
 def test_an_impossible_camera_or_pixel_is_refused_in_one_line(project: Project, wrong: dict):
     message = {key: getattr(project.frame.intrinsics, key) for key in ("fx", "fy", "cx", "cy")} | wrong

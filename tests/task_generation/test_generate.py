@@ -197,13 +197,10 @@ def test_a_decided_object_is_in_the_twin_where_a_person_moved_it(bare_table, lib
     assert after.world_from_object.pos == pytest.approx([0.0, 0.2, 0.055])
 
 
-def profiles(*goals_of_tasks):
-    return [profile_of(Task("a", " ".join(goals) + " now", (), goals), NAMES) for goals in goals_of_tasks]
-
-
 def test_similarity_is_symmetric_and_tells_diverse_sets_from_repetitive_ones():
     forms = [(goal.format(a="red_cube", b="bowl"),) for _, goal in FORMS]
-    matrix = similarity_matrix(profiles(*forms, ("apple is inside bowl",)))
+    made = [Task("a", " ".join(goals) + " now", (), goals) for goals in (*forms, ("apple is inside bowl",))]
+    matrix = similarity_matrix([profile_of(one, NAMES) for one in made])
     assert np.diag(matrix) == pytest.approx(1) and matrix == pytest.approx(matrix.T) and matrix.min() >= 0
     assert np.linalg.eigvalsh(matrix).min() > -1e-9
     for diverse, repetitive in set_pairs():

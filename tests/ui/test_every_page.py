@@ -120,6 +120,11 @@ def test_no_page_has_a_serious_fault_scrolls_sideways_keeps_the_focus_or_lacks_a
         wait_until_idle(page)
         if step == "Task":
             expect(page.locator(".task-cards .task").nth(3)).to_be_visible(timeout=LONG)
+            page.locator(".task-builder summary").click()
+            expect(page.locator(".task-builder .verdict")).to_contain_text("✓", timeout=LONG)
+            expect(page.frame_locator("#round iframe").locator("body")).to_have_attribute(
+                "data-ghosts", re.compile("_")
+            )
         expect_round(page)
         for width, height in ((1024, 768), (853, 533), (1280, 800)):  # the second is the third at a zoom of 150 %
             page.set_viewport_size({"width": width, "height": height})

@@ -12,14 +12,12 @@ import websockets.frames
 import websockets.sync.client
 import websockets.sync.server
 
-from pipeline.closed_loop.policy import ANSWER_SECONDS, MAX_BYTES, PolicyError
+from pipeline.closed_loop.policy import ANSWER_SECONDS, MAX_BYTES, MAX_CLIENTS, PolicyError
 from pipeline.closed_loop.protocols.address import Address
 from pipeline.closed_loop.protocols.messages import MessageError, Style, pack, unpack
 from pipeline.closed_loop.protocols.what_answers import WEBSOCKET, why_no_answer
 
 CONNECT_SECONDS = 10.0
-MAX_CLIENTS = 8
-"""Of a server at a time; each has a world of its own."""
 
 
 class Websocket:

@@ -69,7 +69,9 @@ class TwinEnv(gymnasium.Env):
         """Seeds of the layouts."""
         self.max_steps: int = max_steps or about.get("max_steps", 0)
         self._pictures = Pictures(about.get("picture", {}))
+        self._is_unused = False
         self._load(self.layouts[0])
+        self._is_unused = True  # the first episode may have this world
         self.camera_names = camera_names(self.world.model)
         """The photograph's camera, "photo", those of the robot, and those that a person placed."""
         self.cameras = tuple(cameras)
@@ -91,7 +93,11 @@ class TwinEnv(gymnasium.Env):
         return len(self.world.model.actuator_ctrlrange)
 
     def _load(self, layout: int) -> None:
-        self.layout, self.world = layout, TwinWorld(self.folder, layout)
+        if self._is_unused and layout == self.layout:
+            self.world.reset()
+        else:
+            self.layout, self.world = layout, TwinWorld(self.folder, layout)
+        self._is_unused = False
         self._calm = self._steps = 0
         self._measured: np.ndarray | None = None
         self._share = 0.0

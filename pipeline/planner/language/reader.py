@@ -14,39 +14,20 @@ from pipeline.planner.language.lexicon import UnclearPhrase, singular, tables, v
 from pipeline.planner.language.noun_phrases import NounPhrases, Phrase, listed_names
 from pipeline.planner.language.object_names import plain_names, with_ids
 from pipeline.planner.language.requests import in_usual_words
-from pipeline.planner.language.wording import SIDES, instruction_of
-from pipeline.planner.plans import TaskPlan, by_colour, stacking_order, why_infeasible
-from pipeline.planner.scene_objects import Arrangement, SceneObject, TableTop
+from pipeline.planner.language.wording import SIDES, in_plain_words, instruction_of
+from pipeline.planner.plans import TaskPlan, by_colour, stacking_order, task_kind, why_contradictory, why_infeasible
+from pipeline.planner.scene_objects import NEW_CONTAINERS, Arrangement, SceneObject, TableTop
 from pipeline.planner.zones import objects_at
 from pipeline.simulation.goals.sentences import read_sentences
 from pipeline.simulation.goals.spec import PlannedGoal, SentenceForm, goal_specs
 
-TASK_KINDS = {
-    "on": "put_on",
-    "inside": "put_in",
-    "stacked": "stack",
-    "in_row": "line_up",
-    "near": "move_near",
-    "away": "move_away",
-    "in_zone": "move_to",
-    "outside": "make_room",
-    "on_table": "put_on_table",
-    "opened": "open",
-    "closed": "close",
-    "inside_part": "put_in_drawer",
-    "where": "swap",
-    "mirrored": "mirror",
-    "at": "arrange",
-    **dict.fromkeys(("left_of", "right_of", "in_front_of", "behind"), "place_beside"),
-}
-"""Kind of task (`Task.kind`) by kind of goal; other kinds of goals have their own name."""
 THEN = re.compile(r"(?:[,;.] |\band )*\b(?:then|after that|afterwards|finally)\b,? ?")
 JOINT = re.compile(r"[;.] (?:and )?|, and |, | and ")
 ZONE = re.compile(
     rf"(?:(in|on|at|to|toward|towards) )?(?:the )?(?:(?:(?:marked )?zone (?:marked )?(?:in|on|at|to) (?:the )?)?"
     rf"({'|'.join(values('sides'))})(?: (?:side|edge|end))?(?: of the (?:table|desk))?|(\w+_zone|\w* ?zone))"
 )
-NEW_CONTAINER = re.compile(r"(?:(a|the|a new) )?(bin|tray)")
+NEW_CONTAINER = re.compile(rf"(?:(a|the|a new) )?({'|'.join(NEW_CONTAINERS)})")
 RANK = "|".join(values("ranks"))
 ORDER = re.compile(
     r"(?:,? (?:(?P<listed>in this order|bottom first)|(?P<along>left_to_right|near_to_far|right_to_left)|in_a_row"
@@ -82,7 +63,7 @@ class InstructionReader:
         text = in_usual_words(with_ids(text, self.names), self.phrases)
         goals = read_sentences(re.split(r"[.;]\s+|[.;]$|, (?=then )", text.strip().rstrip(".")))
         if goals and all(name in self.names for goal in goals for name in goal.objects):
-            return TaskPlan(_kind(goals), goals)
+            return TaskPlan(task_kind(goals), goals)
         if THEN.match(normalised(text)):
             raise UnclearPhrase("after what? say the whole task, first step first")
         stages = [clause for clause in THEN.split(normalised(text)) if clause.strip(" ,;.")]
@@ -98,7 +79,8 @@ class InstructionReader:
             raise self._why_not()
         if "?" in text and not re.match(r"(?:please |hey |robot )*(?:could|can|would|will) you\b", text.lower()):
             raise UnclearPhrase("that is a question: say what to do with which object")
-        self._refuse_contradiction(goals)
+        if reason := why_contradictory(goals):
+            raise UnclearPhrase(in_plain_words(reason, self.names))
         kinds = {kind for kind, _ in read}
         if "put_in_drawer" in kinds and kinds <= {"put_in_drawer", "open", "close"}:
             kinds = {"put_in_drawer"}
@@ -131,18 +113,6 @@ class InstructionReader:
         if telling:
             return max(telling, key=lambda error: bool(error.choices))
         return UnclearPhrase("no task is read in these words: say what to do with which object", is_unread=True)
-
-    def _refuse_contradiction(self, goals: Sequence[PlannedGoal]) -> None:
-        places = {}
-        for goal in goals:
-            if goal.kind in ("in_zone", "at", "where", "inside", "on"):
-                name = self.names.get(goal.names[0], goal.names[0])
-                if places.setdefault((goal.names[0], goal.stage), goal) != goal:
-                    raise UnclearPhrase(f"the {name} is to be at two places: say which")
-        carried = {name for goal in goals for name in goal.carried}
-        for goal in goals:
-            if goal.kind == "where" and goal.names[1] not in carried:
-                raise UnclearPhrase(f"the {self.names[goal.names[1]]} stands there: say where it is to go")
 
     # Clauses
 
@@ -190,7 +160,7 @@ class InstructionReader:
             for form in (*spec.commands, *spec.forms):
                 for slots in matches(segments_of(form), tokens):
                     if goals := self._goals(spec.kind, form, slots):
-                        yield _kind(goals), goals
+                        yield task_kind(goals), goals
 
     def _goals(self, kind: str, form: SentenceForm, slots: Mapping[str, str]) -> list[PlannedGoal]:
         spec = goal_specs()[kind]
@@ -364,11 +334,6 @@ def zone_of(text: str) -> str:
         return f"{values('sides')[found[2]]}_zone"
     name = found[3].strip().replace(" ", "_").removeprefix("one_").removeprefix("the_")
     return name
-
-
-def _kind(goals: Sequence[PlannedGoal]) -> str:
-    kinds = {TASK_KINDS.get(goal.kind, goal.kind) for goal in goals}
-    return kinds.pop() if len(kinds) == 1 else "several"
 
 
 @cache

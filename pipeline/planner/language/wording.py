@@ -60,7 +60,7 @@ def instruction_of(goals: Sequence[PlannedGoal], names: Mapping[str, str]) -> st
     stages = []
     for _, group in groupby(goals, key=lambda goal: goal.stage):
         alike = groupby(group, key=lambda goal: goal if goal.spec.lists_names else replace(goal, names=goal.names[1:]))
-        stages.append(" and ".join(_written(g[0].spec.commands, g, names) for g in (list(one) for _, one in alike)))
+        stages.append(" and ".join(_written(g[0].spec.instructions, g, names) for g in (list(one) for _, one in alike)))
     text = ", then ".join(stages)
     return f"{text[:1].upper()}{text[1:]}."
 

@@ -161,6 +161,11 @@ class GoalSpec:
         return any("{list}" in form.template for form in self.forms)
 
     @property
+    def instructions(self) -> tuple[SentenceForm, ...]:
+        """Its commands; its sentences where it has none."""
+        return self.commands or self.forms
+
+    @property
     def needs_setup(self) -> bool:
         """Whether a program needs more than the goal's own call."""
         return self.setup is not None or self.zone == "clear"

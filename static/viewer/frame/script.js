@@ -10,7 +10,9 @@ export default function ({ element, trigger }) {
   const frame = element.querySelector("iframe"),
     empty = element.querySelector(".viewer-empty"),
     emptyText = empty.textContent;
-  let shown = {},
+  let given = {},
+    shown = {},
+    ghosts = null, // poses by name while the task builder is open
     ready = false,
     asked = ""; // the last selection that Python asked for: new names and colours keep a person's
 
@@ -27,6 +29,7 @@ export default function ({ element, trigger }) {
     else leave(frame);
     postToViewer({ type: "beside", on: Boolean(shown.cameras) });
     postToViewer({ type: "load", token: shown.token ?? "", caption: shown.caption, wait: shown.wait ?? null });
+    postToViewer({ type: "ghosts", poses: shown.ghosts ?? {} });
   }
 
   function onMessage({ source, origin, data }) {
@@ -58,7 +61,15 @@ export default function ({ element, trigger }) {
     if (ready && sender !== frame && cameras === shown.cameras) postToViewer({ type: "camera", position, target });
   }
 
+  // The task builder was opened, closed, or has other ghosts.
+  function onGhosts({ detail }) {
+    if (!frame.isConnected) return removeEventListener("grs-ghosts", onGhosts);
+    ghosts = detail;
+    if (given.builder) show();
+  }
+
   addEventListener("message", onMessage);
+  addEventListener("grs-ghosts", onGhosts);
   addEventListener("grs-camera", onCamera);
   addEventListener("grs-check", onCheck);
   // A person begins to use what leads to this viewer: it is loaded in time.
@@ -75,11 +86,17 @@ export default function ({ element, trigger }) {
     frame.src = "/viewer/"; // loaded when first needed, so that a hidden tab stays cheap
   }
 
-  return (value) => {
-    shown = typeof value === "string" ? { token: value } : { ...value };
+  function show() {
+    const builds = given.hidden && given.builder && ghosts;
+    shown = builds ? { ...given, token: given.builder, hidden: false, about: null, ghosts } : given;
     element.querySelector(".viewer-box").hidden = Boolean(shown.hidden);
     empty.textContent = shown.token ? t("Loading the scene …") : (shown.empty ?? emptyText);
     if (frame.getAttribute("src")) sendAll();
     else if (shown.token) load();
+  }
+
+  return (value) => {
+    given = typeof value === "string" ? { token: value } : { ...value };
+    show();
   };
 }

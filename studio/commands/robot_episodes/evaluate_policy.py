@@ -42,7 +42,7 @@ def add_to(commands: "argparse._SubParsersAction") -> None:
     )
     command.add_argument("--robot", default="", help="robot under drawn conditions (default that of the solution)")
     command.add_argument(
-        "--jobs", type=int, default=0, help="episodes at a time; a server gets one (default one a core)"
+        "--jobs", type=int, default=0, help="episodes at a time, of policies that allow several (default one a core)"
     )
     command.add_argument("--seconds", type=float, default=30.0, help="simulated, of an episode (default %(default)s)")
     command.add_argument("--images", action="store_true", help="send the picture of the photograph's camera, too")

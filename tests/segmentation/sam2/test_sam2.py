@@ -25,6 +25,7 @@ from pipeline.segmentation.sam2.automatic_masks import without_duplicates
 from pipeline.segmentation.sam2.network import TRAINED_SIDE, feature_sizes
 from pipeline.segmentation.sam2.prompting import correct_locally
 from tests.frame.rendered import Rendered, render
+from tests.segmentation.test_mask_operations import drain
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit.script")
 NOT_INSTALLED = "LIGHT set-up: torch and sam2 are not installed"
@@ -129,13 +130,7 @@ def test_the_same_clicks_give_the_same_mask_and_other_prompts_one_reading_or_a_r
 @pytest.mark.parametrize("keep_all", [True, False])
 def test_automatic_masks_come_in_steps_and_do_not_overlap(view, small_batches, keep_all):
     again = Sam2View(view._encodings, view.frame, replace(ACCEPT_ALL, keep_all=keep_all))
-    steps, progress = again.automatic_steps(), []
-    while True:
-        try:
-            progress.append(next(steps))
-        except StopIteration as end:
-            segments = end.value
-            break
+    progress, segments = drain(again.automatic_steps())
     assert progress == [0.5, 1.0]
     assert not segments or np.sum([segment.mask for segment in segments], axis=0).max() == 1
 
@@ -154,13 +149,6 @@ def test_automatic_segmentation_follows_its_settings_and_can_be_stopped(view, sm
     with pytest.raises(SegmentationError, match="stopped"):
         next(steps)
     assert view.segment(clicks((160, 120, 1))), "a click still works"
-
-
-def test_a_cancelled_frame_is_encoded_again_by_the_next_click(segmenter):
-    view = segmenter.open(render(seed=1).frame)
-    view.cancel()
-    assert view.wait(TIMEOUT_S).status in ("stopped", "ready")
-    assert len(view.segment(clicks((160, 120, 1)))) == 3 and view.state.status == "ready"
 
 
 @pytest.mark.parametrize("kind", ["unknown width", "layers missing", "no model"])
@@ -182,25 +170,18 @@ BOTH = """
 import mujoco
 import pipeline.segmentation
 model = mujoco.MjModel.from_xml_string('<mujoco><worldbody><geom size="1"/></worldbody></mujoco>')
-data = mujoco.MjData(model)
-mujoco.mj_forward(model, data)
 with mujoco.Renderer(model, 64, 64) as renderer:
-    renderer.update_scene(data)
-    assert renderer.render().shape == (64, 64, 3)
-from sam2.sam2_image_predictor import SAM2ImagePredictor
-print(SAM2ImagePredictor.__name__)
+    renderer.update_scene(mujoco.MjData(model))
+    renderer.render()
+import sam2.sam2_image_predictor
 """
 
 
 @pytest.mark.soak
 @pytest.mark.skipif(importlib.util.find_spec("sam2") is None, reason="sam2 is not installed (the light set-up)")
 def test_sam2_can_be_imported_after_rendering():
-    result = subprocess.run(
-        [sys.executable, "-c", BOTH],
-        capture_output=True, text=True, env=os.environ | {"MUJOCO_GL": "egl", "PYOPENGL_PLATFORM": "egl"}, timeout=300,
-    )  # fmt: skip
-    assert result.returncode == 0, result.stderr[-500:] or f"the process died with {result.returncode}"
-    assert result.stdout.strip() == "SAM2ImagePredictor"
+    headless = os.environ | {"MUJOCO_GL": "egl", "PYOPENGL_PLATFORM": "egl"}
+    subprocess.run([sys.executable, "-c", BOTH], env=headless, timeout=300, check=True)
 
 
 CARTON = '<geom name="red_box" type="box" size=".05 .04 .07" pos="0 0 .07" euler="0 0 30"/>'

@@ -231,17 +231,12 @@ def test_an_unavailable_device_gives_the_devices_that_can_be_used(tmp_path, devi
         Sam2Segmenter(checkpoint, device=device)
 
 
-class Layer:
-    def __init__(self, width):
-        self.shape = (width, 3, 7, 7)
-
-
 @pytest.mark.parametrize("newer", [True, False])
 @pytest.mark.parametrize(("width", "blocks", "size"), [(96, 12, "t"), (96, 16, "s"), (112, 24, "b+"), (144, 48, "l")])
 def test_the_architecture_is_derived_from_the_layers(width, blocks, size, newer):
-    layers: dict = {LAYER: Layer(width), f"image_encoder.trunk.blocks.{blocks - 1}.norm1.weight": None}
+    layers: dict = {LAYER: Mock(shape=(width, 3, 7, 7)), f"image_encoder.trunk.blocks.{blocks - 1}.norm1.weight": None}
     if newer:
         layers |= {"obj_ptr_tpos_proj.weight": None, "no_obj_embed_spatial": None}
     assert architecture(layers, "x").endswith(f"sam2.1_hiera_{size}.yaml" if newer else f"sam2_hiera_{size}.yaml")
     with pytest.raises(SegmentationError, match="not one of SAM 2's"):
-        architecture(layers | {LAYER: Layer(50)}, "x")
+        architecture(layers | {LAYER: Mock(shape=(50, 3, 7, 7))}, "x")

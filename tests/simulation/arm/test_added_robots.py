@@ -62,14 +62,6 @@ def urdf(scale=1.0, jaws=True, limits=None, mesh=""):
     return f'<robot name="probe">{"".join(parts)}</robot>'
 
 
-def mjcf_with_motors():
-    spec = mujoco.MjSpec.from_string(urdf())
-    for name, *_ in JOINTS:
-        spec.add_actuator(name=name, target=name, trntype=mujoco.mjtTrn.mjTRN_JOINT, ctrlrange=[-90, 90], ctrllimited=1)
-    spec.compile()
-    return spec.to_xml()
-
-
 def add(folder, text, name="probe.urdf"):
     """Return the exit code of adding a model."""
     (folder / name).write_text(text)
@@ -97,7 +89,11 @@ def test_an_arm_is_added_by_its_file_alone_and_stacks_cubes(tmp_path, added, own
     if kind == "urdf":
         shutil.copytree(added, own_workspace)
     else:
-        assert add(tmp_path, mjcf_with_motors(), "probe.xml") == 0
+        spec, motor = mujoco.MjSpec.from_string(urdf()), {"trntype": mujoco.mjtTrn.mjTRN_JOINT, "ctrllimited": 1}
+        for name, *_ in JOINTS:
+            spec.add_actuator(name=name, target=name, ctrlrange=[-90, 90], **motor)
+        spec.compile()
+        assert add(tmp_path, spec.to_xml(), "probe.xml") == 0
     capsys.readouterr()
     assert main(["robot", "check", "probe"]) == 0
     printed = json.loads(capsys.readouterr().out)

@@ -194,10 +194,6 @@ def world(folder, **place):
     return physics
 
 
-def others(physics):
-    return [o for o in physics.state().objects.values() if o.name != "blue_book"]
-
-
 @pytest.mark.parametrize("overhang", [-0.02, 0.01, 0.03, 0.05])
 def test_the_measured_overhang_is_how_far_the_object_is_beyond_the_edge(flat_table, overhang):
     physics = world(flat_table, xy=(0.0, EDGE_Y - overhang + 0.065), yaw=0.0)
@@ -209,7 +205,8 @@ def test_the_measured_overhang_is_how_far_the_object_is_beyond_the_edge(flat_tab
 def test_a_push_ends_with_room_for_a_finger_and_the_centre_of_mass_on_the_table(flat_table, yaw):
     physics = world(flat_table, xy=(0.05, 0.02), yaw=yaw)
     target = physics.state()["blue_book"]
-    pushes, reason = edge_pushes(physics, target, others(physics), TWO_F85)
+    others = [o for o in physics.state().objects.values() if o.name != "blue_book"]
+    pushes, reason = edge_pushes(physics, target, others, TWO_F85)
     assert pushes and not reason
     for push in pushes:
         outwards = push.motion[:2] / np.linalg.norm(push.motion)

@@ -5,7 +5,6 @@ nothing, and whatever a page sends is answered in one line and reaches nothing b
 import itertools
 import json
 import re
-import secrets
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, get_args
@@ -16,7 +15,7 @@ import mujoco
 import pytest
 from async_calls import run_async
 from fastapi.routing import APIWebSocketRoute
-from page_client import open_page
+from page_client import PageClient, open_page
 from people import FRAME, PASSWORD, PEOPLE, content, logged_in, open_view, view_socket
 from websockets.exceptions import ConnectionClosed
 
@@ -118,7 +117,8 @@ REQUESTS_BELOW_WORK = {
     "gallery": {"find", "sets", "set_export", "bin", "batches"}, "results": {"links"},
     "library": {"find", "thumbnails", "asset", "preview", "jobs", "packs"},
     "matcher-bar": {"plan", "state", "download"}, "models-panel": {"findings", "prompt"},
-    "object-cards": {"compare", "search"}, "trace-view": {"call", "live", "snippet", "compare"},
+    "object-cards": {"compare", "search"}, "task-builder": {"read"},
+    "trace-view": {"call", "live", "snippet", "compare"},
 }  # fmt: skip
 """Kinds of requests that people may send who only look, by elem_id. Extend it only by what changes nothing."""
 REQUESTS_OF_ADMINISTRATORS = {
@@ -188,10 +188,13 @@ async def test_an_event_runs_only_for_those_whose_role_permits_it(user: str, stu
         monkeypatch.setattr(function, "fn", recorder(number, function))
         monkeypatch.setattr(function, "types_generator", False)
     async with logged_in(studio, user) as http:
+        config = (await http.get("/config")).json()
         for number, function in events(studio).items():
-            message = await sent(http, number, len(function.inputs))
+            page = PageClient(http, config)
+            id = await page.send_number(number, [None] * len(function.inputs), [], {})
+            await page.wait(lambda page=page, id=id: id in page.completed)
             permitted = PEOPLE[user] >= needed_role(function.fn)
-            assert ran == ([number] if permitted else []), (user, name_of(studio, function), message)
+            assert ran == ([number] if permitted else []), (user, name_of(studio, function))
             ran.clear()
 
 
@@ -215,19 +218,6 @@ def test_no_event_runs_for_a_login_that_has_ended_or_in_another_persons_page(stu
     for user in ("wanda", "will", "wanda"):
         run_async(page.process_api(function, [], None, SimpleNamespace(username=user, session_hash="of wanda")))
     assert ran == [number, number], "twice, for the person whose page it is"
-
-
-async def sent(http: httpx.AsyncClient, number: int, inputs: int) -> dict[str, Any]:
-    """Send an event as Gradio's page does, wait for its end, and return the last message about it."""
-    page = secrets.token_hex(6)
-    body = {"data": [None] * inputs, "fn_index": number, "session_hash": page, "event_data": {}}
-    id = (await http.post("/gradio_api/queue/join", json=body)).raise_for_status().json()["event_id"]
-    async with http.stream("GET", "/gradio_api/queue/data", params={"session_hash": page}, timeout=60) as stream:
-        async for line in stream.aiter_lines():
-            message = json.loads(line[5:]) if line.startswith("data:") else {}
-            if message.get("event_id") == id and message["msg"] == "process_completed":
-                return message
-    raise AssertionError("the event was never answered")
 
 
 async def ask(http: httpx.AsyncClient, id: int, data: Any) -> Any:

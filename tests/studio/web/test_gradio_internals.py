@@ -114,7 +114,6 @@ def sent(kind: type[gr.Blocks], event: int, predictions: Any) -> list[Any]:
 def test_what_is_sent_is_what_gradio_sends():
     for event, predictions in (
         (0, [gr.skip(), gr.skip(), gr.skip(), gr.skip()]),
-        (0, [gr.skip(), "new", gr.skip(), gr.skip()]),
         (0, [2, gr.skip(), gr.update(visible=False), '{"rounds": []}']),
         (0, [2, gr.skip(), gr.skip(), gr.skip()]),
         (0, gr.skip()),

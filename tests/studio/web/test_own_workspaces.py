@@ -3,14 +3,11 @@
 from collections.abc import Iterator
 from types import SimpleNamespace
 
-import mujoco
 import pytest
-from fastapi import FastAPI
-from fastapi.testclient import TestClient
 from offline_studio import FRAME, offline_services
 from page_client import connect, open_page
 from served_studio import served
-from starlette.websockets import WebSocketDisconnect
+from websockets.exceptions import InvalidStatus
 
 from pipeline.models import ModelError
 from pipeline.project import Project
@@ -18,9 +15,8 @@ from pipeline.segmentation import ScriptedSegmenter
 from studio.accounts.current_user import current_user
 from studio.models.model_choice import ModelSelection
 from studio.sessions.session_registry import SessionRegistry
-from studio.viewer import ViewRegistry, mount
 from studio.web.access import Access
-from studio.web.gate import Gate
+from tests.studio.accounts.people import open_view, view_socket
 
 LOGINS = {"ada": "a", "bob": "b"}
 
@@ -35,7 +31,9 @@ def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SimpleNamespace
         yield studio
 
 
-async def test_nobody_lists_opens_reads_or_hears_another_users_project(studio: SimpleNamespace):
+async def test_nobody_lists_opens_reads_hears_or_watches_what_is_another_users(studio: SimpleNamespace):
+    current_user.set("ada")
+    view = open_view(studio, "<mujoco><worldbody><geom size='1'/></worldbody></mujoco>")
     async with connect(studio.address) as ada, connect(studio.address) as bob:
         for http, user in ((ada, "ada"), (bob, "bob")):
             await http.post("/login", data={"username": user, "password": LOGINS[user]})
@@ -44,12 +42,15 @@ async def test_nobody_lists_opens_reads_or_hears_another_users_project(studio: S
         async with open_page(ada, "hers") as hers:
             token = hers.token
             assert token and (await ada.get(f"/project/{token}/colour.jpg")).status_code == 200
-            assert (await ada.get("/thumbnail/project/hers")).status_code == 200
+            for path in ("/thumbnail/project/hers", f"/viewer/{view}/geometry"):
+                assert (await ada.get(path)).status_code == 200
+            with pytest.raises(InvalidStatus):
+                await view_socket(studio, bob, view)
             async with open_page(bob, "hers") as page:
                 assert page.properties["home"] == {"visible": True} and not page.token
                 assert page.values["gallery"]["projects"] == []
                 assert "no longer open" in (await page.ask("mask-canvas", {"token": token, "kind": "status"}))["error"]
-                for path in (f"/project/{token}/colour.jpg", "/thumbnail/project/hers"):
+                for path in (f"/project/{token}/colour.jpg", "/thumbnail/project/hers", f"/viewer/{view}/geometry"):
                     assert (await bob.get(path)).status_code == 404
                 for stream in (f"queue/data?session_hash={hers.session_hash}", f"heartbeat/{hers.session_hash}"):
                     assert (await bob.get(f"/gradio_api/{stream}")).status_code == 403
@@ -63,19 +64,3 @@ def test_a_project_is_made_in_the_users_own_folder_and_its_trace_replayed_by_no_
     (tmp_path / "users" / "ada" / "hers" / "trace.jsonl").write_text("")
     with pytest.raises(ModelError, match="no such trace"):
         ModelSelection(registry, tmp_path).use({"service": "replay", "trace": "users/ada/hers/trace.jsonl"})
-
-
-def test_a_view_is_watched_by_its_user_only():
-    views, users = ViewRegistry(own=True), iter(("ada", "bob", "bob"))
-    current_user.set("ada")
-    token = views.open(mujoco.MjModel.from_xml_string("<mujoco><worldbody><geom size='1'/></worldbody></mujoco>"))
-    app = FastAPI()
-    mount(app, views)
-    app.add_middleware(Gate, access=Access(LOGINS, own_workspaces=True), find_user=lambda _: next(users))
-    client = TestClient(app, "http://127.0.0.1")
-    assert client.get(f"/viewer/{token}/geometry").status_code == 200
-    assert client.get(f"/viewer/{token}/geometry").status_code == 404
-    headers = {"origin": "http://127.0.0.1", "host": "127.0.0.1"}
-    with pytest.raises(WebSocketDisconnect), client.websocket_connect(f"/viewer/{token}/ws", headers=headers):
-        pass
-    views.close()

@@ -1,37 +1,18 @@
-"""Reading and editing programs in place: all text stays as it is, except for the few characters that change."""
+"""Reading of programs: the goals, tolerances and functions in their source."""
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pipeline.simulation.goals.spec import PlannedGoal, goal_functions, goal_specs
 
 
-def parse(source: str) -> ast.Module | None:
-    """Return the tree of a source; None where it is not Python."""
+def parsed(source: str) -> ast.Module:
+    """Return the tree of a source; an empty one where it is not Python."""
     try:
         return ast.parse(source)
     except (SyntaxError, ValueError, RecursionError):
-        return None
-
-
-def replaced(source: str, edits: Iterable[tuple[ast.AST, str]]) -> str:
-    """Return the source with the text of each node exchanged; nodes must not overlap."""
-    lines = source.splitlines(keepends=True)
-    starts = [0]
-    for line in lines:
-        starts.append(starts[-1] + len(line.encode()))
-    text = source.encode()
-    spans = [(*_span(node, starts), new) for node, new in edits]
-    for start, end, new in sorted(spans, reverse=True):
-        text = text[:start] + new.encode() + text[end:]
-    return text.decode()
-
-
-def _span(node: ast.AST, starts: list[int]) -> tuple[int, int]:
-    """Return the first byte of a node and the byte after its last."""
-    first, last, column, end = (getattr(node, key) for key in ("lineno", "end_lineno", "col_offset", "end_col_offset"))
-    return starts[first - 1] + column, starts[last - 1] + end
+        return ast.Module([], [])
 
 
 def calls(tree: ast.AST, *methods: str) -> Iterator[ast.Call]:
@@ -80,57 +61,20 @@ def value(node: ast.AST | None) -> Any:
         return None
 
 
-def with_argument(source: str, call: ast.Call, name: str, text: str, index: int | None = None) -> str:
-    """Return the source with an argument set to `text`, added as a keyword where it was not passed."""
-    now = argument(call, name, index)
-    if now is not None:
-        return replaced(source, [(now, text)])
-    call_text = ast.get_source_segment(source, call) or ""
-    inside = call_text[:-1].rstrip()
-    joint = "" if inside.endswith("(") else " " if inside.endswith(",") else ", "
-    return replaced(source, [(call, f"{inside}{joint}{name}={text})")])
-
-
-def build(tree: ast.AST) -> ast.FunctionDef | None:
-    """Return the function build(); None where there is none."""
-    return next((n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name == "build"), None)
-
-
-def simulation_name(tree: ast.AST) -> str:
-    """Return the name of the variable that holds the kit.Simulation."""
-    for node in ast.walk(tree):
-        if (
-            isinstance(node, ast.Assign)
-            and isinstance(node.value, ast.Call)
-            and method_name(node.value) == "Simulation"
-        ):
-            return node.targets[0].id if isinstance(node.targets[0], ast.Name) else "sim"
-    return "sim"
-
-
-def inserted(source: str, after: int, line: str) -> str:
-    """Return the source with a line inserted after line number `after`, indented like it."""
-    lines = source.splitlines(keepends=True)
-    indent = lines[after - 1][: len(lines[after - 1]) - len(lines[after - 1].lstrip())]
-    return "".join([*lines[:after], f"{indent}{line}\n", *lines[after:]])
-
-
-def after_start(source: str, tree: ast.AST) -> int:
-    """Return the number of the line that makes the simulation."""
-    call = next(calls(tree, "Simulation"), None)
-    return (call.end_lineno or call.lineno) if call else len(source.splitlines())
-
-
 def functions(tree: ast.AST) -> dict[str, ast.FunctionDef]:
     """Return all functions by name."""
     return {n.name: n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)}
 
 
+def tolerances(simulation: str) -> list[tuple[str, tuple[str, ...], float]]:
+    """Return the tolerances (m) that a program states, each with its goal's kind and the names in it."""
+    calls_with = [(call, value(argument(call, "tolerance"))) for call in goals(parsed(simulation))]
+    return [(method_name(c), text_arguments(c), float(n)) for c, n in calls_with if isinstance(n, int | float)]
+
+
 def planned_goals(simulation: str) -> tuple[PlannedGoal, ...]:
     """Return the goals of a program whose names are written out; each call of goal() is a stage."""
-    tree = parse(simulation)
-    if tree is None:
-        return ()
+    tree = parsed(simulation)
     assigned = {
         t.id: n.value for n in ast.walk(tree) if isinstance(n, ast.Assign) for t in n.targets if isinstance(t, ast.Name)
     }
