@@ -20,13 +20,13 @@ from pipeline.router import write_program
 from pipeline.run.cut_off import doubtful_objects
 from pipeline.simulation import kit
 from pipeline.simulation.sandbox.sandbox import Sandbox
+from pipeline.task_generation.budget import LearnerBudget
 from pipeline.task_generation.candidates import SceneFacts
 from pipeline.task_generation.curriculum import WORTH
 from pipeline.task_generation.generate import GenerationInputs, GenerationOptions, generate, run_id
 from pipeline.task_generation.similarity import mean_distance, profile_of, similarity_matrix, vendi_score
 from pipeline.task_generation.task_files import KEPT, TriedTask, read_tried, start_folder
 from pipeline.task_generation.validity import measure_validity
-from pipeline.task_generation.worth import LearnerBudget
 from pipeline.variation import wilson
 
 Worths = dict[int, float | None]

@@ -20,6 +20,7 @@ import torch
 from stable_baselines3 import PPO
 from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv, VecEnv
 
+from pipeline.learning.cloning import imitate
 from pipeline.learning.demonstrations import doubled_steps
 from pipeline.learning.environment import VERSION, EpisodeRules, SubtaskEnv
 from pipeline.learning.episodes import SubtaskEpisode, play_across, success_rate
@@ -27,7 +28,7 @@ from pipeline.learning.judging.rollouts import rollout_of, shown_episodes, write
 from pipeline.learning.layouts import Layouts
 from pipeline.learning.learning_files import CONFIRMED, Spent, SubtaskFolder
 from pipeline.learning.parallel_worlds import BatchedEnvs, WarpPhysics, is_gpu_there, new_worlds
-from pipeline.learning.policy import NETWORK, LearnedPolicy, imitate, read_parameters
+from pipeline.learning.policy import NETWORK, LearnedPolicy, read_parameters
 from pipeline.learning.start_states import StartState
 from pipeline.learning.subtask import LearningError, Subtask, to_row
 from pipeline.learning.subtask_world import RATE

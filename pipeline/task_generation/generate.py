@@ -10,6 +10,7 @@ from pipeline.scene.scene_files import read_scene
 from pipeline.simulation import kit
 from pipeline.simulation.sandbox.runner import ProgramRunner
 from pipeline.store import digest
+from pipeline.task_generation.budget import MAX_DEMONSTRATIONS, NOT_ASKED, LearnerBudget
 from pipeline.task_generation.candidates import SceneFacts, TaskCandidate, candidates
 from pipeline.task_generation.curriculum import WORTH, TriedOutcome, choose, measured_so_far, next_level
 from pipeline.task_generation.demands import LEVELS
@@ -26,7 +27,6 @@ from pipeline.task_generation.task_files import (
     starts_folder,
 )
 from pipeline.task_generation.validity import Validity, measure_validity
-from pipeline.task_generation.worth import MAX_DEMONSTRATIONS, NOT_ASKED, LearnerBudget
 from pipeline.tasks import Task
 
 MAX_COUNT = 1000

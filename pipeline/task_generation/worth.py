@@ -14,12 +14,13 @@ import torch
 from stable_baselines3.common.policies import ActorCriticPolicy
 
 from pipeline.learning.chain import TaskLearner
+from pipeline.learning.cloning import clone
 from pipeline.learning.decomposition import decompose
 from pipeline.learning.demonstrations import Demonstrated, demonstrate
 from pipeline.learning.environment import SubtaskEnv
 from pipeline.learning.judging.evaluation import UNSEEN, Chain
 from pipeline.learning.layouts import Layouts, arranged_by
-from pipeline.learning.policy import NETWORK, LearnedPolicy, clone
+from pipeline.learning.policy import NETWORK, LearnedPolicy
 from pipeline.learning.start_states import StartState
 from pipeline.learning.subtask import LearningError, Subtask, require_usable
 from pipeline.learning.subtask_world import SubtaskWorld
@@ -30,29 +31,13 @@ from pipeline.simulation.physics import UnstableError
 from pipeline.simulation.program import Program
 from pipeline.simulation.rollout import SOLVED
 from pipeline.simulation.sandbox.runner import ProgramRunner
+from pipeline.task_generation.budget import LearnerBudget
 from pipeline.tasks import Task
 
 LAYOUTS, FEWEST_LAYOUTS = 20, 8
 """Layouts, which no demonstration was given on, that success is measured on; and fewest that say something."""
 MAX_DRAWN = 6
 """Times as many layouts that are drawn at most, where the goals of some hold at the start."""
-
-DEMONSTRATIONS, MAX_DEMONSTRATIONS = 12, 96
-"""Where none are asked for: with as many, tasks of one object lie between 0 and 100 % (docs/results)."""
-
-NOT_ASKED = "not asked for"
-"""Reason shown for a task whose worth nobody asked to measure."""
-
-
-@dataclass(frozen=True)
-class LearnerBudget:
-    """A few demonstrations, and a limit of time."""
-
-    demonstrations: int = DEMONSTRATIONS
-    """Layouts on which the oracle shows the task."""
-    seed: int = 0
-    seconds: float = 90.0
-    """Most processor time of one task."""
 
 
 @dataclass(frozen=True)

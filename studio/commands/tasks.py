@@ -5,7 +5,7 @@ import sys
 import time
 from pathlib import Path
 
-from pipeline.task_generation.worth import DEMONSTRATIONS
+from pipeline.task_generation.budget import DEMONSTRATIONS
 from studio.commands.options import DONE, add_library, add_model, add_unprotected, require_packages, services_for
 
 SUFFIXES = (".json", ".html")

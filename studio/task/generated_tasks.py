@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pipeline.object_words import ObjectWords, object_words
 from pipeline.run import allowed_services
-from pipeline.task_generation.worth import DEMONSTRATIONS, NOT_ASKED
+from pipeline.task_generation.budget import DEMONSTRATIONS, NOT_ASKED
 from studio.accounts.roles import Role, require
 from studio.sessions.project_learner import is_installed
 from studio.sessions.session import Session

@@ -20,6 +20,7 @@ from pipeline.scene.scene_files import read_scene, write_scene
 from pipeline.simulation import Program, kit
 from pipeline.simulation.objects import Region, hull
 from pipeline.task_generation.bring import bring, shape_of
+from pipeline.task_generation.budget import LearnerBudget
 from pipeline.task_generation.candidates import SceneFacts, candidates
 from pipeline.task_generation.curriculum import TriedOutcome, measured_so_far, next_level
 from pipeline.task_generation.demands import Demands
@@ -30,7 +31,6 @@ from pipeline.task_generation.task_files import TaskGenerationError, read_tried,
 from pipeline.task_generation.task_set import report
 from pipeline.task_generation.task_set_report import report_html
 from pipeline.task_generation.validity import Validity, happens_without_robot, measure_validity
-from pipeline.task_generation.worth import LearnerBudget
 from pipeline.tasks import Task
 from pipeline.variation.varied_scene import as_object
 
