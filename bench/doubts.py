@@ -22,8 +22,7 @@ from pipeline.frame import Frame, doubt_registration, find_support, load, measur
 from pipeline.frame.support_candidates import find_candidates
 from pipeline.project import Project, Stage
 from pipeline.run import Services, run_stages
-from pipeline.scene.doubts import MAX_SIZE_RATIO, doubts
-from pipeline.scene.evidence import Evidence, measure_evidence, size_ratio
+from pipeline.scene.evidence import MAX_SIZE_RATIO, Evidence, doubts, measure_evidence, size_ratio
 from pipeline.scene.mjcf import builder
 from pipeline.scene.place_objects import SceneInputs
 from studio.services.open_services import open_services

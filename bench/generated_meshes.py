@@ -24,9 +24,9 @@ from pipeline.assets import Asset, Library
 from pipeline.assets.reconstruct.generated_asset import size_factor
 from pipeline.description import describe_all
 from pipeline.frame import Observation, find_support, load
-from pipeline.scene.generated_object import fit_generated, why_implausible
 from pipeline.scene.mjcf import mesh_export
 from pipeline.scene.observed_object import ObservedObject, observe_objects
+from pipeline.scene.reconstruction import fit_generated, why_implausible
 from pipeline.segmentation import Segment
 
 OBJECTS_PER_TABLE = 5

@@ -13,7 +13,7 @@ from bench.masks import labelled_folders
 from pipeline.decisions import Decision
 from pipeline.errors import StudioError
 from pipeline.geometry import bounding_box
-from pipeline.project.mask_decisions import apply_mask_decision
+from pipeline.project.project_masks import apply_mask_decision
 from pipeline.run.mask_answers import edits_of
 from pipeline.segmentation import DepthSegmenter, Segment
 

@@ -21,7 +21,7 @@ from pipeline.assets.mesh_files import user_cache_folder
 from pipeline.description import Description, describe_all
 from pipeline.frame import Observation, find_support, load
 from pipeline.matching import IndexedLibrary, Query, query_view
-from pipeline.matching.rerank import rerank_views
+from pipeline.matching.measured import rerank_views
 from pipeline.matching.retrieval import MAX_COMPARED_ASSETS, best_views, print_matches
 from pipeline.matching.similarity import embed_query
 from pipeline.segmentation import DepthSegmenter, Segment

@@ -19,9 +19,6 @@ from pipeline.simulation.rollout import SOLVED
 from pipeline.store import digest, read_json, write_json
 from pipeline.tasks import Task
 
-SHOWN_FIRST = 5
-"""Feasible tasks to look for among further candidates of the same kinds."""
-
 
 @dataclass(frozen=True, eq=False)
 class DryRun:
@@ -98,7 +95,8 @@ def plan_candidates(
                 spare += of_kind[number:]
                 break
     for task in spare:
-        if able >= SHOWN_FIRST:
+        # Feasible tasks to look for among further candidates of the same kinds
+        if able >= 5:
             return
         result = Feasibility(task, why_not_feasible(task, project_dir, sandbox, robot))
         able += not result.reason

@@ -23,8 +23,6 @@ from pipeline.tasks import Task
 
 RENDER_WIDTH, PICTURE_WIDTH = 900, 360
 """Width in pixels of the rendering, and of the saved part of it."""
-HIDDEN_GRIPPER_HEIGHT_M = 9.0
-"""Height in metres by which the gripper is lifted out of the picture."""
 CARRY_VERBS = ("place", "hand over", "pass", "move aside", "open", "shut")
 """Events of a rollout that carry an object or move a part."""
 
@@ -122,7 +120,8 @@ def without_gripper(model: mujoco.MjModel, qpos: np.ndarray) -> np.ndarray:
     """Return a copy of qpos (nq,) with the floating gripper lifted out of the picture. Other robots stay."""
     lifted, joint = np.array(qpos), mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_JOINT, f"{GRIPPER}_z")
     if joint >= 0:
-        lifted[model.jnt_qposadr[joint]] += HIDDEN_GRIPPER_HEIGHT_M
+        # Height in metres by which the gripper is lifted out of the picture
+        lifted[model.jnt_qposadr[joint]] += 9.0
     return lifted
 
 

@@ -78,9 +78,6 @@ HEAD = import_map() + (
     '<script type="module">import "./static/studio/loading.js"; import "./static/studio/codemirror_indent.js";</script>'
 )
 
-MAX_STREAMS = 1000
-"""Pages that follow work at the same time. Each costs some memory, and no thread."""
-
 
 def build_app(services: Services, workspace: Path, access: Access | None = None) -> FastAPI:
     """Return the app: Gradio's page at "/", beside it files and the viewer, all behind one gate."""
@@ -192,7 +189,8 @@ def build_page(
         shell.open_on_request(blocks.load, lambda request: session_of_address(sessions, request), Role.VISIT)
         show_static_texts(shell, blocks)
         shell.connect()
-    allow_streams(blocks, MAX_STREAMS)
+    # Pages that follow work at the same time. Each costs some memory, and no thread.
+    allow_streams(blocks, 1000)
     return blocks
 
 

@@ -20,10 +20,6 @@ from studio.services.settings import Settings
 from studio.web import background, gradio_fast_import
 from studio.web.access import Access, is_loopback
 
-WARM_UP_DELAY = 2.0
-"""Seconds in which the first page has the processor to itself."""
-SWITCH_SECONDS = 0.001
-"""How long a thread that computes may keep Python's interpreter lock; the default of 5 ms adds up for requests."""
 CLOSE_TIMEOUT, LAST_SECONDS = 2.0, 4.0
 """Seconds to wait for background threads when the server ends, and from a signal until the process ends in any case."""
 
@@ -52,7 +48,8 @@ def serve(settings: Settings, host: str, port: int, access: Access, page: str = 
     from studio.web.connections import MAX_MESSAGE, PromptProtocol, allow_open_files
 
     allow_open_files()
-    sys.setswitchinterval(SWITCH_SECONDS)
+    # How long a thread that computes may keep Python's interpreter lock; the default of 5 ms adds up for requests
+    sys.setswitchinterval(0.001)
     gradio_fast_import.install()
     from studio.app import build_app
 
@@ -76,7 +73,8 @@ def serve(settings: Settings, host: str, port: int, access: Access, page: str = 
             )
         if os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"):
             webbrowser.open(address)
-        background.start("warm up", lambda stop: None if stop.wait(WARM_UP_DELAY) else warm_up(services))
+        # Seconds in which the first page has the processor to itself
+        background.start("warm up", lambda stop: None if stop.wait(2.0) else warm_up(services))
         logging.getLogger("uvicorn.error").addFilter(_is_reportable)
         # Pages keep streams open; a person who stops the studio does not want to wait for them.
         config = uvicorn.Config(

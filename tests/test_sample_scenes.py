@@ -12,8 +12,7 @@ import trimesh
 from PIL import Image
 
 from pipeline.assets import Library, load_mesh
-from pipeline.assets.collision.convex_decomposition import decompose, is_nearly_convex
-from pipeline.assets.collision.hollow_shapes import HEIGHT_BANDS, hollow_parts
+from pipeline.assets.collision import HEIGHT_BANDS, decompose, hollow_parts, is_nearly_convex
 from pipeline.assets.solids import RING_SECTORS
 from pipeline.frame import find_support, load
 from pipeline.geometry import transform

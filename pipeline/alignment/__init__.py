@@ -3,8 +3,7 @@
 from pipeline.alignment.camera import AlignmentError, AlignmentStopped, CameraAlignment, CameraClicks, align_camera
 from pipeline.alignment.depth import refine_on_depth, shares_world, surface_labels
 from pipeline.alignment.input_files import read_clicks, read_robot_base
-from pipeline.alignment.on_twin import TwinSurface, align_on_twin
-from pipeline.alignment.overlay import draw_overlay, overlay_picture
+from pipeline.alignment.on_twin import TwinSurface, align_on_twin, draw_overlay, overlay_picture
 from pipeline.alignment.robot import RobotAlignment, ToolClick, align_robot
 
 __all__ = [

@@ -17,12 +17,8 @@ MIN_POINTS = 4
 MIN_SPREAD = 0.03
 """Extent of the clicks across their longest direction, relative to the picture's diagonal, below which a pose is
 arbitrary."""
-MAX_MISFIT = 0.05
-"""Residual (RMS) relative to the picture's diagonal above which points and pixels do not belong together."""
 ROBUST_STD = 2.5
 """Standard deviations beyond which a click counts less (Huber)."""
-AMBIGUITY = 6.0
-"""Difference of chi squared below which two poses explain the clicks equally well; the one near the guess is taken."""
 
 
 class AlignmentError(StudioError):
@@ -92,12 +88,14 @@ def align_camera(
     if not found:
         raise AlignmentError("No camera in front of these points shows them there; are points and pixels in one order?")
     best = min(cost for _, cost, _ in found)
-    likely = [one for one in found if one[1] <= best + AMBIGUITY / 2]
+    # Difference of chi squared below which two poses explain the clicks equally well; the one near the guess is taken
+    likely = [one for one in found if one[1] <= best + 6.0 / 2]
     near = np.asarray(guess, float) if guess is not None else min(likely, key=lambda one: one[1])[0]
     pose, _, jacobian = min(likely, key=lambda one: pose_distance(one[0], near))
     residuals = np.linalg.norm(project(pose, points, intrinsics) - pixels, axis=1)
     rms = float(np.sqrt(np.mean(residuals**2) / 2))
-    if rms > MAX_MISFIT * np.hypot(intrinsics.width, intrinsics.height):
+    # Residual (RMS) relative to the picture's diagonal above which points and pixels do not belong together
+    if rms > 0.05 * np.hypot(intrinsics.width, intrinsics.height):
         raise AlignmentError(
             f"The best camera is {rms:.0f} pixels off (worst: click {int(residuals.argmax()) + 1}); "
             "check that each point has its own pixel."

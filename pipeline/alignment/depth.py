@@ -37,19 +37,7 @@ MIN_RAYS = 20
 """Rays of a group that is used."""
 GATES_M = (0.06, 0.06, 0.03, 0.03, 0.02, 0.02, 0.015, 0.015)
 """Distance of a measured point from the twin's surface up to which it counts, by iteration."""
-MIN_FACING = 0.2
-"""Cosine between ray and normal below which a surface is too oblique."""
-TUKEY = 4.685
-"""Standard deviations beyond which a ray does not count (Tukey's biweight)."""
-SAME_WORLD = 0.15
-"""`pose_distance` from the twin's camera up to which the points are taken to be the twin's."""
-MIN_STD_M = 0.0003
-MIN_RADIUS_M = 0.02
-OWN_MARGIN_M = 0.005
-"""Distance from an object's box up to which a clicked point is one of the object."""
 OWN_FITS = 4
-OWN_FIT_M = 0.01
-"""Shared error up to which a group's rays are compared with its own best place rather than with the twin's."""
 SHARED_OBJECT_M = (0.0005, 0.001, 0.002, 0.004, 0.008, 0.016)
 """Possible errors of an object's place in the twin."""
 SHARED_TABLE_M = (0.0001, 0.0003, 0.0006, 0.001, 0.002, 0.004)
@@ -94,7 +82,8 @@ def surface_labels(frame: Frame, support: Support, segments: Iterable[Segment], 
 
 def shares_world(alignment: CameraAlignment, scene: Scene) -> bool:
     """Return whether the clicks' points are in the world of the twin, not in that of a work cell measured otherwise."""
-    return pose_distance(alignment.world_from_camera, np.asarray(scene.world_from_camera, float)) < SAME_WORLD
+    # `pose_distance` from the twin's camera up to which the points are taken to be the twin's
+    return pose_distance(alignment.world_from_camera, np.asarray(scene.world_from_camera, float)) < 0.15
 
 
 def refine_on_depth(
@@ -141,7 +130,8 @@ def _owners(points: np.ndarray, scene: Scene) -> np.ndarray:
     owners = np.full(len(points), TABLE)
     for number, p in enumerate(scene.placements, 1):
         local = transform(p.world_from_object.inverse().matrix, points)
-        owners[(np.abs(local) < p.size / 2 + OWN_MARGIN_M).all(1)] = number
+        # Distance from an object's box up to which a clicked point is one of the object
+        owners[(np.abs(local) < p.size / 2 + 0.005).all(1)] = number
     return owners
 
 
@@ -250,7 +240,8 @@ class _Rays:
         usable[which] = hit
         normals = normals @ pose[:3, :3]
         facing = np.einsum("ij,ij->i", normals, self.directions) / np.linalg.norm(self.directions, axis=1)
-        return errors, normals, usable & (np.abs(errors) < gate) & (np.abs(facing) > MIN_FACING)
+        # Cosine between ray and normal below which a surface is too oblique
+        return errors, normals, usable & (np.abs(errors) < gate) & (np.abs(facing) > 0.2)
 
     def _group(
         self, name: str, chosen: np.ndarray, errors: np.ndarray, normals: np.ndarray, ways: tuple[int, ...]
@@ -262,10 +253,12 @@ class _Rays:
         left = error - np.median(error)
         group = _Group(name, np.zeros((6, 6)), np.zeros(6), shared)
         for _ in range(OWN_FITS):  # outliers are those of the group's own fit: all of it may be displaced
-            std = max(MIN_STD_M, 1.4826 * float(np.median(np.abs(left))))
-            weights = (1 - np.minimum(1, np.abs(left) / (TUKEY * std)) ** 2) ** 2 / std**2
+            std = max(0.0003, 1.4826 * float(np.median(np.abs(left))))
+            # Standard deviations beyond which a ray does not count (Tukey's biweight)
+            weights = (1 - np.minimum(1, np.abs(left) / (4.685 * std)) ** 2) ** 2 / std**2
             information, gradient = jacobian.T * weights @ jacobian, -jacobian.T @ (weights * error)
-            own = shared * OWN_FIT_M**2
+            # Shared error up to which a group's rays are compared with its own best place rather than with the twin's
+            own = shared * 0.01**2
             left = error + jacobian @ (own @ np.linalg.solve(np.eye(6) + information @ own, gradient))
             group = _Group(name, information, gradient, shared)
         return group
@@ -278,7 +271,7 @@ def _shared(points: np.ndarray, ways: tuple[int, ...]) -> np.ndarray:
     average.
     """
     middle = points.mean(0)
-    radius = max(MIN_RADIUS_M, float(np.sqrt(np.mean(np.sum((points - middle) ** 2, 1)))))
+    radius = max(0.02, float(np.sqrt(np.mean(np.sum((points - middle) ** 2, 1)))))
     turn = np.eye(6)
     turn[3:, :3] = cross_matrices(middle[None])[0]
     return turn @ np.diag(np.array(ways) * [*[radius**-2] * 3, 1, 1, 1]) @ turn.T

@@ -11,13 +11,9 @@ from pipeline.alignment.camera import PIXEL_STD, ROBUST_STD, AlignmentError, pro
 from pipeline.frame import Intrinsics
 from pipeline.geometry import transform
 
-DEPTH_STD_M = 0.005
-"""Standard deviation in metres of the depth at a clicked tool, whose point lies inside it."""
 MAX_STD = (0.2, 0.1)
 """Radians and metres of uncertainty above which the clicks do not determine the base."""
 START_YAWS, REFINED_STARTS = 12, 4
-UPRIGHT = (3, 4, 5, 2)
-"""Parameters of an upright base: position x, y, z and the turn about z."""
 DAMPING = 1e-9
 """Keeps the normal equations solvable where the clicks leave a direction free."""
 
@@ -58,7 +54,8 @@ def align_robot(clicks: Sequence[ToolClick], upright: bool = True, pixel_std: fl
 
     Raises AlignmentError if the clicks leave the base free to move.
     """
-    free = UPRIGHT if upright else (0, 1, 2, 3, 4, 5)
+    # (3, 4, 5, 2): parameters of an upright base: position x, y, z and the turn about z
+    free = (3, 4, 5, 2) if upright else (0, 1, 2, 3, 4, 5)
     given = sum(2 if click.depth is None else 3 for click in clicks)
     values = [value for c in clicks for value in (*c.pixel, *c.base_from_point, 0 if c.depth is None else c.depth)]
     if len(clicks) < 2 or given < len(free):
@@ -120,7 +117,8 @@ def _fit(clicks: Sequence[ToolClick], start: np.ndarray, free: Sequence[int], st
 def _errors(clicks: Sequence[ToolClick], pose: np.ndarray, std: float) -> np.ndarray:
     """Return the errors of pixels and depths in standard deviations."""
     rows = [(_seen(click, pose) - click.pixel) / std for click in clicks]
-    rows += [[(_depth(c, pose) - c.depth) / DEPTH_STD_M] for c in clicks if c.depth is not None]
+    # Standard deviation in metres of the depth at a clicked tool, whose point lies inside it
+    rows += [[(_depth(c, pose) - c.depth) / 0.005] for c in clicks if c.depth is not None]
     return np.nan_to_num(np.concatenate(rows), nan=1e3)
 
 

@@ -11,9 +11,8 @@ from pipeline.assets.asset_cards import CARD_VIEWS, render_card
 from pipeline.assets.library import Library
 from pipeline.errors import single_line
 from pipeline.models import Model, ModelError, Question, StageCancelled, has_vision
-from pipeline.models.concurrent import ask_concurrently
 from pipeline.models.images import side_by_side
-from pipeline.models.in_flight import InFlightCalls
+from pipeline.models.in_flight import InFlightCalls, ask_concurrently
 
 KIND = "describe_asset"
 VIEW_LABELS = ("1", "2", "3")

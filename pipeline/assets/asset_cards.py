@@ -20,11 +20,7 @@ R = TypeVar("R")
 CARD_VIEWS = ((35.0, 25.0), (155.0, 25.0), (275.0, 25.0), (35.0, 65.0))
 """Azimuth and elevation of the camera in degrees."""
 FOVY_RAD = np.deg2rad(24)
-BACKGROUND_RGB = (0.93, 0.93, 0.92)
-"""Linear RGB."""
 
-CLAY_RGBA = (0.95, 0.95, 0.95, 1.0)
-"""Colour of a rendering that shows only the shape, linear RGBA."""
 DARK_REFLECTANCE, SHADOW_GAMMA = 0.13, 1.25
 """Reflectance given to a black surface, and the gamma that brightens shadows."""
 
@@ -85,7 +81,8 @@ def brightened_card(asset: Asset, view: tuple[float, float] = CARD_VIEWS[0], siz
     """
     rotation = camera_rotation(*view)
     colour = run_on_render_thread(_draw, asset, rotation, size) / 255
-    clay = run_on_render_thread(_draw, asset, rotation, size, CLAY_RGBA) / 255
+    # (0.95, 0.95, 0.95, 1.0): colour of a rendering that shows only the shape, linear RGBA
+    clay = run_on_render_thread(_draw, asset, rotation, size, (0.95, 0.95, 0.95, 1.0)) / 255
     lit = colour + DARK_REFLECTANCE * (1 - colour.max(axis=2, keepdims=True)) ** 3 * clay**2
     return np.round(255 * np.minimum(lit, 1) ** (1 / SHADOW_GAMMA)).astype(np.uint8)
 
@@ -102,7 +99,8 @@ def _draw(asset: Asset, rotation: np.ndarray, size: int, paint: Sequence[float] 
     pose = np.eye(4)
     pose[:3, :3] = rotation * [1, -1, -1]  # OpenGL's camera looks along -z with y up
     pose[:3, 3] = -rotation[:, 2] * distance
-    scene = gl.Scene(bg_color=(*BACKGROUND_RGB, 1.0), ambient_light=(0.42, 0.42, 0.42))
+    # (0.93, 0.93, 0.92): linear RGB
+    scene = gl.Scene(bg_color=(*(0.93, 0.93, 0.92), 1.0), ambient_light=(0.42, 0.42, 0.42))
     plain = gl.MetallicRoughnessMaterial(baseColorFactor=paint, metallicFactor=0.0) if paint else None
     scene.add(gl.Mesh.from_trimesh(load_mesh(asset), material=plain, smooth=True))
     scene.add(gl.PerspectiveCamera(FOVY_RAD, znear=distance / 10, zfar=distance * 10), pose=pose)

@@ -18,8 +18,7 @@ from pipeline.assets.library import Library
 from pipeline.description.colour import name_colour
 from pipeline.errors import single_line
 from pipeline.models import Model, ModelError, StageCancelled, has_vision
-from pipeline.models.concurrent import ask_concurrently
-from pipeline.models.in_flight import InFlightCalls
+from pipeline.models.in_flight import InFlightCalls, ask_concurrently
 from pipeline.store import read_json, write_json
 
 SCHEMA = 1
@@ -29,8 +28,6 @@ MEASURED, HUMAN = "measured", "human"
 """Describers that are no model."""
 MAX_LENGTH = 600
 """Characters of one description."""
-BACKGROUND_DISTANCE = 12
-"""Difference of a pixel from the background, in sRGB, from which on it shows the asset."""
 
 
 class AssetDescriptions:
@@ -100,7 +97,7 @@ def describe_library(
     def describe(asset: Asset) -> tuple[str, str]:
         try:
             if source == MEASURED:
-                return measured_description(asset, cards), ""
+                return _measured_description(asset, cards), ""
             answer = model.ask(caption_question(asset, cards))
             assert isinstance(answer, AssetAnswer)
             return answer.caption, ""
@@ -116,11 +113,12 @@ def describe_library(
             yield done, len(todo), todo[index], failure
 
 
-def measured_description(asset: Asset, cards: Path | None = None) -> str:
+def _measured_description(asset: Asset, cards: Path | None = None) -> str:
     """Return colour, category, size and the file's own caption if it has one. Raises AssetError for a broken mesh."""
     view = render_card(asset, CARD_VIEWS[:1], cache=cards)[0]
     background = view[0, 0].astype(int)
-    shown = view[np.abs(view.astype(int) - background).max(axis=-1) > BACKGROUND_DISTANCE]
+    # Difference of a pixel from the background, in sRGB, from which on it shows the asset
+    shown = view[np.abs(view.astype(int) - background).max(axis=-1) > 12]
     colour = name_colour(shown)[0] if len(shown) else "grey"
     size = " x ".join(f"{100 * float(extent):.0f}" for extent in asset.size)
     words = f"{colour} {asset.category or 'object'}, {size} cm"

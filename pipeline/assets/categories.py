@@ -40,8 +40,6 @@ CATEGORY_WORDS = {
 }
 PropertySource = Literal["asset", "category table", "size", "person"]
 """Source of a number: the asset's file, its category, its size alone, or a person. A model is named."""
-MIN_MASS_KG = 0.005
-"""Lighter bodies simulate badly."""
 CLOSED_DENSITY, OPEN_DENSITY = (50.0, 300.0, 1000.0), (30.0, 120.0, 450.0)
 """Lowest, usual and highest mass per volume of the bounding box, kg/m3, of closed and open unknown objects."""
 CATEGORY_DENSITY = {
@@ -112,7 +110,8 @@ def default_mass_source(category: str) -> PropertySource:
 def _mass_by_density(size: np.ndarray, container: bool, category: str) -> tuple[float, float, float]:
     """Return the lowest, usual and highest mass in kg."""
     heaviness = np.array(CATEGORY_DENSITY.get(category, OPEN_DENSITY if container else CLOSED_DENSITY))
-    low, usual, high = np.maximum(heaviness * np.prod(size), MIN_MASS_KG)
+    # Lighter bodies simulate badly
+    low, usual, high = np.maximum(heaviness * np.prod(size), 0.005)
     return float(low), float(usual), float(high)
 
 

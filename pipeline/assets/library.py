@@ -28,7 +28,7 @@ from pipeline.assets.categories import (
     is_hollow_category,
     mass_range,
 )
-from pipeline.assets.collision.hollow_shapes import CACHE_VERSION, hollow_part_files
+from pipeline.assets.collision import CACHE_VERSION, hollow_part_files
 from pipeline.assets.importers.compiled_model import MODEL_FORMATS
 from pipeline.assets.mesh_files import MESH_FORMATS, metric_mesh
 from pipeline.assets.solids import Solid, write_solid

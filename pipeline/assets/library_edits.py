@@ -17,7 +17,7 @@ import numpy as np
 from pipeline.assets.asset import Asset, AssetError
 from pipeline.assets.asset_descriptions import FILE as DESCRIPTIONS_FILE
 from pipeline.assets.asset_descriptions import HUMAN, AssetDescriptions
-from pipeline.assets.collision.hollow_shapes import QUARTER_TURNS_UP, quarter_turn_matrix, rotated_side
+from pipeline.assets.collision import QUARTER_TURNS_UP, quarter_turn_matrix, rotated_side
 from pipeline.assets.importers.asset_import import transform_model
 from pipeline.assets.importers.mesh_import import MAX_LENGTH_M, MIN_LENGTH_M
 from pipeline.assets.library import read_asset

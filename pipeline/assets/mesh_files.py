@@ -8,7 +8,7 @@ import trimesh
 
 from pipeline.assets.asset import Asset, AssetError, reader_errors
 from pipeline.assets.importers.compiled_model import MODEL_FORMATS
-from pipeline.assets.importers.confined_model import mesh_of_model_confined
+from pipeline.assets.importers.model_import import mesh_of_model_confined
 from pipeline.store import atomic_write, made_once, user_cache_folder
 
 MESH_FORMATS = (".obj", ".glb", ".stl", *MODEL_FORMATS)
@@ -50,13 +50,13 @@ def metric_mesh(
     """
     prepared = (cache or user_cache_folder()) / "meshes" / digest / "mesh.obj"
     if prepared.exists():
-        low, high = read_bounds(prepared)
+        low, high = _read_bounds(prepared)
         return prepared, high - low
     mesh = mesh_of_model_confined(source) if source.suffix in MODEL_FORMATS else None
     low, high = _cached_bounds(source, digest, cache) if mesh is None else mesh.bounds
     if (high - low).max() < 1e-9:
         raise AssetError(f"its mesh {source.name} has no extent")
-    turn, factor = align_to_size(high - low, size, may_turn=source.suffix == ".glb")
+    turn, factor = _align_to_size(high - low, size, may_turn=source.suffix == ".glb")
     if (
         mesh is None
         and factor == 1
@@ -73,7 +73,7 @@ def metric_mesh(
     return prepared, mesh.extents
 
 
-def align_to_size(
+def _align_to_size(
     extents: np.ndarray, size: np.ndarray | None, may_turn: bool = False
 ) -> tuple[np.ndarray | None, float]:
     """Return the rotation (4, 4) or None, and the factor, that bring a box of `extents` to `size`.
@@ -95,18 +95,18 @@ Z_UP_FROM_Y_UP = np.array([[1.0, 0, 0, 0], [0, 0, -1, 0], [0, 1, 0, 0], [0, 0, 0
 
 
 def _cached_bounds(path: Path, digest: str, cache: Path | None) -> np.ndarray:
-    """Return `read_bounds` from the cache: the meshes of a large library take half a minute to read."""
+    """Return `_read_bounds` from the cache: the meshes of a large library take half a minute to read."""
     file = (cache or user_cache_folder()) / "bounds" / f"{digest}.npy"
     try:
         return np.load(file, allow_pickle=False).reshape(2, 3)
     except (OSError, ValueError, EOFError):
-        bounds = read_bounds(path)
+        bounds = _read_bounds(path)
     with atomic_write(file) as temporary, temporary.open("wb") as out:
         np.save(out, bounds)
     return bounds
 
 
-def read_bounds(path: Path) -> np.ndarray:
+def _read_bounds(path: Path) -> np.ndarray:
     """Return the bounding box of a mesh file in its units, shape (2, 3). An .obj is parsed without building a mesh.
 
     Raises AssetError.

@@ -16,12 +16,6 @@ NORMAL_95 = 1.959964
 MAX_HALF_WIDTH = 0.4
 """A parameter whose 95 % interval is wider, on the logarithm's scale (a factor of 1.5), or wider than 8 mm for a centre
 of mass, is not identified."""
-WEAK = 1e-2
-"""Inverse variance added to each parameter, so that one without any effect gets a wide interval instead of none."""
-BETTER_MISFIT = 0.5
-"""Actions are taken to move linearly between their samples if that leaves less than half of the squared residuals."""
-MIN_SHARE = 0.3
-"""Share of an unidentified direction from which a parameter belongs to it."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +90,9 @@ def calibrate(
         linear = [one.on_course("linear", model.opt.timestep) for one in trials]
         moving = Fitter(model, parameters, linear, os.cpu_count() or 1)
         other = yield from moving.run()
-        if other.misfit < BETTER_MISFIT * result.misfit:
+        # Actions are taken to move linearly between their samples if that leaves less than half of the squared
+        # residuals
+        if other.misfit < 0.5 * result.misfit:
             fitter, result, trials = moving, other, linear
             others = [one.on_course("linear", model.opt.timestep) for one in others]
     finer = fitter.finer()
@@ -127,7 +123,8 @@ def calibrate(
 def covariance(result: FitResult, count: int) -> np.ndarray:
     """Return the covariance of all that was searched, for `count` parameters: the inverse Fisher information."""
     weight = np.zeros(len(result.information))
-    weight[: count + 1] = WEAK
+    # Inverse variance added to each parameter, so that one without any effect gets a wide interval instead of none
+    weight[: count + 1] = 1e-2
     return np.linalg.inv(result.information / result.inflation + np.diag(weight))
 
 
@@ -159,7 +156,8 @@ def _reason(number: int, parameters: Sequence[ModelParameter], spread: np.ndarra
         return "it has too little effect on these episodes"
     correlation = spread[number] / np.sqrt(spread[number, number] * np.diag(spread))
     shared = [
-        other.name for i, other in enumerate(parameters) if i != number and abs(correlation[i]) > 1 - MIN_SHARE
+        # Share of an unidentified direction from which a parameter belongs to it
+        other.name for i, other in enumerate(parameters) if i != number and abs(correlation[i]) > 1 - 0.3
     ]  # fmt: skip
     if shared:
         return f"these episodes cannot tell it from {', '.join(shared)}"

@@ -14,8 +14,6 @@ from pipeline.store import write_json, write_text
 
 SCHEMA = 1
 """Version of calibration.json."""
-MAX_PLOTS = 12
-"""Channels of an episode that the report draws: those with the largest error before."""
 
 
 def to_json(calibration: Calibration, model_name: str) -> dict[str, Any]:
@@ -120,7 +118,8 @@ def _figure(curves: TrialCurves) -> Any:
     from plotly.subplots import make_subplots
 
     error = np.sqrt(((curves.measured - curves.before) ** 2).mean(axis=0))
-    chosen = sorted(np.argsort(-error, kind="stable")[:MAX_PLOTS])
+    # Channels of an episode that the report draws: those with the largest error before
+    chosen = sorted(np.argsort(-error, kind="stable")[:12])
     figure: Any = make_subplots(
         len(chosen), 1, shared_xaxes=True, vertical_spacing=0.2 / len(chosen),
         subplot_titles=[curves.channels[channel] for channel in chosen],

@@ -24,11 +24,6 @@ ITERATIONS = 25
 RESTARTS, RESTART_STD, GOOD_MISFIT = 4, 0.5, 1.06
 """Searches from other values, how far they are (standard deviation, a factor of 1.6), and the mean square of residuals
 over noise below which none is tried. Of 40 planted arms 17 had a worse minimum nearest to the model's own values."""
-GOOD_AUTOCORRELATION = 2.0
-"""Autocorrelation time of the residuals above which others are tried too: a worse minimum may leave no more than the
-sensors' noise and still be 4 % off in friction loss, but what it leaves is a course, not noise."""
-STEP_DIVISOR = 4
-"""Part of the model's time step with which the search ends: its error moved friction losses by 1 %, some by 4 %."""
 SENSOR_MISFIT = 1.5
 """Mean square of residuals over the sensors' noise above which more than noise is left."""
 BETWEEN = {"held": ("linear",), "linear": ("smooth", "nearest")}
@@ -137,7 +132,8 @@ class Fitter:
     def finer(self) -> "Fitter":
         """Return the fitter with a shorter time step and the same weights."""
         model = copy.copy(self.model)
-        model.opt.timestep = self.model.opt.timestep / STEP_DIVISOR
+        # Part of the model's time step with which the search ends: its error moved friction losses by 1 %, some by 4 %
+        model.opt.timestep = self.model.opt.timestep / 4
         fitter = Fitter(model, self.parameters, [one.refined(model.opt.timestep) for one in self.trials])
         fitter._workers, fitter._noise = [mujoco.MjData(model) for _ in self._workers], self._noise
         return fitter
@@ -160,7 +156,9 @@ class Fitter:
         """Return whether a minimum leaves noise alone."""
         if self._misfit(state) >= GOOD_MISFIT:
             return False
-        return autocorrelation_time(self.residuals(state), self._noise) < GOOD_AUTOCORRELATION
+        # Autocorrelation time of the residuals above which others are tried too: a worse minimum may leave no more than
+        # the sensors' noise and still be 4 % off in friction loss, but what it leaves is a course, not noise
+        return autocorrelation_time(self.residuals(state), self._noise) < 2.0
 
     def _begins(self, state: FitState) -> Iterator[FitState]:
         """Yield where to search from: the model's own values, then others, since sticking has several minima."""

@@ -14,8 +14,6 @@ from pipeline.errors import StudioError
 from pipeline.store import parse_json
 
 AXES = "xyz"
-MOVED_M = 0.01
-"""Metres by which an object has to move for its mass and friction to be calibrated unasked."""
 COM_SCALE_M = 0.02
 """Metres. Scale of a step of the centre of mass, whose value may be zero."""
 
@@ -230,7 +228,8 @@ def measured_parameters(model: mujoco.MjModel, episodes: Sequence[Episode]) -> l
     joints = [name for name in dict.fromkeys(n for one in episodes for n in one.names) if name in driven]
     moved = [
         name for one in episodes for name, poses in one.objects.items()
-        if np.ptp(poses[:, :3], axis=0).max() > MOVED_M and name in names_of(model, "body")
+        # 0.01: metres by which an object has to move for its mass and friction to be calibrated unasked
+        if np.ptp(poses[:, :3], axis=0).max() > 0.01 and name in names_of(model, "body")
     ]  # fmt: skip
     bodies = list(dict.fromkeys(moved))
     return default_parameters(model, joints, bodies)

@@ -14,10 +14,6 @@ from pipeline.divergence.episode import interpolated
 
 MAX_STEPS = 400_000
 """Simulated steps of one episode; a longer one has to be cut."""
-BATCH_BYTES = 1 << 28
-"""Of the states of one call of mujoco.rollout."""
-REST_S = 0.2
-"""Seconds at the start over which positions at rest are averaged, at most."""
 STATE = mujoco.mjtState.mjSTATE_FULLPHYSICS
 SINGLE = (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE))
 """As numbers: an element of an array is in no tuple of MuJoCo's enums."""
@@ -180,7 +176,8 @@ COURSES = {"held": held_actions, "linear": linear_actions, "smooth": smooth_acti
 def _at_rest(times: np.ndarray, positions: np.ndarray) -> int:
     """Return the number of samples at the start before anything moves by more than the noise, at least one."""
     noise = channel_noise(positions)
-    window = positions[: max(int(np.searchsorted(times, REST_S, side="right")), 1)]
+    # Seconds at the start over which positions at rest are averaged, at most
+    window = positions[: max(int(np.searchsorted(times, 0.2, side="right")), 1)]
     middle = np.median(window[:5], axis=0) if len(window) else 0.0
     moved = np.flatnonzero((np.abs(window - middle) > 4 * noise + 1e-9).any(axis=1))
     return max(int(moved[0]) - 1 if len(moved) else len(window), 1)
@@ -205,7 +202,8 @@ def simulate(
     """
     model, steps = models[0], len(trial.controls)
     size = mujoco.mj_stateSize(model, STATE)
-    block = max(1, BATCH_BYTES // (8 * size * steps))
+    # 1 << 28: batch of the states of one call of mujoco.rollout
+    block = max(1, (1 << 28) // (8 * size * steps))
     results = []
     for first in range(0, len(models), block):
         chosen = list(models[first : first + block])

@@ -16,7 +16,6 @@ from pipeline.confinement.libc import call
 CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
 """System call numbers, the same on every architecture."""
 CREATE_RULESET_VERSION = 1
-RULE_PATH_BENEATH = 1
 
 EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
 REMOVE_DIR, REMOVE_FILE, MAKE_DIR, MAKE_REG = 1 << 4, 1 << 5, 1 << 7, 1 << 8
@@ -89,6 +88,6 @@ def _allow(rules: int, path: Path, rights: int) -> None:
         folder = os.open(path, os.O_PATH | os.O_CLOEXEC)
         try:
             allowed = rights if path.is_dir() else rights & FILE_ONLY
-            call("syscall", ADD_RULE, rules, RULE_PATH_BENEATH, _PathBeneath(allowed, folder), 0)
+            call("syscall", ADD_RULE, rules, 1, _PathBeneath(allowed, folder), 0)
         finally:
             os.close(folder)

@@ -4,8 +4,6 @@ import ctypes
 import functools
 import os
 
-_PRCTL_ARGUMENTS = 4
-
 
 @functools.cache
 def _library() -> ctypes.CDLL:
@@ -32,4 +30,4 @@ def call(function: str, *arguments: int | bytes | ctypes.Array | ctypes.Structur
 
 def prctl(option: int, *arguments: int) -> int:
     """Call prctl, whose unused arguments must be 0. Raises OSError."""
-    return call("prctl", option, *arguments, *[0] * (_PRCTL_ARGUMENTS - len(arguments)))
+    return call("prctl", option, *arguments, *[0] * (4 - len(arguments)))

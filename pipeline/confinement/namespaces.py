@@ -17,11 +17,8 @@ from pipeline.confinement.libc import call
 NEW_MOUNTS, NEW_UTS, NEW_IPC, NEW_USER, NEW_NETWORK = 0x00020000, 0x04000000, 0x08000000, 0x10000000, 0x40000000
 MS_BIND, MS_REC, MS_PRIVATE = 0x1000, 0x4000, 0x40000
 MNT_DETACH = 2
-MOUNT_SETATTR = 442
-"""System call number, the same on every architecture."""
 PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
 AT_FDCWD = -100
-AT_RECURSIVE = 0x8000
 READ_ONLY, NO_SET_USER_ID, NO_DEVICES, NO_PROGRAMS = 1, 2, 4, 8
 MOUNT_POINT = Path("/usr")
 """Folder that the new root covers until it is the root; it is empty on no system."""
@@ -114,6 +111,7 @@ def _bind(path: Path, attributes: int) -> None:
 
 
 def _set_attributes(mount: Path, attributes: int, recursive: bool) -> None:
-    flags = AT_RECURSIVE if recursive else 0
+    flags = 0x8000 if recursive else 0
     size = ctypes.sizeof(_MountAttributes)
-    call("syscall", MOUNT_SETATTR, AT_FDCWD, bytes(mount), flags, _MountAttributes(attributes, 0, 0, 0), size)
+    # 442: system call number, the same on every architecture
+    call("syscall", 442, AT_FDCWD, bytes(mount), flags, _MountAttributes(attributes, 0, 0, 0), size)

@@ -15,7 +15,6 @@ PR_SET_PDEATHSIG, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS, PR_CAP_AMBIENT = 1, 24, 
 PR_CAP_AMBIENT_CLEAR_ALL = 4
 CAPABILITY_VERSION_3 = 0x20080522
 """Layout of `capset` with 64 capabilities in two words of each set."""
-MAX_CAPABILITIES = 64
 
 
 def end_with_parent(parent: int) -> None:
@@ -38,7 +37,7 @@ def drop_capabilities() -> None:
     """Give up every capability, also those that a later program could get, permanently. Raises OSError."""
     prctl(PR_SET_NO_NEW_PRIVS, 1)
     with contextlib.suppress(OSError):  # after the kernel's last one; or at once without the capability to drop others
-        for capability in range(MAX_CAPABILITIES):
+        for capability in range(64):
             prctl(PR_CAPBSET_DROP, capability)
     prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL)
     header, sets = (ctypes.c_uint32 * 2)(CAPABILITY_VERSION_3, 0), (ctypes.c_uint32 * 6)()

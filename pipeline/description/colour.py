@@ -5,9 +5,6 @@ import numpy as np
 
 from pipeline.description.colour_names import BASIC_COLOURS
 
-MIN_CHROMA = 13.0
-"""Chroma below which a colour counts as black, grey or white."""
-
 
 def name_colour(pixels: np.ndarray) -> tuple[str, tuple[int, int, int]]:
     """Return the basic colour that most pixels (N, 3), uint8, have, and the median sRGB of those pixels.
@@ -45,7 +42,8 @@ def classify(lab: np.ndarray) -> np.ndarray:
     """Return the index in BASIC_COLOURS of each CIELAB colour (N, 3) with lightness from 0 to 100, of shape (N,)."""
     light, a, b = lab.T
     chroma, hue = np.hypot(a, b), np.degrees(np.arctan2(b, a)) % 360
-    grey = chroma < np.where(light < 8, 7, np.where(light < 30, 9, MIN_CHROMA))
+    # 13.0: chroma below which a colour counts as black, grey or white
+    grey = chroma < np.where(light < 8, 7, np.where(light < 30, 9, 13.0))
     dull = (chroma < 42) & (light < 62) | (light < 42)
     pale_red = (light > 66) & (chroma < 62)
     rules = [

@@ -10,9 +10,8 @@ import numpy as np
 from pipeline.description.colour import name_colour, white_balance
 from pipeline.description.description import Attributes, Description
 from pipeline.description.shape_fit import fit_shape
-from pipeline.description.stacked_objects import stacking_height
 from pipeline.frame import Frame, Support
-from pipeline.frame.flying_pixels import flying_pixels
+from pipeline.frame.depth_values import flying_pixels
 from pipeline.frame.once_per_frame import once_per_frame
 from pipeline.frame.plane_extraction import depth_noise, pixel_rays
 from pipeline.frame.surfaces import lowered, surface_under
@@ -23,12 +22,15 @@ MIN_POINTS = 40
 """Measured points below which a size is a guess."""
 MAX_SIZE, MIN_SIZE, MIN_HEIGHT = 0.6, 0.012, 0.006
 """Metres; larger segments are furniture, smaller or flatter ones are noise."""
-FLAT_HEIGHT = 0.003
-"""Metres above the table below which points belong to the table."""
-GROUND_CELL = 0.01
-"""Side in metres of the grid cells in which points are connected on the ground."""
 NOUNS = {"irregular": "object", "sphere": "ball"}
 """Noun for a shape, where it is not the shape's own name."""
+
+STEP_RANGE = 0.004
+"""Metres around the height of a step in which points belong to it."""
+MIN_MARGIN = 0.015
+"""Metres from a step to the table and to the top of the object."""
+MIN_STEP_SHARE = 0.04
+"""Share of all points that lie on a step, with upward normals."""
 
 
 def describe_all(frame: Frame, support: Support, segments: Iterable[Segment]) -> tuple[Description, ...]:
@@ -53,7 +55,7 @@ def describe(frame: Frame, support: Support, segment: Segment, taken_names: Coll
     if is_object and fit.shape != "bowl" and (step := stacking_height(frame, support, segment.mask)) is not None:
         doubts = (*doubts, f"It may be two objects, one on the other from {step * 100:.0f} cm up: split its mask?")
     confidence = float(np.clip(1 - 4 * fit.error / fit.size.mean(), 0.2, 0.95)) * 0.8 ** len(doubts)
-    caption = f"{colour} {noun_of(attributes)}, {' x '.join(_centimetres(extent) for extent in fit.size)} cm"
+    caption = f"{colour} {_noun_of(attributes)}, {' x '.join(_centimetres(extent) for extent in fit.size)} cm"
     name = unique_name(name_from_measurements(attributes), taken_names)
     attributes = replace(attributes, centre=attributes.centre + np.array([0, 0, height]))
     return Description(segment.id, is_object, name, caption, attributes, confidence, "measured", doubts)
@@ -61,10 +63,10 @@ def describe(frame: Frame, support: Support, segment: Segment, taken_names: Coll
 
 def name_from_measurements(attributes: Attributes) -> str:
     """Return a name made of colour and shape: "red_cube"; "red_object" where the shape is not sure."""
-    return f"{attributes.colour}_{noun_of(attributes)}"
+    return f"{attributes.colour}_{_noun_of(attributes)}"
 
 
-def noun_of(attributes: Attributes) -> str:
+def _noun_of(attributes: Attributes) -> str:
     """Return the noun of a measured shape; "object" where it is not sure: a wrong noun is worse than none."""
     return shape_noun(attributes) if attributes.shape_is_sure else "object"
 
@@ -111,7 +113,8 @@ def _without_outliers(points: np.ndarray) -> np.ndarray:
     """Return the points without small groups that are separate on the ground."""
     if len(points) < MIN_POINTS:
         return points
-    cells = np.floor((points[:, :2] - np.median(points[:, :2], 0)) / GROUND_CELL).astype(int)
+    # Side in metres of the grid cells in which points are connected on the ground
+    cells = np.floor((points[:, :2] - np.median(points[:, :2], 0)) / 0.01).astype(int)
     cells = np.clip(cells, -150, 150) + 151
     grid = np.zeros((304, 304), np.uint8)
     grid[tuple(cells.T)] = 1
@@ -156,7 +159,8 @@ def _find_doubts(
         (size.max() < MIN_SIZE, f"{size.max() * 100:.1f} cm is too small to distinguish from noise."),
         (size[2] < MIN_HEIGHT, f"It rises only {size[2] * 1000:.0f} mm above the table: print, a shadow or noise."),
         (
-            measured > 0 and float(np.percentile(points[:, 2], 80)) < FLAT_HEIGHT,
+            # 0.003: metres above the table below which points belong to the table
+            measured > 0 and float(np.percentile(points[:, 2], 80)) < 0.003,
             "Most of it lies flat on the table: print, a shadow or noise.",
         ),
         (thin, "It is long and thin and lies flat: a cable?"),
@@ -201,3 +205,45 @@ def lasting_names(names: Mapping[int, str], former: Mapping[int, str]) -> dict[i
 
 def _stem(name: str) -> str:
     return re.sub(r"_\d+$", "", name)
+
+
+def stacking_height(frame: Frame, support: Support, mask: np.ndarray) -> float | None:
+    """Return the height in metres at which one object stands on another; None if the mask shows one object.
+
+    Colour alone would separate a bottle from its cap, and a step alone a drill from its battery.
+    """
+    inner = cv2.erode(mask.astype(np.uint8), np.ones((3, 3), np.uint8)).astype(bool) & (frame.depth > 0)
+    if inner.sum() < 200:
+        return None
+    points = transform(support.world_from_camera, frame.points[inner].astype(float))
+    lab = cv2.cvtColor(frame.rgb[inner][None].astype(np.float32) / 255, cv2.COLOR_RGB2LAB)[0]
+    # Points that are evaluated; more are subsampled
+    step = max(1, len(points) // 1500)
+    points, lab = points[::step], lab[::step]
+    top = float(np.quantile(points[:, 2], 0.98))
+    step_heights = points[_is_level(points, support.world_from_camera[:3, 3]), 2]
+    step_heights = step_heights[(step_heights > MIN_MARGIN) & (step_heights < top - MIN_MARGIN)]
+    if len(step_heights) < MIN_STEP_SHARE * len(points):
+        return None
+    counts, edges = np.histogram(step_heights, bins=np.arange(MIN_MARGIN, top, STEP_RANGE / 2))
+    if not len(counts):
+        return None
+    windowed = np.convolve(counts, np.ones(3), "same")
+    height = float(edges[int(windowed.argmax())] + STEP_RANGE / 4)
+    above, below = points[:, 2] > height + STEP_RANGE, points[:, 2] < height - STEP_RANGE
+    # 0.12: share of all points in each of the two parts
+    if windowed.max() < MIN_STEP_SHARE * len(points) or min(above.mean(), below.mean()) < 0.12:
+        return None
+    distance = float(np.linalg.norm(np.median(lab[above], axis=0) - np.median(lab[below], axis=0)))
+    # Distance in CIELAB between the parts above and below the step, from which their colours differ
+    return height if distance > 28.0 else None
+
+
+def _is_level(points: np.ndarray, camera: np.ndarray) -> np.ndarray:
+    """Return which points (N, 3) lie on a surface with an upward normal, of shape (N,), bool."""
+    import open3d  # takes a second to import
+
+    cloud = open3d.geometry.PointCloud(open3d.utility.Vector3dVector(points))
+    cloud.estimate_normals(open3d.geometry.KDTreeSearchParamKNN(20))
+    cloud.orient_normals_towards_camera_location(camera)
+    return np.asarray(cloud.normals)[:, 2] > 0.85

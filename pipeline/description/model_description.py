@@ -20,10 +20,6 @@ KIND = "describe_segment"
 Colour = Literal["red", "orange", "yellow", "green", "blue", "purple", "pink", "brown", "black", "white", "grey"]
 
 
-MAX_OBJECTS = 8
-"""Most objects that one mask is divided into."""
-
-
 class Box(BaseModel):
     """A box in the second picture, as shares of its width and height, from 0 to 1."""
 
@@ -48,7 +44,8 @@ class DescribedAnswer(BaseModel):
     material: str = Field(default="", max_length=40)
     text: str = Field(default="", max_length=200)
     confidence: float = Field(default=0.5, ge=0, le=1)
-    several_objects: list[Box] = Field(default_factory=list, max_length=MAX_OBJECTS)
+    # Most objects that one mask is divided into
+    several_objects: list[Box] = Field(default_factory=list, max_length=8)
     """A box around each, if the mask shows more than one."""
     part_of: int = 0
     """Number of the mask that it belongs to; 0 for none."""

@@ -9,13 +9,6 @@ from pipeline.geometry import planar_rotation
 
 TRIM_PERCENT = 0.7
 """Of the points, cut off at each end of an extent, because depth bleeds over edges."""
-SURE_ERROR_RATIO = 0.05
-"""Fit error over mean extent up to which a shape is sure. On three photographs 8 of 14 nouns beyond it were wrong: a
-tin was a ball, a drill a box."""
-MIN_ROUNDNESS = 0.75
-"""Shorter over longer side from which a hollow object is a bowl, and not a mug with its handle."""
-MAX_ERROR_RATIO = 0.12
-"""Median error over mean extent above which the shape is irregular."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,9 +31,12 @@ class PrimitiveFit:
     def is_sure(self) -> bool:
         """Whether the points leave no doubt about the shape: an object of another shape is called by no noun."""
         if self.shape == "bowl":
-            return float(self.size[:2].min()) > MIN_ROUNDNESS * float(self.size[:2].max())
+            # Shorter over longer side from which a hollow object is a bowl, and not a mug with its handle
+            return float(self.size[:2].min()) > 0.75 * float(self.size[:2].max())
         of_corners = {"box": 2, "cube": 2, "cylinder": 0}.get(self.shape, self.corners)
-        return self.error < SURE_ERROR_RATIO * float(self.size.mean()) and self.corners == of_corners
+        # Fit error over mean extent up to which a shape is sure. On three photographs 8 of 14 nouns beyond it were
+        # wrong: a tin was a ball, a drill a box.
+        return self.error < 0.05 * float(self.size.mean()) and self.corners == of_corners
 
 
 def fit_shape(points: np.ndarray, bottom: float, camera: np.ndarray, pixel_size: float = 0.0) -> PrimitiveFit:
@@ -64,7 +60,8 @@ def fit_shape(points: np.ndarray, bottom: float, camera: np.ndarray, pixel_size:
     looks_round = corners == 0 and box.size[:2].max() < 1.7 * box.size[:2].min() and box.error > 0.7 * cylinder.error
     fits = [cylinder, sphere] if looks_round else [box, sphere] if corners == 2 else [box, cylinder, sphere]
     best = min(fits, key=lambda fit: fit.error)
-    if best.error > MAX_ERROR_RATIO * float(best.size.mean()):
+    # Median error over mean extent above which the shape is irregular
+    if best.error > 0.12 * float(best.size.mean()):
         return PrimitiveFit("irregular", box.size, box.yaw, box.centre, box.error)
     return replace(best, corners=corners)
 

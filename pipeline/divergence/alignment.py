@@ -21,13 +21,9 @@ MATCH_S = (0.3, 1.5)
 SEARCH_S = 0.15
 """Seconds by which the refinement may change the shift."""
 MATCH_STEP_S = 0.005
-MOTION_SHARE = 0.01
-"""Share of the largest displacement that counts as motion."""
 SLOPE_COST = 1e-6
 """Added to a step of time warping that advances one sequence only, so that equal costs give the diagonal."""
 TOLERANCE_S = 1e-9
-SHIFT_DIGITS = 6
-"""Decimals of a shift that is found; beyond them lies rounding, and SIM would be interpolated for nothing."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +100,8 @@ class _MotionSignal:
     @property
     def threshold(self) -> float:
         """Displacement that counts as motion, as a share of the range."""
-        return max(MOTION_SHARE * float(self._displacement.max()), 5 * self._noise)
+        # 0.01: share of the largest displacement that counts as motion
+        return max(0.01 * float(self._displacement.max()), 5 * self._noise)
 
     def at(self, times: np.ndarray) -> np.ndarray:
         """Return positions divided by their ranges, of shape (n, joints); the ends are held outside the episode."""
@@ -147,7 +144,8 @@ def _refine(real: _MotionSignal, sim: _MotionSignal, start: float, shift: float)
     left, middle, right = costs[best - 1 : best + 2]
     bend = left - 2 * middle + right
     offset = 0.5 * (left - right) / bend * MATCH_STEP_S if bend > 0 else 0.0
-    return round(float(shifts[best] + offset), SHIFT_DIGITS) + 0.0
+    # Decimals of a shift that is found; beyond them lies rounding, and SIM would be interpolated for nothing
+    return round(float(shifts[best] + offset), 6) + 0.0
 
 
 def _warp(real: _MotionSignal, sim: _MotionSignal) -> tuple[np.ndarray, np.ndarray]:

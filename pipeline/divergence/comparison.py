@@ -4,23 +4,38 @@ The measures are those of "A Real2Sim Digital Twin Pipeline", section III-F, who
 F6 number them from the top: F1 MSE_norm, F2 RMSE_norm, F3 MSE_overall, F4 T(q), F5 T_i(q_i), F6 p and R.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from scipy.spatial.transform import Rotation
 
 from pipeline.divergence.alignment import Method, TimeAlignment, align
-from pipeline.divergence.episode import ArmJoints, Episode, EpisodeError, in_gaps
+from pipeline.divergence.episode import MAX_ANGLE, ArmJoints, Episode, EpisodeError, in_gaps, white_noise
 from pipeline.divergence.events import ArmEvents, ContactPhase, Growth, find_events, growth, phase_at, phases_of
-from pipeline.divergence.onset import find_onset
 from pipeline.divergence.robot_kinematics import RobotKinematics
-from pipeline.divergence.units import check_units
 
 MIN_RANGE = 1e-6
 """Radians or metres; a joint that moves less stands still."""
 CAUSE_ROWS = 10
 """Samples after the onset whose differences name the arm and the joint that diverge."""
+
+DEVIATIONS = 6.0
+"""Standard deviations of the mean of three samples that are no noise."""
+RUN = 3
+"""Successive samples above the threshold; averaged, too."""
+BEFORE, AFTER = 60, 16
+"""Samples around the detection to which the change is fitted."""
+FLOOR = 1e-7
+"""Noise of the differences, as a share of the range, below which the digits in a file matter."""
+SHAPES = ((0,), (1,), (2,), (0, 1), (1, 2))
+"""Powers of the time since the change: a step, a ramp, a parabola, and two of them."""
+
+FACTORS = {180 / np.pi: ("degrees", "radians"), 1000.0: ("millimetres", "metres")}
+TIME_FACTORS = {1e3: "milliseconds", 1e6: "microseconds", 1e9: "nanoseconds"}
+MIN_TRAVEL = 1e-3
+"""Radians or metres that a joint travels before its travel is compared."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +116,7 @@ def compare(real: Episode, sim: Episode, robot: RobotKinematics | None = None, m
     Args:
         robot: gives the joints' ranges and the end effector; without it the ranges are those of the real episode.
     """
-    arms = common_arms(real, sim)
+    arms = _common_arms(real, sim)
     names = [name for arm in arms.values() for name in arm.columns]
     tables = [episode.positions[:, episode.columns(names)] for episode in (real, sim)]
     extents = [np.stack((table.min(axis=0), table.max(axis=0))) for table in tables]
@@ -131,7 +146,7 @@ def compare(real: Episode, sim: Episode, robot: RobotKinematics | None = None, m
     return Comparison(real.source, sim.source, alignment, results, onset, gaps, errors)
 
 
-def common_arms(real: Episode, sim: Episode) -> dict[str, ArmJoints]:
+def _common_arms(real: Episode, sim: Episode) -> dict[str, ArmJoints]:
     """Return the arms that both episodes have: those that a file names, the real one's first.
 
     Raises EpisodeError if a joint is missing. Where neither file names arms, both need the same joints.
@@ -196,7 +211,7 @@ def _errors(
     mses, tools, at = {}, {}, 0
     for name, arm in arms.items():
         own = slice(at, at + len(arm.columns))
-        mses[name] = mse_norm(q_sim[:, own], q_real[:, own], ranges[own])
+        mses[name] = _mse_norm(q_sim[:, own], q_real[:, own], ranges[own])
         if robot:
             tools[name] = [robot.pose(name, arm, q[:, at : at + len(arm.joints)]) for q in (q_sim, q_real)]
         at = own.stop
@@ -207,7 +222,7 @@ def _errors(
     return errors, (q_sim - q_real) / ranges
 
 
-def mse_norm(sim: np.ndarray, real: np.ndarray, ranges: np.ndarray) -> np.ndarray:
+def _mse_norm(sim: np.ndarray, real: np.ndarray, ranges: np.ndarray) -> np.ndarray:
     """Return the normalised mean square error of one arm over time (F1), of shape (T,), without unit.
 
     MSE_norm(t) = sum_i w_i (q_i_sim(t) - q_i_real(t))^2 / (range_i)^2 + w_g (g_sim(t) - g_real(t))^2 / (range_g)^2,
@@ -260,3 +275,109 @@ def _onset(
     time = float(times[row])
     after_gap = bool(row) and any(times[row - 1] < gap.stop <= time + 1e-6 for gap in gaps)
     return Onset(time, phase_at(results[arm].phases, time).name, arm, joint, after_gap)
+
+
+def find_onset(differences: np.ndarray, floor: np.ndarray | float = FLOOR) -> int | None:
+    """Return the row at which the differences begin to grow; None if they stay within the noise.
+
+    Args:
+        differences: (q_sim - q_real) / range over time, of shape (T, n).
+        floor: differences that are no divergence, of shape (n,), such as the error of interpolation.
+    """
+    rows = len(differences)
+    if rows < 2 * RUN:
+        return None
+    baseline = np.median(differences[: int(np.clip(rows // 20, 5, 50))], axis=0)
+    # Mean RMSE_norm of the first samples above which two episodes differ from the start
+    if np.sqrt(np.square(baseline).mean()) > 0.05:
+        return 0
+    floor = np.maximum(floor, FLOOR)
+    noise = np.maximum(white_noise(differences, 90), floor)
+    detected = _detect(differences, baseline, noise)
+    for _ in range(3):  # what follows the onset made the noise too large
+        if detected is None or detected < 4 * RUN:
+            break
+        noise = np.maximum(np.minimum(noise, white_noise(differences[:detected], 90)), floor)
+        earlier = _detect(differences, baseline, noise)
+        if earlier is None or earlier >= detected:
+            break
+        detected = earlier
+    return None if detected is None else _change_point(differences, detected, noise)
+
+
+def _detect(differences: np.ndarray, baseline: np.ndarray, noise: np.ndarray) -> int | None:
+    """Return the first of RUN successive rows whose trailing mean is no noise."""
+    means = sliding_window_view(differences - baseline, RUN, axis=0).mean(axis=-1)
+    above = (np.abs(means) > DEVIATIONS * noise / np.sqrt(RUN)).any(axis=1)
+    lasting = np.flatnonzero(sliding_window_view(above, RUN).all(axis=-1))
+    return int(lasting[0]) + RUN - 1 if len(lasting) else None
+
+
+def _change_point(differences: np.ndarray, detected: int, noise: np.ndarray) -> int:
+    """Return the row at which a change fits best around a detection; the first sample of a step, the foot of a ramp."""
+    low = max(detected - BEFORE, 0)
+    values = differences[low : detected + AFTER + 1] / noise
+    before = np.median(values[: max(detected - low - AFTER, RUN)], axis=0)
+    moved = np.abs(values[-RUN:].mean(axis=0) - before) > DEVIATIONS / np.sqrt(RUN)
+    values = values[:, moved] if moved.any() else values
+    times = np.arange(len(values), dtype=float)
+    best, change = np.inf, detected
+    for candidate in range(max(detected - low - BEFORE + RUN, 1), min(detected - low + 2, len(values))):
+        since = np.maximum(times - candidate, 0.0)
+        for powers in SHAPES:
+            columns = [times >= candidate if power == 0 else since**power for power in powers]
+            basis = np.stack([np.ones(len(times)), *columns], axis=1).astype(float)
+            coefficients = np.linalg.lstsq(basis, values, rcond=None)[0]
+            misfit = float(np.square(values - basis @ coefficients).sum())
+            misfit += len(powers) * values.shape[1] * np.log(len(times))  # Bayesian information criterion
+            if misfit < best:
+                best, change = misfit, low + candidate
+    return change
+
+
+def check_units(
+    real: Episode,
+    sim: Episode,
+    arms: Mapping[str, ArmJoints],
+    extents: Sequence[np.ndarray],
+    robot: RobotKinematics | None,
+) -> None:
+    """Raise EpisodeError if one of two episodes is in other units than radians, metres and seconds.
+
+    Args:
+        extents: smallest and largest position of each column of the arms, of shape (2, n), of both episodes.
+    """
+    for factor, unit in TIME_FACTORS.items():
+        for one, other in ((real, sim), (sim, real)):
+            if _near(one.duration / other.duration, factor):
+                raise EpisodeError(f"{one.source}: its times look like {unit}; they have to be in seconds")
+    names = [name for arm in arms.values() for name in arm.columns]
+    joints = np.array([name in arm.joints for arm in arms.values() for name in arm.columns])
+    for episode, extent in zip((real, sim), extents, strict=True):
+        for name, is_joint, (low, high) in zip(names, joints, extent.T, strict=True):
+            width = robot.range_of(name) if robot else None
+            reach = max(abs(low), abs(high))
+            # 20.0: times the joint's limits that it cannot travel
+            if (width and high - low > 20.0 * width) or (is_joint and reach > max(MAX_ANGLE, width or 0)):
+                raise EpisodeError(
+                    f"{episode.source}: {name} reaches {reach:g}; positions have to be in radians and metres, "
+                    "not degrees or millimetres"
+                )
+    travel_real, travel_sim = (np.ptp(extent, axis=0) for extent in extents)
+    for chosen in (joints, ~joints):
+        moving = chosen & (travel_real > MIN_TRAVEL) & (travel_sim > MIN_TRAVEL)
+        if not moving.any():
+            continue
+        ratio = float(np.median(travel_real[moving] / travel_sim[moving]))
+        for factor, (wrong, right) in FACTORS.items():
+            for episode, value in ((real, ratio), (sim, 1 / ratio)):
+                if _near(value, factor):
+                    raise EpisodeError(
+                        f"{episode.source}: its joints travel {value:.0f} times as far as the other's; "
+                        f"positions look like {wrong} instead of {right}"
+                    )
+
+
+def _near(value: float, factor: float) -> bool:
+    # Share by which a ratio of two episodes may differ from a factor between units
+    return abs(value / factor - 1) < 0.08

@@ -20,8 +20,6 @@ MAX_GAPS = 5
 """Gaps that the command names; comparison.json has them all."""
 HEIGHT_FROM = {"lift": "grasp", "place": "release"}
 """Events whose heights are measured from that at another event."""
-CROSSINGS = (0.01, 0.02, 0.05, 0.1)
-"""RMSE_norm overall whose first instants are listed."""
 
 
 def write_comparison(comparison: Comparison, folder: Path, pictures: Sequence["EventPicture"] = ()) -> None:
@@ -42,7 +40,8 @@ def to_json(comparison: Comparison) -> dict[str, Any]:
     alignment, onset = comparison.alignment, comparison.onset
     overall = comparison.errors["rmse_overall"]
     times = comparison.errors["t"]
-    crossed = {level: np.flatnonzero(overall > level) for level in CROSSINGS}
+    # RMSE_norm overall whose first instants are listed
+    crossed = {level: np.flatnonzero(overall > level) for level in (0.01, 0.02, 0.05, 0.1)}
     return {
         "schema": SCHEMA,
         "real": comparison.real,

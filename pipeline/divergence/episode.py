@@ -17,10 +17,6 @@ NORMAL = {50: 0.6745, 90: 1.645}
 """Percentiles of the absolute value of a standard normal variable."""
 MAX_ANGLE = 4 * np.pi
 """Radians. A robot joint that turns further is taken for one in degrees."""
-GAP_S, GAP_STEPS = 0.5, 5
-"""Seconds and median steps between two samples; above both, samples are missing, and a grasp or a release fits in."""
-MAX_STEP_S = 5.0
-"""Seconds. A median step between samples above it is taken for milliseconds."""
 
 _GRIPPER = re.compile(r"(gripper|finger)s?(_joint|[\W_]*(pos|position|opening|command))?\W*\d*$", re.IGNORECASE)
 
@@ -105,7 +101,8 @@ class Episode:
         if len(times) < 2:
             held = "has one sample" if len(times) else "is empty"
             raise EpisodeError(f"{source} {held}; an episode needs at least two samples")
-        if median_step(times) > MAX_STEP_S:
+        # Largest step seconds. A median step between samples above it is taken for milliseconds.
+        if median_step(times) > 5.0:
             raise EpisodeError(f"{source}: samples are {median_step(times):g} s apart; times have to be in seconds")
         if (actions := fields.get("actions")) is not None and (actions.ndim != 2 or len(actions) != len(times)):
             raise EpisodeError(f"{source}: its actions have shape {actions.shape}; they need ({len(times)}, U)")
@@ -130,7 +127,9 @@ class Episode:
     @property
     def gaps(self) -> np.ndarray:
         """Times of the last sample before, and the first after, each stretch that lacks samples, of shape (n, 2)."""
-        rows = np.flatnonzero(np.diff(self.times) > max(GAP_S, GAP_STEPS * self.step))
+        # Seconds and median steps between two samples; above both, samples are missing, and a grasp or a release fits
+        # in
+        rows = np.flatnonzero(np.diff(self.times) > max(0.5, 5 * self.step))
         return np.stack((self.times[rows], self.times[rows + 1]), axis=1)
 
     def columns(self, names: Sequence[str]) -> list[int]:

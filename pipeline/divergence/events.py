@@ -20,10 +20,6 @@ LEVEL = 0.1
 """Share of the travel by which the gripper has left a level."""
 LIFT_M = 0.01
 """Metres above its height at the grasp, or at the release, at which an object is in the air."""
-MOVED_SHARE = 0.02
-"""Share of the joints' travel that stands for a lift where no height is known."""
-HOME_SHARE = 0.05
-"""Share of the joints' travel within which the arm is back where it began."""
 
 
 @dataclass(frozen=True)
@@ -157,7 +153,8 @@ def _hold(
         moving = joints[:, travel > 0.1 * travel.max()] / travel[travel > 0.1 * travel.max()]
         up = np.abs(moving[grasp : opening + 1] - moving[grasp]).max(axis=1)
         down = np.abs(moving[grasp : opening + 1] - moving[opening]).max(axis=1)
-        needed = MOVED_SHARE
+        # Share of the joints' travel that stands for a lift where no height is known
+        needed = 0.02
     lifted = np.flatnonzero(up > needed)
     lift = grasp + int(lifted[0]) if len(lifted) else None
     in_air = np.flatnonzero(down > needed)
@@ -196,7 +193,8 @@ def _held_object(episode: Episode, times: np.ndarray, first: int, last: int) -> 
 def _return_time(times: np.ndarray, joints: np.ndarray, holds: Sequence[Hold]) -> float | None:
     """Return when the arm is back at its first position to stay; None if it never left or is not back."""
     travel = np.maximum(np.ptp(joints, axis=0), 1e-9)
-    away = (np.abs(joints - np.median(joints[:5], axis=0)) / travel.max()).max(axis=1) > HOME_SHARE
+    # 0.05: share of the joints' travel within which the arm is back where it began
+    away = (np.abs(joints - np.median(joints[:5], axis=0)) / travel.max()).max(axis=1) > 0.05
     if not away.any() or away[-1]:
         return None
     back = float(times[int(np.flatnonzero(away)[-1]) + 1])

@@ -13,7 +13,7 @@ from typing import Any
 from pipeline.errors import StudioError
 from pipeline.evaluation.scene_judge import JudgedScene, judge_task
 from pipeline.models import Model, ModelError, StageCancelled, has_language
-from pipeline.models.costs.budget import CeilingReached
+from pipeline.models.budget import CeilingReached
 from pipeline.models.stage_model import SceneContext, StageModel
 from pipeline.router import (
     Mode,

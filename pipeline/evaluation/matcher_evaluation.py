@@ -49,8 +49,7 @@ from pipeline.matching.model import (
     keep_if_matched,
 )
 from pipeline.models import Model, has_language, has_vision, label_of, source_of
-from pipeline.models.concurrent import ask_concurrently
-from pipeline.models.in_flight import InFlightCalls, StopFlag
+from pipeline.models.in_flight import InFlightCalls, StopFlag, ask_concurrently
 from pipeline.models.trace.call_log import CallLog, totals
 from pipeline.models.trace.recorder import TracingModel
 from pipeline.segmentation import Segment, Segmenter

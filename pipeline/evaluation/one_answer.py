@@ -8,7 +8,7 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from pipeline.models import Model, ModelError, Question, StageCancelled, has_language, has_vision, label_of, source_of
-from pipeline.models.costs.budget import CeilingReached
+from pipeline.models.budget import CeilingReached
 from pipeline.models.trace.recorder import TracingModel, fingerprint, read_trace
 
 MAX_SILENT = 3

@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import BaseModel, Field
 
 from pipeline.models import Model, ModelError, Question, StageCancelled
-from pipeline.models.costs.budget import CeilingReached
+from pipeline.models.budget import CeilingReached
 from pipeline.store import digest
 from pipeline.tasks import Task
 

@@ -10,9 +10,6 @@ from itertools import combinations
 import numpy as np
 from scipy import stats
 
-ALPHA = 0.05
-"""Probability below which a difference is called significant."""
-
 
 @dataclass(frozen=True)
 class PairTest:
@@ -38,7 +35,8 @@ class GroupTest:
     @property
     def sentence(self) -> str:
         """One sentence for below a table."""
-        differing = [f"{one.first} and {one.second} (p = {one.p:.3f})" for one in self.pairs if one.p < ALPHA]
+        # Probability below which a difference is called significant
+        differing = [f"{one.first} and {one.second} (p = {one.p:.3f})" for one in self.pairs if one.p < 0.05]
         found = f"these differ: {', '.join(differing)}" if differing else "no pair differs significantly"
         return f"Kruskal-Wallis H = {self.h:.2f}, p = {self.p:.3f}; Mann-Whitney with Holm's correction: {found}."
 

@@ -11,7 +11,7 @@ from pipeline.export.export_format import ExportError
 from pipeline.export.formats.urdf import object_urdf
 from pipeline.export.project_zip import zip_entry
 from pipeline.scene.mjcf import builder
-from pipeline.scene.mjcf.portable import portable_xml
+from pipeline.scene.mjcf.mesh_export import portable_xml
 from pipeline.scene.placement import Placement
 
 _File = TypeVar("_File")

@@ -26,8 +26,6 @@ EXPORTED_FILES = (
     CURATION_FILE,
 )
 SCENE_FILES = (".xml", ".obj", ".mtl", ".png", ".stl", ".msh")
-ZIP_DATE = (1980, 1, 1, 0, 0, 0)
-"""Date of every file, so that equal projects give equal zips."""
 
 
 @describes(ExportFormat("Project zip", "the twin, task, programs, solution, and a player", "", ".zip"))
@@ -44,7 +42,8 @@ def export_zip(project_dir: Path, path: Path) -> Path:
 
 def zip_entry(name: str) -> zipfile.ZipInfo:
     """Return the header of a zipped file, with a fixed date."""
-    info = zipfile.ZipInfo(name, ZIP_DATE)
+    # Date of every file, so that equal projects give equal zips
+    info = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
     info.compress_type = zipfile.ZIP_DEFLATED
     info.external_attr = 0o644 << 16
     return info

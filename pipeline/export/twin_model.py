@@ -15,9 +15,6 @@ from PIL import Image
 from pipeline.export.export_format import ExportError
 from pipeline.geometry import Pose
 
-VISIBLE_GROUPS = (0, 1, 2)
-"""Geom groups that MuJoCo's viewer shows at first; group 3 holds collision shapes."""
-
 
 @dataclass(frozen=True, eq=False)
 class Shape:
@@ -175,7 +172,8 @@ class TwinModel:
             material=material,
             rgba=(red, green, blue, alpha),
             friction=float(model.geom_friction[number, 0]),
-            is_visible=int(model.geom_group[number]) in VISIBLE_GROUPS,
+            # Geom groups that MuJoCo's viewer shows at first; group 3 holds collision shapes
+            is_visible=int(model.geom_group[number]) in (0, 1, 2),
             collides=bool(model.geom_contype[number] or model.geom_conaffinity[number]),
         )
 

@@ -4,10 +4,17 @@ from pipeline.frame.depth_alignment import register_depth
 from pipeline.frame.formats.recording import Recording
 from pipeline.frame.frame import Doubt, Frame, FrameError, Intrinsics
 from pipeline.frame.load import load, load_files, open_recording
-from pipeline.frame.observation import Observation
 from pipeline.frame.plain_format import save
 from pipeline.frame.registration import doubt_registration, measure_agreement
-from pipeline.frame.support import Ground, Support, SupportError, find_support, likely_grounds, offered_grounds
+from pipeline.frame.support import (
+    Ground,
+    Observation,
+    Support,
+    SupportError,
+    find_support,
+    likely_grounds,
+    offered_grounds,
+)
 
 __all__ = [
     "Doubt",

@@ -16,9 +16,6 @@ from pipeline.frame.registration import (
 )
 from pipeline.frame.reprojection import reproject
 
-MIN_MEDIAN_DEPTH, MAX_MEDIAN_DEPTH = 0.02, 50.0
-"""Range in metres of a frame's median depth."""
-
 
 def assemble_frame(
     rgb: np.ndarray, raw_depth: np.ndarray, camera: CameraFile, source: str, notes: tuple[str, ...] = ()
@@ -102,7 +99,8 @@ def _depth_in_metres(
         scale, notes = choice.metres, (*notes, choice.note) if choice.note else notes
         doubts += (choice.doubt,) if choice.doubt else ()
     median = float(np.median(values[values > 0])) * scale
-    if not MIN_MEDIAN_DEPTH <= median <= MAX_MEDIAN_DEPTH:
+    # Range in metres of a frame's median depth
+    if not 0.02 <= median <= 50.0:
         raise FrameError(
             f"depth_scale {scale:g} puts the median depth at {median:.3g} m; it is metres per unit, "
             "0.001 for millimetres."

@@ -13,9 +13,6 @@ from pipeline.store import parse_json
 CAMERA_JSON_FORM = '{"width", "height", "fx", "fy", "cx", "cy", "depth_scale", optional "world_from_camera" 4x4}'
 DEFAULT_FIELD_OF_VIEW_DEG = 60.0
 """Horizontal, in degrees; within a quarter of that of most depth cameras."""
-MAX_OFF_CENTRE = 0.15
-"""Share of the image's width or height by which a principal point may lie off the centre: 30 reference frames have at
-most 0.02, intrinsics of pictures of half the size 0.25."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +87,9 @@ def check_intrinsics(k: Intrinsics, name: str = "camera.json") -> None:
 def doubt_intrinsics(k: Intrinsics) -> Doubt | None:
     """Return a doubt if the principal point lies far off the centre, as that of pictures of another size does."""
     across, up = k.cx / k.width, k.cy / k.height
-    if max(abs(across - 0.5), abs(up - 0.5)) <= MAX_OFF_CENTRE:
+    # 0.15: share of the image's width or height by which a principal point may lie off the centre: 30 reference frames
+    # have at most 0.02, intrinsics of pictures of half the size 0.25
+    if max(abs(across - 0.5), abs(up - 0.5)) <= 0.15:
         return None
     scale = 0.5 / up  # by the height: cameras crop their width
     why = f"The principal point {k.cx:.0f}, {k.cy:.0f} lies far off the centre of {k.width} x {k.height} pixels."

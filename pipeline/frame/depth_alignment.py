@@ -13,8 +13,6 @@ MAX_SHIFT = 8
 """Largest shift searched at the image centre, in pixels at working width."""
 SCALE_CHANGES = np.arange(-0.04, 0.041, 0.01)
 """Changes of scale searched: some cameras report one lens's focal length for both colour and depth."""
-MIN_DISPLACEMENT = 4.0
-"""Pixels at working width; smaller displacements cannot be measured by edges and do not matter to masks."""
 MAX_EDGE_POINTS = 1000
 GRID_SIZE, MIN_POINTS_PER_CELL = 6, 15
 """Cells along each side of the image, and the number of edge points from which a cell counts."""
@@ -53,7 +51,8 @@ def depth_warp(frame: Frame) -> np.ndarray | None:
     change, shift = SCALE_CHANGES[z], np.array([j - MAX_SHIFT, i - MAX_SHIFT], float)
     displacements = np.linalg.norm(change * (points - centre) + shift, axis=1)
     is_clear = scores[z, i, j] > 1.2 * scores[len(SCALE_CHANGES) // 2, MAX_SHIFT, MAX_SHIFT]
-    if not is_clear or np.quantile(displacements, 0.9) < MIN_DISPLACEMENT or max(abs(shift)) >= MAX_SHIFT:
+    # 4.0: pixels at working width; smaller displacements cannot be measured by edges and do not matter to masks
+    if not is_clear or np.quantile(displacements, 0.9) < 4.0 or max(abs(shift)) >= MAX_SHIFT:
         return None
     if not _improves_most_cells(edges, points, points + change * (points - centre) + shift, normals):
         return None

@@ -12,17 +12,8 @@ from pipeline.frame.planarity import object_extent, sample_depth
 INTEGER_UNITS = {0.001: 6.0, 0.0001: 1.0, 0.00025: 1.0, 0.0002: 1.0, 0.000125: 0.5, 0.01: 0.5}
 """Metres per unit and how common each is: most cameras, RealSense D405, L515, TUM, SR300, centimetres."""
 FLOAT_UNITS = {1.0: 6.0, 0.001: 3.0, 0.01: 0.5}
-DISTANCE_M, EXTENT_M = (0.8, 0.6), (0.085, 0.6)
-"""Median distance and median extent of the objects, each with the spread of its logarithm. On 23 frames from here and
-elsewhere 0.47 to 1.15 m and 3 to 14 cm; the spreads are wider by half for cameras that come close, as D405."""
 LIMITS_M = (0.1, 10.0)
 """Median distance that a guessed unit may give."""
-EQUAL_STEP_ODDS = 50.0
-"""Odds for a unit if all values are multiples of one millimetre in it: they were converted from whole millimetres."""
-MIN_ALTERNATIVE = 0.1
-"""Probability from which another unit is named."""
-MIN_ODDS_AGAINST_GIVEN = 300.0
-"""Odds at which another unit contradicts one that was given."""
 UNDOUBTED_M = (0.25, 2.5)
 """Median distances at which a unit that was given is not examined."""
 
@@ -54,7 +45,8 @@ def choose_unit(values: np.ndarray, k: Intrinsics, is_integer: bool) -> UnitChoi
         )
     odds = _odds(values, k, {unit: units[unit] for unit in possible}, is_integer)
     best = max(odds, key=lambda unit: odds[unit])
-    others = [unit for unit in odds if unit != best and odds[unit] >= MIN_ALTERNATIVE * sum(odds.values())]
+    # Probability from which another unit is named
+    others = [unit for unit in odds if unit != best and odds[unit] >= 0.1 * sum(odds.values())]
     reason = f"No depth_scale given: one unit of depth was taken as {best * 1000:g} mm, {_meaning(median * best, k)}"
     if not others:
         return UnitChoice(best, "" if best == 1 else f"{reason}.")
@@ -77,7 +69,8 @@ def doubt_unit(values: np.ndarray, k: Intrinsics, given: float, is_integer: bool
     units = INTEGER_UNITS if is_integer else FLOAT_UNITS
     odds = _odds(values, k, {given: 1.0} | units, False)
     best = max(odds, key=lambda unit: odds[unit])
-    if odds[best] < MIN_ODDS_AGAINST_GIVEN * odds[given]:
+    # Odds at which another unit contradicts one that was given
+    if odds[best] < 300.0 * odds[given]:
         return None
     why = f"depth_scale is {given:g}, {_meaning(median * given, k)}; {best:g} would make it {median * best:.2f} m."
     return Doubt("unit", why, UNIT_CURE)
@@ -93,10 +86,15 @@ def _odds(values: np.ndarray, k: Intrinsics, priors: dict[float, float], is_inte
     for unit, prior in priors.items():
         surprise = sum(
             (math.log(measured * unit / usual) / spread) ** 2 / 2
-            for measured, (usual, spread) in ((median, DISTANCE_M), (extent, EXTENT_M))
+            # Median distance and median extent of the objects, each with the spread of its logarithm. On 23 frames from
+            # here and elsewhere 0.47 to 1.15 m and 3 to 14 cm; the spreads are wider by half for cameras that come
+            # close, as D405.
+            for measured, (usual, spread) in ((median, (0.8, 0.6)), (extent, (0.085, 0.6)))
             if measured
         )
-        equal = EQUAL_STEP_ODDS if divisor > 1 and math.isclose(divisor * unit, 0.001) else 1.0
+        # 50.0: odds for a unit if all values are multiples of one millimetre in it: they were converted from whole
+        # millimetres
+        equal = 50.0 if divisor > 1 and math.isclose(divisor * unit, 0.001) else 1.0
         odds[unit] = prior * equal * math.exp(-surprise)
     return odds
 

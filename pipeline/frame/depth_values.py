@@ -1,7 +1,8 @@
-"""Read the numbers of a depth image: values that stand for unknown, and numbers that are no distance along z."""
+"""Read the numbers of a depth image: unknown values, numbers that are no distance along z, and flying pixels."""
 
 from dataclasses import dataclass
 
+import cv2
 import numpy as np
 
 from pipeline.frame.frame import Doubt, FrameError, Intrinsics
@@ -17,10 +18,6 @@ MIN_GAP = 3.0
 """Ratio of an extreme value to nearly all others from which it is no distance, whatever its number."""
 MIN_CODE_GAP = 1.5
 """The same ratio, to the median of the others, for CODES."""
-SPIKE = 10
-"""Ratio of a code's count to that of all values up to a tenth below it: a wall's values would be spread."""
-KINECT_RAW = (0.1236, 2842.5, 1.1863)
-"""z of the first Kinect's raw values d is a tan(d / b + c) metres (https://openkinect.org/wiki/Imaging_Information)."""
 KINECT_UNKNOWN, MAX_KINECT = 2047, 1084
 """Of raw values: that for unknown, and the largest with a distance."""
 CLEARLY_FLATTER = 1.2
@@ -38,6 +35,9 @@ ROTATED_BITS, MIN_ROTATED = 3, 0.95
 """SUN3D rotates 16 bits by three; share of values that then have three zeros at the end: those below 8.192 m."""
 MIN_DISTINCT = 64
 """Different values from which a common divisor is no chance."""
+
+MAX_SLOPE = 8.0
+"""Change of depth over a 3 x 3 neighbourhood, in widths of a pixel at that depth, that a surface may show."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +89,9 @@ def read_values(raw: np.ndarray, k: Intrinsics, unit_given: bool, name: str) -> 
     along_z = planar_share(samples, 1 / known, TOLERANCE / known)
     affine = planar_share(samples, known, TOLERANCE * known)
     if is_integer and KINECT_UNKNOWN in unknown and values.max() <= MAX_KINECT and affine > along_z:
-        a, b, c = KINECT_RAW
+        # z of the first Kinect's raw values d is a tan(d / b + c) metres
+        # (https://openkinect.org/wiki/Imaging_Information)
+        a, b, c = (0.1236, 2842.5, 1.1863)
         metres = np.where(values > 0, a * np.tan(values / b + c), 0).astype(np.float32)
         return DepthValues(
             metres, (*notes, "Depth is the first Kinect's raw 11 bits: it was converted to metres."), True
@@ -148,7 +150,8 @@ def _unknown_number(values: np.ndarray) -> float | None:
             return float(top)
         if extreme == bottom and bottom < np.quantile(others, 0.01) / MIN_GAP:
             return float(bottom)
-        is_spike = np.count_nonzero(known == extreme) > SPIKE * np.count_nonzero(others > 0.9 * extreme)
+        # 10: ratio of a code's count to that of all values up to a tenth below it: a wall's values would be spread
+        is_spike = np.count_nonzero(known == extreme) > 10 * np.count_nonzero(others > 0.9 * extreme)
         if extreme == top and top in CODES and is_spike and top > MIN_CODE_GAP * np.median(others):
             return float(top)
     return None
@@ -173,3 +176,15 @@ def _flatness_as_z_buffer(samples: DepthSamples) -> float:
     tolerance = np.full(len(known), TOLERANCE * float(np.subtract(*np.quantile(known, (0.9, 0.1)))))
     along_z = planar_share(samples, 1 / known, tolerance / known**2)
     return planar_share(samples, known, tolerance) / max(along_z, MIN_PLANAR_SHARE / 2)
+
+
+def flying_pixels(depth: np.ndarray, focal: float, tolerance: float = 0.004) -> np.ndarray:
+    """Return the known pixels that lie on a depth edge, of shape (H, W), bool.
+
+    `depth` is in metres, of shape (H, W), 0 where unknown; `focal` is in pixels. A pixel lies on an edge where depth
+    changes within its 3 x 3 neighbourhood by more than `tolerance` metres, the sensor's noise and MAX_SLOPE allow.
+    """
+    known, kernel = depth > 0, np.ones((3, 3), np.uint8)
+    farthest = cv2.dilate(np.where(known, depth, 0).astype(np.float32), kernel)
+    nearest = cv2.erode(np.where(known, depth, 1e3).astype(np.float32), kernel)
+    return known & (farthest - nearest > tolerance + 0.002 * depth**2 + MAX_SLOPE * depth / focal)

@@ -8,8 +8,6 @@ from typing import TypeVar
 from pipeline.frame.frame import Frame
 
 T = TypeVar("T")
-MAX_KEPT = 128
-"""Results by key that a frame keeps; the oldest is dropped first."""
 
 
 def once_per_frame(compute: Callable[[Frame], T]) -> Callable[[Frame], T]:
@@ -38,6 +36,7 @@ def keep_with_frame(frame: Frame, key: str, compute: Callable[[], T]) -> T:
     result = compute()
     with kept["_lock"]:
         results[key] = result
-        while len(results) > MAX_KEPT:
+        # Results by key that a frame keeps; the oldest is dropped first
+        while len(results) > 128:
             del results[next(iter(results))]
     return result

@@ -13,7 +13,6 @@ from pipeline.frame.frame import Intrinsics
 
 SAMPLED_WIDTH = 100
 """Samples in a row."""
-MIN_SAMPLES = 400
 TOLERANCE = 0.003
 """Share of a value up to which it lies on a plane: the noise of depth cameras at a table, 1 to 3 mm."""
 HYPOTHESES, SCORING_SAMPLES, PLANES = 200, 1500, 2
@@ -49,7 +48,7 @@ def sample_depth(values: np.ndarray, k: Intrinsics) -> DepthSamples | None:
     sampled = values[::step, ::step].astype(float)
     v, u = np.mgrid[0 : values.shape[0] : step, 0 : values.shape[1] : step]
     samples = DepthSamples(sampled, k.ray_directions(u, v))
-    return samples if np.count_nonzero(samples.known) >= MIN_SAMPLES else None
+    return samples if np.count_nonzero(samples.known) >= 400 else None
 
 
 def planar_share(samples: DepthSamples, inverse: np.ndarray, tolerance: np.ndarray) -> float:

@@ -14,8 +14,6 @@ MAX_POINTS = 20_000
 """Points in which planes are searched; more only take longer."""
 REGION_CELL = 0.01
 """Metres along a cell of the grid on which the area of a region is measured."""
-MIN_REGION_WIDTH, MIN_REGION_FILL = 0.04, 0.6
-"""Metres, and share of its bounding rectangle, from which a region lies in a plane; sides of objects only cross it."""
 HYPOTHESES, SCORING_POINTS = 400, 3000
 """Planes that RANSAC tries, and points on which it scores each."""
 
@@ -121,7 +119,8 @@ def _lies_in(frame: Frame, plane: Plane, region: np.ndarray) -> bool:
     flat = (frame.points[region] @ np.stack([along, np.cross(plane.normal, along)], 1)).astype(np.float32)
     sides = cv2.minAreaRect(flat)[1]
     area = len(np.unique(np.floor(flat / REGION_CELL), axis=0)) * REGION_CELL**2
-    return min(sides) > MIN_REGION_WIDTH and area > MIN_REGION_FILL * sides[0] * sides[1]
+    # Metres, and share of its bounding rectangle, from which a region lies in a plane; sides of objects only cross it
+    return min(sides) > 0.04 and area > 0.6 * sides[0] * sides[1]
 
 
 def pixel_rays(frame: Frame) -> np.ndarray:

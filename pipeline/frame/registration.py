@@ -8,20 +8,12 @@ import numpy as np
 
 from pipeline.frame.frame import Doubt
 
-WORKING_WIDTH = 320
-"""Pixels in a row of the images that are compared."""
-MAX_FILL = 6.0
-"""Pixels at working width over which unknown depth takes the nearest known one: the shadows of depth cameras."""
 REACH = 3
 """Pixels at working width on both sides of an edge."""
-MIN_STEP = 0.02
-"""Step of depth, relative to the distance, from which it is an edge: several times the noise of depth cameras."""
 MIN_EDGE_PIXELS, MAX_EDGE_PIXELS = 100, 2000
 """Depth edges below which nothing can be said, and those that are used."""
 SHIFTS = np.arange(-30, 31, 2)
 """Shifts along each axis, in pixels at working width."""
-NEAR, FAR = 3, 10
-"""Pixels up to which a shift is none, and from which it is a wrong one."""
 MIN_AGREEMENT = 1.6
 """Agreement below which depth and colour do not belong together. Over the sources that bench/doubts.py does not keep
 aside it is 1.65 to 4 for depth in its place, but 1.4 for a tote; up to 1.56 for flipped, shifted and cropped depth."""
@@ -51,14 +43,16 @@ def measure_agreement(rgb: np.ndarray, depth: np.ndarray) -> float | None:
 
     1 is chance. Colour is (H, W, 3), depth (H, W) in any unit, 0 where unknown. None if depth shows too few edges.
     """
-    step = max(1, round(depth.shape[1] / WORKING_WIDTH))
+    # Pixels in a row of the images that are compared
+    step = max(1, round(depth.shape[1] / 320))
     depth = _filled(np.ascontiguousarray(depth[::step, ::step], dtype=np.float32))
     h, w = depth.shape
     known = depth > 0
     if not known.any():
         return None
     inverse = np.divide(np.median(depth[known]), depth, out=np.zeros_like(depth), where=known)
-    v, u = np.nonzero(_near_side(inverse) > MIN_STEP)
+    # Step of depth, relative to the distance, from which it is an edge: several times the noise of depth cameras
+    v, u = np.nonzero(_near_side(inverse) > 0.02)
     if len(v) < MIN_EDGE_PIXELS:
         return None
     used = slice(None, None, -(-len(v) // MAX_EDGE_PIXELS))
@@ -72,7 +66,8 @@ def measure_agreement(rgb: np.ndarray, depth: np.ndarray) -> float | None:
         at = v + pad + SHIFTS[i], u + pad + SHIFTS[j]
         strength[i, j] = np.abs((edges[at] * normals).sum(1)).sum() / max(1, inside[at].sum())
     length = np.hypot(*np.meshgrid(SHIFTS, SHIFTS))
-    return float(strength[length <= NEAR].max() / max(strength[length >= FAR].mean(), 1e-6))
+    # Pixels up to which a shift is none, and from which it is a wrong one
+    return float(strength[length <= 3].max() / max(strength[length >= 10].mean(), 1e-6))
 
 
 def find_registration(rgb: np.ndarray, depth: np.ndarray) -> Registration:
@@ -111,7 +106,8 @@ def _filled(depth: np.ndarray) -> np.ndarray:
     label = labels.astype(int)
     nearest = np.zeros(label.max() + 1, np.float32)
     nearest[label[known]] = depth[known]
-    return cv2.medianBlur(np.where(distance <= MAX_FILL, nearest[label], 0).astype(np.float32), 5)
+    # 6.0: pixels at working width over which unknown depth takes the nearest known one: the shadows of depth cameras
+    return cv2.medianBlur(np.where(distance <= 6.0, nearest[label], 0).astype(np.float32), 5)
 
 
 def _near_side(inverse: np.ndarray) -> np.ndarray:

@@ -8,9 +8,6 @@ import numpy as np
 from pipeline.frame.frame import Intrinsics
 from pipeline.geometry import transform
 
-SAME_SURFACE_RATIO = 1.02
-"""Depth of a point over that of the nearest point in its pixel, up to which both belong to the same surface."""
-
 
 def reproject(depth: np.ndarray, source: Intrinsics, target: Intrinsics, target_from_source: np.ndarray) -> np.ndarray:
     """Return depth (H, W) in metres of the camera `source` as the camera `target` measures it, in its shape, float32.
@@ -29,7 +26,8 @@ def reproject(depth: np.ndarray, source: Intrinsics, target: Intrinsics, target_
     nearest = np.full(target.height * target.width, np.inf)
     np.minimum.at(nearest, index, z)
     # The mean over the surface: on slopes the nearest point alone is biased towards the camera.
-    surface = z < SAME_SURFACE_RATIO * nearest[index]
+    # Depth of a point over that of the nearest point in its pixel, up to which both belong to the same surface
+    surface = z < 1.02 * nearest[index]
     count, total = (np.bincount(index[surface], weights, nearest.size) for weights in (None, z[surface]))
     return (total / np.maximum(count, 1)).reshape(target.height, target.width).astype(np.float32)
 

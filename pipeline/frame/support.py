@@ -61,6 +61,14 @@ class Support:
 
 
 @dataclass(frozen=True, eq=False)
+class Observation:
+    """What the camera measured: the frame and the support in it."""
+
+    frame: Frame
+    support: Support
+
+
+@dataclass(frozen=True, eq=False)
 class Ground:
     """A surface that may carry the objects, as a person may choose it."""
 

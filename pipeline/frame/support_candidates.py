@@ -21,12 +21,8 @@ from pipeline.frame.plane_extraction import (
 )
 from pipeline.geometry import Plane
 
-CELL = 0.01
-"""Metres along a cell of the grid on the plane, on which points above it are clustered."""
 MAX_OBJECT_EXTENT, MAX_OBJECT_HEIGHT = 0.45, 0.4
 """Metres along and above the plane up to which a cluster of points may be an object."""
-MIN_OBJECT_HEIGHT = 0.01
-"""Metres above the plane from which a cluster counts."""
 MIN_SHARE = 0.01
 """Share of the image below which a plane is no candidate."""
 WEIGHTS = {
@@ -100,7 +96,8 @@ def _features(frame: Frame, plane: Plane, inliers: np.ndarray) -> np.ndarray:
     over = _over_outline(inliers)
     height = np.where(known, frame.points @ plane.normal.astype(np.float32) + np.float32(plane.offset), 0)
     noise = depth_noise(frame.depth)
-    above = known & over & (height > np.maximum(MIN_OBJECT_HEIGHT, 2 * noise)) & (height < 2 * MAX_OBJECT_HEIGHT)
+    # 0.01: metres above the plane from which a cluster counts
+    above = known & over & (height > np.maximum(0.01, 2 * noise)) & (height < 2 * MAX_OBJECT_HEIGHT)
     below = known & over & (height < -np.maximum(0.015, 3 * noise))
     objects, structures = _clusters(frame, plane, height, above)
     visible = max(1, np.count_nonzero(known & over))
@@ -134,7 +131,8 @@ def _clusters(frame: Frame, plane: Plane, height: np.ndarray, above: np.ndarray)
     along = np.cross(plane.normal, [1.0, 0, 0] if abs(plane.normal[0]) < 0.9 else [0, 1.0, 0])
     axes = np.stack([along, np.cross(plane.normal, along)], 1).astype(np.float32)
     flat = points @ axes
-    cells = np.clip((flat - flat.min(0)) / CELL, 0, 1000).astype(int) + 1
+    # 0.01: metres along a cell of the grid on the plane, on which points above it are clustered
+    cells = np.clip((flat - flat.min(0)) / 0.01, 0, 1000).astype(int) + 1
     grid = np.zeros(cells.max(0) + 2, np.uint8)
     grid[tuple(cells.T)] = 1
     count, labels = cv2.connectedComponents(grid, connectivity=8)

@@ -17,9 +17,6 @@ from pipeline.simulation.robots.arm.kinematics import gripper_pose
 from pipeline.simulation.robots.arm.robot_model import ARM_PREFIX, prefixed
 from pipeline.simulation.robots.arm.tools.vacuum import LIP_SITE, VALVE, Vacuum, weld_name
 
-ACTIONS = 5
-"""Changes of the tip's x, y, z and yaw, and suction."""
-
 
 class ArmControl(ControlledWorld):
     """One world with the arm; between two control steps the servos' commands are the posture that was asked for."""
@@ -42,7 +39,8 @@ class ArmControl(ControlledWorld):
     @property
     def actions(self) -> int:
         """Number of components of an action."""
-        return ACTIONS
+        # Changes of the tip's x, y, z and yaw, and suction
+        return 5
 
     def reset(self) -> None:
         """Return to the start of the world."""

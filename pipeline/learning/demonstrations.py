@@ -24,13 +24,6 @@ CARRIED_M, HIGHER_M = 0.05, 0.02
 """What is held higher than this above the grasp is carried higher still: subtasks lift higher than the oracle does."""
 PAUSE, ARRIVE = 4, 2
 """Control steps that the hand stands still where the suction is switched, and how many of them come before."""
-AHEAD = 12
-"""Commands of the path, 0.4 s, by which the suction is on before it is needed: what a policy does at a place depends on
-the place alone, not on how long it has waited there."""
-NOISE = 0.3
-"""Standard deviation of what disturbs every second demonstration, as a share of the largest motion."""
-BACK_M = 0.01
-"""Nearest distance on the ground at which the path has come back to where the hand is."""
 HEIGHT, SUCTION = 2, 4
 """Indices of height and suction among the floating gripper's commands x, y, z, yaw, suction."""
 
@@ -94,7 +87,8 @@ def demonstrate_subtask(
     """
     for number in range(len(starts)):
         observation = _reset(env, starts, number)
-        noise = random.normal(0, NOISE, (env.rules.steps, SUCTION)) if number % 2 else None
+        # 0.3: standard deviation of what disturbs every second demonstration, as a share of the largest motion
+        noise = random.normal(0, 0.3, (env.rules.steps, SUCTION)) if number % 2 else None
         if shown := _follow(env, _Oracle(env.world.layouts), observation, noise):
             yield shown
 
@@ -199,7 +193,8 @@ def _detour(path: np.ndarray) -> int:
     """
     off = path[: int(np.argmax(path[:, SUCTION] > 0.5))]
     change = np.abs(off[:, :SUCTION] - path[0, :SUCTION])
-    is_back = (change[:, :HEIGHT] < BACK_M).all(axis=1) & (change[:, HEIGHT] < RATE.slide_m)
+    # 0.01: nearest distance on the ground at which the path has come back to where the hand is
+    is_back = (change[:, :HEIGHT] < 0.01).all(axis=1) & (change[:, HEIGHT] < RATE.slide_m)
     is_back &= change[:, HEIGHT + 1] < RATE.turn_rad
     return int(np.flatnonzero(is_back)[-1]) if is_back.any() else 0
 
@@ -229,7 +224,9 @@ class _Follower:
             return None
         wanted = path[self._at].copy()
         action = control.action(np.where(np.arange(len(wanted)) == SUCTION, ctrl, wanted))
-        is_on = path[self._at : self._at + AHEAD, SUCTION].max() > 0.5
+        # 12: commands of the path, 0.4 s, by which the suction is on before it is needed: what a policy does at a place
+        # depends on the place alone, not on how long it has waited there
+        is_on = path[self._at : self._at + 12, SUCTION].max() > 0.5
         is_leaving = wanted[SUCTION] < 0.5 and self._pause > PAUSE - ARRIVE
         action[SUCTION] = 1.0 if is_on or is_leaving else -1.0
         return action

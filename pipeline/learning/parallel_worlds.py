@@ -23,10 +23,6 @@ from pipeline.simulation.physics import UnstableError
 OF_DATA = ("qpos", "qvel", "act", "qacc_warmstart", "ctrl", "eq_active")
 OF_MODEL = ("eq_data", "body_pos", "body_quat")
 """What differs between worlds: fields of MjData, and of MjModel where grasps and immovable objects are."""
-FASTEST = 1e3
-"""In m/s or rad/s: what moves faster has become unstable."""
-CONTACTS, CONSTRAINTS = 128, 512
-"""Room for contacts and rows of constraints in each world; what is beyond is left out."""
 
 
 class BatchPhysics(Protocol):
@@ -59,7 +55,8 @@ class Worlds:
     def restore(self, index: int) -> None:
         """Bring one of the worlds into the running world. Raises UnstableError."""
         speed = self.fields["qvel"][index]
-        if not (np.isfinite(self.fields["qpos"][index]).all() and (np.abs(speed) < FASTEST).all()):
+        # Fastest in m/s or rad/s: what moves faster has become unstable
+        if not (np.isfinite(self.fields["qpos"][index]).all() and (np.abs(speed) < 1e3).all()):
             raise UnstableError("the physics of one of the worlds blew up")
         for name, kept in self.fields.items():
             self._live(name)[:] = kept[index]
@@ -156,7 +153,8 @@ class WarpPhysics:
         mujoco.mj_forward(model, data)
         self._warp: Any = warp
         self._model = mujoco_warp.put_model(model, batch_sizes=dict.fromkeys(OF_MODEL, count))
-        self._data = mujoco_warp.put_data(model, data, nworld=count, nconmax=CONTACTS, njmax=CONSTRAINTS)
+        # Room for contacts and rows of constraints in each world; what is beyond is left out
+        self._data = mujoco_warp.put_data(model, data, nworld=count, nconmax=128, njmax=512)
         mujoco_warp.step(self._model, self._data)  # compiles the kernels, which a capture cannot
         with warp.ScopedCapture() as capture:
             for _ in range(steps):

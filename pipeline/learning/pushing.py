@@ -18,8 +18,6 @@ from pipeline.simulation.state import State
 if TYPE_CHECKING:
     from pipeline.learning.environment import SubtaskEnv
 
-SPEED, SLOWDOWN = 0.8, 8.0
-"""Share of the largest change that it pushes with, and 1/s at which it slows down before the zone's middle."""
 OFF_LINE_M, LOST_M = 0.015, 0.03
 """Metres beside the line from which it stops pushing until it is back, and from which it lifts and begins again."""
 ABOVE_M, ARRIVED_M = 0.03, 0.015
@@ -47,7 +45,8 @@ def push_action(env: "SubtaskEnv") -> np.ndarray:
     is_high = tip[2] > a.bottom + 0.75 * a.height
     if is_high or line.is_past or off_line > LOST_M:  # not behind it yet, or not any more
         return _towards_side(line.behind, a.top, height, tip)
-    forward = min(SPEED, SLOWDOWN * line.distance) * max(0.0, 1 - off_line / OFF_LINE_M)
+    # Share of the largest change that it pushes with, and 1/s at which it slows down before the zone's middle
+    forward = min(0.8, 8.0 * line.distance) * max(0.0, 1 - off_line / OFF_LINE_M)
     return np.array([*np.clip(line.unit * forward - line.off_line / RATE.slide_m, -1, 1), 0.0, 0.0, -1.0])
 
 

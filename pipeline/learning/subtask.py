@@ -22,8 +22,6 @@ RESET = "reset"
 """Start of a subtask that begins on the task's own layouts."""
 WHOLE = "whole"
 """Name of the task learned by one policy, without subtasks."""
-WHOLE_WEIGHT = 5.0
-"""Sum of the weights of its reward, at most: half of the bonus for success."""
 MAX_SUBTASKS = 40
 
 
@@ -98,7 +96,8 @@ def whole_task(subtasks: Sequence[Subtask], goals: Sequence[Goal], instruction: 
     heaviest: dict[RewardTerm, float] = {}
     for one in (one for subtask in subtasks for one in subtask.reward):
         heaviest[one.term] = max(one.weight, heaviest.get(one.term, 0.0))
-    shrink = min(1.0, WHOLE_WEIGHT / max(sum(heaviest.values()), 1e-9))
+    # 5.0: sum of the weights of its reward, at most: half of the bonus for success
+    shrink = min(1.0, 5.0 / max(sum(heaviest.values()), 1e-9))
     reward = tuple(WeightedTerm(term, weight * shrink) for term, weight in heaviest.items())
     return Subtask(WHOLE, instruction or "Do the task.", RESET, tuple(goals), reward, "rules")
 

@@ -22,14 +22,6 @@ from pipeline.simulation.state import HandState, State
 
 RATE = ControlRate(steps=50, ramp=5, slide_m=0.05, turn_rad=0.25, lead_m=0.015)
 """10 Hz, at most 0.5 m/s and 2.5 rad/s; the hand presses with at most 150 N beyond what its motion needs."""
-SETTLE_S = 0.5
-"""Simulated before an episode on a layout, as in a rollout of the oracle."""
-CALM_STEPS = 2
-"""Control steps at rest before a subtask without the hand counts as solved: 0.2 s."""
-FALLEN_M = -0.03
-"""An object whose lowest point is below this height has left the table."""
-CUP_MIDDLE_M = 0.006
-"""From the cup's tip to its middle, where it touches a side."""
 STATE = int(mujoco.mjtState.mjSTATE_INTEGRATION)
 
 
@@ -72,7 +64,8 @@ class SubtaskWorld:
     def settled(self, layout: Layout) -> StartState:
         """Return the state of a layout after everything has settled. Raises UnstableError."""
         self._put(layout)
-        self.physics.settle(SETTLE_S)
+        # Simulated before an episode on a layout, as in a rollout of the oracle
+        self.physics.settle(0.5)
         for kept in (self.physics.log.times, self.physics.log.qpos, self.physics.log.actions):
             kept.clear()
         return self.snapshot()
@@ -152,13 +145,15 @@ class SubtaskWorld:
 
     def is_solved(self, moment: Moment) -> bool:
         """Whether the subtask's goals hold; without goals about the hand also at rest and with nothing held."""
-        if self.subtask.needs_rest and self._calm < CALM_STEPS:
+        # Control steps at rest before a subtask without the hand counts as solved: 0.2 s
+        if self.subtask.needs_rest and self._calm < 2:
             return False
         return bool((moment.misses <= 0).all())
 
     def is_lost(self, moment: Moment) -> bool:
         """Whether a measured object has left the table, so that the subtask cannot be solved any more."""
-        return any(moment.state[name].bottom < FALLEN_M for name in self.names)
+        # An object whose lowest point is below this height has left the table
+        return any(moment.state[name].bottom < -0.03 for name in self.names)
 
     def potentials(self, moment: Moment) -> np.ndarray:
         """Return the weighted potential of each term, of shape (T,)."""
@@ -178,7 +173,8 @@ class SubtaskWorld:
         points = grasp_points(self.physics, name, self.physics.state([name])[name].part(part))
         if not points:
             raise LearningError(f"there is no place on {part} of {name} that the hand gets to from the side")
-        tip = points[0].position + CUP_RADIUS * points[0].outwards - [0, 0, CUP_MIDDLE_M]
+        # 0.006: cup middle from the cup's tip to its middle, where it touches a side
+        tip = points[0].position + CUP_RADIUS * points[0].outwards - [0, 0, 0.006]
         body = self.physics.parts[name, part].body
         return _GraspPoint(body, self.data.xmat[body].reshape(3, 3).T @ (tip - self.data.xpos[body]))
 

@@ -38,19 +38,12 @@ ROLLOUT = 128
 """Control steps of each environment between two updates."""
 SEGMENT = 4
 """Updates between two evaluations."""
-NICENESS = 5
-"""Of the environments' processes."""
 GPU_ENVIRONMENTS = 64
 """Environments that a GPU simulates together."""
 RATES, FINE_SUCCESS = (1e-3, 4e-4), 0.75
 """Learning rates: at first, and from that success on, where large steps unlearn as much as they learn."""
-ENOUGH_PROCESSORS = 4
-"""From so many processors on, processes are faster than a GPU, because every world is measured on a processor."""
 CHECKED = 20
 """Training starts on which nothing is demonstrated: a policy that imitates has to reach the target on them, too."""
-STRICT_ROUNDS = 3
-"""Rounds of corrections before which imitation only ends if no start at all fails; then the target is enough. A policy
-with a success of 0.93 passes 0.95 of 20 starts in six of ten cases, and a chain has all of its policies' failures."""
 CLONED_STD = 0.15
 """Standard deviation of the actions with which a policy that imitates goes on exploring."""
 
@@ -121,7 +114,9 @@ class TrainingStarts:
 def on_this_machine(options: TrainingOptions) -> TrainingOptions:
     """Return options with all processors, or with a GPU where there are few, if MuJoCo Warp is installed."""
     processors = len(os.sched_getaffinity(0))
-    on_gpu = processors < ENOUGH_PROCESSORS and is_gpu_there()
+    # Enough processors from so many processors on, processes are faster than a GPU, because every world is measured on
+    # a processor
+    on_gpu = processors < 4 and is_gpu_there()
     return replace(options, processes=min(processors, options.environments), on_gpu=on_gpu)
 
 
@@ -269,7 +264,10 @@ class _Learner:
             found = success_rate(self.evaluate()), self.unshown_success()
             if sum(found) >= best:
                 best, kept, kept_shown = sum(found), copy.deepcopy(policy.state_dict()), step.shown
-            wanted = options.target if step.corrections >= STRICT_ROUNDS else 1.0
+            # Rounds of corrections before which imitation only ends if no start at all fails; then the target is
+            # enough. A policy with a success of 0.93 passes 0.95 of 20 starts in six of ten cases, and a chain has all
+            # of its policies' failures.
+            wanted = options.target if step.corrections >= 3 else 1.0
             if time.monotonic() > until or min(found) >= wanted:
                 break
         if not kept:
@@ -308,7 +306,8 @@ def side_by_side(subtask: Subtask, layouts: Layouts, starts: TrainingStarts, opt
 
 def _in_worker(env: SubtaskEnv) -> SubtaskEnv:
     """Return an environment in its own process, which gives way to what people wait for, such as the studio's page."""
-    os.nice(NICENESS)
+    # Niceness of the environments' processes
+    os.nice(5)
     return env
 
 

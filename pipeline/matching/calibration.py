@@ -18,18 +18,12 @@ EMBEDDING_WEIGHT = 8.19
 """Weight of the encoder's cosine."""
 ACCEPT_LOG_ODDS = {"plain": -0.39, "printed": -0.66, "hollow": 0.78}
 """Log odds at which the score is one half, by kind of asset. Prints tell products apart, plain shapes say less."""
-MIN_VARIANT_COLOUR = 0.05
-"""Lower bound of the histogram overlap among hollow assets of one category: all of them share the light."""
 CONFIDENCE = {"odds": 1.17, "rivals": -0.54, "bias": -0.96}
 """Weights of `match_confidence`, fitted on 21 sources (`bench/matching_sources.py`). Left out one by one, the
 expected calibration error is 0.03; that of the scores, which are against "no match" only, is 0.12."""
 WEIGHTS_WITHOUT_ENCODER = {"size": 1.0, "outline": 3.0, "relief": 2.0, "colour": 1.0, "appearance": 0.5}
 MIN_HOLLOW_COLOUR, MIN_HOLLOW_COLOUR_WITHOUT_ENCODER = 0.7, 0.45
 """Lower bound of the colour terms of a hollow asset: a grey mug may represent a blue one."""
-MIN_COLOUR = 0.25
-"""Lower bound of the histogram overlap: coloured light empties all bins of the histogram."""
-CONTRADICTION_FACTOR = 0.93
-"""Factor, without an encoder, for an asset whose category contradicts the measured shape."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +50,8 @@ def probability(similarity: Similarity, cosine: np.ndarray, priors: ViewPriors) 
         values = getattr(similarity, name)
         if name in ("colour", "appearance"):
             values = np.where(priors.hollow, np.maximum(values, MIN_HOLLOW_COLOUR), values)
-        odds = odds + weight * np.log(np.maximum(values, MIN_COLOUR if name == "colour" else 1e-3))
+        # 0.25: lower bound of the histogram overlap: coloured light empties all bins of the histogram
+        odds = odds + weight * np.log(np.maximum(values, 0.25 if name == "colour" else 1e-3))
     flat = np.where(priors.printed, ACCEPT_LOG_ODDS["printed"], ACCEPT_LOG_ODDS["plain"])
     required = np.where(priors.hollow, ACCEPT_LOG_ODDS["hollow"], flat)
     return 1 / (1 + np.exp(-np.clip(odds - required, -50, 50)))
@@ -70,7 +65,8 @@ def variant_log_odds(terms: Mapping[str, float], rest: float) -> float:
     """
     factor = max(terms["scale"], 1e-3)
     uncorrected = abs(np.log(np.clip(factor, MIN_SCALE, MAX_SCALE) / factor))
-    least = {"outline": 1e-3, "relief": 1e-3, "colour": MIN_VARIANT_COLOUR, "appearance": 1e-3}
+    # 0.05: lower bound of the histogram overlap among hollow assets of one category: all of them share the light
+    least = {"outline": 1e-3, "relief": 1e-3, "colour": 0.05, "appearance": 1e-3}
     odds = sum(WEIGHTS[name] * np.log(max(terms[name], low)) for name, low in least.items())
     odds += float(size_log_odds(np.array(terms["scale"]))) + WEIGHTS["rest"] * np.log(rest)
     return float(odds + EMBEDDING_WEIGHT * terms["picture"] - uncorrected / SIZE_TOLERANCE)
@@ -107,4 +103,5 @@ def score_without_encoder(similarity: Similarity, priors: ViewPriors, contradict
             values = np.where(priors.hollow, np.maximum(values, MIN_HOLLOW_COLOUR_WITHOUT_ENCODER), values)
         total = total + weight * np.log(np.maximum(values, 1e-6))
     mean = np.exp(total / sum(WEIGHTS_WITHOUT_ENCODER.values()))
-    return mean * priors.rest * np.where(contradicted, CONTRADICTION_FACTOR, 1.0)
+    # Factor, without an encoder, for an asset whose category contradicts the measured shape
+    return mean * priors.rest * np.where(contradicted, 0.93, 1.0)

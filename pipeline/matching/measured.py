@@ -6,16 +6,32 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from pipeline.assets import Asset, AssetError, Library
-from pipeline.assets.appearance.features import VIEW_PIXELS
+from pipeline.assets.appearance.encoder import Encoder
+from pipeline.assets.appearance.features import (
+    COLOUR_ONLY_CATEGORIES,
+    RESTING_ROTATIONS,
+    VIEW_PIXELS,
+    describe_views,
+    to_grey,
+)
+from pipeline.assets.appearance.ray_views import camera_rotations, render_views
 from pipeline.description import Description
 from pipeline.frame import Observation
-from pipeline.matching.calibration import match_confidence
+from pipeline.matching.calibration import WEIGHTS_WITHOUT_ENCODER, ViewPriors, match_confidence, probability
 from pipeline.matching.indexed_library import IndexedLibrary
 from pipeline.matching.matcher import MatcherName
-from pipeline.matching.query import Query, query_view
-from pipeline.matching.rerank import rerank_views
-from pipeline.matching.retrieval import HOLLOW, ScoredView, best_views, print_matches, reorder_colour_variants
-from pipeline.matching.similarity import MAX_SCALE, MIN_SCALE, embed_query
+from pipeline.matching.query import Query, QueryView, query_view
+from pipeline.matching.retrieval import (
+    HOLLOW,
+    MAX_RERANKED,
+    ScoredView,
+    best_views,
+    is_clear,
+    print_matches,
+    reorder_colour_variants,
+    rest_prior,
+)
+from pipeline.matching.similarity import MAX_SCALE, MIN_SCALE, compare, embed, embed_query
 from pipeline.segmentation import Segment
 
 MAX_CANDIDATES = 8
@@ -25,12 +41,13 @@ MIN_PROBABILITY = 0.5
 MIN_CONFIDENCE = 0.4
 """Confidence from which the first candidate is accepted. F1 is largest with a threshold of half that F1 (Lipton et al.
 2014, "Optimal thresholding of classifiers to maximize F1 measure"), and F1 is about 0.8 here."""
-MIN_COSINE = 0.66
-"""Cosine from which the matcher "embedding" accepts the best candidate."""
-MIN_SCORE_WITHOUT_ENCODER = 0.7
-"""Score from which the best candidate is accepted without an encoder, less a part of its lead over the next."""
 MIN_PRINT_MATCHES = 12
 """Matching keypoints that prove a print. With so many, the only wrong answers were variants of the right product."""
+
+AZIMUTH_OFFSETS_DEG = np.array([-15, -7.5, 0, 7.5, 15])
+"""Azimuths of the new views, relative to the library's best view."""
+MIN_RERANK_PROBABILITY = 0.2
+"""Probability below which a candidate is not rendered again."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +115,8 @@ def match(
     if encoder is None:
         return _decide_without_encoder(segment_id, candidates, proved, indexed.library)
     if matcher == "embedding":
-        return _decide(segment_id, candidates, proved, candidates[0].score >= MIN_COSINE)
+        # Cosine from which the matcher "embedding" accepts the best candidate
+        return _decide(segment_id, candidates, proved, candidates[0].score >= 0.66)
     features = indexed.features
     printed = {asset_id for asset_id, has_print in zip(features.ids, features.has_print, strict=True) if has_print}
     probability = category_probability(candidates, indexed.library, printed)
@@ -225,5 +243,55 @@ def _decide_without_encoder(
     group = {c.asset_id: k if (k := library[c.asset_id].category) in HOLLOW else c.asset_id for c in candidates}
     rivals = [c.score for c in candidates if group[c.asset_id] != group[first.asset_id]]
     lead = min(first.score - max(rivals, default=0), 0.15)
-    accepted = first.score >= MIN_SCORE_WITHOUT_ENCODER - 0.4 * lead
+    # 0.7: score from which the best candidate is accepted without an encoder, less a part of its lead over the next
+    accepted = first.score >= 0.7 - 0.4 * lead
     return _decide(segment_id, candidates, proved if first.score > 0.5 else (), accepted)
+
+
+def rerank_views(view: QueryView, indexed: IndexedLibrary, best: Sequence[ScoredView]) -> list[ScoredView]:
+    """Score the first few candidates by new views and return all candidates in their new order.
+
+    Nothing is rendered if the first candidate is clear, or without an encoder.
+    """
+    if not best or view.embedding is None or indexed.encoder is None or is_clear(best):
+        return list(best)
+    likely = [one for one in best[:MAX_RERANKED] if one.score >= MIN_RERANK_PROBABILITY]
+    rendered = [_rescored(view, view.embedding, indexed, indexed.encoder, one) for one in likely]
+    return sorted([*rendered, *best[len(likely) :]], key=lambda one: -one.score)
+
+
+def _rescored(
+    view: QueryView, embedding: np.ndarray, indexed: IndexedLibrary, encoder: Encoder, before: ScoredView
+) -> ScoredView:
+    """Score one candidate by its best new view, or return it unchanged if it cannot be rendered.
+
+    The view is chosen without the encoder, which then encodes that view only: encoding takes most of the time.
+    """
+    features = indexed.features
+    owner, up = features.owner[before.view], features.up[before.view]
+    asset = indexed.asset(before.view)
+    elevation = np.array([np.clip(view.elevation, 5, 85)])
+    rotations = camera_rotations(features.azimuth[before.view] + AZIMUTH_OFFSETS_DEG, elevation, RESTING_ROTATIONS[up])
+    count, hollow = len(rotations), asset.category in COLOUR_ONLY_CATEGORIES
+    try:
+        views = render_views(asset, rotations, VIEW_PIXELS)
+        descriptors = describe_views(views.rgb, views.masks, views.depth, views.extents)
+        similarity = compare(view.descriptors, descriptors)
+        rest = rest_prior(np.full(count, up), descriptors.extents)
+        priors = ViewPriors(rest, np.full(count, features.has_print[owner]), np.full(count, hollow))
+        best = int(np.argmax(probability(similarity, np.full(count, before.terms["picture"]), priors)))
+        crops, masks = _encoder_input(asset, rotations[best], encoder, hollow)
+        vectors = embed(crops, masks, features, encoder)
+    except AssetError:
+        return before
+    cosine = float((vectors * embedding[: len(vectors)]).sum(axis=1).max())
+    score = probability(similarity, np.full(count, cosine), priors)[best]
+    terms = {name: float(getattr(similarity, name)[best]) for name in (*WEIGHTS_WITHOUT_ENCODER, "scale")}
+    return ScoredView(before.view, float(score), terms | {"picture": float(np.clip(cosine, 0, 1))})
+
+
+def _encoder_input(asset: Asset, rotation: np.ndarray, encoder: Encoder, hollow: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Render one view (3, 3) of an asset for the encoder, of hollow assets in grey too: crops and masks."""
+    large = render_views(asset, rotation[None], encoder.pixels)
+    crops = np.concatenate([large.rgb, to_grey(large.rgb)]) if hollow else large.rgb
+    return crops, np.repeat(large.masks, len(crops), axis=0)

@@ -8,8 +8,6 @@ from pipeline.matching.measured import Candidate, Match
 
 MAX_NAMED = 3
 """Most candidates that only the name brings."""
-NAMED_SCORE = 0.3
-"""Score of a candidate that measurement does not rank: less likely than not, and not excluded."""
 
 
 def with_named_candidates(measured: Match, name: str, library: Library, shown: int) -> tuple[Candidate, ...]:
@@ -21,7 +19,8 @@ def with_named_candidates(measured: Match, name: str, library: Library, shown: i
     ranked = {one.asset_id: one for one in measured.candidates}
     found = _index(library).search(name.replace("_", " "), limit=shown + MAX_NAMED).ids
     added = [id for id in found if id not in {one.asset_id for one in first}][:MAX_NAMED]
-    return (*first, *(ranked.get(id) or Candidate(id, NAMED_SCORE, {}, "called alike, not measured") for id in added))
+    # Score of a candidate that measurement does not rank: less likely than not, and not excluded
+    return (*first, *(ranked.get(id) or Candidate(id, 0.3, {}, "called alike, not measured") for id in added))
 
 
 @lru_cache(maxsize=2)

@@ -1,13 +1,16 @@
 """Retrieval of the views of assets that are most similar to a query, and verification of printed assets."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
+import cv2
 import numpy as np
 
 from pipeline.assets import AssetError
 from pipeline.assets.appearance.features import COLOUR_ONLY_CATEGORIES, RESTING_ROTATIONS, LibraryFeatures
-from pipeline.assets.appearance.sift_matches import count_inliers, detect_keypoints
+from pipeline.assets.appearance.ray_views import camera_rotations, render_views
+from pipeline.assets.asset import Asset
 from pipeline.frame import Frame
 from pipeline.geometry import bounding_box
 from pipeline.matching.calibration import (
@@ -29,8 +32,6 @@ MAX_COMPARED_ASSETS = 64
 """Assets that are compared in full. With 133 assets and 50 real objects the answers equalled those of comparing all."""
 MAX_RERANKED = 3
 """Candidates that are rendered again and whose prints are verified: some hundredths of a second each."""
-CLEAR_PROBABILITY = 0.9
-"""Probability above which the first candidate is accepted as it is, if the second has at most half of it."""
 FLAT_SIDED = {"box", "cube", "block", "book", "carton"}
 ROUND = {"can", "cylinder", "ball", "fruit", "tape"}
 HOLLOW = {"bowl", "mug", "cup", "plate", "pan"}
@@ -42,6 +43,11 @@ CONTRADICTED_CATEGORIES = {
     "bowl": FLAT_SIDED | ROUND | {"bottle", "tool"},
 }
 """Asset categories that each measured shape contradicts."""
+
+CROP_PIXELS = 192
+"""Longer side of a crop and of a view. 256 with two views took four times as long and proved no more."""
+ELEVATION_STEP_DEG = 5.0
+"""Step of the elevations that views are rendered at, so that objects seen from one camera share them."""
 
 
 class ScoredView(NamedTuple):
@@ -120,7 +126,7 @@ def print_matches(query: Query, view: QueryView, indexed: IndexedLibrary, best: 
         return {}
     printed = [one.view for one in best[: 3 * MAX_RERANKED] if features.has_print[features.owner[one.view]]]
     printed = printed[:MAX_RERANKED]
-    keypoints = detect_keypoints(*_crop(query.observation.frame, query.segment)) if printed else None
+    keypoints = _detect_keypoints(*_crop(query.observation.frame, query.segment)) if printed else None
     return {one: _print_inliers(keypoints, view.elevation, indexed, one) for one in printed}
 
 
@@ -148,7 +154,8 @@ def reorder_colour_variants(best: Sequence[ScoredView], indexed: IndexedLibrary)
 def is_clear(best: Sequence[ScoredView]) -> bool:
     """Whether the first view is likely and the second at most half as likely."""
     first, rival = best[0].score, max([one.score for one in best[1:2]], default=0)
-    return first > CLEAR_PROBABILITY and rival < first / 2
+    # Probability above which the first candidate is accepted as it is, if the second has at most half of it
+    return first > 0.9 and rival < first / 2
 
 
 def _elevation_range(features: LibraryFeatures, elevation: float) -> float:
@@ -174,8 +181,60 @@ def _crop(frame: Frame, segment: Segment) -> tuple[np.ndarray, np.ndarray]:
 def _print_inliers(keypoints: Any, elevation: float, indexed: IndexedLibrary, view: int) -> int:
     features = indexed.features
     try:
-        return count_inliers(
+        return _count_inliers(
             indexed.asset(view), keypoints, elevation, features.azimuth[view], RESTING_ROTATIONS[features.up[view]]
         )
     except AssetError:
         return 0
+
+
+def _detect_keypoints(picture: np.ndarray, mask: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return positions (N, 2) and descriptors (N, 128) in a picture (H, W, 3), uint8, within a mask.
+
+    None if there are fewer than 8.
+    """
+    grey = cv2.cvtColor(np.ascontiguousarray(picture), cv2.COLOR_RGB2GRAY)
+    factor = CROP_PIXELS / max(grey.shape)
+    grey = cv2.resize(grey, None, fx=factor, fy=factor, interpolation=cv2.INTER_CUBIC if factor > 1 else cv2.INTER_AREA)
+    inside = cv2.resize(mask.astype(np.uint8), grey.shape[::-1], interpolation=cv2.INTER_NEAREST)
+    grey = cv2.createCLAHE(2, (4, 4)).apply(grey)
+    sift: Any = cv2.SIFT.create(600, contrastThreshold=0.02)
+    points, descriptors = sift.detectAndCompute(grey, cv2.erode(inside, np.ones((5, 5))))
+    return None if len(points) < 8 else (np.array([p.pt for p in points], np.float32), descriptors)
+
+
+def _count_inliers(
+    asset: Asset, crop: tuple[np.ndarray, np.ndarray] | None, elevation: float, azimuth: float, up: np.ndarray
+) -> int:
+    """Return how many of a crop's keypoints match the asset's view from these degrees.
+
+    SIFT tolerates a rotation of about twenty degrees out of the plane.
+    """
+    if crop is None:
+        return 0
+    view = _view_keypoints(
+        asset, ELEVATION_STEP_DEG * round(elevation / ELEVATION_STEP_DEG), float(azimuth), tuple(map(float, up.ravel()))
+    )
+    return _affine_inliers(crop, view) if view else 0
+
+
+@lru_cache(maxsize=256)
+def _view_keypoints(
+    asset: Asset, elevation: float, azimuth: float, up: tuple[float, ...]
+) -> tuple[np.ndarray, np.ndarray] | None:
+    turn = camera_rotations(np.array([azimuth]), np.array([elevation]), np.reshape(up, (3, 3)))
+    view = render_views(asset, turn, CROP_PIXELS, max_texture=1024)
+    return _detect_keypoints(view.rgb[0], view.masks[0])
+
+
+def _affine_inliers(a: tuple[np.ndarray, np.ndarray], b: tuple[np.ndarray, np.ndarray]) -> int:
+    pairs = cv2.BFMatcher().knnMatch(a[1], b[1], k=2)
+    distinct = [pair[0] for pair in pairs if len(pair) == 2 and pair[0].distance < 0.78 * pair[1].distance]
+    if len(distinct) < 6:
+        return 0
+    start, end = a[0][[m.queryIdx for m in distinct]], b[0][[m.trainIdx for m in distinct]]
+    affine, inliers = cv2.estimateAffine2D(start, end, ransacReprojThreshold=8)
+    if affine is None or np.linalg.det(affine[:, :2]) < 0:
+        return 0  # no map, or a mirrored one
+    strongest, weakest = np.linalg.svd(affine[:, :2])[1]
+    return int(inliers.sum()) if strongest < 2.2 and weakest > 0.35 else 0

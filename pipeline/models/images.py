@@ -11,8 +11,6 @@ from pipeline.geometry import bounding_box
 
 BACKGROUND_GREY = (127, 127, 127)
 """sRGB around a cut-out."""
-MIN_SIDE_PX = 224
-"""Longer side to which a small crop is enlarged: models recognise little in smaller ones."""
 MARK_COLOURS = (
     (230, 60, 60), (60, 120, 230), (40, 170, 70), (240, 160, 20), (150, 70, 200), (0, 170, 180), (220, 80, 160),
     (120, 120, 40),
@@ -24,7 +22,8 @@ def masked_crop(rgb: np.ndarray, mask: np.ndarray, side: int = 512, margin: floa
     """Return the masked object on grey, of shape (h, w, 3), uint8, its longer side at most `side` pixels."""
     part = _around(mask, margin)
     shown = np.where(mask[part][..., None], rgb[part], np.array(BACKGROUND_GREY, np.uint8))
-    return fit_to_side(shown, side, MIN_SIDE_PX)
+    # Longer side to which a small crop is enlarged: models recognise little in smaller ones
+    return fit_to_side(shown, side, 224)
 
 
 def outline_in_frame(

@@ -10,11 +10,15 @@ A model gets its call from `current_call()`, adds text with `append`, and calls 
 import contextvars
 import threading
 import time
-from collections.abc import Callable
-from typing import Any, Protocol
+from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from typing import Any, Protocol, TypeVar
 
-from pipeline.models.costs.budget import Budget
+from pipeline.models.budget import Budget
 from pipeline.models.model import CallCancelled, Question, StageCancelled
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 
 class StopFlag(Protocol):
@@ -124,3 +128,23 @@ def enter_call(call: InFlightCall) -> contextvars.Token:
 def leave_call(token: contextvars.Token) -> None:
     """Restore the previous current call."""
     _current.reset(token)
+
+
+def ask_concurrently(
+    ask: Callable[[T], R], items: Sequence[T], calls: InFlightCalls
+) -> Generator[tuple[int, R], None, None]:
+    """Yield each item's index and what `ask` returns for it, in order of completion.
+
+    `calls` are the calls that `ask` makes. They are closed if the generator is closed early or an exception is raised.
+    """
+    # Upper bound of waiting threads; the settings limit how many of them call at once
+    pool = ThreadPoolExecutor(min(16, max(1, len(items))), thread_name_prefix="asking")
+    try:
+        indices = {pool.submit(ask, item): index for index, item in enumerate(items)}
+        for future in as_completed(indices):
+            yield indices[future], future.result()
+    except BaseException:
+        calls.close()
+        raise
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)

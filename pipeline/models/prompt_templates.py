@@ -22,8 +22,6 @@ ZERO_WIDTH_SPACE = "\u200b"
 """Inserted into such a mark in a value: the mark stays readable but closes nothing."""
 LINE = 400
 """Characters of a line of JSON: an object of the table with its sizes and caption mostly fits."""
-SMALLEST = 1e-6
-"""Below it a number is a rounding error."""
 CONTROL_CHARS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 HOLE = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 
@@ -111,7 +109,8 @@ def _rounded(value: Any) -> Any:
         return [_rounded(one) for one in value]
     if not isinstance(value, float) or not math.isfinite(value):
         return value
-    return 0.0 if abs(value) < SMALLEST else float(f"{value:.{3 if abs(value) < 1 else 4}g}")
+    # Smallest below it a number is a rounding error
+    return 0.0 if abs(value) < 1e-6 else float(f"{value:.{3 if abs(value) < 1 else 4}g}")
 
 
 def _plain(text: str) -> str:

@@ -35,8 +35,7 @@ from pipeline.project.stage_record import (
 )
 from pipeline.router import Round, read_rounds
 from pipeline.scene import Scene
-from pipeline.scene.doubts import DOUBTED, doubts
-from pipeline.scene.evidence import Evidence
+from pipeline.scene.evidence import DOUBTED, Evidence, doubts
 from pipeline.scene.mjcf.recorded_models import twin_digest
 from pipeline.scene.object_names import current_names, use_current_names
 from pipeline.scene.scene_files import read_scene
@@ -49,8 +48,6 @@ from pipeline.tasks import Task, TaskError, rename_in_task, task_from_json, task
 CAMERA_DECISIONS = ("camera", "camera_pose", "ground")
 UNEXPLAINED = "unexplained.png"
 """Picture over the photograph, in which only the pixels that nothing explains are not transparent."""
-UNEXPLAINED_TINT = (0, 94, 213, 190)
-"""Vermilion of the Okabe-Ito palette, blue first, and opacity."""
 
 
 class Project(ProjectFolder):
@@ -204,7 +201,8 @@ class Project(ProjectFolder):
             of_frame = [one for one in self.frame.doubts if one.what != "registration"]  # which was measured again
             of_twin = [Doubt.of_line(DOUBTED.get(term, term), line) for term, line in doubts(evidence).items()]
             tint = np.zeros((*evidence.unexplained.shape, 4), np.uint8)
-            tint[evidence.unexplained] = UNEXPLAINED_TINT
+            # Vermilion of the Okabe-Ito palette, blue first, and opacity
+            tint[evidence.unexplained] = (0, 94, 213, 190)
             write_bytes(self.folder / UNEXPLAINED, cv2.imencode(".png", tint)[1].tobytes())
             doubtful = [asdict(one) for one in (*of_twin, *of_frame)]
             self._record.note(evidence=evidence.to_json(), fit=evidence.fit(), doubtful=doubtful)

@@ -9,9 +9,6 @@ from pipeline.project.fold import Fold
 from pipeline.project.stage_record import QUESTION_DECISIONS, STAGE_DECISIONS, STAGES, Stage
 from pipeline.store.values import json_default, new_hasher
 
-_MEMORY = 256
-"""Number of hashes kept: an undo of more decisions than these hashes all of them again."""
-
 
 class StageKeys:
     """Hashes equal to `digest(frame, producers, decisions)`, continued from the one before at each new decision."""
@@ -27,7 +24,8 @@ class StageKeys:
         if known is None or known[0] != prefix:
             begin = new_hasher(*inputs)
             begin.update(b"[")
-            known = self._folds[stage] = (prefix, Fold((begin, b""), _with_decision, _MEMORY))
+            # Number of hashes kept: an undo of more decisions than these hashes all of them again
+            known = self._folds[stage] = (prefix, Fold((begin, b""), _with_decision, 256))
         hasher, _ = known[1].over(self._history.view(("stage key", stage), lambda d: _concerns(stage, d)))
         hasher = hasher.copy()
         hasher.update(b"]\0")

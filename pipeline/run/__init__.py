@@ -6,10 +6,11 @@ were complete before a stop or an error are in the project folder.
 
 from pipeline.run.perception_stages import find_segments
 from pipeline.run.progress import Progress
-from pipeline.run.sending import WHAT_IS_SENT, may_send
 from pipeline.run.services import (
+    WHAT_IS_SENT,
     Services,
     allowed_services,
+    may_send,
     producer_name,
     project_matcher,
     project_robot,

@@ -7,8 +7,6 @@ from pipeline.simulation import kit
 
 MAX_OVERHANG_M = 0.02
 """Metres by which an object's outline may extend beyond the table."""
-MIN_EDGE_PIXELS = 8
-"""Pixels of a mask on the picture's edge from which the object is cut off."""
 
 
 def doubtful_objects(project: Project, scene: kit.Scene) -> dict[str, str]:
@@ -28,7 +26,8 @@ def cut_off_objects(project: Project) -> dict[str, str]:
     return {
         one.name: f"{one.name} is cut off by the picture's edge"
         for one in (scene.placements if scene else ())
-        if one.segment_id in masks and edge_pixels(masks[one.segment_id]) >= MIN_EDGE_PIXELS
+        # Pixels of a mask on the picture's edge from which the object is cut off
+        if one.segment_id in masks and edge_pixels(masks[one.segment_id]) >= 8
     }
 
 

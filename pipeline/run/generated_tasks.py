@@ -13,9 +13,6 @@ from pipeline.task_generation.candidates import SceneFacts
 from pipeline.task_generation.generate import GenerationInputs, SolvedTask
 from pipeline.task_generation.task_files import TaskGenerationError
 
-MAX_SOLVED = 200
-"""Solved tasks of a workspace that new ones are compared with, at most."""
-
 
 def generation_inputs(project: Project, services: Services) -> GenerationInputs:
     """Return what tasks are generated from. Raises TaskGenerationError for a project without anything to move."""
@@ -48,6 +45,7 @@ def _solved_tasks(project: Project, services: Services) -> tuple[SolvedTask, ...
         scene = kit.Scene.load(project.folder)
         found.append(SolvedTask(task, {o.name: o.category for o in scene.objects}))
     folder = solved_folder(project, services)
-    for kept in list(read_solved(folder) if folder else ())[:MAX_SOLVED]:
+    # Solved tasks of a workspace that new ones are compared with, at most
+    for kept in list(read_solved(folder) if folder else ())[:200]:
         found.append(SolvedTask(kept.task, {str(o["name"]): str(o.get("category", "")) for o in kept.objects}))
     return tuple(found)

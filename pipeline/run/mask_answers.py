@@ -13,8 +13,6 @@ from pipeline.run.services import Services
 from pipeline.segmentation import Prompt, Segment, View, encode_rle
 from pipeline.store import digest
 
-MIN_PIXELS = 30
-"""Fewest pixels of a mask that an edit makes."""
 MIN_KEPT = 0.8
 """Share of a mask that the whole object has to contain, and the objects in it together."""
 MAX_GROWTH = 4.0
@@ -76,7 +74,8 @@ def edits_of(
         found = [_boxed(view, box) & ~taken for box in said["objects"]]
         masks = _apart(found, said["objects"])
         covered = np.logical_or.reduce(masks) & own.mask
-        if min(mask.sum() for mask in masks) < MIN_PIXELS or covered.sum() < MIN_KEPT * own.mask.sum():
+        # 30: fewest pixels of a mask that an edit makes
+        if min(mask.sum() for mask in masks) < 30 or covered.sum() < MIN_KEPT * own.mask.sum():
             return
         free = max(largest_id, *segments) + 1
         for number, mask in zip((own.id, *range(free, free + len(masks) - 1)), masks, strict=True):

@@ -17,8 +17,7 @@ from pipeline.matching import Match, ModelMatcherName, Query
 from pipeline.matching.model import QUESTION_KIND as CHOOSE
 from pipeline.matching.model import QUESTION_KINDS, choose_with_model, correspond
 from pipeline.models import source_of
-from pipeline.models.concurrent import ask_concurrently
-from pipeline.models.in_flight import InFlightCalls
+from pipeline.models.in_flight import InFlightCalls, ask_concurrently
 from pipeline.models.trace.recorder import TracingModel
 from pipeline.project import Project, Stage
 from pipeline.run.progress import Progress

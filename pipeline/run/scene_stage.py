@@ -17,13 +17,11 @@ from pipeline.one_blas_thread import one_blas_thread
 from pipeline.project import Project
 from pipeline.router import read_record, write_record
 from pipeline.run.progress import Progress
-from pipeline.run.sending import may_send_to
-from pipeline.run.services import Services
+from pipeline.run.services import Services, may_send_to
 from pipeline.run.twin_condition import twin_condition
 from pipeline.scene import object_names, overrides, scene_files
 from pipeline.scene.appearance.light import estimate_light
-from pipeline.scene.doubts import summarise
-from pipeline.scene.evidence import measure_evidence
+from pipeline.scene.evidence import measure_evidence, summarise
 from pipeline.scene.mjcf import builder
 from pipeline.scene.mjcf.builder import Slab, table_slab
 from pipeline.scene.mjcf.recorded_models import with_own_files

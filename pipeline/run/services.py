@@ -1,4 +1,4 @@
-"""The external services that the stages use, and which of them produces each result of a project."""
+"""The external services that the stages use, which of them produces each result, and what is sent to them."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -16,9 +16,15 @@ from pipeline.models.trace.recorder import TracingModel
 from pipeline.planner import PlannerModel
 from pipeline.project import Project, Stage
 from pipeline.router import Mode, RunningRound
-from pipeline.run.sending import may_send
 from pipeline.segmentation import Segmenter
 from pipeline.simulation.sandbox.sandbox import Sandbox
+
+WHAT_IS_SENT = (
+    "the photograph with its objects outlined and numbered, a crop of each object, pictures, names and descriptions of "
+    "library assets, names, colours, sizes and places of the objects, the task and the programs, and solved "
+    "programs of other projects in the workspace as examples"
+)
+"""Everything of a project that questions to a model contain. Depth, file names and the project's name are not sent."""
 
 
 @dataclass(frozen=True)
@@ -130,3 +136,27 @@ def tracing_model(
     if overrides is None:
         overrides = project.question_overrides()
     return TracingModel(services.model, project.folder / "trace.jsonl", live or services.live, overrides)
+
+
+def may_send(project: Project, model: Model, policy: SendPolicy) -> bool | None:
+    """Whether questions about a project may go to the model's server; None if that is undecided.
+
+    A model inside the studio needs no decision.
+    """
+    destination = destination_of(model)
+    return destination is None or may_send_to(project, destination.address, destination.is_this_machine, policy)
+
+
+def may_send_to(project: Project, address: str, is_this_machine: bool, policy: SendPolicy) -> bool | None:
+    """Whether a project may go to the server at an address (scheme, host and port); None if that is undecided.
+
+    The user's decision about that server comes before the policy "allow". A server on this machine needs no decision.
+    """
+    if policy == "always":
+        return True
+    if policy == "never" and not is_this_machine:
+        return False
+    decided = [one.data["allow"] for one in project.active_decisions("send") if one.data["server"] == address]
+    if decided:
+        return bool(decided[-1])
+    return True if policy == "allow" or is_this_machine else None

@@ -24,9 +24,6 @@ from pipeline.simulation.sandbox.sandbox import RunCancelled
 from pipeline.store import StoreError, saving
 from pipeline.tasks import TaskError
 
-MAX_TRIED_TASKS = 3
-"""Proposed tasks that are tried in turn if the user chose none."""
-
 
 def run_stages(
     project: Project, services: Services, until: Stage = "solution", task_text: str | None = None, renew: bool = True
@@ -69,7 +66,8 @@ def _maker(project: Project, services: Services, stage: Stage) -> str:
 
 def _try_other_tasks(project: Project, services: Services) -> Iterator[Progress]:
     """Generate rounds for the next proposed tasks while the router gives up or asks."""
-    for task in (project.tasks() or ())[1:MAX_TRIED_TASKS]:
+    # Proposed tasks that are tried in turn if the user chose none
+    for task in (project.tasks() or ())[1:3]:
         best = project.best_round()
         if best is None or best.route not in ("give_up", "ask"):
             return

@@ -23,7 +23,7 @@ from pipeline.run.progress import Progress
 from pipeline.run.scene_context import scene_context
 from pipeline.run.services import Services, project_robot, tracing_model
 from pipeline.run.solved_examples import keep_solution, solved_examples
-from pipeline.scene.doubts import summarise
+from pipeline.scene.evidence import summarise
 from pipeline.simulation import Program, kit
 from pipeline.simulation.graspability import why_not_picked
 from pipeline.simulation.robots import robot_kind

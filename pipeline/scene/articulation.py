@@ -12,14 +12,8 @@ from pipeline.geometry import Pose
 from pipeline.scene.mjcf import articulated_body
 from pipeline.scene.placement import Placement
 
-MAX_KNOB_RADIUS_M = 0.05
-"""A hinged part that stays within this radius is a knob, which is turned and not opened."""
 KNOB_CATEGORIES = {"faucet", "tap", "stove", "cooker", "sink"}
 """Categories whose hinged parts are knobs, however long they are."""
-MIN_DRAWER_TRAVEL = 0.7
-"""Share of its travel by which a drawer leaves the object's box. A part that leaves it by less is a sliding door."""
-MAX_LID_HEIGHT = 0.3
-"""Height of a lid at most, relative to its longer side."""
 UNLIMITED_TRAVEL_RAD = np.pi / 2
 """How far a hinge without limits is opened."""
 MOVING_JOINT_TYPES = {int(kind) for kind in articulated_body.DEFAULT_DAMPING}
@@ -110,10 +104,14 @@ def _noun(part: MovingPart, p: Placement) -> str:
         direction = part.axis * np.sign(part.end)
         edge = float(direction @ part.centre + np.abs(direction) @ part.size / 2)
         outside = edge + abs(part.end) - float(np.abs(direction) @ p.size) / 2
-        return "drawer" if outside > MIN_DRAWER_TRAVEL * abs(part.end) else "sliding_door"
-    if part.lever < MAX_KNOB_RADIUS_M or p.category in KNOB_CATEGORIES:
+        # Share of its travel by which a drawer leaves the object's box. A part that leaves it by less is a sliding
+        # door.
+        return "drawer" if outside > 0.7 * abs(part.end) else "sliding_door"
+    # 0.05: A hinged part that stays within this radius is a knob, which is turned and not opened
+    if part.lever < 0.05 or p.category in KNOB_CATEGORIES:
         return "knob"
-    flat = part.size[2] < MAX_LID_HEIGHT * part.size[:2].max() and part.centre[2] > 0
+    # Height of a lid at most, relative to its longer side
+    flat = part.size[2] < 0.3 * part.size[:2].max() and part.centre[2] > 0
     return "lid" if flat and abs(part.axis[2]) < 0.5 else "door"
 
 

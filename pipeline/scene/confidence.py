@@ -17,14 +17,8 @@ from pipeline.scene.placement import Placement, Scene
 from pipeline.segmentation import Segment
 
 ConfidenceLevel = Literal["sure", "fairly sure", "unsure"]
-SURE_SCORE, FAIRLY_SURE_SCORE = 0.75, 0.6
-"""Scores from which the level is "sure" and "fairly sure"."""
 MAX_RAYS = 6000
 """Rays per object: they give its outline to a few per cent in some ten milliseconds."""
-WINDOW_MARGIN = 0.6
-"""Margin around the mask as a share of its longer side, in which a misplaced object is still found."""
-OCCLUSION_GAP_M = 0.015
-"""Distance by which something must be nearer to the camera to occlude a part of the object."""
 DEPTH_SCALE_M = 0.02
 """Depth error at which the depth term falls to 1 / e."""
 MAX_RIVAL_PENALTY = 0.1
@@ -139,7 +133,8 @@ class _Comparison:
         depth = object_depth(p, frame.intrinsics, world_from_camera, box, step)
         in_mask, measured = mask[window], frame.depth[window]
         alone = depth > 0
-        shown = alone & ~((measured > 0) & (measured < depth - OCCLUSION_GAP_M) & ~in_mask)
+        # Distance by which something must be nearer to the camera to occlude a part of the object
+        shown = alone & ~((measured > 0) & (measured < depth - 0.015) & ~in_mask)
         both = shown & in_mask & (measured > 0)
         facing = registration.load_surface(p.mesh, p.size).faces_camera(p.world_from_object, world_from_camera[:3, 3])
         return cls(
@@ -165,7 +160,8 @@ def _confidence(comparison: _Comparison, match: Match | None, fidelity: ObjectFi
     )
     score = float(np.sqrt(np.prod(list(asdict(terms).values()))))
     level: ConfidenceLevel = (
-        "sure" if score >= SURE_SCORE else "fairly sure" if score >= FAIRLY_SURE_SCORE else "unsure"
+        # Scores from which the level is "sure" and "fairly sure"
+        "sure" if score >= 0.75 else "fairly sure" if score >= 0.6 else "unsure"
     )
     figures = (
         (fidelity.mask_iou, fidelity.depth_error or 0.0) if fidelity else (comparison.outline, comparison.depth_error)
@@ -194,7 +190,8 @@ def _disagreement(p: Placement, match: Match | None) -> str:
 def _window(mask: np.ndarray) -> tuple[PixelBox, int]:
     """Return the pixels around a mask in which an object is compared, and the step that MAX_RAYS allows."""
     inner = bounding_box(mask)
-    margin = int(WINDOW_MARGIN * (max(inner.width, inner.height) - 1)) + 8
+    # 0.6: margin around the mask as a share of its longer side, in which a misplaced object is still found
+    margin = int(0.6 * (max(inner.width, inner.height) - 1)) + 8
     box = inner._replace(right=inner.right - 1, bottom=inner.bottom - 1).padded(margin, mask.shape)
     return box, max(1, int(np.ceil(np.sqrt(box.width * box.height / MAX_RAYS))))
 

@@ -32,8 +32,6 @@ MIN_SCORE = 0.75
 """Lowest score of the asset for two masks to be merged: most neighbours are two objects."""
 CONFIDENT_SCORE = 0.9
 """Two masks that both match an asset with this score are not considered."""
-MIN_POINTS = 30
-"""Fewest points from which a part can be located."""
 
 Recognise = Callable[[Segment], tuple[Description, Match]]
 """Measures a segment and matches it with an asset."""
@@ -62,7 +60,8 @@ def merge_segments(
 
     A merged mask may be a part of a larger one.
     """
-    parts = {o.segment.id: o for o in observed_objects if len(o.points) >= MIN_POINTS}
+    # Fewest points from which a part can be located
+    parts = {o.segment.id: o for o in observed_objects if len(o.points) >= 30}
     pairs = _near_pairs(parts, combinations(parts, 2))
     while pairs:
         larger, smaller = sorted(pairs.pop(0), key=lambda id: -np.count_nonzero(parts[id].segment.mask))

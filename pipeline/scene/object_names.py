@@ -17,8 +17,6 @@ DECISION_KINDS = ("rename", "choose_asset")
 """Kinds of decisions that change names."""
 FILLER_WORDS = {"small", "medium", "large", "big", "bigger", "my", "our", "the", "a", "an"}
 """Words of an asset's name that do not say what it is."""
-MAX_NAME_WORDS = 4
-"""An asset's longer name is a title; its category is used instead."""
 
 
 def name_objects(
@@ -84,7 +82,8 @@ def colour_and_kind(colour: str, asset: Asset, only_kind: bool = False) -> str:
     words = [word for word in _words(asset.name) if word not in FILLER_WORDS] or _words(asset.name)
     colours = {COLOUR_WORDS[word] for word in words if word in COLOUR_WORDS}
     another_colour = bool(colours) and colour not in colours and words[-1] not in COLOUR_WORDS
-    if only_kind or len(words) > MAX_NAME_WORDS or another_colour:
+    # An asset's longer name is a title; its category is used instead
+    if only_kind or len(words) > 4 or another_colour:
         words, colours = _words(asset.category) or words[-1:], set()
     return "_".join(words if colours else [colour, *words])[:40].strip("_")
 

@@ -19,8 +19,6 @@ from pipeline.store import digest
 
 CLUSTER_GAP_M = 0.05
 """Distance from the main cluster of a segment's points within which smaller clusters belong to the object."""
-MIN_HEIGHT_M = 0.003
-"""Points less far above the table, or a shelf, count as its own."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +94,8 @@ def _object_points(observation: Observation, segment: Segment) -> np.ndarray:
     inner = cv2.erode(segment.mask.astype(np.uint8), np.ones((3, 3), np.uint8)).astype(bool)
     mask = inner if inner.sum() > 100 else segment.mask
     points = transform(observation.support.world_from_camera, frame.points[mask & (frame.depth > 0)].astype(float))
-    points = points[points[:, 2] > observation.support.height + MIN_HEIGHT_M]
+    # Points less far above the table, or a shelf, count as its own
+    points = points[points[:, 2] > observation.support.height + 0.003]
     points = points[_in_main_cluster(points)]
     points.flags.writeable = False
     return points

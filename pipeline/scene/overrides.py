@@ -11,8 +11,6 @@ from pipeline.scene.placement import Placement, Scene
 
 DECISION_KINDS = ("move", "resize", "refit", "physics", "recolour", "choose_asset", "make")
 """Kinds of decisions that change an override. Choosing an asset resets size and weight."""
-MIN_SCALE, MAX_SCALE = 0.05, 20.0
-"""Limits to which a decided scale is clipped."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +128,8 @@ def _pose(data: Mapping[str, Any]) -> Pose:
 
 
 def _scale(value: Any) -> float:
-    return float(np.clip(float(value), MIN_SCALE, MAX_SCALE))
+    # Limits to which a decided scale is clipped
+    return float(np.clip(float(value), 0.05, 20.0))
 
 
 def _positive(value: Any) -> float | None:

@@ -10,10 +10,6 @@ from pipeline.models import Model, ModelError, Question, source_of
 from pipeline.scene.placement import Placement
 
 QUESTION_KIND = "weigh_object"
-DENSITY_RANGE = (2.0, 20_000.0)
-"""Densities of the size box that are accepted, in kg/m^3: from a crumpled bag to solid gold."""
-FRICTION_RANGE = (0.01, 3.0)
-"""Friction coefficients that are accepted."""
 
 
 class WeightAnswer(BaseModel):
@@ -63,8 +59,10 @@ def estimate_physical_properties(model: Model, p: Placement, caption: str = "") 
     volume = float(np.prod(p.size))
     grams = np.sort([answer.lightest_g, answer.likely_g, answer.heaviest_g])
     frictions = np.sort([answer.least_friction, answer.likely_friction, answer.most_friction])
-    low, high = (density * volume * 1000 for density in DENSITY_RANGE)
-    least, most = FRICTION_RANGE
+    # (2.0, 20_000.0): densities of the size box that are accepted, in kg/m^3: from a crumpled bag to solid gold
+    low, high = (density * volume * 1000 for density in (2.0, 20_000.0))
+    # Friction coefficients that are accepted
+    least, most = (0.01, 3.0)
     if not (low <= grams[0] and grams[2] <= high and least <= frictions[0] and frictions[2] <= most):
         size = " x ".join(f"{100 * edge:.0f}" for edge in p.size)
         raise ModelError(

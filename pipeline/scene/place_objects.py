@@ -17,7 +17,6 @@ from pipeline.frame import Frame, Observation, Support
 from pipeline.geometry import Pose
 from pipeline.matching import Match
 from pipeline.scene.appearance.recolour import seen_colour
-from pipeline.scene.generated_object import fit_generated, why_implausible
 from pipeline.scene.observed_object import ObservedObject, match_score, observe_objects
 from pipeline.scene.overrides import Override, override_scene_physics
 from pipeline.scene.placement import SHELF_NAME, MachinePose, Placement, Scene, Shelf
@@ -31,8 +30,8 @@ from pipeline.scene.pose_search import (
     refit_pose,
     search_pose,
 )
-from pipeline.scene.reconstruction import reconstruct_object
-from pipeline.scene.rotation_from_print import choose_rotation
+from pipeline.scene.reconstruction import fit_generated, reconstruct_object, why_implausible
+from pipeline.scene.rotation_from_print import choose_rotation, choose_yaw
 from pipeline.scene.support_relations import (
     add_props,
     candidate_heights,
@@ -41,7 +40,6 @@ from pipeline.scene.support_relations import (
     support_height,
     supporting_object,
 )
-from pipeline.scene.yaw_from_appearance import choose_yaw
 from pipeline.segmentation import Segment
 
 CLOSE_COST_M = 0.002
@@ -54,8 +52,6 @@ REJECT_RATIO_SCALED = 0.75
 """The same for an asset that fits in another size only."""
 CONFIDENT_SCORE = 0.9
 """Match score above which a primitive that fits poorly itself does not reject the asset."""
-SURE_CHOICE = 0.8
-"""Confidence of a model from which its choice stands against the shape."""
 RECOLOURED = "recoloured to the photograph"
 """Added to the provenance of an asset whose texture is tinted."""
 PRIMITIVE_METHODS = {"box": "box", "cube": "box", "cylinder": "cylinder", "sphere": "ball"}
@@ -196,7 +192,8 @@ def _why_rejected(
 def is_chosen_surely(match: Match) -> bool:
     """Whether a person chose the asset of a match, or a model that is sure of it."""
     sure = next((c.scores.get("model", 0.0) for c in match.candidates if c.asset_id == match.asset_id), 0.0)
-    return match.source == "human" or sure >= SURE_CHOICE
+    # Confidence of a model from which its choice stands against the shape
+    return match.source == "human" or sure >= 0.8
 
 
 def _overridden_fit(

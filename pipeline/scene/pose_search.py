@@ -26,18 +26,12 @@ UP_ROTATIONS = {
 """World from object before the rotation about z, by the name of the side that an object rests on."""
 LYING_PENALTY_M = 0.002
 """Penalty added to the cost of poses that are not upright: most objects stand."""
-UPRIGHT_TOP_ERROR_M = 0.03
-"""Upright poses are tried if the asset's top is this close to the measured top."""
 GOOD_COST_M = 0.004
 """An upright fit of a lower cost is accepted without trying other orientations."""
 RESCALE_COST_RATIO = 0.6
 """A scaled fit is accepted below this fraction of the cost in the asset's own size: most assets have the right size."""
 UNSUPPORTED_RATIO = 0.5
 """A fit without known support is accepted below this fraction of the best cost: most objects have a known support."""
-MAX_SHARE_BELOW = 0.12
-"""Share of the measured points that may lie below an unsupported pose. Above it, the object is a taller one."""
-HEIGHT_OFFSETS_M = (-0.008, -0.004, 0.004, 0.008)
-"""Offsets tried around the height that the measured top gives; then half and a quarter of them."""
 SCALE_RANGE = (0.94, 1.06)
 """Factors around each scale that is tried."""
 REFIT_SCALES = np.geomspace(0.8, 1.25, 11)
@@ -170,14 +164,19 @@ def _search_unsupported(
     bottom = observed.top - float(np.ptp(surface.points[:, 2]))
     if bottom < SUPPORT_TOLERANCE_M or any(abs(bottom - height) < SUPPORT_TOLERANCE_M for height in heights):
         return None
-    if (observed.points[:, 2] < bottom - GOOD_COST_M).mean() > MAX_SHARE_BELOW:
+    # 0.12: share of the measured points that may lie below an unsupported pose. Above it, the object is a taller one.
+    if (observed.points[:, 2] < bottom - GOOD_COST_M).mean() > 0.12:
         return None
     target = observed.target
     best = _register_orientation(surface, target, "upright", bottom, effort)
     if best.cost > 2 * GOOD_COST_M:
         return None
     for share in (1, 0.5, 0.25):
-        starts = [Pose(best.pose.pos + np.array([0, 0, share * by]), best.pose.quat_wxyz) for by in HEIGHT_OFFSETS_M]
+        # Offsets tried around the height that the measured top gives; then half and a quarter of them
+        starts = [
+            Pose(best.pose.pos + np.array([0, 0, share * by]), best.pose.quat_wxyz)
+            for by in (-0.008, -0.004, 0.004, 0.008)
+        ]
         results = (registration.register(surface, target, [start]) for start in starts)
         best = min((best, *results), key=lambda result: result.cost)
     return PoseFit(best.pose, 1.0, best.cost)
@@ -194,7 +193,8 @@ def _search_orientations(
         for z in heights
     )
     least = options[0][0]
-    upright = [o for o in options if o[2] == "upright" and o[0] < max(least, UPRIGHT_TOP_ERROR_M)]
+    # Upright poses are tried if the asset's top is this close to the measured top
+    upright = [o for o in options if o[2] == "upright" and o[0] < max(least, 0.03)]
     results = [_register_orientation(surface, observed.target, up, z, effort) for _, _, up, z in upright]
     if not any(result.cost < GOOD_COST_M for result in results):
         others = [o for o in options if o not in upright and o[0] <= least + 0.01]

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 SURFACE_SAMPLES = 2500
 TARGET_POINTS = (150, 500)
 """Measured points used in the coarse and in the fine rounds."""
-DEPTH_NOISE_M = 0.004
-"""Distance in front of the measured depth that noise can explain."""
 MAX_ERROR_M = 0.03
 """Distance at which the error of one point is capped."""
 
@@ -106,7 +104,8 @@ class RegistrationTarget:
         inside = (u >= 0) & (u < k.width) & (v >= 0) & (v < k.height) & (z > 0)
         pixels = np.where(inside, v * k.width + u, 0).astype(np.intp)
         measured = self.nearest_depth.ravel()[pixels] * inside
-        return np.where(measured > 0, np.minimum(np.maximum(measured - z - DEPTH_NOISE_M, 0), MAX_ERROR_M), 0)
+        # 0.004: distance in front of the measured depth that noise can explain
+        return np.where(measured > 0, np.minimum(np.maximum(measured - z - 0.004, 0), MAX_ERROR_M), 0)
 
 
 @dataclass(frozen=True, eq=False)

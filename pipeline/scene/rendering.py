@@ -19,8 +19,6 @@ P = ParamSpec("P")
 R = TypeVar("R")
 STEEP_COSINE = float(np.cos(np.radians(25)))
 """Of the angle between a camera's axis and the vertical, above which a robot hides what it does."""
-OBLIQUE_DEG = 45.0
-"""Elevation from which a film looks down instead."""
 _render_thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="rendering")
 _kept = threading.local()
 
@@ -97,7 +95,8 @@ def film_camera(model: mujoco.MjModel, name: str = "") -> "mujoco.MjvCamera | in
     camera.lookat[:] = data.xpos[free].mean(0) if len(free) else pos - pos[2] / axes[2, 2] * axes[:, 2]
     camera.distance = float(np.linalg.norm(pos - camera.lookat))
     camera.azimuth = float(np.degrees(np.arctan2(axes[1, 1], axes[0, 1])))  # the picture's top stays its far side
-    camera.elevation = -OBLIQUE_DEG
+    # Elevation from which a film looks down instead
+    camera.elevation = -45.0
     return camera
 
 

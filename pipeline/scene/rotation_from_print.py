@@ -1,4 +1,4 @@
-"""Choose an object's rotation by its print, among the rotations in which its shape is the same.
+"""Choose an object's rotation by its print or its colours, among the rotations in which its shape is the same.
 
 The shape of a can or of a box does not tell where its label is: its colours do.
 """
@@ -15,35 +15,19 @@ from scipy.spatial.transform import Rotation
 from pipeline.assets import Asset, AssetError
 from pipeline.assets.appearance.features import rgb_to_lab
 from pipeline.assets.appearance.ray_views import surface_colours_along_rays
+from pipeline.frame import Frame
 from pipeline.geometry import Pose, bounding_box, transform
 from pipeline.scene import registration
 from pipeline.scene.observed_object import ObservedObject
 from pipeline.scene.placement import SceneError
 from pipeline.scene.pose_search import PoseFit, cached_fit
+from pipeline.scene.preview import candidate_preview
+from pipeline.scene.registration import RegistrationTarget
 
-GRID_PIXELS = 32
-"""Longer side of the grid of cells over the mask in which colours are compared: finer than a label, coarser than the
-pose's error."""
 SAMPLES_PER_CELL = 2
 """Rays along each side of a cell."""
 STEP_DEG = 15.0
 """Step of the rotations about the axis of a round object."""
-SYMMETRY_TOLERANCE = 0.025
-"""A shape is the same after a rotation if nine tenths of its surface move by less, relative to its longest side."""
-SURFACE_POINTS = 150
-"""Points of the surface that are compared for that."""
-MAX_PASSES = 2
-"""The position may change with the rotation, and then the best rotation."""
-FINE_STEPS_DEG = (-10.0, -5.0, 5.0, 10.0)
-"""Steps around the best of those."""
-MIN_GAIN = 0.02
-"""Amount by which the correlation of colours must be higher for another rotation to be chosen."""
-LIGHTNESS_WEIGHT = 0.5
-"""Weight of lightness beside the two colour axes of CIELAB: shading changes lightness most."""
-MIN_CELLS = 40
-"""Fewest common cells for which a correlation is computed."""
-MIN_CONTRAST = 6.0
-"""Least standard deviation in CIELAB of the asset's colours in view: a plain object has no print to compare."""
 MAX_COST_INCREASE_M = 0.0015
 """Amount by which the chosen rotation may fit the points worse."""
 _QUARTER_TURNS = Rotation.create_group("O").as_matrix()
@@ -62,7 +46,8 @@ def choose_rotation(fit: PoseFit, asset: Asset, observed: ObservedObject, cache:
 
 def _choose_rotation(fit: PoseFit, asset: Asset, observed: ObservedObject) -> PoseFit:
     try:
-        for _ in range(MAX_PASSES):
+        # The position may change with the rotation, and then the best rotation
+        for _ in range(2):
             rotation = _better_rotation(fit, asset, observed)
             rotated = None if rotation is None else _rotated(fit, asset, observed, rotation)
             if rotated is None:
@@ -78,15 +63,17 @@ def _better_rotation(fit: PoseFit, asset: Asset, observed: ObservedObject) -> np
     shape = shape_symmetries(asset.mesh, tuple(asset.size.tolist()))
     if len(shape.rotations) == 1:
         return None
-    correlations = colour_correlations(fit, asset, observed, shape.rotations)
+    correlations = _colour_correlations(fit, asset, observed, shape.rotations)
     best = int(np.argmax(correlations))
     chosen, correlation = shape.rotations[best], correlations[best]
     if len(shape.round_axes) and correlation > 0:
-        finer = np.array([chosen @ _about(axis, by) for axis in shape.round_axes for by in FINE_STEPS_DEG])
-        refined = colour_correlations(fit, asset, observed, finer)
+        # Steps around the best of those
+        finer = np.array([chosen @ _about(axis, by) for axis in shape.round_axes for by in (-10.0, -5.0, 5.0, 10.0)])
+        refined = _colour_correlations(fit, asset, observed, finer)
         if refined.max() > correlation:
             chosen, correlation = finer[int(np.argmax(refined))], refined.max()
-    return fit.pose.rotation @ chosen if correlation > correlations[0] + MIN_GAIN else None
+    # Amount by which the correlation of colours must be higher for another rotation to be chosen
+    return fit.pose.rotation @ chosen if correlation > correlations[0] + 0.02 else None
 
 
 def _rotated(fit: PoseFit, asset: Asset, observed: ObservedObject, rotation: np.ndarray) -> PoseFit | None:
@@ -122,8 +109,10 @@ def shape_symmetries(mesh: Path, size: tuple[float, ...]) -> ShapeSymmetries:
 @lru_cache(maxsize=256)
 def _shape_symmetries(mesh: Path, size: tuple[float, ...], _: int) -> ShapeSymmetries:
     surface = registration.load_surface(mesh, np.array(size))
-    tree, points = KDTree(surface.points), surface.points[:: max(1, len(surface.points) // SURFACE_POINTS)]
-    tolerance = SYMMETRY_TOLERANCE * max(size) + surface.spacing
+    # Points of the surface that are compared for that
+    tree, points = KDTree(surface.points), surface.points[:: max(1, len(surface.points) // 150)]
+    # A shape is the same after a rotation if nine tenths of its surface move by less, relative to its longest side
+    tolerance = 0.025 * max(size) + surface.spacing
 
     def is_symmetry(rotation: np.ndarray) -> bool:
         return bool(np.quantile(tree.query(points @ rotation.T)[0], 0.9) < tolerance)
@@ -152,7 +141,7 @@ def _distinct(rotations: np.ndarray) -> np.ndarray:
     return np.array(kept)
 
 
-def colour_correlations(fit: PoseFit, asset: Asset, observed: ObservedObject, symmetries: np.ndarray) -> np.ndarray:
+def _colour_correlations(fit: PoseFit, asset: Asset, observed: ObservedObject, symmetries: np.ndarray) -> np.ndarray:
     """Return the correlation in [-1, 1] of seen colours and the asset's, rotated by each of the symmetries (N, 3, 3).
 
     Zero for an asset whose colours in view are even, -1 where too little of the mask is covered. Raises AssetError.
@@ -169,12 +158,14 @@ def colour_correlations(fit: PoseFit, asset: Asset, observed: ObservedObject, sy
         share = cv2.resize(hits[k].reshape(samples).astype(np.float32), seen.shape[1::-1], interpolation=cv2.INTER_AREA)
         mean = cv2.resize(colours[k].reshape(*samples, 3), seen.shape[1::-1], interpolation=cv2.INTER_AREA)
         both = inside & (share > 0.6)
-        if both.sum() < MIN_CELLS:
+        # Fewest common cells for which a correlation is computed
+        if both.sum() < 40:
             continue
         lab = _weighted_lab(mean / np.maximum(share, 1e-3)[..., None])
         a, b = _smooth(seen, both), _smooth(lab, both)
         a, b = a - a.mean(0), b - b.mean(0)
-        if np.sqrt((b**2).sum(1).mean()) < MIN_CONTRAST:
+        # Least standard deviation in CIELAB of the asset's colours in view: a plain object has no print to compare
+        if np.sqrt((b**2).sum(1).mean()) < 6.0:
             result[k] = 0.0
             continue
         result[k] = (a * b).sum() / max(float(np.linalg.norm(a) * np.linalg.norm(b)), 1e-6)
@@ -188,7 +179,9 @@ def _sampled_photograph(observed: ObservedObject) -> tuple[np.ndarray, np.ndarra
     """
     frame, mask = observed.observation.frame, observed.segment.mask
     box = bounding_box(mask)
-    zoom = GRID_PIXELS / max(box.width, box.height)
+    # Longer side of the grid of cells over the mask in which colours are compared: finer than a label, coarser than the
+    # pose's error
+    zoom = 32 / max(box.width, box.height)
     shape = max(1, round(box.width * zoom)), max(1, round(box.height * zoom))
     seen = cv2.resize(frame.rgb[box.slices], shape, interpolation=cv2.INTER_AREA)
     share = cv2.resize(mask[box.slices].astype(np.float32), shape, interpolation=cv2.INTER_AREA)
@@ -204,7 +197,8 @@ def _sampled_photograph(observed: ObservedObject) -> tuple[np.ndarray, np.ndarra
 
 
 def _weighted_lab(rgb: np.ndarray) -> np.ndarray:
-    return rgb_to_lab(rgb) * np.array([LIGHTNESS_WEIGHT, 1, 1], np.float32)
+    # Weight of lightness beside the two colour axes of CIELAB: shading changes lightness most
+    return rgb_to_lab(rgb) * np.array([0.5, 1, 1], np.float32)
 
 
 def _smooth(image: np.ndarray, where: np.ndarray) -> np.ndarray:
@@ -212,3 +206,66 @@ def _smooth(image: np.ndarray, where: np.ndarray) -> np.ndarray:
     weight = where.astype(np.float32)
     total = cv2.GaussianBlur(image.astype(np.float32) * weight[..., None], (0, 0), 0.8)
     return (total / np.maximum(cv2.GaussianBlur(weight, (0, 0), 0.8), 1e-3)[..., None])[where]
+
+
+def choose_yaw(fit: PoseFit, asset: Asset, observed: ObservedObject, cache: Path | None) -> PoseFit:
+    """Return the fit, or the fit turned by 90, 180 or 270 degrees if that looks more like the photograph.
+
+    Where nothing can be rendered the fit is returned as it is. Results are memoised in the folder `cache`.
+    """
+    if len(observed.points) < 10:
+        return fit
+    evidence = (observed.points, observed.segment.mask, asset.digest, fit.pose.matrix, fit.scale)
+    return cached_fit(cache, ("facing", *evidence), lambda: _choose_yaw(fit, asset, observed))
+
+
+def _choose_yaw(fit: PoseFit, asset: Asset, observed: ObservedObject) -> PoseFit:
+    target = observed.target
+    turned = [_turn(fit, quarters, asset, target) for quarters in (1, 2, 3)]
+    # Amount by which another yaw may fit worse and still be compared by appearance
+    candidates = [fit, *(other for other in turned if other.cost < fit.cost + 0.004)]
+    if len(candidates) == 1:
+        return fit
+    mask, size = observed.segment.mask, asset.size * fit.scale
+    try:
+        correlations = [
+            appearance_correlation(target.frame, target.world_from_camera, mask, asset.mesh, size, candidate.pose)
+            for candidate in candidates
+        ]
+    except SceneError:
+        return fit
+    best = int(np.argmax(correlations))
+    # Amount by which the correlation of another yaw must be higher for it to be chosen
+    return candidates[best] if correlations[best] > correlations[0] + 0.1 else fit
+
+
+def _turn(fit: PoseFit, quarters: int, asset: Asset, target: RegistrationTarget) -> PoseFit:
+    """Return the fit registered from its pose turned about z by so many quarter turns."""
+    turn = Rotation.from_euler("z", 90 * quarters, degrees=True).as_matrix()
+    start = Pose.from_rotation(fit.pose.pos, turn @ fit.pose.rotation)
+    surface = registration.load_surface(asset.mesh, asset.size * fit.scale)
+    result = registration.register(surface, target, [start], refine_count=1)
+    return PoseFit(result.pose, fit.scale, result.cost)
+
+
+def appearance_correlation(
+    frame: Frame, world_from_camera: np.ndarray, mask: np.ndarray, mesh: Path, size: np.ndarray, pose: Pose
+) -> float:
+    """Return the correlation in [-1, 1] of rendered and photographed colours, where mask (H, W) and rendering overlap.
+
+    -1 if they overlap in too few pixels. Raises SceneError where nothing can be rendered.
+    """
+    rendered = candidate_preview.draw_candidate(frame, world_from_camera, mask, mesh, size, pose).rgba
+    part, shape = candidate_preview.crop_window(mask).slices, rendered.shape[1::-1]
+    photo = cv2.resize(frame.rgb[part], shape)
+    both = (rendered[..., 3] > 128) & (cv2.resize(mask[part].astype(np.uint8), shape) > 0)
+    # Fewest common pixels for which a correlation is computed
+    if both.sum() < 200:
+        return -1.0
+    a, b = (
+        # 4.0: standard deviation of the blur applied before colours are correlated, in pixels of a rendered candidate
+        cv2.GaussianBlur(image[..., :3].astype(np.float32), (0, 0), 4.0)[both]
+        for image in (photo, rendered)
+    )
+    a, b = a - a.mean(0), b - b.mean(0)
+    return float((a * b).sum() / max(float(np.linalg.norm(a) * np.linalg.norm(b)), 1e-6))

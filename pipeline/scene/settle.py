@@ -16,20 +16,12 @@ REPORTED_SHIFT_M = 0.01
 """Motion of an object above which it is reported."""
 TOPPLE_ANGLE_RAD = float(np.radians(15))
 """Rotation above which an object is reported, or tilt above which it has toppled."""
-LEAN_COSINE = 0.996
-"""Cosine of the tilt, five degrees, above which an object leans."""
-ALLOWED_OVERLAP_M = 0.0003
-"""Overlap that the contacts themselves resolve gently."""
 DAMPING_PHASES = ((60.0, 0.6), (8.0, 0.8), (0.0, 3.0))
 """Damping in 1/s and longest duration in s of each phase of the simulation."""
-ON_TABLE_HEIGHT_M = 0.005
-"""Height of its bottom above table or shelf up to which an object stands beside what it overlaps, not on top of it."""
 MAX_LIFT_M = 0.04
 """Distance by which an object is lifted off another at most. Beyond it, the object is moved sideways."""
 MIN_MISFIT_M = 0.001
 """Misfits below this count as equal when overlapping objects are separated."""
-REST_SPEED = 2e-4
-"""Speed in m/s and rad/s below which everything is at rest."""
 STEPS_BETWEEN_LOOKS = 50
 """Steps of the simulation between two looks at whether everything is at rest."""
 
@@ -98,7 +90,8 @@ def _lost(scene: Scene) -> set[str]:
 def _slid_while_leaning(before: Placement, after: Placement) -> bool:
     """Whether an object leant on another so lightly that a nudge moved it."""
     a, b = before.world_from_object, after.world_from_object
-    leaning = float(np.abs(a.rotation[2]).max()) < LEAN_COSINE
+    # Cosine of the tilt, five degrees, above which an object leans
+    leaning = float(np.abs(a.rotation[2]).max()) < 0.996
     return leaning and float(np.linalg.norm(b.pos - a.pos)) > MIN_MISFIT_M
 
 
@@ -186,7 +179,8 @@ class SettlingWorld:
             mujoco.mj_forward(self.model, self.data)
             step: dict[str, np.ndarray] = {}
             for contact in self.data.contact[: self.data.ncon]:
-                if contact.dist < -ALLOWED_OVERLAP_M:
+                # Overlap that the contacts themselves resolve gently
+                if contact.dist < -0.0003:
                     names = [name_of_body.get(int(self.model.geom_bodyid[g])) for g in contact.geom]
                     for name, push in self._pushes(names, contact.frame[:3], -float(contact.dist)):
                         if np.linalg.norm(push) > np.linalg.norm(step.get(name, np.zeros(3))):
@@ -222,7 +216,9 @@ class SettlingWorld:
         a, b = self.initial[lower], self.initial[upper]
         if self.lifted.get(upper, 0.0) > MAX_LIFT_M:
             return np.append(_separating_direction(a.footprint, b.footprint), 0.0)
-        if b.bottom - self.scene.floor_under(b) > ON_TABLE_HEIGHT_M:
+        # Height of its bottom above table or shelf up to which an object stands beside what it overlaps, not on top of
+        # it
+        if b.bottom - self.scene.floor_under(b) > 0.005:
             return None
         hull = cv2.convexHull(a.footprint.astype(np.float32))
         if cv2.pointPolygonTest(hull, b.world_from_object.pos[:2].tolist(), False) >= 0:
@@ -251,7 +247,8 @@ class SettlingWorld:
             steps = min(left, STEPS_BETWEEN_LOOKS)
             mujoco.mj_step(self.model, self.data, nstep=steps)
             left -= steps
-            if steps == STEPS_BETWEEN_LOOKS and np.abs(self.data.qvel).max(initial=0.0) < REST_SPEED:
+            # 2e-4: speed in m/s and rad/s below which everything is at rest
+            if steps == STEPS_BETWEEN_LOOKS and np.abs(self.data.qvel).max(initial=0.0) < 2e-4:
                 break
 
     def _inertia(self) -> np.ndarray:

@@ -16,8 +16,6 @@ from pipeline.scene.placement import Placement, Scene
 from pipeline.scene.settle import REPORTED_SHIFT_M, SettleReport, settle
 from pipeline.scene.support_relations import add_props
 
-MAX_RETRIED = 3
-"""Number of objects that are placed again at most: those that moved farthest."""
 MIN_GAIN_M = 0.001
 """Amount by which the sum of all misfits must fall for an alternative to be kept."""
 
@@ -59,7 +57,8 @@ def _moved_objects(settled: Scene, reports: Iterable[SettleReport], inputs: Scen
         and not inputs.override(ids[report.name]).fixed_pose
         and ids[report.name] in photographed
     ]
-    return [ids[report.name] for report in sorted(free, key=lambda r: (not r.held, -r.moved))[:MAX_RETRIED]]
+    # Number of objects that are placed again at most: those that moved farthest
+    return [ids[report.name] for report in sorted(free, key=lambda r: (not r.held, -r.moved))[:3]]
 
 
 def _alternatives(inputs: SceneInputs, observed: ObservedObject, below: tuple[Placement, ...]) -> Iterator[Placement]:

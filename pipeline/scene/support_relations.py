@@ -14,8 +14,6 @@ SUPPORT_TOLERANCE_M = 0.015
 """Distance by which the lowest measured points of an object may lie below the top of its supporting object."""
 MIN_BASE_SHARE = 0.6
 """Share of an object's base that its supporting object must reach under."""
-HIDDEN_MARGIN_M = 0.025
-"""Distance by which a reconstructed object may be wider than it shows, where another object hides it."""
 MAX_LOAD_RATIO = 20.0
 """Largest load on a reconstructed object, in multiples of its own weight: contacts yield below a heavier load."""
 
@@ -126,4 +124,5 @@ def _is_above(p: Placement, other: Placement) -> bool:
 
 def _covers(p: Placement, xy: np.ndarray) -> bool:
     local = p.world_from_object.rotation.T @ (np.append(xy, p.world_from_object.pos[2]) - p.world_from_object.pos)
-    return bool((np.abs(local) <= p.size / 2 + (HIDDEN_MARGIN_M if p.asset_id is None else 0.005)).all())
+    # 0.025: distance by which a reconstructed object may be wider than it shows, where another object hides it
+    return bool((np.abs(local) <= p.size / 2 + (0.025 if p.asset_id is None else 0.005)).all())

@@ -7,11 +7,6 @@ from typing import Any, Protocol, runtime_checkable
 from pipeline.segmentation.mask_operations import iou
 from pipeline.segmentation.segment import Segment, View
 
-SAME_OBJECT_IOU = 0.5
-"""IoU from which two masks show the same object."""
-POLL_INTERVAL_S = 0.25
-"""Between two reports on the progress of encoding."""
-
 
 @dataclass(frozen=True)
 class MaskProgress:
@@ -41,7 +36,8 @@ def automatic_steps(view: View, settings: Any = None) -> Generator[MaskProgress,
         yield MaskProgress("finding the objects on the table")
         return view.automatic()
     try:
-        while (state := view.wait(POLL_INTERVAL_S)).status in ("queued", "loading", "encoding"):
+        # Poll interval between two reports on the progress of encoding
+        while (state := view.wait(0.25)).status in ("queued", "loading", "encoding"):
             yield MaskProgress(_message(state.status), round(100 * state.progress), 100)
         work = view.automatic_steps(settings)
         while True:
@@ -68,7 +64,8 @@ def assign_ids(segments: Iterable[Segment], previous: Sequence[Segment], first_n
     for segment in sorted(segments, key=lambda segment: -int(segment.mask.sum())):
         overlaps = {id: iou(segment.mask, mask) for id, mask in remaining.items()}
         id = max(overlaps, key=lambda id: overlaps[id], default=0)
-        if overlaps.get(id, 0) < SAME_OBJECT_IOU:
+        # IoU from which two masks show the same object
+        if overlaps.get(id, 0) < 0.5:
             id, first_new = first_new, first_new + 1
         remaining.pop(id, None)
         result.append(replace(segment, id=id))

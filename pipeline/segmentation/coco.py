@@ -7,8 +7,7 @@ import cv2
 import numpy as np
 
 from pipeline.geometry import bounding_box
-from pipeline.segmentation.named_mask import NamedMask
-from pipeline.segmentation.segment import SegmentationError
+from pipeline.segmentation.segment import NamedMask, SegmentationError
 
 MAX_PIXELS = 1 << 28
 

@@ -7,9 +7,10 @@ CVAT takes "COCO 1.0", a zip with annotations/instances_default.json, whose imag
 import io
 import json
 import re
+import tempfile
 import zipfile
 from collections.abc import Callable, Sequence
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
 import numpy as np
@@ -17,15 +18,18 @@ from PIL import Image
 
 from pipeline.segmentation import label_studio
 from pipeline.segmentation.coco import from_coco, to_coco
-from pipeline.segmentation.named_mask import NamedMask
-from pipeline.segmentation.segment import SegmentationError
+from pipeline.segmentation.segment import NamedMask, SegmentationError
 from pipeline.store import parse_json
+from pipeline.untrusted import confined
+from pipeline.untrusted.confined import Limits, Result
 from pipeline.untrusted.zips import ZipError, read_open_member
 
 MaskFormat = Literal["coco", "cvat", "label-studio", "labels", "images"]
 READABLE = "COCO (JSON or CVAT's zip), Label Studio's JSON, a label image, or a zip of one image per object"
 CVAT_FILE = "annotations/instances_default.json"
 MAX_LABELS, MAX_BYTES = 500, 1 << 27
+
+LIMITS = Limits(seconds=60, memory_mb=2048)
 
 
 def write_masks(
@@ -39,7 +43,7 @@ def write_masks(
         "coco": lambda: ("coco.json", _json(to_coco(objects, shape, image))),
         "cvat": lambda: ("cvat_coco.zip", _zip({CVAT_FILE: _json(to_coco(objects, shape, image))})),
         "label-studio": lambda: ("label_studio.zip", _zip(_label_studio_files(objects, image_url or image))),
-        "labels": lambda: ("labels.png", _png(label_image(objects, shape))),
+        "labels": lambda: ("labels.png", _png(_label_image(objects, shape))),
         "images": lambda: (
             "masks.zip",
             _zip({_file_name(item): _png(item.mask.astype(np.uint8) * 255) for item in objects}),
@@ -72,7 +76,7 @@ def read_masks(data: bytes, shape: tuple[int, int]) -> tuple[NamedMask, ...]:
     return tuple(_with_valid_ids(masks))
 
 
-def label_image(objects: Sequence[NamedMask], shape: tuple[int, int]) -> np.ndarray:
+def _label_image(objects: Sequence[NamedMask], shape: tuple[int, int]) -> np.ndarray:
     """Return a label image (H, W), uint16: 0 background, else the id; where masks overlap, the later one's."""
     image = np.zeros(shape, np.uint16)
     for item in objects:
@@ -172,3 +176,34 @@ def _zip(files: dict[str, bytes]) -> bytes:
         for name, data in files.items():
             archive.writestr(name, data)
     return buffer.getvalue()
+
+
+def read_masks_confined(data: bytes, shape: tuple[int, int]) -> tuple[NamedMask, ...]:
+    """Return the masks in a file, for an image of shape (H, W). Raises SegmentationError: one line with the reason."""
+    if not confined.is_supported():
+        return read_masks(data, shape)
+    with tempfile.TemporaryDirectory(prefix="grs-masks-") as folder:
+        file = Path(folder, "masks")
+        file.write_bytes(data)
+        arguments = {"path": str(file), "shape": shape}
+        with confined.errors_as(SegmentationError, "the file"):
+            events = confined.call(f"{__name__}:send_masks", arguments, [file], limits=LIMITS, warm=[__name__])
+            return _masks(confined.result_of(events), shape)
+
+
+def _masks(reply: Result, shape: tuple[int, int]) -> tuple[NamedMask, ...]:
+    """Return the masks that a child sent. Raises ValueError if there are none."""
+    names, (ids, packed) = reply.value["names"], reply.arrays
+    expected = len(names), shape[0], (shape[1] + 7) // 8
+    if packed.dtype != np.uint8 or packed.shape != expected or len(ids) != len(names):
+        raise ValueError
+    masks = np.unpackbits(packed, axis=2, count=shape[1]).astype(bool)
+    return tuple(NamedMask(int(id), str(name), mask) for id, name, mask in zip(ids, names, masks, strict=True))
+
+
+def send_masks(path: str, shape: list[int]) -> Result:
+    """Return the masks' names, ids and bits. Raises SegmentationError."""
+    height, width = shape
+    masks = read_masks(Path(path).read_bytes(), (height, width))
+    bits = np.stack([np.packbits(item.mask, axis=1) for item in masks])
+    return Result({"names": [item.name for item in masks]}, (np.array([item.id for item in masks]), bits))

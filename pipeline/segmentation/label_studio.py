@@ -12,8 +12,7 @@ from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
-from pipeline.segmentation.named_mask import NamedMask
-from pipeline.segmentation.segment import SegmentationError
+from pipeline.segmentation.segment import NamedMask, SegmentationError
 
 LENGTH_SIZES = (3, 4, 8, 16)
 """Bits of a run's length, as in Label Studio's converter."""

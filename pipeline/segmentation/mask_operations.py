@@ -1,4 +1,4 @@
-"""Operations on masks of shape (H, W), bool, that several segmenters need."""
+"""Operations on masks of shape (H, W), bool, that several segmenters need, and the limits that they share."""
 
 from collections.abc import Callable, Iterable
 from typing import TypeVar
@@ -9,6 +9,11 @@ import numpy as np
 from pipeline.geometry import bounding_box
 
 T = TypeVar("T")
+
+WORKING_WIDTH = 640
+"""Pixels in a row, at least, of images that are larger; depth cameras hardly resolve more."""
+MAX_HEIGHT, MAX_WIDTH = 0.5, 0.6
+"""Metres above and along the table; larger regions are furniture or a robot."""
 
 
 def iou(a: np.ndarray, b: np.ndarray) -> float:

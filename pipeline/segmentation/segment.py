@@ -1,4 +1,4 @@
-"""Prompts, segments, and the protocols that segmenters implement."""
+"""Prompts, segments, exchanged masks, and the protocols that segmenters implement."""
 
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -7,6 +7,18 @@ import numpy as np
 
 from pipeline.errors import StudioError
 from pipeline.frame import Frame
+
+
+@dataclass(frozen=True, eq=False)
+class NamedMask:
+    """One object's mask in an exported or imported file."""
+
+    id: int
+    """1, 2, ... unique in a file."""
+    name: str
+    """The object's name; "" if the file has none."""
+    mask: np.ndarray
+    """Of shape (H, W), bool."""
 
 
 class SegmentationError(StudioError):

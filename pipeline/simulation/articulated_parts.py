@@ -5,9 +5,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-MIN_UPRIGHT_Z = 0.9
-"""Smallest vertical component of the axis of a hinge that counts as upright."""
-
 
 @dataclass(frozen=True, eq=False)
 class ArticulatedPart:
@@ -42,7 +39,8 @@ class ArticulatedPart:
     @property
     def upright(self) -> bool:
         """Whether it slides or turns about the vertical, which the hand can do."""
-        return self.kind == "slide" or abs(float(self.axis[2])) > MIN_UPRIGHT_Z
+        # Smallest vertical component of the axis of a hinge that counts as upright
+        return self.kind == "slide" or abs(float(self.axis[2])) > 0.9
 
     @property
     def travel(self) -> float:

@@ -9,9 +9,6 @@ from pipeline.geometry import quat_about_z
 from pipeline.simulation.objects import Object
 from pipeline.simulation.state import Zone
 
-WALL = 0.004
-"""Thickness of an added container's walls and floor, in metres."""
-
 
 def duplicate(spec: mujoco.MjSpec, scene: mujoco.MjSpec, source: str, name: str) -> None:
     other = scene.copy()
@@ -58,7 +55,8 @@ def add_zone_geom(spec: mujoco.MjSpec, zone: Zone, rgb: tuple[int, int, int]) ->
 def add_open_box(spec: mujoco.MjSpec, placed: Object) -> None:
     body = spec.worldbody.add_body(name=placed.name, pos=placed.position, quat=placed.quat_wxyz)
     x, y, z = placed.size / 2
-    t = WALL / 2
+    # Thickness of an added container's walls and floor, in metres
+    t = 0.004 / 2
     walls = {
         "floor": ((0, 0, t - z), (x, y, t)),
         "left": ((t - x, 0, 0), (t, y, z)),

@@ -17,10 +17,6 @@ GRID_PITCH = 0.015
 """Pitch of the grid of candidate places, in metres."""
 Allowed = Callable[[np.ndarray], np.ndarray]
 """Whether points (N, 2) may be the centre of an object, of shape (N,)."""
-NARROW_GAPS_M = (0.01, 0.004, 0.0)
-"""Gaps between outlines that are tried on a crowded table, where circles around the objects leave no room."""
-YAWS_TRIED = 6
-"""Yaws drawn for an object on a crowded table."""
 
 
 class Obstacle(Protocol):
@@ -194,10 +190,12 @@ def place_between(
     rng: np.random.Generator, placed: Object, others: Sequence[Object], table: Region, allowed: Allowed
 ) -> tuple[np.ndarray, float] | None:
     """Draw a place (2,) and a yaw at which an object's outline meets no other's; None where there is none."""
-    yaws = [*rng.uniform(-np.pi, np.pi, YAWS_TRIED), placed.yaw]
+    # Yaws drawn for an object on a crowded table
+    yaws = [*rng.uniform(-np.pi, np.pi, 6), placed.yaw]
     points = grid(table)
     points = points[allowed(points)]
-    for gap in NARROW_GAPS_M:
+    # Gaps between outlines that are tried on a crowded table, where circles around the objects leave no room
+    for gap in (0.01, 0.004, 0.0):
         for yaw in yaws:
             turned = placed.moved(yaw=float(yaw))
             places = points[inside_region(points, turned, table)]

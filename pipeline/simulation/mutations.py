@@ -20,9 +20,6 @@ from pipeline.simulation.state import State
 
 DISPLACED = "displaced"
 """Name of this mutation."""
-STEP_M, FARTHEST_M = 0.15, 0.6
-"""How far an object is displaced: more than any tolerance of a goal or a sensible check, and so far that it lies beside
-what holds it, such as a long bin."""
 
 
 def roll_out_mutated(sim: Any, kind: str) -> dict[str, Any]:
@@ -195,7 +192,9 @@ def displaced_runs(sim: Any) -> Iterator[tuple[str, rollout.Run]]:
         }
         places = {"where it started": run.start(name).position[:2]}
         for words, side in sides.items():
-            steps = np.arange(STEP_M, FARTHEST_M, 0.05)
+            # How far an object is displaced: more than any tolerance of a goal or a sensible check, and so far that it
+            # lies beside what holds it, such as a long bin
+            steps = np.arange(0.15, 0.6, 0.05)
             step = next((s for s in steps if _is_beside(place + s * side, holders)), None)
             if step is not None:
                 places[f"{step * 100:.0f} cm {words}"] = place + step * side

@@ -25,8 +25,6 @@ from pipeline.store import digest, read_json, write_bytes, write_json
 FOLDER = "skills"
 """Folder in a workspace."""
 SCHEMA = 1
-SIZE_M = 0.1
-"""Mean difference of extents that counts as much as an object of another category."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +67,8 @@ class SkillObjects:
         """Return how unlike the objects of a skill with the same roles are; 0 for the same kinds and sizes."""
         others = sum(a != b for a, b in zip(self.categories, skill.categories, strict=True))
         sizes = np.abs(np.array(self.sizes) - np.array(skill.sizes)).mean() if self.sizes else 0.0
-        return others + float(sizes) / SIZE_M
+        # Mean difference of extents that counts as much as an object of another category
+        return others + float(sizes) / 0.1
 
 
 def skill_objects(subtask: Subtask, layouts: Layouts) -> SkillObjects:

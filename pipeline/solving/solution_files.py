@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.scene.mjcf.recorded_models import twin_digest, with_own_files
+from pipeline.scene.mjcf.recorded_models import SOLUTIONS, link_or_copy, twin_digest, with_own_files
 from pipeline.scene.placement import SceneError
 from pipeline.simulation.robots import ROBOTS
 from pipeline.simulation.robots.arm import visual_meshes
@@ -21,7 +21,7 @@ from pipeline.simulation.robots.arm.arm_robot import robot_named_in
 from pipeline.simulation.run_record import RunRecord
 from pipeline.solving.film import FPS, write_film
 from pipeline.solving.solution import Solution, SolvingError
-from pipeline.store import atomic_write, read_arrays, read_json, write_json, write_text
+from pipeline.store import atomic_write, read_arrays, read_json, temporary_beside, write_json, write_text
 
 NO_ROLLOUT = RunRecord(np.zeros(0), np.zeros((0, 0)), np.zeros((0, 0)))
 SCHEMA = 1
@@ -164,3 +164,42 @@ def save_model(xml: str, project_dir: Path, name: str) -> Path:
             visual_meshes.write_mesh_files(path.parent, arm)
             visual_meshes.add_visual_meshes(path, arm)
     return path
+
+
+def keep_solution(project_dir: Path, key: str) -> None:
+    """Keep the project's solution under the hash of its inputs, unless one is. Raises OSError."""
+    kept = _folder(project_dir, key)
+    if kept.is_dir() or not (project_dir / FILES[0]).is_file():
+        return
+    kept.parent.mkdir(exist_ok=True)
+    with temporary_beside(kept) as temporary:
+        temporary.mkdir()
+        for name in FILES:
+            if (project_dir / name).is_file():
+                link_or_copy(project_dir / name, temporary / Path(name).name)
+        temporary.rename(kept)
+
+
+def take_up_solution(project_dir: Path, key: str) -> bool:
+    """Put a kept solution in the place of the present one; return whether there is one. Raises OSError.
+
+    solution.json comes last: without it a project that was killed meanwhile has no solution, and takes it up again.
+    """
+    kept = _folder(project_dir, key)
+    if not kept.is_dir():
+        return False
+    _remove_solution(project_dir)
+    for name in reversed(FILES):
+        if (kept / Path(name).name).is_file():
+            link_or_copy(kept / Path(name).name, project_dir / name)
+    return True
+
+
+def _remove_solution(project_dir: Path) -> None:
+    """Remove the present solution; those that are kept stay."""
+    for name in FILES:
+        (project_dir / name).unlink(missing_ok=True)
+
+
+def _folder(project_dir: Path, key: str) -> Path:
+    return project_dir / SOLUTIONS / key[:24]

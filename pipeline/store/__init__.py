@@ -1,6 +1,6 @@
 """Files that survive a crash: atomic replacement, append-only logs, one writer a folder, memoised values."""
 
-from pipeline.store.cache_folder import made_once, user_cache_folder
+from pipeline.store.cache_folder import made_once, memoise, user_cache_folder
 from pipeline.store.files import (
     append_lines,
     atomic_write,
@@ -13,7 +13,6 @@ from pipeline.store.files import (
     write_json,
     write_text,
 )
-from pipeline.store.memoised import memoise
 from pipeline.store.storage_errors import NewerFileError, StoreError, check_writable, saving, storage_error
 from pipeline.store.temporary_files import is_temporary, remove_dead_files, temporary_beside, use_private_folder
 from pipeline.store.values import digest, parse_json

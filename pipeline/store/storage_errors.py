@@ -10,8 +10,6 @@ from pathlib import Path
 
 from pipeline.errors import StudioError
 
-LOW_SPACE_BYTES = 200_000_000
-"""Free space below which the studio warns when it starts: a project takes a few megabytes, its video one more."""
 _REASONS = {
     errno.ENOSPC: ("the disk is full", "Free some space, then try again"),
     errno.EDQUOT: ("your disk quota is used up", "Free some space, then try again"),
@@ -72,6 +70,7 @@ def check_writable(folder: Path) -> str:
         return str(error)
     except OSError as error:
         return f"Nothing can be saved in {folder}: {error.strerror or error}. Choose another folder."
-    if free < LOW_SPACE_BYTES:
+    # Free space below which the studio warns when it starts: a project takes a few megabytes, its video one more
+    if free < 200_000_000:
         return f"Only {free / 1e6:.0f} MB are free on the disk of {folder}. Free some space soon."
     return ""

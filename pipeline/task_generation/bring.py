@@ -21,14 +21,6 @@ from pipeline.variation.varied_scene import as_object
 LAST_ID = 65_000
 """Segment id of the first object that is brought, the next one's is one less; those of masks are numbered from 1."""
 MAX_BROUGHT = 1000
-GAP_M = 0.02
-"""Kept free around it."""
-NEIGHBOUR_GAP_M = 0.06
-"""Distance to the object beside which it stands, as on a table in use."""
-TALL_M = 0.15
-"""Objects from this height on stand behind lower ones."""
-MAX_SHIFT_M = 0.01
-"""An object that moves farther until it rests does not stand where it was put."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +62,8 @@ def place_for(asset: Asset, placements: Sequence[Placement], scene: Scene) -> np
     """
     obstacles = [as_object(p) for p in placements]
     radius = float(np.hypot(*asset.size[:2]) / 2)
-    places = free_space.free_places(Region(hull(scene.table)), [*obstacles, *scene.shelves], radius, GAP_M)
+    # Kept free around it
+    places = free_space.free_places(Region(hull(scene.table)), [*obstacles, *scene.shelves], radius, 0.02)
     if not len(places):
         return None
     if not obstacles:
@@ -78,8 +71,10 @@ def place_for(asset: Asset, placements: Sequence[Placement], scene: Scene) -> np
     kinds = kinds_of(asset.category, asset.name)
     related = [o for o, p in zip(obstacles, placements, strict=True) if kinds & kinds_of(p.category, p.name)]
     gap = free_space.clearance(places, related or obstacles) - radius
-    cost = np.abs(gap - NEIGHBOUR_GAP_M)
-    if asset.size[2] >= TALL_M:
+    # Distance to the object beside which it stands, as on a table in use
+    cost = np.abs(gap - 0.06)
+    # Objects from this height on stand behind lower ones
+    if asset.size[2] >= 0.15:
         cost += 0.5 * _hidden(places, radius, obstacles, float(asset.size[2]), scene)
     return places[cost.argmin()]
 
@@ -157,4 +152,5 @@ def _stands(placed: Placement, scene: Scene) -> bool:
         return False
     after = next(p for p in settled.placements if p.name == placed.name)
     moved = float(np.linalg.norm(after.world_from_object.pos - placed.world_from_object.pos))
-    return moved < MAX_SHIFT_M and not any(r.name == placed.name for r in reports) and not (after.foot or after.fixed)
+    # An object that moves farther until it rests does not stand where it was put
+    return moved < 0.01 and not any(r.name == placed.name for r in reports) and not (after.foot or after.fixed)

@@ -17,10 +17,6 @@ from pipeline.task_generation.similarity import TaskProfile, profile_of
 from pipeline.task_generation.starts import Start
 from pipeline.tasks import Task, ask_for_proposals, scene_to_json
 
-MAX_PROPOSED = 20
-"""Most tasks that a model is asked for on one start."""
-MAX_SEQUENCES = 60
-"""Most sequences of one start."""
 JOINING = ("First {}, then {}.", "First {}, then {}, and finally {}.")
 
 
@@ -64,7 +60,15 @@ def candidates(start: Start, model: Model, facts: SceneFacts, learned: str = "")
     for asked in dict.fromkeys((model, PlannerModel()) if model.name != PlannerModel.name else (model,)):
         try:
             found = ask_for_proposals(
-                scene, asked, MAX_PROPOSED, facts.notes, facts.not_picked, doubtful, alternatives=True, learned=learned
+                # Most tasks that a model is asked for on one start
+                scene,
+                asked,
+                20,
+                facts.notes,
+                facts.not_picked,
+                doubtful,
+                alternatives=True,
+                learned=learned,
             )
             single += found.tasks
         except ModelError:
@@ -91,7 +95,8 @@ def _sequences(tasks: Sequence[Task], scene: Mapping) -> Iterator[Task]:
     found = 0
     for count in (2, 3):
         for parts in combinations(read, count):
-            if found >= MAX_SEQUENCES * (count - 1) / 2:
+            # Most sequences of one start
+            if found >= 60 * (count - 1) / 2:
                 break
             if len({task.kind for task, _ in parts}) < count or not _go_together([goals for _, goals in parts]):
                 continue

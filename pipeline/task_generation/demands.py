@@ -10,15 +10,9 @@ from pipeline.simulation.goals.sentences import named_objects
 from pipeline.simulation.goals.spec import PlannedGoal
 
 LEVELS = (1, 2, 3)
-LENGTHS = 2, 4
-"""Objects carried and parts moved from which a task is of middle and of great length. Two steps in order are great."""
-SLACKS_M = 0.02, 0.01
-"""Slack below which a task needs middle and high precision."""
 CLUTTERS = 5, 9
 """Other objects on the table from which it is cluttered, and much cluttered."""
 LENGTH_WEIGHT = 3
-LEVEL_TOTALS = 3, 6
-"""Sum of the grades from which a task is of level 2 and 3."""
 FREE_SLACK_M = 0.06
 """Slack of goals that leave the place open, such as "next to"."""
 
@@ -39,10 +33,14 @@ class Demands:
     @property
     def level(self) -> int:
         """1, 2 or 3: by the sum of the grades, from 0 to 2 each, of length (three times), precision and clutter."""
-        length = max(_grade(self.carries, LENGTHS), 2 * (self.steps > 1))
-        precision = sum(self.slack < limit for limit in SLACKS_M)
+        # Objects carried and parts moved from which a task is of middle and of great length. Two steps in order are
+        # great.
+        length = max(_grade(self.carries, (2, 4)), 2 * (self.steps > 1))
+        # Slack below which a task needs middle and high precision
+        precision = sum(self.slack < limit for limit in (0.02, 0.01))
         total = LENGTH_WEIGHT * length + precision + _grade(self.bystanders, CLUTTERS)
-        return 1 + sum(total >= limit for limit in LEVEL_TOTALS)
+        # Sum of the grades from which a task is of level 2 and 3
+        return 1 + sum(total >= limit for limit in (3, 6))
 
 
 def _grade(count: int, limits: Sequence[int]) -> int:

@@ -30,12 +30,6 @@ from pipeline.task_generation.validity import Validity, measure_validity
 from pipeline.tasks import Task
 
 MAX_COUNT = 1000
-STARTS = 12
-"""Starts of each level, at most."""
-TASKS_A_START = 2
-"""Tasks that are tried before a further start of the level is made, so that a set has objects of many starts."""
-TRIES = 6
-"""Tasks that are tried at most, for each that is wanted."""
 
 
 @dataclass(frozen=True)
@@ -146,7 +140,8 @@ class _Generation:
 
     def run(self, stopped: Callable[[], bool]) -> Generator[Generated, None, list[TriedTask]]:
         wanted = self._options.count
-        while len(self._kept) < wanted and len(self._tried) < TRIES * wanted:
+        # Tasks that are tried at most, for each that is wanted
+        while len(self._kept) < wanted and len(self._tried) < 6 * wanted:
             if stopped() and not self._recorded:
                 break
             candidate = self._next()
@@ -173,7 +168,10 @@ class _Generation:
         others = [] if self._options.level else sorted(LEVELS, key=lambda level: abs(level - wished))[1:]
         for level in (wished, *others):
             pool = self._pools[level]
-            while pool.starts < STARTS and (not self._untried(pool) or pool.taken >= TASKS_A_START * pool.starts):
+            # 12: starts of each level, at most
+            # 2: tasks that are tried before a further start of the level is made, so that a set has objects of many
+            # starts
+            while pool.starts < 12 and (not self._untried(pool) or pool.taken >= 2 * pool.starts):
                 start = self._maker.make(level, pool.starts)
                 pool.starts += 1
                 if pool.starts > 1 and not start.brought:

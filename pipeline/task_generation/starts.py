@@ -10,14 +10,10 @@ from pipeline.scene import Scene
 from pipeline.task_generation.bring import bring, kinds_of
 from pipeline.variation.varied_scene import write_start
 
-MAX_BROUGHT_M, MIN_BROUGHT_M = 0.24, 0.015
-"""Largest and smallest extents of an object that is brought."""
 DISTRACTORS = {1: (0, 0), 2: (0, 2), 3: (2, 4)}
 """Fewest and most distractors of a start, by the level that it is made for."""
 MAX_BROUGHT = 2
 """Most objects that are brought to be used."""
-RELATED_SHARE = 0.6
-"""Share of the brought objects that are of a kind that the photograph shows."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +61,8 @@ class StartMaker:
         others = [asset for asset in shuffled if asset not in related]
         found: list[Asset] = []
         while related or others:
-            source = related if related and (not others or random.uniform() < RELATED_SHARE) else others
+            # Share of the brought objects that are of a kind that the photograph shows
+            source = related if related and (not others or random.uniform() < 0.6) else others
             asset = source.pop()
             if asset.category not in {one.category for one in found}:
                 found.append(asset)
@@ -74,4 +71,5 @@ class StartMaker:
 
 def _is_handy(asset: Asset) -> bool:
     """Whether a gripper can carry an asset, or put something into it."""
-    return not asset.joints and max(asset.size) <= MAX_BROUGHT_M and min(asset.size) >= MIN_BROUGHT_M
+    # Largest and smallest extents of an object that is brought
+    return not asset.joints and max(asset.size) <= 0.24 and min(asset.size) >= 0.015

@@ -7,8 +7,6 @@ from typing import Any
 from pipeline.report import Facts, Folded, Heading, Plot, Table, Text, report_page
 from pipeline.store import write_json, write_text
 
-MAX_ROWS = 300
-"""Of the table of tasks that were not kept."""
 OPEN_CLICKED = """
 const plot = document.querySelector(".plotly-graph-div");
 plot && plot.on("plotly_click", event => {
@@ -19,8 +17,6 @@ plot && plot.on("plotly_click", event => {
 COLOURS = {1: "#2f6f9f", 2: "#5b7f3a", 3: "#b4532a"}
 SYMBOLS = {1: "circle", 2: "square", 3: "diamond"}
 AXES = {"difficulty": "Difficulty as measured", "novelty": "Novelty"}
-MAX_LABEL = 60
-"""Letters of a line of a label."""
 
 
 def write_report(data: Mapping[str, Any], path: Path) -> None:
@@ -46,7 +42,8 @@ def report_html(data: Mapping[str, Any]) -> str:
         (one["instruction"], str(one["level"] or ""), one["reason"]) for one in (*data["rejected"], *data["repeated"])
     ]
     blocks += [Heading("Tasks that were not kept")]
-    blocks += [Table(("Task", "Level", "Reason"), dropped[:MAX_ROWS])] if dropped else [Text("None.")]
+    # Largest rows of the table of tasks that were not kept
+    blocks += [Table(("Task", "Level", "Reason"), dropped[:300])] if dropped else [Text("None.")]
     return report_page(f"Tasks of {data['project']}", blocks, OPEN_CLICKED)
 
 
@@ -120,7 +117,8 @@ def wrapped(text: str) -> str:
     """Return a text in lines of a label."""
     lines, line = [], ""
     for word in text.split():
-        if len(line) + len(word) > MAX_LABEL:
+        # Letters of a line of a label
+        if len(line) + len(word) > 60:
             lines.append(line)
             line = ""
         line = f"{line} {word}".strip()

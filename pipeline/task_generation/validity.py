@@ -21,14 +21,10 @@ from pipeline.solving import Attempt, solve
 from pipeline.task_generation.task_files import TaskGenerationError
 from pipeline.tasks import Task
 
-PHOTOGRAPHED = 0
-"""Seed of the layout of the photograph."""
 NEW_LAYOUTS = tuple(range(4001, 4009))
 """Seeds of the layouts on which tasks are measured."""
 MAX_DRAWN = 12
 """Times as many layouts that are drawn at most, where the goals of some are met without the robot."""
-IDLE_SECONDS = 2.0
-"""Simulated time for which a robot that does nothing is watched, after everything has come to rest."""
 HALVING_SECONDS = 15.0
 """In which the floating gripper carries about five objects."""
 ROBOT_VERBS = frozenset(("pick", "place", "hand over", "pass", "open", "shut", "move aside"))
@@ -75,7 +71,8 @@ def measure_validity(
     except ModelError as error:
         return Validity(f"no program can be written: {error}")
     try:
-        if held := _happens_by_itself(program, folder, sandbox, (PHOTOGRAPHED,))[0]:
+        # Seed of the layout of the photograph
+        if held := _happens_by_itself(program, folder, sandbox, (0,))[0]:
             return Validity(f"{held} as photographed", program=program)
         counted, happened = _layouts_for_robot(program, folder, sandbox, seeds)
     except (kit.KitError, UnstableError, TaskGenerationError) as error:
@@ -143,7 +140,8 @@ def happens_without_robot(recipe: Recipe, folder: Path) -> str:
     if _all_met(physics.state(), simulation.stages):
         return "the goals hold at the start"
     physics.settle()
-    physics.advance(round(IDLE_SECONDS / physics.model.opt.timestep))
+    # Simulated time for which a robot that does nothing is watched, after everything has come to rest
+    physics.advance(round(2.0 / physics.model.opt.timestep))
     return "the goals come true while the robot does nothing" if _all_met(physics.state(), simulation.stages) else ""
 
 

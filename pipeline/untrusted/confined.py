@@ -35,8 +35,6 @@ from pipeline.untrusted.messages import MessageReader, receive
 CHILD = "pipeline.untrusted.confined_child"
 START_SECONDS = 60.0
 """How long a new server may import before its first child runs."""
-MAX_MESSAGE = 600
-"""Characters of a child's message."""
 DIED = "it takes too much memory or time to read, or is damaged and crashed its reader; make it smaller"
 NO_START = "the process that opens files does not start ({})"
 NONSENSE = "it made its reader answer with nonsense, so it may be an attack"
@@ -245,7 +243,8 @@ def _checked(line: bytes, limits: Limits) -> dict[str, Any]:
         return message
     if message["failure"] == "memory":
         raise ConfinedError(f"it takes more than {limits.memory_mb} MB of memory to read; make it smaller")
-    text = single_line(str(message["text"]))[:MAX_MESSAGE]
+    # Characters of a child's message
+    text = single_line(str(message["text"]))[:600]
     raise ConfinedError(text if message["failure"] == "refused" else f"it cannot be read ({text})")
 
 

@@ -13,14 +13,11 @@ from pipeline.assets import Library
 from pipeline.assets.asset import Asset
 from pipeline.errors import StudioError
 from pipeline.scene import Placement, Scene
-from pipeline.variation.plausible import kept_range, stands_alone
-from pipeline.variation.twin_uncertainty import AS_MEASURED, UNCERTAIN, twin_values
+from pipeline.variation.twin_uncertainty import AS_MEASURED, UNCERTAIN, kept_range, stands_alone, twin_values
 
 SIZES = 0.9, 1.1
 SHIFT_M, YAW_RAD = 0.02, 0.35
 """Largest pose noise along each axis of the table, and about the vertical."""
-LIGHTS = 0.4, 1.6
-"""Factors of the lamp's brightness."""
 CAMERA_M, CAMERA_RAD = 0.01, 0.02
 """Standard deviations of the camera's position and angle."""
 FIELDS_OF_VIEW = 0.95, 1.05
@@ -30,12 +27,10 @@ EXPOSURES = 0.6, 1.6
 NOISES = 0.0, 8.0
 """Standard deviations of a pixel's noise, in levels of 255: from none to that of a small sensor indoors."""
 JPEG_QUALITIES = 40.0, 100.0
+MAX_DISTRACTORS = 3
 TEXTURES = ("plain", "checker", "gradient")
 PICTURE = {"field_of_view": FIELDS_OF_VIEW, "exposure": EXPOSURES, "noise": NOISES, "jpeg": JPEG_QUALITIES}
 """Ranges of what changes the pictures of all cameras; in a condition as "picture.exposure" and so on."""
-MAX_DISTRACTORS = 3
-COUSIN_SHARE = 0.25
-"""Share of conditions in which an object is replaced by another asset of its category, where there is one."""
 
 
 class VariationError(StudioError):
@@ -78,7 +73,8 @@ def draw(scene: Scene, names: Sequence[str], library: Library | None, id: str) -
         if id[-1] in (AS_MEASURED, UNCERTAIN):
             found = twin_values(p, scene, id[-1], of_twin)
         values |= {f"{p.name}.{factor}": value for factor, value in found.items()}
-    values["light"] = float(random.uniform(*LIGHTS))
+    # Factors of the lamp's brightness
+    values["light"] = float(random.uniform(*(0.4, 1.6)))
     values |= {f"camera.{axis}": float(random.normal(0, CAMERA_M)) for axis in "xyz"}
     values |= {f"camera.{axis}": float(random.normal(0, CAMERA_RAD)) for axis in ("tilt", "pan", "roll")}
     values["table"] = str(random.choice(TEXTURES))
@@ -108,7 +104,8 @@ def _object_values(
             "yaw": _between((-YAW_RAD, YAW_RAD), shares[5]),
         }
         if others := cousins(p, library):
-            values["asset"] = others[int(chosen) % len(others)].id if cousin < COUSIN_SHARE else (p.asset_id or "")
+            # Share of conditions in which an object is replaced by another asset of its category, where there is one
+            values["asset"] = others[int(chosen) % len(others)].id if cousin < 0.25 else (p.asset_id or "")
     return values
 
 

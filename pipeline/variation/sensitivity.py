@@ -14,8 +14,6 @@ ALARM = 0.03
 """Adjusted probability below which a factor is called a cause."""
 PERMUTATIONS = 2000
 Z95 = 1.959964
-MIN_EACH = 3
-"""Successes and failures below which nothing is tested."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +75,8 @@ def effects(names: Sequence[str], values: np.ndarray, success: np.ndarray, seed:
     """
     varied = [i for i in range(len(names)) if np.ptp(values[:, i]) > 0] if len(values) else []
     success = np.asarray(success, float)
-    if min(success.sum(), (1 - success).sum()) < MIN_EACH or not varied:
+    # Successes and failures below which nothing is tested
+    if min(success.sum(), (1 - success).sum()) < 3 or not varied:
         return []
     columns = np.stack([_standardised(values[:, i]) for i in varied], axis=1)
     curves = np.stack([_standardised(_away_from_middle(column)) for column in columns.T], axis=1)

@@ -25,8 +25,6 @@ PICTURE_FILE = "picture.json"
 """What a condition changes of all cameras' pictures; cameras.json keeps the cameras that a person placed."""
 GAP_M = 0.008
 """Kept between objects that pose noise moves."""
-DISTRACTOR_ID = 10_000
-"""Segment id of the first distractor; segments of masks are numbered from 1."""
 
 
 def varied_scene(scene: Scene, condition: Condition, library: Library | None) -> Scene:
@@ -108,7 +106,8 @@ def _distractor(number: int, asset: Asset, placements: Sequence[Placement], scen
         return None
     xy = places[int(free_space.clearance(places, obstacles).argmax())]
     return Placement(
-        name=f"distractor_{number}", segment_id=DISTRACTOR_ID + number, asset_id=asset.id, scale=1.0, size=asset.size,
+        # Segment id of the first distractor; segments of masks are numbered from 1
+        name=f"distractor_{number}", segment_id=10_000 + number, asset_id=asset.id, scale=1.0, size=asset.size,
         world_from_object=Pose(np.array([*xy, asset.size[2] / 2]), np.array([1.0, 0, 0, 0])), mesh=asset.mesh,
         collision=asset.collision, mass=asset.mass, friction=asset.friction, category=asset.category,
         shape="irregular", container=asset.container, licence=asset.licence, provenance=asset.provenance,

@@ -13,7 +13,7 @@ from pipeline.export.film.chapters import tinted_masks
 from pipeline.project import Project
 from pipeline.report import Facts, Picture, Pictures, Plot, Section, Text, jpeg, report_page
 from pipeline.scene import SceneError
-from pipeline.scene.doubts import summarise
+from pipeline.scene.evidence import summarise
 from pipeline.scene.fidelity import compare_scene
 from pipeline.scene.rendering import render_twin
 from pipeline.store import write_text
@@ -21,8 +21,6 @@ from studio.batch.batch_file import BatchItem, read_batch
 from studio.batch.frames import BatchError
 
 MAX_BYTES = 10_000_000
-PICTURE_BYTES = 3_500_000
-"""For all pictures together; plotly itself takes about 5 MB."""
 BAR_COLOUR = "#3b6fd4"
 SIZES_PX = (320, 240, 160, 96, 64, 32)
 """Widths of the pictures; the largest at which all fit is used."""
@@ -138,7 +136,8 @@ def _charts(frames: Sequence[FrameReport]) -> Iterator[Any]:
 def _width(frames: Sequence[FrameReport]) -> int:
     """Return the largest width at which all pictures together fit."""
     count = max(1, sum(len(frame.pictures) for frame in frames))
-    return next((width for width in SIZES_PX if count * width * width * 0.12 < PICTURE_BYTES), SIZES_PX[-1])
+    # 3_500_000: picture for all pictures together; plotly itself takes about 5 MB
+    return next((width for width in SIZES_PX if count * width * width * 0.12 < 3_500_000), SIZES_PX[-1])
 
 
 def _section(frame: FrameReport, width: int) -> Section:

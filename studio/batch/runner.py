@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
-from pipeline.models.costs.budget import spent_usd
+from pipeline.models.budget import spent_usd
 from pipeline.models.secret_environment import hidden_variables
 from pipeline.project import STAGES
 from pipeline.store import parse_json

@@ -31,7 +31,6 @@ from studio.web.jobs import Job
 from studio.web.upload_folder import collect_uploads
 
 FOLDER, FRAMES = ".batches", "frames"
-MAX_TITLE, MAX_TASK = 80, 400
 JOBS = max(1, min(4, (os.cpu_count() or 1) // 2))
 """Frames at the same time, so that the studio still answers."""
 
@@ -69,7 +68,7 @@ class Batches:
         except (StudioError, OSError):
             shutil.rmtree(folder, ignore_errors=True)
             raise
-        settings = {"title": ", ".join(names)[:MAX_TITLE], "until": until, "task": " ".join(task.split())[:MAX_TASK]}
+        settings = {"title": ", ".join(names)[:80], "until": until, "task": " ".join(task.split())[:400]}
         projects = project_names(found, {})
         record = BatchFile(folder, settings, [BatchItem(str(frame), projects[frame]) for frame in found])
         record.write()

@@ -22,9 +22,6 @@ from studio.sessions.session_registry import SessionRegistry
 from studio.texts import t, translated
 from studio.web.errors import RequestError, error_message
 
-MAX_ACTS = 100
-"""Acts that can be undone."""
-
 
 @dataclass(frozen=True)
 class Act:
@@ -171,7 +168,8 @@ class Board:
         with self._lock:
             id = str(next(self._serials))
             self._acts[id] = act
-            while len(self._acts) > MAX_ACTS:
+            # Acts that can be undone
+            while len(self._acts) > 100:
                 self._acts.popitem(last=False)
         return id, act
 

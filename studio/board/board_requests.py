@@ -22,7 +22,6 @@ from studio.texts import t, translated
 from studio.web.endpoints import Endpoint, PageToken
 from studio.web.errors import RequestError
 
-PAGE_SIZE = 60
 MAX_PAGE, MAX_SELECTED, MAX_WORDS = 200, 10_000, 200
 MAX_AT_ONCE = 2000
 """Projects whose folders are looked at before the gallery is shown."""
@@ -83,7 +82,7 @@ def _query(request: dict) -> BoardQuery:
         group=group if group in GROUPS else "",
         descending=request.get("descending") is not False,
         offset=min(_natural(request.get("offset"), 0), 1 << 31),
-        limit=min(_natural(request.get("limit"), PAGE_SIZE), MAX_PAGE),
+        limit=min(_natural(request.get("limit"), 60), MAX_PAGE),
     )
 
 

@@ -29,8 +29,6 @@ _UNREADABLE = (
 )  # fmt: skip
 _NAMING = '"display_name"', '"rename"'
 """Kinds of decisions that name an object, as a log has them."""
-LONGEST_GAP_SECONDS = 120.0
-"""Between two decisions of a person who is at work; a longer one is a break."""
 
 
 @dataclass(frozen=True)
@@ -192,7 +190,8 @@ def _newest_round(folder: Path) -> dict[str, Any]:
 def _seconds_of_work(folder: Path) -> float:
     """Return the time between decisions that follow each other, breaks left out."""
     gaps = (after - before for before, after in itertools.pairwise(sorted(_decision_times(folder))))
-    return sum(gap for gap in gaps if gap <= LONGEST_GAP_SECONDS)
+    # Longest gap seconds between two decisions of a person who is at work; a longer one is a break
+    return sum(gap for gap in gaps if gap <= 120.0)
 
 
 def _decision_times(folder: Path) -> Iterator[float]:

@@ -17,8 +17,6 @@ from studio.web.errors import RequestError
 VERDICTS = ("accepted", "rejected", "skipped")
 FINAL = ("accepted", "rejected")
 """Verdicts after which an object or a frame leaves the queue."""
-MAX_QUEUE = 500
-"""Frames of a queue."""
 
 
 def queue_names(board: Board, query: BoardQuery, selected: list[str]) -> list[str]:
@@ -30,7 +28,8 @@ def queue_names(board: Board, query: BoardQuery, selected: list[str]) -> list[st
     found = board.index.find(replace(query, sort="confidence", descending=False, offset=0, limit=board.index.known()))
     chosen = set(selected)
     names = [name for name, facts in found.rows if facts.verdict not in FINAL and (not chosen or name in chosen)]
-    return names[:MAX_QUEUE]
+    # Frames of a queue
+    return names[:500]
 
 
 def review_record(session: Session | None) -> dict[str, Any]:

@@ -43,7 +43,7 @@ def ablation(arguments: argparse.Namespace) -> int:
     from pipeline.evaluation.ablation import keep_steps, read_steps
     from pipeline.evaluation.ablation_report import markdown
     from pipeline.models import has_vision, label_of
-    from pipeline.models.costs.budget import CeilingReached, format_usd
+    from pipeline.models.budget import CeilingReached, format_usd
     from pipeline.models.trace.recorder import TracingModel
 
     services, out = services_for(arguments), arguments.out
@@ -108,7 +108,7 @@ def project_with_twin(path: Path, out: Path, services: "Services") -> "Project":
 
 def _with_rest_of_ceiling(model: "Model", out: Path, folder: Path) -> "Model":
     """Return the model with the part of its cost ceiling that the other traces in `out` leave for this folder's."""
-    from pipeline.models.costs.budget import spent_usd
+    from pipeline.models.budget import spent_usd
     from pipeline.models.trace.recorder import read_trace
 
     ceiling = getattr(model, "ceiling_usd", None)

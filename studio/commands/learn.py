@@ -14,7 +14,7 @@ from studio.commands.options import DONE, add_model, add_unprotected, require_pa
 
 if TYPE_CHECKING:
     from pipeline.learning.chain import SubtaskLearned, TaskLearner
-    from pipeline.learning.seams import SeamTuned
+    from pipeline.learning.judging.seams import SeamTuned
     from pipeline.learning.training import TrainingProgress
     from pipeline.skills.starting import FormerPolicy
 
@@ -178,7 +178,7 @@ def _train(
 ) -> None:
     """Learn the chosen subtasks, or all and across their seams, with a line on stderr for every evaluation."""
     from pipeline.learning.chain import ChainOptions
-    from pipeline.learning.seams import tune_seams
+    from pipeline.learning.judging.seams import tune_seams
     from pipeline.learning.training import TrainingOptions, on_this_machine
     from pipeline.skills.skill import read_skills
     from pipeline.skills.starting import fitting_skills, learn_from, learn_from_skills
@@ -222,7 +222,7 @@ def _report_progress(
 ) -> None:
     """Print a line on stderr for every evaluation and for every subtask that is done."""
     from pipeline.learning.chain import SubtaskLearned
-    from pipeline.learning.seams import SeamTuned
+    from pipeline.learning.judging.seams import SeamTuned
 
     for step in steps:
         if isinstance(step, SubtaskLearned):

@@ -198,8 +198,8 @@ def install(arguments: argparse.Namespace) -> int:
 def install_from_objaverse(arguments: argparse.Namespace) -> int:
     """Print the licence terms, then download and import the object."""
     from pipeline.assets.library import read_asset
+    from pipeline.assets.packs.install import import_objaverse
     from pipeline.assets.packs.objaverse import parse_uid
-    from pipeline.assets.packs.objaverse_import import import_objaverse
 
     uid, stop = parse_uid(arguments.pack.removeprefix("objaverse:")), threading.Event()
     for agreed in (False, True):

@@ -26,8 +26,6 @@ if TYPE_CHECKING:  # a second to import; most sessions compare nothing
     from pipeline.divergence.confined.confined_comparison import ComparisonProgress, ComparisonSources, Playback
     from pipeline.divergence.report.event_strip import EventPicture
 
-CAPACITY = 12
-"""Comparisons that are kept; older ones are forgotten with their files."""
 SAMPLE = SAMPLE_SCENES / "episodes"
 ROBOT_SUFFIXES = (".xml", ".mjcf", ".urdf", ".json")
 VIDEO_SUFFIXES = (".mp4", ".mov", ".mkv", ".webm", ".avi")
@@ -136,7 +134,8 @@ class Comparisons:
         job = Comparison(sources, titles, self._compare, self._turn, choices)
         with self._lock:
             self._jobs[job.id] = job
-            forgotten = [self._jobs.popitem(last=False) for _ in range(len(self._jobs) - CAPACITY)]
+            # Comparisons that are kept; older ones are forgotten with their files
+            forgotten = [self._jobs.popitem(last=False) for _ in range(len(self._jobs) - 12)]
         for _, old in forgotten:
             self._forget(old)
         return job.start().id

@@ -20,9 +20,6 @@ from studio.learn.reward_words import term_words
 from studio.sessions.project_learner import INSTALL, is_installed
 from studio.web.errors import RequestError
 
-KEPT = 32
-"""Layouts whose oracle episodes are kept; the oracle takes a second or two on each."""
-
 
 def recorded(project: Project, subtasks: Sequence[Subtask], name: str, steps: Any, layout: Any) -> RecordedEpisode:
     """Return the recorded episode of a subtask on a layout. `steps` None is the evaluation. Raises RequestError."""
@@ -75,7 +72,8 @@ class OraclePlayback:
             if key not in self._kept:
                 self._kept[key] = _play(layouts, chosen, len(subtasks) if name == WHOLE else 1, layout)
             self._kept.move_to_end(key)
-            while len(self._kept) > KEPT:
+            # Layouts whose oracle episodes are kept; the oracle takes a second or two on each
+            while len(self._kept) > 32:
                 self._kept.popitem(last=False)
             rollouts = self._kept[key]
         number = next(i for i, one in enumerate(chosen) if one.name == name)

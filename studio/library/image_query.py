@@ -18,10 +18,6 @@ from studio.web.gradio_internals import uploaded_file
 MAX_PIXELS = 40_000_000
 WORKING_SIDE = 320
 """Longest side in pixels of the picture that an object is cut out of."""
-MIN_SIDE = 24
-"""Pixels; a smaller picture is taken as a whole."""
-MIN_MASK_SHARE = 0.02
-"""A smaller mask is an error of GrabCut; the picture is then taken as a whole."""
 
 
 def embed_object(session: Session, id: object, encoder: Encoder) -> np.ndarray:
@@ -63,13 +59,15 @@ def cut_out_object(file: Path) -> tuple[np.ndarray, np.ndarray]:
         return rgb, alpha
     height, width = rgb.shape[:2]
     edge = max(2, round(0.04 * min(height, width)))
-    if min(height, width) < MIN_SIDE:
+    # Smallest side pixels; a smaller picture is taken as a whole
+    if min(height, width) < 24:
         return rgb, np.ones((height, width), bool)
     labels, models = np.zeros((height, width), np.uint8), (np.zeros((1, 65)), np.zeros((1, 65)))
     rectangle = (edge, edge, width - 2 * edge, height - 2 * edge)
     cv2.grabCut(rgb, labels, rectangle, *models, 4, cv2.GC_INIT_WITH_RECT)
     mask = (labels == cv2.GC_FGD) | (labels == cv2.GC_PR_FGD)
-    return rgb, mask if mask.mean() > MIN_MASK_SHARE else np.ones((height, width), bool)
+    # A smaller mask is an error of GrabCut; the picture is then taken as a whole
+    return rgb, mask if mask.mean() > 0.02 else np.ones((height, width), bool)
 
 
 def square_crop(rgb: np.ndarray, mask: np.ndarray, pixels: int) -> tuple[np.ndarray, np.ndarray]:

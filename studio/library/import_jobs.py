@@ -14,15 +14,12 @@ from pipeline.assets.importers.asset_import import MESH_SUFFIXES
 from pipeline.assets.importers.compiled_model import MODEL_FORMATS
 from pipeline.assets.importers.confined_import import ImportProgress, import_confined
 from pipeline.assets.importers.mesh_import import METRES_PER_UNIT, MIN_LENGTH_M, UP_AXIS_ROTATIONS
-from pipeline.assets.packs.install import install_pack
+from pipeline.assets.packs.install import import_objaverse, install_pack
 from pipeline.assets.packs.objaverse import parse_uid
-from pipeline.assets.packs.objaverse_import import import_objaverse
 from studio.web.errors import RequestError, error_message
 from studio.web.jobs import Job
 from studio.web.upload_folder import collect_uploads
 
-MAX_LIKELY_LENGTH_M = 0.6
-"""Longest side of an object that a person usually puts on a table."""
 MAX_TITLES = 12
 """Names of files in a job's title."""
 
@@ -259,7 +256,8 @@ def _question(question: dict[str, Any]) -> dict[str, Any]:
     if "longest" not in question:
         return question
     units = [
-        {"unit": unit, "size": size, "likely": MIN_LENGTH_M <= size <= MAX_LIKELY_LENGTH_M}
+        # 0.6: longest side of an object that a person usually puts on a table
+        {"unit": unit, "size": size, "likely": MIN_LENGTH_M <= size <= 0.6}
         for unit, factor in METRES_PER_UNIT.items()
         if (size := question["longest"] * factor)
     ]

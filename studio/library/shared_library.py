@@ -12,14 +12,12 @@ from pipeline.assets import Asset, AssetError, Library, library_edits
 from pipeline.assets.asset_captions import KIND as DESCRIBE_ASSET
 from pipeline.assets.asset_descriptions import FILE as DESCRIPTIONS_FILE
 from pipeline.assets.asset_descriptions import MEASURED, AssetDescriptions
-from pipeline.assets.collision.hollow_shapes import QUARTER_TURNS_UP
+from pipeline.assets.collision import QUARTER_TURNS_UP
 from pipeline.assets.library import BUILTIN_LIBRARY, user_library_folder, user_library_folders
-from pipeline.assets.packs.menagerie import NAME as MENAGERIE
-from pipeline.assets.packs.menagerie import find_menagerie
-from pipeline.assets.packs.pack import PACKS
+from pipeline.assets.packs.pack import MENAGERIE, PACKS, find_menagerie
 from pipeline.models import has_vision, label_of, source_of
 from pipeline.run import Services
-from pipeline.scene.preview.asset_preview import BODY_NAME, asset_model, mass_properties
+from pipeline.scene.preview.pose_preview import BODY_NAME, asset_model, mass_properties
 from studio import viewer
 from studio.library.import_jobs import ImportJobs
 from studio.library.thumbnails import Thumbnails
@@ -28,9 +26,6 @@ from studio.services.open_services import library_services
 from studio.sessions.session_registry import SessionRegistry
 from studio.web import background
 from studio.web.endpoints import PageToken
-
-MAX_INERTIA_RATIO = 1.0
-"""Inertia over mass times the square of the longest side. No body inside its box can exceed it."""
 
 
 class SharedLibrary:
@@ -139,7 +134,8 @@ class SharedLibrary:
             except viewer.ViewerError:
                 token = self._previews[asset.digest] = self._views.open(model, names=[BODY_NAME])
         inertia = np.linalg.eigvalsh(computed.inertia)
-        is_impossible = inertia[-1] > MAX_INERTIA_RATIO * computed.mass * float(max(asset.size)) ** 2
+        # Inertia over mass times the square of the longest side. No body inside its box can exceed it.
+        is_impossible = inertia[-1] > 1.0 * computed.mass * float(max(asset.size)) ** 2
         return {
             "view": token,
             "mass": computed.mass,

@@ -16,11 +16,6 @@ from studio.records.images import jpeg
 from studio.web import background
 from studio.web.background import BackgroundTask
 
-SIDE = 176
-"""Pixels."""
-MAX_WAITING = 300
-"""Thumbnails that wait to be rendered. Older requests have been scrolled out of sight."""
-
 
 class Thumbnails:
     """Renders thumbnails in one thread, which has its own OpenGL context. May be used from any thread."""
@@ -44,7 +39,8 @@ class Thumbnails:
                 else:
                     self._waiting[asset.digest] = asset
                     self._waiting.move_to_end(asset.digest)
-            while len(self._waiting) > MAX_WAITING:
+            # Thumbnails that wait to be rendered. Older requests have been scrolled out of sight.
+            while len(self._waiting) > 300:
                 self._waiting.popitem(last=False)
             if self._waiting and self._task is None:
                 self._task = background.start("thumbnails", self._render_all)
@@ -66,7 +62,8 @@ class Thumbnails:
     def _render(self, asset: Asset) -> None:
         picture = brightened_card(asset)
         with atomic_write(self._file(asset.digest)) as temporary:
-            temporary.write_bytes(jpeg(picture, SIDE, 85))
+            # 176: side pixels
+            temporary.write_bytes(jpeg(picture, 176, 85))
 
     def _file(self, digest: str) -> Path:
         return self.folder / f"{digest}.jpg"

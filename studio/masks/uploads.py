@@ -25,8 +25,6 @@ GENERIC_WORDS = re.compile(
     r"^(rgb|colou?r|depth|image|img|camera|intrinsics?|frame|data|export|archive|upload|untitled|k|json|\d+)$", re.I
 )
 """Words of a file's name that say nothing of its content."""
-PREVIEW_WIDTH = 560
-"""Pixels."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +89,8 @@ def frame_preview(uploads: Uploads, request: Mapping[str, Any]) -> dict[str, Any
     """Return {image, facts} of the frame {token, index} of an upload. Raises StudioError."""
     frame = uploads.get(request.get("token")).recording.frame(frame_index(request))
     known = float((frame.depth > 0).mean())
-    image = "data:image/jpeg;base64," + base64.b64encode(jpeg(frame.rgb, PREVIEW_WIDTH, 85)).decode()
+    # 560: preview width pixels
+    image = "data:image/jpeg;base64," + base64.b64encode(jpeg(frame.rgb, 560, 85)).decode()
     size = t("{width} × {height} pixels", width=frame.depth.shape[1], height=frame.depth.shape[0])
     return {"image": image, "facts": t("{size}, depth known in {known} of them", size=size, known=f"{known:.0%}")}
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from pipeline.matching.model import QUESTION_KINDS
 from pipeline.models import Question
-from pipeline.models.costs.budget import estimate_step
+from pipeline.models.budget import estimate_step
 from pipeline.models.in_flight import InFlightCall
 from pipeline.models.settings import ModelSettings
 from pipeline.models.trace.call_log import Call

@@ -10,8 +10,7 @@ from typing import Any
 from fastapi import Response
 
 from pipeline.errors import StudioError
-from pipeline.models.trace.call_log import Call, Total, group_calls, totals
-from pipeline.models.trace.code_snippet import python_snippet
+from pipeline.models.trace.call_log import Call, Total, group_calls, python_snippet, totals
 from pipeline.store import parse_json
 from studio.records.file_routes import REVALIDATED
 from studio.records.text_diff import diff_rows

@@ -5,7 +5,7 @@ from typing import Any
 
 from pipeline.matching import MatcherName
 from pipeline.matching.model import QUESTION_KINDS
-from pipeline.models.costs.budget import Estimate, estimate_questions, estimate_step
+from pipeline.models.budget import Estimate, estimate_questions, estimate_step
 from pipeline.models.settings import ModelSettings
 from pipeline.run import project_matcher
 from studio.sessions.session import Session

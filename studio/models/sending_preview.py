@@ -16,8 +16,6 @@ from pipeline.models.settings import ModelSettings
 from pipeline.run.scene_context import numbered_photograph
 from studio.sessions.session import Session
 
-THUMBNAIL_SIDE = 200
-"""Longer side of a thumbnail in pixels."""
 GROUPS = {
     ("task", 0): "Photograph, objects numbered",
     ("describe_segment", 1): "Photograph, one object outlined",
@@ -84,5 +82,6 @@ def preview(session: Session) -> dict[str, Any]:
 
 
 def _thumbnail(picture: np.ndarray) -> str:
-    data = encode_jpeg(fit_to_side(picture, THUMBNAIL_SIDE))
+    # Longer side of a thumbnail in pixels
+    data = encode_jpeg(fit_to_side(picture, 200))
     return f"data:image/jpeg;base64,{base64.b64encode(data).decode()}"

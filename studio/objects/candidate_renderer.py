@@ -17,13 +17,6 @@ from studio.sessions.session import Session
 from studio.web import background
 from studio.web.errors import error_message
 
-POLL_SECONDS = 0.2
-"""Between looks at whether the project's own work has ended, which goes first."""
-MAX_WAIT_SECONDS = 20.0
-"""How long rendering waits for that work: a router may run for many minutes."""
-NICENESS = 12
-"""Of the thread that renders candidates which are not selected."""
-
 
 @dataclass(frozen=True, eq=False)
 class RenderJob:
@@ -75,7 +68,8 @@ class CandidateRenderer:
 
     def _run(self, is_selected: bool, stop: threading.Event) -> None:
         if sys.platform == "linux" and not is_selected:  # only there a thread has a niceness of its own
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
+            # 12: niceness of the thread that renders candidates which are not selected
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 12)
         while job := self._next(is_selected, stop):
             try:
                 job.render()
@@ -92,8 +86,10 @@ class CandidateRenderer:
 
     def _next(self, is_selected: bool, stop: threading.Event) -> RenderJob | None:
         began = time.monotonic()
-        while self._must_wait(is_selected) and time.monotonic() - began < MAX_WAIT_SECONDS:
-            if stop.wait(POLL_SECONDS):
+        # How long rendering waits for that work: a router may run for many minutes
+        while self._must_wait(is_selected) and time.monotonic() - began < 20.0:
+            # Poll seconds between looks at whether the project's own work has ended, which goes first
+            if stop.wait(0.2):
                 break
         with self._lock:
             if stop.is_set() or not self._queues[is_selected]:

@@ -25,7 +25,7 @@ from pipeline.evaluation.matcher_evaluation import (
 from pipeline.evaluation.matcher_table import calls_text, caption, to_csv, to_json
 from pipeline.matching import MatcherName, all_matchers, why_unavailable
 from pipeline.models import StageCancelled
-from pipeline.models.costs.budget import Estimate, estimate_questions
+from pipeline.models.budget import Estimate, estimate_questions
 from pipeline.models.destination import destination_of
 from pipeline.run import Services
 from pipeline.simulation.sandbox.sandbox import RunCancelled

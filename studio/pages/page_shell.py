@@ -42,8 +42,6 @@ View = Callable[[Session | None], Any]
 Message = dict[str, Any]
 """What a component's script sends along with an event."""
 SKIPPED = gr.skip()
-ACTION_THREADS = 24
-"""Actions that run at the same time. Other requests have threads of their own."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +78,8 @@ class Shell:
         self._reporter: Any = None
         self._latest: WeakKeyDictionary[Session, dict[tuple[str, bool], LatestValues]] = WeakKeyDictionary()
         """By language, and by whether it is for those who came by a link."""
-        self._action_threads, self._value_threads = CapacityLimiter(ACTION_THREADS), CapacityLimiter(VALUE_THREADS)
+        # 24: actions that run at the same time. Other requests have threads of their own.
+        self._action_threads, self._value_threads = CapacityLimiter(24), CapacityLimiter(VALUE_THREADS)
 
     def show(self, component: Any, view: View, role: Role = Role.VISIT) -> None:
         """Keep the component's value up to date with what `view` returns, for people with that role."""

@@ -13,15 +13,9 @@ from anyio.to_thread import run_sync
 
 from studio.sessions.session import Session
 
-MAX_RATE = 8.0
-"""Updates of one page a second."""
 CHECK_SECONDS = 2.0
 """How often a waiting stream looks whether its page is still open."""
-UPDATES_AT_ONCE = 2
-"""Followed updates that are being sent at the same time. The first update after an event does not wait for them."""
 VALUE_THREADS = 3
-MAX_PAGES = 10_000
-"""Pages that `OpenedSessions` remembers at most."""
 DRAW_SECONDS = 3.0
 """How long a stream waits at most for a page to draw an update."""
 
@@ -78,7 +72,8 @@ class PageStream:
                     yield
                 if idle and session.idle and session.log.version == version:  # showing it may have started more work
                     return
-                if await _first_of(1 / MAX_RATE, self._next_began):
+                # Updates of one page a second
+                if await _first_of(1 / 8.0, self._next_began):
                     return
                 if await _first_of(CHECK_SECONDS, self._next_began, changed) is self._next_began or not is_page_open():
                     return
@@ -92,7 +87,8 @@ class PageStreams:
     def __init__(self):
         self._newest: dict[str, PageStream] = {}
         self._by_id: WeakValueDictionary[str, PageStream] = WeakValueDictionary()
-        self._slots = asyncio.Semaphore(UPDATES_AT_ONCE)
+        # Followed updates that are being sent at the same time. The first update after an event does not wait for them.
+        self._slots = asyncio.Semaphore(2)
 
     @asynccontextmanager
     async def open(self, page: str) -> AsyncIterator[PageStream]:
@@ -136,7 +132,8 @@ class OpenedSessions:
         """Note that the page opened the session of that token, or the gallery for ""."""
         self._tokens.pop(page, None)
         self._tokens[page] = token
-        if len(self._tokens) > MAX_PAGES:
+        # Pages that `OpenedSessions` remembers at most
+        if len(self._tokens) > 10_000:
             del self._tokens[next(iter(self._tokens))]
 
     def token(self, page: str, known: str) -> str:

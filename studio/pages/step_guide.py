@@ -9,9 +9,6 @@ from studio.scene.frame_record import depth_coverage
 from studio.sessions.session import Session
 from studio.texts import t
 
-MIN_DEPTH_SHARE = 0.6
-"""Share of pixels with known depth below which the frame itself is worth a look."""
-
 
 def step_guide(session: Session) -> dict[str, dict[str, str]]:
     """Return {note, next, title} by the name of each step that has begun.
@@ -46,7 +43,8 @@ def step_guide(session: Session) -> dict[str, dict[str, str]]:
 
 def _frame_note(session: Session) -> str:
     frame = session.project.frame
-    if (frame.depth > 0).mean() < MIN_DEPTH_SHARE:
+    # Share of pixels with known depth below which the frame itself is worth a look
+    if (frame.depth > 0).mean() < 0.6:
         return t("Depth is known for {share} of the pixels only.", share=depth_coverage(frame))
     if session.support is None:
         return t("The table was not found: correct the camera.")

@@ -28,8 +28,6 @@ from studio.task.round_chart import round_chart, set_chart
 from studio.texts import t
 from studio.web.page_guard import needs
 
-JUDGED_WAIT_S, RUNNING_WAIT_S = 0.0, 6.0
-"""Seconds for which the hold at an earlier round's failed check may delay a round that was judged, or still is."""
 MODES = [("Router: repair both", "route"), ("Repair simulation", "repair"), ("No repair", "none")]
 
 
@@ -183,7 +181,8 @@ def replay(session: Session | None, content: ViewerContent) -> dict:
     if request is None or session.replay.rollout() is None:
         return value
     is_judged = judged_now is None or judged_now.number != request.number
-    wait = (JUDGED_WAIT_S if is_judged else RUNNING_WAIT_S) if request.automatic else None
+    # Seconds for which the hold at an earlier round's failed check may delay a round that was judged, or still is
+    wait = (0.0 if is_judged else 6.0) if request.automatic else None
     caption = t("Round {number}" if is_judged else "Round {number}, being judged", number=request.number)
     shown = next((one.twin for one in session.project.rounds() if one.number == request.number), "")
     return value | {"caption": with_twin(session, caption, shown), "wait": wait}

@@ -6,8 +6,7 @@ from typing import Any
 from pipeline.frame import doubt_registration
 from pipeline.object_words import object_words
 from pipeline.project.project import UNEXPLAINED
-from pipeline.scene.doubts import doubts
-from pipeline.scene.evidence import Evidence
+from pipeline.scene.evidence import Evidence, doubts
 from studio.sessions.session import Session
 from studio.texts import t, translated
 

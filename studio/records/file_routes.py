@@ -23,8 +23,6 @@ from studio.sessions.session_registry import SessionRegistry
 from studio.web.errors import RequestError
 from studio.web.static_files import RevalidatedFiles, VersionedFiles, versioned_folder
 
-FILE_THREADS = 4
-"""Files of projects that are made at the same time, in threads of their own: whoever asks for many delays no page."""
 CACHED = {"Cache-Control": "private, max-age=86400"}
 REVALIDATED = {"Cache-Control": "no-cache"}
 
@@ -49,7 +47,8 @@ def mount(app: FastAPI, sessions: SessionRegistry, files: Mapping[str, ProjectFi
         except (KeyError, ValueError, FileNotFoundError):  # the address was made up, or its file is gone
             return PlainTextResponse("There is no such file.", 404)
 
-    threads = CapacityLimiter(FILE_THREADS)
+    # Files of projects that are made at the same time, in threads of their own: whoever asks for many delays no page
+    threads = CapacityLimiter(4)
 
     def find_project_file(token: str, name: str) -> Response:
         kind, _, rest = name.partition("/")

@@ -3,14 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
-from pipeline.segmentation.fragments import find_fragments
+from pipeline.segmentation.mask_review import find_fragments
 from studio.sessions.session import Session
 from studio.texts import t
 
-SIZE_TOLERANCE = 0.1
-"""Relative difference that sides of identical objects may have."""
-MIN_TOLERANCE_M = 0.008
-"""Error of a side that a depth camera may make anyway."""
 NOTE = "It is probably a part of {name}: tiny, not supported, and right beside it."
 
 
@@ -39,7 +35,9 @@ def _are_identical(a: dict[str, Any], b: dict[str, Any]) -> bool:
     if "size" not in a or "size" not in b or (a["colour_name"], a["shape"]) != (b["colour_name"], b["shape"]):
         return False
     sides = zip(sorted(a["size"]), sorted(b["size"]), strict=True)
-    return all(abs(x - y) <= max(SIZE_TOLERANCE * max(x, y), MIN_TOLERANCE_M) for x, y in sides)
+    # 0.1: relative difference that sides of identical objects may have
+    # 0.008: error of a side that a depth camera may make anyway
+    return all(abs(x - y) <= max(0.1 * max(x, y), 0.008) for x, y in sides)
 
 
 def likely_parents(session: Session) -> dict[int, int]:

@@ -23,7 +23,6 @@ if TYPE_CHECKING:  # they take a second to import
 
 OVERLAY_WIDTH_PX = 1000
 """Of each picture, before and after."""
-MAX_PAIRS = 100
 STOP = "camera alignment's stop"
 """Name in the cache of the event that stops the alignment that is being computed."""
 KEPT = "camera alignment"
@@ -78,7 +77,7 @@ def _align(session: Session, request: dict) -> dict[str, Any]:
     from pipeline.alignment.camera import difference
 
     scene, project, pairs = current_scene(session), session.project, request.get("pairs")
-    if not isinstance(pairs, list) or len(pairs) > MAX_PAIRS or not all(isinstance(one, dict) for one in pairs):
+    if not isinstance(pairs, list) or len(pairs) > 100 or not all(isinstance(one, dict) for one in pairs):
         raise RequestError("These pairs are no list of clicks; reload the page.")
     points = np.array([read_numbers(one.get("world"), 3) for one in pairs]).reshape(-1, 3)
     pixels = np.array([read_numbers(one.get("pixel"), 2) for one in pairs]).reshape(-1, 2)

@@ -16,8 +16,6 @@ from studio.records.images import jpeg
 from studio.sessions.session import Session
 from studio.web.errors import RequestError
 
-SIZE = (320, 240)
-"""Width and height of a picture in pixels, twice those on the page."""
 MAX_CAMERAS = 8
 """More than a rig has; each costs a picture for every frame that is recorded."""
 
@@ -59,7 +57,8 @@ def remove(session: Session, message: Mapping[str, Any]) -> None:
 def _picture(session: Session, name: str) -> Response:
     spec = builder.load_spec(session.project.folder / "scene")
     add_cameras(spec, session.project.cameras())
-    drawn = render_model(builder.compile_spec(spec), SIZE, name.removesuffix(".jpg"))
+    # Width and height of a picture in pixels, twice those on the page
+    drawn = render_model(builder.compile_spec(spec), (320, 240), name.removesuffix(".jpg"))
     return Response(jpeg(drawn.rgb), media_type="image/jpeg", headers=CACHED)
 
 

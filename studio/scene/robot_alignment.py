@@ -18,7 +18,6 @@ from studio.web.endpoints import Endpoint
 from studio.web.errors import RequestError
 from studio.web.upload_folder import collect_uploads
 
-MAX_CLICKS = 100
 DEPTH_REACH_PX = 3
 """The depth at a click is the median within so many pixels."""
 KEPT = "robot alignment"
@@ -43,7 +42,7 @@ def take_alignment(session: Session, message: Mapping[str, Any]) -> None:
 def _align(session: Session, request: dict) -> dict[str, Any]:
     """Return the base of {files, clicks, tool} and its axes over the photograph; {stopped: true} if it was stopped."""
     from pipeline.alignment import AlignmentStopped, CameraClicks, overlay_picture
-    from pipeline.alignment.confined_base import read_robot_base_confined
+    from pipeline.alignment.input_files import read_robot_base_confined
 
     scene, frame = current_scene(session), session.project.frame
     stop, camera = threading.Event(), np.asarray(scene.world_from_camera)
@@ -76,7 +75,7 @@ def _input_file(request: Mapping[str, Any], frame: Frame, folder: Path) -> Path:
     """Return the file of the base among uploads, or one written from the clicks. Raises RequestError."""
     clicks = request.get("clicks")
     files = sorted(path for path in folder.rglob("*") if path.suffix.lower() in (".json", ".xml", ".mjcf", ".urdf"))
-    if not isinstance(clicks, list) or len(clicks) > MAX_CLICKS or not all(isinstance(one, dict) for one in clicks):
+    if not isinstance(clicks, list) or len(clicks) > 100 or not all(isinstance(one, dict) for one in clicks):
         raise RequestError("These clicks are no list of clicks; reload the page.")
     if len(files) != 1 and (clicks or not any(path.suffix == ".json" for path in files)):
         raise RequestError(

@@ -23,8 +23,6 @@ from studio.web.errors import log
 
 MAX_COMPARED = 1000
 """Assets that a picture is compared with view by view: those that the index finds nearest."""
-INDEX_WAIT_SECONDS = 3.0
-"""How long a search waits for the words of new assets to be indexed; then it searches what is indexed."""
 UNKNOWN = "unknown"
 """Label of an empty licence."""
 
@@ -164,7 +162,8 @@ class _Indexer:
                 self._words_indexed.clear()
                 steps = self.index.sync(library, user_cache_folder(), encoder)
                 self._task = background.start("index", lambda stop: self._index(steps, stop))
-        self._words_indexed.wait(INDEX_WAIT_SECONDS)
+        # How long a search waits for the words of new assets to be indexed; then it searches what is indexed
+        self._words_indexed.wait(3.0)
         return self._task is not None and self._task.running
 
     def _index(self, steps: Iterator[SyncProgress], stop: threading.Event) -> None:

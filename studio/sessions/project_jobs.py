@@ -15,9 +15,6 @@ from studio.batch.bounded_process import BoundedProcess
 from studio.web.errors import RequestError
 from studio.web.jobs import Job
 
-MEMORY_BYTES = 8_000_000_000
-"""Of data; training with eight environments takes 1 to 2 GB."""
-
 
 class CommandJob(Job[None]):
     """One run of a command. Its message is the newest line that the command printed."""
@@ -32,7 +29,8 @@ class CommandJob(Job[None]):
             environment: variables that it has besides those of this process.
         """
         variables = {"OMP_NUM_THREADS": "1", **(environment or {})}
-        self._process = BoundedProcess(words, MEMORY_BYTES, self.follow, variables, reads_output=True)
+        # Memory of data; training with eight environments takes 1 to 2 GB
+        self._process = BoundedProcess(words, 8_000_000_000, self.follow, variables, reads_output=True)
         super().__init__(name, lambda _: self._run_process(), turn, wake=self._process.kill)
 
     def follow(self, line: str) -> bool:

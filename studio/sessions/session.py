@@ -3,13 +3,17 @@
 import secrets
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pipeline.decisions import UNNAMED, Decision
 from pipeline.errors import StudioError
 from pipeline.frame import FrameError, Support
+from pipeline.models.in_flight import InFlightCall, InFlightCalls, StopFlag
+from pipeline.models.trace.call_log import Call, CallLog
 from pipeline.object_words import segment_words
 from pipeline.project import STAGES, Project, Stage
 from pipeline.router import RunningRound
@@ -24,7 +28,6 @@ from studio.sessions.cache import Cache
 from studio.sessions.decision_recorder import DecisionRecorder
 from studio.sessions.editor import Editor
 from studio.sessions.event_log import EventLog, LogLine
-from studio.sessions.model_calls import ModelCalls
 from studio.sessions.project_learner import follow_decisions
 from studio.sessions.project_work import PREPARED, EditedRound
 from studio.sessions.round_replay import RoundLayout, RoundReplay
@@ -39,10 +42,46 @@ if TYPE_CHECKING:
     from pipeline.task_generation.generate import Generated
 
 PREPARED_STAGES = STAGES[: STAGES.index(PREPARED) + 1]
-LOGGED_DECISIONS = 100
-"""Earlier decisions that the log of a newly opened project begins with."""
 BUILT_TASKS = 20
 """Tasks of the task builder that are kept."""
+
+
+class ModelCalls:
+    """The trace of a project and its calls in flight. May be used from any thread."""
+
+    def __init__(self, path: Path, log: EventLog):
+        """
+        Args:
+            path: of the project's trace.
+            log: is marked as changed whenever a call begins or ends.
+        """
+        self.path = path
+        self._trace, self._log = CallLog(path), log
+        self._watched: deque[InFlightCalls] = deque(maxlen=8)
+        """The calls of recent work, and of questions that a person asked again."""
+        self._span_ids: set[str] = set()
+
+    def read(self) -> tuple[Call, ...]:
+        """Return the recorded calls, oldest first."""
+        return self._trace.read()
+
+    def watch(self, stop: StopFlag | None = None) -> InFlightCalls:
+        """Return a new collection of calls in flight for one piece of work; `stop` cancels them."""
+        calls = InFlightCalls(stop, self._on_change)
+        self._watched.append(calls)
+        return calls
+
+    def in_flight(self) -> tuple[InFlightCall, ...]:
+        """Return the calls that are being answered, oldest first."""
+        return tuple(call for calls in tuple(self._watched) for call in calls.calls())
+
+    def _on_change(self, _: InFlightCall) -> None:
+        """Mark the log only if a call began or ended; pages poll for the text of an answer themselves."""
+        with self._log.changed:
+            span_ids = {call.span_id for call in self.in_flight()}
+            if span_ids != self._span_ids:
+                self._span_ids = span_ids
+                self._log.mark_changed()
 
 
 class Session:
@@ -57,7 +96,8 @@ class Session:
         names = segment_words(project)
         self.log = EventLog(
             LogLine(one.at, describe_decision(one, names), "person", "" if one.by == UNNAMED else one.by)
-            for one in project.decisions[-LOGGED_DECISIONS:]
+            # Earlier decisions that the log of a newly opened project begins with
+            for one in project.decisions[-100:]
         )
         self.tasks = TaskGroup(self.log.mark_changed)
         """What runs beside the stage work."""

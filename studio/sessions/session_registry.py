@@ -18,8 +18,6 @@ from studio.web.errors import RequestError
 
 USERS_FOLDER = "users"
 """Of a workspace, with the workspace of each user."""
-STOP_SECONDS = 20.0
-"""For which work may go on after it was stopped."""
 
 
 class SessionRegistry:
@@ -96,7 +94,8 @@ class SessionRegistry:
         """
         session = self.find_open(name)
         if session is not None:
-            session.end_work(STOP_SECONDS)
+            # Stop seconds for which work may go on after it was stopped
+            session.end_work(20.0)
         with self._lock:
             for token, one in list(self._open.items()):
                 if one.project.folder == self.workspace / name:

@@ -16,11 +16,6 @@ _RECORDED_HZ = 60
 _MAX_STATES = 60 * 120  # two minutes
 _STIFFNESS = 500  # of the mouse's spring, N/m per kg; MuJoCo's 100 leaves objects on a table 10 cm behind the mouse
 
-FOCUS_INSTANTS = 32
-"""Instants of a recording from which is read where its bodies go."""
-MOTION_M = 0.002
-"""Way above which something counts as moving."""
-
 
 class ViewerError(StudioError):
     """A model that the viewer cannot show, or a command that it cannot execute."""
@@ -271,7 +266,8 @@ class RecordedMotion:
         bodies = {mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_BODY, name) for name in names} - {-1}
         if not bodies:
             return None
-        rows = np.unique(np.linspace(0, len(self._trajectory.times) - 1, FOCUS_INSTANTS).astype(int))
+        # Instants of a recording from which is read where its bodies go
+        rows = np.unique(np.linspace(0, len(self._trajectory.times) - 1, 32).astype(int))
         centres, halves = np.empty((2, len(rows), model.ngeom, 3))
         for instant, row in enumerate(rows):
             data.qpos[:] = self._trajectory.qpos[row]
@@ -279,7 +275,8 @@ class RecordedMotion:
             world_from_geom = data.geom_xmat.reshape(-1, 3, 3)
             centres[instant] = data.geom_xpos + np.einsum("gij,gj->gi", world_from_geom, model.geom_aabb[:, :3])
             halves[instant] = np.einsum("gij,gj->gi", np.abs(world_from_geom), model.geom_aabb[:, 3:])
-        moves = np.ptp(centres, axis=0).max(-1) > MOTION_M
+        # Way above which something counts as moving
+        moves = np.ptp(centres, axis=0).max(-1) > 0.002
         framed = moves | np.isin(model.geom_bodyid, list(bodies))
         signs = np.array(list(product((-1, 1), repeat=3)))
         corners = (centres[:, framed, None] + halves[:, framed, None] * signs).reshape(-1, 3)

@@ -23,8 +23,6 @@ from studio.viewer.view_registry import ViewRegistry
 from studio.viewer.view_session import ViewSession
 from studio.web.static_files import RevalidatedFiles, versioned_folder
 
-_MAX_PAGES, _MAX_VISITORS = 8, 4
-"""Pages that may watch a view at once: of people who log in, and of visitors, who take no place of theirs."""
 _MAX_REFUSALS = 8
 """Refused commands of a page that wait to be answered; earlier ones are dropped."""
 _NO_STORE = {"Cache-Control": "no-store"}
@@ -57,7 +55,8 @@ def mount(app: FastAPI, views: ViewRegistry) -> None:
         except ViewerError:
             session = None
         is_visitor = current_role.get() < Role.LOOK
-        if session is None or session.pages[is_visitor] >= (_MAX_VISITORS if is_visitor else _MAX_PAGES):
+        # Pages that may watch a view at once: of people who log in, and of visitors, who take no place of theirs
+        if session is None or session.pages[is_visitor] >= (4 if is_visitor else 8):
             await socket.close(4403)  # before accepting: the browser sees a refused connection
             return
         session.pages[is_visitor] += 1

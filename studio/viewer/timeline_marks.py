@@ -9,13 +9,12 @@ from pipeline.simulation.run_record import RunRecord
 from studio.viewer.presentation import Mark
 
 SPEEDS = (1.0, 2.0, 5.0, 10.0)
-PLAYBACK_SECONDS = 5.0
-"""Wall-clock time that a round played as it is judged should take at most."""
 
 
 def playback_speed(duration: float) -> float:
     """Return the speed at which a rollout of `duration` seconds is played while further rounds are judged."""
-    return next((speed for speed in SPEEDS if duration / speed <= PLAYBACK_SECONDS), SPEEDS[-1])
+    # 5.0: wall-clock time that a round played as it is judged should take at most
+    return next((speed for speed in SPEEDS if duration / speed <= 5.0), SPEEDS[-1])
 
 
 def event_marks(events: Iterable[dict[str, Any]]) -> list[Mark]:

@@ -20,8 +20,7 @@ import numpy as np
 from studio.accounts.roles import Role, require
 from studio.viewer.commands import Command, Contacts, Control, Joint, Push, Seek, Speed, Step, parse_command
 from studio.viewer.depth_difference import colourise
-from studio.viewer.geometry import free_bodies, moving_bodies, pack
-from studio.viewer.joints import movable_joints
+from studio.viewer.geometry import free_bodies, movable_joints, moving_bodies, pack
 from studio.viewer.motion import Layout, LivePhysics, RecordedMotion, Trajectory, ViewerError, compile_model
 from studio.viewer.photo_camera import PhotoCamera, Photograph
 from studio.viewer.presentation import HOLD_SECONDS, Mark, Presentation
@@ -29,9 +28,6 @@ from studio.viewer.snapshot import encode_snapshot
 from studio.web.background import BackgroundTask
 from studio.web.errors import error_message
 
-MAX_FPS = 30
-"""Snapshots a second."""
-_MAX_COMMANDS = 256
 _SLICE = 1 / 120  # seconds of wall clock that the physics runs between two reads of the queue
 
 
@@ -196,7 +192,7 @@ class ViewSession:
         if self._leader and isinstance(command, Control | Step | Speed | Seek):
             return self._leader.enqueue(message)
         self._check(command)
-        if self._commands.qsize() > _MAX_COMMANDS:
+        if self._commands.qsize() > 256:
             if command.op == "push":
                 return  # too many mouse moves; a newer one will come
             raise ViewerError("The viewer is still busy with earlier commands; try again in a moment.")
@@ -261,7 +257,8 @@ class ViewSession:
             self._outdated = self._outdated or changed
             if self._outdated and (now >= next_snapshot or self._leader):  # a leader has waited already
                 self._publish()
-                next_snapshot = max(next_snapshot + 1 / MAX_FPS, now)
+                # Snapshots a second
+                next_snapshot = max(next_snapshot + 1 / 30, now)
             spent = time.perf_counter() - now
             idle = not (self._playing and self._watchers)
             if idle and not self._outdated:

@@ -11,8 +11,6 @@ from studio.accounts.roles import Role, require
 from studio.texts import translated
 from studio.web.errors import RequestError, error_message
 
-LARGEST_INTEGER = 1 << 53
-"""Above which a page cannot count, and no number of ours lies."""
 _LONG = threading.BoundedSemaphore(6)
 Request = dict[str, Any]
 Answer = dict[str, Any]
@@ -87,7 +85,8 @@ class Endpoint:
 def _is_exact(value: object) -> bool:
     """Whether all integers of a JSON value are some that a page can count with."""
     if isinstance(value, int):
-        return abs(value) <= LARGEST_INTEGER
+        # Largest integer above which a page cannot count, and no number of ours lies
+        return abs(value) <= (1 << 53)
     values = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return all(map(_is_exact, values))
 

@@ -24,8 +24,6 @@ from starlette.requests import HTTPConnection
 
 from studio.accounts.links import VISITOR, visit_has_ended
 
-MAX_ENDED_VISITS = 1000
-"""Visits whose end is remembered, to say so."""
 LOGIN_COOKIES = ("access-token-{}", "access-token-unsecure-{}")
 MANIFEST = '<link rel="manifest" href="/manifest.json" />'
 """An address outside the path of a proxy, of an app that installs as Gradio."""
@@ -93,7 +91,8 @@ class ValidLogins:
         self._credential_of = credential_of
         self._credentials: dict[str, tuple[str, str]] = {}
         """User and credential when a cookie's token was first used, by the token."""
-        self._ended_visits: deque[str] = deque(maxlen=MAX_ENDED_VISITS)
+        # Visits whose end is remembered, to say so
+        self._ended_visits: deque[str] = deque(maxlen=1000)
         """Tokens of visitors whose link has ended."""
 
     def user_of(self, app: FastAPI, connection: HTTPConnection) -> str | None:

@@ -9,8 +9,6 @@ from studio.web.background import BackgroundTask
 from studio.web.errors import error_message
 
 T = TypeVar("T")
-TURN_SECONDS = 0.2
-"""Pause between two looks whether a job that waits for its turn was stopped."""
 
 
 class Job(BackgroundTask, Generic[T]):
@@ -54,7 +52,8 @@ class Job(BackgroundTask, Generic[T]):
 
     def _run_in_turn(self) -> None:
         try:
-            while self._turn and not self._turn.acquire(timeout=TURN_SECONDS):
+            # Pause between two looks whether a job that waits for its turn was stopped
+            while self._turn and not self._turn.acquire(timeout=0.2):
                 if self.stopping:
                     self.state = "stopped"
                     return

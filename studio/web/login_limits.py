@@ -10,10 +10,6 @@ from dataclasses import dataclass, field
 
 from fastapi import HTTPException
 
-FREE_ATTEMPTS = 5
-"""Failed attempts of one address before it has to wait."""
-FREE_ATTEMPTS_OF_A_NAME = 30
-"""Failed attempts for one name, from all addresses, before it has to wait: more, so that it is harder to lock out."""
 LONGEST_WAIT = 300.0
 """Seconds. The wait begins with one second and doubles with each failed attempt."""
 ATTEMPTS_A_MINUTE = 60
@@ -62,7 +58,10 @@ class LoginLimits:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic):
         self._clock = clock
-        self._of_address, self._of_name = _Limit(FREE_ATTEMPTS), _Limit(FREE_ATTEMPTS_OF_A_NAME)
+        # 5: failed attempts of one address before it has to wait
+        # 30: failed attempts for one name, from all addresses, before it has to wait: more, so that it is harder to
+        # lock out
+        self._of_address, self._of_name = _Limit(5), _Limit(30)
         self._recent: deque[float] = deque(maxlen=ATTEMPTS_A_MINUTE)
 
     def wait(self, address: str, name: str) -> int:

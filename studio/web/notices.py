@@ -11,13 +11,11 @@ import gradio as gr
 from studio.texts import translated
 from studio.web.errors import error_message
 
-NOTICE_SECONDS = 14
-"""How long a notice stays on the screen."""
-
 
 def show_notice(text: str) -> None:
     """Show a notice in the page whose event is being handled. Escapes the text, which Gradio would take for HTML."""
-    gr.Warning(escape(translated(text), quote=False), title="Notice", duration=NOTICE_SECONDS)
+    # How long a notice stays on the screen
+    gr.Warning(escape(translated(text), quote=False), title="Notice", duration=14)
 
 
 def with_notices(handle: Callable[..., Any]) -> Callable[..., Any]:

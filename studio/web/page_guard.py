@@ -18,11 +18,37 @@ from studio.accounts.links import visit_has_ended
 from studio.accounts.roles import Role, RoleError, require
 from studio.texts import t
 from studio.web.notices import show_notice
-from studio.web.skipped_outputs import SkippingBlocks
 
 Handler = TypeVar("Handler", bound=Callable[..., Any])
-MAX_PAGES = 4096
-"""Pages whose user is remembered."""
+
+SKIPPED = {"__type__": "update"}
+"""What Gradio sends for an output that stays as it is."""
+
+
+class SkippingBlocks(gr.Blocks):
+    """A page for which only outputs that change are prepared."""
+
+    async def postprocess_data(self, block_fn: Any, predictions: Any, state: Any) -> list[Any]:
+        """Return what is sent for each output of an event."""
+        outputs = block_fn.outputs
+        fits = isinstance(predictions, (list, tuple)) and 1 < len(outputs) == len(predictions)
+        if not fits:
+            return await super().postprocess_data(block_fn, predictions, state)  # type: ignore[arg-type]
+        changed = [index for index, value in enumerate(predictions) if not _is_skipped(value)]
+        sent: list[Any] = [None if output.stateful else dict(SKIPPED) for output in outputs]
+        if not changed:
+            return sent
+        reduced = copy(block_fn)
+        reduced.outputs = [outputs[index] for index in changed]
+        values = [predictions[index] for index in changed]
+        prepared = await super().postprocess_data(reduced, values if len(values) > 1 else values[0], state)
+        for index, value in zip(changed, prepared, strict=True):
+            sent[index] = value
+        return sent
+
+
+def _is_skipped(value: Any) -> bool:
+    return isinstance(value, dict) and value == SKIPPED
 
 
 def needs(role: Role, handler: Handler, edits: bool = False) -> Handler:
@@ -50,7 +76,8 @@ class PageOwners:
         """Whether a page is the user's. One that nobody has used yet becomes the user's."""
         is_own = self._users.setdefault(page, user) == user
         self._users.move_to_end(page)
-        while len(self._users) > MAX_PAGES:
+        # Pages whose user is remembered
+        while len(self._users) > 4096:
             self._users.popitem(last=False)
         return is_own
 

@@ -20,8 +20,6 @@ from gradio.state_holder import SessionState, StateHolder
 
 CLOSED_PAGES = 50
 """Pages that were closed last, or whose connection broke, and may come back."""
-MAX_PAGES = 2000
-"""Pages at the same time; the one that was used least recently is forgotten."""
 
 
 class PageState(SessionState):
@@ -72,5 +70,6 @@ def install(app: App) -> None:
     """Let the Gradio app keep its pages' states so. Call it before the app is served."""
     states = PageStates()
     states.set_blocks(app.get_blocks())
-    states.capacity = MAX_PAGES
+    # Pages at the same time; the one that was used least recently is forgotten
+    states.capacity = 2000
     app.state_holder = states

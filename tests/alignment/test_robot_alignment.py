@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 
 from pipeline.alignment import AlignmentError, AlignmentStopped, ToolClick, align_robot, read_robot_base
 from pipeline.alignment.camera import project
-from pipeline.alignment.confined_base import read_robot_base_confined
+from pipeline.alignment.input_files import read_robot_base_confined
 from pipeline.geometry import transform
 
 JOINTS = ("turn", "shoulder", "elbow")

@@ -12,7 +12,7 @@ from reference_frames import FRAMES
 from trimesh.transformations import rotation_matrix
 
 from pipeline.assets import Asset, AssetError, Library, library_edits
-from pipeline.assets.collision.hollow_shapes import QUARTER_TURNS_UP
+from pipeline.assets.collision import QUARTER_TURNS_UP
 from pipeline.assets.importers.asset_import import ImportOptions, find_sources, import_asset, unpack
 from pipeline.assets.importers.drop import enclosing_folder
 from pipeline.assets.importers.model_import import read_model

@@ -11,7 +11,7 @@ import trimesh
 from pipeline.assets import AssetError, Library, library_edits, load_mesh
 from pipeline.assets.categories import guess_category
 from pipeline.assets.library import BUILTIN_LIBRARY, user_library_folders
-from pipeline.scene.preview.asset_preview import asset_model, mass_properties
+from pipeline.scene.preview.pose_preview import asset_model, mass_properties
 
 
 def make(folder, facts=None, mesh=None, file="mesh.obj"):

@@ -15,12 +15,10 @@ from PIL import Image
 from pipeline.assets import AssetError, Library
 from pipeline.assets.importers import confined_import, import_child
 from pipeline.assets.importers.asset_import import ImportOptions, import_asset
-from pipeline.assets.packs.install import install_pack
-from pipeline.assets.packs.licences import licence_name
-from pipeline.assets.packs.menagerie import find_menagerie
+from pipeline.assets.importers.import_staging import licence_name
+from pipeline.assets.packs.install import import_objaverse, install_pack
 from pipeline.assets.packs.objaverse import look_up_object, parse_uid
-from pipeline.assets.packs.objaverse_import import import_objaverse
-from pipeline.assets.packs.pack import unpack_wheels
+from pipeline.assets.packs.pack import find_menagerie, unpack_wheels
 from pipeline.confinement import SYSTEM_LIBRARIES
 from pipeline.untrusted.confined import Progress
 from tests.models.hostile import serving

@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from pipeline.divergence import RobotModelError, load_robot, read_episode, rollout_episode, to_json, write_episode
-from pipeline.divergence.comparison import compare, position_error, rotation_error
+from pipeline.divergence.comparison import compare, find_onset, position_error, rotation_error
 from pipeline.divergence.episode import ArmJoints, Episode, EpisodeError
 from pipeline.divergence.events import find_events, phases_of
-from pipeline.divergence.onset import find_onset
 
 TIMES, SHORT = np.arange(0, 12, 0.02), np.arange(0, 10, 0.02)
 NOISE = 0.002

@@ -16,8 +16,8 @@ from pipeline.evaluation.ablation_report import bar_chart, markdown, summary, wr
 from pipeline.evaluation.scene_judge import JudgedScene
 from pipeline.evaluation.significance import compare_groups, holm, mean_interval
 from pipeline.models import ModelError, ModelSettings
+from pipeline.models.budget import CeilingReached, spent_usd
 from pipeline.models.client.openai_client import OpenAIModel
-from pipeline.models.costs.budget import CeilingReached, spent_usd
 from pipeline.models.stage_model import SceneContext
 from pipeline.models.trace.recorder import TracingModel, read_trace
 from pipeline.planner import PlannerModel

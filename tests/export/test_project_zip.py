@@ -19,8 +19,8 @@ from scipy.spatial.transform import Rotation
 
 from pipeline.assets import Library
 from pipeline.decisions import Decision, append
-from pipeline.export import ExportError, export_zip
-from pipeline.export.film import html_page, mp4
+from pipeline.export import ExportError, export_zip, film
+from pipeline.export.film import mp4
 from pipeline.export.film.chapters import Chapter, _labelled, chapters
 from pipeline.export.film.motion_pictures import FPS, TURN_FRAMES, play_rollout, turn_model
 from pipeline.export.object_zip import object_zip
@@ -174,21 +174,21 @@ PARTS = [
 
 
 def test_the_page_holds_everything_itself_stills_without_an_encoder_and_no_more_than_its_limit(monkeypatch, tmp_path):
-    page = html_page._page("scene <1>", PARTS)
+    page = film._page("scene <1>", PARTS)
     assert not re.findall(r'(?:src|href)="(?!data:)', page) and "<script" not in page
     assert "default-src 'none'" in page
     assert "scene &lt;1&gt;" in page and "the &lt;bowl&gt; tilts" in page and "put &lt;the&gt; cube &amp; bowl" in page
     assert page.count("data:video/mp4") == 1 and page.count("data:image/jpeg") == 2
     assert page.count('poster="data:image/jpeg') == 1, "a video shows its failing moment before it plays"
     assert '<span class="added">+new' in page and '<span class="removed">-old' in page
-    monkeypatch.setattr(html_page, "motion", lambda chapter: None)
-    page = html_page._page("scene", PARTS)
+    monkeypatch.setattr(film, "motion", lambda chapter: None)
+    page = film._page("scene", PARTS)
     assert page.count("data:image/jpeg") == 1 + 3 and "data:video" not in page
-    monkeypatch.setattr(html_page, "MAX_BYTES", 100)
-    monkeypatch.setattr(html_page, "chapters", lambda project: PARTS)
-    monkeypatch.setattr(html_page.Project, "open", lambda folder: type("Named", (), {"name": "desk"}))
+    monkeypatch.setattr(film, "MAX_BYTES", 100)
+    monkeypatch.setattr(film, "chapters", lambda project: PARTS)
+    monkeypatch.setattr(film.Project, "open", lambda folder: type("Named", (), {"name": "desk"}))
     with pytest.raises(ExportError, match=r"^The film of desk takes 0 MB; 15 MB is the most. Export mp4.$"):
-        html_page.export_html(tmp_path, tmp_path / "film.html")
+        film.export_html(tmp_path, tmp_path / "film.html")
     assert not (tmp_path / "film.html").exists()
 
 

@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_limits
 
 from pipeline.frame import Frame, FrameError, Intrinsics, Support, SupportError, find_support, offered_grounds
 from pipeline.frame.depth_alignment import _improves_most_cells, register_depth
-from pipeline.frame.flying_pixels import flying_pixels
+from pipeline.frame.depth_values import flying_pixels
 from pipeline.frame.once_per_frame import once_per_frame
 from pipeline.frame.surfaces import local_points, surface_under
 from pipeline.geometry import transform

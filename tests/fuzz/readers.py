@@ -22,8 +22,8 @@ from pipeline.assets.library import read_asset
 from pipeline.errors import StudioError
 from pipeline.frame import confined_reader
 from pipeline.frame.load import open_in_process
+from pipeline.models.budget import spent_usd
 from pipeline.models.client.reply import ReplyReader, events_of
-from pipeline.models.costs.budget import spent_usd
 from pipeline.models.model import ModelError
 from pipeline.models.trace.call_log import CallLog, totals
 from pipeline.models.trace.recorder import _is_answer, read_trace
@@ -31,8 +31,8 @@ from pipeline.models.trace.replay import ReplayModel
 from pipeline.project import Project
 from pipeline.router.round_record import read_record
 from pipeline.segmentation.exchange import read_masks, write_masks
-from pipeline.segmentation.named_mask import NamedMask
 from pipeline.segmentation.prompts import read_prompts
+from pipeline.segmentation.segment import NamedMask
 from pipeline.store import parse_json
 from pipeline.untrusted.confined import ConfinedError, Result
 from studio.board.project_facts import read_facts

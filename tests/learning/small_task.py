@@ -20,7 +20,7 @@ FEW = {name: OBJECTS[name] for name in ("red_cube", "blue_cube", "white_bowl")}
 SHORT_TRAININGS = {
     "training.ROLLOUT": 16, "training.SEGMENT": 1, "training.CHECKED": 1, "cloning.ROUNDS": 1, "cloning.STEPS": 60,
     "chain.TRAINING_LAYOUTS": range(3), "chain.VALIDATION_LAYOUTS": range(50_000, 50_002), "chain.EXPLORED_ROUNDS": 0,
-    "seams.SEAM_LAYOUTS": range(60_000, 60_002), "judging.evaluation.MORE_LAYOUTS": 1.0,
+    "judging.seams.SEAM_LAYOUTS": range(60_000, 60_002), "judging.evaluation.MORE_LAYOUTS": 1.0,
 }  # fmt: skip
 """Constants of pipeline/learning: updates of few steps, on few layouts."""
 

@@ -15,17 +15,17 @@ pytest.importorskip("stable_baselines3", reason='stable-baselines3 is missing: p
 
 import torch
 
-from pipeline.learning import chain, demonstrations, seams, training
+from pipeline.learning import chain, demonstrations, training
 from pipeline.learning.chain import ChainOptions, SubtaskLearned, TaskLearner
 from pipeline.learning.cloning import Imitated
 from pipeline.learning.demonstrations import correct, demonstrate_subtask, doubled_steps, oracle_episodes
 from pipeline.learning.environment import EpisodeRules, SubtaskEnv
 from pipeline.learning.episodes import finish
-from pipeline.learning.judging import evaluation
+from pipeline.learning.judging import evaluation, seams
 from pipeline.learning.judging.evaluation import evaluate_variants, write_report
+from pipeline.learning.judging.seams import Seam, SeamTuned, tune_seams
 from pipeline.learning.learning_files import SubtaskFolder, read_curve
 from pipeline.learning.policy import LearnedPolicy, read_parameters
-from pipeline.learning.seams import Seam, SeamTuned, tune_seams
 from pipeline.learning.start_states import StartState, read_states, write_states
 from pipeline.learning.subtask import WHOLE, LearningError
 from pipeline.learning.subtask_world import SubtaskWorld

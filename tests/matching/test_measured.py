@@ -13,7 +13,7 @@ from pipeline.assets.appearance.encoder import TRAINED_ENCODER, load_encoder
 from pipeline.assets.appearance.features import LibraryFeatures, ViewDescriptors
 from pipeline.description import Description, describe_all
 from pipeline.frame import Observation, find_support, load
-from pipeline.matching import IndexedLibrary, Query, calibration_warning, from_json, query_view, rerank, to_json
+from pipeline.matching import IndexedLibrary, Query, calibration_warning, from_json, measured, query_view, to_json
 from pipeline.matching.calibration import match_confidence
 from pipeline.matching.measured import MIN_CONFIDENCE, match, match_all, override_match
 from pipeline.matching.retrieval import ScoredView, best_views, reorder_colour_variants
@@ -201,27 +201,27 @@ def retrieved(query):
 
 
 def test_the_first_candidates_are_scored_by_new_views_if_they_can_be_rendered_and_sorted(retrieved, monkeypatch):
-    monkeypatch.setattr(rerank, "is_clear", lambda _: False)
-    monkeypatch.setattr(rerank, "MIN_RERANK_PROBABILITY", 0.0)
+    monkeypatch.setattr(measured, "is_clear", lambda _: False)
+    monkeypatch.setattr(measured, "MIN_RERANK_PROBABILITY", 0.0)
     before = retrieved.best
-    after = rerank.rerank_views(retrieved.view, retrieved.indexed, before)
+    after = measured.rerank_views(retrieved.view, retrieved.indexed, before)
     assert {one.view for one in after} == {one.view for one in before}
     assert [one.score for one in after] == sorted((one.score for one in after), reverse=True)
     assert all(set(one.terms) == set(before[0].terms) and 0 <= one.score <= 1 for one in after)
     assert {one.view: one.terms for one in after} != {one.view: one.terms for one in before}
-    monkeypatch.setattr(rerank, "render_views", Mock(side_effect=AssetError("its mesh is gone")))
-    after = rerank.rerank_views(retrieved.view, retrieved.indexed, before)
+    monkeypatch.setattr(measured, "render_views", Mock(side_effect=AssetError("its mesh is gone")))
+    after = measured.rerank_views(retrieved.view, retrieved.indexed, before)
     assert after == sorted(before, key=lambda one: -one.score), "what cannot be rendered keeps its score"
 
 
 def test_nothing_is_rendered_if_the_first_is_clear_or_none_is_likely(retrieved, monkeypatch):
-    monkeypatch.setattr(rerank, "render_views", lambda *_, **__: pytest.fail("it was rendered"))
+    monkeypatch.setattr(measured, "render_views", lambda *_, **__: pytest.fail("it was rendered"))
     first, *rest = retrieved.best
     assert match_confidence(9, 0) > match_confidence(9, 9) > match_confidence(1, 9)
     assert 0 < match_confidence(0, 1e9) < match_confidence(1e9, 0) < 1
-    for score in (0.99, rerank.MIN_RERANK_PROBABILITY / 2):
+    for score in (0.99, measured.MIN_RERANK_PROBABILITY / 2):
         before = [first._replace(score=score), *(one._replace(score=0.01) for one in rest)]
-        assert rerank.rerank_views(retrieved.view, retrieved.indexed, before) == before
+        assert measured.rerank_views(retrieved.view, retrieved.indexed, before) == before
 
 
 def test_coloured_light_does_not_change_the_spatial_colour_similarity(retrieved):

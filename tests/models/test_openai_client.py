@@ -17,7 +17,7 @@ from openai import _base_client
 from pydantic import BaseModel
 
 from pipeline.models import CallCancelled, ModelError, ModelSettings, Question, StageCancelled
-from pipeline.models.client import circuit_breaker
+from pipeline.models.client import openai_client
 from pipeline.models.client.openai_client import OpenAIModel
 from pipeline.models.client.probe import CHECKS, probe
 from pipeline.models.client.request import RequestFormat
@@ -269,7 +269,7 @@ def test_concurrent_calls_stay_within_the_limit(server, model):
 
 def test_a_server_that_keeps_failing_is_not_called_for_a_while(server, model, monkeypatch):
     now = [100.0]
-    monkeypatch.setattr(circuit_breaker, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(openai_client, "time", SimpleNamespace(monotonic=lambda: now[0]))
     server.behave(error_reply(500, "no"))
     one = model(give_up_after=2, rest=30)
     for _ in range(2):

@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from pydantic import create_model
 
 from pipeline.models import ModelError, ModelSettings, Question, open_model
+from pipeline.models.budget import Budget, estimate_step, format_usd, model_price, spent_usd
 from pipeline.models.client.openai_client import OpenAIModel
 from pipeline.models.client.redaction import Redactor, secrets_of
-from pipeline.models.costs.budget import Budget, estimate_step, format_usd, model_price, spent_usd
 from pipeline.models.in_flight import InFlightCalls
 from pipeline.models.settings import ENVIRONMENT_VARIABLES, SETTINGS_FILE, load_settings, parse_settings, save_settings
 from pipeline.models.trace.recorder import TracingModel

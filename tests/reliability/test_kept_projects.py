@@ -19,7 +19,7 @@ from pipeline.models.model import STAGE_OF
 from pipeline.project import STAGE_DECISIONS, STAGES, Project, ProjectError, project_masks, stage_keys
 from pipeline.project.fold import Fold
 from pipeline.project.kept_files import KEPT_FILES, number_forks
-from pipeline.project.mask_decisions import apply_mask_decision, segments_by_id, visible_segments
+from pipeline.project.project_masks import apply_mask_decision, segments_by_id, visible_segments
 from pipeline.project.stage_record import MASK_DECISIONS, QUESTION_DECISIONS
 from pipeline.resources import SAMPLE_SCENES
 from pipeline.router import Round, RouteContext, next_round_number, read_rounds, write_round

@@ -13,8 +13,7 @@ from pipeline.geometry import Pose
 from pipeline.matching import Candidate, Match, override_match
 from pipeline.scene import SceneError, fidelity
 from pipeline.scene.confidence import object_confidences
-from pipeline.scene.doubts import doubts, summarise
-from pipeline.scene.evidence import Evidence, measure_evidence, size_ratio
+from pipeline.scene.evidence import Evidence, doubts, measure_evidence, size_ratio, summarise
 from pipeline.scene.fidelity import compare_scene
 from pipeline.scene.mjcf import builder
 from pipeline.scene.preview import candidate_preview

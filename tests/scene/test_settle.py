@@ -10,7 +10,7 @@ import trimesh
 from scipy.spatial.transform import Rotation
 
 from pipeline.description import describe
-from pipeline.description.stacked_objects import stacking_height
+from pipeline.description.measure import stacking_height
 from pipeline.geometry import Pose
 from pipeline.scene.mjcf import builder
 from pipeline.scene.overrides import Override

@@ -11,7 +11,7 @@ from pipeline.geometry import transform
 from pipeline.project import Project
 from pipeline.run import run_stages
 from pipeline.run.cut_off import doubtful_objects
-from pipeline.scene.doubts import doubts
+from pipeline.scene.evidence import doubts
 from pipeline.simulation import kit
 from pipeline.simulation.robots.oracle.carry_planning import HAND_ROOM
 from pipeline.tasks import scene_to_json

@@ -33,7 +33,7 @@ from pipeline.scene.mjcf.table_picture import table_picture
 from pipeline.scene.overrides import overrides_from_decisions
 from pipeline.scene.placement import Light, Scene
 from pipeline.scene.rendering import render_model, render_twin
-from pipeline.scene.yaw_from_appearance import appearance_correlation
+from pipeline.scene.rotation_from_print import appearance_correlation
 from pipeline.segmentation import Segment
 from sample_scenes import make_scenes as studio
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from pipeline.segmentation.depth.foreground import is_plausible, merge_foreground
 from pipeline.segmentation.depth.height_map import HeightMap
-from pipeline.segmentation.depth.vertical_merge import merge_vertically, share_wall
+from pipeline.segmentation.depth.instance_split import merge_vertically, share_wall
 
 H, W, METRES_PER_PIXEL = 120, 160, 0.005
 

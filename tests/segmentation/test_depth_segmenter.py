@@ -24,9 +24,8 @@ from pipeline.segmentation.depth.click_network import OUTSIDE, FrameNetworks, ex
 from pipeline.segmentation.depth.instance_split import classify_boundaries
 from pipeline.segmentation.depth.object_proposals import join_fragments, uncertain_pixels
 from pipeline.segmentation.depth.superpixels import SurfaceMap, superpixels
-from pipeline.segmentation.fragments import find_fragments
 from pipeline.segmentation.mask_operations import iou
-from pipeline.segmentation.mask_review import review_reasons
+from pipeline.segmentation.mask_review import find_fragments, review_reasons
 from tests.frame.rendered import Rendered, render
 
 

@@ -22,7 +22,7 @@ from pipeline.segmentation.coco import decompress_counts
 from pipeline.segmentation.exchange import MaskFormat, read_masks, write_masks
 from pipeline.segmentation.label_studio import build_task, decode_brush, encode_brush
 from pipeline.segmentation.mask_operations import fill_holes, iou, join_greedily, padded_window, part_at_pixel
-from pipeline.segmentation.named_mask import NamedMask
+from pipeline.segmentation.segment import NamedMask
 from tests.frame.rendered import render
 
 FRAME = Frame(np.zeros((8, 8, 3), np.uint8), np.ones((8, 8), np.float32), Intrinsics(8, 8, 8, 8, 4, 4))

@@ -27,8 +27,14 @@ from pipeline.simulation import kit
 from pipeline.simulation.program import RULES, Program
 from pipeline.simulation.sandbox import cgroup
 from pipeline.simulation.sandbox.child_report import ChildReader, ChildReport, merge_reports
-from pipeline.simulation.sandbox.protection import Protection
-from pipeline.simulation.sandbox.sandbox import Limits, RunCancelled, Sandbox, SandboxError, UnprotectedError
+from pipeline.simulation.sandbox.sandbox import (
+    Limits,
+    Protection,
+    RunCancelled,
+    Sandbox,
+    SandboxError,
+    UnprotectedError,
+)
 from pipeline.simulation.sandbox.supervisor import ChildExit
 from pipeline.tasks import propose
 from pipeline.untrusted import fork_server

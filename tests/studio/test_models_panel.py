@@ -13,8 +13,7 @@ from offline_studio import offline_services
 from pipeline.models import ModelError
 from pipeline.models.prompt_templates import FOLDER, load_prompt
 from pipeline.models.settings import ModelSettings
-from pipeline.models.trace.call_log import Call, group_calls, totals
-from pipeline.models.trace.code_snippet import python_snippet
+from pipeline.models.trace.call_log import Call, group_calls, python_snippet, totals
 from studio.models import call_records, cost_estimates, prompt_overrides
 from studio.models.model_choice import ModelSelection
 from studio.models.model_requests import panel_record

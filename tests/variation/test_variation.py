@@ -21,8 +21,7 @@ from pipeline.simulation.robots import ROBOTS
 from pipeline.simulation.run_record import RunRecord
 from pipeline.variation import Outcome, VariationError, VariationStudy, by_oracle, parse_id
 from pipeline.variation import variation_files as files
-from pipeline.variation.condition import SHIFT_M, SIZES
-from pipeline.variation.plausible import kept_range
+from pipeline.variation.condition import SHIFT_M, SIZES, kept_range
 from pipeline.variation.sensitivity import effects, logistic, wilson
 from pipeline.variation.twin_uncertainty import uncertain_ranges
 from pipeline.variation.varied_scene import varied_scene

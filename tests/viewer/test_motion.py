@@ -15,8 +15,7 @@ from pipeline.frame.frame import Intrinsics
 from pipeline.scene.articulation import moving_parts
 from pipeline.scene.scene_files import read_scene
 from studio.viewer import PhotoCamera
-from studio.viewer.geometry import free_bodies, moving_bodies, pack
-from studio.viewer.joints import movable_joints
+from studio.viewer.geometry import free_bodies, movable_joints, moving_bodies, pack
 from studio.viewer.motion import Layout, LivePhysics, RecordedMotion, Trajectory, ViewerError
 from studio.viewer.view_session import ViewSession
 

@@ -27,11 +27,6 @@ MAX_REPLY_BYTES = 64_000_000
 """Largest reply that is accepted."""
 TIMEOUT_S = 600.0
 """Time for one object, from the request to the model."""
-CONNECT_TIMEOUT_S = 5.0
-MAX_PICTURE_PIXELS = 1024
-"""Largest side of the picture that is sent: what these models take at most."""
-PICTURE_MARGIN = 0.1
-"""Transparent margin around the object, over the side of the picture."""
 
 
 class ServiceError(StudioError):
@@ -64,8 +59,10 @@ class ObjectView:
         part = bounding_box(self.mask).slices
         alpha = cv2.GaussianBlur(self.mask[part].astype(np.uint8) * 255, (3, 3), 0)
         cropped = Image.fromarray(np.dstack([self.rgb[part], alpha]))
-        room = 1 - 2 * PICTURE_MARGIN
-        side = min(MAX_PICTURE_PIXELS, round(max(cropped.size) / room))
+        # Transparent margin around the object, over the side of the picture
+        room = 1 - 2 * 0.1
+        # Largest side of the picture that is sent: what these models take at most
+        side = min(1024, round(max(cropped.size) / room))
         if max(cropped.size) > (largest := round(side * room)):
             cropped.thumbnail((largest, largest), Image.Resampling.LANCZOS)
         picture = Image.new("RGBA", (side, side))
@@ -137,7 +134,7 @@ class HttpService(ABC):
         """Tell the service that the answer is not wanted any more."""
 
     async def _bounded(self, view: ObjectView) -> Made:
-        limits = httpx2.Timeout(self._seconds, connect=CONNECT_TIMEOUT_S)
+        limits = httpx2.Timeout(self._seconds, connect=5.0)
         transport = BoundedTransport(self._largest)
         async with httpx2.AsyncClient(transport=transport, timeout=limits, base_url=self._url) as client:
             try:

@@ -28,15 +28,13 @@ from pipeline.assets.categories import (
     is_hollow_category,
     mass_range,
 )
-from pipeline.assets.collision.convex_decomposition import decompose, is_nearly_convex
-from pipeline.assets.collision.hollow_shapes import find_opening
+from pipeline.assets.collision import decompose, find_opening, is_nearly_convex
 from pipeline.assets.importers.compiled_model import MODEL_FORMATS
 from pipeline.assets.importers.drop import PART_FOLDERS, Drop
-from pipeline.assets.importers.import_staging import clean_up_interrupted, replace_folder
+from pipeline.assets.importers.import_staging import clean_up_interrupted, find_licence, replace_folder
 from pipeline.assets.importers.mesh_import import UP_AXIS_ROTATIONS, Units, clean_mesh, limit_texture_size, read_mesh
 from pipeline.assets.importers.model_import import ModelContents, read_model, whole_models
 from pipeline.assets.library import read_asset
-from pipeline.assets.packs.licences import find_licence
 from pipeline.description.colour import name_colour
 from pipeline.untrusted.zips import ZipError, ZipLimits, extract_zip
 
@@ -44,8 +42,6 @@ MESH_SUFFIXES = (".glb", ".gltf", ".obj", ".stl", ".ply")
 NAMING_FORMATS = (".xacro", ".sdf")
 """Files that name meshes and are no models themselves."""
 MESH_NAME = re.compile(r"[^\"'<>/\\]{1,200}\.(?:glb|gltf|obj|stl|ply)\b", re.IGNORECASE)
-MIN_DENSITY, MAX_DENSITY = 20.0, 8000.0
-"""Kg per cubic metre of the bounding box: a mass outside this range is an unedited default."""
 GENERIC_NAMES = {
     "", "mesh", "meshes", "model", "models", "textured", "textured_simple", "nontextured", "object", "scene", "visual",
     "collision", "base", "urdf", "mjcf", "obj", "google_16k", "google_64k", "google_512k", "tsdf", "poisson",
@@ -110,7 +106,7 @@ def find_sources(source: Path) -> list[Path]:
     if files:
         return [f for f in models if f.stem == source.name] or models or main or files
     below = sorted(f for f in source.iterdir() if f.is_dir() and not f.name.startswith((".", "__")))
-    nested = [file for folder in below for file in find_sources_or_none(folder)]
+    nested = [file for folder in below for file in _find_sources_or_none(folder)]
     if any(file.suffix.lower() in MODEL_FORMATS for file in nested):  # their meshes are no assets of their own
         nested = [
             file for file in nested if file.suffix.lower() in MODEL_FORMATS or file.parent.name not in PART_FOLDERS
@@ -139,7 +135,7 @@ def unnamed_meshes(source: Path, found: Collection[Path]) -> str:
     return f"no model names {names}, left out; add the files themselves to import them" if left else ""
 
 
-def find_sources_or_none(folder: Path) -> list[Path]:
+def _find_sources_or_none(folder: Path) -> list[Path]:
     """Return `find_sources`, empty instead of an error."""
     try:
         return find_sources(folder)
@@ -176,7 +172,7 @@ def import_asset(
     mesh, lost = (model.mesh, list[str]()) if model else read_mesh(source, root)
     on_progress("cleaning its mesh")
     ready = clean_mesh(mesh, source.name, options.units or units, up)
-    category = options.category or guess_category(id, options.name or readable_name(id))
+    category = options.category or guess_category(id, options.name or _readable_name(id))
     on_progress("finding its convex parts")
     parts, opens = _convex_parts(ready.mesh, ready.library_from_file, model, is_hollow_category(category))
     options = replace(options, category=category, licence=options.licence or find_licence(source, root))
@@ -228,7 +224,7 @@ def make_identifier(text: str) -> str:
     return id
 
 
-def readable_name(id: str) -> str:
+def _readable_name(id: str) -> str:
     """Return the words of an id without a number before them: "mustard bottle" for 006_mustard_bottle."""
     return re.sub(r"^\d+ (?=\S)", "", id.replace("_", " "))
 
@@ -237,13 +233,14 @@ def _asset_facts(
     id: str, mesh: trimesh.Trimesh, model: ModelContents | None, options: ImportOptions, container: bool
 ) -> tuple[dict, list[str]]:
     """Return the contents of asset.json, and warnings about values that were rejected. `options` has a category."""
-    name, category, warnings = options.name or readable_name(id), options.category or "", []
+    name, category, warnings = options.name or _readable_name(id), options.category or "", []
     usual, box = default_mass(mesh.extents, container, category), float(np.prod(mesh.extents))
     mass, source = usual, default_mass_source(category)
     if options.mass is not None:
         mass, source = options.mass, "person"
     elif model and model.mass:
-        if MIN_DENSITY < model.mass / max(box, 1e-9) < MAX_DENSITY:
+        # Kg per cubic metre of the bounding box: a mass outside this range is an unedited default
+        if 20.0 < model.mass / max(box, 1e-9) < 8000.0:
             mass, source = model.mass, "asset"
         else:
             warnings.append(f"its model's mass of {model.mass:.3g} kg is implausible; {usual:.3g} kg is used instead")

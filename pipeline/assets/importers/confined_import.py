@@ -47,7 +47,7 @@ class ImportProgress:
     longest: _Number | None = None
     """Longest side in the file's units, if the units are ambiguous."""
     outlines: dict[str, dict[str, str | _Number]] | None = None
-    """Outlines with each axis up, if the units are ambiguous; see mesh_outline."""
+    """Outlines with each axis up, if the units are ambiguous."""
     offer: dict[str, str | int] | None = None
     """{name, licence, terms, size} of an Objaverse object, to be accepted before it is downloaded."""
     share: _Number = 0.0

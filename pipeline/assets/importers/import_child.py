@@ -6,6 +6,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import cv2
+import numpy as np
+import trimesh
+
 from pipeline.assets.asset import AssetError
 from pipeline.assets.importers.asset_import import (
     ImportOptions,
@@ -18,8 +22,7 @@ from pipeline.assets.importers.asset_import import (
     unused_id,
 )
 from pipeline.assets.importers.drop import Drop
-from pipeline.assets.importers.mesh_import import AmbiguousUnitsError
-from pipeline.assets.importers.mesh_outline import outlines_by_up_axis
+from pipeline.assets.importers.mesh_import import UP_AXIS_ROTATIONS, AmbiguousUnitsError
 from pipeline.assets.packs.pack import PACKS, pack_models, unpack_wheels
 from pipeline.store import parse_json
 from pipeline.untrusted.confined import Progress, Result
@@ -31,6 +34,9 @@ STAGE_START_FRACTIONS = {
     "reading": 0.02, "cleaning its mesh": 0.1, "finding its convex parts": 0.2, "describing it": 0.85,
 }  # fmt: skip
 """Fraction of a typical import that is done when a stage begins."""
+
+RASTER_PIXELS = 120
+"""Length of the longest side in the raster that is traced."""
 
 
 def import_assets(request: dict[str, Any], send: Callable[[Progress], None]) -> Result:
@@ -132,7 +138,7 @@ def _result(source: Path, work: Callable[[], Any]) -> Event:
     try:
         added = work()
     except AmbiguousUnitsError as error:
-        outlines = outlines_by_up_axis(error.mesh) if error.mesh else None
+        outlines = _outlines_by_up_axis(error.mesh) if error.mesh else None
         return {"error": str(error), "longest": error.longest, "outlines": outlines}
     except AssetError as error:
         return {"error": str(error)}
@@ -167,3 +173,27 @@ def _library_facts(source: Path, top: Path) -> dict[str, Any]:
 def _make_folder(folder: Path) -> Path:
     folder.mkdir(parents=True)
     return folder
+
+
+def _outlines_by_up_axis(mesh: trimesh.Trimesh) -> dict[str, dict[str, Any]]:
+    """Return {path, wide, tall} by the axis that points up: an SVG path in a box of that size, the longest side 1.
+
+    Fill the path by the even-odd rule; y points down.
+    """
+    return {up: _outline((mesh.vertices @ turn.T), mesh.faces) for up, turn in UP_AXIS_ROTATIONS.items()}
+
+
+def _outline(vertices: np.ndarray, faces: np.ndarray) -> dict[str, Any]:
+    extents = np.ptp(vertices, axis=0)
+    across = 0 if extents[0] >= extents[1] else 1
+    flat = vertices[:, [across, 2]] * [1, -1] / max(float(extents.max()), 1e-12)
+    flat -= flat.min(axis=0)
+    wide, tall = flat.max(axis=0)
+    picture = np.zeros((int(np.ceil(tall * RASTER_PIXELS)) + 3, int(np.ceil(wide * RASTER_PIXELS)) + 3), np.uint8)
+    for triangle in np.round(flat * RASTER_PIXELS + 1).astype(np.int32)[faces]:
+        cv2.fillConvexPoly(picture, triangle, 255)
+    lines, _ = cv2.findContours(picture, cv2.RETR_CCOMP, cv2.CHAIN_APPROX_SIMPLE)
+    # 0.7: largest distance of the simplified outline from the traced one
+    drawn = [(cv2.approxPolyDP(line, 0.7, True)[:, 0] - 1) / RASTER_PIXELS for line in lines]
+    path = " ".join("M" + "L".join(f"{x:.3g},{y:.3g}" for x, y in line) + "Z" for line in drawn if len(line) > 2)
+    return {"path": path, "wide": round(float(wide), 3), "tall": round(float(tall), 3)}

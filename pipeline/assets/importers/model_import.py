@@ -10,11 +10,16 @@ from xml.etree import ElementTree
 import mujoco
 import numpy as np
 import trimesh
+from PIL import Image
+from trimesh.visual import TextureVisuals
+from trimesh.visual.material import SimpleMaterial
 
 from pipeline.assets.asset import AssetError, Joint
 from pipeline.assets.importers.compiled_model import geom_mesh, home_pose, visible_mesh
 from pipeline.assets.importers.drop import Drop, ModelFiles
 from pipeline.assets.importers.mesh_import import has_texture, read_mesh
+from pipeline.untrusted import confined
+from pipeline.untrusted.confined import Limits, Result
 
 MJCF_SECTIONS = (
     "compiler", "option", "size", "visual", "statistic", "default", "custom", "asset", "worldbody", "deformable",
@@ -36,6 +41,8 @@ COPYING_TAGS = {"replicate", "composite", "flexcomp"}
 """Elements that MuJoCo multiplies by their count."""
 MAX_ELEMENTS, MAX_DEPTH, MAX_SAMPLES = 100_000, 100, 50_000_000
 """Of a model with its copies; levels of its elements; pixels or heights of one texture or height field."""
+
+LIMITS = Limits(seconds=120, memory_mb=4096)
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +91,7 @@ def read_model(path: Path, root: Path | None = None) -> ModelContents:
     )
 
 
-def mesh_of_model(path: Path) -> trimesh.Trimesh:
+def _mesh_of_model(path: Path) -> trimesh.Trimesh:
     """Return one textured mesh of a model and the files in its folder. Raises AssetError."""
     tree, files, repairs = repair_model(path, path.parent)
     model = compile_model(tree, files.content, path.name)
@@ -144,8 +151,6 @@ def _joints(model: mujoco.MjModel) -> Iterator[Joint]:
 
 
 # ---------------------------------------------------------------------- repairs
-
-
 def whole_models(files: list[Path]) -> list[Path]:
     """Return the files that hold a model of their own: no part that another includes, no description of a package."""
     tags, included = dict[Path, str](), set[str]()
@@ -333,3 +338,38 @@ def _name_in_memory(element: ElementTree.Element, file: Path, files: ModelFiles,
         raise AssetError(f"its models contain models more than {MAX_MODEL_DEPTH} deep; export it as one file")
     nested = _repaired(file, files, repairs, depth + 1)
     return files.add_content(file.name, ElementTree.tostring(nested))
+
+
+def mesh_of_model_confined(path: Path) -> trimesh.Trimesh:
+    """Return one textured mesh of a model and the files in its folder. Raises AssetError."""
+    if not confined.is_supported():
+        return _mesh_of_model(path)
+    arguments = {"path": str(path.absolute())}
+    with confined.errors_as(AssetError, path.name):
+        events = confined.call(f"{__name__}:send_mesh", arguments, [path.parent], limits=LIMITS, warm=[__name__])
+        return _mesh(*confined.result_of(events).arrays)
+
+
+def _mesh(vertices: np.ndarray, faces: np.ndarray, *texture: np.ndarray) -> trimesh.Trimesh:
+    """Return the mesh that a child sent. Raises ValueError if it is none."""
+    is_sound = vertices.ndim == 2 and vertices.shape[1] == 3 and faces.ndim == 2 and faces.shape[1] == 3
+    if not (is_sound and len(faces) and faces.min() >= 0 and faces.max() < len(vertices)):
+        raise ValueError
+    visual = None
+    if texture and texture[0].shape == (len(vertices), 2) and texture[1].ndim == 3 and texture[1].dtype == np.uint8:
+        visual = TextureVisuals(uv=texture[0], material=SimpleMaterial(image=Image.fromarray(texture[1])))
+    return trimesh.Trimesh(vertices, faces, visual=visual, process=False)
+
+
+def send_mesh(path: str) -> Result:
+    """Return the mesh's vertices, faces, and, if it has one, texture coordinates and image. Raises AssetError."""
+    mesh = _mesh_of_model(Path(path))
+    material = getattr(mesh.visual, "material", None)
+    image = getattr(material, "image", None) or getattr(material, "baseColorTexture", None)
+    uv = getattr(mesh.visual, "uv", None)
+    texture = (
+        ()
+        if image is None or uv is None
+        else (np.asarray(uv, float), np.asarray(image if image.mode == "RGBA" else image.convert("RGB")))
+    )
+    return Result(None, (np.asarray(mesh.vertices), np.asarray(mesh.faces), *texture))

@@ -17,8 +17,15 @@ import numpy as np
 from pipeline.assets.appearance.encoder import Encoder
 from pipeline.assets.appearance.features import LibraryFeatures, asset_features
 from pipeline.assets.asset import Asset, AssetError
-from pipeline.assets.index.columns import AssetFilter, IndexColumns, build_columns, project_vectors
-from pipeline.assets.index.text_query import COLUMN_WEIGHTS, NAME_COLUMNS, build_queries
+from pipeline.assets.index.columns import (
+    COLUMN_WEIGHTS,
+    NAME_COLUMNS,
+    AssetFilter,
+    IndexColumns,
+    build_columns,
+    build_queries,
+    project_vectors,
+)
 from pipeline.assets.library import Library
 from pipeline.store import digest
 
@@ -227,7 +234,7 @@ class AssetIndex:
         missing = self._without_vector()
         waiting = Library(tuple(asset for asset in library if asset.id in missing))
         for done, (asset, features) in enumerate(zip(waiting, asset_features(waiting, cache, encoder), strict=True), 1):
-            self.put([IndexEntry.from_asset(asset, np.zeros(0) if features is None else mean_view_vector(features))])
+            self.put([IndexEntry.from_asset(asset, np.zeros(0) if features is None else _mean_view_vector(features))])
             yield SyncProgress(done, len(waiting), asset.name)
 
     # ------------------------------------------------------------------ database
@@ -329,7 +336,7 @@ class AssetIndex:
             return self._columns
 
 
-def mean_view_vector(features: LibraryFeatures) -> np.ndarray:
+def _mean_view_vector(features: LibraryFeatures) -> np.ndarray:
     """Return an asset's vector (D,), float32: the mean direction of its encoded views."""
     vectors = features.vectors.astype(np.float32)
     return (vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)).mean(axis=0)

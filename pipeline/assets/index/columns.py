@@ -5,6 +5,7 @@ STOC 2002) are then compared by cosine. A search over 150,000 vectors takes a fe
 """
 
 import hashlib
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property, lru_cache
@@ -14,8 +15,20 @@ import numpy as np
 VECTOR_SIZE, KEPT_PREFIX = 512, 152
 """Length of a stored vector. Of longer vectors the first KEPT_PREFIX elements are kept (the finer two depths of the
 embedded network, half of its weight) and the others are projected."""
-MAX_HAMMING_CANDIDATES = 2500
-"""Vectors nearest by Hamming distance whose cosine is computed. A library of this size is compared exactly."""
+
+COLUMN_WEIGHTS = {"id": 2.0, "name": 6.0, "caption": 3.0, "category": 4.0, "licence": 1.0, "provenance": 1.0}
+"""The columns that are searched, and the weight of a word in each."""
+NAME_COLUMNS = "id name category"
+"""The columns that name an asset."""
+STOP_WORDS = {"a", "an", "the", "with", "and", "of", "in", "on", "for", "some", "that", "has"}
+NUMBER_WORDS = {"one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7", "eight": "8"}
+SYNONYMS = {
+    "tin": "can", "jug": "bottle", "flask": "bottle", "basket": "bin", "crate": "bin", "skillet": "pan", "pot": "pan",
+    "tumbler": "cup", "beaker": "cup", "sphere": "ball", "brick": "block", "saucer": "plate", "dish": "plate",
+    "carton": "box", "package": "box", "packet": "box", "notebook": "book", "notepad": "book", "cupboard": "cabinet",
+    "dresser": "cabinet", "chest": "cabinet", "oven": "microwave", "refrigerator": "fridge", "hob": "stove",
+}  # fmt: skip
+"""Words for a category that an asset's files may not use."""
 
 
 @dataclass(frozen=True)
@@ -42,9 +55,9 @@ class IndexColumns:
     longest: np.ndarray
     """Longest side in metres, shape (N,), float32."""
     category: np.ndarray
-    """`text_code` of the category, shape (N,), int64."""
+    """`_text_code` of the category, shape (N,), int64."""
     licence: np.ndarray
-    """`text_code` of the licence, shape (N,), int64."""
+    """`_text_code` of the licence, shape (N,), int64."""
     articulated: np.ndarray
     """Shape (N,), bool."""
     has_vector: np.ndarray
@@ -83,7 +96,7 @@ class IndexColumns:
         for column, wanted in ((self.category, filters.category), (self.licence, filters.licence)):
             if wanted is not None:
                 words = [wanted] if isinstance(wanted, str) else wanted
-                passing &= np.isin(column, [text_code(word) for word in words])
+                passing &= np.isin(column, [_text_code(word) for word in words])
         return passing if filters.articulated is None else passing & (self.articulated == filters.articulated)
 
     def most_similar(self, queries: np.ndarray, allowed: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -93,7 +106,8 @@ class IndexColumns:
         """
         best, candidates = np.full(len(self.row), -np.inf, np.float32), allowed & self.has_vector
         for query in project_vectors(queries):
-            near = self._nearest_by_signs(query, candidates, max(MAX_HAMMING_CANDIDATES, count))
+            # Vectors nearest by Hamming distance whose cosine is computed. A library of this size is compared exactly.
+            near = self._nearest_by_signs(query, candidates, max(2500, count))
             best[near] = np.maximum(best[near], self.vectors[near].astype(np.float32) @ query.astype(np.float32))
         ranked = np.flatnonzero(best > -np.inf)
         ranked = ranked[np.argsort(-best[ranked], kind="stable")]
@@ -103,7 +117,7 @@ class IndexColumns:
         if np.count_nonzero(candidates) <= count:
             return np.flatnonzero(candidates)
         distance = np.zeros(len(candidates), np.uint16)
-        for row, word in zip(self.signs, pack_signs(query[None])[:, 0], strict=True):
+        for row, word in zip(self.signs, _pack_signs(query[None])[:, 0], strict=True):
             distance += np.bitwise_count(row ^ word)
         distance[~candidates] = np.iinfo(np.uint16).max
         return np.argpartition(distance, count)[:count]
@@ -117,9 +131,9 @@ def build_columns(rows: Sequence[tuple]) -> IndexColumns:
     vectors[has_vector] = np.frombuffer(b"".join(blob for blob in blobs if blob), np.float16).reshape(-1, VECTOR_SIZE)
     return IndexColumns(
         np.array(row, np.int64), np.array(id, object), np.array(longest, np.float32),
-        np.array([text_code(word) for word in category], np.int64),
-        np.array([text_code(word) for word in licence], np.int64),
-        np.array(articulated, bool), has_vector, vectors, pack_signs(vectors),
+        np.array([_text_code(word) for word in category], np.int64),
+        np.array([_text_code(word) for word in licence], np.int64),
+        np.array(articulated, bool), has_vector, vectors, _pack_signs(vectors),
     )  # fmt: skip
 
 
@@ -142,12 +156,39 @@ def _random_directions(size: int) -> np.ndarray:
     return (chosen.astype(np.float32) * 2 - 1) / np.sqrt(np.float32(VECTOR_SIZE - KEPT_PREFIX))
 
 
-def pack_signs(vectors: np.ndarray) -> np.ndarray:
+def _pack_signs(vectors: np.ndarray) -> np.ndarray:
     """Return the signs of vectors (K, VECTOR_SIZE) as bits, shape (VECTOR_SIZE / 64, K), uint64."""
     return np.ascontiguousarray(np.packbits(vectors > 0, axis=1).view(np.uint64).T)
 
 
 @lru_cache(maxsize=4096)
-def text_code(text: str) -> int:
+def _text_code(text: str) -> int:
     """Return a number for a word, the same in every process."""
     return int.from_bytes(hashlib.blake2b(text.lower().encode(), digest_size=7).digest(), "big")
+
+
+def build_queries(words: str) -> tuple[str, str]:
+    """Return two FTS5 queries: one that requires all words, one that requires any. Empty without words.
+
+    Words match as prefixes, so that a search works while it is typed. A number must precede the word that follows it.
+    """
+    tokens: list[str] = re.findall(r"\w+", words.lower())
+    tokens = [NUMBER_WORDS.get(word, word) for word in tokens]
+    tokens = [word for word in tokens if word not in STOP_WORDS] or tokens
+    terms, number = [], ""
+    for word in tokens:
+        if word.isdigit():
+            number = f"{number} {word}".strip()
+            continue
+        terms.append(_query_term(f"{number} {word}" if number else word, word))
+        number = ""
+    if number:
+        terms.append(f'"{number}"')
+    return " AND ".join(terms), " OR ".join(terms)
+
+
+def _query_term(phrase: str, word: str) -> str:
+    """Return the phrase, its prefixes, and the category that the word is a synonym of."""
+    category = SYNONYMS.get(word) or SYNONYMS.get(word.removesuffix("s"))
+    synonym = f' OR category : "{category}"' if category else ""
+    return f'("{phrase}" OR "{phrase}"*{synonym})'

@@ -12,8 +12,15 @@ import numpy as np
 from scipy.spatial import ConvexHull, QhullError
 
 from pipeline.assets import solids
-from pipeline.assets.reconstruct.ray_fit import RayHits, box_hits, fit_to_rays
-from pipeline.assets.reconstruct.shape_proposal import MIN_EXTENT_M, PLACEHOLDER_TEXTURE, ShapeProposal, placed_solid
+from pipeline.assets.reconstruct.shape_proposal import (
+    MIN_EXTENT_M,
+    PLACEHOLDER_TEXTURE,
+    RayHits,
+    ShapeProposal,
+    box_hits,
+    fit_to_rays,
+    placed_solid,
+)
 from pipeline.assets.reconstruct.view_observation import SurfaceObservation
 from pipeline.assets.solids import Solid
 from pipeline.description.shape_fit import fit_upright_rectangle
@@ -21,19 +28,11 @@ from pipeline.geometry import rotation_about_z
 
 CELL_M = 0.0015
 """Cell of the grid on which an outline is drawn."""
-SIMPLIFY_TOLERANCE_M = 0.0025
-"""Tolerance of the simplification of an outline."""
-SMOOTHING_M = 0.002
-"""Standard deviation of the smoothing of an outline."""
 RAD_PER_METRE = 20.0
 """Scale of the yaw among lengths in the parameters of a box."""
-BOX_FIT_EVALUATIONS = 110
-"""Evaluations of the cost in each of two fits of a box."""
 LAYERS, SIDES = 12, 32
 STATIONS = 10
 """Number of sections along a lying object."""
-STRIPS = 8
-"""Number of convex parts side by side in an extruded outline."""
 
 
 def propose_boxes(
@@ -57,7 +56,8 @@ def propose_boxes(
     starts = np.maximum(starts, [-9, -9, -9, *[MIN_EXTENT_M] * 3])
     prior = x = min(starts, key=lambda x: observation.mean_ray_error(*hits(x)))
     for _ in range(2):  # restarting the simplex escapes where the first one was stuck
-        x = fit_to_rays(observation, hits, x, slice(3, 6), BOX_FIT_EVALUATIONS, prior)
+        # 110: evaluations of the cost in each of two fits of a box
+        x = fit_to_rays(observation, hits, x, slice(3, 6), 110, prior)
     fitted = box_proposal(x[3:], RAD_PER_METRE * float(x[2]), np.array([*x[:2], observation.bottom_z]))
     yield replace(fitted, fitted_to_rays=True)
 
@@ -97,12 +97,14 @@ def footprint(ground: np.ndarray, spacing: float) -> np.ndarray | None:
     reach = 2 * int(np.clip(np.ceil(1.5 * spacing / CELL_M), 2, 8)) + 1
     disc = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (reach, reach))
     closed = cv2.morphologyEx(np.pad(grid, reach), cv2.MORPH_CLOSE, disc)
-    closed = (cv2.GaussianBlur(closed * 255, (0, 0), SMOOTHING_M / CELL_M) > 127).astype(np.uint8)
+    # 0.002: standard deviation of the smoothing of an outline
+    closed = (cv2.GaussianBlur(closed * 255, (0, 0), 0.002 / CELL_M) > 127).astype(np.uint8)
     contours, _ = cv2.findContours(closed, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
     if not contours:
         return None
     largest = max(contours, key=cv2.contourArea)
-    corners = cv2.approxPolyDP(largest, SIMPLIFY_TOLERANCE_M / CELL_M, True)[:, 0].astype(float)
+    # 0.0025: tolerance of the simplification of an outline
+    corners = cv2.approxPolyDP(largest, 0.0025 / CELL_M, True)[:, 0].astype(float)
     if len(corners) < 3 or cv2.contourArea(largest) * CELL_M**2 < MIN_EXTENT_M**2:
         return None
     outline = (corners - reach) * CELL_M + low
@@ -116,7 +118,8 @@ def _signed_area(outline: np.ndarray) -> float:
 
 def _strips(outline: np.ndarray, height: float) -> Iterator[np.ndarray]:
     """Yield points of convex parts of an outline (M, 2) extruded about z = 0: strips between planes across x."""
-    edges = np.linspace(outline[:, 0].min(), outline[:, 0].max(), STRIPS + 1)
+    # Number of convex parts side by side in an extruded outline
+    edges = np.linspace(outline[:, 0].min(), outline[:, 0].max(), 8 + 1)
     for low, high in pairwise(edges):
         corners = _strip_outline(outline, low, high)
         if len(corners) >= 3 and np.ptp(corners, axis=0).min() > 1e-4:

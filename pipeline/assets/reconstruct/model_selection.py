@@ -11,9 +11,8 @@ from dataclasses import replace
 import numpy as np
 
 from pipeline.assets.reconstruct.extrusion import box_proposal, propose_boxes, propose_extrusions, propose_layers
-from pipeline.assets.reconstruct.ray_fit import RayHits, fit_to_rays, mesh_hits
 from pipeline.assets.reconstruct.revolution import propose_revolutions
-from pipeline.assets.reconstruct.shape_proposal import ShapeProposal
+from pipeline.assets.reconstruct.shape_proposal import RayHits, ShapeProposal, fit_to_rays, mesh_hits
 from pipeline.assets.reconstruct.view_observation import SurfaceObservation
 from pipeline.assets.solids import Solid
 from pipeline.description import Attributes
@@ -32,12 +31,8 @@ RECONSTRUCTION_METHODS = {
 """Methods by name, with the label that a menu shows."""
 MAX_SIZE_RATIO, MIN_SIZE_RATIO = 1.3, 0.85
 """Largest and smallest size of a shape over the size of the visible surface."""
-MAX_RIVAL_COST_GAP = 150
-"""A shape fitted to points alone within this cost of the best is also fitted to the rays."""
 METRES_PER_SCALE = 0.1
 """Metres that correspond to a scale of 1 in the parameters of a fit."""
-MESH_FIT_EVALUATIONS = 45
-"""Evaluations in a fit whose cost takes milliseconds."""
 INDEPENDENT_RAYS = 500
 """Number of rays with independent errors."""
 
@@ -61,14 +56,15 @@ def select_shape(
         candidates.append(described)
     plausible = [(n, p) for n, p in enumerate(candidates) if _plausible(p, observation, described)]
     plausible = [(n, p) for n, p in plausible if p.is_hollow or not is_open] or plausible
-    ranked = sorted((selection_cost(observation, p), n, p) for n, p in plausible)
+    ranked = sorted((_selection_cost(observation, p), n, p) for n, p in plausible)
     if not ranked:
-        return min(candidates, key=lambda p: selection_cost(observation, p), default=described)
+        return min(candidates, key=lambda p: _selection_cost(observation, p), default=described)
     lowest, _, best = ranked[0]
     for cost, _, rival in ranked:
-        if not rival.fitted_to_rays and cost < lowest + MAX_RIVAL_COST_GAP:
+        # A shape fitted to points alone within this cost of the best is also fitted to the rays
+        if not rival.fitted_to_rays and cost < lowest + 150:
             rival = replace(rival, solid=_fit_mesh_to_rays(observation, rival.solid), fitted_to_rays=True)
-            return rival if selection_cost(observation, rival) < lowest else best
+            return rival if _selection_cost(observation, rival) < lowest else best
     return best
 
 
@@ -86,7 +82,8 @@ def _fit_mesh_to_rays(observation: SurfaceObservation, solid: Solid) -> Solid:
         return mesh_hits(observation, transform(matrix(x), solid.mesh.vertices), solid.mesh.faces)
 
     initial = np.array([0, 0, METRES_PER_SCALE, METRES_PER_SCALE])
-    return solid.transformed(matrix(fit_to_rays(observation, hits, initial, slice(2, 4), MESH_FIT_EVALUATIONS)))
+    # 45: evaluations in a fit whose cost takes milliseconds
+    return solid.transformed(matrix(fit_to_rays(observation, hits, initial, slice(2, 4), 45)))
 
 
 def _plausible(proposal: ShapeProposal, observation: SurfaceObservation, described: ShapeProposal) -> bool:
@@ -97,7 +94,7 @@ def _plausible(proposal: ShapeProposal, observation: SurfaceObservation, describ
     return bool((extents < largest).all() and (extents > MIN_SIZE_RATIO * visible - 0.005).all())
 
 
-def selection_cost(observation: SurfaceObservation, proposal: ShapeProposal) -> float:
+def _selection_cost(observation: SurfaceObservation, proposal: ShapeProposal) -> float:
     """Return the cost of a proposal; the lowest wins."""
     error, parameters = observation.mesh_error(proposal.solid.mesh), proposal.parameter_count
     return INDEPENDENT_RAYS * float(np.log(error + observation.noise_floor)) + parameters * float(

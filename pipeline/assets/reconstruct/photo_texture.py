@@ -19,12 +19,6 @@ from pipeline.geometry import bounding_box, transform
 from pipeline.geometry.rays import raycasting_scene, surface_distance
 from pipeline.segmentation import Segment
 
-MAX_TEXTURE_PIXELS = 256
-"""Longest side of the texture."""
-COUNTERPART_GAP = 0.04
-"""Distance, over the diagonal of the solid's box, below which a turned or mirrored face lies on a seen one."""
-PRINT_HUES = 2.5
-"""Spread of the seen side's hues, in CIELAB, above which an object counts as printed."""
 UNSEEN_SATURATION = 0.55
 """Saturation of an unseen face over that of the object's colour."""
 
@@ -44,7 +38,8 @@ def texture_from_photo(
     )
     visible = observation.visible_faces(solid.mesh)
     shown, has_photo = np.array(solid.mesh.triangles), visible
-    if visible.any() and hue_spread(frame.rgb, segment.mask) > PRINT_HUES:
+    # Spread of the seen side's hues, in CIELAB, above which an object counts as printed
+    if visible.any() and hue_spread(frame.rgb, segment.mask) > 2.5:
         shown, has_photo = _counterparts(solid.mesh, visible, observation.camera_position)
     triangles = solid.mesh.triangles.reshape(-1, 3)
     uv = texture_coordinates(transform(np.linalg.inv(support.world_from_camera), shown.reshape(-1, 3)))
@@ -90,7 +85,8 @@ def _counterparts(mesh: trimesh.Trimesh, visible: np.ndarray, camera: np.ndarray
         rays = turned.mean(1) - camera
         normals = mesh.face_normals[open_faces] @ symmetry.T
         fits = np.einsum("fk,fk->f", normals, rays) < -GRAZING_COSINE * np.linalg.norm(rays, axis=1)
-        fits &= surface_distance(seen, turned.mean(1)) < COUNTERPART_GAP * mesh.scale
+        # Distance, over the diagonal of the solid's box, below which a turned or mirrored face lies on a seen one
+        fits &= surface_distance(seen, turned.mean(1)) < 0.04 * mesh.scale
         shown[open_faces[fits]], has_photo[open_faces[fits]] = turned[fits], True
     return shown, has_photo
 
@@ -110,7 +106,8 @@ def _crop(frame: Frame, segment: Segment, rgb: list[float]) -> tuple[Image.Image
     crop = frame.rgb[y0:y1, x0:x1]
     colours[nearest[inner > 0]] = crop[inner > 0]
     filled = Image.fromarray(np.where(inner[..., None] > 0, crop, colours[nearest]))
-    factor = min(1.0, MAX_TEXTURE_PIXELS / max(filled.size))
+    # Longest side of the texture
+    factor = min(1.0, 256 / max(filled.size))
     filled = filled.resize((max(4, round(filled.width * factor)), max(4, round(filled.height * factor))))
     texture = Image.new("RGB", (filled.width, filled.height + 4), tuple(int(c) for c in rgb))
     texture.paste(filled, (0, 0))

@@ -11,15 +11,20 @@ import numpy as np
 from scipy.optimize import least_squares
 
 from pipeline.assets import solids
-from pipeline.assets.reconstruct.ray_fit import cylinder_hits, fit_to_rays, sphere_hits
-from pipeline.assets.reconstruct.shape_proposal import MIN_EXTENT_M, PLACEHOLDER_TEXTURE, ShapeProposal, placed_solid
+from pipeline.assets.reconstruct.shape_proposal import (
+    MIN_EXTENT_M,
+    PLACEHOLDER_TEXTURE,
+    ShapeProposal,
+    cylinder_hits,
+    fit_to_rays,
+    placed_solid,
+    sphere_hits,
+)
 from pipeline.assets.reconstruct.view_observation import SurfaceObservation
 from pipeline.geometry import rotation_about_z
 
 LOSS_SCALE_M = 0.002
 """Residual from which the loss grows more slowly than its square."""
-BENDING_WEIGHT = 0.15
-"""Weight of a profile's second differences against the points."""
 KNOT_SPACING_M = 0.012
 """Approximate distance between the knots of a profile."""
 MAX_KNOTS = 11
@@ -28,18 +33,10 @@ MIN_LYING_ASPECT = 1.25
 """Length over width from which a lying axis is tried."""
 MIN_RADIAL_NORMAL = 0.35
 """Radial component of a normal below which a point has no weight: tops and ends do not show the radius."""
-TAPERED_BLOCK_PENALTY = 15
-"""Extra parameters charged to a tapered block: most objects with corners are boxes."""
-SQUARE_POWER = 6
-"""Power of a rounded square section."""
 DEFAULT_WALL_M = 0.003
 """Wall of a hollow object that was not observed from both sides."""
 PRIOR_WEIGHT = 0.02
 """Weight of the described position and width against the points; it decides where points say nothing."""
-MAX_OPEN_ASPECT = 0.8
-"""Height over width below which a hollow object seen from above hides its outside and shows its inside."""
-MIN_RIM_OCTANTS = 6
-"""Eighths of a turn in which the rim of a hollow object must be observed."""
 MIN_PIT_DEPTH_RATIO = 0.2
 """Depth below the rim over the height, from which observed points are inside a pit."""
 
@@ -150,7 +147,8 @@ def _fit_upright(
     points, normals = observation.points, observation.normals
     low, high = observation.bottom_z, observation.top_z
     is_oval, is_symmetric, half = kind in ("oval", "square"), kind == "even", (high - low) / 2
-    power = SQUARE_POWER if kind == "square" else 2
+    # Power of a rounded square section
+    power = 6 if kind == "square" else 2
     heights = np.linspace(low + half if is_symmetric else low, high, count) if count > 1 else np.array([low])
     upper_z = np.abs(points[:, 2] - low - half) + low + half
     weights_by_knot = _knot_weights(upper_z if is_symmetric else points[:, 2], heights)
@@ -205,7 +203,8 @@ def _knot_weights(along: np.ndarray, heights: np.ndarray) -> np.ndarray:
 
 def _bending_penalty(radii: np.ndarray, points: int) -> np.ndarray:
     """Return the residuals of a bent profile, so that noise does not make it ripple."""
-    return BENDING_WEIGHT * np.sqrt(points) * np.diff(radii, 2) if len(radii) > 2 else np.zeros(0)
+    # Weight of a profile's second differences against the points
+    return 0.15 * np.sqrt(points) * np.diff(radii, 2) if len(radii) > 2 else np.zeros(0)
 
 
 def _upright_proposal(fit: _RevolutionFit, count: int) -> ShapeProposal:
@@ -219,7 +218,8 @@ def _upright_proposal(fit: _RevolutionFit, count: int) -> ShapeProposal:
         label = "a tapered block" if count == 2 else "a squarish profile"
     else:
         label = {1: "a cylinder", 2: "a cone"}.get(count, "an oval profile" if is_oval else "a turned profile")
-    parameter_count = count + 3 + 2 * is_oval + square + TAPERED_BLOCK_PENALTY * (square and count == 2)
+    # 15: extra parameters charged to a tapered block: most objects with corners are boxes
+    parameter_count = count + 3 + 2 * is_oval + square + 15 * (square and count == 2)
     return ShapeProposal(
         "cylinder" if count == 1 else "revolved", solid, yaw, parameter_count, label, fitted_to_rays=count == 1
     )
@@ -251,7 +251,8 @@ def _pit_profile(observation: SurfaceObservation, fit: _RevolutionFit) -> np.nda
     inward = (observation.normals[:, :2] * local[:, :2]).sum(1) < 0
     rim = local[local[:, 2] > observation.top_z - MIN_PIT_DEPTH_RATIO * height]
     octants = np.histogram(np.arctan2(rim[:, 1], rim[:, 0]), bins=8, range=(-np.pi, np.pi))[0]
-    around = np.count_nonzero(octants > 0.01 * max(1, len(rim))) >= MIN_RIM_OCTANTS
+    # 6: eighths of a turn in which the rim of a hollow object must be observed
+    around = np.count_nonzero(octants > 0.01 * max(1, len(rim))) >= 6
     inside = deep & (radius < 0.97 * wall) & (inward | (radius < 0.7 * wall))
     if height < 0.02 or not around or inside.sum() < max(12, 0.04 * len(local)):
         return None
@@ -274,7 +275,8 @@ def _hollow_proposal(
     inside = np.array([_radius_near(pit, height, reach) for height in heights])
     known = np.isfinite(inside) & (heights > floor) & (heights < high - 0.15 * (high - low))
     inner[known] = inside[known]
-    if known.any() and high - low < MAX_OPEN_ASPECT * 2 * fit.radii.max():
+    # Height over width below which a hollow object seen from above hides its outside and shows its inside
+    if known.any() and high - low < 0.8 * 2 * fit.radii.max():
         hidden = ~_outside_visible(observation, fit, heights, reach) & (heights <= heights[known].max())
         limit = np.interp(heights, heights[known], inner[known]) + wall
         outer = np.where(hidden, np.minimum(outer, limit), outer)

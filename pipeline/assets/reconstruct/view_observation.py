@@ -9,14 +9,12 @@ import trimesh
 
 from pipeline.description import Attributes
 from pipeline.frame import Frame, Support
-from pipeline.frame.flying_pixels import flying_pixels
+from pipeline.frame.depth_values import flying_pixels
 from pipeline.frame.plane_extraction import depth_noise
 from pipeline.geometry import bounding_box, rotation_about_z, transform
 from pipeline.geometry.rays import cast_rays, raycasting_scene
 from pipeline.segmentation import Segment
 
-MAX_RAYS = 2500
-"""Rays that a shape is compared with."""
 MAX_POINTS = 350
 """Points that shapes are fitted to."""
 MIN_POINTS = 60
@@ -25,10 +23,6 @@ GRAZING_COSINE = 0.12
 """Cosine between a face's normal and its ray to the camera below which the face counts as unseen."""
 MAX_RAY_ERROR_M = 0.02
 """Cap of the error of one ray."""
-DEPTH_SLACK_M = 0.004
-"""Distance in front of the measured depth that noise may explain."""
-MARGIN_RATIO = 0.2
-"""Margin around the mask that also gets rays, over the mask's extent."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +94,8 @@ class SurfaceObservation:
         slant = np.abs(np.einsum("nk,nk->n", normals, self.rays)).clip(0.05)
         error = np.where(hit, np.abs(along - self.depth) * slant, MAX_RAY_ERROR_M).clip(0, MAX_RAY_ERROR_M)
         inside = np.where(known, error, np.where(hit, 0, MAX_RAY_ERROR_M / 2))[self.in_mask]
-        outside = np.where(hit & known, self.depth - along - DEPTH_SLACK_M, 0).clip(0, MAX_RAY_ERROR_M)[~self.in_mask]
+        # 0.004: distance in front of the measured depth that noise may explain
+        outside = np.where(hit & known, self.depth - along - 0.004, 0).clip(0, MAX_RAY_ERROR_M)[~self.in_mask]
         return float((inside.sum() + outside.sum()) / max(len(inside), 1))
 
     def visible_faces(self, mesh: trimesh.Trimesh) -> np.ndarray:
@@ -147,10 +142,12 @@ def _ray_grid(mask: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     box = bounding_box(mask)
     spans = []
     for low, high, limit in ((box.top, box.bottom, mask.shape[0]), (box.left, box.right, mask.shape[1])):
-        margin = int(MARGIN_RATIO * (high - low)) + 6
+        # 0.2: margin around the mask that also gets rays, over the mask's extent
+        margin = int(0.2 * (high - low)) + 6
         spans.append((max(0, low - margin), min(limit, high + margin)))
     area = np.prod([high - low for low, high in spans])
-    step = max(1, int(np.ceil(np.sqrt(area / MAX_RAYS))))
+    # Rays that a shape is compared with
+    step = max(1, int(np.ceil(np.sqrt(area / 2500))))
     (top, bottom), (left, right) = spans
     return np.arange(top, bottom, step), np.arange(left, right, step)
 

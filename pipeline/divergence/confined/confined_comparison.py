@@ -23,8 +23,6 @@ JPEG = b"\xff\xd8"
 """First bytes of the format."""
 SIDES = ("real", "sim")
 CHOICES = ("joints", "commands", "episodes")
-MAX_CHOICES, MAX_CHOICE = 1000, 300
-"""Topics of a log or episodes of a dataset, and characters of each, that are shown."""
 SOLIDS = ("plane", "sphere", "capsule", "ellipsoid", "cylinder", "box", "mesh")
 """Shapes of a drawing, by MuJoCo's names."""
 
@@ -126,7 +124,8 @@ def _given(sources: ComparisonSources) -> list[Path]:
 
 
 def _choices(value: dict[str, list[str]]) -> dict[str, list[str]]:
-    return {kind: [str(one)[:MAX_CHOICE] for one in value[kind][:MAX_CHOICES]] for kind in CHOICES if kind in value}
+    # Topics of a log or episodes of a dataset, and characters of each, that are shown
+    return {kind: [str(one)[:300] for one in value[kind][:1000]] for kind in CHOICES if kind in value}
 
 
 def _frame(arrays: list[np.ndarray]) -> bytes:

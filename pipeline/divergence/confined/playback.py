@@ -12,14 +12,8 @@ from pipeline.divergence.episode import Episode
 from pipeline.divergence.robot_kinematics import compile_kinematics
 
 RATE_HZ = 30
-MAX_POSES = 1_000_000
-"""Bodies times instants of each robot: 28 MB."""
-SHOWN_GROUPS = 3
-"""Groups 0 to 2 are visual, as in MuJoCo's own viewer."""
 STICK_M = 0.012
 """Radius of the links of a robot whose meshes are missing."""
-CUBE_M = 0.02
-"""Half the side of the cube that stands for an object without a shape."""
 GREY, OBJECT_COLOUR = [0.62, 0.65, 0.68, 1.0], [0.85, 0.55, 0.2, 1.0]
 
 
@@ -41,7 +35,8 @@ def drawn_playback(comparison: Comparison, real: Episode, sim: Episode, robot: P
     drawing = _drawing(robot, real, sim)
     bodies = drawing.model.nbody + len(drawing.objects)
     alignment = comparison.alignment
-    count = int(np.clip((alignment.stop - alignment.start) * RATE_HZ, 2, max(2, MAX_POSES // bodies)))
+    # 1_000_000: bodies times instants of each robot: 28 MB
+    count = int(np.clip((alignment.stop - alignment.start) * RATE_HZ, 2, max(2, 1_000_000 // bodies)))
     times = np.linspace(alignment.start, alignment.stop, count).astype("<f4").astype(float)
     times = np.unique(times)
     sim_times = np.clip(alignment.sim_times(times), sim.times[0], sim.times[-1])
@@ -103,7 +98,8 @@ def _free_addresses(model: mujoco.MjModel, episode: Episode) -> dict[str, int]:
 
 def _shapes(model: mujoco.MjModel) -> tuple[list[DrawnShape], list[tuple[np.ndarray, np.ndarray]]]:
     """Return the visible geoms, or links as sticks if there are none, and the meshes that they name."""
-    shown = [g for g in range(model.ngeom) if model.geom_group[g] < SHOWN_GROUPS and _kind(model, g) in SOLIDS]
+    # 3: groups 0 to 2 are visual, as in MuJoCo's own viewer
+    shown = [g for g in range(model.ngeom) if model.geom_group[g] < 3 and _kind(model, g) in SOLIDS]
     numbers: dict[int, int] = {}
     shapes = []
     for geom in shown:
@@ -150,7 +146,9 @@ def _cubes(drawing: _Drawing) -> list[DrawnShape]:
     at_origin = [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]
     first = drawing.model.nbody
     return [
-        _solid(first + number, "box", [CUBE_M] * 3, at_origin, OBJECT_COLOUR) for number in range(len(drawing.objects))
+        # 0.02: half the side of the cube that stands for an object without a shape
+        _solid(first + number, "box", [0.02] * 3, at_origin, OBJECT_COLOUR)
+        for number in range(len(drawing.objects))
     ]
 
 

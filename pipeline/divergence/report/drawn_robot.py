@@ -9,11 +9,7 @@ import numpy as np
 if TYPE_CHECKING:  # a second to import
     from pipeline.divergence.confined.confined_comparison import DrawnShape, Playback
 
-GHOST_RGBA = (0.16, 0.5, 0.95, 0.45)
-"""Of the simulated robot where it is drawn over the real one."""
 SKY_RGB = (0.93, 0.94, 0.95)
-GHOST_SCALE = 1.03
-"""Of a ghost's solids, so that they show where both robots are at the same place."""
 
 
 def drawn_model(playback: "Playback", copies: int = 1) -> mujoco.MjModel:
@@ -67,9 +63,11 @@ def _add_body(spec: mujoco.MjSpec, name: str, pose: np.ndarray) -> mujoco.MjsBod
 
 def _add_shape(body: mujoco.MjsBody, shape: "DrawnShape", is_ghost: bool) -> None:
     kind = getattr(mujoco.mjtGeom, f"mjGEOM_{shape.kind.upper()}")
-    size = shape.size * (GHOST_SCALE if is_ghost else 1.0)
+    # Ghost scale of a ghost's solids, so that they show where both robots are at the same place
+    size = shape.size * (1.03 if is_ghost else 1.0)
     form = {"meshname": f"mesh_{shape.mesh}"} if shape.kind == "mesh" else {"size": size}
     body.add_geom(
-        type=kind, pos=shape.pose[:3], quat=shape.pose[3:], rgba=GHOST_RGBA if is_ghost else shape.rgba,
+        # (0.16, 0.5, 0.95, 0.45): ghost rgba of the simulated robot where it is drawn over the real one
+        type=kind, pos=shape.pose[:3], quat=shape.pose[3:], rgba=(0.16, 0.5, 0.95, 0.45) if is_ghost else shape.rgba,
         contype=0, conaffinity=0, mass=0.0, **form,
     )  # fmt: skip

@@ -14,7 +14,6 @@ from pipeline.divergence.report.drawn_robot import drawn_model, drawn_positions
 from pipeline.divergence.report.video import MAX_FRAMES, SIZE_PX
 from pipeline.scene.rendering import open_renderer, run_in_render_thread
 
-AZIMUTH_DEG, ELEVATION_DEG = 130.0, -25.0
 CLOCKS = {"real": "real_s", "sim": "sim_on_real_s"}
 """Fields of an event that hold its time on REAL's clock."""
 
@@ -97,7 +96,7 @@ def _camera(playback: Playback) -> mujoco.MjvCamera:
     camera = mujoco.MjvCamera()
     camera.lookat[:] = (low + high) / 2
     camera.distance = 0.8 * float(np.linalg.norm(high - low)) + 0.3
-    camera.azimuth, camera.elevation = AZIMUTH_DEG, ELEVATION_DEG
+    camera.azimuth, camera.elevation = 130.0, -25.0
     return camera
 
 

@@ -17,8 +17,6 @@ NUMBERS = "std_msgs/msg/Float64MultiArray"
 POSE = "geometry_msgs/msg/PoseStamped"
 TRANSFORMS = "tf2_msgs/msg/TFMessage"
 READ_TYPES = (JOINT_STATE, TRAJECTORY, NUMBERS, POSE, TRANSFORMS)
-MAX_TIME = 1 << 62
-"""Nanoseconds; more is no time."""
 
 
 class Bag:
@@ -44,7 +42,8 @@ class Bag:
         decode = self._types.deserialize_ros1 if self._is_ros1 else self._types.deserialize_cdr
         with _one_line(self._path):
             for connection, time, data in self._reader.messages(connections=chosen):
-                if not 0 <= time < MAX_TIME:
+                # Nanoseconds; more is no time
+                if not 0 <= time < (1 << 62):
                     raise EpisodeError(f"{self.name}: a message on {connection.topic} has no time")
                 yield connection.topic, time, decode(data, _full_type(connection.msgtype))
 

@@ -1,11 +1,14 @@
 """An episode of a log: which of its topics are taken, and what is said about them."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
-from pipeline.divergence.episode import Episode, EpisodeError
+import numpy as np
+
+from pipeline.divergence.episode import Episode, EpisodeError, interpolated, require_size
 from pipeline.divergence.robot_logs.bag import (
     JOINT_STATE,
     NUMBERS,
@@ -15,14 +18,58 @@ from pipeline.divergence.robot_logs.bag import (
     TRANSFORMS,
     Bag,
     open_bag,
+    stamp_of,
 )
-from pipeline.divergence.robot_logs.commands import read_commands
-from pipeline.divergence.robot_logs.joint_states import read_joint_states
-from pipeline.divergence.robot_logs.object_poses import object_of_topic, read_object_poses
+from pipeline.divergence.robot_logs.joint_states import Clock, read_joint_states
 
 LOG_SUFFIXES = (".bag", ".mcap", ".db3")
 MAX_NAMED = 6
 """Topics that are named in one line."""
+
+FIXED_FRAMES = ("world", "map", "base", "base_link")
+"""Frames whose poses are taken."""
+_FRAME = re.compile(r"/?objects?[/_]([\w.-]+)")
+_TOPIC = re.compile(r"(?:.*/)?objects?/([\w.-]+?)(?:[/_]pose)?")
+
+
+class _Track:
+    """Poses of one object over the time of the rows."""
+
+    def __init__(self, frame: str, rows: np.ndarray) -> None:
+        self.frame, self._rows, self._last = frame, rows, -1
+        self._times, self._poses = [], []
+
+    def append(self, time: int, pose: np.ndarray) -> None:
+        if time <= self._last:  # tf repeats what it knows
+            return
+        if self._poses and pose[3:] @ self._poses[-1][3:] < 0:
+            pose[3:] *= -1
+        self._last = time
+        self._times.append(time)
+        self._poses.append(pose)
+
+    def at_rows(self) -> np.ndarray:
+        """Return the poses at the rows, linear between those in the log and held outside, of shape (T, 7)."""
+        times = np.array(self._times, np.int64)
+        poses = interpolated((self._rows - times[0]) * 1e-9, (times - times[0]) * 1e-9, np.array(self._poses))
+        poses[:, 3:] /= np.linalg.norm(poses[:, 3:], axis=1, keepdims=True)
+        return poses
+
+
+@dataclass(frozen=True, eq=False)
+class _Command:
+    """Values over the time since it begins, linear between its points, held before and after them."""
+
+    rows: np.ndarray
+    """Times of the episode's rows by the command's clock, in nanoseconds."""
+    begin: int
+    points: np.ndarray
+    """Seconds since then, of shape (n,)."""
+    values: np.ndarray
+    """Of shape (n, U)."""
+
+    def at(self, low: int, high: int) -> np.ndarray:
+        return interpolated((self.rows[low:high] - self.begin) * 1e-9, self.points, self.values)
 
 
 @dataclass(frozen=True)
@@ -82,10 +129,10 @@ def read_log(path: Path, topics: Sequence[str] = ()) -> Episode:
         episode, clock = read_joint_states(bag, taken.joints)
         notes = [f"joints from {_listed(taken.joints)}"]
         if taken.command:
-            actions, names = read_commands(bag, taken.command, clock)
+            actions, names = _read_commands(bag, taken.command, clock)
             episode = replace(episode, actions=actions)
             notes.append(f"commands from {taken.command}" + (f" ({', '.join(names)})" if names else ""))
-        objects = read_object_poses(bag, taken.poses, clock)
+        objects = _read_object_poses(bag, taken.poses, clock)
         if objects:
             notes.append(f"objects {_listed(list(objects))} from {_listed(taken.poses)}")
         used = {*taken.joints, taken.command, *(taken.poses if objects else ())}
@@ -120,9 +167,103 @@ def _taken(bag: Bag, chosen: Sequence[str]) -> _Taken:
 
 
 def _is_plain(bag: Bag, topic: str) -> bool:
-    return bag.topics[topic] == TRANSFORMS or object_of_topic(topic) is not None
+    return bag.topics[topic] == TRANSFORMS or _object_of_topic(topic) is not None
 
 
 def _listed(names: Sequence[str]) -> str:
     more = len(names) - MAX_NAMED
     return ", ".join(names[:MAX_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def _read_commands(bag: Bag, topic: str, clock: Clock) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Return the command in force at each row, of shape (T, U), and the joints it names (none for plain numbers).
+
+    A command holds from its time on until the next; rows before the first have the first one. Raises EpisodeError.
+    """
+    command, names, filled, blocks = None, (), 0, []
+    for command_names, following in _commands(bag, topic, clock):
+        names = names or command_names
+        if command is not None and following.values.shape[1] != command.values.shape[1]:
+            raise EpisodeError(f"{bag.name}: commands on {topic} have {command.values.shape[1]} values, then others")
+        begin = int(np.searchsorted(following.rows, following.begin))
+        if command is not None and begin > filled:
+            blocks.append(command.at(filled, begin))
+            filled = begin
+        command = following
+    if command is None:
+        raise EpisodeError(f"{bag.name}: no command on {topic} has a value")
+    return np.vstack([*blocks, command.at(filled, len(clock.logged))]), names
+
+
+def _commands(bag: Bag, topic: str, clock: Clock) -> Iterator[tuple[tuple[str, ...], _Command]]:
+    is_trajectory, first = bag.topics[topic] == TRAJECTORY, ()
+    for _, logged, message in bag.messages([topic]):
+        if is_trajectory:
+            if not message.points:  # stop
+                continue
+            names, points, values = _trajectory(bag.name, topic, message)
+            first = first or names
+            if sorted(names) != sorted(first):
+                raise EpisodeError(f"{bag.name}: commands on {topic} name {', '.join(first)}, then others")
+            values = values[:, [names.index(name) for name in first]]
+            rows, begin = clock.by(stamp_of(message.header), logged)
+        else:
+            points, values = np.zeros(1), np.asarray(message.data, float).reshape(1, -1)
+            rows, begin = clock.by(0, logged)
+        if not values.size or not np.isfinite(values).all():
+            raise EpisodeError(f"{bag.name}: a command on {topic} has no finite number")
+        yield first, _Command(rows, begin, points, values)
+
+
+def _trajectory(source: str, topic: str, message: Any) -> tuple[tuple[str, ...], np.ndarray, np.ndarray]:
+    """Return the joints' names, the seconds of the points, and their positions of shape (points, joints)."""
+    names = tuple(message.joint_names)
+    if any(len(point.positions) != len(names) for point in message.points) or len(set(names)) != len(names):
+        raise EpisodeError(f"{source}: a trajectory on {topic} needs one position for each of its joints")
+    if not all(name.isprintable() for name in names):
+        raise EpisodeError(f"{source}: a joint's name on {topic} is not text")
+    seconds = np.array([point.time_from_start.sec + point.time_from_start.nanosec * 1e-9 for point in message.points])
+    if (np.diff(seconds) <= 0).any():
+        raise EpisodeError(f"{source}: the points of a trajectory on {topic} do not follow each other in time")
+    return names, seconds, np.array([point.positions for point in message.points], float)
+
+
+def _object_of_topic(topic: str) -> str | None:
+    """Return the object that a topic names: cup of /objects/cup and /objects/cup/pose."""
+    found = _TOPIC.fullmatch(topic)
+    return found[1] if found else None
+
+
+def _read_object_poses(bag: Bag, topics: Collection[str], clock: Clock) -> dict[str, np.ndarray]:
+    """Return the poses of the objects on topics at each row, of shape (T, 7): metres and quaternion wxyz.
+
+    Poses in a frame that moves, such as a camera's, are left. Raises EpisodeError.
+    """
+    tracks: dict[str, _Track] = {}
+    for name, logged, header, position, rotation in _poses(bag, topics):
+        frame = header.frame_id.strip("/")
+        if frame not in FIXED_FRAMES or (name in tracks and frame != tracks[name].frame):
+            continue
+        rows, time = clock.by(stamp_of(header), logged)
+        if name not in tracks:
+            require_size((len(tracks) + 1) * len(rows) * 7 * 8, f"{bag.name} (poses of objects)")
+            tracks[name] = _Track(frame, rows)
+        pose = np.array([position.x, position.y, position.z, rotation.w, rotation.x, rotation.y, rotation.z], float)
+        if not np.isfinite(pose).all() or not 0.5 < np.linalg.norm(pose[3:]) < 2:
+            raise EpisodeError(f"{bag.name}: a pose of {name} is none (position {pose[:3]}, rotation wxyz {pose[3:]})")
+        tracks[name].append(time, pose)
+    return {name: track.at_rows() for name, track in tracks.items()}
+
+
+def _poses(bag: Bag, topics: Collection[str]) -> Iterator[tuple[str, int, Any, Any, Any]]:
+    """Yield the object's name, the time of logging, the header, the position and the rotation of each pose."""
+    for topic, logged, message in bag.messages(topics):
+        if bag.topics[topic] == POSE:
+            name = (
+                _object_of_topic(topic) or topic.strip("/").removesuffix("/pose").removesuffix("_pose").split("/")[-1]
+            )
+            yield name, logged, message.header, message.pose.position, message.pose.orientation
+            continue
+        for one in message.transforms:
+            if found := _FRAME.fullmatch(one.child_frame_id):
+                yield found[1], logged, one.header, one.transform.translation, one.transform.rotation

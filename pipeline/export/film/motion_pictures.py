@@ -14,8 +14,6 @@ from pipeline.solving import save_model
 
 FPS = 15
 WIDTH_PX = 480
-MAX_FRAMES = 75
-"""Of one rollout; longer ones play faster."""
 TURN_FRAMES = 60
 View = Callable[[int], tuple[np.ndarray | None, "mujoco.MjvCamera | str | int"]]
 """Returns qpos (None for the initial state) and camera of a frame."""
@@ -35,7 +33,8 @@ def play_rollout(xml: str, times: np.ndarray, qpos: np.ndarray, project_dir: Pat
         model = mujoco.MjModel.from_xml_path(str(path))
     finally:
         path.unlink(missing_ok=True)
-    count = int(np.clip(round(float(times[-1]) * FPS), 2, MAX_FRAMES))
+    # 75: largest frames of one rollout; longer ones play faster
+    count = int(np.clip(round(float(times[-1]) * FPS), 2, 75))
     chosen = np.searchsorted(times, np.linspace(times[0], times[-1], count)).clip(0, len(times) - 1)
     camera = film_camera(model)
     return list(drawn(model, _film_size(model), count, lambda number: (qpos[chosen[number]], camera)))

@@ -13,7 +13,6 @@ from pipeline.store import write_bytes
 
 Y_UP_FROM_Z_UP = np.array([[1.0, 0, 0, 0], [0, 0, 1, 0], [0, -1, 0, 0], [0, 0, 0, 1]])
 """glTF's y axis points up. https://registry.khronos.org/glTF/specs/2.0/glTF-2.0.html#coordinate-system-and-units"""
-ROUGHNESS = 0.8
 
 
 @describes(
@@ -51,7 +50,7 @@ def shape_mesh(twin: TwinModel, shape: Shape) -> trimesh.Trimesh:
     image = twin.texture(shape.material)
     material = PBRMaterial(
         name=shape.name, baseColorFactor=np.clip(np.array(shape.rgba) * 255, 0, 255).astype(np.uint8),
-        baseColorTexture=image, metallicFactor=0.0, roughnessFactor=ROUGHNESS,
+        baseColorTexture=image, metallicFactor=0.0, roughnessFactor=0.8,
         alphaMode="BLEND" if shape.rgba[3] < 1 else "OPAQUE",
     )  # fmt: skip
     if shape.kind != "mesh":

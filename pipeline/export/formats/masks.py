@@ -9,7 +9,7 @@ from PIL import Image
 from pipeline.export.export_format import ExportError, ExportFormat, describes
 from pipeline.project import Project
 from pipeline.segmentation.exchange import MaskFormat, write_masks
-from pipeline.segmentation.named_mask import NamedMask
+from pipeline.segmentation.segment import NamedMask
 from pipeline.store import write_bytes
 
 LACKS = "the twin, its poses and assets"

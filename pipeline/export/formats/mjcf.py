@@ -7,7 +7,7 @@ from pipeline.export.export_format import ExportFormat, describes, require_scene
 from pipeline.export.object_zip import files_of
 from pipeline.export.project_zip import licences
 from pipeline.export.twin_model import TwinModel
-from pipeline.scene.mjcf.portable import OLDEST_MUJOCO
+from pipeline.scene.mjcf.mesh_export import OLDEST_MUJOCO
 
 
 @describes(

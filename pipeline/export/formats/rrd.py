@@ -15,16 +15,13 @@ from pipeline.export.formats.glb import shape_mesh
 from pipeline.export.twin_model import TwinModel
 from pipeline.geometry import transform
 from pipeline.project import Project
-from pipeline.scene.doubts import summarise
+from pipeline.scene.evidence import summarise
 from pipeline.simulation.run_record import RunRecord
 from pipeline.store import atomic_write
 
 if TYPE_CHECKING:
     import rerun
 
-RATE_HZ = 30.0
-"""Poses of a second of a rollout."""
-JPEG_QUALITY = 95
 TIMELINE, CAMERA = "seconds", "photograph/camera"
 
 
@@ -104,7 +101,7 @@ def _log_frame(recording: "rerun.RecordingStream", project: Project) -> None:
     recording.log(CAMERA, pose, static=True)
     pinhole = rerun.Pinhole(image_from_camera=k.matrix, resolution=(k.width, k.height))
     recording.log(CAMERA, pinhole, rerun.ViewCoordinates.RDF, static=True)
-    recording.log(f"{CAMERA}/colour", rerun.Image(frame.rgb).compress(jpeg_quality=JPEG_QUALITY), static=True)
+    recording.log(f"{CAMERA}/colour", rerun.Image(frame.rgb).compress(jpeg_quality=95), static=True)
     recording.log(f"{CAMERA}/depth", rerun.DepthImage(frame.depth, meter=1.0), static=True)
     recording.log(f"{CAMERA}/masks", rerun.SegmentationImage(labels, opacity=0.5), static=True)
     known = frame.depth > 0
@@ -145,7 +142,8 @@ def _log_rollout(recording: "rerun.RecordingStream", root: str, twin: TwinModel,
     import rerun
 
     data = mujoco.MjData(twin.model)
-    wanted = np.arange(rollout.times[0], rollout.times[-1], 1 / RATE_HZ)
+    # Poses of a second of a rollout
+    wanted = np.arange(rollout.times[0], rollout.times[-1], 1 / 30.0)
     rows = np.unique(np.append(np.searchsorted(rollout.times, wanted), len(rollout.times) - 1))
     poses = np.empty((len(rows), twin.model.nbody, 12))
     for row, qpos in enumerate(rollout.qpos[rows]):

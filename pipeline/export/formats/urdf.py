@@ -27,11 +27,6 @@ from pipeline.export.project_zip import licences
 from pipeline.export.twin_model import Body, BodyJoint, Shape, TwinModel
 from pipeline.geometry import Pose
 
-DRAKE_MODULUS, DRAKE_RESOLUTION = 1e7, 0.01
-"""Pascal and metres: values of Drake's guide for stiff objects of some centimetres.
-
-https://drake.mit.edu/doxygen_cxx/group__hydroelastic__user__guide.html
-"""
 JOINT_TYPES = {"free": "floating", "slide": "prismatic", "hinge": "revolute"}
 ROOT = "world"
 GROUND = "ground"
@@ -264,7 +259,9 @@ def _drake_properties(collision: Element, friction: float) -> None:
         SubElement(mesh, "drake:declare_convex")
     properties = SubElement(collision, "drake:proximity_properties")
     SubElement(properties, "drake:compliant_hydroelastic")
-    values = {"hydroelastic_modulus": DRAKE_MODULUS, "mesh_resolution_hint": DRAKE_RESOLUTION}
+    # Pascal and metres: values of Drake's guide for stiff objects of some centimetres.
+    # https://drake.mit.edu/doxygen_cxx/group__hydroelastic__user__guide.html
+    values = {"hydroelastic_modulus": 1e7, "mesh_resolution_hint": 0.01}
     for kind, value in (values | {"mu_static": friction, "mu_dynamic": friction}).items():
         SubElement(properties, f"drake:{kind}", value=f"{value:g}")
 

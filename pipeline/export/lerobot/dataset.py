@@ -25,8 +25,6 @@ from pipeline.scene.placement import SceneError
 from pipeline.solving import save_model
 
 WIDTH_PX, HEIGHT_PX = 320, 240
-STATISTICS_EVERY = 20
-"""Every which frame counts for the statistics."""
 IMAGES = "observation.images."
 CAMERA = f"{IMAGES}{PHOTO}"
 """Column of the photograph's camera; the others' are named in the same way."""
@@ -134,7 +132,8 @@ class CameraVideo:
         frames = drawn(model, (WIDTH_PX, HEIGHT_PX), len(qpos), lambda number: (qpos[number], self._camera))
         for number, frame in enumerate(frames):
             self._video.append_data(frame)  # type: ignore[attr-defined]
-            if number % STATISTICS_EVERY == 0:
+            # Every which frame counts for the statistics
+            if number % 20 == 0:
                 samples.append(frame[::4, ::4].reshape(-1, 3) / 255.0)
         pixels = np.concatenate(samples)
         values = {"min": pixels.min(0), "max": pixels.max(0), "mean": pixels.mean(0), "std": pixels.std(0)}

@@ -9,9 +9,8 @@ import numpy as np
 
 from pipeline.frame.camera import CameraFile, camera_from_json
 from pipeline.frame.formats.archive import FileBundle
-from pipeline.frame.formats.camera_poses import invert_pose, upright_pose
 from pipeline.frame.formats.depth_images import DEPTH_SUFFIXES
-from pipeline.frame.formats.intrinsics import intrinsics_from_matrix
+from pipeline.frame.formats.intrinsics import intrinsics_from_matrix, invert_pose, upright_pose
 from pipeline.frame.formats.recording import Recording
 from pipeline.frame.formats.rgbd_pairs import COLOUR_SUFFIXES, images_in, numeric_sort_key, pair_key, read_pair
 from pipeline.frame.frame import Frame, FrameError
@@ -26,7 +25,7 @@ def open_bop(bundle: FileBundle) -> Recording | None:
     """Open a folder that holds scene_camera.json; None for another. Raises FrameError."""
     if CAMERA_FILE_NAME not in bundle.top_level_files:
         return None
-    entries = read_camera_entries(bundle)
+    entries = _read_camera_entries(bundle)
     colour, depth = (
         {pair_key(name): name for folder in folders for name in images_in(bundle, folder, suffixes)}
         for folders, suffixes in ((("gray", "rgb"), COLOUR_SUFFIXES), (("depth",), DEPTH_SUFFIXES))
@@ -41,12 +40,12 @@ def open_bop(bundle: FileBundle) -> Recording | None:
         key = keys[index]
         height, width = read_rgb(bundle.read(colour[key]), colour[key]).shape[:2]
         label = f"{CAMERA_FILE_NAME}, entry {key}"
-        return read_pair(bundle, colour[key], depth[key], camera_from_entry(entries[key], width, height, label))
+        return read_pair(bundle, colour[key], depth[key], _camera_from_entry(entries[key], width, height, label))
 
     return Recording("BOP scene", tuple(colour[key] for key in keys), read)
 
 
-def read_camera_entries(bundle: FileBundle) -> dict[str, Any]:
+def _read_camera_entries(bundle: FileBundle) -> dict[str, Any]:
     """Return the entries of scene_camera.json by image number. Raises FrameError."""
     try:
         data = parse_json(bundle.read(CAMERA_FILE_NAME))
@@ -59,7 +58,7 @@ def read_camera_entries(bundle: FileBundle) -> dict[str, Any]:
     return data
 
 
-def camera_from_entry(entry: dict[str, Any], width: int, height: int, name: str) -> CameraFile:
+def _camera_from_entry(entry: dict[str, Any], width: int, height: int, name: str) -> CameraFile:
     """Return one image's camera. BOP gives depth_scale in millimetres per unit and translations in millimetres.
 
     Raises FrameError.

@@ -17,7 +17,6 @@ from pipeline.frame.image_files import MAX_PIXELS, read_depth
 DEPTH_SUFFIXES = (".png", ".tiff", ".tif", ".exr", ".npy", ".npz", ".pgm", ".pfm")
 NUMPY, ZIP, EXR = b"\x93NUMPY", b"PK\x03\x04", b"v/1\x01"
 """First bytes of files."""
-FFMPEG_TIMEOUT_S = 20
 
 
 def read_depth_image(raw: bytes, name: str) -> np.ndarray:
@@ -73,6 +72,6 @@ def run_ffmpeg(*options: str) -> subprocess.CompletedProcess[bytes]:
     quiet = ("-nostdin", "-hide_banner", "-protocol_whitelist", "file,pipe")
     command = [imageio_ffmpeg.get_ffmpeg_exe(), *quiet, *options]
     try:
-        return subprocess.run(command, input=b"", capture_output=True, timeout=FFMPEG_TIMEOUT_S)
+        return subprocess.run(command, input=b"", capture_output=True, timeout=20)
     except (OSError, subprocess.TimeoutExpired):
         return subprocess.CompletedProcess(command, 1, b"", b"")

@@ -6,8 +6,7 @@ from pipeline.frame.formats.archive import MAX_FOLDER_DEPTH, FileBundle, open_fo
 from pipeline.frame.formats.bop import open_bop
 from pipeline.frame.formats.record3d import open_record3d
 from pipeline.frame.formats.recording import Recording
-from pipeline.frame.formats.rgbd_pairs import describe_images, open_pairs
-from pipeline.frame.formats.tum import open_tum
+from pipeline.frame.formats.rgbd_pairs import describe_images, open_pairs, open_tum
 from pipeline.frame.formats.video import open_video_folder
 from pipeline.frame.frame import FrameError
 from pipeline.frame.plain_format import missing_files_error, open_plain

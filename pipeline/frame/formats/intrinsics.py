@@ -1,15 +1,19 @@
-"""Read camera files of other software: Open3D, RealSense, BOP, ROS, a camera matrix in JSON, YAML or plain text."""
+"""Read cameras of other software: files of Open3D, RealSense, BOP, ROS, plain matrices; EXIF; poses of recordings."""
 
 import math
+from dataclasses import replace
+from io import BytesIO
 from typing import Any
 
 import numpy as np
 import yaml
+from PIL import ExifTags, Image
+from scipy.spatial.transform import Rotation
 
-from pipeline.frame.camera import CameraFile, camera_from_json
+from pipeline.frame.camera import CameraFile, camera_from_json, default_camera
 from pipeline.frame.formats.archive import FileBundle
-from pipeline.frame.formats.default_intrinsics import camera_from_exif
-from pipeline.frame.frame import FrameError
+from pipeline.frame.frame import FrameError, Intrinsics
+from pipeline.frame.image_files import IMAGE_FORMATS
 from pipeline.store import parse_json
 
 CAMERA_FILE_NAMES = (
@@ -24,9 +28,34 @@ ANGLE_KEYS = {"fov": 0, "fovx": 0, "fov_x": 0, "hfov": 0, "fovy": 1, "fov_y": 1,
 MILLIMETRE = 0.001
 MAX_TEXTS, MAX_TEXT_BYTES = 20, 10_000
 """Texts of a folder that are looked at, and their largest size."""
-MIN_FOCAL = 20
-"""Pixels, from which a number of a text may be a focal length."""
 EXPECTED = '{"fx", "fy", "cx", "cy"} or a 3x3 "K"'
+
+FILM_DIAGONAL_MM = math.hypot(36, 24)
+"""EXIF's 35 mm equivalent has the same diagonal field of view (CIPA DCG-001)."""
+
+REJECTED_POSE_NOTE = (
+    "The recording's camera pose was left aside: its world is not one with z up and the camera above the table."
+)
+
+
+def camera_from_exif(raw: bytes, width: int, height: int) -> CameraFile:
+    """Return a camera for an encoded image of this size, with a note on what was assumed."""
+    film = _film_focal_length(raw)
+    if not 8 <= film <= 400:
+        return default_camera(width, height)
+    focal = film / FILM_DIAGONAL_MM * math.hypot(width, height)
+    note = f"No camera given: EXIF's {film:g} mm (35 mm film) gave a focal length of {focal:.0f} pixels."
+    k = Intrinsics(width, height, focal, focal, (width - 1) / 2, (height - 1) / 2)
+    return replace(default_camera(width, height), intrinsics=k, notes=(note,))
+
+
+def _film_focal_length(raw: bytes) -> float:
+    """Return FocalLengthIn35mmFilm in millimetres, 0 if EXIF does not give it."""
+    try:
+        tags = Image.open(BytesIO(raw), formats=IMAGE_FORMATS).getexif().get_ifd(ExifTags.IFD.Exif)
+        return float(tags.get(ExifTags.Base.FocalLengthIn35mmFilm, 0))
+    except Exception:  # EXIF of phones and editors may be malformed in any way
+        return 0.0
 
 
 def find_camera_file(bundle: FileBundle) -> str | None:
@@ -61,7 +90,7 @@ def _parse(raw: bytes, name: str) -> Any:
     text = raw.decode("utf-8-sig")
     if name.lower().endswith((".yaml", ".yml")):
         return yaml.safe_load(text)
-    return parse_numbers(text.split()) if name.lower().endswith(".txt") else parse_json(text)
+    return _parse_numbers(text.split()) if name.lower().endswith(".txt") else parse_json(text)
 
 
 def _holds_intrinsics(raw: bytes, name: str) -> bool:
@@ -73,10 +102,11 @@ def _holds_intrinsics(raw: bytes, name: str) -> bool:
         focal = float(data["fx"]), float(data["fy"])
     except Exception:  # any text may lie beside pictures
         return False
-    return min(focal) > MIN_FOCAL
+    # Smallest focal pixels, from which a number of a text may be a focal length
+    return min(focal) > 20
 
 
-def parse_numbers(words: list[str]) -> dict[str, Any]:
+def _parse_numbers(words: list[str]) -> dict[str, Any]:
     """Return fx fy cx cy, or a matrix given row by row, as JSON data. Raises ValueError."""
     numbers = [float(word.strip(",[];")) for word in words[:16]]
     if len(numbers) in (4, 5):
@@ -144,3 +174,29 @@ def _intrinsics_from_angle(value: Any, size: tuple[Any, Any], axis: int, what: s
         raise FrameError(f"{what} is {value}; a field of view lies between 0 and 180 degrees.")
     focal = (width, height)[axis] / 2 / math.tan(angle / 2)
     return {"fx": focal, "fy": focal, "cx": (width - 1) / 2, "cy": (height - 1) / 2}
+
+
+def upright_pose(world_from_camera: np.ndarray) -> tuple[np.ndarray | None, tuple[str, ...]]:
+    """Return the pose (4, 4) if z is up in its world and the camera looks down, else None and a note.
+
+    Many datasets use the axes of the first camera as the world; with such a pose a wall would be taken for the table.
+    """
+    rotation = world_from_camera[:3, :3]
+    rigid = (
+        np.abs(rotation).max() < 2
+        and np.allclose(rotation @ rotation.T, np.eye(3), atol=1e-2)
+        and np.linalg.det(rotation) > 0
+    )
+    looks_down, top_is_up = rotation[2, 2] < 0, rotation[2, 1] < 0.1
+    if not (rigid and np.isfinite(world_from_camera).all() and looks_down and top_is_up):
+        return None, (REJECTED_POSE_NOTE,)
+    pose = world_from_camera.astype(float)
+    pose[:3, :3] = Rotation.from_matrix(rotation).as_matrix()
+    return pose, ()
+
+
+def invert_pose(pose: np.ndarray) -> np.ndarray:
+    """Return b_from_a of a rigid a_from_b, both of shape (4, 4)."""
+    inverse = np.eye(4)
+    inverse[:3, :3], inverse[:3, 3] = pose[:3, :3].T, -pose[:3, :3].T @ pose[:3, 3]
+    return inverse

@@ -9,9 +9,14 @@ import numpy as np
 from pipeline.frame.assemble import assemble_frame
 from pipeline.frame.camera import CameraFile, camera_from_json
 from pipeline.frame.formats.archive import MAX_FILE_BYTES, FileBundle, open_zip
-from pipeline.frame.formats.camera_poses import invert_pose, upright_pose
-from pipeline.frame.formats.default_intrinsics import camera_from_exif
-from pipeline.frame.formats.intrinsics import MATRIX_KEYS, intrinsics_from_matrix, metres_per_unit
+from pipeline.frame.formats.intrinsics import (
+    MATRIX_KEYS,
+    camera_from_exif,
+    intrinsics_from_matrix,
+    invert_pose,
+    metres_per_unit,
+    upright_pose,
+)
 from pipeline.frame.formats.recording import Recording
 from pipeline.frame.frame import Frame, FrameError
 from pipeline.frame.image_files import check_pixel_count

@@ -24,14 +24,10 @@ Z_UP_FROM_Y_UP = np.array([[1.0, 0, 0, 0], [0, 0, -1, 0], [0, 1, 0, 0], [0, 0, 0
 MIN_POINTS, MAX_POINTS = 2_000, 20_000_000
 SURFACE_SAMPLES = 600_000
 """Points sampled on a scan with faces."""
-MAX_WIDTH, MIN_WIDTH = 640, 160
-"""Pixels; the image is as wide as the points can fill."""
 CAMERA_TILT = math.radians(40)
 """Angle below the horizon of a camera placed by us."""
 FIELD_OF_VIEW = math.radians(60)
 """Horizontal, of a camera placed by us."""
-BACKGROUND_GREY = 128
-"""Colour of pixels without points."""
 MAX_HOLE = 3
 """Pixels; holes up to this wide are filled from their surroundings."""
 
@@ -102,7 +98,8 @@ def render_cloud(cloud: ColouredCloud, y_up: bool, name: str) -> Frame:
     if np.count_nonzero(front) < MIN_POINTS:
         raise FrameError(f"{name}: no points lie in view of its camera; remove the camera to have one placed.")
     points, colours = points[front], cloud.colours[front]
-    width = int(np.clip(math.sqrt(len(points) * 4 / 3), MIN_WIDTH, MAX_WIDTH)) // 4 * 4
+    # Pixels; the image is as wide as the points can fill
+    width = int(np.clip(math.sqrt(len(points) * 4 / 3), 160, 640)) // 4 * 4
     focal = width / 2 / math.tan(field_of_view / 2)
     k = Intrinsics(width, width * 3 // 4, focal, focal, (width - 1) / 2, (width * 3 // 4 - 1) / 2)
     check_intrinsics(k, name)
@@ -125,7 +122,8 @@ def splat_points(points: np.ndarray, colours: np.ndarray, k: Intrinsics) -> tupl
     )
     if known.any():
         row, col = np.asarray(ndimage.distance_transform_edt(~known, return_distances=False, return_indices=True))
-        rgb, depth = np.where(closed[..., None], rgb[row, col], BACKGROUND_GREY), np.where(closed, depth[row, col], 0)
+        # Colour of pixels without points
+        rgb, depth = np.where(closed[..., None], rgb[row, col], 128), np.where(closed, depth[row, col], 0)
     return rgb.astype(np.uint8), depth
 
 

@@ -13,26 +13,34 @@ from pipeline.frame.assemble import assemble_frame
 from pipeline.frame.camera import CameraFile
 from pipeline.frame.formats import depth_images
 from pipeline.frame.formats.archive import FileBundle
-from pipeline.frame.formats.intrinsics import camera_for_image
+from pipeline.frame.formats.intrinsics import camera_for_image, find_camera_file
 from pipeline.frame.formats.numpy_arrays import as_stack, read_array, read_header, to_uint8_rgb
 from pipeline.frame.formats.recording import Recording
-from pipeline.frame.frame import Frame, FrameError
+from pipeline.frame.frame import Frame, FrameError, Intrinsics
 from pipeline.frame.image_files import has_depth_mode, read_upright_rgb
 
 COLOUR_FOLDERS = ("color", "colour", "rgb", "image", "images")
 DEPTH_FOLDERS = ("depth", "depths")
 COLOUR_SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".webp", ".tif", ".tiff", ".ppm", ".pgm")
 COLOUR_ARRAYS = (*COLOUR_SUFFIXES, ".npy")
-MAX_DESCRIBED = 4
-"""Images that an error describes."""
 SUFFIXES = tuple(dict.fromkeys((*COLOUR_ARRAYS, *depth_images.DEPTH_SUFFIXES)))
 COLOUR_WORD = re.compile("colou?r|rgb|image", re.IGNORECASE)
 DEPTH_WORD = re.compile("depth", re.IGNORECASE)
 
+DEPTH_SCALE = 1 / 5000
+MAX_TIME_DIFFERENCE_S = 0.02
+"""Between colour and depth of a pair, as in TUM's associate.py."""
+CALIBRATIONS = {
+    "freiburg1": Intrinsics(640, 480, 517.3, 516.5, 318.6, 255.3),
+    "freiburg2": Intrinsics(640, 480, 520.9, 521.0, 325.1, 249.7),
+    "freiburg3": Intrinsics(640, 480, 535.4, 539.2, 320.1, 247.6),
+}
+"""From the same page. The name of the recording says which camera was used."""
+
 
 def open_pairs(bundle: FileBundle) -> Recording | None:
     """Open a folder of image pairs; None for another. Raises FrameError if the images cannot be paired."""
-    pairs = pair_folders(bundle) or pair_by_name(bundle) or pair_by_content(bundle)
+    pairs = _pair_folders(bundle) or _pair_by_name(bundle) or _pair_by_content(bundle)
     if not pairs:
         return None
 
@@ -51,20 +59,20 @@ def read_pair(
     """
     raw = bundle.read(colour)
     raw_depth = depth_images.read_depth_image(bundle.read(depth), depth)
-    rgb, notes = read_colour(raw, colour, raw_depth)
+    rgb, notes = _read_colour(raw, colour, raw_depth)
     camera = camera or camera_for_image(bundle, raw, rgb.shape[1], rgb.shape[0])
     camera = camera if camera.depth_scale is not None else replace(camera, depth_scale=scale)
     return assemble_frame(rgb, raw_depth, camera, f"{bundle.name}/{colour}", notes)
 
 
-def read_colour(raw: bytes, name: str, raw_depth: np.ndarray) -> tuple[np.ndarray, tuple[str, ...]]:
+def _read_colour(raw: bytes, name: str, raw_depth: np.ndarray) -> tuple[np.ndarray, tuple[str, ...]]:
     """Decode colour (H, W, 3), uint8, of an image or a numpy array, upright, with notes. Raises FrameError."""
     if raw.startswith(depth_images.NUMPY):
         return to_uint8_rgb(as_stack(read_array(raw, name), 3, name)[0], name), ()
     return read_upright_rgb(raw, name, raw_depth)
 
 
-def pair_folders(bundle: FileBundle) -> list[tuple[str, str]]:
+def _pair_folders(bundle: FileBundle) -> list[tuple[str, str]]:
     """Pair the images of two folders by the same number or name, else in order if the counts agree.
 
     Returns the names of colour and depth. Raises FrameError.
@@ -75,7 +83,7 @@ def pair_folders(bundle: FileBundle) -> list[tuple[str, str]]:
     )
     if not colour or not depth:
         return []
-    if matched := match_keys(colour, depth):
+    if matched := _match_keys(colour, depth):
         return matched
     if len(colour) != len(depth):
         raise FrameError(
@@ -85,15 +93,15 @@ def pair_folders(bundle: FileBundle) -> list[tuple[str, str]]:
     return list(zip(colour, depth, strict=True))
 
 
-def pair_by_name(bundle: FileBundle) -> list[tuple[str, str]]:
+def _pair_by_name(bundle: FileBundle) -> list[tuple[str, str]]:
     """Pair images of one folder whose names differ only in the words color (or rgb, image) and depth."""
     images = [name for name in bundle.top_level_files if PurePosixPath(name).suffix.lower() in SUFFIXES]
     depth = [name for name in images if DEPTH_WORD.search(name)]
     colour = [name for name in images if COLOUR_WORD.search(name) and name not in depth]
-    return match_keys(colour, depth)
+    return _match_keys(colour, depth)
 
 
-def pair_by_content(bundle: FileBundle) -> list[tuple[str, str]]:
+def _pair_by_content(bundle: FileBundle) -> list[tuple[str, str]]:
     """Pair the only image of colour with the only one of depth in a folder, or the images of two folders in order.
 
     Only the first and last image of each folder are looked at. Empty if they do not tell which is which.
@@ -104,22 +112,23 @@ def pair_by_content(bundle: FileBundle) -> list[tuple[str, str]]:
     places = {place: names for place, names in places.items() if place and names}
     if len(places) != 2 or len({len(names) for names in places.values()}) != 1:
         return []
-    kinds = {place: {is_depth(bundle.read(n), n) for n in (names[0], names[-1])} for place, names in places.items()}
+    kinds = {place: {_is_depth(bundle.read(n), n) for n in (names[0], names[-1])} for place, names in places.items()}
     if {False} not in kinds.values() or {True} not in kinds.values():
         return []
     colour, depth = sorted(places, key=lambda place: kinds[place] == {True})
-    return match_keys(places[colour], places[depth]) or list(zip(places[colour], places[depth], strict=True))
+    return _match_keys(places[colour], places[depth]) or list(zip(places[colour], places[depth], strict=True))
 
 
 def describe_images(bundle: FileBundle) -> str:
     """Return a sentence on what the first images of a folder are: colour, depth or unreadable; empty without any."""
     words = {True: "depth", False: "colour", None: "not readable as a picture"}
-    names = [name for name in bundle.names if PurePosixPath(name).suffix.lower() in SUFFIXES][:MAX_DESCRIBED]
-    listed = ", ".join(f"{name} is {words[is_depth(bundle.read(name), name)]}" for name in names)
+    # 4: images that an error describes
+    names = [name for name in bundle.names if PurePosixPath(name).suffix.lower() in SUFFIXES][:4]
+    listed = ", ".join(f"{name} is {words[_is_depth(bundle.read(name), name)]}" for name in names)
     return listed and f" By their content, {listed}."
 
 
-def is_depth(raw: bytes, name: str) -> bool | None:
+def _is_depth(raw: bytes, name: str) -> bool | None:
     """Return whether an encoded image is depth, not colour; None if it cannot be read."""
     try:
         if raw.startswith(depth_images.NUMPY):
@@ -129,7 +138,7 @@ def is_depth(raw: bytes, name: str) -> bool | None:
         return None
 
 
-def match_keys(colour: list[str], depth: list[str]) -> list[tuple[str, str]]:
+def _match_keys(colour: list[str], depth: list[str]) -> list[tuple[str, str]]:
     """Pair colour and depth with the same key, in the order of their numbers."""
     depths_by_key = {pair_key(name): name for name in depth}
     pairs = [(name, depths_by_key[pair_key(name)]) for name in colour if pair_key(name) in depths_by_key]
@@ -157,3 +166,54 @@ def numeric_sort_key(name: str) -> list[tuple[int, str]]:
 def is_number(text: str) -> bool:
     """Return whether the text is at most 29 ASCII digits."""
     return text.isascii() and text.isdigit() and len(text) < 30
+
+
+def open_tum(bundle: FileBundle) -> Recording | None:
+    """Open a folder with rgb.txt and depth.txt; None for another. Raises FrameError if nothing can be paired."""
+    if not {"rgb.txt", "depth.txt"} <= set(bundle.top_level_files):
+        return None
+    pairs = _pair_by_time(_read_file_list(bundle, "rgb.txt"), _read_file_list(bundle, "depth.txt"))
+    if not pairs:
+        raise FrameError(
+            f"{bundle.name}: no colour and depth images lie within {MAX_TIME_DIFFERENCE_S:g} s of each other."
+        )
+
+    def read(index: int) -> Frame:
+        return read_pair(bundle, pairs[index][1], pairs[index][2], _calibrated_camera(bundle), DEPTH_SCALE)
+
+    start = pairs[0][0]
+    return Recording("TUM RGB-D recording", tuple(p[1] for p in pairs), read, tuple(p[0] - start for p in pairs))
+
+
+def _read_file_list(bundle: FileBundle, name: str) -> list[tuple[float, str]]:
+    """Return times in seconds and file names, sorted by time. Raises FrameError."""
+    lines = bundle.read(name).decode("utf-8", "replace").splitlines()[:200_000]
+    try:
+        words = [line.split() for line in lines if line.strip() and not line.startswith("#")]
+        entries = [(float(time), file.replace("\\", "/")) for time, file, *_ in words]
+    except ValueError:
+        raise FrameError(f"{name} in {bundle.name} should hold a time and a file name on each line.") from None
+    if not np.isfinite([time for time, _ in entries]).all():
+        raise FrameError(f"{name} in {bundle.name} holds a time that is not a finite number.")
+    return sorted(entries)
+
+
+def _pair_by_time(colour: list[tuple[float, str]], depth: list[tuple[float, str]]) -> list[tuple[float, str, str]]:
+    """Return time, colour and depth: each colour image with the depth image nearest in time."""
+    if not colour or not depth:
+        return []
+    times = np.array([time for time, _ in depth])
+    pairs = []
+    for time, name in colour:
+        nearest = int(np.abs(times - time).argmin())
+        if abs(times[nearest] - time) < MAX_TIME_DIFFERENCE_S:
+            pairs.append((time, name, depth[nearest][1]))
+    return pairs
+
+
+def _calibrated_camera(bundle: FileBundle) -> CameraFile | None:
+    """Return TUM's calibration of the camera in the recording's name; None if there is none, or a camera file."""
+    camera = next((name for name in CALIBRATIONS if name in bundle.name.lower()), None)
+    if camera is None or find_camera_file(bundle):
+        return None
+    return CameraFile(CALIBRATIONS[camera], None, notes=(f"The intrinsics are those that TUM gives for {camera}.",))

@@ -22,11 +22,6 @@ from pipeline.simulation.program import CheckResult, Program
 from pipeline.simulation.run_record import Observed
 from pipeline.simulation.sandbox.runner import ProgramRunner
 
-CHECKED = 10
-"""Solved layouts at most on which the checks run; each takes about half a second in the sandbox."""
-TOUCHED_M = 0.02
-"""Metres from which an object that the hand never holds counts as taken hold of: it was pushed."""
-
 Checked = Sequence[tuple[ChainEpisode, tuple[CheckResult, ...]]]
 
 
@@ -38,7 +33,8 @@ def run_checks(
     `names` are those of the world's objects, in the order of the episodes' shifts.
     """
     solved = {one.layout: one for one in results if one.solved}
-    chosen = dict(list(solved.items())[:CHECKED])
+    # Solved layouts at most on which the checks run; each takes about half a second in the sandbox
+    chosen = dict(list(solved.items())[:10])
     if not chosen or not program.checks:
         return ()
     found = sandbox.check_observed(program, project_dir, {seed: observed(one, names) for seed, one in chosen.items()})
@@ -60,7 +56,8 @@ def _pushed(played: ChainEpisode, names: Sequence[str]) -> list[tuple[float, str
     found, before = [], 0
     for episode in played.episodes:
         for index, name in enumerate(names):
-            moved = np.flatnonzero(episode.shifts[:, index] >= TOUCHED_M)
+            # Metres from which an object that the hand never holds counts as taken hold of: it was pushed
+            moved = np.flatnonzero(episode.shifts[:, index] >= 0.02)
             if len(moved):
                 found.append(((before + int(moved[0])) * STEP_S, name))
         before += len(episode.qpos)

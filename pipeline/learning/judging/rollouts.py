@@ -19,8 +19,6 @@ from pipeline.store import parse_json, read_arrays, write_arrays
 
 SHOWN_EPISODES = 4
 """Episodes that are kept of each evaluation during training, failed ones first."""
-UPSAMPLED = 4
-"""Poses that are shown for each recorded one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,5 +95,6 @@ def read_rollouts(path: Path) -> tuple[RecordedEpisode, ...]:
 
 def smooth(times: np.ndarray, qpos: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return times (S,) and poses (S, nq) in between, linear in each coordinate: MuJoCo normalises quaternions."""
-    between = np.linspace(times[0], times[-1], (len(times) - 1) * UPSAMPLED + 1) if len(times) > 1 else times
+    # Poses that are shown for each recorded one
+    between = np.linspace(times[0], times[-1], (len(times) - 1) * 4 + 1) if len(times) > 1 else times
     return between, interpolated(between, times, qpos)

@@ -22,14 +22,8 @@ SYSTEMATIC = 0.6
 """Share of the episodes that have to show the same shortcut."""
 STALLED_STEPS = 10
 """Control steps at the end without any progress: 1 s. What still improves may yet succeed."""
-RISEN = 0.1
-"""Share of a term's weight that it has to rise by to count as paid."""
-SATURATED = 0.9
-"""Share of a term's highest value in the episode at which it has to end: it is kept, not passed by."""
 MOVED_M, PUSHED_M = 0.02, 0.05
 """Metres from which another object counts as moved, and as pushed away."""
-STILL_M = 0.03
-"""Metres that the hand's joints move at most in an episode in which it stands still."""
 COSTS = ("energy", "others_still", "upright")
 """Kinds of terms that are full at the start and can only fall."""
 LESS, MORE = 0.3, 2.0
@@ -109,8 +103,10 @@ def _stop(subtask: Subtask, episode: SubtaskEpisode) -> tuple[tuple[ShortcutKind
         is_costly = costs.any() and weights[costs].sum() >= weights[~costs].sum()
         return (("idle", heaviest), last) if is_costly else None
     risen = episode.potentials[-1] - episode.potentials[0]
-    is_kept = episode.potentials[-STALLED_STEPS:].min(axis=0) >= SATURATED * episode.potentials.max(axis=0)
-    paid = np.where(~costs & is_kept & (risen >= RISEN * weights), risen, 0.0)
+    # 0.9: share of a term's highest value in the episode at which it has to end: it is kept, not passed by
+    is_kept = episode.potentials[-STALLED_STEPS:].min(axis=0) >= 0.9 * episode.potentials.max(axis=0)
+    # Share of a term's weight that it has to rise by to count as paid
+    paid = np.where(~costs & is_kept & (risen >= 0.1 * weights), risen, 0.0)
     if not paid.any():
         return None
     return ("stalled", int(np.argmax(paid))), last
@@ -118,7 +114,8 @@ def _stop(subtask: Subtask, episode: SubtaskEpisode) -> tuple[tuple[ShortcutKind
 
 def _stands_still(episode: SubtaskEpisode) -> bool:
     """Whether hardly any action is taken."""
-    return bool(np.abs(episode.actions[:, :3]).mean() < STILL_M)
+    # 0.03: metres that the hand's joints move at most in an episode in which it stands still
+    return bool(np.abs(episode.actions[:, :3]).mean() < 0.03)
 
 
 def _pushed_others(

@@ -1,7 +1,10 @@
 """Matchers that ask a model: a verdict on the measured candidates, or a choice by words and pictures as in GRS."""
 
+from dataclasses import replace
+
+from pipeline.description import Description
+from pipeline.matching import Match
 from pipeline.matching.model.correspondence import QUESTION_KINDS, SHORTLIST_SIZE, correspond
-from pipeline.matching.model.denied_objects import is_denied, keep_if_matched
 from pipeline.matching.model.verdict import MAX_SHOWN, QUESTION_KIND, ChoiceAnswer, choose_with_model, question
 
 __all__ = [
@@ -16,3 +19,18 @@ __all__ = [
     "keep_if_matched",
     "question",
 ]
+
+
+def is_denied(measured: Description, described: Description) -> bool:
+    """Whether a model says that what was measured as an object is none. A person's verdict is never a denial."""
+    is_models = described.source not in ("measured", "human") and not described.mask_answer.get("held")
+    return measured.is_object and not described.is_object and is_models
+
+
+def keep_if_matched(described: Description, found: Match) -> Description:
+    """Return a denied object as an object, with a warning, if its measured match is clear; else as it is described."""
+    # Confidence of the measured match from which an object stays one
+    if found.asset_id is None or (found.confidence or 0.0) < 0.9:
+        return described
+    warning = f"{described.source} says that this is not an object, but it clearly matches an asset"
+    return replace(described, is_object=True, warnings=(*described.warnings, warning))

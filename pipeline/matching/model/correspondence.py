@@ -33,8 +33,6 @@ SHORTLIST_SIZE: Mapping[str, int] = {"text": 400, "image": 8, "image+text": 8, "
 """Most candidates that the measured matcher ranks for each; "paper" takes only their scales from it."""
 CONTEXT_CHARACTERS = 48_000
 """Most characters of assets' descriptions in one question of "paper": about 14,000 tokens."""
-MIN_BATCH = 2
-"""Fewest assets in one question, so that every round of questions leaves fewer assets."""
 MAX_DESCRIPTION_CHARACTERS = 12_000
 """Most characters of all assets' descriptions in one question: about 3,500 tokens."""
 ASSETS_PER_ROW = 4
@@ -145,7 +143,8 @@ def batched_assets(assets: Sequence[Asset], captions: Mapping[str, str]) -> list
     batches, characters = list[list[Asset]](), 0
     for asset in assets:
         length = len(_asset_line(1000, asset, captions)) + 1
-        if not batches or (len(batches[-1]) >= MIN_BATCH and characters + length > CONTEXT_CHARACTERS):
+        # 2: fewest assets in one question, so that every round of questions leaves fewer assets
+        if not batches or (len(batches[-1]) >= 2 and characters + length > CONTEXT_CHARACTERS):
             batches.append([])
             characters = 0
         batches[-1].append(asset)

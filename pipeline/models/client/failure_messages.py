@@ -17,8 +17,6 @@ MAX_RAW_CHARS = 200_000
 STATUS_PREFIX = re.compile(r"^Error code: \d+ - ")
 """Prefix that the OpenAI client adds to a server's message."""
 MARKUP = re.compile(r"<(script|style)\b.*?</\1>|<[^>]*>", re.DOTALL | re.IGNORECASE)
-MAX_WORDS = 10_000
-"""Characters of an error's text that are searched for the server's words."""
 ERROR_FIELDS = ("error", "message", "detail", "msg", "errors")
 """Fields in which servers say what is wrong: OpenAI's form, vLLM's older one, FastAPI's, and those of gateways."""
 
@@ -46,7 +44,8 @@ def truncate_raw(raw: str) -> str:
 def server_words(body: Any) -> str:
     """Return what a server says in an error's body, in any of the usual forms; empty if it says nothing."""
     if isinstance(body, str):
-        return single_line(MARKUP.sub(" ", body[:MAX_WORDS]))
+        # 10_000: characters of an error's text that are searched for the server's words
+        return single_line(MARKUP.sub(" ", body[:10_000]))
     if isinstance(body, Mapping):
         words = next(filter(None, (server_words(body.get(name)) for name in ERROR_FIELDS)), "")
         place = body.get("loc")  # FastAPI names the rejected field beside its message

@@ -37,7 +37,6 @@ OBJECT_START = re.compile(r'\{\s*(?:"|\}|//|/\*)')
 """Start of an object; braces in a sentence do not match."""
 MAX_REPLY_CHARS = 1_000_000
 MAX_OBJECTS = 20
-MAX_DIGITS = 300
 MAX_DEPTH = 60
 """Nested brackets."""
 
@@ -156,7 +155,7 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _finite_int(digits: str) -> int:
-    if len(digits) > MAX_DIGITS:
+    if len(digits) > 300:
         raise UnreadableJson(f"a number in it has {len(digits)} digits")
     return int(digits)
 

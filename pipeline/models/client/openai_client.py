@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import hashlib
 import json
+import threading
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -13,8 +14,8 @@ import openai
 from pydantic import BaseModel, ValidationError
 
 from pipeline.errors import without_folders
+from pipeline.models.budget import model_price
 from pipeline.models.client import connection
-from pipeline.models.client.circuit_breaker import CircuitBreaker
 from pipeline.models.client.connection import MAX_LINE_BYTES, BoundedTransport
 from pipeline.models.client.failure_messages import (
     ConnectionLost,
@@ -25,10 +26,8 @@ from pipeline.models.client.failure_messages import (
 )
 from pipeline.models.client.json_recovery import recover_json
 from pipeline.models.client.redaction import Redactor, secrets_of
-from pipeline.models.client.reply import Reply, ReplyReader, events_of
+from pipeline.models.client.reply import Reply, ReplyReader, Usage, events_of
 from pipeline.models.client.request import Request, RequestFormat
-from pipeline.models.costs.budget import model_price
-from pipeline.models.costs.usage import Usage
 from pipeline.models.in_flight import InFlightCall, InFlightCalls, current_call
 from pipeline.models.model import CODE_KINDS, CallCancelled, ModelError, Question
 from pipeline.models.prompt_templates import load_prompt
@@ -37,11 +36,43 @@ from pipeline.models.trace.recorder import annotate, fingerprint
 
 MAX_CORRECTIONS = 2
 """How often a model is asked to correct an answer that does not fit."""
-FORMAT_STATUSES = (400, 422, 500, 501)
-"""Statuses with which servers reject an option of a request that they do not know."""
 CORRECTION = (
     "That answer cannot be used: {error}\nAnswer again with one JSON object that fits the schema, nothing else."
 )
+
+
+class CircuitBreaker:
+    """Count of one server's consecutive failures. Thread-safe."""
+
+    def __init__(self, server: str, max_failures: int, pause: float):
+        """Open after `max_failures` in a row, for `pause` seconds; then let one call through as a trial."""
+        self._server, self._max_failures, self._pause = server, max_failures, pause
+        self._failures, self._open_until, self._last_failure = 0, 0.0, ""
+        self._lock = threading.Lock()
+
+    def check(self) -> None:
+        """Raise ModelError while the breaker is open."""
+        with self._lock:
+            remaining = self._open_until - time.monotonic()
+            if self._failures < self._max_failures:
+                return
+            if remaining > 0:
+                raise ModelError(
+                    f"{self._server} failed {self._failures} times in a row and is not called for another "
+                    f"{remaining:.0f} s; then try again. The last failure: {self._last_failure}"
+                )
+            self._open_until = time.monotonic() + self._pause  # one call is the trial; the others wait for its outcome
+
+    def record_failure(self, message: str) -> None:
+        """Count a failure and restart the pause."""
+        with self._lock:
+            self._failures, self._last_failure = self._failures + 1, message
+            self._open_until = time.monotonic() + self._pause
+
+    def record_success(self) -> None:
+        """Reset the count."""
+        with self._lock:
+            self._failures = 0
 
 
 class OpenAIModel:
@@ -242,7 +273,9 @@ class OpenAIModel:
                     return await self._streamed(request, call)
                 except openai.APIError as error:
                     accepted = request.format.without(self._failures.server_message(error))
-                    if accepted is None or getattr(error, "status_code", 400) not in FORMAT_STATUSES:
+                    # (400, 422, 500, 501): statuses with which servers reject an option of a request that they do not
+                    # know
+                    if accepted is None or getattr(error, "status_code", 400) not in (400, 422, 500, 501):
                         raise
                     self._formats[request.model] = accepted
                     request = request.with_format(accepted)

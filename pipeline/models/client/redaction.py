@@ -8,10 +8,6 @@ from collections.abc import Iterable, Iterator
 from urllib.parse import quote, unquote, urlsplit
 
 HIDDEN = "***"
-MIN_SECRET_LENGTH = 6
-"""Shorter values such as "none" stand for no key; hiding them would garble ordinary text."""
-MIN_HIDDEN_START = 4
-"""Characters of a secret at the end of an unfinished text from which on they are held back."""
 
 
 class Redactor:
@@ -19,7 +15,11 @@ class Redactor:
 
     def __init__(self, secrets: Iterable[str]):
         spellings = {
-            spelling for secret in secrets if len(secret) >= MIN_SECRET_LENGTH for spelling in _spellings(secret)
+            # Shorter values such as "none" stand for no key; hiding them would garble ordinary text
+            spelling
+            for secret in secrets
+            if len(secret) >= 6
+            for spelling in _spellings(secret)
         }
         self._spellings = sorted(spellings, key=len, reverse=True)
         self._pattern = re.compile("|".join(map(re.escape, self._spellings)), re.IGNORECASE) if spellings else None
@@ -32,7 +32,8 @@ class Redactor:
         """Return a text that is still arriving without the secrets, and without the start of one at its end."""
         text = self(text)
         tail = max((_overlap(text, spelling) for spelling in self._spellings), default=0)
-        return text[: len(text) - tail] if tail >= MIN_HIDDEN_START else text
+        # Characters of a secret at the end of an unfinished text from which on they are held back
+        return text[: len(text) - tail] if tail >= 4 else text
 
 
 def secrets_of(key: str, address: str) -> tuple[str, ...]:

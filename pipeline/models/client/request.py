@@ -24,8 +24,6 @@ FORMAT_KEYWORDS = {
     "object": ("response_format", "json_object", "json"),
 }
 """Words in a server's error message when it rejects a format."""
-OVERHEAD_TOKENS = 64
-"""Upper bound of the tokens around the messages."""
 
 
 @dataclass(frozen=True)
@@ -137,7 +135,8 @@ class Request:
         return (
             sum(len(text.encode()) for text in texts)
             + 4 * self.picture_tokens
-            + OVERHEAD_TOKENS
+            # Upper bound of the tokens around the messages
+            + 64
             + len(str(self.schema))
         )
 

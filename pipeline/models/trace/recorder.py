@@ -21,7 +21,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from pipeline.errors import without_folders
-from pipeline.models.costs.budget import Budget, spent_usd
+from pipeline.models.budget import Budget, spent_usd
 from pipeline.models.images import encode_jpeg
 from pipeline.models.in_flight import InFlightCall, InFlightCalls, current_call, enter_call, leave_call
 from pipeline.models.model import (
@@ -35,11 +35,15 @@ from pipeline.models.model import (
     label_of,
     source_of,
 )
-from pipeline.models.trace.trace_lines import append_trace_line, parse_trace_line
-from pipeline.store import write_bytes
+from pipeline.store import append_lines, parse_json, write_bytes
 
 _guard = threading.Lock()
 _budgets: dict[Path, Budget] = {}
+
+SCHEMA = 1
+"""Version of a line, its key "schema"."""
+_BEGIN = '{"event": "'
+_writing = threading.Lock()
 
 
 def annotate(**attributes: Any) -> None:
@@ -175,7 +179,7 @@ class TracingModel:
 
     def _write(self, span_id: str, event: str, **attributes: Any) -> None:
         ids = {"session.id": self._session, "trace_id": self._session, "span_id": span_id}
-        append_trace_line(self._path, event, ids | attributes)
+        _append_trace_line(self._path, event, ids | attributes)
 
 
 def read_trace(path: Path) -> Iterator[dict[str, Any]]:
@@ -204,3 +208,25 @@ def _is_answer(line: dict[str, Any]) -> bool:
 
 def _now() -> str:
     return datetime.now(UTC).isoformat()
+
+
+def _append_trace_line(path: Path, event: str, attributes: Mapping[str, Any]) -> None:
+    """Append one line; an incomplete last line is removed first. Raises StoreError."""
+    with _writing:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        line = {"event": event, "schema": SCHEMA, **attributes}
+        append_lines(path, [line], "The record of a question to the model", default=str)
+
+
+def parse_trace_line(line: str) -> dict[str, Any] | None:
+    """Return the attributes of a line; None if there are none.
+
+    Versions before 0.2 appended to a line that a crash had cut off: what follows the cut is complete.
+    """
+    for start in dict.fromkeys((0, max(0, line.rfind(_BEGIN)))):
+        try:
+            value = parse_json(line[start:])
+        except ValueError:
+            continue
+        return value if isinstance(value, dict) else None
+    return None

@@ -21,32 +21,18 @@ from pipeline.scene.mjcf import builder
 from pipeline.scene.placement import Light, Scene
 from pipeline.segmentation import Segment
 
-MAX_SAMPLES = 2000
-"""Pixels that are compared."""
-ELEVATIONS_DEG = (28, 40, 52, 64, 76, 86)
-"""Elevations of the candidate directions above the table."""
-AZIMUTH_STEP_DEG = 15.0
-"""Step of their azimuth at the horizon; it grows towards the zenith, so that candidates are about as far apart."""
 TILES = (9, 12)
 """Rows and columns of the tiles of the bootstrap."""
 DRAWS = 40
 """Samples of the bootstrap."""
 MAX_SPREAD_RAD = np.deg2rad(20.0)
 """Largest spread of an estimate that is used."""
-MIN_EXPLAINED = 0.02
-"""Least share of the variance that the light must explain."""
-MIN_MARGIN = 0.4
-"""Least share of the gain in likelihood that is lost by every direction far from the best."""
 FAR_COSINE = np.cos(np.deg2rad(30.0))
 """Cosine of the angle beyond which a direction is far from the best."""
 PLAIN_CHROMA = 8.0
 """Median deviation of an object's chroma in CIELAB up to which it has one colour."""
 MIN_REGION = 20
 """Least number of samples of an object that is used."""
-SHADOW_BIAS_M = 0.004
-"""Distance in metres by which a surface must lie behind another to be in its shadow."""
-SHADING_SIGMA = 0.12
-"""Standard deviation of the table's falloff of light that is evened out, relative to the image's width."""
 
 
 class Samples(NamedTuple):
@@ -89,8 +75,11 @@ def estimate_light(
 def candidate_directions() -> np.ndarray:
     """Return unit vectors towards candidate lights, of shape (D, 3)."""
     rows = []
-    for elevation in np.deg2rad(ELEVATIONS_DEG):
-        count = max(3, round(360 / AZIMUTH_STEP_DEG * np.cos(elevation)))
+    # Elevations of the candidate directions above the table
+    for elevation in np.deg2rad((28, 40, 52, 64, 76, 86)):
+        # 15.0: step of their azimuth at the horizon; it grows towards the zenith, so that candidates are about as far
+        # apart
+        count = max(3, round(360 / 15.0 * np.cos(elevation)))
         azimuth = np.arange(count) * 2 * np.pi / count
         flat = np.cos(elevation) * np.stack([np.cos(azimuth), np.sin(azimuth)], -1)
         rows.append(np.column_stack([flat, np.full(count, np.sin(elevation))]))
@@ -109,7 +98,9 @@ def best_direction(directions: np.ndarray, predicted: np.ndarray, samples: Sampl
     angles = np.arccos(np.clip(directions[drawn] @ directions[best], -1, 1))
     spread = float(np.quantile(angles, 0.8))
     far = gain[directions @ directions[best] < FAR_COSINE].max()
-    if spread > MAX_SPREAD_RAD or explained[best] < MIN_EXPLAINED or far > (1 - MIN_MARGIN) * gain[best]:
+    # 0.02: least share of the variance that the light must explain
+    # 0.4: least share of the gain in likelihood that is lost by every direction far from the best
+    if spread > MAX_SPREAD_RAD or explained[best] < 0.02 or far > (1 - 0.4) * gain[best]:
         return None
     mean = directions[[best, *drawn]].mean(axis=0)
     return Light(mean / np.linalg.norm(mean), spread)
@@ -153,7 +144,8 @@ def _direct_light(
     facing = np.flatnonzero(cosine > 0)
     _, distance = cast_at_geoms(model, data, lamp, rays[facing], (0, builder.VISUAL_GROUP))
     lit = np.zeros(len(rays))
-    lit[facing] = (distance < 0) | (distance > length[facing] - SHADOW_BIAS_M)
+    # Distance in metres by which a surface must lie behind another to be in its shadow
+    lit[facing] = (distance < 0) | (distance > length[facing] - 0.004)
     # the table's slow changes of brightness are evened out, and with them its cosine
     return np.where(samples.region == 0, lit, lit * cosine)
 
@@ -162,7 +154,8 @@ def _samples(
     frame: Frame, segments: dict[int, Segment], scene: Scene, model: mujoco.MjModel, data: mujoco.MjData
 ) -> Samples:
     k, pose = frame.intrinsics, np.asarray(scene.world_from_camera, float)
-    step = max(1, int(np.ceil(np.sqrt(k.width * k.height / MAX_SAMPLES))))
+    # Pixels that are compared
+    step = max(1, int(np.ceil(np.sqrt(k.width * k.height / 2000))))
     rows, columns = (g.ravel() for g in np.mgrid[step // 2 : k.height : step, step // 2 : k.width : step])
     rays = k.ray_directions(columns, rows) @ pose[:3, :3].T
     normals = np.zeros((len(rays), 3))
@@ -222,7 +215,8 @@ def _lab(frame: Frame) -> np.ndarray:
 
 def _table_residual(luminance: np.ndarray, table: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
     """Return the logarithm of the luminance relative to its surroundings on the table, at the samples (N,)."""
-    weight, sigma = table.astype(np.float32), SHADING_SIGMA * luminance.shape[1]
+    # Standard deviation of the table's falloff of light that is evened out, relative to the image's width
+    weight, sigma = table.astype(np.float32), 0.12 * luminance.shape[1]
     value = np.log(np.maximum(luminance, 1e-3))
     factor = 8
     small = [cv2.resize(a, None, fx=1 / factor, fy=1 / factor, interpolation=cv2.INTER_AREA)

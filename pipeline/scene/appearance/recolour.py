@@ -19,16 +19,8 @@ from pipeline.description import Attributes
 from pipeline.description.colour import name_colour
 from pipeline.scene.mjcf import mesh_export
 
-MIN_SHARE = 0.7
-"""Least share of the surface that has the asset's main colour."""
 SAME_COLOUR = 25.0
 """Distance in CIELAB's a and b up to which a point of the surface has the main colour."""
-MAX_AGREEMENT = 0.4
-"""Colour term from which the matcher says that the colours are alike."""
-MIN_HUE_DISTANCE = 20.0
-"""Least distance in CIELAB's a and b to the colour in the photograph."""
-MIN_LIGHTNESS_DISTANCE = 35.0
-"""Least distance in lightness, without one in a and b."""
 SAMPLES = 1500
 """Points of the surface that are looked at."""
 Rgb = tuple[int, int, int]
@@ -43,13 +35,17 @@ def seen_colour(mesh: Path, attributes: Attributes, agreement: float, decided: b
     """
     if decided is not None:
         return attributes.rgb if decided else None
-    if agreement >= MAX_AGREEMENT:
+    # Colour term from which the matcher says that the colours are alike
+    if agreement >= 0.4:
         return None
     colours = surface_colours(mesh)
     name, main = name_colour(colours)
     lab, seen = _lab(np.array([main, attributes.rgb], np.uint8))
-    is_plain = np.mean(np.linalg.norm(_lab(colours)[:, 1:] - lab[1:], axis=1) < SAME_COLOUR) >= MIN_SHARE
-    differs = np.linalg.norm(lab[1:] - seen[1:]) > MIN_HUE_DISTANCE or abs(lab[0] - seen[0]) > MIN_LIGHTNESS_DISTANCE
+    # 0.7: least share of the surface that has the asset's main colour
+    is_plain = np.mean(np.linalg.norm(_lab(colours)[:, 1:] - lab[1:], axis=1) < SAME_COLOUR) >= 0.7
+    # 20.0: least distance in CIELAB's a and b to the colour in the photograph
+    # 35.0: least distance in lightness, without one in a and b
+    differs = np.linalg.norm(lab[1:] - seen[1:]) > 20.0 or abs(lab[0] - seen[0]) > 35.0
     return attributes.rgb if is_plain and differs and name != attributes.colour else None
 
 

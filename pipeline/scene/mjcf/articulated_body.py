@@ -12,7 +12,7 @@ import mujoco
 import numpy as np
 
 from pipeline.geometry import Pose
-from pipeline.scene.mjcf.portable import portable_xml
+from pipeline.scene.mjcf.mesh_export import portable_xml
 from pipeline.scene.placement import Placement, SceneError
 
 DEFAULT_DAMPING = {mujoco.mjtJoint.mjJNT_HINGE: 0.02, mujoco.mjtJoint.mjJNT_SLIDE: 2.0}
@@ -24,8 +24,6 @@ NEUTRAL_CONTACT = {
     "solimp": [0.9, 0.95, 0.001, 0.5, 2],
 }
 """Contact settings for models that are not simulated."""
-MAX_INERTIA_RATIO = 0.35
-"""Largest inertia relative to mass times the squared diagonal of the box: a shell of that size has less."""
 
 
 def attach_model(spec: mujoco.MjSpec, p: Placement, settings: dict) -> dict[str, bytes]:
@@ -203,7 +201,8 @@ def _scaled_inertias(spec: mujoco.MjSpec, p: Placement) -> tuple[dict[str, BodyI
     data = mujoco.MjData(model)
     mujoco.mj_forward(model, data)
     ratio = p.mass / max(float(model.body_mass.sum()), 1e-9)
-    limit = MAX_INERTIA_RATIO * float(p.size @ p.size)
+    # Largest inertia relative to mass times the squared diagonal of the box: a shell of that size has less
+    limit = 0.35 * float(p.size @ p.size)
     inertias = {}
     for b in range(1, model.nbody):
         mass, inertia = ratio * float(model.body_mass[b]), ratio * model.body_inertia[b]

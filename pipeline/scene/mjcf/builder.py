@@ -19,14 +19,11 @@ from pipeline.frame import Intrinsics
 from pipeline.geometry import Pose, quat_about_z
 from pipeline.scene.appearance import recolour
 from pipeline.scene.mjcf import articulated_body, mesh_export
-from pipeline.scene.mjcf.portable import portable_xml
+from pipeline.scene.mjcf.mesh_export import portable_xml
 from pipeline.scene.placement import Placement, Scene, SceneError, Shelf
 
-TABLE_MARGIN_M = 0.10
-"""Margin added around the visible table, so that nothing near its edge falls."""
 TABLE_THICKNESS_M = 0.04
 TABLE_PICTURE = "table.png"
-FLOOR_Z = -0.75
 MAIN_LIGHT = "main"
 """Name of the light that casts shadows."""
 DEFAULT_LIGHT = (-0.25, -0.2, 1.0)
@@ -36,11 +33,8 @@ LIGHT_DISTANCE_M = 2.1
 VISUAL_GROUP, COLLISION_GROUP = 2, 3
 FOOT_HEIGHT_M = 0.004
 """Height of the flat foot of objects that would topple."""
-PROP_WIDTH_SHARE = 0.5
-"""Width and depth of the block under an object, relative to the object's: it should be hidden and touch no other."""
 PROP_CONTACT_BIT = 2
 """Contact bit between such a block and its object. The block is a guess, so nothing else collides with it."""
-SOLREF, SOLIMP = (0.01, 1.0), (0.95, 0.99, 0.001, 0.5, 2.0)
 
 
 class Slab(NamedTuple):
@@ -132,23 +126,24 @@ def add_camera(spec: mujoco.MjSpec, k: Intrinsics, world_from_camera: np.ndarray
     spec.visual.global_.offheight = max(k.height, 480)
 
 
-def contact_settings(friction: float, rolls: bool = False) -> dict:
+def _contact_settings(friction: float, rolls: bool = False) -> dict:
     """Return the contact settings of an object. One that rolls gets rolling friction, or it never comes to rest."""
     return {
         "friction": [friction, 0.005, 0.001],
         "condim": 6 if rolls else 4,
-        "solref": list(SOLREF),
-        "solimp": list(SOLIMP),
+        "solref": list((0.01, 1.0)),
+        "solimp": list((0.95, 0.99, 0.001, 0.5, 2.0)),
     }
 
 
 def table_slab(scene: Scene) -> Slab:
     """Return the least rectangle below the visible table and all objects that no shelf carries, with a margin."""
     standing = [p for p in scene.placements if not any(shelf.carries(p) for shelf in scene.shelves)]
-    return _slab(scene.table, standing, TABLE_MARGIN_M)
+    # Margin added around the visible table, so that nothing near its edge falls
+    return _slab(scene.table, standing, 0.10)
 
 
-def shelf_slab(scene: Scene, shelf: Shelf) -> Slab:
+def _shelf_slab(scene: Scene, shelf: Shelf) -> Slab:
     """Return the least rectangle below the visible shelf and the objects on it. A margin would stand in others' way."""
     return _slab(shelf.outline, [p for p in scene.placements if shelf.carries(p)], 0.0)
 
@@ -187,21 +182,21 @@ def _room(spec: mujoco.MjSpec, scene: Scene, visuals: bool) -> None:
     table = _add_board(spec.worldbody, "table", table_slab(scene), 0.0, TABLE_THICKNESS_M)
     for shelf in scene.shelves:
         body = spec.worldbody.add_body(name=shelf.name)
-        board = _add_board(body, shelf.name, shelf_slab(scene, shelf), shelf.height, shelf.thickness)
+        board = _add_board(body, shelf.name, _shelf_slab(scene, shelf), shelf.height, shelf.thickness)
         board.rgba = np.append(np.asarray(shelf.rgb) / 255, 1)
     if scene.table_png is None or not visuals:
         table.rgba = np.append(np.asarray(scene.table_rgb) / 255, 1)
     else:
         table.material = _table_material(spec, scene.table_png)
-    spec.worldbody.add_geom(name="floor", type=mujoco.mjtGeom.mjGEOM_PLANE, pos=[*centre, FLOOR_Z], size=[4, 4, 0.1],
-                            rgba=[0.55, 0.56, 0.58, 1], **contact_settings(0.8))  # fmt: skip
+    spec.worldbody.add_geom(name="floor", type=mujoco.mjtGeom.mjGEOM_PLANE, pos=[*centre, -0.75], size=[4, 4, 0.1],
+                            rgba=[0.55, 0.56, 0.58, 1], **_contact_settings(0.8))  # fmt: skip
 
 
 def _add_board(body: mujoco.MjsBody, name: str, slab: Slab, top: float, thickness: float) -> mujoco.MjsGeom:
     """Add a level box with its top at a height in metres."""
     return body.add_geom(
         name=name, type=mujoco.mjtGeom.mjGEOM_BOX, pos=[*slab.centre, top - thickness / 2],
-        size=[*slab.half, thickness / 2], quat=quat_about_z(slab.yaw), **contact_settings(0.8),
+        size=[*slab.half, thickness / 2], quat=quat_about_z(slab.yaw), **_contact_settings(0.8),
     )  # fmt: skip
 
 
@@ -244,7 +239,7 @@ def _add_object(spec: mujoco.MjSpec, p: Placement, visuals: bool) -> None:
 
 def _add_articulated(spec: mujoco.MjSpec, p: Placement, visual: mesh_export.VisualMesh) -> None:
     """Add an object with joints. Its rigid mesh and collision pieces are written too, for whoever needs them."""
-    files = articulated_body.attach_model(spec, p, contact_settings(p.friction))
+    files = articulated_body.attach_model(spec, p, _contact_settings(p.friction))
     files |= {f"{p.name}.obj": f"mtllib {p.name}.mtl\nusemtl skin\n".encode() + visual.obj}
     files |= {f"{p.name}.mtl": _mtl(p.name, visual.rgb or (0.5, 0.5, 0.5), visual.texture is not None)}
     if visual.texture is not None:
@@ -279,7 +274,7 @@ def _add_collision(
     colliders = [mesh_export.collider(path) for path in p.collision or (p.mesh,)]
     total, mass = sum(collider.volume for collider in colliders), p.mass * (0.7 if p.foot else 1.0)
     for i, collider in enumerate(colliders):
-        settings = contact_settings(
+        settings = _contact_settings(
             p.friction, rolls=collider.kind == "sphere" or (collider.kind == "cylinder" and len(colliders) == 1)
         )
         settings |= {
@@ -314,16 +309,17 @@ def _add_foot(body: mujoco.MjsBody, p: Placement) -> None:
     half = np.append(p.size[:2] / 2, FOOT_HEIGHT_M / 2)
     body.add_geom(name=f"{p.name}:foot", type=mujoco.mjtGeom.mjGEOM_BOX, size=half, mass=0.3 * p.mass,
                   pos=[0, 0, (FOOT_HEIGHT_M - p.size[2]) / 2], group=COLLISION_GROUP, rgba=[0.9, 0.6, 0.2, 0.5],
-                  **contact_settings(p.friction))  # fmt: skip
+                  **_contact_settings(p.friction))  # fmt: skip
 
 
 def _add_prop(spec: mujoco.MjSpec, p: Placement) -> None:
     (x, y), (a, b), angle = cv2.minAreaRect(p.footprint.astype(np.float32))
-    half = PROP_WIDTH_SHARE * np.array([a, b]) / 2
+    # Width and depth of the block under an object, relative to the object's: it should be hidden and touch no other
+    half = 0.5 * np.array([a, b]) / 2
     spec.worldbody.add_geom(
         name=f"{p.name}:prop", type=mujoco.mjtGeom.mjGEOM_BOX, pos=[x, y, p.prop / 2], size=[*half, p.prop / 2],
         quat=quat_about_z(np.radians(angle)), rgba=[0.6, 0.6, 0.62, 1],
-        **contact_settings(p.friction) | {"contype": PROP_CONTACT_BIT, "conaffinity": 0},
+        **_contact_settings(p.friction) | {"contype": PROP_CONTACT_BIT, "conaffinity": 0},
     )  # fmt: skip
     for geom in spec.body(p.name).geoms:
         if geom.conaffinity:

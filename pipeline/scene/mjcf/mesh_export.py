@@ -1,11 +1,13 @@
 """Convert mesh files for MuJoCo: one OBJ with texture coordinates, one PNG texture, and simple collision shapes."""
 
 import io
+import re
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
+import mujoco
 import numpy as np
 import trimesh
 from PIL import Image
@@ -15,6 +17,9 @@ from pipeline.scene.placement import SceneError
 
 PRIMITIVE_TOLERANCE = 0.01
 """A hull counts as a box, cylinder or sphere if its volume is that of the shape up to this share."""
+
+OLDEST_MUJOCO = "3.3.0"
+"""The oldest version that loads a twin: the one that LIBERO, robosuite and dm_control allow."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,3 +185,13 @@ def _png(image: Image.Image) -> bytes:
     data = io.BytesIO()
     image.convert("RGB").save(data, "PNG")
     return data.getvalue()
+
+
+def portable_xml(spec: mujoco.MjSpec) -> str:
+    """Return a specification as XML for MuJoCo from OLDEST_MUJOCO on, with both numbers of each `solref`.
+
+    MuJoCo 4 writes the colour space of each texture, which older ones refuse, and leaves a damping ratio of 1 out of
+    `solref`, which not every simulator adds.
+    """
+    text = re.sub(r' colorspace="\w+"', "", spec.to_xml())
+    return re.sub(r'\bsolref="([^" ]+)"', r'solref="\1 1"', text)

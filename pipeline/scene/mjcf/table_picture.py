@@ -11,28 +11,10 @@ from pipeline.scene.mjcf.builder import Slab
 from pipeline.segmentation import Segment
 
 MAX_SIDE_PX = 1024
-OBJECT_MARGIN = 0.012
-"""Share of the photograph's width around each mask that is left out: borders and contact shadows."""
-FLAT_M = 0.012
-"""Height in metres up to which a measured point belongs to the table."""
-COLOUR_BINS = 24
-"""Bins a channel of the table's colour histogram."""
-COMMON_SHARE = 0.001
-"""Share of the table's pixels from which a colour is one of the table's."""
-PLAIN_SPREAD = 0.05
-"""Median deviation of the brightness, relative to it, up to which a table is plain."""
-SHADOW_SHARE = 0.82
-"""Brightness below which a pixel of a plain table lies in a shadow, relative to its surroundings."""
-EDGE_M = 0.01
-"""Width in metres of the rim of the visible table that is left out: its edge, and what hangs over it."""
 LIGHT_SHARE = 0.25
 """Standard deviation of the light's falloff that is evened out, relative to the table's longer side."""
-LIGHT_GAIN = (0.7, 1.4)
-"""Limits of the factor by which light is evened out."""
 BORDER_SIGMA_PX = 8.0
 """Standard deviation by which the border of the visible table is smoothed before it serves as a mirror."""
-FADE_M = 0.35
-"""Distance from the visible table in metres over which its continuation fades to the table's mean colour."""
 
 
 def table_picture(observation: Observation, segments: Iterable[Segment], slab: Slab) -> bytes | None:
@@ -98,13 +80,15 @@ def _table_pixels(observation: Observation, segments: Iterable[Segment]) -> np.n
     for segment in segments:
         outlines, _ = cv2.findContours(segment.mask.astype(np.uint8), cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
         cv2.drawContours(objects, outlines, -1, 1, cv2.FILLED)
-    radius = max(2, round(OBJECT_MARGIN * shape[1]))
+    # Share of the photograph's width around each mask that is left out: borders and contact shadows
+    radius = max(2, round(0.012 * shape[1]))
     kernel = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * radius + 1, 2 * radius + 1))
     rows, columns = np.indices(shape, np.float32)
     k = frame.intrinsics
     rays = np.stack([(columns - k.cx) / k.fx, (rows - k.cy) / k.fy, np.ones(shape, np.float32)], -1)
     height = (rays * frame.depth[..., None]) @ plane.normal.astype(np.float32) + plane.offset
-    measured = (frame.depth > 0) & (np.abs(height) < FLAT_M)
+    # Height in metres up to which a measured point belongs to the table
+    measured = (frame.depth > 0) & (np.abs(height) < 0.012)
     flat = measured | ((frame.depth <= 0) & _coloured_like(frame.rgb, measured & (objects == 0)))
     flat = cv2.erode(flat.astype(np.uint8), np.ones((3, 3), np.uint8))
     table = (flat > 0) & (cv2.dilate(objects, kernel) == 0)
@@ -122,16 +106,20 @@ def _shadows(rgb: np.ndarray, table: np.ndarray) -> np.ndarray:
         _blurred(luminance * weight, sigma) / np.maximum(_blurred(weight, sigma), 1e-4), 1
     )
     middle = np.median(relative[table])
-    if np.median(np.abs(relative[table] - middle)) > PLAIN_SPREAD * middle:
+    # Median deviation of the brightness, relative to it, up to which a table is plain
+    if np.median(np.abs(relative[table] - middle)) > 0.05 * middle:
         return np.zeros_like(table)
-    return cv2.dilate((table & (relative < SHADOW_SHARE * middle)).astype(np.uint8), np.ones((7, 7), np.uint8)) > 0
+    # 0.82: brightness below which a pixel of a plain table lies in a shadow, relative to its surroundings
+    return cv2.dilate((table & (relative < 0.82 * middle)).astype(np.uint8), np.ones((7, 7), np.uint8)) > 0
 
 
 def _coloured_like(rgb: np.ndarray, sample: np.ndarray) -> np.ndarray:
     """Return the pixels whose colour is common among those of `sample`, both of shape (H, W), bool."""
-    bins, ranges = [COLOUR_BINS] * 3, [0, 256] * 3
+    # 24: bins a channel of the table's colour histogram
+    bins, ranges = [24] * 3, [0, 256] * 3
     counts = cv2.calcHist([rgb], [0, 1, 2], sample.astype(np.uint8), bins, ranges)
-    common = (counts > COMMON_SHARE * max(np.count_nonzero(sample), 1)).astype(np.float32)
+    # Share of the table's pixels from which a colour is one of the table's
+    common = (counts > 0.001 * max(np.count_nonzero(sample), 1)).astype(np.float32)
     return cv2.calcBackProject([rgb], [0, 1, 2], common, ranges, 255) > 0
 
 
@@ -141,7 +129,8 @@ def _inside(polygon: np.ndarray, points: np.ndarray) -> np.ndarray:
     inside = np.ones(x.shape, bool)
     for a, b in zip(polygon, np.roll(polygon, -1, 0), strict=True):
         along_x, along_y = (b - a) / max(float(np.linalg.norm(b - a)), 1e-9)
-        inside &= np.float32(along_x) * y - np.float32(along_y) * x > along_x * a[1] - along_y * a[0] + EDGE_M
+        # Width in metres of the rim of the visible table that is left out: its edge, and what hangs over it
+        inside &= np.float32(along_x) * y - np.float32(along_y) * x > along_x * a[1] - along_y * a[0] + 0.01
     return inside
 
 
@@ -151,7 +140,8 @@ def _evenly_lit(rgb: np.ndarray, visible: np.ndarray) -> np.ndarray:
     weight = visible.astype(np.float32)
     luminance = rgb.mean(-1) * weight
     light = _blurred(luminance, sigma) / np.maximum(_blurred(weight, sigma), 1e-4)
-    gain = np.clip(np.median(rgb.mean(-1)[visible]) / np.maximum(light, 1.0), *LIGHT_GAIN)
+    # Limits of the factor by which light is evened out
+    gain = np.clip(np.median(rgb.mean(-1)[visible]) / np.maximum(light, 1.0), *(0.7, 1.4))
     return np.clip(rgb * gain[..., None], 0, 255)
 
 
@@ -181,6 +171,7 @@ def _continued(rgb: np.ndarray, visible: np.ndarray, metres_per_pixel: float) ->
     smeared = _blurred(cv2.remap(rgb, columns, rows, cv2.INTER_LINEAR), BORDER_SIGMA_PX)
     weight = cv2.GaussianBlur(usable.astype(np.float32), (0, 0), 2)[..., None] * (usable > 0)[..., None]
     filled = reflected * weight + smeared * (1 - weight)
-    fade = np.clip(distance * metres_per_pixel / FADE_M, 0, 1)[..., None] ** 2
+    # Distance from the visible table in metres over which its continuation fades to the table's mean colour
+    fade = np.clip(distance * metres_per_pixel / 0.35, 0, 1)[..., None] ** 2
     filled = filled * (1 - fade) + np.median(rgb[visible], axis=0) * fade
     return np.where(visible[..., None], rgb, filled)

@@ -18,16 +18,8 @@ from pipeline.geometry import Pose, bounding_box
 from pipeline.scene.placement import SceneError
 
 ASPECT = 4 / 3
-MARGIN = 0.3
-"""Margin around the mask, relative to its longer side."""
 IMAGE_WIDTH = 560
 """Width of a rendered candidate in pixels, whatever the size of its window."""
-MIN_WINDOW_HEIGHT = 90
-"""Least height of a window in pixels: a small mask is shown with its surroundings."""
-OCCLUSION_GAP_M = 0.015
-"""Distance by which something must be nearer to the camera to hide the candidate."""
-GAIN_RANGE = (0.45, 2.2)
-"""Limits of the brightness gain: a black object does not turn white."""
 MAX_BRIGHTNESS = 245
 """Brightness, of 255, that nine tenths of a brightened rendering stay below, so that its shading remains visible."""
 
@@ -67,8 +59,10 @@ def crop_window(mask: np.ndarray) -> CropWindow:
     box = bounding_box(mask)
     if not box.width:
         raise SceneError("the mask is empty, so there is nothing to compare; draw it again")
-    pad = 2 * MARGIN * max(box.height, box.width) + 8
-    height = max(box.height + pad, (box.width + pad) / ASPECT, MIN_WINDOW_HEIGHT)
+    # 0.3: margin around the mask, relative to its longer side
+    pad = 2 * 0.3 * max(box.height, box.width) + 8
+    # 90: least height of a window in pixels: a small mask is shown with its surroundings
+    height = max(box.height + pad, (box.width + pad) / ASPECT, 90)
     size = min(round(height * ASPECT), mask.shape[1]), min(round(height), mask.shape[0])
     centre = (box.left + box.right) / 2, (box.top + box.bottom) / 2
     left, top = (
@@ -95,7 +89,8 @@ def draw_candidate(
         cv2.resize(image[view.slices].astype(np.float32), shape, interpolation=cv2.INTER_NEAREST)
         for image in (frame.depth, mask)
     )
-    hidden = (measured > 0) & (measured < depth - OCCLUSION_GAP_M) & (inside == 0)
+    # Distance by which something must be nearer to the camera to hide the candidate
+    hidden = (measured > 0) & (measured < depth - 0.015) & (inside == 0)
     shown = (depth > 0) & ~hidden
     lit = _match_brightness(rgb, shown, frame.rgb[mask])
     inner = cv2.erode(shown.astype(np.float32), np.ones((3, 3)))  # the outermost pixels mix with the background
@@ -135,7 +130,8 @@ def _match_brightness(rgb: np.ndarray, shown: np.ndarray, photographed: np.ndarr
     gain = min(
         float(photographed.mean()) / max(float(rgb[shown].mean()), 1.0), max(MAX_BRIGHTNESS / max(brightest, 1.0), 1.0)
     )
-    return np.clip(rgb * np.clip(gain, *GAIN_RANGE), 0, 255).astype(np.uint8)
+    # (0.45, 2.2): limits of the brightness gain: a black object does not turn white
+    return np.clip(rgb * np.clip(gain, *(0.45, 2.2)), 0, 255).astype(np.uint8)
 
 
 def _render(

@@ -1,4 +1,4 @@
-"""Preview one object of the twin at another pose: how it would agree with the photograph, in a few milliseconds.
+"""Preview one asset alone, and one object of the twin at another pose, within milliseconds.
 
 Only that object is moved, and only the pixels around it are compared. It is rescaled without compiling again: an object
 that is s times as large looks like itself from an s-th of the distance.
@@ -9,10 +9,12 @@ import threading
 import mujoco
 import numpy as np
 
+from pipeline.assets.asset import Asset
 from pipeline.frame import Frame
 from pipeline.geometry import Pose, bounding_box, box_corners, transform
 from pipeline.scene.fidelity import ObjectFidelity, cast_camera_rays, object_fidelity
 from pipeline.scene.mjcf import builder
+from pipeline.scene.mjcf.articulated_body import MassProperties, composite_inertia
 from pipeline.scene.placement import MachinePose, Placement, Scene, SceneError
 from pipeline.segmentation import Segment
 
@@ -20,6 +22,10 @@ MAX_RAYS = 3000
 """Rays over an object's mask. Around it, where the object is previewed elsewhere, at most three times as many."""
 PREVIEW_GROUP = 4
 """Geom group into which the visual geoms of the previewed object are put, and no others."""
+
+TABLE_RGB = (206, 203, 198)
+BODY_NAME = "asset"
+"""Name of the asset's body."""
 
 
 class PosePreview:
@@ -109,3 +115,39 @@ def _pixel_range(mask_ends: list[int], projected: np.ndarray, size: int) -> tupl
     """Return the first and one past the last pixel along an axis that hold the mask and the projected corners."""
     values = np.concatenate([mask_ends, projected.clip(0, size - 1)])
     return (int(values.min()), int(np.ceil(values.max())) + 1) if len(values) else (0, 1)
+
+
+def asset_model(asset: Asset) -> mujoco.MjModel:
+    """Return a model with the asset as the body BODY_NAME on a table: free, or fixed if it has joints of its own.
+
+    Raises SceneError if MuJoCo cannot compile it.
+    """
+    # 0.6: width of the table on each side of the asset, relative to the asset's longest side
+    reach = (0.5 + 0.6) * float(max(asset.size))
+    table = reach * np.array([[-1.0, -1], [1, -1], [1, 1], [-1, 1]])
+    return builder.compile_spec(builder.build_spec(Scene(np.eye(4), table, TABLE_RGB, (_placement(asset),))))
+
+
+def mass_properties(model: mujoco.MjModel) -> MassProperties:
+    """Return the mass properties of the asset in a model from `asset_model`, relative to the centre of its box."""
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    root = model.body(BODY_NAME).id
+    total = composite_inertia(model, data, [b for b in range(model.nbody) if _is_below(model, b, root)])
+    return MassProperties(total.mass, total.centre - data.xpos[root], total.inertia)
+
+
+def _is_below(model: mujoco.MjModel, body: int, root: int) -> bool:
+    """Whether a body is `root` or attached to it."""
+    while body != root and body:
+        body = int(model.body_parentid[body])
+    return body == root
+
+
+def _placement(asset: Asset) -> Placement:
+    return Placement(
+        name=BODY_NAME, segment_id=0, asset_id=asset.id, scale=1.0, size=np.asarray(asset.size, float),
+        world_from_object=Pose.from_rotation(np.array([0, 0, asset.size[2] / 2]), np.eye(3)), mesh=asset.mesh,
+        collision=asset.collision, mass=asset.mass, friction=asset.friction, container=asset.container,
+        fixed=asset.model is not None, model=asset.model, joints=asset.joints,
+    )  # fmt: skip

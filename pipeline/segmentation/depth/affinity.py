@@ -24,8 +24,6 @@ INPUT_CHANNELS = 12
 """Number of channels besides the colours."""
 STRIDE = 64
 """Pixels of which the height and width of the network's input are multiples."""
-NEIGHBOUR_DISTANCE = 3
-"""Cells; labels with a pair of cells this close are neighbours."""
 MAX_LOG_ODDS = 6.0
 """Predictions are clipped to this magnitude."""
 _NETWORK_LOCK = Lock()
@@ -86,7 +84,8 @@ def label_affinities(labels: np.ndarray, affinities: np.ndarray) -> PairAffiniti
         valid = (a > 0) & (b > 0) & (a != b)
         keys.append(np.minimum(a, b)[valid] * count + np.maximum(a, b)[valid])
         values.append(np.clip(log_odds[first][valid], -MAX_LOG_ODDS, MAX_LOG_ODDS))
-        near.append(np.full(len(values[-1]), max(dy, abs(dx)) <= NEIGHBOUR_DISTANCE))
+        # Neighbour distance cells; labels with a pair of cells this close are neighbours
+        near.append(np.full(len(values[-1]), max(dy, abs(dx)) <= 3))
     pairs, index = np.unique(np.concatenate(keys), return_inverse=True)
     total, close = (np.bincount(index, np.concatenate(parts), len(pairs)) for parts in (values, near))
     weight = np.bincount(index, minlength=len(pairs))

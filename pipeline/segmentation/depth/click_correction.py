@@ -23,12 +23,8 @@ REACH_FACTOR, REACH_RANGE = 3.0, (5, 60)
 working size: a click close to the edge means a small correction."""
 SAME_COLOUR = 9.0
 """Distance in 8-bit CIELAB up to which a pixel has the clicked colour."""
-MAX_REMOVED_SHARE = 0.6
-"""Share of the mask that a minus click can remove at once."""
 MIN_AGREEING_SHARE = 0.75
 """Share of an object or part that the network must agree with before a plus click adds all of it."""
-NEAR_FACTOR = 1.5
-"""The smaller of two coloured regions reaches this many times the click's distance from the mask's edge."""
 SURE_LOG_ODDS = 1.5
 """Log odds above which the network is sure of a pixel."""
 OPPOSITE_CLICK_SHARE = 0.6
@@ -110,7 +106,8 @@ class ClickCorrection:
         x, y, label = click
         inner = np.pad(mask != bool(label), 1).astype(np.uint8)
         gap, step = float(cv2.distanceTransform(inner, cv2.DIST_L2, 5)[y + 1, x + 1]), self._view.step
-        near = coloured & disc(mask.shape, x, y, round(NEAR_FACTOR * gap + 2 * step))
+        # The smaller of two coloured regions reaches this many times the click's distance from the mask's edge
+        near = coloured & disc(mask.shape, x, y, round(1.5 * gap + 2 * step))
         regions = {"disc": disc(mask.shape, x, y, max(2 * step, round(0.9 * gap)))}
         return regions | ({"near": near} if near.sum() < 0.9 * coloured.sum() else {})
 
@@ -161,7 +158,8 @@ class ClickCorrection:
         for region, min_wrong_share in ((self.object_at(x, y), 0.7), (self.fine_part_at(x, y), 0.9)):
             if region is None or np.count_nonzero(region & wrong) <= min_wrong_share * np.count_nonzero(region):
                 continue
-            large = np.count_nonzero(region) > MAX_REMOVED_SHARE * np.count_nonzero(mask)
+            # Share of the mask that a minus click can remove at once
+            large = np.count_nonzero(region) > 0.6 * np.count_nonzero(mask)
             if (not label and large) or any(region[py, px] and other != label for px, py, other in clicks):
                 continue
             window = padded_window(region, 1)

@@ -26,9 +26,6 @@ from pipeline.segmentation.depth.click_crops import (
 )
 from pipeline.segmentation.depth.height_map import HeightMap
 
-MIN_AGREEMENT, MIN_CONFIDENCE = 0.5, 0.75
-"""Expected IoU with the network's log odds above which a mask from depth is confirmed, and expected IoU of the
-network's own mask above which it may overrule depth."""
 FIRST_CROP_M = 0.44
 """Width in metres of the crop around a first click."""
 MARGIN = 1.4
@@ -130,7 +127,9 @@ def expected_iou(odds: np.ndarray, mask: np.ndarray) -> float:
 
 def network_agrees(odds: np.ndarray, from_depth: np.ndarray, predicted: np.ndarray) -> bool:
     """Return whether a mask from depth (h, w) holds: the odds agree with it, or are not confident of their own."""
-    return expected_iou(odds, from_depth) > MIN_AGREEMENT or expected_iou(odds, predicted) < MIN_CONFIDENCE
+    # Expected IoU with the network's log odds above which a mask from depth is confirmed, and expected IoU of the
+    # network's own mask above which it may overrule depth
+    return expected_iou(odds, from_depth) > 0.5 or expected_iou(odds, predicted) < 0.75
 
 
 def _better_crop(crop: ClickCrop, mask: np.ndarray) -> ClickCrop | None:

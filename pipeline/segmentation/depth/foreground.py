@@ -10,23 +10,14 @@ import numpy as np
 
 from pipeline.frame.plane_extraction import depth_noise
 from pipeline.segmentation.depth.height_map import HeightMap
-from pipeline.segmentation.mask_operations import convex_hull, padded_window
-from pipeline.segmentation.tabletop_limits import MAX_HEIGHT, MAX_WIDTH
+from pipeline.segmentation.mask_operations import MAX_HEIGHT, MAX_WIDTH, convex_hull, padded_window
 
 MIN_PROBABILITY = 0.5
 """Probability of showing an object from which a pixel counts as foreground."""
-MIN_MEAN_PROBABILITY = 0.8
-"""Mean probability from which a mask without a proposal from depth is an object."""
 MIN_PIXELS, MIN_RADIUS = 200, 3
 """At working size: area and half thickness below which what depth missed is not added."""
-MAX_BOTTOM = 0.25
-"""Metres above the table of the lowest point of an added object: a heap's top, but no lamp."""
-MIN_KNOWN_SHARE = 0.8
-"""Share of a flat mask with depth from which it may be a pattern of the ground."""
 LIGHTNESS_WEIGHT, SAME_COLOUR = 0.5, 12.0
 """Weight of the lightness, because light falls off, and CIELAB distance up to which colours are the same."""
-MAX_RECURRENCE = 2.5
-"""Pixels of a flat mask's colour elsewhere on the ground, in areas of the mask, above which it is a pattern."""
 TABLE_MARGIN, MIN_Z = 0.2, -0.03
 """Metres beside the visible table, whose outline misses what a heap hides, and below it, up to which objects are
 added."""
@@ -37,7 +28,7 @@ def merge_foreground(view: HeightMap, proposals: list[np.ndarray], probability: 
 
     `probability` (h, w) is that of showing an object. A proposal that meets no other foreground stays as it is.
     """
-    missed = missed_foreground(view, proposals, probability)
+    missed = _missed_foreground(view, proposals, probability)
     if not missed.any():
         return proposals
     near = cv2.dilate(missed.astype(np.uint8), np.ones((5, 5), np.uint8)) > 0
@@ -54,9 +45,9 @@ def _is_extended(mask: np.ndarray, near: np.ndarray) -> bool:
     return bool(np.count_nonzero(mask & near) > 30)
 
 
-def missed_foreground(view: HeightMap, proposals: list[np.ndarray], probability: np.ndarray) -> np.ndarray:
+def _missed_foreground(view: HeightMap, proposals: list[np.ndarray], probability: np.ndarray) -> np.ndarray:
     """Return foreground (h, w) over the table that no proposal covers, without thin rims."""
-    foreground = (probability > MIN_PROBABILITY) & table_region(view)
+    foreground = (probability > MIN_PROBABILITY) & _table_region(view)
     covered = np.logical_or.reduce([foreground & False, *proposals])
     covered = cv2.dilate(covered.astype(np.uint8), np.ones((5, 5), np.uint8)) > 0
     disc = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * MIN_RADIUS + 1,) * 2)
@@ -67,7 +58,7 @@ def missed_foreground(view: HeightMap, proposals: list[np.ndarray], probability:
     return (cv2.dilate(kept.astype(np.uint8), np.ones((5, 5), np.uint8)) > 0) & foreground
 
 
-def table_region(view: HeightMap) -> np.ndarray:
+def _table_region(view: HeightMap) -> np.ndarray:
     """Return pixels (h, w) at heights of objects, and those without depth inside the table's outline in the image."""
     z = np.nan_to_num(view.points[..., 2], nan=1.0)
     flat = view.on_table & (np.abs(z) < 0.02)
@@ -77,7 +68,8 @@ def table_region(view: HeightMap) -> np.ndarray:
 
 def is_plausible(view: HeightMap, mask: np.ndarray, probability: np.ndarray) -> bool:
     """Return whether a mask (h, w) that depth did not propose is an object: probable, on the table, small enough."""
-    if np.count_nonzero(mask) < MIN_PIXELS or float(probability[mask].mean()) < MIN_MEAN_PROBABILITY:
+    # 0.8: mean probability from which a mask without a proposal from depth is an object
+    if np.count_nonzero(mask) < MIN_PIXELS or float(probability[mask].mean()) < 0.8:
         return False
     known = mask & view.known
     if np.count_nonzero(known) < 0.2 * np.count_nonzero(mask):
@@ -88,7 +80,8 @@ def is_plausible(view: HeightMap, mask: np.ndarray, probability: np.ndarray) -> 
         return False
     x, y = np.median(points[:, :2], axis=0)
     beside = -cv2.pointPolygonTest(view.outline_under(mask).astype(np.float32), (float(x), float(y)), True)
-    return bool((high - low)[:2].max() < MAX_WIDTH and low[2] < MAX_BOTTOM and beside < TABLE_MARGIN)
+    # 0.25: metres above the table of the lowest point of an added object: a heap's top, but no lamp
+    return bool((high - low)[:2].max() < MAX_WIDTH and low[2] < 0.25 and beside < TABLE_MARGIN)
 
 
 def _continues_above(view: HeightMap, mask: np.ndarray) -> bool:
@@ -105,10 +98,12 @@ def _is_ground_pattern(view: HeightMap, mask: np.ndarray) -> bool:
     """Return whether a flat mask (h, w) has a colour that covers more of the ground elsewhere, as a chequer does."""
     points, known = view.points[mask][:, 2], view.known[mask]
     noise = float(depth_noise(np.median(view.depth[mask & view.known])))
-    if known.mean() < MIN_KNOWN_SHARE or np.percentile(points[known], 90) > 0.5 * noise:
+    # 0.8: share of a flat mask with depth from which it may be a pattern of the ground
+    if known.mean() < 0.8 or np.percentile(points[known], 90) > 0.5 * noise:
         return False
     elsewhere = view.on_table & (np.abs(view.points[..., 2]) < noise) & ~mask
     lab = cv2.cvtColor(view.rgb, cv2.COLOR_RGB2LAB).astype(np.float32)
     lab[..., 0] *= LIGHTNESS_WEIGHT
     alike = np.linalg.norm(lab[elsewhere] - np.median(lab[mask], axis=0), axis=-1) < SAME_COLOUR
-    return bool(np.count_nonzero(alike) > MAX_RECURRENCE * np.count_nonzero(mask))
+    # Pixels of a flat mask's colour elsewhere on the ground, in areas of the mask, above which it is a pattern
+    return bool(np.count_nonzero(alike) > 2.5 * np.count_nonzero(mask))

@@ -10,10 +10,6 @@ from pipeline.segmentation.mask_operations import fill_holes, padded_window
 
 BAND = 6
 """Pixels at working size on each side of a depth edge in which colour decides."""
-MIN_RADIUS = 2
-"""Pixels at working size; colour may not remove regions thicker than twice this, because depth bleeds less far."""
-MAX_CROP = 160
-"""Pixels; larger crops are cut at a coarser scale to save time."""
 
 
 def refine_mask(view: HeightMap, mask: np.ndarray, others: np.ndarray) -> np.ndarray:
@@ -39,7 +35,9 @@ def refine_mask(view: HeightMap, mask: np.ndarray, others: np.ndarray) -> np.nda
     cut = opened | (cut & near)
     cut = attached_parts(fill_holes(cut) & ~taken if not _has_holes(inner) else cut & ~taken, near)
     cut |= _thick_parts(
-        near & ~cut & ~taken & _resize(view.above[window] & ~view.flying[window], size), MIN_RADIUS * view.step
+        # Pixels at working size; colour may not remove regions thicker than twice this, because depth bleeds less far
+        near & ~cut & ~taken & _resize(view.above[window] & ~view.flying[window], size),
+        2 * view.step,
     )
     measured = _resize(view.known[window], size)
     both, either = np.count_nonzero(cut & near & measured), np.count_nonzero((cut | near) & measured)
@@ -62,7 +60,8 @@ def _thick_parts(mask: np.ndarray, radius: int) -> np.ndarray:
 def grab_cut(rgb: np.ndarray, trimap: np.ndarray, iterations: int = 2) -> np.ndarray:
     """Return the foreground (h, w), bool, of colour (h, w, 3), from GrabCut's four-valued trimap (h, w)."""
     shape = trimap.shape
-    scale = MAX_CROP / max(shape)
+    # Largest crop pixels; larger crops are cut at a coarser scale to save time
+    scale = 160 / max(shape)
     if scale < 1:
         size = (max(1, round(shape[1] * scale)), max(1, round(shape[0] * scale)))
         rgb = cv2.resize(rgb, size, interpolation=cv2.INTER_AREA)

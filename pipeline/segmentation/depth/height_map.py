@@ -7,14 +7,11 @@ import cv2
 import numpy as np
 
 from pipeline.frame import Frame, Intrinsics, Support
-from pipeline.frame.flying_pixels import flying_pixels
+from pipeline.frame.depth_values import flying_pixels
 from pipeline.frame.plane_extraction import depth_noise
 from pipeline.frame.surfaces import local_points
 from pipeline.geometry import inside_polygon
-from pipeline.segmentation.tabletop_limits import MAX_HEIGHT, WORKING_WIDTH
-
-DEPTH_EDGE = 0.003
-"""Metres by which depth must change beyond noise and slope at a depth edge."""
+from pipeline.segmentation.mask_operations import MAX_HEIGHT, WORKING_WIDTH
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +48,8 @@ class HeightMap:
     @cached_property
     def flying(self) -> np.ndarray:
         """Flying pixels: pixels on a depth edge, whose points lie in the air; of shape (h, w), bool."""
-        return flying_pixels(self.depth, self.focal, DEPTH_EDGE)
+        # Metres by which depth must change beyond noise and slope at a depth edge
+        return flying_pixels(self.depth, self.focal, 0.003)
 
     @cached_property
     def above(self) -> np.ndarray:

@@ -6,10 +6,12 @@ decides which fine parts a click may select. Both were trained on rendered table
 """
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
+import cv2
 import numpy as np
+from scipy.spatial import KDTree
 
 from pipeline.segmentation.depth.affinity import label_affinities, mean_affinity
 from pipeline.segmentation.depth.agglomeration import (
@@ -21,16 +23,18 @@ from pipeline.segmentation.depth.agglomeration import (
 from pipeline.segmentation.depth.height_map import HeightMap
 from pipeline.segmentation.depth.object_proposals import join_fragments
 from pipeline.segmentation.depth.superpixels import find_boundaries, superpixels, surface_map
-from pipeline.segmentation.depth.vertical_merge import merge_vertically
-from pipeline.segmentation.mask_operations import padded_window
+from pipeline.segmentation.mask_operations import join_greedily, padded_window
 
 OBJECT_THRESHOLD, PART_THRESHOLD, FINE_THRESHOLD = -1.5, 0.7, 2.5
 """Mean log odds down to which superpixels merge: into objects, into parts that are likely one object, and, by the
 boundary classifier alone, into fine parts."""
 MIN_JOIN_AFFINITY = -1.0
 """Mean log odds above which fragments of one object may be joined."""
-BOUNDARY_WEIGHT = 0.075
-"""Weight of a boundary pixel, in pairs of cells."""
+
+BAND = 0.015
+"""Metres above and below the common line in which the outlines of two parts are compared."""
+MIN_POINTS = 12
+"""Points needed on the line and on each side of it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +62,8 @@ def split_instances(view: HeightMap, mask: np.ndarray, cell_affinities: np.ndarr
     fine = agglomerate(count, [local], FINE_THRESHOLD)[labels]
     full_labels = np.zeros(mask.shape, np.int32)
     full_labels[window] = labels
-    affinities = [local.scale(BOUNDARY_WEIGHT), label_affinities(full_labels, cell_affinities)]
+    # Weight of a boundary pixel, in pairs of cells
+    affinities = [local.scale(0.075), label_affinities(full_labels, cell_affinities)]
     parts, objects = (
         _masks(absorb_small_regions(stage, labels, affinities)[labels], mask, window)
         for stage in agglomerate_in_stages(count, affinities, (PART_THRESHOLD, OBJECT_THRESHOLD))
@@ -88,3 +93,34 @@ def classify_boundaries(features: np.ndarray) -> np.ndarray:
     w0, b0, w1, b1, w2, b2 = _weights()
     hidden = np.tanh(np.tanh(features @ w0 + b0) @ w1 + b1)
     return np.clip((hidden @ w2 + b2)[:, 0], -8, 8)
+
+
+def merge_vertically(view: HeightMap, masks: list[np.ndarray]) -> list[np.ndarray]:
+    """Return the masks (h, w), largest first, with those joined that share a wall above and below a line."""
+    ordered = sorted(masks, key=np.count_nonzero, reverse=True)
+    return join_greedily(ordered, partial(share_wall, view), np.logical_or)
+
+
+def share_wall(view: HeightMap, a: np.ndarray, b: np.ndarray) -> bool:
+    """Return whether two masks (h, w) meet at a line and have the same outline, from above, on both sides of it."""
+    line = _dilated(a) & _dilated(b) & view.known
+    if np.count_nonzero(line) < MIN_POINTS:
+        return False
+    line_height = float(np.median(view.points[line][:, 2]))
+    upper, lower = sorted((view.points[mask & view.known] for mask in (a, b)), key=_median_height, reverse=True)
+    over = upper[(upper[:, 2] > line_height) & (upper[:, 2] < line_height + BAND), :2]
+    under = lower[(lower[:, 2] < line_height) & (lower[:, 2] > line_height - BAND), :2]
+    if min(len(over), len(under)) < MIN_POINTS:
+        return False
+    gaps = np.concatenate([KDTree(over).query(under)[0], KDTree(under).query(over)[0]])
+    # 0.004: metres between the two outlines (95th percentile) up to which they are one wall; stacked objects fit less
+    # well
+    return bool(np.quantile(gaps, 0.95) < 0.004)
+
+
+def _median_height(points: np.ndarray) -> float:
+    return float(np.median(points[:, 2])) if len(points) else 0.0
+
+
+def _dilated(mask: np.ndarray) -> np.ndarray:
+    return cv2.dilate(mask.astype(np.uint8), np.ones((5, 5), np.uint8)) > 0

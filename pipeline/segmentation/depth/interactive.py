@@ -14,10 +14,6 @@ from pipeline.segmentation.mask_operations import disc, iou, padded_window, part
 from pipeline.segmentation.prompts import check_prompt
 from pipeline.segmentation.segment import Prompt, Segment, SegmentationError
 
-UNDIVIDED_SHARE = 0.8
-"""Share of an object above which its largest part counts as the whole object."""
-SAME_READING_IOU = 0.85
-"""IoU from which two readings of a click are the same."""
 MAX_CACHED_ANSWERS = 64
 
 
@@ -78,13 +74,15 @@ class InteractiveSegmentation:
 
     def _is_undivided(self, found: np.ndarray, part: np.ndarray | None) -> bool:
         """Return whether the fine part under a click covers most of the object (H, W) found there."""
-        return part is not None and bool(np.count_nonzero(part & found) > UNDIVIDED_SHARE * np.count_nonzero(found))
+        # Share of an object above which its largest part counts as the whole object
+        return part is not None and bool(np.count_nonzero(part & found) > 0.8 * np.count_nonzero(found))
 
     def _distinct_readings(self, best: np.ndarray, other: np.ndarray) -> list[np.ndarray]:
         """Return the best reading, then the other and the best with its neighbours, if they differ clearly."""
         readings = [best]
         for mask in (other, self._with_neighbours(best)):
-            if all(iou(mask, reading) < SAME_READING_IOU for reading in readings):
+            # IoU from which two readings of a click are the same
+            if all(iou(mask, reading) < 0.85 for reading in readings):
                 readings.append(mask)
         return readings
 

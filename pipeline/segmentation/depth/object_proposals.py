@@ -10,8 +10,14 @@ from pipeline.frame.plane_extraction import depth_noise
 from pipeline.geometry import inside_polygon
 from pipeline.segmentation.depth.height_map import HeightMap
 from pipeline.segmentation.edit import split_at_neck
-from pipeline.segmentation.mask_operations import convex_hull, fill_holes, hull_area, join_greedily, padded_window
-from pipeline.segmentation.tabletop_limits import MAX_WIDTH
+from pipeline.segmentation.mask_operations import (
+    MAX_WIDTH,
+    convex_hull,
+    fill_holes,
+    hull_area,
+    join_greedily,
+    padded_window,
+)
 
 GROUND_CELL = 0.005
 """Side in metres of the cells of the grid on the ground."""
@@ -31,21 +37,21 @@ def object_proposals(view: HeightMap) -> list[np.ndarray]:
     for label in np.flatnonzero(np.bincount(labels.ravel(), minlength=count + 1)[1:] >= MIN_PIXELS) + 1:
         mask = labels == label
         if is_object(view, mask) and unbounded_sizes[np.bincount(unbounded[mask]).argmax()] < 4 * mask.sum():
-            masks.append(complete_mask(view, mask))
-    return [part for mask in join_fragments(view, masks) for part in split_touching(view, mask)]
+            masks.append(_complete_mask(view, mask))
+    return [part for mask in join_fragments(view, masks) for part in _split_touching(view, mask)]
 
 
 def _label_clusters(view: HeightMap, mask: np.ndarray) -> tuple[np.ndarray, int]:
-    """Label the clusters of a mask (h, w) on each surface, as `label_ground_clusters` does."""
+    """Label the clusters of a mask (h, w) on each surface, as `_label_ground_clusters` does."""
     labels, count = np.zeros(mask.shape, int), 0
     for part in view.by_surface(mask):
-        own, number = label_ground_clusters(view.points, part)
+        own, number = _label_ground_clusters(view.points, part)
         labels[own > 0] = own[own > 0] + count
         count += number
     return labels, count
 
 
-def split_touching(view: HeightMap, mask: np.ndarray) -> list[np.ndarray]:
+def _split_touching(view: HeightMap, mask: np.ndarray) -> list[np.ndarray]:
     """Split a mask at its narrow necks if every part stands on the table by itself."""
     window = padded_window(mask, 2)
     if mask.sum() > 0.97 * convex_hull(mask[window]).sum():
@@ -59,7 +65,7 @@ def split_touching(view: HeightMap, mask: np.ndarray) -> list[np.ndarray]:
         parts.append(full)
     if len(parts) < 2 or not all(_stands_on_table(view, part) for part in parts):
         return [mask]
-    return [smaller for part in parts for smaller in split_touching(view, part)]
+    return [smaller for part in parts for smaller in _split_touching(view, part)]
 
 
 def _stands_on_table(view: HeightMap, mask: np.ndarray) -> bool:
@@ -73,12 +79,12 @@ def join_fragments(
     """Join masks that are parts of one object, such as a bowl's two walls, if `may_join` agrees; largest first."""
     return join_greedily(
         sorted(masks, key=np.count_nonzero, reverse=True),
-        lambda large, small: same_object(view, large, small) and (may_join is None or may_join(large, small)),
-        lambda large, small: complete_mask(view, large | small),
+        lambda large, small: _same_object(view, large, small) and (may_join is None or may_join(large, small)),
+        lambda large, small: _complete_mask(view, large | small),
     )
 
 
-def same_object(view: HeightMap, large: np.ndarray, small: np.ndarray) -> bool:
+def _same_object(view: HeightMap, large: np.ndarray, small: np.ndarray) -> bool:
     """Return whether one mask lies inside the other, or both have one colour and a convex common ground area."""
     if np.count_nonzero(large & small) > 0.5 * np.count_nonzero(small):
         return True
@@ -99,7 +105,7 @@ def same_object(view: HeightMap, large: np.ndarray, small: np.ndarray) -> bool:
     return areas[2] < 1.25 * (areas[0] + areas[1])
 
 
-def label_ground_clusters(points: np.ndarray, mask: np.ndarray) -> tuple[np.ndarray, int]:
+def _label_ground_clusters(points: np.ndarray, mask: np.ndarray) -> tuple[np.ndarray, int]:
     """Label the pixels of a mask (h, w) by clusters of their points (h, w, 3) on the ground.
 
     Tall points are clustered first and low ones join the nearest cluster, because depth that bleeds between two objects
@@ -130,7 +136,7 @@ def _label_cells(cells: np.ndarray, shape: np.ndarray) -> tuple[np.ndarray, int]
     return grid, count - 1
 
 
-def fill_ground_ring(ground: np.ndarray, ring: np.ndarray) -> np.ndarray:
+def _fill_ground_ring(ground: np.ndarray, ring: np.ndarray) -> np.ndarray:
     """Return the pixels (h, w) whose ground point, of (h, w, 2), lies on or inside the ring of pixels `ring`."""
     if not ring.any():
         return ring
@@ -169,14 +175,14 @@ def _is_compact(mask: np.ndarray) -> bool:
     return bool(mask.sum() > 0.5 * convex_hull(mask).sum())
 
 
-def complete_mask(view: HeightMap, mask: np.ndarray) -> np.ndarray:
+def _complete_mask(view: HeightMap, mask: np.ndarray) -> np.ndarray:
     """Add to a mask what depth misses: a bowl's bottom at table height, holes in depth, flying pixels at its edge."""
     full, window = mask.copy(), padded_window(mask, 8)
     mask, points = mask[window], view.points[window]
     top = np.percentile(points[mask][:, 2], 98)
     around = cv2.dilate(mask.astype(np.uint8), np.ones((7, 7), np.uint8)) > 0
     rim = around & view.above[window] & (points[..., 2] > 0.4 * top)
-    mask = mask | (convex_hull(mask) & (points[..., 2] < 0.6 * top) & fill_ground_ring(points[..., :2], rim))
+    mask = mask | (convex_hull(mask) & (points[..., 2] < 0.6 * top) & _fill_ground_ring(points[..., :2], rim))
     closed = cv2.morphologyEx(mask.astype(np.uint8), cv2.MORPH_CLOSE, np.ones((5, 5), np.uint8)) > 0
     enclosed = fill_holes(closed)
     full[window] = mask | (closed & view.flying[window]) | (enclosed & ~view.known[window])

@@ -23,10 +23,6 @@ from pipeline.segmentation.segment import Prompt, Segment
 
 MIN_OBJECTNESS = 0.5
 """Mean probability of showing an object at or below which a mask is dropped: shadows, unevenness of the table."""
-MIN_PROPOSED_SHARE = 0.5
-"""Share of a mask that one proposal from depth covers, below which it must be plausible without."""
-UNCERTAIN_SCORE = 0.5
-"""Score of a mask that may hold several objects."""
 
 
 class computed_once(cached_property):
@@ -93,7 +89,8 @@ class DepthView:
     def _is_present(self, mask: np.ndarray) -> bool:
         """Return whether a rough mask (h, w) shows an object and has enough depth to locate it."""
         proposed = max((np.count_nonzero(mask & one) for one in self._proposals), default=0)
-        if proposed < MIN_PROPOSED_SHARE * np.count_nonzero(mask):
+        # Share of a mask that one proposal from depth covers, below which it must be plausible without
+        if proposed < 0.5 * np.count_nonzero(mask):
             return is_plausible(self._height_map, mask, self._objectness)
         measured = bool(np.count_nonzero(mask & self._height_map.known) >= MIN_PIXELS)
         return measured and float(self._objectness[mask].mean()) > MIN_OBJECTNESS
@@ -107,7 +104,8 @@ class DepthView:
         with self._lock:
             objects = self.objects
         masks = sorted(objects, key=lambda mask: float(np.flatnonzero(mask.any(0)).mean()))
-        scores = [UNCERTAIN_SCORE if len(self._likely_parts(mask)) > 1 else 1.0 for mask in masks]
+        # Score of a mask that may hold several objects
+        scores = [0.5 if len(self._likely_parts(mask)) > 1 else 1.0 for mask in masks]
         return tuple(
             Segment(i, mask, score, "depth") for i, (mask, score) in enumerate(zip(masks, scores, strict=True), 1)
         )

@@ -3,10 +3,27 @@
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
 from threading import Condition, Lock, Thread
+from typing import Literal
 
 from pipeline.segmentation.segment import SegmentationError
+
+JobStatus = Literal["missing", "queued", "loading", "encoding", "ready", "stopped", "failed"]
+
+
+@dataclass(frozen=True)
+class EncodingState:
+    """Status, progress and a message to show."""
+
+    status: JobStatus
+    """Of a frame: "queued", "loading" (the weights), "encoding", "ready", "failed", "stopped" (a prompt restarts it).
+    Of the segmenter: "missing" (package or weights), "ready", "loading", "failed"."""
+    progress: float = 0.0
+    """Of the step that `status` names, in [0, 1]."""
+    message: str = ""
+    """One line; empty if the status needs no explanation."""
 
 
 class ComputeDevice:

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.segmentation.sam2.device_queue import ComputeDevice
-from pipeline.segmentation.sam2.job_state import EncodingState
+from pipeline.segmentation.sam2.device_queue import ComputeDevice, EncodingState
 from pipeline.segmentation.sam2.network import Sam2Network
 from pipeline.segmentation.sam2.weights import first_line
 from pipeline.segmentation.segment import SegmentationError

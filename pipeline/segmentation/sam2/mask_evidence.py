@@ -17,11 +17,8 @@ from pipeline.geometry import bounding_box
 from pipeline.segmentation.depth.affinity import objectness
 from pipeline.segmentation.depth.click_network import FrameNetworks
 from pipeline.segmentation.depth.height_map import height_map
-from pipeline.segmentation.mask_operations import convex_hull, hull_area
-from pipeline.segmentation.tabletop_limits import WORKING_WIDTH
+from pipeline.segmentation.mask_operations import WORKING_WIDTH, convex_hull, hull_area
 
-STEP = 0.012
-"""Share of the distance by which depth must change across a border to be a step: noise stays below it."""
 RING = 5
 """Pixels at working size on each side of a border that are compared."""
 OBJECT_WEIGHTS = {
@@ -189,7 +186,8 @@ def _step_share(depth: np.ndarray, one: np.ndarray, other: np.ndarray) -> tuple[
         return 0.0, 0.0, 0
     difference = np.abs(means[0] - means[1]) / np.fmin(*means)
     known = np.isfinite(difference)
-    return (float((difference[known] > STEP).mean()) if known.any() else 0.0), float(known.mean()), length
+    # Share of the distance by which depth must change across a border to be a step: noise stays below it
+    return (float((difference[known] > 0.012).mean()) if known.any() else 0.0), float(known.mean()), length
 
 
 def footprint(points: np.ndarray, mask: np.ndarray) -> float:

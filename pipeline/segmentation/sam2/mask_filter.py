@@ -6,7 +6,7 @@ import cv2
 import numpy as np
 
 from pipeline.frame import Frame, Support
-from pipeline.segmentation.mask_operations import fill_holes, iou, join_greedily
+from pipeline.segmentation.mask_operations import MAX_HEIGHT, MAX_WIDTH, fill_holes, iou, join_greedily
 from pipeline.segmentation.sam2.automatic_masks import ScoredMasks
 from pipeline.segmentation.sam2.mask_evidence import (
     SceneDepth,
@@ -15,26 +15,13 @@ from pipeline.segmentation.sam2.mask_evidence import (
     separate_probability,
 )
 from pipeline.segmentation.segment import Segment
-from pipeline.segmentation.tabletop_limits import MAX_HEIGHT, MAX_WIDTH
 
 MIN_AREA, MAX_AREA = 0.0004, 0.25
 """Share of the image that an object covers: less is a speck, more is a table or a wall."""
-MIN_HEIGHT = -0.02
-"""Metres above the table; lower regions are floor."""
-FLOATING_HEIGHT = 0.12
-"""Metres above the table from which an object needs another one below it."""
-MAX_SUPPORT_GAP = 0.05
-"""Metres from an object's lower edge to the object below it."""
-MIN_OBJECT_PROBABILITY = 0.21
-"""Probability below which a mask is dropped: 95 % of objects and parts on drawn frames of other kinds reach it."""
 MIN_PART, MAX_PART = 0.08, 0.92
 """Share of a mask that a part covers whose border with the rest is looked at."""
 LEVEL_RANGE = 0.012
 """Metres of height within which a face counts as level."""
-SAME_HUE = 12
-"""Distance in CIELAB's a and b up to which two masks have the same hue."""
-NEIGHBOUR_MARGIN = 4
-"""Pixels between masks that may touch."""
 
 
 def clean_masks(
@@ -48,34 +35,37 @@ def clean_masks(
     scene = SceneDepth.from_frame(frame, support)
     masks = [(mask.astype(bool), score) for mask, score in masks if MIN_AREA < mask.mean() < MAX_AREA]
     if scene.depth.any():
-        masks = [(mask, score) for mask, score in masks if may_be_object(scene, scene_mask(scene, mask))]
+        masks = [(mask, score) for mask, score in masks if _may_be_object(scene, scene_mask(scene, mask))]
     if scene.has_table:
-        masks = drop_floating(scene, masks)
+        masks = _drop_floating(scene, masks)
     masks.sort(key=lambda entry: -entry[1])
     masks = _without_duplicates(masks)
     if include_parts or not scene.depth.any():
         masks.sort(key=lambda entry: int(entry[0].sum()))
     else:
-        masks = fill_prints(join_parts(scene, resolve_nesting(scene, masks)))
+        masks = _fill_prints(_join_parts(scene, _resolve_nesting(scene, masks)))
     result = _without_overlap(masks)
     result.sort(key=lambda entry: float(np.flatnonzero(entry[0].any(0)).mean()))
     return tuple(Segment(i, mask, float(np.clip(score, 0, 1)), "sam2") for i, (mask, score) in enumerate(result, 1))
 
 
-def may_be_object(scene: SceneDepth, mask: np.ndarray) -> bool:
+def _may_be_object(scene: SceneDepth, mask: np.ndarray) -> bool:
     """Return whether a mask (h, w) may be an object, or a part of one: no furniture, no ground, no wall."""
     known = np.isfinite(scene.points[..., 2]) & mask
     if scene.has_table and known.sum() > 20:
         low, median, high = np.percentile(scene.points[known], (5, 50, 95), axis=0)
-        if median[2] < MIN_HEIGHT or high[2] > MAX_HEIGHT or max((high - low)[:2]) > MAX_WIDTH:
+        # -0.02: metres above the table; lower regions are floor
+        if median[2] < -0.02 or high[2] > MAX_HEIGHT or max((high - low)[:2]) > MAX_WIDTH:
             return False
-    return object_probability(scene, mask) > MIN_OBJECT_PROBABILITY
+    # Probability below which a mask is dropped: 95 % of objects and parts on drawn frames of other kinds reach it
+    return object_probability(scene, mask) > 0.21
 
 
-def drop_floating(scene: SceneDepth, masks: ScoredMasks) -> ScoredMasks:
+def _drop_floating(scene: SceneDepth, masks: ScoredMasks) -> ScoredMasks:
     """Drop masks in the air: high ones stay only if what lies under their lower edge is not floating itself."""
     small = [scene_mask(scene, mask) for mask, _ in masks]
-    floating = [i for i, mask in enumerate(small) if _lowest_height(scene, mask) > FLOATING_HEIGHT]
+    # Metres above the table from which an object needs another one below it
+    floating = [i for i, mask in enumerate(small) if _lowest_height(scene, mask) > 0.12]
     while True:
         in_air = np.logical_or.reduce([small[i] for i in floating]) if floating else None
         still_floating = [i for i in floating if in_air is None or not _rests_on(scene, small[i], ~in_air)]
@@ -97,17 +87,18 @@ def _rests_on(scene: SceneDepth, mask: np.ndarray, below: np.ndarray) -> bool:
     under = np.minimum(rows + gap, height - 1)
     inner = np.maximum(rows - 2, 0)
     distance = np.linalg.norm(scene.points[under, cols] - scene.points[inner, cols], axis=-1)
-    return bool(np.mean(below[under, cols] & (distance < MAX_SUPPORT_GAP)) > 0.3)
+    # 0.05: metres from an object's lower edge to the object below it
+    return bool(np.mean(below[under, cols] & (distance < 0.05)) > 0.3)
 
 
-def resolve_nesting(scene: SceneDepth, masks: ScoredMasks) -> ScoredMasks:
+def _resolve_nesting(scene: SceneDepth, masks: ScoredMasks) -> ScoredMasks:
     """Replace masks of several objects by those of each, and drop the parts of one object."""
     remaining = sorted(masks, key=lambda entry: -int(entry[0].sum()))
     small = [scene_mask(scene, mask) for mask, _ in remaining]
     kept: ScoredMasks = []
     while remaining:
         (mask, score), own = remaining[0], small[0]
-        split = most_separate(scene, own, small[1:])
+        split = _most_separate(scene, own, small[1:])
         if split is None:
             outside = [j for j in range(1, len(remaining)) if _share_inside(small[j], own) <= 0.9]
             kept.append((mask, score))
@@ -124,7 +115,7 @@ def resolve_nesting(scene: SceneDepth, masks: ScoredMasks) -> ScoredMasks:
     return kept
 
 
-def most_separate(scene: SceneDepth, mask: np.ndarray, others: Sequence[np.ndarray]) -> np.ndarray | None:
+def _most_separate(scene: SceneDepth, mask: np.ndarray, others: Sequence[np.ndarray]) -> np.ndarray | None:
     """Return the part (h, w) of a mask that most likely is an object of its own, None if it shows one object."""
     scored = [
         (separate_probability(scene, part, rest, rest_is_mask), part)
@@ -163,25 +154,26 @@ def _rest(mask: np.ndarray, part: np.ndarray, scene: SceneDepth) -> np.ndarray |
     return rest if rest.mean() > MIN_AREA else None
 
 
-def join_parts(scene: SceneDepth, masks: ScoredMasks) -> ScoredMasks:
+def _join_parts(scene: SceneDepth, masks: ScoredMasks) -> ScoredMasks:
     """Join masks that touch and are parts of one object; the score is the lowest of them."""
     joined = join_greedily(
         sorted(masks, key=lambda entry: -int(entry[0].sum())),
-        lambda large, small: is_one_object(scene, scene_mask(scene, large[0]), scene_mask(scene, small[0])),
+        lambda large, small: _is_one_object(scene, scene_mask(scene, large[0]), scene_mask(scene, small[0])),
         lambda large, small: (large[0] | small[0], min(large[1], small[1])),
     )
     if len(joined) < len(masks):  # two side faces may only join through the top they share
-        return join_parts(scene, joined)
+        return _join_parts(scene, joined)
     return sorted(joined, key=lambda entry: -entry[1])
 
 
-def is_one_object(scene: SceneDepth, large: np.ndarray, small: np.ndarray) -> bool:
+def _is_one_object(scene: SceneDepth, large: np.ndarray, small: np.ndarray) -> bool:
     """Return whether two masks (h, w) are faces of one object.
 
     They touch, their common footprint is no larger than that of one of them, and they have the
     same hue, or one is the level top of the other.
     """
-    near = cv2.dilate(large.astype(np.uint8), np.ones((2 * NEIGHBOUR_MARGIN - 1,) * 2, np.uint8)) > 0
+    # Pixels between masks that may touch
+    near = cv2.dilate(large.astype(np.uint8), np.ones((2 * 4 - 1,) * 2, np.uint8)) > 0
     known = np.isfinite(scene.points[..., 2])
     if not (near & small).any() or min((large & known).sum(), (small & known).sum()) < 20:
         return False
@@ -189,14 +181,15 @@ def is_one_object(scene: SceneDepth, large: np.ndarray, small: np.ndarray) -> bo
     if not scene.has_table or areas[2] > 1.2 * max(areas[:2]):
         return False
     hues = [np.median(scene.lab[part][:, 1:], 0) for part in (large, small)]
-    if np.linalg.norm(hues[0] - hues[1]) < SAME_HUE:
+    # Distance in CIELAB's a and b up to which two masks have the same hue
+    if np.linalg.norm(hues[0] - hues[1]) < 12:
         return True
     spans = [np.percentile(scene.points[part & known][:, 2], (10, 50, 90)) for part in (large, small)]
     top, side = sorted(spans, key=lambda span: -span[1])
     return bool(top[2] - top[0] < LEVEL_RANGE and abs(top[1] - side[2]) < 3 * LEVEL_RANGE)
 
 
-def fill_prints(masks: ScoredMasks) -> ScoredMasks:
+def _fill_prints(masks: ScoredMasks) -> ScoredMasks:
     """Fill the holes of masks that no other mask covers: SAM 2 leaves out labels and reflections."""
     if not masks:
         return []

@@ -7,15 +7,13 @@ from typing import Any
 import cv2
 import numpy as np
 
-from pipeline.segmentation.mask_operations import iou
+from pipeline.segmentation.mask_operations import disc, iou, part_at_pixel
 from pipeline.segmentation.sam2.device_queue import ComputeDevice
-from pipeline.segmentation.sam2.local_correction import correct_locally
 from pipeline.segmentation.segment import Prompt, Segment, SegmentationError
 
-MAX_CACHED_ANSWERS = 32
-"""Answers kept for the clicks that continue them, of up to 1.1 MB each at 1280x720."""
-SAME_MASK_IOU = 0.9
-"""IoU of SAM 2's answer with the corrected mask above which the next prompt starts from its logits, not the mask."""
+REACH_FACTOR, REACH_RANGE = 3.0, (0.008, 0.1)
+"""A click changes pixels within this many times its distance from the mask's edge, and within this range in shares of
+the image's width: a click close to the edge means a small correction."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +76,8 @@ class Sam2Prompting:
         (x, y), label = prompt.points[-1], int(prompt.labels[-1])
         answer = self._predict(predictor, prompt, logits)[0]
         mask = correct_locally(start, answer.mask, (x, y, label))
-        logits = answer.logits if iou(mask, answer.mask) > SAME_MASK_IOU else as_logits(mask, predictor)
+        # IoU of SAM 2's answer with the corrected mask above which the next prompt starts from its logits, not the mask
+        logits = answer.logits if iou(mask, answer.mask) > 0.9 else _as_logits(mask, predictor)
         return replace(answer, bits=np.packbits(mask), logits=logits)
 
     def _predict(self, predictor: Any, prompt: Prompt, logits: np.ndarray | None = None) -> tuple[MaskCandidate, ...]:
@@ -100,10 +99,10 @@ class Sam2Prompting:
     def _logits_for(self, mask: np.ndarray, predictor: Any) -> np.ndarray:
         """Return SAM 2's logits if the mask is one of its answers, else logits made from the mask."""
         known = self._logits.get(np.packbits(mask).tobytes())
-        return as_logits(mask, predictor) if known is None else known
+        return _as_logits(mask, predictor) if known is None else known
 
 
-def as_logits(mask: np.ndarray, predictor: Any) -> np.ndarray:
+def _as_logits(mask: np.ndarray, predictor: Any) -> np.ndarray:
     """Return a mask (H, W) as the decoder's input, of shape (1, 256, 256), confident on both sides of its edge."""
     side = 4 * predictor.model.sam_image_embedding_size
     small = cv2.resize(mask.astype(np.float32), (side, side), interpolation=cv2.INTER_AREA)
@@ -119,5 +118,25 @@ def _key(prompt: Prompt) -> bytes:
 
 def _store(cache: OrderedDict[bytes, Any], key: bytes, value: Any) -> None:
     cache[key] = value
-    while len(cache) > MAX_CACHED_ANSWERS:
+    # Answers kept for the clicks that continue them, of up to 1.1 MB each at 1280x720
+    while len(cache) > 32:
         cache.popitem(last=False)
+
+
+def correct_locally(before: np.ndarray, after: np.ndarray, click: tuple[float, float, int]) -> np.ndarray:
+    """Return `before` with the changes in `after` near the newest click (x, y, label); masks (H, W), bool.
+
+    A click on a pixel that already has its label changes nothing; any other click's pixel gets its label.
+    """
+    x, y, label = int(click[0]), int(click[1]), bool(click[2])
+    if before[y, x] == label:
+        return before
+    wrong = before != label
+    width = before.shape[1]
+    gap = float(cv2.distanceTransform(wrong.astype(np.uint8), cv2.DIST_L2, 5)[y, x])
+    reach = round(np.clip(REACH_FACTOR * gap, REACH_RANGE[0] * width, REACH_RANGE[1] * width))
+    # Share of the image's width around a click that certainly has its label
+    certain = disc(before.shape, x, y, max(1, round(0.003 * width))) & wrong
+    changed = (after == label) & wrong & disc(before.shape, x, y, reach) | certain
+    region = part_at_pixel(changed, x, y)
+    return before | region if label else before & ~region

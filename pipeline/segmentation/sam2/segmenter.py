@@ -7,9 +7,9 @@ from typing import Any, TypeVar
 from pipeline.frame import Frame
 from pipeline.segmentation.prompts import check_prompt
 from pipeline.segmentation.sam2.automatic_masks import AutomaticSettings, ScoredMasks, generate_masks
+from pipeline.segmentation.sam2.device_queue import EncodingState
 from pipeline.segmentation.sam2.device_queue import get_device as device_named
 from pipeline.segmentation.sam2.encoding import EncodingCache, FrameEncoding, image_key
-from pipeline.segmentation.sam2.job_state import EncodingState
 from pipeline.segmentation.sam2.mask_filter import clean_masks
 from pipeline.segmentation.sam2.network import TRAINED_SIDE, Sam2Network
 from pipeline.segmentation.sam2.prompting import Sam2Prompting
@@ -18,8 +18,6 @@ from pipeline.segmentation.segment import Prompt, Segment, SegmentationError
 
 T = TypeVar("T")
 DEFAULT = AutomaticSettings()
-MAX_ENCODED_FRAMES = 6
-"""Encoded frames in memory, of 17 MB each at full size, for every size of network."""
 
 
 class Sam2Segmenter:
@@ -31,7 +29,8 @@ class Sam2Segmenter:
         self,
         checkpoint: str | None = None,
         device: str | None = None,
-        capacity: int = MAX_ENCODED_FRAMES,
+        # Encoded frames in memory, of 17 MB each at full size, for every size of network
+        capacity: int = 6,
         side: int = TRAINED_SIDE,
         automatic: AutomaticSettings = DEFAULT,
     ):

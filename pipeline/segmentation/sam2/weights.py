@@ -4,7 +4,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from zipfile import BadZipFile, ZipFile, is_zipfile
 
-from pipeline.segmentation.sam2.job_state import EncodingState
+from pipeline.segmentation.sam2.device_queue import EncodingState
 from pipeline.segmentation.segment import SegmentationError
 
 SIZES = ("tiny", "small", "base-plus", "large")

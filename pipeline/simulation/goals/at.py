@@ -13,8 +13,6 @@ from pipeline.simulation.objects import Region
 from pipeline.simulation.state import State
 
 TOLERANCE = Tolerance(0.03, widest=0.06)
-MIN_PLACE_DISTANCE = 0.1
-"""Metres from which two places are different."""
 SQUARE = np.array([[-1.0, -1], [1, -1], [1, 1], [-1, 1]])
 
 
@@ -41,7 +39,8 @@ class At(Goal):
 
     def agreement(self, planned: PlannedGoal, ordered: bool) -> bool | None:
         if planned.kind == "at" and planned.xy and planned.names[0] == self.a:
-            return float(np.hypot(*np.subtract(self.xy, planned.xy))) < MIN_PLACE_DISTANCE
+            # Metres from which two places are different
+            return float(np.hypot(*np.subtract(self.xy, planned.xy))) < 0.1
         return None
 
     def opposite(self, sim: Any) -> Goal:

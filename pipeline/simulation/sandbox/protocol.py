@@ -24,9 +24,6 @@ class UnprotectedError(SandboxError):
     """This machine cannot confine a program, and nobody has agreed to run it without that."""
 
 
-OBJECT_SECONDS, GOAL_SECONDS = 2.0, 4.0
-"""Processor time that an object, and an object in a goal, add to the limit of a layout's physics: contacts grow with
-the first, moves and their retries with the second. Some forty times what is usual (docs/results/router.md)."""
 MAX_PHYSICS_SECONDS = 600.0
 """Processor time of a layout's physics, however many objects a program adds."""
 
@@ -47,7 +44,9 @@ class Limits:
 
 def layout_seconds(physics_seconds: float, objects: int, in_goals: int) -> float:
     """Return the limit, in seconds of processor time, of a layout with so many objects and so many names in goals."""
-    return min(MAX_PHYSICS_SECONDS, physics_seconds + OBJECT_SECONDS * objects + GOAL_SECONDS * in_goals)
+    # Processor time that an object, and an object in a goal, add to the limit of a layout's physics: contacts grow with
+    # the first, moves and their retries with the second. Some forty times what is usual (docs/results/router.md).
+    return min(MAX_PHYSICS_SECONDS, physics_seconds + 2.0 * objects + 4.0 * in_goals)
 
 
 Text = Annotated[str, Field(max_length=2000)]

@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeVar, Unpack
@@ -25,7 +25,6 @@ from pipeline.simulation.recipe import Recipe
 from pipeline.simulation.robots import robot_kind
 from pipeline.simulation.run_record import Observed, RunRecord
 from pipeline.simulation.sandbox.child_report import ChildReader, ChildReport, merge_reports
-from pipeline.simulation.sandbox.protection import Protection
 from pipeline.simulation.sandbox.protocol import (
     MAX_PHYSICS_SECONDS,
     Limits,
@@ -39,9 +38,64 @@ from pipeline.simulation.sandbox.server_process import ServerProcess, exchange, 
 __all__ = ["Limits", "Protection", "RunCancelled", "RunRecord", "Sandbox", "SandboxError", "UnprotectedError"]
 
 DEFAULT_LIMITS = Limits()
-MORE_LAYOUTS = 6
-"""Layouts that are arranged to compare their start: with the judged ones enough that chance makes few of them easy."""
 _Result = TypeVar("_Result")
+
+MECHANISMS = {"files": "Landlock", "calls": "seccomp"}
+"""Mechanisms without which a program is not confined, by what they protect. Restricted builtins and the audit hook are
+not among them: they stop no determined program."""
+
+
+@dataclass(frozen=True)
+class Protection:
+    """Coverage of one machine."""
+
+    coverage: Mapping[str, bool]
+    """Of confinement.platform_coverage: "files", "calls", "memory" and "namespaces"."""
+    groups: bool = True
+    """Whether every run gets its own control group."""
+
+    @property
+    def confines(self) -> bool:
+        """Whether a program can reach neither files nor system calls, so that nobody has to be asked."""
+        return not self.missing
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Mechanisms that a program is confined by and that this machine lacks."""
+        return tuple(name for key, name in MECHANISMS.items() if not self.coverage.get(key))
+
+    @property
+    def refusal(self) -> str:
+        """Why a program is refused here and what would work, in one line."""
+        reach = " and ".join(
+            words
+            for key, words in (("files", "your files"), ("calls", "your network and processes"))
+            if not self.coverage.get(key)
+        )
+        return (
+            f"This machine cannot confine programs (no {' and no '.join(self.missing)}): one that a model or someone "
+            f"else wrote could reach {reach}; read it, then choose Run unconfined in the app or pass --unprotected"
+        )
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """What is protected and what is not, one sentence each."""
+        has = self.coverage
+        return (
+            "No file can be written; only the project's scene and Python's libraries can be read (Landlock)."
+            if has.get("files")
+            else "NOT covered: files. This system has no Landlock, so a program could read and write your files.",
+            "No network, no new process, no signals to others (seccomp)."
+            if has.get("calls")
+            else "NOT covered: network and processes. This system has no seccomp, so a program could use both.",
+            "Memory, time and output are limited"
+            + (", also for all processes of a run together (cgroup)." if self.groups else ".")
+            if has.get("memory")
+            else "Time and output are limited. NOT covered: memory, which this system cannot limit.",
+            "Other files do not exist for a program, nor does a network (namespaces)."
+            if has.get("namespaces")
+            else "NOT covered: names, sizes and times of other files, since this system permits no user namespaces.",
+        )
 
 
 class Sandbox:
@@ -260,7 +314,9 @@ class _Run:
         if not names:
             return {}
         digest = hashlib.sha256(self.program.simulation.encode()).digest()
-        more = [int.from_bytes(digest[4 * i : 4 * i + 4]) >> 1 for i in range(MORE_LAYOUTS)]
+        # 6: layouts that are arranged to compare their start: with the judged ones enough that chance makes few of them
+        # easy
+        more = [int.from_bytes(digest[4 * i : 4 * i + 4]) >> 1 for i in range(6)]
         first, *others = [*recipes, *plain.arrange(more).recipes]
         pairs = [(first, as_photographed(first, names)), *((one, as_photographed(one, names, first)) for one in others)]
         different = list({one.model_dump_json(): one for pair in pairs for one in pair}.values())

@@ -41,10 +41,6 @@ class ServerProcess(ForkServer):
             return {"error": f"it does not respond ({error})"}
 
 
-SLOWEST_SHARE = 0.01
-"""Share of a core below which a child makes no progress: the sandbox then counts as one that does not respond."""
-
-
 def exchange(
     connection: socket.socket, job: bytes, seconds: float, cancel: threading.Event | None, child: ChildReader
 ) -> ChildExit | None:
@@ -53,7 +49,8 @@ def exchange(
     Closing the connection ends the child: when `cancel` is set, and at the first message that the reader refuses. The
     supervisor ends it after its `seconds` of processor time. Raises SandboxError.
     """
-    deadline = time.monotonic() + seconds / SLOWEST_SHARE
+    # Share of a core below which a child makes no progress: the sandbox then counts as one that does not respond
+    deadline = time.monotonic() + seconds / 0.01
     with connection:
         connection.sendall(job)
         try:

@@ -28,16 +28,8 @@ from pipeline.simulation.sandbox import cgroup
 from pipeline.untrusted.fork_server import connections
 from pipeline.untrusted.messages import write_message
 
-GROUP_MARGIN_MB = 256
-"""Added to a run's memory limit for its control group, so that the resource limit, which reports itself, acts first."""
-NICENESS = 5
-"""The children are nicer than the studio, which has pages to answer while they compute."""
 IDLE_SECONDS = 30.0
 """How long a child may sleep in all: physics and honest programs never do. Waiting for a core is no sleep."""
-LOOK_SECONDS = 1.0
-"""How often a child's time is looked at, at least."""
-SEND_TIMEOUT_S = 30.0
-"""How long a message may wait for the studio to read it."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +55,8 @@ def serve(control_fd: int, studio: int) -> None:
     `studio` is the process id of the studio, with which this process ends.
     """
     end_with_parent(studio)
-    os.nice(NICENESS)
+    # The children are nicer than the studio, which has pages to answer while they compute
+    os.nice(5)
     control = socket.socket(fileno=control_fd)
     try:
         coverage = platform_coverage()
@@ -95,11 +88,14 @@ def serve(control_fd: int, studio: int) -> None:
 def _supervise(studio: socket.socket, run_job: Callable[[dict, BinaryIO], None]) -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     job = json.loads(studio.makefile("rb").readline())
-    studio.settimeout(SEND_TIMEOUT_S)
+    # How long a message may wait for the studio to read it
+    studio.settimeout(30.0)
     out = studio.makefile("wb")
     results, child_end = os.pipe()
     supervisor = os.getpid()
-    group = cgroup.create_group((job["memory_mb"] + GROUP_MARGIN_MB) * MEGABYTE)
+    # 256: added to a run's memory limit for its control group, so that the resource limit, which reports itself, acts
+    # first
+    group = cgroup.create_group((job["memory_mb"] + 256) * MEGABYTE)
     pid = os.fork()
     if pid == 0:
         end_with_parent(supervisor)
@@ -169,7 +165,8 @@ def _forward(results: int, studio: socket.socket, out: BinaryIO, clock: _Clock, 
     while (remaining := job["seconds"] - clock.read()[0]) > 0:
         if clock.read()[1] > IDLE_SECONDS:
             return "idle"
-        for fd, _ in poller.poll(1000 * min(LOOK_SECONDS, max(remaining, 0.01))):
+        # 1.0: how often a child's time is looked at, at least
+        for fd, _ in poller.poll(1000 * min(1.0, max(remaining, 0.01))):
             if fd != results:
                 return "cancelled"
             chunk = os.read(results, 1 << 16)

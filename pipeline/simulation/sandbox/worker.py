@@ -15,7 +15,7 @@ itself failed), and `{"finished": true}`.
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -25,7 +25,7 @@ from pipeline.confinement import confine
 from pipeline.simulation import kit, mutations
 from pipeline.simulation.cameras import FILE as CAMERAS
 from pipeline.simulation.free_space import overlapping
-from pipeline.simulation.mutations import DISPLACED
+from pipeline.simulation.mutations import DISPLACED, displaced_runs
 from pipeline.simulation.photographed import start_of
 from pipeline.simulation.recipe import Recipe, recipe, replay, to_json
 from pipeline.simulation.robots import ORDER, robot_kind
@@ -33,12 +33,48 @@ from pipeline.simulation.robots.robot import Robot
 from pipeline.simulation.rollout import SOLVED, Run, observed_run
 from pipeline.simulation.sandbox.protocol import layout_seconds
 from pipeline.simulation.sandbox.restricted_exec import ProgramViolation, RestrictedInterpreter, describe_error
-from pipeline.simulation.sandbox.task_checks import TaskChecks
 from pipeline.untrusted.messages import write_message
 
 Send = Callable[..., None]
-MAX_OVERHANG_M = 0.03
-"""How far a zone or a container may extend beyond the visible edge of the table."""
+
+FILE = "task.py"
+
+
+@dataclass(frozen=True)
+class TaskChecks:
+    """Functions check_*(sim), run before any code of the program's checks."""
+
+    interpreter: RestrictedInterpreter
+    source: str
+
+    def measure(self, sim: Any) -> dict[str, str]:
+        """Return each check's message by name, empty where it passes.
+
+        Those that cannot be run are left out: a program may name its zones and containers as it likes.
+        """
+        found: dict[str, str] = {}
+        names = self.interpreter.execute(FILE, self.source) if self.source else {}
+        for name, check in names.items():
+            if name.startswith("check_") and callable(check):
+                try:
+                    check(sim)
+                    found[name] = ""
+                except AssertionError as error:
+                    found[name] = str(error)[:500] or "does not hold"
+                except Exception:
+                    continue
+        return found
+
+    def wrong_runs(self, sim: Any) -> list[tuple[str, Run]]:
+        """Return the displaced runs that the task's checks refuse; all of them where there are no such checks."""
+        original, refused = sim.rollout(), []
+        for outcome, run in displaced_runs(sim):
+            sim._run = run  # sim.rollout() returns what has been rolled out already
+            measured = self.measure(sim)
+            if not measured or any(measured.values()):
+                refused.append((outcome, run))
+        sim._run = original
+        return refused
 
 
 def prepare() -> None:
@@ -258,7 +294,8 @@ def _off_table(sim: kit.Simulation) -> list[str]:
     table, added = sim.scene.table, {o.name for o in sim.objects} - {o.name for o in sim.scene.objects}
     outlines = {name: zone.region.polygon for name, zone in sim.zones.items()}
     outlines |= {name: sim[name].outline for name in added if sim[name].fixed}
-    return [name for name, outline in outlines.items() if table.depth(outline).min() < -MAX_OVERHANG_M]
+    # How far a zone or a container may extend beyond the visible edge of the table
+    return [name for name, outline in outlines.items() if table.depth(outline).min() < -0.03]
 
 
 def _motion(run: Run, name: str, picked: bool) -> dict:

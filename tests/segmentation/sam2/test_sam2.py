@@ -22,8 +22,8 @@ from pipeline.segmentation import Prompt, Sam2Segmenter, SegmentationError
 from pipeline.segmentation.mask_operations import iou
 from pipeline.segmentation.sam2 import HUB_FILES, AutomaticSettings, Sam2View, clean_masks
 from pipeline.segmentation.sam2.automatic_masks import without_duplicates
-from pipeline.segmentation.sam2.local_correction import correct_locally
 from pipeline.segmentation.sam2.network import TRAINED_SIDE, feature_sizes
+from pipeline.segmentation.sam2.prompting import correct_locally
 from tests.frame.rendered import Rendered, render
 from tests.segmentation.test_mask_operations import drain
 

@@ -17,11 +17,10 @@ from pipeline.simulation.physics import Physics
 from pipeline.simulation.robots import robot_kind
 from pipeline.simulation.robots.arm.arm_robot import Arm
 from pipeline.simulation.robots.arm.collision import CollisionChecker
-from pipeline.simulation.robots.arm.fingers import TWO_F85
 from pipeline.simulation.robots.arm.kinematics import gripper_pose, nearest_equivalent
 from pipeline.simulation.robots.arm.mount import BASE_CLEARANCE_M, place_base
 from pipeline.simulation.robots.arm.path_planning import is_straight_path_free, plan_level_path, plan_path
-from pipeline.simulation.robots.arm.robot_model import ARM_PREFIX, add_arm, prefixed
+from pipeline.simulation.robots.arm.robot_model import ARM_PREFIX, TWO_F85, add_arm, prefixed
 from pipeline.simulation.robots.arm.tools import vacuum
 from pipeline.simulation.robots.arm.tools.finger_grasps import find_grasps
 from pipeline.simulation.robots.arm.tools.seals import find_seals

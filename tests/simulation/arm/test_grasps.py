@@ -16,8 +16,8 @@ from pipeline.simulation.physics import Physics
 from pipeline.simulation.robots import ROBOTS, robot_kind
 from pipeline.simulation.robots.arm.collision import CollisionChecker
 from pipeline.simulation.robots.arm.edge_motion import PushPlan, push_plans
-from pipeline.simulation.robots.arm.fingers import TWO_F85
 from pipeline.simulation.robots.arm.hand import ArmHand
+from pipeline.simulation.robots.arm.robot_model import TWO_F85
 from pipeline.simulation.robots.arm.tools import finger_tool
 from pipeline.simulation.robots.arm.tools.edge_grasps import MIN_OVERHANG_M, chord_of, directions, find_edge
 from pipeline.simulation.robots.arm.tools.edge_pushes import STABLE_M, edge_pushes

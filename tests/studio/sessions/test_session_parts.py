@@ -24,9 +24,9 @@ from pipeline.tasks import TaskError
 from studio.sessions.cache import Cache
 from studio.sessions.decision_recorder import DecisionRecorder
 from studio.sessions.event_log import EventLog
-from studio.sessions.model_calls import ModelCalls
-from studio.sessions.refit_check import pending_refit, undo_if_worse
+from studio.sessions.project_work import pending_refit, undo_if_worse
 from studio.sessions.round_replay import RoundReplay
+from studio.sessions.session import ModelCalls
 from studio.sessions.work import StoppableSandbox, WorkRunner
 from studio.web.background import TaskGroup
 from studio.web.errors import RequestError

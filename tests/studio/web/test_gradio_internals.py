@@ -24,7 +24,7 @@ from components.steps import RoundTimeline
 from pipeline.store import write_text
 from studio.web import gradio_internals, page_states
 from studio.web.gradio_internals import ValidLogins, allow_streams, event_data, gradio_app, name_icon, uploaded_file
-from studio.web.skipped_outputs import SkippingBlocks
+from studio.web.page_guard import SkippingBlocks
 
 STARTUP = """
 from studio.web import gradio_fast_import
@@ -90,7 +90,7 @@ def test_a_login_is_found_in_gradios_cookies_until_its_password_changes():
     assert users[-2:] == [None, None], "a login that ended does not come back"
 
 
-NEEDED = "studio/web/skipped_outputs.py says what it needs of Gradio's Blocks.postprocess_data"
+NEEDED = "studio/web/page_guard.py says what it needs of Gradio's Blocks.postprocess_data"
 
 
 def page(kind: type[gr.Blocks]) -> gr.Blocks:

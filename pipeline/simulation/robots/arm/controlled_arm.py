@@ -13,9 +13,6 @@ from pipeline.simulation.robots.arm.path_planning import plan_path
 from pipeline.simulation.robots.arm.tools.tool import Tool
 from pipeline.simulation.robots.description import ArmModel
 
-LINE_STEP_M = 0.02
-"""Distance between postures on a straight line of the gripper."""
-
 
 class ControlledArm:
     """Plans and moves for whoever picks, places, pushes or opens something."""
@@ -57,7 +54,8 @@ class ControlledArm:
     def line(self, offset: np.ndarray, seconds: float, until: Callable[[], bool] | None = None) -> bool:
         """Move the gripper in a straight line; return whether `until` became true and stopped it."""
         start = self.kinematics.forward(self.motion.commanded)
-        count = max(1, int(np.ceil(np.linalg.norm(offset) / LINE_STEP_M)))
+        # Distance between postures on a straight line of the gripper
+        count = max(1, int(np.ceil(np.linalg.norm(offset) / 0.02)))
         path, q = [], self.motion.commanded
         for fraction in np.linspace(0, 1, count + 1)[1:]:
             solution = self.kinematics.solve(shifted(start, fraction * offset), q)

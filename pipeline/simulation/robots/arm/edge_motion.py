@@ -16,13 +16,9 @@ from pipeline.simulation.robots.arm.tools.edge_pushes import SPARE_M, EdgePush, 
 from pipeline.simulation.robots.arm.tools.grasp import Grasp, turned
 from pipeline.simulation.robots.oracle.carry_planning import riders
 
-BACK_M = 0.015
-"""How far the fingers move back from the object after a push."""
 PUSH_SPEED_M_S = 0.06
 PUSH_ERROR_M = 0.01
 """A push is planned so that the object is still within reach if it ends this far from its planned place."""
-NUDGE_M = 0.008
-"""An object laid down farther than this from its goal is pushed there."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +68,8 @@ def execute_push(arm: ControlledArm, plan: PushPlan, name: str) -> str:
     way = plan.push.path
     length = float(np.linalg.norm(way))
     arm.line(way, length / PUSH_SPEED_M_S)
-    arm.line(-BACK_M / length * way, 0.4)
+    # 0.015: how far the fingers move back from the object after a push
+    arm.line(-0.015 / length * way, 0.4)
     arm.line(np.array([0, 0, APPROACH_M]), 0.8)
     arm.physics.settle(1.0)
     return ""
@@ -87,7 +84,8 @@ def nudge(arm: ControlledArm, name: str, xy: np.ndarray) -> None:
     off = xy - target.position[:2]
     outwards = max(directions(target), key=lambda direction: float(direction @ off))
     distance = float(outwards @ off)
-    if distance < NUDGE_M:
+    # An object laid down farther than this from its goal is pushed there
+    if distance < 0.008:
         return
     assert arm.arm.fingers is not None
     plan = _posture(arm, straight_push(target, outwards, distance, arm.arm.fingers), name)

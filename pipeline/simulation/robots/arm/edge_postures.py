@@ -15,8 +15,6 @@ APPROACH_M = 0.10
 """Length of the approach, of the vertical lift, and of the retreat."""
 LAY_TILTS = np.radians(np.arange(0, 46, 4))
 """Tilts (rad) at which an object held from above and below may be laid down, far edge first; least first."""
-LAY_ROOM_M = 0.012
-"""Gap between the fingers and the object when they let it go."""
 
 
 def edge_posture(arm: ControlledArm, grasp: Grasp, pose: np.ndarray, name: str) -> np.ndarray | str:
@@ -50,7 +48,8 @@ def laid_down(arm: ControlledArm, target_object: Object, target: np.ndarray) -> 
     inwards = np.array([*target[:2, 2], 0.0]) / np.linalg.norm(target[:2, 2])
     far = float((target_object.outline @ inwards[:2]).max())
     pivot = np.array([*far * inwards[:2], target_object.bottom])
-    width = float(target_object.height) + LAY_ROOM_M
+    # Gap between the fingers and the object when they let it go
+    width = float(target_object.height) + 0.012
     for tilt in LAY_TILTS:
         turn = Rotation.from_rotvec(tilt * np.cross([0, 0, 1.0], inwards)).as_matrix()
         tilted = homogeneous(turn, pivot - turn @ pivot) @ target

@@ -33,14 +33,6 @@ from pipeline.simulation.robots.description import ArmModel
 from pipeline.simulation.robots.oracle import placement
 
 LOWERING_SPEED_M_S = 0.06
-EASY_LOAD_KG_M = 0.02
-"""Mass times its distance from the tool up to which a load is carried at full speed."""
-FROM_BELOW_SECONDS = 0.25
-"""Duration of the retreat of a finger from below an object: slower, it drags the object along."""
-MAX_PUSHES = 2
-"""Pushes of one object before one pick."""
-MAX_GRASPS = 24
-"""Grasps that are planned for one pick."""
 
 
 class ArmHand(ControlledArm):
@@ -82,7 +74,8 @@ class ArmHand(ControlledArm):
         untried = [g for g in search.grasps if not any(g.similar(f) for f in failed)] or list(search.grasps)
         self.clearance.refresh()
         failures: list[str] = []
-        for grasp in untried[:MAX_GRASPS]:
+        # Grasps that are planned for one pick
+        for grasp in untried[:24]:
             plan = plan_carry(self, grasp, target_object, move)
             if isinstance(plan, GraspPlan):
                 message = self._execute(plan, target_object)
@@ -98,7 +91,8 @@ class ArmHand(ControlledArm):
     def _push_to_edge(self, move: Move) -> str:
         """Push an object until the fingers can take it at an edge. Return why not; empty on success."""
         reason = ""
-        for _ in range(MAX_PUSHES):
+        # Pushes of one object before one pick
+        for _ in range(2):
             refusals: list[str] = []
             for plan in push_plans(self, move.object, move):
                 if not isinstance(plan, str):
@@ -228,7 +222,8 @@ class ArmHand(ControlledArm):
         """Return the mean speed in rad/s for a load: its inertia about the tool grows with the square of the speed."""
         arm = float(np.linalg.norm(self.physics.centre_of_mass(name) - self.gripper_pose()[:3, 3]))
         lever = max(self.physics.state()[name].mass * arm, 1e-6)
-        return self.tool.carry_speed * min(1.0, float(np.sqrt(EASY_LOAD_KG_M / lever)))
+        # Mass times its distance from the tool up to which a load is carried at full speed
+        return self.tool.carry_speed * min(1.0, float(np.sqrt(0.02 / lever)))
 
     def _release(self) -> None:
         """Let go, move back, and let the objects settle."""
@@ -241,7 +236,8 @@ class ArmHand(ControlledArm):
         q, ignored = self.motion.commanded, (self._held.name,) if self._held else ()
         self.tool.release(lambda opening: not self.clearance.first_collision(q, opening, None, ignored))
         self._held = None
-        self.line(APPROACH_M * direction, FROM_BELOW_SECONDS if self._holds_from_below() else 0.9)
+        # 0.25: duration of the retreat of a finger from below an object: slower, it drags the object along
+        self.line(APPROACH_M * direction, 0.25 if self._holds_from_below() else 0.9)
 
     def _holds_from_below(self) -> bool:
         return abs(float(self.gripper_pose()[2, 1])) > AT_EDGE_COSINE

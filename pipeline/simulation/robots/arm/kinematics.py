@@ -22,14 +22,8 @@ MAX_ITERATIONS = 24
 POSITION_TOLERANCE_M, ROTATION_TOLERANCE_RAD = 0.0007, 0.006
 MAX_STEP_RAD = 0.6
 """Largest joint step of one iteration."""
-TABLE_CLEARANCE_M = 0.008
-"""Distance of the links from the table."""
 SAMPLES, SEEDS = 1500, 8
 """Random postures of an arm, and how many of them are tried for one target."""
-ROTATION_WEIGHT_M, HOME_WEIGHT_M = 0.25, 0.03
-"""Metres that count as much as a radian of rotation, and as a mean radian from the home posture."""
-DAMPED_STEPS = 60
-"""Steps of damped least squares from one posture; 40 suffice for 99 of 100 that converge."""
 DAMPING = 0.03
 MAX_TILT_RAD = 0.35
 """Tilt of a carried load between those at both ends of a path."""
@@ -61,7 +55,8 @@ class Kinematics:
             mink.CollisionAvoidanceLimit(
                 self.model,
                 [(links, ["table"])],
-                minimum_distance_from_collisions=TABLE_CLEARANCE_M,
+                # Distance of the links from the table
+                minimum_distance_from_collisions=0.008,
                 collision_detection_distance=0.05,
             ),
         ]
@@ -182,7 +177,8 @@ class Kinematics:
         model, data, (low, high) = self.model, self._configuration.data, self.model.jnt_range.T
         site, home = model.site(self._site).id, np.array(self.arm.home)
         q, jacobian, quat, turn = np.clip(seed, low, high), np.zeros((6, model.nv)), np.zeros(4), np.zeros(3)
-        for _ in range(DAMPED_STEPS):
+        # Steps of damped least squares from one posture; 40 suffice for 99 of 100 that converge
+        for _ in range(60):
             data.qpos[:] = q
             mujoco.mj_kinematics(model, data)
             mujoco.mj_comPos(model, data)
@@ -242,7 +238,8 @@ class _Samples:
         whole = (np.trace(relative, axis1=1, axis2=2) - 1) / 2
         cosine = relative[:, 2, 2] if self.spins else whole
         strange = np.abs(self.postures - self.home)[:, 1:].mean(1)
-        cost = off + ROTATION_WEIGHT_M * np.arccos(np.clip(cosine, -1, 1)) + HOME_WEIGHT_M * strange
+        # Metres that count as much as a radian of rotation, and as a mean radian from the home posture
+        cost = off + 0.25 * np.arccos(np.clip(cosine, -1, 1)) + 0.03 * strange
         for i in np.argsort(cost, kind="stable")[:SEEDS]:
             q = self.postures[i].copy()
             if self.turns:

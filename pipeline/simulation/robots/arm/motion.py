@@ -8,14 +8,8 @@ from pipeline.simulation.physics import TIMESTEP, Physics
 from pipeline.simulation.robots.arm.robot_model import prefixed
 from pipeline.simulation.robots.description import ArmModel
 
-MEAN_SPEED_RAD_S = 1.6
-"""Mean speed of the fastest joint on a free path."""
-MIN_SECONDS = 0.35
-"""Minimum duration of a motion."""
 SLOW_RAD_S = 0.05
 """Speed from which on a command leads by all of a joint's dry friction."""
-ARRIVED_RAD = 0.02
-"""Largest error of a joint that has arrived."""
 
 
 class Motion:
@@ -59,7 +53,9 @@ class Motion:
         if not len(lengths):
             return False
         distances = np.concatenate([[0], np.cumsum(lengths)])
-        needed = max(MIN_SECONDS, float(distances[-1]) / (speed or MEAN_SPEED_RAD_S))
+        # 1.6: mean speed of the fastest joint on a free path
+        # 0.35: minimum duration of a motion
+        needed = max(0.35, float(distances[-1]) / (speed or 1.6))
         steps = max(2, round((needed if seconds is None else seconds) / TIMESTEP))
         t = np.arange(1, steps + 1) / steps
         fraction = t**3 * (10 - 15 * t + 6 * t**2)  # minimum jerk
@@ -87,7 +83,8 @@ class Motion:
     def arrive(self, seconds: float = 3.0) -> None:
         """Wait until the joints are where they were commanded, at most `seconds`: a wrist that turns far may lag."""
         for _ in range(round(seconds / TIMESTEP)):
-            if np.abs(self.q - self.commanded).max() < ARRIVED_RAD:
+            # Largest error of a joint that has arrived
+            if np.abs(self.q - self.commanded).max() < 0.02:
                 return
             self.physics.step()
 

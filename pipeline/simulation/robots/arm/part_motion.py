@@ -19,14 +19,6 @@ APPROACH_M = 0.05
 """Length of the straight approach, and of the retreat."""
 FEEL_SPEED_M_S = 0.03
 """Speed while the cup feels for contact."""
-PULL_SPEED_M_S = 0.12
-"""Mean speed of the held point."""
-MAX_PUSH_ERROR = 0.08
-"""Share of its travel by which a part may be off after a push."""
-OVERSHOOT_M = 0.005
-"""How far a push leads beyond the part's last position."""
-STEPS = 24
-"""Postures along the joint's path."""
 
 
 def move_part(arm: ControlledArm, motion: PartMotion) -> str:
@@ -117,9 +109,11 @@ def _execute(arm: ControlledArm, motion: PartMotion, part: ArticulatedPart, plan
 def _push(arm: ControlledArm, motion: PartMotion, part: ArticulatedPart, grasp: Grasp) -> str:
     """Push the part with the closed hand before it. Return why it is not where it should be; empty on success."""
     travel = motion.share * part.end - part.value
-    _follow_joint(arm, part, travel + np.sign(travel) * OVERSHOOT_M / max(part.lever, 1e-6))
+    # 0.005: how far a push leads beyond the part's last position
+    _follow_joint(arm, part, travel + np.sign(travel) * 0.005 / max(part.lever, 1e-6))
     off = abs(arm.physics.state()[motion.object].part(part.name).open - motion.share)
-    return "" if off < MAX_PUSH_ERROR else f"{part.name} of {motion.object} stuck, or the hand slid off it"
+    # Share of its travel by which a part may be off after a push
+    return "" if off < 0.08 else f"{part.name} of {motion.object} stuck, or the hand slid off it"
 
 
 def _pull(arm: ControlledArm, motion: PartMotion, part: ArticulatedPart, grasp: Grasp) -> str:
@@ -140,7 +134,8 @@ def _follow_joint(arm: ControlledArm, part: ArticulatedPart, travel: float) -> N
     """Move the gripper as the part moves when its joint moves by `travel`."""
     start, q = arm.kinematics.forward(arm.motion.commanded), arm.motion.commanded
     path = []
-    for share in np.linspace(0, 1, STEPS + 1)[1:]:
+    # Postures along the joint's path
+    for share in np.linspace(0, 1, 24 + 1)[1:]:
         solution = arm.kinematics.solve(_displaced(start, part, share * travel), q)
         if solution is None:
             break
@@ -148,7 +143,8 @@ def _follow_joint(arm: ControlledArm, part: ArticulatedPart, travel: float) -> N
         path.append(q)
     length = float(np.linalg.norm(_displaced(start, part, travel)[:3, 3] - start[:3, 3]))
     if path:
-        arm.motion.follow(path, 0.4 + 1.3 * length / PULL_SPEED_M_S)
+        # 0.12: mean speed of the held point
+        arm.motion.follow(path, 0.4 + 1.3 * length / 0.12)
     arm.physics.wait(0.15)
 
 

@@ -7,13 +7,9 @@ from ompl import base, geometric, util
 
 CHECK_STEP_RAD = 0.05
 """Joint distance between checked postures of a straight path."""
-MAX_CHECKS = 6000
-"""Postures that OMPL may check before it gives up."""
 MAX_DETOUR_RAD = 1.3
 """How far OMPL may leave the range between both ends, per joint."""
 
-MAX_TILT_CHANGE_RAD = 0.35
-"""Largest change of the tool's tilt along a level path."""
 _LEVEL_JOINTS = np.array([0, 1, 2, 5])
 
 IsFree = Callable[[np.ndarray], bool]
@@ -44,7 +40,8 @@ def plan_level_path(
     same, which leaves four joints to plan.
     """
     tilts = [np.array([q[1:4].sum(), q[4]]) for q in (start, end)]
-    if np.abs(tilts[1] - tilts[0]).max() > MAX_TILT_CHANGE_RAD:
+    # Largest change of the tool's tilt along a level path
+    if np.abs(tilts[1] - tilts[0]).max() > 0.35:
         return None
     first, way = start[_LEVEL_JOINTS], end[_LEVEL_JOINTS] - start[_LEVEL_JOINTS]
 
@@ -89,7 +86,8 @@ def _plan_rrt(
         ends.append(state)
     setup.setStartAndGoalStates(*ends)
     setup.setPlanner(geometric.RRTConnect(setup.getSpaceInformation()))
-    setup.solve(base.PlannerTerminationCondition(lambda: checks[0] > MAX_CHECKS))
+    # Postures that OMPL may check before it gives up
+    setup.solve(base.PlannerTerminationCondition(lambda: checks[0] > 6000))
     if not setup.haveExactSolutionPath():
         return None
     states = setup.getSolutionPath().getStates()

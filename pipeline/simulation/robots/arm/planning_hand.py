@@ -21,8 +21,6 @@ from pipeline.simulation.robots.arm.part_motion import part_plans
 
 SETTLE_SECONDS = 0.5
 """Simulated time in which an object comes to rest where it was put."""
-PLACE_ERROR_M = 0.004
-"""Usual error of a place, outwards: a stack that stands only without it is not proposed."""
 
 
 class PlanningHand(ArmHand):
@@ -39,7 +37,8 @@ class PlanningHand(ArmHand):
         target[2, 3] += self._drop
         if move.goal.rests == "on":
             outwards = target[:2, 3] - self.kinematics.base[:2]
-            target[:2, 3] += PLACE_ERROR_M * outwards / np.linalg.norm(outwards)
+            # 0.004: usual error of a place, outwards: a stack that stands only without it is not proposed
+            target[:2, 3] += 0.004 * outwards / np.linalg.norm(outwards)
         self._put(move.object, target @ held.hand_from_object)
         return ""
 

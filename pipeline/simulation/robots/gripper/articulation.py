@@ -15,22 +15,10 @@ from pipeline.simulation.goals.goal import PartMotion
 from pipeline.simulation.physics import TIMESTEP, Physics
 from pipeline.simulation.robots.gripper.gripper import CUP_RADIUS, FEEL_SPEED, SuctionGripper, minimum_jerk
 
-PULL_SPEED = 0.15
-"""Mean speed of the held point, in m/s."""
-CUP_MIDDLE = 0.006
-"""Metres from the cup's tip to its middle, where it touches a side."""
-RETREAT = 0.06
-"""Metres that the hand backs off after releasing."""
 RAY_PITCH = 0.01
 """Pitch of the grid of rays, in metres."""
 APPROACH = 0.03
 """Metres in front of the part at which the hand comes down."""
-MIN_FACING = 0.8
-"""Smallest component of a surface's normal towards the hand."""
-MIN_HEIGHT = 0.012
-"""Metres above the table below which the hand does not reach."""
-COLUMN_RADIUS = 0.0075
-"""Radius in metres of the free column above a grasp point: the cup, less what it may brush."""
 MAX_POINTS = 4
 """Grasp points that are tried."""
 ALONG_BONUS = 3.0
@@ -76,7 +64,8 @@ def move_part(hand: SuctionGripper, motion: PartMotion, ceiling: float) -> str:
 def _touch(hand: SuctionGripper, name: str, part: ArticulatedPart, point: GraspPoint, ceiling: float) -> bool:
     """Come down in front of a grasp point and approach it. Return whether the cup touched the part."""
     physics = hand.physics
-    before = point.position + point.outwards * (CUP_RADIUS + APPROACH) - [0, 0, CUP_MIDDLE]
+    # 0.006: metres from the cup's tip to its middle, where it touches a side
+    before = point.position + point.outwards * (CUP_RADIUS + APPROACH) - [0, 0, 0.006]
     hand.go(np.array([*hand.tip[:2], max(ceiling, hand.tip[2])]))
     hand.go(np.array([*before[:2], ceiling]))
     hand.go(before)
@@ -98,7 +87,8 @@ def _follow_joint(hand: SuctionGripper, part: ArticulatedPart, share: float) -> 
     travel = share * part.end - part.value
     arm = start - part.anchor
     reach = 1.0 if part.kind == "slide" else float(np.linalg.norm(arm - (arm @ part.axis) * part.axis))
-    steps = max(1, round((0.2 + abs(travel) * max(reach, 0.02) / PULL_SPEED) / TIMESTEP))
+    # 0.15: mean speed of the held point, in m/s
+    steps = max(1, round((0.2 + abs(travel) * max(reach, 0.02) / 0.15) / TIMESTEP))
     for done in travel * minimum_jerk(steps):
         tip = part.displaced(start[None], done)[0]
         spun = 0.0 if part.kind == "slide" else done * np.sign(part.axis[2])
@@ -114,7 +104,8 @@ def _back_off(
     outwards = point.outwards
     if now.kind == "hinge":
         outwards = Rotation.from_rotvec((now.value - before.value) * now.axis).apply(outwards)
-    hand.go(hand.tip + RETREAT * outwards)
+    # Metres that the hand backs off after releasing
+    hand.go(hand.tip + 0.06 * outwards)
     hand.go(np.array([*hand.tip[:2], ceiling]))
 
 
@@ -146,11 +137,13 @@ def _visible_points(physics: Physics, name: str, part: ArticulatedPart, directio
     across, start = part.corners @ side, float((part.corners @ direction).max()) + 0.15
     geoms = physics.parts[name, part.name].geoms
     found = []
-    for z in np.arange(max(low, MIN_HEIGHT) + RAY_PITCH / 3, high, RAY_PITCH * 2 / 3):
+    # 0.012: metres above the table below which the hand does not reach
+    for z in np.arange(max(low, 0.012) + RAY_PITCH / 3, high, RAY_PITCH * 2 / 3):
         for along in np.arange(across.min() + RAY_PITCH / 2, across.max(), RAY_PITCH):
             origin = start * direction + along * side + [0, 0, z]
             distance, geom, normal = physics.ray_to_geom(origin, -direction)
-            if distance >= 0 and geom in geoms and normal @ direction > MIN_FACING:
+            # Smallest component of a surface's normal towards the hand
+            if distance >= 0 and geom in geoms and normal @ direction > 0.8:
                 found.append(GraspPoint(origin - distance * direction, direction))
     return found
 
@@ -170,7 +163,8 @@ def _score(part: ArticulatedPart, point: GraspPoint) -> float:
 def _is_reachable(physics: Physics, point: GraspPoint) -> bool:
     """Return whether nothing stands where the hand comes down and approaches the part."""
     angle = np.linspace(0, 2 * np.pi, 8, endpoint=False)
-    disc = np.concatenate([np.zeros((1, 2)), COLUMN_RADIUS * np.stack([np.cos(angle), np.sin(angle)], -1)])
+    # Radius in metres of the free column above a grasp point: the cup, less what it may brush
+    disc = np.concatenate([np.zeros((1, 2)), 0.0075 * np.stack([np.cos(angle), np.sin(angle)], -1)])
     steps = np.linspace(CUP_RADIUS, CUP_RADIUS + APPROACH, 5)
     places = point.position[:2] + steps[:, None] * point.outwards[:2]
     heights, _, _ = physics.surface((places[:, None] + disc).reshape(-1, 2))

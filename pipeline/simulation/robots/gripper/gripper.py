@@ -15,10 +15,6 @@ CUP_RADIUS = 0.008
 """In metres."""
 SHAFT_LENGTH = 0.3
 """Length above the cup in metres."""
-SPEED = 0.9
-"""Mean speed of free motions in m/s; the peak of a minimum-jerk motion is 1.9 times that."""
-TURN_SPEED = 2.5
-"""Mean turning speed in rad/s."""
 FEEL_SPEED = 0.08
 """Speed while feeling for contact, in m/s."""
 AXES = ("x", "y", "z")
@@ -103,7 +99,9 @@ class SuctionGripper:
         distance, angle = np.linalg.norm(end[:3] - start[:3]), abs(end[3] - start[3])
         if distance < 1e-4 and angle < 1e-3:
             return
-        steps = round(max(0.12 + distance / SPEED, angle / TURN_SPEED) / TIMESTEP)
+        # 0.9: mean speed of free motions in m/s; the peak of a minimum-jerk motion is 1.9 times that
+        # 2.5: mean turning speed in rad/s
+        steps = round(max(0.12 + distance / 0.9, angle / 2.5) / TIMESTEP)
         for command in start + minimum_jerk(steps)[:, None] * (end - start):
             self.physics.data.ctrl[:4] = command
             self.physics.step()

@@ -17,13 +17,6 @@ from pipeline.simulation.robots.oracle import placement
 from pipeline.simulation.robots.oracle.carry_planning import GAP
 from pipeline.simulation.robots.robot import Hand, Mount
 
-CARRY_CLEARANCE = 0.04
-"""Kept between the carried object and everything below, in metres."""
-OVER_PLACE = 0.01
-"""Metres beside its place from which a held object is only lowered."""
-MIN_NORMAL_Z = 0.75
-"""Smallest vertical component of a surface's normal that the cup can hold."""
-
 
 class FloatingGripper:
     """The fast robot: a suction cup that floats."""
@@ -108,8 +101,10 @@ def place(hand: SuctionGripper, move: Move) -> None:
     held = physics.state()[name]
     length = hand.tip[2] - held.bottom
     turn = 0.0 if move.yaw is None else _shortest(move.yaw - held.yaw)
-    if turn or np.linalg.norm(held.position[:2] - move.xy) > OVER_PLACE:
-        high = max(_highest_top(hand, name) + CARRY_CLEARANCE + length, hand.tip[2] + 0.03)
+    # Metres beside its place from which a held object is only lowered
+    if turn or np.linalg.norm(held.position[:2] - move.xy) > 0.01:
+        # 0.04: kept between the carried object and everything below, in metres
+        high = max(_highest_top(hand, name) + 0.04 + length, hand.tip[2] + 0.03)
         hand.go(np.array([*hand.tip[:2], high]))
         hand.go(*_tip_for(hand, name, move.xy, turn, high))
         hand.go(*_tip_for(hand, name, move.xy, 0.0, high))
@@ -158,7 +153,8 @@ def reachable_contacts(physics: Physics, target: Object) -> ReachableContacts:
     own = labels == physics.label_of(target.name)
     hidden = [physics.label_name(int(i)) for i in labels[~own & (labels >= 0) & (heights > target.bottom + 0.01)]]
     costs = np.full(len(points), np.inf)
-    for i in np.flatnonzero(own & (normals >= MIN_NORMAL_Z)):
+    # Smallest vertical component of a surface's normal that the cup can hold
+    for i in np.flatnonzero(own & (normals >= 0.75)):
         off_centre = float(np.linalg.norm(points[i] - target.position[:2]))
         around = heights[np.linalg.norm(points - points[i], axis=1) < CUP_RADIUS + RAY_PITCH * 0.6]
         costs[i] = _cost(off_centre, heights[i], normals[i], around)

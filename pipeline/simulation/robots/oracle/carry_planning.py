@@ -20,13 +20,9 @@ from pipeline.simulation.state import State
 
 GAP = 0.012
 """Kept free around what is set down on the table, in metres."""
-EDGE_MARGIN = 0.03
-"""Metres by which a place given by coordinates may lie outside the observed table: objects stood there, too."""
 HAND_ROOM, CLEAR_HEIGHT = 0.12, 0.01
 """Metres kept between what is set down and what is fixed above the table: half a hand and its tilt; and from which
 height on a fixed object is above it."""
-IN_PLACE = 0.01
-"""Metres from its place within which a member of a row is not moved."""
 
 
 def riders(state: State, name: str) -> list[str]:
@@ -137,7 +133,8 @@ class CarryPlanner:
         self._require_all_mobile(state, goal.names)
         displaced = [
             n for n in goal.names
-            if np.linalg.norm(state[n].position[:2] - places[n]) > IN_PLACE or not state.touches(n, "table")
+            # Metres from its place within which a member of a row is not moved
+            if np.linalg.norm(state[n].position[:2] - places[n]) > 0.01 or not state.touches(n, "table")
         ]  # fmt: skip
         blockers: list[str] = []
         for name in displaced:
@@ -196,7 +193,8 @@ class CarryPlanner:
         related = [g for g in goals if name in g.objects and g.constrains_place]
         points = _candidate_places(state, related)
         if any(g.fixed_place for g in related):
-            points = points[state.table.depth(points) > -EDGE_MARGIN]
+            # Metres by which a place given by coordinates may lie outside the observed table: objects stood there, too
+            points = points[state.table.depth(points) > -0.03]
         else:
             points = points[free_space.inside_region(points, carried, state.table)]
         if not len(points):

@@ -13,9 +13,6 @@ from pipeline.simulation.objects import Object, Region, hull
 from pipeline.simulation.physics import Physics
 from pipeline.simulation.state import State
 
-TOP_THICKNESS = 0.008
-"""Points this close below the highest one belong to the top, in metres."""
-
 
 def surface_heights(physics: Physics, placed: Object, xy: np.ndarray) -> tuple[float, float]:
     """Return the highest and lowest surface under an object's footprint at xy (2,), world z in metres."""
@@ -34,7 +31,8 @@ def free_top(physics: Physics, base: Object, placed: Object, riders: list[Object
     own = labels == physics.label_of(base.name)
     if not own.any():
         return None
-    flat = points[own & (heights > np.nanmax(heights[own]) - TOP_THICKNESS)]
+    # Points this close below the highest one belong to the top, in metres
+    flat = points[own & (heights > np.nanmax(heights[own]) - 0.008)]
     middle = flat.mean(0)
     if not riders:
         return middle

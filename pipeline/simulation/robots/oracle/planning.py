@@ -23,12 +23,6 @@ MAX_TRIES = 3
 """Attempts to carry one object for one goal."""
 OPEN_TO = 0.9
 """Share of its travel to which a part is opened."""
-OPEN_ENOUGH = 0.75
-"""Share of its travel from which objects can be put into a drawer."""
-COVERING = 0.2
-"""Share of its travel from which a drawer covers those below it."""
-FRONT_ROOM = 0.05
-"""Metres in front of a part that the hand needs."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +93,8 @@ class MovePlanner(CarryPlanner):
             return self.move_aside(state, rider, goal, list(goals))
         if part.kind != "slide":
             raise BlockedError(f"{goal.part} of {b.name} holds nothing: the hand puts things into drawers, from above")
-        if part.open < OPEN_ENOUGH:
+        # Share of its travel from which objects can be put into a drawer
+        if part.open < 0.75:
             return self._clear_way(state, PartMotion(b.name, part.name, OPEN_TO, goal), goals)
         opening = placement.drawer_opening(self.physics, b, part)
         if opening is None:
@@ -139,7 +134,8 @@ def _is_inside(state: State, candidate: Object, owner: Object, outline: np.ndarr
 
 def _covering_drawer(owner: Object, part: ArticulatedPart) -> str:
     """Return the name of the highest drawer that is out above a part and keeps the hand from it; empty for none."""
-    out = [p for p in owner.parts if p.kind == "slide" and p.open > COVERING and p.bottom > part.top - 0.01]
+    # 0.2: share of its travel from which a drawer covers those below it
+    out = [p for p in owner.parts if p.kind == "slide" and p.open > 0.2 and p.bottom > part.top - 0.01]
     return max(out, key=lambda p: p.top).name if out else ""
 
 
@@ -147,5 +143,6 @@ def swept_outline(owner: Object, motion: PartMotion) -> np.ndarray:
     """Return the outline (N, 2) of the ground that a part sweeps, and that the hand needs in front of it."""
     part = owner.part(motion.part)
     poses = [part.at(value) for value in np.linspace(part.value, motion.share * part.end, 8)]
-    ahead = [p.corners[:, :2] + FRONT_ROOM * p.heading(p.corners.mean(0))[:2] for p in poses]
+    # Metres in front of a part that the hand needs
+    ahead = [p.corners[:, :2] + 0.05 * p.heading(p.corners.mean(0))[:2] for p in poses]
     return hull(np.concatenate([*(p.corners[:, :2] for p in poses), *ahead]))

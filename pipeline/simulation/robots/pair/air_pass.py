@@ -21,16 +21,8 @@ from pipeline.simulation.robots.arm.tools.grasp import Grasp, gripper_at, turned
 
 PLAIN = ("cube", "block", "cylinder")
 """Categories of objects that are the same upside down; a carton or a can is not."""
-HEIGHTS_M = (0.3, 0.22)
-"""Heights above the table at which an object is passed."""
 ASIDE_M = (0.0, 0.1, -0.1, 0.2, -0.2, 0.3, -0.3)
 """Distances of the place from the line between both bases."""
-TURNS_RAD = (0.0, 0.5, -0.5)
-"""Directions of the giver's approach, from that of the taker's base on."""
-EASY_ROOM_RAD = 0.15
-"""Distance of the taker's joints from their limits that suffices: the object never hangs exactly as planned."""
-ENOUGH = 48
-"""Poses after which the best one is taken: each takes 10 to 25 ms."""
 ROOM_M = 0.012
 """How much wider than the object the taker's fingers are open."""
 
@@ -85,7 +77,10 @@ def plan_pass(giver: ArmHand, taker: ArmHand, held: HeldObject, stood: Object) -
         found = _postures(taker, world_from_object @ object_from_taker, width, held.name)
         if found is not None and (best is None or found.room > best[0]):
             best = found.room, PassPlan(q, object_from_taker, width)
-        if best is not None and (best[0] > EASY_ROOM_RAD or number > ENOUGH):
+        # 0.15: distance of the taker's joints from their limits that suffices: the object never hangs exactly as
+        # planned
+        # 48: poses after which the best one is taken: each takes 10 to 25 ms
+        if best is not None and (best[0] > 0.15 or number > 48):
             break
     return best[1] if best else f"no posture of both arms in which {held.name} is passed"
 
@@ -124,7 +119,9 @@ def _targets(giver: ArmHand, taker: ArmHand) -> Iterator[np.ndarray]:
     base, other = giver.kinematics.base[:2], taker.kinematics.base[:2]
     axis = (other - base) / np.linalg.norm(other - base)
     across = np.array([-axis[1], axis[0]])
-    for aside, height, turn in product(ASIDE_M, HEIGHTS_M, TURNS_RAD):
+    # (0.3, 0.22): heights above the table at which an object is passed
+    # (0.0, 0.5, -0.5): directions of the giver's approach, from that of the taker's base on
+    for aside, height, turn in product(ASIDE_M, (0.3, 0.22), (0.0, 0.5, -0.5)):
         point = np.array([*((base + other) / 2 + aside * across), height])
         if not (giver.reaches(point[None, :2])[0] and taker.reaches(point[None, :2])[0]):
             continue

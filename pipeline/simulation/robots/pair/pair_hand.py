@@ -18,12 +18,6 @@ from pipeline.simulation.robots.arm.planning_hand import PlanningHand
 from pipeline.simulation.robots.pair.air_pass import execute_pass, plan_pass
 
 HAND_OVER = "hand over"
-AT_HOME_RAD = 0.01
-"""Largest error of the commands of an arm that is at its home."""
-MARGIN_M = 0.04
-"""Distance from the rims of both rings from which on one place to hand over is as good as another."""
-GAPS_M = (0.05, 0.036, 0.015)
-"""Room around an object that is handed over; the widest that there is."""
 
 
 class PairHand:
@@ -73,11 +67,13 @@ class PairHand:
         near, far = np.array([hand.arm.reach.places for hand in self.hands]).T[..., None]
         inside = np.minimum(distances - near, far - distances).min(0)
         others = [o for o in state.objects.values() if o.name != move.object]
-        for gap in GAPS_M:
+        # Room around an object that is handed over; the widest that there is
+        for gap in (0.05, 0.036, 0.015):
             good = np.flatnonzero((inside > 0) & free_space.fits(points, carried, others, gap))
             if len(good):
                 way = np.linalg.norm(points[good] - carried.position[:2], axis=1)
-                return points[good[int(np.argmax(np.minimum(inside[good], MARGIN_M) - 0.01 * way))]]
+                # 0.04: distance from the rims of both rings from which on one place to hand over is as good as another
+                return points[good[int(np.argmax(np.minimum(inside[good], 0.04) - 0.01 * way))]]
         return None
 
     # ------------------------------------------------------------------ actions of the oracle
@@ -151,5 +147,6 @@ class PairHand:
 
     def _park(self, hand: ArmHand) -> None:
         """Return an arm to its home, unless it is there."""
-        if np.abs(hand.motion.commanded - hand.home).max() > AT_HOME_RAD:
+        # Largest error of the commands of an arm that is at its home
+        if np.abs(hand.motion.commanded - hand.home).max() > 0.01:
             hand.retreat()

@@ -12,16 +12,6 @@ from pipeline.simulation.robots.description import ArmModel
 from pipeline.simulation.robots.robot import Mount
 
 PLACE_STEP_M = 0.08
-YAWS = 16
-"""Directions that are tried at each place."""
-ON_TABLE_M = 0.02
-"""Cost of a base that stands on the table, as a mean error of reach: beside it is preferred, as for one arm."""
-IN_VIEW_M = 0.02
-"""Cost of a base straight between the camera and the middle of the table."""
-BEHIND_M = 0.05
-"""Cost of an object straight behind the arm that is nearer to it, half of it beside: arms face what they work on."""
-NOTHING_SHARED_M = 0.2
-"""Cost of a mount from which both arms reach no common place of the table: nothing could be handed over."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,10 +58,15 @@ def place_pair(
     costs = (
         _error(of_ground, rings).mean(-1)
         + 4 * _error(of_objects, rings).max(-1, initial=0.0)
-        + ON_TABLE_M * (depth.reshape(-1, 2) > -0.06).sum(1)
-        + NOTHING_SHARED_M * ~shared
-        + BEHIND_M * _behind(positions, bases, yaws, arms)
-        + IN_VIEW_M * np.maximum(0.0, -(sides @ away)).sum(1)
+        # 0.02: cost of a base that stands on the table, as a mean error of reach: beside it is preferred, as for one
+        # arm
+        + 0.02 * (depth.reshape(-1, 2) > -0.06).sum(1)
+        # Cost of a mount from which both arms reach no common place of the table: nothing could be handed over
+        + 0.2 * ~shared
+        # Cost of an object straight behind the arm that is nearer to it, half of it beside: arms face what they work on
+        + 0.05 * _behind(positions, bases, yaws, arms)
+        # Cost of a base straight between the camera and the middle of the table
+        + 0.02 * np.maximum(0.0, -(sides @ away)).sum(1)
     )
     best = int(np.argmin(costs))
     near, far = (float(value) for value in rings[0])
@@ -83,7 +78,10 @@ def _candidates(table: Region, arms: tuple[ArmModel, ArmModel]) -> tuple[np.ndar
     half = float(np.ptp(table.polygon, axis=0).max()) / 2 + MAX_OFF_TABLE_M
     steps = np.arange(-half, half, PLACE_STEP_M)
     x, y, yaw = np.meshgrid(
-        table.centre[0] + steps, table.centre[1] + steps, np.linspace(-np.pi, np.pi, YAWS, endpoint=False)
+        # Directions that are tried at each place
+        table.centre[0] + steps,
+        table.centre[1] + steps,
+        np.linspace(-np.pi, np.pi, 16, endpoint=False),
     )
     places, yaws = np.stack([x.ravel(), y.ravel()], -1), yaw.ravel()
     turns = np.array([planar_rotation(angle) for angle in yaws.tolist()])

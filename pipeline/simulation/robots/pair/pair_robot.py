@@ -16,9 +16,6 @@ from pipeline.simulation.robots.pair.pair_hand import PairHand
 from pipeline.simulation.robots.pair.pair_mount import PairMount, place_pair
 from pipeline.simulation.robots.robot import Mount
 
-BESIDE_TABLE_M = 0.06
-"""Distance from the table from which on a post stands on the floor."""
-
 
 class Pair:
     """A left and a right arm, each on a post beside the table or on the table."""
@@ -51,7 +48,8 @@ class Pair:
             x, y, yaw = side.arm.place
             base = mount.base + planar_rotation(mount.yaw) @ np.array([x, y])
             side.base, side.yaw = np.array([*base, side.arm.base_height]), mount.yaw + yaw
-            floor = FLOOR_M if table.depth(base[None])[0] < -BESIDE_TABLE_M else 0.0
+            # 0.06: distance from the table from which on a post stands on the floor
+            floor = FLOOR_M if table.depth(base[None])[0] < -0.06 else 0.0
             add_arm(spec, side.arm, np.array([x, y, side.arm.base_height]), yaw, floor, robot)
         spec.add_text(name=ROBOT_MARK, data=self.description.name)
         return np.mean([side.kinematics().home_pose()[:3, 3] for side in (self.left, self.right)], axis=0)

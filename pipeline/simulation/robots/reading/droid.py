@@ -12,8 +12,6 @@ from pipeline.simulation.robots.reading.wheel_arm import WheelArm
 from pipeline.simulation.robots.workspace import ENTRY
 
 HOME = (0.0, -0.2 * np.pi, 0.0, -0.8 * np.pi, 0.0, 0.6 * np.pi, 0.0)
-RATE_HZ = 15.0
-"""Of DROID's control, and of its policies' actions."""
 HALF = float(np.sqrt(0.5))
 FRANKA = WheelArm(
     "droid", "tabletask", "0.2.3", "tabletask", "mujoco/robots/assets/droid/model.xml", pinch_m=(0, 0, 0.159),
@@ -31,7 +29,8 @@ def droid() -> RobotDescription:
         "with the Franka arm of DROID", "oracle, Franka with a 2F-85", ENTRY, stored.arm(folder),
         cameras=tuple(Camera(**camera.model_dump()) for camera in stored.cameras),
         control_modes=tuple(
-            ControlMode(control, RATE_HZ) for control in ("joint_velocity", "joint_position", "delta_end_effector")
+            # Rate hz of DROID's control, and of its policies' actions
+            ControlMode(control, 15.0) for control in ("joint_velocity", "joint_position", "delta_end_effector")
         ),
         origin=f"{FRANKA.wheel} {FRANKA.version}", licence="Apache-2.0, BSD-2-Clause", folder=str(folder),
     )  # fmt: skip

@@ -12,7 +12,7 @@ import trimesh
 
 from pipeline.assets.importers.compiled_model import geom_mesh
 from pipeline.geometry import homogeneous
-from pipeline.simulation.robots.arm.fingers import PAD_TORSION_M
+from pipeline.simulation.robots.arm.robot_model import PAD_TORSION_M
 from pipeline.simulation.robots.description import Fingers
 from pipeline.simulation.robots.reading.elements import Elements, ModelError
 from pipeline.simulation.robots.reading.plain_model import PlainModel
@@ -20,12 +20,8 @@ from pipeline.simulation.robots.reading.plain_model import PlainModel
 STEPS = 13
 """Commands from open to closed at which the fingers are measured."""
 REST_SECONDS = 0.8
-POINTS = 3000
-"""Points on the surface of each finger."""
 BAND_M = 0.002, 0.025
 """Depths behind the tips between which the distance of the pads is measured."""
-HALF_STRIP_M = 0.008
-"""Half the width of the strip in the middle of the fingers that counts as pad."""
 PINCH_DEPTH_M = 0.012
 """Depth of the pinch point behind the tips of the half-open fingers."""
 MIN_OPENING_M = 0.005
@@ -199,7 +195,8 @@ class _Bench:
         """Return points on the surface of geoms, in the hand's frame, of shape (number, 3)."""
         meshes = [mesh.convex_hull for g in geoms if (mesh := geom_mesh(self.model, data, g)) is not None]
         joined = trimesh.util.concatenate(meshes)
-        sampled = np.asarray(trimesh.sample.sample_surface(joined, POINTS, seed=0)[0])
+        # Points on the surface of each finger
+        sampled = np.asarray(trimesh.sample.sample_surface(joined, 3000, seed=0)[0])
         points = np.concatenate([sampled, joined.vertices])
         return (points - data.xpos[self.hand]) @ data.xmat[self.hand].reshape(3, 3)
 
@@ -211,7 +208,8 @@ class _Bench:
         near, far = tip - BAND_M[1], tip - BAND_M[0]
         bands = [side[(side[:, 2] > near) & (side[:, 2] < far)] for side in points]
         across = float(np.mean([(band[:, 0].min() + band[:, 0].max()) / 2 for band in bands]))
-        pads = [band[np.abs(band[:, 0] - across) < HALF_STRIP_M] for band in bands]
+        # Half the width of the strip in the middle of the fingers that counts as pad
+        pads = [band[np.abs(band[:, 0] - across) < 0.008] for band in bands]
         upper, lower = float(pads[0][:, 1].min()), float(pads[1][:, 1].max())
         faces = [band[np.abs(band[:, 1] - face) < 0.003] for band, face in zip(bands, (upper, lower), strict=True)]
         half_width = min(float(np.ptp(face[:, 0])) / 2 for face in faces)

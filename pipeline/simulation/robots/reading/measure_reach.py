@@ -17,8 +17,6 @@ YAWS = (0.0, np.pi / 4, np.pi / 2, -np.pi / 4)
 """Closing directions, from the radius on; either finger may be on either side."""
 HOME_SHARES = ((0.5, 0.35), (0.55, 0.25), (0.45, 0.45), (0.6, 0.3), (0.4, 0.3), (0.65, 0.2), (0.35, 0.2))
 """Places of the home as shares of the longest reach: in front of the base, and above it; the first that is free."""
-MARGIN_M = 0.035
-"""How far the ring in which objects are placed stays off the outermost radius."""
 MIN_RING_M = 0.08
 """Least width of that ring: an object and its place side by side."""
 
@@ -92,7 +90,8 @@ def ring_of(reached: ReachMap, file: str) -> Reach:
         found = 0.0 if run is None else float(radii[run[-1]] - radii[run[0]]) * 100
         raise ModelError(f"the arm of {file} reaches a ring of {found:.0f} cm of the table; it takes {least}")
     near, far = float(radii[run[0]]), float(radii[run[-1]])
-    margin = min(MARGIN_M, (far - near) / 4)
+    # 0.035: how far the ring in which objects are placed stays off the outermost radius
+    margin = min(0.035, (far - near) / 4)
     inner = max(near, 0.15)  # what stands nearer than the post is wide is never easy to reach
     return Reach(
         round(min(inner + margin, far - 2 * margin), 3), round(far - margin, 3), (round(near, 3), round(far, 3)),

@@ -16,8 +16,6 @@ from pipeline.simulation.robots.arm.robot_model import CLUSTERS_PER_EXTENT, MAX_
 from pipeline.simulation.robots.description import COLLISION_GROUP, VISUAL_GROUP
 from pipeline.simulation.robots.reading.elements import Elements, compiled, joints_moved, range_of
 
-SERVO_HZ = 5.0
-"""Natural frequency of a servo that is made for a joint: critically damped, it follows motions of half a second."""
 MAX_STUCK = {"hinge": 0.03, "slide": 0.003}
 """A servo that dry friction holds this far (rad, m) from its command is replaced, and the friction left out: light arms
 with much of it shake, and throw what they hold."""
@@ -259,7 +257,8 @@ def _servo(spec: mujoco.MjSpec, model: mujoco.MjModel, name: str) -> str:
     full = np.zeros((model.nv, model.nv))
     mujoco.mj_fullM(model, full, data.qM) if hasattr(data, "qM") else mujoco.mj_fullM(model, data, full)
     inertia = max(float(full[dof, dof]), MIN_INERTIA[_kind(model, joint)])
-    stiffness = inertia * (2 * np.pi * SERVO_HZ) ** 2
+    # Natural frequency of a servo that is made for a joint: critically damped, it follows motions of half a second
+    stiffness = inertia * (2 * np.pi * 5.0) ** 2
     if friction / stiffness >= MAX_STUCK[_kind(model, joint)]:
         spec.joint(name).frictionloss = 0
     return _add_servo(spec, name, stiffness, 2 * float(np.sqrt(stiffness * inertia)), max(limits, default=0.0))

@@ -15,11 +15,7 @@ from pipeline.simulation.robots.arm.ur5e_kinematics import Ur5eKinematics
 from pipeline.simulation.robots.description import SIDES, ArmModel, RobotDescription
 from pipeline.simulation.robots.reading.measure_reach import reach_map
 
-TEST_SECONDS = 1.2
-"""Duration of the test motion: 10 cm down and 10 cm aside."""
 TEST_OFFSETS_M = ((0.0, 0.1, -0.1), (0.0, -0.1, -0.1), (0.0, 0.05, -0.05), (0.05, 0.0, 0.0))
-PENETRATION_M = 0.001
-"""Depth from which on two links at home collide: hulls of neighbours may touch."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +38,8 @@ def self_collisions(arm: ArmModel) -> list[str]:
         if hand[pair].all():
             continue
         names = sorted(model.body(int(model.geom_bodyid[g])).name.removeprefix(ARM_PREFIX) for g in pair)
-        if distance < -PENETRATION_M:
+        # Depth from which on two links at home collide: hulls of neighbours may touch
+        if distance < -0.001:
             found.add(f"{names[0]} with {names[1]}")
     return sorted(found)
 
@@ -59,7 +56,8 @@ def track_test_motion(arm: ArmModel) -> Tracking:
     joints = [int(model.joint(name).qposadr[0]) for name in prefixed(arm.joints)]
     data.ctrl[servos] = home
     mujoco.mj_step(model, data, nstep=100)
-    steps = round(TEST_SECONDS / TIMESTEP)
+    # 1.2: duration of the test motion: 10 cm down and 10 cm aside
+    steps = round(1.2 / TIMESTEP)
     t = np.arange(1, steps + 1)[:, None] / steps
     path = home + (t**3 * (10 - 15 * t + 6 * t**2)) * (end - home)
     speeds = np.gradient(path, TIMESTEP, axis=0)

@@ -12,12 +12,6 @@ from pipeline.simulation.robots.arm.robot_model import ARM_PREFIX, add_arm, bodi
 from pipeline.simulation.robots.description import ArmModel
 from pipeline.simulation.robots.reading.plain_model import PlainModel
 
-USUAL_SHARE = 0.7
-"""Share of ordinary postures in which two links touch that always do: convex hulls fill what is hollow."""
-
-OVERLAP_M = 0.0003
-"""Depth from which on shapes of the open gripper overlap."""
-
 
 def without_usual_contacts(plain: PlainModel, arm: ArmModel) -> PlainModel:
     """Return a model in which links that touch in most postures of picking and placing do not collide."""
@@ -62,7 +56,8 @@ def usual_contacts(arm: ArmModel) -> list[tuple[str, str]]:
     postures = [kinematics.home(), *(q for pose in poses if (q := kinematics.solve(pose)) is not None)]
     for q in postures:
         found.update(links.at(q))
-    usual = [pair for pair, count in found.items() if count > USUAL_SHARE * len(postures)]
+    # Share of ordinary postures in which two links touch that always do: convex hulls fill what is hollow
+    usual = [pair for pair, count in found.items() if count > 0.7 * len(postures)]
     usual += [*_neighbours(links), *_overlaps_of_hand(arm, links)]
     names = ([links.model.body(body).name.removeprefix(ARM_PREFIX) for body in pair] for pair in usual)
     return sorted({(one, other) for one, other in names})
@@ -91,5 +86,6 @@ def _overlaps_of_hand(arm: ArmModel, links: LinkContacts) -> list[tuple[int, int
     model.geom_margin[:] = 0
     mujoco.mj_kinematics(model, data)
     mujoco.mj_collision(model, data)
-    pairs = model.geom_bodyid[data.contact.geom[data.contact.dist < -OVERLAP_M]]
+    # Depth from which on shapes of the open gripper overlap
+    pairs = model.geom_bodyid[data.contact.geom[data.contact.dist < -0.0003]]
     return [*{(int(min(pair)), int(max(pair))) for pair in pairs}]

@@ -13,8 +13,6 @@ from pipeline.simulation.robots.reading.wheel_arm import WheelArm
 from pipeline.simulation.robots.workspace import Place
 
 HALF = float(np.sqrt(0.5))
-RATE_HZ = 50.0
-"""Of ALOHA's control, and of the policies of both."""
 VIPERX = WheelArm(
     "aloha", "gym-aloha", "0.1.5", "gym_aloha", "assets/bimanual_viperx_transfer_cube.xml", pinch_m=(0.1417, 0, 0),
     pinch_quat_wxyz=(HALF, 0, HALF, 0), tool="vx300s_left/gripper_link", flags="--no-deps ", has_excludes=False,
@@ -52,6 +50,7 @@ def _pair(arm: WheelArm, places: tuple[Place, Place]) -> RobotDescription:
     pair = stored.description(arm.folder(stored))
     return replace(
         pair, note="two arms, by friction, within reach: minutes",
-        control_modes=(ControlMode("joint_position", RATE_HZ),), origin=f"{arm.wheel} {arm.version}",
+        # Rate hz of ALOHA's control, and of the policies of both
+        control_modes=(ControlMode("joint_position", 50.0),), origin=f"{arm.wheel} {arm.version}",
         licence="Apache-2.0",
     )  # fmt: skip

@@ -19,23 +19,11 @@ from pipeline.simulation.robots.description import Fingers
 
 MIN_OVERHANG_M = 0.022
 """Least depth by which an object overhangs where a finger gets under it."""
-TIP_GAP_M = 0.006
-"""Distance of the fingertips from the edge."""
-MAX_DEPTH_M = 0.045
-"""How far the fingertips reach over the object at most; the palm stays clear of it."""
-DROP_M = 0.03
-"""What lies this far below an object does not support it."""
-HALF_STRIP_M = 0.013
-"""Half the width of the strip that a finger needs."""
 SEARCH_M, SEARCH_STEP_M = 0.4, 0.01
 """How far beyond an object an edge is looked for, and the first step."""
 SQUARE = ("box", "cube")
-ROUND_DIRECTIONS = 12
-"""Directions that are tried around an object that is no box."""
 OBLIQUE, OBLIQUE_COST_M = np.radians([-25.0, 25.0, -45.0, 45.0]), 0.1
 """Angles by which the gripper may come from beside the direction of a box's side, and the cost of each radian."""
-LATERAL_SHARES = (0.0, -0.5, 0.5)
-"""Places beside the middle of a side that are tried, as shares of its half width."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +77,8 @@ def edge_grasps(
 
 def directions(target: Object) -> Iterator[np.ndarray]:
     """Yield level unit vectors (2,) along which an object is held or pushed: its own axes, more for what is round."""
-    count = 4 if target.shape in SQUARE else ROUND_DIRECTIONS
+    # 12: directions that are tried around an object that is no box
+    count = 4 if target.shape in SQUARE else 12
     for angle in target.yaw + np.arange(count) * 2 * np.pi / count:
         yield np.array([np.cos(angle), np.sin(angle)])
 
@@ -103,7 +92,8 @@ def find_edge(
     """
     centre, side = target.position[:2], left_of(outwards)
     ends, fronts = [], []
-    for aside in lateral + np.array([-1, 0, 1]) * HALF_STRIP_M:
+    # Half the width of the strip that a finger needs
+    for aside in lateral + np.array([-1, 0, 1]) * 0.013:
         chord = chord_of(target, outwards, float(aside))
         if chord is None:
             return None
@@ -149,7 +139,8 @@ def left_of(direction: np.ndarray) -> np.ndarray:
 def _is_bare(physics: Physics, target: Object, points: np.ndarray) -> np.ndarray:
     """Whether nothing lies closely below an object at ground points (N, 2), of shape (N,)."""
     heights, _, _ = physics.surface(points, without=target.name)
-    return ~(heights > target.bottom - DROP_M)
+    # What lies this far below an object does not support it
+    return ~(heights > target.bottom - 0.03)
 
 
 def _strips(target: Object) -> Iterator[tuple[np.ndarray, float, float]]:
@@ -159,7 +150,8 @@ def _strips(target: Object) -> Iterator[tuple[np.ndarray, float, float]]:
             yield outwards, 0.0, 0.0
             continue
         half = float(np.ptp(target.outline @ left_of(outwards))) / 2
-        for share in LATERAL_SHARES:
+        # Places beside the middle of a side that are tried, as shares of its half width
+        for share in (0.0, -0.5, 0.5):
             yield outwards, share * half, abs(share) * half
         for angle in OBLIQUE:
             yield planar_rotation(angle) @ outwards, 0.0, OBLIQUE_COST_M * abs(angle)
@@ -169,7 +161,9 @@ def _judge(
     physics: Physics, clearance: CollisionChecker, target: Object, fingers: Fingers, edge: Edge, extra: float
 ) -> Grasp | DroppedGrasp:
     """Return the grasp at an edge with an extra cost, or why there is none."""
-    tips = max(edge.farthest + TIP_GAP_M, edge.front - MAX_DEPTH_M)
+    # 0.006: distance of the fingertips from the edge
+    # 0.045: how far the fingertips reach over the object at most; the palm stays clear of it
+    tips = max(edge.farthest + 0.006, edge.front - 0.045)
     faces = _faces(physics, target, fingers, edge, tips)
     low, up, slope = faces or (target.bottom, target.top, np.inf)
     width = up - low

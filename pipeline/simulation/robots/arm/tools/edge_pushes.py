@@ -20,20 +20,12 @@ from pipeline.simulation.robots.arm.tools.grasp import Grasp
 from pipeline.simulation.robots.arm.tools.grasp_scoring import HALF_TURNS
 from pipeline.simulation.robots.description import Fingers
 
-OVERHANG_M = 0.042
-"""Depth by which an object overhangs after a push, where it is long enough."""
 STABLE_M = 0.012
 """Distance of the centre of mass from the edge after a push, at least."""
 SPARE_M = 0.004
 """How much deeper than needed for a grasp it must overhang: a push may end a little short."""
-MAX_HEIGHT_M = 0.06
-"""Highest object that is pushed: a higher one may topple."""
 START_GAP_M = 0.012
 """Distance of the fingers from the object before they push."""
-TIP_HEIGHT_M = 0.004
-"""Height of the fingertips above what the object lies on."""
-SIDE_GAP_M = 0.004
-"""Kept free on either side of an object while it is pushed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +50,8 @@ def edge_pushes(
 
     Without a reason for an object that is too high to be pushed.
     """
-    if target.height > MAX_HEIGHT_M:
+    # Highest object that is pushed: a higher one may topple
+    if target.height > 0.06:
         return (), ""
     found: list[EdgePush] = []
     reason = f"no edge within {SEARCH_M * 100:.0f} cm of {target.name} over which it could be pushed"
@@ -67,7 +60,8 @@ def edge_pushes(
         if edge is None:
             continue
         mass = float((physics.centre_of_mass(target.name)[:2] - target.position[:2]) @ outwards)
-        distance = min(OVERHANG_M + edge.farthest - edge.front, edge.nearest - mass - STABLE_M)
+        # 0.042: depth by which an object overhangs after a push, where it is long enough
+        distance = min(0.042 + edge.farthest - edge.front, edge.nearest - mass - STABLE_M)
         if distance <= 0.003 or edge.overhang + distance < MIN_OVERHANG_M + SPARE_M:
             reason = f"{target.name} is too short to be pushed over the edge without falling"
             continue
@@ -88,7 +82,8 @@ def straight_push(target: Object, outwards: np.ndarray, distance: float, fingers
     chords = [chord_of(target, outwards, sign * aside) for aside in reach.tolist() for sign in (-1, 1)]
     rear = min([chord[0] for chord in chords if chord], default=float((target.outline - target.position[:2]).min()))
     start = target.position[:2] + (rear - fingers.pad_half_width - START_GAP_M) * outwards
-    height = target.bottom + TIP_HEIGHT_M + fingers.tip_offset(opening)
+    # Height of the fingertips above what the object lies on
+    height = target.bottom + 0.004 + fingers.tip_offset(opening)
     hand = gripper_pose(np.array([*start, height]), float(np.arctan2(side[1], side[0])))
     grasp = Grasp(hand, hand[:3, 3].copy(), HALF_TURNS, 0.0, opening, float(np.linalg.norm(motion)), pushes=True)
     return EdgePush(grasp, motion)
@@ -99,7 +94,8 @@ def _in_the_way(target: Object, motion: np.ndarray, others: Sequence[Object]) ->
     swept = Region(hull(np.concatenate([target.outline, target.outline + motion])))
     for other in others:
         beside = other.top > target.bottom + 0.002 and other.bottom < target.top
-        if beside and _distance(swept, Region(other.outline)) < SIDE_GAP_M:
+        # Kept free on either side of an object while it is pushed
+        if beside and _distance(swept, Region(other.outline)) < 0.004:
             return other.name
     return ""
 

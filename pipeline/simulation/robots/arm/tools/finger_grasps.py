@@ -15,6 +15,7 @@ from pipeline.simulation.robots.arm.tools.grasp import DroppedGrasp, Grasp, Gras
 from pipeline.simulation.robots.arm.tools.grasp_sampling import (
     TILTS,
     RunCandidate,
+    measure_heights,
     sample_from_above,
     sample_from_the_side,
 )
@@ -24,7 +25,6 @@ from pipeline.simulation.robots.arm.tools.grasp_scoring import (
     score_from_above,
     score_from_the_side,
 )
-from pipeline.simulation.robots.arm.tools.surface_heights import measure_heights
 from pipeline.simulation.robots.description import Fingers
 from pipeline.simulation.robots.oracle import placement
 

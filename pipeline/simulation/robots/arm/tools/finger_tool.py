@@ -13,9 +13,6 @@ from pipeline.simulation.robots.arm.tools.grasp import Grasp, GraspSearch
 from pipeline.simulation.robots.arm.tools.part_grasps import handle_grasps
 from pipeline.simulation.robots.description import ArmModel
 
-RELEASE_GAP_M = 0.010
-"""How much the fingers open on either side to release an object, if there is room."""
-
 
 class FingerTool:
     """Two fingers."""
@@ -70,7 +67,8 @@ class FingerTool:
 
     def release(self, is_free: Callable[[float], bool]) -> None:
         """Open the fingers as wide as there is room."""
-        wide, narrow = (min(self.width + gap, self.fingers.max_opening) for gap in (2 * RELEASE_GAP_M, 0.01))
+        # 0.010: how much the fingers open on either side to release an object, if there is room
+        wide, narrow = (min(self.width + gap, self.fingers.max_opening) for gap in (2 * 0.010, 0.01))
         self._open(wide if is_free(wide) else narrow)
 
     def _open(self, width: float) -> None:

@@ -11,28 +11,42 @@ from dataclasses import dataclass
 import numpy as np
 
 from pipeline.geometry import planar_rotation
-from pipeline.simulation.objects import Object
+from pipeline.simulation.objects import Object, Region
 from pipeline.simulation.physics import Physics
 from pipeline.simulation.robots.arm.kinematics import gripper_pose
-from pipeline.simulation.robots.arm.tools.surface_heights import SurfaceHeights
 from pipeline.simulation.robots.description import Fingers
 
 DIRECTIONS = 12
 """Closing directions over half a turn, besides the object's own axes."""
-GRIP_DEPTHS_M = (0.042, 0.030, 0.018, 0.011)
-"""Depths of the fingertips below the top that are tried; the least for rims."""
-TIP_CLEARANCE_M = 0.004
-"""Distance between the fingertips and what is below them."""
-MIN_DEPTH_M = 0.008
-"""Least depth of the fingertips below the top."""
-LEVELS = (0.25, 0.5, 0.75)
-"""Heights of level lines, as shares of the object's height."""
-OFFSETS = (-0.6, 0.0, 0.6)
-"""Offsets of level lines from the object's middle, as shares of half its extent across them."""
 TILTS = tuple(np.radians((30.0, 60.0, 85.0)))
 """Angles between the approach and straight down from which a level line is approached, to either side."""
-TIP_DEPTHS_M = (0.012, 0.026)
-"""Distances of the fingertips beyond a level line."""
+
+MARGIN_M = 0.05
+"""How far the map extends beyond the object."""
+
+
+@dataclass(frozen=True, eq=False)
+class SurfaceHeights:
+    """Heights from above, on a grid of N points."""
+
+    physics: Physics
+    name: str
+    """Name of the object."""
+    points: np.ndarray
+    """World x and y in metres, of shape (N, 2)."""
+    heights: np.ndarray
+    """World z in metres, of shape (N,); -1 where there is nothing."""
+    own: np.ndarray
+    """Whether a point is on the object, of shape (N,)."""
+    labels: np.ndarray
+    """Label of the object at each point, of shape (N,)."""
+    pitch: float
+    """Grid spacing in metres."""
+
+    def is_above(self, points: np.ndarray, height: float) -> np.ndarray:
+        """Cast rays at further points (N, 2). Return where the object is seen above a height, of shape (N,)."""
+        heights, labels, _ = self.physics.surface(points)
+        return (labels == self.physics.label_of(self.name)) & (heights > height)
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +108,7 @@ class LineCandidate:
         return world_from_gripper
 
 
-def closing_directions(target: Object) -> np.ndarray:
+def _closing_directions(target: Object) -> np.ndarray:
     """Return closing directions in radians, the object's own axes first."""
     sides = target.yaw + np.array([0.0, np.pi / 2])
     return np.concatenate([sides, target.yaw + np.pi * (np.arange(DIRECTIONS) + 0.5) / DIRECTIONS])
@@ -102,7 +116,7 @@ def closing_directions(target: Object) -> np.ndarray:
 
 def sample_from_above(heights: SurfaceHeights, target: Object, fingers: Fingers) -> Iterator[RunCandidate]:
     """Yield runs in all closing directions, wider ones than the gripper opens included."""
-    for yaw in closing_directions(target).tolist():
+    for yaw in _closing_directions(target).tolist():
         local = (heights.points - target.position[:2]) @ planar_rotation(yaw)
         extent = local[heights.own, 1] if heights.own.any() else np.zeros(1)
         reach = float(extent.max() - extent.min()) / 2 - 0.004
@@ -112,8 +126,10 @@ def sample_from_above(heights: SurfaceHeights, target: Object, fingers: Fingers)
             if not (inside & heights.own).any():
                 continue
             strip = Strip(local, yaw, float(across), inside, float(heights.heights[inside & heights.own].max()))
-            for depth in GRIP_DEPTHS_M:
-                tips = max(target.bottom + TIP_CLEARANCE_M, strip.top - depth)
+            # Depths of the fingertips below the top that are tried; the least for rims
+            for depth in (0.042, 0.030, 0.018, 0.011):
+                # Distance between the fingertips and what is below them
+                tips = max(target.bottom + 0.004, strip.top - depth)
                 yield from _runs_at(heights, strip, tips)
                 if tips > strip.top - depth:
                     break
@@ -121,12 +137,14 @@ def sample_from_above(heights: SurfaceHeights, target: Object, fingers: Fingers)
 
 def sample_from_the_side(physics: Physics, target: Object) -> Iterator[LineCandidate]:
     """Yield level lines in all closing directions, each approached from both sides at all tilts."""
-    for yaw in closing_directions(target).tolist():
+    for yaw in _closing_directions(target).tolist():
         turn = planar_rotation(yaw)
         local = (target.outline - target.position[:2]) @ turn
         middle, half = (local.max(0) + local.min(0)) / 2, np.ptp(local, axis=0) / 2
-        for level in target.bottom + np.array(LEVELS) * target.height:
-            for across in middle[1] + np.array(OFFSETS) * half[1]:
+        # Heights of level lines, as shares of the object's height
+        for level in target.bottom + np.array((0.25, 0.5, 0.75)) * target.height:
+            # Offsets of level lines from the object's middle, as shares of half its extent across them
+            for across in middle[1] + np.array((-0.6, 0.0, 0.6)) * half[1]:
                 hits = _touched(physics, target, turn, float(across), float(level), float(half[0]) + 0.01, middle[0])
                 if hits is None:
                     continue
@@ -134,14 +152,16 @@ def sample_from_the_side(physics: Physics, target: Object) -> Iterator[LineCandi
                 point = target.position[:2] + turn @ np.array([(low + up) / 2, across])
                 line = np.array([*point, level]), up - low, max(first, second), yaw
                 for tilt in (sign * tilt for tilt in TILTS for sign in (-1, 1)):
-                    for depth in TIP_DEPTHS_M:
+                    # Distances of the fingertips beyond a level line
+                    for depth in (0.012, 0.026):
                         yield LineCandidate(*line, tilt, depth)
 
 
 def _runs_at(heights: SurfaceHeights, strip: Strip, tips: float) -> Iterator[RunCandidate]:
     """Yield the runs of one strip with the fingertips at the height `tips`."""
     high = strip.inside & heights.own & (heights.heights > tips + 0.003)
-    if not high.any() or strip.top - tips < MIN_DEPTH_M:
+    # Least depth of the fingertips below the top
+    if not high.any() or strip.top - tips < 0.008:
         return
     values = np.sort(strip.local[high, 0])
     for run in np.split(values, np.flatnonzero(np.diff(values) > 2.2 * heights.pitch) + 1):
@@ -163,3 +183,15 @@ def _touched(
         slope = float(np.sqrt(max(1 - facing**2, 0.0))) / max(facing, 1e-6)
         hits.append((middle + side * (half - distance), slope))
     return hits[0], hits[1]
+
+
+def measure_heights(physics: Physics, target: Object) -> SurfaceHeights:
+    """Cast rays down on an object and 5 cm around it, with a pitch of 3 to 7 mm."""
+    low, high = target.outline.min(0) - MARGIN_M, target.outline.max(0) + MARGIN_M
+    pitch = float(np.clip((high - low).max() / 56, 0.003, 0.007))
+    x, y = np.meshgrid(np.arange(low[0], high[0], pitch), np.arange(low[1], high[1], pitch))
+    points = np.stack([x.ravel(), y.ravel()], -1)
+    points = points[Region(target.outline).distance(points) < MARGIN_M]
+    heights, labels, _ = physics.surface(points)
+    own = labels == physics.label_of(target.name)
+    return SurfaceHeights(physics, target.name, points, np.nan_to_num(heights, nan=-1.0), own, labels, pitch)

@@ -12,18 +12,13 @@ from pipeline.simulation.physics import Physics
 from pipeline.simulation.robots.arm.collision import CollisionChecker
 from pipeline.simulation.robots.arm.kinematics import gripper_pose
 from pipeline.simulation.robots.arm.tools.grasp import DroppedGrasp, Grasp
-from pipeline.simulation.robots.arm.tools.grasp_sampling import LineCandidate, RunCandidate, Strip
-from pipeline.simulation.robots.arm.tools.surface_heights import SurfaceHeights
+from pipeline.simulation.robots.arm.tools.grasp_sampling import LineCandidate, RunCandidate, Strip, SurfaceHeights
 from pipeline.simulation.robots.description import Fingers
 
 FINGER_CLEARANCES_M = (0.006, 0.014)
 """Distances between an open finger and the object that are tried; the larger one where a wall slopes."""
-FINGER_TIP_M = 0.009
-"""Thickness of a finger at its tip."""
 HALF_TURNS = (0.0, np.pi)
 """The gripper may hold with either finger on either side."""
-FLANK_STEP_M = 0.0007
-"""Precision of a measured flank."""
 PAD_HEIGHT_M, PAD_RAY_M, PAD_GIVE_M = 0.037, 0.005, 0.0015
 """Height of a pad, spacing of the levels where its contact is measured, and depth within which it touches."""
 MAX_CONTACT_OFFSET_M = 0.025
@@ -176,7 +171,8 @@ def _flank(
     inner, outer = np.full(len(lines), edge - side * reach), np.full(len(lines), edge + side * reach)
     is_met = is_solid(inner)
     inner = np.where(is_solid(outer), outer, inner)
-    for _ in range(int(np.ceil(np.log2(2 * reach / FLANK_STEP_M)))):
+    # Precision of a measured flank
+    for _ in range(int(np.ceil(np.log2(2 * reach / 0.0007)))):
         middle = (inner + outer) / 2
         solid = is_solid(middle)
         inner, outer = np.where(solid, middle, inner), np.where(solid, outer, middle)
@@ -215,7 +211,8 @@ def _blocker(
     """Return the label of what is where a finger must go; None if it is free."""
     out = side * (strip.local[:, 0] - edge)  # from the pad of the open finger
     near = np.abs(strip.local[:, 1] - strip.across) < fingers.pad_half_width + 0.003
-    tip = near & (out > -0.002) & (out < FINGER_TIP_M) & (heights.heights > tips - 0.002)
+    # 0.009: thickness of a finger at its tip
+    tip = near & (out > -0.002) & (out < 0.009) & (heights.heights > tips - 0.002)
     back = near & (out > -0.002) & (out < fingers.depth) & (heights.heights > tips + 0.008)
     hit = np.flatnonzero(tip | back)
     return int(heights.labels[hit[0]]) if len(hit) else None

@@ -9,7 +9,7 @@ from pipeline.simulation.free_space import spread_out
 from pipeline.simulation.objects import Object
 from pipeline.simulation.physics import Physics
 from pipeline.simulation.robots.arm.tools.grasp import Grasp, GraspSearch, gripper_at
-from pipeline.simulation.robots.arm.tools.surface_heights import SurfaceHeights, measure_heights
+from pipeline.simulation.robots.arm.tools.grasp_sampling import SurfaceHeights, measure_heights
 from pipeline.simulation.robots.arm.tools.vacuum import CUP_RADIUS_M, PEEL_LIMIT_NM, PULL_LIMIT_N
 
 MAX_ROUGHNESS_M = 0.0022

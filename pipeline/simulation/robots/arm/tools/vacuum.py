@@ -25,8 +25,6 @@ SHEAR_LIMIT_N = 0.5 * PULL_LIMIT_N
 """Force across the axis at which it slides where nothing pulls, with a friction of 0.5."""
 PEEL_LIMIT_NM = PULL_LIMIT_N * CUP_RADIUS_M
 """Moment about the cup that lifts one side of its lip where nothing pulls: 0.49 N m."""
-LOSS_SECONDS = 0.012
-"""Time for which a limit must be exceeded until the vacuum is lost."""
 _TOOL = f"{ARM_PREFIX}hand/"
 VALVE = f"{_TOOL}suction"
 """Actuator without force that records suction on and off among the actions."""
@@ -35,10 +33,6 @@ LIP_SITE, FLANGE_JOINT = f"{_TOOL}pinch", f"{ARM_PREFIX}wrist_3_joint"
 """Site at the cup's lip, and the joint to which its valve belongs."""
 BELLOWS_STIFFNESS_NM_RAD, BELLOWS_RANGE_RAD = 1.5, 0.26
 """Moment for each radian by which the lip tilts about a level axis, and how far it tilts: 0.39 N m at 15 degrees."""
-BELLOWS_DAMPING = 0.12
-"""Moment for each rad/s, so that a load of 1 kg below the cup swings out."""
-BELLOWS_AXIS_M = 0.012
-"""Height above the lip about which it tilts."""
 TOOL_LENGTH_M = 0.1558
 """From the flange to the cup's lip, as long as the two-finger gripper, so that both share their kinematics."""
 
@@ -54,11 +48,13 @@ def specification() -> mujoco.MjSpec:
         ("bellows", 0.0105, 0.128, 0.15, 0.01, (0.25, 0.25, 0.28)),
         ("cup", CUP_RADIUS_M, 0.15, TOOL_LENGTH_M, 0.01, (0.15, 0.15, 0.17)),
     )
-    hinge = TOOL_LENGTH_M - BELLOWS_AXIS_M
+    # 0.012: height above the lip about which it tilts
+    hinge = TOOL_LENGTH_M - 0.012
     lip = body.add_body(name="lip", pos=[0, 0, hinge])
     for axis in ([1, 0, 0], [0, 1, 0]):
         lip.add_joint(
-            name=f"bellows_{'xy'[axis[1]]}", axis=axis, stiffness=BELLOWS_STIFFNESS_NM_RAD, damping=BELLOWS_DAMPING,
+            # 0.12: moment for each rad/s, so that a load of 1 kg below the cup swings out
+            name=f"bellows_{'xy'[axis[1]]}", axis=axis, stiffness=BELLOWS_STIFFNESS_NM_RAD, damping=0.12,
             armature=4e-4, limited=True, range=[-BELLOWS_RANGE_RAD, BELLOWS_RANGE_RAD],
         )  # fmt: skip
     for name, radius, low, high, mass, rgb in sections:
@@ -191,6 +187,7 @@ class Vacuum:
         }
         reason = next((text for text, share in excess.items() if share > 1), "")
         self._exceeded = self._exceeded + 1 if reason else 0
-        if self._exceeded * self.physics.model.opt.timestep >= LOSS_SECONDS:
+        # Time for which a limit must be exceeded until the vacuum is lost
+        if self._exceeded * self.physics.model.opt.timestep >= 0.012:
             self.release()
             self.lost = reason

@@ -21,8 +21,6 @@ SEAM_LAYOUTS = range(60_000, 60_060)
 """Seeds of the layouts on which seams are looked at: not those of training, validation or evaluation."""
 STEPS = 20_480
 """Most control steps of training across a seam."""
-FEWEST = 8
-"""States in which the former policy has to end well for a seam to be judged."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +35,8 @@ class Seam:
 
     def drops_from(self, validation: float) -> bool:
         """Whether success here is lower than that on the validation starts by more than both intervals (Wilson)."""
-        if len(self.starts) < FEWEST:
+        # States in which the former policy has to end well for a seam to be judged
+        if len(self.starts) < 8:
             return False
         here = wilson(self.solved, len(self.starts))
         return here.value < wilson(round(validation * VALIDATED), VALIDATED).low and here.high < validation

@@ -1,1 +1,0 @@
-"""Convex parts of meshes for collision."""

@@ -1,1 +1,0 @@
-"""Token usage, prices and budgets of model calls."""
