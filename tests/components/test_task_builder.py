@@ -3,6 +3,7 @@
 import math
 import re
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import pytest
@@ -115,7 +116,7 @@ def test_proposed_and_typed_tasks_open_in_it_and_words_that_are_not_read_say_why
         builder.page.locator(".task-cards .edit").nth(card).click()
         expect(builder.text).to_have_value(task.instruction)
         carried = {goal.names[0].replace("_", " ") for goal in task.planned if goal.carried}
-        wait_until(builder.page, lambda carried=carried: carried <= set(sum(builder.names(), [])))
+        wait_until(builder.page, lambda carried=carried: carried <= {*chain.from_iterable(builder.names())})
     builder.text.fill("move the red cube into the zone on the left; put the green cylinder in the bin")
     expect(builder.goals).to_have_count(2)
     assert builder.names() == [["red cube"], ["green cylinder"]]
