@@ -16,4 +16,14 @@ class ComparePage(Component):
     """
 
     folder = "compare"
-    patterns = ("fault", "file_button", "form_field", "full_page", "panes", "progress", "section_title", "spinner")
+    patterns = (
+        "fault",
+        "file_button",
+        "form_field",
+        "full_page",
+        "panes",
+        "plots",
+        "progress",
+        "section_title",
+        "spinner",
+    )

@@ -52,10 +52,8 @@ def try_policy(
 
     `play` runs the episode, in this process or in a worker.
     """
-    recipes, fault = sandbox.arrange(program, start, [SEED])
-    if fault:
+    if fault := arrange_start(trials.robot, program, sandbox, start):
         return PolicyEpisode(id, False, 0.0, 0.0, None, fault)
-    write_environment(start, recipes[0], trials.robot)
     shutil.copyfile(project_dir / "task.json", start / "task.json")
     if trials.policy == DEMONSTRATION and (why := _write_demonstration(trials.robot, program, sandbox, start)):
         return PolicyEpisode(id, False, 0.0, 0.0, None, why)
@@ -70,6 +68,14 @@ def by_policy(trials: PolicyTrials, project_dir: Path, program: Program, sandbox
         return Outcome(id, done.success, done.share, done.reason, done.rollout)
 
     return perform
+
+
+def arrange_start(robot: str, program: Program, sandbox: Sandbox, start: Path) -> str:
+    """Let a program arrange a start, and write its layout; return why that failed, or an empty text."""
+    recipes, fault = sandbox.arrange(program, start, [SEED])
+    if not fault:
+        write_environment(start, recipes[0], robot)
+    return fault
 
 
 def write_environment(start: Path, recipe: Recipe, robot: str) -> None:

@@ -8,7 +8,7 @@
 
 import csv
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,9 @@ from pipeline.divergence.lerobot_writer import write_lerobot
 from pipeline.divergence.project_episodes import is_project, read_project
 from pipeline.divergence.robot_logs import is_log, read_log, split_topics, topic_choices, with_topics
 from pipeline.store import atomic_write, parse_json, read_arrays, write_arrays
+
+VIDEO_SUFFIXES = (".mp4", ".mov", ".mkv", ".webm", ".avi")
+"""As in pipeline.divergence.report.video, which takes a second to import."""
 
 
 def read_episode(path: Path) -> Episode:
@@ -91,6 +94,37 @@ def write_episode(episode: Episode, path: Path) -> None:
     if path.suffix.lower() not in (".csv", ".npz"):
         raise EpisodeError(f"an episode cannot be written as {path.name}; name a .csv or .npz file, or a new folder")
     (_write_csv if path.suffix.lower() == ".csv" else _write_npz)(episode, path)
+
+
+def episode_in(folder: Path) -> Path:
+    """Return the episode among uploaded files: the single file, or the folder of a LeRobot dataset or a ROS 2 log.
+
+    A video that lies beside a single file gets its name. Raises EpisodeError.
+    """
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    episodes = [path for path in files if path.suffix.lower() not in VIDEO_SUFFIXES]
+    if len(episodes) == 1:
+        for video in set(files) - set(episodes):
+            video.replace(episodes[0].with_suffix(video.suffix.lower()))
+        return episodes[0]
+    datasets = [path.parents[1] for path in files if path.parts[-2:] == ("meta", "info.json")]
+    logs = [path.parent for path in files if path.name == "metadata.yaml"]
+    if not datasets and not logs:
+        raise EpisodeError(
+            "Drop one file (.npz, .csv, .bag, .mcap; a video beside it), or one folder (LeRobot v3, ROS 2 log), "
+            "for each episode."
+        )
+    return [*datasets, *logs][0]
+
+
+def arms_text(arms: Mapping[str, ArmJoints]) -> str:
+    """Return arms as a JSON text. Inverse of `parse_arms`."""
+    rows = {
+        name: {"joints": arm.joints, "gripper": arm.gripper, "tool": arm.tool}
+        | ({} if arm.open_value is None else {"open": arm.open_value})
+        for name, arm in arms.items()
+    }
+    return json.dumps(rows)
 
 
 def parse_arms(text: str, source: str) -> dict[str, ArmJoints]:
@@ -167,13 +201,8 @@ def _write_csv(episode: Episode, path: Path) -> None:
 
 
 def _write_npz(episode: Episode, path: Path) -> None:
-    arms = {
-        name: {"joints": arm.joints, "gripper": arm.gripper, "tool": arm.tool}
-        | ({} if arm.open_value is None else {"open": arm.open_value})
-        for name, arm in episode.arms.items()
-    }
     arrays: dict[str, Any] = {
-        "q": episode.positions, "t": episode.times, "names": np.array(episode.names), "arms": json.dumps(arms),
+        "q": episode.positions, "t": episode.times, "names": np.array(episode.names), "arms": arms_text(episode.arms),
         "events": json.dumps(episode.events),
     }  # fmt: skip
     if episode.actions is not None:

@@ -16,6 +16,7 @@ const ARM_COLOURS = ["#2f7fc1", "#d1622f", "#5b9a3a", "#9a64b5"],
     return: t("return"),
   },
   ROWS = { errors: [0.7, 1], joint: [0.38, 0.62], events: [0, 0.3] };
+const EPISODES = { real: t("real"), sim: t("simulated"), clock: t("Seconds (real episode)") };
 const CROWDED = 0.07; // share of the time axis within which two words would overlap
 
 export const phaseName = (name) => PHASE_NAMES[name] ?? name;
@@ -41,9 +42,9 @@ export class Plots {
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.result && this.#draw());
   }
 
-  async show(result, joint) {
-    this.result = result;
-    this.joint = joint;
+  /** Plots a result, and one joint of it; `names` are what the two episodes are called. */
+  async show(result, joint, names = EPISODES) {
+    Object.assign(this, { result, joint, names });
     await this.#draw();
   }
 
@@ -109,8 +110,8 @@ export class Plots {
     const joint = joints[this.joint];
     const onJoint = { trace: { yaxis: "y2", showlegend: false } };
     const values = [
-      line(t("real"), joint.t, joint.real, themeColour(this.element, "--ink"), onJoint),
-      line(t("simulated"), joint.t_sim, joint.sim, themeColour(this.element, "--accent"), {
+      line(this.names.real, joint.t, joint.real, themeColour(this.element, "--ink"), onJoint),
+      line(this.names.sim, joint.t_sim, joint.sim, themeColour(this.element, "--accent"), {
         ...onJoint,
         line: { dash: "dot" },
       }),
@@ -118,8 +119,8 @@ export class Plots {
     const categories = [];
     const strips = arms.flatMap((arm, i) =>
       [
-        ["real_s", t("{arm} real", { arm }), "circle"],
-        ["sim_on_real_s", t("{arm} simulated", { arm }), "diamond-open"],
+        ["real_s", `${arm} ${this.names.real}`, "circle"],
+        ["sim_on_real_s", `${arm} ${this.names.sim}`, "diamond-open"],
       ].map(([key, row, symbol]) => {
         categories.push(row);
         const events = comparison.events.filter((event) => event.arm === arm && event[key] !== null);

@@ -115,26 +115,11 @@ export class Sources {
           this.onChange();
         },
       });
-    const input = (label, more) =>
-      h(
-        "label.studio-button.file-button",
-        {},
-        label,
-        h("input.hidden-input", {
-          type: "file",
-          "aria-label": `${title}: ${label}`,
-          ...more,
-          onchange: ({ target }) => {
-            choose(filesOfInput(target.files));
-            target.value = "";
-          },
-        }),
-      );
     const element = h(
       "div.slot",
       { "data-slot": name },
       h("strong", {}, title),
-      h("span.choosers", {}, input(t("File …"), { multiple: true }), input(t("Folder …"), { webkitdirectory: true })),
+      h("span.choosers", {}, fileButtons(title, choose)),
       menu,
       shown,
       this.choiceMenus[name],
@@ -154,7 +139,28 @@ export class Sources {
   }
 }
 
-async function send({ file, name }, upload) {
+/** Returns two buttons, for files and for a folder; `choose` gets what a person chose, [{file, name}]. */
+export function fileButtons(title, choose) {
+  const button = (label, more) =>
+    h(
+      "label.studio-button.file-button",
+      {},
+      label,
+      h("input.hidden-input", {
+        type: "file",
+        "aria-label": `${title}: ${label}`,
+        ...more,
+        onchange: ({ target }) => {
+          choose(filesOfInput(target.files));
+          target.value = "";
+        },
+      }),
+    );
+  return [button(t("File …"), { multiple: true }), button(t("Folder …"), { webkitdirectory: true })];
+}
+
+/** Uploads a file; returns {path, name} as requests name it. Throws an Error for the person. */
+export async function send({ file, name }, upload) {
   if (file.size > MAX_FILE_BYTES)
     throw new Error(t("{name} is larger than 0.4 GB. Use the command grs-studio compare.", { name }));
   const { path } = await upload(file).catch(() => {

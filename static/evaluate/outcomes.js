@@ -18,6 +18,15 @@ const MOVES = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRi
 const failureOf = (cell) => CLASSES[cell.failure] ?? NOT_RUN;
 export const outcome = (cell) =>
   cell.success ? `✓ ${t("{seconds} s", { seconds: cell.seconds.toFixed(1) })}` : `✗ ${failureOf(cell)[0]}`;
+/** What became of a real log: as the twin measures it, or that it is not known. */
+export const logOutcome = ({ success, seconds }) =>
+  success === null ? t("? not known") : success ? outcome({ success, seconds }) : t("✗ not solved");
+
+/** Returns the columns of the grid, {name, cells, words(cell)}: the policies, and last the real logs if there are any. */
+function columnsOf({ policies, real }) {
+  const logs = real?.some(Boolean) ? [{ name: t("Real log"), cells: real, words: logOutcome }] : [];
+  return [...policies.map((one) => ({ ...one, words: outcome })), ...logs];
+}
 
 /** Returns the ways to choose rows, [{value, title, keeps(cells)}], that keep one at least. */
 export function filters({ conditions, policies }) {
@@ -54,7 +63,7 @@ export class OutcomeGrid {
     const shown = JSON.stringify([evaluation, rows, chosen]);
     if (shown === this.shown) return;
     this.shown = shown;
-    const head = [t("Condition"), ...evaluation.policies.map(({ name }) => name)];
+    const head = [t("Condition"), ...columnsOf(evaluation).map(({ name }) => name)];
     fill(
       this.element,
       h(
@@ -81,25 +90,26 @@ export class OutcomeGrid {
     );
   }
 
-  #row({ conditions, policies }, number, place, chosen) {
-    const id = conditions[number];
-    const cell = ({ name, cells }, column) => {
+  #row(evaluation, number, place, chosen) {
+    const id = evaluation.conditions[number];
+    const cell = ({ name, cells, words }, column) => {
       const one = cells[number];
-      const words = one ? outcome(one) : t("not run yet");
-      const about = one && !one.success ? failureOf(one)[1] || one.reason : words;
+      const text = one ? words(one) : t("not run yet");
+      const about = one && !one.success ? (one.failure && failureOf(one)[1]) || one.reason : text;
+      const kind = one && one.success !== null ? (one.success ? ".good" : ".bad") : "";
       return h(
         "td",
         {},
         h(
-          `button.cell${one ? (one.success ? ".good" : ".bad") : ""}`,
+          `button.cell${kind}`,
           {
             "data-cell": `${place},${column}`,
-            "aria-label": `${id}, ${name}: ${words}`,
+            "aria-label": `${id}, ${name}: ${text}`,
             title: about,
             tabindex: "-1",
             onclick: () => this.onChoose(id),
           },
-          one ? words : "·",
+          one ? text : "·",
         ),
       );
     };
@@ -107,7 +117,7 @@ export class OutcomeGrid {
       id === chosen ? "tr.on" : "tr",
       { "data-condition": id, "aria-current": id === chosen ? "true" : null },
       h("th", { scope: "row" }, id),
-      policies.map(cell),
+      columnsOf(evaluation).map(cell),
     );
   }
 

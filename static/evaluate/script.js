@@ -1,7 +1,9 @@
 // The Evaluate page: policies on the same conditions, and their episodes side by side. See components/evaluate_page.py.
 import { eventName } from "/static/compare/plots.js";
+import { fileButtons, send } from "/static/compare/sources.js";
+import { Differences } from "/static/evaluate/differences.js";
 import { closeEvaluate, evaluateOpen, onEvaluate } from "/static/evaluate/evaluate_state.js";
-import { filters, outcome, OutcomeGrid } from "/static/evaluate/outcomes.js";
+import { filters, logOutcome, outcome, OutcomeGrid } from "/static/evaluate/outcomes.js";
 import { PolicyForm } from "/static/evaluate/policy_form.js";
 import { fill, h } from "/static/studio/dom.js";
 import { closeButton, coverPage } from "/static/studio/full_page.js";
@@ -12,7 +14,7 @@ import { Viewers } from "/static/viewer/frame/viewers.js";
 const POLL_MS = 1000;
 const short = (value) => (typeof value === "number" ? String(Number(value.toPrecision(3))) : value);
 
-export default function mount({ element, server }) {
+export default function mount({ element, server, upload }) {
   const root = element.querySelector(".evaluate");
   let value = {},
     record = null,
@@ -51,6 +53,19 @@ export default function mount({ element, server }) {
     if (!answer.error) showEpisodes(answer);
   }
 
+  /** Adds the files of a real robot's log to a condition, or removes its log if there are none. */
+  async function setLog(condition, picked) {
+    fill(madeElement, picked.length && t("Reading the log …"));
+    try {
+      const files = await Promise.all(picked.map((one) => send(one, upload)));
+      await act(files.length ? { kind: "add_log", condition, files } : { kind: "remove_log", condition });
+    } catch (error) {
+      showError(error.message);
+    }
+    fill(madeElement);
+    if (condition === chosen && errorElement.hidden) play(condition);
+  }
+
   async function makeProject(condition) {
     const made = await ask({ kind: "make_project", condition });
     showError(made.error);
@@ -72,7 +87,12 @@ export default function mount({ element, server }) {
 
   // Elements
 
-  const viewers = new Viewers(() => {}),
+  const viewers = new Viewers((time) => differences.setTime(time)),
+    differences = new Differences(
+      ask,
+      (time) => viewers.seek(time),
+      (text) => showError(text),
+    ),
     form = new PolicyForm(act),
     grid = new OutcomeGrid(play),
     errorElement = h("p.fault", { role: "alert", hidden: true }),
@@ -124,29 +144,44 @@ export default function mount({ element, server }) {
     grid.show(shown, kept.rows, chosen);
   }
 
+  const eventLine = ({ title, events, note }) =>
+    h(
+      "p.events",
+      { "aria-label": title },
+      h("strong", {}, title),
+      events.map(([time, name]) =>
+        h("button.link", { onclick: () => viewers.seek(time) }, `${time.toFixed(1)} s ${eventName(name)}`),
+      ),
+      !events.length && h("span.muted", {}, t("None.")),
+      note && h("span.muted", {}, note),
+    );
+
+  function logButtons(condition, log) {
+    if (!value.may_work) return null;
+    const remove = () => setLog(condition, []);
+    return [
+      h("span.muted", {}, log ? t("Real log: {file}", log) : t("Real log of a robot:")),
+      fileButtons(t("Real log"), (files) => files.length && setLog(condition, files)),
+      log && h("button.link", { "data-sends": "evaluate.remove_log", onclick: remove }, t("Remove")),
+    ];
+  }
+
   function showEpisodes({ condition, panes, values }) {
-    const { conditions, policies } = record.shown,
+    const { conditions, policies, real } = record.shown,
       row = conditions.indexOf(condition);
-    const cellOf = (policy) => policies.find(({ name }) => name === policy).cells[row];
+    const ended = ({ title, is_real }) =>
+      is_real ? logOutcome(real[row]) : outcome(policies.find(({ name }) => name === title).cells[row]);
     fill(madeElement);
-    viewers.show(panes.map((pane) => ({ ...pane, title: `${pane.title} · ${outcome(cellOf(pane.title))}` })));
+    viewers.show(panes.map((pane) => ({ ...pane, title: `${pane.title} · ${ended(pane)}` })));
+    differences.show(condition, panes);
     fill(
       about,
       h("h3", {}, t("Events")),
-      panes.map(({ title, events }) =>
-        h(
-          "p.events",
-          { "aria-label": title },
-          h("strong", {}, title),
-          events.map(([time, name]) =>
-            h("button.link", { onclick: () => viewers.seek(time) }, `${time.toFixed(1)} s ${eventName(name)}`),
-          ),
-          !events.length && h("span.muted", {}, t("None.")),
-        ),
-      ),
+      panes.map(eventLine),
       h(
-        "p",
+        "p.actions",
         {},
+        logButtons(condition, real?.[row]),
         h(
           "button.studio-button",
           {
@@ -177,6 +212,7 @@ export default function mount({ element, server }) {
     chosen = "";
     filter = "all";
     viewers.show([]);
+    differences.clear();
     fill(about);
   }
 
@@ -195,7 +231,7 @@ export default function mount({ element, server }) {
     h(
       "div.full-page-body",
       {},
-      h("div.stage", {}, errorElement, noteElement, words, empty, viewers.element, about),
+      h("div.stage", {}, errorElement, noteElement, words, empty, viewers.element, differences.element, about),
       h("aside.full-page-side", {}, form.element, menu, grid.element),
     ),
   );

@@ -3,9 +3,9 @@ import * as THREE from "three";
 import { OrbitControls } from "three/addons/controls/OrbitControls.js";
 import { quaternion } from "./geoms.js";
 
-const NEAR_M = 0.01,
-  FAR_M = 60,
-  FIELD_OF_VIEW = 42;
+export const NEAR_M = 0.01,
+  FAR_M = 60;
+const FIELD_OF_VIEW = 42;
 const DIRECTIONS = { free: [0.35, -0.8, 0.62], top: [0, -0.001, 1], front: [0, -1, 0.12] }; // right, back, up
 const FREE_ELEVATION = [25, 55]; // degrees; limits of the free view's first elevation
 const MIN_DISTANCE_M = 0.25; // from the nearest point

@@ -3,7 +3,7 @@
 // Messages of the parent window, same origin only. Received: {type: "load", token, caption, wait}, {type: "select", name},
 // {type: "palette", colours: {name: "#hex"}, names: {name: words}, parts: {name: {joint: words}}}, {type: "measure", check: name},
 // {type: "present", on, about} to play in a loop without selection, or to let only some objects be selected from outside, {type: "camera", position, target}, also sent when a person
-// moves the camera, {type: "beside", on} next to a recording on the same clock, then with {type: "frame", time, atEnd}
+// moves the camera, {type: "beside", on} next to a recording on the same clock, which also shows insets of the model's cameras, then with {type: "frame", time, atEnd}
 // sent and the event "grs-show" awaited, {type: "seek", time} in seconds. Sent: {type: "ready"}, {type: "loaded", token}, {type: "select", name}, {type: "time", time, begin, end} with each frame
 // that is shown, {type: "steered"} when a person sends a command. On the Scene page also received: {type: "adjustable", on, refused} to dim the tools of who only looks,
 // {type: "where"}, answered by {type: "here", pos, quat_wxyz, field_of_view}, {type: "preview", state or null}, {type: "note", text}; and sent: {type: "adjusting" or "adjusted", state}, where
@@ -12,6 +12,7 @@
 // With "?standalone" in its address the model turns until it is touched, and there is no photograph.
 import { Vector3 } from "three";
 import { Adjust } from "./adjust.js";
+import { CameraInsets } from "./camera_insets.js";
 import { Connection, fetchGeometry, ViewNotAvailable, Unreachable } from "./connection.js";
 import { Contacts } from "./contacts.js";
 import { EdgeOverlay } from "./edge_overlay.js";
@@ -42,6 +43,7 @@ let renderer,
   contacts,
   adjust,
   ghosts,
+  insets,
   edges,
   turntable,
   twin,
@@ -168,6 +170,7 @@ function show(next, pack) {
     renderer.illuminate(twin.bounds(), header.light);
   }
   adjust.show(twin);
+  showInsets();
   ghosts.show(null);
   joints.show(header.joints, twin.names);
   grasps.show(twin, token, () => renderer.requestDraw());
@@ -185,6 +188,8 @@ function show(next, pack) {
   select(selected, true); // the studio may select an object that this view lacks
   connect();
 }
+
+const showInsets = () => twin && insets.show(twin, isBeside ? header.cameras : []);
 
 function connect() {
   const ownToken = token;
@@ -335,7 +340,10 @@ addEventListener("message", ({ source, origin, data }) => {
     adjust.select(selected);
     offerAdjust();
   }
-  if (data?.type === "beside") isBeside = data.on;
+  if (data?.type === "beside") {
+    isBeside = data.on;
+    showInsets();
+  }
   if (data?.type === "where") postToParent({ type: "here", ...views.pose() });
   if (data?.type === "camera") views.place(data.position, data.target);
   if (data?.type === "seek") connection?.send("seek", { time: data.time });
@@ -556,6 +564,7 @@ function start() {
   });
   edges = new EdgeOverlay();
   ghosts = new Ghosts(renderer.scene, colourOf);
+  insets = new CameraInsets(renderer, $("insets"));
   adjust = new Adjust(renderer, views, $("canvas"), {
     onTry: (state) => postToParent({ type: "adjusting", state }),
     onDone: (state) => postToParent({ type: "adjusted", state }),
@@ -566,9 +575,11 @@ function start() {
   renderer.onResize = (width, height) => {
     if (twin) views.resize(width, height);
     twin?.resize(width, height);
+    insets.resize();
   };
   views.onShow = (name) => {
     document.body.dataset.view = name;
+    insets.hidden = name === "photo";
     hover("");
     updateCompare();
     turntable.set(false);

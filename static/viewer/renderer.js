@@ -85,6 +85,7 @@ export class Renderer {
     const needsAnother = this.beforeDraw.map((step) => step(now)).some(Boolean);
     if (this.instead) this.instead(this.renderer, this.scene, this.camera);
     else this.renderer.render(this.scene, this.camera);
+    this.afterDraw?.(this.renderer, this.scene);
     this.#adaptQuality(now);
     this.onDrawn?.();
     if (needsAnother) this.requestDraw();

@@ -10,7 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pipeline.divergence import METHODS
+from pipeline.divergence import METHODS, EpisodeError
+from pipeline.divergence.episode_files import episode_in
 from pipeline.divergence.report.drawn_robot import drawn_model, drawn_positions
 from pipeline.resources import SAMPLE_SCENES
 from studio import viewer
@@ -28,8 +29,6 @@ if TYPE_CHECKING:  # a second to import; most sessions compare nothing
 
 SAMPLE = SAMPLE_SCENES / "episodes"
 ROBOT_SUFFIXES = (".xml", ".mjcf", ".urdf", ".json")
-VIDEO_SUFFIXES = (".mp4", ".mov", ".mkv", ".webm", ".avi")
-"""As in pipeline.divergence.report.video, which takes a second to import."""
 SIDES = ("real", "sim")
 VIEWS = ("real", "sim", "ghost")
 
@@ -88,7 +87,7 @@ class Comparisons:
                 found[slot] = self._found(given, find, folder / slot) if given else None
             if found["real"] is None or found["sim"] is None:
                 raise RequestError("Choose both episodes first: a real one and a simulated one.")
-        except (RequestError, OSError):
+        except (RequestError, EpisodeError, OSError):
             shutil.rmtree(folder, ignore_errors=True)
             raise
         real, sim = found["real"], found["sim"]
@@ -251,24 +250,6 @@ def _collected(files: object, folder: Path) -> Path:
     return folder
 
 
-def _episode_in(folder: Path) -> Path:
-    """Return the episode among uploaded files: the single file, or the folder of a LeRobot dataset or a ROS 2 log."""
-    files = sorted(path for path in folder.rglob("*") if path.is_file())
-    episodes = [path for path in files if path.suffix.lower() not in VIDEO_SUFFIXES]
-    if len(episodes) == 1:
-        for video in set(files) - set(episodes):  # the one that was dropped with an episode is its own
-            video.replace(episodes[0].with_suffix(video.suffix.lower()))
-        return episodes[0]
-    datasets = [path.parents[1] for path in files if path.parts[-2:] == ("meta", "info.json")]
-    logs = [path.parent for path in files if path.name == "metadata.yaml"]
-    if not datasets and not logs:
-        raise RequestError(
-            "Drop one file (.npz, .csv, .bag, .mcap; a video beside it), or one folder (LeRobot v3, ROS 2 log), "
-            "for each episode."
-        )
-    return [*datasets, *logs][0]
-
-
 def _robot_in(folder: Path) -> Path:
     """Return the robot's model among uploaded files; its meshes may lie beside it."""
     models = sorted(path for path in folder.rglob("*") if path.suffix.lower() in ROBOT_SUFFIXES and path.is_file())
@@ -280,4 +261,4 @@ def _robot_in(folder: Path) -> Path:
     return models[0]
 
 
-SLOTS: Mapping[str, Callable[[Path], Path]] = {"real": _episode_in, "sim": _episode_in, "robot": _robot_in}
+SLOTS: Mapping[str, Callable[[Path], Path]] = {"real": episode_in, "sim": episode_in, "robot": _robot_in}

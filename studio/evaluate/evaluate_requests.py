@@ -3,10 +3,11 @@ a project of it."""
 
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -16,8 +17,13 @@ from fastapi.responses import FileResponse
 from pipeline.closed_loop.evaluation_files import REPORT, KeptConditions, episode_path, read_conditions, read_outcomes
 from pipeline.closed_loop.failure import CLASSES
 from pipeline.closed_loop.policies import KINDS, PROTOCOLS, function_of, is_own
-from pipeline.divergence import read_episode
+from pipeline.closed_loop.real_log import add_log, log_path, missing_objects, read_logs, remove_log, twin_positions
+from pipeline.divergence import Episode, compare, read_episode
+from pipeline.divergence.confined.confined_episode import read_confined_episode
+from pipeline.divergence.episode_files import episode_in
 from pipeline.divergence.events import find_events
+from pipeline.divergence.report import drawn_result
+from pipeline.export.rollouts import robot_of
 from pipeline.project import Project
 from pipeline.project.curation import read_curation, save_curation
 from pipeline.variation import VariationStudy
@@ -32,6 +38,7 @@ from studio.texts import t, translated
 from studio.viewer import Mark, Trajectory, ViewRegistry
 from studio.web.endpoints import Endpoint
 from studio.web.errors import RequestError
+from studio.web.upload_folder import collect_uploads
 
 MOST_CONDITIONS, MOST_POLICIES, MAX_SEED = 1000, 6, 10**9
 
@@ -66,7 +73,10 @@ class Evaluations:
 def endpoint(sessions: SessionRegistry, evaluations: Evaluations) -> Endpoint:
     """Return the endpoint of EvaluatePage."""
     return Endpoint(
-        HANDLERS, session_context(sessions, evaluations), roles=READING, long_kinds=("play", "make_project")
+        HANDLERS,
+        session_context(sessions, evaluations),
+        roles=READING,
+        long_kinds=("play", "differences", "add_log", "make_project"),
     )
 
 
@@ -113,27 +123,80 @@ def _stop(session: Session, evaluations: Evaluations, request: dict) -> dict:
 
 
 def _play(session: Session, evaluations: Evaluations, request: dict) -> dict:
-    """Open the recorded episodes of all policies under {condition} on one clock; return them in order."""
+    """Open the recorded episodes of all policies under {condition} on one clock, and the real log's; return them."""
     id, folder, kept, study = _chosen(session, request)
-    scene, values = study.scene, dict(study.condition(id).values)
     outcomes = read_outcomes(folder)
     tried = [policy for policy in kept.policies if (policy, id) in outcomes]
     played = [policy for policy in tried if episode_path(folder, "rollouts", policy, id).is_file()]
     if not played:
         raise RequestError("Nothing of this condition was recorded yet.")
     rollouts = [read_rollout(episode_path(folder, "rollouts", policy, id)) for policy in played]
-    objects = [placement.name for placement in scene.placements]
+    *models, other = study.rollout_models(id, [*rollouts, rollouts[0]])
     panes: list[dict[str, Any]] = []
     opened: list[dict[str, Any]] = []
-    for policy, rollout, model in zip(played, rollouts, study.rollout_models(id, rollouts), strict=True):
-        events = _events(episode_path(folder, "episodes", policy, id))
-        marks = [*(Mark(time, t(name)) for time, name in events), *_failure(outcomes[policy, id], rollout.times[-1])]
-        motion = Trajectory(rollout.times, rollout.qpos)
-        opened.append({"model": model, "trajectory": motion, "focus": objects, "names": (), "marks": marks})
-        panes.append({"name": f"pane-{len(panes)}", "title": policy, "events": events})
+    for policy, rollout, model in zip(played, rollouts, models, strict=True):
+        episode, outcome = read_episode(episode_path(folder, "episodes", policy, id)), outcomes[policy, id]
+        fault = "" if outcome["success"] or not outcome["failure"] else translated(CLASSES[outcome["failure"]])
+        panes.append({"title": policy, "events": _events(episode), "is_real": False, "note": ""})
+        opened.append({"model": model, "trajectory": Trajectory(rollout.times, rollout.qpos), "fault": fault})
+    if known := read_logs(folder).get(id):
+        log = read_episode(log_path(folder, id))
+        motion = Trajectory(*twin_positions(log, other, rollouts[0].qpos[0]))
+        missing = ", ".join(missing_objects(log, other))
+        words = t("The log has no poses of {objects}: drawn where the condition has them.", objects=missing)
+        note = " · ".join(filter(None, [words if missing else "", log.note]))
+        panes.append({"title": t("Real log"), "events": _events(log), "is_real": True, "note": note})
+        opened.append({"model": other, "trajectory": motion, "fault": known.reason if known.success is False else ""})
+    objects = [placement.name for placement in study.scene.placements]
+    for pane, one in zip(panes, opened, strict=True):
+        one |= {"focus": objects, "names": (), "marks": _marks(pane["events"], one.pop("fault"), one["trajectory"])}
     tokens = evaluations.show(session, opened)
-    panes = [pane | {"token": token} for pane, token in zip(panes, tokens, strict=True)]
-    return {"condition": id, "values": values, "panes": panes}
+    panes = [
+        pane | {"name": f"pane-{n}", "token": token} for n, (pane, token) in enumerate(zip(panes, tokens, strict=True))
+    ]
+    return {"condition": id, "values": dict(study.condition(id).values), "panes": panes}
+
+
+def _differences(session: Session, evaluations: Evaluations, request: dict) -> dict:
+    """Compare two episodes of {condition} on one clock: those of {first, second}, policies, or "" for the real log."""
+    _, folder, id = shown_condition(session, request)
+    paths = [
+        episode_path(folder, "episodes", str(policy), id) if policy else log_path(folder, id)
+        for policy in (request.get("first"), request.get("second"))
+    ]
+    first, second = (read_episode(path) for path in paths)
+    return {"result": drawn_result(compare(first, second, None, "none"), first, second)}
+
+
+def _add_log(session: Session, evaluations: Evaluations, request: dict) -> dict:
+    """Keep the log {files: [{path, name}]} of a robot as the real episode of {condition}."""
+    id, folder, _, study = _chosen(session, request)
+    project = session.project
+    chosen, solution = project.best_round(), project.solution()
+    if chosen is None or folder != present_folder(project):
+        raise RequestError("These episodes are of an earlier twin or task; evaluate again.")
+    with TemporaryDirectory(prefix="grs-") as uploaded:
+        (at := Path(uploaded) / "log").mkdir()
+        collect_uploads(request.get("files"), at)
+        log = read_confined_episode(episode_in(at))
+    program, robot = project.program_in_current_names(chosen.program), robot_of(solution) if solution else "gripper"
+    add_log(log, folder, study, id, program, robot, session.services.sandbox)
+    return _status(session, evaluations, request)
+
+
+def _remove_log(session: Session, evaluations: Evaluations, request: dict) -> dict:
+    _, folder, id = shown_condition(session, request)
+    remove_log(folder, id)
+    return _status(session, evaluations, request)
+
+
+def shown_condition(session: Session, request: dict) -> tuple[KeptConditions, Path, str]:
+    """Return the conditions and the folder of the evaluation that is shown, and the id of {condition} of it."""
+    folder = shown_folder(session.project, present_folder(session.project))
+    kept, id = read_conditions(folder) if folder else None, str(request.get("condition"))
+    if folder is None or kept is None or id not in [row["id"] for row in kept.rows]:
+        raise RequestError("That condition is no longer there; reload the page.")
+    return kept, folder, id
 
 
 def _chosen(session: Session, request: dict) -> tuple[str, Path, KeptConditions, VariationStudy]:
@@ -141,11 +204,9 @@ def _chosen(session: Session, request: dict) -> tuple[str, Path, KeptConditions,
 
     Raises RequestError if it is of another twin, task or library than the present ones.
     """
-    project, id = session.project, str(request.get("condition"))
-    folder, task = shown_folder(project, present_folder(project)), project.task()
-    kept = read_conditions(folder) if folder else None
-    row = next((row for row in kept.rows if row["id"] == id), None) if kept else None
-    if folder is None or kept is None or row is None or task is None:
+    project, (kept, folder, id) = session.project, shown_condition(session, request)
+    task, row = project.task(), next(row for row in kept.rows if row["id"] == id)
+    if task is None:
         raise RequestError("That condition is no longer there; reload the page.")
     study = VariationStudy(project.folder, task.objects, session.services.library, 0, 1)
     if dict(study.condition(id).values) != row["values"]:
@@ -178,26 +239,25 @@ def _unmake_project(session: Session, evaluations: Evaluations, request: dict) -
     return {}
 
 
-def _events(path: Path) -> list[tuple[float, str]]:
+def _events(episode: Episode) -> list[tuple[float, str]]:
     """Return time and name of what the robot did."""
-    found = find_events(read_episode(path))
+    found = find_events(episode)
     return [(event.time, event.name) for arm, one in found.items() for event in one.events(arm) if event.time > 0]
 
 
-def _failure(outcome: Mapping[str, Any], end: float) -> list[Mark]:
-    """Return the mark of a failure, in words, at the end of its episode; none after a success."""
-    if outcome["success"] or not outcome["failure"]:
-        return []
-    return [Mark(float(end), translated(CLASSES[outcome["failure"]]), "failed")]
+def _marks(events: Sequence[tuple[float, str]], fault: str, motion: Trajectory) -> list[Mark]:
+    """Return the marks of a timeline: the events, and a failure in words at the end of its episode."""
+    failed = [Mark(float(motion.times[-1]), fault, "failed")] if fault else []
+    return [*(Mark(time, t(name)) for time, name in events), *failed]
 
 
 RANGES = (("count", 1, MOST_CONDITIONS), ("seed", 0, MAX_SEED))
 """Name, least and most of the numbers of an evaluation."""
 HANDLERS = {
-    "status": _status, "start": _start, "stop": _stop, "play": _play, "make_project": _make_project,
-    "unmake_project": _unmake_project,
+    "status": _status, "start": _start, "stop": _stop, "play": _play, "differences": _differences,
+    "add_log": _add_log, "remove_log": _remove_log, "make_project": _make_project, "unmake_project": _unmake_project,
 }  # fmt: skip
-READING: dict[str, Role] = dict.fromkeys(("status", "play"), Role.LOOK)
+READING: dict[str, Role] = dict.fromkeys(("status", "play", "differences"), Role.LOOK)
 """Requests that change nothing; the others need Role.WORK."""
 
 

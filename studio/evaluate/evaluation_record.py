@@ -15,6 +15,7 @@ from pipeline.closed_loop.evaluation_files import (
 )
 from pipeline.closed_loop.evaluation_words import difference_words, success_words, uncertainty_words
 from pipeline.closed_loop.paired import explained_by_twin, paired_difference
+from pipeline.closed_loop.real_log import read_logs
 from pipeline.export.rollouts import robot_of
 from pipeline.learning.learning_files import FOLDER as LEARNING
 from pipeline.object_words import object_words
@@ -61,11 +62,12 @@ def evaluation_record(project: Project, job: CommandJob | None) -> dict[str, Any
 
 
 def _shown(folder: Path, kept: KeptConditions, is_present: bool) -> dict[str, Any]:
-    rows, ids = read_outcomes(folder), [row["id"] for row in kept.rows]
+    rows, ids, logs = read_outcomes(folder), [row["id"] for row in kept.rows], read_logs(folder)
     return {
         "is_present": is_present, "seed": int(ids[0].partition("-")[0]) if ids else 0, "conditions": ids,
         "policies": [_policy(rows, policy, ids) for policy in kept.policies],
         "words": [translated(sentence) for sentence in _words(rows, kept.policies, ids)],
+        "real": [asdict(logs[id]) if id in logs else None for id in ids],
         "report": (folder / REPORT).is_file(),
     }  # fmt: skip
 

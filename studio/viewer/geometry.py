@@ -7,7 +7,8 @@ textures.
 
 import json
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import cv2
@@ -88,6 +89,7 @@ def pack(
         "meshes": [_mesh(model, m, arrays) for m in meshes],
         "textures": [{"png": arrays.add(_png(model, t))} for t in textures],
         "camera": camera and camera.to_json(),
+        "cameras": list(_cameras(model)),
         "picture": picture,
         "grasps": grasps,
         "centre": model.stat.center.tolist(),
@@ -118,6 +120,16 @@ def _bodies(model: mujoco.MjModel, objects: Sequence[str]) -> list[dict]:
         pose = {"pos": data.xpos[b].tolist(), "quat_wxyz": data.xquat[b].tolist()}
         bodies.append({"name": name, "object": owners[b], "moving": moving.get(b, -1), **pose})
     return bodies
+
+
+def _cameras(model: mujoco.MjModel) -> Iterator[dict]:
+    """Yield each camera with a name, placed in the frame of its body, as it is drawn in an inset."""
+    for number in range(model.ncam):
+        name, is_fixed = model.camera(number).name, model.cam_mode[number] == mujoco.mjtCamLight.mjCAMLIGHT_FIXED
+        if name and is_fixed and (camera := PhotoCamera.from_model(model, name)):
+            pos, quat_wxyz = (tuple(values[number].tolist()) for values in (model.cam_pos, model.cam_quat))
+            body = int(model.cam_bodyid[number])
+            yield {"name": name, "body": body} | replace(camera, pos=pos, quat_wxyz=quat_wxyz).to_json()
 
 
 def _shape(model: mujoco.MjModel, geom: int) -> str:

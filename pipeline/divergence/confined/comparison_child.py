@@ -9,12 +9,11 @@ import numpy as np
 
 from pipeline.divergence.alignment import Method
 from pipeline.divergence.comparison import compare
-from pipeline.divergence.comparison_files import to_json
 from pipeline.divergence.confined.confined_comparison import playback_message
 from pipeline.divergence.confined.playback import drawn_playback
 from pipeline.divergence.episode import Episode
 from pipeline.divergence.episode_files import read_episode, selection_choices, with_selection
-from pipeline.divergence.report import error_curves, error_histograms, joint_curves
+from pipeline.divergence.report import drawn_result, error_histograms
 from pipeline.divergence.report.video import event_frames, find_video
 from pipeline.divergence.robot_kinematics import load_robot
 from pipeline.untrusted.confined import Progress, Result
@@ -45,11 +44,8 @@ def compare_files(
     model = load_robot(robot_file) if robot_file else None
     report("Comparing")
     comparison = compare(real_episode, sim_episode, model, method)
-    result = {
-        "comparison": to_json(comparison),
-        "curves": error_curves(comparison),
+    result = drawn_result(comparison, real_episode, sim_episode) | {
         "histograms": error_histograms(comparison),
-        "joints": joint_curves(comparison, real_episode, sim_episode),
         "notes": [episode.note for episode in (real_episode, sim_episode) if episode.note],
     }
     report("Drawing the robots")

@@ -1,6 +1,7 @@
 """The report of a comparison: report.html, its curves, and the pictures of its events."""
 
 from pipeline.divergence.report.comparison_report import (
+    drawn_result,
     envelope,
     error_curves,
     error_histograms,
@@ -9,6 +10,7 @@ from pipeline.divergence.report.comparison_report import (
 )
 
 __all__ = [
+    "drawn_result",
     "envelope",
     "error_curves",
     "error_histograms",

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pipeline.divergence.comparison import Comparison
+from pipeline.divergence.comparison_files import to_json
 from pipeline.divergence.episode import Episode
 from pipeline.report import Heading, Picture, Pictures, Plot, Table, Text, report_page
 
@@ -193,6 +194,12 @@ def _tables(data: dict[str, Any]) -> list[Any]:
         Heading("Times of the events"),
         Table(("Arm", "Event", "Real (s)", "Simulated (s)", "Simulated later by (s)"), events),
     ]
+
+
+def drawn_result(comparison: Comparison, real: Episode, sim: Episode) -> dict[str, Any]:
+    """Return what a page draws of a comparison: {"comparison": contents of comparison.json, "curves", "joints"}."""
+    joints = joint_curves(comparison, real, sim)
+    return {"comparison": to_json(comparison), "curves": error_curves(comparison), "joints": joints}
 
 
 def error_curves(comparison: Comparison) -> dict[str, dict[str, list]]:
