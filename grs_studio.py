@@ -11,6 +11,7 @@ wrong and what would work. Lengths are metres, angles radians, times seconds; th
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -168,7 +169,7 @@ def evaluate_policy(
     project: str | Path, *policies: str, out: str | Path, count: int = 0, seed: int = 0, robot: str = "",
     seconds: float = 30.0, images: bool = False, jobs: int = 0, real: str | Path | None = None,
     uncertainty: bool = False, camera: str = "", library: Sequence[str | Path] = (), unprotected: bool = False,
-    on_episode: "Callable[[str, PolicyEpisode], None] | None" = None,
+    ray: str = "", on_episode: "Callable[[str, PolicyEpisode], None] | None" = None,
 ) -> dict[str, Any]:  # fmt: skip
     """Let policies control the twin's robot under the same conditions; write and return evaluation.json.
 
@@ -188,19 +189,23 @@ def evaluate_policy(
         camera: name of the camera from which each episode is filmed, to films/; no films if empty.
         library: folders of assets for objects of the same category and distractors; the built-in one if empty.
         unprotected: whether programs may run where this machine cannot confine them.
+        ray: address of a Ray cluster on whose machines the episodes run, HOST:PORT or auto; here if empty.
         on_episode: called with policy and episode as each ends.
     """
     from pipeline.assets.library import BUILTIN_LIBRARY, Library
     from pipeline.closed_loop.evaluation import Evaluation, EvaluationOptions
     from pipeline.simulation.sandbox.sandbox import Sandbox
+    from studio.batch.ray_cluster import RayCluster
 
     options = EvaluationOptions(
         policies, count, seed, uncertainty, robot, seconds, images, jobs, None if real is None else Path(real), camera
     )
-    assets = Library.open([Path(folder) for folder in library] or [BUILTIN_LIBRARY]) if count else None
-    with Sandbox(unprotected) as sandbox:
+    with ExitStack() as stack:
+        machines = stack.enter_context(closing(RayCluster(ray))) if ray else None
+        assets = Library.open([Path(folder) for folder in library] or [BUILTIN_LIBRARY]) if count else None
+        sandbox = stack.enter_context(Sandbox(unprotected))
         evaluation = Evaluation(Path(project), Path(out), options, assets, sandbox)
-        for policy, episode in evaluation.run():
+        for policy, episode in evaluation.run(machines):
             if on_episode:
                 on_episode(policy, episode)
     return evaluation.finish()

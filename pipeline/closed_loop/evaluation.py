@@ -7,8 +7,9 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import mujoco
 
@@ -77,6 +78,17 @@ class EvaluationOptions:
     """Name of the camera from which each episode is filmed; no films if empty."""
 
 
+class Machines(Protocol):
+    """A cluster on which episodes run, whose machines have the same files at the same paths."""
+
+    @property
+    def cores(self) -> int: ...
+
+    def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Return what a function returns on one of the machines. Raises what it raises."""
+        ...
+
+
 class Evaluation:
     """Policies on the conditions of one task, in a folder."""
 
@@ -90,6 +102,7 @@ class Evaluation:
         """
         _require_usable(options)
         self.out, self.options, self._sandbox = Path(out), options, sandbox
+        self._task, self._library = Path(task), library
         self.out.mkdir(parents=True, exist_ok=True)
         self._conditions = _Drawn(task, options, library, sandbox) if options.count else _Layouts(task, out, options)
         for policy in options.policies:
@@ -98,20 +111,37 @@ class Evaluation:
         self._write_conditions()
         self.episodes = self._read()
 
-    def run(self) -> Iterator[tuple[str, PolicyEpisode]]:
+    def run(self, machines: Machines | None = None) -> Iterator[tuple[str, PolicyEpisode]]:
         """Yield policy and episode as each ends, kept by then; those that are known are not run again.
 
-        Raises PolicyError if a policy cannot be asked, SandboxError.
+        They run on `machines`, else here. Raises PolicyError if a policy cannot be asked, SandboxError.
         """
         for policy in self.options.policies:
             left = [id for id in self._conditions.ids if (policy, id) not in self.episodes]
-            jobs = episodes_at_once(policy, self.options.jobs or os.cpu_count() or 1)
-            in_workers = function_of(policy) is not None or (jobs > 1 and len(left) >= WORTH_WORKERS)
-            with EpisodeWorkers() as workers:
-                play = workers.run if in_workers else EpisodeJob.run
-                for episode in self._conditions.run(policy, left, jobs, play):
-                    self._keep(policy, episode)
-                    yield policy, episode
+            cores = machines.cores if machines else os.cpu_count() or 1
+            jobs = episodes_at_once(policy, self.options.jobs or cores)
+            for episode in (
+                self._elsewhere(policy, left, jobs, machines) if machines else self._here(policy, left, jobs)
+            ):
+                self._keep(policy, episode)
+                yield policy, episode
+
+    def _here(self, policy: str, ids: Sequence[str], jobs: int) -> Iterator[PolicyEpisode]:
+        in_workers = function_of(policy) is not None or (jobs > 1 and len(ids) >= WORTH_WORKERS)
+        with EpisodeWorkers() as workers:
+            yield from self._conditions.run(policy, ids, jobs, workers.run if in_workers else EpisodeJob.run)
+
+    def _elsewhere(self, policy: str, ids: Sequence[str], jobs: int, machines: Machines) -> Iterator[PolicyEpisode]:
+        """Yield the episodes of conditions, each of which a machine draws and tries as a whole."""
+        folders, options = [path.absolute() for path in (self._task, self.out)], replace(self.options, real=None)
+        library = tuple(path.absolute() for path in self._library.paths) if self._library else ()
+        trial = partial(machines.call, try_condition, *folders, options, library, self._sandbox.unprotected, policy)
+        with ThreadPoolExecutor(jobs) as pool:
+            running = [pool.submit(trial, id) for id in ids]
+            try:
+                yield from (future.result() for future in running)
+            finally:
+                pool.shutdown(cancel_futures=True)
 
     def finish(self) -> dict[str, Any]:
         """Write evaluation.json and report.html; return the contents of the first. Raises StoreError."""
@@ -256,6 +286,28 @@ class _Drawn:
             return learned_episodes(folder, self._program, self._sandbox)
         trials = PolicyTrials(policy, self._robot, self._options.seconds, self._options.images)
         return lambda id, start: try_policy(trials, folder, self._program, self._sandbox, id, start, play)
+
+
+def try_condition(
+    task: Path, out: Path, options: EvaluationOptions, library: tuple[Path, ...], unprotected: bool, policy: str,
+    id: str,
+) -> PolicyEpisode:  # fmt: skip
+    """Let a policy try one condition on this machine; nothing is kept. Raises PolicyError, SandboxError."""
+    conditions = _conditions_here(task, out, options, library, unprotected)
+    if function_of(policy) is None:
+        return next(conditions.run(policy, [id], 1, EpisodeJob.run))
+    with EpisodeWorkers() as workers:
+        return next(conditions.run(policy, [id], 1, workers.run))
+
+
+@lru_cache(maxsize=1)
+def _conditions_here(
+    task: Path, out: Path, options: EvaluationOptions, library: tuple[Path, ...], unprotected: bool
+) -> "_Drawn | _Layouts":
+    """Return the conditions of an evaluation; they serve all episodes that one process runs of it."""
+    if not options.count:
+        return _Layouts(task, out, options)
+    return _Drawn(task, options, Library.open(library) if library else None, Sandbox(unprotected))
 
 
 def _require_usable(options: EvaluationOptions) -> None:

@@ -1,15 +1,16 @@
-"""Runs the frames of a batch on a Ray cluster: the same process for each frame, on whichever machine has a free core.
+"""Runs the frames of a batch, or functions, on a Ray cluster, on whichever machine has a free core.
 
-Ray is an optional extra. The frames and the batch's folder lie at the same paths on every machine, as on a shared disk;
-this machine keeps the record and follows each project's folder.
+Ray is an optional extra. Files lie at the same paths on every machine, as on a shared disk; this machine keeps the
+record. Each frame has the same process as here, and this machine follows its project's folder.
 """
 
 import os
 import socket
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pipeline.project import STAGES
 from studio.batch.frame_process import FrameProcess, FrameTask, StageReport
@@ -18,7 +19,9 @@ from studio.batch.runner import last_stage
 
 POLL_SECONDS, ANSWER_SECONDS = 0.5, 5.0
 SENT_VARIABLES = ("GRS_", "MUJOCO_GL", "PYOPENGL_PLATFORM", "PYTHONPATH")
-"""Beginnings of the environment variables that a frame's process needs elsewhere too."""
+"""Beginnings of the environment variables that other machines need, too."""
+
+T = TypeVar("T")
 
 
 class RayCluster:
@@ -39,7 +42,7 @@ class RayCluster:
             raise BatchError(
                 f"no Ray cluster answers at {address} ({reason}); start one with ray start --head"
             ) from None
-        self._run_frame = ray.remote(num_cpus=1, max_retries=0)(run_frame)
+        self._run_frame, self._call = (ray.remote(num_cpus=1, max_retries=0)(one) for one in (run_frame, call))
 
     @property
     def cores(self) -> int:
@@ -49,6 +52,18 @@ class RayCluster:
     def make(self, task: FrameTask, on_stage: StageReport) -> "RayFrame":
         """Return what runs a frame on the cluster."""
         return RayFrame(self._ray, self._run_frame, task, on_stage)
+
+    def call(self, function: Callable[..., T], *arguments: Any) -> T:
+        """Return what a function of a module returns on a machine with a free core. Raises what it raises, BatchError.
+
+        May be called from several threads.
+        """
+        try:
+            return self._ray.get(self._call.remote(_sent_variables(), function, arguments))
+        except self._ray.exceptions.RayTaskError as error:
+            raise error.cause from None
+        except self._ray.exceptions.RayError as error:
+            raise BatchError(f"a task on the cluster ended: {' '.join(str(error).split())[:200]}") from None
 
     def close(self) -> None:
         """Leave the cluster; what still runs for this batch ends."""
@@ -65,8 +80,8 @@ class RayFrame:
 
     def run(self) -> str:
         """Run the frame to its end; return why it failed, empty if it did not."""
-        sent = {name: value for name, value in os.environ.items() if name.startswith(SENT_VARIABLES)}
-        self._result = self._run_frame.remote(replace(self.task, environment=sent | dict(self.task.environment)))
+        environment = _sent_variables() | dict(self.task.environment)
+        self._result = self._run_frame.remote(replace(self.task, environment=environment))
         if self._is_killed:
             self.kill()
         out, stage = Path(self.task.out), ""
@@ -93,6 +108,16 @@ class RayFrame:
 def run_frame(task: FrameTask) -> str:
     """Run a frame on the machine of a worker; return why it failed, empty if it did not."""
     return FrameProcess(task, lambda _: None).run()
+
+
+def call(variables: Mapping[str, str], function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
+    """Call a function on the machine of a worker, with variables of the environment."""
+    os.environ.update(variables)
+    return function(*arguments)
+
+
+def _sent_variables() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if name.startswith(SENT_VARIABLES)}
 
 
 def _next_stage(project: Path) -> str:

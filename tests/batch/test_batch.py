@@ -189,6 +189,17 @@ def test_a_batch_on_a_cluster_gives_the_bytes_of_a_local_one(address, frames, tm
 
 
 @pytest.mark.soak
+def test_an_evaluation_on_a_cluster_gives_the_episodes_of_a_local_one(address, tmp_path):
+    command = ["evaluate-policy", str(ready_project("blocks", "solution")), "--policy", "hold", "--seconds", "1"]
+    (tmp_path / "still.py").write_text("def act(observation, words):\n    return [0.1] * 5\n")
+    command += ["--count", "8", "--policy", f"{tmp_path}/still.py:act", "--out"]
+    assert main([*command, str(tmp_path / "here")]) == main([*command, str(tmp_path / "ray"), "--ray", address]) == 0
+    by_ray, here = ({path.relative_to(at): path.read_bytes() for path in at.rglob("*") if path.is_file()}
+                    for at in (tmp_path / "ray", tmp_path / "here"))  # fmt: skip
+    assert by_ray == here and len(here) > 2 * 16
+
+
+@pytest.mark.soak
 def test_a_frame_on_a_cluster_is_stopped(address, tmp_path):
     from studio.batch.ray_cluster import RayCluster
 

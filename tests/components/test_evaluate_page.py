@@ -1,5 +1,6 @@
 """The Evaluate page: policies by conditions, what that says in words, and the episodes of a row on one clock."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,12 @@ from browser.bare_page import BareStudio, Mount
 from browser.watched_page import press_keys, wait_until
 from playwright.sync_api import Locator, Page, expect
 
+from pipeline.divergence import ArmJoints, Episode, compare
+from pipeline.divergence.report import drawn_result
 from studio.viewer import Trajectory
 
-BALL = "<mujoco><worldbody><body name='b'><freejoint/><geom size='.1'/></body></worldbody></mujoco>"
+BALL = """<mujoco><worldbody><camera name='photo' pos='0 -1 0' xyaxes='1 0 0 0 0 1'/><body name='b'><freejoint/>
+<geom size='.1'/><camera name='wrist' pos='0 0 1'/></body></worldbody></mujoco>"""
 SOLVED = {"success": True, "seconds": 3.25, "failure": None, "reason": ""}
 MISSED = {"success": False, "seconds": 30, "failure": "missed_grasp", "reason": "0 % of the goals met"}
 UNBUILT = {"success": False, "seconds": 0, "failure": None, "reason": "red_cube is too large"}
@@ -31,12 +35,13 @@ class Evaluated:
                 "conditions": ["4-0000", "4-0001", "4-0002", "4-0003"], "words": ["2 of 3", "hold is worse"],
                 "policies": [policy("demonstration", SOLVED, SOLVED, UNBUILT, None),
                              policy("hold", SOLVED, MISSED, MISSED, None)],
+                "real": [None] * 4,
             },
         }  # fmt: skip
         self.mounted = mount("", "top-bar", "evaluate")
-        self.asked = self.mounted.answer(
-            "evaluate", {"play": self._play} | dict.fromkeys(("status", "start", "stop"), lambda _: self.record)
-        )
+        answers = {"play": self._play, "differences": self._differences, "add_log": self._add_log}
+        answers |= dict.fromkeys(("status", "start", "stop"), lambda _: self.record)
+        self.asked = self.mounted.answer("evaluate", answers)
         bar = {"ready": True, "services": [], "project": "stack", "title": "Stack", "state_address": "account.json"}
         self.mounted.set_value("top-bar", bar)
         self.set_value()
@@ -49,19 +54,35 @@ class Evaluated:
     def _play(self, request: dict[str, Any]) -> dict[str, Any]:
         if request["condition"] == "4-0002":
             return {"error": "Nothing of this condition was recorded yet."}
+        known = self.record["shown"]["real"][1]
+        names, ends = ["demonstration", "hold"] + ["Real log"] * bool(known), (3.25, 9.0, 5.0)
         tokens = [
             self.studio.views.open(BALL, trajectory=Trajectory(np.array([0.0, end]), np.eye(2, 7, 3)))
-            for end in (3.25, 9.0)
+            for end, _ in zip(ends, names, strict=False)
         ]
-        self.studio.views.get(tokens[0]).follow(self.studio.views.get(tokens[1]))
-        events = [[1.5, "grasp"], [2.5, "lift"]], []
-        panes = [{"name": f"pane-{number}", "title": name, "token": tokens[number], "events": events[number]}
-                 for number, name in enumerate(("demonstration", "hold"))]  # fmt: skip
+        for token in tokens[::2]:
+            self.studio.views.get(token).follow(self.studio.views.get(tokens[1]))
+        panes = [{"name": f"pane-{number}", "title": name, "token": tokens[number], "is_real": number == 2, "note": "",
+                  "events": [[1.5, "grasp"], [2.5, "lift"]] if not number else []}
+                 for number, name in enumerate(names)]  # fmt: skip
         return {
             "condition": request["condition"],
             "values": {"red_cube.mass": 0.123456, "table": "plain"},
             "panes": panes,
         }
+
+    def _differences(self, request: dict[str, Any]) -> dict[str, Any]:
+        times = np.arange(0, 3.25, 0.05)
+        arms = {"arm": ArmJoints(("lift", "turn"))}
+        first, second = (
+            Episode.from_arrays(times, np.stack([times, turn * times**2], 1), ("lift", "turn"), arms)
+            for turn in (0.1, 0.3)
+        )
+        return {"result": drawn_result(compare(first, second, None, "none"), first, second)}
+
+    def _add_log(self, request: dict[str, Any]) -> dict[str, Any]:
+        self.record["shown"]["real"][1] = {"file": "arm.bag", "seconds": 5.0, "success": None, "reason": "no poses"}
+        return self.record
 
     def requests(self, count: int) -> list[dict[str, Any]]:
         sent = lambda: [one for one in self.asked if one["kind"] != "status"]  # noqa: E731
@@ -102,12 +123,18 @@ def test_the_page_says_who_is_better_and_a_rows_episodes_play_on_one_clock(evalu
     expect(element.locator("figcaption")).to_have_text(["demonstration · ✓ 3.3 s", "hold · ✗ missed grasp"])
     element.get_by_role("button", name="2.5 s lift").click()
     evaluated.clocks("2.50 s")
+    insets = element.locator("[data-pane=pane-1] iframe").content_frame.locator("#insets figure")
+    expect(insets).to_have_text(["photo", "wrist"])
+    expect(element.locator(".differences .cursor")).to_have_attribute("data-time", "2.50")
+    expect(element.locator(".y2title")).to_contain_text("turn")  # it differs most
+    element.locator("[data-table=joints]").get_by_role("button", name="lift").click()
+    expect(element.locator(".y2title")).to_contain_text("lift")
     expect(element.locator("dl")).to_contain_text("red_cube.mass0.123")
     assert not findings(page)
     menu.select_option("all")
     evaluated.cell("4-0002, hold").click()
     expect(element.get_by_role("alert")).to_have_text("Nothing of this condition was recorded yet.")
-    assert [one["condition"] for one in evaluated.requests(2)] == ["4-0001", "4-0002"]
+    assert [one["condition"] for one in evaluated.requests(3)] == ["4-0001", "4-0001", "4-0002"]
     made = "“stack, condition 4-0002” is in the "
     evaluated.mounted.answer("evaluate", {
         "make_project": lambda one: {"name": f"stack_{one['condition']}", "title": "stack, condition 4-0002"},
@@ -125,6 +152,24 @@ def test_the_page_says_who_is_better_and_a_rows_episodes_play_on_one_clock(evalu
     expect(element).to_be_hidden()
     page.get_by_role("button", name="Evaluate", exact=True).click()
     expect(element).to_contain_text("These episodes are of an earlier twin or task; evaluate again.")
+
+
+def test_a_real_log_is_a_column_and_plays_beside_the_policies_without_a_success_that_is_not_known(
+    evaluated: Evaluated, tmp_path: Path
+):
+    element, log = evaluated.element, tmp_path / "arm.bag"
+    log.write_bytes(b"log")
+    evaluated.cell("4-0001, hold").click()
+    element.get_by_label("Real log: File …").set_input_files(log)
+    expect(element.locator("thead th")).to_have_text(["Condition", "demonstration", "hold", "Real log"])
+    expect(evaluated.cell("4-0001, Real log")).to_have_text("? not known")
+    expect(evaluated.cell("4-0001, Real log")).to_have_attribute("title", "no poses")
+    expect(element.locator("figcaption").last).to_have_text("Real log · ? not known")
+    compared = element.get_by_label("Episodes that are compared").locator("option")
+    expect(compared).to_have_text(["Real log · demonstration", "Real log · hold", "demonstration · hold"])
+    added = next(one for one in evaluated.requests(5) if one["kind"] == "add_log")
+    assert added["condition"] == "4-0001" and [file["name"] for file in added["files"]] == ["arm.bag"]
+    expect(element.get_by_text("Real log: arm.bag")).to_be_visible()
 
 
 def test_an_evaluation_is_started_with_what_a_person_chose_followed_and_stopped(evaluated: Evaluated):

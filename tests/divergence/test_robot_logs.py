@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from written_logs import KINDS, START_NS, log, nanoseconds, write_log
 
 from pipeline.divergence import EpisodeError, read_episode, write_episode
-from studio.compare import comparisons
-from studio.web.errors import RequestError
+from pipeline.divergence.episode_files import episode_in
 
 TIMES = np.arange(0, 4, 0.02)
 POSITIONS = course(TIMES)
@@ -241,9 +240,9 @@ def test_a_folder_with_other_metadata_or_a_missing_extra_is_one_line(good, tmp_p
         read_episode(good["one.bag"])
 
 
-def test_a_comparison_takes_a_dropped_folder_of_ros_2(good, tmp_path):
+def test_the_episode_of_a_dropped_folder_is_its_log_of_ros_2(good, tmp_path):
     shutil.copytree(good["sqlite"], tmp_path / "dropped" / "sqlite")
-    assert comparisons._episode_in(tmp_path / "dropped") == tmp_path / "dropped" / "sqlite"
+    assert episode_in(tmp_path / "dropped") == tmp_path / "dropped" / "sqlite"
     (tmp_path / "dropped" / "sqlite" / "metadata.yaml").rename(tmp_path / "dropped" / "other.yaml")
-    with pytest.raises(RequestError, match="ROS 2 log"):
-        comparisons._episode_in(tmp_path / "dropped")
+    with pytest.raises(EpisodeError, match="ROS 2 log"):
+        episode_in(tmp_path / "dropped")

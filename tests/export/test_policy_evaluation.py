@@ -1,6 +1,7 @@
 """Policies are compared on the same conditions, each failure has its class, and nothing is measured twice."""
 
 import json
+import pickle
 import shutil
 from dataclasses import replace
 from functools import partial
@@ -12,11 +13,12 @@ from unittest.mock import Mock
 import numpy as np
 import pytest
 
+from pipeline.closed_loop import PolicyError, evaluation
 from pipeline.closed_loop.episodes import opened, run_policy
 from pipeline.closed_loop.evaluation import Evaluation, EvaluationOptions
 from pipeline.closed_loop.failure import CLASSES, failure_class
 from pipeline.closed_loop.paired import explained_failures, paired_difference
-from pipeline.divergence import Episode, read_episode
+from pipeline.divergence import Episode, read_episode, write_episode
 from pipeline.divergence.episode import ArmJoints
 from pipeline.project import Project
 from pipeline.run.twin_condition import twin_condition
@@ -81,6 +83,33 @@ def page_of(project: Project) -> tuple[Any, Any, ViewRegistry]:
     return Mock(project=project, services=services), Evaluations(views := ViewRegistry(), registry), views
 
 
+def test_an_evaluation_that_is_killed_at_any_write_has_each_episode_once_with_its_own_film(
+    solved, sandbox, tmp_path, monkeypatch
+):
+    options = EvaluationOptions(("hold",), count=2, seconds=0.3, camera="photo")
+    life = lambda out: list(Evaluation(solved, tmp_path / out, options, None, sandbox).run())  # noqa: E731
+    life("whole")
+    for write in ("write_episode", "write_rollout", "write_film", "append_lines"):
+        with monkeypatch.context() as killing, pytest.raises(KeyboardInterrupt):
+            killing.setattr(evaluation, write, Mock(side_effect=KeyboardInterrupt))
+            life("out")
+    life("out")
+    whole, out = ({path.relative_to(at): path.read_bytes() for path in at.rglob("*") if path.is_file()}
+                  for at in (tmp_path / "whole", tmp_path / "out"))  # fmt: skip
+    assert whole == out and len({hash(out[path]) for path in out if path.suffix == ".mp4"}) == 2
+
+
+def test_episodes_on_other_machines_are_those_of_this_one(solved, sandbox, tmp_path):
+    def call(function: Any, *arguments: Any) -> Any:
+        return pickle.loads(pickle.dumps(function(*pickle.loads(pickle.dumps(arguments)))))
+
+    for options in (EvaluationOptions(("hold",), count=2, seconds=1), EvaluationOptions(("hold",), seconds=1)):
+        at = [tmp_path / f"{name}_{options.count}" for name in ("here", "elsewhere")]
+        for out, machines in zip(at, (None, SimpleNamespace(cores=2, call=call)), strict=True):
+            list(Evaluation(solved, out, options, None, sandbox).run(machines))
+        assert len({(out / "outcomes.jsonl").read_bytes() for out in at}) == 1
+
+
 def test_a_condition_becomes_a_project_whose_twin_is_under_it_until_undo_moves_it_to_the_bin(evaluated, tmp_path):
     project, _ = evaluated
     session, evaluations, _ = page_of(project)
@@ -110,6 +139,43 @@ def test_a_condition_becomes_a_project_whose_twin_is_under_it_until_undo_moves_i
         HANDLERS["unmake_project"](session, evaluations, {"name": project.folder.name})
 
 
+def test_a_real_log_plays_beside_the_policies_and_its_success_is_measured_or_not_known(evaluated, sandbox, monkeypatch):
+    project, at = evaluated
+    session, evaluations, views = page_of(project)
+    session.services.library, session.services.sandbox = None, sandbox
+    done = read_episode(at / "episodes" / "demonstration" / "0-0000.npz")
+    late = replace(done, times=done.times + 1.7e9, source="log.npz")
+    monkeypatch.setattr(
+        evaluate_requests, "collect_uploads", lambda files, folder: write_episode(files, folder / "log.npz")
+    )
+
+    def added(log: Episode) -> Any:
+        shown = HANDLERS["add_log"](session, evaluations, {"condition": "0-0000", "files": log})["shown"]
+        assert shown["real"][1] is None and shown["real"][0]["file"] == "log.npz"
+        return shown["real"][0]
+
+    assert (added(late)["success"], added(late)["reason"]) == (True, "")
+    *_, pane = HANDLERS["play"](session, evaluations, {"condition": "0-0000"})["panes"]
+    assert pane["is_real"] and not pane["note"] and "grasp" in [name for _, name in pane["events"]]
+    assert views.get(pane["token"]).poses("red_cube")[-1] == pytest.approx(done.objects["red_cube"][-1])
+    request = {"condition": "0-0000", "first": "", "second": "demonstration"}
+    errors = HANDLERS["differences"](session, evaluations, request)["result"]["curves"]["rmse_overall"]["y"]
+    assert max(errors) < 1e-6
+    assert (
+        added(replace(late, objects={name: poses[:1].repeat(len(poses), 0) for name, poses in done.objects.items()}))[
+            "success"
+        ]
+        is False
+    )
+    blind = added(replace(late, objects={}, contacts={}))
+    assert blind["success"] is None and "the log has no poses of " in blind["reason"]
+    *_, pane = HANDLERS["play"](session, evaluations, {"condition": "0-0000"})["panes"]
+    assert "drawn where the condition has them" in pane["note"]
+    with pytest.raises(PolicyError, match="no joint of the twin's robot; it needs some of: "):
+        added(Episode.from_arrays(done.times, done.positions[:, :1], ["elbow"]))
+    assert not any(HANDLERS["remove_log"](session, evaluations, {"condition": "0-0000"})["shown"]["real"])
+
+
 def test_the_page_shows_what_is_done_and_plays_the_episodes_of_a_condition_on_one_clock(evaluated):
     project, at = evaluated
     session, evaluations, views = page_of(project)
@@ -128,6 +194,12 @@ def test_the_page_shows_what_is_done_and_plays_the_episodes_of_a_condition_on_on
     leader, other = views.get(hold["token"]), views.get(demonstration["token"])  # the longer one leads
     assert other._leader is leader and [mark.kind for mark in leader.marks] == ["failed"]
     assert HANDLERS["play"](session, evaluations, {"condition": "0-0000"}) and len(views) == 2
+    names = {"first": "demonstration", "second": "hold"}
+    found = HANDLERS["differences"](session, evaluations, {"condition": "0-0001"} | names)["result"]
+    assert found["comparison"]["overall"]["rmse"]["mean"] > 0.01 and set(found["curves"]) == {
+        "rmse_arm",
+        "rmse_overall",
+    }
     views.close()
     with pytest.raises(RequestError, match="no longer there"):
         HANDLERS["play"](session, evaluations, {"condition": "9-0000"})

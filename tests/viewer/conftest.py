@@ -29,7 +29,8 @@ TWIN = """
     </body>
     <body name="lamp" pos=".3 .2 0">
       <geom type="cylinder" size=".02 .1" pos="0 0 .1"/>
-      <body name="shade" pos="0 0 .2"><joint type="hinge"/><geom type="sphere" size=".03" pos=".05 0 0"/></body>
+      <body name="shade" pos="0 0 .2"><joint type="hinge"/><geom type="sphere" size=".03" pos=".05 0 0"/>
+        <camera name="wrist" pos="0 -.1 .2" xyaxes="0 1 0 -.5 0 .5" fovy="70"/></body>
     </body>
   </worldbody>
 </mujoco>

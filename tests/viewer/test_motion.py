@@ -242,18 +242,21 @@ def test_a_calibrated_camera_projects_like_its_intrinsics():
     assert projected == pytest.approx(expected + 0.5, abs=1e-6), "pixel centres are whole numbers, edges are not"
 
 
-def test_the_models_camera_projects_where_mujoco_draws_unless_there_is_no_photograph(twin):
+def test_cameras_project_where_mujoco_draws_wherever_their_bodies_are(twin):
     data = mujoco.MjData(twin)
+    data.joint(twin.njnt - 1).qpos[:] = 0.4  # of the shade, which carries the camera wrist
     mujoco.mj_forward(twin, data)
-    renderer = mujoco.Renderer(twin, 480, 640)
-    renderer.enable_segmentation_rendering()
-    renderer.update_scene(data, camera="photo")
-    labels = renderer.render()
-    renderer.close()
-    ball = twin.body("ball").geomadr[0]
-    rows, columns = np.nonzero((labels[..., 0] == ball) & (labels[..., 1] == mujoco.mjtObj.mjOBJ_GEOM))
-    camera = PhotoCamera.from_model(twin)
-    assert camera is not None
-    middle = camera.project(data.body("ball").xpos)
-    assert middle == pytest.approx([columns.mean() + 0.5, rows.mean() + 0.5], abs=1.0)
+    ball, found = twin.body("ball").geomadr[0], []
+    with mujoco.Renderer(twin, 480, 640) as renderer:
+        renderer.enable_segmentation_rendering()
+        for row in unpacked(pack(twin, (), None, False))[0]["cameras"]:
+            renderer.update_scene(data, camera=row["name"])
+            labels = renderer.render()
+            at = np.nonzero((labels[..., 0] == ball) & (labels[..., 1] == mujoco.mjtObj.mjOBJ_GEOM))[::-1]
+            found.append((row.pop("name"), twin.body(number := row.pop("body")).name))
+            pos, quat = np.zeros(3), np.zeros(4)
+            mujoco.mju_mulPose(pos, quat, data.xpos[number], data.xquat[number], row["pos"], row["quat_wxyz"])
+            camera = PhotoCamera(**row | {"pos": tuple(pos), "quat_wxyz": tuple(quat)})
+            assert camera.project(data.body("ball").xpos) == pytest.approx([xs.mean() + 0.5 for xs in at], abs=1.0)
+    assert found == [("photo", "world"), ("wrist", "shade")]
     assert PhotoCamera.from_model(mujoco.MjModel.from_xml_string("<mujoco/>")) is None

@@ -50,6 +50,9 @@ def add_to(commands: "argparse._SubParsersAction") -> None:
         "--real", type=Path, metavar="DIR", help="folder of real episodes, each named after its layout: 000.npz, ..."
     )
     command.add_argument("--camera", default="", metavar="NAME", help="film each episode from this camera, to films/")
+    command.add_argument(
+        "--ray", default="", metavar="ADDRESS", help="Ray cluster to run on, HOST:PORT or auto (docs/projects.md)"
+    )
     add_library(command)
     add_unprotected(command)
     command.set_defaults(execute=evaluate_policy)
@@ -69,7 +72,7 @@ def evaluate_policy(arguments: argparse.Namespace) -> int:
 
     names = (
         "out", "count", "seed", "uncertainty", "robot", "seconds", "images", "jobs", "real", "camera", "library",
-        "unprotected",
+        "unprotected", "ray",
     )  # fmt: skip
     chosen = {name: getattr(arguments, name) for name in names}
     data = grs_studio.evaluate_policy(arguments.task, *arguments.policy, **chosen, on_episode=say)

@@ -113,7 +113,7 @@ ADMINISTRATORS = {("status-bar", "agree")}
 REQUESTS_BELOW_WORK = {
     "adjuster": {"fit"}, "compare": {"status", "pictures"}, "mask-canvas": {"compare", "status", "export"},
     "learn": {"status", "episodes", "play"},
-    "evaluate": {"status", "play"},
+    "evaluate": {"status", "play", "differences"},
     "gallery": {"find", "sets", "set_export", "bin", "batches"}, "results": {"links"},
     "library": {"find", "thumbnails", "asset", "preview", "jobs", "packs"},
     "matcher-bar": {"plan", "state", "download"}, "models-panel": {"findings", "prompt"},
