@@ -22,7 +22,7 @@ from pipeline.store import read_json, write_json
 from pipeline.variation import VariationStudy
 
 FOLDER = "real"
-SINGLE = (mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_SLIDE)
+SINGLE = (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE))
 """Kinds of joints with one coordinate."""
 MAX_SAMPLES = 20_000
 """Of a log that is played: eleven minutes at 30 Hz."""
@@ -82,22 +82,26 @@ def twin_positions(log: Episode, model: mujoco.MjModel, start: np.ndarray) -> tu
 
     What the log lacks stays as in `start` (nq,). Raises PolicyError if it has no joint of the model.
     """
-    joints = {model.joint(number).name: number for number in range(model.njnt)}
-    known = [name for name in log.names if name in joints and model.joint(name).type[0] in SINGLE]
+    joints = joint_addresses(model)
+    known = [name for name in log.names if name in joints]
     if not known:
-        there = ", ".join(name for name, number in joints.items() if model.jnt_type[number] in SINGLE)
-        raise PolicyError(f"{log.source} has no joint of the twin's robot; it needs some of: {there}")
+        raise PolicyError(f"{log.source} has no joint of the twin's robot; it needs some of: {', '.join(joints)}")
     times = log.times
     if len(times) > MAX_SAMPLES:
         times = np.linspace(times[0], times[-1], MAX_SAMPLES)
     qpos = np.repeat(np.asarray(start, float)[None], len(times), 0)
-    addresses = [int(model.joint(name).qposadr[0]) for name in known]
-    qpos[:, addresses] = log.at(times, log.columns(known))
+    qpos[:, [joints[name] for name in known]] = log.at(times, log.columns(known))
     rows = np.searchsorted(log.times, times, side="right") - 1
     for name, address in free_addresses(model).items():
         if name in log.objects:
             qpos[:, address : address + 7] = log.objects[name][rows]
     return times, qpos
+
+
+def joint_addresses(model: mujoco.MjModel) -> dict[str, int]:
+    """Return where the coordinate of each hinge and slide stands in qpos, by its name."""
+    single = np.flatnonzero(np.isin(model.jnt_type, SINGLE))
+    return {model.joint(number).name: int(model.jnt_qposadr[number]) for number in single}
 
 
 def free_addresses(model: mujoco.MjModel) -> dict[str, int]:
@@ -118,8 +122,10 @@ def measured_success(log: Episode, world: TwinWorld) -> tuple[bool | None, str]:
     needed = sorted({name for goal in goals for name in goal.objects} & free_addresses(world.model).keys())
     if missing := [name for name in needed if name not in log.objects]:
         return None, f"the log has no poses of {', '.join(missing)}"
-    if any(goal.joints for goal in goals):
-        return None, "the log does not say how far parts are open"
+    parts = {world.physics.parts[part].address for goal in goals for part in goal.joints}
+    needed_joints = [name for name, address in joint_addresses(world.model).items() if address in parts]
+    if missing := [name for name in needed_joints if name not in log.names]:
+        return None, f"the log has no joint {', '.join(missing)}"
     if moving := _moving(log, needed):
         return False, f"{moving} still moves at its end"
     run = observed_run(world.world, world.stages, times, qpos, ())

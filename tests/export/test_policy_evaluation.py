@@ -18,11 +18,13 @@ from pipeline.closed_loop.episodes import opened, run_policy
 from pipeline.closed_loop.evaluation import Evaluation, EvaluationOptions
 from pipeline.closed_loop.failure import CLASSES, failure_class
 from pipeline.closed_loop.paired import explained_failures, paired_difference
+from pipeline.closed_loop.real_log import joint_addresses
 from pipeline.divergence import Episode, read_episode, write_episode
 from pipeline.divergence.episode import ArmJoints
 from pipeline.project import Project
 from pipeline.run.twin_condition import twin_condition
 from pipeline.variation import VariationStudy
+from pipeline.variation.variation_files import read_rollout
 from studio.__main__ import main
 from studio.accounts.roles import Role, RoleError, current_role
 from studio.evaluate import evaluate_requests
@@ -103,11 +105,11 @@ def test_episodes_on_other_machines_are_those_of_this_one(solved, sandbox, tmp_p
     def call(function: Any, *arguments: Any) -> Any:
         return pickle.loads(pickle.dumps(function(*pickle.loads(pickle.dumps(arguments)))))
 
-    for options in (EvaluationOptions(("hold",), count=2, seconds=1), EvaluationOptions(("hold",), seconds=1)):
-        at = [tmp_path / f"{name}_{options.count}" for name in ("here", "elsewhere")]
-        for out, machines in zip(at, (None, SimpleNamespace(cores=2, call=call)), strict=True):
-            list(Evaluation(solved, out, options, None, sandbox).run(machines))
-        assert len({(out / "outcomes.jsonl").read_bytes() for out in at}) == 1
+    for out, machines in (("here", None), ("there", SimpleNamespace(cores=2, call=call))):
+        options = EvaluationOptions(("hold",), count=2, seconds=1)
+        list(Evaluation(solved, tmp_path / out, options, None, sandbox).run(machines))
+    here, there = ((tmp_path / out / "outcomes.jsonl").read_bytes() for out in ("here", "there"))
+    assert here == there
 
 
 def test_a_condition_becomes_a_project_whose_twin_is_under_it_until_undo_moves_it_to_the_bin(evaluated, tmp_path):
@@ -143,37 +145,39 @@ def test_a_real_log_plays_beside_the_policies_and_its_success_is_measured_or_not
     project, at = evaluated
     session, evaluations, views = page_of(project)
     session.services.library, session.services.sandbox = None, sandbox
+    put = lambda log, folder: write_episode(log, folder / "log.npz")  # noqa: E731
+    monkeypatch.setattr(evaluate_requests, "collect_uploads", put)
     done = read_episode(at / "episodes" / "demonstration" / "0-0000.npz")
-    late = replace(done, times=done.times + 1.7e9, source="log.npz")
-    monkeypatch.setattr(
-        evaluate_requests, "collect_uploads", lambda files, folder: write_episode(files, folder / "log.npz")
-    )
+    done = replace(done, times=done.times + 1.7e9)
 
-    def added(log: Episode) -> Any:
-        shown = HANDLERS["add_log"](session, evaluations, {"condition": "0-0000", "files": log})["shown"]
-        assert shown["real"][1] is None and shown["real"][0]["file"] == "log.npz"
-        return shown["real"][0]
+    def ask(kind: str, **more: Any) -> Any:
+        return HANDLERS[kind](session, evaluations, {"condition": "0-0000"} | more)
 
-    assert (added(late)["success"], added(late)["reason"]) == (True, "")
-    *_, pane = HANDLERS["play"](session, evaluations, {"condition": "0-0000"})["panes"]
+    def added(log: Episode) -> tuple[bool | None, str]:
+        one, other = ask("add_log", files=log)["shown"]["real"]
+        assert other is None and one["file"] == "log.npz"
+        return one["success"], one["reason"]
+
+    assert added(done) == (None, "the log has no joint cabinet/upper_slide")
+    model = views.get(ask("play")["panes"][0]["token"]).model
+    slide = read_rollout(at / "rollouts" / "demonstration" / "0-0000.npz").qpos[
+        :, joint_addresses(model)["cabinet/upper_slide"]
+    ]
+    positions, names = np.column_stack([done.positions, slide]), (*done.names, "cabinet/upper_slide")
+    whole = replace(done, positions=positions, names=names)
+    assert added(whole) == (True, "")
+    *_, pane = ask("play")["panes"]
     assert pane["is_real"] and not pane["note"] and "grasp" in [name for _, name in pane["events"]]
     assert views.get(pane["token"]).poses("red_cube")[-1] == pytest.approx(done.objects["red_cube"][-1])
-    request = {"condition": "0-0000", "first": "", "second": "demonstration"}
-    errors = HANDLERS["differences"](session, evaluations, request)["result"]["curves"]["rmse_overall"]["y"]
-    assert max(errors) < 1e-6
-    assert (
-        added(replace(late, objects={name: poses[:1].repeat(len(poses), 0) for name, poses in done.objects.items()}))[
-            "success"
-        ]
-        is False
-    )
-    blind = added(replace(late, objects={}, contacts={}))
-    assert blind["success"] is None and "the log has no poses of " in blind["reason"]
-    *_, pane = HANDLERS["play"](session, evaluations, {"condition": "0-0000"})["panes"]
-    assert "drawn where the condition has them" in pane["note"]
+    compared = ask("differences", first="", second="demonstration")["result"]
+    assert max(compared["curves"]["rmse_overall"]["y"]) < 1e-5
+    stays = {name: poses[:1].repeat(len(poses), 0) for name, poses in done.objects.items()}
+    assert added(replace(whole, objects=stays))[0] is False
+    assert added(replace(whole, objects={}, contacts={})) == (None, "the log has no poses of blue_cube, red_cube")
+    assert "drawn where the condition has them" in ask("play")["panes"][-1]["note"]
     with pytest.raises(PolicyError, match="no joint of the twin's robot; it needs some of: "):
         added(Episode.from_arrays(done.times, done.positions[:, :1], ["elbow"]))
-    assert not any(HANDLERS["remove_log"](session, evaluations, {"condition": "0-0000"})["shown"]["real"])
+    assert ask("remove_log")["shown"]["real"] == [None, None]
 
 
 def test_the_page_shows_what_is_done_and_plays_the_episodes_of_a_condition_on_one_clock(evaluated):

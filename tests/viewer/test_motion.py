@@ -257,6 +257,6 @@ def test_cameras_project_where_mujoco_draws_wherever_their_bodies_are(twin):
             pos, quat = np.zeros(3), np.zeros(4)
             mujoco.mju_mulPose(pos, quat, data.xpos[number], data.xquat[number], row["pos"], row["quat_wxyz"])
             camera = PhotoCamera(**row | {"pos": tuple(pos), "quat_wxyz": tuple(quat)})
-            assert camera.project(data.body("ball").xpos) == pytest.approx([xs.mean() + 0.5 for xs in at], abs=1.0)
+            assert camera.project(data.body("ball").xpos) == pytest.approx([xs.mean() + 0.5 for xs in at], abs=1.2)
     assert found == [("photo", "world"), ("wrist", "shade")]
     assert PhotoCamera.from_model(mujoco.MjModel.from_xml_string("<mujoco/>")) is None
