@@ -42,9 +42,10 @@ export class Plots {
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.result && this.#draw());
   }
 
-  /** Plots a result, and one joint of it; `names` are what the two episodes are called. */
-  async show(result, joint, names = EPISODES) {
-    Object.assign(this, { result, joint, names });
+  /** Plots a result, and one joint of it; `names` are what the episodes and their time are called. With `isCut` the time
+   * axis ends where one of them ends. */
+  async show(result, joint, names = EPISODES, isCut = false) {
+    Object.assign(this, { result, joint, names, isCut });
     await this.#draw();
   }
 
@@ -119,9 +120,10 @@ export class Plots {
     const categories = [];
     const strips = arms.flatMap((arm, i) =>
       [
-        ["real_s", `${arm} ${this.names.real}`, "circle"],
-        ["sim_on_real_s", `${arm} ${this.names.sim}`, "diamond-open"],
-      ].map(([key, row, symbol]) => {
+        ["real_s", this.names.real, "circle"],
+        ["sim_on_real_s", this.names.sim, "diamond-open"],
+      ].map(([key, name, symbol]) => {
+        const row = arms.length > 1 ? `${arm} ${name}` : name;
         categories.push(row);
         const events = comparison.events.filter((event) => event.arm === arm && event[key] !== null);
         return {
@@ -171,7 +173,7 @@ export class Plots {
         font: { size: 12 },
       },
       legend: { orientation: "h", x: 1, xanchor: "right", y: 1, yanchor: "bottom" },
-      xaxis: { ...grid, anchor: "y3", title: { text: t("Seconds (real episode)"), font: { size: 12 } } },
+      xaxis: { ...grid, anchor: "y3", title: { text: this.names.clock, font: { size: 12 } }, ...this.#range() },
       yaxis: axis(ROWS.errors, "RMSE_norm", { rangemode: "tozero" }),
       yaxis2: axis(ROWS.joint, this.joint),
       yaxis3: axis(ROWS.events, "", {
@@ -179,10 +181,16 @@ export class Plots {
         categoryorder: "array",
         categoryarray: [...categories].reverse(),
         dtick: 1,
+        automargin: true,
         range: [-0.5, categories.length - 0.1],
       }),
       shapes: [...this.#phases(), ...this.#gaps(), ...(onset ? [this.#onset(onset)] : [])],
     };
+  }
+
+  #range() {
+    const { t: times } = this.result.curves.rmse_overall;
+    return this.isCut ? { range: [times[0], times.at(-1)] } : {};
   }
 
   /** The phases of the arm whose joint is shown, behind the errors. */

@@ -63,7 +63,7 @@ export class Differences {
     this.element.hidden = false;
     const names = { real: first.title, sim: second.title, clock: t("Seconds") };
     const joint = widest(answer.result.comparison);
-    this.plots.show(answer.result, joint, names).catch((error) => this.onError(error.message));
+    this.plots.show(answer.result, joint, names, true).catch((error) => this.onError(error.message));
     this.#drawTable(answer.result.comparison, joint);
   }
 

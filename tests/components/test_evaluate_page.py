@@ -161,7 +161,7 @@ def test_a_real_log_is_a_column_and_plays_beside_the_policies_without_a_success_
     log.write_bytes(b"log")
     evaluated.cell("4-0001, hold").click()
     element.get_by_label("Real log: File …").set_input_files(log)
-    expect(element.locator("thead th")).to_have_text(["Condition", "demonstration", "hold", "Real log"])
+    expect(element.locator(".grid thead th")).to_have_text(["Condition", "demonstration", "hold", "Real log"])
     expect(evaluated.cell("4-0001, Real log")).to_have_text("? not known")
     expect(evaluated.cell("4-0001, Real log")).to_have_attribute("title", "no poses")
     expect(element.locator("figcaption").last).to_have_text("Real log · ? not known")
