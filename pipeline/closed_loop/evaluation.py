@@ -41,7 +41,7 @@ from pipeline.simulation.robots import robot_kind
 from pipeline.simulation.run_record import RunRecord
 from pipeline.simulation.sandbox.sandbox import Sandbox
 from pipeline.solving import write_film
-from pipeline.store import append_lines, parse_json, write_json
+from pipeline.store import append_lines, parse_json, remove_dead_files, write_json
 from pipeline.variation import VariationStudy
 from pipeline.variation.twin_uncertainty import AS_MEASURED, UNCERTAIN
 from pipeline.variation.variation_files import write_rollout
@@ -104,6 +104,7 @@ class Evaluation:
         self.out, self.options, self._sandbox = Path(out), options, sandbox
         self._task, self._library = Path(task), library
         self.out.mkdir(parents=True, exist_ok=True)
+        remove_dead_files(self.out)
         self._conditions = _Drawn(task, options, library, sandbox) if options.count else _Layouts(task, out, options)
         for policy in options.policies:
             self._conditions.check(policy)

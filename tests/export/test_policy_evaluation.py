@@ -95,6 +95,7 @@ def test_an_evaluation_that_is_killed_at_any_write_has_each_episode_once_with_it
         with monkeypatch.context() as killing, pytest.raises(KeyboardInterrupt):
             killing.setattr(evaluation, write, Mock(side_effect=KeyboardInterrupt))
             life("out")
+    (tmp_path / "out" / "films" / "hold" / ".0-0000.mp4.99999999-0123abcd.part.mp4").touch()
     life("out")
     whole, out = ({path.relative_to(at): path.read_bytes() for path in at.rglob("*") if path.is_file()}
                   for at in (tmp_path / "whole", tmp_path / "out"))  # fmt: skip
