@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from browser.app_page import NEXT_DRAWN_FRAME, on_screen
 from browser.bare_page import BareStudio, Mount, Mounted
-from browser.watched_page import PAGE_LOGS, expect_texts, press_buttons, press_keys, wait_until
+from browser.watched_page import expect_texts, press_buttons, press_keys, wait_until
 from mujoco import MjModel
 from PIL import Image
 from playwright.sync_api import Page, expect
@@ -258,15 +258,6 @@ def test_objects_are_selected_by_keys_and_arrow_keys_arrange_a_layout(page: Page
     assert session.dragged_positions["blue_ball"] == pytest.approx([before[0] + 0.1, before[1]], abs=1e-3)
     page.keyboard.press("Escape")
     expect(page.locator("#announcement")).to_have_text("Nothing selected")
-
-
-def test_a_closed_view_is_reported(page: Page, show: Show, studio: BareStudio):
-    show()
-    studio.views.close(page.url.partition("#")[2])
-    page.wait_for_selector("body[data-state=failed]")
-    expect(page.locator("#message")).to_contain_text("no longer open")
-    log = PAGE_LOGS[page]
-    log.errors = [error for error in log.errors if "404" not in error]
 
 
 def test_a_drawer_is_opened_by_its_slider_once_its_cabinet_is_selected(page: Page, show: Show):

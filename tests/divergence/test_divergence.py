@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +14,7 @@ from scipy.spatial.transform import Rotation
 from pipeline.divergence import RobotModelError, load_robot, read_episode, rollout_episode, to_json, write_episode
 from pipeline.divergence.comparison import compare, find_onset, position_error, rotation_error
 from pipeline.divergence.episode import ArmJoints, Episode, EpisodeError
-from pipeline.divergence.events import find_events, phases_of
+from pipeline.divergence.events import find_events
 
 TIMES, SHORT = np.arange(0, 12, 0.02), np.arange(0, 10, 0.02)
 NOISE = 0.002
@@ -212,17 +211,6 @@ def test_noise_alone_has_no_onset_and_a_difference_from_the_start_begins_at_the_
     result = compare(episode(real, TIMES), episode(real + 0.5, TIMES, "sim"))
     assert result.onset is not None
     assert result.onset.time == TIMES[0]
-
-
-def test_an_arm_that_picks_and_places_has_the_paper_s_events_and_phases_without_a_gap():
-    events = find_events(episode(course(TIMES), TIMES))["arm"]
-    found = {event.name: event.time for event in events.events("arm")}
-    assert list(found) == ["home", "grasp", "lift", "place", "release", "return"]
-    assert list(found.values()) == pytest.approx([0, 2.6, 2.6, 6.6, 6.6, 10], abs=0.9)
-    phases = phases_of(events, TIMES[-1])
-    assert [phase.name for phase in phases] == ["approach", "grasp", "transfer", "release"]
-    assert phases[0].start == TIMES[0] and phases[-1].stop == TIMES[-1]
-    assert all(one.stop == other.start for one, other in pairwise(phases))
 
 
 def test_a_lift_is_seen_in_the_pose_of_the_object_that_moves_and_a_pass_from_arm_to_arm():

@@ -158,18 +158,3 @@ def test_compare_writes_its_files_and_says_what_it_found(tmp_path, capsys):
     report = (tmp_path / "out" / "report.html").read_text()
     assert "No samples of sim.npz from 8.00 to 9.00 s." in report
     assert not re.search(r"<(script|link|img)[^>]*(src|href)=(?![\"']?data:)", report)
-
-
-def test_the_command_refuses_a_broken_episode_in_one_line(tmp_path, refused):
-    (tmp_path / "real.csv").write_text("t,a\n0,1\n1,2\n")
-    for name, content, words in (
-        ("none.csv", None, "there is no episode"),
-        ("head.csv", "t,a,b\n", "is empty"),
-        ("time.csv", "time,a\n0,1\n", "no column t"),
-        ("text.csv", "t,a\n0,one\n1,2\n", "cannot be read"),
-        ("other.txt", "t,a\n", "takes .csv, .npz"),
-    ):
-        if content is not None:
-            (tmp_path / name).write_text(content)
-        assert words in refused("compare", tmp_path / "real.csv", tmp_path / name, "--out", tmp_path / "out")
-        assert not (tmp_path / "out").exists()

@@ -13,8 +13,8 @@ import pytest
 import twins
 
 from pipeline.closed_loop import policy as policies
-from pipeline.closed_loop.policies import episodes_at_once, open_policy
-from pipeline.closed_loop.policy import PolicyError, checked_actions
+from pipeline.closed_loop.policies import episodes_at_once
+from pipeline.closed_loop.policy import PolicyError
 from pipeline.closed_loop.protocols.http import MAX_ANSWER_BYTES, HttpPolicy
 from pipeline.export.gym_env.environment import TwinEnv
 from pipeline.variation import variation_files as files
@@ -153,19 +153,6 @@ def test_an_answer_that_drips_without_end_is_given_up_after_the_time_of_one_answ
             policy.act({"state": np.zeros(ACTIONS)}, 0.0)
 
 
-def test_a_function_is_a_policy_and_its_faults_are_named(environment, tmp_path):
-    env, file = TwinEnv(folder=environment), tmp_path / "mine.py"
-    file.write_text("def act(observation, words):\n    return [0.1] * 5\n\ndef fails(*_):\n    raise KeyError('x')\n")
-    policy = open_policy(f"{file}:act", env)
-    policy.begin(0, "")
-    assert checked_actions(policy.act({}, 0.0), ACTIONS).tolist() == [[0.1] * ACTIONS]
-    with pytest.raises(PolicyError, match="KeyError"):
-        open_policy(f"{file}:fails", env).act({}, 0.0)
-    for name in (f"{file}:missing", f"{tmp_path}/none.py:act", "ftp://host/act"):
-        with pytest.raises(PolicyError):
-            open_policy(name, env)
-
-
 def test_the_episodes_of_a_function_do_not_depend_on_how_many_run_at_a_time(solved, tmp_path):
     (tmp_path / "kept.py").write_text("calls = []\n")
     (tmp_path / "mine.py").write_text(
@@ -210,13 +197,16 @@ def test_a_policy_is_tried_once_on_the_conditions_of_the_oracle(solved, tmp_path
 
 
 def test_what_cannot_be_tried_or_asked_is_refused_in_one_line(solved, tmp_path, refused):
-    policy = "--robot", "policy"
+    policy, file = ("--robot", "policy"), tmp_path / "mine.py"
+    file.write_text("def fails(*_):\n    raise KeyError('x')\n")
     with serving(lambda *_: (500, b"{}")) as address:
         for arguments, words in (
             (("--policy", "hold"), "belong to --robot policy"),
             ((*policy, "--policy", "hold", "--seconds", "0"), "--seconds 0 is not between"),
             ((*policy, "--images"), "learned policies see no pictures"),
             ((*policy, "--policy", "moon"), "is no policy; choose"),
+            ((*policy, "--policy", f"{file}:fails"), "the policy's function failed: KeyError"),
+            ((*policy, "--policy", f"{file}:missing"), "has no function missing"),
             ((*policy, "--policy", address), "HTTP 500"),
         ):
             assert words in refused("vary", solved, "--count", "1", "--out", tmp_path / words[:9], *arguments)

@@ -23,14 +23,13 @@ import websockets.sync.server
 from pipeline.closed_loop import PolicyError, interface_policy, open_policy
 from pipeline.closed_loop.episodes import opened, run_policy
 from pipeline.closed_loop.interface_policy import Client, InterfacePolicy
-from pipeline.closed_loop.interfaces import InterfaceError, Translation, read_interface
+from pipeline.closed_loop.interfaces import Translation, read_interface
 from pipeline.closed_loop.interfaces.interface import Entry, Interface
 from pipeline.closed_loop.protocols.clients import open_server
 from pipeline.closed_loop.protocols.groot import answer
 from pipeline.closed_loop.protocols.http import HttpPolicy
 from pipeline.closed_loop.protocols.messages import pack
 from pipeline.closed_loop.serving import ServedPolicy, recorded_motion
-from studio.__main__ import main
 
 LAYOUT = twins.SEEDS[0]
 STATE = {"key": ["states"], "values": [{"read": "joints", "count": 4}, {"read": "gripper"}]}
@@ -139,11 +138,6 @@ def test_late_answers_are_counted_and_awaited_in_real_time(environment, monkeypa
     }  # fmt: skip
 
 
-def test_an_interface_that_the_robot_does_not_have_is_refused(environment):
-    with opened(environment, False) as env, pytest.raises(InterfaceError, match=r"expects 7 joints; .* has 4 .*y, z"):
-        Translation(interface([{"move": "joint_velocity", "count": 7}]), env)
-
-
 def answering(*frames: Any) -> Any:
     """Return a websocket handler that answers each message with the next of some frames, and then closes."""
 
@@ -192,15 +186,6 @@ def test_an_answer_that_is_none_is_said_in_one_line(environment, tmp_path, monke
     ):  # fmt: skip
         run_policy(env, open_policy(spec, env), LAYOUT, 0.5)
     assert not {"\n", "\x1b"} & set(str(caught.value))
-
-
-def test_the_episodes_before_a_wrong_answer_are_kept(environment, tmp_path, capsys):
-    with wrong_server(tmp_path, HELLO, actions(np.zeros((8, 7)))) as spec:
-        options = ["--policy", "hold", "--policy", spec, "--seconds", "0.5", "--out", str(tmp_path / "out")]
-        assert main(["evaluate-policy", str(environment), *options]) == 2
-    assert SHAPE in capsys.readouterr().err.splitlines()[-1]
-    kept = (tmp_path / "out" / "outcomes.jsonl").read_text().splitlines()
-    assert [json.loads(line)["policy"] for line in kept] == ["hold"] * len(twins.SEEDS)
 
 
 class Tls(socketserver.BaseRequestHandler):

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from offline_studio import wait_until
 from starlette.websockets import WebSocketDisconnect
 
-from studio.viewer import Photograph, Trajectory, ViewerError, ViewRegistry, ViewSession, mount
+from studio.viewer import Photograph, ViewerError, ViewRegistry, ViewSession, mount
 from studio.web.access import Access
 from studio.web.gate import Gate
 
@@ -100,21 +100,6 @@ def test_nothing_is_computed_without_a_viewer(twin):
     held = times[0]
     returned = Watcher(session)
     returned.until(lambda s, p: p["time"] > held)
-    session.close()
-
-
-def test_a_recording_plays_to_its_end_cannot_be_pushed_and_starts_over(twin):
-    qpos = np.tile(twin.qpos0, (11, 1))
-    qpos[:, 0] = np.linspace(0, 0.1, 11)
-    session = ViewSession(twin, trajectory=Trajectory(np.linspace(0, 0.2, 11), qpos))
-    watcher = Watcher(session)
-    session.enqueue({"op": "play"})
-    end = watcher.until(lambda s, p: p["time"] == pytest.approx(0.2) and not s["playing"])
-    assert end["poses"][0, 0] == pytest.approx(0.1)
-    with pytest.raises(ViewerError, match="recording"):
-        session.enqueue({"op": "push", "body": 1, "point": [0, 0, 0], "target": [0, 0, 0]})
-    session.enqueue({"op": "play"})
-    watcher.until(lambda s, p: p["time"] < 0.2)
     session.close()
 
 
