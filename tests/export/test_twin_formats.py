@@ -15,7 +15,7 @@ import trimesh
 import yaml
 from ready_projects import ready_project
 from scipy.spatial.transform import Rotation
-from twins import DOC, DOCUMENTED, SIMULATORS
+from twins import DOC, DOCUMENTED, GENESIS, SIMULATORS
 
 from pipeline.export import ExportError, export_formats, export_project
 from pipeline.export.formats.glb import Y_UP_FROM_Z_UP
@@ -92,7 +92,7 @@ def test_each_objects_urdf_and_its_pose_give_the_bodies_where_they_are_in_the_tw
             seen.add(name)
     assert seen == set(here) - {"world"}
     loaders = {file.name for file in folder.glob("load_*.py")}
-    assert loaders == {f"load_{name}.py" for name in ("drake", "newton", "pybullet", "sapien")}
+    assert loaders == {f"load_{name}.py" for name in ("drake", "genesis", "newton", "pybullet", "sapien")}
 
 
 @pytest.mark.filterwarnings("ignore:.*Scene.dump")
@@ -235,9 +235,8 @@ def test_rotations_about_several_axes_are_about_the_fixed_axes_as_urdf_has_them(
     np.testing.assert_allclose([float(angle) for angle in _rpy(pose).split()], [0.7, 0.5, 0.3])
 
 
-STILL_M = {"pybullet": 0.0015, "drake": 0.001, "sapien": 0.001, "newton": 0.005}
-"""Metres that an object may move in 2 s. Bullet lifts cylinders by its collision margin of 1 mm; Newton lets a bin of
-seventeen convex pieces sink by 4 mm."""
+STILL_M = {"pybullet": 0.0015, "drake": 0.001, "sapien": 0.001, "newton": 0.001, "genesis": 0.001}
+"""Metres that an object may move in 2 s. Bullet lifts cylinders by its collision margin of 1 mm."""
 
 
 @pytest.mark.soak
@@ -248,7 +247,8 @@ def test_the_objects_have_their_masses_frictions_and_poses_and_stand_still(simul
     export_project(project, "urdf", tmp_path / "twin")
     objects = json.loads((tmp_path / "twin" / "poses.json").read_text())["objects"]
     script = Path(__file__).with_name("simulate_urdf.py")
-    command = [str(SIMULATORS), str(script), simulator, str(tmp_path / "twin")]
+    python = GENESIS if simulator == "genesis" else SIMULATORS
+    command = [str(python), str(script), simulator, str(tmp_path / "twin")]
     ran = subprocess.run(command, capture_output=True, text=True)
     assert ran.returncode == 0, ran.stderr[-2000:]
     found = json.loads(ran.stdout[ran.stdout.rindex("{") :])
