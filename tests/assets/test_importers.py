@@ -194,7 +194,7 @@ def test_all_groups_of_a_file_and_its_texture_in_another_folder_are_read(kind: s
     links = '<geometry><mesh filename="package://tray/meshes/thing.obj" scale="0.5 0.5 0.5"/></geometry>'
     model = {
         "obj": "",
-        "urdf": '<robot name="t"><link name="a"><inertial><mass value="0.1"/><inertia ixx="1" iyy="1" izz="0"/></inertial>'
+        "urdf": '<robot name="t"><link name="a"><inertial><mass value="0.1"/><inertia ixx="1" iyy="1"/></inertial>'
         f"<visual>{links}</visual><collision>{links}</collision></link></robot>",
         "mjcf": '<mujoco><asset><mesh name="m" file="../meshes/thing.obj" scale="0.5 0.5 0.5"/></asset><worldbody>'
         '<body><geom type="mesh" mesh="m"/></body></worldbody></mujoco>',

@@ -111,10 +111,8 @@ def genesis(load):
     entities = load(scene)
     scene.build()
     roots = {one["name"]: entities[one["name"]].base_link for one in FREE}
-    found = {}
-    for name, root in roots.items():
-        friction = float(root.geoms[0].get_friction()) if root.geoms else None
-        found[name] = [float(entities[name].get_mass()), friction]
+    frictions = {name: float(root.geoms[0].get_friction()) if root.geoms else None for name, root in roots.items()}
+    found = {name: [float(entities[name].get_mass()), friction] for name, friction in frictions.items()}
     for _ in range(round(SECONDS / 0.002)):
         scene.step()
     return found, {name: root.get_pos().cpu().numpy().reshape(3) for name, root in roots.items()}
