@@ -2,7 +2,7 @@
 
 from pathlib import Path
 from xml.etree import ElementTree
-from xml.etree.ElementTree import Element
+from xml.etree.ElementTree import Element, SubElement
 
 from pipeline.export.export_folder import export_folder, write_marker
 from pipeline.export.export_format import ExportFormat, describes, require_scene
@@ -37,7 +37,8 @@ def explicit(text: str, twin: TwinModel) -> str:
     """
     root = ElementTree.fromstring(text)
     option = next(root.iter("option"))
-    option.append(Element("flag", multiccd="enable"))
+    flag = option.find("flag")
+    (SubElement(option, "flag") if flag is None else flag).set("multiccd", "enable")
     for element, body in zip(root.iter("body"), twin.bodies[1:], strict=True):
         if body.mass and element.find("inertial") is None:
             numbers = {"pos": body.centre, "quat": body.principal_axes.quat_wxyz, "diaginertia": body.moments}
