@@ -4,7 +4,6 @@ import copy
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
 from typing import Any, Protocol
 
 import mujoco
@@ -12,7 +11,7 @@ import numpy as np
 
 from pipeline.errors import StudioError
 from pipeline.simulation.articulated_parts import ArticulatedPart
-from pipeline.simulation.objects import Object, Region, hull
+from pipeline.simulation.objects import MeasuredObject, Object, Region
 from pipeline.simulation.state import State, Zone
 
 TIMESTEP = 0.002
@@ -315,30 +314,13 @@ class Physics:
         clouds = {b: p @ data.xmat[b].reshape(3, 3).T + data.xpos[b] for b, p in self.shapes[name].items() if len(p)}
         points = np.concatenate(list(clouds.values()))
         joints = [(part, self.parts[name, part.name]) for part in placed.parts]
-        measured = object.__new__(_MeasuredObject)
+        parts = tuple(part_at(part, joint, clouds[joint.body], data) for part, joint in joints if joint.body in clouds)
+        measured = object.__new__(MeasuredObject)
         vars(measured).update(
-            self._placed[name],
-            ground_points=points[:, :2],
-            position=body.xpos.copy(),
-            quat_wxyz=body.xquat.copy(),
-            parts=tuple(
-                part_at(part, joint, clouds[joint.body], data) for part, joint in joints if joint.body in clouds
-            ),
-            top=float(points[:, 2].max()),
-            bottom=float(points[:, 2].min()),
-        )
+            self._placed[name], ground_points=points[:, :2], position=body.xpos.copy(), quat_wxyz=body.xquat.copy(),
+            parts=parts, top=float(points[:, 2].max()), bottom=float(points[:, 2].min()),
+        )  # fmt: skip
         return measured
-
-
-class _MeasuredObject(Object):
-    """An object whose outline is computed when it is first asked for: half of what measuring took."""
-
-    ground_points: np.ndarray
-    """Its outermost points seen from above, of shape (N, 2)."""
-
-    @cached_property
-    def outline(self) -> np.ndarray:  # type: ignore[override]
-        return hull(self.ground_points)
 
 
 def part_joints(model: mujoco.MjModel, objects: Mapping[str, Object]) -> dict[tuple[str, str], PartJoint]:
