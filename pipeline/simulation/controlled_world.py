@@ -235,7 +235,7 @@ class ControlledWorld:
             for number, (_, goals) in enumerate(self.stages)
             for goal in goals
         ]
-        return float(np.mean(values)) if values else 0.0
+        return sum(values) / len(values) if values else 0.0
 
     def _is_over(self, goal: Goal, number: int) -> bool:
         """Return whether a goal of a stage was met and a stage reached since carries its object elsewhere."""

@@ -121,6 +121,17 @@ class Object:
         )  # fmt: skip
 
 
+class MeasuredObject(Object):
+    """An object whose outline is computed when it is first asked for: half of what measuring took."""
+
+    ground_points: np.ndarray
+    """Its outermost points seen from above, of shape (N, 2)."""
+
+    @cached_property
+    def outline(self) -> np.ndarray:  # type: ignore[override]
+        return hull(self.ground_points)
+
+
 @dataclass(frozen=True, eq=False)
 class Region:
     """A convex region of the ground plane."""

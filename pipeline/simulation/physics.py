@@ -3,7 +3,7 @@
 import copy
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Protocol
 
 import mujoco
@@ -11,7 +11,7 @@ import numpy as np
 
 from pipeline.errors import StudioError
 from pipeline.simulation.articulated_parts import ArticulatedPart
-from pipeline.simulation.objects import Object, Region, hull
+from pipeline.simulation.objects import MeasuredObject, Object, Region
 from pipeline.simulation.state import State, Zone
 
 TIMESTEP = 0.002
@@ -120,6 +120,8 @@ class Physics:
         self._contact_data = mujoco.MjData(self._contact_model)
         self._names = [*world.objects, GRIPPER, "table", "floor"]
         self._bodies = {name: self.model.body(name).id for name in world.objects}
+        names = [field.name for field in fields(Object) if field.name != "outline"]
+        self._placed = {o.name: {name: getattr(o, name) for name in names} for o in world.objects.values()}
         self.gripper = len(world.objects)
         self.label = np.array([self._label_geom(g) for g in range(self.model.ngeom)])
         """Index into the names for each geom, of shape (ngeom,)."""
@@ -301,28 +303,24 @@ class Physics:
         mujoco.mj_kinematics(self._contact_model, data)
         mujoco.mj_comPos(self._contact_model, data)
         mujoco.mj_collision(self._contact_model, data)
-        pairs = {frozenset(self._names[i] for i in pair) for pair in self.label[data.contact.geom]}
+        labels = set(map(tuple, self.label[data.contact.geom].tolist()))
+        pairs = {frozenset(self._names[i] for i in pair) for pair in labels}
         objects = {name: self._object(name, data) for name in (world.objects if names is None else names)}
         touching = frozenset(p for p in pairs if len(p) == 2 and GRIPPER not in p)
         return State(objects, touching, world.zones, world.table, world.right, world.away, time)
 
     def _object(self, name: str, data: mujoco.MjData) -> Object:
         placed, body = self.world.objects[name], data.body(self._bodies[name])
-        pos = body.xpos.copy()
         clouds = {b: p @ data.xmat[b].reshape(3, 3).T + data.xpos[b] for b, p in self.shapes[name].items() if len(p)}
         points = np.concatenate(list(clouds.values()))
         joints = [(part, self.parts[name, part.name]) for part in placed.parts]
-        return replace(
-            placed,
-            position=pos,
-            quat_wxyz=body.xquat.copy(),
-            parts=tuple(
-                part_at(part, joint, clouds[joint.body], data) for part, joint in joints if joint.body in clouds
-            ),
-            outline=hull(points[:, :2]),
-            top=float(points[:, 2].max()),
-            bottom=float(points[:, 2].min()),
-        )
+        parts = tuple(part_at(part, joint, clouds[joint.body], data) for part, joint in joints if joint.body in clouds)
+        measured = object.__new__(MeasuredObject)
+        vars(measured).update(
+            self._placed[name], ground_points=points[:, :2], position=body.xpos.copy(), quat_wxyz=body.xquat.copy(),
+            parts=parts, top=float(points[:, 2].max()), bottom=float(points[:, 2].min()),
+        )  # fmt: skip
+        return measured
 
 
 def part_joints(model: mujoco.MjModel, objects: Mapping[str, Object]) -> dict[tuple[str, str], PartJoint]:

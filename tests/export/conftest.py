@@ -29,8 +29,7 @@ def solved(twin_folder, tmp_path_factory, sandbox) -> Path:
 def environment(solved, tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("environment")
     export_project(solved, "gymnasium", folder / "task.zip")
-    with zipfile.ZipFile(folder / "task.zip") as archive:
-        archive.extractall(folder)
+    zipfile.ZipFile(folder / "task.zip").extractall(folder)
     return folder / "task"
 
 

@@ -103,6 +103,21 @@ def newton(load):
     return found, {name: now.body_q.numpy()[number, :3] for name, number in roots.items()}
 
 
+def genesis(load):
+    import genesis as gs
+
+    gs.init(backend=gs.cpu, logging_level="error")
+    scene = gs.Scene(sim_options=gs.options.SimOptions(dt=0.002), show_viewer=False)
+    entities = load(scene)
+    scene.build()
+    roots = {one["name"]: entities[one["name"]].base_link for one in FREE}
+    frictions = {name: float(root.geoms[0].get_friction()) if root.geoms else None for name, root in roots.items()}
+    found = {name: [float(entities[name].get_mass()), friction] for name, friction in frictions.items()}
+    for _ in range(round(SECONDS / 0.002)):
+        scene.step()
+    return found, {name: root.get_pos().cpu().numpy().reshape(3) for name, root in roots.items()}
+
+
 ran = globals()[NAME](importlib.import_module(f"load_{NAME}").load)
 print(json.dumps({
     one["name"]: [*ran[0][one["name"]], float(np.abs(np.array(ran[1][one["name"]]) - one["pos"]).max())] for one in FREE

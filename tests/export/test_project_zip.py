@@ -58,8 +58,7 @@ def project(tmp_path):
 
 
 def unzip(project, tmp_path):
-    with zipfile.ZipFile(export_zip(project, tmp_path / "exported.zip")) as archive:
-        archive.extractall(tmp_path)
+    zipfile.ZipFile(export_zip(project, tmp_path / "exported.zip")).extractall(tmp_path)
     return tmp_path / "exported"
 
 
@@ -96,8 +95,7 @@ def test_the_export_holds_the_round_that_passed_or_is_pinned_its_readme_licences
 
 
 def unpack(p, file_format, folder):
-    with zipfile.ZipFile(io.BytesIO(object_zip(p, file_format))) as archive:
-        archive.extractall(folder / file_format)
+    zipfile.ZipFile(io.BytesIO(object_zip(p, file_format))).extractall(folder / file_format)
     (main,) = (folder / file_format).rglob("*.xml" if file_format == "mjcf" else "*.urdf")
     return main
 

@@ -21,7 +21,8 @@ from pipeline.tasks import Task, task_to_json
 
 ROOT = Path(__file__).resolve().parents[2]
 SOAK = ROOT / "build" / "soak"
-LEROBOT, SIMULATORS, VLA_EVAL = (SOAK / name / "bin" / "python" for name in ("lerobot", "simulators", "vla_eval"))
+TOOLS = ("genesis", "lerobot", "simulators", "vla_eval")
+GENESIS, LEROBOT, SIMULATORS, VLA_EVAL = (SOAK / name / "bin" / "python" for name in TOOLS)
 """The Pythons that have other people's software (`scripts/setup --soak`)."""
 DOC = (ROOT / "docs" / "exports.md").read_text(encoding="utf-8")
 EXAMPLE = re.compile(r"^```python (\S+) (\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -37,6 +37,9 @@ MESH_SUFFIXES = (".obj", ".stl", ".msh")
 NOT_GIVEN = "was not given with it; put it in the same folder"
 MAX_MODEL_DEPTH = 4
 """Levels of models that contain models."""
+DIAGONAL, OFF_DIAGONAL = ("ixx", "iyy", "izz"), ("ixy", "ixz", "iyz")
+BALL_MOMENT = 0.4 * 0.05**2
+"""Moment of inertia of a ball of 10 cm, for 1 kg: `random_urdfs` of pybullet_data have moments of 1, 1 and 0."""
 COPYING_TAGS = {"replicate", "composite", "flexcomp"}
 """Elements that MuJoCo multiplies by their count."""
 MAX_ELEMENTS, MAX_DEPTH, MAX_SAMPLES = 100_000, 100, 50_000_000
@@ -240,7 +243,7 @@ def _expand_includes(tree: ElementTree.Element, path: Path, drop: Drop, known: s
     """Replace each <include> by the contents of its file: a model compiled from a string has no folder."""
     for parent in list(tree.iter()):
         for include in [child for child in parent if child.tag == "include"]:
-            name = include.get("file", "")
+            name = include.get("file", "").replace("\\", "/")  # metaworld's tables name them as Windows does
             file = drop.inside(path.parent / name)
             if file is None:
                 lost = "is missing" if _is_inside(path.parent / name, drop) else NOT_GIVEN
@@ -275,6 +278,21 @@ def _prepare_urdf(tree: ElementTree.Element, repairs: list[str]) -> None:
         if inertial is not None and mass is not None and _number(mass.get("value")) == 0:
             link.remove(inertial)  # MuJoCo then takes that of its colliding shapes
             repairs.append(f"its link {link.get('name', '')} has no mass; that of its shapes in water is used")
+        elif inertial is not None and mass is not None and not _is_possible(inertia := inertial.find("inertia")):
+            inertia = ElementTree.SubElement(inertial, "inertia") if inertia is None else inertia
+            moment = f"{BALL_MOMENT * _number(mass.get('value')):.9g}"
+            inertia.attrib.update(dict.fromkeys(DIAGONAL, moment) | dict.fromkeys(OFF_DIAGONAL, "0"))
+            repairs.append(f"its link {link.get('name', '')} has no possible inertia; that of a ball of 10 cm is used")
+
+
+def _is_possible(inertia: ElementTree.Element | None) -> bool:
+    """Whether a rigid body can have a link's inertia: positive moments, none larger than the other two together."""
+    if inertia is None:
+        return False
+    xx, yy, zz, xy, xz, yz = (_number(inertia.get(name, "0")) for name in (*DIAGONAL, *OFF_DIAGONAL))
+    tensor = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    moments = np.linalg.eigvalsh(tensor) if np.isfinite(tensor).all() else np.zeros(3)
+    return bool(moments[0] > 0 and moments[0] + moments[1] >= moments[2])
 
 
 def _number(text: str | None) -> float:

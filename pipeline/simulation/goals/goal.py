@@ -138,7 +138,7 @@ class Goal:
     def share(self, state: State) -> float:
         """Return the share of its parts that are met, in [0, 1]; one counts as missed if they are not met together."""
         met = [part.met(state) for part in self.parts]
-        return float(np.mean(met)) if not all(met) or self.met(state) else 1 - 1 / len(met)
+        return sum(met) / len(met) if not all(met) or self.met(state) else 1 - 1 / len(met)
 
     def bound(self, objects: Mapping[str, Object], right: np.ndarray, away: np.ndarray) -> "Goal":
         """Return the same goal with every order that a sort key gives written out in names."""
