@@ -64,7 +64,7 @@ def add_to(commands: "argparse._SubParsersAction") -> None:
     )  # fmt: skip
     command.add_argument(
         "--robot", choices=tuple(ROBOTS), default=GRIPPER,
-        help="what acts, with one suction cup; the arm starts from the floating gripper's policies (default %(default)s)",
+        help="what acts, with a cup; the arm starts from the floating gripper's policies (default %(default)s)",
     )  # fmt: skip
     command.add_argument("--evaluate", action="store_true", help="only measure success; JSON on stdout")
     command.add_argument(
