@@ -86,12 +86,16 @@ def take(press: Press, target: Object) -> str:
     weight = target.mass * 9.81
     needed = 2 + 2 * weight / (2 * FRICTION)
     _move(press, [APPROACH_M * _approach(pose) for pose in press.touching], 0.9)
-    # 60 steps of half a millimetre: beyond, the hands push the object away or slide off
-    for _ in range(60):
+    starts = [hand.kinematics.forward(hand.motion.commanded) for hand in hands]
+    # Depth in metres to which the hands are commanded: beyond, they push the object away or slide off
+    for depth in np.arange(0.001, 0.04, 0.001):
         if min(_forces(physics, hands, name)) > needed:
             break
-        if not _move(press, [0.0005 * inward for inward in press.inward], 0.04):
+        paths = _paths(press, starts, [depth * inward for inward in press.inward])
+        if paths is None:
+            let_go(press)
             return f"out of reach: the hands cannot press on {name}"
+        follow_together([hand.motion for hand in hands], paths, 0.06)
     else:
         let_go(press)
         return f"the hands found no hold on {name}"
