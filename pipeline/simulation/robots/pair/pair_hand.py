@@ -28,6 +28,8 @@ class PairHand:
         self.physics, self.hands = physics, (left, right)
         self.gap = left.gap
         self._acting, self._in_air = left, True
+        self._onward: Move | None = None
+        """The move that the arm makes to which an object is handed over."""
         self._between: WideHold | None = None
         """What is held between both hands."""
 
@@ -54,6 +56,7 @@ class PairHand:
 
     def hand_overs(self, move: Move, attempt: int) -> tuple[Move, ...]:
         """Return the move to a place that both arms reach, where neither reaches both ends; () where one does."""
+        self._onward = move
         self._in_air = attempt == 0 and not isinstance(move.goal, Upright)
         ends = self._ends(move)
         reached = np.array([hand.reaches(ends) for hand in self.hands])
@@ -140,9 +143,9 @@ class PairHand:
         """Pass the held object to the other arm in the air; return why not, empty on success."""
         giver = self._acting
         held, stood, taker = giver.held, giver.stood, next(hand for hand in self.hands if hand is not giver)
-        if held is None or stood is None or isinstance(giver, PlanningHand):
+        if held is None or stood is None or self._onward is None or isinstance(giver, PlanningHand):
             return "nothing is held"
-        plan = plan_pass(giver, taker, held, stood)
+        plan = plan_pass(giver, taker, held, stood, self._onward)
         failure = plan if isinstance(plan, str) else execute_pass(giver, taker, plan, held, stood)
         if not failure:
             self._acting = taker
