@@ -170,28 +170,35 @@ def build_page(
             learn.build(shell, policies[0])
             evaluate.build(shell, policies[1])
 
-        shell.show(top_bar, lambda session: top_bar_record(session, sessions.services))
         shell.show_on_open(home, lambda session: gr.Column(visible=session is None))
         shell.show_on_open(bench, lambda session: gr.Row(visible=session is not None))
         shell.show_on_open(below, lambda session: gr.Column(visible=session is not None))
-        shell.show_reporting(status_bar, status_bar_record)
-        shell.show(objects_left, object_list)
-        shell.show(inspector, inspector_record)
-
-        shell.on_message(inspector.decide, apply_decision)
-        shell.on_message(top_bar.undo, lambda session, _: session.decisions.undo())
-        shell.on_message(top_bar.redo, lambda session, _: session.decisions.redo())
-        shell.on_message(status_bar.stop, lambda session, _: session.runner.stop())
-        shell.on_message(status_bar.agree, lambda session, _: agree_to_run_unconfined(session), Role.ADMINISTER)
-        shell.refresh_on(top_bar.refresh)
-        shell.take_over_on(top_bar.take_over)
-        shell.open_on(top_bar.home, lambda: None, Role.LOOK)
+        _connect_frame(shell, top_bar, objects_left, inspector, status_bar)
         shell.open_on_request(blocks.load, lambda request: session_of_address(sessions, request), Role.VISIT)
         show_static_texts(shell, blocks)
         shell.connect()
     # Pages that follow work at the same time. Each costs some memory, and no thread.
     allow_streams(blocks, 1000)
     return blocks
+
+
+def _connect_frame(
+    shell: Shell, top_bar: TopBar, objects_left: ObjectList, inspector: Inspector, status_bar: StatusBar
+) -> None:
+    """Connect what stands around every step."""
+    shell.show(top_bar, lambda session: top_bar_record(session, shell.sessions.services))
+    shell.show_reporting(status_bar, status_bar_record)
+    shell.show(objects_left, object_list)
+    shell.show(inspector, inspector_record)
+
+    shell.on_message(inspector.decide, apply_decision)
+    shell.on_message(top_bar.undo, lambda session, _: session.decisions.undo())
+    shell.on_message(top_bar.redo, lambda session, _: session.decisions.redo())
+    shell.on_message(status_bar.stop, lambda session, _: session.runner.stop())
+    shell.on_message(status_bar.agree, lambda session, _: agree_to_run_unconfined(session), Role.ADMINISTER)
+    shell.refresh_on(top_bar.refresh)
+    shell.take_over_on(top_bar.take_over)
+    shell.open_on(top_bar.home, lambda: None, Role.LOOK)
 
 
 STEP_BUILDERS: dict[str, Callable[[Shell, ViewerContent], None]] = {

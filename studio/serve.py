@@ -10,6 +10,7 @@ import threading
 import webbrowser
 from collections.abc import Callable, Iterator
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from pipeline import plugins
@@ -29,20 +30,7 @@ def serve(settings: Settings, host: str, port: int, access: Access, page: str = 
 
     Raises StudioError if the address or the workspace cannot be used.
     """
-    if not access.needs_login and not is_loopback(host):
-        raise StudioError(
-            f"--host {host} would let everyone on the network read and change every project; add a login with "
-            "grs-studio user add NAME, --auth-file FILE or GRS_AUTH=USER:PASS, or leave --host out"
-        )
-    _check_address(host, port)
-    try:
-        settings.workspace.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise StudioError(
-            f"the workspace {settings.workspace} cannot be created: {error.strerror}; choose another with --workspace"
-        ) from None
-    if problem := check_writable(settings.workspace):
-        print(f"grs-studio: {problem}", file=sys.stderr, flush=True)
+    _check_place(settings.workspace, host, port, access)
     import uvicorn
 
     from studio.web.connections import MAX_MESSAGE, PromptProtocol, allow_open_files
@@ -108,6 +96,24 @@ def _is_reportable(record: logging.LogRecord) -> bool:
     """Return False for the records of streams that were cut off because the studio was stopped."""
     error = record.exc_info[1] if record.exc_info else None
     return not isinstance(error, asyncio.CancelledError) and "graceful shutdown exceeded" not in record.getMessage()
+
+
+def _check_place(workspace: Path, host: str, port: int, access: Access) -> None:
+    """Make the workspace, and say what cannot be written to it. Raises StudioError."""
+    if not access.needs_login and not is_loopback(host):
+        raise StudioError(
+            f"--host {host} would let everyone on the network read and change every project; add a login with "
+            "grs-studio user add NAME, --auth-file FILE or GRS_AUTH=USER:PASS, or leave --host out"
+        )
+    _check_address(host, port)
+    try:
+        workspace.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StudioError(
+            f"the workspace {workspace} cannot be created: {error.strerror}; choose another with --workspace"
+        ) from None
+    if problem := check_writable(workspace):
+        print(f"grs-studio: {problem}", file=sys.stderr, flush=True)
 
 
 def _check_address(host: str, port: int) -> None:
