@@ -174,7 +174,6 @@ def test_the_arm_of_droid_has_its_cameras_and_modes_and_solves_a_task(table):
     sim.goal(kit.inside("green_cube", "white_bowl"))
     run = sim.rollout()
     assert run.solved and run.actions.shape[1] == 8, run.why
-    assert np.isfinite(run.qpos).all()
 
 
 @pytest.fixture
