@@ -4,22 +4,19 @@
 
 PROJECT is a folder made by `grs-studio run FRAME --out DIR --until scene`, with a cube. In each layout the cube
 stands where one arm alone reaches it and goes to where the other alone does, among some of the other objects, at places
-drawn from the number of the layout. Layouts without such places are drawn again. Planning is the processor's time of a
-pick and its place without the physics.
+drawn from the number of the layout. Layouts without such places are drawn again. bench.motion says how planning and
+penetration are measured.
 """
 
 import argparse
-import time
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import mujoco
 import numpy as np
 
 from bench.arm import share
+from bench.motion import watched
 from pipeline.simulation import free_space, kit
-from pipeline.simulation.physics import GRIPPER, CompiledWorld, Physics
 from pipeline.simulation.robots import robot_kind
 from pipeline.simulation.robots.description import RobotDescription
 from pipeline.simulation.robots.pair.pair_mount import place_pair
@@ -41,7 +38,9 @@ class Passed:
     planning: tuple[float, ...]
     """Seconds of the processor of each pick and place."""
     penetration_mm: float
-    """Deepest contact of the robot with anything but itself."""
+    """Deepest contact of the robot with anything but the same arm, in a step of the physics."""
+    deepest: str
+    """Names of the two geoms."""
 
 
 def main() -> None:
@@ -58,14 +57,15 @@ def main() -> None:
         for seed in range(1, arguments.count + 1):
             one = measure(arranged(scene, robot_kind(name), cube, arguments.among, seed))
             passed.append(one)
-            print(f"{name:10} layout {seed:2}: {'solved' if one.solved else one.why}", flush=True)
+            ending = "solved" if one.solved else one.why
+            print(f"{name:10} layout {seed:2}: {ending}, {one.penetration_mm:.2f} mm ({one.deepest})", flush=True)
         planning = [seconds for one in passed for seconds in one.planning]
         solved = [one for one in passed if one.solved]
         print(
             f"{name}: {share(len(solved), len(passed))} solved, "
             f"{_count(solved, 'pass')} passed in the air, {_count(solved, 'hand over')} on the table; "
             f"planning of a pick and place p50 {np.median(planning):.2f} s, p95 {np.percentile(planning, 95):.2f} s; "
-            f"penetration in solved rollouts {max((one.penetration_mm for one in solved), default=0):.1f} mm at most"
+            f"penetration in solved rollouts {max((one.penetration_mm for one in solved), default=0):.2f} mm at most"
         )
 
 
@@ -100,57 +100,15 @@ def arranged(scene: kit.Scene, robot: RobotDescription, cube: str, among: int, s
 
 def measure(sim: kit.Simulation) -> Passed:
     """Roll a layout out."""
-    clock = _Clock()
-    step = Physics.step
-    Physics.step = clock.around(step)  # type: ignore[method-assign]
-    try:
-        began = time.process_time()
-        world = sim.bench()
+    with watched() as motion:
         run = sim.rollout()
-        seconds = time.process_time() - began - clock.seconds
-    finally:
-        Physics.step = step  # type: ignore[method-assign]
-    picks = sum(event.verb == "pick" for event in run.events)
     verbs = [event.verb for event in run.events if event.ok]
     handed_over = next((verb for verb in ("hand over", "pass") if verb in verbs), "")
-    return Passed(
-        run.solved, handed_over, run.why, (seconds / max(picks, 1),) * picks, penetration_mm(world, run.qpos)
-    )  # fmt: skip
+    return Passed(run.solved, handed_over, run.why, tuple(motion.planning), *motion.deepest)
 
 
 def _count(passed: list[Passed], how: str) -> int:
     return sum(one.handed_over == how for one in passed)
-
-
-class _Clock:
-    """Sums up the processor's time of a function."""
-
-    seconds = 0.0
-
-    def around(self, function: Callable[..., None]) -> Callable[..., None]:
-        def timed(*arguments: object) -> None:
-            began = time.process_time()
-            function(*arguments)
-            self.seconds += time.process_time() - began
-
-        return timed
-
-
-def penetration_mm(world: CompiledWorld, qpos: np.ndarray) -> float:
-    """Return the deepest contact of the robot with anything but the same arm, in mm, over coordinates (T, nq)."""
-    model, deepest = world.model, 0.0
-    data, root = mujoco.MjData(model), model.body(GRIPPER).id
-    bodies = model.geom_bodyid
-    arm = np.array([model.body(int(body)).name.partition("/")[0] for body in bodies])
-    own = model.body_rootid[bodies] == root
-    for coordinates in qpos:
-        data.qpos[:] = coordinates
-        mujoco.mj_kinematics(model, data)
-        mujoco.mj_collision(model, data)
-        for (a, b), distance in zip(data.contact.geom, data.contact.dist, strict=True):
-            if (own[a] or own[b]) and not (own[a] and own[b] and arm[a] == arm[b]):
-                deepest = max(deepest, -float(distance) * 1000)
-    return deepest
 
 
 if __name__ == "__main__":

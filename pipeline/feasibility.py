@@ -1,23 +1,25 @@
-"""Which proposed tasks the robot in use can do: each is planned on the scene as observed, without physics of the arm.
+"""Which proposed tasks the robot in use can do: each is planned on three layouts, without physics of the arm.
 
 Grasp, reach, posture and place of every move are planned as in a rollout (PlanningHand).
 """
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from pipeline.geometry import Pose
 from pipeline.models import ModelError
 from pipeline.planner import PlannerModel
-from pipeline.rehearsal import body_poses, final_state
-from pipeline.router import ProgramRunner, first_failure, write_program
+from pipeline.rehearsal import ON_ANOTHER_LAYOUT, body_poses, final_state, read_rehearsal, run_layouts
+from pipeline.router import ProgramRunner, write_program
 from pipeline.simulation import kit
 from pipeline.simulation.robots import robot_kind
-from pipeline.simulation.rollout import SOLVED
 from pipeline.store import digest, read_json, write_json
 from pipeline.tasks import Task
+
+LAYOUTS = (0, 1, 2)
+"""Seeds of a plan: the photographed layout, and two drawn ones."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,8 +75,13 @@ def read_feasibility(task: Task, project_dir: Path, robot: str) -> str | None:
 
 
 def feasible_first(tasks: Sequence[Task], project_dir: Path, robot: str) -> tuple[Task, ...]:
-    """Return tasks in their order, those that the robot is known not to be able to do last."""
-    return tuple(sorted(tasks, key=lambda task: bool(read_feasibility(task, project_dir, robot))))
+    """Return tasks in their order: after the others those that failed when they were tried, last those refused."""
+
+    def rank(task: Task) -> tuple[bool, bool]:
+        tried = read_rehearsal(task, project_dir, robot)
+        return bool(read_feasibility(task, project_dir, robot)), tried is not None and tried.solved is False
+
+    return tuple(sorted(tasks, key=rank))
 
 
 def plan_candidates(
@@ -104,10 +111,14 @@ def plan_candidates(
 
 
 def best_first(results: Sequence[Feasibility], count: int) -> tuple[Feasibility, ...]:
-    """Return at most `count` planned tasks: the feasible ones, then the first of each kind that has none."""
+    """Return at most `count` planned tasks: the feasible ones, then one of each kind that has none.
+
+    Of these, what can be done on the photographed layout alone comes first.
+    """
     able = [result for result in results if not result.reason]
     done = {_kind(result.task) for result in able}
-    unable = {_kind(result.task): result for result in reversed(results) if _kind(result.task) not in done}
+    partly_first = sorted(results, key=lambda result: not result.reason.startswith(ON_ANOTHER_LAYOUT))
+    unable = {_kind(result.task): result for result in reversed(partly_first) if _kind(result.task) not in done}
     return (*able, *reversed(unable.values()))[:count]
 
 
@@ -127,19 +138,21 @@ def _dry_run(task: Task, project_dir: Path, sandbox: ProgramRunner, robot: str) 
         program = write_program(task, kit.Scene.load(project_dir), PlannerModel())
     except ModelError:
         return DryRun("", {})
-    program = replace(program, checks="")
-    report, record = sandbox.run(program, project_dir, robot=robot, dry_run=True)
+    layouts = LAYOUTS[:1] if robot_kind(robot).floats else LAYOUTS
+    reason, record = run_layouts(program, project_dir, sandbox, layouts, robot=robot, dry_run=True)
     name = feasibility_file(task, project_dir, robot).stem
     end = final_state(record, project_dir, name) if record else None
-    poses = body_poses(*end) if end else {}
-    if report.reward and report.reward[0] > SOLVED:
-        return DryRun("", poses)
-    reason = str(report.evidence.get("why") or first_failure(report))
-    return DryRun(re.sub(r"^.* is missed by [\d.]+ cm: ", "", reason), poses)  # cards have little room: the cause alone
+    return DryRun(_cause(reason), body_poses(*end) if end else {})
+
+
+def _cause(reason: str) -> str:
+    """Return a reason without the goal that is missed: cards have little room."""
+    elsewhere = ON_ANOTHER_LAYOUT if reason.startswith(ON_ANOTHER_LAYOUT) else ""
+    return elsewhere + re.sub(r"^.* is missed by [\d.]+ cm: ", "", reason.removeprefix(elsewhere))
 
 
 def feasibility_file(task: Task, project_dir: Path, robot: str) -> Path:
     """Return where the result for a task and the present scene is saved, as {"why", "poses"}."""
     scene = (Path(project_dir) / "scene.json").read_text("utf-8")
-    key = digest("dry run", scene, task.instruction, task.objects, task.goals, robot)
+    key = digest("dry run", LAYOUTS, scene, task.instruction, task.objects, task.goals, robot)
     return Path(project_dir) / "tasks" / f"{key}.json"

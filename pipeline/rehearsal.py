@@ -1,8 +1,10 @@
-"""Rehearsal of a proposed task: one rollout on the scene as observed, with a picture of the layout it ends in."""
+"""Rehearsal of a proposed task: a rollout on the scene as observed, with a picture of the layout it ends in, and one on
+another layout."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Unpack
 
 import mujoco
 import numpy as np
@@ -16,13 +18,19 @@ from pipeline.scene import SceneError
 from pipeline.scene.rendering import render_model
 from pipeline.simulation import kit
 from pipeline.simulation.physics import GRIPPER
+from pipeline.simulation.program import Program
 from pipeline.simulation.run_record import SOLVED, RunRecord
+from pipeline.simulation.sandbox.runner import RunOptions
 from pipeline.solving import SolvingError, save_model
 from pipeline.store import digest, read_json, write_json
 from pipeline.tasks import Task
 
 RENDER_WIDTH, PICTURE_WIDTH = 900, 360
 """Width in pixels of the rendering, and of the saved part of it."""
+LAYOUTS = (0, 1)
+"""Seeds of a rehearsal: the photographed layout, and a drawn one."""
+ON_ANOTHER_LAYOUT = "on another layout: "
+"""Beginning of the reason where the photographed layout is solved and a drawn one is not."""
 CARRY_VERBS = ("place", "hand over", "pass", "move aside", "open", "shut")
 """Events of a rollout that carry an object or move a part."""
 
@@ -33,17 +41,17 @@ class Rehearsal:
 
     key: str
     solved: bool | None
-    """None if no program could be written for the task."""
+    """Whether it was solved on every layout; None if no program could be written for the task."""
     reason: str
-    """Why it was not solved or not tried; empty if it was solved."""
+    """Why the first layout that failed was not solved, or why none was tried; empty if all were solved."""
     carries: int
     """Number of objects carried and of parts opened or closed."""
     poses: Mapping[str, Pose]
-    """Final layout, world_from_object by name: the goal layout if it was solved."""
+    """Where the photographed layout ends, world_from_object by name: the goal layout if it was solved."""
 
 
 def rehearse(task: Task, project_dir: Path, sandbox: ProgramRunner, robot: str = "gripper") -> Rehearsal:
-    """Run the planner's first program for the task once, with a robot of robots.ROBOTS.
+    """Run the planner's first program for the task on each of LAYOUTS until one fails, with a robot of robots.ROBOTS.
 
     Returns the saved result if scene, task and robot are unchanged.
 
@@ -74,13 +82,29 @@ def _run(task: Task, project_dir: Path, sandbox: ProgramRunner, robot: str) -> R
         program = write_program(task, kit.Scene.load(project_dir), PlannerModel())
     except ModelError as error:
         return Rehearsal(key, None, str(error), 0, {})
-    report, record = sandbox.run(replace(program, checks=""), project_dir, robot=robot)
-    solved = bool(report.reward) and report.reward[0] > SOLVED
-    reason = "" if solved else str(report.evidence.get("why") or first_failure(report))
+    reason, record = run_layouts(program, project_dir, sandbox, LAYOUTS, robot=robot)
+    solved = not reason
     if record is None or not len(record.qpos):
         return Rehearsal(key, False, reason or "the rollout has no states", 0, {})
     carries = sum(event["verb"] in CARRY_VERBS for event in record.events)
     return Rehearsal(key, solved, reason, carries, _final_layout(record, key, project_dir))
+
+
+def run_layouts(
+    program: Program, project_dir: Path, sandbox: ProgramRunner, seeds: Sequence[int], **options: Unpack[RunOptions]
+) -> tuple[str, RunRecord | None]:
+    """Roll a program out on one layout after the other until one is not solved.
+
+    Return why that one is not, empty if all are solved, and the record of the first layout. Raises SandboxError.
+    """
+    first: RunRecord | None = None
+    for number, seed in enumerate(seeds):
+        report, record = sandbox.run(replace(program, checks=""), project_dir, (seed,), **options)
+        first = first if number else record
+        if not report.reward or report.reward[0] <= SOLVED:
+            reason = str(report.evidence.get("why") or first_failure(report))
+            return f"{ON_ANOTHER_LAYOUT}{reason}" if number else reason, first
+    return "", first
 
 
 def _final_layout(record: RunRecord, key: str, project_dir: Path) -> dict[str, Pose]:
@@ -165,7 +189,7 @@ def _saved(rehearsal: Rehearsal, project_dir: Path) -> Rehearsal:
 def _key(task: Task, project_dir: Path, robot: str) -> str:
     scene = (Path(project_dir) / "scene.json").read_text("utf-8")
     other_robot = () if robot == "gripper" else (robot,)
-    return digest("rehearsal", scene, task.instruction, task.objects, task.goals, *other_robot)
+    return digest("rehearsal", LAYOUTS, scene, task.instruction, task.objects, task.goals, *other_robot)
 
 
 def _file(project_dir: Path, key: str, suffix: str) -> Path:

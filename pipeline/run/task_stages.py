@@ -3,12 +3,13 @@
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from pipeline.feasibility import best_first, plan_candidates
+from pipeline.feasibility import best_first, feasible_first, plan_candidates
 from pipeline.models import ModelError, StageCancelled, label_of
 from pipeline.models.stage_model import StageModel
 from pipeline.object_words import object_words
 from pipeline.planner import PlannerModel
 from pipeline.project import Project
+from pipeline.rehearsal import rehearse
 from pipeline.router import (
     RouteContext,
     RouteOptions,
@@ -103,13 +104,22 @@ def _understood(project: Project, text: str, understand: Callable[[str], Task]) 
 def _chosen(
     candidates: tuple[Task, ...], project: Project, services: Services
 ) -> Generator[Progress, None, tuple[Task, ...]]:
-    """Return the proposals, those first that the robot in use can do by a dry run, and save them."""
+    """Return the proposals and save them, that first which an arm in use can do when it is planned and tried."""
     robot, results = project_robot(project, services), []
     for result in plan_candidates(candidates, project.folder, services.sandbox, robot):
         results.append(result)
         if not robot_kind(robot).floats:
             yield Progress("task", f"planned for the robot: {result.task.instruction} {result.reason}".strip())
-    chosen = tuple(result.task for result in best_first(results, PROPOSALS))
+    best = best_first(results, PROPOSALS)
+    chosen = tuple(result.task for result in best)
+    if not robot_kind(robot).floats:
+        # 4: proposals that are tried at most before they are shown: two rollouts each
+        for task in [result.task for result in best if not result.reason][:4]:
+            tried = rehearse(task, project.folder, services.sandbox, robot)
+            yield Progress("task", f"tried with the robot: {task.instruction} {tried.reason}".strip())
+            if tried.solved:
+                break
+        chosen = feasible_first(chosen, project.folder, robot)
     write_json(project.folder / "tasks.json", [task_to_json(task) for task in chosen])
     return chosen
 

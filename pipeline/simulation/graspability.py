@@ -32,12 +32,18 @@ def why_not_picked(scene: Scene, robot: str) -> dict[str, str]:
     Empty for a robot that floats. Another object in the way is no reason: it can be moved. Raises RobotError for an
     unknown robot, KitError for a scene that cannot be built.
     """
-    kind = robot_kind(robot)
-    if kind.floats:
-        return {}
-    simulation = Simulation(replace(scene, robot=kind.make(False)))
-    physics = Physics(simulation.bench())
+    return {} if robot_kind(robot).floats else reasons_not_picked(scene, settled(scene, robot))
+
+
+def settled(scene: Scene, robot: str) -> Physics:
+    """Return the photographed layout at rest beside an arm that only plans."""
+    physics = Physics(Simulation(replace(scene, robot=robot_kind(robot).make(False))).bench())
     physics.settle(SETTLE_SECONDS)
+    return physics
+
+
+def reasons_not_picked(scene: Scene, physics: Physics) -> dict[str, str]:
+    """Return `why_not_picked` of an arm in its world."""
     hand = physics.world.robot.hand(physics)
     names = [o.name for o in scene.objects if o.name in physics.addresses and not o.fixed]
     return {name: reason for name in names if (reason := hand.why_not_picked(name))}

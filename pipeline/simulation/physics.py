@@ -116,7 +116,7 @@ class Physics:
         self.after_step: Callable[[], None] | None = None
         """Called after every time step, by a robot that watches its forces."""
         self._contact_model = copy.copy(self.model)
-        self._contact_model.geom_margin[:] = TOUCH_DISTANCE
+        self._contact_model.geom_margin[:] = self._contact_model.body_margin[:] = TOUCH_DISTANCE
         self._contact_data = mujoco.MjData(self._contact_model)
         self._names = [*world.objects, GRIPPER, "table", "floor"]
         self._bodies = {name: self.model.body(name).id for name in world.objects}

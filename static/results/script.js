@@ -1,4 +1,5 @@
 import { capitalised, fill, h } from "/static/studio/dom.js";
+import { RobotReach } from "/static/results/robot_reach.js";
 import { ShareLinks } from "/static/results/share_links.js";
 import { asker } from "/static/studio/server.js";
 import { t } from "/static/studio/texts.js";
@@ -32,7 +33,9 @@ export default function mount({ element, trigger, server }) {
   let format = "",
     shown = null,
     isProvenanceOpen = false;
-  const share = new ShareLinks(asker(server, () => ({ token: shown?.token })));
+  const ask = asker(server, () => ({ token: shown?.token }));
+  const share = new ShareLinks(ask),
+    reach = new RobotReach(ask);
   const choose = (name) => {
     format = name;
     draw(shown);
@@ -41,6 +44,7 @@ export default function mount({ element, trigger, server }) {
     shown = value;
     if (!value?.stages) return fill(root);
     share.show(value.token, value.shares);
+    reach.show(value.token, value.robots ?? [], value.exports.length > 0);
     const seeds = value.seeds ?? [],
       doubts = value.doubts ?? [],
       failed = seeds.filter((seed) => !seed.success);
@@ -77,6 +81,7 @@ export default function mount({ element, trigger, server }) {
             h("span.faint", {}, robot.note),
           ),
         ),
+        reach.element,
       ),
       h(
         "div.grid",

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pipeline.simulation.robots import ROBOTS
 from studio.commands.options import DONE, add_model, add_unprotected, require_packages, services_for
 
 if TYPE_CHECKING:
@@ -62,8 +63,8 @@ def add_to(commands: "argparse._SubParsersAction") -> None:
         help="begin each subtask with the nearest policy that solved such a subtask in this workspace",
     )  # fmt: skip
     command.add_argument(
-        "--robot", choices=(GRIPPER, "arm-suction"), default=GRIPPER,
-        help="what acts; the arm starts from the floating gripper's policies (default %(default)s)",
+        "--robot", choices=tuple(ROBOTS), default=GRIPPER,
+        help="what acts, with a cup; the arm starts from the floating gripper's policies (default %(default)s)",
     )  # fmt: skip
     command.add_argument("--evaluate", action="store_true", help="only measure success; JSON on stdout")
     command.add_argument(
@@ -105,6 +106,11 @@ def learn(arguments: argparse.Namespace) -> int:
     if arguments.variants > MAX_VARIANTS:
         raise LearningError(
             f"--variants {arguments.variants} is too many; each is a world of its own: 1 to {MAX_VARIANTS}"
+        )
+    if arguments.robot not in (GRIPPER, "arm-suction"):
+        raise LearningError(
+            f"--robot {arguments.robot} has no suction cup, and learn commands one: x, y, z, yaw and suction; "
+            "solve the task with it, then train on its export --format gymnasium, whose actions are the servos"
         )
     only_floating = {"ablation", "demonstrations", "skills", "variants"}
     if arguments.robot != GRIPPER and (given := sorted(name for name in only_floating if getattr(arguments, name))):

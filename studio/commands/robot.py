@@ -24,6 +24,7 @@ def add_to(commands: "argparse._SubParsersAction") -> None:
         help="actuator or joint that closes the gripper, where its name does not tell; or the gripper's own MJCF file",
     )  # fmt: skip
     add.add_argument("--pair", type=float, metavar="METRES", help="two of these arms side by side, so far apart")
+    add.add_argument("--right", default="", metavar="NAME", help="the right arm of the pair: a robot that you added")
     add.add_argument("--facing", action="store_true", help="the arms of the pair face each other")
     add.add_argument("--replace", action="store_true", help="replace the robot of that name")
     add.set_defaults(execute=add_robot)
@@ -49,11 +50,14 @@ def add_robot(arguments: argparse.Namespace) -> int:
     gripper = arguments.gripper
     if gripper.endswith((".xml", ".urdf")) and not Path(gripper).is_file():
         raise StudioError(f"--gripper {gripper} is not a file")
-    if arguments.facing and arguments.pair is None:
-        raise StudioError("--facing takes two arms; say how far apart they stand with --pair METRES")
+    for flag in ("facing", "right"):
+        if getattr(arguments, flag) and arguments.pair is None:
+            raise StudioError(f"--{flag} takes two arms; say how far apart they stand with --pair METRES")
     places = None if arguments.pair is None else workspace.pair_places(name, arguments.pair, arguments.facing)
+    if arguments.right:
+        workspace.read_right_arm(arguments.right)
     stored, xml, meshes = read_robot(arguments.model, name, arguments.tool, gripper)
-    stored = stored.model_copy(update={"pair": places})
+    stored = stored.model_copy(update={"pair": places, "right": arguments.right})
     workspace.write_added(stored, xml, meshes, arguments.replace)
     return _print_check(name, stored.repairs)
 

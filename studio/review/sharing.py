@@ -1,4 +1,4 @@
-"""Requests about the read-only links to a project, which the Review page makes and revokes."""
+"""Requests of the Review page: read-only links to a project, which it makes and revokes, and what a robot reaches."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,6 +6,7 @@ from typing import Any
 from studio.accounts.current_user import current_user
 from studio.accounts.links import LONGEST_DAYS, Links
 from studio.accounts.roles import Role
+from studio.review.robot_record import reach_record
 from studio.sessions.session import Session
 from studio.sessions.session_registry import SessionRegistry, session_context
 from studio.web.endpoints import Endpoint
@@ -14,7 +15,7 @@ from studio.web.errors import RequestError
 
 def endpoint(sessions: SessionRegistry, links: Links | None) -> Endpoint:
     """Return the endpoint of Results."""
-    return Endpoint(HANDLERS, session_context(sessions, links), roles={"links": Role.LOOK})
+    return Endpoint(HANDLERS, session_context(sessions, links), roles={"links": Role.LOOK, "reach": Role.LOOK})
 
 
 def _list(session: Session, links: Links | None, _: Mapping[str, Any]) -> dict[str, Any]:
@@ -44,4 +45,8 @@ def _links(links: Links | None) -> Links:
     return links
 
 
-HANDLERS = {"links": _list, "share": _share, "revoke": _revoke}
+def _reach(session: Session, _: Links | None, request: Mapping[str, Any]) -> dict[str, Any]:
+    return reach_record(session, str(request.get("robot")))
+
+
+HANDLERS = {"links": _list, "share": _share, "revoke": _revoke, "reach": _reach}

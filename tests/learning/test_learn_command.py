@@ -48,6 +48,7 @@ def test_what_cannot_be_done_is_one_line_that_says_what_would_work_and_nothing_i
     for flag in (("--ablation",), ("--demonstrations", "3"), ("--skills",), ("--variants", "2")):
         line = refused("learn", twin, "--robot", "arm-suction", *flag)
         assert f"{flag[0]} is for the floating gripper" in line and "leave it or --robot arm-suction out" in line
+    assert "aloha has no suction cup" in refused("learn", twin, "--robot", "aloha")
     assert "--variants 99 is too many" in refused("learn", twin, "--variants", "99")
     line = refused("learn", twin, "--skills", "--demonstrations", "3")
     assert "give --skills or --demonstrations" in line

@@ -126,6 +126,8 @@ class StoredRobot(_Strict):
     """Problems of the file that were repaired, one sentence each."""
     pair: tuple[Place, Place] | None = None
     """Places of a left and a right arm of this kind: x, y in metres and yaw in rad, x forwards; None for one arm."""
+    right: Annotated[str, Field(pattern=rf"^({NAME.pattern})?$")] = ""
+    """Name of the right arm's kind, in a folder of its own inside; "" where both arms are of this kind."""
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
@@ -153,23 +155,28 @@ class StoredRobot(_Strict):
         title = self.name.replace("-", " ").capitalize()
         arm = self.arm(folder)
         pair = None
+        other = read_stored(folder / self.right) if self.right else self
         if self.pair:
-            left, right = (replace(arm, prefix=f"{side}/", place=p) for side, p in zip(SIDES, self.pair, strict=True))
+            arms = arm, other.arm(folder / self.right) if self.right else arm
+            left, right = (
+                replace(one, prefix=f"{side}/", place=place)
+                for one, side, place in zip(arms, SIDES, self.pair, strict=True)
+            )
             pair = left, right
         return RobotDescription(
             self.name, title, f"added from {self.source_file}", f"with the robot {self.name}", f"oracle, {self.name}",
-            PAIR_ENTRY if pair else ENTRY, None if pair else arm, tuple(self._cameras()),
+            PAIR_ENTRY if pair else ENTRY, None if pair else arm, tuple(self._cameras(other)),
             (ControlMode("joint_position", 50.0),), origin=self.source_file, folder=str(folder), pair=pair,
         )  # fmt: skip
 
-    def _cameras(self) -> Iterator[Camera]:
-        """Yield its cameras; of a pair those that its arms carry once for each arm, named as in ALOHA's data sets."""
+    def _cameras(self, right: "StoredRobot") -> Iterator[Camera]:
+        """Yield its cameras; of a pair those that its arms carry for each arm, named as in ALOHA's data sets."""
         for stored in self.cameras:
-            camera = Camera(**stored.model_dump())
-            if not (self.pair and camera.mounted_on):
-                yield camera
-                continue
-            for side in SIDES:
+            if not (self.pair and stored.mounted_on):
+                yield Camera(**stored.model_dump())
+        for side, arm in zip(SIDES, (self, right), strict=True) if self.pair else ():
+            for stored in (one for one in arm.cameras if one.mounted_on):
+                camera = Camera(**stored.model_dump())
                 yield replace(camera, name=f"cam_{side}_{camera.name}", mounted_on=f"{side}/{camera.mounted_on}")
 
 
@@ -212,6 +219,18 @@ def read_stored(folder: Path) -> StoredRobot:
         raise AddedRobotError(f"The robot {folder.name} is damaged; delete {folder} and add it again.") from None
 
 
+def read_right_arm(name: str) -> StoredRobot:
+    """Return the added robot of one arm that is to be the right arm of a pair. Raises AddedRobotError."""
+    if name not in tuple(added_names()):
+        raise AddedRobotError(
+            f"--right {name} is no robot that was added; there are: {', '.join(added_names()) or 'none'}."
+        )
+    stored = read_stored(robots_folder() / name)
+    if stored.pair:
+        raise AddedRobotError(f"--right {name} has two arms; give a robot with one.")
+    return stored
+
+
 def write_added(stored: StoredRobot, xml: str, meshes: Mapping[str, bytes], replace: bool) -> Path:
     """Write a robot's folder and return it. Raises AddedRobotError where there is one of that name."""
     folder = robots_folder() / stored.name
@@ -223,6 +242,8 @@ def write_added(stored: StoredRobot, xml: str, meshes: Mapping[str, bytes], repl
     with temporary_beside(folder) as part:
         part.mkdir()
         fill_folder(part, stored, xml, meshes)
+        if stored.right:
+            shutil.copytree(robots_folder() / stored.right, part / stored.right)
         shutil.rmtree(folder, ignore_errors=True)
         part.rename(folder)
     return folder

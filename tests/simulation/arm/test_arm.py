@@ -70,7 +70,6 @@ def test_an_object_that_is_too_wide_or_a_place_out_of_reach_is_refused(table):
     sim.goal(kit.at("blue_cube", (0.2, 0.1)))
     run = sim.rollout()
     assert not run.solved and "the gripper takes 8.2 cm at most" in run.why
-    assert [e for e in run.events if not e.ok and e.time >= 0]
     arm = cast(Arm, robot_kind("arm").make(True))
     sim = arm_simulation(table, "red_cube", "blue_cube", robot=arm)
     sim.goal(kit.on("red_cube", "blue_cube"))

@@ -104,7 +104,8 @@ def _starts(
         if isinstance(q_before, str):
             yield q_before
             continue
-        drop = _drop_height(arm, pose, grasp, target_object, move) if move else 0.0
+        held = HeldObject(name, np.linalg.inv(pose) @ pose_of(target_object))
+        drop = drop_height(arm, held, grasp.width, target_object, move) if move else 0.0
         yield drop if isinstance(drop, str) else (q_before, drop)
 
 
@@ -122,16 +123,18 @@ def _posture(arm: ControlledArm, grasp: Grasp, pose: np.ndarray, name: str) -> n
     return f"the arm would collide with {hit} when it takes {name}" if hit else q_before
 
 
-def _drop_height(arm: ControlledArm, pose: np.ndarray, grasp: Grasp, target_object: Object, move: Move) -> float | str:
-    """Return the height from which it must be dropped after this grasp, in metres, or why it cannot be set down."""
-    held = HeldObject(target_object.name, np.linalg.inv(pose) @ pose_of(target_object))
+def drop_height(arm: ControlledArm, held: HeldObject, width: float, target_object: Object, move: Move) -> float | str:
+    """Return the height from which a held object must be dropped, in metres, or why it cannot be set down.
+
+    `width` is that of what is between the fingers, in metres; the object is set down as `target_object` stands.
+    """
     target, _, _ = target_pose(arm, target_object, move, held)
     distance = arm.distance(move.xy)
     out_of_reach = f"out of reach: the place for {target_object.name} is {distance:.2f} m from the arm's base"
     if target is None:
         return out_of_reach
     q_above = arm.kinematics.solve(raised(target, APPROACH_M))
-    hit, opening = "", grasp.width + 0.006
+    hit, opening = "", width + 0.006
     for drop in DROP_HEIGHTS_M if isinstance(move.goal, Inside) and move.verb == "place" else DROP_HEIGHTS_M[:1]:
         q = arm.kinematics.solve(raised(target, drop))
         if q is None or q_above is None:
@@ -144,6 +147,6 @@ def _drop_height(arm: ControlledArm, pose: np.ndarray, grasp: Grasp, target_obje
                 return out_of_reach
             hit = arm.clearance.first_collision(q_back, opening, None, (target_object.name,))
         if not hit:
-            over = arm.clearance.first_collision(q_above, grasp.width, held)
+            over = arm.clearance.first_collision(q_above, width, held)
             return f"{target_object.name} would collide with {over} over its place" if over else drop
     return f"the gripper would collide with {hit} when it sets {target_object.name} down"

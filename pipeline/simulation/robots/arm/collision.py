@@ -34,13 +34,15 @@ class CollisionChecker:
     def __init__(self, physics: Physics, arm: ArmModel):
         self.physics, self.fingers = physics, arm.fingers
         self.model = copy.copy(physics.model)
+        self.model.body_margin[:] = LINK_MARGIN_M  # the largest of its geoms: else the broad phase leaves near ones out
         self.data = mujoco.MjData(self.model)
         addresses = {self.model.joint(j).name: int(self.model.jnt_qposadr[j]) for j in range(self.model.njnt)}
         self._arm = np.array([addresses[name] for name in prefixed(arm.joints, arm.prefix)])
         names = arm.fingers.joints if arm.fingers else ()
         self._finger_addresses = {name: addresses[f"{arm.prefix}{name}"] for name in names}
         self._robot = bodies_below(self.model, post_of(arm))[self.model.geom_bodyid] & (self.model.geom_contype > 0)
-        self._hand = self._robot & bodies_below(self.model, f"{arm.prefix}{arm.hand}")[self.model.geom_bodyid]
+        self.hand = self._robot & bodies_below(self.model, f"{arm.prefix}{arm.hand}")[self.model.geom_bodyid]
+        """Which geoms are the gripper's, of shape (ngeom,)."""
         self._solid = (self.model.geom_contype > 0) | (self.model.geom_conaffinity > 0)
         self._base = self.model.body(post_of(arm)).id
         self._pinch = self.model.site(f"{arm.prefix}{arm.tool_site}").id
@@ -77,7 +79,7 @@ class CollisionChecker:
         model, data = self.model, self.data
         self._set_masks(held, ignored)
         if folded:
-            model.geom_contype[self._hand] |= _LINK_BIT
+            model.geom_contype[self.hand] |= _LINK_BIT
         before = data.qpos.copy()
         data.qpos[self._arm] = q
         self._set_fingers(width)
@@ -96,7 +98,7 @@ class CollisionChecker:
         """
         model, data = self.model, self.data
         self._set_masks(None, ())
-        hidden = self._robot & ~self._hand
+        hidden = self._robot & ~self.hand
         model.geom_contype[hidden] = model.geom_conaffinity[hidden] = 0
         before, base = data.qpos.copy(), (model.body_pos[self._base].copy(), model.body_quat[self._base].copy())
         self._set_fingers(width)
@@ -153,10 +155,10 @@ class CollisionChecker:
             np.full(model.ngeom, _ROBOT_BIT),
             np.zeros(model.ngeom),
         )
-        links = self._robot & ~self._hand
+        links = self._robot & ~self.hand
         contype[self._robot], conaffinity[self._robot] = _ROBOT_BIT, _OBJECT_BIT
         contype[links], conaffinity[links] = _ROBOT_BIT | _LINK_BIT, _OBJECT_BIT | _LINK_BIT
-        margin[links], margin[self._hand] = LINK_MARGIN_M, GRIPPER_MARGIN_M
+        margin[links], margin[self.hand] = LINK_MARGIN_M, GRIPPER_MARGIN_M
         if held:
             own = label == self.physics.label_of(held.name)
             contype[own], conaffinity[own], margin[own] = _ROBOT_BIT, _OBJECT_BIT, HELD_MARGIN_M

@@ -58,22 +58,26 @@ class Motion:
         needed = max(0.35, float(distances[-1]) / (speed or 1.6))
         steps = max(2, round((needed if seconds is None else seconds) / TIMESTEP))
         t = np.arange(1, steps + 1) / steps
-        fraction = t**3 * (10 - 15 * t + 6 * t**2)  # minimum jerk
+        fraction = _minimum_jerk(t)
         trajectory = np.stack(
             [np.interp(fraction * distances[-1], distances, points[:, j]) for j in range(points.shape[1])], -1
         )
-        velocities = np.gradient(trajectory, TIMESTEP, axis=0)
-        for number, (q, velocity) in enumerate(zip(trajectory, velocities, strict=True)):
-            # servo damping and friction oppose the speed; leading by them removes the lag
-            self.physics.data.ctrl[self._servos] = (
-                q + self._lag * velocity + self._friction * np.clip(velocity / SLOW_RAD_S, -1, 1)
-            )
+        for number, (q, command) in enumerate(zip(trajectory, self._leading(trajectory), strict=True)):
+            self.physics.data.ctrl[self._servos] = command
             self.physics.step()
             if until is not None and number % 5 == 4 and until():
                 self.stop(q)
                 return True
         self.stop(trajectory[-1])
         return False
+
+    def _leading(self, trajectory: np.ndarray) -> np.ndarray:
+        """Return commands (T, N) that make the joints follow a trajectory (T, N).
+
+        Servo damping and friction oppose the speed; leading by them removes the lag.
+        """
+        velocities = np.gradient(trajectory, TIMESTEP, axis=0)
+        return trajectory + self._lag * velocities + self._friction * np.clip(velocities / SLOW_RAD_S, -1, 1)
 
     def stop(self, q: np.ndarray) -> None:
         """Hold a posture."""
@@ -110,3 +114,34 @@ class Motion:
         label, pairs = self.physics.label == self.physics.label_of(name), self.physics.data.contact.geom
         touching = [bool(((pad[pairs].any(1)) & (label[pairs].any(1))).any()) for pad in self._pads]
         return all(touching)
+
+
+def follow_together(
+    motions: Sequence[Motion],
+    paths: Sequence[Sequence[np.ndarray]],
+    seconds: float,
+    until: Callable[[], bool] | None = None,
+) -> bool:
+    """Let arms follow paths of equally many postures in step; return whether `until` became true and stopped them."""
+    points = [np.array([motion.commanded, *path]) for motion, path in zip(motions, paths, strict=True)]
+    steps = max(2, round(seconds / TIMESTEP))
+    shares = _minimum_jerk(np.arange(1, steps + 1) / steps) * (len(points[0]) - 1)
+    numbers = np.arange(len(points[0]))
+    ways = [np.stack([np.interp(shares, numbers, joint) for joint in one.T], -1) for one in points]
+    commands = [motion._leading(way) for motion, way in zip(motions, ways, strict=True)]
+    physics = motions[0].physics
+    for step in range(steps):
+        for motion, command in zip(motions, commands, strict=True):
+            physics.data.ctrl[motion._servos] = command[step]
+        physics.step()
+        stopped = until is not None and step % 5 == 4 and until()
+        if stopped or step == steps - 1:
+            for motion, way in zip(motions, ways, strict=True):
+                motion.stop(way[step])
+            return stopped
+    return False
+
+
+def _minimum_jerk(t: np.ndarray) -> np.ndarray:
+    """Return the share of a smooth motion that is done after shares of its time, both in [0, 1]."""
+    return t**3 * (10 - 15 * t + 6 * t**2)

@@ -18,6 +18,7 @@ from pipeline.simulation.robots.arm.edge_motion import PushPlan
 from pipeline.simulation.robots.arm.edge_postures import APPROACH_M
 from pipeline.simulation.robots.arm.hand import ArmHand
 from pipeline.simulation.robots.arm.part_motion import part_plans
+from pipeline.simulation.robots.oracle import placement
 
 SETTLE_SECONDS = 0.5
 """Simulated time in which an object comes to rest where it was put."""
@@ -72,6 +73,13 @@ class PlanningHand(ArmHand):
 
     def rise(self, held: HeldObject | None) -> None:
         pass
+
+    def put_down(self, stood: Object, xy: np.ndarray) -> None:
+        """Put an object as it stood on a place (2,)."""
+        top, _ = placement.surface_heights(self.physics, stood, xy)
+        self._put(
+            stood.name, shifted(pose_of(stood), np.array([*(xy - stood.position[:2]), top - stood.bottom + 0.002]))
+        )
 
     def _put(self, name: str, world_from_object: np.ndarray) -> None:
         quat = Rotation.from_matrix(world_from_object[:3, :3]).as_quat(scalar_first=True)

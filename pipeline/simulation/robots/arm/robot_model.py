@@ -31,6 +31,8 @@ _LINKAGE = {"driver": _ANGLE, "spring_link": _ANGLE, "follower": -_ANGLE, "coupl
 _SIDES = ("left", "right")
 PAD_TORSION_M = 0.0035
 """Torsional friction of a pad: friction of 0.65 times two thirds of the radius, 8 mm, of a soft pad's contact."""
+PAD_SOLIMP, PAD_SOLREF = [0.95, 0.99, 0.001, 0.5, 2.0], [0.004, 1.0]
+"""Contact of the pads of Menagerie's 2F-85. Softer ones sink by more than 1 mm into what they hold."""
 
 TWO_F85 = Fingers(
     actuators=("hand/fingers_actuator",), open_command=np.array([0.0]), close_command=np.array([255.0]),
@@ -76,6 +78,11 @@ def add_arm(
         for name in (name for side in arm.fingers.pads for name in side):
             pad = model.geom(name)
             pad.condim, pad.friction[1] = 4, arm.fingers.torsion
+            if not pad.priority:
+                # 100: weight against the object's own parameters, which are softer
+                pad.solref, pad.solimp, pad.solmix = PAD_SOLREF, PAD_SOLIMP, 100
+                # 0.0005: skin of a pad; light fingers that close at 0.2 m/s sink by up to 1 mm at first touch
+                pad.margin = 0.0005
     model.option.integrator = spec.option.integrator
     spec.attach(model, prefix=arm.prefix, frame=post.add_frame())
     for mesh in spec.meshes:

@@ -4,7 +4,7 @@ The giver turns it level towards the taker. The taker comes from the opposite si
 so that the fingers of both have room, and it is then set down upside down. So only plain solids are passed in the air.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
@@ -12,8 +12,9 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from pipeline.geometry import shifted
+from pipeline.simulation.goals.goal import Move
 from pipeline.simulation.objects import Object
-from pipeline.simulation.robots.arm.carry_plans import pose_of
+from pipeline.simulation.robots.arm.carry_plans import drop_height, pose_of
 from pipeline.simulation.robots.arm.collision import HeldObject
 from pipeline.simulation.robots.arm.edge_postures import APPROACH_M
 from pipeline.simulation.robots.arm.hand import ArmHand
@@ -35,6 +36,8 @@ class PassPlan:
     """Joint angles (N,) of the giver."""
     object_from_taker: np.ndarray
     """Pose (4, 4) of the taker's gripper at the object."""
+    turns: tuple[float, ...]
+    """Turns of the taker's gripper about its approach, in rad, with which it can also set the object down."""
     width: float
     """Width of the object between the taker's fingers, in metres."""
 
@@ -51,8 +54,8 @@ class _Taking:
     """Distance of the nearest joint from its limit, in rad."""
 
 
-def plan_pass(giver: ArmHand, taker: ArmHand, held: HeldObject, stood: Object) -> PassPlan | str:
-    """Return how a held object is passed, or why it is not."""
+def plan_pass(giver: ArmHand, taker: ArmHand, held: HeldObject, stood: Object, move: Move) -> PassPlan | str:
+    """Return how a held object is passed to the arm that then makes a move with it, or why it is not."""
     fingers, points = taker.arm.fingers, np.concatenate(list(giver.physics.shapes[held.name].values()))
     if stood.category not in PLAIN or fingers is None:
         return f"{held.name} does not look the same upside down"
@@ -66,6 +69,17 @@ def plan_pass(giver: ArmHand, taker: ArmHand, held: HeldObject, stood: Object) -
     low, high = points.min(0), points.max(0)
     object_from_taker = gripper_at((low + high) / 2, closing, approach)
     giver.clearance.refresh()
+    taker.clearance.refresh()
+    turns, reason = [], ""
+    for turn in (0.0, np.pi):
+        taken = HeldObject(held.name, np.linalg.inv(turned(object_from_taker, turn)))
+        drop = drop_height(taker, taken, width, _upside_down(stood), move)
+        if isinstance(drop, str):
+            reason = drop
+        else:
+            turns.append(turn)
+    if not turns:
+        return reason
     best: tuple[float, PassPlan] | None = None
     for number, target in enumerate(_targets(giver, taker)):
         q = giver.kinematics.solve(target)
@@ -74,9 +88,9 @@ def plan_pass(giver: ArmHand, taker: ArmHand, held: HeldObject, stood: Object) -
         world_from_object = target @ held.hand_from_object
         taker.clearance.refresh()
         taker.clearance.imagine(giver.clearance, q, held)
-        found = _postures(taker, world_from_object @ object_from_taker, width, held.name)
+        found = _postures(taker, world_from_object @ object_from_taker, turns, width, held.name)
         if found is not None and (best is None or found.room > best[0]):
-            best = found.room, PassPlan(q, object_from_taker, width)
+            best = found.room, PassPlan(q, object_from_taker, tuple(turns), width)
         # 0.15: distance of the taker's joints from their limits that suffices: the object never hangs exactly as
         # planned
         # 48: poses after which the best one is taken: each takes 10 to 25 ms
@@ -93,7 +107,7 @@ def execute_pass(giver: ArmHand, taker: ArmHand, plan: PassPlan, held: HeldObjec
     giver.motion.arrive()
     taker.clearance.refresh()
     world_from_object = pose_of(giver.physics.state()[name])
-    found = _postures(taker, world_from_object @ plan.object_from_taker, plan.width, name)
+    found = _postures(taker, world_from_object @ plan.object_from_taker, plan.turns, plan.width, name)
     if found is None:
         return f"the other arm does not reach {name} where it is passed"
     if failure := taker.move_to(found.before, None):
@@ -132,10 +146,10 @@ def _targets(giver: ArmHand, taker: ArmHand) -> Iterator[np.ndarray]:
             yield gripper_at(point, closing, approach)
 
 
-def _postures(taker: ArmHand, target: np.ndarray, width: float, name: str) -> _Taking | None:
+def _postures(taker: ArmHand, target: np.ndarray, turns: Sequence[float], width: float, name: str) -> _Taking | None:
     """Return how the taker takes an object with its gripper at a pose (4, 4); None if it cannot."""
     opening, limits = width + ROOM_M, taker.kinematics.model.jnt_range
-    for turn in (0.0, np.pi):
+    for turn in turns:
         pose = turned(target, turn)
         q = taker.kinematics.solve(pose)
         q_before = None if q is None else taker.kinematics.solve(shifted(pose, -APPROACH_M * pose[:3, 2]), q)

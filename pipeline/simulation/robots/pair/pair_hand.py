@@ -1,8 +1,8 @@
 """The hands of two arms as one hand of the oracle: each move is made by the arm that reaches both ends of it.
 
 Where neither does, one arm hands the object over: it passes it in the air (air_pass.py) or, where that cannot be
-planned or has failed, sets it down at a place that both reach, and the other takes it from there. An arm that does not
-act waits at its home.
+planned or has failed, sets it down at a place that both reach, and the other takes it from there. What no gripper opens
+wide enough for is carried between both hands (wide_carry.py). An arm that does not act waits at its home.
 """
 
 from collections.abc import Callable
@@ -16,6 +16,7 @@ from pipeline.simulation.physics import Physics
 from pipeline.simulation.robots.arm.hand import ArmHand
 from pipeline.simulation.robots.arm.planning_hand import PlanningHand
 from pipeline.simulation.robots.pair.air_pass import execute_pass, plan_pass
+from pipeline.simulation.robots.pair.wide_carry import WideHold, carry, plan_press, take, why_not_carried
 
 HAND_OVER = "hand over"
 
@@ -27,6 +28,10 @@ class PairHand:
         self.physics, self.hands = physics, (left, right)
         self.gap = left.gap
         self._acting, self._in_air = left, True
+        self._onward: Move | None = None
+        """The move that the arm makes to which an object is handed over."""
+        self._between: WideHold | None = None
+        """What is held between both hands."""
 
     # ------------------------------------------------------------------ which arm
 
@@ -37,7 +42,9 @@ class PairHand:
     def why_not_picked(self, name: str) -> str:
         """Return why neither arm has a grasp of an object; empty if one has, or if others are in its way."""
         reasons = [hand.why_not_picked(name) for hand in self.nearest_first(self.physics.state()[name].position)]
-        return "" if "" in reasons else reasons[0]
+        if "" in reasons:
+            return ""
+        return reasons[0] if isinstance(plan_press(self.hands, self.physics.state()[name]), str) else ""
 
     def nearest_first(self, point: np.ndarray) -> list[ArmHand]:
         """Return both hands, that of the arm nearer to a point (2,) or (3,) first."""
@@ -49,6 +56,7 @@ class PairHand:
 
     def hand_overs(self, move: Move, attempt: int) -> tuple[Move, ...]:
         """Return the move to a place that both arms reach, where neither reaches both ends; () where one does."""
+        self._onward = move
         self._in_air = attempt == 0 and not isinstance(move.goal, Upright)
         ends = self._ends(move)
         reached = np.array([hand.reaches(ends) for hand in self.hands])
@@ -90,11 +98,29 @@ class PairHand:
         def cost(hand: ArmHand) -> tuple[bool, float]:
             return not hand.reaches(ends).all(), sum(hand.distance(end) for end in ends)
 
-        hands = sorted(self.hands, key=cost)
-        return self._first_that_can(hands, lambda hand, found: hand.pick(move, attempt, found), covers)
+        hands, began = sorted(self.hands, key=cost), self.physics.time
+        failure = self._first_that_can(hands, lambda hand, found: hand.pick(move, attempt, found), covers)
+        if failure.startswith("no grasp") and self.physics.time == began and move.object not in covers:
+            return self._pick_between(move, failure)
+        return failure
+
+    def _pick_between(self, move: Move, refusal: str) -> str:
+        """Pick up an object between both hands; return why not, empty on success."""
+        target = self.physics.state()[move.object]
+        press = plan_press(self.hands, target)
+        if isinstance(press, str):
+            return f"{refusal}; {press}"
+        others = list(self.physics.state().objects.values())
+        failure = why_not_carried(press, target, move.xy, others)
+        if not failure and not isinstance(self.hands[0], PlanningHand):
+            failure = take(press, target)
+        self._between = None if failure else WideHold(press, target)
+        return failure
 
     def place(self, move: Move) -> str:
         """Carry the held object to its place, or pass it in the air; return what went wrong, empty on success."""
+        if self._between is not None:
+            return self._place_between(self._between, move)
         if move.verb == HAND_OVER and self._in_air:
             if not self._pass(move.object):
                 return ""
@@ -103,13 +129,23 @@ class PairHand:
                     self._park(hand)
         return self._acting.place(move) if self._acting.held else f"{move.object} was dropped when it was passed"
 
+    def _place_between(self, hold: WideHold, move: Move) -> str:
+        self._between, hand = None, self.hands[0]
+        if isinstance(hand, PlanningHand):
+            hand.put_down(hold.stood, move.xy)
+            return ""
+        failure = carry(hold, move.xy)
+        for one in self.hands:
+            self._park(one)
+        return failure
+
     def _pass(self, name: str) -> str:
         """Pass the held object to the other arm in the air; return why not, empty on success."""
         giver = self._acting
         held, stood, taker = giver.held, giver.stood, next(hand for hand in self.hands if hand is not giver)
-        if held is None or stood is None or isinstance(giver, PlanningHand):
+        if held is None or stood is None or self._onward is None or isinstance(giver, PlanningHand):
             return "nothing is held"
-        plan = plan_pass(giver, taker, held, stood)
+        plan = plan_pass(giver, taker, held, stood, self._onward)
         failure = plan if isinstance(plan, str) else execute_pass(giver, taker, plan, held, stood)
         if not failure:
             self._acting = taker

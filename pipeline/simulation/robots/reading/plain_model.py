@@ -12,7 +12,13 @@ import numpy as np
 import trimesh
 from scipy.spatial.transform import Rotation
 
-from pipeline.simulation.robots.arm.robot_model import CLUSTERS_PER_EXTENT, MAX_FACES, stl
+from pipeline.simulation.robots.arm.robot_model import (
+    CLUSTERS_PER_EXTENT,
+    MAX_FACES,
+    PAD_SOLIMP,
+    PAD_SOLREF,
+    stl,
+)
 from pipeline.simulation.robots.description import COLLISION_GROUP, VISUAL_GROUP
 from pipeline.simulation.robots.reading.elements import Elements, compiled, joints_moved, range_of
 
@@ -31,8 +37,6 @@ FINGER_ARMATURE = {"hinge": 0.001, "slide": 0.1}
 """Least inertia of the motor of such a finger (kg m^2, kg), that of WXAI's model: fingers of 35 g chatter on what they
 hold, at steps of 2 ms, until they drop it."""
 _MESH = mujoco.mjtGeom.mjGEOM_MESH
-PAD_SOLIMP, PAD_SOLREF = [0.95, 0.99, 0.001, 0.5, 2.0], [0.004, 1.0]
-"""Contact of the pads of Menagerie's 2F-85, for a geom whose own parameters are none."""
 
 
 @dataclass(frozen=True, eq=False)

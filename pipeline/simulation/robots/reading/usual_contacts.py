@@ -34,7 +34,7 @@ class LinkContacts:
         solid = (model.geom_contype > 0) | (model.geom_conaffinity > 0)
         self.hand = solid & bodies_below(model, f"{ARM_PREFIX}{arm.hand}")[model.geom_bodyid]
         model.geom_contype[:] = model.geom_conaffinity[:] = np.where(solid & ~self.hand, 1, 0)
-        model.geom_margin[:] = LINK_MARGIN_M
+        model.geom_margin[:] = model.body_margin[:] = LINK_MARGIN_M
         self.addresses = [int(model.joint(name).qposadr[0]) for name in prefixed(arm.joints)]
 
     def at(self, q: np.ndarray) -> set[tuple[int, int]]:

@@ -1,6 +1,10 @@
-"""Places of an object where the vacuum cup seals: smooth under its whole lip, strong enough, reached from above."""
+"""Places of an object where the vacuum cup seals: smooth under its whole lip and strong enough.
+
+They are sought from above first and, where there are none, on the sides.
+"""
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +14,12 @@ from pipeline.simulation.objects import Object
 from pipeline.simulation.physics import Physics
 from pipeline.simulation.robots.arm.tools.grasp import Grasp, GraspSearch, gripper_at
 from pipeline.simulation.robots.arm.tools.grasp_sampling import SurfaceHeights, measure_heights
-from pipeline.simulation.robots.arm.tools.vacuum import CUP_RADIUS_M, PEEL_LIMIT_NM, PULL_LIMIT_N
+from pipeline.simulation.robots.arm.tools.vacuum import (
+    CUP_RADIUS_M,
+    PEEL_LIMIT_NM,
+    PULL_LIMIT_N,
+    SHEAR_LIMIT_N,
+)
 
 MAX_ROUGHNESS_M = 0.0022
 """Largest deviation of the surface under the lip from a plane that the bellows follow."""
@@ -18,6 +27,10 @@ MAX_TILT = np.radians(40)
 """Largest angle between a surface and the horizontal that the arm reaches from above."""
 SAFETY = 0.6
 """Share of the cup's limits that the object's weight may take at rest."""
+MAX_LEAN = np.radians(15)
+"""Largest angle between an upright side and the vertical: the lip tilts as far on its bellows."""
+SIDES = 16
+"""Directions from which upright sides are looked at."""
 STANDOFF_M = 0.004
 """Distance of the cup from the surface before it feels for contact."""
 QUARTER_TURNS = (0.0, np.pi / 2, -np.pi / 2, np.pi)
@@ -55,6 +68,7 @@ def find_seals(physics: Physics, target: Object, max_grasps: int = 12) -> GraspS
             refusals[refused] += 1
         elif isinstance(lip, _Lip):
             found.append(_grasp(lip, middle))
+    found = found or list(_on_the_sides(physics, target))
     if not found:
         covers.update(heights.labels[(heights.heights > target.bottom + 0.01) & ~heights.own].tolist())
         cover = physics.label_name(covers.most_common(1)[0][0]) if covers and not heights.own.any() else ""
@@ -62,6 +76,47 @@ def find_seals(physics: Physics, target: Object, max_grasps: int = 12) -> GraspS
         return GraspSearch((), cover if cover in physics.addresses else "", f"no seal: {reason}")
     ordered = sorted(found, key=lambda grasp: grasp.cost)
     return GraspSearch(tuple(spread_out(ordered, lambda grasp: grasp.point, CUP_RADIUS_M, max_grasps)), "", "")
+
+
+def _on_the_sides(physics: Physics, target: Object) -> Iterator[Grasp]:
+    """Yield places on upright sides where the cup seals and carries the weight across its axis."""
+    centre, weight = physics.centre_of_mass(target.name), target.mass * GRAVITY
+    low, high = target.bottom + CUP_RADIUS_M + 0.01, target.top - CUP_RADIUS_M
+    if low > high or weight > SAFETY * SHEAR_LIMIT_N:
+        return
+    for angle in np.linspace(-np.pi, np.pi, SIDES, endpoint=False) + target.yaw:
+        outwards = np.array([np.cos(angle), np.sin(angle), 0.0])
+        for height in np.unique(np.clip([centre[2], high], low, high)):
+            begin = np.array([*centre[:2], height]) + (target.reach + 0.05) * outwards
+            distance, label, normal = physics.ray(begin, -outwards)
+            if label != physics.label_of(target.name) or abs(normal[2]) > np.sin(MAX_LEAN):
+                continue
+            normal = normal * np.sign(normal @ outwards)
+            point = begin - distance * outwards
+            lever = abs(float((point - centre) @ normal))
+            rough = _roughness_around(physics, point, normal, label)
+            if rough < MAX_ROUGHNESS_M and weight * lever < SAFETY * PEEL_LIMIT_NM:
+                hand = gripper_at(point + STANDOFF_M * normal, _level_across(normal), -normal)
+                cost = lever + abs(height - centre[2]) + 10 * rough
+                yield Grasp(hand, point, (0.0, np.pi), 0.0, 0.0, cost)
+
+
+def _level_across(normal: np.ndarray) -> np.ndarray:
+    """Return the level unit vector (3,) across a unit vector that is not upright."""
+    across = np.cross(normal, [0.0, 0.0, 1.0])
+    return across / np.linalg.norm(across)
+
+
+def _roughness_around(physics: Physics, point: np.ndarray, normal: np.ndarray, label: int) -> float:
+    """Return how far a surface deviates from its plane under the lip, in metres; infinite beside the object."""
+    level = _level_across(normal)
+    across = np.cross(normal, level)
+    off = []
+    for angle in np.linspace(0, 2 * np.pi, 8, endpoint=False):
+        around = point + CUP_RADIUS_M * (np.cos(angle) * level + np.sin(angle) * across)
+        distance, hit, _ = physics.ray(around + 0.02 * normal, -normal)
+        off.append(abs(distance - 0.02) if hit == label else np.inf)
+    return max(off)
 
 
 def _lip_at(heights: SurfaceHeights, index: int) -> _Lip | str:
