@@ -33,11 +33,9 @@ class Component(gr.HTML):
     patterns: ClassVar[tuple[str, ...]] = ()
     """Style sheets of static/patterns/ that it shares with other components. Its own rules come after theirs."""
     event_names: ClassVar[tuple[str, ...]] = ()
-    """Events that the script triggers; `studio.web.gradio_internals.event_data` returns what it sends along.
-
-    Each is numbered, over all components of the page, so that the server can act in their order. Those that a server
-    which is away did not get are sent when it is back (static/studio/kept_input.js).
-    """
+    """Events that the script triggers. In the studio they and all values go by the page's channel, else by Gradio."""
+    reply_names: ClassVar[tuple[str, ...]] = ()
+    """Those of them that set components of Gradio's own, and so are Gradio's in the studio too."""
 
     def __init__(self, value: Any = None, answer: Callable[[dict], dict] | None = None, **settings: Any):
         """
@@ -59,7 +57,10 @@ class Component(gr.HTML):
             html_template=template,
             css_template=style,
             js_on_load=_LOAD.format(
-                events=json.dumps(self.event_names), address=json.dumps(address), id=json.dumps(settings["elem_id"])
+                events=json.dumps(self.event_names),
+                replies=json.dumps(self.reply_names),
+                address=json.dumps(address),
+                id=json.dumps(settings["elem_id"]),
             ),
             apply_default_css=False,
             **settings,
@@ -94,22 +95,14 @@ def _browser_files(folder: str, patterns: tuple[str, ...]) -> tuple[str, str, st
 
 
 _LOAD = """
-const events = {events}, id = {id};
-const send = (name, data) => {{
-  const before = window.studioSent ?? {{ number: 0, at: 0 }}, at = performance.now(), number = before.number + 1;
-  window.studioSent = {{ number, at }};
-  (window.studioOutbox ??= []).push({{ id, name, data, at }});
-  trigger(name, {{ ...data, sent: {{ number, seconds_after: (at - before.at) / 1000 }} }});
-  return true;
-}};
-(window.studioSenders ??= new Map()).set(id, send);
-import(new URL({address}, document.baseURI)).then((script) => {{
+const events = {events}, replies = {replies}, id = {id};
+Promise.all([import(new URL({address}, document.baseURI)), window.studioChannel]).then(([script, channel]) => {{
+  const send = (name, data) =>
+    channel && !replies.includes(name) ? channel.send(id, name, data) : trigger(name, {{ ...data, page: channel?.id }});
   const draw = script.default({{ element, props, trigger: send, server, upload }});
-  const drawValue = () => {{
-    window.studioDrawnAt = performance.now();
-    draw(JSON.parse(props.value));
-  }};
+  const drawValue = () => draw(JSON.parse(props.value));
   drawValue();
   watch("value", drawValue);
+  channel?.join(id, element, draw);
 }});
 """

@@ -4,17 +4,26 @@ from components.component import Component
 
 
 class TopBar(Component):
-    """Value: {project, reached, title, saved, decided, can_undo, can_redo, undo, redo, editor, state_address, version,
+    """Value: {project, reached, title, saved, decided, can_undo, can_redo, undo, redo, editor,
     services: [{what, name, note, live}]}.
 
     project is null in the gallery; `reached` is the name of the furthest step; `decided` counts the recorded decisions,
-    undos included. `editor` is the login of the person who edits; `state_address` answers {editor, version, idle}.
-    Events: `home`, `undo`, `redo`, `take_over`, and `refresh` when a person returns to the page, or another one changed
-    the project.
+    undos included. `editor` is the login of the person who edits. Events: `home`, `undo`, `redo`, `take_over`.
     """
 
-    folder, event_names = "top_bar", ("home", "undo", "redo", "take_over", "refresh")
+    folder, event_names = "top_bar", ("home", "undo", "redo", "take_over")
     patterns = ("spinner",)
+
+
+class Widgets(Component):
+    """Draws nothing: sends for what Gradio's own components show, once the page's channel says that it changed.
+
+    Value: {shown, told}, numbers of the newest change that was set and of the newest notice that was shown. Event:
+    `refresh` {page, shown, told, all}.
+    """
+
+    folder, event_names = "widgets", ("refresh",)
+    reply_names = event_names
 
 
 class ObjectList(Component):

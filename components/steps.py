@@ -154,6 +154,7 @@ class RoundTimeline(Component):
             "chart",
         ),
     )  # fmt: skip
+    reply_names = ("edit",)
     patterns = ("code", "fault", "form_field", "spinner", "tabs")
 
 

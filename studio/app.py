@@ -15,7 +15,6 @@ import gradio as gr
 from fastapi import FastAPI
 
 from components.page_frame import Inspector, ObjectList, StatusBar, TopBar
-from pipeline.errors import StudioError
 from pipeline.run import Services
 from studio import viewer
 from studio.accounts.links import Links
@@ -63,11 +62,9 @@ from studio.sessions.session_registry import SessionRegistry
 from studio.texts import text_routes
 from studio.web import account_routes, page_states
 from studio.web.access import Access
-from studio.web.errors import error_message
 from studio.web.gate import Gate
-from studio.web.gradio_internals import ValidLogins, allow_streams, gradio_app, name_icon
+from studio.web.gradio_internals import ValidLogins, gradio_app, name_icon
 from studio.web.login_limits import GuardedLogin
-from studio.web.notices import show_notice
 from studio.web.page_guard import GuardedPage, PageOwners
 from studio.web.static_files import import_map
 from studio.web.theme import theme
@@ -75,7 +72,9 @@ from studio.web.upload_folder import upload_folder
 
 # Imported, not named by `src`, so that the map leads to the same module that other scripts import.
 HEAD = import_map() + (
-    '<script type="module">import "./static/studio/loading.js"; import "./static/studio/codemirror_indent.js";</script>'
+    '<script>window.studioChannel = import("./static/studio/channel.js").then((channel) => channel.start(channel));'
+    '</script><script type="module">import "./static/studio/loading.js"; import "./static/studio/codemirror_indent.js";'
+    "</script>"
 )
 
 
@@ -105,7 +104,9 @@ def build_app(services: Services, workspace: Path, access: Access | None = None)
     uploads = upload_folder()
     selection, links = ModelSelection(sessions, workspace), access.links
     policies = Learning(views), Evaluations(views, sessions)
-    page = build_page(sessions, ViewerContent(views), selection, shared_library, comparisons, policies, exports, links)
+    content = ViewerContent(views)
+    page, shell = build_page(sessions, content, selection, shared_library, comparisons, policies, exports, links)
+    shell.mount(app, partial(session_of_address, sessions))
     page.act_for, page.owners = access.act_for, owners
     name_icon()
     gr.mount_gradio_app(
@@ -139,11 +140,10 @@ def build_page(
     policies: tuple[Learning, Evaluations],
     exports: SetExports,
     links: Links | None = None,
-) -> GuardedPage:
-    """Return the page: the gallery, and the bench with its six steps, one of which is visible."""
+) -> tuple[GuardedPage, Shell]:
+    """Return the page, the gallery and the bench with its six steps, one of which is visible; and its shell."""
     shell, board = Shell(sessions, links), Board(sessions, links)
     with GuardedPage(title="GRS Studio", fill_width=True, fill_height=True, analytics_enabled=False) as blocks:
-        shell.token.render()
         with gr.Column(elem_id="studio"):
             top_bar = TopBar()
             review_queue.build(shell, board)
@@ -158,12 +158,12 @@ def build_page(
                             gr.HTML(f"<h2>{step.title}</h2>", padding=False, elem_classes="hidden-text")
                             STEP_BUILDERS[step.name](shell, content)
                         shell.show(tab, lambda session, step=step: gr.Tab(label=tab_label(step, session)))
-                        shell.refresh_within(tab.select, tab)
+                        shell.refresh_widgets_on(tab.select)
                 with gr.Column(elem_id="right"):
                     inspector = Inspector()
             with gr.Column(visible=False, elem_id="below") as below:
                 models.build_failures(shell)
-                status_bar = StatusBar(answer=shell.report_drawn)
+                status_bar = StatusBar()
             models.build(shell, selection)
             library.build(shell, shared_library)
             compare.build(shell, comparisons)
@@ -174,12 +174,10 @@ def build_page(
         shell.show_on_open(bench, lambda session: gr.Row(visible=session is not None))
         shell.show_on_open(below, lambda session: gr.Column(visible=session is not None))
         _connect_frame(shell, top_bar, objects_left, inspector, status_bar)
-        shell.open_on_request(blocks.load, lambda request: session_of_address(sessions, request), Role.VISIT)
         show_static_texts(shell, blocks)
         shell.connect()
-    # Pages that follow work at the same time. Each costs some memory, and no thread.
-    allow_streams(blocks, 1000)
-    return blocks
+    blocks.actions = shell.actions
+    return blocks, shell
 
 
 def _connect_frame(
@@ -187,7 +185,7 @@ def _connect_frame(
 ) -> None:
     """Connect what stands around every step."""
     shell.show(top_bar, lambda session: top_bar_record(session, shell.sessions.services))
-    shell.show_reporting(status_bar, status_bar_record)
+    shell.show(status_bar, status_bar_record)
     shell.show(objects_left, object_list)
     shell.show(inspector, inspector_record)
 
@@ -196,7 +194,6 @@ def _connect_frame(
     shell.on_message(top_bar.redo, lambda session, _: session.decisions.redo())
     shell.on_message(status_bar.stop, lambda session, _: session.runner.stop())
     shell.on_message(status_bar.agree, lambda session, _: agree_to_run_unconfined(session), Role.ADMINISTER)
-    shell.refresh_on(top_bar.refresh)
     shell.take_over_on(top_bar.take_over)
     shell.open_on(top_bar.home, lambda: None, Role.LOOK)
 
@@ -211,14 +208,8 @@ STEP_BUILDERS: dict[str, Callable[[Shell, ViewerContent], None]] = {
 }
 
 
-def session_of_address(sessions: SessionRegistry, request: gr.Request) -> Session | None:
-    """Open the project that the page's address names, so that reloading the page finds it again."""
+def session_of_address(sessions: SessionRegistry, name: str) -> Session | None:
+    """Open the project that the page's address names, so that reloading the page finds it again. Raises StudioError."""
     linked = current_project.get()
-    name = linked.name if linked else request.query_params.get("project")
-    if not name:
-        return None
-    try:
-        return sessions.open(name)
-    except StudioError as error:
-        show_notice(error_message(error))
-        return None
+    name = linked.name if linked else name
+    return sessions.open(name) if name else None

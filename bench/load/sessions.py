@@ -84,7 +84,7 @@ async def _person(http: httpx.AsyncClient, number: int, page_number: int, end: f
                 click = "click, until its mask is there"
                 await http.get(f"/project/{token}/colour.jpg")
                 if chance.random() < 0.2:
-                    await _shown(page, timings, "tab changed", "top-bar", "refresh")
+                    await _shown(page, timings, "masks refreshed", "mask-canvas", "changed")
                 await asyncio.sleep(chance.uniform(0.5, 1.5) * SECONDS_BETWEEN_CLICKS)
             if page_number == 0:
                 await _shown(page, timings, "Stop", "status-bar", "stop")
@@ -94,8 +94,7 @@ async def _person(http: httpx.AsyncClient, number: int, page_number: int, end: f
 async def _shown(page: PageClient, timings: Timings, name: str, *event: Any, **more: Any) -> None:
     """Send an event of the page and wait until its answer is shown."""
     began = time.perf_counter()
-    sent = await page.send(*event, **more)
-    await page.wait(lambda: page.updates.get(sent))
+    await page.act(*event, **more)
     timings.add(f"{name}, until it is shown", time.perf_counter() - began)
 
 

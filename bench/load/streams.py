@@ -43,7 +43,7 @@ async def run(server: ServerProcess, count: int) -> Timings:
         await first.wait(lambda: (first.values.get("mask-canvas") or {}).get("token"))
         token, name = first.values["mask-canvas"]["token"], first.values["top-bar"]["project"]
         pages = [await stack.enter_async_context(open_page(slow, name)) for _ in range(count)]
-        assert first.values["status-bar"]["running"] and all(page.is_following for page in pages)
+        assert first.values["status-bar"]["running"]
         for _ in range(ROUNDS):
             for path in PATHS:
                 address = path.format(name=name, token=token)
@@ -52,12 +52,11 @@ async def run(server: ServerProcess, count: int) -> Timings:
                         await anext(answer.aiter_bytes())
                 else:
                     await http.get(address)
-            request, canvas = {"token": token, "kind": "status"}, pages[0].id_of("mask-canvas")
+            request, canvas = {"token": token, "kind": "status"}, pages[0].ids["mask-canvas"]
             body = {"data": request, "component_id": canvas, "fn_name": "ask", "session_hash": "other"}
             await http.post("/gradio_api/component_server", json=body)
         began = time.perf_counter()
-        event = await pages[-1].send("status-bar", "stop")
-        await pages[-1].wait(lambda: event in pages[-1].updates)
+        await pages[-1].act("status-bar", "stop")
         timings.add("Stop, until it is shown", time.perf_counter() - began)
         timings.errors += opening.errors
     return timings

@@ -11,7 +11,6 @@ from pathlib import Path
 import mujoco
 import numpy as np
 
-from pipeline.closed_loop.conditions import SEED, arrange_start
 from pipeline.closed_loop.policy import PolicyError
 from pipeline.divergence import Episode, write_episode
 from pipeline.export.gym_env.twin_world import TwinWorld
@@ -55,6 +54,8 @@ def add_log(
 
     Raises PolicyError for a log of another robot, SandboxError, StoreError.
     """
+    from pipeline.closed_loop.conditions import SEED, arrange_start  # with what the extra for policies brings
+
     log = replace(log, times=log.times - log.times[0], actions=None)
     with tempfile.TemporaryDirectory(prefix="grs-") as folder:
         start = Path(folder) / "start"

@@ -62,7 +62,11 @@ function card(robot, about) {
     ? h("p.faint", {}, t("Measuring …"))
     : about.error
       ? h("p.bad", { role: "alert" }, about.error)
-      : [about.picture && h("img", { src: about.picture, alt: robot.title, loading: "lazy" }), map(robot, about), words(about)];
+      : [
+          about.picture && h("img", { src: about.picture, alt: robot.title, loading: "lazy" }),
+          map(robot, about),
+          words(about),
+        ];
   return h("div.reach", {}, h("strong", {}, robot.title), h("span.faint", {}, robot.note), body);
 }
 
@@ -71,7 +75,13 @@ function words({ objects, bases, facts }) {
   const n = objects.length - refused.length;
   return [
     h("p", {}, t("Picks up {n} of {all} objects", { n, all: objects.length })),
-    refused.length ? h("ul.failed", {}, refused.map((one) => h("li", {}, h("strong", {}, `${one.words}: `), one.why))) : null,
+    refused.length
+      ? h(
+          "ul.failed",
+          {},
+          refused.map((one) => h("li", {}, h("strong", {}, `${one.words}: `), one.why)),
+        )
+      : null,
     bases.length ? null : h("p.faint", {}, t("Reaches the whole table")),
     h("p.faint", {}, facts.join(" · ")),
   ];
@@ -87,12 +97,19 @@ function map(robot, { table, bases, rings, objects }) {
   const outline = (points) => points.map(([right, away]) => `${right},${-away}`).join(" ");
   return svg(
     "svg.reach-map",
-    { viewBox: `${left} ${top} ${width} ${height}`, role: "img", "aria-label": t("Reach of {name}", { name: robot.title }) },
+    {
+      viewBox: `${left} ${top} ${width} ${height}`,
+      role: "img",
+      "aria-label": t("Reach of {name}", { name: robot.title }),
+    },
     svg("polygon.table", { points: outline(table) }),
     bases.map(([right, away], i) => {
       const [near, far] = rings[i];
       const middle = { cx: right, cy: -away };
-      return [svg("circle.ring", { ...middle, r: (near + far) / 2, "stroke-width": far - near }), svg("circle.base", { ...middle, r: 0.05 })];
+      return [
+        svg("circle.ring", { ...middle, r: (near + far) / 2, "stroke-width": far - near }),
+        svg("circle.base", { ...middle, r: 0.05 }),
+      ];
     }),
     objects.map((one) =>
       svg(`polygon.${one.why ? "refused" : "picked"}`, { points: outline(one.outline) }, svg("title", {}, one.words)),

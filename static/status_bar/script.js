@@ -10,9 +10,8 @@ const PROTECTION = {
   agreed: t("⚠ Programs not confined"),
 };
 
-export default function mount({ element, trigger, server }) {
+export default function mount({ element, trigger }) {
   let isOpen = false,
-    reported = "",
     last = {};
   // Created once and then changed: a button that is redrawn cannot be clicked while work goes on.
   const stop = h(
@@ -47,13 +46,6 @@ export default function mount({ element, trigger, server }) {
     line = h("div.now");
   fill(element.querySelector(".status-bar"), logElement, line);
 
-  // The server sends the next update when this one has been drawn, here and in all other components.
-  const report = (update) => {
-    if (!update || update === reported) return;
-    reported = update;
-    setTimeout(() => server.ask({ drawn: update }).catch(() => {}));
-  };
-
   // What to look at on the open step, and the button to the step after it.
   const guide = () => {
     const { note: text = "", next: step = "", title = "" } = (!last.running && last.guide?.[openStep()]) || {};
@@ -74,7 +66,6 @@ export default function mount({ element, trigger, server }) {
 
   const draw = (value) => {
     last = value ?? {};
-    report(last.update);
     const { running, stopping, done = 0, of = 0, log = [] } = last;
     showMessage(last);
     fillElement.style.width = of ? `${Math.min(100, (done / of) * 100).toFixed(0)}%` : "30%";

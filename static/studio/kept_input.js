@@ -1,4 +1,5 @@
 // Keeps what a person typed and decided while the studio did not answer, over the reload of the page, and sends it then.
+import { send, unanswered } from "./channel.js";
 import { signOf } from "./keep_focus.js";
 
 const KEY = "studioKeptInput",
@@ -7,7 +8,6 @@ const KEY = "studioKeptInput",
   WAIT_MS = 20_000, // for a project to open, and for its fields to be there
   STAYS = 5; // looks in a row that find a text still there: what a project opens with may come later
 const typed = new Map(); // text by the sign of its field
-let answeredAt = performance.now();
 
 document.addEventListener(
   "input",
@@ -15,15 +15,9 @@ document.addEventListener(
   true,
 );
 
-/** Notes that the studio answers: what was sent before has arrived. */
-export function noteAnswer() {
-  answeredAt = performance.now();
-  window.studioOutbox = [];
-}
-
-/** Keeps what was typed, and what was decided since the last answer, for when the page is loaded again. */
+/** Keeps what was typed, and what was decided and not answered, for when the page is loaded again. */
 export function keepInput(project) {
-  const sent = (window.studioOutbox ?? []).filter(({ name, at }) => at > answeredAt && REPEATABLE.includes(name)),
+  const sent = unanswered().filter(({ name }) => REPEATABLE.includes(name)),
     key = ({ id, name, data }) => JSON.stringify([id, name, data]), // a field sends by Enter and when it is left
     events = [...new Map(sent.map((one) => [key(one), one])).values()],
     unsent = [...typed].filter(([place, text]) => fieldAt(place)?.value === text);
@@ -37,12 +31,12 @@ export function takeUpInput(project) {
   const kept = JSON.parse(sessionStorage.getItem(KEY) ?? "null");
   if (!kept || kept.project !== project) return;
   sessionStorage.removeItem(KEY);
+  for (const { id, name, data } of kept.events) send(id, name, data);
   const until = performance.now() + WAIT_MS,
     attempt = () => {
-      kept.events = kept.events.filter(({ id, name, data }) => !window.studioSenders?.get(id)?.(name, data));
       for (const one of kept.unsent) one[2] = fill(one[0], one[1]) ? (one[2] ?? 0) + 1 : 0;
       kept.unsent = kept.unsent.filter(([, , looks]) => looks < STAYS);
-      if ((kept.events.length || kept.unsent.length) && performance.now() < until) setTimeout(attempt, 200);
+      if (kept.unsent.length && performance.now() < until) setTimeout(attempt, 200);
     };
   attempt();
 }

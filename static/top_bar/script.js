@@ -1,6 +1,7 @@
 import "/static/studio/kept_clicks.js";
 import { fill, h } from "/static/studio/dom.js";
-import { keepInput, noteAnswer, takeUpInput } from "/static/studio/kept_input.js";
+import { isConnected, isOpened, onLoss, onOpened, onReload } from "/static/studio/channel.js";
+import { keepInput, takeUpInput } from "/static/studio/kept_input.js";
 import { hideLoading } from "/static/studio/loading.js";
 import { noticesButton, showNoticesOf } from "/static/studio/gradio_notices.js";
 import { mayWork, role, user } from "/static/studio/account.js";
@@ -14,8 +15,6 @@ import { showPlace } from "/static/studio/place.js";
 import { chooseLanguage, language, languages, t } from "/static/studio/texts.js";
 
 const BUSY_TIMEOUT_MS = 20_000; // after which a button is released if no answer came
-const CHECK_MS = 3000; // between two looks at whether the page is behind
-const CHECKS_WHILE_BUSY = 4; // that find the page behind before it asks again, while work still runs
 const PAGES = "#home, #steps > .tabitem";
 
 // Leads past the bars and the list of objects, to the page that is open.
@@ -55,53 +54,19 @@ export default function mount({ element, trigger }) {
     event.preventDefault();
     if (event.shiftKey ? current.can_redo : current.can_undo) request(event.shiftKey ? "redo" : "undo");
   });
-  // A page that becomes visible again refreshes. If the server is gone, a banner says so until it is back.
-  document.addEventListener("visibilitychange", () => !document.hidden && current.project && trigger("refresh"));
-  // Shows within seconds what the page does not know: what other people, or another tab, did to the project, and updates
-  // that were lost. Gradio loses what follows from an event that is sent just while the answer to the one before ends.
-  let unanswered = 0, // number of the event that was sent to bring what Gradio lost
-    shownBefore = null, // version that was shown at the last check
-    missed = 0; // checks in a row that found the page behind while it showed nothing new
-  const refreshIfBehind = async () => {
-    const { state_address: address, version, editor } = current;
-    const state = await fetch(address, { cache: "no-store" }).then(
-      (response) => (response.ok ? response.json() : null),
-      () => null,
-    );
-    const isBehind = state && (state.version !== version || state.editor !== editor);
-    missed = isBehind && version === shownBefore && version === current.version ? missed + 1 : 0;
-    shownBefore = version;
-    if (missed < (state?.idle ? 1 : CHECKS_WHILE_BUSY) || address !== current.state_address) return;
-    missed = 0;
-    trigger("refresh");
-  };
-  // An event that nothing was drawn after: another one brings what Gradio lost of it, such as a project that it opened.
-  const refreshIfUnanswered = () => {
-    const { number, at } = window.studioSent ?? {};
-    if (!number || number === unanswered || at < window.studioDrawnAt || performance.now() - at < CHECK_MS) return;
-    unanswered = number + 1;
-    trigger("refresh");
-  };
-  let isLost = false;
   const lostBanner = h(
     "div.connection-lost",
     { role: "alert", hidden: true },
     t("The studio does not answer. Check that it is running. What you type is kept and sent when it is back."),
   );
   document.body.append(lostBanner);
-  setInterval(async () => {
-    const isReachable = await fetch("/static/studio/icon.svg", { method: "HEAD", cache: "no-store" }).then(
-      () => true,
-      () => false,
-    );
-    if (isReachable && !document.hidden) refreshIfUnanswered();
-    if (isReachable && current.project && !document.hidden) await refreshIfBehind();
-    if (isReachable && !isLost) noteAnswer();
-    else if (current.project) keepInput(current.project);
-    if (isLost && isReachable) location.reload();
-    isLost = !isReachable;
-    lostBanner.hidden = isReachable;
-  }, CHECK_MS);
+  // If the server is gone, a banner says so until it is back.
+  onLoss(element, (isLost) => {
+    lostBanner.hidden = !isLost;
+  });
+  const keep = () => current.project && keepInput(current.project);
+  onReload(element, keep);
+  addEventListener("pagehide", () => isConnected() || keep());
   const languageMenu = h(
     "select.language",
     { "aria-label": t("Language"), title: t("Language"), onchange: ({ target }) => chooseLanguage(target.value) },
@@ -213,18 +178,22 @@ export default function mount({ element, trigger }) {
     fill(notice, whyDisabled());
     notice.hidden = !whyDisabled();
   }
+  // What was opened, once all of it is on the screen.
+  const showOpened = () => {
+    const { project, title } = current;
+    if (!current.ready || !isOpened()) return;
+    hideLoading();
+    showPlace(element, project, current.reached);
+    showNoticesOf(project ?? "");
+    if (project) takeUpInput(project);
+    document.title = project ? `${title} · GRS Studio` : "GRS Studio";
+  };
+  onOpened(element, showOpened);
   return (value) => {
     current = value ?? {};
     disableRefused(isElsewhere());
-    const { project, title } = current;
     if (pending && !(current.decided < pending.until && current[`can_${pending.kind}`])) pending = null;
-    if (current.ready) {
-      hideLoading();
-      showPlace(element, project, current.reached);
-      showNoticesOf(project ?? "");
-      if (project) takeUpInput(project);
-      document.title = project ? `${title} · GRS Studio` : "GRS Studio";
-    }
+    showOpened();
     draw();
   };
 }

@@ -1,31 +1,42 @@
 """What every page shares: the open project, which component shows what of it, and how events become actions."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, aclosing, nullcontext, suppress
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from functools import partial
-from itertools import zip_longest
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import gradio as gr
-import orjson
 from anyio import CapacityLimiter
 from anyio.to_thread import run_sync
+from fastapi import FastAPI, Request, WebSocket
+from fastapi.responses import JSONResponse, Response
 from gradio.blocks import Block
 
-from pipeline.errors import StudioError
+from components.component import Component
+from components.page_frame import Widgets
 from pipeline.object_words import object_words
+from pipeline.store import StoreError, parse_json
 from studio.accounts.current_user import current_user
 from studio.accounts.links import Links
-from studio.accounts.roles import Role, current_role
-from studio.pages.event_order import EventOrder
-from studio.pages.page_streams import VALUE_THREADS, LatestValues, OpenedSessions, PageStreams
+from studio.accounts.roles import Role, current_role, require
+from studio.pages.page_channel import (
+    PAGES_PER_LINK,
+    PAGES_PER_LOGIN,
+    STUDIO,
+    VALUE_THREADS,
+    ChannelPage,
+    ChannelPages,
+    Follower,
+    LatestValues,
+    Turns,
+)
 from studio.sessions.session import Session
 from studio.sessions.session_registry import SessionRegistry
 from studio.texts import choose_language, current_language
-from studio.web.errors import error_message
-from studio.web.gradio_internals import event_data, event_order, is_listening
+from studio.web.endpoints import is_exact
+from studio.web.errors import RequestError, error_message
+from studio.web.gradio_internals import event_data
 from studio.web.notices import show_notice, with_notices
 from studio.web.page_guard import needs
 
@@ -39,47 +50,64 @@ EVENT_SETTINGS: dict[str, Any] = {
 """Settings of every Gradio event: no progress animation, no queue limit, no public API."""
 View = Callable[[Session | None], Any]
 """Makes a component's value of the open session, or of None in the gallery."""
+Views = list[tuple[Any, View]]
+"""Components, each with its view."""
 Message = dict[str, Any]
 """What a component's script sends along with an event."""
 SKIPPED = gr.skip()
+ACTION_THREADS = 24
+"""Actions that run at the same time. Other requests have threads of their own."""
+KEPT_KINDS = 64
+"""Combinations of shown components whose newest values are kept of a session."""
 
 
 @dataclass(frozen=True)
-class SentEvent:
-    """An event as a page sent it."""
+class SentAction:
+    """An action as a page sent it."""
 
-    request: gr.Request
+    session: Session | None
+    """Which the page shows; None in the gallery."""
     message: Message
-    token: str
-    """Of the session that the page shows; empty in the gallery."""
-    values: tuple[Any, ...]
-    """Of the event's inputs."""
-    order: Any
-    """The event's number on the page as the page wrote it, see EventOrder.turn."""
+    values: tuple[Any, ...] = ()
+    """Of the components of Gradio's own that the action was declared with."""
 
 
+@dataclass(frozen=True)
+class Action:
+    """What an event of a component does, and who may send it."""
+
+    begin: Callable[[SentAction], Session | None]
+    """Acts, and returns the session that the page shows then. Raises StudioError."""
+    role: Role
+    edits: bool = False
+    """Whether it is refused while another person edits the project."""
+    opens: bool = False
+    """Whether it may leave the project for another one, or for the gallery."""
+
+
+@dataclass
 class Shell:
     """Registers which component shows what of a session, and which action an event triggers.
 
-    After every action all components are updated, and again for as long as work goes on. Only what changed is sent and
-    drawn, and the next update only when the page has drawn the one before. Events are made by `connect`, when all pages
-    are built and all components are known.
+    After every action all components are updated, and again whenever something changes, by the page's channel
+    (page_channel.py). Gradio's own components get theirs by an event of `Widgets`, which the page sends when there is
+    something new for them. That event is made by `connect`, when all pages are built and all components are known.
     """
 
-    def __init__(self, sessions: SessionRegistry, links: Links | None = None):
-        """`links` to projects can be made if there are logins."""
-        self.sessions, self.links = sessions, links
-        self.token = gr.State("")
-        """Of the open session; empty in the gallery."""
-        self._views: list[tuple[Any, View]] = []
-        self._opening_views: list[tuple[Any, View]] = []
-        self._connections: list[Callable[[], Any]] = []
-        self._streams, self._order, self._opened = PageStreams(), EventOrder(), OpenedSessions()
-        self._reporter: Any = None
-        self._latest: WeakKeyDictionary[Session, dict[tuple[str, bool], LatestValues]] = WeakKeyDictionary()
-        """By language, and by whether it is for those who came by a link."""
-        # 24: actions that run at the same time. Other requests have threads of their own.
-        self._action_threads, self._value_threads = CapacityLimiter(24), CapacityLimiter(VALUE_THREADS)
+    sessions: SessionRegistry
+    links: Links | None = None
+    """To projects; None without logins."""
+    actions: dict[tuple[str, str], Action] = field(default_factory=dict)
+    """By the component's id in the page and the event's name."""
+
+    def __post_init__(self) -> None:
+        self.pages, self._turns = ChannelPages(), Turns()
+        self._views: Views = []
+        self._opening_views: Views = []
+        self._latest: WeakKeyDictionary[Session, dict[Any, LatestValues]] = WeakKeyDictionary()
+        """By language, by whether it is for those who came by a link, and by the components that are shown."""
+        self._action_threads, self._value_threads = CapacityLimiter(ACTION_THREADS), CapacityLimiter(VALUE_THREADS)
+        self._widgets = Widgets()
 
     def show(self, component: Any, view: View, role: Role = Role.VISIT) -> None:
         """Keep the component's value up to date with what `view` returns, for people with that role."""
@@ -89,19 +117,12 @@ class Shell:
         """Set the component to what `view` returns only when a project is opened; a person may change it afterwards."""
         self._opening_views.append((component, view))
 
-    def show_reporting(self, component: Any, view: View) -> None:
-        """As `show`; the component's script reports each update that it has drawn, by the name in its "update"."""
-        self._reporter = component
-        self.show(component, view)
-
-    def report_drawn(self, message: Message) -> Message:
-        """Note that a page has drawn the update {drawn}."""
-        self._streams.report_drawn(str(message.get("drawn")))
-        return {}
-
     def on(self, event: Callable[..., Any], act: Callable[..., Any], inputs: Sequence[Any] = ()) -> None:
-        """At the event, call `act` with the session and the inputs' values, then update all components."""
-        self._follow_on(event, lambda session, sent: act(session, *sent.values), inputs)
+        """At the event of a component of Gradio's own, call `act` with the session and the inputs' values."""
+        id, name = names_of(event)
+        self.actions[id, name] = self._action(lambda session, sent: act(session, *sent.values))
+        send = f"(...values) => {{ studioChannel.then((channel) => channel.send({id!r}, {name!r}, {{}}, values)); }}"
+        event(None, list(inputs), None, js=send, **EVENT_SETTINGS)
 
     def on_message(
         self, event: Callable[..., Any], act: Callable[[Session, Message], Any], role: Role = Role.WORK
@@ -110,211 +131,213 @@ class Shell:
 
         The event of a person without that role is refused.
         """
-        self._follow_on(event, lambda session, sent: act(session, sent.message), role=role)
+        self.actions[names_of(event)] = self._action(lambda session, sent: act(session, sent.message), role)
 
     def refresh_on(self, event: Callable[..., Any]) -> None:
         """At the event, update all components."""
-        self._register(event, lambda sent: self.sessions.get(sent.token) if sent.token else None, role=Role.VISIT)
+        self.actions[names_of(event)] = Action(lambda sent: sent.session, Role.VISIT)
 
     def take_over_on(self, event: Callable[..., Any]) -> None:
         """At the event, let the person edit the project in place of who does."""
 
-        def begin(sent: SentEvent) -> Session:
-            session = self.sessions.get(sent.token)
+        def begin(sent: SentAction) -> Session:
+            session = self._open(sent.session)
             session.take_over()
             return session
 
-        self._register(event, begin)
-
-    def refresh_within(self, event: Callable[..., Any], container: Block) -> None:
-        """At the event, set the components inside the container to what they show now.
-
-        A component that is first drawn while work goes on needs this, for Gradio sends it only differences. To refresh
-        all others too would take most of the time of a change of page.
-        """
-
-        def connect() -> None:
-            inside = [(component, view) for component, view in self._views if _is_inside(component, container)]
-
-            def handle(request: gr.Request, token: str) -> Any:
-                _speak_for(request)
-                session = self._find(token)
-                values = [_value(component, view, session) for component, view in inside]
-                return values if len(values) > 1 else values[0]
-
-            outputs = [component for component, _ in inside]
-            event(needs(Role.VISIT, handle), [self.token], outputs, postprocess=False, **EVENT_SETTINGS)
-
-        self._connections.append(connect)
+        self.actions[names_of(event)] = Action(begin, Role.WORK)
 
     def reply_on(
         self, event: Callable[..., Any], reply: Callable[[Session, Message], Any], outputs: Sequence[Any]
     ) -> None:
         """At an event of one of our components, set the outputs to what `reply` returns, which changes nothing."""
 
-        def handle(request: gr.Request, event: gr.EventData, token: str) -> Any:
+        def handle(request: gr.Request, event: gr.EventData) -> Any:
             _speak_for(request)
-            return reply(self.sessions.get(token), event_data(event))
+            message = event_data(event)
+            page = self.pages.find(message.get("page"), current_user.get())
+            return reply(self._open(page.session if page else None), message)
 
-        handler = needs(Role.VISIT, with_notices(handle))
-        self._connections.append(lambda: event(handler, [self.token], list(outputs), **EVENT_SETTINGS))
+        event(needs(Role.VISIT, with_notices(handle)), None, list(outputs), **EVENT_SETTINGS)
 
     def open_on(self, event: Callable[..., Any], find: Callable[[], Session | None], role: Role) -> None:
         """At the event, open the session that `find` returns, or the gallery for None. An error changes nothing."""
-        self._register(event, lambda _: find(), opens=True, role=role)
+        self.actions[names_of(event)] = Action(lambda _: find(), role, opens=True)
 
     def open_on_message(
         self, event: Callable[..., Any], find: Callable[[Message], Session | None], role: Role = Role.WORK
     ) -> None:
         """As `open_on`, for an event of one of our components; `find` gets its message."""
-        self._register(event, lambda sent: find(sent.message), opens=True, role=role)
+        self.actions[names_of(event)] = Action(lambda sent: find(sent.message), role, opens=True)
 
-    def open_on_request(
-        self, event: Callable[..., Any], find: Callable[[gr.Request], Session | None], role: Role
-    ) -> None:
-        """As `open_on`, for the event of loading the page; `find` gets the request."""
-        self._register(event, lambda sent: find(sent.request), opens=True, role=role)
+    def refresh_widgets_on(self, event: Callable[..., Any]) -> None:
+        """At the event, by which some of Gradio's components are drawn first, set all of those to what they show now.
+
+        Of what is not drawn yet, Gradio keeps no change.
+        """
+        event(None, None, None, js="() => { studioChannel.then((channel) => channel.refreshWidgets(true)); }")
 
     def connect(self) -> None:
-        """Make the events. Call it once, when all pages are built."""
-        for connect in self._connections:
-            connect()
+        """Make the event that sets Gradio's own components. Call it once, inside the page, when all are built."""
+        self._widgets.render()
+        gr.State()  # without one, Gradio's page has no heartbeat: nobody is present, and no closed page is forgotten
+        outputs = [component for component, _ in (*self._opening_views, *self._widget_views())]
 
-    def _follow_on(
-        self,
-        event: Callable[..., Any],
-        act: Callable[[Session, SentEvent], Any],
-        inputs: Sequence[Any] = (),
-        role: Role = Role.WORK,
-    ) -> None:
-        def begin(sent: SentEvent) -> Session:
-            session = self.sessions.get(sent.token)
+        async def handle(request: gr.Request, event: gr.EventData) -> list[Any]:
+            return await self._set_widgets(request, event)
+
+        handler = needs(Role.VISIT, handle)
+        self._widgets.refresh(handler, None, [*outputs, self._widgets], postprocess=False, **EVENT_SETTINGS)
+
+    def mount(self, app: FastAPI, find_first: Callable[[str], Session | None]) -> None:
+        """Add the page's channel to an app. Call it before Gradio is mounted at "/", which takes every other address.
+
+        `find_first` returns the session that a page with that name in its address opens. It may raise StudioError.
+        """
+
+        @app.websocket("/channel/{id}")
+        async def follow(socket: WebSocket, id: str, project: str = "") -> None:
+            user = current_user.get()
+            limit = PAGES_PER_LINK if current_role.get() is Role.VISIT else PAGES_PER_LOGIN
+            page = self.pages.add(id, user) if self.pages.sockets[user] < limit else None
+            if page is None:
+                await socket.close(4403)  # before accepting: the browser sees a refused connection
+                return
+            self.pages.sockets[user] += 1
+            try:
+                await socket.accept()
+                if not page.is_opened:
+                    await self._open_first(page, partial(find_first, project))
+                await Follower(socket, page, self._turns, self._take_update).run()
+            finally:
+                self.pages.sockets[user] -= 1
+
+        @app.post("/act", include_in_schema=False)
+        async def act(request: Request) -> Response:
+            """Act on {studio, page, number, component, event, message, values}; 409 for a page that is not known."""
+            try:
+                sent = parse_json((await request.body()).decode())
+                number = sent["number"] if is_exact(sent) and isinstance(sent["number"], int) else 0
+                message, values = sent.get("message") or {}, sent.get("values") or []
+            except (StoreError, ValueError, KeyError, TypeError, AttributeError):
+                number, message, values, sent = 0, {}, [], {}
+            component, event = sent.get("component"), sent.get("event")
+            is_readable = number > 0 and isinstance(message, dict) and isinstance(values, list)
+            if not is_readable or not isinstance(component, str) or not isinstance(event, str):
+                return JSONResponse({"error": "The studio does not know this action; reload the page."}, 400)
+            page = self.pages.find(sent.get("page"), current_user.get())
+            if page is None or not page.is_opened or sent.get("studio") != STUDIO:
+                return JSONResponse({"error": "This page is not connected; reload it."}, 409)
+            async with page.lock:
+                if number > page.acted:  # else the page did not get the answer and sent it again
+                    if action := self.actions.get((component, event)):  # else nobody listens, as in Gradio
+                        await self._act(page, action, message, values)
+                    page.mark(acted=number)
+            return JSONResponse({})
+
+    async def _open_first(self, page: ChannelPage, find: Callable[[], Session | None]) -> None:
+        try:
+            page.open(await run_sync(find, limiter=self._action_threads))
+        except Exception as error:
+            page.open(None)
+            page.tell(error_message(error))
+
+    async def _act(self, page: ChannelPage, action: Action, message: Message, values: list[Any]) -> None:
+        left = page.session
+        try:
+            require(action.role)
+            sent = SentAction(left, message, tuple(values))
+            session = await run_sync(action.begin, sent, limiter=self._action_threads)
+        except Exception as error:  # the page stays as it is
+            page.tell(error_message(error))
+            return
+        if action.opens:
+            if left is not None and left is not session:
+                await run_sync(left.leave)
+            page.open(session)
+
+    def _action(self, act: Callable[[Session, SentAction], Any], role: Role = Role.WORK) -> Action:
+        def begin(sent: SentAction) -> Session:
+            session = self._open(sent.session)
             if role is Role.WORK:
                 session.editor.require()
             act(session, sent)
             return session
 
-        self._register(event, begin, inputs, role=role, edits=role is Role.WORK)
+        return Action(begin, role, edits=role is Role.WORK)
 
-    def _register(
-        self,
-        event: Callable[..., Any],
-        begin: Callable[[SentEvent], Session | None],
-        inputs: Sequence[Any] = (),
-        opens: bool = False,
-        role: Role = Role.WORK,
-        edits: bool = False,
-    ) -> None:
-        """At the event, call `begin` in a thread and update the page for as long as work goes on in its session.
+    def _open(self, session: Session | None) -> Session:
+        """Return the session that a page shows. Raises RequestError in the gallery, and if it was closed."""
+        if session is None:
+            raise RequestError("No project is open in this page; open one from the gallery.")
+        return self.sessions.get(session.token)
 
-        `edits` says that the event is refused while another person edits the project.
-        """
-
-        async def handle(
-            request: gr.Request, event: gr.EventData, token: str, *values: Any
-        ) -> AsyncIterator[list[Any]]:
-            sent = SentEvent(request, event_data(event), token, values, event_order(event))
-            async with aclosing(self._updates(sent, begin, opens)) as updates:
-                async for update in updates:
-                    yield update
-
-        def connect() -> None:
-            outputs = self._all() if opens else self._shown()
-            event(needs(role, handle, edits), [self.token, *inputs], outputs, postprocess=False, **EVENT_SETTINGS)
-
-        self._connections.append(connect)
-
-    def _shown(self) -> list[Any]:
-        return [component for component, _ in self._views]
-
-    def _all(self) -> list[Any]:
-        return [self.token, *(component for component, _ in self._opening_views), *self._shown()]
-
-    async def _updates(
-        self, sent: SentEvent, begin: Callable[[SentEvent], Session | None], opens: bool
-    ) -> AsyncGenerator[list[Any]]:
-        """Yield the values of the event's outputs now, and again whenever something changes while work goes on."""
-        _speak_for(sent.request)
-        page = sent.request.session_hash or ""
-        async with self._streams.open(page) as stream:
-            try:
-                async with self._order.turn(page, sent.order):
-                    session = await run_sync(begin, sent, limiter=self._action_threads)
-                    if opens:
-                        self._opened.note(page, session.token if session else "")
-                left = self._find(sent.token) if opens else None
-                if left is not None and left is not session:
-                    left.leave()
-                opening = await run_sync(self._opening_values, session) if opens else []
-            except Exception as error:  # the page stays as it is and follows what it shows
-                show_notice(error_message(error))
-                session = self._find(sent.token)
-                if session is None:
-                    yield [gr.skip() for _ in (self._all() if opens else self._shown())]
-                    return
-                opening = [gr.skip() for _ in (self.token, *self._opening_views)] if opens else []
-            await stream.previous_ended()
-            if not opens and (opened := self._opened.token(page, sent.token)) != sent.token:
-                session = self._find(opened)  # the page sent the event before it showed what it had begun to open
-            if session is None:
-                yield [*opening, *await run_sync(self._values, None)]
-                return
+    async def _take_update(self, page: ChannelPage) -> dict[str, str]:
+        """Return the newest values of our components by their ids, and keep those of Gradio's for the page."""
+        session = page.session
+        views = [pair for pair in self._views if not isinstance(pair[0], Component) or pair[0].elem_id in page.shows]
+        version = session.log.version if session else -1  # first: the values may be newer
+        if session is None:
+            report = page.tell_from_thread
+            values = await run_sync(_values, views, None, report, limiter=self._value_threads)
+        else:
+            for text in await run_sync(_take_notices, session) if session.log.has_notices else ():
+                page.tell(text)
+            kind = (current_language.get(), current_role.get() is Role.VISIT, page.shows)
             by_kind = self._latest.setdefault(session, {})
-            kind = (current_language.get(), current_role.get() is Role.VISIT)
+            if len(by_kind) > KEPT_KINDS:
+                by_kind.clear()
             latest = by_kind.setdefault(kind, LatestValues(self._value_threads))
-            slot: AbstractAsyncContextManager[None] = nullcontext()
-            known: list[Any] = []
-            async with aclosing(stream.changes(session, lambda: is_listening(sent.request))) as changes:
-                async for _ in changes:
-                    async with slot:
-                        for text in await run_sync(_take_notices, session) if session.log.has_notices else ():
-                            show_notice(text)
-                        values = await latest.get(partial(self._values, session))
-                        yield [*opening, *self._changes(values, known, stream.next_update())]
-                    await stream.drawn()
-                    if opens and not known:
-                        yield [*(gr.skip() for _ in opening), *self._tab_labels(values)]
-                    known = values
-                    slot, opening = self._streams.slot(), [gr.skip() for _ in opening]
+            values = await latest.get(partial(_values, views, session, session.log.report_once))
+        if page.session is not session:  # it was left meanwhile, and the next update shows what was opened
+            return {}
+        page.version = version
+        pairs = list(zip((component for component, _ in views), values, strict=True))
+        widgets = [value for component, value in pairs if not isinstance(component, Component)]
+        if not (page.widgets and all(map(_is_same, widgets, page.widgets))):
+            page.widgets, page.widgets_number = widgets, page.widgets_number + 1
+        ours = ((one.elem_id, value) for one, value in pairs if isinstance(one, Component))
+        return {id: value for id, value in ours if id and isinstance(value, str)}
 
-    def _find(self, token: str) -> Session | None:
-        with suppress(StudioError):
-            return self.sessions.get(token)
-        return None
+    async def _set_widgets(self, request: gr.Request, event: gr.EventData) -> list[Any]:
+        """Return what Gradio's own components show in the page, and tell it what it was not told yet.
+
+        The event brings {page, shown, told, all}: the page's id, the number of the change and of the notice that it
+        shows, and whether it lost what was set.
+        """
+        _speak_for(request)
+        sent = event_data(event)
+        page = self.pages.find(sent.get("page"), current_user.get())
+        shown, told = (number if isinstance(number := sent.get(name), int) else 0 for name in ("shown", "told"))
+        opening = [gr.skip() for _ in self._opening_views]
+        newest = [gr.skip() for _ in self._widget_views()]
+        if page is None:
+            return [*opening, *newest, gr.skip()]
+        number, count, values = page.widgets_number, len(page.notices), page.widgets
+        for text in page.notices[max(told, 0) :]:
+            show_notice(text)
+        if shown < page.opened_number:
+            opening = await run_sync(self._opening_values, page.session)
+        if sent.get("all") or len(page.widgets_set) != len(values):
+            page.widgets_set = [None] * len(values)
+        if values:  # only what is new: a person may have typed into the rest
+            before = page.widgets_set
+            newest = [gr.skip() if _is_same(*pair) else pair[0] for pair in zip(values, before, strict=True)]
+            page.widgets_set = values
+        return [*opening, *newest, self._widgets.postprocess({"shown": number, "told": count})]
+
+    def _widget_views(self) -> Views:
+        return [pair for pair in self._views if not isinstance(pair[0], Component)]
 
     def _opening_values(self, session: Session | None) -> list[Any]:
-        values = [_shown_value(component, view(session)) for component, view in self._opening_views]
-        return [session.token if session else "", *values]
-
-    def _changes(self, values: list[Any], sent: list[Any], update: str) -> list[Any]:
-        """Return what an update sends: values that were not sent before, and its name for the one that reports it."""
-        changes = [
-            gr.skip() if before is not None and _is_same(value, before) else value
-            for value, before in zip_longest(values, sent)
-        ]
-        for index, (component, _) in enumerate(self._views):
-            if component is self._reporter and isinstance(values[index], str):
-                changes[index] = component.postprocess(orjson.loads(values[index]) | {"update": update})
-        return changes
-
-    def _tab_labels(self, values: list[Any]) -> list[Any]:
-        """Return what an update sends to label the tabs again.
-
-        Gradio loses the label of a tab that was never drawn if it comes with the update that makes the tabs visible.
-        """
-        pairs = zip(self._shown(), values, strict=True)
-        return [value if isinstance(component, gr.Tab) else gr.skip() for component, value in pairs]
-
-    def _values(self, session: Session | None) -> list[Any]:
-        return [_value(component, view, session) for component, view in self._views]
+        return [_shown_value(component, view(session)) for component, view in self._opening_views]
 
 
-def _is_inside(component: Block, container: Block) -> bool:
-    """Whether a component stands in a container, at any depth."""
-    parent = component.parent
-    while parent is not None and parent is not container:
-        parent = parent.parent
-    return parent is container
+def names_of(event: Any) -> tuple[str, str]:
+    """Return a component's id in the page and the name of an event of it."""
+    # Gradio's own events are bound methods, those that a script triggers are partial
+    component, function = (event.args[0], event.func) if isinstance(event, partial) else (event.__self__, event)
+    return component.elem_id or f"block-{component._id}", function.event_name
 
 
 def _speak_for(request: gr.Request) -> None:
@@ -328,15 +351,16 @@ def _for_role(role: Role, view: View) -> View:
     return lambda session: view(session) if current_role.get() >= role else SKIPPED
 
 
-def _value(component: Any, view: View, session: Session | None) -> Any:
-    """Return a component's value. If its view fails, the component stays as it is and the error is reported once."""
+def _values(views: Views, session: Session | None, report: Callable[[Exception], object]) -> list[Any]:
+    return [_value(component, view, session, report) for component, view in views]
+
+
+def _value(component: Any, view: View, session: Session | None, report: Callable[[Exception], object]) -> Any:
+    """Return a component's value. If its view fails, the component stays as it is and the error is reported."""
     try:
         return _shown_value(component, view(session))
     except Exception as error:
-        if session is None:
-            show_notice(error_message(error))
-        else:
-            session.log.report_once(error)
+        report(error)
         return gr.skip()
 
 

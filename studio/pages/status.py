@@ -25,7 +25,7 @@ def top_bar_record(session: Session | None, services: Services) -> dict[str, Any
     record: dict[str, Any] = {"ready": True, "services": service_records(services, session), "project": None}
     if session is None:
         return record
-    version, project = session.log.version, session.project  # the version first: what follows may be newer
+    project = session.project
     undo, redo, names = project.next_undo, project.next_redo, segment_words(project)
     return record | {
         "project": project.folder.name,
@@ -34,8 +34,6 @@ def top_bar_record(session: Session | None, services: Services) -> dict[str, Any
         "saved": _saved(session),
         "reached": furthest_step(session),
         "editor": session.editor.name,
-        "state_address": f"project/{session.token}/editor.json",
-        "version": version,
         "decided": len(project.decisions),
         "can_undo": bool(undo),
         "can_redo": bool(redo),

@@ -98,7 +98,7 @@ class RoundEditor:
 
     def __init__(self):
         with gr.Column(visible=False, elem_id="editing") as self.column:
-            self.number = gr.State(0)
+            self.number = gr.Number(0, visible=False, elem_id="edited-round")
             with gr.Row():
                 self.heading = gr.HTML(padding=False)
                 self.run = gr.Button(

@@ -7,7 +7,7 @@ import numpy as np
 from anyio import CapacityLimiter
 from anyio.to_thread import run_sync
 from fastapi import FastAPI, Response
-from fastapi.responses import FileResponse, JSONResponse, PlainTextResponse
+from fastapi.responses import FileResponse, PlainTextResponse
 from PIL import Image
 
 from components.component import STATIC
@@ -107,11 +107,6 @@ def _candidates(session: Session) -> set[str]:
     return {one.asset_id for match in matches for one in (match, *match.candidates) if one.asset_id}
 
 
-def _editor(session: Session, _: str) -> Response:
-    state = {"editor": session.editor.name, "version": session.log.version, "idle": session.idle}
-    return JSONResponse(state, headers={"Cache-Control": "no-store"})
-
-
 def _trace(session: Session, _: str) -> Response:
     name = f"{session.project.name}_trace.jsonl"
     return FileResponse(_existing(session.calls.path), filename=name, headers=REVALIDATED)
@@ -163,7 +158,6 @@ FILES: dict[str, ProjectFile] = {
     "depth.bin": _depth,
     "crop": _crop,
     "card": _card,
-    "editor.json": _editor,
     "record.jsonl": _trace,
     "object": _object_zip,
     "goal": _goal,

@@ -60,15 +60,14 @@ def refusals(page: Any, role: Role) -> dict[str, list[str]]:
 
 def _sent(page: Any) -> Iterator[tuple[str, Role, bool]]:
     """Yield name, needed role and whether only the editor of a project may send it, of all that a page can send."""
+    ours = {block.elem_id for block in page.blocks.values() if isinstance(block, Component)}
+    for (id, event), action in page.actions.items():
+        yield (f"{id}.{event}" if id in ours else f"#{id}", action.role, action.edits)
     for function in page.fns.values():
-        for target, event in function.targets:
+        for target, event in function.targets if function.fn else ():
             block = page.blocks.get(target)
             if id := getattr(block, "elem_id", None):
-                yield (
-                    f"{id}.{event}" if isinstance(block, Component) else f"#{id}",
-                    needed_role(function.fn),
-                    getattr(function.fn, "edits", False),
-                )
+                yield (f"{id}.{event}" if isinstance(block, Component) else f"#{id}", needed_role(function.fn), False)
     for block in page.blocks.values():
         if isinstance(block, Component) and isinstance(answer := block.answer, Endpoint):
             for kind in answer.handlers:

@@ -39,8 +39,8 @@ class Endpoint:
     def __call__(self, request: Request) -> Answer:
         began = time.perf_counter()
         seq = request.get("seq") if isinstance(request, dict) else None
-        echo = {"seq": seq} if isinstance(seq, int) and _is_exact(seq) else {}
-        if not isinstance(request, dict) or not _is_exact(request):
+        echo = {"seq": seq} if isinstance(seq, int) and is_exact(seq) else {}
+        if not isinstance(request, dict) or not is_exact(request):
             return {
                 **echo,
                 "error": self.format_error(translated("The studio does not know this request; reload the page.")),
@@ -82,13 +82,13 @@ class Endpoint:
         return kind
 
 
-def _is_exact(value: object) -> bool:
+def is_exact(value: object) -> bool:
     """Whether all integers of a JSON value are some that a page can count with."""
     if isinstance(value, int):
         # Largest integer above which a page cannot count, and no number of ours lies
         return abs(value) <= (1 << 53)
     values = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return all(map(_is_exact, values))
+    return all(map(is_exact, values))
 
 
 class PageToken:

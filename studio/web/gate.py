@@ -46,9 +46,9 @@ PUBLIC_FILES = (
 """What the login page needs."""
 VISITORS = (
     "/project/", "/thumbnail/project/", "/viewer", "/gradio_api/queue/", "/gradio_api/heartbeat/", "/gradio_api/cancel",
-    "/gradio_api/reset", "/gradio_api/component_server", "/gradio_api/info",
+    "/gradio_api/reset", "/gradio_api/component_server", "/gradio_api/info", "/channel/",
 )  # fmt: skip
-VISITORS_FILES = ("/config", "/config/", "/account.json")
+VISITORS_FILES = ("/config", "/config/", "/account.json", "/act")
 """What the page of one project needs, for those who came by a link."""
 GRADIO = "/gradio_api/"
 GRADIO_ROUTES = (

@@ -2,8 +2,7 @@
 
 Needed of Gradio 6: an event's data in `EventData._data`; logins as a dict `App.tokens` from the values of the cookies
 `access-token-ID` and `access-token-unsecure-ID`, ID being `App.cookie_id`, to names; `gradio.utils.get_upload_folder`;
-`Blocks._queue` with `max_thread_count`, and with `pending_messages_per_session`, from which a page is removed when it
-closes its stream of events; `gradio.routes.templates`, whose frontend/index.html, the page as it is first answered, has
+`gradio.routes.templates`, whose frontend/index.html, the page as it is first answered, has
 the link `MANIFEST`.
 gradio_fast_import.py and components/component.py say what they need themselves.
 tests/studio/web/test_gradio_internals.py fails when one of them changes.
@@ -33,23 +32,7 @@ ICON = '<link rel="icon" href="static/studio/icon.svg">'
 
 def event_data(event: gr.EventData) -> dict[str, Any]:
     """Return the data that a component's script sent along with an event."""
-    return {key: value for key, value in (event._data or {}).items() if key != "sent"}
-
-
-def event_order(event: gr.EventData) -> Any:
-    """Return what the page wrote of when it sent the event, `studio.pages.event_order` says what."""
-    return (event._data or {}).get("sent")
-
-
-def is_listening(request: gr.Request) -> bool:
-    """Whether the page that sent an event still waits for what follows from it."""
-    queue: Any = request.request.app.get_blocks()._queue  # type: ignore[union-attr]
-    return request.session_hash in queue.pending_messages_per_session
-
-
-def allow_streams(blocks: gr.Blocks, count: int) -> None:
-    """Let that many events be answered at the same time. Gradio counts streams that only wait as threads."""
-    blocks._queue.max_thread_count = count
+    return dict(event._data or {})
 
 
 class _PageTemplates(jinja2.BaseLoader):

@@ -6,7 +6,7 @@ fails when that changes.
 """
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from copy import copy
 from typing import Any, TypeVar
 
@@ -21,42 +21,10 @@ from studio.web.notices import show_notice
 
 Handler = TypeVar("Handler", bound=Callable[..., Any])
 
-SKIPPED = {"__type__": "update"}
-"""What Gradio sends for an output that stays as it is."""
 
-
-class SkippingBlocks(gr.Blocks):
-    """A page for which only outputs that change are prepared."""
-
-    async def postprocess_data(self, block_fn: Any, predictions: Any, state: Any) -> list[Any]:
-        """Return what is sent for each output of an event."""
-        outputs = block_fn.outputs
-        fits = isinstance(predictions, (list, tuple)) and 1 < len(outputs) == len(predictions)
-        if not fits:
-            return await super().postprocess_data(block_fn, predictions, state)  # type: ignore[arg-type]
-        changed = [index for index, value in enumerate(predictions) if not _is_skipped(value)]
-        sent: list[Any] = [None if output.stateful else dict(SKIPPED) for output in outputs]
-        if not changed:
-            return sent
-        reduced = copy(block_fn)
-        reduced.outputs = [outputs[index] for index in changed]
-        values = [predictions[index] for index in changed]
-        prepared = await super().postprocess_data(reduced, values if len(values) > 1 else values[0], state)
-        for index, value in zip(changed, prepared, strict=True):
-            sent[index] = value
-        return sent
-
-
-def _is_skipped(value: Any) -> bool:
-    return isinstance(value, dict) and value == SKIPPED
-
-
-def needs(role: Role, handler: Handler, edits: bool = False) -> Handler:
-    """Declare the role that an event's handler needs, and return the handler. Without it, that is Role.WORK.
-
-    `edits` declares that the handler refuses those who look while another person edits the project.
-    """
-    handler.needed_role, handler.edits = role, edits  # type: ignore[attr-defined]
+def needs(role: Role, handler: Handler) -> Handler:
+    """Declare the role that an event's handler needs, and return the handler. Without it, that is Role.WORK."""
+    handler.needed_role = role  # type: ignore[attr-defined]
     return handler
 
 
@@ -82,12 +50,14 @@ class PageOwners:
         return is_own
 
 
-class GuardedPage(SkippingBlocks):
+class GuardedPage(gr.Blocks):
     """A page whose events know who sent them, and run only for those whose role permits it, in pages of their own."""
 
     act_for: Callable[[str | None], Role | None] = staticmethod(lambda _: Role.ADMINISTER)
     """Works for the person of a login from now on, and returns their role; None for a login that no longer holds."""
     owners = PageOwners()
+    actions: Mapping[tuple[str, str], Any] = {}
+    """What the page's channel takes besides Gradio's events: role and edits of each, by component's id and event."""
 
     @property
     def auth_message(self) -> str:

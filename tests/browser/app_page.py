@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from browser.project_files import ProjectFiles
 from browser.studio_process import Studio
-from browser.watched_page import PAGE_LOGS, close_app, wait_until
+from browser.watched_page import PAGE_LOGS, SETTLED, close_app, wait_until
 from playwright.sync_api import Locator, Page, expect
 
 from studio.viewer import PhotoCamera
@@ -72,7 +72,7 @@ def wait_until_idle(page: Page) -> None:
     spinner, log = page.locator(".status-bar .spin"), PAGE_LOGS[page]
     wait_until(
         page,
-        lambda: log.is_answered and not spinner.count(),
+        lambda: not log.open_requests and page.evaluate(SETTLED) and not spinner.count(),
         seconds=LONG / 1000,
         hindered_by=lambda: [*(request.url for request in log.open_requests), *spinner.all_inner_texts()],
     )

@@ -1,9 +1,11 @@
-// Mounts components in a blank page as the studio's own does in Gradio's, and draws what the project shows.
-const { token, mounts } = JSON.parse(document.querySelector("#about").textContent);
+// Mounts components in a blank page as the studio's own does in Gradio's; values and events go by the page's channel.
+import * as channel from "/static/studio/channel.js";
+
+const { mounts } = JSON.parse(document.querySelector("#about").textContent);
 const draws = new Map(), // by the component's id
   shown = new Map(),
   served = new Map(); // the studio's newest values; a test may show others
-const bare = { sent: [], open: 0, version: -1, loaded: false, notices: [], held: [], show, shown: (id) => shown.get(id) };
+const bare = { sent: [], held: [], answered: [], show, shown: (id) => shown.get(id), channel };
 window.bare = bare;
 
 const post = async (address, body) =>
@@ -15,23 +17,7 @@ function show(id, text) {
   draws.get(id)(JSON.parse(text));
 }
 
-let acted = Promise.resolve(); // when the studio has acted on the last event: each waits its turn, see EventOrder
-
-async function send(id, name, message = {}) {
-  bare.sent.push([name, message]);
-  bare.open++;
-  try {
-    const answer = acted.then(() => post(`/bare/event/${id}/${name}`, { token, message }));
-    acted = answer.catch(() => {});
-    const { error } = await answer;
-    if (error) bare.notices.push(error);
-    if (!token) await update();
-  } finally {
-    bare.open--;
-  }
-}
-
-async function mount({ id, script, settings }) {
+async function mount({ id, script, settings, replies }) {
   const element = document.querySelector(`#${id} > .own`);
   const { default: load } = await import(script);
   const server = { ask: (request) => post(`/bare/ask/${id}`, request) };
@@ -41,7 +27,17 @@ async function mount({ id, script, settings }) {
       return shown.get(id);
     },
   };
-  draws.set(id, load({ element, props, trigger: (name, data) => send(id, name, data), server, upload }));
+  const trigger = (name, data = {}) => {
+    bare.sent.push([name, data]);
+    const known = ["*", name, `${id}.${name}`];
+    if (![...replies, ...bare.answered].some((one) => known.includes(one))) channel.send(id, name, data);
+  };
+  draws.set(id, load({ element, props, trigger, server, upload }));
+  channel.join(id, element, (value) => {
+    const text = JSON.stringify(value);
+    if (served.get(id) !== text && !bare.held.includes(id)) show(id, text);
+    served.set(id, text);
+  });
 }
 
 async function upload(file) {
@@ -51,17 +47,5 @@ async function upload(file) {
   return { path };
 }
 
-// Draws what the project shows once that is newer than what is known; at once in the gallery, which has no project.
-async function update() {
-  const query = new URLSearchParams({ token, show: mounts.map(({ id }) => id), version: bare.version });
-  const { version, values } = await (await fetch(`/bare/values?${query}`)).json();
-  for (const [id, text] of Object.entries(values)) {
-    if (served.get(id) !== text && !bare.held.includes(id)) show(id, text);
-    served.set(id, text);
-  }
-  Object.assign(bare, { version, loaded: true });
-}
-
 await Promise.all(mounts.map(mount));
-do await update();
-while (token);
+channel.start(channel, false);

@@ -1,21 +1,18 @@
 """Components alone in a blank page, on an open project of this process: no Gradio between the two, and no process.
 
 The studio's app is built as always. Beside Gradio's page it serves a blank one, which loads the template, style and
-script of the components that a test names and passes them the values that the studio's own views return. Their
-requests and events go straight to what the studio registered for them. Gradio's transport is not tested here.
+script of the components that a test names. Values and events go by the page's channel, as in the studio; requests go
+straight to what the studio registered for them.
 """
 
 import asyncio
-import inspect
 import json
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
 from html import escape
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
@@ -29,22 +26,17 @@ from served_studio import serving
 from starlette.routing import Route as Address
 
 from components.component import STATIC, Component, _browser_files
-from pipeline.errors import StudioError
 from pipeline.frame import Frame, Support
 from pipeline.segmentation import DepthSegmenter
 from studio import app as studio_app
 from studio import viewer
-from studio.accounts.roles import Role, require
-from studio.pages.page_shell import SentEvent, Shell
+from studio.pages.page_shell import Shell
 from studio.services.open_services import open_services
 from studio.services.settings import Settings
 from studio.sessions.session import Session
 from studio.viewer import ViewRegistry
-from studio.web.errors import error_message
 from studio.web.static_files import import_map
 
-LONG_POLL_SECONDS = 1.0
-"""For which a page waits for news before it asks again."""
 SCRIPT = (Path(__file__).with_name("bare_page.js")).read_text(encoding="utf-8")
 
 TABS = """(texts) => {
@@ -58,33 +50,13 @@ TABS = """(texts) => {
 }"""
 
 
-class BareShell(Shell):
-    """The studio's shell, which also keeps what each event of each component does."""
-
-    def __init__(self, *arguments: Any):
-        super().__init__(*arguments)
-        self.actions: dict[tuple[str, str], tuple[Callable[[SentEvent], Session | None], Role]] = {}
-        """By the component's id in the page and the event's name."""
-
-    def _register(self, event: Callable[..., Any], begin: Any, *arguments: Any, **settings: Any) -> None:
-        super()._register(event, begin, *arguments, **settings)
-        is_ours = isinstance(event, partial)  # Gradio's own events are bound methods
-        component, function = (event.args[0], event.func) if is_ours else (event.__self__, event.__func__)  # type: ignore
-        name = inspect.getclosurevars(function).nonlocals["_event_name"]
-        self.actions[component.elem_id, name] = begin, settings.get("role", Role.WORK)
-
-    def components(self) -> dict[str, tuple[Any, Any]]:
-        """Return each shown component with its view, by its id in the page."""
-        return {component.elem_id: (component, view) for component, view in (*self._views, *self._opening_views)}
-
-
 @dataclass
 class BareStudio:
     """The studio in a thread of this process, with blank pages."""
 
     workspace: Path
     address: str
-    shell: BareShell
+    shell: Shell
     views: ViewRegistry
     """Of the viewer's page, at `address`viewer/#token."""
 
@@ -112,6 +84,12 @@ class Mounted(ProjectFiles):
         """The events that the components sent, each as its name and its message."""
         return [(name, message) for name, message in self.page.evaluate("window.bare.sent")]
 
+    @property
+    def notices(self) -> list[str]:
+        """What the page was told."""
+        id = self.page.evaluate("window.bare.channel.id")
+        return self.studio.shell.pages._pages[id].notices
+
     def take_sent(self) -> list[tuple[str, dict[str, Any]]]:
         """Return the events since the last call."""
         return [(name, message) for name, message in self.page.evaluate("window.bare.sent.splice(0)")]
@@ -123,13 +101,15 @@ class Mounted(ProjectFiles):
 
     def wait_until_drawn(self) -> None:
         """Wait until all events are answered, nothing is computed, and the components show the newest values."""
-        self.page.wait_for_function("() => window.bare?.loaded && !window.bare.open")
+        self.page.wait_for_function("() => window.bare?.channel.isSettled()")  # what is shown may begin work
         self._wait_until_newest()
 
     def _wait_until_newest(self) -> None:
         self.wait_until_idle()
-        version = self.session.log.version if self.session else 0
-        self.page.wait_for_function("(version) => window.bare.version >= version", arg=version)
+        version = self.session.log.version if self.session else -1
+        self.page.wait_for_function(
+            "(version) => window.bare?.channel.isSettled() && window.bare.channel.version() >= version", arg=version
+        )
 
     def add_tabs(self, **texts: str) -> None:
         """Add tabs of steps as Gradio's are, by their ids; the first one is open."""
@@ -177,9 +157,9 @@ class Mounted(ProjectFiles):
         self.page.route(f"**/bare/ask/{id}", handle)
         return asked
 
-    def answer_event(self, id: str, name: str) -> None:
-        """Let an event of a component do nothing but stand in `sent`."""
-        self.page.route(f"**/bare/event/{id}/{name}", lambda route: route.fulfill(json={}))
+    def answer_event(self, event: str = "*") -> None:
+        """Let an event COMPONENT.NAME, or all, do nothing but stand in `sent`."""
+        self.page.evaluate("(event) => window.bare.answered.push(event)", event)
 
     def value(self, id: str) -> Any:
         """Return the value that a component was drawn with last."""
@@ -204,6 +184,11 @@ class OpenedOnce(DepthSegmenter):
             return self._views[key]
 
 
+def components_of(shell: Shell) -> dict[str, tuple[Any, Any]]:
+    """Return each shown component with its view, by its id in the page."""
+    return {component.elem_id: (component, view) for component, view in (*shell._views, *shell._opening_views)}
+
+
 Mount = Callable[..., Mounted]
 """The fixture `mount` of the component tests."""
 
@@ -217,7 +202,7 @@ def bare_studio(workspace: Path, **services: Any) -> Iterator[BareStudio]:
     def keep(kind: Callable[..., Any]) -> Callable[..., Any]:
         return lambda *arguments, **settings: made.append(kind(*arguments, **settings)) or made[-1]
 
-    with patch.object(viewer, "ViewRegistry", keep(ViewRegistry)), patch.object(studio_app, "Shell", keep(BareShell)):
+    with patch.object(viewer, "ViewRegistry", keep(ViewRegistry)), patch.object(studio_app, "Shell", keep(Shell)):
         app = studio_app.build_app(opened, workspace)
     views, shell = made
     _add_routes(app, shell)
@@ -226,65 +211,22 @@ def bare_studio(workspace: Path, **services: Any) -> Iterator[BareStudio]:
     opened.sandbox.close()
 
 
-def _add_routes(app: FastAPI, shell: BareShell) -> None:
+def _add_routes(app: FastAPI, shell: Shell) -> None:
     """Add the blank page and what it asks, before Gradio's page, which takes every address."""
-    components = shell.components()
+    components = components_of(shell)
 
     def page(request: Request) -> HTMLResponse:
         ids = request.query_params["show"].split(",")
-        name = request.query_params.get("project", "")
-        token = shell.sessions.open(name).token if name else ""
-        return HTMLResponse(_page([components.get(id, (id, None))[0] for id in ids], token))
+        return HTMLResponse(_page([components.get(id, (id, None))[0] for id in ids]))
 
     async def ask(request: Request) -> JSONResponse:
         component, _ = components[request.path_params["id"]]
         return JSONResponse(await asyncio.to_thread(component.answer, await request.json()))
 
-    async def event(request: Request) -> JSONResponse:
-        id, name = request.path_params["id"], request.path_params["name"]
-        sent = await request.json()
-        action = shell.actions.get((id, name))  # none for one that only fills widgets of Gradio's
-        return JSONResponse(await asyncio.to_thread(_act, *action, sent) if action else {})
-
-    async def values(request: Request) -> JSONResponse:
-        token = request.query_params["token"]
-        session = shell.sessions.get(token) if token else None
-        ids = request.query_params["show"].split(",")
-        known = int(request.query_params["version"])
-        return JSONResponse(await asyncio.to_thread(_values, session, known, [(id, components.get(id)) for id in ids]))
-
-    app.router.routes[:0] = [
-        Address("/bare", page),
-        Address("/bare/ask/{id}", ask, methods=["POST"]),
-        Address("/bare/event/{id}/{name}", event, methods=["POST"]),
-        Address("/bare/values", values),
-    ]
+    app.router.routes[:0] = [Address("/bare", page), Address("/bare/ask/{id}", ask, methods=["POST"])]
 
 
-def _act(begin: Callable[[SentEvent], Session | None], role: Role, sent: dict[str, Any]) -> dict[str, Any]:
-    try:
-        require(role)
-        begin(SentEvent(SimpleNamespace(), sent["message"], sent["token"], (), None))  # type: ignore[arg-type]
-    except StudioError as error:
-        return {"error": error_message(error)}
-    return {}
-
-
-def _values(session: Session | None, known: int, shown: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return the values once the project's version differs from the known one, or after LONG_POLL_SECONDS."""
-    version = known + 1
-    if session:
-        changed = threading.Event()
-        unwatch = session.log.watch(changed.set)
-        if session.log.version == known:
-            changed.wait(LONG_POLL_SECONDS)
-        unwatch()
-        version = session.log.version
-    ours = [(id, *found) for id, found in shown if found and isinstance(found[0], Component)]
-    return {"version": version, "values": {id: made.postprocess(view(session)) for id, made, view in ours}}
-
-
-def _page(components: list[Block | str], token: str) -> str:
+def _page(components: list[Block | str]) -> str:
     """Return the blank page; a component that is not one of ours becomes an element with a text field."""
     parts, mounts = [], []
     for component in components:
@@ -295,9 +237,10 @@ def _page(components: list[Block | str], token: str) -> str:
         template, _, address = _browser_files(component.folder, component.patterns)
         style = f"<style>#{component.elem_id} {{ {component.css_template} }}</style>"
         parts.append(f'<div id="{component.elem_id}" class="block">{style}<div class="own">{template}</div></div>')
-        mounts.append({"id": component.elem_id, "script": f"/{address}", "settings": component.props})
+        about = {"id": component.elem_id, "script": f"/{address}", "settings": component.props}
+        mounts.append(about | {"replies": component.reply_names})
     styles = "".join((STATIC / name).read_text(encoding="utf-8") for name in ("studio.css", "gradio.css"))
-    about = escape(json.dumps({"token": token, "mounts": mounts}), quote=False)
+    about = escape(json.dumps({"mounts": mounts}), quote=False)
     head = f'<meta charset="utf-8"><title>Bare page</title>{import_map()}<style>{styles}</style>'
     return (
         f'<!doctype html><html lang="en"><head>{head}<link rel="icon" href="data:,"></head>'

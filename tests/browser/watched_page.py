@@ -17,12 +17,10 @@ TIMEOUT = 30_000
 """Milliseconds for an element to appear. What takes longer waits for its own state, with its own timeout."""
 NAVIGATION_TIMEOUT = 120_000
 LOCAL = ("http://127.0.0.1:", "ws://127.0.0.1:", "data:", "blob:")
-STREAM, CHECK = "/queue/data", "/static/studio/icon.svg"
-"""Parts of the addresses of Gradio's stream of answers, and of what a page fetches whenever it looks for lost ones."""
-CHECKS = 3
-"""Looks of a page without asking for anything, after which nothing is lost."""
-HEARTBEAT = "/heartbeat/"
-"""Part of the address of Gradio's request that stays open as long as its page."""
+STREAMS = re.compile("/heartbeat/|/queue/data")
+"""Gradio's requests that stay open."""
+SETTLED = "async () => !window.studioChannel || (await window.studioChannel).isSettled()"
+"""Whether the studio acted on all that the page sent, and the page shows what came of it."""
 expect.set_options(timeout=TIMEOUT)
 
 
@@ -32,7 +30,6 @@ class PageLog:
     def __init__(self, page: Page):
         self.errors: list[str] = []
         self.open_requests: set[Request] = set()
-        self._checks = 0
         page.on("console", lambda message: self.errors.append(message.text) if message.type == "error" else None)
         page.on("pageerror", lambda error: self.errors.append(str(error)))
         page.on("request", self._begin)
@@ -52,19 +49,8 @@ class PageLog:
     def _begin(self, request: Request) -> None:
         if not request.url.startswith(LOCAL):
             self.errors.append(f"fetched from another machine: {request.url}")
-        if HEARTBEAT not in request.url:
+        if not STREAMS.search(request.url):
             self.open_requests.add(request)
-        self._checks = 0 if request.method == "POST" else self._checks + (CHECK in request.url)
-
-    @property
-    def is_answered(self) -> bool:
-        """Whether all is answered that the page asked for.
-
-        A stream may stay open whose last answer went to the stream before, which Gradio then had not ended yet. The
-        page looks for what it lost that way and asks for it again; it lost nothing if it doesn't ask.
-        """
-        is_only_stream = all(STREAM in one.url for one in self.open_requests)
-        return is_only_stream and (not self.open_requests or self._checks >= CHECKS)
 
 
 def _is_asked_by(request: Request, frame: Frame) -> bool:

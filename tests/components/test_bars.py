@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 from browser.bare_page import Mount, Mounted
-from browser.watched_page import PAGE_LOGS, expect_texts, press_keys, wait_until
-from playwright.sync_api import Page, Route, expect
+from browser.watched_page import PAGE_LOGS, expect_texts, press_keys
+from playwright.sync_api import Page, WebSocketRoute, expect
 
 PROJECT = {
     "ready": True, "services": [], "project": "stack", "title": "My table", "saved": "saved 20:42", "reached": "task",
-    "editor": "", "state_address": "state.json", "version": 5, "decided": 1, "can_undo": True, "can_redo": True,
+    "editor": "", "decided": 1, "can_undo": True, "can_redo": True,
     "undo": "task: put it left", "redo": "rename",
 }  # fmt: skip
 LOOKER = {"user": "Ann", "role": "look", "refused": [], "editors": ["status-bar.stop"]}
@@ -86,62 +86,36 @@ def test_who_may_not_edit_now_is_told_why_and_may_take_over_if_the_role_allows(
         assert sent(mounted) == ["take_over"]
 
 
-# What a page misses
+def test_a_lost_server_is_announced_and_what_is_done_meanwhile_is_sent_once_when_it_is_back(mount: Mount, page: Page):
+    sockets: list[WebSocketRoute] = []
+    refused = [False]
 
+    def carry(socket: WebSocketRoute) -> None:
+        sockets.append(socket)
+        socket.close() if refused[0] else socket.connect_to_server()
 
-def pass_checks(page: Page, count: int = 1) -> None:
-    """Let the bar look so many times whether the page is behind."""
-    for _ in range(count):
-        with page.expect_response("**/icon.svg"):
-            page.clock.fast_forward(3000)
-        for _ in range(2):  # its requests have been answered when later ones are
-            page.evaluate("() => fetch('state.json').then((answer) => answer.text())")
-
-
-def test_a_page_that_is_behind_asks_for_news_and_at_once_if_no_work_runs(timed_page: Page, mount: Mount):
-    state = {"version": 5, "editor": "", "idle": True}
-    timed_page.route("**/state.json", lambda route: route.fulfill(json=state))
-    mounted = mount("", "top-bar", page=timed_page)
-    mounted.set_value("top-bar", PROJECT)
-
-    def expect_refresh(asks: bool, checks: int = 1) -> None:
-        pass_checks(timed_page, checks)
-        assert sent(mounted) == ["refresh"] * asks
-
-    expect_refresh(False, checks=2)
-    state["version"] = 6
-    expect_refresh(True)
-    state["idle"] = False  # work runs, whose updates are on their way
-    expect_refresh(False, checks=3)
-    expect_refresh(True)
-    mounted.set_value("top-bar", PROJECT | {"version": 6})
-    expect_refresh(False, checks=2)
-    state |= {"editor": "Bob", "idle": True}
-    expect_refresh(True)
-    mounted.set_value("top-bar", PROJECT | {"version": 6, "editor": "Bob"})  # an event that nothing was drawn after:
-    timed_page.evaluate("Object.assign(window, { studioSent: { number: 7, at: performance.now() }, studioDrawnAt: 0 })")
-    expect_refresh(True)
-    timed_page.evaluate("window.studioSent = { number: 8, at: performance.now() }")  # as components number it
-    expect_refresh(False, checks=2)
-    timed_page.evaluate("window.studioSent.number = 9; window.studioDrawnAt = window.studioSent.at + 1")
-    expect_refresh(False, checks=2)
-
-
-def test_a_lost_server_is_announced_and_the_page_loads_again_when_it_is_back(timed_page: Page, mount: Mount):
-    mounted = mount("", "top-bar", page=timed_page)
-    mounted.page.evaluate("window.isOld = true")
-    held: list[Route] = []
-    timed_page.route("**/icon.svg", lambda route: (held.append(route), route.abort()))
-    timed_page.clock.fast_forward(3000)
-    banner = timed_page.locator(".connection-lost")
-    expect(banner).to_contain_text("The studio does not answer")
-    with timed_page.expect_navigation():
-        timed_page.unroute("**/icon.svg")
-        timed_page.clock.fast_forward(3000)
-    assert held and not timed_page.evaluate("window.isOld")
+    page.route_web_socket("**/channel/**", carry)
+    mounted = mount("stack", "object-list", "inspector", "top-bar", page=page).keep_twin()
+    page.evaluate("window.isOld = true")
+    banner, name = page.locator(".connection-lost"), page.locator(".inspector input.name")
+    page.locator(".object-list [data-id='1']").click()
     expect(banner).to_be_hidden()
-    log = PAGE_LOGS[timed_page]
-    log.errors = [error for error in log.errors if "ERR_FAILED" not in error]
+    refused[0] = True
+    page.route("**/act", lambda route: route.abort())
+    sockets[-1].close()
+    name.fill("my thing")
+    name.press("Enter")
+    expect(banner).to_contain_text("The studio does not answer")
+    assert mounted.kinds == []
+    refused[0] = False
+    page.unroute("**/act")
+    expect(page.locator(".object-list [data-id='1']")).to_contain_text("my thing")
+    expect(banner).to_be_hidden()
+    assert mounted.kinds == ["display_name"] and page.evaluate("window.isOld")
+    page.evaluate("bare.channel.takeUpdate({ values: {}, studio: 'another' })")  # as after it was started again
+    page.wait_for_function("() => !window.isOld && window.bare?.channel.isSettled()")
+    log = PAGE_LOGS[page]
+    log.errors = [error for error in log.errors if "ERR_FAILED" not in error and "WebSocket" not in error]
 
 
 # The status bar
@@ -175,10 +149,9 @@ def test_work_shows_how_far_it_is_stops_on_request_and_the_bar_guides_to_the_nex
     expect(bar.locator(".protection.missing")).to_have_text("⚠ Programs not confined: refused")
     bar.get_by_role("button", name="Run unconfined").click()
     assert sent(mounted) == ["stop", "agree"]
-    asked = mounted.answer("status-bar", {"": {}})
     mounted.add_tabs(scene="scene ✓ Done", task="task ○ Not started")
     guide = {"scene": {"note": "Every object fits.", "next": "task", "title": "Task"}}
-    record = {"running": False, "message": "Solved", "guide": guide, "update": "a 1"}
+    record = {"running": False, "message": "Solved", "guide": guide}
     mounted.set_value("status-bar", record | {"states": {"scene": "✓ Done", "task": "✓ Done"}})
     expect_texts(bar, {".note": "Every object fits.", ".message": ""})
     page.evaluate("document.querySelector('[data-tab-id=task]').textContent = 'task ✓ Done'")
@@ -187,7 +160,3 @@ def test_work_shows_how_far_it_is_stops_on_request_and_the_bar_guides_to_the_nex
     expect(page.locator("[aria-selected=true]")).to_have_text("task ✓ Done")
     expect(bar.locator(".next")).to_be_hidden()
     expect(bar.locator(".note")).to_have_text("")
-    mounted.set_value("status-bar", record | {"message": "Ready"})
-    mounted.set_value("status-bar", record | {"update": "a 2"})
-    wait_until(page, lambda: len(asked) == 2)
-    assert asked == [{"drawn": "a 1"}, {"drawn": "a 2"}]  # each once

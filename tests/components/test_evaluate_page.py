@@ -42,7 +42,7 @@ class Evaluated:
         answers = {"play": self._play, "differences": self._differences, "add_log": self._add_log}
         answers |= dict.fromkeys(("status", "start", "stop"), lambda _: self.record)
         self.asked = self.mounted.answer("evaluate", answers)
-        bar = {"ready": True, "services": [], "project": "stack", "title": "Stack", "state_address": "account.json"}
+        bar = {"ready": True, "services": [], "project": "stack", "title": "Stack"}
         self.mounted.set_value("top-bar", bar)
         self.set_value()
         page.get_by_role("button", name="Evaluate", exact=True).click()

@@ -70,7 +70,7 @@ def test_the_tables_outline_is_shown_and_hidden_and_another_ground_is_previewed_
     expect_drawn((300, 250), ORANGE, False)
     page.get_by_label("Table outline").uncheck()
     expect_drawn((100, 50), BLUE, False)
-    page.route("**/bare/event/**", lambda route: route.fulfill(json={}))
+    view.answer_event()
     page.get_by_role("button", name="Use surface 2").click()
     assert view.sent == [("ground", {"pixel": [300, 300]})]
     shelf = other | {"pixel": [330, 300], "parallel": True}
@@ -144,7 +144,7 @@ def test_a_recordings_frames_are_browsed_and_one_is_opened(mount: Mount):
     page, root = picker.page, picker.page.locator(".frame-picker")
     picture = "data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' width='8' height='6'/>"
     picker.answer("frame-picker", {"": lambda one: {"image": picture, "facts": f"frame {one['index']}"}})
-    page.route("**/bare/event/**", lambda route: route.fulfill(json={}))
+    picker.answer_event()
     names = ["0.png", "1.png", "2.png"]
     recording = {"token": "t", "name": "a_log", "kind": "rosbag", "times": [0, 0.5, 1], "names": names}
     picker.set_value("frame-picker", recording)

@@ -173,7 +173,7 @@ def test_pages_show_all_projects_and_one_that_is_emptied_gives_way_to_the_one_be
 
 def test_projects_are_selected_by_keys_alone_and_only_enter_opens_one(gallery: Mounted, board: Locator):
     page, links = gallery.page, board.locator("[data-name]")
-    gallery.answer_event("gallery", "open")
+    gallery.answer_event("gallery.open")
     links.first.focus()
     press_keys(page, "ArrowUp", "Space", "ArrowDown", "ArrowDown", "Shift+Space", "ArrowRight", "ArrowDown", "Space")
     expect(bar(board)).to_contain_text("4 selected")
@@ -306,7 +306,7 @@ def batch(**facts: Any) -> dict[str, Any]:
 
 
 def test_a_batch_says_how_far_it_is_and_is_stopped_continued_retried_and_removed(gallery: Mounted, board: Locator):
-    gallery.answer_event("gallery", "open")
+    gallery.answer_event("gallery.open")
     line, state = board.locator(".batch"), {"batches": [batch()]}
     following: list[list[dict[str, Any]]] = []
 
@@ -367,7 +367,7 @@ def test_frames_that_are_dropped_on_the_board_begin_a_batch(gallery: Mounted, bo
 
 def test_a_sample_is_opened_and_the_demo_begins_from_its_address(gallery: Mounted):
     page = gallery.page
-    gallery.answer_event("gallery", "open")
+    gallery.answer_event("gallery.open")
     page.locator(".cards [data-name=stack]").click()
     wait_until(page, lambda: gallery.sent)
     assert gallery.sent == [("open", {"kind": "sample", "name": "stack"})]

@@ -47,7 +47,7 @@ class Learn:
         episodes = [{"layout": 3, "success": True}, {"layout": 4, "success": False}]
         answers = {"episodes": {"episodes": episodes}, "play": self._play}
         self.asked = self.mounted.answer("learn", answers | dict.fromkeys(kinds, lambda _: self.record))
-        bar = {"ready": True, "services": [], "project": "stack", "title": "Stack", "state_address": "account.json"}
+        bar = {"ready": True, "services": [], "project": "stack", "title": "Stack"}
         self.mounted.set_value("top-bar", bar)
         self.set_value()
         page.get_by_role("button", name="Learn").click()

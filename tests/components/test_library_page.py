@@ -328,7 +328,7 @@ def test_an_asset_similar_to_an_object_is_used_for_it(mount: Mount):
     found = FOUND | {"total": 2, "all": 73, "items": alike}
     find = lambda one: found if one["like"] else None  # noqa: E731
     asked = mounted.answer("library", {"preview": {"error": "no"}, "find": find})
-    mounted.answer_event("library", "decide")
+    mounted.answer_event("library.decide")
     page.locator(".object-list .row").first.click()
     open_library(mounted)
     library.get_by_role("button", name="Similar to").click()

@@ -10,7 +10,7 @@ from typing import Any
 import offline_studio
 import pytest
 from browser.axe import findings
-from browser.bare_page import BareStudio, Mount, Mounted, bare_studio
+from browser.bare_page import BareStudio, Mount, Mounted, bare_studio, components_of
 from browser.watched_page import expect_texts, press_buttons, wait_until
 from playwright.sync_api import Locator, Page, expect
 from ready_projects import ready_project
@@ -55,7 +55,7 @@ def server(studio: BareStudio, running_server: HostileServer) -> Iterator[Hostil
 
 def use(studio: BareStudio, **settings: Any) -> None:
     """Use this model, and ask it about all projects that are open."""
-    panel, view = studio.shell.components()["models-panel"]
+    panel, view = components_of(studio.shell)["models-panel"]
     record = view(None)
     changes = {"model": "some-model", "timeout": 3, "retries": 0, "give_up_after": 1000} | settings
     request = {"kind": "use", "scope": "all", "page_token": record["page_token"]}
@@ -253,7 +253,7 @@ def test_before_the_first_call_a_dialog_shows_what_is_sent_and_it_can_be_decline
     expect(line).to_be_hidden()
     mounted.wait_until_drawn()
     assert mounted.decisions[-1]["data"] == {"server": address, "allow": False} and len(server.requests) == asked
-    mounted.answer_event("sending", "decide")
+    mounted.answer_event("sending.decide")
     panel = open_drawer(page, "model")
     expect(panel.locator(".sending")).to_contain_text("Offline rules answer")
     panel.locator(".sending").get_by_role("button", name="Review").click()

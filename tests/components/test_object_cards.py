@@ -192,6 +192,7 @@ def test_the_card_tells_of_doubt_fragments_recolouring_and_rejected_candidates(c
     assert cards.sent[0] == ("decide", {"kind": "merge_segments", "ids": [2, 1], "into": 2})
     cards.wait_until_drawn()
     cards.session.decisions.undo()
+    cards.wait_until_drawn()
     page.locator(".object-list .row").first.click()
     expect(page.locator(".merge-hint")).to_be_hidden()
     rejected = one["match"] | {"asset_id": None, "asset": None, "reason": "too small", "confidence": None}

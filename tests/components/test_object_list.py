@@ -145,7 +145,7 @@ def test_the_inspector_renames_measures_recolours_and_deletes_an_object(objects:
 
 def test_an_object_from_the_library_keeps_its_name_and_a_recoloured_one_says_so(objects: Mounted):
     page, panel = objects.page, objects.page.locator(".inspector")
-    objects.answer_event("inspector", "decide")  # whose result would replace the test's values
+    objects.answer_event("inspector.decide")  # whose result would replace the test's values
     one = objects.value("inspector")["objects"][0]
     page.locator(".object-list [data-id='1']").click()
     placed = one["placed"] | {"recolour": [9, 99, 9], "scale": 1.2, "yaw": -1.5708}
@@ -188,7 +188,7 @@ def test_a_frame_is_reviewed_by_keys_alone_its_least_sure_object_first(mount: Mo
         expect(page.locator(f".object-list [data-id='{id}']")).to_have_class(re.compile("selected"))
 
     press = partial(press_keys, page)
-    mounted.answer_event("review-queue", "open")
+    mounted.answer_event("review-queue.open")
     press("a")
     assert not mounted.sent  # no queue runs
     page.evaluate(START, [mounted.name, "next"])
@@ -238,7 +238,7 @@ def test_the_queue_leads_on_and_back_and_ends_with_its_verdicts(mount: Mount):
     mounted = mount("stack", "review-queue")
     page, bar = mounted.page, mounted.page.locator(".review-queue")
     for name in ("open", "review", "home"):
-        mounted.answer_event("review-queue", name)
+        mounted.answer_event(f"review-queue.{name}")
     value = mounted.value("review-queue")
 
     def show(project: str, reviews: int = 0) -> None:

@@ -216,7 +216,7 @@ def test_a_used_task_of_the_map_brings_its_objects_and_more_are_generated_until_
     expect(mounted.page.locator(".inspector")).to_contain_text("brought from the library")
     shown.get_by_role("spinbutton").fill("101")
     press_buttons(shown, "Generate more")
-    wait_until(mounted.page, lambda: mounted.page.evaluate("bare.notices") == ["Give a number of tasks from 1 to 100."])
+    wait_until(mounted.page, lambda: mounted.notices == ["Give a number of tasks from 1 to 100."])
     shown.get_by_role("spinbutton").fill("5")
     press_buttons(shown, "Generate more")
     expect(shown).to_contain_text(re.compile(r"\d of 5 kept"))

@@ -3,7 +3,6 @@ order of events that are sent faster than they are answered."""
 
 import re
 import shutil
-import time
 from pathlib import Path
 
 from browser.app_page import LONG, OpenProject, copy_project, tab, wait_until_idle
@@ -74,9 +73,6 @@ def test_two_frames_are_reviewed_faster_than_the_server_answers(studio: Studio, 
     projects = [OpenProject(studio, page, f"table_{number}") for number in range(2)]
     for project in projects:
         shutil.copytree(ready_project, project.folder)
-    begun, sent = time.monotonic(), []
-    note = lambda request: sent.extend(re.findall(r'"seconds_after":([^,}]+)', request.post_data or ""))  # noqa: E731
-    page.on("request", note)
     page.goto(studio.address)
     page.get_by_label("Search projects").focus()
     page.keyboard.type("table_")
@@ -99,8 +95,6 @@ def test_two_frames_are_reviewed_faster_than_the_server_answers(studio: Studio, 
     page.keyboard.press("Enter")
     expect(bar.locator(".where")).to_contain_text("Review finished: 1 accepted, 1 rejected, 0 skipped")
     expect(page.locator(".gallery .board")).to_be_visible()
-    page.remove_listener("request", note)
-    assert 0 < sum(map(float, sent)) < time.monotonic() - begun, "the server waits so long for an earlier event"
     recorded = [[one["data"] for one in project.decisions if one["kind"] == "review"] for project in projects]
     assert sorted(one[-1]["verdict"] for one in recorded) == ["accepted", "rejected"]
     (first,) = (one for one in recorded if len(one) > 1)

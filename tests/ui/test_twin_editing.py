@@ -1,6 +1,6 @@
 """A frame's masks, assets and poses are edited and the twin follows.
 
-Only these see the wiring between the page and the server: files that are dropped, decisions on Gradio's queue, keys in
+Only these see the wiring between the page and the server: files that are dropped, decisions by the channel, keys in
 the viewer's frame, the top bar's undo, and what a page shows after the server was killed. Each component's own laws are
 in tests/components.
 """
@@ -15,7 +15,7 @@ import pytest
 from browser.app_page import LONG, OpenProject, open_tab, rows, stop_work, undo_button, wait_until_idle
 from browser.masks import action, canvas, click, deepest_pixel, drag, hint, largest, near_lower_edge, open_masks
 from browser.studio_process import Studio
-from browser.watched_page import close_app, wait_until
+from browser.watched_page import PAGE_LOGS, wait_until
 from playwright.sync_api import Frame, Page, expect
 
 SCENE = "stack"
@@ -60,10 +60,17 @@ def test_a_dropped_frame_is_corrected_and_undone_and_outlives_a_kill(studio: Stu
     canvas(page).press("Delete")
     expect(rows(page)).to_have_count(len(masks) - 1)
     wait_until(page, lambda: project.kinds == ["mask", "undo", "delete_segment"])
-    close_app(page)
+    rows(page).first.click()
+    name = page.locator(".inspector input.name")
+    expect(name).to_be_visible()
     studio.kill()
-    studio.start()
-    project.reopen()
+    name.fill("my thing")
+    name.press("Enter")
+    with page.expect_navigation():
+        studio.start()  # the page comes back by itself, and sends what was done meanwhile
+    expect(rows(page).first).to_contain_text("my thing", timeout=LONG)
+    PAGE_LOGS[page].take_errors()  # of requests without a server
+    assert project.kinds == ["mask", "undo", "delete_segment", "display_name"]
     expect(rows(page)).to_have_count(len(masks) - 1)
     after = project.masks
     assert after.keys() == masks.keys() - {id} and all((after[one] == masks[one]).all() for one in after)

@@ -88,10 +88,12 @@ def _one_line(path: Path) -> Iterator[None]:
     """Turn whatever the library raises for a damaged file into an EpisodeError."""
     try:
         yield
-    except (EpisodeError, MemoryError):
+    except EpisodeError:
         raise
     except Exception as error:  # of six libraries: assertions, struct.error, those of SQLite, YAML, LZ4 and Zstandard
         reason = " ".join(str(error).replace(str(path), path.name).split())[:200] or type(error).__name__
+        if isinstance(error, MemoryError):  # by a length that was damaged
+            reason = "it asks for more memory than there is"
         raise EpisodeError(
             f"{path.name} cannot be read as a robot's log: {reason}; if its recording was cut off, repair it "
             "(rosbag reindex, ros2 bag reindex, mcap recover)"

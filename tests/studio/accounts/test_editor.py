@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 from offline_studio import offline_services, wait_until
-from page_client import PageClient, open_page
+from page_client import open_page
 from people import FRAME, logged_in
 
 from pipeline.decisions import UNNAMED, read_log
@@ -15,7 +15,6 @@ from pipeline.project import Project
 from pipeline.run import Progress
 from studio.accounts.current_user import current_user
 from studio.accounts.presence import GRACE_SECONDS, Presence
-from studio.pages import page_streams
 from studio.review.results_record import _decision_records, results_record
 from studio.sessions.editor import Editor
 from studio.sessions.session import Session
@@ -32,31 +31,24 @@ def decided(folder: Path) -> list[tuple[str, str]]:
     return [(decision.by, decision.data["name"]) for decision in log if decision.kind == "display_name"]
 
 
-async def act(page: PageClient, component: str, event: str, message: dict | None = None) -> None:
-    sent = await page.send(component, event, message)
-    await page.wait(lambda: sent in page.completed)
-
-
 async def test_the_first_who_works_edits_and_the_second_sees_it_and_takes_over(studio: SimpleNamespace):
     folder = studio.workspace / "one"
     clients = logged_in(studio, "wanda"), logged_in(studio, "will")
     async with clients[0] as w, clients[1] as b, open_page(w, "one") as wanda, open_page(b, "one") as will:
         assert will.values["top-bar"]["editor"] == "wanda"
-        await act(wanda, "mask-canvas", "decide", rename("cup"))
-        await act(will, "mask-canvas", "decide", rename("mug"))
+        await wanda.act("mask-canvas", "decide", rename("cup"))
+        await will.act("mask-canvas", "decide", rename("mug"))
         assert decided(folder) == [("wanda", "cup")]
         canvas = {"token": will.values["mask-canvas"]["token"], "kind": "import", "data": "{}"}
         assert "wanda is editing" in (await will.ask("mask-canvas", canvas))["error"]
-        await act(will, "top-bar", "take_over")
+        await will.act("top-bar", "take_over")
         assert will.values["top-bar"]["editor"] == "will"
-        await act(will, "mask-canvas", "decide", rename("mug"))
-        await act(wanda, "mask-canvas", "decide", rename("glass"))
+        await will.act("mask-canvas", "decide", rename("mug"))
+        await wanda.act("mask-canvas", "decide", rename("glass"))
         assert decided(folder) == [("wanda", "cup"), ("will", "mug")]
         assert wanda.values["top-bar"]["editor"] == "will"
-        state = (await w.get(will.values["top-bar"]["state_address"])).json()
-        assert state["editor"] == "will" and state["version"] >= will.values["top-bar"]["version"]
-        await act(will, "top-bar", "home")
-        await act(wanda, "mask-canvas", "decide", rename("glass"))
+        await will.act("top-bar", "home")
+        await wanda.act("mask-canvas", "decide", rename("glass"))
         assert decided(folder)[-1] == ("wanda", "glass"), "who leaves lets the others edit"
 
 
@@ -68,15 +60,14 @@ async def test_every_event_that_edits_is_refused_while_another_person_edits(stud
         raise RequestError("wanda is editing this project.")
 
     async with logged_in(studio, "will") as http, open_page(http, "two") as will:
-        events = [f for f in gradio_app(studio.app).get_blocks().fns.values() if getattr(f.fn, "edits", False)]
+        actions = gradio_app(studio.app).get_blocks().actions
+        events = [names for names, action in actions.items() if action.edits]
         assert len(events) > 20
         monkeypatch.setattr(Editor, "require", refuse)
-        monkeypatch.setattr(page_streams, "DRAW_SECONDS", 0.0)  # nothing here draws
-        for function in events:
+        for names in events:
             asked.clear()
-            id = await will.send_number(function._id, [None] * len(function.inputs), [], {})
-            await will.wait(lambda id=id: id in will.completed)
-            assert asked, function.targets
+            await will.send(*names)
+            assert asked, names
 
 
 def test_two_pages_of_one_person_both_edit_until_they_are_closed_and_without_logins_every_page_does():
@@ -120,8 +111,8 @@ async def test_every_decision_undo_and_redo_names_its_person(studio: SimpleNames
         ("wanda", "mask-canvas", "decide"), ("ada", "top-bar", "undo"), ("will", "top-bar", "redo"),
     ):  # fmt: skip
         async with logged_in(studio, user) as http, open_page(http, "two") as page:
-            await act(page, "top-bar", "take_over")
-            await act(page, name, event, rename("cup"))
+            await page.act("top-bar", "take_over")
+            await page.act(name, event, rename("cup"))
             decided = lambda page=page: page.values["results"].get("decisions", ())  # noqa: E731
             await page.wait(lambda decided=decided, user=user: [one["by"] for one in decided()[:1]] == [user])
             assert any(line["by"] == user for line in page.values["status-bar"]["log"])

@@ -55,8 +55,7 @@ def proxied(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 async def test_a_project_is_opened_and_changed_and_no_address_is_outside_the_path(proxied: SimpleNamespace):
     async with logged_in(proxied, "wanda") as http, open_page(http, "one") as page:
         assert page.values["top-bar"]["project"] == "one"
-        sent = await page.send("mask-canvas", "decide", {"kind": "display_name", "id": 1, "name": "cup"})
-        await page.wait(lambda: sent in page.completed)
+        await page.act("mask-canvas", "decide", {"kind": "display_name", "id": 1, "name": "cup"})
         assert page.values["top-bar"]["decided"] == 1
         assert (await http.get(page.values["mask-canvas"]["image"])).status_code == 200
         answer = await page.ask("mask-canvas", {"token": page.values["mask-canvas"]["token"], "kind": "status"})

@@ -5,11 +5,9 @@ import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import gradio as gr
 import pytest
-from async_calls import run_async
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from gradio.routes import templates
@@ -22,9 +20,9 @@ from starlette.requests import HTTPConnection
 
 from components.steps import RoundTimeline
 from pipeline.store import write_text
+from studio.pages.page_shell import names_of
 from studio.web import gradio_internals, page_states
-from studio.web.gradio_internals import ValidLogins, allow_streams, event_data, gradio_app, name_icon, uploaded_file
-from studio.web.page_guard import SkippingBlocks
+from studio.web.gradio_internals import ValidLogins, event_data, gradio_app, name_icon, uploaded_file
 
 STARTUP = """
 from studio.web import gradio_fast_import
@@ -50,16 +48,13 @@ def test_the_import_hook_replaces_gradios_writer_of_stubs_and_only_files_in_its_
         assert uploaded_file(path) is None
 
 
-def test_an_events_data_the_queues_streams_and_the_pages_icon_are_where_they_were():
+def test_an_events_data_and_name_and_the_pages_icon_are_where_they_were():
     assert event_data(gr.EventData(None, {"kind": "move"})) == {"kind": "move"}, "gr.EventData no longer has _data"
     assert event_data(gr.EventData(None, None)) == {}
-    with gr.Blocks() as blocks:
-        gr.Markdown("page")
-    assert hasattr(blocks._queue, "max_thread_count"), "gradio_internals.py needs Queue.max_thread_count"
-    allow_streams(blocks, 7)
-    blocks._queue.active_jobs = [None] * blocks._queue.max_thread_count  # as Queue.start does
-    assert len(blocks._queue.active_jobs) == 7
-    assert len(blocks._queue.pending_messages_per_session) == 0, "gradio_internals.py needs the queue's open pages"
+    with gr.Blocks():
+        button, timeline = gr.Button(elem_id="go"), RoundTimeline()
+    assert names_of(button.click) == ("go", "click"), "page_shell.py needs the event_name of an event"
+    assert names_of(timeline.play) == ("round-timeline", "play")
     name_icon()
     loader = templates.env.loader
     assert loader is not None
@@ -90,48 +85,6 @@ def test_a_login_is_found_in_gradios_cookies_until_its_password_changes():
     assert users[-2:] == [None, None], "a login that ended does not come back"
 
 
-NEEDED = "studio/web/page_guard.py says what it needs of Gradio's Blocks.postprocess_data"
-
-
-def page(kind: type[gr.Blocks]) -> gr.Blocks:
-    with kind() as blocks:
-        outputs = [gr.State(1), gr.Textbox("a"), gr.HTML("b"), RoundTimeline()]
-        gr.Button().click(lambda: None, None, outputs, postprocess=False)
-        gr.Button().click(lambda: None, None, outputs[1], postprocess=False)
-    return blocks
-
-
-def sent(kind: type[gr.Blocks], event: int, predictions: Any) -> list[Any]:
-    """Return what is sent, without the property "__type__" that Gradio sets of an HTML with each update."""
-    blocks = page(kind)
-    values = run_async(blocks.postprocess_data(blocks.fns[event], predictions, SessionState(blocks)))
-    for value in values:
-        props = value.pop("props", None) if isinstance(value, dict) else None
-        assert props in (None, {"__type__": "update"}), NEEDED
-    return values
-
-
-def test_what_is_sent_is_what_gradio_sends():
-    for event, predictions in (
-        (0, [gr.skip(), gr.skip(), gr.skip(), gr.skip()]),
-        (0, [2, gr.skip(), gr.update(visible=False), '{"rounds": []}']),
-        (0, [2, gr.skip(), gr.skip(), gr.skip()]),
-        (0, gr.skip()),
-        (1, gr.skip()),
-        (1, "new"),
-    ):
-        assert sent(SkippingBlocks, event, predictions) == sent(gr.Blocks, event, predictions), NEEDED
-
-
-@pytest.mark.parametrize(("kind", "is_made"), [(SkippingBlocks, False), (gr.Blocks, True)])
-def test_only_plain_gradio_makes_a_component_for_an_output_that_stays(kind, is_made, monkeypatch):
-    blocks, made = page(kind), []
-    make = RoundTimeline.__init__
-    monkeypatch.setattr(RoundTimeline, "__init__", lambda self, *a, **k: (made.append(self), make(self, *a, **k))[1])
-    run_async(blocks.postprocess_data(blocks.fns[0], [gr.skip()] * 4, SessionState(blocks)))
-    assert bool(made) == is_made
-
-
 LOADS = 5
 STATES_NEEDED = "studio/web/page_states.py says what it needs of Gradio's StateHolder and SessionState"
 
@@ -145,8 +98,7 @@ async def test_nothing_more_is_kept_after_many_page_loads(tmp_path: Path, monkey
             async with connect(studio.address) as http:
                 for _ in range(count):
                     async with open_page(http) as page:
-                        assert page.properties["home"] == {"visible": True}, STATES_NEEDED
-                        assert page.properties["bench"] == {"visible": False}, STATES_NEEDED
+                        await page.set_widgets()
 
         await load(page_states.CLOSED_PAGES + 5)
         growths = []

@@ -47,7 +47,7 @@ async def test_nobody_lists_opens_reads_hears_or_watches_what_is_another_users(s
             with pytest.raises(InvalidStatus):
                 await view_socket(studio, bob, view)
             async with open_page(bob, "hers") as page:
-                assert page.properties["home"] == {"visible": True} and not page.token
+                assert page.values["top-bar"]["project"] is None and not page.token
                 assert page.values["gallery"]["projects"] == []
                 assert "no longer open" in (await page.ask("mask-canvas", {"token": token, "kind": "status"}))["error"]
                 for path in (f"/project/{token}/colour.jpg", "/thumbnail/project/hers", f"/viewer/{view}/geometry"):

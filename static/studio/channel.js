@@ -1,0 +1,207 @@
+// The page's road to the studio. The newest values of all components come by a WebSocket; what a person does goes there by
+// requests, one after the other, each until it is answered. See studio/pages/page_channel.py.
+//
+// Gradio's own components get theirs by an event of Gradio, which is sent when the channel says that there is something
+// new, and again if nothing came of it.
+import { listen, notify } from "./listeners.js";
+
+const RETRY_MS = 500,
+  LOST_MS = 3000, // without a connection, after which the page says so
+  WIDGETS_MS = 4000, // after which an event of Gradio is taken for lost
+  UNAUTHORISED = 401,
+  GONE = 409; // the studio does not know the page, or was started again
+const page = [...crypto.getRandomValues(new Uint8Array(12))].map((byte) => byte.toString(16).padStart(2, "0")).join(""),
+  values = new Map(), // the newest, as JSON, by the component's id
+  joined = new Map(), // {element, draw} by the component's id, of those that are in the page
+  outbox = [], // actions that are not answered yet: {id, name, data, number}
+  lossListeners = new Set(),
+  openListeners = new Set(),
+  reloadListeners = new Set();
+let isStarted = false,
+  isGradios = false, // whether components of Gradio's are in the page
+  socket = null,
+  said = null, // what the page shows, as the studio was told
+  shows = 0, // how often it was told
+  isSending = false,
+  sent = 0,
+  update = { number: 0, acted: 0, widgets: 0, opened: 0, told: 0, version: -1, shows: 0, studio: "" },
+  lostSince = null,
+  isLost = false,
+  askWidgets = null,
+  shown = { shown: 0, told: 0 }, // by Gradio's components
+  asked = 0; // when that event was sent; 0 if none is on its way
+
+/** Connects the page, which may have no components of Gradio's; returns this module. */
+export function start(module, hasWidgets = true) {
+  isStarted = true;
+  isGradios = hasWidgets;
+  connect();
+  setInterval(check, 500);
+  return module;
+}
+
+export const id = page;
+/** Version of the open project that the page shows; -1 in the gallery. */
+export const version = () => update.version;
+export const isConnected = () => isStarted && lostSince === null;
+export const unanswered = () => outbox;
+/** Whether the studio has acted on all that was sent, and the page shows what came of it. */
+export const isSettled = () =>
+  update.number > 0 &&
+  lostSince === null &&
+  !outbox.length &&
+  update.acted >= sent &&
+  update.shows === shows &&
+  (!isGradios || (shown.shown >= update.widgets && shown.told >= update.told));
+
+/** Calls back when the connection is lost, and when it is back. */
+export const onLoss = (element, callback) => listen(lossListeners, element, callback);
+
+/** Calls back before the page is loaded again, since the studio was started again. */
+export const onReload = (element, callback) => listen(reloadListeners, element, callback);
+
+/** Calls `draw` with the component's newest value and whenever a newer one comes, as long as its element is there. */
+export function join(component, element, draw) {
+  joined.set(component, { element, draw });
+  if (values.has(component)) draw(JSON.parse(values.get(component)));
+  sayShown();
+}
+
+// Tells the studio which components are in the page: it computes the values of no others.
+function sayShown() {
+  for (const [component, { element }] of joined) if (!element.isConnected) joined.delete(component);
+  const ids = [...joined.keys()].sort().join(" ");
+  if (ids === said || socket?.readyState !== WebSocket.OPEN) return;
+  said = ids;
+  socket.send(`shows ${++shows} ${ids}`);
+}
+
+// ---------------------------------------------------------------- what comes
+
+function connect() {
+  const address = new URL(`channel/${page}`, document.baseURI),
+    project = new URL(location.href).searchParams.get("project");
+  address.protocol = address.protocol.replace("http", "ws");
+  if (project) address.searchParams.set("project", project);
+  socket = new WebSocket(address);
+  said = null;
+  socket.onopen = sayShown;
+  socket.onmessage = ({ data }) => {
+    takeUpdate(JSON.parse(data));
+    // When the frame is drawn the next update may come; a page in the background draws none.
+    setTimeout(() => socket.readyState === WebSocket.OPEN && socket.send(`drawn ${update.number}`));
+  };
+  socket.onclose = () => {
+    setLost(lostSince ?? performance.now());
+    leaveIfLoggedOut();
+    setTimeout(connect, RETRY_MS);
+  };
+}
+
+// A login that has ended leads to the page where one logs in.
+async function leaveIfLoggedOut() {
+  const account = await fetch("account.json").catch(() => null);
+  if (account?.status === UNAUTHORISED) reload();
+}
+
+function reload() {
+  notify(reloadListeners);
+  location.reload();
+}
+
+export function takeUpdate({ values: changed, ...numbers }) {
+  if (update.studio && numbers.studio !== update.studio) {
+    reload(); // it was started again
+    return;
+  }
+  setLost(null);
+  update = numbers;
+  for (const [component, text] of Object.entries(changed)) {
+    values.set(component, text);
+    joined.get(component)?.draw(JSON.parse(text));
+  }
+  refreshWidgets();
+}
+
+function setLost(since) {
+  lostSince = since;
+  if (since === null && isLost) {
+    isLost = false;
+    notify(lossListeners, false);
+  }
+}
+
+function check() {
+  if (!isLost && lostSince !== null && performance.now() - lostSince > LOST_MS) {
+    isLost = true;
+    notify(lossListeners, true);
+  }
+  sayShown();
+  refreshWidgets();
+}
+
+// ---------------------------------------------------------------- what goes
+
+/** Sends an event of a component, with the values of Gradio's components that belong to it. */
+export function send(component, name, data = {}, widgetValues = []) {
+  outbox.push({ id: component, name, data, number: ++sent, widgetValues });
+  if (!isSending) deliver();
+  return true;
+}
+
+async function deliver() {
+  isSending = true;
+  while (outbox.length) {
+    const { id: component, name, data, number, widgetValues } = outbox[0],
+      body = JSON.stringify({
+        studio: update.studio,
+        page,
+        number,
+        component,
+        event: name,
+        message: data ?? {},
+        values: widgetValues,
+      }),
+      headers = { "content-type": "application/json" };
+    const answer = await fetch("act", { method: "POST", headers, body }).catch(() => null);
+    if (answer) setLost(socket?.readyState === WebSocket.OPEN ? null : lostSince);
+    else setLost(lostSince ?? performance.now()); // a network that is away closes no socket
+    if (answer?.status === UNAUTHORISED) return reload();
+    if (!answer || answer.status === GONE) await new Promise((done) => setTimeout(done, RETRY_MS));
+    else outbox.shift();
+  }
+  isSending = false;
+}
+
+// ---------------------------------------------------------------- Gradio's own components
+
+export function takeWidgets(trigger) {
+  askWidgets = trigger;
+  refreshWidgets();
+}
+
+/** Sets Gradio's own components if there is something new for them, `all` of them in any case. */
+export function refreshWidgets(all = false) {
+  if (!askWidgets || !update.number) return;
+  const isBehind = update.widgets > shown.shown || update.told > shown.told,
+    isUnderWay = asked && performance.now() - asked < WIDGETS_MS;
+  if (!all && (!isBehind || isUnderWay)) return;
+  askWidgets("refresh", { page, ...shown, all: all || Boolean(asked) });
+  asked = performance.now();
+}
+
+export function widgetsShown(value) {
+  if (!value) return;
+  const opensNow = shown.shown < update.opened && value.shown >= update.opened;
+  shown = value;
+  asked = 0;
+  if (opensNow) {
+    notify(openListeners);
+    setTimeout(refreshWidgets, 0, true); // Gradio loses the label of a tab that comes with what makes tabs visible
+  } else refreshWidgets();
+}
+
+/** Whether what was opened is on the screen; always where no channel is. */
+export const isOpened = () => !isGradios || (update.number > 0 && shown.shown >= update.opened);
+
+export const onOpened = (element, callback) => listen(openListeners, element, callback);

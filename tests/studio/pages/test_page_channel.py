@@ -1,0 +1,137 @@
+"""A page's actions act once and in their order; it gets the newest of what it shows, as fast as it draws."""
+
+import asyncio
+import itertools
+import random
+import threading
+from collections.abc import Iterator
+from contextlib import AsyncExitStack
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from anyio import CapacityLimiter
+from offline_studio import FRAME, offline_services
+from page_client import PageClient, connect, open_page
+from served_studio import served
+
+from pipeline.project import Project
+from studio.pages.page_channel import LatestValues
+
+THREADS = 40
+"""Threads that anyio has for all requests together."""
+
+
+@pytest.fixture(scope="module")
+def busy_studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SimpleNamespace]:
+    """A studio with projects "one" and "two", on which work goes on for as long as the test runs."""
+    workspace, end = tmp_path_factory.mktemp("workspace"), threading.Event()
+    for name in ("one", "two"):
+        Project.create(workspace / name, FRAME, name)
+    silent = SimpleNamespace(name="silent", open=lambda _: end.wait())
+    with served(offline_services(segmenter=silent), workspace) as studio:
+        yield studio
+        end.set()
+
+
+def verdict(reason: str) -> dict[str, object]:
+    return {"project": "one", "id": None, "verdict": "rejected", "reason": reason}
+
+
+@pytest.mark.parametrize("count", [20, pytest.param(500, marks=pytest.mark.soak)])
+async def test_actions_whose_answers_are_lost_and_sockets_that_are_cut_lose_double_and_reorder_nothing(
+    count: int, tmp_path: Path
+):
+    project, rng = Project.create(tmp_path / "one", FRAME, "one"), random.Random(3)
+
+    async def act(page: PageClient, tab: str, stack: AsyncExitStack) -> None:
+        for number in range(1, count + 1):
+            if rng.random() < 0.05:
+                await page.cut()
+                stack.callback(asyncio.ensure_future(page.follow()).cancel)
+            answers = rng.randint(1, 3)  # of which only the last one arrives
+            message = verdict(f"{tab} {number}")
+            await asyncio.gather(*(page.send("review-queue", "review", message, number=number) for _ in range(answers)))
+        await page.wait(lambda: page.update["acted"] == count)
+
+    with served(offline_services(), tmp_path) as studio:
+        async with connect(studio.address) as http, AsyncExitStack() as stack:
+            pages = [await stack.enter_async_context(open_page(http, "one")) for _ in range(2)]
+            await asyncio.gather(*(act(page, tab, stack) for page, tab in zip(pages, "ab", strict=True)))
+            for page in pages:
+                await page.wait(lambda page=page: page.values["review-queue"]["frame_reviews"] == 2 * count)
+    recorded = [each.data["reason"] for each in Project.open(project.folder).active_decisions("review")]
+    for tab in "ab":
+        assert [one for one in recorded if one[0] == tab] == [f"{tab} {number}" for number in range(1, count + 1)]
+    assert len(recorded) == 2 * count
+
+
+async def test_what_is_no_action_of_a_page_of_ones_own_is_refused_in_one_line(busy_studio: SimpleNamespace):
+    async with connect(busy_studio.address) as http, open_page(http, "one") as page:
+        good = {"studio": page.studio, "page": page.id, "number": 1, "component": "top-bar", "event": "undo"}
+        wrong = [
+            *([], 7, None, {}, good | {"component": None}, good | {"number": 0}, good | {"number": "1"}),
+            *(good | {"number": 10**400}, good | {"message": [1]}, good | {"message": {"id": 10**400}}),
+            *(
+                good | {"values": {"a": 1}},
+                good | {"page": "another"},
+                good | {"page": [1]},
+                good | {"studio": "former"},
+            ),
+        ]
+        for body in wrong:
+            answer = await http.post("/act", json=body)
+            assert answer.status_code in (400, 409) and len(answer.json()["error"].splitlines()) == 1, body
+        assert (await http.post("/act", content=b"\xff{[[")).status_code == 400
+        assert (await http.post("/act", json=good)).status_code == 200
+
+
+async def test_more_pages_than_threads_follow_work_while_routes_and_stop_answer(busy_studio: SimpleNamespace):
+    async with connect(busy_studio.address) as http, AsyncExitStack() as stack:
+        pages: list[PageClient] = []
+        for _ in range(THREADS + 5):
+            pages.append(await stack.enter_async_context(open_page(http, "one")))
+        assert all(page.values["status-bar"]["running"] for page in pages)
+        for path in ("/", "/config", "/thumbnail/project/one", "/static/studio/loading.js"):
+            assert (await http.get(path)).status_code == 200
+        await pages[-1].send("status-bar", "stop")
+        for page in pages:
+            await page.wait(lambda page=page: page.values["status-bar"].get("stopping"))
+
+
+async def test_a_page_gets_what_it_shows_and_of_the_project_that_it_opened_last(busy_studio: SimpleNamespace):
+    async with connect(busy_studio.address) as http, open_page(http, "one") as page:
+        assert {"top-bar", "mask-canvas", "review-queue"} <= page.values.keys()
+        await page.cut()
+        page.id, page.shows, page.values = f"{page.id}2", ["top-bar"], {}  # another page, of a single component
+        followed = asyncio.ensure_future(page.follow())
+        await page.wait(lambda: page.values.get("top-bar"))
+        await page.send("review-queue", "open", {"kind": "project", "name": "two"})
+        await page.act("status-bar", "stop")
+        await page.wait(lambda: page.values["top-bar"]["project"] == "two")
+        assert page.values.keys() == {"top-bar"}
+        followed.cancel()
+    async with connect(busy_studio.address) as http, open_page(http, "not_there") as page:
+        assert page.values["top-bar"]["project"] is None and page.update["told"] == 1
+
+
+async def test_a_slow_page_gets_an_update_only_when_it_has_drawn_the_one_before(busy_studio: SimpleNamespace):
+    async with connect(busy_studio.address) as http, open_page(http, "one") as page:
+        page.drawing_seconds = 0.2
+        for _ in range(4):
+            await page.act("mask-canvas", "changed")
+        pairs = list(zip(page.history[::2], page.history[1::2], strict=False))
+        assert len(pairs) > 3 and set(pairs) == {("sent", "drawn")}
+
+
+async def test_values_are_computed_once_for_all_who_ask_in_the_meantime_and_never_before_they_asked():
+    begun, go_on, count = threading.Event(), threading.Event(), itertools.count()
+    compute = lambda: [next(count), begun.set() or go_on.wait()][:1]  # noqa: E731
+    latest = LatestValues(CapacityLimiter(1))
+    first = asyncio.ensure_future(latest.get(compute))
+    while not begun.is_set():
+        await asyncio.sleep(0)
+    others = [asyncio.ensure_future(latest.get(compute)) for _ in range(5)]
+    await asyncio.sleep(0)
+    go_on.set()
+    assert await first == [0] and await asyncio.gather(*others) == [[1]] * 5
