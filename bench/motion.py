@@ -125,7 +125,7 @@ def watched() -> Iterator[Motion]:
 
 
 def _note_depths(physics: Physics, depths: dict[str, float]) -> None:
-    """Keep the deepest contact of each pair of geoms of which one is the robot's, and not both one arm's."""
+    """Keep the deepest contact of each pair of geoms: robot and scene, or two arms."""
     contacts, model = physics.data.contact, physics.model
     for number in np.flatnonzero(contacts.dist < -0.0003):
         pair = contacts.geom[number]

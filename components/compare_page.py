@@ -21,6 +21,7 @@ class ComparePage(Component):
         "file_button",
         "form_field",
         "full_page",
+        "link",
         "panes",
         "plots",
         "progress",

@@ -17,4 +17,4 @@ class LearnPage(Component):
     """
 
     folder, event_names = "learn", ("changed",)
-    patterns = ("fault", "form_field", "full_page", "progress", "section_title", "spinner")
+    patterns = ("fault", "form_field", "full_page", "link", "progress", "section_title", "spinner")

@@ -133,7 +133,7 @@ class Evaluation:
             yield from self._conditions.run(policy, ids, jobs, workers.run if in_workers else EpisodeJob.run)
 
     def _elsewhere(self, policy: str, ids: Sequence[str], jobs: int, machines: Machines) -> Iterator[PolicyEpisode]:
-        """Yield the episodes of conditions, each of which a machine draws and tries as a whole."""
+        """Yield the episodes of conditions. A machine draws a condition and tries it."""
         folders, options = [path.absolute() for path in (self._task, self.out)], replace(self.options, real=None)
         library = tuple(path.absolute() for path in self._library.paths) if self._library else ()
         trial = partial(machines.call, try_condition, *folders, options, library, self._sandbox.unprotected, policy)

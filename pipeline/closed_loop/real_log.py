@@ -100,13 +100,13 @@ def twin_positions(log: Episode, model: mujoco.MjModel, start: np.ndarray) -> tu
 
 
 def joint_addresses(model: mujoco.MjModel) -> dict[str, int]:
-    """Return where the coordinate of each hinge and slide stands in qpos, by its name."""
+    """Return the index in qpos of each hinge's and slide's coordinate, by the joint's name."""
     single = np.flatnonzero(np.isin(model.jnt_type, SINGLE))
     return {model.joint(number).name: int(model.jnt_qposadr[number]) for number in single}
 
 
 def free_addresses(model: mujoco.MjModel) -> dict[str, int]:
-    """Return where the pose of each free body stands in qpos, by its name."""
+    """Return the index in qpos at which each free body's pose begins, by the body's name."""
     free = np.flatnonzero(model.jnt_type == mujoco.mjtJoint.mjJNT_FREE)
     return {model.body(model.jnt_bodyid[joint]).name: int(model.jnt_qposadr[joint]) for joint in free}
 

@@ -21,14 +21,14 @@ let isStarted = false,
   isGradios = false, // whether components of Gradio's are in the page
   socket = null,
   said = null, // what the page shows, as the studio was told
-  shows = 0, // how often it was told
+  shows = 0, // counts those messages
   isSending = false,
   sent = 0,
   update = { number: 0, acted: 0, widgets: 0, opened: 0, told: 0, version: -1, shows: 0, studio: "" },
   lostSince = null,
   isLost = false,
   askWidgets = null,
-  shown = { shown: 0, told: 0 }, // by Gradio's components
+  shown = { shown: 0, told: 0 }, // numbers of the change and of the notice that Gradio's components show
   asked = 0; // when that event was sent; 0 if none is on its way
 
 /** Connects the page, which may have no components of Gradio's; returns this module. */

@@ -23,7 +23,7 @@ from studio.sessions.session import Session
 from studio.web.errors import error_message
 
 CHECK_SECONDS = 2.0
-"""How often a waiting page is told of what nobody announces: that the person who edits has left."""
+"""How often a waiting socket looks whether the person who edits has left, which nothing announces."""
 DRAW_SECONDS = 3.0
 """How long an update waits at most for a page to draw the one before."""
 UPDATE_SECONDS = 1 / 8
@@ -101,7 +101,7 @@ class ChannelPages:
         return page if page and page.user == user else None
 
     def add(self, id: str, user: str) -> ChannelPage | None:
-        """Return the page of that person, made anew if it is unknown; None for another person's."""
+        """Return the page, and make it if it is unknown. Return None if it is another person's."""
         page = self._pages.get(id) or ChannelPage(id, user)
         if page.user != user or len(id) > 64:
             return None

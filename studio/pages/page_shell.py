@@ -230,7 +230,7 @@ class Shell:
                 return JSONResponse({"error": "This page is not connected; reload it."}, 409)
             async with page.lock:
                 if number > page.acted:  # else the page did not get the answer and sent it again
-                    if action := self.actions.get((component, event)):  # else nobody listens, as in Gradio
+                    if action := self.actions.get((component, event)):  # an event that nobody listens to does nothing
                         await self._act(page, action, message, values)
                     page.mark(acted=number)
             return JSONResponse({})
@@ -302,8 +302,8 @@ class Shell:
     async def _set_widgets(self, request: gr.Request, event: gr.EventData) -> list[Any]:
         """Return what Gradio's own components show in the page, and tell it what it was not told yet.
 
-        The event brings {page, shown, told, all}: the page's id, the number of the change and of the notice that it
-        shows, and whether it lost what was set.
+        The event brings {page, shown, told, all}. `page` is the page's id. `shown` and `told` are the numbers of the
+        last change and of the last notice that it shows. `all` asks for all values again, after some were lost.
         """
         _speak_for(request)
         sent = event_data(event)
