@@ -1,4 +1,4 @@
-"""Base class of our browser components: a Python class here, its template, style and script in static/<folder>/."""
+"""Base class of our browser components: a Python class here, its style and script in static/<folder>/."""
 
 import json
 from collections.abc import Callable
@@ -15,13 +15,13 @@ STATIC = _INSTALLED if _INSTALLED.is_dir() else _INSTALLED.parents[1] / "static"
 
 
 class Component(gr.HTML):
-    """A gr.HTML with a constant template. Its script, a module, draws `value` (plain JSON) itself.
+    """A gr.HTML of one element, which its script, a module, fills from `value` (plain JSON).
 
     A page gets the value as a text: Gradio's page watches and copies each number and word of a value that is not one,
     which took a quarter of the page's time while rounds were judged.
 
-    Gradio interpolates a template at each update, which would remove what the script drew, so no value appears in
-    template.html.
+    Gradio interpolates a template at each update, which would remove what the script drew, so no value appears in the
+    template: one element of the component's class, or static/<folder>/template.html.
 
     Needed of Gradio 6: HTML's `html_template`, `css_template`, `js_on_load` (with element, props, trigger, server,
     upload and watch) and `server_functions`; and that Python can listen to the events whose quoted names stand in
@@ -84,11 +84,12 @@ def _browser_files(folder: str, patterns: tuple[str, ...]) -> tuple[str, str, st
 
     Gradio makes a component anew for each update, also for one that leaves it as it is.
     """
-    own = STATIC / folder
+    own, template = STATIC / folder, STATIC / folder / "template.html"
     styles = [*(STATIC / "patterns" / f"{name}.css" for name in patterns), own / "style.css"]
     script = own / "script.js"
+    empty = f'<div class="{folder.replace("_", "-")}"></div>'
     return (
-        (own / "template.html").read_text(encoding="utf-8"),
+        template.read_text(encoding="utf-8") if template.is_file() else empty,
         "\n".join(path.read_text(encoding="utf-8") for path in styles),
         f"static/{folder}/script.js?{script.stat().st_mtime_ns:x}",
     )

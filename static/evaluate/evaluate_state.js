@@ -1,7 +1,7 @@
 // Whether the Evaluate page is open, for every component of the page.
 import { overlayPage } from "/static/studio/overlay_page.js";
 
-const page = overlayPage("studioEvaluate");
+const page = overlayPage();
 export const evaluateOpen = page.isOpen,
   openEvaluate = page.open,
   closeEvaluate = page.close,

@@ -1,7 +1,7 @@
 // Whether the Learn page is open, for every component of the page.
 import { overlayPage } from "/static/studio/overlay_page.js";
 
-const page = overlayPage("studioLearn");
+const page = overlayPage();
 export const learnOpen = page.isOpen,
   openLearn = page.open,
   closeLearn = page.close,

@@ -2,7 +2,7 @@
 // object's image, {asset: id} to show one, {page: "packs"}, or {}.
 import { overlayPage } from "/static/studio/overlay_page.js";
 
-const page = overlayPage("studioLibrary");
+const page = overlayPage();
 export const libraryOpen = page.isOpen,
   openLibrary = page.open,
   closeLibrary = page.close,

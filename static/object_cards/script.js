@@ -1,7 +1,7 @@
 import { LatestRequest } from "/static/studio/latest_request.js";
 import { keyOf } from "/static/mask_canvas/shortcuts.js";
 import { centimetres, chip, fill, h, sizeText } from "/static/studio/dom.js";
-import { orderedObjects as sortObjects, onOrder } from "/static/studio/object_order.js";
+import { leastConfidentFirst, orderedObjects as sortObjects } from "/static/studio/object_order.js";
 import { isInReach } from "/static/studio/covering.js";
 import { tabPanel } from "/static/studio/gradio_tabs.js";
 import { onSelect, select, selected } from "/static/studio/selection.js";
@@ -23,6 +23,7 @@ import {
   METHOD_PREFIX,
 } from "./candidate_tiles.js";
 import { t } from "/static/studio/texts.js";
+import { onChange } from "/static/studio/view.js";
 
 const POLL_MS = 300; // between polls for candidates that are being rendered
 const COMPARE_DELAY_MS = 150; // an object that is selected only in passing is not rendered
@@ -523,7 +524,7 @@ export default function mount({ element, trigger, server }) {
     scrollIntoView();
     scheduleCompare();
   });
-  onOrder(element, draw);
+  onChange(element, leastConfidentFirst, draw);
   new IntersectionObserver(([entry]) => {
     if (!entry.isIntersecting) return;
     selectFirst();

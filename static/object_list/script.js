@@ -1,5 +1,5 @@
 import { chip, fill, h, tickBox } from "/static/studio/dom.js";
-import { orderedObjects, leastConfidentFirst, onOrder, setLeastConfidentFirst } from "/static/studio/object_order.js";
+import { orderedObjects, leastConfidentFirst, setLeastConfidentFirst } from "/static/studio/object_order.js";
 import {
   alsoSelected,
   idOf,
@@ -12,6 +12,7 @@ import {
 } from "/static/studio/selection.js";
 import { confidenceBadge } from "/static/studio/confidence.js";
 import { t } from "/static/studio/texts.js";
+import { onChange } from "/static/studio/view.js";
 
 export default function mount({ element }) {
   const list = element.querySelector(".object-list");
@@ -40,7 +41,7 @@ export default function mount({ element }) {
     if (data?.type === "loaded") selectInViewers();
   });
   let value = null;
-  onOrder(element, () => draw());
+  onChange(element, leastConfidentFirst, () => draw());
   const draw = () => {
     const objects = value?.objects ?? [];
     nameObjects(objects.filter((object) => object.is_object));

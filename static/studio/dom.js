@@ -1,5 +1,6 @@
 import { keepFocus } from "./keep_focus.js";
 import { t } from "./texts.js";
+import { html, render } from "./view.js";
 
 // Creates an element: h("button.primary", {onclick}, "Save", icon). Strings become text nodes, never markup.
 export function h(name, attributes = {}, ...children) {
@@ -14,9 +15,20 @@ export function h(name, attributes = {}, ...children) {
     else element.setAttribute(key, value === true ? "" : value);
   }
   element.append(
-    ...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false),
+    ...children
+      .flat(Infinity)
+      .filter((child) => child !== null && child !== undefined && child !== false)
+      .flatMap(nodesOf),
   );
   return element;
+}
+
+// The nodes of a template, for components that are not yet drawn by templates.
+function nodesOf(child) {
+  if (child instanceof Node || typeof child !== "object") return [child];
+  const holder = document.createElement("div");
+  render(html`${child}`, holder);
+  return [...holder.childNodes];
 }
 
 // Replaces an element's children; skips null, false and "". The focus stays where it was.
@@ -25,7 +37,8 @@ export function fill(element, ...children) {
   element.replaceChildren(
     ...children
       .flat(Infinity)
-      .filter((child) => child !== null && child !== undefined && child !== false && child !== ""),
+      .filter((child) => child !== null && child !== undefined && child !== false && child !== "")
+      .flatMap(nodesOf),
   );
   focusAgain();
 }

@@ -1,40 +1,42 @@
 // The drawer with model settings, calls and prompts: which page is open, for every component of the page.
 import { cover } from "./covering.js";
 import { keepFocus } from "./keep_focus.js";
-import { listen, notify } from "./listeners.js";
+import { onChange, signal } from "./view.js";
 
 const PAGES = ["model", "calls", "prompts"];
-const KEY = "studioDrawer";
-window[KEY] ??= { page: null, focusAgain: null, listeners: new Set(), calls: new Set() };
-const state = window[KEY];
+const page = signal(/** @type {string | null} */ (null)),
+  calls = signal(/** @type {any} */ (null));
+let focusAgain = () => {};
 
-export const drawer = () => state.page;
+/** The open page, or null. */
+export const drawer = () => page.value;
+/** The calls that were asked for last: one call {id, tab}, those about an object or round {about}, or all. */
+export const shownCalls = () => calls.value;
 
-export function openDrawer(page) {
-  if (!state.page) state.focusAgain = keepFocus(document.body); // its element may be drawn anew meanwhile
-  show(PAGES.includes(page) ? page : null);
+export function openDrawer(name) {
+  if (!page.value) focusAgain = keepFocus(document.body); // its element may be drawn anew meanwhile
+  show(PAGES.includes(name) ? name : null);
 }
 
 export function closeDrawer() {
-  if (!state.page) return;
+  if (!page.value) return;
   show(null);
-  state.focusAgain();
+  focusAgain();
 }
 
-function show(page) {
-  state.page = page;
-  const panel = document.querySelector("#models");
-  if (page) panel.dataset.page = page;
+function show(name) {
+  const panel = /** @type {HTMLElement} */ (document.querySelector("#models"));
+  if (name) panel.dataset.page = name;
   else delete panel.dataset.page;
-  notify(state.listeners, page);
-  cover(page && panel);
+  page.value = name;
+  cover(name && panel);
 }
 
-// Opens the calls page: one call {id, tab}, the calls about an object or round {about}, or all.
+/** Opens the calls page with some calls, see `shownCalls`. */
 export function openCalls(request = {}) {
   openDrawer("calls");
-  notify(state.calls, request);
+  calls.value = { ...request };
 }
 
-export const onDrawer = (element, callback) => listen(state.listeners, element, callback);
-export const onCalls = (element, callback) => listen(state.calls, element, callback);
+export const onDrawer = (element, callback) => onChange(element, drawer, callback);
+export const onCalls = (element, callback) => onChange(element, shownCalls, callback);

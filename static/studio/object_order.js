@@ -1,35 +1,32 @@
 // Order of objects in the list and the cards: by number, or lowest confidence first. An order that has been shown stays
 // the same while a person works; new objects are appended.
-import { listen, notify } from "./listeners.js";
+import { signal } from "./view.js";
 
-const KEY = "studioOrder";
-window[KEY] ??= { token: null, lowestFirst: false, ids: [], listeners: new Set() };
-const state = window[KEY];
+const lowestFirst = signal(false);
+let shown = { token: null, ids: [] };
 
-export const leastConfidentFirst = () => state.lowestFirst;
+export const leastConfidentFirst = () => lowestFirst.value;
 
-// Returns the objects in order, without non-objects. By number until every confidence is known.
+/** Returns the objects in order, without non-objects. By number until every confidence is known. */
 export function orderedObjects(token, objects) {
-  if (token !== state.token) Object.assign(state, { token, ids: [] });
-  const real = objects.filter((object) => object.is_object);
-  const hasConfidence =
-    real.some((object) => object.confidence) && real.every((object) => object.confidence || !object.placed);
-  if (!state.lowestFirst || (!state.ids.length && !hasConfidence)) return real;
-  const known = new Set(state.ids),
+  if (token !== shown.token) shown = { token, ids: [] };
+  const real = objects.filter((object) => object.is_object),
+    hasConfidence =
+      real.some((object) => object.confidence) && real.every((object) => object.confidence || !object.placed);
+  if (!lowestFirst.value || (!shown.ids.length && !hasConfidence)) return real;
+  const known = new Set(shown.ids),
     confidence = (object) => object.confidence?.score ?? 1;
-  state.ids.push(
+  shown.ids.push(
     ...real
       .filter((object) => !known.has(object.id))
       .sort((a, b) => confidence(a) - confidence(b))
       .map((object) => object.id),
   );
-  return state.ids.map((id) => real.find((object) => object.id === id)).filter(Boolean);
+  return shown.ids.map((id) => real.find((object) => object.id === id)).filter(Boolean);
 }
 
-// Sets the order a person chose. Choosing it again sorts again.
+/** Sets the order a person chose. Choosing it again sorts again. */
 export function setLeastConfidentFirst(enabled) {
-  Object.assign(state, { lowestFirst: enabled, ids: [] });
-  notify(state.listeners);
+  shown.ids = [];
+  lowestFirst.value = enabled;
 }
-
-export const onOrder = (element, callback) => listen(state.listeners, element, callback);

@@ -1,25 +1,24 @@
 // A page over the whole window, such as the library: whether it is open, for every component of the page.
 import { keepFocus } from "./keep_focus.js";
-import { listen, notify } from "./listeners.js";
+import { onChange, signal } from "./view.js";
 
-/** Returns {isOpen, open, close, on} of the page with that key on `window`. `open` takes a request for the page; the
- * callback of `on` gets it, and null when the page closes, while its element is in the document. */
-export function overlayPage(key) {
-  window[key] ??= { open: false, focusAgain: null, listeners: new Set() };
-  const state = window[key];
+/** Returns {isOpen, request, open, close, on} of a page. `open` takes a request for the page; `request()` is the one that
+ * it is open with, else null; the callback of `on` gets it at each change, while its element is in the document. */
+export function overlayPage() {
+  const shown = signal(/** @type {any} */ (null));
+  let focusAgain = () => {};
   return {
-    isOpen: () => state.open,
+    isOpen: () => shown.value !== null,
+    request: () => shown.value,
     open(request = {}) {
-      if (!state.open) state.focusAgain = keepFocus(document.body); // its element may be drawn anew meanwhile
-      state.open = true;
-      notify(state.listeners, request);
+      if (!shown.value) focusAgain = keepFocus(document.body); // its element may be drawn anew meanwhile
+      shown.value = { ...request };
     },
     close() {
-      if (!state.open) return;
-      state.open = false;
-      notify(state.listeners, null);
-      state.focusAgain();
+      if (!shown.value) return;
+      shown.value = null;
+      focusAgain();
     },
-    on: (element, callback) => listen(state.listeners, element, callback),
+    on: (element, callback) => onChange(element, () => shown.value, callback),
   };
 }

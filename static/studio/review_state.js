@@ -1,18 +1,16 @@
 // The running review queue, for every component of the page: {names, at, counts} with the projects in order, the
 // index of the one under review and the number of frames by verdict; null if none runs. It outlives a reload of the page.
-import { listen, notify } from "./listeners.js";
+import { onChange, signal } from "./view.js";
 
-const KEY = "studioReview";
-window[KEY] ??= { queue: JSON.parse(sessionStorage.getItem(KEY) ?? "null"), listeners: new Set() };
-const state = window[KEY];
+const KEY = "studioReview",
+  queue = signal(JSON.parse(sessionStorage.getItem(KEY) ?? "null"));
 
-export const reviewQueue = () => state.queue;
-export const onReviewQueue = (element, callback) => listen(state.listeners, element, callback);
+export const reviewQueue = () => queue.value;
+export const onReviewQueue = (element, callback) => onChange(element, reviewQueue, callback);
 
-export function setReviewQueue(queue) {
-  state.queue = queue;
-  queue ? sessionStorage.setItem(KEY, JSON.stringify(queue)) : sessionStorage.removeItem(KEY);
-  notify(state.listeners, queue);
+export function setReviewQueue(next) {
+  next ? sessionStorage.setItem(KEY, JSON.stringify(next)) : sessionStorage.removeItem(KEY);
+  queue.value = next;
 }
 
 export const startReview = (names) =>

@@ -1,7 +1,9 @@
+// Proposed tasks as cards with a picture of the solved table; a click on one fills the text field.
 import { fillField, suggestField } from "/static/studio/fill_field.js";
-import { fill, h, tickBox } from "/static/studio/dom.js";
+import { TickBox } from "/static/studio/parts.js";
 import { isRefused } from "/static/studio/refused_controls.js";
 import { t } from "/static/studio/texts.js";
+import { classes, follow, html, mounts, signal, View } from "/static/studio/view.js";
 
 const LEVELS = { easy: "good", medium: "", hard: "warn" };
 const FAMILIES = [
@@ -26,242 +28,197 @@ const FAMILY = {
 };
 const familyOf = (kind) => FAMILY[kind] ?? (kind.startsWith("sort") ? "sort" : "move");
 const words = (text) => text.replaceAll("_", " ");
+const isUnsolved = (task) => task.feasible === false || (!task.tried && Boolean(task.refusal));
 
-export default function mount({ element, trigger }) {
-  const root = element.querySelector(".task-cards");
-  let value = {},
-    picked = "", // instruction of the card that fills the text field, until it is generated
-    family = "all",
-    feasibleOnly = false,
-    isStopped = false,
-    requested = "", // the offer that was taken last
-    suggested = null; // the task that filled the text field by itself
+class TaskCards extends View {
+  picked = signal(""); // instruction of the card that fills the text field, until it is generated
+  family = signal("all");
+  feasibleOnly = signal(false);
+  isStopped = false;
+  requested = ""; // the offer that was taken last
+  suggested = null; // the task that filled the text field by itself
+  chosen = "";
 
-  // Trials start only when the cards are visible, because they take processor time.
-  const visibility = new IntersectionObserver(
-    (entries) => entries.some((entry) => entry.isIntersecting) && startTrials(),
-  );
-  visibility.observe(root);
-  const untriedTasks = () => (value.tasks ?? []).filter((task) => !task.tried);
-  const startTrials = () => {
-    const { offer } = value;
-    if (
-      isRefused("task-cards.start_trials") ||
-      isStopped ||
-      !offer ||
-      offer === requested ||
-      !untriedTasks().length ||
-      !root.getClientRects().length
-    )
-      return;
-    requested = offer;
-    trigger("start_trials", {});
-  };
+  constructor(context) {
+    super(context);
+    follow(this.root, () => this.takeValue());
+    // Trials start only when the cards are visible, because they take processor time.
+    const watch = new IntersectionObserver(
+      (entries) => entries.some((one) => one.isIntersecting) && this.startTrials(),
+    );
+    watch.observe(this.root);
+  }
+
+  takeValue() {
+    const { chosen } = this.value;
+    if (chosen !== this.chosen) this.picked.value = ""; // generated, or undone
+    this.chosen = chosen;
+    this.suggest();
+    this.startTrials();
+  }
+
+  get tasks() {
+    return this.value.tasks ?? [];
+  }
+
+  startTrials() {
+    const { offer } = this.value,
+      isUntried = this.tasks.some((task) => !task.tried);
+    if (isRefused("task-cards.start_trials") || this.isStopped || !offer || offer === this.requested) return;
+    if (!isUntried || !this.root.getClientRects().length) return;
+    this.requested = offer;
+    this.send("start_trials", {});
+  }
+
+  proposedTask() {
+    return this.tasks.find((task) => task.instruction === this.value.chosen);
+  }
 
   // Until a person decides: the first proposal, or the first that the robot solved if it does not solve that one.
-  const suggestedTask = () => {
-    if (value.decided || !value.chosen) return null;
-    const first = proposedTask(),
-      isUnsolved = first && (first.feasible === false || (!first.tried && first.refusal));
-    return (isUnsolved && value.tasks.find((task) => task.feasible)) || first || null;
-  };
-  const proposedTask = () => value.tasks?.find((task) => task.instruction === value.chosen);
-  const suggest = () => {
-    const task = picked ? null : suggestedTask();
-    if (task && task.instruction !== suggested?.instruction)
-      suggestField(value.fills, task.text, [suggested?.text, proposedTask().text]);
-    suggested = task;
-  };
+  suggestedTask() {
+    const { decided, chosen } = this.value;
+    if (this.picked.value || decided || !chosen) return null;
+    const first = this.proposedTask();
+    return (first && isUnsolved(first) && this.tasks.find((task) => task.feasible)) || first || null;
+  }
 
-  const verdict = (task) =>
-    task.tried
-      ? task.feasible === true
-        ? h(
-            "span.tag.good",
-            { title: t("Solved in the twin from the photographed layout") },
-            `✓ ${t("{n} move|{n} moves", { n: task.moves })}`,
-          )
-        : task.feasible === false
-          ? h("span.tag.bad", { title: task.why }, t("✕ Not solved"))
-          : h("span.tag", { title: task.why }, t("? Not tested"))
-      : task.instruction === value.current_trial
-        ? h("span.tag", {}, h("i.spin"), ` ${t("Testing …")}`)
-        : task.refusal
-          ? h("span.tag.bad", { title: task.refusal }, t("✕ Not with this robot"))
-          : h("span.tag", {}, t("Not tested"));
-  const picture = (task) =>
-    task.picture
-      ? h("img", {
-          src: task.picture,
-          alt: task.feasible ? t("The table when solved") : t("The table after the test"),
-          loading: "lazy",
-        })
-      : h("span.blank", {}, task.tried ? t("No picture") : "");
-  const pick = (task) => {
-    picked = task.instruction;
-    draw();
-    fillField(value.fills, task.text);
-  };
-  const edit = (task) => {
-    pick(task);
+  suggest() {
+    const task = this.suggestedTask();
+    if (task && task.instruction !== this.suggested?.instruction)
+      suggestField(this.value.fills, task.text, [this.suggested?.text, this.proposedTask().text]);
+    this.suggested = task;
+  }
+
+  pick(task) {
+    this.picked.value = task.instruction;
+    fillField(this.value.fills, task.text);
+  }
+
+  edit(task) {
+    this.pick(task);
     dispatchEvent(new Event("grs-build"));
-  };
-  const addedObjects = (task) =>
-    [...new Set(task.goals.flatMap((goal) => goal.match(/\w+(?=, set out on the table)/g) ?? []))]
-      .map((name) => t(", plus an added {name}", { name: words(name) }))
-      .join("");
-  const card = (task) => {
-    const suggestion = picked ? null : suggestedTask(),
-      isSuggested = task === suggestion,
-      isChosen = isSuggested || (!suggestion && task.instruction === (picked || value.chosen));
-    return h(
-      `button.tile.task${isSuggested ? ".suggested" : isChosen ? ".on" : ""}`,
-      { "aria-pressed": String(isChosen), "data-kind": task.kind, onclick: () => pick(task) },
-      h(
-        "span.goal-picture",
-        {},
-        picture(task),
-        h("span.verdict", {}, verdict(task)),
-        isChosen && h("span.chosen", {}, isSuggested ? t("Suggested") : t("Chosen")),
-      ),
-      h(
-        "span.text",
-        {},
-        h(
-          "span.kind",
-          {},
-          h("b", {}, t(words(task.kind) || "task")),
-          task.level &&
-            h(
-              `span.tag${LEVELS[task.level] ? `.${LEVELS[task.level]}` : ""}`,
-              { title: t("Estimated difficulty") },
-              t(task.level),
-            ),
-        ),
-        h("strong", {}, task.words || task.instruction),
-        (task.feasible === false || (!task.tried && task.refusal)) && h("span.why", {}, task.why || task.refusal),
-        task.doubts?.length > 0 &&
-          h(
-            "span.faint",
-            { title: task.doubts.join(" ") },
-            t("Uncertain what it is: {objects}", { objects: task.uncertain.join(", ") }),
-          ),
-        h(
-          "span.faint",
-          { title: task.goals.join("; ") },
-          `${t("{n} object|{n} objects", { n: task.objects.length })}: ${task.objects.join(", ")}${addedObjects(task)}`,
-        ),
-      ),
-    );
-  };
-  const editable = (task) =>
-    h(
-      "div.card",
-      {},
-      card(task),
-      h(
-        "button.studio-button.edit",
-        {
-          "aria-label": t("Edit the task: {task}", { task: task.words || task.instruction }),
-          "data-sends": "task-builder.build",
-          onclick: () => edit(task),
-        },
-        t("Edit"),
-      ),
-    );
-  const head = (tasks) => {
-    const countOf = (name) => tasks.filter((task) => name === "all" || familyOf(task.kind) === name).length;
-    const tried = tasks.filter((task) => task.tried).length,
-      feasible = tasks.filter((task) => task.feasible).length;
-    return h(
-      "div.head",
-      {},
-      h(
-        "div.filters",
-        { role: "group", "aria-label": t("Task kinds") },
-        FAMILIES.filter(([name]) => countOf(name)).map(([name, title]) =>
-          h(
-            `button.filter${family === name ? ".on" : ""}`,
-            {
-              "aria-pressed": String(family === name),
-              onclick: () => {
-                family = name;
-                draw();
-              },
-            },
-            title,
-            h("span.count", {}, String(countOf(name))),
-          ),
-        ),
-      ),
-      tickBox(t("Solvable only"), feasibleOnly, (checked) => {
-        feasibleOnly = checked;
-        draw();
-      }),
-      h(
-        "span.state",
-        { role: "status" },
-        value.current_trial
-          ? [
-              h("i.spin"),
-              ` ${t("Testing tasks: {tried} of {tasks}", { tried, tasks: tasks.length })} `,
-              h(
-                "button.studio-button.plain",
-                {
-                  "data-sends": "task-cards.stop_trials",
-                  onclick: () => {
-                    isStopped = true;
-                    trigger("stop_trials", {});
-                  },
-                },
-                t("Stop"),
-              ),
-            ]
-          : tried < tasks.length
-            ? h(
-                "button.studio-button",
-                {
-                  "data-sends": "task-cards.start_trials",
-                  onclick: () => {
-                    isStopped = false;
-                    requested = "";
-                    startTrials();
-                  },
-                },
-                tried ? t("Test remaining tasks") : t("Test all tasks"),
-              )
-            : t("{feasible} of {tasks} solved", { feasible, tasks: tasks.length }),
-      ),
-    );
-  };
+  }
 
-  const draw = () => {
-    const tasks = value.tasks ?? [];
-    const isUnsolved = (task) => task.feasible === false || (!task.tried && Boolean(task.refusal));
-    const visible = tasks.filter(
-      (task) => (family === "all" || familyOf(task.kind) === family) && (!feasibleOnly || task.feasible),
-    );
-    // Solved tasks first, but no card moves away under the pointer while tasks are tested.
-    if (!value.current_trial) visible.sort((a, b) => isUnsolved(a) - isUnsolved(b));
-    fill(
-      root,
-      tasks.length
-        ? [
-            head(tasks),
-            h(
-              "div.cards",
-              {},
-              visible.length ? visible.map(editable) : h("div.empty.panel", {}, t("No tasks match this filter.")),
-            ),
-          ]
-        : h("div.empty.panel", {}, value.waiting ?? ""),
-    );
-  };
-  return (next) => {
-    if (next?.chosen !== value.chosen) picked = ""; // generated, or undone
-    value = next ?? {};
-    draw();
-    suggest();
-    startTrials();
-  };
+  // Solved tasks first, but no card moves away under the pointer while tasks are tested.
+  visibleTasks() {
+    const family = this.family.value,
+      visible = this.tasks.filter(
+        (task) => (family === "all" || familyOf(task.kind) === family) && (!this.feasibleOnly.value || task.feasible),
+      );
+    return this.value.current_trial ? visible : visible.sort((a, b) => +isUnsolved(a) - +isUnsolved(b));
+  }
+
+  template() {
+    if (!this.tasks.length) return html`<div class="empty panel">${this.value.waiting}</div>`;
+    const visible = this.visibleTasks();
+    return html`${this.head()}
+      <div class="cards">
+        ${visible.map((task) => this.editableCard(task))}
+        ${!visible.length && html`<div class="empty panel">${t("No tasks match this filter.")}</div>`}
+      </div>`;
+  }
+
+  head() {
+    return html`<div class="head">
+      <div class="filters" role="group" aria-label=${t("Task kinds")}>${FAMILIES.map((one) => this.filter(...one))}</div>
+      <${TickBox} label=${t("Solvable only")} checked=${this.feasibleOnly.value}
+        onChange=${(isTicked) => (this.feasibleOnly.value = isTicked)} />
+      <span class="state" role="status">${this.progress()}</span>
+    </div>`;
+  }
+
+  filter(name, title) {
+    const count = this.tasks.filter((task) => name === "all" || familyOf(task.kind) === name).length,
+      isOn = this.family.value === name;
+    if (!count) return null;
+    return html`<button class=${classes("filter", isOn && "on")} aria-pressed=${isOn}
+      onclick=${() => (this.family.value = name)}>${title}<span class="count">${count}</span></button>`;
+  }
+
+  progress() {
+    const { tasks } = this,
+      tried = tasks.filter((task) => task.tried).length,
+      feasible = tasks.filter((task) => task.feasible).length,
+      stop = () => {
+        this.isStopped = true;
+        this.send("stop_trials", {});
+      },
+      start = () => {
+        this.isStopped = false;
+        this.requested = "";
+        this.startTrials();
+      };
+    if (this.value.current_trial)
+      return html`<i class="spin" /> ${t("Testing tasks: {tried} of {tasks}", { tried, tasks: tasks.length })}${" "}
+        <button class="studio-button plain" data-sends="task-cards.stop_trials" onclick=${stop}>${t("Stop")}</button>`;
+    if (tried === tasks.length) return t("{feasible} of {tasks} solved", { feasible, tasks: tasks.length });
+    return html`<button class="studio-button" data-sends="task-cards.start_trials" onclick=${start}>
+      ${tried ? t("Test remaining tasks") : t("Test all tasks")}</button>`;
+  }
+
+  editableCard(task) {
+    return html`<div class="card" key=${task.instruction}>${this.card(task)}
+      <button class="studio-button edit" aria-label=${t("Edit the task: {task}", { task: task.words || task.instruction })}
+        data-sends="task-builder.build" onclick=${() => this.edit(task)}>${t("Edit")}</button>
+    </div>`;
+  }
+
+  card(task) {
+    const suggestion = this.suggestedTask(),
+      isSuggested = task === suggestion,
+      isChosen = isSuggested || (!suggestion && task.instruction === (this.picked.value || this.value.chosen));
+    return html`<button class=${classes("tile task", isSuggested ? "suggested" : isChosen && "on")}
+      aria-pressed=${isChosen} data-kind=${task.kind} onclick=${() => this.pick(task)}>
+      <span class="goal-picture">${picture(task)}
+        <span class="verdict">${verdict(task, this.value.current_trial)}</span>
+        ${isChosen && html`<span class="chosen">${isSuggested ? t("Suggested") : t("Chosen")}</span>`}
+      </span>
+      ${description(task)}
+    </button>`;
+  }
 }
+
+function picture(task) {
+  if (!task.picture) return html`<span class="blank">${task.tried && t("No picture")}</span>`;
+  const alt = task.feasible ? t("The table when solved") : t("The table after the test");
+  return html`<img src=${task.picture} alt=${alt} loading="lazy" />`;
+}
+
+function verdict(task, currentTrial) {
+  if (!task.tried && task.instruction === currentTrial)
+    return html`<span class="tag"><i class="spin" /> ${t("Testing …")}</span>`;
+  if (!task.tried && task.refusal)
+    return html`<span class="tag bad" title=${task.refusal}>${t("✕ Not with this robot")}</span>`;
+  if (!task.tried) return html`<span class="tag">${t("Not tested")}</span>`;
+  if (task.feasible === false) return html`<span class="tag bad" title=${task.why}>${t("✕ Not solved")}</span>`;
+  if (!task.feasible) return html`<span class="tag" title=${task.why}>${t("? Not tested")}</span>`;
+  return html`<span class="tag good" title=${t("Solved in the twin from the photographed layout")}>
+    ✓ ${t("{n} move|{n} moves", { n: task.moves })}</span>`;
+}
+
+function description(task) {
+  return html`<span class="text">
+    <span class="kind"><b>${t(words(task.kind) || "task")}</b>
+      ${
+        task.level &&
+        html`<span class=${classes("tag", LEVELS[task.level])} title=${t("Estimated difficulty")}>${t(task.level)}</span>`
+      }
+    </span>
+    <strong>${task.words || task.instruction}</strong>
+    ${isUnsolved(task) && html`<span class="why">${task.why || task.refusal}</span>`}
+    ${
+      task.doubts?.length > 0 &&
+      html`<span class="faint" title=${task.doubts.join(" ")}>
+      ${t("Uncertain what it is: {objects}", { objects: task.uncertain.join(", ") })}</span>`
+    }
+    <span class="faint" title=${task.goals.join("; ")}>
+      ${t("{n} object|{n} objects", { n: task.objects.length })}: ${task.objects.join(", ")}${addedObjects(task)}</span>
+  </span>`;
+}
+
+function addedObjects(task) {
+  const names = new Set(task.goals.flatMap((goal) => goal.match(/\w+(?=, set out on the table)/g) ?? []));
+  return [...names].map((name) => t(", plus an added {name}", { name: words(name) })).join("");
+}
+
+export default mounts(TaskCards);

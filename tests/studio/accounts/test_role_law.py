@@ -275,7 +275,7 @@ def test_every_command_of_the_viewer_that_moves_a_body_needs_the_role_work(monke
 
 
 STATIC = Path(__file__).parents[3] / "static"
-MARK = re.compile(r'"data-sends": "([^"]+)"')
+MARK = re.compile(r"data-sends(?:\": \"|=\")([^\"]+)\"")
 """A control of a script, or the element around several, with the name of what it sends."""
 
 
