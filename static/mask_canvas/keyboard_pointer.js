@@ -6,8 +6,14 @@ const MARGIN_PX = 20; // to the edge of the canvas, at which a zoomed photograph
 
 /** `handlers` are those of `gestures`; `startAt()` returns the photograph's pixel at which the crosshair appears. */
 export class KeyboardPointer {
+  pixel = null;
+  press = null;
+
   constructor(canvas, viewport, handlers, startAt) {
-    Object.assign(this, { canvas, viewport, handlers, startAt, pixel: null, press: null });
+    this.canvas = canvas;
+    this.viewport = viewport;
+    this.handlers = handlers;
+    this.startAt = startAt;
     canvas.addEventListener("keydown", (event) => this.#down(event));
     canvas.addEventListener("keyup", (event) => this.#up(event));
     for (const name of ["blur", "pointermove", "pointerdown"]) canvas.addEventListener(name, () => this.hide());

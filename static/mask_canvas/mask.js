@@ -1,7 +1,15 @@
 // A binary mask, one byte per pixel, stored for its bounding box only so that 4k pictures stay cheap.
 export class Mask {
+  edgeCache = null;
+  outlineCache = null;
+  fillCache = null;
+  centreCache = null;
+
   constructor(width, height, box, bits) {
-    Object.assign(this, { width, height, box, bits });
+    this.width = width;
+    this.height = height;
+    this.box = box;
+    this.bits = bits;
   }
 
   static empty(width, height) {

@@ -2,8 +2,17 @@
 import { Mask } from "/static/mask_canvas/mask.js";
 
 export class MaskEdit {
+  /** @type {[number, number, number][]} x, y, 1 to add or 0 to remove */
+  clicks = [];
+  /** @type {number[] | null} */
+  box = null;
+  /** @type {{clicks: [number, number, number][], box: number[] | null, candidates: any[], chosen: number}[]} */
+  steps = [];
+  undone = [];
+
   constructor(id, colour, mask) {
-    Object.assign(this, { id, colour, clicks: [], box: null, steps: [], undone: [] });
+    this.id = id;
+    this.colour = colour;
     if (mask) this.steps.push({ clicks: [], box: null, candidates: [{ mask }], chosen: 0 });
     this.initialSteps = this.steps.length;
   }

@@ -3,15 +3,14 @@
 const LABEL_SIDE = 18; // in pixels of the page
 
 export class MaskRenderer {
+  background = new OffscreenCanvas(1, 1);
+  state = [];
+  last = null;
+  spots = new Map(); // where each number stands, by id
+
   constructor(canvas) {
-    Object.assign(this, {
-      canvas,
-      context: canvas.getContext("2d"),
-      background: new OffscreenCanvas(1, 1),
-      state: [],
-      last: null,
-      spots: new Map(), // where each number stands, by id
-    });
+    this.canvas = canvas;
+    this.context = canvas.getContext("2d");
   }
 
   // `shown` is {picked, hidden, edit, hover, preview, drag, line, brush, crosshair}, `view` {zoom, left, top, ratio, unit, scene,
@@ -172,9 +171,9 @@ function drawDashed(context, unit, trace) {
 }
 
 function drawCrosshair(context, [x, y], unit) {
-  for (const [colour, width] of [
-    ["#000", 4],
-    ["#fff", 1.8],
+  for (const { colour, width } of [
+    { colour: "#000", width: 4 },
+    { colour: "#fff", width: 1.8 },
   ]) {
     context.beginPath();
     for (const [dx, dy] of [
@@ -210,7 +209,10 @@ function drawClick(context, x, y, sign, unit) {
   context.stroke();
 }
 
-// Returns where an object's number hides least, [x, y] in canvas pixels: beside its mask, off other masks and numbers.
+/**
+ * Where an object's number hides least, in canvas pixels: beside its mask, off other masks and numbers.
+ * @returns {[number, number]}
+ */
 function labelSpot(id, mask, { zoom, left, top, ratio, masks }, taken, canvas) {
   const side = LABEL_SIDE * ratio,
     gap = side / 2 + 3 * ratio,
@@ -219,6 +221,7 @@ function labelSpot(id, mask, { zoom, left, top, ratio, masks }, taken, canvas) {
   const [x0, y0] = [box.left * zoom + left, box.top * zoom + top],
     [x1, y1] = [x0 + box.width * zoom, y0 + box.height * zoom],
     [x, y] = [(x0 + x1) / 2, (y0 + y1) / 2];
+  /** @type {[number, number][]} */
   const spots = [
     [x, y0 - gap],
     [x1 + gap, y],
@@ -238,7 +241,8 @@ function labelSpot(id, mask, { zoom, left, top, ratio, masks }, taken, canvas) {
     for (const [a, b] of taken) if (Math.abs(a - u) < side && Math.abs(b - v) < side) sum += 20;
     return sum;
   };
-  return spots.map((spot) => [cost(spot), spot]).reduce((best, one) => (one[0] < best[0] ? one : best))[1];
+  const costs = spots.map(cost);
+  return spots[costs.indexOf(Math.min(...costs))];
 }
 
 // Draws the object's number, and a mark if it needs review.

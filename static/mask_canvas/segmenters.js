@@ -1,6 +1,6 @@
 // Menu to choose the segmenter that answers clicks, with the state of each, and to segment the whole frame again.
-import { fill, h } from "/static/studio/dom.js";
 import { t } from "/static/studio/texts.js";
+import { classes, html, signal } from "/static/studio/view.js";
 
 const BUSY = ["installing", "queued", "loading", "encoding"];
 const STATE_TEXT = {
@@ -51,96 +51,57 @@ const SWITCHES = [
 ];
 
 export class Segmenters {
+  #status = signal(/** @type {any} */ (null));
+  #problem = signal("");
+  token = null;
+  isPrepared = false;
+  /** @type {HTMLDetailsElement} */
+  menu = null;
+  timer = 0;
+
+  /**
+   * @param {(request: object) => Promise<any>} ask
+   * @param {{compare: () => void, find: (name: string, settings: object) => void, changed: (problem: string) => void}} handlers
+   */
   constructor(ask, handlers) {
-    Object.assign(this, { ask, handlers, status: null, token: null });
-    this.head = h("summary.studio-button", { title: t("Choose the segmenter") }, t("Segmenter"));
-    this.list = h("div.list");
-    this.inputs = new Map(
-      SETTINGS.map(([name, title, range, note]) => [
-        name,
-        h("input", {
-          type: "number",
-          name,
-          title: note,
-          "aria-label": title,
-          ...Object.fromEntries(Object.entries(range).map(([key, value]) => [key, String(value)])),
-        }),
-      ]),
-    );
-    for (const [name, title, note] of SWITCHES)
-      this.inputs.set(name, h("input", { type: "checkbox", name, title: note, "aria-label": title }));
-    this.settings = h(
-      "details.settings",
-      {},
-      h("summary", {}, t("SAM 2's settings")),
-      SETTINGS.map(([name, title, , note]) => h("label.setting", { title: note }, title, this.inputs.get(name))),
-      SWITCHES.map(([name, title, note]) => h("label.setting", { title: note }, title, this.inputs.get(name))),
-    );
-    this.findButton = h("button.studio-button", {
-      "data-act": "find",
-      onclick: () => {
-        this.element.open = false;
-        handlers.find(this.chosen.name, this.chosen.name === "sam2" ? this.values : {});
-      },
-    });
-    this.element = h(
-      "details.menu",
-      { "data-menu": "segmenters", ontoggle: () => this.element.open && this.request({ kind: "status" }) },
-      this.head,
-      h(
-        "div.sheet",
-        {},
-        this.list,
-        this.settings,
-        this.findButton,
-        h(
-          "p.note",
-          {},
-          t("Replaces all masks of this frame. Objects found again keep their number and name. You can undo it."),
-        ),
-      ),
-    );
+    this.ask = ask;
+    this.handlers = handlers;
   }
 
   get chosen() {
-    return this.status?.segmenters.find((segmenter) => segmenter.name === this.status.chosen);
-  }
-  get values() {
-    return Object.fromEntries(
-      [...this.inputs].map(([name, input]) => [name, input.type === "checkbox" ? input.checked : input.valueAsNumber]),
-    );
+    const status = this.#status.value;
+    return status?.segmenters.find((segmenter) => segmenter.name === status.chosen);
   }
 
   async open(token) {
     if (token === this.token) return;
     this.token = token;
-    this.status = null;
+    this.#status.value = null;
     this.isPrepared = false;
     await this.request({ kind: "status" });
   }
 
-  // Lets the segmenter open the frame, so that the first click is as quick as the others.
+  /** Lets the segmenter open the frame, so that the first click is as quick as the others. */
   prepare() {
     if (!this.token || this.isPrepared) return;
     this.isPrepared = true;
     this.request({ kind: "prepare" });
   }
 
-  // Sends a request, shows the answer, and polls while a segmenter is busy.
+  /** Sends a request, shows the answer, and asks again while a segmenter is busy. */
   async request(question) {
     const token = this.token,
       status = await this.ask({ ...question, token });
     if (token !== this.token) return;
     clearTimeout(this.timer);
-    this.problem = status.error ?? "";
-    if (!status.error) this.status = status;
-    if (this.status) this.draw();
-    this.handlers.changed(this.problem);
-    if (this.status?.segmenters.some((segmenter) => BUSY.includes(segmenter.state)) && this.element.isConnected)
-      this.timer = setTimeout(() => this.request({ kind: "status" }), 600);
+    this.#problem.value = status.error ?? "";
+    if (!status.error) this.#status.value = status;
+    this.handlers.changed(this.#problem.value);
+    const isBusy = this.#status.value?.segmenters.some(({ state }) => BUSY.includes(state));
+    if (isBusy && this.menu?.isConnected) this.timer = setTimeout(() => this.request({ kind: "status" }), 600);
   }
 
-  // Why a click has to wait; "" if it does not.
+  /** Why a click has to wait; "" if it does not. */
   get waitText() {
     const { title, state, progress } = this.chosen ?? {};
     const work = {
@@ -151,86 +112,76 @@ export class Segmenters {
     return work ? t("{title} is {work}; your click is answered afterwards.", { title, work }) : "";
   }
 
-  draw() {
-    const chosen = this.chosen;
-    fill(
-      this.head,
-      `${t("Segmenter:")} `,
-      h("strong", {}, chosen.title),
-      " ",
-      h(
-        `span.state.${chosen.state}`,
-        {},
-        chosen.state === "encoding"
-          ? `${STATE_TEXT.encoding} ${Math.round(chosen.progress * 100)} %`
-          : STATE_TEXT[chosen.state],
-      ),
-    );
-    fill(
-      this.list,
-      h("p.title", {}, t("Segmenter for clicks on this frame")),
-      this.status.segmenters.map((segmenter) => this.segmenterRow(segmenter, chosen)),
-      this.problem && h("p.problem", {}, this.problem),
-      h("p.note", {}, t("Existing masks do not change.")),
-      h(
-        "button.studio-button",
-        {
-          "data-act": "compare",
-          title: t("Masks of the selected object side by side (C)"),
-          onclick: () => {
-            this.element.open = false;
-            this.handlers.compare();
-          },
-        },
-        t("Compare on the selected object"),
-      ),
-      h("p.title", {}, t("Segment the frame again")),
-    );
-    this.settings.hidden = chosen.name !== "sam2";
-    fill(this.findButton, t("Segment with {title}", { title: chosen.title }));
+  #find() {
+    const inputs = /** @type {HTMLInputElement[]} */ ([...this.menu.querySelectorAll(".settings input")]),
+      settings = inputs.map((input) => [input.name, input.type === "checkbox" ? input.checked : input.valueAsNumber]);
+    this.menu.open = false;
+    this.handlers.find(this.chosen.name, this.chosen.name === "sam2" ? Object.fromEntries(settings) : {});
   }
 
-  segmenterRow(segmenter, chosen) {
-    const busy = BUSY.includes(segmenter.state),
-      act = (kind, text) =>
-        h(
-          "button.studio-button",
-          {
-            "data-act": `${kind}:${segmenter.name}`,
-            "data-sends": `mask-canvas.${kind}`,
-            onclick: () => this.request({ kind, name: segmenter.name }),
-          },
-          text,
-        );
-    return h(
-      "div.segmenter",
-      {},
-      h(
-        `label.list-row.choice${segmenter.state === "missing" ? ".off" : ""}`,
-        {},
-        h("input", {
-          type: "radio",
-          "data-sends": "mask-canvas.choose",
-          name: "segmenter",
-          value: segmenter.name,
-          checked: segmenter.name === chosen.name,
-          disabled: segmenter.state === "missing",
-          onchange: () => this.request({ kind: "choose", name: segmenter.name }),
-        }),
-        h(
-          "span",
-          {},
-          h("strong", {}, segmenter.title),
-          " ",
-          h(`span.state.${segmenter.state}`, {}, STATE_TEXT[segmenter.state]),
-          busy && h("progress", segmenter.state === "installing" ? {} : { max: 1, value: segmenter.progress }),
-          segmenter.note && h("span.note", {}, segmenter.note),
-        ),
-      ),
-      busy && act("stop", t("■ Stop")),
-      ["failed", "stopped"].includes(segmenter.state) && act("choose", t("Retry")),
-      segmenter.installable &&
-        act("install", t("Install {title} (downloads up to 2.9 GB)", { title: segmenter.title })),
-    );
+  #compare() {
+    this.menu.open = false;
+    this.handlers.compare();
+  }
+
+  template() {
+    const { chosen } = this;
+    return html`<details class="menu" data-menu="segmenters" ref=${(menu) => (this.menu = menu)}
+      ontoggle=${() => this.menu.open && this.request({ kind: "status" })}>
+      <summary class="studio-button" title=${t("Choose the segmenter")}>${chosen ? title(chosen) : t("Segmenter")}</summary>
+      <div class="sheet">
+        <div class="list">${chosen && this.#list(chosen)}</div>
+        <details class="settings" hidden=${chosen?.name !== "sam2"}>
+          <summary>${t("SAM 2's settings")}</summary>
+          ${SETTINGS.map(
+            ([name, words, range, note]) => html`<label class="setting" title=${note}>${words}<input
+            type="number" name=${name} title=${note} aria-label=${words} min=${range.min} max=${range.max}
+            step=${range.step} defaultValue=${range.value} /></label>`,
+          )}
+          ${SWITCHES.map(
+            ([name, words, note]) => html`<label class="setting" title=${note}>${words}<input
+            type="checkbox" name=${name} title=${note} aria-label=${words} /></label>`,
+          )}
+        </details>
+        <button class="studio-button" data-act="find" onclick=${() => this.#find()}>
+          ${chosen && t("Segment with {title}", { title: chosen.title })}</button>
+        <p class="note">
+          ${t("Replaces all masks of this frame. Objects found again keep their number and name. You can undo it.")}</p>
+      </div>
+    </details>`;
+  }
+
+  #list(chosen) {
+    return html`<p class="title">${t("Segmenter for clicks on this frame")}</p>
+      ${this.#status.value.segmenters.map((segmenter) => this.#row(segmenter, chosen))}
+      ${this.#problem.value && html`<p class="problem">${this.#problem.value}</p>`}
+      <p class="note">${t("Existing masks do not change.")}</p>
+      <button class="studio-button" data-act="compare" title=${t("Masks of the selected object side by side (C)")}
+        onclick=${() => this.#compare()}>${t("Compare on the selected object")}</button>
+      <p class="title">${t("Segment the frame again")}</p>`;
+  }
+
+  #row({ name, title, state, progress, note, installable }, chosen) {
+    const isBusy = BUSY.includes(state),
+      choose = () => this.request({ kind: "choose", name }),
+      button = (kind, text) => html`<button class="studio-button" data-act=${`${kind}:${name}`}
+        data-sends=${`mask-canvas.${kind}`} onclick=${() => this.request({ kind, name })}>${text}</button>`;
+    return html`<div class="segmenter" key=${name}>
+      <label class=${classes("list-row choice", state === "missing" && "off")}>
+        <input type="radio" data-sends="mask-canvas.choose" name="segmenter" value=${name}
+          checked=${name === chosen.name} disabled=${state === "missing"} onchange=${choose} />
+        <span><strong>${title}</strong> <span class=${`state ${state}`}>${STATE_TEXT[state]}</span>
+          ${isBusy && html`<progress max="1" value=${state === "installing" ? undefined : progress} />`}
+          ${note && html`<span class="note">${note}</span>`}
+        </span>
+      </label>
+      ${isBusy && button("stop", t("■ Stop"))}
+      ${["failed", "stopped"].includes(state) && button("choose", t("Retry"))}
+      ${installable && button("install", t("Install {title} (downloads up to 2.9 GB)", { title }))}
+    </div>`;
   }
 }
+
+const title = ({ title: name, state, progress }) =>
+  html`${t("Segmenter:")} <strong>${name}</strong> <span class=${`state ${state}`}>
+    ${state === "encoding" ? `${STATE_TEXT.encoding} ${Math.round(progress * 100)} %` : STATE_TEXT[state]}</span>`;

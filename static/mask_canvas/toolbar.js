@@ -1,6 +1,6 @@
 // Toolbar buttons, each with an icon, a word and a tooltip.
-import { h } from "/static/studio/dom.js";
 import { t } from "/static/studio/texts.js";
+import { classes, html } from "/static/studio/view.js";
 
 const ICONS = {
   add: "M8 3v10M3 8h10",
@@ -26,56 +26,78 @@ const ICONS = {
   zoom_out: "M3 8h10",
 };
 
-export function icon(name) {
-  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg"),
-    path = document.createElementNS(svg.namespaceURI, "path");
-  svg.setAttribute("viewBox", "0 0 16 16");
-  svg.setAttribute("aria-hidden", "true");
-  path.setAttribute("d", ICONS[name]);
-  svg.append(path);
-  return svg;
-}
-
-// {act, icon, text, key, title, on, off, primary}; `onPress` is called with the action's name.
-export function button({ act: action, icon: shape = action, text, key, title = text, on, off, primary }, onPress) {
-  return h(
-    `button.tool${on ? ".on" : ""}${primary ? ".primary" : ""}`,
-    {
-      "data-act": action,
-      "data-sends": READING.has(action) ? null : "mask-canvas.decide",
-      disabled: Boolean(off),
-      title: key ? `${title} (${key})` : title,
-      "aria-label": title.startsWith(text) ? title : `${text}: ${title}`, // what is seen can be said
-      "aria-pressed": on === undefined ? null : String(Boolean(on)),
-      onclick: () => onPress(action),
-    },
-    icon(shape),
-    h("span", {}, text),
-  );
-}
-
-export function groups(rows, onPress) {
-  return rows.map(([name, items]) =>
-    h(
-      "div.group",
-      { role: "group", "aria-label": name },
-      items.filter(Boolean).map((item) => button(item, onPress)),
-    ),
-  );
-}
-
 const READING = new Set(["tool:move", "hide", "help", "compare", "fit", "zoom_in", "zoom_out"]);
-export const TOOLS = [
-  { act: "tool:add", icon: "add", text: t("Add"), key: "V", title: t("Click to select or add, drag a box") },
+const TOOLS = [
+  { act: "tool:add", shape: "add", text: t("Add"), keys: "V", title: t("Click to select or add, drag a box") },
   {
     act: "tool:remove",
-    icon: "remove",
+    shape: "remove",
     text: t("Remove"),
-    key: "X",
+    keys: "X",
     title: t("Click to remove (same as right-click)"),
   },
-  { act: "tool:brush", icon: "brush", text: t("Brush"), key: "B", title: t("Paint pixels") },
-  { act: "tool:erase", icon: "erase", text: t("Erase"), key: "E", title: t("Erase pixels") },
-  { act: "tool:several", icon: "several", text: t("Multi"), key: "Shift-click", title: t("Select several objects") },
-  { act: "tool:move", icon: "move", text: t("Pan"), key: "Space", title: t("Pan the picture") },
+  { act: "tool:brush", shape: "brush", text: t("Brush"), keys: "B", title: t("Paint pixels") },
+  { act: "tool:erase", shape: "erase", text: t("Erase"), keys: "E", title: t("Erase pixels") },
+  { act: "tool:several", shape: "several", text: t("Multi"), keys: "Shift-click", title: t("Select several objects") },
+  { act: "tool:move", shape: "move", text: t("Pan"), keys: "Space", title: t("Pan the picture") },
+];
+
+/** A button of an action; its `shape` is its icon. What is seen of its title can be said. */
+export function Tool({ act, shape = act, text, keys = "", title = text, isOn, isOff, isPrimary, onPress }) {
+  return html`<button class=${classes("tool", isOn && "on", isPrimary && "primary")} data-act=${act}
+    data-sends=${READING.has(act) ? null : "mask-canvas.decide"} disabled=${Boolean(isOff)}
+    title=${keys ? `${title} (${keys})` : title} aria-label=${title.startsWith(text) ? title : `${text}: ${title}`}
+    aria-pressed=${isOn} onclick=${() => onPress(act)}>
+    <svg viewBox="0 0 16 16" aria-hidden="true"><path d=${ICONS[shape]} /></svg><span>${text}</span>
+  </button>`;
+}
+
+/** @param {{work: import("./mask_work.js").MaskWork, isHidden: boolean, onPress: (act: string) => void}} props */
+export function Toolbar({ work, isHidden, onPress }) {
+  /** @type {[string, any[]][]} */
+  const groups = [
+    [t("Tools"), TOOLS.map((tool) => ({ ...tool, isOn: `tool:${work.tool}` === tool.act }))],
+    [t("Object"), work.isEditing ? editTools(work) : objectTools(work)],
+    [t("View"), viewTools(work, isHidden)],
+  ];
+  const group = ([name, tools]) => html`<div class="group" role="group" aria-label=${name} key=${name}>
+    ${tools.map((tool) => html`<${Tool} key=${tool.act} ...${tool} onPress=${onPress} />`)}
+  </div>`;
+  return html`<div class="tools" role="toolbar">${groups.map(group)}</div>`;
+}
+
+const editTools = ({ edit }) => [
+  { act: "accept", text: t("Accept"), keys: "Enter", isPrimary: true, isOff: !edit.last && !edit.isWaiting },
+  { act: "discard", text: t("Discard"), keys: "Esc" },
+];
+
+function objectTools({ object, picked, tool }) {
+  const isNone = object && !object.is_object;
+  return [
+    { act: "new", text: t("New"), keys: "N", title: t("New object") },
+    { act: "merge", text: t("Merge"), keys: "M", title: t("Merge the selected objects"), isOff: picked.size < 2 },
+    {
+      act: "split",
+      text: t("Split"),
+      keys: "S",
+      title: t("Split the selected object"),
+      isOff: !object,
+      isOn: tool === "split",
+    },
+    {
+      act: "toggle_object",
+      text: isNone ? t("Object") : t("Non-object"),
+      title: isNone ? t("Mark as object") : t("Mark as not an object"),
+      keys: "O",
+      isOff: !object,
+    },
+    { act: "delete", shape: "bin", text: t("Delete"), keys: "Del", isOff: !picked.size },
+  ];
+}
+
+const viewTools = ({ edit, scene }, isHidden) => [
+  { act: "undo", text: t("Undo"), keys: "Z", isOff: !(edit?.isChanged || scene?.can_undo) },
+  { act: "redo", text: t("Redo"), keys: "Shift-Z", isOff: !(edit?.undone.length || scene?.can_redo) },
+  { act: "hide", text: t("Hide"), keys: "H", title: t("Hide masks"), isOn: isHidden },
+  { act: "help", text: t("Keys"), keys: "?" },
 ];

@@ -3,18 +3,21 @@ import { Mask } from "/static/mask_canvas/mask.js";
 import { MaskRenderer } from "/static/mask_canvas/renderer.js";
 
 export class Viewport {
-  constructor(canvas, photo) {
-    Object.assign(this, {
-      canvas,
-      photo,
-      zoom: 1,
-      left: 0,
-      top: 0,
-      moved: false,
-      masks: new Map(),
-      scene: null,
-      renderer: new MaskRenderer(canvas),
-    });
+  zoom = 1;
+  fitZoom = 1;
+  left = 0;
+  top = 0;
+  moved = false;
+  /** @type {Map<number, {key: string, mask: Mask}>} */
+  masks = new Map();
+  /** @type {any} */
+  scene = null;
+
+  /** @param {HTMLCanvasElement} canvas @param {HTMLImageElement} photo */
+  show(canvas, photo) {
+    this.canvas = canvas;
+    this.photo = photo;
+    this.renderer = new MaskRenderer(canvas);
   }
 
   // Decodes only masks whose run lengths changed.
@@ -62,7 +65,7 @@ export class Viewport {
     this.top = (height - this.scene.height * this.zoom) / 2;
   }
 
-  // The photograph pixel at a point of the page.
+  /** The photograph pixel at a point of the page. @returns {[number, number]} */
   pixelAt({ clientX, clientY }) {
     const box = this.canvas.getBoundingClientRect(),
       ratio = this.ratio;

@@ -2,8 +2,17 @@ import { asker } from "./server.js";
 
 // Keeps one request in flight. Of those made meanwhile only the newest is sent next; older ones are dropped.
 export class LatestRequest {
+  seq = 0;
+  busy = false;
+  waiting = null;
+
+  /**
+   * @param {(request: object) => Promise<any>} ask
+   * @param {(answer: any, request: any, ms: number) => void} onAnswer
+   */
   constructor(ask, onAnswer) {
-    Object.assign(this, { ask: asker({ ask }), onAnswer, seq: 0, busy: false, waiting: null });
+    this.ask = asker({ ask });
+    this.onAnswer = onAnswer;
   }
 
   send(request) {

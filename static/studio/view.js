@@ -79,6 +79,9 @@ export class View {
     return this.#newest.value;
   }
 
+  /** Is called once the template is in the page. */
+  ready() {}
+
   /** @returns {any} */
   template() {
     return null;
@@ -96,6 +99,7 @@ export const mounts =
       root = element.firstElementChild,
       view = new Shown({ root, newest, ...context });
     show(root, () => view.template());
+    view.ready();
     return (/** @type {any} */ value) => {
       newest.value = value ?? {};
     };

@@ -323,7 +323,7 @@ def test_a_person_who_only_looks_selects_and_zooms_and_draws_no_mask(mount: Moun
     page.route("**/account.json", lambda route: route.fulfill(json=looker))
     editor = mount("blocks", "mask-canvas", "object-list")
     page.evaluate("async () => (await import('/static/studio/refused_controls.js')).disableRefused(false)")
-    expect(action(page, "tool:brush")).to_have_class(re.compile("refused"))
+    expect(action(page, "tool:brush")).to_have_attribute("data-refused", "")
     expect(action(page, "fit")).not_to_have_class(re.compile("refused"))
     id, mask = largest(editor.masks)
     press_keys(page, "n", "b")
