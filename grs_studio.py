@@ -6,7 +6,7 @@
         print(step.stage, step.message)
     grs_studio.export("desk", "mjcf", "desk_mjcf")
 
-`examples/` has eleven scripts that import only this. Every function raises StudioError with one line that says what was
+`examples/` has twelve scripts that import only this. Every function raises StudioError with one line that says what was
 wrong and what would work. Lengths are metres, angles radians, times seconds; the world's z is up from the table.
 """
 
@@ -26,9 +26,11 @@ if TYPE_CHECKING:
     from pipeline.frame import Frame
     from pipeline.project import Project
     from pipeline.run import Progress
+    from studio.project_widgets import ProjectWidgets
 
 __all__ = [
     "StudioError", "compare", "environment", "evaluate_policy", "export", "load", "open_project", "run", "twin",
+    "widgets",
 ]  # fmt: skip
 
 if Path(pipeline.__file__).parents[1] != Path(__file__).resolve().parent:
@@ -209,3 +211,15 @@ def evaluate_policy(
             if on_episode:
                 on_episode(policy, episode)
     return evaluation.finish()
+
+
+def widgets(project: str | Path, **settings: Any) -> "ProjectWidgets":
+    """Return the mask canvas and the viewer of a project, to be placed in a Gradio app of one's own.
+
+    Args:
+        project: its folder.
+        settings: as of `run`.
+    """
+    from studio.project_widgets import ProjectWidgets
+
+    return ProjectWidgets(project, **settings)
