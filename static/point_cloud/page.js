@@ -86,7 +86,7 @@ function ground(box) {
 }
 
 function dispose() {
-  scene.traverse((node) => {
+  scene.traverse((/** @type {any} */ node) => {
     node.geometry?.dispose();
     node.material?.map?.dispose();
     node.material?.dispose();
@@ -120,7 +120,7 @@ function show(bytes) {
     controls.update();
   }
   document.body.dataset.state = "showing";
-  document.body.dataset.points = count;
+  document.body.dataset.points = String(count);
   message.textContent = count ? "" : t("No depth is known in this frame.");
   requestDraw();
 }
@@ -133,7 +133,7 @@ async function load() {
     if (!answer.ok) throw new Error(await answer.text());
     const bytes = await answer.arrayBuffer();
     if (address === location.hash.slice(1)) show(bytes);
-  } catch (error) {
+  } catch (/** @type {any} */ error) {
     message.textContent = t("The point cloud could not be loaded: {message}", { message: error.message });
   }
 }

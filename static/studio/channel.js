@@ -3,7 +3,7 @@
 //
 // Gradio's own components get theirs by an event of Gradio, which is sent when the channel says that there is something
 // new, and again if nothing came of it.
-import { listen, notify } from "./listeners.js";
+import { onChange, signal } from "./view.js";
 
 const RETRY_MS = 500,
   LOST_MS = 3000, // without a connection, after which the page says so
@@ -14,9 +14,9 @@ const page = [...crypto.getRandomValues(new Uint8Array(12))].map((byte) => byte.
   values = new Map(), // the newest, as JSON, by the component's id
   joined = new Map(), // {element, draw} by the component's id, of those that are in the page
   outbox = [], // actions that are not answered yet: {id, name, data, number}
-  lossListeners = new Set(),
-  openListeners = new Set(),
-  reloadListeners = new Set();
+  isLost = signal(false),
+  openings = signal(0), // counts what was opened and is on the screen
+  reloads = signal(0); // counts when the page is about to be loaded again
 let isStarted = false,
   isGradios = false, // whether components of Gradio's are in the page
   socket = null,
@@ -26,7 +26,6 @@ let isStarted = false,
   sent = 0,
   update = { number: 0, acted: 0, widgets: 0, opened: 0, told: 0, version: -1, shows: 0, studio: "" },
   lostSince = null,
-  isLost = false,
   askWidgets = null,
   shown = { shown: 0, told: 0 }, // numbers of the change and of the notice that Gradio's components show
   asked = 0; // when that event was sent; 0 if none is on its way
@@ -55,10 +54,10 @@ export const isSettled = () =>
   (!isGradios || (shown.shown >= update.widgets && shown.told >= update.told));
 
 /** Calls back when the connection is lost, and when it is back. */
-export const onLoss = (element, callback) => listen(lossListeners, element, callback);
+export const onLoss = (element, callback) => onChange(element, () => isLost.value, callback);
 
 /** Calls back before the page is loaded again, since the studio was started again. */
-export const onReload = (element, callback) => listen(reloadListeners, element, callback);
+export const onReload = (element, callback) => onChange(element, () => reloads.value, callback);
 
 /** Calls `draw` with the component's newest value and whenever a newer one comes, as long as its element is there. */
 export function join(component, element, draw) {
@@ -105,11 +104,14 @@ async function leaveIfLoggedOut() {
 }
 
 function reload() {
-  notify(reloadListeners);
+  reloads.value++;
   location.reload();
 }
 
-export function takeUpdate({ values: changed, ...numbers }) {
+/** Takes an update: numbers of the page's state, see studio/pages/page_channel.py, and the values that changed. */
+export function takeUpdate(
+  /** @type {typeof update & {values: Record<string, string>}} */ { values: changed, ...numbers },
+) {
   if (update.studio && numbers.studio !== update.studio) {
     reload(); // it was started again
     return;
@@ -125,17 +127,11 @@ export function takeUpdate({ values: changed, ...numbers }) {
 
 function setLost(since) {
   lostSince = since;
-  if (since === null && isLost) {
-    isLost = false;
-    notify(lossListeners, false);
-  }
+  if (since === null) isLost.value = false;
 }
 
 function check() {
-  if (!isLost && lostSince !== null && performance.now() - lostSince > LOST_MS) {
-    isLost = true;
-    notify(lossListeners, true);
-  }
+  if (lostSince !== null && performance.now() - lostSince > LOST_MS) isLost.value = true;
   sayShown();
   refreshWidgets();
 }
@@ -196,7 +192,7 @@ export function widgetsShown(value) {
   shown = value;
   asked = 0;
   if (opensNow) {
-    notify(openListeners);
+    openings.value++;
     setTimeout(refreshWidgets, 0, true); // Gradio loses the label of a tab that comes with what makes tabs visible
   } else refreshWidgets();
 }
@@ -204,4 +200,4 @@ export function widgetsShown(value) {
 /** Whether what was opened is on the screen; always where no channel is. */
 export const isOpened = () => !isGradios || (update.number > 0 && shown.shown >= update.opened);
 
-export const onOpened = (element, callback) => listen(openListeners, element, callback);
+export const onOpened = (element, callback) => onChange(element, () => openings.value, callback);

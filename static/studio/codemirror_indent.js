@@ -18,7 +18,7 @@ function insertedText(key, before) {
 document.addEventListener(
   "keydown",
   (event) => {
-    const content = event.target.closest?.(EDITOR),
+    const content = /** @type {any} */ (event.target).closest?.(EDITOR),
       isLeaving = content && leaves === content && event.key === "Tab";
     if (event.key !== "Shift") leaves = event.key === "Escape" ? content : null;
     if (isLeaving) return event.stopPropagation(); // the browser moves the focus

@@ -11,7 +11,8 @@ const isCovered = (part, panel) => {
 
 /** Puts the parts of the page that `panel` covers out of reach and focuses the panel; null ends it. */
 export function cover(panel) {
-  for (const part of document.querySelectorAll(PARTS)) part.inert = Boolean(panel) && isCovered(part, panel);
+  for (const part of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll(PARTS)))
+    part.inert = Boolean(panel) && isCovered(part, panel);
   if (!panel || panel.contains(document.activeElement)) return;
   const first = [...panel.querySelectorAll(FOCUSABLE)].find((one) => !one.disabled && one.checkVisibility());
   first?.focus({ preventScroll: true });

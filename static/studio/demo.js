@@ -1,14 +1,15 @@
 // The guided demo: a sample scene leads itself from the photograph to the solved task. A click or key outside the caption
 // pauses it, so that a person can look around or take over at any moment.
-import { fill, h } from "./dom.js";
 import { openStep } from "./gradio_tabs.js";
 import { goTo, place, STEPS, stopFollowing } from "./place.js";
 import { t } from "./texts.js";
+import { classes, html, show, signal } from "./view.js";
 
 const SCENE = "blocks",
   TICK_MS = 250,
   SETTLED_MS = 2000, // without work, after which it has ended
   TRIALS_MS = 12_000; // for which the first solved trial of a task is waited for
+/** @returns {any[]} */
 const all = (selector) => [...document.querySelectorAll(selector)];
 const hasReached = (step) => STEPS.indexOf(place().reached) >= STEPS.indexOf(step);
 const solvedCard = () => all(".task-cards .task").find((card) => card.querySelector(".verdict .good"));
@@ -54,23 +55,26 @@ const SCENES = [
   },
 ];
 
-let timer, index, elapsedMs, hasActed, isPaused;
-const captionElement = h("span.caption", { "aria-live": "polite" }),
-  count = h("span.faint"),
-  pauseButton = h("button.studio-button", { onclick: () => pause(!isPaused) }),
-  panel = h(
-    "div.demo",
-    { role: "region", "aria-label": t("Guided demo"), hidden: true },
-    captionElement,
-    count,
-    pauseButton,
-    h("button.studio-button.plain", { onclick: end }, t("End demo")),
-  );
+const index = signal(0), // of the scene
+  isPaused = signal(false),
+  panel = document.createElement("div");
+let timer, elapsedMs, hasActed;
+
+show(
+  panel,
+  () => html`<div class=${classes("demo", isPaused.value && "paused")} role="region" aria-label=${t("Guided demo")}>
+    <span class="caption" aria-live="polite">${SCENES[index.value].caption}</span>
+    <span class="faint">${t("{done} of {of}", { done: index.value + 1, of: SCENES.length })}</span>
+    <button class="studio-button" onclick=${() => (isPaused.value = !isPaused.value)}>
+      ${isPaused.value ? t("Continue") : t("Pause")}</button>
+    <button class="studio-button plain" onclick=${end}>${t("End demo")}</button>
+  </div>`,
+);
 
 /** Begins the demo from the gallery: of a sample scene, or of a project. */
 export function startDemo({ scene = SCENE, project = "", wait = 0 } = {}) {
   const name = CSS.escape(project || scene),
-    tile = document.querySelector(`.gallery ${project ? ".board" : ".samples"} [data-name="${name}"]`);
+    [tile] = all(`.gallery ${project ? ".board" : ".samples"} [data-name="${name}"]`);
   // the cards come after the page
   if (!tile && !timer && wait > 0) setTimeout(() => startDemo({ scene, project, wait: wait - TICK_MS }), TICK_MS);
   if (!tile || timer) return;
@@ -78,20 +82,13 @@ export function startDemo({ scene = SCENE, project = "", wait = 0 } = {}) {
   addEventListener("pointerdown", takeOver, true);
   addEventListener("keydown", takeOver, true);
   enter(0);
-  pause(false);
+  isPaused.value = false;
   tile.click();
   timer = setInterval(tick, TICK_MS);
 }
 
 function takeOver(event) {
-  if (event.isTrusted && !panel.contains(event.target)) pause(true);
-}
-
-function pause(on) {
-  isPaused = on;
-  panel.hidden = false;
-  fill(pauseButton, on ? t("Continue") : t("Pause"));
-  panel.classList.toggle("paused", on);
+  if (event.isTrusted && !panel.contains(event.target)) isPaused.value = true;
 }
 
 function end() {
@@ -103,31 +100,29 @@ function end() {
 }
 
 function enter(number) {
-  index = number;
+  index.value = number;
   elapsedMs = idleMs = 0;
   hasActed = false;
-  captionElement.textContent = SCENES[number].caption;
-  count.textContent = t("{done} of {of}", { done: number + 1, of: SCENES.length });
 }
 
 function tick() {
-  if (isPaused || !place().project || !openStep()) return;
+  if (isPaused.value || !place().project || !openStep()) return;
   stopFollowing();
-  const scene = SCENES[index];
+  const scene = SCENES[index.value];
   if (openStep() !== scene.step) goTo(scene.step);
   if (scene.act && !hasActed) hasActed = scene.act();
   elapsedMs += TICK_MS;
   idleMs = document.querySelector(".status-bar .spin") ? 0 : idleMs + TICK_MS;
   const isOver = elapsedMs >= 1000 * scene.seconds && (!scene.until || scene.until(elapsedMs));
   if (!isOver) return;
-  if (index + 1 < SCENES.length) enter(index + 1);
-  else pause(true); // the last caption stays
+  if (index.value + 1 < SCENES.length) enter(index.value + 1);
+  else isPaused.value = true; // the last caption stays
 }
 
 // Chooses a task that was solved in its trial and presses Generate; returns whether it could.
 function generate() {
-  const card = solvedCard() ?? document.querySelector(".task-cards .task"),
-    button = document.querySelector("#generate");
+  const card = solvedCard() ?? all(".task-cards .task")[0],
+    [button] = all("#generate");
   if (!card || !button || button.disabled) return false;
   card.click();
   setTimeout(() => button.click(), TICK_MS);

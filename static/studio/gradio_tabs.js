@@ -3,20 +3,22 @@
 // the id of its gr.Tab, here the name of the step, and the panel of a tab is .tabitem.
 const TABS = "#steps .tab-container [role=tab]";
 
+/** @returns {HTMLElement | null} */
+const tabOf = (condition) => document.querySelector(`${TABS}[${condition}]`);
+const named = (name) => tabOf(`data-tab-id="${CSS.escape(name)}"`);
+
 // The name of the open step; "" if there is none yet.
-export const openStep = () => document.querySelector(`${TABS}[aria-selected=true]`)?.dataset.tabId ?? "";
+export const openStep = () => tabOf("aria-selected=true")?.dataset.tabId ?? "";
 
 // Whether the tabs say these states, {name of the step: text}.
 export const tabsSay = (states) =>
-  Object.entries(states).every(([name, text]) =>
-    document.querySelector(`${TABS}[data-tab-id="${CSS.escape(name)}"]`)?.textContent.includes(text),
-  );
+  Object.entries(states).every(([name, text]) => named(name)?.textContent.includes(text));
 
 // The name of the step whose tab holds an element; "" if none does.
 export const stepOf = (element) => element.closest?.(TABS)?.dataset.tabId ?? "";
 
 export function showStep(name) {
-  document.querySelector(`${TABS}[data-tab-id="${CSS.escape(name)}"]`)?.click();
+  named(name)?.click();
 }
 
 // Calls back whenever another tab is opened. The tabs may not be in the page yet.

@@ -11,7 +11,7 @@ const typed = new Map(); // text by the sign of its field
 
 document.addEventListener(
   "input",
-  ({ target }) => target.matches?.(FIELDS) && typed.set(placeOf(target), target.value),
+  (/** @type {any} */ { target: field }) => isField(field) && typed.set(placeOf(field), field.value),
   true,
 );
 
@@ -43,6 +43,8 @@ export function takeUpInput(project) {
 
 // Gradio numbers the elements of its HTML components anew each time.
 const placeOf = (field) => `${field.closest("[id]:not([id^=html-])")?.id} ${signOf(field)}`;
+const isField = (/** @type {any} */ element) => element.matches?.(FIELDS);
+/** @returns {any} */
 const fieldAt = (place) => [...document.querySelectorAll(FIELDS)].find((one) => placeOf(one) === place);
 
 // Returns whether the field held the text already.

@@ -25,8 +25,9 @@ export function chooseLanguage(code) {
 export function translateMarkup(root) {
   const nodes = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
   while (nodes.nextNode()) {
-    const text = nodes.currentNode.data.trim();
-    if (text && texts[text]) nodes.currentNode.data = nodes.currentNode.data.replace(text, texts[text]);
+    const node = /** @type {Text} */ (nodes.currentNode),
+      text = node.data.trim();
+    if (text && texts[text]) node.data = node.data.replace(text, texts[text]);
   }
   for (const name of ["title", "aria-label", "alt"])
     for (const element of root.querySelectorAll(`[${name}]`)) element.setAttribute(name, t(element.getAttribute(name)));

@@ -101,14 +101,14 @@ class Mounted(ProjectFiles):
 
     def wait_until_drawn(self) -> None:
         """Wait until all events are answered, nothing is computed, and the components show the newest values."""
-        self.page.wait_for_function("() => window.bare?.channel.isSettled()")  # what is shown may begin work
+        self.page.wait_for_function("() => window.bare?.channel?.isSettled()")  # what is shown may begin work
         self._wait_until_newest()
 
     def _wait_until_newest(self) -> None:
         self.wait_until_idle()
         version = self.session.log.version if self.session else -1
         self.page.wait_for_function(
-            "(version) => window.bare?.channel.isSettled() && window.bare.channel.version() >= version", arg=version
+            "(version) => window.bare?.channel?.isSettled() && window.bare.channel.version() >= version", arg=version
         )
 
     def add_tabs(self, **texts: str) -> None:

@@ -113,7 +113,7 @@ def test_a_lost_server_is_announced_and_what_is_done_meanwhile_is_sent_once_when
     expect(banner).to_be_hidden()
     assert mounted.kinds == ["display_name"] and page.evaluate("window.isOld")
     page.evaluate("bare.channel.takeUpdate({ values: {}, studio: 'another' })")  # as after it was started again
-    page.wait_for_function("() => !window.isOld && window.bare?.channel.isSettled()")
+    page.wait_for_function("() => !window.isOld && window.bare?.channel?.isSettled()")
     log = PAGE_LOGS[page]
     log.errors = [error for error in log.errors if "ERR_FAILED" not in error and "WebSocket" not in error]
 
