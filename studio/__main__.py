@@ -7,67 +7,48 @@ import signal
 import sys
 import traceback
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import NoReturn
 
 from pipeline.errors import StudioError
-from pipeline.models.secret_environment import hide_secrets
+from pipeline.secret_environment import hide_secrets
 from pipeline.store import storage_error, use_private_folder
-from studio.commands import (
-    ablation,
-    acceptance,
-    align,
-    batch,
-    calibrate,
-    check,
-    demo,
-    evaluate,
-    export,
-    learn,
-    library,
-    project_set,
-    repair,
-    report,
-    robot,
-    run,
-    segment,
-    serve,
-    sync,
-    tasks,
-    user,
-    vary,
-)
+from studio.commands import serve
 from studio.commands.options import BAD_INPUT, OUR_FAULT
-from studio.commands.robot_episodes import compare, episode, evaluate_policy, replay_actions, serve_policy
 
-COMMANDS = (
-    demo,
-    run,
-    batch,
-    report,
-    project_set,
-    segment,
-    check,
-    repair,
-    compare,
-    align,
-    calibrate,
-    vary,
-    learn,
-    tasks,
-    replay_actions,
-    episode,
-    export,
-    sync,
-    acceptance,
-    ablation,
-    library,
-    robot,
-    user,
-    evaluate,
-    evaluate_policy,
-    serve_policy,
-)
+COMMANDS = {
+    "demo": ("demo", "a guided demo in the browser: from photograph to solved task"),
+    "run": ("run", "from a frame to a solution, or to an earlier stage"),
+    "batch": ("batch", "many frames, each to a project folder of its own"),
+    "report": ("report", "a batch as one HTML file that opens without a network"),
+    "set": ("project_set", "sets of accepted projects with a train and a test split"),
+    "segment": ("segment", "masks from clicks and boxes in a file"),
+    "check": ("check", "run simulation.py and checks.py in the sandbox; report as JSON"),
+    "repair": ("repair", "run and repair a program until its checks pass; outcome as JSON"),
+    "compare": ("robot_episodes.compare", "measure how far a simulated episode diverges from a real one"),
+    "align": ("align", "find the camera's pose from clicks, and the robot's base"),
+    "calibrate": ("calibrate", "estimate damping, friction, gains and masses from episodes"),
+    "vary": ("vary", "run a task under varied conditions and find what success depends on"),
+    "learn": ("learn", "learn policies for the subtasks of a task by reinforcement"),
+    "tasks": ("tasks", "generate many tasks for a twin and keep those worth having"),
+    "replay-actions": ("robot_episodes.replay_actions", "drive the twin's robot with the actions of an episode"),
+    "episode": ("robot_episodes.episode", "write a solution, a round or another episode as .csv, .npz or LeRobot"),
+    "export": ("export", "write a project in another format"),
+    "sync": ("sync", "copy projects to and from an object store, whichever is newer"),
+    "acceptance": ("acceptance", "one report of what a model is worth: masks, matches, programs"),
+    "ablation": ("ablation", "every router mode on every proposed task of some scenes"),
+    "library": ("library", "assets of your own, and packs"),
+    "robot": ("robot", "robots of your own: add, list, check, remove"),
+    "user": ("user", "people who can log in to the studio, and their roles"),
+    "evaluate": ("evaluate", "how well objects are matched to assets, against labels"),
+    "evaluate-policy": (
+        "robot_episodes.evaluate_policy",
+        "let policies control the robot, and compare them",
+    ),
+    "serve-policy": ("robot_episodes.serve_policy", "serve what was learned here to the client of a real robot"),
+}
+"""Module below studio.commands and description of each command."""
 
 
 class OneLineParser(argparse.ArgumentParser):
@@ -84,7 +65,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         hide_secrets()
         _clean_up_on_signals()
         use_private_folder()
-    arguments = parser().parse_args(argv)
+    words = sys.argv[1:] if argv is None else argv
+    arguments = parser(words).parse_args(words)
     try:
         return arguments.execute(with_absolute_paths(arguments))
     except StudioError as error:
@@ -103,13 +85,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _fail(f"internal error: {type(error).__name__}: {error} ({where}; GRS_DEBUG=1 shows more)", OUR_FAULT)
 
 
-def parser() -> argparse.ArgumentParser:
-    """Return the parser of all commands; each sets `execute`, a function from arguments to an exit code."""
+def parser(words: Sequence[str] | None = None) -> argparse.ArgumentParser:
+    """Return the parser; each command sets `execute`, a function from arguments to an exit code.
+
+    Args:
+        words: to be parsed; only commands that are named among them get their options, for all take long to import.
+    """
     top = OneLineParser(prog="grs-studio", description="From one RGB-D frame to a MuJoCo twin, a task, and a solution.")
     serve.add_to(top)
     commands = top.add_subparsers(title="without a browser", parser_class=OneLineParser)
-    for command in COMMANDS:
-        command.add_to(commands)
+    for name, (module, description) in COMMANDS.items():
+        command = commands.add_parser(name, help=description)
+        if words is None or name in words:
+            import_module(f"studio.commands.{module}").add_to(command)
     return top
 
 

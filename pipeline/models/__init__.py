@@ -17,8 +17,8 @@ from pipeline.models.model import (
     sends_picture,
     source_of,
 )
-from pipeline.models.secret_environment import KEY_VARIABLE, environment_value
 from pipeline.models.settings import ModelSettings, service_from_name
+from pipeline.secret_environment import KEY_VARIABLE, environment_value
 
 __all__ = [
     "AnswerOverride", "CallCancelled", "Model", "ModelError", "ModelSettings", "Question", "StageCancelled",

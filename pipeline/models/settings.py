@@ -7,7 +7,7 @@ from typing import Any, get_args
 from urllib.parse import urlsplit
 
 from pipeline.models.model import PICTURED_KINDS, Effort, ModelError, Service
-from pipeline.models.secret_environment import environment_value
+from pipeline.secret_environment import environment_value
 from pipeline.store import StoreError, read_json, write_json
 
 DEFAULT_MODEL = "gpt-4o"

@@ -14,7 +14,7 @@ from typing import Any
 
 from pipeline.errors import without_folders
 from pipeline.models.client.redaction import Redactor, secrets_of
-from pipeline.models.secret_environment import KEY_VARIABLE, environment_value
+from pipeline.secret_environment import KEY_VARIABLE, environment_value
 from pipeline.simulation import kit
 from pipeline.store import StoreError, digest, read_json, write_json
 from pipeline.tasks import Task, task_from_json, task_to_json

@@ -10,8 +10,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
-import numpy as np
-
 from pipeline.store.storage_errors import NewerFileError, StoreError, saving
 from pipeline.store.temporary_files import temporary_beside
 from pipeline.store.values import json_default, parse_json
@@ -102,7 +100,7 @@ def refuse_links(folder: Path) -> None:
                 )
 
 
-def read_arrays(path: Path) -> dict[str, np.ndarray]:
+def read_arrays(path: Path) -> "dict[str, Any]":
     """Return the arrays of a .npz file by their names.
 
     Raises OSError, and ValueError for a damaged file, for pickled objects and for more than MAX_ARRAY_BYTES.
@@ -112,6 +110,8 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
             size = sum(entry.file_size for entry in archive.infolist())
         if size > MAX_ARRAY_BYTES:
             raise ValueError(f"it holds {size / 1e9:.1f} GB, more than {MAX_ARRAY_BYTES / 1e9:g} GB")
+        import numpy as np
+
         with np.load(path, allow_pickle=False) as arrays:
             return {name: arrays[name] for name in arrays.files}
     except (zipfile.BadZipFile, zlib.error, EOFError, MemoryError, struct.error, SyntaxError) as error:
@@ -122,6 +122,8 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
 
 def write_arrays(path: Path, arrays: Mapping[str, Any]) -> None:
     """Replace the file by a compressed .npz of the arrays, or leave it unchanged if that fails. Raises StoreError."""
+    import numpy as np
+
     with atomic_write(path) as temporary, temporary.open("wb") as file:
         np.savez_compressed(file, **arrays)
 

@@ -4,10 +4,9 @@ import hashlib
 import json
 import math
 import re
+import sys
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 HUGE = re.compile(r"[eE]\+?0*[1-9]\d\d|\d{300}")
 """What every number has that is too large for a float."""
@@ -22,9 +21,9 @@ def new_hasher(*values: Any) -> "hashlib.blake2b":
     """Return the hasher of `digest` after these values."""
     hasher = hashlib.blake2b(digest_size=12)
     for value in values:
-        if isinstance(value, np.ndarray):
+        if _is_of_numpy(value, "ndarray"):
             hasher.update(f"{value.dtype}{value.shape}".encode())
-            hasher.update(np.ascontiguousarray(value).tobytes())
+            hasher.update(value.tobytes())
         elif isinstance(value, bytes):
             hasher.update(value)
         else:
@@ -35,13 +34,18 @@ def new_hasher(*values: Any) -> "hashlib.blake2b":
 
 def json_default(value: Any) -> Any:
     """Return the JSON value of an array, a numpy number or a path."""
-    if isinstance(value, np.ndarray):
+    if _is_of_numpy(value, "ndarray"):
         return value.tolist()
-    if isinstance(value, np.generic):
+    if _is_of_numpy(value, "generic"):
         return value.item()
     if isinstance(value, Path):
         return str(value)
     raise TypeError(f"{type(value).__name__} cannot be saved as JSON")
+
+
+def _is_of_numpy(value: Any, kind: str) -> bool:
+    """Whether a value is of one of numpy's classes, which has been imported then: a command's help needs no numpy."""
+    return "numpy" in sys.modules and isinstance(value, getattr(sys.modules["numpy"], kind))
 
 
 def parse_json(text: str | bytes, finite: bool = True) -> Any:

@@ -9,8 +9,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from pipeline.models.budget import spent_usd
-from pipeline.models.secret_environment import hidden_variables
 from pipeline.project import STAGES
+from pipeline.secret_environment import hidden_variables
 from pipeline.store import parse_json
 from studio.batch.batch_file import BatchFile, BatchItem
 from studio.batch.frame_process import Bounds, FrameProcess, FrameTask, RunningFrame, StageReport

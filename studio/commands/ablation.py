@@ -20,9 +20,8 @@ if TYPE_CHECKING:
 ROWS = ("none-text", "none", "repair", "route", "route-text")
 
 
-def add_to(commands: "argparse._SubParsersAction") -> None:
-    """Add the subcommand."""
-    command = commands.add_parser("ablation", help="every router mode on every proposed task of some scenes")
+def add_to(command: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     command.add_argument("scenes", type=Path, nargs="+", help="frames, or project folders that hold a twin")
     command.add_argument("--out", type=Path, required=True, help="folder for tables, chart, trace and new projects")
     command.add_argument("--tasks", type=int, default=8, help="tasks of each scene, at most (default %(default)s)")

@@ -29,9 +29,8 @@ class _Stopped(Exception):
     """The model answers no more in this run."""
 
 
-def add_to(commands: "argparse._SubParsersAction") -> None:
-    """Add the subcommand."""
-    command = commands.add_parser("acceptance", help="one report of what a model is worth: masks, matches, programs")
+def add_to(command: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     command.add_argument("--out", type=Path, required=True, help="folder for report.html, report.json and trace.jsonl")
     command.add_argument("--sam2", metavar="NAME", help="checkpoint or hub name of SAM 2, which then finds the masks")
     command.add_argument("--frames", type=Path, nargs="+", default=[], metavar="FRAME", help="frames of your own")

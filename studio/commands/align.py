@@ -15,9 +15,8 @@ if TYPE_CHECKING:
     from pipeline.scene import Scene
 
 
-def add_to(commands: "argparse._SubParsersAction") -> None:
-    """Add the subcommand."""
-    command = commands.add_parser("align", help="find the camera's pose from clicks, and the robot's base")
+def add_to(command: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     command.add_argument("project", type=Path, metavar="PROJECT", help="project with a twin")
     command.add_argument(
         "--points", type=Path, required=True, metavar="FILE.json",

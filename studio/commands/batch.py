@@ -17,9 +17,8 @@ if TYPE_CHECKING:
     from studio.batch.batch_file import BatchFile
 
 
-def add_to(commands: "argparse._SubParsersAction") -> None:
-    """Add the subcommand."""
-    command = commands.add_parser("batch", help="many frames, each to a project folder of its own")
+def add_to(command: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     command.add_argument("frames", type=Path, nargs="+", help="frames; a folder of frames counts as its frames")
     command.add_argument("--out", type=Path, required=True, help="folder of the projects, to create or to continue")
     command.add_argument("--jobs", type=int, help="frames at the same time (default 1; with --ray, a frame a core)")

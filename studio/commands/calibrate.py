@@ -18,9 +18,8 @@ SOURCE = "calibration"
 """Source of a mass or a friction that a calibration found."""
 
 
-def add_to(commands: "argparse._SubParsersAction") -> None:
-    """Add the subcommand."""
-    command = commands.add_parser("calibrate", help="estimate damping, friction, gains and masses from episodes")
+def add_to(command: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     command.add_argument("model", type=Path, metavar="PROJECT|MODEL", help="MJCF file, or a project with a solution")
     episode = f"episode with actions ({EPISODES}; .csv has none)"
     command.add_argument("episodes", type=Path, nargs="+", metavar="EPISODE", help=episode)

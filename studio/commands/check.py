@@ -8,9 +8,8 @@ from pipeline.errors import StudioError
 from studio.commands.options import DONE, add_unprotected
 
 
-def add_to(commands: "argparse._SubParsersAction") -> None:
-    """Add the subcommand."""
-    command = commands.add_parser("check", help="run simulation.py and checks.py in the sandbox; report as JSON")
+def add_to(command: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     command.add_argument("program", type=Path, help="folder that holds simulation.py and checks.py")
     command.add_argument("--scene", type=Path, required=True, help="project folder that holds the twin")
     add_unprotected(command)

@@ -11,9 +11,8 @@ from pipeline.resources import SAMPLE_SCENES
 from studio.commands import serve
 
 
-def add_to(commands: "argparse._SubParsersAction") -> None:
-    """Add the subcommand."""
-    command = commands.add_parser("demo", help="a guided demo in the browser: from photograph to solved task")
+def add_to(command: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     command.add_argument("--port", type=int, default=argparse.SUPPRESS, help="port to listen on (default 7860)")
     command.add_argument(
         "--workspace",

@@ -13,8 +13,8 @@ from pipeline.errors import StudioError
 from studio.commands.options import DONE, services_for
 
 
-def add_to(commands: argparse._SubParsersAction) -> None:
-    command = commands.add_parser("evaluate", help="how well objects are matched to assets, against labels")
+def add_to(command: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     command.add_argument("frames", type=Path, help="a folder of frames, each with truth/masks.png")
     command.add_argument(
         "--truth", type=Path, required=True, help='{"frames": {name: [{"id", "exact", "category", ...}]}}'

@@ -8,9 +8,8 @@ from pipeline import plugins
 from studio.commands.options import DONE
 
 
-def add_to(commands: "argparse._SubParsersAction") -> None:
-    """Add the subcommand."""
-    command = commands.add_parser("export", help="write a project in another format")
+def add_to(command: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     command.add_argument("project", type=Path, help="project folder")
     command.add_argument("--format", default="zip", choices=tuple(plugins.entries("exporters")))
     command.add_argument("--out", type=Path, required=True, help="file or folder to write")

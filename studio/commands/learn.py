@@ -27,9 +27,8 @@ DEMONSTRATIONS = 40
 """That a policy of the floating gripper begins with, as on the Learn page."""
 
 
-def add_to(commands: "argparse._SubParsersAction") -> None:
-    """Add the subcommand."""
-    command = commands.add_parser("learn", help="learn policies for the subtasks of a task by reinforcement")
+def add_to(command: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     command.add_argument("project", type=Path, metavar="PROJECT", help="project with a task")
     command.add_argument(
         "--subtask",

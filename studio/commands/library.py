@@ -19,9 +19,8 @@ if TYPE_CHECKING:
     from pipeline.assets.appearance.encoder import Encoder
 
 
-def add_to(commands: argparse._SubParsersAction) -> None:
-    """Add the subcommand and its own subcommands."""
-    library = commands.add_parser("library", help="assets of your own, and packs")
+def add_to(library: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     library.set_defaults(execute=list_assets)
     library.add_argument("--to", type=Path, help="library folder (default GRS_LIBRARY, else the user's data folder)")
     verbs = library.add_subparsers(title="what to do", parser_class=type(library))

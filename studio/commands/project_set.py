@@ -10,9 +10,8 @@ from pipeline import plugins
 from studio.commands.options import DONE
 
 
-def add_to(commands: "argparse._SubParsersAction") -> None:
-    """Add the subcommand and its own subcommands."""
-    command = commands.add_parser("set", help="sets of accepted projects with a train and a test split")
+def add_to(command: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     command.set_defaults(execute=list_sets, workspace=None)
     verbs = command.add_subparsers(title="what to do", parser_class=type(command))
 

@@ -17,9 +17,8 @@ if TYPE_CHECKING:
 MODES = ("route", "repair", "none")
 
 
-def add_to(commands: "argparse._SubParsersAction") -> None:
-    """Add the subcommand."""
-    command = commands.add_parser("repair", help="run and repair a program until its checks pass; outcome as JSON")
+def add_to(command: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     command.add_argument("program", type=Path, help="folder that holds simulation.py and checks.py")
     command.add_argument("--scene", type=Path, required=True, help="project folder that holds the twin")
     command.add_argument("--task", required=True, help="the task in plain words")

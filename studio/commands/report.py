@@ -7,9 +7,8 @@ from pathlib import Path
 from studio.commands.options import DONE
 
 
-def add_to(commands: "argparse._SubParsersAction") -> None:
-    """Add the subcommand."""
-    command = commands.add_parser("report", help="a batch as one HTML file that opens without a network")
+def add_to(command: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     command.add_argument("batch", type=Path, help="folder of a batch")
     command.add_argument("--out", type=Path, required=True, help="HTML file to write")
     command.set_defaults(execute=report)

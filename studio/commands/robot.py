@@ -10,9 +10,8 @@ from pipeline.simulation.robots import ROBOTS, robot_kind
 from studio.commands.options import DONE
 
 
-def add_to(commands: "argparse._SubParsersAction") -> None:
-    """Add the subcommand and its own subcommands."""
-    robot = commands.add_parser("robot", help="robots of your own: add, list, check, remove")
+def add_to(robot: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     robot.set_defaults(execute=list_robots)
     verbs = robot.add_subparsers(title="what to do", parser_class=type(robot))
     add = verbs.add_parser("add", help="add a robot from its model: an arm with a two-finger gripper")

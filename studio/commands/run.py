@@ -19,9 +19,8 @@ from studio.commands.options import (
 STAGES = ("frame", "segments", "descriptions", "matches", "scene", "task", "rounds", "solution")
 
 
-def add_to(commands: "argparse._SubParsersAction") -> None:
-    """Add the subcommand."""
-    command = commands.add_parser("run", help="from a frame to a solution, or to an earlier stage")
+def add_to(command: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     command.add_argument("frame", type=Path)
     command.add_argument("--out", type=Path, required=True, help="project folder to create, or to continue")
     command.add_argument("--index", type=int, default=0, help="which frame of a recording (default %(default)s)")

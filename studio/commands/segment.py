@@ -6,9 +6,8 @@ from pathlib import Path
 from studio.commands.options import DONE, add_segmenter
 
 
-def add_to(commands: "argparse._SubParsersAction") -> None:
-    """Add the subcommand."""
-    command = commands.add_parser("segment", help="masks from clicks and boxes in a file")
+def add_to(command: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     command.add_argument("frame", type=Path)
     command.add_argument("--prompts", type=Path, required=True, help='{"objects": [{"id", "points", "box"}]}')
     command.add_argument("--out", type=Path, required=True, help="folder that gets segments/")

@@ -7,9 +7,8 @@ from pathlib import Path
 from studio.commands.options import BAD_INPUT, DONE
 
 
-def add_to(commands: "argparse._SubParsersAction") -> None:
-    """Add the subcommand."""
-    command = commands.add_parser("sync", help="copy projects to and from an object store, whichever is newer")
+def add_to(command: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     command.add_argument("workspace", type=Path, help="folder of projects")
     command.add_argument("url", metavar="URL", help="place that fsspec knows, as in s3://bucket/lab or file:///mnt/lab")
     command.add_argument("names", nargs="*", metavar="PROJECT", help="only these projects")

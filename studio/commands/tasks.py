@@ -11,9 +11,8 @@ from studio.commands.options import DONE, add_library, add_model, add_unprotecte
 SUFFIXES = (".json", ".html")
 
 
-def add_to(commands: "argparse._SubParsersAction") -> None:
-    """Add the subcommand."""
-    command = commands.add_parser("tasks", help="generate many tasks for a twin and keep those worth having")
+def add_to(command: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     command.add_argument("project", type=Path, metavar="PROJECT", help="project with a twin")
     command.add_argument("--count", type=int, default=12, help="tasks to keep (default %(default)s)")
     command.add_argument(

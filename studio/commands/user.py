@@ -11,9 +11,8 @@ from studio.accounts.user_file import UserFile, users_path
 from studio.commands.options import DONE
 
 
-def add_to(commands: argparse._SubParsersAction) -> None:
-    """Add the subcommand and its own subcommands."""
-    user = commands.add_parser("user", help="people who can log in to the studio, and their roles")
+def add_to(user: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     verbs = user.add_subparsers(title="what to do", parser_class=type(user), required=True)
 
     add = verbs.add_parser("add", help="add a user; asks for the password twice, or reads a line of standard input")

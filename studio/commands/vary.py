@@ -15,9 +15,8 @@ if TYPE_CHECKING:
     from pipeline.variation import Perform
 
 
-def add_to(commands: "argparse._SubParsersAction") -> None:
-    """Add the subcommand."""
-    command = commands.add_parser("vary", help="run a task under varied conditions and find what success depends on")
+def add_to(command: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     command.add_argument("project", type=Path, metavar="PROJECT", help="project with a task and a round")
     command.add_argument("--count", type=int, default=50, help="number of conditions (default %(default)s)")
     command.add_argument("--seed", type=int, default=0, help="of the conditions (default %(default)s)")

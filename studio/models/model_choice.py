@@ -15,7 +15,6 @@ from typing import Any
 from pipeline.errors import StudioError
 from pipeline.models import ModelError, open_model
 from pipeline.models.client.probe import ProbeResult, probe
-from pipeline.models.secret_environment import KEY_VARIABLE, environment_value
 from pipeline.models.settings import (
     ENVIRONMENT_VARIABLES,
     ModelSettings,
@@ -24,6 +23,7 @@ from pipeline.models.settings import (
     strip_credentials,
 )
 from pipeline.planner import PlannerModel
+from pipeline.secret_environment import KEY_VARIABLE, environment_value
 from studio.sessions.session_registry import SessionRegistry
 from studio.web.endpoints import PageToken
 from studio.web.errors import RequestError, error_message

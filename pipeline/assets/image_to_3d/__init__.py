@@ -6,8 +6,8 @@ own address is named by NAME alone. What is sent goes to that address and nowher
 
 from pipeline import plugins
 from pipeline.assets.image_to_3d.service import ImageTo3D, Made, ObjectView, ServiceCancelled, ServiceError
-from pipeline.models.secret_environment import environment_value
 from pipeline.models.settings import is_web_address, strip_credentials
+from pipeline.secret_environment import environment_value
 
 __all__ = ["ImageTo3D", "Made", "ObjectView", "ServiceCancelled", "ServiceError", "service_from_environment"]
 

@@ -6,7 +6,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from pipeline.closed_loop.policy import PolicyError, last_line
 from pipeline.models.client.redaction import Redactor
-from pipeline.models.secret_environment import POLICY_KEY_VARIABLE, environment_value
+from pipeline.secret_environment import POLICY_KEY_VARIABLE, environment_value
 
 INTERFACES = {"openpi": "droid", "groot": "groot", "lerobot": "lerobot", "vla-eval": "vla_eval"}
 """The interface of each protocol, where an address names no other."""

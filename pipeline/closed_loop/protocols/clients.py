@@ -5,7 +5,7 @@ from pipeline.closed_loop.interfaces import read_interface
 from pipeline.closed_loop.protocols.address import Address, read_address, require_protocol
 from pipeline.closed_loop.serving import MakeServed, RunningServer
 from pipeline.export.gym_env.environment import TwinEnv
-from pipeline.models.secret_environment import POLICY_KEY_VARIABLE, environment_value
+from pipeline.secret_environment import POLICY_KEY_VARIABLE, environment_value
 
 
 def open_served(text: str, env: TwinEnv) -> InterfacePolicy:

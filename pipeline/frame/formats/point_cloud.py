@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import trimesh
 from scipy import ndimage
 
 from pipeline.frame.assemble import assemble_frame
@@ -57,6 +56,8 @@ def open_cloud(path: Path) -> Recording:
 
 def read_cloud(raw: bytes, kind: str, name: str) -> ColouredCloud:
     """Read the points of a PLY or GLB; faces are sampled evenly. Raises FrameError."""
+    import trimesh  # takes half a second; every reader of a frame imports this file
+
     try:
         scene = trimesh.load_scene(BytesIO(raw), file_type=kind)
         parts = [_coloured_points(part) for part in scene.dump()]
@@ -171,7 +172,7 @@ def _pose_in_front(points: np.ndarray) -> np.ndarray:
 
 def _coloured_points(part: Any) -> tuple[np.ndarray, np.ndarray] | None:
     """Return points (N, 3) and colours (N, 3), uint8, of one mesh or cloud; None without colour."""
-    if isinstance(part, trimesh.Trimesh) and len(part.faces):
+    if len(getattr(part, "faces", ())):
         return _sample_surface(part)
     colours = getattr(part, "colors", None)
     if colours is None or len(colours) != len(part.vertices):
@@ -183,6 +184,8 @@ def _coloured_points(part: Any) -> tuple[np.ndarray, np.ndarray] | None:
 
 def _sample_surface(mesh: Any) -> tuple[np.ndarray, np.ndarray] | None:
     """Sample points evenly on a mesh's faces, with colours of its texture or interpolated between its vertices."""
+    import trimesh
+
     if mesh.visual.kind == "texture":
         samples: Any = trimesh.sample.sample_surface(mesh, SURFACE_SAMPLES, sample_color=True, seed=0)
         return np.asarray(samples[0]), np.asarray(samples[2])[:, :3].astype(np.uint8)

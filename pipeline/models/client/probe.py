@@ -13,8 +13,8 @@ from pipeline.models.client import connection
 from pipeline.models.client.openai_client import OpenAIModel
 from pipeline.models.in_flight import InFlightCall, InFlightCalls, enter_call, leave_call
 from pipeline.models.model import ModelError, Question
-from pipeline.models.secret_environment import KEY_VARIABLE, environment_value
 from pipeline.models.settings import ModelSettings
+from pipeline.secret_environment import KEY_VARIABLE, environment_value
 
 CHECKS = ("reachable", "answers", "structured output", "streaming", "vision", "context length")
 """Names of the checks, in order."""

@@ -16,9 +16,8 @@ METHODS = ("none", "clock", "motion", "dtw")
 """As in pipeline.divergence, which takes a second to import."""
 
 
-def add_to(commands: "argparse._SubParsersAction") -> None:
-    """Add the subcommand."""
-    command = commands.add_parser("compare", help="measure how far a simulated episode diverges from a real one")
+def add_to(command: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     command.add_argument("real", type=Path, metavar="REAL", help=f"episode: {EPISODES}")
     command.add_argument("sim", type=Path, metavar="SIM", help="the same of the simulation")
     command.add_argument("--out", type=Path, required=True, help="folder for comparison.json, .npz and report.html")

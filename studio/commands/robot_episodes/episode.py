@@ -14,11 +14,8 @@ EPISODES = ".csv, .npz, .bag, .mcap, a LeRobot v3 or ROS 2 folder, a project or 
 """What an argument EPISODE takes."""
 
 
-def add_to(commands: "argparse._SubParsersAction") -> None:
-    """Add the subcommand."""
-    command = commands.add_parser(
-        "episode", help="write a solution, a round or another episode as .csv, .npz or LeRobot"
-    )
+def add_to(command: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     command.add_argument("episode", type=Path, metavar="EPISODE", help=EPISODES)
     command.add_argument(
         "--out", type=Path, required=True, help=".npz, .csv (times and positions), or a LeRobot folder"

@@ -12,11 +12,8 @@ if TYPE_CHECKING:
     from pipeline.closed_loop.episodes import PolicyEpisode
 
 
-def add_to(commands: "argparse._SubParsersAction") -> None:
-    """Add the subcommand."""
-    command = commands.add_parser(
-        "evaluate-policy", help="let policies control the robot; success, failures, differences"
-    )
+def add_to(command: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     command.add_argument(
         "task", type=Path, metavar="PROJECT|EXPORT", help="solved project, or its export in format gymnasium, unpacked"
     )

@@ -8,9 +8,8 @@ from studio.commands.options import DONE
 from studio.commands.robot_episodes.episode import EPISODES, print_notes
 
 
-def add_to(commands: "argparse._SubParsersAction") -> None:
-    """Add the subcommand."""
-    command = commands.add_parser("replay-actions", help="drive the twin's robot with the actions of an episode")
+def add_to(command: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     command.add_argument("project", type=Path, metavar="PROJECT|MODEL", help="project with a solution, or an MJCF file")
     command.add_argument(
         "episode", type=Path, metavar="EPISODE", help=f"episode with actions ({EPISODES}; .csv has none)"

@@ -15,9 +15,8 @@ if TYPE_CHECKING:
 PROTOCOLS = ("openpi", "groot", "lerobot", "vla-eval", "http")
 
 
-def add_to(commands: "argparse._SubParsersAction") -> None:
-    """Add the subcommand."""
-    command = commands.add_parser("serve-policy", help="serve what was learned here to the client of a real robot")
+def add_to(command: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     command.add_argument(
         "project", type=Path, metavar="PROJECT|EXPORT",
         help="solved project, or its export in format gymnasium, unpacked",
