@@ -34,7 +34,7 @@ export class SetsPanel {
     if (error) this.message.value = error;
     else if (running) {
       const stop = () => this.ask({ kind: "stop_set_export", job });
-      this.message.value = html`${t("Exporting: {done} of {of} projects", { done, of })} ${" "}
+      this.message.value = html`${t("Exporting: {done} of {of} projects", { done, of })}${" "}
         <button class="studio-button stop" onclick=${stop}>${t("■ Stop")}</button>`;
       setTimeout(() => this.isShown() && this.export({ kind: "set_export", job }), POLL_MS);
     } else if (address) {
