@@ -154,7 +154,7 @@ export class Grid {
       top = Math.floor(index / columns) * (CARD_HEIGHT + GAP),
       size = asset.size.map((side) => (side * 100).toFixed(side < 0.1 ? 1 : 0)).join(" × ");
     return html`<button class=${classes("tile", asset.id === this.chosen.value && "on")} key=${asset.id}
-      data-id=${asset.id} title=${`${asset.name}: ${asset.licence || "Unknown licence"}`}
+      data-id=${asset.id} title=${`${asset.name}: ${asset.licence || t("Unknown licence")}`}
       style=${`width:${cardWidth}px;transform:translate(${left}px,${top}px)`} onclick=${() => this.onOpen(asset.id)}>
       ${this.picture(asset)}
       <strong>${asset.name}</strong>

@@ -96,11 +96,11 @@ export class ImportJobs {
   }
 }
 
-const progressText = ({ of, done, message }) => `${of > 1 ? `${done} of ${of} · ` : ""}${message}`;
+const progressText = ({ of, done, message }) => `${of > 1 ? `${t("{done} of {of}", { done, of })} · ` : ""}${message}`;
 
 function resultText({ added, state, note }) {
   const summary = t("{n} asset imported|{n} assets imported", { n: added.length });
-  return `${summary}${state === "stopped" ? "; stopped" : ""}${note ? `. ${note}` : ""}`;
+  return `${summary}${state === "stopped" ? `; ${t("stopped")}` : ""}${note ? `. ${note}` : ""}`;
 }
 
 const errorText = ({ source, error }) => (source && !error.includes(source) ? `${source}: ${error}` : error);

@@ -108,9 +108,9 @@ class Sending extends View {
       openDrawer("model");
     };
     return html`<dl>
-      <dt>Server</dt><dd><code>${address}</code> ${place}</dd>
-      <dt>Model</dt><dd>${model}</dd>
-      <dt>Cost</dt>
+      <dt>${t("Server")}</dt><dd><code>${address}</code> ${place}</dd>
+      <dt>${t("Model")}</dt><dd>${model}</dd>
+      <dt>${t("Cost")}</dt>
       <dd>
         ${cost.filter(Boolean).map((one) => html`<span class="sentence">${one.replace(/[.]?$/, ".")}</span>`)}
         <button class="studio-button plain" onclick=${setBudget}>${t("Set a budget")}</button>
