@@ -78,7 +78,7 @@ const unit = ({ unit: name, size, likely }, shape, choose) =>
     ${besideMug(shape, size)}
     <strong>${length(size)}</strong>
     <span>${UNIT_NAMES[name]}</span>
-    ${!likely && html`<em>unlikely</em>`}
+    ${!likely && html`<em>${t("unlikely")}</em>`}
   </button>`;
 
 function besideMug(shape, size) {
