@@ -36,7 +36,7 @@ TABLES = (
     "ZONE_WORDS",
 )
 """Tables of texts at the top of modules of studio/, translated where they are used."""
-JS_CALL = re.compile(r"""\b(?:t|fact|tickBox)\(\s*("(?:[^"\\]|\\.)*")""")
+JS_CALL = re.compile(r"""(?:\b(?:t|fact|tickBox)\(\s*|<\$\{Fact\} name=)("(?:[^"\\]|\\.)*")""")
 NOTE = re.compile(r"[A-Z][^\n]* [^\n]*[^.\n ]\.|[A-Z][^\n]*: check\.")
 ERROR = re.compile(r"(Error|Refused|HTTPException)$")
 

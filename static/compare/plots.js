@@ -1,7 +1,7 @@
-// Plots of a comparison in plotly, on one time axis with one cursor: errors, one joint, and the events of both episodes.
-import { h } from "/static/studio/dom.js";
+// Plots of a comparison in plotly, on one time axis with one cursor: errors, one joint, and both episodes' events.
 import { loadPlotly, themeColour } from "/static/studio/plotly.js";
 import { t } from "/static/studio/texts.js";
+import { html, render } from "/static/studio/view.js";
 
 const ARM_COLOURS = ["#2f7fc1", "#d1622f", "#5b9a3a", "#9a64b5"],
   PHASE_COLOURS = { approach: "#6f8fae", grasp: "#e0a52c", transfer: "#6fb04a", release: "#a771b5" },
@@ -35,17 +35,29 @@ export class Plots {
   /** `onSeek` gets a time in seconds that was clicked. */
   constructor(onSeek) {
     this.onSeek = onSeek;
-    this.plot = h("div.plot");
-    this.cursor = h("div.cursor", { hidden: true });
-    this.element = h("section.plots", { role: "img", "aria-label": t("Plots over time") }, this.plot, this.cursor);
-    new ResizeObserver(() => this.plot._fullLayout && window.Plotly.Plots.resize(this.plot)).observe(this.element);
+    const holder = document.createElement("div");
+    render(
+      html`<section class="plots" role="img" aria-label=${t("Plots over time")}>
+        <div class="plot" /><div class="cursor" hidden />
+      </section>`,
+      holder,
+    );
+    this.element = /** @type {HTMLElement} */ (holder.firstElementChild);
+    this.plot = /** @type {any} */ (this.element.firstElementChild);
+    this.cursor = /** @type {HTMLElement} */ (this.element.lastElementChild);
+    new ResizeObserver(() => this.plot._fullLayout && globalThis.Plotly.Plots.resize(this.plot)).observe(this.element);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.result && this.#draw());
   }
 
-  /** Plots a result, and one joint of it; `names` are what the episodes and their time are called. With `isCut` the time
-   * axis ends where one of them ends. */
+  /**
+   * Plots a result, and one joint of it; `names` are what the episodes and their time are called. With `isCut` the time
+   * axis ends where one of them ends.
+   */
   async show(result, joint, names = EPISODES, isCut = false) {
-    Object.assign(this, { result, joint, names, isCut });
+    this.result = result;
+    this.joint = joint;
+    this.names = names;
+    this.isCut = isCut;
     await this.#draw();
   }
 

@@ -1,215 +1,209 @@
 // The Compare page: a real and a simulated episode on one clock. See components/compare_page.py.
 import { closeCompare, compareOpen, onCompare } from "/static/compare/compare_state.js";
-import { EventStrip } from "/static/compare/event_strip.js";
+import { eventStrip } from "/static/compare/event_strip.js";
 import { Plots } from "/static/compare/plots.js";
-import { alignmentMenu, Sources } from "/static/compare/sources.js";
+import { Sources } from "/static/compare/sources.js";
 import { eventTable, jointTable, phaseTable, summary } from "/static/compare/tables.js";
-import { Viewers } from "/static/viewer/frame/viewers.js";
-import { fill, h } from "/static/studio/dom.js";
 import { closeButton, coverPage } from "/static/studio/full_page.js";
 import { asker } from "/static/studio/server.js";
 import { t } from "/static/studio/texts.js";
+import { batch, html, mounts, Placed, signal, View } from "/static/studio/view.js";
+import { Viewers } from "/static/viewer/frame/viewers.js";
 
 const POLL_MS = 300;
+const ALIGNMENTS = {
+  clock: t("From the first sample"),
+  motion: t("From the first motion"),
+  dtw: t("Dynamic time warping"),
+  none: t("Times as they are"),
+};
 
-export default function mount({ element, server, upload }) {
-  const root = element.querySelector(".compare");
-  let value = {},
-    job = null,
-    timer;
-  const ask = asker(server, () => ({ page_token: value.page_token }));
+class Compare extends View {
+  job = signal(/** @type {any} */ (null)); // the newest answer about the work
+  done = signal(/** @type {any} */ (null)); // the one whose result is shown
+  joint = signal(""); // that is plotted
+  pictures = signal(/** @type {any[]} */ ([])); // of the events
+  report = signal(""); // the job that it is of; "" while there is none
+  error = signal("");
+  align = signal("clock");
 
-  // Running a comparison
-
-  async function run(request) {
-    job = { state: "running", message: t("Starting") };
-    showError("");
-    drawState();
-    let files = {};
-    try {
-      if (request.kind === "compare") files = await sources.upload(upload);
-    } catch (error) {
-      job = null;
-      drawState();
-      return showError(error.message);
-    }
-    follow(await ask({ ...request, ...files, align: menu.value }));
+  constructor(context) {
+    super(context);
+    this.ask = asker(this.server, () => ({ page_token: this.value.page_token }));
+    this.sources = new Sources((selection) => this.job.value?.job && !this.isRunning && this.again({ selection }));
+    this.plots = new Plots((time) => this.seek(time));
+    this.viewers = new Viewers((time) => this.plots.setTime(time));
+    this.viewers.show([]);
+    const page = { isOpen: compareOpen, close: closeCompare, on: onCompare };
+    coverPage(this.root, this.root, page, () => this.job.value || this.run({ kind: "sample" }));
   }
 
-  function follow(answer) {
-    clearTimeout(timer);
-    if (answer.error) {
-      job = null;
-      showError(answer.error);
-    } else {
-      job = answer;
-      if (job.state !== "running") sources.offerChoices(job.choices);
-      if (job.state === "failed") showError(job.message);
-      if (job.state === "done") showResult();
-      if (job.state === "running")
-        timer = setTimeout(async () => follow(await ask({ kind: "status", job: job.job })), POLL_MS);
+  get isRunning() {
+    return this.job.value?.state === "running";
+  }
+
+  seek = (time) => {
+    this.plots.setTime(time);
+    this.viewers.seek(time);
+  };
+
+  // ---------------------------------------------------------------- running a comparison
+
+  async run(request) {
+    const align = this.align.value;
+    this.job.value = { state: "running", message: t("Starting") };
+    this.error.value = "";
+    let files = {};
+    try {
+      if (request.kind === "compare") files = await this.sources.upload(this.upload);
+    } catch (/** @type {any} */ error) {
+      return this.fail(error.message);
     }
-    drawState();
+    this.follow(await this.ask({ ...request, ...files, align }));
+  }
+
+  again(changes = {}) {
+    this.run({ kind: "again", job: this.job.value.job, ...changes });
+  }
+
+  fail(text) {
+    this.job.value = null;
+    this.error.value = text;
+  }
+
+  follow(job) {
+    clearTimeout(this.timer);
+    if (!job.state) return this.fail(job.error);
+    batch(() => {
+      this.job.value = job;
+      if (job.state !== "running") this.sources.offerChoices(job.choices);
+      if (job.state === "failed") this.error.value = job.message;
+    });
+    if (job.state === "done") this.showResult(job);
+    if (job.state === "running")
+      this.timer = setTimeout(async () => this.follow(await this.ask({ kind: "status", job: job.job })), POLL_MS);
+  }
+
+  showResult(job) {
+    const { result, titles, views } = job,
+      { arms, events, onset } = result.comparison;
+    const joints = Object.values(arms).flatMap((arm) => arm.joints),
+      widest = joints.reduce((a, b) => (b.rmse / b.range > a.rmse / a.range ? b : a));
+    batch(() => {
+      this.done.value = job;
+      this.joint.value = onset?.joint ?? widest.name;
+      this.pictures.value = [];
+      this.report.value = "";
+    });
+    const ghost = t("Real, with the simulated robot as a blue ghost"),
+      pane = (name, title) => ({ name, title, token: views[name] });
+    if (views.real) this.viewers.show([pane("real", titles[0]), pane("sim", titles[1])], pane("ghost", ghost));
+    else this.viewers.show([]);
+    this.plots.time = events[0]?.time_s ?? 0;
+    this.plots.show(result, this.joint.value).catch((error) => (this.error.value = error.message));
+    this.followPictures(job.job);
   }
 
   /** Shows the pictures of the events as soon as they are drawn. */
-  async function followPictures(token) {
-    const answer = await ask({ kind: "pictures", job: token });
-    if (job?.job !== token) return;
-    if (answer.error) return showError(answer.error);
-    if (!answer.pictures) return setTimeout(() => followPictures(token), POLL_MS);
-    strip.show(job.result.comparison.events, answer.pictures);
-    setReport(token);
+  async followPictures(token) {
+    const { error, pictures } = await this.ask({ kind: "pictures", job: token });
+    if (this.job.value?.job !== token) return;
+    if (error) this.error.value = error;
+    else if (!pictures) setTimeout(() => this.followPictures(token), POLL_MS);
+    else
+      batch(() => {
+        this.pictures.value = pictures;
+        this.report.value = token;
+      });
   }
 
-  /** Offers the report of a comparison; null while there is none. */
-  function setReport(token) {
-    reportLink.hidden = !token;
-    if (token) reportLink.href = `compare/${token}/report.html`;
+  // ---------------------------------------------------------------- what is shown
+
+  template() {
+    const done = this.done.value;
+    return html`<div class="full-page-head">
+        <h2>${t("Compare")}</h2>
+        <p class="summary">
+          ${done && html`<strong>${done.titles.join(" · ")}. </strong>${summary(done.result.comparison)}`}
+        </p>
+        <span class="state" role="status">${this.state()}</span>
+        <${Placed} element=${this.viewers.toggle} />
+        <a class="studio-button report" hidden=${!this.report.value} download="report.html"
+          href=${this.report.value && `compare/${this.report.value}/report.html`}
+          title=${t("Everything on this page in one file")}>${t("⤓ Report")}</a>
+        ${closeButton(t("Close the comparison"), closeCompare)}
+      </div>
+      <div class="full-page-body">
+        <div class="stage">${this.stage(done)}</div>
+        <aside class="full-page-side">${this.side(done)}</aside>
+      </div>`;
   }
 
-  const canRepeat = () => job?.state === "done";
-
-  // Components
-
-  const sources = new Sources(
-    () => drawState(),
-    (selection) => job?.job && job.state !== "running" && run({ kind: "again", job: job.job, selection }),
-  );
-  const menu = alignmentMenu("clock", () => canRepeat() && run({ kind: "again", job: job.job }));
-  const seek = (time) => {
-    plots.setTime(time);
-    viewers.seek(time);
-  };
-  const plots = new Plots(seek);
-  const strip = new EventStrip(seek);
-  const viewers = new Viewers((time) => plots.setTime(time));
-  const errorElement = h("p.fault", { role: "alert", hidden: true }),
-    stateElement = h("span.state", { role: "status" }),
-    noteElement = h("p.note.muted"),
-    summaryElement = h("p.summary"),
-    tablesElement = h("div.tables"),
-    stageElement = h("div.stage");
-  const compareButton = h(
-    "button.studio-button.primary",
-    { "data-act": "compare", "data-sends": "compare.compare", onclick: () => run({ kind: "compare" }) },
-    t("Compare"),
-  );
-
-  const reportLink = h(
-    "a.studio-button.report",
-    { hidden: true, download: "report.html", title: t("Everything on this page in one file") },
-    t("⤓ Report"),
-  );
-
-  function showError(text) {
-    errorElement.hidden = !text;
-    errorElement.textContent = text;
-  }
-
-  function drawState() {
-    const running = job?.state === "running";
-    compareButton.disabled = running || !sources.complete;
-    sampleButton.disabled = menu.disabled = running;
-    fill(
-      stateElement,
-      running && [
-        h("i.spin"),
-        ` ${job.message} `,
+  state() {
+    const job = this.job.value;
+    if (job?.state === "stopped") return t("Stopped.");
+    if (!this.isRunning) return null;
+    return html`<i class="spin" /> ${job.message}${" "}
+      ${
         job.job &&
-          h(
-            "button.studio-button.stop",
-            { "data-act": "stop", onclick: () => ask({ kind: "stop", job: job.job }) },
-            t("■ Stop"),
-          ),
-      ],
-      job?.state === "stopped" && t("Stopped."),
-    );
+        html`<button class="studio-button stop" data-act="stop"
+          onclick=${() => this.ask({ kind: "stop", job: job.job })}>${t("■ Stop")}</button>`
+      }`;
   }
 
-  function showResult() {
-    const { result, titles, views, note, has_robot } = job;
-    const { comparison } = result;
-    const joints = Object.values(comparison.arms).flatMap((arm) => arm.joints);
-    const widest = joints.reduce((a, b) => (b.rmse / b.range > a.rmse / a.range ? b : a));
-    const select = (name) => {
-      plots.select(name);
-      drawTables(name);
+  stage(done) {
+    const note = done ? noteOf(done) : "";
+    return html`<p class="fault" role="alert" hidden=${!this.error.value}>${this.error.value}</p>
+      <p class="note muted" hidden=${!note}>${note}</p>
+      <${Placed} element=${this.viewers.element} />
+      ${done && html`<${Placed} element=${this.plots.element} />`}
+      ${eventStrip(done?.result.comparison.events, this.pictures.value, this.seek)}`;
+  }
+
+  side(done) {
+    return html`${this.sources.template(this.value)}
+      <div class="actions">
+        <label class="align">${t("Align")}${this.alignmentMenu()}</label>
+        <button class="studio-button primary" data-act="compare" data-sends="compare.compare"
+          disabled=${this.isRunning || !this.sources.complete} onclick=${() => this.run({ kind: "compare" })}>
+          ${t("Compare")}</button>
+      </div>
+      <button class="studio-button" data-act="sample" data-sends="compare.sample" disabled=${this.isRunning}
+        onclick=${() => this.run({ kind: "sample" })}>${t("Open the sample pair")}</button>
+      <div class="tables">${done && this.tables(done.result.comparison)}</div>`;
+  }
+
+  alignmentMenu() {
+    const change = ({ target }) => {
+      this.align.value = target.value;
+      if (this.job.value?.state === "done") this.again();
     };
-    const drawTables = (name) =>
-      fill(
-        tablesElement,
-        h("h3", {}, t("Joints")),
-        jointTable(comparison, name, select),
-        h("h3", {}, t("Error growth by phase")),
-        phaseTable(comparison),
-        h("h3", {}, t("Events")),
-        eventTable(comparison, seek),
-      );
-    plots.element.hidden = false;
-    fill(summaryElement, h("strong", {}, `${titles[0]} · ${titles[1]}. `), summary(comparison));
-    const viewNote = views.real
-      ? note
-      : has_robot
-        ? t("A table of DH parameters has no shapes; give an MJCF or URDF to see the robots move.")
-        : t("Add the robot's MJCF or URDF to see both robots move, and the errors of their tools.");
-    noteElement.textContent = [viewNote, ...result.notes].filter(Boolean).join(" · ");
-    noteElement.hidden = !noteElement.textContent;
-    const ghost = t("Real, with the simulated robot as a blue ghost");
-    const pane = (name, title) => ({ name, title, token: views[name] });
-    if (views.real) viewers.show([pane("real", titles[0]), pane("sim", titles[1])], pane("ghost", ghost));
-    else viewers.show([]);
-    const joint = comparison.onset?.joint ?? widest.name;
-    plots.time = comparison.events[0]?.time_s ?? 0;
-    plots.show(result, joint).catch((error) => showError(error.message));
-    drawTables(joint);
-    setReport(null);
-    strip.show([], []);
-    followPictures(job.job);
+    return html`<select aria-label=${t("Time alignment")} value=${this.align.value} disabled=${this.isRunning}
+      onchange=${change}>
+      ${Object.entries(ALIGNMENTS).map(([name, title]) => html`<option value=${name}>${title}</option>`)}
+    </select>`;
   }
 
-  const sampleButton = h(
-    "button.studio-button",
-    { "data-act": "sample", "data-sends": "compare.sample", onclick: () => run({ kind: "sample" }) },
-    t("Open the sample pair"),
-  );
-  fill(stageElement, errorElement, noteElement, viewers.element, plots.element, strip.element);
-  viewers.show([]);
-  plots.element.hidden = true;
-  fill(
-    root,
-    h(
-      "div.full-page-head",
-      {},
-      h("h2", {}, t("Compare")),
-      summaryElement,
-      stateElement,
-      viewers.toggle,
-      reportLink,
-      closeButton(t("Close the comparison"), closeCompare),
-    ),
-    h(
-      "div.full-page-body",
-      {},
-      stageElement,
-      h(
-        "aside.full-page-side",
-        {},
-        sources.element,
-        h("div.actions", {}, h("label.align", {}, t("Align"), menu), compareButton),
-        sampleButton,
-        tablesElement,
-      ),
-    ),
-  );
-  drawState();
-
-  coverPage(element, root, { isOpen: compareOpen, close: closeCompare, on: onCompare }, () => {
-    if (!job) run({ kind: "sample" });
-  });
-
-  return (next) => {
-    value = next ?? {};
-    sources.offer(value.project ?? "", value.name ?? "", value.episodes ?? []);
-  };
+  tables(comparison) {
+    const select = (name) => {
+      this.joint.value = name;
+      this.plots.select(name);
+    };
+    return html`<h3>${t("Joints")}</h3>
+      ${jointTable(comparison, this.joint.value, select)}
+      <h3>${t("Error growth by phase")}</h3>
+      ${phaseTable(comparison)}
+      <h3>${t("Events")}</h3>
+      ${eventTable(comparison, this.seek)}`;
+  }
 }
+
+// What a person should know about the result.
+function noteOf({ result, views, note, has_robot }) {
+  const missing = has_robot
+    ? t("A table of DH parameters has no shapes; give an MJCF or URDF to see the robots move.")
+    : t("Add the robot's MJCF or URDF to see both robots move, and the errors of their tools.");
+  return [views.real ? note : missing, ...result.notes].filter(Boolean).join(" · ");
+}
+
+export default mounts(Compare);

@@ -1,7 +1,7 @@
 // The files of a comparison: a real episode, a simulated one, and the robot's model, each dropped or chosen.
-import { fill, h } from "/static/studio/dom.js";
 import { filesOfDrop, filesOfInput } from "/static/studio/dropped_files.js";
 import { t } from "/static/studio/texts.js";
+import { classes, html, signal } from "/static/studio/view.js";
 
 const MAX_FILE_BYTES = 400 * 2 ** 20;
 const SLOTS = [
@@ -9,153 +9,137 @@ const SLOTS = [
   { name: "sim", title: t("Simulated episode"), hint: "NPZ, CSV, LeRobot, ROS" },
   { name: "robot", title: t("Robot (optional)"), hint: "MJCF, URDF, DH (.json)" },
 ];
+// The choices within a recording, with the word for all or none of them.
+const CHOICES = {
+  joints: [t("Joint positions"), t("All topics")],
+  commands: [t("Commands"), t("None")],
+  episodes: [t("Episode"), null],
+};
 
 export class Sources {
-  /** `onChange` is called when files were chosen, `onSelect` with {real, sim: [topic or episode]} when those were. */
-  constructor(onChange, onSelect) {
-    this.onChange = onChange;
+  files = signal(/** @type {Record<string, any>} */ ({ real: [], sim: [], robot: [] })); // or {project, source, title}
+  offered = signal(/** @type {Record<string, any>} */ ({})); // names to choose from by kind, by slot
+  chosen = signal(/** @type {Record<string, any>} */ ({})); // the chosen name by kind, by slot
+  dropping = signal(""); // the slot that files are held over
+
+  /** `onSelect` is called with {real, sim: [topic or episode]} when those were chosen. */
+  constructor(onSelect) {
     this.onSelect = onSelect;
-    this.choiceMenus = { real: h("div.choices"), sim: h("div.choices") };
-    this.files = { real: [], sim: [], robot: [] };
-    this.element = h(
-      "div.slots",
-      {},
-      SLOTS.map((slot) => this.#slot(slot)),
-    );
   }
 
   get complete() {
-    return [this.files.real, this.files.sim].every((files) => files.source || files.length > 0);
-  }
-
-  /** Offers the episodes [{source, title}] of the open project. */
-  offer(project, name, episodes) {
-    const offered = JSON.stringify([project, episodes]);
-    if (offered === this.offered) return;
-    this.offered = offered;
-    for (const menu of this.element.querySelectorAll("select")) {
-      menu.hidden = !episodes.length;
-      fill(
-        menu,
-        h("option", { value: "" }, t("From {project} …", { project: name })),
-        episodes.map(({ source, title }) => h("option", { value: source, "data-project": project }, title)),
-      );
-    }
+    const { real, sim } = this.files.value;
+    return [real, sim].every((files) => files.source || files.length > 0);
   }
 
   /** Shows a menu for each choice {real, sim: {offered: {joints, commands: [topic], episodes: [number]}, chosen}}. */
   offerChoices(choices) {
-    for (const [side, element] of Object.entries(this.choiceMenus)) {
-      const { offered = {}, chosen = [] } = choices?.[side] ?? {};
-      fill(
-        element,
-        Object.entries(offered).map(([kind, names]) => this.#choiceMenu(kind, names, chosen)),
-      );
+    for (const side of ["real", "sim"]) {
+      const { offered = {}, chosen = [] } = choices?.[side] ?? {},
+        first = (kind, names) => (CHOICES[kind][1] === null ? names[0] : "");
+      const entries = Object.entries(offered).map(([kind, names]) => [
+        kind,
+        names.findLast((name) => chosen.includes(name)) ?? first(kind, names),
+      ]);
+      this.offered.value = { ...this.offered.value, [side]: offered };
+      this.chosen.value = { ...this.chosen.value, [side]: Object.fromEntries(entries) };
     }
   }
 
-  #choiceMenu(kind, names, chosen) {
-    const title = { joints: t("Joint positions"), commands: t("Commands"), episodes: t("Episode") }[kind];
-    const all = { joints: t("All topics"), commands: t("None") }[kind];
-    const changed = () =>
-      this.onSelect(
-        Object.fromEntries(
-          Object.entries(this.choiceMenus).map(([side, element]) => [
-            side,
-            [...element.querySelectorAll("select")].map((menu) => menu.value).filter(Boolean),
-          ]),
-        ),
-      );
-    const options = [...(all ? [["", all]] : []), ...names.map((name) => [name, name])];
-    return h(
-      "label.choice",
-      {},
-      title,
-      h(
-        "select",
-        { "data-choice": kind, onchange: changed },
-        options.map(([value, text]) => h("option", { value, selected: chosen.includes(value) }, text)),
-      ),
-    );
+  select(side, kind, name) {
+    this.chosen.value = { ...this.chosen.value, [side]: { ...this.chosen.value[side], [kind]: name } };
+    const { real = {}, sim = {} } = this.chosen.value,
+      names = (of) => Object.values(of).filter((one) => one !== "");
+    this.onSelect({ real: names(real), sim: names(sim) });
+  }
+
+  /** Takes files [{file, name}], or an episode {project, source, title} of the open project. */
+  take(slot, files) {
+    if (files.length === 0) return;
+    this.files.value = { ...this.files.value, [slot]: files };
+    this.offered.value = { ...this.offered.value, [slot]: {} };
+    this.chosen.value = { ...this.chosen.value, [slot]: {} };
+  }
+
+  async drop(slot, event) {
+    event.preventDefault();
+    this.dropping.value = "";
+    this.take(slot, await filesOfDrop(event.dataTransfer));
   }
 
   /** Uploads all files; returns {real, sim, robot: [{path, name}] each}. Throws an Error for the person. */
   async upload(upload) {
     const sent = {};
-    for (const { name } of SLOTS) {
-      const files = this.files[name];
-      sent[name] = files.source ? files : await Promise.all(files.map((one) => send(one, upload)));
-    }
+    for (const [slot, files] of Object.entries(this.files.value))
+      sent[slot] = files.source ? files : await Promise.all(files.map((one) => send(one, upload)));
     return sent;
   }
 
-  #slot({ name, title, hint }) {
-    const shown = h("span.file", {}, hint);
-    const choose = (files) => {
-      if (!files.length) return;
-      this.files[name] = files;
-      shown.textContent = files.length === 1 ? files[0].name : t("{n} file|{n} files", { n: files.length });
-      shown.classList.add("chosen");
-      if (menu) menu.value = "";
-      fill(this.choiceMenus[name] ?? h("div"));
-      this.onChange();
+  /** `value` is the page's, with the episodes [{source, title}] of the open project. */
+  template(value) {
+    return html`<div class="slots">${SLOTS.map((slot) => this.#slot(slot, value))}</div>`;
+  }
+
+  #slot({ name, title, hint }, value) {
+    const files = this.files.value[name],
+      isChosen = files.source || files.length > 0;
+    const hold = (event) => {
+      event.preventDefault();
+      this.dropping.value = name;
     };
-    const menu =
-      name !== "robot" &&
-      h("select", {
-        hidden: true,
-        "aria-label": `${title}: ${t("of the open project")}`,
-        onchange: () => {
-          const [option] = menu.selectedOptions;
-          if (!option.value) return;
-          this.files[name] = { project: option.dataset.project, source: option.value };
-          shown.textContent = option.textContent;
-          shown.classList.add("chosen");
-          fill(this.choiceMenus[name]);
-          this.onChange();
-        },
-      });
-    const element = h(
-      "div.slot",
-      { "data-slot": name },
-      h("strong", {}, title),
-      h("span.choosers", {}, fileButtons(title, choose)),
-      menu,
-      shown,
-      this.choiceMenus[name],
-    );
-    const setDropping = (on) => element.classList.toggle("dropping", on);
-    element.addEventListener("dragover", (event) => {
-      event.preventDefault();
-      setDropping(true);
-    });
-    element.addEventListener("dragleave", () => setDropping(false));
-    element.addEventListener("drop", async (event) => {
-      event.preventDefault();
-      setDropping(false);
-      choose(await filesOfDrop(event.dataTransfer));
-    });
-    return element;
+    return html`<div class=${classes("slot", this.dropping.value === name && "dropping")} data-slot=${name}
+      ondragover=${hold} ondragleave=${() => (this.dropping.value = "")} ondrop=${(event) => this.drop(name, event)}>
+      <strong>${title}</strong>
+      <span class="choosers">${fileButtons(title, (chosen) => this.take(name, chosen))}</span>
+      ${name !== "robot" && this.#projectMenu(name, title, value)}
+      <span class=${classes("file", isChosen && "chosen")}>${isChosen ? nameOf(files) : hint}</span>
+      ${name !== "robot" && this.#choices(name)}
+    </div>`;
+  }
+
+  #projectMenu(slot, title, { project, name, episodes = [] }) {
+    const chosen = this.files.value[slot],
+      find = (source) => episodes.find((one) => one.source === source);
+    return html`<select hidden=${!episodes.length} aria-label=${`${title}: ${t("of the open project")}`}
+      value=${chosen.project === project && find(chosen.source) ? chosen.source : ""}
+      onchange=${({ target }) => target.value && this.take(slot, { project, ...find(target.value) })}>
+      <option value="">${t("From {project} …", { project: name })}</option>
+      ${episodes.map(({ source, title: text }) => html`<option value=${source}>${text}</option>`)}
+    </select>`;
+  }
+
+  #choices(slot) {
+    return html`<div class="choices">
+      ${Object.entries(this.offered.value[slot] ?? {}).map(([kind, names]) => this.#choice(slot, kind, names))}
+    </div>`;
+  }
+
+  #choice(slot, kind, names) {
+    const [title, all] = CHOICES[kind];
+    return html`<label class="choice">${title}
+      <select data-choice=${kind} value=${this.chosen.value[slot][kind]}
+        onchange=${({ target }) => this.select(slot, kind, target.value)}>
+        ${all && html`<option value="">${all}</option>`}
+        ${names.map((name) => html`<option value=${name}>${name}</option>`)}
+      </select>
+    </label>`;
   }
 }
 
+const nameOf = (files) =>
+  files.title ?? (files.length === 1 ? files[0].name : t("{n} file|{n} files", { n: files.length }));
+
 /** Returns two buttons, for files and for a folder; `choose` gets what a person chose, [{file, name}]. */
 export function fileButtons(title, choose) {
-  const button = (label, more) =>
-    h(
-      "label.studio-button.file-button",
-      {},
-      label,
-      h("input.hidden-input", {
-        type: "file",
-        "aria-label": `${title}: ${label}`,
-        ...more,
-        onchange: ({ target }) => {
-          choose(filesOfInput(target.files));
-          target.value = "";
-        },
-      }),
-    );
+  const change = ({ target }) => {
+    const files = filesOfInput(target.files);
+    target.value = ""; // so that the same files can be chosen again
+    choose(files);
+  };
+  const button = (label, attributes) =>
+    html`<label class="studio-button file-button">${label}
+      <input class="hidden-input" type="file" aria-label=${`${title}: ${label}`} onchange=${change} ...${attributes} />
+    </label>`;
   return [button(t("File …"), { multiple: true }), button(t("Folder …"), { webkitdirectory: true })];
 }
 
@@ -167,20 +151,4 @@ export async function send({ file, name }, upload) {
     throw new Error(t("{name} could not be uploaded. Try again.", { name }));
   });
   return { path, name };
-}
-
-/** Fills an element with the choice of the alignment. */
-export function alignmentMenu(value, onChange) {
-  const menu = h("select", { "aria-label": t("Time alignment"), onchange: () => onChange(menu.value) });
-  const methods = {
-    clock: t("From the first sample"),
-    motion: t("From the first motion"),
-    dtw: t("Dynamic time warping"),
-    none: t("Times as they are"),
-  };
-  fill(
-    menu,
-    Object.entries(methods).map(([name, title]) => h("option", { value: name, selected: name === value }, title)),
-  );
-  return menu;
 }

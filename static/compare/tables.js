@@ -1,7 +1,7 @@
 // What a comparison found, in words and tables: per joint, per phase, and per event.
-import { h } from "/static/studio/dom.js";
 import { eventName, phaseName } from "/static/compare/plots.js";
 import { t } from "/static/studio/texts.js";
+import { html } from "/static/studio/view.js";
 
 const seconds = (value) => (value === null ? t("missing") : value.toFixed(2));
 const short = (value) => value.toPrecision(3);
@@ -40,71 +40,43 @@ export function summary({ align, shift_s, overlap_s, overall, onset, gaps }) {
 }
 
 const table = (name, head, rows) =>
-  h(
-    "table",
-    { "data-table": name },
-    h(
-      "thead",
-      {},
-      h(
-        "tr",
-        {},
-        head.map((title) => h("th", {}, title)),
-      ),
-    ),
-    h("tbody", {}, rows),
-  );
+  html`<table data-table=${name}>
+    <thead><tr>${head.map((title) => html`<th>${title}</th>`)}</tr></thead>
+    <tbody>${rows}</tbody>
+  </table>`;
+const number = (text) => html`<td class="number">${text}</td>`;
 
 /** The error of each joint; `onSelect` gets the name of one that is to be plotted. */
 export function jointTable({ arms }, selected, onSelect) {
-  const rows = Object.entries(arms).flatMap(([, { joints }]) =>
-    joints.map(({ name, rmse, largest, range }) =>
-      h(
-        `tr${name === selected ? ".on" : ""}`,
-        {},
-        h(
-          "td",
-          {},
-          h("button.link", { "aria-pressed": String(name === selected), onclick: () => onSelect(name) }, name),
-        ),
-        h("td.number", {}, short(rmse)),
-        h("td.number", {}, short(largest)),
-        h("td.number", {}, percent(rmse / range)),
-      ),
-    ),
-  );
+  const row = ({ name, rmse, largest, range }) =>
+    html`<tr class=${name === selected ? "on" : ""}>
+      <td>
+        <button class="link" aria-pressed=${name === selected} onclick=${() => onSelect(name)}>${name}</button>
+      </td>
+      ${[short(rmse), short(largest), percent(rmse / range)].map(number)}
+    </tr>`;
+  const rows = Object.values(arms).flatMap(({ joints }) => joints.map(row));
   return table("joints", [t("Joint"), t("RMSE (rad, m)"), t("Largest"), t("Of its range")], rows);
 }
 
 export function phaseTable({ arms }) {
-  const rows = Object.entries(arms).flatMap(([arm, { phases }]) =>
-    phases.map((phase) =>
-      h(
-        "tr",
-        {},
-        h("td", {}, arm),
-        h("td", {}, phaseName(phase.name)),
-        h("td.number", {}, seconds(phase.start_s)),
-        h("td.number", {}, phase.rmse_mean.toFixed(4)),
-        h("td.number", {}, phase.growth_per_s.toFixed(4)),
-      ),
-    ),
-  );
+  const row = (arm, { name, start_s, rmse_mean, growth_per_s }) =>
+    html`<tr>
+      <td>${arm}</td>
+      <td>${phaseName(name)}</td>
+      ${[seconds(start_s), rmse_mean.toFixed(4), growth_per_s.toFixed(4)].map(number)}
+    </tr>`;
+  const rows = Object.entries(arms).flatMap(([arm, { phases }]) => phases.map((phase) => row(arm, phase)));
   return table("phases", [t("Arm"), t("Phase"), t("From (s)"), t("Mean error"), t("Growth per s")], rows);
 }
 
 /** The events of both episodes; `onSeek` gets the time of one that was clicked. */
 export function eventTable({ events }, onSeek) {
-  const rows = events.map((event) =>
-    h(
-      "tr",
-      {},
-      h("td", {}, event.arm),
-      h("td", {}, h("button.link", { onclick: () => onSeek(event.time_s) }, eventName(event.name))),
-      h("td.number", {}, seconds(event.real_s)),
-      h("td.number", {}, seconds(event.sim_on_real_s)),
-      h("td.number", {}, event.delay_s === null ? "–" : event.delay_s.toFixed(2)),
-    ),
-  );
-  return table("events", [t("Arm"), t("Event"), t("Real (s)"), t("Simulated (s)"), t("Later by (s)")], rows);
+  const row = ({ arm, name, time_s, real_s, sim_on_real_s, delay_s }) =>
+    html`<tr>
+      <td>${arm}</td>
+      <td><button class="link" onclick=${() => onSeek(time_s)}>${eventName(name)}</button></td>
+      ${[seconds(real_s), seconds(sim_on_real_s), delay_s === null ? "–" : delay_s.toFixed(2)].map(number)}
+    </tr>`;
+  return table("events", [t("Arm"), t("Event"), t("Real (s)"), t("Simulated (s)"), t("Later by (s)")], events.map(row));
 }

@@ -1,150 +1,142 @@
 // What can be done with the selected projects, and the notice of what was done last, with its undo.
-import { fill, h } from "/static/studio/dom.js";
 import { t } from "/static/studio/texts.js";
+import { classes, html, signal } from "/static/studio/view.js";
+
+const wordsOf = (text) => text.split(",").filter((tag) => tag.trim());
 
 export class ActionBar {
-  // `act(request)` sends a request about the selected projects; `undo(id)` undoes an act.
+  told = signal(/** @type {any} */ ({}));
+  form = signal(/** @type {any} */ (null)); // {kind, text} that a person fills in before an act; `text` is a signal
+  foot = null;
+
+  /** `act(request)` sends a request about the selected projects; `undo(id)` undoes an act. */
   constructor({ act, undo, deselect }) {
-    Object.assign(this, { act, undo, deselect, selected: [], tags: [], form: null });
-    this.note = h("p.board-note", { role: "status", hidden: true });
-    this.bar = h("div.board-bar", { role: "toolbar", "aria-label": t("Selected projects"), hidden: true });
-    this.element = h("div.board-foot", {}, this.note, this.bar);
-    this.element.addEventListener("keydown", (event) => {
-      if (event.key === "Escape" && this.form) this.showForm(null);
-    });
+    this.act = act;
+    this.undo = undo;
+    this.deselect = deselect;
   }
 
-  // Shows the acts on these projects; `tags` are those of the workspace.
-  show(selected, tags) {
-    if (!selected.length) this.form = null;
-    Object.assign(this, { selected, tags });
-    this.draw();
-  }
-
-  // Shows {note, undo, problems, error, question} of an answer.
+  /** Shows {note, undo, problems, error, question} of an answer. */
   tell(answer) {
-    const bad = [answer.error, ...(answer.problems ?? [])].filter(Boolean);
-    this.note.hidden = !answer.note && !bad.length;
-    this.note.classList.toggle("bad", bad.length > 0);
-    fill(
-      this.note,
-      h("span", {}, [answer.note, ...bad].filter(Boolean).join(" ")),
-      answer.undo && h("button.studio-button", { onclick: () => this.undo(answer.undo) }, t("Undo")),
-      h("button.studio-button.plain", { "aria-label": t("Dismiss"), onclick: () => this.tell({}) }, "✕"),
-    );
-    if (answer.question) this.showForm(this.question(answer.question));
+    this.told.value = answer;
+    if (answer.question) this.open("question", answer.question);
   }
 
-  showForm(form) {
-    this.form = form;
-    this.draw();
-    this.bar.querySelector("input, .primary, .stop")?.focus();
+  open(kind, text = "") {
+    this.form.value = { kind, text: signal(text) };
+    this.focus();
+  }
+
+  close() {
+    this.form.value = null;
+  }
+
+  cancel() {
+    this.close();
+    this.focus();
+  }
+
+  focus() {
+    queueMicrotask(() => this.foot?.querySelector(".board-bar :is(input, button)")?.focus());
   }
 
   send(request) {
-    this.form = null;
-    this.draw();
+    this.close();
     this.act(request);
   }
 
-  draw() {
-    const { selected } = this;
-    this.bar.hidden = !selected.length;
-    const button = (label, onclick, more = "") =>
-      h(`button.studio-button${more}`, { "data-sends": "gallery.judge", onclick }, label);
-    fill(
-      this.bar,
-      h("strong", {}, t("{n} selected", { n: selected.length })),
-      this.form ?? [
-        selected.length === 1 && button(t("Rename …"), () => this.showForm(this.renameForm())),
-        button(t("Duplicate"), () => this.send({ kind: "duplicate" })),
-        button(t("Tags …"), () => this.showForm(this.tagForm())),
-        button(t("✓ Accept"), () => this.send({ kind: "judge", verdict: "accepted" })),
-        button(t("✕ Reject …"), () => this.showForm(this.rejectForm())),
-        button(t("? Unsure"), () => this.send({ kind: "judge", verdict: "unsure" })),
-        selected.some((one) => one.verdict) &&
-          button(t("Remove verdict"), () => this.send({ kind: "judge", verdict: "" })),
-        button(t("Delete"), () => this.send({ kind: "delete" }), ".stop"),
-      ],
-      h("button.studio-button.plain", { "aria-label": t("Deselect all"), onclick: this.deselect }, "✕"),
-    );
+  /** `tags` are those of the workspace. */
+  template(selected, tags) {
+    const isCancelled = (event) => event.key === "Escape" && this.form.value;
+    return html`<div class="board-foot" ref=${(foot) => (this.foot = foot)}
+      onkeydown=${(event) => isCancelled(event) && this.cancel()}>
+      ${this.note()}
+      <div class="board-bar" role="toolbar" aria-label=${t("Selected projects")} hidden=${!selected.length}>
+        <strong>${t("{n} selected", { n: selected.length })}</strong>
+        ${this.form.value ? this.openForm(selected, tags) : this.acts(selected)}
+        <button class="studio-button plain" aria-label=${t("Deselect all")} onclick=${this.deselect}>✕</button>
+      </div>
+    </div>`;
+  }
+
+  note() {
+    const { note, undo, error, problems = [] } = this.told.value,
+      bad = [error, ...problems].filter(Boolean);
+    return html`<p class=${classes("board-note", bad.length > 0 && "bad")} role="status" hidden=${!note && !bad.length}>
+      <span>${[note, ...bad].filter(Boolean).join(" ")}</span>
+      ${undo && html`<button class="studio-button" onclick=${() => this.undo(undo)}>${t("Undo")}</button>`}
+      <button class="studio-button plain" aria-label=${t("Dismiss")} onclick=${() => this.tell({})}>✕</button>
+    </p>`;
+  }
+
+  acts(selected) {
+    const button = (label, onclick, kind = "") =>
+      html`<button class=${classes("studio-button", kind)} data-sends="gallery.judge" onclick=${onclick}>
+        ${label}</button>`;
+    const judge = (verdict) => () => this.send({ kind: "judge", verdict });
+    return [
+      selected.length === 1 && button(t("Rename …"), () => this.open("rename", selected[0].title)),
+      button(t("Duplicate"), () => this.send({ kind: "duplicate" })),
+      button(t("Tags …"), () => this.open("tags")),
+      button(t("✓ Accept"), judge("accepted")),
+      button(t("✕ Reject …"), () => this.open("reject")),
+      button(t("? Unsure"), judge("unsure")),
+      selected.some((one) => one.verdict) && button(t("Remove verdict"), judge("")),
+      button(t("Delete"), () => this.send({ kind: "delete" }), "stop"),
+    ];
+  }
+
+  openForm(selected, tags) {
+    const { kind, text } = this.form.value;
+    if (kind === "question") return this.question(text.value);
+    if (kind === "rename" && selected.length === 1)
+      return this.textForm(t("Title of the project"), [[t("Rename"), (title) => ({ kind: "rename", title })]]);
+    if (kind === "reject")
+      return this.textForm(t("Reason for the rejection"), [
+        [t("Reject"), (reason) => ({ kind: "judge", verdict: "rejected", reason })],
+      ]);
+    const remove = (words) => wordsOf(words).map((tag) => tag.trim().replace(/\s+/g, " ")),
+      buttons = [
+        [t("Add tag"), (words) => ({ kind: "tag", add: wordsOf(words), remove: [] })],
+        [t("Remove tag"), (words) => ({ kind: "tag", add: [], remove: remove(words) })],
+      ];
+    return html`<span class="tag-form">
+      ${this.textForm(t("Tag, or several with commas"), buttons, "board-tags")}
+      <datalist id="board-tags">${tags.map((tag) => html`<option value=${tag} />`)}</datalist>
+    </span>`;
   }
 
   // Field with buttons: [label, makeRequest(text)] each; Enter presses the first.
-  textForm(label, value, buttons, list) {
-    const input = h("input", { type: "text", "aria-label": label, placeholder: label, value, maxlength: "400", list });
-    return h(
-      "form",
-      {
-        onsubmit: (event) => {
-          event.preventDefault();
-          this.send(buttons[0][1](input.value));
-        },
-      },
-      input,
-      buttons.map(([name, request], i) =>
-        h(
-          `button.studio-button${i ? "" : ".primary"}`,
-          i ? { type: "button", onclick: () => this.send(request(input.value)) } : { type: "submit" },
-          name,
-        ),
-      ),
-      this.cancelButton(),
-    );
+  textForm(label, buttons, list = null) {
+    const { text } = this.form.value,
+      [[first, firstRequest], ...others] = buttons;
+    const submit = (event) => {
+      event.preventDefault();
+      this.send(firstRequest(text.value));
+    };
+    return html`<form onsubmit=${submit}>
+      <input type="text" aria-label=${label} placeholder=${label} maxlength="400" list=${list} value=${text.value}
+        oninput=${({ target }) => (text.value = target.value)} />
+      <button class="studio-button primary" type="submit">${first}</button>
+      ${others.map(
+        ([name, request]) => html`<button class="studio-button" type="button"
+          onclick=${() => this.send(request(text.value))}>${name}</button>`,
+      )}
+      ${this.cancelButton()}
+    </form>`;
   }
 
   cancelButton() {
-    return h("button.studio-button.plain", { type: "button", onclick: () => this.showForm(null) }, t("Cancel"));
-  }
-
-  renameForm() {
-    return this.textForm(t("Title of the project"), this.selected[0].title, [
-      [t("Rename"), (title) => ({ kind: "rename", title })],
-    ]);
-  }
-
-  rejectForm() {
-    return this.textForm(t("Reason for the rejection"), "", [
-      [t("Reject"), (reason) => ({ kind: "judge", verdict: "rejected", reason })],
-    ]);
-  }
-
-  tagForm() {
-    const words = (text) => text.split(",").filter((tag) => tag.trim());
-    return h(
-      "span.tag-form",
-      {},
-      this.textForm(
-        t("Tag, or several with commas"),
-        "",
-        [
-          [t("Add tag"), (text) => ({ kind: "tag", add: words(text), remove: [] })],
-          [
-            t("Remove tag"),
-            (text) => ({ kind: "tag", add: [], remove: words(text).map((tag) => tag.trim().replace(/\s+/g, " ")) }),
-          ],
-        ],
-        "board-tags",
-      ),
-      h(
-        "datalist",
-        { id: "board-tags" },
-        this.tags.map((tag) => h("option", { value: tag })),
-      ),
-    );
+    return html`<button class="studio-button plain" type="button" onclick=${() => this.cancel()}>
+      ${t("Cancel")}</button>`;
   }
 
   question(text) {
-    return h(
-      "span.question",
-      {},
-      h("span", {}, text),
-      h(
-        "button.studio-button.stop",
-        { onclick: () => this.send({ kind: "delete", confirmed: true }) },
-        t("Delete anyway"),
-      ),
-      this.cancelButton(),
-    );
+    return html`<span class="question">
+      <span>${text}</span>
+      <button class="studio-button stop" onclick=${() => this.send({ kind: "delete", confirmed: true })}>
+        ${t("Delete anyway")}</button>
+      ${this.cancelButton()}
+    </span>`;
   }
 }

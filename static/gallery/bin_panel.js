@@ -1,63 +1,72 @@
 // The trash: deleted projects, to restore or to delete for good.
-import { fill, h } from "/static/studio/dom.js";
 import { t } from "/static/studio/texts.js";
+import { batch, classes, html, signal } from "/static/studio/view.js";
 
-// Returns the panel's content; `ask(request)` asks the server, `onRestored()` is called when projects came back.
-export async function binPanel(ask, onRestored) {
-  const message = h("p.muted", { role: "status", hidden: true }),
-    list = h("div");
-  const tell = (text) => {
-    message.hidden = !text;
-    message.textContent = text ?? "";
-  };
-  const send = async (kind, ids) => {
-    const answer = await ask({ kind, ids });
-    tell(answer.error ?? answer.note);
-    if (answer.error) return;
-    draw(answer.deleted);
-    if (kind === "restore") onRestored();
-  };
-  const button = (label, onclick, more = "") =>
-    h(`button.studio-button${more}`, { "data-sends": "gallery.restore", onclick }, label);
+export class BinPanel {
+  deleted = signal(/** @type {any[] | null} */ (null));
+  message = signal(/** @type {string | null} */ (null));
+  isAsking = signal(false); // whether the trash should be emptied
 
-  function draw(deleted) {
-    const all = deleted.map((one) => one.id);
-    const row = (one) =>
-      h(
-        "tr",
-        {},
-        h("td", {}, one.title),
-        h("td", {}, one.at),
-        h(
-          "td",
-          {},
-          button(t("Restore"), () => send("restore", [one.id])),
-        ),
-      );
-    const head = [t("Project"), t("Deleted"), ""].map((name) => h(name ? "th" : "td", {}, name));
-    if (!deleted.length) return fill(list, h("p.muted", {}, t("The trash is empty.")));
-    const empty = h("p.bin-actions");
-    const ask = () =>
-      fill(
-        empty,
-        t("Delete {n} project for good? This cannot be undone.|Delete {n} projects for good? This cannot be undone.", {
-          n: all.length,
-        }),
-        button(t("Delete for good"), () => send("empty_bin", all), ".stop"),
-        button(t("Cancel"), offer),
-      );
-    const offer = () =>
-      fill(
-        empty,
-        button(t("Restore all"), () => send("restore", all)),
-        button(t("Empty the trash …"), ask, ".stop"),
-      );
-    offer();
-    fill(list, empty, h("table", {}, h("thead", {}, h("tr", {}, head)), h("tbody", {}, deleted.map(row))));
+  /** `ask(request)` asks the server, `onRestored()` is called when projects came back. */
+  constructor(ask, onRestored) {
+    this.ask = ask;
+    this.onRestored = onRestored;
+    this.send("bin");
   }
 
-  const answer = await ask({ kind: "bin" });
-  if (answer.error) tell(answer.error);
-  else draw(answer.deleted);
-  return [message, list];
+  async send(kind, ids = []) {
+    const { deleted, note = "", error } = await this.ask({ kind, ids });
+    batch(() => {
+      this.message.value = error ?? note;
+      this.deleted.value = deleted ?? this.deleted.value;
+      this.isAsking.value = false;
+    });
+    if (kind === "restore" && !error) this.onRestored();
+  }
+
+  /** Returns null until the server has answered. */
+  template() {
+    const { value: message } = this.message;
+    if (message === null) return null;
+    return html`<p class="muted" role="status" hidden=${!message}>${message}</p>
+      <div>${this.deleted.value && this.list(this.deleted.value)}</div>`;
+  }
+
+  list(deleted) {
+    if (!deleted.length) return html`<p class="muted">${t("The trash is empty.")}</p>`;
+    return html`<p class="bin-actions">${this.actions(deleted.map((one) => one.id))}</p>
+      <table>
+        <thead><tr><th>${t("Project")}</th><th>${t("Deleted")}</th><td></td></tr></thead>
+        <tbody>
+          ${deleted.map(
+            ({ id, title, at }) => html`<tr key=${id}>
+              <td>${title}</td>
+              <td>${at}</td>
+              <td>${this.button(t("Restore"), () => this.send("restore", [id]))}</td>
+            </tr>`,
+          )}
+        </tbody>
+      </table>`;
+  }
+
+  actions(all) {
+    const ask = (isAsking) => () => (this.isAsking.value = isAsking);
+    if (!this.isAsking.value)
+      return [
+        this.button(t("Restore all"), () => this.send("restore", all)),
+        this.button(t("Empty the trash …"), ask(true), "stop"),
+      ];
+    return [
+      t("Delete {n} project for good? This cannot be undone.|Delete {n} projects for good? This cannot be undone.", {
+        n: all.length,
+      }),
+      this.button(t("Delete for good"), () => this.send("empty_bin", all), "stop"),
+      this.button(t("Cancel"), ask(false)),
+    ];
+  }
+
+  button(label, onclick, kind = "") {
+    return html`<button class=${classes("studio-button", kind)} data-sends="gallery.restore" onclick=${onclick}>
+      ${label}</button>`;
+  }
 }

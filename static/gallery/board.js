@@ -1,408 +1,258 @@
-// The project board: the workspace's projects as cards or as a table, one page at a time, searched and filtered by the
-// server's index.
-import { fill, h } from "/static/studio/dom.js";
+// The project board: the workspace's projects as cards or as a table, with what can be done with those selected.
 import { ActionBar } from "/static/gallery/action_bar.js";
 import { Batches } from "/static/gallery/batches.js";
-import { binPanel } from "/static/gallery/bin_panel.js";
-import { cards, GROUPS, isDescendingFirst, ORDERS, STATES, table, VERDICTS } from "/static/gallery/project_views.js";
-import { setsPanel } from "/static/gallery/sets_panel.js";
+import { BinPanel } from "/static/gallery/bin_panel.js";
+import { cards, groupsOf, table } from "/static/gallery/project_views.js";
+import { ProjectSearch } from "/static/gallery/search.js";
+import { SetsPanel } from "/static/gallery/sets_panel.js";
 import { mayWork } from "/static/studio/account.js";
 import { startReview } from "/static/studio/review_state.js";
 import { t } from "/static/studio/texts.js";
+import { classes, html, signal } from "/static/studio/view.js";
 
-const SEARCH_DELAY_MS = 120,
-  UNREAD_POLL_MS = 300,
-  PAGE_SIZE = 60,
-  VIEW_KEY = "studioBoardView";
-const NEWEST_FIRST = { sort: "changed", descending: true };
+const VIEW_KEY = "studioBoardView";
 const ARROWS = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -1, ArrowDown: 1 };
 
 export class ProjectBoard {
-  // `ask(request)` asks the server, `upload(file)` uploads a file, `onOpen(name, button)` opens a project.
-  constructor({ ask, upload, onOpen }) {
-    Object.assign(this, { ask, onOpen, ...NEWEST_FIRST, offset: 0, number: 0, answer: null, selected: new Map() });
-    this.view = localStorage.getItem(VIEW_KEY) === "table" ? "table" : "cards";
+  view = signal(localStorage.getItem(VIEW_KEY) === "table" ? "table" : "cards");
+  picked = signal(/** @type {Map<string, any>} */ (new Map())); // as the server knows them, by their names
+  opened = signal(/** @type {string | null} */ (null)); // the panel in place of the projects
+  isDropping = signal(false);
+
+  /**
+   * `root` is the gallery; `ask(request)` asks the server, `upload(file)` uploads a file, `onOpen(name)` opens a project
+   * and `opening` is a signal of the one that opens.
+   */
+  constructor({ root, ask, upload, opening, onOpen }) {
+    this.root = root;
+    this.ask = ask;
+    this.opening = opening;
+    this.onOpen = onOpen;
+    const find = (request) => this.search.find(request);
     this.bar = new ActionBar({
       act: (request) => this.act(request),
-      undo: (id) => this.send({ kind: "undo", id }),
-      deselect: () => this.select([]),
+      undo: (id) => this.request({ kind: "undo", id }),
+      deselect: () => this.select(new Map()),
     });
-    this.batches = new Batches({ ask, upload, onOpen, onDone: () => this.find({ refresh: true }) });
-    this.buildHead();
-    this.buildTools();
-    this.list = h("div.projects", { onkeydown: (event) => this.onKeyDown(event), onkeyup: keepSpace });
-    this.pager = h("nav.pager", { "aria-label": t("Pages of projects") });
-    this.element = h(
-      "section.board",
-      {},
-      this.head,
-      this.tools,
-      this.panel,
-      this.batches.element,
-      this.list,
-      this.pager,
-      this.bar.element,
-    );
-    if (mayWork) this.acceptDrops();
-    addEventListener("focus", () => this.isShown() && this.find({ refresh: true }));
+    this.search = new ProjectSearch({
+      ask,
+      isShown: () => this.isShown(),
+      onFound: (answer) => this.renewPicked(answer),
+      onError: (answer) => this.bar.tell(answer),
+    });
+    this.batches = new Batches({
+      ask,
+      upload,
+      onOpen,
+      onDone: () => find({ refresh: true }),
+      isShown: () => this.isShown(),
+      onStarted: () => this.openPanel(null),
+    });
+    this.panels = {
+      ...(mayWork && { batch: { title: t("New batch"), make: () => this.batches.newForm() } }),
+      sets: { title: t("Sets"), make: () => new SetsPanel(ask, [...this.picked.value.keys()]) },
+      bin: { title: t("Trash"), make: () => new BinPanel(ask, () => find({})) },
+    };
+    addEventListener("focus", () => this.isShown() && find({ refresh: true }));
   }
 
-  isShown = () => Boolean(this.answer) && this.element.isConnected && this.element.checkVisibility();
+  isShown = () => Boolean(this.search.found.value) && this.root.isConnected && this.root.checkVisibility();
 
-  // Frames that are dropped anywhere on the board begin a batch.
-  acceptDrops() {
-    const hasFiles = (event) => event.dataTransfer?.types.includes("Files");
-    const mark = (isOver) => this.element.classList.toggle("dropping", isOver);
-    this.element.addEventListener("dragover", (event) => {
-      if (!hasFiles(event)) return;
-      event.preventDefault();
-      mark(true);
-    });
-    this.element.addEventListener("dragleave", (event) => !this.element.contains(event.relatedTarget) && mark(false));
-    this.element.addEventListener("drop", async (event) => {
-      mark(false);
-      if (!hasFiles(event)) return;
-      event.preventDefault();
-      const dropped = this.batches.drop(event.dataTransfer); // at once: the browser forgets the files after the event
-      if (this.opened !== "batch") await this.openPanel("batch");
-      await dropped;
-    });
-  }
-
-  // Shows the gallery's value, or finds again what a person had searched for.
+  /** Shows the gallery's value. */
   show(value) {
     this.bar.tell({});
     this.batches.take(value);
-    if (this.answer && (this.isFiltered() || this.offset || this.sort !== "changed" || !this.descending)) {
-      this.answer = value;
-      this.find({ refresh: true });
-    } else this.take(value);
+    this.search.show(value);
   }
 
   leave() {
-    this.number++;
-    this.selected.clear();
-  }
-
-  // ---------------------------------------------------------------- head
-
-  buildHead() {
-    const select = (label) => h("select", { "aria-label": label, onchange: () => this.restart() });
-    this.count = h("span.faint.count", { role: "status" });
-    this.words = h("input.search", {
-      type: "search",
-      placeholder: t("Search projects …"),
-      "aria-label": t("Search projects"),
-      oninput: () => {
-        clearTimeout(this.timer);
-        this.timer = setTimeout(() => this.restart(), SEARCH_DELAY_MS);
-      },
-    });
-    this.filters = { state: select(t("State")), verdict: select(t("Verdict")), tag: select(t("Tag")) };
-    this.order = h("select", {
-      "aria-label": t("Sort by"),
-      onchange: ({ target }) => this.sortBy(target.value),
-    });
-    this.group = h("select", { "aria-label": t("Group by"), onchange: () => this.restart() });
-    this.clear = h("button.studio-button.plain", { onclick: () => this.clearFilters() }, t("Clear filters"));
-    const viewButton = (view, label) =>
-      h("button.studio-button", { "data-view": view, onclick: () => this.setView(view) }, label);
-    this.views = h(
-      "span.views",
-      { role: "group", "aria-label": t("Layout") },
-      viewButton("cards", t("Cards")),
-      viewButton("table", t("Table")),
-    );
-    this.head = h(
-      "div.board-head",
-      {},
-      h("h2", {}, t("Projects"), this.count),
-      this.words,
-      Object.values(this.filters),
-      this.clear,
-      h("span.right", {}, this.group, this.order, this.views),
-    );
-  }
-
-  // What can be done with the workspace as a whole.
-  buildTools() {
-    this.review = h("button.studio-button", { "data-sends": "review-queue.review", onclick: () => this.startReview() });
-    const batchForm = () => this.batches.form(() => this.openPanel(null));
-    this.panels = {
-      ...(mayWork && { batch: { title: t("New batch"), content: batchForm } }),
-      sets: { title: t("Sets"), content: () => setsPanel(this.ask, [...this.selected.keys()]) },
-      bin: { title: t("Trash"), content: () => binPanel(this.ask, () => this.find({})) },
-    };
-    for (const [name, panel] of Object.entries(this.panels))
-      panel.button = h("button.studio-button", { onclick: () => this.openPanel(name) }, panel.title);
-    this.panel = h("section.board-panel", { hidden: true });
-    const buttons = Object.values(this.panels).map((panel) => panel.button);
-    this.tools = h("div.board-tools", {}, this.review, buttons);
+    this.search.leave();
+    this.select(new Map());
   }
 
   // Shows a panel in place of the projects, or the projects again for null and for the panel that is open.
-  async openPanel(name) {
-    this.opened = name === this.opened ? null : name;
-    for (const [other, { button }] of Object.entries(this.panels)) {
-      button.classList.toggle("on", other === this.opened);
-      button.setAttribute("aria-expanded", String(other === this.opened));
-    }
-    this.panel.hidden = !this.opened;
-    this.list.hidden = Boolean(this.opened);
-    if (!this.opened) return this.draw();
-    this.pager.hidden = true;
-    const { title, content } = this.panels[this.opened];
-    const show = (...shown) => {
-      const close = { "aria-label": t("Close"), onclick: () => this.openPanel(null) };
-      fill(this.panel, h("div.panel-head", {}, h("h2", {}, title), h("button.studio-button.plain", close, "✕")), shown);
-    };
-    show(h("p.muted", {}, t("Loading …")));
-    const loaded = await content();
-    if (this.opened === name) show(loaded);
-  }
-
-  // Reviews the selected projects, else all that the search finds.
-  async startReview() {
-    const answer = await this.ask({ kind: "queue", names: [...this.selected.keys()], ...this.search() });
-    answer.error ? this.bar.tell(answer) : startReview(answer.names);
-  }
-
-  search() {
-    const { state, verdict, tag } = this.filters;
-    return { words: this.words.value, state: state.value, verdict: verdict.value, tag: tag.value };
-  }
-
-  isFiltered = () => Boolean(this.words.value.trim() || Object.values(this.filters).some((one) => one.value));
-
-  clearFilters() {
-    this.words.value = "";
-    for (const one of Object.values(this.filters)) one.value = "";
-    this.restart();
-    this.words.focus();
+  openPanel(name) {
+    const opened = name === this.opened.value ? null : name;
+    this.panel = this.panels[opened]?.make();
+    this.opened.value = opened;
   }
 
   setView(view) {
-    this.view = view;
+    this.view.value = view;
     localStorage.setItem(VIEW_KEY, view);
-    this.draw();
-  }
-
-  sortBy(order) {
-    this.descending = order === this.sort ? !this.descending : isDescendingFirst(order);
-    this.sort = order;
-    this.restart();
   }
 
   // ---------------------------------------------------------------- requests
 
-  restart() {
-    this.offset = 0;
-    this.find({});
+  // Reviews the selected projects, else all that the search finds.
+  async startReview() {
+    const answer = await this.ask({ kind: "queue", names: [...this.picked.value.keys()], ...this.search.query });
+    answer.error ? this.bar.tell(answer) : startReview(answer.names);
   }
 
-  async find({ refresh = false }) {
-    const number = ++this.number;
-    const answer = await this.ask({
-      kind: "find",
-      ...this.search(),
-      group: this.group.value,
-      sort: this.sort,
-      descending: this.descending,
-      offset: this.offset,
-      limit: PAGE_SIZE,
-      refresh,
-    });
-    if (number !== this.number) return;
-    if (answer.error) return this.bar.tell(answer);
-    if (!answer.projects.length && this.offset) {
-      this.offset = Math.max(0, Math.floor((answer.total - 1) / PAGE_SIZE) * PAGE_SIZE);
-      return this.find({});
-    }
-    this.take(answer);
-  }
+  act = (request) => this.request({ ...request, names: [...this.picked.value.keys()] });
 
-  take(answer) {
-    this.answer = answer;
-    for (const one of answer.projects) if (this.selected.has(one.name)) this.selected.set(one.name, one);
-    this.draw();
-    clearTimeout(this.unreadTimer);
-    if (answer.outdated) return this.find({ refresh: true });
-    if (answer.unread)
-      this.unreadTimer = setTimeout(() => this.isShown() && this.find({ refresh: true }), UNREAD_POLL_MS);
-  }
-
-  act = (request) => this.send({ ...request, names: [...this.selected.keys()] });
-
-  async send(request) {
+  async request(request) {
     const answer = await this.ask(request);
     this.bar.tell(answer);
     if (answer.error || answer.question) return;
-    if (request.kind === "delete") this.selected.clear();
-    await this.find({});
+    if (request.kind === "delete") this.select(new Map());
+    await this.search.find({});
   }
 
   // ---------------------------------------------------------------- selection
 
+  isSelected = (name) => this.picked.value.has(name);
+
   select(projects) {
-    this.selected = new Map(projects.map((one) => [one.name, one]));
-    this.draw();
+    this.picked.value = projects;
+    if (!projects.size) this.bar.close();
+  }
+
+  renewPicked({ projects }) {
+    const picked = new Map(this.picked.value);
+    for (const one of projects) if (picked.has(one.name)) picked.set(one.name, one);
+    this.picked.value = picked;
   }
 
   pick(one, on, isRange) {
-    const { projects } = this.answer,
+    const { projects } = this.search.found.value,
       index = projects.findIndex((other) => other.name === one.name),
       from = isRange && this.lastPicked !== undefined ? this.lastPicked : index;
-    for (const other of projects.slice(Math.min(from, index), Math.max(from, index) + 1))
-      on ? this.selected.set(other.name, other) : this.selected.delete(other.name);
+    this.pickAll(projects.slice(Math.min(from, index), Math.max(from, index) + 1), on);
     this.lastPicked = index;
-    this.draw();
+  }
+
+  pickAll(projects, on) {
+    const picked = new Map(this.picked.value);
+    for (const one of projects) on ? picked.set(one.name, one) : picked.delete(one.name);
+    this.select(picked);
   }
 
   onKeyDown(event) {
-    const buttons = [...this.list.querySelectorAll("[data-name]")],
+    const buttons = [...event.currentTarget.querySelectorAll("[data-name]")],
       index = buttons.indexOf(event.target);
     if (index < 0 || event.ctrlKey || event.metaKey || event.altKey) return;
-    const one = this.answer.projects[index];
+    const one = this.search.found.value.projects[index];
     if (event.key === " ") {
       event.preventDefault();
-      this.pick(one, !this.selected.has(one.name), event.shiftKey);
+      this.pick(one, !this.isSelected(one.name), event.shiftKey);
     } else if (event.key in ARROWS) {
-      const isSideways = event.key === "ArrowLeft" || event.key === "ArrowRight";
-      if (this.view === "table" && isSideways) return;
+      const isSideways = event.key === "ArrowLeft" || event.key === "ArrowRight",
+        isTable = this.view.value === "table";
+      if (isTable && isSideways) return;
       event.preventDefault();
-      const columns = this.view === "table" ? 1 : columnsOf(buttons);
+      const columns = isTable ? 1 : columnsOf(buttons);
       buttons[index + ARROWS[event.key] * (isSideways ? 1 : columns)]?.focus();
     }
   }
 
-  // ---------------------------------------------------------------- drawing
+  // ---------------------------------------------------------------- files
 
-  draw() {
-    const { answer } = this;
-    if (!answer) return;
-    const { projects, total, all, facets } = answer;
-    const isEmpty = !all && !answer.unread;
-    this.head.hidden = this.review.hidden = this.panels.sets.button.hidden = isEmpty;
-    this.panels.bin.button.hidden = isEmpty && !answer.deleted;
-    this.count.textContent =
+  onDragOver(event) {
+    if (!hasFiles(event)) return;
+    event.preventDefault();
+    this.isDropping.value = true;
+  }
+
+  // Frames that are dropped anywhere on the board begin a batch.
+  onDrop(event) {
+    this.isDropping.value = false;
+    if (!hasFiles(event)) return;
+    event.preventDefault();
+    if (this.opened.value !== "batch") this.openPanel("batch");
+    this.batches.drop(event.dataTransfer);
+  }
+
+  // ---------------------------------------------------------------- what is shown
+
+  template() {
+    const found = this.search.found.value;
+    if (!found) return null;
+    const isEmpty = !found.all && !found.unread,
+      drops = mayWork && {
+        ondragover: (event) => this.onDragOver(event),
+        ondragleave: ({ currentTarget, relatedTarget }) => {
+          this.isDropping.value &&= currentTarget.contains(relatedTarget);
+        },
+        ondrop: (event) => this.onDrop(event),
+      };
+    return html`<section class=${classes("board", this.isDropping.value && "dropping")} ...${drops}>
+      ${this.head(found, isEmpty)}
+      ${this.tools(found, isEmpty)}
+      <section class="board-panel" hidden=${!this.opened.value}>${this.opened.value && this.openedPanel()}</section>
+      ${this.batches.template()}
+      <div class="projects" hidden=${Boolean(this.opened.value)} onkeydown=${(event) => this.onKeyDown(event)}
+        onkeyup=${keepSpace}>${this.projects(found)}</div>
+      ${this.search.pager(Boolean(this.opened.value), () => this.root.querySelector(".board").scrollIntoView())}
+      ${this.bar.template([...this.picked.value.values()], Object.keys(found.facets.tags))}
+    </section>`;
+  }
+
+  head({ total, all }, isEmpty) {
+    const count =
       total === all
         ? t("{n} project|{n} projects", { n: all === 1 ? 1 : all.toLocaleString() })
         : t("{total} of {all} projects", { total: total.toLocaleString(), all: all.toLocaleString() });
-    this.drawFilters(facets);
-    const { size } = this.selected;
-    this.review.textContent = size ? t("▶ Review selected ({n})", { n: size }) : t("▶ Review lowest confidence first");
-    fill(
-      this.list,
+    const isTable = this.view.value === "table";
+    const views = html`<span class="views" role="group" aria-label=${t("Layout")}>
+      ${this.viewButton("cards", t("Cards"))}${this.viewButton("table", t("Table"))}
+    </span>`;
+    return html`<div class="board-head" hidden=${isEmpty}>
+      <h2>${t("Projects")}<span class="faint count" role="status">${count}</span></h2>
+      ${this.search.template(isTable, views)}
+    </div>`;
+  }
+
+  viewButton(view, label) {
+    const isOn = this.view.value === view;
+    return html`<button class=${classes("studio-button", isOn && "on")} data-view=${view} aria-pressed=${isOn}
+      onclick=${() => this.setView(view)}>${label}</button>`;
+  }
+
+  // What can be done with the workspace as a whole.
+  tools({ deleted }, isEmpty) {
+    const { size } = this.picked.value,
+      isHidden = { sets: isEmpty, bin: isEmpty && !deleted };
+    const panelButton = ([name, { title }]) => {
+      const isOn = this.opened.value === name;
+      return html`<button class=${classes("studio-button", isOn && "on")} aria-expanded=${isOn}
+        hidden=${isHidden[name] ?? false} onclick=${() => this.openPanel(name)}>${title}</button>`;
+    };
+    return html`<div class="board-tools">
+      <button class="studio-button" data-sends="review-queue.review" hidden=${isEmpty}
+        onclick=${() => this.startReview()}>
+        ${size ? t("▶ Review selected ({n})", { n: size }) : t("▶ Review lowest confidence first")}</button>
+      ${Object.entries(this.panels).map(panelButton)}
+    </div>`;
+  }
+
+  openedPanel() {
+    return html`<div class="panel-head">
+        <h2>${this.panels[this.opened.value].title}</h2>
+        <button class="studio-button plain" aria-label=${t("Close")} onclick=${() => this.openPanel(null)}>✕</button>
+      </div>
+      ${this.panel.template() ?? html`<p class="muted">${t("Loading …")}</p>`}`;
+  }
+
+  projects(found) {
+    const { projects, all, unread } = found;
+    return [
       !projects.length && all
-        ? h("p.muted", {}, t("No project matches."))
-        : this.groups(projects).map(([title, group]) => [title && h("h3.group", {}, title), this.layout(group)]),
-      answer.unread > 0 && h("p.muted", {}, t("Reading {n} more projects …", { n: answer.unread.toLocaleString() })),
-    );
-    this.drawPager(total);
-    this.bar.show([...this.selected.values()], Object.keys(facets.tags));
-  }
-
-  // Returns [title, projects] of each group on the page; without a grouping there is one without a title.
-  groups(projects) {
-    const of = GROUPS()[this.group.value]?.of;
-    if (!of) return [[null, projects]];
-    const groups = [];
-    for (const one of projects) {
-      const title = of(one);
-      if (groups.at(-1)?.[0] !== title) groups.push([title, []]);
-      groups.at(-1)[1].push(one);
-    }
-    return groups;
-  }
-
-  layout(projects) {
-    const actions = {
-      isSelected: (name) => this.selected.has(name),
-      onPick: (one, on, isRange) => this.pick(one, on, isRange),
-      onPickAll: (on) => {
-        for (const one of projects) on ? this.selected.set(one.name, one) : this.selected.delete(one.name);
-        this.draw();
-      },
-      onSort: (order) => this.sortBy(order),
-      onOpen: this.onOpen,
-    };
-    return this.view === "table" ? this.answer.all > 0 && table(projects, this, actions) : cards(projects, actions);
-  }
-
-  drawFilters({ states, verdicts, tags }) {
-    const options = (select, all, entries) => {
-      const chosen = select.value;
-      fill(
-        select,
-        h("option", { value: "" }, all),
-        entries.map(([value, label, number]) => h("option", { value }, `${label} (${number.toLocaleString()})`)),
-      );
-      if (chosen && !entries.some(([value]) => value === chosen)) select.append(h("option", { value: chosen }, chosen));
-      select.value = chosen;
-    };
-    const known = (titles, numbers) =>
-      Object.entries(titles).map(([value, title]) => [value, title, numbers[value === "none" ? "" : value] ?? 0]);
-    options(this.filters.state, t("Any state"), known(STATES(), states));
-    options(this.filters.verdict, t("Any verdict"), known(VERDICTS(), verdicts));
-    options(
-      this.filters.tag,
-      t("Any tag"),
-      Object.entries(tags).map(([tag, number]) => [tag, tag, number]),
-    );
-    this.filters.tag.hidden = !Object.keys(tags).length && !this.filters.tag.value;
-    this.clear.hidden = !this.isFiltered();
-    this.order.hidden = this.view === "table";
-    const grouped = this.group.value;
-    fill(
-      this.group,
-      h("option", { value: "" }, t("No groups")),
-      Object.entries(GROUPS()).map(([value, { title }]) =>
-        h("option", { value, selected: value === grouped }, t("Group by: {title}", { title })),
-      ),
-    );
-    fill(
-      this.order,
-      Object.entries(ORDERS()).map(([order, title]) =>
-        h("option", { value: order, selected: order === this.sort }, t("Sort by: {order}", { order: title })),
-      ),
-    );
-    for (const button of this.views.children) {
-      const isOn = button.dataset.view === this.view;
-      button.classList.toggle("on", isOn);
-      button.setAttribute("aria-pressed", String(isOn));
-    }
-  }
-
-  drawPager(total) {
-    const go = (offset) => {
-      this.offset = offset;
-      this.find({}).then(() => this.element.scrollIntoView());
-    };
-    const last = Math.min(total, this.offset + this.answer.projects.length);
-    this.pager.hidden = total <= PAGE_SIZE || Boolean(this.opened);
-    fill(
-      this.pager,
-      h(
-        "button.studio-button",
-        { disabled: !this.offset, onclick: () => go(Math.max(0, this.offset - PAGE_SIZE)) },
-        t("‹ Previous"),
-      ),
-      h(
-        "span",
-        {},
-        t("{first} to {last} of {total}", {
-          first: (this.offset + 1).toLocaleString(),
-          last: last.toLocaleString(),
-          total: total.toLocaleString(),
-        }),
-      ),
-      h("button.studio-button", { disabled: last >= total, onclick: () => go(this.offset + PAGE_SIZE) }, t("Next ›")),
-    );
+        ? html`<p class="muted">${t("No project matches.")}</p>`
+        : groupsOf(found).map(([title, group]) => [
+            title && html`<h3 class="group">${title}</h3>`,
+            this.view.value === "cards" ? cards(group, this) : all > 0 && table(group, found, this),
+          ]),
+      unread > 0 && html`<p class="muted">${t("Reading {n} more projects …", { n: unread.toLocaleString() })}</p>`,
+    ];
   }
 }
 
+const hasFiles = (event) => event.dataTransfer?.types.includes("Files");
+
 const columnsOf = (buttons) => {
-  const top = buttons[0].getBoundingClientRect().top;
+  const { top } = buttons[0].getBoundingClientRect();
   return buttons.filter((one) => one.getBoundingClientRect().top === top).length;
 };
 

@@ -1,6 +1,6 @@
 // Projects as cards and as rows of a table.
-import { h } from "/static/studio/dom.js";
 import { t } from "/static/studio/texts.js";
+import { classes, html } from "/static/studio/view.js";
 
 export const STATES = () => ({
   solved: t("Solved"),
@@ -35,6 +35,19 @@ export const GROUPS = () => ({
   tags: { title: t("Tags"), of: (one) => one.tags.join(", ") || t("No tag") },
   solved_by: { title: t("Solved by"), of: (one) => one.solved_by || t("Not solved") },
 });
+/** Returns [title, projects] of each group on the page; without a grouping there is one without a title. */
+export function groupsOf({ group, projects }) {
+  const of = GROUPS()[group]?.of;
+  if (!of) return [[null, projects]];
+  const groups = [];
+  for (const one of projects) {
+    const title = of(one);
+    if (groups.at(-1)?.[0] !== title) groups.push([title, []]);
+    groups.at(-1)[1].push(one);
+  }
+  return groups;
+}
+
 const DESCENDING_FIRST = ["changed", "state", "objects", "matched", "seconds"];
 const UNKNOWN = "–";
 
@@ -48,135 +61,88 @@ function duration(seconds) {
   return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
-// Button of a project or sample; `label` is written on its picture.
-export function card(one, open, label) {
-  return h(
-    "button.tile",
-    { "data-name": one.name, onclick: ({ currentTarget }) => open(currentTarget) },
-    h(
-      "span.picture",
-      { style: one.image ? `background-image:url("${one.image}")` : "" },
-      label && h("span.label", {}, label),
-    ),
-    h("strong", {}, one.title),
-    h("span.about", {}, one.about),
-  );
+/** Button of a project or sample; `label` is written on its picture, `opening` is the name of the one that opens. */
+export function card(one, opening, open, label) {
+  return html`<button class="tile" key=${one.name} data-name=${one.name} aria-busy=${one.name === opening || null}
+    onclick=${open}>
+    <span class="picture" style=${one.image && `background-image:url("${one.image}")`}>
+      ${label && html`<span class="label">${label}</span>`}
+    </span>
+    <strong>${one.title}</strong>
+    <span class="about">${one.about}</span>
+  </button>`;
 }
 
 const verdictMark = (one) =>
   one.verdict &&
-  h(
-    `span.verdict.${one.verdict}`,
-    { title: [one.reason, one.by].filter(Boolean).join(" · ") },
-    VERDICTS()[one.verdict],
-  );
-const tagMarks = (one) => one.tags.map((tag) => h("span.tag", {}, tag));
+  html`<span class=${`verdict ${one.verdict}`} title=${[one.reason, one.by].filter(Boolean).join(" · ")}>
+    ${VERDICTS()[one.verdict]}</span>`;
+const tagMarks = (one) => one.tags.map((tag) => html`<span class="tag">${tag}</span>`);
 
-const pick = (one, { isSelected, onPick }) =>
-  h("input.pick", {
-    type: "checkbox",
-    checked: isSelected(one.name),
-    "aria-label": t("Select {title}", { title: one.title }),
-    onclick: (event) => onPick(one, event.target.checked, event.shiftKey),
-  });
+const pick = (one, board) =>
+  html`<input class="pick" type="checkbox" checked=${board.isSelected(one.name)}
+    aria-label=${t("Select {title}", { title: one.title })}
+    onclick=${(event) => board.pick(one, event.target.checked, event.shiftKey)} />`;
+const projectClass = (one, board) => classes("project", board.isSelected(one.name) && "selected");
 
-// `actions` are {isSelected(name), onPick(project, on, isRange), onOpen(name, button), onPickAll(on), onSort(order)}.
-export function cards(projects, actions) {
-  return h(
-    "div.cards",
-    {},
-    projects.map((one) =>
-      h(
-        `div.project${actions.isSelected(one.name) ? ".selected" : ""}`,
-        {},
-        card(one, (button) => actions.onOpen(one.name, button)),
-        pick(one, actions),
-        (one.verdict || one.tags.length > 0) && h("span.marks", {}, verdictMark(one), tagMarks(one)),
-      ),
-    ),
-  );
-}
+/** The projects as cards of a ProjectBoard. */
+export const cards = (projects, board) => html`<div class="cards">
+  ${projects.map(
+    (one) => html`<div class=${projectClass(one, board)} key=${one.name}>
+      ${card(one, board.opening.value, () => board.onOpen(one.name))}
+      ${pick(one, board)}
+      ${(one.verdict || one.tags.length > 0) && html`<span class="marks">${verdictMark(one)}${tagMarks(one)}</span>`}
+    </div>`,
+  )}
+</div>`;
 
-export function table(projects, { sort, descending }, actions) {
+/** The projects as a table of a ProjectBoard, sorted by `sort`. */
+export function table(projects, { sort, descending }, board) {
   const header = (order, title) =>
-    h(
-      "th",
-      { "aria-sort": order === sort ? (descending ? "descending" : "ascending") : "none" },
-      h(
-        "button",
-        { onclick: () => actions.onSort(order) },
-        title,
-        h("i", { "aria-hidden": "true" }, order === sort ? (descending ? " ▾" : " ▴") : ""),
-      ),
-    );
-  return h(
-    "table",
-    {},
-    h(
-      "thead",
-      {},
-      h(
-        "tr",
-        {},
-        h(
-          "th",
-          {},
-          h("input", {
-            type: "checkbox",
-            "aria-label": t("Select all on this page"),
-            checked: projects.every((one) => actions.isSelected(one.name)),
-            onclick: ({ target }) => actions.onPickAll(target.checked),
-          }),
-        ),
-        h("th", {}, h("span.hidden-text", {}, t("Picture"))),
-        Object.entries(ORDERS()).map(([order, title]) => header(order, title)),
-      ),
-    ),
-    h(
-      "tbody",
-      {},
-      projects.map((one) => row(one, actions)),
-    ),
-  );
+    html`<th aria-sort=${order !== sort ? "none" : descending ? "descending" : "ascending"}>
+      <button onclick=${() => board.search.sortBy(order)}>
+        ${title}<i aria-hidden="true">${order === sort && (descending ? " ▾" : " ▴")}</i>
+      </button>
+    </th>`;
+  return html`<table>
+    <thead>
+      <tr>
+        <th>
+          <input type="checkbox" aria-label=${t("Select all on this page")}
+            checked=${projects.every((one) => board.isSelected(one.name))}
+            onclick=${({ target }) => board.pickAll(projects, target.checked)} />
+        </th>
+        <th><span class="hidden-text">${t("Picture")}</span></th>
+        ${Object.entries(ORDERS()).map(([order, title]) => header(order, title))}
+      </tr>
+    </thead>
+    <tbody>${projects.map((one) => row(one, board))}</tbody>
+  </table>`;
 }
 
-function row(one, actions) {
-  const unsure = one.confidence !== null && one.confidence < 0.6;
-  return h(
-    `tr.project${actions.isSelected(one.name) ? ".selected" : ""}`,
-    {},
-    h("td", {}, pick(one, actions)),
-    h("td", {}, h("span.thumbnail", { style: `background-image:url("${one.image}")` })),
-    h(
-      "td.name",
-      {},
-      h(
-        "button.open",
-        {
-          "data-name": one.name,
-          title: one.task || one.title,
-          onclick: ({ currentTarget }) => actions.onOpen(one.name, currentTarget),
-        },
-        one.title,
-      ),
-      one.tags.length > 0 && h("span.tags", {}, tagMarks(one)),
-    ),
-    h(
-      "td.state",
-      { title: one.steps },
-      h(
-        "span.steps",
-        { role: "img", "aria-label": one.steps.replaceAll("\n", ", ") },
-        [...one.stages].map((state) => h(`i.${state}`)),
-      ),
-      STATES()[one.state],
-    ),
-    h("td.number", {}, one.objects === null ? UNKNOWN : String(one.objects)),
-    h(`td.number${unsure ? ".low" : ""}`, {}, percent(one.confidence)),
-    h("td.number", {}, percent(one.matched)),
-    h("td.solver", { title: one.solved_by }, one.solved_by || UNKNOWN),
-    h("td.number", {}, duration(one.seconds)),
-    h("td", {}, verdictMark(one) || UNKNOWN),
-    h("td.when", { title: one.at }, one.when),
-  );
+function row(one, board) {
+  const isUnsure = one.confidence !== null && one.confidence < 0.6;
+  return html`<tr class=${projectClass(one, board)} key=${one.name}>
+    <td>${pick(one, board)}</td>
+    <td><span class="thumbnail" style=${`background-image:url("${one.image}")`} /></td>
+    <td class="name">
+      <button class="open" data-name=${one.name} title=${one.task || one.title}
+        aria-busy=${one.name === board.opening.value || null} onclick=${() => board.onOpen(one.name)}>
+        ${one.title}</button>
+      ${one.tags.length > 0 && html`<span class="tags">${tagMarks(one)}</span>`}
+    </td>
+    <td class="state" title=${one.steps}>
+      <span class="steps" role="img" aria-label=${one.steps.replaceAll("\n", ", ")}>
+        ${[...one.stages].map((state) => html`<i class=${state} />`)}
+      </span>
+      ${STATES()[one.state]}
+    </td>
+    <td class="number">${one.objects ?? UNKNOWN}</td>
+    <td class=${classes("number", isUnsure && "low")}>${percent(one.confidence)}</td>
+    <td class="number">${percent(one.matched)}</td>
+    <td class="solver" title=${one.solved_by}>${one.solved_by || UNKNOWN}</td>
+    <td class="number">${duration(one.seconds)}</td>
+    <td>${verdictMark(one) || UNKNOWN}</td>
+    <td class="when" title=${one.at}>${one.when}</td>
+  </tr>`;
 }

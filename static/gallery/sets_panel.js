@@ -1,140 +1,127 @@
 // Sets of accepted projects: made with a split, exported together with their card.
-import { fill, h, tickBox } from "/static/studio/dom.js";
+import { TickBox } from "/static/studio/parts.js";
 import { t } from "/static/studio/texts.js";
+import { batch, html, signal } from "/static/studio/view.js";
 
 const POLL_MS = 400;
 
-// Returns the panel's content; `ask(request)` asks the server, `selected` are the names of the selected projects.
-export async function setsPanel(ask, selected) {
-  const message = h("p.set-message", { role: "status", hidden: true }),
-    list = h("div.sets");
-  let formats = [];
-  const tell = (...content) => {
-    message.hidden = !content.length;
-    fill(message, content);
-  };
-  const take = (answer) => {
-    if (answer.error) return tell(answer.error);
-    tell(...(answer.note ? [answer.note] : []));
-    formats = answer.formats;
-    draw(answer.sets);
-  };
+export class SetsPanel {
+  sets = signal(/** @type {any[] | null} */ (null));
+  message = signal(/** @type {any} */ (null)); // null until the server has answered
 
-  async function follow(answer) {
-    if (answer.error) return tell(answer.error);
-    const { job, done, of, running, address, left_out = [], more } = answer;
-    if (running) {
-      const stop = h(
-        "button.studio-button.stop",
-        { onclick: () => ask({ kind: "stop_set_export", job }) },
-        t("■ Stop"),
-      );
-      tell(t("Exporting: {done} of {of} projects", { done, of }), " ", stop);
-      setTimeout(async () => message.isConnected && follow(await ask({ kind: "set_export", job })), POLL_MS);
-    } else if (address)
-      tell(
-        h("a.studio-button.primary", { href: address, download: "" }, t("Download the set")),
-        left_out.length > 0 && ` ${t("Left out:")} ${left_out.join("; ")}${more ? " …" : ""}`,
-      );
-    else tell(t("Stopped."));
+  formats = [];
+  bySource = signal(false);
+
+  /** `ask(request)` asks the server, `selected` are the names of the selected projects. */
+  constructor(ask, selected) {
+    this.ask = ask;
+    this.selected = selected;
+    this.send({ kind: "sets" });
   }
 
-  function draw(sets) {
-    const row = (one) => {
-      const format = h(
-        "select",
-        { "aria-label": t("Format of {name}", { name: one.name }) },
-        formats.map((name) => h("option", { value: name, selected: name === "zip" }, name)),
-      );
-      const send = () => ask({ kind: "export_set", name: one.name, format: format.value }).then(follow);
-      return h(
-        "tr",
-        {},
-        h("td", {}, h("strong", {}, one.name), one.about && h("div.muted", {}, one.about)),
-        h("td.number", {}, t("{train} train, {test} test", one)),
-        h("td", {}, one.licence || "–"),
-        h(
-          "td",
-          {},
-          h(
-            "span.set-actions",
-            {},
-            format,
-            h("button.studio-button", { "data-sends": "gallery.export_set", onclick: send }, t("Export")),
-            h(
-              "button.studio-button.plain",
-              {
-                "data-sends": "gallery.remove_set",
-                onclick: () => ask({ kind: "remove_set", name: one.name }).then(take),
-              },
-              t("Remove"),
-            ),
-          ),
-        ),
-      );
-    };
+  async send(request) {
+    const { error, note = "", formats, sets } = await this.ask(request);
+    batch(() => {
+      this.message.value = error ?? note;
+      if (error) return;
+      this.formats = formats;
+      this.sets.value = sets;
+    });
+  }
+
+  async export(request) {
+    const { error, job, done, of, running, address, left_out = [], more } = await this.ask(request);
+    if (error) this.message.value = error;
+    else if (running) {
+      const stop = () => this.ask({ kind: "stop_set_export", job });
+      this.message.value = html`${t("Exporting: {done} of {of} projects", { done, of })}${" "}
+        <button class="studio-button stop" onclick=${stop}>${t("■ Stop")}</button>`;
+      setTimeout(() => this.isShown() && this.export({ kind: "set_export", job }), POLL_MS);
+    } else if (address) {
+      const leftOut = left_out.length > 0 && ` ${t("Left out:")} ${left_out.join("; ")}${more ? " …" : ""}`;
+      this.message.value = html`<a class="studio-button primary" href=${address} download="">
+        ${t("Download the set")}</a>${leftOut}`;
+    } else this.message.value = t("Stopped.");
+  }
+
+  isShown = () => this.element?.isConnected;
+
+  /** Returns null until the server has answered. */
+  template() {
+    const message = this.message.value;
+    if (message === null) return null;
+    return html`${this.form()}
+      <p class="set-message" role="status" hidden=${!message} ref=${(shown) => (this.element = shown)}>${message}</p>
+      <div class="sets">${this.sets.value && this.table(this.sets.value)}</div>`;
+  }
+
+  table(sets) {
+    if (!sets.length)
+      return html`<p class="muted">
+        ${t("No set yet. One holds accepted projects, split for training and testing.")}</p>`;
     const heads = [t("Set"), t("Split"), t("Licence"), t("Export")];
-    fill(
-      list,
-      sets.length
-        ? h(
-            "table",
-            {},
-            h(
-              "thead",
-              {},
-              h(
-                "tr",
-                {},
-                heads.map((name) => h("th", { scope: "col" }, name)),
-              ),
-            ),
-            h("tbody", {}, sets.map(row)),
-          )
-        : h("p.muted", {}, t("No set yet. One holds accepted projects, split for training and testing.")),
-    );
+    return html`<table>
+      <thead><tr>${heads.map((name) => html`<th scope="col">${name}</th>`)}</tr></thead>
+      <tbody>${sets.map((one) => this.row(one))}</tbody>
+    </table>`;
   }
 
-  take(await ask({ kind: "sets" }));
-  return [form(ask, selected, take), message, list];
-}
+  row(one) {
+    const { name, about, licence } = one;
+    const send = ({ currentTarget }) =>
+      this.export({ kind: "export_set", name, format: currentTarget.previousElementSibling.value });
+    return html`<tr key=${name}>
+      <td><strong>${name}</strong>${about && html`<div class="muted">${about}</div>`}</td>
+      <td class="number">${t("{train} train, {test} test", one)}</td>
+      <td>${licence || "–"}</td>
+      <td>
+        <span class="set-actions">
+          <select aria-label=${t("Format of {name}", { name })}>
+            ${this.formats.map((one) => html`<option value=${one} selected=${one === "zip"}>${one}</option>`)}
+          </select>
+          <button class="studio-button" data-sends="gallery.export_set" onclick=${send}>${t("Export")}</button>
+          <button class="studio-button plain" data-sends="gallery.remove_set"
+            onclick=${() => this.send({ kind: "remove_set", name })}>${t("Remove")}</button>
+        </span>
+      </td>
+    </tr>`;
+  }
 
-function form(ask, selected, take) {
-  const field = (label, attributes) => h("input", { "aria-label": label, placeholder: label, ...attributes });
-  const name = field(t("Name of the set"), { type: "text", maxlength: "60", required: true }),
-    test = field(t("Test, %"), { type: "number", min: "0", max: "99", value: "20" }),
-    seed = field(t("Seed"), { type: "number", min: "0", max: "999999", value: "0" }),
-    licence = field(t("Licence"), { type: "text", maxlength: "400" }),
-    about = field(t("What it is"), { type: "text", maxlength: "400" });
-  let bySource = false;
-  const submit = (event) => {
+  make(event) {
     event.preventDefault();
-    ask({
+    const { name, about, licence, test, seed } = event.currentTarget.elements;
+    this.send({
       kind: "make_set",
-      names: selected,
+      names: this.selected,
       name: name.value,
       test: Number(test.value) / 100,
       seed: Number(seed.value),
-      by_source: bySource,
+      by_source: this.bySource.value,
       licence: licence.value,
       about: about.value,
-    }).then(take);
-  };
-  return h(
-    "form.set-form",
-    { onsubmit: submit },
-    name,
-    about,
-    licence,
-    h("label", {}, t("Test, %"), test),
-    h("label", {}, t("Seed"), seed),
-    tickBox(t("Split by source"), false, (on) => {
-      bySource = on;
-    }),
-    h(
-      "button.studio-button.primary",
-      { type: "submit" },
-      selected.length ? t("Make set of the {n} selected", { n: selected.length }) : t("Make set of all accepted"),
-    ),
-  );
+    });
+  }
+
+  // The texts stay in the fields themselves.
+  form() {
+    const { length: n } = this.selected;
+    return html`<form class="set-form" onsubmit=${(event) => this.make(event)}>
+      ${textField("name", t("Name of the set"), "60", true)}
+      ${textField("about", t("What it is"))}
+      ${textField("licence", t("Licence"))}
+      ${numberField("test", t("Test, %"), 20, 99)}
+      ${numberField("seed", t("Seed"), 0, 999999)}
+      <${TickBox} label=${t("Split by source")} checked=${this.bySource.value}
+        onChange=${(isTicked) => (this.bySource.value = isTicked)} />
+      <button class="studio-button primary" type="submit">
+        ${n ? t("Make set of the {n} selected", { n }) : t("Make set of all accepted")}</button>
+    </form>`;
+  }
 }
+
+const textField = (name, label, maxlength = "400", isRequired = false) =>
+  html`<input name=${name} aria-label=${label} placeholder=${label} type="text" maxlength=${maxlength}
+    required=${isRequired} />`;
+const numberField = (name, label, value, max) =>
+  html`<label>${label}<input name=${name} aria-label=${label} placeholder=${label} type="number" min="0" max=${max}
+    defaultValue=${value} /></label>`;

@@ -1,7 +1,7 @@
 // Curves of a subtask's training, and the terms of one episode over time, in plotly.
-import { h } from "/static/studio/dom.js";
 import { loadPlotly, themeColour } from "/static/studio/plotly.js";
 import { t } from "/static/studio/texts.js";
+import { html } from "/static/studio/view.js";
 
 const COLOURS = ["#2f7fc1", "#d1622f", "#5b9a3a", "#9a64b5", "#b58a1f", "#3aa0a0", "#c0507a", "#7a7a7a"];
 const DASHES = ["solid", "dot", "dash", "dashdot"];
@@ -18,11 +18,23 @@ const line = (name, x, y, index, more = {}) => ({
 });
 
 class Plot {
-  constructor(label) {
-    this.plot = h("div.plot");
-    this.element = h("div.plot-box", { role: "img", "aria-label": label }, this.plot);
-    new ResizeObserver(() => this.plot._fullLayout && window.Plotly.Plots.resize(this.plot)).observe(this.element);
+  constructor(label, onPoint = (_) => {}) {
+    this.label = label;
+    this.onPoint = onPoint;
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.last && this.draw(...this.last));
+  }
+
+  take = (element) => {
+    if (!element) return;
+    this.element = element;
+    this.plot = element.firstElementChild;
+    new ResizeObserver(() => this.plot._fullLayout && globalThis.Plotly.Plots.resize(this.plot)).observe(element);
+  };
+
+  template(isHidden = false) {
+    return html`<div class="plot-box" role="img" aria-label=${this.label} hidden=${isHidden} ref=${this.take}>
+      <div class="plot" />
+    </div>`;
   }
 
   async draw(traces, layout) {
@@ -45,7 +57,7 @@ class Plot {
       legend: { orientation: "h", x: 0, y: -0.28, yanchor: "top", font: { size: 12 } },
     };
     await Plotly.react(this.plot, traces, { ...common, ...layout, ...axes }, settings);
-    if (this.onPoint && !this.isListening) {
+    if (!this.isListening) {
       this.isListening = true;
       this.plot.on("plotly_click", ({ points }) => this.onPoint(points[0].x));
     }
@@ -55,8 +67,7 @@ class Plot {
 /** Success, return and terms over steps; `onPoint` gets the steps of a point that was clicked. */
 export class TrainingCurves extends Plot {
   constructor(onPoint) {
-    super(t("Success, return and reward terms over control steps"));
-    this.onPoint = onPoint;
+    super(t("Success, return and reward terms over control steps"), onPoint);
   }
 
   show({ curve, reward }) {

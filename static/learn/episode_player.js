@@ -1,62 +1,61 @@
 // One episode in the viewer, by the policy or by the oracle on the same layout, with its terms over time.
 import { EpisodeTerms } from "/static/learn/curves.js";
-import { fill, h } from "/static/studio/dom.js";
 import { t } from "/static/studio/texts.js";
+import { batch, html, signal } from "/static/studio/view.js";
 
 /** `play` gets (layout, time, oracle) for the episode that a person asks for; `onError` gets texts. */
 export class EpisodePlayer {
+  played = signal(/** @type {any} */ (null));
+  view = signal(/** @type {string | undefined} */ (undefined)); // stays in the frame when the episode is closed
+  isLoading = signal(false);
+  terms = new EpisodeTerms();
+
   constructor(play, onError) {
+    this.play = play;
     this.onError = onError;
-    this.played = null;
-    this.terms = new EpisodeTerms();
-    this.caption = h("figcaption");
-    this.frame = h("iframe", { title: t("The policy in the twin") });
-    this.element = h("figure.pane", { hidden: true }, this.caption, this.frame, this.terms.element);
-    const button = (oracle, label, title) =>
-      h(
-        "button.player",
-        { "data-oracle": String(oracle), title, onclick: () => play(this.played.layout, 0, oracle) },
-        label,
-      );
-    this.buttons = [
-      button(false, t("Policy"), t("The policy's recorded episode")),
-      button(
-        true,
-        t("Oracle"),
-        t("The oracle in the same subtask on the same layout, moving at most as fast as a policy"),
-      ),
-    ];
   }
 
   clear() {
-    this.played = null;
-    this.element.hidden = true;
+    this.played.value = null;
   }
 
   /** Shows the episode that `answer`, a promise, brings. */
   async show(answer) {
-    this.setDisabled(true);
+    this.isLoading.value = true;
     const episode = await answer;
-    this.setDisabled(false);
+    this.isLoading.value = false;
     this.onError(episode.error ?? "");
     if (episode.error) return;
-    this.played = episode;
-    this.frame.src = `/viewer/#${episode.view}`;
-    this.element.hidden = false;
-    this.buttons.forEach((button, index) => {
-      button.setAttribute("aria-pressed", String(Boolean(episode.is_oracle) === Boolean(index)));
+    batch(() => {
+      this.played.value = episode;
+      this.view.value = episode.view;
     });
-    fill(
-      this.caption,
-      h("span.players", { role: "group", "aria-label": t("Who is shown") }, this.buttons),
-      t("Layout {layout}", { layout: episode.layout }),
-      episode.success ? ` · ✓ ${t("solved")}` : ` · ✗ ${t("not solved")}`,
-      ` · ${t("return {value}", { value: episode.reward })}`,
-    );
     this.terms.show(episode).catch((error) => this.onError(error.message));
   }
 
-  setDisabled(disabled) {
-    for (const button of this.buttons) button.disabled = disabled;
+  template() {
+    return html`<figure class="pane" hidden=${!this.played.value}>
+      <figcaption>${this.played.value && this.caption(this.played.value)}</figcaption>
+      <iframe title=${t("The policy in the twin")} src=${this.view.value && `/viewer/#${this.view.value}`} />
+      ${this.terms.template()}
+    </figure>`;
+  }
+
+  caption({ layout, success, reward }) {
+    const oracle = t("The oracle in the same subtask on the same layout, moving at most as fast as a policy");
+    return html`<span class="players" role="group" aria-label=${t("Who is shown")}>
+        ${this.player(false, t("Policy"), t("The policy's recorded episode"))}
+        ${this.player(true, t("Oracle"), oracle)}
+      </span>
+      ${t("Layout {layout}", { layout })}
+      ${success ? ` · ✓ ${t("solved")}` : ` · ✗ ${t("not solved")}`}
+      ${` · ${t("return {value}", { value: reward })}`}`;
+  }
+
+  player(isOracle, label, title) {
+    const { layout, is_oracle } = this.played.value;
+    return html`<button class="player" data-oracle=${isOracle} title=${title} disabled=${this.isLoading.value}
+      aria-pressed=${Boolean(is_oracle) === isOracle} onclick=${() => this.play(layout, 0, isOracle)}>
+      ${label}</button>`;
   }
 }

@@ -3,386 +3,242 @@ import { closeLearn, learnOpen, onLearn } from "/static/learn/learn_state.js";
 import { TrainingControls } from "/static/learn/controls.js";
 import { AblationPlot, TrainingCurves } from "/static/learn/curves.js";
 import { EpisodePlayer } from "/static/learn/episode_player.js";
-import { drawReward } from "/static/learn/reward_editor.js";
-import { fill, h } from "/static/studio/dom.js";
+import { RewardEditor } from "/static/learn/reward_editor.js";
+import { failures, hasCurve, noCurveText, policies, shortcut, summary, tunedText } from "/static/learn/outcome.js";
+import { strip } from "/static/learn/strip.js";
 import { closeButton, coverPage } from "/static/studio/full_page.js";
 import { asker } from "/static/studio/server.js";
 import { t } from "/static/studio/texts.js";
+import { batch, classes, html, mounts, onChange, signal, View } from "/static/studio/view.js";
 
-const POLL_MS = 1000;
-const percent = (share) => `${Math.round(100 * share)} %`;
-export default function mount({ element, trigger, server }) {
-  const root = element.querySelector(".learn");
-  let value = {},
-    record = null,
-    chosen = "",
-    checkpoint = null, // steps; null for the evaluation
-    playsFirst = false, // the first episode, as soon as it is known: the page or a subtask was opened
-    episodes = [],
-    timer,
-    shownKey = "";
-  const ask = asker(server, () => ({ token: value.project }));
-  const subtask = () => record?.subtasks?.find((one) => one.name === chosen) ?? record?.subtasks?.[0];
-  const running = () => ["waiting", "running"].includes(record?.job?.state);
-  const mayChange = () => value.may_work && !running();
+const POLL_MS = 1000,
+  LISTED_EPISODES = 40;
+const EVALUATION = null; // in place of a checkpoint's steps
 
-  // Requests
+class LearnPage extends View {
+  record = signal(/** @type {any} */ (null));
+  chosen = signal(""); // name of the subtask
+  checkpoint = signal(/** @type {number | null} */ (EVALUATION)); // steps
+  episodes = signal(/** @type {any[]} */ ([]));
+  error = signal("");
+  playsFirst = false; // the first episode, as soon as it is known: the page or a subtask was opened
+  shown = /** @type {any} */ ({}); // the value that the page was filled for
+  loaded = ""; // the subtask whose episodes were asked for
 
-  async function refresh() {
-    clearTimeout(timer);
-    if (!learnOpen() || !value.project) return;
-    const answer = await ask({ kind: "status" });
-    if (!answer.isUnanswered) take(answer); // else the bar over the page says so
-    timer = setTimeout(refresh, POLL_MS);
+  constructor(context) {
+    super(context);
+    this.ask = asker(this.server, () => ({ token: this.value.project }));
+    const showError = (text) => (this.error.value = text ?? "");
+    this.showError = showError;
+    this.curves = new TrainingCurves((steps) => this.choose(steps));
+    this.ablation = new AblationPlot();
+    this.controls = new TrainingControls((request) => this.act(request));
+    this.player = new EpisodePlayer((...episode) => this.play(...episode), showError);
+    this.reward = new RewardEditor((edit) => this.act({ kind: "edit", subtask: this.chosen.value, ...edit }));
+    const page = { isOpen: learnOpen, close: closeLearn, on: onLearn };
+    coverPage(
+      this.root,
+      this.root,
+      page,
+      () => this.refresh(),
+      () => clearTimeout(this.timer),
+    );
+    onChange(
+      this.root,
+      () => this.value,
+      (value) => this.takeValue(value),
+    );
   }
 
-  async function act(request) {
-    take(await ask(request));
-    if (["edit", "fix"].includes(request.kind)) trigger("changed"); // a decision, which Undo names
+  takeValue(value) {
+    const { project, decided } = this.shown;
+    this.shown = value;
+    if (value.project !== project) {
+      this.record.value = null;
+      this.openSubtask("");
+      if (!value.project) closeLearn();
+    }
+    if (value.decided !== decided && learnOpen()) this.refresh();
   }
 
-  function take(answer) {
-    if (answer.error) return showError(answer.error);
-    showError(answer.job?.state === "failed" ? answer.job.message : answer.fault);
-    const hasEnded = running() && answer.job?.state === "done" && answer.job.kind !== "ablation";
-    record = answer;
-    if (hasEnded) checkpoint = null; // of the evaluation, where there is one
-    draw();
-    if (hasEnded) loadEpisodes().then(playFirst);
+  get subtask() {
+    const subtasks = this.record.value?.subtasks ?? [];
+    return subtasks.find((one) => one.name === this.chosen.value) ?? subtasks[0];
+  }
+
+  get isRunning() {
+    return ["waiting", "running"].includes(this.record.value?.job?.state);
+  }
+
+  get mayChange() {
+    return this.value.may_work && !this.isRunning;
+  }
+
+  // ---------------------------------------------------------------- requests
+
+  async refresh() {
+    clearTimeout(this.timer);
+    if (!learnOpen() || !this.value.project) return;
+    const answer = await this.ask({ kind: "status" });
+    if (!answer.isUnanswered) this.take(answer); // else the bar over the page says so
+    this.timer = setTimeout(() => this.refresh(), POLL_MS);
+  }
+
+  async act(request) {
+    this.take(await this.ask(request));
+    if (["edit", "fix"].includes(request.kind)) this.send("changed"); // a decision, which Undo names
+  }
+
+  take(answer) {
+    if (answer.error) return this.showError(answer.error);
+    const { job, install, ablation, fault } = answer,
+      hasEnded = this.isRunning && job?.state === "done" && job.kind !== "ablation",
+      isCompared = JSON.stringify(ablation) !== JSON.stringify(this.record.value?.ablation);
+    batch(() => {
+      this.record.value = answer;
+      if (hasEnded) this.checkpoint.value = EVALUATION; // where there is one
+      if (install) this.showError(t("Training needs extra packages: {command}", { command: install }));
+      else this.showError(job?.state === "failed" ? job.message : fault);
+    });
+    if (isCompared && ablation?.rows?.length) this.plot(this.ablation, ablation);
+    this.load(hasEnded);
+  }
+
+  plot(plot, data) {
+    plot.show(data).catch((error) => this.showError(error.message));
+  }
+
+  // Shows the curves of the chosen subtask and asks for its episodes, if it is another one or was learned further.
+  async load(playsFirst = false) {
+    const one = this.subtask,
+      wanted = JSON.stringify(one) ?? "";
+    this.chosen.value = one?.name ?? "";
+    if (one && wanted !== this.loaded) {
+      this.loaded = wanted;
+      const { measured, checkpoints } = one,
+        steps = this.checkpoint.value;
+      if (hasCurve(one)) this.plot(this.curves, one);
+      if (steps === EVALUATION ? !measured : !checkpoints.includes(steps))
+        this.checkpoint.value = checkpoints.at(-1) ?? EVALUATION;
+    } else if (!playsFirst) return;
+    this.playsFirst ||= playsFirst;
+    if (!(await this.loadEpisodes())) return;
+    if (this.playsFirst) this.playFirst();
+    this.playsFirst = false;
   }
 
   /** Returns whether they are still wanted. */
-  async function loadEpisodes() {
-    const one = subtask();
-    if (!one) return false;
-    const answer = await ask({ kind: "episodes", subtask: one.name, steps: checkpoint });
-    if (one.name !== chosen) return false;
-    episodes = answer.episodes ?? [];
-    drawEpisodes();
+  async loadEpisodes() {
+    const { name } = this.subtask,
+      answer = await this.ask({ kind: "episodes", subtask: name, steps: this.checkpoint.value });
+    if (name !== this.chosen.value) return false;
+    this.episodes.value = answer.episodes ?? [];
     return true;
   }
 
-  function playFirst() {
-    if (episodes.length) play(episodes[0].layout);
+  playFirst() {
+    const [first] = this.episodes.value;
+    if (first) this.play(first.layout);
   }
 
-  async function play(layout, time = 0, oracle = false) {
-    await player.show(ask({ kind: "play", subtask: subtask().name, steps: checkpoint, layout, time, oracle }));
-    drawEpisodes();
+  play(layout, time = 0, oracle = false) {
+    const steps = this.checkpoint.value;
+    return this.player.show(this.ask({ kind: "play", subtask: this.chosen.value, steps, layout, time, oracle }));
   }
 
-  function openSubtask(name) {
-    chosen = name;
-    checkpoint = null;
-    shownKey = "";
-    playsFirst = true;
-    player.clear();
+  playEvaluated(layout, time) {
+    this.checkpoint.value = EVALUATION;
+    this.loadEpisodes();
+    this.play(layout, Math.max(0, time - 1));
   }
 
-  // Elements
-
-  const errorElement = h("p.fault", { role: "alert", hidden: true }),
-    summary = h("p.summary"),
-    state = h("span.state", { role: "status" }),
-    strip = h("div.strip", { role: "tablist", "aria-label": t("Subtasks") }),
-    curves = new TrainingCurves((steps) => choose(steps)),
-    controls = new TrainingControls(act),
-    player = new EpisodePlayer(play, showError),
-    ablation = new AblationPlot(),
-    ablationBox = h("section.ablation", { hidden: true }, h("h3", {}, t("What each part was worth")), ablation.element),
-    curveEmpty = h("p.muted.empty"),
-    tuned = h("p.muted", { hidden: true }),
-    episodeList = h("div.episodes"),
-    episodeBox = h("section", { hidden: true }, h("h3", {}, t("Episodes")), episodeList),
-    reward = h("section.reward"),
-    shortcut = h("div.shortcut", { hidden: true }),
-    failures = h("section.failures");
-
-  /** What a policy began with, as its first evaluation says: a skill, the oracle's demonstrations, or nothing. */
-  function beginning(first) {
-    if (first?.skill)
-      return {
-        label: ` · ${t("from a skill")}`,
-        hint: t("Training began with the skill {name}", { name: first.skill }),
-      };
-    if (first?.cloned)
-      return {
-        label: ` · ${t("demonstrated")}`,
-        hint: t("Training began by imitating {n} demonstrations and corrections of the oracle", { n: first.cloned }),
-      };
-    return { label: "", hint: "" };
+  openSubtask(name) {
+    this.chosen.value = name;
+    this.checkpoint.value = EVALUATION;
+    this.loaded = "";
+    this.playsFirst = true;
+    this.player.clear();
+    this.load();
   }
 
-  function showError(text) {
-    errorElement.hidden = !text;
-    errorElement.textContent = text ?? "";
+  async choose(steps) {
+    if (!this.subtask?.checkpoints.includes(steps)) return;
+    this.checkpoint.value = steps;
+    if (await this.loadEpisodes()) this.playFirst();
   }
 
-  // Drawing
+  // ---------------------------------------------------------------- what is shown
 
-  function draw() {
-    const one = subtask();
-    chosen = one?.name ?? "";
-    drawHead();
-    drawStrip();
-    controls.show(record, one, value.may_work);
-    if (!one) return;
-    const key = JSON.stringify([one, mayChange()]);
-    if (key === shownKey) return;
-    shownKey = key;
-    const [first] = one.curve;
-    const hasCurve = one.curve.length > 1 || (Boolean(first) && !first.cloned);
-    curves.element.hidden = !hasCurve;
-    curveEmpty.hidden = hasCurve;
-    curveEmpty.textContent = first?.cloned
-      ? t(
-          "{share} of the validation layouts after {n} demonstrations and corrections of the oracle. No step by reward.",
-          {
-            share: percent(first.success),
-            n: first.cloned,
-          },
-        )
-      : t("Not learned yet. The curve appears after the first evaluation, about half a minute in.");
-    if (hasCurve) curves.show(one).catch((error) => showError(error.message));
-    tuned.hidden = !one.tuned;
-    if (one.tuned)
-      tuned.textContent = t(
-        "Trained on for {steps} steps from where the former subtask ends: {before} to {after} of {n} such states.",
-        {
-          steps: one.tuned.steps.toLocaleString(),
-          before: percent(one.tuned.before),
-          after: percent(one.tuned.after),
-          n: one.tuned.layouts,
-        },
-      );
-    drawReward(reward, one, mayChange(), (edit) => act({ kind: "edit", subtask: one.name, ...edit }));
-    drawShortcut(one);
-    drawFailures(one);
-    if (checkpoint === null ? !one.measured : !one.checkpoints.includes(checkpoint))
-      checkpoint = one.checkpoints.at(-1) ?? null;
-    loadEpisodes().then((isWanted) => {
-      if (isWanted && playsFirst) playFirst();
-      playsFirst &&= !isWanted;
-    });
+  template() {
+    const record = this.record.value,
+      one = this.subtask,
+      learning = this.isRunning && record.job.subtask;
+    return html`<div class="full-page-head">
+        <h2>${t("Learn")}</h2>
+        <p class="summary">${record && summary(record)}</p>
+        <span class="state" role="status">
+          ${record?.preparing && html`<i class="spin" /> ${t("Splitting the task into subtasks")}`}
+        </span>
+        ${closeButton(t("Close the Learn page"), closeLearn)}
+      </div>
+      <div class="learn-bar">
+        ${strip(record?.subtasks ?? [], one?.name, learning, (name) => this.openSubtask(name))}
+        ${this.controls.template(record, one, this.value.may_work)}
+      </div>
+      <div class="full-page-body">
+        <div class="stage">${this.stage(one, record?.ablation)}</div>
+        <aside class="full-page-side">
+          <section class="reward" key=${one?.name}>${one && this.reward.template(one, this.mayChange)}</section>
+          <section class="failures">${one && failures(one, this)}</section>
+        </aside>
+      </div>`;
   }
 
-  function drawHead() {
-    const { task, chain, whole, variants, preparing, install } = record;
-    const text = chain
-      ? t("Chain: {share} of {n} unseen layouts.", { share: percent(chain.success), n: chain.layouts })
-      : "";
-    const alone = whole ? t("One policy for the whole task: {share}.", { share: percent(whole.success) }) : "";
-    const varied = variants
-      ? t("On unseen variants: {share} of {n}.", { share: percent(variants.success), n: variants.layouts })
-      : "";
-    fill(
-      summary,
-      h("strong", {}, task),
-      [text, varied, alone].map((part) => part && ` ${part}`),
-    );
-    if (install) showError(t("Training needs extra packages: {command}", { command: install }));
-    fill(state, preparing && [h("i.spin"), ` ${t("Splitting the task into subtasks")}`]);
+  stage(one, ablation) {
+    return html`<p class="fault" role="alert" hidden=${!this.error.value}>${this.error.value}</p>
+      ${shortcut(one?.shortcut, this)}
+      <h3>${t("Training")}</h3>
+      <p class="muted empty" hidden=${!one || hasCurve(one)}>${one && noCurveText(one)}</p>
+      ${this.curves.template(!one || !hasCurve(one))}
+      <p class="muted" hidden=${!one?.tuned}>${one?.tuned && tunedText(one.tuned)}</p>
+      ${this.evaluation(one)}
+      ${this.player.template()}
+      <section class="ablation" hidden=${!ablation?.rows?.length}>
+        <h3>${t("What each part was worth")}</h3>
+        ${this.ablation.template()}
+      </section>`;
   }
 
-  function drawStrip() {
-    fill(
-      strip,
-      (record.subtasks ?? []).map((one, index) => {
-        const active = running() && record.job.subtask === one.name;
-        const share = one.measured?.success ?? one.validation;
-        const status = active
-          ? `◐ ${t("learning")}`
-          : one.measured
-            ? `${one.measured.success >= 0.95 ? "✓" : "◔"} ${percent(one.measured.success)} ${t("of {n}", { n: one.measured.layouts })}`
-            : one.learned
-              ? `◔ ${percent(one.validation ?? 0)} ${t("in training")}`
-              : `○ ${t("not learned")}`;
-        return [
-          index > 0 && one.can_edit && h("span.arrow", { "aria-hidden": "true" }, "→"),
-          h(
-            `button.card${one.name === chosen ? ".on" : ""}`,
-            {
-              role: "tab",
-              "aria-selected": String(one.name === chosen),
-              "data-subtask": one.name,
-              title: one.instruction,
-              onclick: () => {
-                openSubtask(one.name);
-                draw();
-              },
-            },
-            h("strong", {}, one.title),
-            h(
-              "span.status",
-              {
-                title: beginning(one.curve[0]).hint,
-              },
-              one.shortcut ? `! ${t("shortcut")} · ` : "",
-              status,
-              beginning(one.curve[0]).label,
-            ),
-            h("span.track", {}, h("i.fill", { style: `width: ${100 * (share ?? 0)}%` })),
-          ),
-        ];
-      }),
-    );
+  // The episodes of a checkpoint, or of the evaluation.
+  evaluation(one) {
+    const options = one ? policies(one) : [];
+    const change = ({ target }) => {
+      this.checkpoint.value = target.value === "" ? EVALUATION : Number(target.value);
+      this.loadEpisodes();
+    };
+    return html`<section hidden=${!options.length}>
+      <h3>${t("Episodes")}</h3>
+      <div class="episodes">
+        ${
+          options.length > 0 &&
+          html`<label class="setting">${t("Policy")}
+            <select aria-label=${t("Checkpoint")} value=${this.checkpoint.value ?? ""} onchange=${change}>
+              ${options.map(([steps, label]) => html`<option value=${steps ?? ""}>${label}</option>`)}
+            </select>
+          </label>`
+        }
+        ${this.episodes.value.slice(0, LISTED_EPISODES).map((episode) => this.episode(episode))}
+      </div>
+    </section>`;
   }
 
-  function drawShortcut(one) {
-    shortcut.hidden = !one.shortcut;
-    if (!one.shortcut) return;
-    const { text, advice, layout, time, can_fix } = one.shortcut;
-    fill(
-      shortcut,
-      h("strong", {}, `! ${t("Shortcut")}: `),
-      text,
-      " ",
-      advice,
-      h(
-        "span.buttons",
-        {},
-        h("button.studio-button", { onclick: () => playEvaluated(layout, time) }, t("▶ Show")),
-        can_fix &&
-          h(
-            "button.studio-button.primary",
-            {
-              "data-act": "fix",
-              "data-sends": "learn.fix",
-              disabled: !mayChange(),
-              onclick: () => act({ kind: "fix", subtask: one.name }),
-            },
-            t("Make this change"),
-          ),
-      ),
-    );
+  episode({ layout, success }) {
+    const isPlayed = this.player.played.value?.layout === layout,
+      title = t("Play layout {layout}", { layout });
+    return html`<button class=${classes("episode", success ? "good" : "bad", isPlayed && "on")} title=${title}
+      aria-label=${`${title}: ${success ? t("solved") : t("not solved")}`} onclick=${() => this.play(layout)}>
+      ${success ? "✓" : "✗"}</button>`;
   }
-
-  function playEvaluated(layout, time) {
-    checkpoint = null;
-    loadEpisodes();
-    play(layout, Math.max(0, time - 1));
-  }
-
-  function drawFailures(one) {
-    const rows = one.failures
-      .slice(0, 30)
-      .map((failure) =>
-        h(
-          "li",
-          {},
-          h(
-            "button.link",
-            { onclick: () => playEvaluated(failure.layout, failure.time) },
-            `${failure.time.toFixed(1)} s · ${failure.text}`,
-          ),
-        ),
-      );
-    fill(
-      failures,
-      h("h3", {}, t("Failures on unseen layouts")),
-      rows.length ? h("ul.rows", {}, rows) : h("p.muted", {}, one.measured ? t("None.") : t("Not evaluated yet.")),
-    );
-  }
-
-  const checkpointLabel = (steps, [first]) =>
-    !steps && first?.cloned
-      ? t("After imitating the oracle")
-      : t("After {steps} steps", { steps: steps.toLocaleString() });
-
-  function choose(steps) {
-    if (!subtask()?.checkpoints.includes(steps)) return;
-    checkpoint = steps;
-    loadEpisodes().then(playFirst);
-  }
-
-  function drawEpisodes() {
-    const one = subtask();
-    const options = [
-      ...(one.measured ? [[null, t("Evaluation, best policy")]] : []),
-      ...[...one.checkpoints].reverse().map((steps) => [steps, checkpointLabel(steps, one.curve)]),
-    ];
-    episodeBox.hidden = !options.length;
-    fill(
-      episodeList,
-      options.length > 0 &&
-        h(
-          "label.setting",
-          {},
-          t("Policy"),
-          h(
-            "select",
-            {
-              "aria-label": t("Checkpoint"),
-              onchange: ({ target }) => {
-                checkpoint = target.value === "" ? null : Number(target.value);
-                loadEpisodes();
-              },
-            },
-            options.map(([steps, label]) => h("option", { value: steps ?? "", selected: steps === checkpoint }, label)),
-          ),
-        ),
-      episodes.slice(0, 40).map((episode) =>
-        h(
-          `button.episode${episode.success ? ".good" : ".bad"}${player.played?.layout === episode.layout ? ".on" : ""}`,
-          {
-            title: t("Play layout {layout}", { layout: episode.layout }),
-            "aria-label": `${t("Play layout {layout}", { layout: episode.layout })}: ${episode.success ? t("solved") : t("not solved")}`,
-            onclick: () => play(episode.layout),
-          },
-          episode.success ? "✓" : "✗",
-        ),
-      ),
-    );
-    const found = record.ablation;
-    ablationBox.hidden = !found?.rows?.length;
-    if (found?.rows?.length) ablation.show(found).catch((error) => showError(error.message));
-  }
-
-  // The page
-
-  fill(
-    root,
-    h(
-      "div.full-page-head",
-      {},
-      h("h2", {}, t("Learn")),
-      summary,
-      state,
-      closeButton(t("Close the Learn page"), closeLearn),
-    ),
-    h("div.learn-bar", {}, strip, controls.element),
-    h(
-      "div.full-page-body",
-      {},
-      h(
-        "div.stage",
-        {},
-        errorElement,
-        shortcut,
-        h("h3", {}, t("Training")),
-        curveEmpty,
-        curves.element,
-        tuned,
-        episodeBox,
-        player.element,
-        ablationBox,
-      ),
-      h("aside.full-page-side", {}, reward, failures),
-    ),
-  );
-
-  const page = { isOpen: learnOpen, close: closeLearn, on: onLearn };
-  coverPage(element, root, page, refresh, () => clearTimeout(timer));
-
-  return (next) => {
-    const before = value;
-    value = next ?? {};
-    if (value.project !== before.project) {
-      record = null;
-      openSubtask("");
-      fill(strip);
-      if (!value.project) closeLearn();
-    }
-    if (value.decided !== before.decided && learnOpen()) refresh();
-  };
 }
+
+export default mounts(LearnPage);

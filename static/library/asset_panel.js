@@ -1,348 +1,163 @@
 // Panel with one asset: 3D preview, properties with their sources, and fields to edit them.
-import { chip, fact, fill, h, sizeText } from "/static/studio/dom.js";
-import { collectionName, describerName, inertia, mass, sourceName, travel } from "/static/library/formatting.js";
+import { AssetFacts } from "/static/library/asset_facts.js";
+import { Chip } from "/static/studio/parts.js";
 import { t } from "/static/studio/texts.js";
+import { batch, classes, html, signal } from "/static/studio/view.js";
 
 const BODY_NAME = "asset"; // name of its body in the preview model
 
 export class AssetPanel {
-  // `ask` sends a request, `onEdited` gets the answer to an edit, `onClose` closes, `onUse` assigns it to an object.
+  isOpen = signal(false);
+  asset = signal(/** @type {any} */ (null));
+  fault = signal(""); // why there is no asset
+  preview = signal(/** @type {any} */ (null)); // {view, inertia, doubt}
+  overlay = signal(""); // text over the preview
+  isBusy = signal(false);
+  drafts = signal(/** @type {Record<string, string>} */ ({})); // what is typed but not saved, by field
+  token = null; // of the preview in the frame
+
+  /** `ask` sends a request, `onEdited` gets the answer to an edit, `onClose` closes, `onUse` gives it to an object. */
   constructor({ ask, onEdited, onClose, onUse }) {
-    Object.assign(this, { ask, onEdited, onClose, onUse, asset: null, target: null });
-    this.frame = h("iframe.preview", { title: t("3D preview") });
-    this.overlay = h("p.overlay");
-    this.scene = h("div.scene", {}, this.frame, this.overlay);
-    this.head = h("div.asset-head");
-    this.facts = h("div.facts");
-    this.actions = h("div.asset-actions");
-    this.inertia = h("span");
-    this.element = h("aside.asset", { hidden: true }, this.head, this.scene, this.facts, this.actions);
+    this.ask = ask;
+    this.onEdited = onEdited;
+    this.onClose = onClose;
+    this.onUse = onUse;
     addEventListener("message", ({ source, origin, data }) => {
-      if (source !== this.frame.contentWindow || origin !== location.origin || data?.type !== "loaded") return;
+      if (source !== this.frame?.contentWindow || origin !== location.origin || data?.type !== "loaded") return;
       // Selected, so that the viewer shows its joint sliders.
-      if (this.asset?.joints.length) source.postMessage({ type: "select", name: BODY_NAME }, origin);
+      if (this.asset.value?.joints.length)
+        /** @type {Window} */ (source).postMessage({ type: "select", name: BODY_NAME }, origin);
     });
   }
 
   get id() {
-    return this.element.hidden ? "" : (this.asset?.id ?? "");
+    return this.isOpen.value ? (this.asset.value?.id ?? "") : "";
   }
 
   async show(id) {
-    this.element.hidden = false;
+    this.isOpen.value = true;
     // Emptied, so that nobody types into the previous asset's fields.
-    if (this.asset?.id !== id) for (const part of [this.head, this.facts, this.actions]) fill(part);
+    if (this.id !== id) this.asset.value = null;
     this.wantedId = id;
     const asset = await this.ask({ kind: "asset", id });
     if (this.wantedId !== id) return;
-    if (asset.error) return this.showMissing(asset.error);
-    const isSame = this.asset?.digest === asset.digest && this.token;
-    this.asset = asset;
-    if (!isSame) this.preview = null;
-    this.draw();
-    if (!isSame) this.showPreview(id);
-  }
-
-  showMissing(text) {
-    this.asset = this.token = null;
-    fill(this.head, h("strong", {}, t("Asset not found")), this.closeButton());
-    fill(this.facts, h("p.fault", {}, text));
-    fill(this.actions);
-    this.scene.hidden = true;
+    const isSame = this.asset.value?.digest === asset.digest && this.token;
+    batch(() => {
+      this.fault.value = asset.error ?? "";
+      this.asset.value = asset.error ? null : asset;
+      this.drafts.value = {};
+      if (!isSame) this.preview.value = null;
+    });
+    if (asset.error) this.token = null;
+    else if (!isSame) this.showPreview(id);
   }
 
   async showPreview(id) {
-    this.scene.hidden = false;
-    this.scene.classList.toggle("articulated", this.asset.joints.length > 0); // makes room for the joint sliders
-    this.overlay.hidden = false;
-    this.overlay.textContent = t("Loading preview …");
+    this.overlay.value = t("Loading preview …");
     const preview = await this.ask({ kind: "preview", id });
-    if (this.asset?.id !== id) return;
+    if (this.asset.value?.id !== id) return;
     this.token = preview.view ?? null;
-    if (preview.error) {
-      this.overlay.textContent = preview.error;
-      this.frame.removeAttribute("src");
-      return;
-    }
-    this.preview = preview;
-    this.overlay.hidden = true;
+    this.overlay.value = preview.error ?? "";
+    if (preview.error) return this.frame.removeAttribute("src");
+    this.preview.value = preview;
     if (this.frame.getAttribute("src")?.startsWith("/viewer/"))
       this.frame.contentWindow.postMessage({ type: "load", token: preview.view }, location.origin);
     else this.frame.src = `/viewer/?standalone#${preview.view}`;
-    this.drawInertia();
   }
 
   hide() {
-    this.element.hidden = true;
-  }
-
-  // Sets the object of the open project it may be used for: {id, name, colour, asset_id} or null.
-  setTarget(target) {
-    this.target = target;
-    if (this.asset && !this.element.hidden) this.drawActions();
+    this.isOpen.value = false;
   }
 
   async change(request) {
-    this.element.inert = true;
-    this.element.classList.add("busy");
-    const answer = await this.ask({ ...request, id: this.asset.id });
+    const { id, name } = this.asset.value;
+    this.isBusy.value = true;
+    const answer = await this.ask({ ...request, id });
     if (request.kind === "remove" && !answer.error) {
-      answer.note = [t("{name} removed. You can undo it.", { name: this.asset.name }), answer.note]
-        .filter(Boolean)
-        .join(" ");
+      answer.note = [t("{name} removed. You can undo it.", { name }), answer.note].filter(Boolean).join(" ");
       this.onClose();
     }
     await this.onEdited(answer);
-    this.element.inert = false;
-    this.element.classList.remove("busy");
-    if (answer.error) this.draw();
+    this.isBusy.value = false;
+    if (answer.error) this.drafts.value = {};
   }
 
-  closeButton() {
-    return h(
-      "button.studio-button.plain",
-      { "aria-label": t("Close the asset"), title: t("Close"), onclick: () => this.onClose() },
-      "✕",
-    );
+  // ---------------------------------------------------------------- what is shown
+
+  /** `target` is the object of the open project that it may be used for: {id, words, colour, asset_id}, or null. */
+  template(target) {
+    const asset = this.asset.value,
+      isBusy = this.isBusy.value;
+    return html`<aside class=${classes("asset", isBusy && "busy")} hidden=${!this.isOpen.value} inert=${isBusy}>
+      <div class="asset-head">${this.head(asset)}</div>
+      ${this.scene(asset)}
+      <div class="facts">
+        ${this.fault.value && html`<p class="fault">${this.fault.value}</p>`}
+        ${asset && html`<${AssetFacts} panel=${this} asset=${asset} />`}
+      </div>
+      <div class="asset-actions">${asset && [target && this.use(asset, target), asset.own && this.remove(asset)]}</div>
+    </aside>`;
   }
 
-  draw() {
-    const { asset } = this;
-    const saveField = (key) => (event) =>
-      event.target.value.trim() !== String(asset[key] ?? "") &&
-      this.change({ kind: "change", values: { [key]: event.target.value.trim() } });
-    const text = (key, label, extra = {}) =>
-      h("input", {
-        value: asset[key],
-        "aria-label": label,
-        spellcheck: false,
-        onkeydown: onKeyDown,
-        "data-sends": "library.change",
-        onchange: saveField(key),
-        ...extra,
-      });
-    fill(
-      this.head,
-      text("name", t("Name"), { class: "name" }),
-      h("span.busy-note", { role: "status" }, h("i.spin"), t("Saving …")),
-      this.closeButton(),
-    );
-    fill(
-      this.facts,
-      h("input.caption", {
-        value: asset.caption,
-        "aria-label": t("Caption"),
-        title: t("One sentence; read by language models"),
-        spellcheck: false,
-        onkeydown: onKeyDown,
-        "data-sends": "library.change",
-        onchange: saveField("caption"),
-      }),
-      fact("description", this.descriptionField()),
-      fact("category", text("category", t("Category"))),
-      fact(
-        "size",
-        sizeText(asset.size),
-        !asset.joints.length &&
-          h(
-            "span",
-            {},
-            h("span.source", {}, `${t("longest side")} `),
-            this.numberInput(100 * Math.max(...asset.size), "cm", t("Longest side in cm"), 0.1, (value) =>
-              this.change({ kind: "scale", longest: value / 100 }),
-            ),
-          ),
-      ),
-      fact(
-        "rotate",
-        ["x", "y", "z"].map((axis) =>
-          h(
-            "button.studio-button",
-            {
-              title: t("Rotate 90° about {axis}", { axis }),
-              "data-sends": "library.turn",
-              onclick: () => this.change({ kind: "turn", axis }),
-            },
-            `↻ ${axis}`,
-          ),
-        ),
-      ),
-      asset.tipped_over &&
-        h(
-          "p.warning",
-          {},
-          `${t("Its opening faces {faces}. Tipped over?", { faces: asset.tipped_over.faces })} `,
-          h(
-            "button.studio-button",
-            {
-              "data-act": "stand-up",
-              onclick: () =>
-                this.change({ kind: "turn", axis: asset.tipped_over.axis, quarters: asset.tipped_over.quarters }),
-            },
-            t("Set upright"),
-          ),
-        ),
-      fact(
-        "mass",
-        this.numberInput(1000 * asset.mass, "g", t("Mass in g"), 1, (value) =>
-          this.change({ kind: "change", values: { mass: value / 1000 } }),
-        ),
-        range(asset.mass, asset.mass_range, mass),
-        h("span.source", {}, sourceName(asset.mass_source)),
-      ),
-      fact(
-        "friction",
-        this.numberInput(asset.friction, "", t("Sliding friction"), 0.05, (value) =>
-          this.change({ kind: "change", values: { friction: value } }),
-        ),
-        range(asset.friction, asset.friction_range, (value) => value.toFixed(2)),
-        h("span.source", {}, sourceName(asset.friction_source)),
-      ),
-      fact("inertia", this.inertia),
-      fact(
-        "collision",
-        t("{n} convex part|{n} convex parts", { n: asset.convex_parts }) +
-          (asset.container ? t(", open at the top") : ""),
-      ),
-      asset.joints.length > 0 &&
-        fact(
-          "joints",
-          h(
-            "ul.joints",
-            {},
-            asset.joints.map((joint) =>
-              h(
-                "li",
-                {},
-                `${joint.part.replaceAll("_", " ")}: ${joint.kind === "hinge" ? t("rotates") : t("slides")} ${travel(joint)}`,
-              ),
-            ),
-          ),
-        ),
-      fact("licence", text("licence", t("Licence"), { placeholder: t("unknown") })),
-      fact("source", asset.provenance || t("unknown")),
-      fact(
-        "collection",
-        collectionName(asset.collection),
-        !asset.own && h("span.source", {}, t("edits are saved as your own version")),
-        asset.version && h("span.source", {}, t("your version of this asset")),
-      ),
-      asset.warnings.length > 0 && [
-        h("h4", {}, t("Import warnings")),
-        h(
-          "ul.warnings",
-          {},
-          asset.warnings.map((fault) => h("li", {}, fault)),
-        ),
-      ],
-    );
-    this.drawInertia();
-    this.drawActions();
+  head(asset) {
+    const close = html`<button class="studio-button plain" aria-label=${t("Close the asset")} title=${t("Close")}
+      onclick=${() => this.onClose()}>✕</button>`;
+    if (this.fault.value) return html`<strong>${t("Asset not found")}</strong>${close}`;
+    if (!asset) return null;
+    return html`${this.textField("name", asset.name, { "aria-label": t("Name"), class: "name" })}
+      <span class="busy-note" role="status"><i class="spin" />${t("Saving …")}</span>
+      ${close}`;
   }
 
-  // What models read about the asset, who wrote it, and a person's own words in its place.
-  descriptionField() {
-    const { text, source } = this.asset.description;
-    const save = (words) => words !== text && this.change({ kind: "describe", text: words });
-    return h(
-      "span.description",
-      {},
-      h(
-        "textarea",
-        {
-          rows: 3,
-          maxLength: 600,
-          "aria-label": t("Description"),
-          placeholder: t("Not described yet. Models read the caption instead."),
-          onkeydown: (event) => event.key !== "Escape" && event.stopPropagation(),
-          "data-sends": "library.describe",
-          onchange: ({ target }) => save(target.value.trim()),
-        },
-        text,
-      ),
-      source && h("span.source", {}, describerName(source)),
-      source === "human" &&
-        h(
-          "button.studio-button.plain",
-          { title: t("Remove your description; the model's or the measured one is back"), onclick: () => save("") },
-          t("Remove"),
-        ),
-    );
+  scene(asset) {
+    const hasJoints = asset?.joints.length > 0; // makes room for the joint sliders
+    return html`<div class=${classes("scene", hasJoints && "articulated")} hidden=${Boolean(this.fault.value)}>
+      <iframe class="preview" title=${t("3D preview")} ref=${(frame) => (this.frame = frame)} />
+      <p class="overlay" hidden=${!this.overlay.value}>${this.overlay.value}</p>
+    </div>`;
   }
 
-  // Drawn separately when the model has compiled, so that fields being edited stay as they are.
-  drawInertia() {
-    const { preview } = this;
-    fill(
-      this.inertia,
-      preview ? inertia(preview.inertia) : "…",
-      preview && h("span.source", {}, ` ${t("about its centre of mass, from MuJoCo")}`),
-      preview?.doubt && h("p.warning", {}, preview.doubt),
-    );
+  use(asset, target) {
+    const object = html`<${Chip} object=${target} /> ${target.words}`;
+    if (target.asset_id === asset.id) return html`<span class="muted">${t("Used for")} ${object}</span>`;
+    return html`<button class="studio-button primary" data-act="use" data-sends="library.decide"
+      onclick=${() => this.onUse(target, asset)}>${t("Use for")} ${object}</button>`;
   }
 
-  drawActions() {
-    const { asset, target } = this;
-    fill(
-      this.actions,
-      target &&
-        (target.asset_id === asset.id
-          ? h("span.muted", {}, `${t("Used for")} `, chip(target), ` ${target.words}`)
-          : h(
-              "button.studio-button.primary",
-              { "data-act": "use", "data-sends": "library.decide", onclick: () => this.onUse(target, asset) },
-              `${t("Use for")} `,
-              chip(target),
-              ` ${target.words}`,
-            )),
-      asset.own &&
-        h(
-          "button.studio-button",
-          {
-            "data-act": "remove",
-            title: t("Remove from the library. You can undo it."),
-            "data-sends": "library.remove",
-            onclick: () => this.change({ kind: "remove" }),
-          },
-          asset.version ? t("Remove my version") : t("Remove from library"),
-        ),
-    );
+  remove({ version }) {
+    return html`<button class="studio-button" data-act="remove" title=${t("Remove from the library. You can undo it.")}
+      data-sends="library.remove" onclick=${() => this.change({ kind: "remove" })}>
+      ${version ? t("Remove my version") : t("Remove from library")}</button>`;
   }
 
-  numberInput(value, unit, label, step, save) {
-    const shown = Number(value.toFixed(step < 1 ? 2 : value < 10 ? 1 : 0));
-    return h(
-      "span.number",
-      {},
-      h("input", {
-        type: "number",
-        step: String(step),
-        min: "0",
-        value: String(shown),
-        "aria-label": label,
-        onkeydown: onKeyDown,
-        onchange: (event) =>
-          event.target.value !== "" && Number(event.target.value) !== shown && save(Number(event.target.value)),
-      }),
-      unit && ` ${unit}`,
-    );
+  // ---------------------------------------------------------------- fields
+
+  /** Attributes of a field: its text is the asset's, or what is typed, which `save(text)` gets when it is left. */
+  field(key, text, save) {
+    return {
+      value: this.drafts.value[key] ?? text,
+      oninput: ({ target }) => (this.drafts.value = { ...this.drafts.value, [key]: target.value }),
+      onchange: ({ target }) => target.value.trim() !== text && save(target.value.trim()),
+      onkeydown: (event) => {
+        if (event.key === "Enter" && event.target.matches("input")) event.target.blur();
+        if (event.key !== "Escape") event.stopPropagation();
+      },
+    };
   }
-}
 
-function onKeyDown(event) {
-  if (event.key === "Enter") event.target.blur();
-  if (event.key !== "Escape") event.stopPropagation();
-}
+  /** A field for one of the asset's own texts. */
+  textField(key, text, attributes) {
+    const save = (value) => this.change({ kind: "change", values: { [key]: value } });
+    return html`<input spellcheck=${false} data-sends="library.change" ...${attributes}
+      ...${this.field(key, String(text ?? ""), save)} />`;
+  }
 
-// Shows where a value lies in its plausible range.
-function range(value, [low, high], format) {
-  const isPlausible = value >= low * 0.999 && value <= high * 1.001;
-  const position = Math.min(100, Math.max(0, (100 * Math.log(value / low)) / Math.log(high / low)));
-  return h(
-    `span.range${isPlausible ? "" : ".out"}`,
-    { title: t("Plausible: {low} to {high}", { low: format(low), high: format(high) }) },
-    h("i", { style: `left:${Number.isFinite(position) ? position : 50}%` }),
-    h("span.ends", {}, h("span", {}, format(low)), h("span", {}, format(high))),
-    !isPlausible && h("span.sr", {}, t("Outside the plausible range")),
-  );
+  numberField(key, value, unit, label, step, save) {
+    const shown = Number(value.toFixed(step < 1 ? 2 : value < 10 ? 1 : 0)),
+      saveNumber = (text) => text !== "" && Number(text) !== shown && save(Number(text));
+    return html`<span class="number">
+      <input type="number" step=${step} min="0" aria-label=${label} ...${this.field(key, String(shown), saveNumber)} />
+      ${unit && ` ${unit}`}
+    </span>`;
+  }
 }

@@ -1,91 +1,87 @@
 // Filters: category, collection, licence, size, joints.
-import { fill, h } from "/static/studio/dom.js";
 import { collectionName } from "/static/library/formatting.js";
+import { TickBox } from "/static/studio/parts.js";
 import { t } from "/static/studio/texts.js";
+import { html, signal } from "/static/studio/view.js";
 
 const NO_FILTER = { category: "", licence: "", collection: "", smallest: "", largest: "", articulated: false };
 
 export class Filters {
+  chosen = signal(NO_FILTER);
+  facets = signal(/** @type {any} */ ({ categories: [], licences: [], places: [] }));
+
   constructor(onChange) {
-    const select = (label) => h("select", { "aria-label": label, onchange: onChange });
-    const number = (label, placeholder) =>
-      h("input", { type: "number", min: "0", step: "1", "aria-label": label, placeholder, oninput: onChange });
-    this.fields = {
-      category: select(t("Category")),
-      collection: select(t("Collection")),
-      licence: select(t("Licence")),
-      smallest: number(t("Longest side from, in cm"), "0"),
-      largest: number(t("Longest side to, in cm"), t("any")),
-      articulated: h("input", { type: "checkbox", onchange: onChange }),
-    };
-    const { category, collection, licence, smallest, largest, articulated } = this.fields;
-    this.clear = h(
-      "button.studio-button.plain",
-      {
-        onclick: () => {
-          this.reset();
-          onChange();
-        },
-      },
-      t("Clear filters"),
-    );
-    this.element = h(
-      "div.filters",
-      {},
-      h("label", {}, h("span", {}, t("Category")), category),
-      h("label", {}, h("span", {}, t("Collection")), collection),
-      h("label", {}, h("span", {}, t("Licence")), licence),
-      h(
-        "div.label",
-        {},
-        h("span", {}, t("Longest side, cm")),
-        h("span.pair", {}, smallest, h("i", {}, t("to")), largest),
-      ),
-      h("label.tick", {}, articulated, t("Articulated only")),
-      this.clear,
-      h("p.hint", {}, t("Drop a model, folder or zip here to import it, or a picture to search by it.")),
-    );
+    this.onChange = onChange;
   }
 
-  // Updates the choices and their counts; keeps the current choice.
-  setOptions({ categories, licences, places }) {
-    const fillSelect = (select, all, counts, label = (name) => name) => {
-      const chosen = select.value;
-      fill(
-        select,
-        h("option", { value: "" }, all),
-        counts.map(([name, count]) => h("option", { value: name }, `${label(name)} (${count})`)),
-      );
-      select.value = counts.some(([name]) => name === chosen) ? chosen : "";
+  /** Updates the choices and their counts; keeps the current choice where it is still there. */
+  setOptions(facets) {
+    const { category, licence, collection } = this.chosen.value,
+      kept = (counts, one) => (counts.some(([name]) => name === one) ? one : "");
+    this.facets.value = facets;
+    this.chosen.value = {
+      ...this.chosen.value,
+      category: kept(facets.categories, category),
+      licence: kept(facets.licences, licence),
+      collection: kept(facets.places, collection),
     };
-    fillSelect(
-      this.fields.category,
-      t("All categories"),
-      [...categories].sort(([a], [b]) => a.localeCompare(b)),
-    );
-    fillSelect(this.fields.licence, t("All licences"), licences);
-    fillSelect(this.fields.collection, t("All collections"), places, collectionName);
   }
 
   reset() {
-    for (const [name, value] of Object.entries(NO_FILTER))
-      this.fields[name][name === "articulated" ? "checked" : "value"] = value;
+    this.chosen.value = NO_FILTER;
   }
 
   get query() {
-    const { category, collection, licence, smallest, largest, articulated } = this.fields;
-    const metres = (field) => (field.value === "" ? null : Number(field.value) / 100);
-    return {
-      category: category.value,
-      collection: collection.value,
-      licence: licence.value,
-      smallest: metres(smallest),
-      largest: metres(largest),
-      articulated: articulated.checked || null,
-    };
+    const { smallest, largest, articulated, ...names } = this.chosen.value,
+      metres = (text) => (text === "" ? null : Number(text) / 100);
+    return { ...names, smallest: metres(smallest), largest: metres(largest), articulated: articulated || null };
   }
 
   get active() {
     return Object.values(this.query).some((value) => value !== "" && value !== null);
+  }
+
+  set(changes) {
+    this.chosen.value = { ...this.chosen.value, ...changes };
+    this.onChange();
+  }
+
+  template() {
+    const { categories, licences, places } = this.facets.value,
+      sorted = [...categories].sort(([a], [b]) => a.localeCompare(b));
+    return html`<div class="filters">
+      ${this.select("category", t("Category"), t("All categories"), sorted)}
+      ${this.select("collection", t("Collection"), t("All collections"), places, collectionName)}
+      ${this.select("licence", t("Licence"), t("All licences"), licences)}
+      <div class="label">
+        <span>${t("Longest side, cm")}</span>
+        <span class="pair">
+          ${this.number("smallest", t("Longest side from, in cm"), "0")}
+          <i>${t("to")}</i>
+          ${this.number("largest", t("Longest side to, in cm"), t("any"))}
+        </span>
+      </div>
+      <${TickBox} label=${t("Articulated only")} checked=${this.chosen.value.articulated}
+        onChange=${(articulated) => this.set({ articulated })} />
+      <button class="studio-button plain" hidden=${!this.active} onclick=${() => this.set(NO_FILTER)}>
+        ${t("Clear filters")}</button>
+      <p class="hint">${t("Drop a model, folder or zip here to import it, or a picture to search by it.")}</p>
+    </div>`;
+  }
+
+  select(name, label, all, counts, labelOf = (one) => one) {
+    return html`<label>
+      <span>${label}</span>
+      <select aria-label=${label} value=${this.chosen.value[name]}
+        onchange=${({ target }) => this.set({ [name]: target.value })}>
+        <option value="">${all}</option>
+        ${counts.map(([value, count]) => html`<option value=${value}>${labelOf(value)} (${count})</option>`)}
+      </select>
+    </label>`;
+  }
+
+  number(name, label, placeholder) {
+    return html`<input type="number" min="0" step="1" aria-label=${label} placeholder=${placeholder}
+      value=${this.chosen.value[name]} oninput=${({ target }) => this.set({ [name]: target.value })} />`;
   }
 }

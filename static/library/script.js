@@ -1,409 +1,255 @@
 // The library page: search, inspect, edit and import assets. See components/library_page.py.
-import { chip, fill, h } from "/static/studio/dom.js";
-import { asker } from "/static/studio/server.js";
-import { onSelect, selected } from "/static/studio/selection.js";
 import { AssetPanel } from "/static/library/asset_panel.js";
-import { filesOfDrop, filesOfInput } from "/static/studio/dropped_files.js";
-import { singlePicture, uploadModels } from "/static/library/uploads.js";
-import { Filters } from "/static/library/filters.js";
-import { Grid } from "/static/library/grid.js";
+import { AssetSearch } from "/static/library/search.js";
 import { ImportJobs } from "/static/library/import_jobs.js";
 import { closeLibrary, libraryOpen, onLibrary } from "/static/library/library_state.js";
+import { Packs } from "/static/library/packs.js";
+import { chooser, singlePicture, uploadModels } from "/static/library/uploads.js";
 import { cover } from "/static/studio/covering.js";
 import { closeDrawer, onDrawer } from "/static/studio/drawer.js";
-import { Packs } from "/static/library/packs.js";
+import { filesOfDrop } from "/static/studio/dropped_files.js";
+import { selected } from "/static/studio/selection.js";
+import { asker } from "/static/studio/server.js";
 import { t } from "/static/studio/texts.js";
+import { classes, html, mounts, onChange, signal, View } from "/static/studio/view.js";
 
-const SEARCH_DELAY_MS = 120,
-  FIRST_PAGE = 100,
-  NOTE_MS = 7000,
-  INDEXING_POLL_MS = 5000;
+const NOTE_MS = 7000;
+const MODELS = ".glb,.gltf,.obj,.mtl,.stl,.ply,.urdf,.xml,.mjcf,.zip,.png,.jpg,.jpeg,.bin";
 
-export default function mount({ element, trigger, server, upload }) {
-  const root = element.querySelector(".library");
-  let value = {},
-    imageQuery = null,
-    results = null,
-    digest = "",
-    searchNumber = 0,
-    timer,
-    indexingTimer,
-    isUploading = false,
-    canUndoHere = false;
-  const ask = asker(server, () => ({ page_token: value.page_token, token: value.token }));
+class Library extends View {
+  note = signal({ text: "", isError: false });
+  isUploading = false;
+  mayUndo = false; // whether the last that a person did here was an edit of the library
+  dragDepth = 0;
+  shown = /** @type {any} */ ({}); // the value that the page was filled for
 
-  // Search
-
-  const query = (offset, limit) => ({
-    kind: "find",
-    words: searchInput.value,
-    like: imageQuery?.request ?? null,
-    ...filters.query,
-    offset,
-    limit,
-  });
-  const search = async (keepScroll = false) => {
-    const number = ++searchNumber;
-    const answer = await ask(query(0, keepScroll ? 200 : FIRST_PAGE));
-    if (number !== searchNumber) return;
-    if (answer.error) {
-      draw(); // shows the picture that was searched by, which a person may take away
-      return showNote(answer.error, true);
-    }
-    results = answer;
-    digest = value.digest;
-    filters.setOptions(answer.facets);
-    grid.show(answer, keepScroll);
-    draw();
-    clearTimeout(indexingTimer);
-    if (answer.indexing && libraryOpen()) indexingTimer = setTimeout(() => search(true), INDEXING_POLL_MS);
-  };
-  const scheduleSearch = () => {
-    clearTimeout(timer);
-    timer = setTimeout(search, SEARCH_DELAY_MS);
-  };
-  const searchByImage = (next) => {
-    imageQuery = next;
-    search();
-  };
-  const searchLikeObject = (id) => {
-    const one = (value.objects ?? []).find((object) => object.id === id);
-    if (one) searchByImage({ request: { object: id, token: value.token }, image: one.crop, text: one.words });
-  };
-  const searchLikePicture = async (file) => {
-    const { path } = await upload(file).catch(() => ({}));
-    if (!path) return showNote(t("{name} could not be uploaded.", { name: file.name }), true);
-    searchByImage({ request: { picture: path }, image: URL.createObjectURL(file), text: file.name });
-  };
-
-  // Import
-
-  const importFiles = async (files) => {
-    if (!files.length || isUploading) return;
-    const picture = singlePicture(files);
-    if (picture) return searchLikePicture(picture);
-    isUploading = true;
-    try {
-      const uploaded = await uploadModels(files, upload, (done, of) =>
-        showNote(t("Uploading {done} of {of} files …", { done, of })),
-      );
-      showNote("");
-      const answer = await ask({ kind: "import", files: uploaded });
-      answer.error ? showNote(answer.error, true) : jobs.update(answer);
-    } catch (error) {
-      showNote(error.message, true);
-    }
-    isUploading = false;
-  };
-  const chooser = (label, title, { sends, ...attributes }) => {
-    const input = h("input", { type: "file", hidden: true, ...attributes });
-    return h(
-      "span",
-      {},
-      h("button.studio-button", { title, "data-sends": sends, onclick: () => input.click() }, label),
-      input,
-    );
-  };
-  const fileChooser = (label, attributes) =>
-    chooser(label, "", {
-      sends: "library.import",
-      multiple: true,
-      onchange: (event) => {
-        importFiles(filesOfInput(event.target.files));
-        event.target.value = "";
-      },
-      ...attributes,
+  constructor(context) {
+    super(context);
+    const ask = asker(this.server, () => ({ page_token: this.value.page_token, token: this.value.token }));
+    const openAsset = (id) => this.openAsset(id),
+      showNote = (text, isError) => this.showNote(text, isError);
+    this.ask = ask;
+    this.search = new AssetSearch({ ask, digest: () => this.value.digest, showNote, onOpen: openAsset });
+    this.panel = new AssetPanel({
+      ask,
+      onEdited: (answer) => this.takeEdit(answer),
+      onClose: () => this.closeAsset(),
+      onUse: (object, asset) => this.use(object, asset),
     });
+    this.jobs = new ImportJobs({
+      ask,
+      onFinished: () => {
+        this.send("changed");
+        this.search.find(true);
+      },
+      onOpen: openAsset,
+    });
+    this.packs = new Packs({ ask, onStarted: (answer) => this.takeImport(answer) });
+    this.listen();
+  }
 
-  // Messages
-
-  let note = "",
-    isError = false;
-  let noteTimer;
-  const showNote = (text, failed = false) => {
-    note = text;
-    isError = failed;
-    drawNote();
-    clearTimeout(noteTimer);
-    if (text && !failed) noteTimer = setTimeout(() => showNote(""), NOTE_MS);
-  };
-  const onEdited = async (answer) => {
-    if (answer.error) return showNote(answer.error, true);
-    canUndoHere = true;
-    if (results) {
-      results.undo = answer.undo;
-      draw();
-    } // at once, before the library has been searched again
-    showNote(
-      [answer.undone && t("Undone: {undone}.", { undone: answer.undone }), answer.note].filter(Boolean).join(" "),
+  listen() {
+    const { root } = this;
+    for (const name of ["dragenter", "dragover", "dragleave", "drop"])
+      root.addEventListener(name, (event) => this.onDrag(event));
+    root.addEventListener("keydown", stopKeys);
+    document.addEventListener("keydown", (event) => this.onKeyDown(event), true);
+    onLibrary(root, (request) => this.open(request));
+    onDrawer(root, (page) => page && closeLibrary()); // drawer and library are never open together
+    onChange(
+      root,
+      () => this.value,
+      (value) => this.takeValue(value),
     );
-    trigger("changed");
-    const openId = panel.id;
-    await search(true);
-    if (openId) await panel.show(openId);
-  };
+  }
 
-  // Components
+  takeValue(value) {
+    const { token, page_token } = this.shown;
+    this.shown = value;
+    if (!libraryOpen()) return;
+    if (token !== undefined && token !== value.token) closeLibrary();
+    else if (page_token !== value.page_token || this.search.isOutdated()) this.search.find(true);
+  }
 
-  const searchInput = h("input.search", {
-    type: "search",
-    placeholder: t("Search: red mug, bottle, cabinet with drawers …"),
-    "aria-label": t("Search assets"),
-    oninput: scheduleSearch,
-    onkeydown: (event) => event.key !== "Escape" && event.stopPropagation(),
-  });
-  const filters = new Filters(() => scheduleSearch());
-  const openAsset = (id) => {
-    grid.markSelected(id);
-    panel.show(id);
-  };
-  const grid = new Grid({
-    fetchEntries: (offset, limit) => ask(query(offset, limit)),
-    fetchPictures: (ids) => ask({ kind: "thumbnails", ids }),
-    onOpen: openAsset,
-  });
-  const updateTarget = () => panel.setTarget((value.objects ?? []).find((one) => one.id === selected()) ?? null);
-  const panel = new AssetPanel({
-    ask,
-    onEdited,
-    onClose: () => {
-      panel.hide();
-      grid.markSelected("");
-    },
-    onUse: (object, asset) => {
-      canUndoHere = false;
-      trigger("decide", { kind: "choose_asset", id: object.id, asset_id: asset.id });
-      showNote(t("{object} now uses {asset}. Ctrl Z undoes this.", { object: object.words, asset: asset.name }));
-    },
-  });
-  const jobs = new ImportJobs({
-    ask,
-    onFinished: () => {
-      trigger("changed");
-      search(true);
-    },
-    onOpen: openAsset,
-  });
-  const packs = new Packs({
-    ask,
-    onStarted: (answer) => (answer.error ? showNote(answer.error, true) : jobs.update(answer)),
-  });
-
-  const countElement = h("span.count", { role: "status" }),
-    imageQueryElement = h("span.image-query-slot"),
-    noteElement = h("p.message", { hidden: true }),
-    emptyElement = h("div.empty"),
-    hintElement = h("p.hint-line"),
-    undoElement = h("span");
-  const pictureChooser = chooser(t("Search by picture …"), t("PNG or JPEG of one object. You can also drop it here."), {
-    accept: "image/*",
-    onchange: (event) => {
-      const [file] = event.target.files;
-      if (file) searchLikePicture(file);
-      event.target.value = "";
-    },
-  });
-  const undoLast = async () => onEdited(await ask({ kind: "undo" }));
-  const drawNote = () => {
-    noteElement.hidden = !note;
-    noteElement.className = `message${isError ? " bad" : ""}`;
-    fill(
-      noteElement,
-      note,
-      h("button.studio-button.plain", { "aria-label": t("Dismiss"), onclick: () => showNote("") }, "✕"),
-    );
-  };
-  const draw = () => {
-    countElement.textContent = results
-      ? results.total === results.all
-        ? t("{n} asset|{n} assets", { n: results.all })
-        : t("{total} of {all} assets", { total: results.total, all: results.all })
-      : "";
-    countElement.title = results?.skipped.length
-      ? t("Left out: {skipped}", { skipped: results.skipped.join("; ") })
-      : "";
-    filters.clear.hidden = !filters.active;
-    hintElement.hidden = !(results?.total && (!results.every_word || results.indexing));
-    hintElement.textContent = results?.indexing
-      ? t("New assets are still being indexed; more may be found in a minute.")
-      : t("No asset matches all words; showing partial matches.");
-    const target = (value.objects ?? []).find((one) => one.id === selected());
-    fill(
-      imageQueryElement,
-      imageQuery
-        ? h(
-            "span.image-query",
-            {},
-            h("img", { src: imageQuery.image, alt: "" }),
-            t("Similar to {picture}", { picture: imageQuery.text }),
-            h("button", { "aria-label": t("Clear picture"), onclick: () => searchByImage(null) }, "✕"),
-          )
-        : target &&
-            h(
-              "button.studio-button",
-              { onclick: () => searchLikeObject(target.id) },
-              `${t("Similar to")} `,
-              chip(target),
-              ` ${target.words}`,
-            ),
-    );
-    fill(
-      undoElement,
-      results?.undo &&
-        h(
-          "button.studio-button.plain",
-          { title: t("Undo: {undo}", { undo: results.undo }), "data-act": "undo", onclick: undoLast },
-          t("↶ Undo"),
-        ),
-    );
-    const empty = results && !results.total;
-    emptyElement.hidden = !empty;
-    if (empty)
-      fill(
-        emptyElement,
-        results.all
-          ? [
-              `${t("No assets match.")} `,
-              filters.active || imageQuery || searchInput.value
-                ? h(
-                    "button.studio-button",
-                    {
-                      onclick: () => {
-                        filters.reset();
-                        searchInput.value = "";
-                        searchByImage(null);
-                      },
-                    },
-                    t("Show all"),
-                  )
-                : "",
-            ]
-          : t(
-              "No assets yet. Drop a model here (.glb .obj .stl .ply .urdf .xml, a folder or a .zip), or install a pack.",
-            ),
-      );
-    updateTarget();
-  };
-
-  fill(
-    root,
-    h(
-      "div.full-page-head",
-      {},
-      h("h2", {}, t("Library")),
-      countElement,
-      searchInput,
-      imageQueryElement,
-      pictureChooser,
-      h(
-        "span.right",
-        {},
-        undoElement,
-        fileChooser(t("Import files …"), {
-          accept: ".glb,.gltf,.obj,.mtl,.stl,.ply,.urdf,.xml,.mjcf,.zip,.png,.jpg,.jpeg,.bin",
-        }),
-        fileChooser(t("Import folder …"), { webkitdirectory: true }),
-        h("button.studio-button", { "data-act": "packs", onclick: () => packs.show() }, t("Packs …")),
-        h(
-          "button.studio-button.plain",
-          { title: t("Close (Esc)"), "aria-label": t("Close the library"), onclick: closeLibrary },
-          "✕",
-        ),
-      ),
-    ),
-    noteElement,
-    jobs.element,
-    packs.element,
-    h(
-      "div.full-page-body",
-      {},
-      filters.element,
-      h("div.middle", {}, hintElement, grid.element, emptyElement),
-      panel.element,
-    ),
-    h("div.drop-target", {}, h("p", {}, t("Drop a model to import it, or a picture to search by it"))),
-  );
-  emptyElement.hidden = true;
-
-  // Drag and drop
-
-  let dragDepth = 0;
-  const setDropping = (on) => root.classList.toggle("dropping", on);
-  root.addEventListener("dragenter", (event) => {
-    event.preventDefault();
-    dragDepth++;
-    setDropping(true);
-  });
-  root.addEventListener("dragover", (event) => event.preventDefault());
-  root.addEventListener("dragleave", () => {
-    dragDepth = Math.max(0, dragDepth - 1);
-    if (!dragDepth) setDropping(false);
-  });
-  root.addEventListener("drop", async (event) => {
-    event.preventDefault();
-    dragDepth = 0;
-    setDropping(false);
-    importFiles(await filesOfDrop(event.dataTransfer));
-  });
-
-  // Open and close
-
-  document.addEventListener(
-    "keydown",
-    (event) => {
-      if (!libraryOpen() || !element.isConnected) return;
-      if (event.key === "Escape") {
-        event.stopPropagation();
-        !packs.element.hidden ? packs.hide() : !panel.element.hidden ? panel.onClose() : closeLibrary();
-      }
-      const isTyping = event.target.closest("input:not([type=checkbox]), textarea");
-      if (
-        (event.ctrlKey || event.metaKey) &&
-        event.key.toLowerCase() === "z" &&
-        !event.shiftKey &&
-        !isTyping &&
-        canUndoHere &&
-        results?.undo
-      ) {
-        event.preventDefault();
-        event.stopPropagation();
-        undoLast();
-      }
-      if (event.key === "/" && !event.target.closest("input, textarea, select")) {
-        event.preventDefault();
-        searchInput.focus();
-      }
-      if (!root.contains(event.target)) stopKeys(event);
-    },
-    true,
-  );
-  // Keeps keys from the page below the library, except Ctrl shortcuts such as undo.
-  const stopKeys = (event) => {
-    if (!event.ctrlKey && !event.metaKey) event.stopPropagation();
-  };
-  root.addEventListener("keydown", stopKeys);
-  onLibrary(element, (request) => {
-    root.hidden = !request;
+  open(request) {
+    this.root.hidden = !request;
     if (!request) return cover(null);
     closeDrawer();
-    jobs.poll();
-    draw();
-    if (request.like?.object !== undefined) searchLikeObject(request.like.object);
-    else if (!results || digest !== value.digest) search();
-    if (request.asset) openAsset(request.asset);
-    if (request.page === "packs") packs.show();
-    searchInput.focus();
-    cover(root);
-  });
-  onSelect(element, () => libraryOpen() && draw());
-  onDrawer(element, (page) => page && closeLibrary()); // drawer and library are never open together
+    this.jobs.poll();
+    const alike = this.objects.find((one) => one.id === request.like?.object);
+    if (alike) this.searchLike(alike);
+    else if (!this.search.results.value || this.search.isOutdated()) this.search.find();
+    if (request.asset) this.openAsset(request.asset);
+    if (request.page === "packs") this.packs.show();
+    this.search.field.focus();
+    cover(this.root);
+  }
 
-  return (next) => {
-    const previous = value;
-    value = next ?? {};
-    if (!libraryOpen()) return;
-    if (previous.token !== undefined && previous.token !== value.token) return closeLibrary();
-    if (previous.page_token !== value.page_token || (digest && digest !== value.digest)) search(true);
-    draw();
-  };
+  get objects() {
+    return this.value.objects ?? [];
+  }
+
+  // The object of the open project that an asset may be used for.
+  get target() {
+    return this.objects.find((one) => one.id === selected()) ?? null;
+  }
+
+  showNote(text, isError = false) {
+    this.note.value = { text, isError };
+    clearTimeout(this.noteTimer);
+    if (text && !isError) this.noteTimer = setTimeout(() => this.showNote(""), NOTE_MS);
+  }
+
+  openAsset(id) {
+    this.search.grid.chosen.value = id;
+    this.panel.show(id);
+  }
+
+  closeAsset() {
+    this.panel.hide();
+    this.search.grid.chosen.value = "";
+  }
+
+  searchLike(object) {
+    const { id, crop, words } = object;
+    this.search.searchByImage({ request: { object: id, token: this.value.token }, image: crop, text: words });
+  }
+
+  async searchLikePicture(file) {
+    const { path } = await this.upload(file).catch(() => ({}));
+    if (!path) return this.showNote(t("{name} could not be uploaded.", { name: file.name }), true);
+    this.search.searchByImage({ request: { picture: path }, image: URL.createObjectURL(file), text: file.name });
+  }
+
+  // ---------------------------------------------------------------- edits
+
+  use(object, asset) {
+    this.mayUndo = false;
+    this.send("decide", { kind: "choose_asset", id: object.id, asset_id: asset.id });
+    this.showNote(t("{object} now uses {asset}. Ctrl Z undoes this.", { object: object.words, asset: asset.name }));
+  }
+
+  async takeEdit(answer) {
+    if (answer.error) return this.showNote(answer.error, true);
+    const { undo, undone, note } = answer;
+    this.mayUndo = true;
+    this.search.setUndo(undo); // at once, before the library has been searched again
+    this.showNote([undone && t("Undone: {undone}.", { undone }), note].filter(Boolean).join(" "));
+    this.send("changed");
+    const openId = this.panel.id;
+    await this.search.find(true);
+    if (openId) await this.panel.show(openId);
+  }
+
+  async undoLast() {
+    this.takeEdit(await this.ask({ kind: "undo" }));
+  }
+
+  // ---------------------------------------------------------------- imports
+
+  async importFiles(files) {
+    if (!files.length || this.isUploading) return;
+    const picture = singlePicture(files);
+    if (picture) return this.searchLikePicture(picture);
+    this.isUploading = true;
+    try {
+      const uploaded = await uploadModels(files, this.upload, (done, of) =>
+        this.showNote(t("Uploading {done} of {of} files …", { done, of })),
+      );
+      this.showNote("");
+      this.takeImport(await this.ask({ kind: "import", files: uploaded }));
+    } catch (/** @type {any} */ error) {
+      this.showNote(error.message, true);
+    }
+    this.isUploading = false;
+  }
+
+  takeImport(answer) {
+    answer.error ? this.showNote(answer.error, true) : this.jobs.update(answer);
+  }
+
+  async onDrag(event) {
+    if (event.type !== "dragleave") event.preventDefault();
+    if (event.type === "dragenter") this.dragDepth++;
+    if (event.type === "dragleave") this.dragDepth = Math.max(0, this.dragDepth - 1);
+    if (event.type === "drop") this.dragDepth = 0;
+    this.root.classList.toggle("dropping", this.dragDepth > 0);
+    if (event.type === "drop") this.importFiles(await filesOfDrop(event.dataTransfer));
+  }
+
+  // ---------------------------------------------------------------- keys
+
+  onKeyDown(event) {
+    if (!libraryOpen() || !this.root.isConnected) return;
+    const isUndo = (event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "z" && !event.shiftKey,
+      isTyping = event.target.closest("input:not([type=checkbox]), textarea");
+    if (event.key === "Escape") {
+      event.stopPropagation();
+      if (this.packs.isOpen.value) this.packs.hide();
+      else if (this.panel.isOpen.value) this.closeAsset();
+      else closeLibrary();
+    }
+    if (isUndo && !isTyping && this.mayUndo && this.search.results.value?.undo) {
+      event.preventDefault();
+      event.stopPropagation();
+      this.undoLast();
+    }
+    if (event.key === "/" && !event.target.closest("input, textarea, select")) {
+      event.preventDefault();
+      this.search.field.focus();
+    }
+    if (!this.root.contains(event.target)) stopKeys(event);
+  }
+
+  // ---------------------------------------------------------------- what is shown
+
+  template() {
+    const { text, isError } = this.note.value;
+    return html`<div class="full-page-head">${this.head()}</div>
+      <p class=${classes("message", isError && "bad")} hidden=${!text}>
+        ${text}
+        <button class="studio-button plain" aria-label=${t("Dismiss")} onclick=${() => this.showNote("")}>✕</button>
+      </p>
+      ${this.jobs.template()}
+      ${this.packs.template()}
+      <div class="full-page-body">
+        ${this.search.filters.template()}
+        ${this.search.template()}
+        ${this.panel.template(this.target)}
+      </div>
+      <div class="drop-target"><p>${t("Drop a model to import it, or a picture to search by it")}</p></div>`;
+  }
+
+  head() {
+    const title = t("PNG or JPEG of one object. You can also drop it here."),
+      search = ([{ file }]) => this.searchLikePicture(file);
+    return html`<h2>${t("Library")}</h2>
+      ${this.search.head(this.target, () => this.searchLike(this.target))}
+      ${chooser(t("Search by picture …"), search, { title }, { accept: "image/*" })}
+      <span class="right">
+        <span>${this.search.results.value?.undo && this.undoButton(this.search.results.value)}</span>
+        ${this.importer(t("Import files …"), { accept: MODELS })}
+        ${this.importer(t("Import folder …"), { webkitdirectory: true })}
+        <button class="studio-button" data-act="packs" onclick=${() => this.packs.show()}>${t("Packs …")}</button>
+        <button class="studio-button plain" title=${t("Close (Esc)")} aria-label=${t("Close the library")}
+          onclick=${closeLibrary}>✕</button>
+      </span>`;
+  }
+
+  undoButton({ undo }) {
+    return html`<button class="studio-button plain" title=${t("Undo: {undo}", { undo })} data-act="undo"
+      onclick=${() => this.undoLast()}>${t("↶ Undo")}</button>`;
+  }
+
+  importer(label, attributes) {
+    const importFiles = (files) => this.importFiles(files);
+    return chooser(label, importFiles, { "data-sends": "library.import" }, { multiple: true, ...attributes });
+  }
 }
+
+// Keeps keys from the page below the library, except Ctrl shortcuts such as undo.
+function stopKeys(event) {
+  if (!event.ctrlKey && !event.metaKey) event.stopPropagation();
+}
+
+export default mounts(Library);

@@ -2,269 +2,272 @@
 // components/page_frame.py.
 import { keyOf } from "/static/mask_canvas/shortcuts.js";
 import { libraryOpen } from "/static/library/library_state.js";
-import { chip, fill, h } from "/static/studio/dom.js";
 import { drawer } from "/static/studio/drawer.js";
 import { fullPageOpen } from "/static/studio/full_page.js";
+import { Chip } from "/static/studio/parts.js";
 import { goTo, stopFollowing } from "/static/studio/place.js";
 import { onReviewQueue, reviewQueue, setReviewQueue } from "/static/studio/review_state.js";
 import { select } from "/static/studio/selection.js";
 import { t } from "/static/studio/texts.js";
+import { batch, classes, follow, html, mounts, onChange, signal, untracked, View } from "/static/studio/view.js";
 
 const UNCONFIRMED_MS = 10_000, // after which a verdict that the server did not record is asked for again
   STEP_DELAY_MS = 60; // the page first goes to the step that a project was left at
 const FRAME = null; // the item after the last object
 
-export default function mount({ element, trigger }) {
-  const bar = element.querySelector(".review-queue");
-  let value = { project: null, objects: [] },
-    item, // id of the object under review, or FRAME; undefined before the first
-    sent = new Map(), // when the verdict on each object was sent
-    passed = new Set(), // objects skipped in this frame
-    leaving = null, // the frame whose verdict was sent: {project, reviews}
-    isFixing = false,
-    form = null;
-
-  const running = () => reviewQueue() !== null;
-  const isOver = () => running() && reviewQueue().at >= reviewQueue().names.length;
-  const isHere = () => running() && !isOver() && value.project === reviewQueue().names[reviewQueue().at];
-  const isWaiting = (id) => performance.now() - (sent.get(id) ?? -Infinity) < UNCONFIRMED_MS;
-  const isDone = (object) => object.review || passed.has(object.id) || isWaiting(object.id);
-  const current = () => value.objects.find((object) => object.id === item);
-
-  // ---------------------------------------------------------------- leading
-
-  function chooseItem() {
-    const object = current();
-    if (item !== undefined && item !== FRAME && object && !isDone(object)) return;
-    const next = value.objects.find((one) => !isDone(one))?.id ?? FRAME;
-    if (next === item) return;
-    item = next;
-    if (item !== FRAME) select(item);
-  }
-
-  function enterFrame() {
-    item = undefined;
-    sent = new Map();
-    passed = new Set();
-    leaving = form = null;
-    isFixing = false;
-  }
-
-  function openFrame() {
-    if (isOver()) return trigger("home");
-    trigger("open", { kind: "project", name: reviewQueue().names[reviewQueue().at] });
-  }
-
-  function goToFrame(at, changes = {}) {
-    setReviewQueue({ ...reviewQueue(), ...changes, at });
-    openFrame();
-  }
-
-  // ---------------------------------------------------------------- verdicts
-
-  function review(verdict, ofFrame, reason = "") {
-    const id = ofFrame ? FRAME : item;
-    form = null;
-    isFixing = false;
-    if (id === FRAME) {
-      leaving = { project: value.project, reviews: value.frame_reviews, verdict };
-      setTimeout(leave, UNCONFIRMED_MS, leaving);
-    } else if (verdict === "skipped") passed.add(id);
-    else {
-      sent.set(id, performance.now());
-      setTimeout(draw, UNCONFIRMED_MS + 1);
-    }
-    trigger("review", { project: value.project, id, verdict, reason });
-    draw();
-  }
-
-  // Opens the next frame, once the verdict on this one is recorded or nothing came of it.
-  function leave(from) {
-    if (leaving !== from || !running()) return;
-    const { at, counts } = reviewQueue(),
-      { verdict } = leaving;
-    leaving = null;
-    goToFrame(at + 1, { counts: { ...counts, [verdict]: counts[verdict] + 1 } });
-  }
-
-  function askReason(ofFrame) {
-    const reasons = value.objects.filter((one) => one.review?.verdict === "rejected").map((one) => one.review.reason),
-      input = h("input", {
-        type: "text",
-        maxlength: "400",
-        "aria-label": t("Reason for the rejection"),
-        placeholder: t("Reason for the rejection"),
-        value: ofFrame ? [...new Set(reasons)].join("; ") : "",
-      });
-    form = h(
-      "form",
-      {
-        onsubmit: (event) => {
-          event.preventDefault();
-          if (input.value.trim()) review("rejected", ofFrame, input.value);
-          else input.focus();
-        },
-      },
-      input,
-      h("button.studio-button.stop", { type: "submit" }, t("Reject"), h("kbd", {}, "↵")),
-      act("Esc", t("Cancel"), closeForm, ".plain"),
-    );
-    draw();
-    input.focus();
-  }
-
-  function closeForm() {
-    form = null;
-    draw();
-  }
-
-  function fix() {
-    isFixing = true;
-    goTo("masks");
-    if (item !== FRAME) select(item);
-    draw();
-  }
-
-  function endFix() {
-    isFixing = false;
-    goTo("objects");
-    draw();
-  }
-
-  const end = () => setReviewQueue(null);
-
-  // ---------------------------------------------------------------- keys
-
-  const KEYS = {
-    a: (ofFrame) => review("accepted", ofFrame),
-    r: askReason,
-    s: (ofFrame) => review("skipped", ofFrame),
-    f: fix,
-    p: () => reviewQueue().at > 0 && goToFrame(reviewQueue().at - 1),
-    Escape: end,
+class ReviewQueue extends View {
+  item = signal(/** @type {number | null | undefined} */ (undefined)); // object under review, or FRAME; none at first
+  sent = signal(/** @type {Map<number, number>} */ (new Map())); // when the verdict on each object was sent
+  passed = signal(/** @type {Set<number>} */ (new Set())); // objects skipped in this frame
+  leaving = signal(/** @type {any} */ (null)); // the frame whose verdict was sent: {project, reviews, verdict}
+  isFixing = signal(false);
+  form = signal(/** @type {any} */ (null)); // {text, ofFrame} while the reason for a rejection is asked for
+  shown = /** @type {any} */ ({}); // the value that the bar was filled for
+  keys = {
+    a: (ofFrame) => this.review("accepted", ofFrame),
+    r: (ofFrame) => this.askReason(ofFrame),
+    s: (ofFrame) => this.review("skipped", ofFrame),
+    f: () => this.fix(),
+    p: () => reviewQueue().at > 0 && this.goToFrame(reviewQueue().at - 1),
+    Escape: () => end(),
   };
-  window.addEventListener(
-    "keydown",
-    (event) => {
-      if (!element.isConnected || !running() || libraryOpen() || fullPageOpen() || drawer() || event.altKey) return;
-      if (form?.contains(event.target)) {
-        if (event.key === "Escape") closeForm();
-        event.stopPropagation(); // of the page's own keys
-        return;
-      }
-      const key = keyOf(event);
-      if (isFixing ? key !== "q" : !(key in KEYS)) return;
-      if (!isHere() && key !== "Escape") return;
-      event.preventDefault();
-      event.stopPropagation();
-      if (event.repeat || leaving) return;
-      isFixing ? endFix() : KEYS[key](event.shiftKey || item === FRAME);
-    },
-    true,
-  );
 
-  // ---------------------------------------------------------------- drawing
-
-  const act = (key, label, onclick, more = "", title = "") =>
-    h(
-      `button.studio-button${more}`,
-      { type: "button", onclick, title, disabled: Boolean(leaving) },
-      label,
-      h("kbd", {}, key),
+  constructor(context) {
+    super(context);
+    const { root } = this;
+    follow(root, () => (root.hidden = !reviewQueue()));
+    follow(root, () => this.chooseItem());
+    window.addEventListener("keydown", (event) => batch(() => this.onKeyDown(event)), true);
+    onReviewQueue(root, (queue) => {
+      if (!queue) this.enterFrame();
+      else if (queue.at === 0 && !this.isHere && this.item.value === undefined) this.openFrame();
+    });
+    onChange(
+      root,
+      () => this.value,
+      (value) => this.takeValue(value),
     );
-
-  function itemLine() {
-    const object = current();
-    if (object)
-      return [
-        chip(object),
-        h("strong", {}, object.words),
-        object.score !== null && h("span.faint", {}, t("{n} % confidence", { n: Math.round(object.score * 100) })),
-      ];
-    const count = (verdict) => value.objects.filter((one) => one.review?.verdict === verdict).length;
-    return [
-      h("strong", {}, t("The frame as a whole")),
-      h(
-        "span.faint",
-        {},
-        t("{accepted} of {all} objects accepted, {rejected} rejected", {
-          accepted: count("accepted"),
-          all: value.objects.length,
-          rejected: count("rejected"),
-        }),
-      ),
-    ];
   }
 
-  function actions() {
-    if (form) return form;
-    if (isFixing)
-      return [
-        h("span.faint", {}, t("Correct it on any step; the keys are those of the page.")),
-        act("Q", t("Back to the review"), endFix, ".primary"),
-      ];
-    const isFrame = item === FRAME,
-      more = isFrame ? "" : t("With Shift: the whole frame"),
-      verdict = (key, label, give, kind = "") =>
-        act(key, label, (event) => give(isFrame || event.shiftKey), kind, more);
-    return [
-      verdict("A", t("Accept"), (ofFrame) => review("accepted", ofFrame), ".primary"),
-      verdict("R", t("Reject …"), askReason),
-      act("F", t("Fix"), fix),
-      verdict("S", t("Skip"), (ofFrame) => review("skipped", ofFrame)),
-      !isFrame && h("span.faint", {}, t("⇧ whole frame")),
-    ];
-  }
-
-  const summary = ({ counts }) =>
-    t("Review finished: {accepted} accepted, {rejected} rejected, {skipped} skipped.", counts);
-
-  function draw() {
-    const queue = reviewQueue();
-    bar.hidden = !queue;
-    if (!queue) return;
-    if (isHere() && !leaving && !form) chooseItem();
-    const { at, names } = queue,
-      of = names.length;
-    const focused = document.activeElement;
-    fill(
-      bar,
-      h("span.where", { role: "status" }, isOver() ? summary(queue) : t("Review {n} of {of}", { n: at + 1, of })),
-      h("span.track", {}, h("span.fill", { style: `width:${(100 * at) / of}%` })),
-      isHere()
-        ? [h("span.item", {}, itemLine()), h("span.actions", {}, actions())]
-        : !isOver() && h("button.studio-button.primary", { onclick: openFrame }, t("Continue the review")),
-      h(
-        "span.right",
-        {},
-        isHere() && at > 0 && act("P", t("Previous"), KEYS.p, ".plain"),
-        act("Esc", isOver() ? t("Close") : t("End"), end, ".plain"),
-      ),
-    );
-    if (form?.contains(focused)) focused.focus();
-  }
-
-  onReviewQueue(element, (queue) => {
-    if (!queue) enterFrame();
-    else if (queue.at === 0 && !isHere() && item === undefined) openFrame();
-    draw();
-  });
-
-  return (next) => {
-    const before = value.project;
-    value = next ?? { project: null, objects: [] };
-    for (const one of value.objects) if (one.review) sent.delete(one.id);
-    if (value.project !== before) {
-      const kept = leaving; // a late value of the former frame may come between, and takes nothing back
-      enterFrame();
-      if (kept?.project === reviewQueue()?.names[reviewQueue().at]) leaving = kept;
-      if (isHere())
+  takeValue(value) {
+    const { project } = this.shown,
+      leaving = this.leaving.value; // a late value of the former frame may come between, and takes nothing back
+    this.shown = value;
+    const confirmed = this.objects.filter((one) => one.review).map((one) => one.id);
+    this.sent.value = new Map([...this.sent.value].filter(([id]) => !confirmed.includes(id)));
+    if (value.project !== project) {
+      this.enterFrame();
+      if (leaving?.project === reviewQueue()?.names[reviewQueue().at]) this.leaving.value = leaving;
+      if (this.isHere)
         setTimeout(() => {
           stopFollowing();
           goTo("objects");
         }, STEP_DELAY_MS);
     }
-    if (leaving && value.project === leaving.project && value.frame_reviews > leaving.reviews) leave(leaving);
-    draw();
-  };
+    const from = this.leaving.value;
+    if (from && value.project === from.project && value.frame_reviews > from.reviews) this.leave(from);
+  }
+
+  get objects() {
+    return this.value.objects ?? [];
+  }
+
+  get isOver() {
+    return Boolean(reviewQueue()) && reviewQueue().at >= reviewQueue().names.length;
+  }
+
+  get isHere() {
+    return Boolean(reviewQueue()) && !this.isOver && this.value.project === reviewQueue().names[reviewQueue().at];
+  }
+
+  get current() {
+    return this.objects.find((object) => object.id === this.item.value);
+  }
+
+  // ---------------------------------------------------------------- leading
+
+  isDone = ({ id, review }) => review || this.passed.value.has(id) || this.sent.value.has(id);
+
+  // Goes on to the first object without a verdict, when the one under review has one.
+  chooseItem() {
+    if (!this.isHere || this.leaving.value || this.form.value) return;
+    const next = this.objects.find((one) => !this.isDone(one))?.id ?? FRAME,
+      item = this.item.peek(),
+      object = this.objects.find((one) => one.id === item);
+    if ((object && !this.isDone(object)) || next === item) return;
+    this.item.value = next;
+    if (next !== FRAME) untracked(() => select(next));
+  }
+
+  enterFrame() {
+    this.item.value = undefined;
+    this.sent.value = new Map();
+    this.passed.value = new Set();
+    this.leaving.value = this.form.value = null;
+    this.isFixing.value = false;
+  }
+
+  openFrame() {
+    const { names, at } = reviewQueue();
+    if (this.isOver) this.send("home");
+    else this.send("open", { kind: "project", name: names[at] });
+  }
+
+  goToFrame(at, changes = {}) {
+    setReviewQueue({ ...reviewQueue(), ...changes, at });
+    this.openFrame();
+  }
+
+  // ---------------------------------------------------------------- verdicts
+
+  review(verdict, ofFrame, reason = "") {
+    const { project, frame_reviews: reviews } = this.value,
+      id = ofFrame ? FRAME : this.item.value;
+    this.form.value = null;
+    this.isFixing.value = false;
+    if (id === FRAME) {
+      const leaving = { project, reviews, verdict };
+      this.leaving.value = leaving;
+      setTimeout(() => this.leave(leaving), UNCONFIRMED_MS);
+    } else if (verdict === "skipped") this.passed.value = new Set([...this.passed.value, id]);
+    else this.noteSent(id);
+    this.send("review", { project, id, verdict, reason });
+  }
+
+  noteSent(id) {
+    const at = performance.now();
+    this.sent.value = new Map([...this.sent.value, [id, at]]);
+    setTimeout(() => {
+      if (this.sent.value.get(id) === at)
+        this.sent.value = new Map([...this.sent.value].filter(([other]) => other !== id));
+    }, UNCONFIRMED_MS);
+  }
+
+  // Opens the next frame, once the verdict on this one is recorded or nothing came of it.
+  leave(from) {
+    if (this.leaving.value !== from || !reviewQueue()) return;
+    const { at, counts } = reviewQueue();
+    this.leaving.value = null;
+    this.goToFrame(at + 1, { counts: { ...counts, [from.verdict]: counts[from.verdict] + 1 } });
+  }
+
+  askReason(ofFrame) {
+    const reasons = this.objects.filter((one) => one.review?.verdict === "rejected").map((one) => one.review.reason);
+    this.form.value = { ofFrame, text: signal(ofFrame ? [...new Set(reasons)].join("; ") : "") };
+  }
+
+  fix() {
+    this.isFixing.value = true;
+    goTo("masks");
+    if (this.item.value !== FRAME) select(this.item.value);
+  }
+
+  endFix() {
+    this.isFixing.value = false;
+    goTo("objects");
+  }
+
+  // ---------------------------------------------------------------- keys
+
+  onKeyDown(event) {
+    const isElsewhere = libraryOpen() || fullPageOpen() || drawer();
+    if (!this.root.isConnected || !reviewQueue() || isElsewhere || event.altKey) return;
+    if (this.root.querySelector("form")?.contains(event.target)) {
+      if (event.key === "Escape") this.form.value = null;
+      event.stopPropagation(); // of the page's own keys
+      return;
+    }
+    const key = keyOf(event);
+    if (this.isFixing.value ? key !== "q" : !(key in this.keys)) return;
+    if (!this.isHere && key !== "Escape") return;
+    event.preventDefault();
+    event.stopPropagation();
+    if (event.repeat || this.leaving.value) return;
+    this.isFixing.value ? this.endFix() : this.keys[key](event.shiftKey || this.item.value === FRAME);
+  }
+
+  // ---------------------------------------------------------------- what is shown
+
+  template() {
+    const queue = reviewQueue();
+    if (!queue) return null;
+    const { at, names, counts } = queue,
+      of = names.length;
+    const where = this.isOver
+      ? t("Review finished: {accepted} accepted, {rejected} rejected, {skipped} skipped.", counts)
+      : t("Review {n} of {of}", { n: at + 1, of });
+    return html`<span class="where" role="status">${where}</span>
+      <span class="track"><span class="fill" style=${`width:${(100 * at) / of}%`} /></span>
+      ${
+        this.isHere
+          ? html`<span class="item">${this.itemLine()}</span><span class="actions">${this.actions()}</span>`
+          : !this.isOver &&
+            html`<button class="studio-button primary" onclick=${() => this.openFrame()}>
+              ${t("Continue the review")}</button>`
+      }
+      <span class="right">
+        ${this.isHere && at > 0 && this.act("P", t("Previous"), this.keys.p, "plain")}
+        ${this.act("Esc", this.isOver ? t("Close") : t("End"), end, "plain")}
+      </span>`;
+  }
+
+  act(key, label, onclick, kind = "", title = "") {
+    return html`<button class=${classes("studio-button", kind)} type="button" title=${title}
+      disabled=${Boolean(this.leaving.value)} onclick=${onclick}>${label}<kbd>${key}</kbd></button>`;
+  }
+
+  itemLine() {
+    const object = this.current;
+    if (object) {
+      const confidence = object.score !== null && t("{n} % confidence", { n: Math.round(object.score * 100) });
+      return html`<${Chip} object=${object} />
+        <strong>${object.words}</strong>
+        ${confidence && html`<span class="faint">${confidence}</span>`}`;
+    }
+    const count = (verdict) => this.objects.filter((one) => one.review?.verdict === verdict).length;
+    return html`<strong>${t("The frame as a whole")}</strong>
+      <span class="faint">${t("{accepted} of {all} objects accepted, {rejected} rejected", {
+        accepted: count("accepted"),
+        all: this.objects.length,
+        rejected: count("rejected"),
+      })}</span>`;
+  }
+
+  actions() {
+    if (this.form.value) return this.reasonForm(this.form.value);
+    if (this.isFixing.value)
+      return html`<span class="faint">${t("Correct it on any step; the keys are those of the page.")}</span>
+        ${this.act("Q", t("Back to the review"), () => this.endFix(), "primary")}`;
+    const isFrame = this.item.value === FRAME,
+      more = isFrame ? "" : t("With Shift: the whole frame"),
+      verdict = (key, label, kind = "") =>
+        this.act(key, label, ({ shiftKey }) => this.keys[key.toLowerCase()](isFrame || shiftKey), kind, more);
+    return [
+      verdict("A", t("Accept"), "primary"),
+      verdict("R", t("Reject …")),
+      this.act("F", t("Fix"), this.keys.f),
+      verdict("S", t("Skip")),
+      !isFrame && html`<span class="faint">${t("⇧ whole frame")}</span>`,
+    ];
+  }
+
+  reasonForm({ text, ofFrame }) {
+    const submit = (event) => {
+      event.preventDefault();
+      if (text.value.trim()) this.review("rejected", ofFrame, text.value);
+      else event.currentTarget.querySelector("input").focus();
+    };
+    return html`<form onsubmit=${submit}>
+      <input type="text" maxlength="400" aria-label=${t("Reason for the rejection")} ref=${focus}
+        placeholder=${t("Reason for the rejection")} value=${text.value}
+        oninput=${({ target }) => (text.value = target.value)} />
+      <button class="studio-button stop" type="submit">${t("Reject")}<kbd>↵</kbd></button>
+      ${this.act("Esc", t("Cancel"), () => (this.form.value = null), "plain")}
+    </form>`;
+  }
 }
+
+const end = () => setReviewQueue(null);
+const focus = (field) => field?.focus();
+
+export default mounts(ReviewQueue);

@@ -1,9 +1,7 @@
 // Opens the dialog on what is sent to a model's server, from any component of the page.
-const EVENT = "studio-open-sending";
+import { onChange, signal } from "/static/studio/view.js";
 
-export const openSendDialog = () => document.dispatchEvent(new Event(EVENT));
+const asked = signal(0); // how often it was asked for
 
-export function onSendDialog(element, callback) {
-  const listener = () => (element.isConnected ? callback() : document.removeEventListener(EVENT, listener));
-  document.addEventListener(EVENT, listener);
-}
+export const openSendDialog = () => asked.value++;
+export const onSendDialog = (element, callback) => onChange(element, () => asked.value, callback);

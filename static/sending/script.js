@@ -1,9 +1,10 @@
+// A line that asks whether the project may be sent to the model's server, and a dialog with exactly what would be sent.
+import { onSendDialog } from "/static/sending/open_dialog.js";
 import { showDialog } from "/static/studio/covering.js";
-import { fill, h } from "/static/studio/dom.js";
 import { drawer, onDrawer, openDrawer } from "/static/studio/drawer.js";
 import { asker } from "/static/studio/server.js";
-import { onSendDialog } from "/static/sending/open_dialog.js";
 import { t } from "/static/studio/texts.js";
+import { follow, html, mounts, onChange, show, signal, View } from "/static/studio/view.js";
 
 const TEXTS = [
   t("Names, colours, sizes and places of the objects"),
@@ -12,146 +13,136 @@ const TEXTS = [
 ];
 const ROW_LENGTH = 12;
 
-// A line that asks whether the project may be sent to the model's server, and a dialog with exactly what would be sent.
-export default function mount({ element, trigger, server }) {
-  const root = element.querySelector(".sending");
-  let value = {},
-    preview = {},
-    offered = "";
-  const ask = asker(server, () => ({ token: value.token }));
-  const line = h("div.line", { role: "status" });
-  const body = h("div.body", { tabindex: "-1" });
-  const foot = h("div.foot");
-  const dialog = h(
-    "dialog",
-    { "aria-labelledby": "sending-title" },
-    h(
-      "div.head",
-      {},
-      h("strong", { id: "sending-title" }, t("Send this project to a model?")),
-      h(
-        "button.studio-button.plain",
-        { title: t("Decide later (Esc)"), "aria-label": t("Decide later"), onclick: () => dialog.close() },
-        "✕",
-      ),
-    ),
-    body,
-    foot,
-  );
-  const decide = (allow) => {
-    dialog.close();
-    trigger("decide", { address: value.address, allow });
-  };
-  const open = async () => {
-    if (!value.address || dialog.open) return;
-    preview = { loading: true };
-    draw();
-    showDialog(dialog);
-    body.focus();
-    preview = await ask({ kind: "preview" });
-    draw();
-  };
-  const pictures = () =>
-    preview.loading
-      ? h("p.hint", {}, t("Preparing the pictures …"))
-      : !preview.pictures?.length
-        ? h("p.hint", {}, t("No pictures. They are switched off, or the objects are not described yet."))
-        : preview.pictures.map(({ title, thumbnails }) =>
-            h(
-              "section",
-              {},
-              h("h5", {}, title, h("span.count", {}, String(thumbnails.length))),
-              h(
-                "div.thumbnails",
-                {},
-                thumbnails.slice(0, ROW_LENGTH).map((src, k) => h("img", { src, alt: `${title}, ${k + 1}` })),
-                thumbnails.length > ROW_LENGTH &&
-                  h("span.hint", {}, t("and {count} more", { count: thumbnails.length - ROW_LENGTH })),
-              ),
-            ),
-          );
-  const fact = (name, ...content) => [h("dt", {}, name), h("dd", {}, ...content)];
-  const draw = () => {
-    const isUndecided = value.state === "undecided";
-    root.hidden = !isUndecided;
-    fill(
-      line,
-      h(
-        "span.text",
-        {},
-        h("b", {}, value.model),
-        ` ${t("on {address} gets nothing until you decide. Offline rules answer.", { address: value.address })}`,
-      ),
-      h("button.studio-button.primary", { "data-sends": "sending.preview", onclick: open }, t("Review and decide")),
+class Sending extends View {
+  preview = signal(/** @type {any} */ ({}));
+  dialog = document.createElement("dialog");
+  offered = ""; // the project and server that the dialog has opened for by itself
+
+  constructor(context) {
+    super(context);
+    const { root, dialog } = this;
+    this.ask = asker(this.server, () => ({ token: this.value.token }));
+    dialog.setAttribute("aria-labelledby", "sending-title");
+    root.after(dialog);
+    show(dialog, () => this.content());
+    follow(root, () => (root.hidden = this.value.state !== "undecided"));
+    onSendDialog(root, () => this.open());
+    onDrawer(root, () => this.offer());
+    onChange(
+      root,
+      () => this.value,
+      ({ address }) => {
+        if (!address && dialog.open) dialog.close();
+        this.offer();
+      },
     );
-    fill(
-      body,
-      h(
-        "dl",
-        {},
-        fact("Server", h("code", {}, value.address), ` ${value.place}`),
-        fact("Model", value.model),
-        fact(
-          "Cost",
-          (preview.cost ?? [])
-            .filter(Boolean)
-            .map((sentence) => h("span.sentence", {}, sentence.replace(/[.]?$/, "."))),
-          h(
-            "button.studio-button.plain",
-            {
-              onclick: () => {
-                dialog.close();
-                openDrawer("model");
-              },
-            },
-            t("Set a budget"),
-          ),
-        ),
-      ),
-      preview.error && h("p.fault", { role: "alert" }, preview.error),
-      h("h3", {}, t("Pictures")),
-      pictures(),
-      h("h3", {}, t("Texts")),
-      h(
-        "ul",
-        {},
-        TEXTS.map((text) => h("li", {}, text)),
-      ),
-      preview.text &&
-        h("details", {}, h("summary", {}, t("Show the first request")), h("pre", { tabIndex: 0 }, preview.text)),
-      h("p.hint", {}, t("Depth, file names and the project's name are not sent. Undo takes the decision back.")),
-    );
-    fill(
-      foot,
-      h(
-        "span.hint",
-        {},
-        value.state === "allowed" && t("Now: sent."),
-        value.state === "declined" && t("Now: not sent, offline rules answer."),
-      ),
-      h(
-        "button.studio-button",
-        { "data-sends": "sending.decide", onclick: () => decide(false) },
-        t("Do not send (use offline rules)"),
-      ),
-      h("button.studio-button.primary", { "data-sends": "sending.decide", onclick: () => decide(true) }, t("Send")),
-    );
-  };
-  fill(root, line);
-  element.append(dialog);
+  }
+
   // Opens once by itself for each project and server, when a person is not busy with something else that is open.
-  const offer = () => {
-    const subject = value.state === "undecided" ? `${value.token} ${value.address}` : "";
-    if (!subject || subject === offered || drawer() || document.querySelector("dialog[open]")) return;
-    offered = subject;
-    open();
-  };
-  onSendDialog(element, open);
-  onDrawer(element, offer);
-  return (next) => {
-    value = next ?? {};
-    if (!value.address && dialog.open) dialog.close();
-    if (!dialog.open) draw();
-    offer();
-  };
+  offer() {
+    const { state, token, address } = this.value,
+      subject = state === "undecided" ? `${token} ${address}` : "";
+    if (!subject || subject === this.offered || drawer() || document.querySelector("dialog[open]")) return;
+    this.offered = subject;
+    this.open();
+  }
+
+  async open() {
+    if (!this.value.address || this.dialog.open) return;
+    this.preview.value = { isLoading: true };
+    showDialog(this.dialog);
+    /** @type {HTMLElement} */ (this.dialog.querySelector(".body")).focus();
+    this.preview.value = await this.ask({ kind: "preview" });
+  }
+
+  decide(allow) {
+    this.dialog.close();
+    this.send("decide", { address: this.value.address, allow });
+  }
+
+  // ---------------------------------------------------------------- what is shown
+
+  template() {
+    const { model, address } = this.value;
+    return html`<div class="line" role="status">
+      <span class="text"><b>${model}</b> ${t("on {address} gets nothing until you decide. Offline rules answer.", {
+        address,
+      })}</span>
+      <button class="studio-button primary" data-sends="sending.preview" onclick=${() => this.open()}>
+        ${t("Review and decide")}</button>
+    </div>`;
+  }
+
+  content() {
+    const close = () => this.dialog.close();
+    return html`<div class="head">
+        <strong id="sending-title">${t("Send this project to a model?")}</strong>
+        <button class="studio-button plain" title=${t("Decide later (Esc)")} aria-label=${t("Decide later")}
+          onclick=${close}>✕</button>
+      </div>
+      <div class="body" tabindex="-1">${this.body()}</div>
+      <div class="foot">${this.foot()}</div>`;
+  }
+
+  body() {
+    const { error, text, isLoading, pictures = [] } = this.preview.value;
+    return html`${this.facts()}
+      ${error && html`<p class="fault" role="alert">${error}</p>`}
+      <h3>${t("Pictures")}</h3>
+      ${pictures.map(pictureRow)}
+      ${!pictures.length && html`<p class="hint">${isLoading ? t("Preparing the pictures …") : noPictures()}</p>`}
+      <h3>${t("Texts")}</h3>
+      <ul>${TEXTS.map((one) => html`<li>${one}</li>`)}</ul>
+      ${
+        text &&
+        html`<details><summary>${t("Show the first request")}</summary><pre tabindex="0">${text}</pre></details>`
+      }
+      <p class="hint">${t("Depth, file names and the project's name are not sent. Undo takes the decision back.")}</p>`;
+  }
+
+  facts() {
+    const { address, place, model } = this.value,
+      { cost = [] } = this.preview.value;
+    const setBudget = () => {
+      this.dialog.close();
+      openDrawer("model");
+    };
+    return html`<dl>
+      <dt>${t("Server")}</dt><dd><code>${address}</code> ${place}</dd>
+      <dt>${t("Model")}</dt><dd>${model}</dd>
+      <dt>${t("Cost")}</dt>
+      <dd>
+        ${cost.filter(Boolean).map((one) => html`<span class="sentence">${one.replace(/[.]?$/, ".")}</span>`)}
+        <button class="studio-button plain" onclick=${setBudget}>${t("Set a budget")}</button>
+      </dd>
+    </dl>`;
+  }
+
+  foot() {
+    const { state } = this.value;
+    return html`<span class="hint">
+        ${state === "allowed" && t("Now: sent.")}
+        ${state === "declined" && t("Now: not sent, offline rules answer.")}
+      </span>
+      <button class="studio-button" data-sends="sending.decide" onclick=${() => this.decide(false)}>
+        ${t("Do not send (use offline rules)")}</button>
+      <button class="studio-button primary" data-sends="sending.decide" onclick=${() => this.decide(true)}>
+        ${t("Send")}</button>`;
+  }
 }
+
+const noPictures = () => t("No pictures. They are switched off, or the objects are not described yet.");
+
+const pictureRow = ({ title, thumbnails }) =>
+  html`<section>
+    <h5>${title}<span class="count">${thumbnails.length}</span></h5>
+    <div class="thumbnails">
+      ${thumbnails.slice(0, ROW_LENGTH).map((src, k) => html`<img src=${src} alt=${`${title}, ${k + 1}`} />`)}
+      ${
+        thumbnails.length > ROW_LENGTH &&
+        html`<span class="hint">${t("and {count} more", { count: thumbnails.length - ROW_LENGTH })}</span>`
+      }
+    </div>
+  </section>`;
+
+export default mounts(Sending);

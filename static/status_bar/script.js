@@ -1,102 +1,108 @@
-import { fill, h } from "/static/studio/dom.js";
+// The bar below every page: what works and how far it is, the log, and where to go next. See components/page_frame.py.
 import { openCalls } from "/static/studio/drawer.js";
 import { onTab, openStep, showStep, tabsSay } from "/static/studio/gradio_tabs.js";
 import { t } from "/static/studio/texts.js";
+import { classes, html, mounts, onChange, signal, View } from "/static/studio/view.js";
 
-const TABS_TIMEOUT_MS = 3000;
+const TABS_TIMEOUT_MS = 3000,
+  TABS_POLL_MS = 30;
 const PROTECTION = {
   confined: t("Programs confined"),
   refused: t("⚠ Programs not confined: refused"),
   agreed: t("⚠ Programs not confined"),
 };
 
-export default function mount({ element, trigger }) {
-  let isOpen = false,
-    last = {};
-  // Created once and then changed: a button that is redrawn cannot be clicked while work goes on.
-  const stop = h(
-    "button.studio-button.stop",
-    { "data-sends": "status-bar.stop", onclick: () => trigger("stop") },
-    t("■ Stop"),
-  );
-  const spin = h("span.spin", { "aria-hidden": "true" }),
-    message = h("span.message", { role: "status" });
-  const fillElement = h("span.fill"),
-    track = h("span.track", {}, fillElement),
-    count = h("span.faint");
-  const toggle = h("button.studio-button.plain.toggle", {
-    onclick: () => {
-      isOpen = !isOpen;
-      draw(last);
-    },
-  });
-  const calls = h("button.studio-button.plain.calls", {
-    title: t("Show model calls"),
-    onclick: () => openCalls(),
-  });
-  const protection = h("span.protection"),
-    agree = h(
-      "button.studio-button.agree",
-      { "data-sends": "status-bar.agree", onclick: () => trigger("agree") },
-      t("Run unconfined"),
-    );
-  const note = h("span.note"),
-    next = h("button.studio-button.primary.next", { onclick: () => showStep(next.dataset.step) });
-  const logElement = h("div.log", { role: "log" }),
-    line = h("div.now");
-  fill(element.querySelector(".status-bar"), logElement, line);
+class StatusBar extends View {
+  isOpen = signal(false); // whether the log is shown
+  message = signal("");
+  step = signal(openStep()); // the open one
 
-  // What to look at on the open step, and the button to the step after it.
-  const guide = () => {
-    const { note: text = "", next: step = "", title = "" } = (!last.running && last.guide?.[openStep()]) || {};
-    note.textContent = text;
-    next.dataset.step = step;
-    next.textContent = t("Next: {step}", { step: title });
-    next.hidden = !step;
-  };
-  onTab(guide);
+  constructor(context) {
+    super(context);
+    onTab(() => (this.step.value = openStep()));
+    onChange(
+      this.root,
+      () => this.value,
+      (value) => {
+        this.step.value = openStep();
+        this.showMessage(value);
+      },
+    );
+  }
 
   // Gradio draws the tabs a moment later; the message of how work ended waits for them, so that both say the same.
-  const showMessage = (value, until = performance.now() + TABS_TIMEOUT_MS) => {
-    if (value !== last) return;
+  showMessage(value, until = performance.now() + TABS_TIMEOUT_MS) {
+    if (value !== this.value) return;
     const waits = !value.running && !tabsSay(value.states ?? {});
-    if (waits && performance.now() < until) setTimeout(() => showMessage(value, until), 30);
-    else message.textContent = value.stopping ? t("Stopping …") : (value.message ?? "");
-  };
+    if (waits && performance.now() < until) setTimeout(() => this.showMessage(value, until), TABS_POLL_MS);
+    else this.message.value = value.stopping ? t("Stopping …") : (value.message ?? "");
+  }
 
-  const draw = (value) => {
-    last = value ?? {};
-    const { running, stopping, done = 0, of = 0, log = [] } = last;
-    showMessage(last);
-    fillElement.style.width = of ? `${Math.min(100, (done / of) * 100).toFixed(0)}%` : "30%";
-    count.textContent = of ? t("{done} of {of}", { done, of }) : "";
-    stop.disabled = Boolean(stopping);
-    toggle.textContent = isOpen ? t("Hide log") : t("Log ({count})", { count: log.length });
-    calls.textContent = last.calls ?? "";
-    const { state, title = "", question = "" } = last.protection ?? {};
-    protection.textContent = PROTECTION[state] ?? "";
-    protection.title = title;
-    protection.classList.toggle("missing", Boolean(state) && state !== "confined");
-    agree.title = question;
-    agree.hidden = state !== "refused";
-    guide();
-    toggle.setAttribute("aria-expanded", String(isOpen));
-    logElement.hidden = !isOpen;
-    if (Boolean(running) !== line.contains(stop) || !line.childElementCount)
-      fill(line, running ? [stop, spin, track, count] : null, message, protection, agree, calls, toggle, note, next);
-    if (!isOpen) return;
-    fill(
-      logElement,
-      log.map((line) =>
-        h(
-          `div.line.${line.kind}`,
-          {},
-          h("time", {}, line.at),
-          h("span", {}, line.by ? `${line.by}: ${line.text}` : line.text),
-        ),
-      ),
-    );
-    logElement.scrollTop = logElement.scrollHeight;
-  };
-  return draw;
+  template() {
+    return html`${this.log()}
+      <div class="now">
+        ${this.value.running && this.work(this.value)}
+        <span class="message" role="status">${this.message.value}</span>
+        ${this.protection(this.value.protection ?? {})}
+        <button class="studio-button plain calls" title=${t("Show model calls")} onclick=${() => openCalls()}>
+          ${this.value.calls}</button>
+        ${this.toggle()}
+        ${this.guide()}
+      </div>`;
+  }
+
+  work({ stopping, done = 0, of = 0 }) {
+    const width = of ? `${Math.min(100, (done / of) * 100).toFixed(0)}%` : "30%";
+    return html`<button class="studio-button stop" data-sends="status-bar.stop" disabled=${Boolean(stopping)}
+        onclick=${() => this.send("stop")}>${t("■ Stop")}</button>
+      <span class="spin" aria-hidden="true" />
+      <span class="track"><span class="fill" style=${`width:${width}`} /></span>
+      <span class="faint">${of > 0 && t("{done} of {of}", { done, of })}</span>`;
+  }
+
+  protection({ state, title = "", question = "" }) {
+    const isMissing = state && state !== "confined";
+    return html`<span class=${classes("protection", isMissing && "missing")} title=${title}>${PROTECTION[state]}</span>
+      <button class="studio-button agree" data-sends="status-bar.agree" title=${question} hidden=${state !== "refused"}
+        onclick=${() => this.send("agree")}>${t("Run unconfined")}</button>`;
+  }
+
+  toggle() {
+    const isOpen = this.isOpen.value,
+      { length: count } = this.value.log ?? [];
+    return html`<button class="studio-button plain toggle" aria-expanded=${isOpen}
+      onclick=${() => (this.isOpen.value = !isOpen)}>
+      ${isOpen ? t("Hide log") : t("Log ({count})", { count })}</button>`;
+  }
+
+  // What to look at on the open step, and the button to the step after it.
+  guide() {
+    const { running, guide } = this.value,
+      { note, next, title = "" } = (!running && guide?.[this.step.value]) || {};
+    return html`<span class="note">${note}</span>
+      <button class="studio-button primary next" data-step=${next} hidden=${!next} onclick=${() => showStep(next)}>
+        ${t("Next: {step}", { step: title })}</button>`;
+  }
+
+  // preact calls a new function at each update, by which the newest line stays in sight.
+  log() {
+    const { log = [] } = this.value,
+      isOpen = this.isOpen.value;
+    return html`<div class="log" role="log" hidden=${!isOpen} ref=${(element) => showNewest(element)}>
+      ${
+        isOpen &&
+        log.map(
+          ({ at, text, kind, by }) => html`<div class=${`line ${kind}`}>
+            <time>${at}</time><span>${by ? `${by}: ${text}` : text}</span>
+          </div>`,
+        )
+      }
+    </div>`;
+  }
 }
+
+function showNewest(log) {
+  if (log) log.scrollTop = log.scrollHeight;
+}
+
+export default mounts(StatusBar);
