@@ -1,19 +1,13 @@
-import { h } from "/static/studio/dom.js";
+import { html } from "./view.js";
 
 // Two columns of code, rows of [kind, left number, left, right number, right]; kind "same", "change", "gap".
-export function diff(rows) {
-  return h(
-    "div.code-diff",
-    { role: "table" },
-    rows.map(([kind, leftNumber, left, rightNumber, right]) =>
-      kind === "gap"
-        ? h("div.gap-row", {}, left)
-        : [
-            h("span.number", {}, leftNumber ?? ""),
-            h(`code${kind === "change" && left !== null ? ".was" : left === null ? ".none" : ""}`, {}, left ?? ""),
-            h("span.number", {}, rightNumber ?? ""),
-            h(`code${kind === "change" && right !== null ? ".now" : right === null ? ".none" : ""}`, {}, right ?? ""),
-          ],
-    ),
-  );
+export const diff = (rows) => html`<div class="code-diff" role="table">${rows.map(row)}</div>`;
+
+function row([kind, leftNumber, left, rightNumber, right]) {
+  if (kind === "gap") return html`<div class="gap-row">${left}</div>`;
+  return html`<span class="number">${leftNumber}</span>${code(left, kind, "was")}
+    <span class="number">${rightNumber}</span>${code(right, kind, "now")}`;
 }
+
+const code = (text, kind, changed) =>
+  html`<code class=${text === null ? "none" : kind === "change" ? changed : null}>${text}</code>`;
