@@ -6,7 +6,7 @@ const STEP_M = 0.01; // per arrow key; five times with Shift
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
 const WIDTH = 150; // pixels
 
-/** A field for each zone, laid out as on the table. The radio buttons move with the arrow keys; a pressed pointer drags. */
+/** A field for each zone, laid out as on the table. Radio buttons move with the arrow keys; a pressed pointer drags. */
 export function zonePad(row, zones, chosen, onChoose) {
   const isSide = zones.some((one) => one.name === chosen), // a read task may have a zone anywhere
     fields = isSide ? zones : [...zones, { name: chosen, words: chosen.replaceAll("_", " ") }];
@@ -16,7 +16,9 @@ export function zonePad(row, zones, chosen, onChoose) {
     <input type="radio" name="zone-${row.key}" data-act="zone ${row.key} ${name}" checked=${name === chosen}
       onchange=${() => onChoose(name)} /><span>${words}</span>
   </label>`;
-  return html`<span class="zone-pad" role="radiogroup" aria-label=${t("Side of the table")}>${fields.map(field)}</span>`;
+  return html`<span class="zone-pad" role="radiogroup" aria-label=${t("Side of the table")}>
+    ${fields.map(field)}
+  </span>`;
 }
 
 /** The table's outline, and where a place [right, away] in m is on a pad. */
@@ -83,10 +85,12 @@ export function placePad(builder, row) {
     builder.change({ ...row, place: plan.within(row.place.map((value, axis) => value + step * arrow[axis])) });
   };
   const others = objects.filter((one) => !row.names[0].includes(one.name));
+  const dot = ({ words, colour, place: at }) =>
+    html`<span class="dot" title=${words} style="${plan.at(at)};background:${colour}" />`;
   return html`<span class="place-pad" style="width:${WIDTH}px;height:${plan.height}px" onpointerdown=${begin}
     onpointermove=${(event) => event.buttons && carry(event)} onpointerup=${end}>
     <span class="table" style="clip-path:polygon(${plan.outline})" />
-    ${others.map((one) => html`<span class="dot" title=${one.words} style="${plan.at(one.place)};background:${one.colour}" />`)}
+    ${others.map(dot)}
     <button class="marker" data-act="place ${row.key}" aria-label=${plan.words(row.place)}
       title=${t("Drag, or use the arrow keys")} style=${plan.at(place)} onkeydown=${nudge} />
   </span>`;

@@ -1,4 +1,5 @@
-// Builds a task of goals: kinds of goals, objects that are clicked anywhere in the page, steps. See components/steps.py.
+// Builds a task of goals: kinds of goals, objects that are clicked anywhere in the page, steps. It is described in
+// components/steps.py.
 import { fillField } from "/static/studio/fill_field.js";
 import { LatestRequest } from "/static/studio/latest_request.js";
 import { isRefused } from "/static/studio/refused_controls.js";
