@@ -1,4 +1,4 @@
-import { diff } from "/static/studio/diff.js";
+import { Diff } from "/static/studio/diff.js";
 import { capitalised } from "/static/studio/parts.js";
 import { t } from "/static/studio/texts.js";
 import { html } from "/static/studio/view.js";
@@ -41,7 +41,7 @@ export function comparison({ titles, reasons, outcomes, changes }, close) {
     ${reasons.map(([title, text]) => html`<p class="route"><b>${title}: </b>${capitalised(text)}</p>`)}
     ${changes && !Object.keys(changes).length && html`<p class="route">${t("Same code.")}</p>`}
     ${Object.entries(changes ?? {}).map(
-      ([file, rows]) => html`<details open key=${file}><summary>${file}</summary>${diff(rows)}</details>`,
+      ([file, rows]) => html`<details open key=${file}><summary>${file}</summary><${Diff} rows=${rows} /></details>`,
     )}
   </div>`;
 }

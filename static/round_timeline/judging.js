@@ -1,4 +1,4 @@
-import { diff } from "/static/studio/diff.js";
+import { Diff } from "/static/studio/diff.js";
 import { t } from "/static/studio/texts.js";
 import { html } from "/static/studio/view.js";
 
@@ -30,7 +30,7 @@ export function judgingPanel({ number, parent, change, changes }) {
     ? t("repairs round {parent}, being judged", { parent })
     : t("edit of round {parent}, being judged", { parent });
   const differences = ([file, rows]) => html`<details open key="${number} ${file}">
-    <summary>${t("Changes in {file}", { file })}</summary>${diff(rows)}
+    <summary>${t("Changes in {file}", { file })}</summary><${Diff} rows=${rows} />
   </details>`;
   return html`<div class="detail panel judging" role="status">
     <div class="top"><strong>${t("Round {number}", { number })}</strong><span class="faint">${doing}</span></div>

@@ -5,7 +5,7 @@ import { failureCauses } from "/static/round_timeline/failure_causes.js";
 import { mutationTable } from "/static/round_timeline/mutation_table.js";
 import { outcome, ROUTES, tone } from "/static/round_timeline/outcome.js";
 import { roundTools } from "/static/round_timeline/round_tools.js";
-import { diff } from "/static/studio/diff.js";
+import { Diff } from "/static/studio/diff.js";
 import { capitalised } from "/static/studio/parts.js";
 import { t } from "/static/studio/texts.js";
 import { classes, html } from "/static/studio/view.js";
@@ -75,7 +75,7 @@ function routeText({ route, confidence, clean }) {
 function changes([file, rows], index, round) {
   const change = !index && round.change ? `: ${round.change}` : "",
     title = t("Changes in {file} since round {parent}{change}", { file, parent: round.parent, change });
-  return html`<details open key=${file}><summary>${title}</summary>${diff(rows)}</details>`;
+  return html`<details open key=${file}><summary>${title}</summary><${Diff} rows=${rows} /></details>`;
 }
 
 const code = (round, timeline) => html`<details class="code">

@@ -3,8 +3,8 @@
 import { closeLibrary, onLibrary } from "/static/library/library_state.js";
 import { cover } from "./covering.js";
 import { closeDrawer, onDrawer } from "./drawer.js";
-import { h } from "./dom.js";
 import { t } from "./texts.js";
+import { html } from "./view.js";
 
 const pages = new Set(); // {isOpen, close} of each
 
@@ -40,6 +40,6 @@ export function coverPage(element, root, page, onOpen, onClose = () => {}) {
   onDrawer(element, (shown) => shown && page.close());
 }
 
-/** Returns the button that closes such a page; `name` says what it closes. */
+/** The button that closes such a page, in a template; `name` says what it closes. */
 export const closeButton = (name, close) =>
-  h("button.studio-button.plain", { title: t("Close (Esc)"), "aria-label": name, onclick: close }, "✕");
+  html`<button class="studio-button plain" title=${t("Close (Esc)")} aria-label=${name} onclick=${close}>✕</button>`;
