@@ -2,6 +2,7 @@
 // components/steps.py.
 import { fillField } from "/static/studio/fill_field.js";
 import { LatestRequest } from "/static/studio/latest_request.js";
+import { hear } from "/static/studio/page_events.js";
 import { isRefused } from "/static/studio/refused_controls.js";
 import { alsoSelected, onSelect, select, selected } from "/static/studio/selection.js";
 import { t } from "/static/studio/texts.js";
@@ -45,12 +46,10 @@ class TaskBuilder extends View {
     follow(this.root, () => {
       ghosts.value = this.isOpen.value ? this.poses : null;
     });
-    document.addEventListener("input", ({ target }) => {
-      const field = /** @type {HTMLTextAreaElement} */ (target);
+    hear(this.root, document, "input", ({ target: field }) => {
       if (this.isOpen.value && field.matches?.(this.value.fills) && field.value !== this.ownText) this.readSoon();
     });
-    addEventListener("grs-build", () => {
-      if (!this.root.isConnected) return;
+    hear(this.root, window, "grs-build", () => {
       this.open(true);
       this.focusSoon("summary");
     });

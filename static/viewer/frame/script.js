@@ -1,4 +1,5 @@
 // The viewer's page in a frame: passes Python's value to it and reports what a person selects in it.
+import { hear } from "/static/studio/page_events.js";
 import { t } from "/static/studio/texts.js";
 import { computed, follow, html, mounts, onChange, signal, View } from "/static/studio/view.js";
 import { ghosts, measuredCheck, movedCamera } from "/static/viewer/frame/linked_viewers.js";
@@ -30,9 +31,7 @@ class ViewerFrame extends View {
       () => movedCamera.value,
       (moved) => this.followCamera(moved),
     );
-    const onMessage = (event) =>
-      this.root.isConnected ? this.receive(event) : removeEventListener("message", onMessage);
-    addEventListener("message", onMessage);
+    hear(this.root, window, "message", (event) => this.receive(event));
     this.loadWithUse();
   }
 
