@@ -12,18 +12,30 @@ const MIN_DISTANCE_M = 0.25; // from the nearest point
 const FILL = 0.85; // share of the canvas that the framed points may take
 
 export class CameraViews {
+  name = "free";
+  blend = 0.6;
+  blinking = 0; // the timer of the alternation
+  compare = "blend";
+  headroom = 0; // pixels
+  photoCamera = null;
+  picture = ""; // address of the photograph
+  points = []; // that the presets frame
+  forward = new THREE.Vector3(0, 1, 0); // of the photograph
+  isMoved = false; // by a person
+  placing = false;
+  zoom = 1; // of the photograph, and where its middle is
+  pan = [0, 0];
+  clip = "";
+  onMove = null;
+  onShow = null;
+  onCompare = null;
+  onBlink = null;
+
   constructor(renderer, canvas, photo, difference) {
-    Object.assign(this, {
-      renderer,
-      canvas,
-      photo,
-      difference,
-      name: "free",
-      blend: 0.6,
-      blinking: null,
-      compare: "blend",
-      headroom: 0,
-    });
+    this.renderer = renderer;
+    this.canvas = canvas;
+    this.photo = photo;
+    this.difference = difference;
     this.camera = new THREE.PerspectiveCamera(FIELD_OF_VIEW, 1, NEAR_M, FAR_M);
     this.camera.up.set(0, 0, 1);
     this.controls = new OrbitControls(this.camera, canvas);
@@ -66,7 +78,7 @@ export class CameraViews {
   show(name) {
     if (name === "photo" && !this.photoCamera) return;
     this.name = name;
-    this.isMoved = false; // by a person
+    this.isMoved = false;
     this.blink(false);
     this.controls.enabled = name !== "photo";
     Object.assign(this, { zoom: 1, pan: [0, 0] });
@@ -148,7 +160,7 @@ export class CameraViews {
       twin = !twin;
       this.#mix(twin ? 1 : 0);
     };
-    this.blinking = on ? setInterval(alternate, 600) : null;
+    this.blinking = on ? setInterval(alternate, 600) : 0;
     this.#mix();
     this.onBlink?.(on);
   }
@@ -165,6 +177,7 @@ export class CameraViews {
   }
 
   // The presets keep the photograph's heading, so that left stays left.
+  /** @param {number[]} direction */
   #placeCamera([right, back, up]) {
     const forward = this.forward.clone().setZ(0);
     if (forward.length() < 0.05) forward.set(0, 1, 0).applyQuaternion(quaternion(this.photoCamera.quat_wxyz)).setZ(0);
