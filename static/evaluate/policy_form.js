@@ -40,7 +40,7 @@ export class PolicyForm {
       <h3>${t("Policies")}</h3>
       <div class="ticks">${record && Object.entries(OWN).map(policy)}</div>
       <label class="setting">${t("Servers and functions (FILE.py:FUNCTION), one a line")}
-        <textarea rows="2" spellcheck="false" placeholder="openpi://127.0.0.1:8000"
+        <textarea rows="2" spellcheck=${false} placeholder="openpi://127.0.0.1:8000"
           aria-label=${t("Servers and functions, one a line")} disabled=${Boolean(record) && (runs || !may_run_code)}
           title=${may_run_code ? "" : t("Needs the role administer: code and servers act for this machine.")}
           value=${this.others.value} oninput=${({ target }) => (this.others.value = target.value)} />
