@@ -16,7 +16,8 @@ export function listenToKeys(viewer) {
 }
 
 function keysOf(viewer) {
-  const { views, timeline } = viewer,
+  const { views, comparison, playback } = viewer,
+    { timeline } = playback,
     orbit = (turn, tilt, distance) => () => views.orbit(turn * TURN, tilt * TURN, distance),
     nudge = (event) => viewer.nudge(event);
   return {
@@ -29,17 +30,17 @@ function keysOf(viewer) {
     m: () => viewer.setAdjust("translate"),
     t: () => viewer.setAdjust("rotate"),
     s: () => viewer.setAdjust("scale"),
-    e: () => viewer.toggleCompare("edges"),
-    d: () => viewer.toggleCompare("depth"),
-    v: () => viewer.toggleCompare("beside"),
-    " ": () => viewer.togglePlay(),
+    e: () => comparison.toggle("edges"),
+    d: () => comparison.toggle("depth"),
+    v: () => comparison.toggle("beside"),
+    " ": () => playback.togglePlay(),
     ".": () => viewer.send("step"),
     r: () => viewer.send("reset"),
     p: () => viewer.togglePush(),
     c: () => viewer.toggleContacts(),
     g: () => viewer.toggleCollision(),
     k: () => viewer.toggleGrasps(),
-    b: () => viewer.blinkPhoto(),
+    b: () => comparison.blink(),
     1: () => views.show("free"),
     2: () => views.show("top"),
     3: () => views.show("front"),

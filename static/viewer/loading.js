@@ -58,7 +58,7 @@ export class Loading {
     const { waiting } = this;
     if (!waiting || this.isOpening) return;
     clearTimeout(waiting.timer);
-    if (this.viewer.status.value.presenting && performance.now() < waiting.due)
+    if (this.viewer.playback.status.value.presenting && performance.now() < waiting.due)
       waiting.timer = setTimeout(() => this.loadWhenDue(), waiting.due - performance.now());
     else {
       this.waiting = null;
@@ -122,14 +122,14 @@ export class Loading {
     this.connection = new Connection(token, {
       onFrame: (frame) => {
         if (viewer.isBeside && !isFirst) return this.#receive(frame);
-        viewer.showFrame(frame);
+        viewer.playback.showFrame(frame);
         if (!isFirst) return;
         isFirst = false;
         viewer.showGhosts(); // its bodies stand where they start
         viewer.renderer.onDrawn = () => this.#drawn(token);
       },
       onStatus: (status) => {
-        viewer.takeStatus(status, token);
+        viewer.playback.takeStatus(status, token);
         this.loadWhenDue();
       },
       onError: (text) => viewer.notify(text),
@@ -159,6 +159,6 @@ export class Loading {
   /** Shows the newest frame of that time or before it. */
   showReceived(time) {
     const index = this.received.findLastIndex((frame) => frame.time <= time);
-    if (index >= 0) this.viewer.showFrame(this.received.splice(0, index + 1).at(-1));
+    if (index >= 0) this.viewer.playback.showFrame(this.received.splice(0, index + 1).at(-1));
   }
 }

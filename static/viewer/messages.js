@@ -35,7 +35,7 @@ export function receiveMessages(viewer) {
 const RECEIVED = {
   load: ({ loading }, view) => loading.take(view),
   select(viewer, { name }) {
-    if (name === viewer.selected.value || viewer.presents) return;
+    if (name === viewer.selected.value || viewer.playback.presents) return;
     const isKnown = !viewer.about || viewer.about.includes(name),
       wanted = isKnown ? (name ?? "") : "";
     if (viewer.twin) viewer.select(wanted, true);
@@ -47,9 +47,9 @@ const RECEIVED = {
     viewer.labels.names.value = names;
     viewer.select(viewer.selected.value, true);
   },
-  measure: ({ measures }, { check }) => measures.showCheck(check),
+  measure: ({ playback }, { check }) => playback.measures.showCheck(check),
   present(viewer, { on, about }) {
-    viewer.presents = on;
+    viewer.playback.presents = on;
     viewer.about = about;
   },
   camera: ({ views }, { position, target }) => views.place(position, target),

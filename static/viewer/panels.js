@@ -64,7 +64,7 @@ export function panels(viewer) {
     ${comparePanel(viewer)}
     ${helpPanel(viewer)}
     <p id="caption">${viewer.caption.value || null}</p>
-    ${viewer.measures.template()}
+    ${viewer.playback.measures.template()}
     ${graspReason(viewer.grasps.hovered.value)}
     <div id="notice" role="status" hidden=${!notice}>${notice}</div>`;
 }
@@ -97,7 +97,7 @@ function tools(viewer) {
     <button id="push" title=${t("Push: drag an object over the table, with Shift lift it (P, or hold Ctrl)")}
       aria-pressed=${pointer.isPushing.value} onclick=${() => viewer.togglePush()}>
       ${icon("M2 8h8M7 4.5 10.5 8 7 11.5M13.5 3v10")}${t("Push")}</button>
-    <button id="contacts" title=${t("Contacts (C)")} aria-pressed=${Boolean(viewer.status.value.contacts)}
+    <button id="contacts" title=${t("Contacts (C)")} aria-pressed=${Boolean(viewer.playback.status.value.contacts)}
       onclick=${() => viewer.toggleContacts()}>
       <svg viewBox="0 0 16 16">
         <circle cx="8" cy="11" r="2" /><path d="M8 9V2M5.5 4.5 8 2l2.5 2.5M2 14h12" />
@@ -114,24 +114,21 @@ function tools(viewer) {
 }
 
 function comparePanel(viewer) {
-  const { views } = viewer,
-    compare = viewer.compare.value,
+  const { comparison, views } = viewer,
+    compare = comparison.mode.value,
     isPhoto = viewer.viewName.value === "photo" && Boolean(viewer.header.value?.picture);
   const button = (/** @type {string[]} */ [name, text, title]) => html`<button data-compare=${name} title=${title}
     aria-pressed=${compare === name} hidden=${name === "depth" && !viewer.adjustOffer.value.isAllowed}
     onclick=${() => views.setCompare(name)}>${text}</button>`;
-  const blend = ({ target }) => {
-    viewer.blend.value = target.value;
-    views.setBlend(target.value / 100);
-  };
   return html`<div class="panel" id="compare" hidden=${!isPhoto}>
       <label for="blend">${t("Photo")}</label>
-      <input id="blend" type="range" min="0" max="100" value=${viewer.blend.value}
-        aria-label=${t("Blend photograph and twin")} disabled=${compare !== "blend"} oninput=${blend} />
+      <input id="blend" type="range" min="0" max="100" value=${comparison.blend.value}
+        aria-label=${t("Blend photograph and twin")} disabled=${compare !== "blend"}
+        oninput=${({ target }) => comparison.setBlend(target.value)} />
       <label for="blend">${t("Twin")}</label>
       <span class="rule" />
-      <button id="blink" title=${t("Alternate photograph and twin (B)")} aria-pressed=${viewer.isBlinking.value}
-        onclick=${() => viewer.blinkPhoto()}>${t("Blink")}</button>
+      <button id="blink" title=${t("Alternate photograph and twin (B)")} aria-pressed=${comparison.isBlinking.value}
+        onclick=${() => comparison.blink()}>${t("Blink")}</button>
       ${COMPARISONS.map(button)}
     </div>
     <div class="panel" id="legend" hidden=${!isPhoto || compare !== "depth"}>
@@ -153,18 +150,19 @@ const graspReason = (hovered) =>
     style="left:${hovered?.left ?? 0}px;top:${hovered?.top ?? 0}px">${hovered?.text}</div>`;
 
 export function bar(viewer) {
-  const { playing, speed = 1 } = viewer.status.value;
+  const { timeline, measures, status } = viewer.playback,
+    { playing, speed = 1 } = status.value;
   return html`<button id="reset" title=${t("Reset (R)")} aria-label=${t("Reset")} onclick=${() => viewer.send("reset")}>
       ${icon("M3 3v10M13 3 6 8l7 5z")}</button>
     <button id="play" title=${playing ? t("Pause (Space)") : t("Play (Space)")}
-      aria-label=${playing ? t("Pause") : t("Play")} onclick=${() => viewer.togglePlay()}>
+      aria-label=${playing ? t("Pause") : t("Play")} onclick=${() => viewer.playback.togglePlay()}>
       <svg viewBox="0 0 16 16">
         <path class="when-paused" d="M4.5 2.5 13 8l-8.5 5.500z" /><path class="when-playing" d="M5 3v10M11 3v10" />
       </svg></button>
     <button id="step" title=${t("Step (.)")} aria-label=${t("Step")} onclick=${() => viewer.send("step")}>
       ${icon("M3 3l7 5-7 5zM13 3v10")}</button>
-    ${viewer.timeline.template(viewer.measures.bands())}
-    ${kind(viewer.status.value)}
+    ${timeline.template(measures.bands())}
+    ${kind(status.value)}
     <select id="speed" aria-label=${t("Speed")} title=${t("Speed")} value=${String(speed)}
       onchange=${({ target }) => viewer.send("speed", { value: Number(target.value) })}>
       ${SPEEDS.map((one) => html`<option value=${one}>${one}×</option>`)}

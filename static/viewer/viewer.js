@@ -6,27 +6,23 @@ import { Adjust } from "./adjust.js";
 import { CameraInsets } from "./camera_insets.js";
 import { CameraViews } from "./camera_views.js";
 import { Contacts } from "./contacts.js";
-import { EdgeOverlay } from "./edge_overlay.js";
 import { Ghosts } from "./ghosts.js";
 import { Grasps } from "./grasps.js";
 import { Joints } from "./joints.js";
 import { Labels } from "./labels.js";
 import { Loading } from "./loading.js";
-import { Measures } from "./measures.js";
 import { postToParent } from "./messages.js";
 import { ObjectNames } from "./object_names.js";
+import { PhotoComparison } from "./photo_comparison.js";
+import { Playback } from "./playback.js";
 import { Pointer } from "./pointer.js";
-import { Timeline } from "./timeline.js";
 import { Turntable } from "./turntable.js";
 
 const ACCENT = "#ffd24a",
-  HOVERED = "#ffffff",
-  HELD = "#ff8f7a";
+  HOVERED = "#ffffff";
 const HEADROOM = 44; // pixels that the tools take, where the view is small
 const CARRY_M = 0.01; // per key
 const NOTICE_MS = 6000;
-const PAUSE_MS = 1500; // at the end of a recording that is played in a loop
-const reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
 
 export class Viewer {
   // What the panels show
@@ -34,26 +30,17 @@ export class Viewer {
   caption = signal("");
   isHelpOpen = signal(false);
   header = signal(/** @type {any} */ (null)); // of the model
-  status = signal(/** @type {any} */ ({})); // the server's
   selected = signal("");
   viewName = signal("free");
-  compare = signal("blend");
-  blend = signal("60");
-  isBlinking = signal(false);
   showsCollision = signal(false);
   adjusting = signal({ mode: null, all: false });
   adjustOffer = signal({ isAllowed: false, isRefused: false, isShown: false });
-  held = signal(/** @type {any} */ (null)); // the mark of the check at which the recording is held
   ghostNames = signal("");
 
   twin = null;
   palette = {};
   about = null; // names of the objects that may be selected from outside; null for all
-  presents = false; // the recording plays in a loop, and nothing is selected from outside
   isBeside = false; // another recording on the same clock
-  isVisible = false;
-  latest = null; // the frame that is shown
-  measuresNumber = 0;
   noticeEnds = 0;
 
   /** A `standalone` viewer shows a model without a photograph, which turns until it is touched. */
@@ -61,28 +48,26 @@ export class Viewer {
     this.canvas = canvas;
     this.difference = difference;
     this.standalone = standalone;
-    const send = (op, fields) => this.send(op, fields);
     this.renderer = renderer;
     this.views = new CameraViews(renderer, canvas, photo, difference);
     this.views.headroom = standalone ? HEADROOM : 0;
     this.labels = new Labels(labels, renderer, this.views);
     this.contacts = new Contacts(renderer.scene);
-    this.edges = new EdgeOverlay();
     this.ghosts = new Ghosts(renderer.scene, (name) => this.colourOf(name));
     this.insets = new CameraInsets(renderer);
     this.turntable = new Turntable(renderer, this.views, canvas);
-    this.timeline = new Timeline(send, (check) => this.measures.showCheck(check));
-    this.measures = new Measures(this.timeline);
     this.grasps = new Grasps(
       (text) => this.notify(text),
       () => renderer.requestDraw(),
     );
-    this.joints = new Joints(send);
+    this.joints = new Joints((op, fields) => this.send(op, fields));
     this.objectNames = new ObjectNames(canvas, objects, (name) => this.wordsOf(name));
     this.pointer = this.#pointer();
     this.adjust = this.#adjust();
     this.pointer.occupied = () => this.adjust.busy;
     this.loading = new Loading(this);
+    this.playback = new Playback(this);
+    this.comparison = new PhotoComparison(this);
     this.#listen();
     this.#mark(document.body);
   }
@@ -104,7 +89,7 @@ export class Viewer {
       onMode: (mode, all) => {
         this.adjusting.value = { mode, all };
         // Adjusts the twin's pose, not a later state of the simulation.
-        if (mode && (this.status.value.playing || this.timeline.time > 0)) this.send("reset");
+        if (mode && (this.playback.status.value.playing || this.playback.timeline.time > 0)) this.send("reset");
       },
     });
   }
@@ -120,22 +105,18 @@ export class Viewer {
       this.viewName.value = name;
       this.insets.isHidden.value = name === "photo";
       this.hover("");
-      this.updateCompare();
+      this.comparison.update();
       this.turntable.set(false);
     };
     views.onMove = (position, target) => postToParent({ type: "camera", position, target });
-    views.onBlink = (on) => (this.isBlinking.value = on);
-    views.onCompare = (mode) => this.updateCompare(mode);
-    setInterval(() => this.#playAgain(), PAUSE_MS);
-    new IntersectionObserver(([entry]) => (this.isVisible = entry.isIntersecting)).observe(document.body);
   }
 
   /** What the style sheet knows of the page. */
   #mark(body) {
     const marks = {
       standalone: () => this.standalone,
-      arranging: () => this.status.value.layout,
-      playing: () => this.status.value.playing,
+      arranging: () => this.playback.status.value.layout,
+      playing: () => this.playback.status.value.playing,
       pushing: () => this.pointer.isPushing.value,
     };
     for (const [name, isOn] of Object.entries(marks)) follow(body, () => body.classList.toggle(name, Boolean(isOn())));
@@ -143,7 +124,7 @@ export class Viewer {
       body.dataset.view = this.viewName.value;
       body.dataset.selected = this.header.value ? this.selected.value : "";
       body.dataset.ghosts = this.ghostNames.value;
-      body.dataset.held = this.held.value?.check ?? "";
+      body.dataset.held = this.playback.held.value?.check ?? "";
     });
   }
 
@@ -180,12 +161,12 @@ export class Viewer {
     this.joints.show(about.joints, twin.names);
     this.grasps.show(twin, token);
     this.labels.setSuffix("");
-    this.measuresNumber = -1;
+    this.playback.measuresNumber = -1;
     this.difference.removeAttribute("src");
     const points = focus?.map((point) => new Vector3().fromArray(point)) ?? twin.corners(),
       picture = about.picture ? `${encodeURIComponent(token)}/photo.png` : "";
     this.views.frame(points, about.camera, picture, Boolean(focus));
-    this.updateCompare();
+    this.comparison.update();
     this.select(this.selected.value, true); // the studio may select an object that this view lacks
   }
 
@@ -196,54 +177,6 @@ export class Viewer {
   showGhosts() {
     this.ghostNames.value = this.ghosts.show(this.twin).join(" ");
     this.renderer.requestDraw();
-  }
-
-  showFrame(frame) {
-    const { recording, clock_end } = this.status.value;
-    this.latest = frame;
-    this.twin.setPoses(frame.poses);
-    this.adjust.applyTrial();
-    this.contacts.show(frame.contacts);
-    this.timeline.show(frame, recording, clock_end);
-    postToParent({ type: "time", time: frame.time, begin: frame.begin, end: frame.end });
-    this.renderer.requestDraw(true);
-  }
-
-  takeStatus(next, token) {
-    const before = this.status.value.notice?.number ?? next.notice.number;
-    batch(() => {
-      this.status.value = next;
-      this.joints.values.value = next.joints ?? this.joints.values.value;
-      this.timeline.marks.value = next.marks ?? [];
-    });
-    this.pointer.carrying = Boolean(next.layout);
-    this.#showHeld(next.held);
-    if (next.measures !== this.measuresNumber) this.#loadMeasures(token, next.measures);
-    if (next.notice.number !== before) this.notify(next.notice.text);
-  }
-
-  async #loadMeasures(token, number) {
-    this.measuresNumber = number;
-    const answer = number ? await fetch(`${encodeURIComponent(token)}/measures.json`).catch(() => null) : null,
-      value = answer?.ok ? await answer.json() : { goals: [], checks: [] };
-    if (token === this.loading.token && number === this.measuresNumber) this.measures.show(value);
-  }
-
-  /** Shows the words of the check at whose mark the recording is held, at the object that it is about. */
-  #showHeld(mark) {
-    this.labels.setNote(mark ? mark.object : "", mark ? `✕ ${mark.text}` : "");
-    if (mark) this.twin?.outline("hovered", mark.object, HELD);
-    else if (this.held.value) this.hover("");
-    this.held.value = mark ?? null;
-  }
-
-  // Plays a presented recording from its start, at first and after its end, unless another page covers it.
-  #playAgain() {
-    const { latest, isVisible, presents } = this,
-      { recording, playing } = this.status.value,
-      isPaused = !latest || (latest.time > 0 && latest.time < latest.end),
-      isSeen = isVisible && !frameElement?.closest("[inert]");
-    if (presents && isSeen && recording && !playing && !isPaused && !reducedMotion.matches) this.send("play");
   }
 
   // Selection
@@ -312,7 +245,7 @@ export class Viewer {
   // Moves the selected object of a layout that is arranged by hand along the table.
   #carry(key, isLarge) {
     const body = this.twin?.bodyOf(this.selected.value);
-    if (!this.status.value.layout || !body || !key.startsWith("Arrow")) return false;
+    if (!this.playback.status.value.layout || !body || !key.startsWith("Arrow")) return false;
     const forward = key === "ArrowRight" || key === "ArrowUp" ? 1 : -1,
       step = forward * (isLarge ? 10 : 1) * CARRY_M,
       target = body.position.clone().addScaledVector(this.adjust.axis(key), step);
@@ -320,38 +253,10 @@ export class Viewer {
     return true;
   }
 
-  // Comparing with the photograph
-
-  updateCompare(mode = this.views.compare) {
-    const { views, renderer, difference } = this,
-      isPhoto = views.name === "photo" && this.header.value?.picture;
-    this.compare.value = mode;
-    if (isPhoto && mode === "depth" && !difference.hasAttribute("src")) {
-      difference.onload = () => views.resize(...renderer.size);
-      difference.src = `${encodeURIComponent(this.loading.token)}/difference.png`;
-    }
-    renderer.instead = views.lines
-      ? (gl, scene, camera) => this.edges.draw(gl, scene, camera, this.twin, (name) => this.colourOf(name))
-      : null;
-    renderer.requestDraw();
-  }
-
-  blinkPhoto() {
-    if (this.views.name === "photo") this.views.blink();
-  }
-
-  toggleCompare(how) {
-    if (this.views.name === "photo" && (how !== "depth" || this.adjust.allowed)) this.views.setCompare(how);
-  }
-
   // Tools
 
-  togglePlay() {
-    this.send(this.status.value.playing ? "pause" : "play");
-  }
-
   toggleContacts() {
-    this.send("contacts", { on: !this.status.value.contacts });
+    this.send("contacts", { on: !this.playback.status.value.contacts });
   }
 
   togglePush() {
