@@ -112,7 +112,7 @@ class TaskBuilder(Component):
     {goals} gives {why, poses: {name: [x, y, z, w, x, y, z]}}, the layout in which a dry run ends. `goals` are those of
     task.json: one list a stage of {goal, names, along, new_container, xy}.
 
-    On the page it sends "grs-ghosts" with the poses, null while it is closed, to the viewer; "grs-build" opens it.
+    While it is open, the viewer shows the poses (static/viewer/frame/linked_viewers.js); "grs-build" opens it.
     """
 
     folder = "task_builder"

@@ -1,86 +1,57 @@
-// Conditions of `grs-studio vary` under which the robot failed, each with a button to watch it. See components/steps.py.
-import { fill, h } from "/static/studio/dom.js";
+// Conditions of `grs-studio vary` under which the robot failed, each with a button to watch it, as components/steps.py
+// describes them.
 import { t } from "/static/studio/texts.js";
+import { html, mounts, View } from "/static/studio/view.js";
 
 const percent = (share) => Math.round(100 * share);
 const short = (value) => (typeof value === "number" ? Number(value.toPrecision(3)) : value);
 
-export default function mount({ element, trigger }) {
-  const root = element.querySelector(".condition-table");
-  const open = new Set();
+class ConditionTable extends View {
+  watchedStudies = new Set(); // opened by themselves; a person opens and closes them all
 
-  function row(study, failure, watched) {
-    const on = watched?.study === study.name && watched.id === failure.id;
-    const button = h(
-      "button.studio-button",
-      {
-        "aria-pressed": String(on),
-        onclick: () => trigger("watch", on ? {} : { study: study.name, id: failure.id }),
-      },
-      on ? t("■ Close") : t("▶ Watch {id}", { id: failure.id }),
-    );
-    return h(
-      on ? "tr.watched" : "tr",
-      { "data-condition": failure.id },
-      h("td", {}, button),
-      h("td.number", {}, failure.reward.toFixed(2)),
-      h("td", {}, failure.reason),
-      failure.values.map((value) => h("td.number", {}, String(short(value)))),
-    );
+  template() {
+    const studies = this.value.studies ?? [];
+    return html`${studies.length > 0 && html`<h3>${t("Failed conditions")}</h3>`}
+      ${studies.map((study) => this.study(study))}`;
   }
 
-  function table(study, watched) {
-    const { successes, count, low, high } = study.success;
-    const keep = (isOpen) => (isOpen ? open.add(study.name) : open.delete(study.name));
-    return h(
-      "details",
-      {
-        open: open.has(study.name) || watched?.study === study.name,
-        ontoggle: ({ target }) => keep(target.open),
-      },
-      h(
-        "summary",
-        { onclick: ({ currentTarget }) => keep(!currentTarget.parentElement.open) }, // an update may come before "toggle"
-        t("{name}: {successes} of {count} conditions solved by {robot} ({low} to {high} %)", {
-          name: study.name,
-          successes,
-          count,
-          robot: study.title,
-          low: percent(low),
-          high: percent(high),
-        }),
-      ),
-      h(
-        "div.rows",
-        {},
-        h(
-          "table",
-          {},
-          h(
-            "thead",
-            {},
-            h(
-              "tr",
-              {},
-              [t("Condition"), t("Reward"), t("Reason"), ...study.factors].map((title) => h("th", {}, title)),
-            ),
-          ),
-          h(
-            "tbody",
-            {},
-            study.failures.map((failure) => row(study, failure, watched)),
-          ),
-        ),
-      ),
-    );
+  study({ name, title: robot, success, factors, failures }) {
+    if (this.value.watched?.study === name) this.watchedStudies.add(name);
+    const { successes, count, low, high } = success,
+      titles = [t("Condition"), t("Reward"), t("Reason"), ...factors];
+    const summary = t("{name}: {successes} of {count} conditions solved by {robot} ({low} to {high} %)", {
+      name,
+      successes,
+      count,
+      robot,
+      low: percent(low),
+      high: percent(high),
+    });
+    return html`<details key=${name} open=${this.watchedStudies.has(name) || null}>
+      <summary>${summary}</summary>
+      <div class="rows">
+        <table>
+          <thead><tr>${titles.map((title) => html`<th>${title}</th>`)}</tr></thead>
+          <tbody>${failures.map((failure) => this.row(name, failure))}</tbody>
+        </table>
+      </div>
+    </details>`;
   }
 
-  return (value) => {
-    const studies = value?.studies ?? [];
-    fill(
-      root,
-      studies.length > 0 && h("h3", {}, t("Failed conditions")),
-      studies.map((study) => table(study, value.watched)),
-    );
-  };
+  row(study, { id, reward, reason, values }) {
+    const { watched } = this.value,
+      isOn = watched?.study === study && watched.id === id;
+    return html`<tr class=${isOn ? "watched" : null} data-condition=${id} key=${id}>
+      <td>
+        <button class="studio-button" aria-pressed=${isOn}
+          onclick=${() => this.send("watch", isOn ? {} : { study, id })}>
+          ${isOn ? t("■ Close") : t("▶ Watch {id}", { id })}</button>
+      </td>
+      <td class="number">${reward.toFixed(2)}</td>
+      <td>${reason}</td>
+      ${values.map((value) => html`<td class="number">${short(value)}</td>`)}
+    </tr>`;
+  }
 }
+
+export default mounts(ConditionTable);

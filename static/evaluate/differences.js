@@ -1,8 +1,8 @@
 // How far two episodes of a condition differ, per joint over time (Real2Sim, section III-F), below their rollouts.
 import { Plots } from "/static/compare/plots.js";
 import { jointTable } from "/static/compare/tables.js";
-import { fill, h } from "/static/studio/dom.js";
 import { t } from "/static/studio/texts.js";
+import { computed, html, Placed, signal } from "/static/studio/view.js";
 
 /** Returns the joint whose error is the largest share of its range. */
 const widest = ({ arms }) =>
@@ -10,29 +10,29 @@ const widest = ({ arms }) =>
     .flatMap(({ joints }) => joints)
     .reduce((a, b) => (b.rmse / b.range > a.rmse / a.range ? b : a)).name;
 
+/** A part of the Compare page in a template. */
+export const placed = (part) => (part instanceof Element ? html`<${Placed} element=${part} />` : part);
+
 export class Differences {
+  pairs = signal(/** @type {any[]} */ ([])); // episodes [{title, is_real}] that can be compared
+  pair = signal(/** @type {any} */ (null)); // the one of them that is
+  comparison = signal(/** @type {any} */ (null));
+  joint = signal("");
+  condition = "";
+  table = computed(
+    () => this.comparison.value && jointTable(this.comparison.value, this.joint.value, (name) => this.#select(name)),
+  );
+
   /** `ask` sends a request, `onSeek` gets a time in seconds that was clicked, `onError` a text. */
   constructor(ask, onSeek, onError) {
-    Object.assign(this, { ask, onError });
+    this.ask = ask;
+    this.onError = onError;
     this.plots = new Plots(onSeek);
-    this.table = h("div.joints");
-    this.pair = h("select", {
-      "aria-label": t("Episodes that are compared"),
-      onchange: () => this.#compare(),
-    });
-    this.element = h(
-      "section.differences",
-      {},
-      h("h3", {}, t("Differences"), this.pair),
-      this.plots.element,
-      this.table,
-    );
-    this.clear();
   }
 
   clear() {
     this.condition = "";
-    this.element.hidden = true;
+    this.comparison.value = null;
   }
 
   /** Compares the first two of the panes [{title, is_real}] that play, the real log before others. */
@@ -41,37 +41,46 @@ export class Differences {
     const ordered = [...panes].sort((a, b) => b.is_real - a.is_real);
     if (ordered.length < 2) return;
     this.condition = condition;
-    this.pairs = ordered.flatMap((first, i) => ordered.slice(i + 1).map((second) => [first, second]));
-    fill(
-      this.pair,
-      this.pairs.map(([first, second], i) => h("option", { value: i }, `${first.title} · ${second.title}`)),
-    );
-    this.#compare();
+    this.pairs.value = ordered.flatMap((first, i) => ordered.slice(i + 1).map((second) => [first, second]));
+    this.#compare(this.pairs.value[0]);
   }
 
   setTime(time) {
     this.plots.setTime(time);
   }
 
-  async #compare() {
+  async #compare(pair) {
+    this.pair.value = pair;
     const { condition } = this,
-      [first, second] = this.pairs[Number(this.pair.value)];
-    const name = ({ title, is_real }) => (is_real ? "" : title);
-    const answer = await this.ask({ kind: "differences", condition, first: name(first), second: name(second) });
-    if (condition !== this.condition) return;
+      [first, second] = pair,
+      name = ({ title, is_real }) => (is_real ? "" : title),
+      answer = await this.ask({ kind: "differences", condition, first: name(first), second: name(second) });
+    if (condition !== this.condition || pair !== this.pair.value) return;
     if (answer.error) return this.onError(answer.error);
-    this.element.hidden = false;
+    const { comparison } = answer.result,
+      joint = widest(comparison);
+    this.comparison.value = comparison;
+    this.joint.value = joint;
     const names = { real: first.title, sim: second.title, clock: t("Seconds") };
-    const joint = widest(answer.result.comparison);
     this.plots.show(answer.result, joint, names, true).catch((error) => this.onError(error.message));
-    this.#drawTable(answer.result.comparison, joint);
   }
 
-  #drawTable(comparison, joint) {
-    const select = (name) => {
-      this.plots.select(name);
-      this.#drawTable(comparison, name);
-    };
-    fill(this.table, jointTable(comparison, joint, select));
+  #select(name) {
+    this.joint.value = name;
+    this.plots.select(name);
+  }
+
+  template() {
+    const pairs = this.pairs.value;
+    return html`<section class="differences" hidden=${!this.comparison.value}>
+      <h3>${t("Differences")}
+        <select aria-label=${t("Episodes that are compared")} value=${pairs.indexOf(this.pair.value)}
+          onchange=${({ target }) => this.#compare(pairs[target.value])}>
+          ${pairs.map(([first, second], i) => html`<option value=${i}>${first.title} · ${second.title}</option>`)}
+        </select>
+      </h3>
+      ${placed(this.plots.element)}
+      <div class="joints">${placed(this.table.value)}</div>
+    </section>`;
   }
 }

@@ -1,6 +1,6 @@
 // What became of episodes, in words, and the grid of all: policies as columns, conditions as rows.
-import { fill, h } from "/static/studio/dom.js";
 import { t } from "/static/studio/texts.js";
+import { classes, html, signal } from "/static/studio/view.js";
 
 // Classes of pipeline/closed_loop/failure.py: the word on a cell, and the sentence.
 const CLASSES = {
@@ -22,7 +22,7 @@ export const outcome = (cell) =>
 export const logOutcome = ({ success, seconds }) =>
   success === null ? t("? not known") : success ? outcome({ success, seconds }) : t("✗ not solved");
 
-/** Returns the columns of the grid, {name, cells, words(cell)}: the policies, and last the real logs if there are any. */
+/** Returns the columns of the grid, {name, cells, words(cell)}: the policies, and last the real logs if any. */
 function columnsOf({ policies, real }) {
   const logs = real?.some(Boolean) ? [{ name: t("Real log"), cells: real, words: logOutcome }] : [];
   return [...policies.map((one) => ({ ...one, words: outcome })), ...logs];
@@ -48,92 +48,57 @@ export function filters({ conditions, policies }) {
 /** The grid of episodes. `onChoose` gets the condition of a cell that was clicked. One cell is reached by Tab, the
  * others by arrow keys. */
 export class OutcomeGrid {
+  current = signal("0,0"); // the row and column of that cell
+
   constructor(onChoose) {
     this.onChoose = onChoose;
-    this.element = h("div.grid", {
-      onkeydown: (event) => this.#move(event),
-      onfocusin: ({ target }) => this.#mark(target),
-    });
-    this.current = "0,0";
-    this.shown = "";
   }
 
   /** Shows these rows, numbers of conditions; the condition `chosen` is the one that plays. */
-  show(evaluation, rows, chosen) {
-    const shown = JSON.stringify([evaluation, rows, chosen]);
-    if (shown === this.shown) return;
-    this.shown = shown;
-    const head = [t("Condition"), ...columnsOf(evaluation).map(({ name }) => name)];
-    fill(
-      this.element,
-      h(
-        "table",
-        {},
-        h(
-          "thead",
-          {},
-          h(
-            "tr",
-            {},
-            head.map((title) => h("th", { scope: "col", title }, title)),
-          ),
-        ),
-        h(
-          "tbody",
-          {},
-          rows.map((number, place) => this.#row(evaluation, number, place, chosen)),
-        ),
-      ),
-    );
-    this.#mark(
-      this.element.querySelector(`[data-cell="${this.current}"]`) ?? this.element.querySelector("[data-cell]"),
-    );
-  }
-
-  #row(evaluation, number, place, chosen) {
-    const id = evaluation.conditions[number];
-    const cell = ({ name, cells, words }, column) => {
-      const one = cells[number];
-      const text = one ? words(one) : t("not run yet");
-      const about = one && !one.success ? (one.failure && failureOf(one)[1]) || one.reason : text;
-      const kind = one && one.success !== null ? (one.success ? ".good" : ".bad") : "";
-      return h(
-        "td",
-        {},
-        h(
-          `button.cell${kind}`,
-          {
-            "data-cell": `${place},${column}`,
-            "aria-label": `${id}, ${name}: ${text}`,
-            title: about,
-            tabindex: "-1",
-            onclick: () => this.onChoose(id),
-          },
-          one ? text : "·",
-        ),
-      );
+  template(evaluation, rows, chosen) {
+    const columns = columnsOf(evaluation),
+      head = [t("Condition"), ...columns.map(({ name }) => name)],
+      [row, column] = place(this.current.value),
+      current = row < rows.length && column < columns.length ? this.current.value : "0,0";
+    const mark = ({ target }) => {
+      this.current.value = target.dataset.cell ?? this.current.value;
     };
-    return h(
-      id === chosen ? "tr.on" : "tr",
-      { "data-condition": id, "aria-current": id === chosen ? "true" : null },
-      h("th", { scope: "row" }, id),
-      columnsOf(evaluation).map(cell),
-    );
+    const line = (number, index) => {
+      const id = evaluation.conditions[number],
+        isOn = id === chosen;
+      return html`<tr class=${isOn ? "on" : null} data-condition=${id} aria-current=${isOn || null} key=${id}>
+        <th scope="row">${id}</th>
+        ${columns.map((one, at) => this.#cell(one, number, id, `${index},${at}`, current))}
+      </tr>`;
+    };
+    return html`<div class="grid" onkeydown=${move} onfocusin=${mark}>
+      <table>
+        <thead><tr>${head.map((title) => html`<th scope="col" title=${title}>${title}</th>`)}</tr></thead>
+        <tbody>${rows.map(line)}</tbody>
+      </table>
+    </div>`;
   }
 
-  #mark(cell) {
-    if (!cell?.dataset.cell) return;
-    for (const one of this.element.querySelectorAll("[tabindex='0']")) one.tabIndex = -1;
-    cell.tabIndex = 0;
-    this.current = cell.dataset.cell;
+  #cell({ name, cells, words }, number, id, at, current) {
+    const one = cells[number],
+      text = one ? words(one) : t("not run yet"),
+      about = one && !one.success ? (one.failure && failureOf(one)[1]) || one.reason : text,
+      isKnown = one && one.success !== null;
+    return html`<td>
+      <button class=${classes("cell", isKnown && (one.success ? "good" : "bad"))} data-cell=${at} title=${about}
+        aria-label="${id}, ${name}: ${text}" tabindex=${at === current ? 0 : -1} onclick=${() => this.onChoose(id)}>
+        ${one ? text : "·"}</button>
+    </td>`;
   }
+}
 
-  #move(event) {
-    const step = MOVES[event.key],
-      [row, column] = (event.target.dataset.cell ?? "").split(",").map(Number);
-    const next = step && this.element.querySelector(`[data-cell="${row + step[0]},${column + step[1]}"]`);
-    if (!next) return;
-    event.preventDefault();
-    next.focus();
-  }
+const place = (cell) => cell.split(",").map(Number);
+
+function move(event) {
+  const step = MOVES[event.key],
+    [row, column] = place(event.target.dataset.cell ?? ""),
+    next = step && event.currentTarget.querySelector(`[data-cell="${row + step[0]},${column + step[1]}"]`);
+  if (!next) return;
+  event.preventDefault();
+  next.focus();
 }

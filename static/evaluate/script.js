@@ -1,250 +1,190 @@
 // The Evaluate page: policies on the same conditions, and their episodes side by side. See components/evaluate_page.py.
-import { eventName } from "/static/compare/plots.js";
 import { fileButtons, send } from "/static/compare/sources.js";
 import { Differences } from "/static/evaluate/differences.js";
+import { episodes } from "/static/evaluate/episodes.js";
 import { closeEvaluate, evaluateOpen, onEvaluate } from "/static/evaluate/evaluate_state.js";
 import { filters, logOutcome, outcome, OutcomeGrid } from "/static/evaluate/outcomes.js";
-import { PolicyForm } from "/static/evaluate/policy_form.js";
-import { fill, h } from "/static/studio/dom.js";
+import { isRunning, PolicyForm } from "/static/evaluate/policy_form.js";
 import { closeButton, coverPage } from "/static/studio/full_page.js";
 import { asker } from "/static/studio/server.js";
 import { t } from "/static/studio/texts.js";
+import { html, mounts, onChange, signal, View } from "/static/studio/view.js";
 import { Viewers } from "/static/viewer/frame/viewers.js";
 
 const POLL_MS = 1000;
-const short = (value) => (typeof value === "number" ? String(Number(value.toPrecision(3))) : value);
 
-export default function mount({ element, server, upload }) {
-  const root = element.querySelector(".evaluate");
-  let value = {},
-    record = null,
-    chosen = "", // condition that plays
-    filter = "all",
-    timer;
-  const ask = asker(server, () => ({ token: value.project }));
+class EvaluatePage extends View {
+  record = signal(/** @type {any} */ (null)); // the server's newest answer about the evaluation
+  chosen = signal(""); // condition that plays
+  played = signal(/** @type {any} */ (null)); // its {condition, panes, values, log, buttons} once known
+  filter = signal("all");
+  error = signal("");
+  made = signal(/** @type {any} */ (null)); // what became of what a person asked for
+  timer = 0;
 
-  // Requests
-
-  async function act(request) {
-    clearTimeout(timer);
-    const { project } = value,
-      answer = await ask(request);
-    if (project !== value.project) return;
-    showError(answer.error);
-    if (!answer.error) take(answer);
-    if (["waiting", "running"].includes(record?.job?.state) && evaluateOpen()) timer = setTimeout(refresh, POLL_MS);
-  }
-
-  const refresh = () => value.project && act({ kind: "status" });
-
-  function take(answer) {
-    if (!record && answer.shown) form.take(answer.shown);
-    record = answer;
-    if (answer.job?.state === "failed") showError(answer.job.message);
-    draw();
-  }
-
-  async function play(condition) {
-    chosen = condition;
-    draw();
-    const answer = await ask({ kind: "play", condition });
-    if (condition !== chosen) return;
-    showError(answer.error);
-    if (!answer.error) showEpisodes(answer);
-  }
-
-  /** Adds the files of a real robot's log to a condition, or removes its log if there are none. */
-  async function setLog(condition, picked) {
-    fill(madeElement, picked.length && t("Reading the log …"));
-    try {
-      const files = await Promise.all(picked.map((one) => send(one, upload)));
-      await act(files.length ? { kind: "add_log", condition, files } : { kind: "remove_log", condition });
-    } catch (error) {
-      showError(error.message);
-    }
-    fill(madeElement);
-    if (condition === chosen && errorElement.hidden) play(condition);
-  }
-
-  async function makeProject(condition) {
-    const made = await ask({ kind: "make_project", condition });
-    showError(made.error);
-    if (made.error) return;
-    const undo = async () => {
-      const undone = await ask({ kind: "unmake_project", name: made.name });
-      showError(undone.error);
-      if (!undone.error) fill(madeElement, t("“{title}” is in the trash of the gallery.", made));
-    };
-    fill(
-      madeElement,
-      t("“{title}” is in the gallery: a copy of this project with the twin of this condition.", made),
-      " ",
-      h("a.link", { href: `?project=${encodeURIComponent(made.name)}` }, t("Open it")),
-      " ",
-      h("button.link", { "data-sends": "evaluate.unmake_project", onclick: undo }, t("Undo")),
+  constructor(context) {
+    super(context);
+    this.ask = asker(this.server, () => ({ token: this.value.project }));
+    this.viewers = new Viewers((time) => this.differences.setTime(time));
+    this.differences = new Differences(
+      this.ask,
+      (time) => this.viewers.seek(time),
+      (text) => this.showError(text),
+    );
+    this.form = new PolicyForm((request) => this.act(request));
+    this.grid = new OutcomeGrid((condition) => this.play(condition));
+    onChange(
+      this.root,
+      () => this.value.project,
+      (project) => this.takeProject(project),
+    );
+    const page = { isOpen: evaluateOpen, close: closeEvaluate, on: onEvaluate };
+    coverPage(
+      this.root,
+      this.root,
+      page,
+      () => this.refresh(),
+      () => clearTimeout(this.timer),
     );
   }
 
-  // Elements
+  takeProject(project) {
+    this.record.value = this.played.value = null;
+    this.chosen.value = "";
+    this.filter.value = "all";
+    this.viewers.show([]);
+    this.differences.clear();
+    if (!project) closeEvaluate();
+    else if (evaluateOpen()) this.refresh();
+  }
 
-  const viewers = new Viewers((time) => differences.setTime(time)),
-    differences = new Differences(
-      ask,
-      (time) => viewers.seek(time),
-      (text) => showError(text),
-    ),
-    form = new PolicyForm(act),
-    grid = new OutcomeGrid(play),
-    errorElement = h("p.fault", { role: "alert", hidden: true }),
-    noteElement = h("p.warning", { hidden: true }, t("These episodes are of an earlier twin or task; evaluate again.")),
-    words = h("ul.words"),
-    taskElement = h("span.task"),
-    empty = h("p.muted.empty"),
-    about = h("div.about"),
-    madeElement = h("p.made", { role: "status" }),
-    menu = h("select", {
-      "aria-label": t("Filter"),
-      onchange: ({ target }) => {
-        filter = target.value;
-        draw();
-      },
-    }),
-    report = h("a.studio-button", { hidden: true, download: "report.html" }, t("⤓ Report"));
+  showError(text) {
+    this.error.value = text ?? "";
+  }
 
-  function showError(text) {
-    errorElement.hidden = !text;
-    errorElement.textContent = text ?? "";
+  // Requests
+
+  async act(request) {
+    clearTimeout(this.timer);
+    const { project } = this.value,
+      answer = await this.ask(request);
+    if (project !== this.value.project) return;
+    this.showError(answer.error);
+    if (!answer.error) this.take(answer);
+    if (isRunning(this.record.value?.job) && evaluateOpen()) this.timer = setTimeout(() => this.refresh(), POLL_MS);
+  }
+
+  refresh() {
+    if (this.value.project) this.act({ kind: "status" });
+  }
+
+  take(answer) {
+    if (!this.record.value && answer.shown) this.form.take(answer.shown);
+    this.record.value = answer;
+    if (answer.job?.state === "failed") this.showError(answer.job.message);
+  }
+
+  async play(condition) {
+    this.chosen.value = condition;
+    const answer = await this.ask({ kind: "play", condition });
+    if (condition !== this.chosen.value) return;
+    this.showError(answer.error);
+    if (!answer.error) this.showEpisodes(answer);
+  }
+
+  showEpisodes({ condition, panes, values }) {
+    const { conditions, policies, real } = this.record.value.shown,
+      row = conditions.indexOf(condition);
+    const ended = ({ title, is_real }) =>
+      is_real ? logOutcome(real[row]) : outcome(policies.find(({ name }) => name === title).cells[row]);
+    this.made.value = null;
+    const buttons = fileButtons(t("Real log"), (files) => files.length && this.setLog(condition, files));
+    this.played.value = { condition, panes, values, log: real?.[row], buttons };
+    this.viewers.show(panes.map((pane) => ({ ...pane, title: `${pane.title} · ${ended(pane)}` })));
+    this.differences.show(condition, panes);
+  }
+
+  /** Adds the files of a real robot's log to a condition, or removes its log if there are none. */
+  async setLog(condition, picked) {
+    this.made.value = picked.length ? t("Reading the log …") : null;
+    try {
+      const files = await Promise.all(picked.map((one) => send(one, this.upload)));
+      await this.act(files.length ? { kind: "add_log", condition, files } : { kind: "remove_log", condition });
+    } catch (error) {
+      this.showError(/** @type {Error} */ (error).message);
+    }
+    this.made.value = null;
+    if (condition === this.chosen.value && !this.error.value) this.play(condition);
+  }
+
+  async makeProject(condition) {
+    const made = await this.ask({ kind: "make_project", condition });
+    this.showError(made.error);
+    if (made.error) return;
+    const undo = async () => {
+      const undone = await this.ask({ kind: "unmake_project", name: made.name });
+      this.showError(undone.error);
+      if (!undone.error) this.made.value = t("“{title}” is in the trash of the gallery.", made);
+    };
+    const text = t("“{title}” is in the gallery: a copy of this project with the twin of this condition.", made);
+    this.made.value = html`${text}${" "}
+      <a class="link" href="?project=${encodeURIComponent(made.name)}">${t("Open it")}</a>${" "}
+      <button class="link" data-sends="evaluate.unmake_project" onclick=${undo}>${t("Undo")}</button>`;
   }
 
   // Drawing
 
-  function draw() {
-    const { shown, task, job } = record;
-    taskElement.textContent = task;
-    form.show(record, value);
-    for (const one of [words, menu, grid.element]) one.hidden = !shown;
-    empty.hidden = Boolean(shown && chosen);
-    empty.textContent = shown
-      ? t("Click an episode to watch it.")
-      : t("Choose policies and evaluate them: each one is tried under the same conditions.");
-    noteElement.hidden = !shown || shown.is_present;
-    report.hidden = !shown?.report || ["waiting", "running"].includes(job?.state);
-    if (!shown) return;
-    report.href = `project/${value.project}/evaluation.html`;
-    fill(
-      words,
-      shown.words.map((sentence) => h("li", {}, sentence)),
-    );
+  template() {
+    const { shown, task } = this.record.value ?? {};
+    return html`<div class="full-page-head">
+        <h2>${t("Evaluate")}</h2>
+        <span class="task">${task}</span>
+        ${this.report()}
+        ${closeButton(t("Close the Evaluate page"), closeEvaluate)}
+      </div>
+      <div class="full-page-body">
+        <div class="stage">
+          <p class="fault" role="alert" hidden=${!this.error.value}>${this.error.value}</p>
+          ${this.words()}
+          ${this.viewers.template()}
+          ${this.differences.template()}
+          <div class="about">${episodes(this)}</div>
+        </div>
+        <aside class="full-page-side">
+          ${this.form.template(this.record.value, this.value)}
+          ${shown && this.outcomes(shown)}
+        </aside>
+      </div>`;
+  }
+
+  report() {
+    const { shown, job } = this.record.value ?? {};
+    if (!shown?.report || isRunning(job)) return null;
+    const address = `project/${this.value.project}/evaluation.html`;
+    return html`<a class="studio-button" href=${address} download="report.html">${t("⤓ Report")}</a>`;
+  }
+
+  words() {
+    if (!this.record.value) return null;
+    const { shown } = this.record.value,
+      hint = shown
+        ? t("Click an episode to watch it.")
+        : t("Choose policies and evaluate them: each one is tried under the same conditions."),
+      old = t("These episodes are of an earlier twin or task; evaluate again.");
+    return html`${shown && !shown.is_present && html`<p class="warning">${old}</p>`}
+      ${shown && html`<ul class="words">${shown.words.map((sentence) => html`<li>${sentence}</li>`)}</ul>`}
+      ${!(shown && this.chosen.value) && html`<p class="muted empty">${hint}</p>`}`;
+  }
+
+  outcomes(shown) {
     const offered = filters(shown),
-      kept = offered.find(({ name }) => name === filter) ?? offered[0];
-    fill(
-      menu,
-      offered.map(({ name, title }) => h("option", { value: name, selected: name === kept.name }, title)),
-    );
-    grid.show(shown, kept.rows, chosen);
+      kept = offered.find(({ name }) => name === this.filter.value) ?? offered[0];
+    return html`<select aria-label=${t("Filter")} value=${kept.name}
+        onchange=${({ target }) => (this.filter.value = target.value)}>
+        ${offered.map(({ name, title }) => html`<option value=${name} key=${name}>${title}</option>`)}
+      </select>
+      ${this.grid.template(shown, kept.rows, this.chosen.value)}`;
   }
-
-  const eventLine = ({ title, events, note }) =>
-    h(
-      "p.events",
-      { "aria-label": title },
-      h("strong", {}, title),
-      events.map(([time, name]) =>
-        h("button.link", { onclick: () => viewers.seek(time) }, `${time.toFixed(1)} s ${eventName(name)}`),
-      ),
-      !events.length && h("span.muted", {}, t("None.")),
-      note && h("span.muted", {}, note),
-    );
-
-  function logButtons(condition, log) {
-    if (!value.may_work) return null;
-    const remove = () => setLog(condition, []);
-    return [
-      h("span.muted", {}, log ? t("Real log: {file}", log) : t("Real log of a robot:")),
-      fileButtons(t("Real log"), (files) => files.length && setLog(condition, files)),
-      log && h("button.link", { "data-sends": "evaluate.remove_log", onclick: remove }, t("Remove")),
-    ];
-  }
-
-  function showEpisodes({ condition, panes, values }) {
-    const { conditions, policies, real } = record.shown,
-      row = conditions.indexOf(condition);
-    const ended = ({ title, is_real }) =>
-      is_real ? logOutcome(real[row]) : outcome(policies.find(({ name }) => name === title).cells[row]);
-    fill(madeElement);
-    viewers.show(panes.map((pane) => ({ ...pane, title: `${pane.title} · ${ended(pane)}` })));
-    differences.show(condition, panes);
-    fill(
-      about,
-      h("h3", {}, t("Events")),
-      panes.map(eventLine),
-      h(
-        "p.actions",
-        {},
-        logButtons(condition, real?.[row]),
-        h(
-          "button.studio-button",
-          {
-            "data-act": "make-project",
-            "data-sends": "evaluate.make_project",
-            disabled: !value.may_work,
-            onclick: () => makeProject(condition),
-          },
-          t("Make this condition a project"),
-        ),
-      ),
-      madeElement,
-      h(
-        "details",
-        {},
-        h("summary", {}, t("Condition {id}", { id: condition })),
-        h(
-          "dl",
-          {},
-          Object.entries(values).map(([name, drawn]) => h("div", {}, h("dt", {}, name), h("dd", {}, short(drawn)))),
-        ),
-      ),
-    );
-  }
-
-  function clear() {
-    record = null;
-    chosen = "";
-    filter = "all";
-    viewers.show([]);
-    differences.clear();
-    fill(about);
-  }
-
-  // The page
-
-  fill(
-    root,
-    h(
-      "div.full-page-head",
-      {},
-      h("h2", {}, t("Evaluate")),
-      taskElement,
-      report,
-      closeButton(t("Close the Evaluate page"), closeEvaluate),
-    ),
-    h(
-      "div.full-page-body",
-      {},
-      h("div.stage", {}, errorElement, noteElement, words, empty, viewers.element, differences.element, about),
-      h("aside.full-page-side", {}, form.element, menu, grid.element),
-    ),
-  );
-  clear();
-  const page = { isOpen: evaluateOpen, close: closeEvaluate, on: onEvaluate };
-  coverPage(element, root, page, refresh, () => clearTimeout(timer));
-
-  return (next) => {
-    const before = value;
-    value = next ?? {};
-    if (value.project === before.project) return;
-    clear();
-    if (!value.project) closeEvaluate();
-    else if (evaluateOpen()) refresh();
-  };
 }
+
+export default mounts(EvaluatePage);

@@ -1,67 +1,58 @@
-import { fill, h } from "/static/studio/dom.js";
+// Failed model calls that wait for a decision, one line each.
 import { openCalls } from "/static/studio/drawer.js";
 import { t } from "/static/studio/texts.js";
+import { follow, html, mounts, signal, View } from "/static/studio/view.js";
 
-// Failed model calls that wait for a decision, one line each.
-export default function mount({ element, trigger }) {
-  const root = element.querySelector(".failures");
-  let open = false,
-    failures = [];
-  const row = (failure) =>
-    h(
-      "div.row",
-      { "data-call": failure.id },
-      h("span.about", { title: failure.title }, failure.about || failure.title),
-      h("span.error", { title: failure.error }, failure.error),
-      h(
-        "span.actions",
-        {},
-        h(
-          "button.studio-button.plain",
-          { title: t("Show the unparsed response"), onclick: () => openCalls({ id: failure.id, tab: t("Response") }) },
-          t("Show response"),
-        ),
-        failure.remedies.map((remedy) =>
-          h(
-            "button.studio-button",
-            {
-              title: remedy.title,
-              "data-sends": "failures.act",
-              onclick: () =>
-                remedy.kind === "edit"
-                  ? openCalls({ id: failure.id, edit: true })
-                  : trigger("act", { kind: remedy.kind, id: failure.id }),
-            },
-            remedy.label,
-          ),
-        ),
-      ),
-    );
-  const draw = () => {
-    root.hidden = !failures.length;
-    const isList = failures.length > 1;
-    fill(
-      root,
-      isList &&
-        h(
-          "button.head",
-          {
-            "aria-expanded": String(open),
-            onclick: () => {
-              open = !open;
-              draw();
-            },
-          },
-          h("i", {}, "!"),
-          h("b", {}, t("{n} model call failed|{n} model calls failed", { n: failures.length })),
-          h("span.muted", {}, t("Other objects are not affected.")),
-          h("span.more", {}, open ? t("Hide") : t("Show")),
-        ),
-      (!isList || open) && h("div.rows", { role: "list" }, failures.map(row)),
-    );
-  };
-  return (value) => {
-    failures = value?.failures ?? [];
-    draw();
-  };
+class Failures extends View {
+  isOpen = signal(false);
+
+  constructor(context) {
+    super(context);
+    follow(this.root, () => {
+      this.root.hidden = !this.failures.length;
+    });
+  }
+
+  get failures() {
+    return this.value.failures ?? [];
+  }
+
+  template() {
+    const { failures } = this,
+      isList = failures.length > 1;
+    return html`${isList && this.head(failures.length)}
+      ${
+        (!isList || this.isOpen.value) &&
+        html`<div class="rows" role="list">${failures.map((failure) => this.row(failure))}</div>`
+      }`;
+  }
+
+  head(n) {
+    const isOpen = this.isOpen.value;
+    return html`<button class="head" aria-expanded=${isOpen} onclick=${() => (this.isOpen.value = !isOpen)}>
+      <i>!</i><b>${t("{n} model call failed|{n} model calls failed", { n })}</b>
+      <span class="muted">${t("Other objects are not affected.")}</span>
+      <span class="more">${isOpen ? t("Hide") : t("Show")}</span>
+    </button>`;
+  }
+
+  row({ id, title, about, error, remedies }) {
+    return html`<div class="row" data-call=${id} key=${id}>
+      <span class="about" title=${title}>${about || title}</span>
+      <span class="error" title=${error}>${error}</span>
+      <span class="actions">
+        <button class="studio-button plain" title=${t("Show the unparsed response")}
+          onclick=${() => openCalls({ id, tab: t("Response") })}>${t("Show response")}</button>
+        ${remedies.map((remedy) => this.remedy(id, remedy))}
+      </span>
+    </div>`;
+  }
+
+  remedy(id, { kind, title, label }) {
+    const act = () => (kind === "edit" ? openCalls({ id, edit: true }) : this.send("act", { kind, id }));
+    return html`<button class="studio-button" title=${title} data-sends="failures.act" onclick=${act}>
+      ${label}</button>`;
+  }
 }
+
+export default mounts(Failures);

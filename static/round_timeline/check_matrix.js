@@ -1,6 +1,7 @@
-import { h } from "/static/studio/dom.js";
 import { mutationCheckTitle } from "/static/round_timeline/mutation_table.js";
+import { meanReward } from "/static/round_timeline/outcome.js";
 import { t } from "/static/studio/texts.js";
+import { html } from "/static/studio/view.js";
 
 const ROUTER_CHECKS = {
   task: t("Goals match the task"),
@@ -21,71 +22,42 @@ export function checkTitle({ name, title }) {
 }
 
 // Table of checks by round for the rounds of one task. A failed check plays its round at the moment of failure.
-export function checkMatrix(rounds, { chosen, choose, play }) {
-  const task = rounds.find((round) => round.number === chosen)?.task;
-  const shown = rounds.filter((round) => round.task === task);
-  const checks = new Map(shown.flatMap((round) => round.checks.map((check) => [check.name, check])));
-  const cell = (round, name) => {
-    const check = round.checks.find((other) => other.name === name);
-    if (!check) return h("td.missing", { title: t("Not in this round") }, "·");
-    return check.passed
-      ? h("td.passed", { title: t("Passed") }, "✓")
-      : h(
-          "td.failed",
-          {},
-          h(
-            "button",
-            {
-              title: t("{message} Click to replay.", { message: check.message }),
-              "aria-label": t("{name} failed in round {number}: replay", {
-                name: checkTitle(check),
-                number: round.number,
-              }),
-              onclick: () => {
-                choose(round.number);
-                play(round.number, check);
-              },
-            },
-            "✕",
-          ),
-        );
+export function checkMatrix(timeline) {
+  const { rounds, round: chosen } = timeline,
+    shown = rounds.filter((round) => round.task === chosen.task),
+    checks = new Map(shown.flatMap((round) => round.checks.map((check) => [check.name, check])));
+  const head = ({ number }) => html`<th class=${number === chosen.number ? "on" : null} scope="col">
+    <button onclick=${() => timeline.choose(number)}>${t("Round {number}", { number })}</button>
+  </th>`;
+  const row = ([name, check]) => html`<tr>
+    <th scope="row">${checkTitle(check)}</th>
+    ${shown.map((round) => cell(round, name, timeline))}
+  </tr>`;
+  return html`<div class="matrix panel">
+    <table>
+      <thead><tr><th scope="col">${t("Check")}</th>${shown.map(head)}</tr></thead>
+      <tbody>
+        ${[...checks].map(row)}
+        <tr class="reward">
+          <th scope="row">${t("Reward")}</th>
+          ${shown.map((round) => html`<td>${meanReward(round)?.toFixed(2) ?? "–"}</td>`)}
+        </tr>
+      </tbody>
+    </table>
+  </div>`;
+}
+
+function cell(round, name, timeline) {
+  const check = round.checks.find((other) => other.name === name),
+    { number } = round;
+  if (!check) return html`<td class="missing" title=${t("Not in this round")}>·</td>`;
+  if (check.passed) return html`<td class="passed" title=${t("Passed")}>✓</td>`;
+  const replay = () => {
+    timeline.choose(number);
+    timeline.play(number, check);
   };
-  const heads = shown.map((round) =>
-    h(
-      `th${round.number === chosen ? ".on" : ""}`,
-      { scope: "col" },
-      h("button", { onclick: () => choose(round.number) }, t("Round {number}", { number: round.number })),
-    ),
-  );
-  const rewards = shown.map((round) =>
-    h(
-      "td",
-      {},
-      round.reward.length
-        ? (round.reward.reduce((sum, other) => sum + other, 0) / round.reward.length).toFixed(2)
-        : "–",
-    ),
-  );
-  return h(
-    "div.matrix.panel",
-    {},
-    h(
-      "table",
-      {},
-      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, t("Check")), heads)),
-      h(
-        "tbody",
-        {},
-        [...checks].map(([name, check]) =>
-          h(
-            "tr",
-            {},
-            h("th", { scope: "row" }, checkTitle(check)),
-            shown.map((round) => cell(round, name)),
-          ),
-        ),
-        h("tr.reward", {}, h("th", { scope: "row" }, t("Reward")), rewards),
-      ),
-    ),
-  );
+  return html`<td class="failed">
+    <button title=${t("{message} Click to replay.", { message: check.message })} onclick=${replay}
+      aria-label=${t("{name} failed in round {number}: replay", { name: checkTitle(check), number })}>✕</button>
+  </td>`;
 }

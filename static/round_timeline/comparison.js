@@ -1,74 +1,60 @@
-import { capitalised, h } from "/static/studio/dom.js";
-import { diff } from "/static/studio/diff.js";
+import { Diff } from "/static/studio/diff.js";
+import { capitalised } from "/static/studio/parts.js";
 import { t } from "/static/studio/texts.js";
+import { html } from "/static/studio/view.js";
 
 // Menu of what a round is compared with: other rounds, and its other layouts with the photographed one; null for none.
-export function comparisonChoice(round, others, compare) {
+export function comparisonChoice(round, timeline) {
+  const others = timeline.rounds.filter((other) => other.number !== round.number);
   if (!others.length && !round.layouts.length) return null;
-  const group = (label, options) => options.length > 0 && h("optgroup", { label }, options);
-  return h(
-    "select.studio-button.compare",
-    {
-      "aria-label": t("Compare with another round or layout"),
-      onchange: ({ target }) => {
-        const [kind, number] = target.value.split(" ");
-        compare(kind === "round" ? { a: Number(number), b: round.number } : { a: round.number, seed: Number(number) });
-      },
-    },
-    h("option", { value: "", disabled: true, selected: true }, t("Compare with …")),
-    group(
-      t("Rounds"),
-      others.map((other) =>
-        h("option", { value: `round ${other.number}` }, t("Round {number}", { number: other.number })),
-      ),
-    ),
-    group(
-      t("As photographed beside"),
-      round.layouts.map((seed) => h("option", { value: `layout ${seed}` }, t("Layout {seed}", { seed }))),
-    ),
+  const compare = ({ target }) => {
+    const [kind, number] = target.value.split(" ");
+    target.value = ""; // the same can be chosen again
+    timeline.send(
+      "compare",
+      kind === "round" ? { a: Number(number), b: round.number } : { a: round.number, seed: Number(number) },
+    );
+  };
+  const group = (label, options) => options.length > 0 && html`<optgroup label=${label}>${options}</optgroup>`;
+  const rounds = others.map(
+    ({ number }) => html`<option value="round ${number}">${t("Round {number}", { number })}</option>`,
   );
+  const layouts = round.layouts.map(
+    (seed) => html`<option value="layout ${seed}">${t("Layout {seed}", { seed })}</option>`,
+  );
+  return html`<select class="studio-button compare" aria-label=${t("Compare with another round or layout")}
+    onchange=${compare}>
+    <option value="" disabled selected>${t("Compare with …")}</option>
+    ${group(t("Rounds"), rounds)}
+    ${group(t("As photographed beside"), layouts)}
+  </select>`;
 }
 
 // Outcomes, reasons and changed code of the two rollouts that the viewers show side by side.
 export function comparison({ titles, reasons, outcomes, changes }, close) {
+  return html`<div class="detail panel comparison">
+    <div class="top">
+      <strong>${titles.join(t(" and "))}</strong>
+      <button class="studio-button edit" onclick=${close}>${t("Close")}</button>
+    </div>
+    ${outcomes.length ? outcomeTable(titles, outcomes) : html`<p class="route">${t("Same outcome.")}</p>`}
+    ${reasons.map(([title, text]) => html`<p class="route"><b>${title}: </b>${capitalised(text)}</p>`)}
+    ${changes && !Object.keys(changes).length && html`<p class="route">${t("Same code.")}</p>`}
+    ${Object.entries(changes ?? {}).map(
+      ([file, rows]) => html`<details open key=${file}><summary>${file}</summary><${Diff} rows=${rows} /></details>`,
+    )}
+  </div>`;
+}
+
+function outcomeTable(titles, outcomes) {
   const heads = [t("Outcome"), ...titles];
-  return h(
-    "div.detail.panel.comparison",
-    {},
-    h(
-      "div.top",
-      {},
-      h("strong", {}, titles.join(t(" and "))),
-      h("button.studio-button.edit", { onclick: close }, t("Close")),
-    ),
-    outcomes.length
-      ? h(
-          "table.outcomes",
-          {},
-          h(
-            "thead",
-            {},
-            h(
-              "tr",
-              {},
-              heads.map((head) => h("th", { scope: "col" }, head)),
-            ),
-          ),
-          h(
-            "tbody",
-            {},
-            outcomes.map(([name, ...ends]) => h("tr", {}, h("th", { scope: "row" }, name), ends.map(outcomeCell))),
-          ),
-        )
-      : h("p.route", {}, t("Same outcome.")),
-    reasons.map(([title, text]) => h("p.route", {}, h("b", {}, `${title}: `), capitalised(text))),
-    changes && !Object.keys(changes).length && h("p.route", {}, t("Same code.")),
-    Object.entries(changes ?? {}).map(([file, rows]) =>
-      h("details", { open: true }, h("summary", {}, file), diff(rows)),
-    ),
-  );
+  const row = ([name, ...ends]) => html`<tr><th scope="row">${name}</th>${ends.map(outcomeCell)}</tr>`;
+  return html`<table class="outcomes">
+    <thead><tr>${heads.map((head) => html`<th scope="col">${head}</th>`)}</tr></thead>
+    <tbody>${outcomes.map(row)}</tbody>
+  </table>`;
 }
 
 const SIGNS = { met: t("✓ Met"), "not met": t("✕ Not met"), absent: "–" };
-const outcomeCell = (end) =>
-  h(`td${end === "met" ? ".passed" : end === "not met" ? ".failed" : ""}`, {}, SIGNS[end] ?? end);
+const TONES = { met: "passed", "not met": "failed" };
+const outcomeCell = (end) => html`<td class=${TONES[end]}>${SIGNS[end] ?? end}</td>`;

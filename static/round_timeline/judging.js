@@ -1,6 +1,6 @@
-import { h, tickBox } from "/static/studio/dom.js";
-import { diff } from "/static/studio/diff.js";
+import { Diff } from "/static/studio/diff.js";
 import { t } from "/static/studio/texts.js";
+import { html } from "/static/studio/view.js";
 
 const STORED = "grs.playRounds";
 
@@ -11,38 +11,30 @@ export function wantsPlayback() {
 }
 
 // Switch for playing rounds as they are judged.
-export function playbackSwitch(on, onChange) {
-  const label = tickBox(t("Play rounds"), on, (ticked) => {
-    localStorage.setItem(STORED, ticked ? "on" : "off");
-    onChange(ticked);
-  });
-  label.title = t("Play each round as it is judged; if not, its moment of failure is shown still");
-  label.classList.add("playback");
-  return label;
+export function playbackSwitch(timeline) {
+  const choose = ({ target: { checked: on } }) => {
+    localStorage.setItem(STORED, on ? "on" : "off");
+    timeline.send("autoplay", { on });
+  };
+  return html`<label class="tick playback"
+    title=${t("Play each round as it is judged; if not, its moment of failure is shown still")}>
+    <input type="checkbox" checked=${timeline.value.plays} onchange=${choose} />${t("Play rounds")}
+  </label>`;
 }
 
 // The repair that is being judged: what was changed, and the differences of its code.
 export function judgingPanel({ number, parent, change, changes }) {
   const files = Object.entries(changes);
   if (!files.length) return null;
-  return h(
-    "div.detail.panel.judging",
-    { role: "status" },
-    h(
-      "div.top",
-      {},
-      h("strong", {}, t("Round {number}", { number })),
-      h(
-        "span.faint",
-        {},
-        change
-          ? t("repairs round {parent}, being judged", { parent })
-          : t("edit of round {parent}, being judged", { parent }),
-      ),
-    ),
-    change && h("p.route", {}, change),
-    files.map(([file, rows]) =>
-      h("details", { open: true }, h("summary", {}, t("Changes in {file}", { file })), diff(rows)),
-    ),
-  );
+  const doing = change
+    ? t("repairs round {parent}, being judged", { parent })
+    : t("edit of round {parent}, being judged", { parent });
+  const differences = ([file, rows]) => html`<details open key="${number} ${file}">
+    <summary>${t("Changes in {file}", { file })}</summary><${Diff} rows=${rows} />
+  </details>`;
+  return html`<div class="detail panel judging" role="status">
+    <div class="top"><strong>${t("Round {number}", { number })}</strong><span class="faint">${doing}</span></div>
+    ${change && html`<p class="route">${change}</p>`}
+    ${files.map(differences)}
+  </div>`;
 }

@@ -1,5 +1,5 @@
-import { h } from "/static/studio/dom.js";
 import { t } from "/static/studio/texts.js";
+import { html } from "/static/studio/view.js";
 
 const MUTATIONS = {
   nothing: t("Moves nothing"),
@@ -21,39 +21,21 @@ export function mutationTable(round) {
   const missed = round.checks
     .filter((check) => !check.passed && MUTATIONS[check.name.replace(/^meaning /, "")])
     .map((check) => check.name.replace(/^meaning /, ""));
-  const rows = [
-    ...Object.entries(round.mutations).map(([kind, check]) => [kind, check]),
-    ...missed.map((kind) => [kind, null]),
-  ];
+  const rows = [...Object.entries(round.mutations), ...missed.map((kind) => [kind, null])];
   if (!rows.length) return null;
   const titles = new Map(round.checks.map(({ name, title }) => [name, title]));
-  return h(
-    "div.mutations",
-    {},
-    h(
-      "table",
-      {},
-      h(
-        "thead",
-        {},
-        h("tr", {}, h("th", { scope: "col" }, t("Injected fault")), h("th", { scope: "col" }, t("Detected by"))),
-      ),
-      h(
-        "tbody",
-        {},
-        rows.map(([kind, check]) =>
-          h(
-            "tr",
-            {},
-            h("th", { scope: "row" }, MUTATIONS[kind] ?? kind),
-            h(
-              `td.${check ? "passed" : "failed"}`,
-              {},
-              check ? ["✓ ", h("span", { title: check }, titles.get(check) ?? check)] : t("✕ No check"),
-            ),
-          ),
-        ),
-      ),
-    ),
-  );
+  const row = ([kind, check]) => html`<tr>
+    <th scope="row">${MUTATIONS[kind] ?? kind}</th>
+    ${
+      check
+        ? html`<td class="passed">✓ <span title=${check}>${titles.get(check) ?? check}</span></td>`
+        : html`<td class="failed">${t("✕ No check")}</td>`
+    }
+  </tr>`;
+  return html`<div class="mutations">
+    <table>
+      <thead><tr><th scope="col">${t("Injected fault")}</th><th scope="col">${t("Detected by")}</th></tr></thead>
+      <tbody>${rows.map(row)}</tbody>
+    </table>
+  </div>`;
 }

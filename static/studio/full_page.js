@@ -40,6 +40,6 @@ export function coverPage(element, root, page, onOpen, onClose = () => {}) {
   onDrawer(element, (shown) => shown && page.close());
 }
 
-/** Returns the button that closes such a page; `name` says what it closes. */
+/** The button that closes such a page, in a template; `name` says what it closes. */
 export const closeButton = (name, close) =>
   html`<button class="studio-button plain" title=${t("Close (Esc)")} aria-label=${name} onclick=${close}>✕</button>`;

@@ -1,8 +1,6 @@
 // What is dragged in the task builder, and where it may be dropped.
 let dragged = null;
 
-export const isDragging = () => dragged !== null;
-
 /** Returns attributes of an element that can be dragged. */
 export const source = (what) => ({
   draggable: true,

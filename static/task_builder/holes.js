@@ -1,30 +1,28 @@
 // The holes of a row: menus, names that can be put in order, and pads. `builder` is the TaskBuilder of script.js.
-import { h } from "/static/studio/dom.js";
 import { t } from "/static/studio/texts.js";
+import { classes, html } from "/static/studio/view.js";
 import { source, target } from "./dragging.js";
 import { placePad, zonePad } from "./pads.js";
 import { isMany, reordered, takesObjects, withName, withNames } from "./rows.js";
 
 /** Draws a hole of a row. */
 export function holeElement(builder, row, hole) {
-  const { value } = builder,
-    change = (next) => builder.change(next);
-  if (hole.type === "place") return placePad(row, value, (place) => change({ ...row, place }));
-  if (hole.type === "zone")
-    return zonePad(row, value.zones, row.names[hole.index][0], (zone) => change(withNames(row, hole, [zone])));
-  const isActive = builder.active?.key === row.key && builder.active.index === hole.index;
-  return h(
-    `span.hole${isActive ? ".active" : ""}`,
-    {
-      "data-hole": `${row.key} ${hole.index}`,
-      ...target(
-        (what) => what.name && takesObjects(hole),
-        (what) => builder.drop(what, row, hole, null),
-      ),
-    },
-    isMany(hole) && row.names[hole.index].map((name) => nameElement(builder, row, hole, name)),
-    menu(builder, row, hole),
+  const { key, names } = row;
+  if (hole.type === "place") return placePad(builder, row);
+  if (hole.type === "zone") {
+    const choose = (zone) => builder.change(withNames(row, hole, [zone]));
+    return zonePad(row, builder.value.zones, names[hole.index][0], choose);
+  }
+  const active = builder.active.value,
+    isActive = active?.key === key && active.index === hole.index;
+  const drop = target(
+    (what) => what.name && takesObjects(hole),
+    (what) => builder.drop(what, row, hole, null),
   );
+  return html`<span class=${classes("hole", isActive && "active")} data-hole="${key} ${hole.index}" ...${drop}>
+    ${isMany(hole) && names[hole.index].map((name) => nameElement(builder, row, hole, name))}
+    ${menu(builder, row, hole)}
+  </span>`;
 }
 
 // What may fill a hole: [{name, words}].
@@ -46,20 +44,15 @@ const MENU_TITLES = {
 function menu(builder, row, hole) {
   const names = row.names[hole.index],
     chosen = isMany(hole) ? "" : (names[0] ?? ""),
-    more = choices(builder, row, hole).filter((one) => !isMany(hole) || !names.includes(one.name));
-  const placeholder = isMany(hole) && names.length ? "+" : t("Choose …");
-  return h(
-    `select${isMany(hole) && names.length ? ".more" : ""}`,
-    {
-      "aria-label": MENU_TITLES[hole.type],
-      "data-act": `menu ${row.key} ${hole.index}`,
-      onkeydown: openAtKey,
-      onfocus: () => takesObjects(hole) && builder.activate(row, hole),
-      onchange: ({ target: { value } }) => builder.change(withName(row, hole, value, builder.value.objects)),
-    },
-    !chosen && h("option", { value: "", disabled: true, selected: true }, placeholder),
-    more.map(({ name, words }) => h("option", { value: name, selected: name === chosen }, words)),
-  );
+    more = choices(builder, row, hole).filter((one) => !isMany(hole) || !names.includes(one.name)),
+    hasNames = isMany(hole) && names.length > 0;
+  const choose = ({ target: { value } }) => builder.change(withName(row, hole, value, builder.value.objects));
+  return html`<select class=${hasNames ? "more" : null} aria-label=${MENU_TITLES[hole.type]}
+    data-act="menu ${row.key} ${hole.index}" value=${chosen} onkeydown=${openAtKey}
+    onfocus=${() => takesObjects(hole) && builder.activate(row, hole)} onchange=${choose}>
+    ${!chosen && html`<option key="" value="" disabled>${hasNames ? "+" : t("Choose …")}</option>`}
+    ${more.map(({ name, words }) => html`<option key=${name} value=${name}>${words}</option>`)}
+  </select>`;
 }
 
 // Without this each arrow key would choose, and each letter of a name that is typed.
@@ -71,48 +64,35 @@ function openAtKey(event) {
 }
 
 function nameElement(builder, row, hole, name) {
-  const names = row.names[hole.index],
+  const { key } = row,
+    { index } = hole,
+    names = row.names[index],
     object = builder.value.objects.find((one) => one.name === name),
     words = object?.words ?? name,
-    set = (next) => builder.change(withNames(row, hole, next)),
-    remove = () => set(names.filter((one) => one !== name));
-  const move = (step) => {
-    const next = [...names],
-      at = next.indexOf(name);
-    if (next[at + step] === undefined) return;
-    [next[at], next[at + step]] = [next[at + step], name];
-    set(next);
+    set = (next) => builder.change(withNames(row, hole, next));
+  const remove = ({ currentTarget }) => {
+    set(names.filter((one) => one !== name));
+    builder.focusSoon(`[data-hole="${key} ${index}"] .${currentTarget.className}`, names.indexOf(name));
   };
-  const onkeydown = (event) => {
-    const act = {
-      ArrowLeft: () => move(-1),
-      ArrowRight: () => move(1),
-      Delete: remove,
-      Backspace: remove,
-    }[event.key];
-    if (!act) return;
+  const press = (event) => {
+    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key],
+      beside = names[names.indexOf(name) + step];
+    if (!step && !["Delete", "Backspace"].includes(event.key)) return;
     event.preventDefault();
-    act();
+    if (!step) remove(event);
+    else if (beside) set(names.map((one) => (one === name ? beside : one === beside ? name : one)));
   };
-  const own = { name, key: row.key, index: hole.index };
-  return h(
-    "span.name",
-    {
-      style: `--colour:${object?.colour ?? "transparent"}`,
-      ...source(own),
-      ...target(
-        (what) => what.name,
-        (what) =>
-          what.key === row.key && what.index === hole.index
-            ? set(reordered(names, what.name, name))
-            : builder.drop(what, row, hole, name),
-      ),
-    },
-    h(
-      "button.word",
-      { "data-act": `name ${row.key} ${hole.index} ${name}`, title: t("Drag, or use the arrow keys"), onkeydown },
-      words,
-    ),
-    h("button.remove", { "aria-label": t("Remove {name}", { name: words }), onclick: remove }, "×"),
+  const put = target(
+    (what) => what.name,
+    (what) =>
+      what.key === key && what.index === index
+        ? set(reordered(names, what.name, name))
+        : builder.drop(what, row, hole, name),
   );
+  return html`<span class="name" key=${name} style="--colour:${object?.colour ?? "transparent"}"
+    ...${source({ name, key, index })} ...${put}>
+    <button class="word" data-act="name ${key} ${index} ${name}" title=${t("Drag, or use the arrow keys")}
+      onkeydown=${press}>${words}</button>
+    <button class="remove" aria-label=${t("Remove {name}", { name: words })} onclick=${remove}>×</button>
+  </span>`;
 }

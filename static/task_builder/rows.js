@@ -1,5 +1,5 @@
-// Goals as rows: a row is a form with its holes filled, {key, form, stage, names, place}. `names` are lists by the index
-// of the hole; a row with several first names stands for a goal each. Rows are never changed, they are replaced.
+// Goals as rows: a row is a form with its holes filled, {key, form, stage, names, place}. `names` are lists by the
+// index of the hole; a row with several first names stands for a goal each. Rows are never changed, they are replaced.
 let rowsMade = 0;
 
 export const isMany = (hole) => hole.type === "list" || hole.type === "objects";

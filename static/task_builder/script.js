@@ -1,80 +1,89 @@
-// Builds a task of goals: kinds of goals, objects that are clicked anywhere in the page, steps. See components/steps.py.
-import { fill, h } from "/static/studio/dom.js";
+// Builds a task of goals: kinds of goals, objects that are clicked anywhere in the page, steps. It is described in
+// components/steps.py.
 import { fillField } from "/static/studio/fill_field.js";
 import { LatestRequest } from "/static/studio/latest_request.js";
+import { hear } from "/static/studio/page_events.js";
 import { isRefused } from "/static/studio/refused_controls.js";
 import { alsoSelected, onSelect, select, selected } from "/static/studio/selection.js";
 import { t } from "/static/studio/texts.js";
-import { isDragging } from "./dragging.js";
+import { follow, html, mounts, onChange, signal, View } from "/static/studio/view.js";
+import { ghosts } from "/static/viewer/frame/linked_viewers.js";
 import { foot, steps, toolbar } from "./drawing.js";
-import { isComplete, newRow, nextHole, toGoals, toRows, withName, withNames } from "./rows.js";
+import { newRow, nextHole, reordered, toGoals, toRows, withName, withNames } from "./rows.js";
 
 const READ_MS = 300, // after the last key in the text field
   PREVIEW_MS = 400; // after the last edit
 const MAX_UNDO = 50;
+const NO_GHOSTS = {};
 
-class TaskBuilder {
-  constructor({ element, server }) {
-    this.root = element.querySelector(".task-builder");
-    this.value = { forms: [], objects: [] };
-    this.isOpen = false;
-    this.ownText = null; // that the rows stand for in the text field
-    this.clear();
-    const ask = (request) => server.ask({ ...request, token: this.value.token });
+class TaskBuilder extends View {
+  isOpen = signal(false);
+  rows = signal(/** @type {any[]} */ ([]));
+  history = signal(/** @type {any[][]} */ ([]));
+  active = signal(/** @type {any} */ (null)); // {key, index} of the hole that a clicked object fills
+  inNewStep = signal(false); // whether the next goal begins a step
+  form = signal(/** @type {any} */ (null)); // that had the focus last
+  carried = signal(/** @type {any} */ (null)); // {key, place} of the goal whose marker is dragged
+  answer = signal(/** @type {any} */ (null));
+  preview = signal(/** @type {any} */ (null));
+  ownText = /** @type {string | null} */ (null); // that the rows stand for in the text field
+  token = "";
+  wasRunning = false;
+  readDue = 0;
+  previewDue = 0;
+
+  constructor(context) {
+    super(context);
+    const ask = (request) => this.server.ask({ ...request, token: this.value.token });
     this.builds = new LatestRequest(ask, (answer, request) => this.answered(answer, request));
-    this.previews = new LatestRequest(ask, (answer) => this.previewed(answer));
-    onSelect(element, (id) => id && this.isOpen && this.take(id));
-    document.addEventListener("input", ({ target: field }) => {
-      if (this.isOpen && field.matches?.(this.value.fills) && field.value !== this.ownText) this.readSoon();
+    this.previews = new LatestRequest(ask, (answer) => (this.preview.value = answer));
+    onSelect(this.root, (id) => id && this.isOpen.value && this.take(id));
+    onChange(
+      this.root,
+      () => this.value,
+      () => this.takeValue(),
+    );
+    follow(this.root, () => {
+      ghosts.value = this.isOpen.value ? this.poses : null;
     });
-    this.root.addEventListener("dragend", () => this.draw());
-    addEventListener("grs-build", () => {
-      if (!element.isConnected) return;
+    hear(this.root, document, "input", ({ target: field }) => {
+      if (this.isOpen.value && field.matches?.(this.value.fills) && field.value !== this.ownText) this.readSoon();
+    });
+    hear(this.root, window, "grs-build", () => {
       this.open(true);
-      this.root.querySelector("summary").focus();
+      this.focusSoon("summary");
     });
   }
 
-  clear() {
-    this.rows = [];
-    this.history = [];
-    this.active = null; // {key, index} of the hole that a clicked object fills
-    this.inNewStep = false; // whether the next goal begins a step
-    this.form = null; // that had the focus last
+  takeValue() {
+    const { token, running } = this.value;
+    if (running && !this.wasRunning) this.open(false); // the rounds show in place of the ghosts
+    this.wasRunning = Boolean(running);
+    if (token === this.token) return;
+    this.token = token;
+    this.isOpen.value = this.inNewStep.value = false;
+    this.rows.value = this.history.value = [];
+    this.active.value = this.form.value = this.ownText = null;
     this.forget();
   }
 
   forget() {
-    this.answer = this.preview = null;
+    this.answer.value = this.preview.value = null;
     clearTimeout(this.previewDue);
-    this.previews?.cancel();
-  }
-
-  show(value) {
-    const isOther = value.token !== this.value.token,
-      begins = value.running && !this.value.running;
-    this.value = value;
-    if (begins && this.isOpen) this.open(false); // the rounds show in place of the ghosts
-    if (isOther) {
-      this.clear();
-      this.ownText = null;
-      this.isOpen = false;
-    }
-    this.draw();
+    this.previews.cancel();
   }
 
   open(on) {
-    this.isOpen = on && Boolean(this.value.token);
-    this.draw();
-    this.showGhosts();
-    if (this.isOpen) this.read();
+    this.isOpen.value = on && Boolean(this.value.token);
+    if (this.isOpen.value) this.read();
+  }
+
+  get poses() {
+    const { error, why, poses } = this.preview.value ?? {};
+    return error || why || !poses ? NO_GHOSTS : poses;
   }
 
   // Requests
-
-  get field() {
-    return document.querySelector(this.value.fills);
-  }
 
   readSoon() {
     clearTimeout(this.readDue);
@@ -83,119 +92,107 @@ class TaskBuilder {
 
   /** Reads the goals of the text in the text field. */
   read() {
-    const text = this.field?.value ?? "";
-    if (text === this.ownText) return;
-    this.builds.send({ kind: "read", text });
+    const field = /** @type {HTMLTextAreaElement} */ (document.querySelector(this.value.fills)),
+      text = field?.value ?? "";
+    if (text !== this.ownText) this.builds.send({ kind: "read", text });
   }
 
   /** Sends the goals, for their words and what speaks against them. */
-  send() {
+  sendGoals() {
     this.forget();
-    const goals = toGoals(this.rows, this.value.axes);
+    const goals = toGoals(this.rows.value, this.value.axes);
     this.builds.cancel();
     if (goals.length) return this.builds.send({ kind: "build", goals });
     this.ownText = "";
     fillField(this.value.fills, "");
-    this.showGhosts();
   }
 
   answered(answer, { kind, text }) {
     this.forget();
-    this.answer = answer;
     if (kind === "read") {
       this.ownText = text;
-      if (!answer.error) this.showRows(toRows(answer.goals, this.value));
-      this.draw();
-      if (this.rows.length && !answer.is_known && !isRefused("task-builder.build"))
+      this.answer.value = answer.error ? answer : this.withRows(answer);
+      if (this.rows.value.length && !answer.is_known && !isRefused("task-builder.build"))
         this.builds.send({ kind: "build", goals: answer.goals, text }); // what is shown is what runs
-    } else if (!answer.error && text === undefined) {
-      this.ownText = answer.text;
-      fillField(this.value.fills, answer.text);
+    } else {
+      this.answer.value = answer;
+      if (!answer.error && text === undefined) {
+        this.ownText = answer.text;
+        fillField(this.value.fills, answer.text);
+      }
     }
-    this.showGhosts();
-    this.tell();
     const { goals } = answer;
     if (!goals?.length || answer.why || isRefused("task-builder.preview")) return;
     this.previewDue = setTimeout(() => this.previews.send({ kind: "preview", goals }), PREVIEW_MS);
   }
 
-  previewed(answer) {
-    this.preview = answer;
-    this.showGhosts();
-    this.tell();
-  }
-
-  showGhosts() {
-    const poses = this.preview && !this.preview.error && !this.preview.why ? this.preview.poses : {};
-    dispatchEvent(new CustomEvent("grs-ghosts", { detail: this.isOpen ? poses : null }));
-  }
-
-  /** Shows the rows of a text; null if one of its goals has no form. */
-  showRows(rows) {
-    if (!rows) this.answer.unread = t("This task's goals cannot be shown here; build it again.");
-    if (this.rows.length) this.remember(rows ?? []);
-    else this.rows = rows ?? [];
+  /** Shows the rows of the goals that were read. Returns the answer, which says so if one of them has no form. */
+  withRows(answer) {
+    const rows = toRows(answer.goals, this.value);
+    if (this.rows.value.length) this.remember(rows ?? []);
+    else this.rows.value = rows ?? [];
+    return rows ? answer : { ...answer, unread: t("This task's goals cannot be shown here; build it again.") };
   }
 
   // Edits
 
   remember(rows) {
-    this.history = [...this.history, this.rows].slice(-MAX_UNDO);
-    this.rows = rows;
-    if (!rows.some((row) => row.key === this.active?.key)) this.active = null;
+    this.history.value = [...this.history.value, this.rows.value].slice(-MAX_UNDO);
+    this.rows.value = rows;
+    if (!rows.some((row) => row.key === this.active.value?.key)) this.active.value = null;
   }
 
   edit(rows) {
+    this.keepFocus();
     this.remember(rows);
-    this.draw();
-    this.send();
+    this.sendGoals();
   }
 
   undo() {
-    const rows = this.history.pop();
-    if (!rows) return;
-    this.rows = rows;
-    this.active = null;
-    this.draw();
-    this.send();
+    const history = this.history.value;
+    if (!history.length) return;
+    this.keepFocus();
+    this.rows.value = history.at(-1);
+    this.history.value = history.slice(0, -1);
+    this.active.value = null;
+    this.sendGoals();
   }
 
   change(row) {
-    this.edit(this.rows.map((one) => (one.key === row.key ? row : one)));
+    this.edit(this.rows.value.map((one) => (one.key === row.key ? row : one)));
   }
 
   add(form) {
-    const last = Math.max(0, ...this.rows.map((row) => row.stage));
-    let row = newRow(form, last + (this.inNewStep && this.rows.length ? 1 : 0), this.value);
+    const rows = this.rows.value,
+      last = Math.max(0, ...rows.map((row) => row.stage));
+    let row = newRow(form, last + (this.inNewStep.value && rows.length ? 1 : 0), this.value);
     for (const id of [selected(), ...alsoSelected()]) {
       const hole = nextHole(row),
         object = this.value.objects.find((one) => one.id === id);
       if (hole && object) row = withName(row, hole, object.name, this.value.objects);
     }
-    this.inNewStep = false;
-    this.edit([...this.rows, row]);
+    this.inNewStep.value = false;
+    this.edit([...rows, row]);
     this.activateNext(row);
   }
 
   activateNext(row) {
     const hole = nextHole(row);
-    this.active = hole ? { key: row.key, index: hole.index } : null;
-    this.draw();
+    this.active.value = hole ? { key: row.key, index: hole.index } : null;
     if (hole && this.root.contains(document.activeElement))
-      this.root.querySelector(`[data-hole="${row.key} ${hole.index}"] select`)?.focus();
+      this.focusSoon(`[data-hole="${row.key} ${hole.index}"] select`);
   }
 
   activate(row, hole) {
-    this.active = { key: row.key, index: hole.index };
-    for (const one of this.root.querySelectorAll("[data-hole]"))
-      one.classList.toggle("active", one.dataset.hole === `${row.key} ${hole.index}`);
+    this.active.value = { key: row.key, index: hole.index };
   }
 
   /** Puts a clicked object into the active hole. */
   take(id) {
-    const row = this.rows.find((one) => one.key === this.active?.key),
-      object = this.value.objects.find((one) => one.id === id);
-    const hole = row?.form.holes.find((one) => one.index === this.active.index);
+    const { key, index } = this.active.value ?? {},
+      row = this.rows.value.find((one) => one.key === key),
+      object = this.value.objects.find((one) => one.id === id),
+      hole = row?.form.holes.find((one) => one.index === index);
     if (!hole || !object) return;
     const next = withName(row, hole, object.name, this.value.objects),
       isFirst = !row.names[hole.index].length;
@@ -206,104 +203,63 @@ class TaskBuilder {
 
   /** Puts a dragged name into a hole, before another name or last. */
   drop({ name, key, index }, row, hole, before) {
-    let rows = this.rows.map((one) =>
-      one.key === key
-        ? withNames(
-            one,
-            { index },
-            one.names[index].filter((other) => other !== name),
-          )
-        : one,
-    );
-    const found = withName(
-      rows.find((one) => one.key === row.key),
-      hole,
-      name,
-      this.value.objects,
-    );
-    const names = found.names[hole.index].filter((one) => one !== name),
-      at = names.indexOf(before);
-    names.splice(at < 0 ? names.length : at, 0, name);
-    rows = rows.map((one) => (one.key === row.key ? withNames(found, hole, names) : one));
-    this.edit(rows);
+    const names = (one) => one.names[index].filter((other) => other !== name),
+      rows = this.rows.value.map((one) => (one.key === key ? withNames(one, { index }, names(one)) : one)),
+      target = rows.find((one) => one.key === row.key),
+      found = withName(target, hole, name, this.value.objects),
+      next = withNames(found, hole, reordered(found.names[hole.index], name, before));
+    this.edit(rows.map((one) => (one === target ? next : one)));
   }
 
   /** A number chooses the object of that number, Escape none, and Ctrl+Z undoes. */
   press(event) {
     const command = event.ctrlKey || event.metaKey;
-    if (event.key === "Escape") {
-      this.active = null;
-      this.draw();
-    } else if (event.key === "z" && command) {
+    if (event.key === "Escape") this.active.value = null;
+    else if (event.key === "z" && command) {
       event.stopPropagation(); // else the page undoes a decision
       this.undo();
-    } else if (/^[1-9]$/.test(event.key) && !command && this.active) this.take(Number(event.key));
+    } else if (/^[1-9]$/.test(event.key) && !command && this.active.value) this.take(Number(event.key));
     else return;
     event.preventDefault();
   }
 
+  // Focus
+
+  /** Focuses an element once the page shows what has just changed. */
+  focusSoon(selector, index = 0) {
+    queueMicrotask(() => /** @type {HTMLElement} */ (this.root.querySelectorAll(selector)[index])?.focus());
+  }
+
+  /** A goal that goes to another step is drawn anew there; what has the focus in it keeps it. */
+  keepFocus() {
+    const focused = /** @type {HTMLElement} */ (document.activeElement);
+    if (focused.dataset.act && this.root.contains(focused))
+      queueMicrotask(() => focused.isConnected || this.focusSoon(`[data-act="${CSS.escape(focused.dataset.act)}"]`));
+  }
+
   // Drawing
 
-  draw() {
-    if (isDragging()) return; // what is dragged would be taken out of the page
-    if (!this.value.token) return fill(this.root); // there is no twin yet
-    fill(
-      this.root,
-      h(
-        "details",
-        { open: this.isOpen },
-        h(
-          "summary",
-          {
-            onclick: (event) => {
-              event.preventDefault();
-              this.open(!this.isOpen);
-            },
-          },
-          h("h3", {}, t("Task builder")),
-          h("span.faint.sentence"),
-        ),
-        this.isOpen && this.body(),
-      ),
-    );
-    this.tell();
-  }
-
-  /** Says what the task is and whether it can be done, and leaves all else as it is: a menu may be open. */
-  tell() {
-    const sentence = this.root.querySelector(".sentence"),
-      verdict = this.root.querySelector(".verdict");
-    if (sentence) sentence.textContent = (this.isOpen && this.answer?.words) || t("Choose goals, objects and steps");
-    if (verdict) fill(verdict, this.verdict());
-  }
-
-  body() {
-    return h(
-      "div.body",
-      {
-        "data-sends": "task-builder.build",
-        onkeydown: (event) => this.press(event),
-      },
-      toolbar(this),
-      steps(this),
-      foot(this),
-    );
-  }
-
-  verdict() {
-    const { answer, preview } = this;
-    const open = this.rows.filter((row) => !isComplete(row)).length;
-    const why = answer?.error || answer?.unread || answer?.why || preview?.error || preview?.why;
-    if (why) return [h("span.why", { title: why }, `✕ ${why}`)];
-    if (this.active && open) return t("Click an object in the list, the twin or the photograph, or choose it here.");
-    if (!this.rows.length) return t("Add a goal.");
-    if (open) return t("{n} goal is not complete|{n} goals are not complete", { n: open });
-    if (preview) return [h("span.tag.good", {}, t("✓ The robot can do it"))];
-    return answer && !isRefused("task-builder.preview") ? [h("i.spin"), t("Planning …")] : [];
+  template() {
+    if (!this.value.token) return null; // there is no twin yet
+    const isOpen = this.isOpen.value;
+    const toggle = (event) => {
+      event.preventDefault();
+      this.open(!isOpen);
+    };
+    return html`<details open=${isOpen}>
+      <summary onclick=${toggle}>
+        <h3>${t("Task builder")}</h3>
+        <span class="faint sentence">
+          ${(isOpen && this.answer.value?.words) || t("Choose goals, objects and steps")}</span>
+      </summary>
+      ${
+        isOpen &&
+        html`<div class="body" data-sends="task-builder.build" onkeydown=${(event) => this.press(event)}>
+          ${toolbar(this)}${steps(this)}${foot(this)}
+        </div>`
+      }
+    </details>`;
   }
 }
 
-export default function mount(page) {
-  const builder = new TaskBuilder(page);
-  return (next) => builder.show(next ?? { token: "", forms: [], objects: [] });
-}
+export default mounts(TaskBuilder);

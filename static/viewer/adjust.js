@@ -7,20 +7,23 @@ const STEPS = { translate: 0.001, rotate: Math.PI / 180, scale: 0.01 }; // per a
 const Z = new THREE.Vector3(0, 0, 1);
 
 export class Adjust {
+  allowed = false;
+  refused = false; // to this person
+  mode = /** @type {"translate" | "rotate" | "scale" | null} */ (null);
+  all = false; // rotates about all axes
+  name = "";
+  twin = null;
+  body = null; // of the object that is adjusted
+  trial = null; // where it is tried
+  before = null; // the trial when the drag began
+  moved = false;
+  resting = 0;
+
   /** `handlers` has onTry(state), onDone(state) with {name, pos, quat_wxyz, relative_scale}, and onMode(mode). */
   constructor(renderer, views, canvas, handlers) {
-    Object.assign(this, {
-      renderer,
-      views,
-      handlers,
-      allowed: false,
-      refused: false, // to this person
-      mode: null,
-      name: "",
-      all: false,
-      trial: null,
-      twin: null,
-    });
+    this.renderer = renderer;
+    this.views = views;
+    this.handlers = handlers;
     this.gizmo = new TransformControls(views.camera, canvas);
     this.gizmo.setSpace("world");
     this.gizmo.setSize(0.85);

@@ -1,5 +1,6 @@
 // What the cameras of a model see, each in an inset along the lower edge of the view.
 import * as THREE from "three";
+import { html, signal } from "../studio/view.js";
 import { FAR_M, NEAR_M } from "./camera_views.js";
 import { quaternion } from "./geoms.js";
 
@@ -8,50 +9,54 @@ const MAX_HEIGHT = 96, // pixels
   GAP = 8; // pixels
 
 export class CameraInsets {
-  /** Draws into the canvas of a renderer, below the frames that it puts into `element`. */
-  constructor(renderer, element) {
-    Object.assign(this, { renderer, element, hidden: false, insets: [] });
+  isHidden = signal(false);
+  insets = signal(/** @type {any[]} */ ([])); // {name, camera, aspect, place: [left, bottom, width, height]} in pixels
+
+  /** Draws into the canvas of a renderer, below the frames of `template()`. */
+  constructor(renderer) {
+    this.renderer = renderer;
     renderer.afterDraw = (gl, scene) => this.#draw(gl, scene);
   }
 
-  /** Shows the cameras {name, body, pos, quat_wxyz, width, height, left, right, bottom, top} of a twin in their order. */
+  /** Shows the cameras {name, body, pos, quat_wxyz, width, height, left, right, bottom, top} of a twin in order. */
   show(twin, cameras) {
-    for (const { camera } of this.insets) camera.removeFromParent();
-    this.insets = cameras.map((one) => ({
-      camera: attached(twin, one),
-      frame: frameOf(one),
-      aspect: one.width / one.height,
-    }));
-    this.element.replaceChildren(...this.insets.map(({ frame }) => frame));
-    this.resize();
+    for (const { camera } of this.insets.value) camera.removeFromParent();
+    this.#place(
+      cameras.map((one) => ({ name: one.name, camera: attached(twin, one), aspect: one.width / one.height })),
+    );
+  }
+
+  resize() {
+    this.#place(this.insets.value);
   }
 
   /** Places the insets in a row that fits the view. */
-  resize() {
-    const [width, height] = this.renderer.size;
-    const aspects = this.insets.reduce((sum, { aspect }) => sum + aspect, 0);
-    const fitting = (width - GAP * (this.insets.length + 1)) / aspects;
-    const high = Math.floor(Math.min(MAX_HEIGHT, HEIGHT_SHARE * height, fitting));
+  #place(insets) {
+    const [width, height] = this.renderer.size,
+      aspects = insets.reduce((sum, { aspect }) => sum + aspect, 0),
+      fitting = (width - GAP * (insets.length + 1)) / aspects,
+      high = Math.floor(Math.min(MAX_HEIGHT, HEIGHT_SHARE * height, fitting));
     let left = GAP;
-    for (const inset of this.insets) {
-      const wide = Math.round(high * inset.aspect);
-      inset.place = [left, GAP, wide, high];
-      Object.assign(inset.frame.style, {
-        left: `${left}px`,
-        bottom: `${GAP}px`,
-        width: `${wide}px`,
-        height: `${high}px`,
-      });
-      left += wide + GAP;
-    }
+    this.insets.value = insets.map((inset) => {
+      const place = [left, GAP, Math.round(high * inset.aspect), high];
+      left += place[2] + GAP;
+      return { ...inset, place };
+    });
     this.renderer.requestDraw();
   }
 
+  template() {
+    const frame = ({ name, place: [left, bottom, width, height] }) => html`<figure data-camera=${name}
+      style="left:${left}px;bottom:${bottom}px;width:${width}px;height:${height}px">
+      <figcaption>${name}</figcaption>
+    </figure>`;
+    return html`<div id="insets" hidden=${this.isHidden.value}>${this.insets.value.map(frame)}</div>`;
+  }
+
   #draw(gl, scene) {
-    this.element.hidden = this.hidden;
-    if (this.hidden || !this.insets.length) return;
+    if (this.isHidden.value || !this.insets.value.length) return;
     gl.setScissorTest(true);
-    for (const { camera, place } of this.insets) {
+    for (const { camera, place } of this.insets.value) {
       gl.setViewport(...place);
       gl.setScissor(...place);
       gl.render(scene, camera);
@@ -64,20 +69,11 @@ export class CameraInsets {
 /** Returns a camera that moves with its body. */
 function attached(twin, { body, pos, quat_wxyz, left, right, bottom, top }) {
   const camera = new THREE.PerspectiveCamera();
-  const edges = [left, right, top, bottom].map((slope) => slope * NEAR_M);
-  camera.projectionMatrix.makePerspective(...edges, NEAR_M, FAR_M);
+  const [atLeft, atRight, atTop, atBottom] = [left, right, top, bottom].map((slope) => slope * NEAR_M);
+  camera.projectionMatrix.makePerspective(atLeft, atRight, atTop, atBottom, NEAR_M, FAR_M);
   camera.projectionMatrixInverse.copy(camera.projectionMatrix).invert();
   camera.position.fromArray(pos);
   camera.quaternion.copy(quaternion(quat_wxyz));
   twin.bodies[body].add(camera);
   return camera;
-}
-
-function frameOf({ name }) {
-  const frame = document.createElement("figure"),
-    caption = document.createElement("figcaption");
-  caption.textContent = name;
-  frame.dataset.camera = name;
-  frame.append(caption);
-  return frame;
 }

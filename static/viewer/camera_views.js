@@ -2,28 +2,40 @@
 import * as THREE from "three";
 import { OrbitControls } from "three/addons/controls/OrbitControls.js";
 import { quaternion } from "./geoms.js";
+import { nearestView } from "./nearest_view.js";
 
 export const NEAR_M = 0.01,
   FAR_M = 60;
 const FIELD_OF_VIEW = 42;
 const DIRECTIONS = { free: [0.35, -0.8, 0.62], top: [0, -0.001, 1], front: [0, -1, 0.12] }; // right, back, up
 const FREE_ELEVATION = [25, 55]; // degrees; limits of the free view's first elevation
-const MIN_DISTANCE_M = 0.25; // from the nearest point
 const FILL = 0.85; // share of the canvas that the framed points may take
 
 export class CameraViews {
+  name = "free";
+  blend = 0.6;
+  blinking = 0; // the timer of the alternation
+  compare = "blend";
+  headroom = 0; // pixels
+  photoCamera = null;
+  picture = ""; // address of the photograph
+  points = []; // that the presets frame
+  forward = new THREE.Vector3(0, 1, 0); // of the photograph
+  isMoved = false; // by a person
+  placing = false;
+  zoom = 1; // of the photograph, and where its middle is
+  pan = [0, 0];
+  clip = "";
+  onMove = null;
+  onShow = null;
+  onCompare = null;
+  onBlink = null;
+
   constructor(renderer, canvas, photo, difference) {
-    Object.assign(this, {
-      renderer,
-      canvas,
-      photo,
-      difference,
-      name: "free",
-      blend: 0.6,
-      blinking: null,
-      compare: "blend",
-      headroom: 0,
-    });
+    this.renderer = renderer;
+    this.canvas = canvas;
+    this.photo = photo;
+    this.difference = difference;
     this.camera = new THREE.PerspectiveCamera(FIELD_OF_VIEW, 1, NEAR_M, FAR_M);
     this.camera.up.set(0, 0, 1);
     this.controls = new OrbitControls(this.camera, canvas);
@@ -66,7 +78,7 @@ export class CameraViews {
   show(name) {
     if (name === "photo" && !this.photoCamera) return;
     this.name = name;
-    this.isMoved = false; // by a person
+    this.isMoved = false;
     this.blink(false);
     this.controls.enabled = name !== "photo";
     Object.assign(this, { zoom: 1, pan: [0, 0] });
@@ -148,7 +160,7 @@ export class CameraViews {
       twin = !twin;
       this.#mix(twin ? 1 : 0);
     };
-    this.blinking = on ? setInterval(alternate, 600) : null;
+    this.blinking = on ? setInterval(alternate, 600) : 0;
     this.#mix();
     this.onBlink?.(on);
   }
@@ -165,6 +177,7 @@ export class CameraViews {
   }
 
   // The presets keep the photograph's heading, so that left stays left.
+  /** @param {number[]} direction */
   #placeCamera([right, back, up]) {
     const forward = this.forward.clone().setZ(0);
     if (forward.length() < 0.05) forward.set(0, 1, 0).applyQuaternion(quaternion(this.photoCamera.quat_wxyz)).setZ(0);
@@ -256,29 +269,4 @@ export class CameraViews {
     this.canvas.style.opacity = over ? shown : 1;
     this.canvas.style.clipPath = this.name === "photo" ? this.clip : "";
   }
-}
-
-/**
- * Returns {center, distance} of the nearest view that shows all points: it looks along -direction at the centre.
- * `wide` and `high` are the shares of half the image's height at this field of view (degrees) that the points may take.
- */
-function nearestView(points, direction, fieldOfView, { wide, high }) {
-  const slope = Math.tan(THREE.MathUtils.degToRad(fieldOfView / 2));
-  const right = new THREE.Vector3(0, 0, 1).cross(direction).normalize(),
-    up = direction.clone().cross(right);
-  const seen = points.map((point) => [point.dot(right), point.dot(up), point.dot(direction)]);
-  // A point at (a, t) along an axis and towards the camera is in view from (c, d) if |a - c| <= (d - t) * slope.
-  const along = (axis, share) => {
-    const highest = Math.max(...seen.map((point) => point[axis] + point[2] * share)),
-      lowest = Math.min(...seen.map((point) => point[axis] - point[2] * share));
-    return { middle: (highest + lowest) / 2, depth: (highest - lowest) / 2 / share };
-  };
-  const across = along(0, slope * wide),
-    upright = along(1, slope * high),
-    depths = seen.map((point) => point[2]);
-  const middle = (Math.min(...depths) + Math.max(...depths)) / 2;
-  return {
-    center: right.multiplyScalar(across.middle).addScaledVector(up, upright.middle).addScaledVector(direction, middle),
-    distance: Math.max(across.depth, upright.depth, Math.max(...depths) + MIN_DISTANCE_M) - middle,
-  };
 }

@@ -7,8 +7,9 @@ export class ViewNotAvailable extends Error {}
 export class Unreachable extends Error {}
 
 /**
- * Fetches a view's geometry {header, bytes, tag, focus}. Arrays in `header` are [offset, count] into `bytes`, and `focus`
- * lists the points that the camera frames at first, or is null. Only {tag, focus} if the geometry is the one with the tag `known`.
+ * Fetches a view's geometry {header, bytes, tag, focus}. Arrays in `header` are [offset, count] into `bytes`, and
+ * `focus` lists the points that the camera frames at first, or is null. Only {tag, focus} if the geometry is the one
+ * with the tag `known`.
  */
 export async function fetchGeometry(token, known = "") {
   const headers = known ? { "If-None-Match": known } : {};

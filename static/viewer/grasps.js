@@ -1,6 +1,7 @@
 // Candidate grasps of the selected object as small U-shapes, kept ones green, dropped ones red; hovering says why.
 import * as THREE from "three";
 import { t } from "../studio/texts.js";
+import { signal } from "../studio/view.js";
 
 const KEPT = new THREE.Color("#35c46a"),
   DROPPED = new THREE.Color("#e5543f");
@@ -11,15 +12,25 @@ const THICKNESS_M = 0.0016,
 const BARS = 4; // two fingers, palm and stem
 
 export class Grasps {
-  /** `panel` shows the reason beside the pointer, `notify(text)` shows a notice. */
-  constructor(panel, notify) {
-    Object.assign(this, { panel, notify, on: false, object: "", asked: 0 });
+  on = signal(false);
+  hovered = signal(/** @type {any} */ (null)); // {text, left, top}: the reason beside the pointer
+  object = "";
+  asked = 0;
+  twin = null;
+  token = "";
+  glyphs = null;
+  candidates = [];
+
+  /** `notify(text)` shows a notice. */
+  constructor(notify, requestDraw) {
+    this.notify = notify;
+    this.requestDraw = requestDraw;
   }
 
   /** Shows grasps in the view of that token, whose twin may be the one of the view before. */
-  show(twin, token, requestDraw) {
+  show(twin, token) {
     this.#clear();
-    Object.assign(this, { twin, token, requestDraw });
+    Object.assign(this, { twin, token });
   }
 
   select(object) {
@@ -28,28 +39,24 @@ export class Grasps {
     this.#load();
   }
 
-  /** Returns whether grasps are shown now. */
   toggle() {
-    this.on = !this.on;
+    this.on.value = !this.on.value;
     this.#load();
-    return this.on;
   }
 
   /** Shows the reason of the candidate under the pointer. */
   hover(raycaster, event) {
     const [hit] = this.glyphs ? raycaster.intersectObject(this.glyphs, false) : [];
-    this.panel.hidden = !hit;
-    if (!hit) return;
-    const { reason } = this.candidates[Math.floor(hit.instanceId / BARS)];
-    this.panel.textContent = reason ? `✕ ${reason}` : `✓ ${t("Grasp")}`;
-    Object.assign(this.panel.style, { left: `${event.offsetX}px`, top: `${event.offsetY}px` });
+    const reason = hit && this.candidates[Math.floor(hit.instanceId / BARS)].reason,
+      text = reason ? `✕ ${reason}` : `✓ ${t("Grasp")}`;
+    this.hovered.value = hit ? { text, left: event.offsetX, top: event.offsetY } : null;
   }
 
   async #load() {
     this.#clear();
     const number = ++this.asked;
     const body = this.twin?.bodyOf(this.object);
-    if (!this.on || !body) return;
+    if (!this.on.value || !body) return;
     const address = `${encodeURIComponent(this.token)}/grasps.json?object=${encodeURIComponent(this.object)}`;
     const answer = await fetch(address).catch(() => null);
     if (number !== this.asked) return;
@@ -58,12 +65,12 @@ export class Grasps {
   }
 
   #clear() {
-    this.panel.hidden = true;
+    this.hovered.value = null;
     this.glyphs?.removeFromParent();
     this.glyphs?.dispose();
     this.glyphs = null;
     delete document.body.dataset.grasps;
-    this.requestDraw?.();
+    this.requestDraw();
   }
 
   #draw(candidates, body) {
@@ -74,10 +81,10 @@ export class Grasps {
     this.glyphs.userData.outline = true; // neither picked nor outlined with its object
     this.glyphs.userData.group = 2;
     candidates.forEach(({ pose, opening, reason }, number) => {
-      const gripper = new THREE.Matrix4().set(...pose);
+      const gripper = new THREE.Matrix4().fromArray(pose).transpose(); // by rows
       bars(opening).forEach(([position, size], bar) => {
         const index = number * BARS + bar;
-        const matrix = new THREE.Matrix4().makeTranslation(...position).scale(new THREE.Vector3(...size));
+        const matrix = new THREE.Matrix4().setPosition(vector(position)).scale(vector(size));
         this.glyphs.setMatrixAt(index, matrix.premultiply(gripper));
         this.glyphs.setColorAt(index, reason ? DROPPED : KEPT);
       });
@@ -89,6 +96,8 @@ export class Grasps {
     this.requestDraw();
   }
 }
+
+const vector = (numbers) => new THREE.Vector3().fromArray(numbers);
 
 /** Returns centre and size of each bar in the gripper's axes: z is the approach, y the closing direction. */
 function bars(opening) {

@@ -1,12 +1,18 @@
 // Name labels that follow the selected and the hovered object.
-import * as THREE from "three";
+import { signal } from "../studio/view.js";
+import { cornersOf } from "./twin.js";
 
 const TOOLS_PX = 48; // the height that the tools take at the top of the view
 
 export class Labels {
+  names = signal(/** @type {Record<string, string>} */ ({})); // what each object is called, by name
+  shown = { selected: "", hovered: "", note: "" };
+  suffix = "";
+  twin = null;
+
   constructor(element, renderer, views) {
-    this.names = {}; // what each object is called, by name
-    Object.assign(this, { renderer, views, shown: { selected: "", hovered: "", note: "" } });
+    this.renderer = renderer;
+    this.views = views;
     this.spans = Object.fromEntries(
       ["selected", "hovered", "note"].map((which) => {
         const span = document.createElement("span");
@@ -21,7 +27,7 @@ export class Labels {
   set(which, name, colour = "") {
     this.shown[which] = name;
     this.spans[which].textContent =
-      (this.names[name] ?? name.replaceAll("_", " ")) +
+      (this.names.value[name] ?? name.replaceAll("_", " ")) +
       (which === "selected" && this.suffix ? ` · ${this.suffix}` : "");
     this.spans[which].style.setProperty("--colour", colour);
     this.renderer.requestDraw();
@@ -52,31 +58,35 @@ export class Labels {
     for (const [which, span] of Object.entries(this.spans)) {
       const name = this.shown[which];
       span.hidden = !name || !this.twin || (which === "hovered" && name === this.shown.selected);
-      if (span.hidden) continue;
-      if (which === "note" && !this.twin.names.includes(name)) {
-        span.style.transform = `translate(${this.renderer.size[0] / 2}px, 56px) translate(-50%, 0)`;
-        continue;
-      }
-      const { min, max } = this.twin.boxOf(name);
-      const [width, height] = this.renderer.size;
-      let [x, y, right, bottom] = [0, Infinity, 0, 0];
-      for (let corner = 0; corner < 8; corner++) {
-        const at = new THREE.Vector3(
-          corner & 1 ? min.x : max.x,
-          corner & 2 ? min.y : max.y,
-          corner & 4 ? min.z : max.z,
-        );
-        at.project(this.views.camera);
-        x += (((at.x + 1) / 2) * width) / 8;
-        y = Math.min(y, ((1 - at.y) / 2) * height);
-        bottom = Math.max(bottom, ((1 - at.y) / 2) * height);
-        right = Math.max(right, ((at.x + 1) / 2) * width);
-      }
-      if (which === "note") {
-        this.#placeBeside(span, { left: 2 * x - right, right, middle: (y + bottom) / 2 }, width);
-        continue;
-      }
-      span.style.transform = `translate(${x}px, ${Math.max(y - 6, TOOLS_PX + span.offsetHeight)}px) translate(-50%, -100%)`;
+      if (!span.hidden) this.#placeAt(which, span, name);
     }
+  }
+
+  #placeAt(which, span, name) {
+    const [width] = this.renderer.size;
+    if (which === "note" && !this.twin.names.includes(name)) {
+      span.style.transform = `translate(${width / 2}px, 56px) translate(-50%, 0)`;
+      return;
+    }
+    const { x, top, right, bottom } = this.#outline(name);
+    if (which === "note") this.#placeBeside(span, { left: 2 * x - right, right, middle: (top + bottom) / 2 }, width);
+    else {
+      const y = Math.max(top - 6, TOOLS_PX + span.offsetHeight);
+      span.style.transform = `translate(${x}px, ${y}px) translate(-50%, -100%)`;
+    }
+  }
+
+  /** Where an object is on the screen: its middle `x`, and its edges. */
+  #outline(name) {
+    const [width, height] = this.renderer.size,
+      seen = cornersOf(this.twin.boxOf(name)).map((corner) => corner.project(this.views.camera)),
+      across = seen.map((at) => ((at.x + 1) / 2) * width),
+      down = seen.map((at) => ((1 - at.y) / 2) * height);
+    return {
+      x: across.reduce((sum, one) => sum + one, 0) / across.length,
+      right: Math.max(0, ...across),
+      top: Math.min(...down),
+      bottom: Math.max(0, ...down),
+    };
   }
 }

@@ -1,36 +1,31 @@
 // What a screen reader finds in the canvas: its objects by name, the selected one, and what happens to it.
+import { follow, html, show, signal } from "../studio/view.js";
+
 const ID = "object-";
 
 export class ObjectNames {
-  /** `list` is inside the canvas, `status` is read out when it changes, `say(name)` gives an object's words. */
-  constructor(canvas, list, status, say) {
-    Object.assign(this, { canvas, list, status, say, names: [], selected: "" });
-  }
+  names = signal(/** @type {string[]} */ ([]));
+  selected = signal("");
+  announcement = signal(""); // read out when it changes
 
-  show(names, selected) {
-    Object.assign(this, { names, selected });
-    this.list.replaceChildren(
-      ...names.map((name, index) => {
-        const item = document.createElement("li");
-        item.id = ID + index;
-        item.textContent = this.say(name);
-        item.setAttribute("aria-current", String(name === selected));
-        return item;
-      }),
+  /** `list` is inside the canvas, `say(name)` gives an object's words. */
+  constructor(canvas, list, say) {
+    show(list, () =>
+      this.names.value.map(
+        (name, index) => html`<li id="${ID}${index}" aria-current=${name === this.selected.value}>${say(name)}</li>`,
+      ),
     );
-    const index = names.indexOf(selected);
-    if (index < 0) this.canvas.removeAttribute("aria-activedescendant");
-    else this.canvas.setAttribute("aria-activedescendant", ID + index);
-  }
-
-  announce(text) {
-    if (this.status.textContent !== text) this.status.textContent = text;
+    follow(canvas, () => {
+      const index = this.names.value.indexOf(this.selected.value);
+      if (index < 0) canvas.removeAttribute("aria-activedescendant");
+      else canvas.setAttribute("aria-activedescendant", ID + index);
+    });
   }
 
   /** Returns the name after or before the selected one, the first without a selection. */
   next(step) {
-    const { names } = this,
-      index = names.indexOf(this.selected);
+    const names = this.names.value,
+      index = names.indexOf(this.selected.value);
     return names[(index < 0 ? (step > 0 ? 0 : -1) : index + step + names.length) % names.length] ?? names.at(-1) ?? "";
   }
 }

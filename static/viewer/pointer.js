@@ -1,12 +1,26 @@
 // Pointer input: hover shows names, click selects, drag with the push tool (or Ctrl) pulls an object.
 import * as THREE from "three";
+import { signal } from "../studio/view.js";
 
 const CLICK_TOLERANCE_PX = 4; // pixels between press and release that still count as a click
 
 export class Pointer {
-  /** `handlers` has onHover(name), onRay(raycaster, event) before it, onSelect(name), onPush({body, point, target}), onRelease(). */
+  twin = null;
+  isPushing = signal(false); // an object is pulled without Ctrl
+  carrying = false; // an object is put somewhere by hand
+  drag = null;
+  pressed = null; // where
+  hovered = null; // the newest event over the canvas
+  waiting = 0;
+  occupied = () => false; // by something else that is dragged
+
+  /** `handlers` has onHover(name), onRay(raycaster, event) before it, onSelect(name), onPush({body, point, target}) and
+   * onRelease(). */
   constructor(renderer, views, canvas, handlers) {
-    Object.assign(this, { renderer, views, canvas, handlers, pushing: false, carrying: false, drag: null });
+    this.renderer = renderer;
+    this.views = views;
+    this.canvas = canvas;
+    this.handlers = handlers;
     this.raycaster = new THREE.Raycaster();
     this.string = new THREE.Line(
       new THREE.BufferGeometry(),
@@ -35,8 +49,8 @@ export class Pointer {
   #down(event) {
     this.canvas.focus({ preventScroll: true });
     this.pressed = [event.clientX, event.clientY];
-    if (event.button !== 0 || !this.twin || this.occupied?.() || !(this.pushing || this.carrying || event.ctrlKey))
-      return;
+    const pulls = this.isPushing.value || this.carrying || event.ctrlKey;
+    if (event.button !== 0 || !this.twin || this.occupied() || !pulls) return;
     const hit = this.twin.pick(this.#ray(event));
     if (!hit?.moving) return;
     event.stopPropagation();
@@ -47,13 +61,13 @@ export class Pointer {
 
   #move(event) {
     if (this.drag) this.#pull(event);
-    else if (!event.buttons && !this.occupied?.()) this.#hover(event);
+    else if (!event.buttons && !this.occupied()) this.#hover(event);
   }
 
   #hover(event) {
     this.hovered = event;
-    this.waiting ??= requestAnimationFrame(() => {
-      this.waiting = null;
+    this.waiting ||= requestAnimationFrame(() => {
+      this.waiting = 0;
       if (!this.twin || this.drag) return;
       const ray = this.#ray(this.hovered);
       this.handlers.onRay(ray, this.hovered);
@@ -82,7 +96,7 @@ export class Pointer {
   #up(event) {
     const [x, y] = this.pressed ?? [NaN, NaN];
     const clicked = Math.hypot(event.clientX - x, event.clientY - y) < CLICK_TOLERANCE_PX && event.button === 0;
-    if (clicked && !this.drag?.pulled && this.twin && !this.occupied?.())
+    if (clicked && !this.drag?.pulled && this.twin && !this.occupied())
       this.handlers.onSelect(this.twin.pick(this.#ray(event))?.object ?? "");
     this.#release();
   }

@@ -7,6 +7,16 @@ const FADE_M = [1.5, 6];
 const DEFAULT_LIGHT = [-0.45, -0.35, 1.1]; // towards it, in a model that has no main light
 
 export class Renderer {
+  camera = null;
+  beforeDraw = []; // steps, each called with the time; one that returns true has another frame drawn
+  instead = null; // draws in place of the renderer
+  afterDraw = null;
+  onDrawn = null;
+  onResize = null;
+  pending = 0;
+  drawn = 0;
+  slow = 0;
+
   constructor(canvas, element) {
     this.element = element;
     this.renderer = new THREE.WebGLRenderer({
@@ -30,9 +40,6 @@ export class Renderer {
     const sky = new THREE.HemisphereLight("#f4f7ff", "#a29b93", 2.0);
     sky.position.set(0, 0, 1);
     this.scene.add(sky, this.sun, this.sun.target);
-    this.beforeDraw = [];
-    this.drawn = 0;
-    this.slow = 0;
     new ResizeObserver(() => this.resize()).observe(element);
   }
 
@@ -59,7 +66,7 @@ export class Renderer {
 
   castShadows(on) {
     this.renderer.shadowMap.enabled = on;
-    this.scene.traverse((node) => {
+    this.scene.traverse((/** @type {any} */ node) => {
       if (node.material) node.material.needsUpdate = true;
     });
     this.requestDraw(true);
@@ -76,11 +83,11 @@ export class Renderer {
   /** Requests a redraw; `moved` also updates shadows. */
   requestDraw(moved = false) {
     if (moved) this.renderer.shadowMap.needsUpdate = true;
-    this.pending ??= requestAnimationFrame((now) => this.#draw(now));
+    this.pending ||= requestAnimationFrame((now) => this.#draw(now));
   }
 
   #draw(now) {
-    this.pending = null;
+    this.pending = 0;
     if (!this.camera || !this.size[0]) return;
     const needsAnother = this.beforeDraw.map((step) => step(now)).some(Boolean);
     if (this.instead) this.instead(this.renderer, this.scene, this.camera);

@@ -1,5 +1,6 @@
 // Turns a standalone model slowly, by orbiting the camera, until a person touches it.
 import * as THREE from "three";
+import { signal } from "../studio/view.js";
 
 const TURN_S = 24; // seconds
 const MIN_INTERVAL_MS = 33,
@@ -8,35 +9,44 @@ const REFRESH_MS = 17;
 const UP = new THREE.Vector3(0, 0, 1);
 
 export class Turntable {
-  /** Off, with `button` hidden, until enabled. */
-  constructor(renderer, views, canvas, button) {
-    Object.assign(this, { renderer, views, button, on: false, off: false, cost: 0 });
+  on = signal(false);
+  isOffered = signal(false);
+  off = false; // a person turned it off
+  cost = 0; // smoothed time per frame
+  before = null; // times of the frame before, and of the request for this one
+  asked = null;
+  next = 0;
+
+  /** Off, and not offered, until enabled. */
+  constructor(renderer, views, canvas) {
+    this.renderer = renderer;
+    this.views = views;
     this.calm = matchMedia("(prefers-reduced-motion: reduce)");
     renderer.beforeDraw.unshift((now) => this.#turn(now)); // before the controls read the camera's position
     for (const type of ["pointerdown", "wheel"])
       canvas.addEventListener(type, () => this.set(false), { capture: true, passive: true });
-    button.onclick = () => {
-      this.off = this.on;
-      this.set(!this.on);
-    };
+  }
+
+  toggle() {
+    this.off = this.on.value;
+    this.set(!this.on.value);
   }
 
   /** Starts turning unless a person turned it off or prefers reduced motion. */
   enable() {
-    this.button.hidden = false;
+    this.isOffered.value = true;
     this.set(!this.off && !this.calm.matches);
   }
 
   set(on) {
-    this.on = on && !this.button.hidden && this.views.name !== "photo";
+    this.on.value = on && this.isOffered.value && this.views.name !== "photo";
     this.before = this.asked = null;
-    this.button.setAttribute("aria-pressed", String(this.on));
-    if (this.on) this.renderer.requestDraw();
+    if (this.on.value) this.renderer.requestDraw();
   }
 
   // Hidden pages get no animation frames, and the renderer skips canvases without size.
   #turn(now) {
-    if (!this.on) return;
+    if (!this.on.value) return;
     const { camera, controls } = this.views;
     const elapsed = Math.min(0.5, (now - (this.before ?? now)) / 1000);
     camera.position
@@ -44,7 +54,7 @@ export class Turntable {
       .applyAxisAngle(UP, (elapsed * 2 * Math.PI) / TURN_S)
       .add(controls.target);
     this.before = now;
-    if (this.asked) this.cost += 0.3 * (now - this.asked - this.cost); // smoothed time per frame
+    if (this.asked) this.cost += 0.3 * (now - this.asked - this.cost);
     clearTimeout(this.next);
     this.next = setTimeout(
       () => this.#requestDraw(),

@@ -73,7 +73,7 @@ export class Twin {
   pick(raycaster) {
     this.root.updateMatrixWorld(); // poses may have changed since the last frame was drawn
     const meshes = [];
-    this.root.traverseVisible((node) => node.isMesh && !node.userData.outline && meshes.push(node));
+    this.root.traverseVisible((node) => isMesh(node) && !node.userData.outline && meshes.push(node));
     const [hit] = raycaster.intersectObjects(meshes, false);
     if (!hit) return null;
     const body = hit.object.parent;
@@ -98,7 +98,7 @@ export class Twin {
     const boxes = this.names.map((name) => this.boxOf(name)).filter((box) => !box.isEmpty());
     if (!boxes.length) {
       const all = new THREE.Box3();
-      this.root.traverse((node) => node.isMesh && !node.userData.plane && all.expandByObject(node));
+      this.root.traverse((node) => isMesh(node) && !node.userData.plane && all.expandByObject(node));
       boxes.push(all.isEmpty() ? new THREE.Box3().setFromArray([-0.3, -0.3, 0, 0.3, 0.3, 0.3]) : all);
     }
     return boxes.flatMap(cornersOf);
@@ -115,13 +115,13 @@ export class Twin {
 
   /** Returns the meshes of bodies, without those for collisions where there are others. */
   visualMeshes(...bodies) {
-    const all = bodies.flatMap((body) => body.children.filter((node) => node.isMesh && !node.userData.outline));
+    const all = bodies.flatMap((body) => body.children.filter((node) => isMesh(node) && !node.userData.outline));
     const visual = all.filter((mesh) => mesh.userData.group < 3);
     return visual.length ? visual : all;
   }
 
   dispose() {
-    this.root.traverse((node) => {
+    this.root.traverse((/** @type {any} */ node) => {
       node.geometry?.dispose();
       node.material?.map?.dispose();
       node.material?.dispose();
@@ -129,8 +129,10 @@ export class Twin {
   }
 }
 
+const isMesh = (node) => node instanceof THREE.Mesh;
+
 /** Returns the eight corners of a box. */
-function cornersOf({ min, max }) {
+export function cornersOf({ min, max }) {
   return [0, 1, 2, 3, 4, 5, 6, 7].map(
     (i) => new THREE.Vector3(i & 1 ? max.x : min.x, i & 2 ? max.y : min.y, i & 4 ? max.z : min.z),
   );

@@ -20,6 +20,7 @@ from studio.viewer import PhotoCamera
 
 TASK = "put the green_cylinder on the left"
 END_TIME_S, VIEWER = 1e6, "#round iframe"
+LINKED = "/static/viewer/frame/linked_viewers.js"
 
 
 def wait_until_shown(view: FrameLocator, caption: str | re.Pattern[str]) -> None:
@@ -184,7 +185,8 @@ def test_the_tools_of_a_round_send_what_they_say(timeline: Timeline):
 
 def test_a_failed_round_says_why_where_in_the_code_and_what_to_try(timeline: Timeline):
     page, element = timeline.page, timeline.element
-    page.evaluate("window.hovered = []; addEventListener('grs-check', ({ detail }) => hovered.push(detail))")
+    note = f"import('{LINKED}').then((one) => one.measuredCheck.subscribe((name) => hovered.push(name)))"
+    page.evaluate(f"window.hovered = []; {note}")
     facts = [{"text": "The bowl tipped over", "instant": 1.54}, {"text": "It was late", "instant": None}]
     remedies = [{"kind": "widen", "title": "Widen the goals", "instruction": ""}]
     remedies.append({"kind": "other object", "title": "Try another object", "instruction": "put the cube left"})

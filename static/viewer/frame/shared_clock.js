@@ -14,6 +14,7 @@ export function leave(frame) {
 
 // A recording has received the poses of a time.
 export function arrived(frame, { time, atEnd }) {
+  for (const each of members.keys()) if (!each.isConnected) leave(each);
   members.set(frame, atEnd ? Infinity : time);
   const times = [...members.values()].filter((each) => each !== null);
   show(Math.min(...times));
@@ -23,8 +24,5 @@ export function arrived(frame, { time, atEnd }) {
 
 // Events are dispatched at once, unlike messages, so that no frame is drawn between two recordings.
 function show(time) {
-  for (const frame of members.keys()) {
-    if (!frame.isConnected) leave(frame);
-    else frame.contentWindow?.dispatchEvent(new CustomEvent("grs-show", { detail: time }));
-  }
+  for (const frame of members.keys()) frame.contentWindow?.dispatchEvent(new CustomEvent("grs-show", { detail: time }));
 }

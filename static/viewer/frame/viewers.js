@@ -1,33 +1,34 @@
 // Recordings side by side, or one over the other, each in a viewer. They share a clock.
-import { fill, h } from "/static/studio/dom.js";
-import { arrived, join, leave } from "/static/viewer/frame/shared_clock.js";
 import { t } from "/static/studio/texts.js";
+import { batch, classes, html, show, signal } from "/static/studio/view.js";
+import { arrived, join } from "/static/viewer/frame/shared_clock.js";
 
 export class Viewers {
+  recordings = signal(/** @type {any[]} */ ([]));
+  ghost = signal(/** @type {any} */ (null));
+  isOverlaid = signal(false);
+  loaded = new WeakSet(); // frames that show their view
+  sought = /** @type {number | null} */ (null); // seconds: was asked for and is not shown yet
+  panes = /** @type {HTMLElement | null} */ (null);
+  onMessage = (event) => this.#receive(event);
+  #element;
+  #toggle;
+
   /** `onTime` gets the clock's time in seconds whenever it changes. */
   constructor(onTime) {
     this.onTime = onTime;
-    this.panes = {}; // frames by the name of their pane
-    this.loaded = new Set(); // panes that show their view
-    this.sought = null; // seconds: was asked for and is not shown yet
-    this.overlaid = false;
-    this.panesElement = h("div.panes");
-    this.toggle = h("div.layout-choice", { role: "group", "aria-label": t("Layout") });
-    this.element = h("section.viewers", {}, this.panesElement);
-    this.onMessage = (event) => this.#receive(event);
   }
 
-  /** Shows recordings [{name, title, token}] side by side, or `ghost`, one like them, in their place; none hides all. */
+  /** Shows recordings [{name, title, token}] side by side, or `ghost`, one like them, in their place; none hides. */
   show(recordings, ghost = null) {
-    this.recordings = recordings;
-    this.ghost = ghost;
-    this.overlaid &&= Boolean(ghost);
-    this.element.hidden = !recordings.length;
-    this.toggle.hidden = !ghost;
+    batch(() => {
+      this.recordings.value = recordings;
+      this.ghost.value = ghost;
+      if (!ghost) this.isOverlaid.value = false;
+    });
     this.sought = null;
     removeEventListener("message", this.onMessage);
     if (recordings.length) addEventListener("message", this.onMessage);
-    this.#draw();
   }
 
   /** Goes to a time in seconds, once a viewer has loaded. */
@@ -36,9 +37,13 @@ export class Viewers {
     this.#sendSeek();
   }
 
+  get #frames() {
+    return [...(this.panes?.querySelectorAll("iframe") ?? [])];
+  }
+
   /** Sends the time that is asked for to one viewer, whose clock the others follow. */
   #sendSeek() {
-    const [frame] = Object.values(this.panes);
+    const [frame] = this.#frames;
     if (this.sought === null || !this.loaded.has(frame)) return;
     frame.contentWindow.postMessage({ type: "seek", time: this.sought }, location.origin);
   }
@@ -50,41 +55,13 @@ export class Viewers {
     this.onTime(time);
   }
 
-  #draw() {
-    for (const frame of Object.values(this.panes)) leave(frame);
-    this.panes = {};
-    this.loaded.clear();
-    fill(
-      this.panesElement,
-      (this.overlaid ? [this.ghost] : this.recordings).map(({ name, title, token }) => {
-        const frame = h("iframe", { title, src: `/viewer/#${token}` });
-        this.panes[name] = frame;
-        return h("figure.pane", { "data-pane": name }, h("figcaption", { title }, title), frame);
-      }),
-    );
-    fill(this.toggle, this.#choice(false, t("Side by side")), this.#choice(true, t("Ghost overlay")));
-  }
-
-  #choice(overlaid, title) {
-    return h(
-      `button.studio-button${this.overlaid === overlaid ? ".on" : ""}`,
-      {
-        "aria-pressed": String(this.overlaid === overlaid),
-        onclick: () => {
-          this.overlaid = overlaid;
-          this.#draw();
-        },
-      },
-      title,
-    );
-  }
-
   #receive({ source, origin, data }) {
-    const sender = Object.values(this.panes).find((frame) => frame.contentWindow === source);
+    const frames = this.#frames,
+      sender = frames.find((frame) => frame.contentWindow === source);
     if (!sender || origin !== location.origin) return;
     if (data.type === "loaded") {
       this.loaded.add(sender);
-      if (!this.overlaid) {
+      if (!this.isOverlaid.value) {
         join(sender);
         sender.contentWindow.postMessage({ type: "beside", on: true }, location.origin);
       }
@@ -94,7 +71,51 @@ export class Viewers {
     if (data.type === "time" && this.loaded.has(sender)) this.#report(data);
     if (data.type === "steered") this.sought = null;
     if (data.type === "camera")
-      for (const frame of Object.values(this.panes))
-        if (frame !== sender) frame.contentWindow?.postMessage(data, location.origin);
+      for (const frame of frames) if (frame !== sender) frame.contentWindow?.postMessage(data, location.origin);
   }
+
+  // Drawing
+
+  template() {
+    const shown = this.isOverlaid.value ? [this.ghost.value] : this.recordings.value;
+    return html`<section class="viewers" hidden=${!shown.length}>
+      <div class="panes" ref=${(panes) => (this.panes = panes)}>${shown.map(pane)}</div>
+    </section>`;
+  }
+
+  /** The choice between side by side and overlaid. */
+  layoutChoice() {
+    const choice = (overlaid, title) => {
+      const isOn = this.isOverlaid.value === overlaid;
+      return html`<button class=${classes("studio-button", isOn && "on")} aria-pressed=${isOn}
+        onclick=${() => (this.isOverlaid.value = overlaid)}>${title}</button>`;
+    };
+    return html`<div class="layout-choice" role="group" aria-label=${t("Layout")} hidden=${!this.ghost.value}>
+      ${choice(false, t("Side by side"))}${choice(true, t("Ghost overlay"))}
+    </div>`;
+  }
+
+  // The same as elements, for a page that is not a template.
+
+  get element() {
+    this.#element ??= elementOf(() => this.template());
+    return this.#element;
+  }
+
+  get toggle() {
+    this.#toggle ??= elementOf(() => this.layoutChoice());
+    return this.#toggle;
+  }
+}
+
+const pane = ({ name, title, token }) => html`<figure class="pane" data-pane=${name} key=${token}>
+  <figcaption title=${title}>${title}</figcaption>
+  <iframe title=${title} src="/viewer/#${token}" />
+</figure>`;
+
+function elementOf(template) {
+  const holder = document.createElement("div");
+  holder.style.display = "contents";
+  show(holder, template);
+  return holder;
 }
