@@ -16,6 +16,12 @@ export const TickBox = ({ label, checked, onChange }) =>
     <input type="checkbox" checked=${checked} onchange=${({ target }) => onChange(target.checked)} />${label}
   </label>`;
 
+/** An input that shows `value`. While a person types in it, it keeps what is typed. */
+export const TypedInput = ({ value, ...attributes }) =>
+  html`<input ...${attributes} ref=${(input) => {
+    if (input && input !== document.activeElement) input.value = value;
+  }} />`;
+
 /** Text as a sentence begins; an identifier stays as it is. */
 export const capitalised = (text) => (/^\w*_/.test(text) ? text : text.charAt(0).toUpperCase() + text.slice(1));
 export const centimetres = (metres, digits = 1) => `${(metres * 100).toFixed(digits)} cm`;
