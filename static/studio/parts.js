@@ -16,11 +16,17 @@ export const TickBox = ({ label, checked, onChange }) =>
     <input type="checkbox" checked=${checked} onchange=${({ target }) => onChange(target.checked)} />${label}
   </label>`;
 
-/** An input that shows `value`. While a person types in it, it keeps what is typed. */
-export const TypedInput = ({ value, ...attributes }) =>
-  html`<input ...${attributes} ref=${(input) => {
-    if (input && input !== document.activeElement) input.value = value;
-  }} />`;
+/**
+ * A text field that shows `value` whenever that changes, but not while a person types in it. What was typed stays until
+ * then; what is shown else is the field's default value.
+ */
+export function TypedInput({ value, ...attributes }) {
+  const show = (input) => {
+    const isTyping = input === document.activeElement && input?.value !== input.defaultValue;
+    if (input && !isTyping && input.defaultValue !== String(value)) input.value = input.defaultValue = value;
+  };
+  return html`<input ...${attributes} ref=${show} />`;
+}
 
 /** Text as a sentence begins; an identifier stays as it is. */
 export const capitalised = (text) => (/^\w*_/.test(text) ? text : text.charAt(0).toUpperCase() + text.slice(1));
