@@ -16,7 +16,8 @@ class MatcherBar extends View {
     return html`<div hidden=${!matchers.length}>
       <div class="bar panel">
         <label for="matcher">${t("Matcher")}</label>
-        <select id="matcher" data-sends="matcher-bar.choose" value=${chosen} onchange=${choose}>${matchers.map(option)}</select>
+        <select id="matcher" data-sends="matcher-bar.choose" value=${chosen} onchange=${choose}>
+          ${matchers.map(option)}</select>
         <span class="about">${matchers.find(({ name }) => name === chosen)?.about}</span>
         <button class="studio-button" title=${t("Measure the matchers on labelled frames")}
           onclick=${() => this.evaluation.open()}>${t("Evaluate matchers …")}</button>
