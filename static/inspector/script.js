@@ -3,28 +3,13 @@ import { showStep } from "/static/studio/gradio_tabs.js";
 import { centimetres, Chip, ConfidenceBadge, Fact, sizeText, TypedInput } from "/static/studio/parts.js";
 import { selected } from "/static/studio/selection.js";
 import { t } from "/static/studio/texts.js";
-import { html, mounts, onChange, View } from "/static/studio/view.js";
+import { html, mounts, View } from "/static/studio/view.js";
 import { collapsing } from "./collapse.js";
 
 const SOURCES = { measured: t("measured in the frame"), human: t("set by you"), rules: "rules" };
 
 class Inspector extends View {
   collapseButton = collapsing(this.root);
-
-  constructor(context) {
-    super(context);
-    onChange(
-      this.root,
-      () => this.value,
-      () => this.forgetTypedName(),
-    );
-  }
-
-  // A name that was not taken is put back.
-  forgetTypedName() {
-    const field = this.root.querySelector("input");
-    if (field && field !== document.activeElement) field.value = field.defaultValue;
-  }
 
   decide(kind, data) {
     this.send("decide", { kind, ...data });
@@ -64,7 +49,7 @@ class Inspector extends View {
         if (name !== words) this.decide("display_name", { id, name });
       };
     return html`<${TypedInput} key=${id} class="name" disabled=${Boolean(is_brought)} data-sends="inspector.decide"
-      value=${words} aria-label=${t("Name")} title=${t("Rename (Enter to save; empty for the automatic name)")}
+      value=${words} since=${this.value} aria-label=${t("Name")} title=${t("Rename (Enter to save; empty for the automatic name)")}
       spellcheck=${false} onkeydown=${leave} onchange=${rename} />`;
   }
 

@@ -17,13 +17,14 @@ export const TickBox = ({ label, checked, onChange }) =>
   </label>`;
 
 /**
- * A text field that shows `value` whenever that changes, but not while a person types in it. What was typed stays until
- * then; what is shown else is the field's default value.
+ * A text field that shows `value`, anew whenever that or `since` has changed, but not while a person types in it. Its
+ * default value is what it showed last, without what was typed.
  */
-export function TypedInput({ value, ...attributes }) {
+export function TypedInput({ value, since = null, ...attributes }) {
   const show = (input) => {
-    const isTyping = input === document.activeElement && input?.value !== input.defaultValue;
-    if (input && !isTyping && input.defaultValue !== String(value)) input.value = input.defaultValue = value;
+    const isTyping = input === document.activeElement && input?.value !== input?.defaultValue,
+      isShown = input?.defaultValue === String(value) && input?.since === since;
+    if (input && !isTyping && !isShown) Object.assign(input, { since, defaultValue: value, value });
   };
   return html`<input ...${attributes} ref=${show} />`;
 }
