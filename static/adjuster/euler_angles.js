@@ -20,7 +20,8 @@ export function quaternion([yaw, pitch, roll]) {
   return multiply(multiply([cz, 0, 0, sz], [cy, 0, sy, 0]), [cx, sx, 0, 0]);
 }
 
-function multiply([a, b, c, d], [w, x, y, z]) {
+/** @param {number[][]} factors */
+function multiply(...[[a, b, c, d], [w, x, y, z]]) {
   return [
     a * w - b * x - c * y - d * z,
     a * x + b * w + c * z - d * y,

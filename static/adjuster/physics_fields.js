@@ -1,6 +1,7 @@
 // Fields for an object's mass and friction, each with its plausible range and where the value comes from.
-import { h } from "/static/studio/dom.js";
+import { TypedInput } from "/static/studio/parts.js";
 import { t } from "/static/studio/texts.js";
+import { html } from "/static/studio/view.js";
 
 const SOURCES = {
   asset: t("from the asset"),
@@ -11,94 +12,68 @@ const SOURCES = {
 };
 
 export function physicsFields(object, decide) {
-  const save = (mass, friction) => decide("physics", { id: object.id, mass, friction });
-  const isOverridden = (field) => object[field].source === "person" || object[field].source.startsWith("model ");
-  const override = (field) => (isOverridden(field) ? object[field].value : null);
-  const hasOverride = isOverridden("mass") || isOverridden("friction");
-  return [
-    numberField(t("Mass"), object.mass, 1000, "g", 0, (value) => save(value, override("friction"))),
-    numberField(t("Friction"), object.friction, 1, "", 2, (value) => save(override("mass"), value)),
-    hasOverride &&
-      h(
-        "button.studio-button",
-        {
-          "data-sends": "adjuster.decide",
-          onclick: () => save(null, null),
-          title: t("Discard your mass and friction"),
-        },
-        t("Reset"),
-      ),
-  ];
+  const { id, mass, friction } = object,
+    save = (mass, friction) => decide("physics", { id, mass, friction }),
+    isOverridden = ({ source }) => source === "person" || source.startsWith("model "),
+    override = (property) => (isOverridden(property) ? property.value : null);
+  return html`<div class="line physics" key=${`physics ${id}`}>
+    ${numberField(t("Mass"), mass, 1000, "g", 0, (value) => save(value, override(friction)))}
+    ${numberField(t("Friction"), friction, 1, "", 2, (value) => save(override(mass), value))}
+    ${
+      (isOverridden(mass) || isOverridden(friction)) &&
+      html`<button class="studio-button" data-sends="adjuster.decide" onclick=${() => save(null, null)}
+        title=${t("Discard your mass and friction")}>${t("Reset")}</button>`
+    }
+  </div>`;
 }
 
-export const inertia = (object) =>
-  h(
-    "div.inertia",
-    {
-      title: t("Principal moments about the centre of mass, computed by MuJoCo from the collision geoms"),
-    },
-    h("span.label", {}, t("Inertia")),
-    h(
-      "span",
-      {},
-      object.inertia ? `${object.inertia.map((value) => significant(value * 1e4)).join(" · ")} kg cm²` : "…",
-    ),
-  );
+export function inertia({ inertia: moments }) {
+  const title = t("Principal moments about the centre of mass, computed by MuJoCo from the collision geoms");
+  return html`<div class="inertia" title=${title}><span class="label">${t("Inertia")}</span>
+    <span>${moments ? `${moments.map((value) => significant(value * 1e4)).join(" · ")} kg cm²` : "…"}</span></div>`;
+}
 
 function numberField(name, { value, range: [low, high], source }, factor, unit, digits, save) {
-  const hasRange = high > low,
-    isOutside = hasRange && (value < low * 0.999 || value > high * 1.001);
-  const format = (metric) => (digits ? (metric * factor).toFixed(digits) : significant(metric * factor));
-  const plausible = hasRange
-    ? t("Plausible: {low} to {high} {unit}", { low: format(low), high: format(high), unit }).trim()
-    : "";
-  return h(
-    "div.property",
-    {},
-    h(
-      "label.label",
-      {},
-      name,
-      h("input.number", {
-        "data-sends": "adjuster.decide",
-        type: "number",
-        min: 0,
-        step: "any",
-        value: format(value),
-        "aria-label": unit ? t("{name} in {unit}", { name, unit }) : name,
-        onkeydown: (event) => {
-          event.stopPropagation();
-          if (event.key === "Enter") event.target.blur();
-        },
-        onchange: ({ target }) => {
-          if (Number(target.value) > 0) save(Number(target.value) / factor);
-          else target.value = format(value);
-        },
-      }),
-      unit,
-    ),
-    hasRange && rangeBar(value, low, high, plausible),
-    h(
-      "span.source",
-      { title: plausible },
-      isOutside
-        ? h("span.tag.warn", {}, t("! Outside {low}–{high}", { low: format(low), high: format(high) }))
-        : `${format(low)}–${format(high)} ${unit} · `,
-      isOutside && source === "person" ? "" : (SOURCES[source] ?? source),
-    ),
-  );
+  const format = (metric) => (digits ? (metric * factor).toFixed(digits) : significant(metric * factor)),
+    range = { low: format(low), high: format(high) },
+    hasRange = high > low,
+    isOutside = hasRange && (value < low * 0.999 || value > high * 1.001),
+    plausible = hasRange ? t("Plausible: {low} to {high} {unit}", { ...range, unit }).trim() : "";
+  const onChange = ({ target }) => {
+    if (Number(target.value) > 0) save(Number(target.value) / factor);
+    else target.value = target.defaultValue;
+  };
+  return html`<div class="property">
+    <label class="label">${name}
+      <${TypedInput} class="number" data-sends="adjuster.decide" type="number" min="0" step="any" value=${format(value)}
+        aria-label=${unit ? t("{name} in {unit}", { name, unit }) : name} onkeydown=${leaveOnEnter}
+        onchange=${onChange} />${unit}</label>
+    ${hasRange && rangeBar(value, low, high, plausible)}
+    <span class="source" title=${plausible}>
+      ${
+        isOutside
+          ? html`<span class="tag warn">${t("! Outside {low}–{high}", range)}</span>`
+          : `${range.low}–${range.high} ${unit} · `
+      }
+      ${!(isOutside && source === "person") && (SOURCES[source] ?? source)}
+    </span>
+  </div>`;
+}
+
+/** Keys in a number field are no shortcuts; Enter leaves it. */
+export function leaveOnEnter(event) {
+  event.stopPropagation();
+  if (event.key === "Enter") event.target.blur();
 }
 
 // Logarithmic scale from 0.5 times the lower to 1.5 times the upper bound.
 function rangeBar(value, low, high, plausible) {
-  const [from, to] = [Math.log(low / 2), Math.log(high * 1.5)];
-  const at = (number) => `${Math.max(0, Math.min(100, ((Math.log(number) - from) / (to - from)) * 100))}%`;
-  return h(
-    "span.range",
-    { title: plausible, role: "img", "aria-label": plausible },
-    h("i.band", { style: `left:${at(low)};right:calc(100% - ${at(high)})` }),
-    h("i.mark", { style: `left:${at(value)}` }),
-  );
+  const [from, to] = [Math.log(low / 2), Math.log(high * 1.5)],
+    at = (number) => `${Math.max(0, Math.min(100, ((Math.log(number) - from) / (to - from)) * 100))}%`;
+  return html`<span class="range" title=${plausible} role="img" aria-label=${plausible}>
+    <i class="band" style=${`left:${at(low)};right:calc(100% - ${at(high)})`} />
+    <i class="mark" style=${`left:${at(value)}`} />
+  </span>`;
 }
 
 const significant = (value) =>

@@ -1,305 +1,224 @@
 // Panel to adjust the selected object: drag it in the viewer or type numbers; shows how well the pose fits.
-import { centimetres, chip, fill, h } from "/static/studio/dom.js";
+import { LatestRequest } from "/static/studio/latest_request.js";
+import { hear } from "/static/studio/page_events.js";
+import { Chip } from "/static/studio/parts.js";
 import { isRefused, onRefusals } from "/static/studio/refused_controls.js";
 import { onSelect, selected } from "/static/studio/selection.js";
-import { LatestRequest } from "/static/studio/latest_request.js";
-import { angles, halfHeight, quaternion } from "./euler_angles.js";
-import { inertia, physicsFields } from "./physics_fields.js";
 import { t } from "/static/studio/texts.js";
+import { batch, html, mounts, onChange, signal, View } from "/static/studio/view.js";
+import { fitLine, overlapText } from "./fit_line.js";
+import { inertia, physicsFields } from "./physics_fields.js";
+import { poseFields } from "./pose_fields.js";
 
-const CHANGE_TAGS = {
-  better: () => h("span.tag.good", { title: t("Compared with the automatic pose") }, t("✓ better")),
-  worse: () => h("span.tag.warn", { title: t("Compared with the automatic pose") }, t("! worse")),
-  "the same": () => h("span.tag", { title: t("Compared with the automatic pose") }, t("≈ same fit")),
-};
-
-export default function mount({ element, props, trigger, server }) {
-  const panel = element.querySelector(".adjuster");
-  let value = {},
-    trialPose = null,
-    trialFit = null,
-    pendingVersion = "";
-  const viewerFrame = () => document.querySelector(`#${props.viewer} iframe`);
-  const postToViewer = (message) => viewerFrame()?.contentWindow?.postMessage(message, location.origin);
-  const offerTools = () => postToViewer({ type: "adjustable", on: true, refused: isRefused("adjuster.decide") });
-  const currentObject = () => (value.objects ?? []).find((object) => object.id === selected());
-  const fitRequest = new LatestRequest((question) => server.ask(question), showTrialFit);
-  const decide = (kind, data) => {
-    pendingVersion = value.version;
-    trigger("decide", { kind, ...data });
-    drawFit();
-  };
-
-  // Shows and evaluates a trial pose {pos, quat_wxyz, scale} from the viewer or from the fields.
-  function tryPose(state) {
-    trialPose = { id: currentObject().id, ...state };
-    fitRequest.send({ token: value.token, ...trialPose });
-    drawNumbers();
-  }
-
-  function showTrialFit(answer) {
-    trialFit = answer;
-    drawFit();
-  }
-
-  function commitPose() {
-    const object = currentObject();
-    if (!object || !trialPose || trialPose.id !== object.id) return;
-    const { pos, quat_wxyz, scale } = trialPose;
-    decide(
-      ...(Math.abs(scale / object.scale - 1) > 1e-4
-        ? ["resize", { id: object.id, scale, pos, quat_wxyz }]
-        : ["move", { id: object.id, pos, quat_wxyz, scale }]),
-    );
-  }
-
-  function onMessage({ source, origin, data }) {
-    if (!element.isConnected) return removeEventListener("message", onMessage);
-    if (source !== viewerFrame()?.contentWindow || origin !== location.origin) return;
-    if (["ready", "loaded"].includes(data.type)) offerTools();
-    const object = currentObject();
-    if (!["adjusting", "adjusted"].includes(data.type) || data.state?.name !== object?.name) return;
-    const { pos, quat_wxyz, relative_scale: relativeScale } = data.state;
-    tryPose({
-      pos,
-      quat_wxyz,
-      scale: Math.abs(relativeScale - 1) < 1e-4 ? object.scale : object.made_scale * relativeScale,
-    });
-    if (data.type === "adjusted") commitPose();
-  }
-
-  // ------------------------------------------------------------------ drawing
-
-  let poseFields, fitLine;
-  function draw() {
-    const object = currentObject();
-    trialPose = trialFit = null;
-    fitRequest.cancel();
-    if (!value.objects?.length) return fill(panel);
-    if (!object)
-      return fill(panel, h("div.muted", {}, t("Select an object to move, rotate, resize, weigh or export it.")));
-    poseFields = h(
-      "div.pose",
-      {},
-      [
-        ["x", 0],
-        ["y", 1],
-        ["z", 2],
-      ].map(([name, i]) => field(name, "cm", i)),
-      [
-        [t("yaw"), 3],
-        [t("pitch"), 4],
-        [t("roll"), 5],
-      ].map(([name, i]) => field(name, "°", i)),
-      field(t("size"), "%", 6),
-    );
-    poseFields.lastChild.title = object.reconstructed
-      ? t("100 %: as reconstructed from the view")
-      : t("100 %: the asset's size in the library");
-    fitLine = h("div.fit", { "aria-live": "polite" });
-    fill(
-      panel,
-      h("div.line", {}, chip(object), h("strong", {}, object.words), fitLine, buttons(object)),
-      poseFields,
-      h("div.line.physics", {}, physicsFields(object, decide)),
-      h(
-        "div.line",
-        {},
-        inertia(object),
-        askModelButton(object),
-        h("span.grow"),
-        object.settle_note
-          ? h("span.settled", { title: object.settle_note, role: "status" }, shortSettleText(object.settle_note))
-          : h("span.label", {}, t("Export")),
-        ["URDF", "MJCF"].map((form) =>
-          h(
-            "a.studio-button",
-            {
-              href: `${object.files}_${form.toLowerCase()}.zip`,
-              download: "",
-              title: t("{name} as {form}: a zip with its meshes, mass and inertia that loads alone", {
-                name: object.words,
-                form,
-              }),
-            },
-            `↓ ${form}`,
-          ),
-        ),
-      ),
-    );
-    drawNumbers();
-    drawFit();
-    const { id, pos, quat_wxyz, scale } = object;
-    fitRequest.send({ token: value.token, id, pos, quat_wxyz, scale }); // against the machine's, now that it rests
-  }
-
-  // Shortened to fit its row, so that the panel keeps its height.
-  const shortSettleText = (sentence) => `${t("Settling:")} ${sentence}`;
-
-  function buttons(object) {
-    const currentPose = () => {
-      const { pos, quat_wxyz, scale } = trialPose ?? currentObject();
-      return { id: object.id, pos, quat_wxyz, scale };
-    };
-    return [
-      h(
-        "button.studio-button",
-        {
-          title: t("Fit its pose to the measured points again; keeps its size"),
-          "data-sends": "adjuster.decide",
-          onclick: () => decide("refit", { ...currentPose(), free: false }),
-        },
-        t("Refit"),
-      ),
-      h(
-        "button.studio-button",
-        {
-          title: t("Fit pose and size again"),
-          "data-sends": "adjuster.decide",
-          onclick: () => decide("refit", { ...currentPose(), free: true }),
-        },
-        t("Refit with size"),
-      ),
-      h(
-        "button.studio-button",
-        {
-          disabled: !object.adjusted,
-          title: t("Discard every manual change of its pose and size"),
-          "data-sends": "adjuster.decide",
-          onclick: () => decide("refit", { id: object.id }),
-        },
-        t("Reset pose"),
-      ),
-    ];
-  }
-
-  function askModelButton(object) {
-    const pending = (value.pending ?? []).includes(`object ${object.id}`);
-    const title = value.model
-      ? t("{model} estimates mass and friction. You can undo it.", { model: value.model })
-      : t("No language model in use. Choose one in the top bar.");
-    return h(
-      "button.studio-button",
-      {
-        disabled: pending || !value.model,
-        title,
-        "data-sends": "adjuster.weigh",
-        onclick: ({ target }) => {
-          target.disabled = true;
-          trigger("weigh", { id: object.id });
-        },
-      },
-      pending ? t("Asking the model …") : t("Ask the model"),
-    );
-  }
-
-  function field(name, unit, index) {
-    const onInput = () => {
-      const all = [...poseFields.querySelectorAll("input")].map((input) => Number(input.value)),
-        object = currentObject(); // none if it was deleted while a number was typed
-      if (!object || !all.every(Number.isFinite) || !(all[6] > 0)) return false;
-      const scale = index === 6 ? all[6] / 100 : (trialPose?.scale ?? object.scale);
-      const quat_wxyz =
-        index >= 3 && index < 6 ? quaternion(all.slice(3, 6)) : (trialPose?.quat_wxyz ?? object.quat_wxyz);
-      const pos = index < 3 ? all.slice(0, 3).map((length) => length / 100) : [...(trialPose?.pos ?? object.pos)];
-      if (index === 6)
-        pos[2] +=
-          halfHeight(quat_wxyz, object.size) * ((scale - (trialPose?.scale ?? object.scale)) / object.made_scale);
-      tryPose({ pos, quat_wxyz, scale });
-      postToViewer({
-        type: "preview",
-        state: { name: object.name, pos, quat_wxyz, relative_scale: scale / object.made_scale },
-      });
-      return true;
-    };
-    return h(
-      "label",
-      {},
-      name,
-      h("input.number", {
-        type: "number",
-        "data-sends": "adjuster.decide",
-        step: { cm: 0.1, "°": 1, "%": 1 }[unit],
-        "aria-label": t("{name} in {unit}", { name, unit }),
-        "data-index": index,
-        oninput: onInput,
-        onchange: () => onInput() && commitPose(),
-        onkeydown: (event) => {
-          event.stopPropagation();
-          if (event.key === "Enter") event.target.blur();
-        },
-      }),
-      unit,
-    );
-  }
-
-  function drawNumbers() {
-    const object = currentObject();
-    if (!object || !poseFields) return;
-    const { pos, quat_wxyz, scale } = trialPose ?? object;
-    const all = [
-      ...pos.map((length) => (length * 100).toFixed(1)),
-      ...angles(quat_wxyz).map((angle) => angle.toFixed(0)),
-      (scale * 100).toFixed(0),
-    ];
-    for (const [i, input] of [...poseFields.querySelectorAll("input")].entries())
-      if (document.activeElement !== input) input.value = all[i].replace(/^-(0(\.0)?)$/, "$1");
-  }
-
-  function drawFit() {
-    const object = currentObject();
-    if (!object || !fitLine) return;
-    if (value.busy || (pendingVersion && pendingVersion === value.version))
-      return fill(fitLine, h("span.muted", {}, object.changed ? t("computing … settling") : t("settling …")));
-    if (trialFit?.error) return fill(fitLine, h("span.tag.bad", {}, trialFit.error));
-    const fit = trialFit ?? object.fit;
-    if (!fit) return fill(fitLine);
-    const percent = Math.round(fit.iou * 100),
-      machineFit = trialFit?.machine_fit;
-    const overlapChange = machineFit ? percent - Math.round(machineFit.iou * 100) : 0;
-    const depth = fit.depth_error,
-      depthChange =
-        machineFit && depth !== null && machineFit.depth_error !== null
-          ? Math.round(depth * 1000) - Math.round(machineFit.depth_error * 1000)
-          : 0;
-    const changeTag = CHANGE_TAGS[trialFit?.change]?.();
-    const isChanged = object.adjusted || trialPose;
-    fill(
-      fitLine,
-      isChanged && changeTag ? [changeTag, " "] : "",
-      t("outline {percent} %", { percent }),
-      overlapChange ? h("b", {}, ` (${signed(overlapChange)})`) : "",
-      depth === null ? "" : ` ${t("· depth {depth}", { depth: centimetres(depth) })}`,
-      depthChange ? h("b", {}, ` (${signed((depthChange / 10).toFixed(1))})`) : "",
-    );
-    fitLine.title = fitLine.textContent;
-    if (trialFit && trialPose)
-      postToViewer({
-        type: "note",
-        text: t("outline {percent} %", { percent }) + (overlapChange ? ` (${signed(overlapChange)})` : ""),
-      });
-  }
-
-  const signed = (number) => (Number(number) > 0 ? `+${number}` : `−${Math.abs(number)}`);
-
-  addEventListener("message", onMessage);
-  onSelect(element, draw);
-  onRefusals(element, offerTools);
-  return (next) => {
-    const previous = currentObject(),
-      stamp = value.version,
-      pending = [value.model, value.pending].join();
-    if (value.busy && !next?.busy) pendingVersion = "";
-    value = next ?? {};
-    offerTools();
-    if (pendingVersion && stamp !== value.version) pendingVersion = "";
-    const typing = panel.contains(document.activeElement) && document.activeElement.tagName === "INPUT";
-    if (
-      JSON.stringify(previous) === JSON.stringify(currentObject()) &&
-      pending === [value.model, value.pending].join() &&
-      panel.firstChild
-    )
-      return drawFit();
-    if (!(typing && trialPose && stamp === value.version)) draw();
-  };
+// A line that is cut is read as its tooltip.
+function showWhole(line) {
+  if (line) line.title = line.textContent;
 }
+
+class Adjuster extends View {
+  trial = signal(/** @type {any} */ (null)); // a pose {id, pos, quat_wxyz, scale} that is tried
+  fit = signal(/** @type {any} */ (null)); // of the trial, or of the object as it rests
+  decidedVersion = signal(""); // of the value in which a decision was made, until there is another
+  weighed = signal(/** @type {number | null} */ (null)); // the object that the model was asked about last
+  version = "";
+  isBusy = false;
+  record = ""; // of the object, as last received
+
+  constructor(context) {
+    super(context);
+    this.viewer = context.props.viewer;
+    this.request = new LatestRequest(this.server.ask, (answer) => this.takeFit(answer));
+    onChange(
+      this.root,
+      () => this.value,
+      (value) => this.takeValue(value),
+    );
+    onSelect(this.root, () => this.rest());
+    onRefusals(this.root, () => this.offerTools());
+    hear(this.root, window, "message", (event) => this.hearViewer(event));
+  }
+
+  takeValue({ version, busy }) {
+    const { record } = this,
+      isSameVersion = version === this.version,
+      isTyping = this.root.contains(document.activeElement) && document.activeElement.tagName === "INPUT";
+    if ((this.isBusy && !busy) || !isSameVersion) this.decidedVersion.value = "";
+    this.version = version;
+    this.isBusy = busy;
+    this.record = JSON.stringify(this.object);
+    this.weighed.value = null;
+    this.offerTools();
+    if (this.record !== record && !(isTyping && this.trial.value && isSameVersion)) this.rest();
+  }
+
+  get object() {
+    return (this.value.objects ?? []).find((object) => object.id === selected());
+  }
+
+  get pose() {
+    return this.trial.value ?? this.object;
+  }
+
+  get isSettling() {
+    const decided = this.decidedVersion.value;
+    return Boolean(this.value.busy || (decided && decided === this.value.version));
+  }
+
+  // ---- the viewer
+
+  get viewerFrame() {
+    const frame = /** @type {HTMLIFrameElement} */ (document.querySelector(`#${this.viewer} iframe`));
+    return frame?.contentWindow;
+  }
+
+  post(message) {
+    this.viewerFrame?.postMessage(message, location.origin);
+  }
+
+  offerTools() {
+    this.post({ type: "adjustable", on: true, refused: isRefused("adjuster.decide") });
+  }
+
+  hearViewer({ source, origin, data: { type, state } }) {
+    if (source !== this.viewerFrame || origin !== location.origin) return;
+    if (["ready", "loaded"].includes(type)) this.offerTools();
+    const { object } = this;
+    if (!object || !["adjusting", "adjusted"].includes(type) || state?.name !== object.name) return;
+    const { pos, quat_wxyz, relative_scale } = state,
+      scale = Math.abs(relative_scale - 1) < 1e-4 ? object.scale : object.made_scale * relative_scale;
+    this.tryPose({ pos, quat_wxyz, scale });
+    if (type === "adjusted") this.commit();
+  }
+
+  // ---- poses that are tried
+
+  // Shows the object as it is, and how well that fits beside the automatic pose.
+  rest() {
+    for (const input of this.root.querySelectorAll("input")) input.value = input.defaultValue;
+    batch(() => {
+      this.trial.value = this.fit.value = null;
+    });
+    this.request.cancel();
+    this.record = JSON.stringify(this.object);
+    if (this.object) this.askFit(this.object);
+  }
+
+  askFit({ id, pos, quat_wxyz, scale }) {
+    this.request.send({ token: this.value.token, id, pos, quat_wxyz, scale });
+  }
+
+  takeFit(answer) {
+    this.fit.value = answer;
+    if (this.trial.value && !answer.error && !this.isSettling) this.post({ type: "note", text: overlapText(answer) });
+  }
+
+  tryPose(pose) {
+    this.trial.value = { id: this.object.id, ...pose };
+    this.askFit(this.trial.value);
+  }
+
+  // Tries a pose that was typed, which the viewer then shows.
+  tryTyped(pose) {
+    const { name, made_scale } = this.object;
+    this.tryPose(pose);
+    const { scale, ...place } = pose;
+    this.post({ type: "preview", state: { name, ...place, relative_scale: scale / made_scale } });
+  }
+
+  commit() {
+    const { object } = this,
+      trial = this.trial.value;
+    if (!object || trial?.id !== object.id) return;
+    this.decide(Math.abs(trial.scale / object.scale - 1) > 1e-4 ? "resize" : "move", trial);
+  }
+
+  decide = (kind, data) => {
+    this.decidedVersion.value = this.value.version;
+    this.send("decide", { kind, ...data });
+  };
+
+  // ---- what is shown
+
+  template() {
+    const { object } = this;
+    if (!this.value.objects?.length) return null;
+    if (!object)
+      return html`<div class="muted">${t("Select an object to move, rotate, resize, weigh or export it.")}</div>`;
+    return html`<div class="line">
+        <${Chip} object=${object} /><strong>${object.words}</strong>
+        <div class="fit" aria-live="polite" ref=${(line) => showWhole(line)}>${this.fitState()}</div>
+        ${this.refitButtons()}
+      </div>
+      ${poseFields(
+        object,
+        this.pose,
+        (pose) => this.object && this.tryTyped(pose),
+        () => this.commit(),
+      )}
+      ${physicsFields(object, this.decide)}
+      <div class="line">
+        ${inertia(object)}
+        ${this.askButton()}
+        <span class="grow" />
+        ${
+          object.settle_note
+            ? html`<span class="settled" title=${object.settle_note} role="status">
+                ${t("Settling:")} ${object.settle_note}</span>`
+            : html`<span class="label">${t("Export")}</span>`
+        }
+        ${["URDF", "MJCF"].map((form) => this.download(form))}
+      </div>`;
+  }
+
+  fitState() {
+    const { object } = this,
+      fit = this.fit.value ?? object.fit;
+    if (this.isSettling)
+      return html`<span class="muted">${object.changed ? t("computing … settling") : t("settling …")}</span>`;
+    if (fit?.error) return html`<span class="tag bad">${fit.error}</span>`;
+    return fit && fitLine(fit, object.adjusted || this.trial.value);
+  }
+
+  refitButtons() {
+    const { object } = this,
+      { pos, quat_wxyz, scale } = this.pose,
+      pose = { id: object.id, pos, quat_wxyz, scale },
+      button = (label, title, data, disabled = false) => html`<button class="studio-button" disabled=${disabled}
+        title=${title} data-sends="adjuster.decide" onclick=${() => this.decide("refit", data)}>${label}</button>`;
+    return [
+      button(t("Refit"), t("Fit its pose to the measured points again; keeps its size"), { ...pose, free: false }),
+      button(t("Refit with size"), t("Fit pose and size again"), { ...pose, free: true }),
+      button(
+        t("Reset pose"),
+        t("Discard every manual change of its pose and size"),
+        { id: object.id },
+        !object.adjusted,
+      ),
+    ];
+  }
+
+  askButton() {
+    const { model, pending = [] } = this.value,
+      { id } = this.object,
+      isPending = pending.includes(`object ${id}`),
+      title = model
+        ? t("{model} estimates mass and friction. You can undo it.", { model })
+        : t("No language model in use. Choose one in the top bar."),
+      ask = () => {
+        this.weighed.value = id;
+        this.send("weigh", { id });
+      };
+    return html`<button class="studio-button" disabled=${isPending || !model || this.weighed.value === id}
+      title=${title} data-sends="adjuster.weigh" onclick=${ask}>
+      ${isPending ? t("Asking the model …") : t("Ask the model")}</button>`;
+  }
+
+  download(form) {
+    const { words: name, files } = this.object,
+      title = t("{name} as {form}: a zip with its meshes, mass and inertia that loads alone", { name, form });
+    return html`<a class="studio-button" href=${`${files}_${form.toLowerCase()}.zip`} download="" title=${title}>
+      ↓ ${form}</a>`;
+  }
+}
+
+export default mounts(Adjuster);

@@ -1,38 +1,39 @@
+// Why an instruction is unclear, and instructions that are not.
 import { fillField } from "/static/studio/fill_field.js";
-import { fill, h } from "/static/studio/dom.js";
 import { t } from "/static/studio/texts.js";
+import { follow, html, mounts, View } from "/static/studio/view.js";
 
-export default function mount({ element }) {
-  const root = element.querySelector(".clarification");
-  let field = "";
-  const instructionButton = (instruction, label) =>
-    h(
-      "button.studio-button",
-      { title: t("Use this instruction"), onclick: () => fillField(field, instruction) },
-      label,
-    );
-  return (value) => {
-    const { reason, suggestion: correction, alternatives = [] } = value ?? {};
-    field = value?.fills ?? "";
-    root.hidden = !reason;
-    fill(
-      root,
+class Clarification extends View {
+  constructor(context) {
+    super(context);
+    follow(this.root, () => {
+      this.root.hidden = !this.value.reason;
+    });
+  }
+
+  template() {
+    const { reason, suggestion, alternatives = [] } = this.value;
+    return html`${
       reason &&
-        h(
-          "p",
-          { role: "alert" },
-          h("span.sign", {}, "?"),
-          ` ${reason.replace(/^./, (letter) => letter.toUpperCase())}`,
-        ),
-      (correction || alternatives.length > 0) &&
-        h(
-          "div.answers",
-          {},
-          correction
-            ? instructionButton(correction, t("Use: {correction}", { correction }))
-            : h("span.label", {}, t("Try:")),
-          alternatives.map((suggestion) => instructionButton(suggestion, suggestion)),
-        ),
-    );
-  };
+      html`<p role="alert"><span class="sign">?</span> ${reason.replace(/^./, (letter) => letter.toUpperCase())}</p>`
+    }
+      ${
+        (suggestion || alternatives.length > 0) &&
+        html`<div class="answers">
+          ${
+            suggestion
+              ? this.use(suggestion, t("Use: {correction}", { correction: suggestion }))
+              : html`<span class="label">${t("Try:")}</span>`
+          }
+          ${alternatives.map((one) => this.use(one, one))}
+        </div>`
+      }`;
+  }
+
+  use(instruction, label) {
+    return html`<button class="studio-button" title=${t("Use this instruction")}
+      onclick=${() => fillField(this.value.fills, instruction)}>${label}</button>`;
+  }
 }
+
+export default mounts(Clarification);

@@ -1,50 +1,36 @@
 // How well the twin explains the photograph: what nothing explains, tinted, beside figures and doubts.
-import { capitalised, fill, h } from "/static/studio/dom.js";
+import { capitalised } from "/static/studio/parts.js";
 import { t } from "/static/studio/texts.js";
+import { classes, html, mounts, View } from "/static/studio/view.js";
 
-export default function mount({ element }) {
-  const card = element.querySelector(".evidence-card");
-  return (value) => {
-    if (!value) return fill(card);
-    const isDoubtful = value.doubts.length > 0;
-    fill(
-      card,
-      h(
-        `div.card.${isDoubtful ? "doubtful" : "good"}`,
-        {},
-        h(
-          "figure",
-          {},
-          h(
-            "div.layers",
-            {},
-            h("img", { src: value.photo, alt: t("Photograph") }),
-            h("img.tint", { src: value.unexplained, alt: t("What nothing in the twin explains") }),
-          ),
-          h("figcaption", {}, h("i"), t("Nothing explains these pixels")),
-        ),
-        h(
-          "div.text",
-          {},
-          h(
-            "h3",
-            {},
-            isDoubtful ? t("? The twin may not show the photograph") : t("✓ The twin explains the photograph"),
-          ),
-          value.doubts.map(({ reason, cure }) =>
-            h("p.doubt", {}, h("strong", {}, `${capitalised(reason)}. `), cure && `${capitalised(cure)}.`),
-          ),
-          h(
-            "dl",
-            {},
-            value.figures.map(({ name, text, doubtful }) => [
-              h("dt", {}, name),
-              h(`dd${doubtful ? ".low" : ""}`, {}, doubtful ? `! ${text}` : text),
-            ]),
-          ),
-          value.objects.map((text) => h("p.object", {}, `${capitalised(text)}.`)),
-        ),
-      ),
-    );
-  };
+class EvidenceCard extends View {
+  template() {
+    const { photo, unexplained, doubts, figures, objects } = this.value;
+    if (!photo) return null;
+    const isDoubtful = doubts.length > 0,
+      verdict = isDoubtful ? t("? The twin may not show the photograph") : t("✓ The twin explains the photograph");
+    return html`<div class=${classes("card", isDoubtful ? "doubtful" : "good")}>
+      <figure>
+        <div class="layers"><img src=${photo} alt=${t("Photograph")} />
+          <img class="tint" src=${unexplained} alt=${t("What nothing in the twin explains")} /></div>
+        <figcaption><i />${t("Nothing explains these pixels")}</figcaption>
+      </figure>
+      <div class="text">
+        <h3>${verdict}</h3>
+        ${doubts.map(
+          ({ reason, cure }) =>
+            html`<p class="doubt"><strong>${capitalised(reason)}. </strong>${cure && `${capitalised(cure)}.`}</p>`,
+        )}
+        <dl>
+          ${figures.map(
+            ({ name, text, doubtful }) => html`<dt>${name}</dt>
+              <dd class=${doubtful && "low"}>${doubtful ? `! ${text}` : text}</dd>`,
+          )}
+        </dl>
+        ${objects.map((text) => html`<p class="object">${capitalised(text)}.</p>`)}
+      </div>
+    </div>`;
+  }
 }
+
+export default mounts(EvidenceCard);

@@ -1,60 +1,33 @@
-import { centimetres, chip, fill, h } from "/static/studio/dom.js";
-import { confidenceBadge } from "/static/studio/confidence.js";
-import { onSelect, select, selected } from "/static/studio/selection.js";
+// How well each object fits the photograph.
+import { centimetres, Chip, ConfidenceBadge } from "/static/studio/parts.js";
+import { select, selected } from "/static/studio/selection.js";
 import { t } from "/static/studio/texts.js";
+import { html, mounts, View } from "/static/studio/view.js";
 
-export default function mount({ element }) {
-  const table = element.querySelector(".fit-table");
-  const markSelected = () => {
-    for (const row of table.querySelectorAll("tr[data-id]"))
-      row.classList.toggle("selected", Number(row.dataset.id) === selected());
-  };
-  onSelect(element, markSelected);
-  return (value) => {
-    const rows = value?.rows ?? [];
-    if (!rows.length) return fill(table, value?.waiting ? h("div.empty.panel", {}, value.waiting) : null);
-    fill(
-      table,
-      h(
-        "table",
-        {},
-        h(
-          "thead",
-          {},
-          h(
-            "tr",
-            {},
-            [t("Object"), t("Confidence"), t("Outline"), t("Depth"), t("Verdict")].map((name) => h("th", {}, name)),
-          ),
-        ),
-        h(
-          "tbody",
-          {},
-          rows.map((row) =>
-            h(
-              "tr",
-              { "data-id": row.id, onclick: () => select(row.id) },
-              h("td", {}, chip(row), " ", row.name),
-              h("td", {}, row.confidence ? confidenceBadge(row.confidence) : ""),
-              h("td", {}, row.iou === null ? "" : t("{iou} % IoU", { iou: Math.round(row.iou * 100) })),
-              h(
-                "td",
-                {},
-                row.depth_error === null ? "" : t("{depth_error} error", { depth_error: centimetres(row.depth_error) }),
-              ),
-              h(
-                "td",
-                {},
-                h(`span.tag.${row.ok ? "good" : "warn"}`, {}, row.ok ? "✓" : "!"),
-                " ",
-                row.short ?? row.verdict,
-              ),
-            ),
-          ),
-        ),
-      ),
-      (value.notes ?? []).map((note) => h("p.note", {}, note)),
-    );
-    markSelected();
-  };
+const COLUMNS = [t("Object"), t("Confidence"), t("Outline"), t("Depth"), t("Verdict")];
+
+class FitTable extends View {
+  template() {
+    const { rows = [], notes = [], waiting } = this.value;
+    if (!rows.length) return waiting && html`<div class="empty panel">${waiting}</div>`;
+    return html`<table>
+        <thead><tr>${COLUMNS.map((name) => html`<th>${name}</th>`)}</tr></thead>
+        <tbody>${rows.map(tableRow)}</tbody>
+      </table>
+      ${notes.map((note) => html`<p class="note">${note}</p>`)}`;
+  }
 }
+
+function tableRow(row) {
+  const { id, name, confidence, iou, depth_error, ok, short, verdict } = row,
+    depth = depth_error === null ? "" : t("{depth_error} error", { depth_error: centimetres(depth_error) });
+  return html`<tr key=${id} data-id=${id} class=${id === selected() && "selected"} onclick=${() => select(id)}>
+    <td><${Chip} object=${row} /> ${name}</td>
+    <td><${ConfidenceBadge} confidence=${confidence} /></td>
+    <td>${iou === null ? "" : t("{iou} % IoU", { iou: Math.round(iou * 100) })}</td>
+    <td>${depth}</td>
+    <td><span class=${ok ? "tag good" : "tag warn"}>${ok ? "✓" : "!"}</span> ${short ?? verdict}</td>
+  </tr>`;
+}
+
+export default mounts(FitTable);

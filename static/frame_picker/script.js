@@ -1,94 +1,89 @@
 // Browses a recording's frames to open one of them. A recording with one frame opens at once.
-import { fill, h } from "/static/studio/dom.js";
 import { LatestRequest } from "/static/studio/latest_request.js";
 import { t } from "/static/studio/texts.js";
+import { batch, follow, html, mounts, onChange, signal, View } from "/static/studio/view.js";
 
-export default function mount({ element, trigger, server }) {
-  const root = element.querySelector(".frame-picker");
-  let value = null,
-    index = 0;
-  const image = h("img", { alt: t("Frame preview") }),
-    facts = h("span.faint", { role: "status" }),
-    title = h("strong"),
-    position = h("span");
-  const slider = h("input", {
-    type: "range",
-    min: "0",
-    step: "1",
-    "aria-label": t("Frame"),
-    oninput: () => showFrame(Number(slider.value)),
-  });
-  const frameRequest = new LatestRequest(
-    (question) => server.ask(question),
-    (answer) => {
-      if (answer.error) {
-        image.hidden = true;
-        facts.textContent = answer.error;
-        return;
-      }
-      image.hidden = false;
-      image.src = answer.image;
-      facts.textContent = answer.facts;
-    },
-  );
-  const showFrame = (wantedIndex) => {
-    index = Math.min(value.names.length - 1, Math.max(0, wantedIndex));
-    slider.value = String(index);
-    const time = value.times[index];
-    const seconds = time === undefined ? "" : `, ${time.toFixed(2)} s`;
-    position.textContent = t("Frame {index} of 0–{last}: {file}{seconds}", {
-      index,
-      last: value.names.length - 1,
-      file: value.names[index],
-      seconds,
+class FramePicker extends View {
+  recording = signal(/** @type {any} */ (null)); // the one that is browsed
+  index = signal(0);
+  preview = signal(/** @type {any} */ ({})); // {image, facts, error} of the frame
+
+  constructor(context) {
+    super(context);
+    this.request = new LatestRequest(this.server.ask, (answer) => (this.preview.value = answer));
+    onChange(
+      this.root,
+      () => this.value,
+      (value) => this.takeValue(value),
+    );
+    follow(this.root, () => {
+      this.root.hidden = !this.recording.value;
     });
-    facts.textContent = t("Reading …");
-    frameRequest.send({ token: value.token, index });
-  };
-  const stepButton = (offset, text, label) =>
-    h("button.studio-button", { "aria-label": label, title: label, onclick: () => showFrame(index + offset) }, text);
-  const openFrame = () => {
-    trigger("open", { token: value.token, index });
-    close();
-  };
-  const close = () => {
-    value = null;
-    frameRequest.cancel();
-    root.hidden = true;
-  };
-  fill(
-    root,
-    h("div.head", {}, title, h("button.studio-button", { onclick: close, "data-act": "close" }, t("Close"))),
-    h("div.preview", {}, image),
-    h("div.row", {}, stepButton(-1, "‹", t("Previous frame")), slider, stepButton(1, "›", t("Next frame"))),
-    h(
-      "div.row",
-      {},
-      position,
-      facts,
-      h("button.studio-button.primary", { onclick: openFrame, "data-act": "open" }, t("Open this frame")),
-    ),
-  );
-  root.hidden = true;
+  }
 
-  return (next) => {
-    if (!next?.token) return close();
-    if (next.token === value?.token) return;
-    value = next;
-    if (value.names.length === 1) {
-      index = 0;
-      return openFrame();
+  takeValue(value) {
+    const { token, names } = value;
+    if (!token) return this.close();
+    if (token === this.recording.value?.token) return;
+    if (names.length === 1) {
+      this.send("open", { token, index: 0 });
+      return this.close();
     }
-    root.hidden = false;
-    image.hidden = true;
-    const name = value.name.replaceAll("_", " ");
-    title.textContent = t("{name}: {kind}, {count} frames. Choose one to open.", {
-      name,
-      kind: value.kind,
-      count: value.names.length,
+    this.recording.value = value;
+    this.preview.value = {};
+    this.show(0);
+    queueMicrotask(() => this.root.querySelector("input")?.focus());
+  }
+
+  show(wanted) {
+    const { names, token } = this.recording.value,
+      index = Math.min(names.length - 1, Math.max(0, wanted));
+    batch(() => {
+      this.index.value = index;
+      this.preview.value = { image: this.preview.value.image, facts: t("Reading …") };
     });
-    slider.max = String(value.names.length - 1);
-    showFrame(0);
-    slider.focus();
-  };
+    this.request.send({ token, index });
+  }
+
+  open() {
+    this.send("open", { token: this.recording.value.token, index: this.index.value });
+    this.close();
+  }
+
+  close() {
+    this.recording.value = null;
+    this.request.cancel();
+  }
+
+  template() {
+    if (!this.recording.value) return null;
+    const { name, kind, names, times } = this.recording.value,
+      { image, facts, error } = this.preview.value,
+      index = this.index.value,
+      count = names.length,
+      seconds = times[index] === undefined ? "" : `, ${times[index].toFixed(2)} s`,
+      title = t("{name}: {kind}, {count} frames. Choose one to open.", {
+        name: name.replaceAll("_", " "),
+        kind,
+        count,
+      }),
+      step = (offset, text, label) => html`<button class="studio-button" aria-label=${label} title=${label}
+        onclick=${() => this.show(index + offset)}>${text}</button>`;
+    return html`<div class="head"><strong>${title}</strong>
+        <button class="studio-button" data-act="close" onclick=${() => this.close()}>${t("Close")}</button></div>
+      <div class="preview"><img src=${image} alt=${t("Frame preview")} hidden=${!image || Boolean(error)} /></div>
+      <div class="row">
+        ${step(-1, "‹", t("Previous frame"))}
+        <input type="range" min="0" max=${count - 1} step="1" aria-label=${t("Frame")} value=${index}
+          oninput=${({ target }) => this.show(Number(target.value))} />
+        ${step(1, "›", t("Next frame"))}
+      </div>
+      <div class="row">
+        <span>${t("Frame {index} of 0–{last}: {file}{seconds}", { index, last: count - 1, file: names[index], seconds })}</span>
+        <span class="faint" role="status">${error ?? facts}</span>
+        <button class="studio-button primary" data-act="open" onclick=${() => this.open()}>${t("Open this frame")}</button>
+      </div>`;
+  }
 }
+
+export default mounts(FramePicker);

@@ -1,6 +1,6 @@
 // Form to correct the camera's intrinsics. It shows how wide the picture and the table would be with the typed values.
-import { fill, h } from "/static/studio/dom.js";
 import { t } from "/static/studio/texts.js";
+import { html, signal } from "/static/studio/view.js";
 
 const FIELDS = [
   ["fx", t("Focal length x")],
@@ -8,98 +8,103 @@ const FIELDS = [
   ["cx", t("Principal point x")],
   ["cy", t("Principal point y")],
 ];
+const NAMES = FIELDS.map(([name]) => name);
 const degrees = (side, focal) => (2 * Math.atan(side / 2 / focal) * 180) / Math.PI;
+const round = (value) => Math.round(value * 100) / 100;
 
-// `onUse` is called with {fx, fy, cx, cy, depth_factor} when a person applies them.
-export function cameraForm(value, onUse) {
-  const { width, height, camera } = value,
-    inputs = {};
-  const fieldOfView = h("input", {
-    type: "number",
-    step: "0.1",
-    min: "5",
-    max: "160",
-    "aria-label": t("Field of view"),
-    oninput: () => {
-      const focal = width / 2 / Math.tan((fieldOfView.valueAsNumber * Math.PI) / 360);
-      if (focal > 0) {
-        inputs.fx.value = inputs.fy.value = focal.toFixed(1);
-        update();
-      }
-    },
-  });
-  for (const [name, title] of FIELDS)
-    inputs[name] = h("input", {
-      type: "number",
-      step: "any",
-      value: String(round(camera[name])),
-      "aria-label": title,
-      oninput: () => {
-        showFieldOfView();
-        update();
+export class CameraForm {
+  typed = signal(/** @type {any} */ ({})); // texts by name, until another camera is in use
+
+  /** `onUse` is called with {fx, fy, cx, cy, depth_factor} when a person applies them. */
+  constructor(onUse) {
+    this.onUse = onUse;
+  }
+
+  textsOf({ width, camera }) {
+    const { depth_factor } = camera,
+      texts = {
+        ...Object.fromEntries(NAMES.map((name) => [name, round(camera[name])])),
+        depth_factor,
+        ...this.typed.value,
       },
-    });
-  const distance = h(
-    "select",
-    { onchange: () => update() },
-    camera.factors.map((factor) =>
-      h(
-        "option",
-        { value: String(factor), selected: factor === camera.depth_factor },
-        `${((camera.median_depth * factor) / camera.depth_factor).toFixed(2)} m${factor === 1 ? ` (${t("as read")})` : ""}`,
+      angle = degrees(width, parseFloat(texts.fx));
+    return { angle: Number.isFinite(angle) ? angle.toFixed(1) : "", ...texts };
+  }
+
+  type(name, text) {
+    const { angle: _, ...others } = this.typed.value;
+    this.typed.value = { ...others, [name]: text };
+  }
+
+  typeAngle(text, { width }) {
+    const focal = width / 2 / Math.tan((parseFloat(text) * Math.PI) / 360),
+      sides = focal > 0 && { fx: focal.toFixed(1), fy: focal.toFixed(1) };
+    this.typed.value = { ...this.typed.value, angle: text, ...sides };
+  }
+
+  template(value) {
+    const { camera } = value,
+      texts = this.textsOf(value),
+      numbers = /** @type {any} */ (
+        Object.fromEntries([...NAMES, "depth_factor"].map((name) => [name, parseFloat(texts[name])]))
       ),
-    ),
-  );
-  const estimate = h("p.estimate"),
-    useButton = h("button.studio-button.primary", { onclick: () => onUse(intrinsics()) }, t("Apply"));
-  const intrinsics = () => ({
-    ...Object.fromEntries(FIELDS.map(([name]) => [name, inputs[name].valueAsNumber])),
-    depth_factor: Number(distance.value),
-  });
-  const showFieldOfView = () => {
-    fieldOfView.value = degrees(width, inputs.fx.valueAsNumber).toFixed(1);
-  };
-  const update = () => {
-    const { fx, fy, depth_factor } = intrinsics(),
-      closer = depth_factor / camera.depth_factor,
       isUnchanged =
-        closer === 1 && FIELDS.every(([name]) => Math.abs(inputs[name].valueAsNumber - camera[name]) < 0.006);
-    useButton.disabled = isUnchanged || !Object.values(intrinsics()).every(Number.isFinite);
-    const depth = camera.median_depth * closer,
-      sides = [(width / fx) * depth, (height / fy) * depth].map((side) => side.toFixed(2));
-    const pictureSize =
-      depth &&
-      `${t("The picture is {sides} m at the median depth of {depth} m.", { sides: sides.join(" × "), depth: depth.toFixed(2) })} `;
-    const scale = closer * Math.sqrt((camera.fx * camera.fy) / (fx * fy)),
-      tableSides = camera.table?.map((side) => (side * scale).toFixed(2)).join(" × "),
-      table =
-        tableSides && isUnchanged
-          ? t("Visible table: {sides} m.", { sides: tableSides })
-          : t("Visible table: about {sides} m.", { sides: tableSides });
-    fill(estimate, pictureSize, table);
-  };
-  showFieldOfView();
-  update();
-  return h(
-    "details.camera",
-    { "data-edit": "camera", "data-sends": "frame-view.camera" },
-    h("summary", {}, t("Correct the camera")),
-    h(
-      "div.numbers",
-      {},
-      FIELDS.map(([name, title]) => h("label", {}, title, inputs[name])),
-      h("label", {}, t("Field of view, °"), fieldOfView),
-      camera.median_depth && h("label", {}, t("Median distance"), distance),
-    ),
-    estimate,
-    h(
-      "div.row",
-      {},
-      useButton,
-      camera.changed && h("button.studio-button", { onclick: () => onUse(camera.original) }, t("Reset")),
-      h("span.faint", {}, t("Recomputes every measurement. You can undo this.")),
-    ),
-  );
+        numbers.depth_factor === camera.depth_factor &&
+        NAMES.every((name) => Math.abs(numbers[name] - camera[name]) < 0.006),
+      isUsable = !isUnchanged && Object.values(numbers).every(Number.isFinite);
+    return html`<details class="camera" data-edit="camera" data-sends="frame-view.camera" key=${value.image}>
+      <summary>${t("Correct the camera")}</summary>
+      ${this.fields(value, texts)}
+      <p class="estimate">${sizes(value, numbers, isUnchanged)}</p>
+      <div class="row">
+        <button class="studio-button primary" disabled=${!isUsable} onclick=${() => this.onUse(numbers)}>
+          ${t("Apply")}</button>
+        ${
+          camera.changed &&
+          html`<button class="studio-button" onclick=${() => this.onUse(camera.original)}>${t("Reset")}</button>`
+        }
+        <span class="faint">${t("Recomputes every measurement. You can undo this.")}</span>
+      </div>
+    </details>`;
+  }
+
+  fields(value, texts) {
+    const { camera } = value,
+      field = (/** @type {string[]} */ [name, title]) => html`<label>${title}
+        <input type="number" step="any" value=${texts[name]} aria-label=${title}
+          oninput=${({ target }) => this.type(name, target.value)} /></label>`;
+    return html`<div class="numbers">
+      ${FIELDS.map(field)}
+      <label>${t("Field of view, °")}
+        <input type="number" step="0.1" min="5" max="160" value=${texts.angle} aria-label=${t("Field of view")}
+          oninput=${({ target }) => this.typeAngle(target.value, value)} /></label>
+      ${
+        camera.median_depth &&
+        html`<label>${t("Median distance")}
+          <select value=${texts.depth_factor} onchange=${({ target }) => this.type("depth_factor", target.value)}>
+            ${camera.factors.map((factor) => distance(camera, factor))}
+          </select></label>`
+      }
+    </div>`;
+  }
 }
 
-const round = (value) => Math.round(value * 100) / 100;
+function distance({ median_depth, depth_factor }, factor) {
+  const depth = ((median_depth * factor) / depth_factor).toFixed(2);
+  return html`<option value=${factor}>${depth} m${factor === 1 && ` (${t("as read")})`}</option>`;
+}
+
+// How wide the picture and the table are with these numbers.
+function sizes({ width, height, camera }, { fx, fy, depth_factor }, isUnchanged) {
+  const closer = depth_factor / camera.depth_factor,
+    depth = camera.median_depth * closer,
+    picture = [(width / fx) * depth, (height / fy) * depth].map((side) => side.toFixed(2)).join(" × "),
+    scale = closer * Math.sqrt((camera.fx * camera.fy) / (fx * fy)),
+    sides = camera.table?.map((side) => (side * scale).toFixed(2)).join(" × "),
+    table = isUnchanged ? t("Visible table: {sides} m.", { sides }) : t("Visible table: about {sides} m.", { sides });
+  return [
+    depth > 0 &&
+      `${t("The picture is {sides} m at the median depth of {depth} m.", { sides: picture, depth: depth.toFixed(2) })} `,
+    sides && table,
+  ];
+}

@@ -1,34 +1,37 @@
 // Collapses the inspector on steps that are not about single objects, until a person opens or collapses it there.
-import { h } from "/static/studio/dom.js";
 import { onTab, openStep } from "/static/studio/gradio_tabs.js";
 import { t } from "/static/studio/texts.js";
+import { computed, follow, html, signal } from "/static/studio/view.js";
 
-const COLLAPSED_STEPS = ["task", "review"];
-const narrow = matchMedia("(max-width: 1180px)"); // where it covers the page, as studio.css says
-window.studioInspector ??= {};
-const choices = window.studioInspector;
+const COLLAPSED_STEPS = ["task", "review"],
+  narrow = matchMedia("(max-width: 1180px)"), // where it covers the page, as studio.css says
+  isNarrow = signal(narrow.matches),
+  step = signal(""),
+  choices = signal({}), // of a person, by whether it is collapsed else
+  byDefault = computed(() => isNarrow.value || COLLAPSED_STEPS.includes(step.value)),
+  isCollapsed = computed(() => choices.value[String(byDefault.value)] ?? byDefault.value);
+const noteStep = () => {
+  step.value = openStep();
+};
+narrow.addEventListener("change", () => {
+  isNarrow.value = narrow.matches;
+});
+onTab(noteStep);
 
-export function collapseButton(element, panel) {
-  const column = element.closest("#right");
-  if (!column) return null;
-  const collapsesByDefault = () => narrow.matches || COLLAPSED_STEPS.includes(openStep());
-  const isCollapsed = () => choices[collapsesByDefault()] ?? collapsesByDefault();
-  const button = h("button.collapse", {
-    onclick: () => {
-      choices[collapsesByDefault()] = !isCollapsed();
-      update();
-    },
+/** Collapses the inspector's column of the page with its panel; returns the template of the button, if it is in one. */
+export function collapsing(panel) {
+  const column = panel.closest("#right");
+  if (!column) return () => null;
+  noteStep();
+  follow(panel, () => {
+    for (const element of [column, panel]) element.classList.toggle("collapsed", isCollapsed.value);
   });
-  const update = () => {
-    column.classList.toggle("collapsed", isCollapsed());
-    panel.classList.toggle("collapsed", isCollapsed());
-    button.textContent = isCollapsed() ? "‹" : "›";
-    button.title = isCollapsed() ? t("Show the inspector") : t("Hide the inspector");
-    button.setAttribute("aria-label", button.title);
-    button.setAttribute("aria-expanded", String(!isCollapsed()));
-  };
-  onTab(update);
-  narrow.addEventListener("change", update);
-  update();
-  return button;
+  return collapseButton;
+}
+
+function collapseButton() {
+  const title = isCollapsed.value ? t("Show the inspector") : t("Hide the inspector"),
+    toggle = () => (choices.value = { ...choices.value, [String(byDefault.value)]: !isCollapsed.value });
+  return html`<button class="collapse" title=${title} aria-label=${title} aria-expanded=${!isCollapsed.value}
+    onclick=${toggle}>${isCollapsed.value ? "‹" : "›"}</button>`;
 }

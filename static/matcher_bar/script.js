@@ -1,61 +1,37 @@
-import { fill, h } from "/static/studio/dom.js";
-import { asker } from "/static/studio/server.js";
+// Chooses the matcher, and evaluates all on labelled frames.
 import { MatcherEvaluation } from "/static/matcher_bar/evaluation.js";
+import { asker } from "/static/studio/server.js";
 import { t } from "/static/studio/texts.js";
+import { html, mounts, View } from "/static/studio/view.js";
 
-export default function mount({ element, trigger, server }) {
-  const root = element.querySelector(".matcher-bar");
-  let value = {};
-  const evaluation = new MatcherEvaluation(asker(server, () => ({ page_token: value.page_token })));
+class MatcherBar extends View {
+  evaluation = new MatcherEvaluation(
+    this,
+    asker(this.server, () => ({ page_token: this.value.page_token })),
+  );
 
-  const bar = h("div.bar.panel"),
-    holder = h("div", {}, bar, evaluation.element);
-  fill(root, holder);
-
-  const draw = () => {
-    const { matchers = [], chosen, note } = value;
-    holder.hidden = !matchers.length;
-    const current = matchers.find((matcher) => matcher.name === chosen);
-    const select = h(
-      "select",
-      {
-        id: "matcher",
-        "data-sends": "matcher-bar.choose",
-        onchange: (event) => trigger("choose", { name: event.target.value }),
-      },
-      matchers.map((matcher) =>
-        h(
-          "option",
-          {
-            value: matcher.name,
-            selected: matcher.name === chosen,
-            disabled: Boolean(matcher.unavailable),
-            title: matcher.unavailable ? `${matcher.title} ${matcher.unavailable}` : matcher.about,
-          },
-          matcher.unavailable ? `${matcher.title} (${matcher.unavailable.split(/[,;]/)[0]})` : matcher.title,
-        ),
-      ),
-    );
-    fill(
-      bar,
-      h("label", { for: "matcher" }, t("Matcher")),
-      select,
-      h("span.about", {}, current?.about ?? ""),
-      h(
-        "button.studio-button",
-        {
-          title: t("Measure the matchers on labelled frames"),
-          onclick: () => evaluation.open(),
-        },
-        t("Evaluate matchers …"),
-      ),
-    );
-    holder.querySelector(".note")?.remove();
-    if (note) bar.after(h("p.note", { role: "status" }, note));
-  };
-  return (next) => {
-    value = next ?? {};
-    evaluation.show(value);
-    draw();
-  };
+  template() {
+    const { matchers = [], chosen, note } = this.value,
+      choose = ({ target }) => this.send("choose", { name: target.value });
+    return html`<div hidden=${!matchers.length}>
+      <div class="bar panel">
+        <label for="matcher">${t("Matcher")}</label>
+        <select id="matcher" data-sends="matcher-bar.choose" value=${chosen} onchange=${choose}>
+          ${matchers.map(option)}</select>
+        <span class="about">${matchers.find(({ name }) => name === chosen)?.about}</span>
+        <button class="studio-button" title=${t("Measure the matchers on labelled frames")}
+          onclick=${() => this.evaluation.open()}>${t("Evaluate matchers …")}</button>
+      </div>
+      ${note && html`<p class="note" role="status">${note}</p>`}
+      ${this.evaluation.template()}
+    </div>`;
+  }
 }
+
+function option({ name, title, about, unavailable }) {
+  if (!unavailable) return html`<option value=${name} title=${about}>${title}</option>`;
+  return html`<option value=${name} disabled title=${`${title} ${unavailable}`}>
+    ${title} (${unavailable.split(/[,;]/)[0]})</option>`;
+}
+
+export default mounts(MatcherBar);

@@ -1,120 +1,97 @@
-import { fill, h } from "/static/studio/dom.js";
-import { diff } from "/static/studio/diff.js";
-import { t } from "/static/studio/texts.js";
-
 // Editor for the prompts: the built-in ones and the user's copies.
+import { Diff } from "/static/studio/diff.js";
+import { t } from "/static/studio/texts.js";
+import { batch, classes, html, signal } from "/static/studio/view.js";
+
+const Modified = () => html`<span class="tag warn">${t("Modified")}</span>`;
+
 export class PromptEditor {
+  prompts = signal([]);
+  open = signal(/** @type {string | null} */ (null)); // kind of the prompt that is shown
+  prompt = signal(/** @type {any} */ (null)); // as the server sent it
+  text = signal(""); // as edited
+  note = signal("");
+  problem = signal("");
+  comparing = signal(false);
+
   constructor(ask) {
-    Object.assign(this, { ask, prompts: [], open: null, prompt: null, note: "", bad: false, comparing: false });
-    this.list = h("div.kinds", { role: "navigation", "aria-label": t("Prompts") });
-    this.text = h("textarea", { "aria-label": t("Prompt"), spellcheck: false, oninput: () => this.drawEditor() });
-    this.top = h("div.prompt-head");
-    this.under = h("div.under");
-    this.element = h("div.prompts", {}, this.list, h("section.prompt", {}, this.top, this.text, this.under));
+    this.ask = ask;
   }
 
   show(prompts) {
-    this.prompts = prompts ?? [];
-    if (!this.open && this.prompts.length) return this.openPrompt(this.prompts[0].kind);
-    this.draw();
+    this.prompts.value = prompts ?? [];
+    if (!this.open.value && prompts?.length) this.openPrompt(prompts[0].kind);
   }
 
-  async openPrompt(kind) {
-    this.open = kind;
-    this.showAnswer(await this.ask({ kind: "prompt", name: kind }));
+  openPrompt(kind) {
+    this.open.value = kind;
+    return this.request({ kind: "prompt" });
   }
 
-  showAnswer(answer) {
-    this.bad = Boolean(answer.error);
-    this.note = answer.error ?? answer.note ?? "";
-    if (!answer.error) {
-      this.prompt = answer;
+  async request(question) {
+    const answer = await this.ask({ ...question, name: this.open.value });
+    batch(() => {
+      this.problem.value = answer.error ?? "";
+      this.note.value = answer.note ?? "";
+      this.comparing.value = false;
+      if (answer.error) return;
+      this.prompt.value = answer;
       this.text.value = answer.text;
-      this.prompts = answer.known ?? this.prompts;
-    }
-    this.comparing = false;
-    this.draw();
+      this.prompts.value = answer.known ?? this.prompts.value;
+    });
   }
 
-  drawEditor() {
-    if (!this.prompt) return;
-    const isEdited = this.text.value !== this.prompt.text;
-    fill(
-      this.top,
-      h("strong", {}, this.prompt.title),
-      h("span.faint", {}, `${this.prompt.name}.md`),
-      this.prompt.changed ? h("span.tag.warn", {}, t("Modified")) : h("span.tag", {}, t("Built-in")),
-      isEdited && h("span.tag", {}, t("Unsaved")),
-    );
-    fill(
-      this.under,
-      h(
-        "div.placeholders",
-        {},
-        `${t("Placeholders:")} `,
-        this.prompt.holes.map((name) => h("code", {}, `{{${name}}}`)),
-      ),
-      this.note && h(this.bad ? "p.fault" : "p.note", { role: "status" }, this.note),
-      h(
-        "div.actions",
-        {},
-        h(
-          "button.studio-button.primary",
-          {
-            disabled: !isEdited,
-            "data-sends": "models-panel.save prompt",
-            onclick: async () =>
-              this.showAnswer(await this.ask({ kind: "save prompt", name: this.open, text: this.text.value })),
-          },
-          t("Save copy"),
-        ),
-        this.prompt.changed &&
-          h(
-            "button.studio-button",
-            {
-              "data-sends": "models-panel.reset prompt",
-              onclick: async () => this.showAnswer(await this.ask({ kind: "reset prompt", name: this.open })),
-            },
-            t("Reset to built-in"),
-          ),
-        this.prompt.changed &&
-          h(
-            "button.studio-button",
-            {
-              onclick: () => {
-                this.comparing = !this.comparing;
-                this.drawEditor();
-              },
-            },
-            this.comparing ? t("Hide changes") : t("Show changes"),
-          ),
-      ),
-      this.comparing && this.prompt.rows.length
-        ? [
-            h("div.sides", {}, h("span.faint", {}, t("Built-in")), h("span.faint", {}, t("Your copy"))),
-            diff(this.prompt.rows),
-          ]
-        : null,
-    );
+  template(isHidden) {
+    const prompt = this.prompt.value;
+    return html`<div class="prompts" hidden=${isHidden}>
+      <div class="kinds" role="navigation" aria-label=${t("Prompts")}>${this.prompts.value.map((one) => this.row(one))}</div>
+      <section class="prompt">
+        <div class="prompt-head">${prompt && this.head(prompt)}</div>
+        <textarea aria-label=${t("Prompt")} spellcheck=${false} hidden=${!prompt} value=${this.text.value}
+          oninput=${({ target }) => (this.text.value = target.value)} />
+        <div class="under">${prompt && this.under(prompt)}</div>
+      </section>
+    </div>`;
   }
 
-  draw() {
-    fill(
-      this.list,
-      this.prompts.map((prompt) =>
-        h(
-          `button.list-row${prompt.kind === this.open ? ".on" : ""}`,
-          {
-            "data-kind": prompt.kind,
-            "aria-current": String(prompt.kind === this.open),
-            onclick: () => this.openPrompt(prompt.kind),
-          },
-          prompt.title,
-          prompt.changed && h("span.tag.warn", {}, t("Modified")),
-        ),
-      ),
-    );
-    this.text.hidden = !this.prompt;
-    this.drawEditor();
+  row({ kind, title, changed }) {
+    const isOpen = kind === this.open.value;
+    return html`<button class=${classes("list-row", isOpen && "on")} data-kind=${kind} aria-current=${isOpen}
+      onclick=${() => this.openPrompt(kind)}>${title}${changed && html`<${Modified} />`}</button>`;
+  }
+
+  get isEdited() {
+    return this.text.value !== this.prompt.value.text;
+  }
+
+  head({ title, name, changed }) {
+    return html`<strong>${title}</strong>
+      <span class="faint">${name}.md</span>
+      ${changed ? html`<${Modified} />` : html`<span class="tag">${t("Built-in")}</span>`}
+      ${this.isEdited && html`<span class="tag">${t("Unsaved")}</span>`}`;
+  }
+
+  under({ holes, rows, changed }) {
+    const comparing = this.comparing.value,
+      note = this.problem.value || this.note.value;
+    return html`<div class="placeholders">${t("Placeholders:")} ${holes.map((name) => html`<code>{{${name}}}</code>`)}</div>
+      ${note && html`<p class=${this.problem.value ? "fault" : "note"} role="status">${note}</p>`}
+      <div class="actions">
+        <button class="studio-button primary" disabled=${!this.isEdited} data-sends="models-panel.save prompt"
+          onclick=${() => this.request({ kind: "save prompt", text: this.text.value })}>${t("Save copy")}</button>
+        ${
+          changed &&
+          html`<button class="studio-button" data-sends="models-panel.reset prompt"
+              onclick=${() => this.request({ kind: "reset prompt" })}>${t("Reset to built-in")}</button>
+            <button class="studio-button" onclick=${() => (this.comparing.value = !comparing)}>
+              ${comparing ? t("Hide changes") : t("Show changes")}</button>`
+        }
+      </div>
+      ${
+        comparing &&
+        rows.length > 0 &&
+        html`<div class="sides"><span class="faint">${t("Built-in")}</span><span class="faint">${t("Your copy")}</span></div>
+          <${Diff} rows=${rows} />`
+      }`;
   }
 }

@@ -1,287 +1,194 @@
-import { fill, h } from "/static/studio/dom.js";
+// The drawer's pages of the model in use and of the prompts.
+import { closeDrawer, drawer, openDrawer } from "/static/studio/drawer.js";
+import { hear } from "/static/studio/page_events.js";
 import { asker } from "/static/studio/server.js";
-import { closeDrawer, drawer, onDrawer, openDrawer } from "/static/studio/drawer.js";
-import { SettingsForm } from "/static/models_panel/settings_form.js";
-import { openSendDialog } from "/static/sending/open_dialog.js";
-import { PromptEditor } from "/static/models_panel/prompt_editor.js";
 import { t } from "/static/studio/texts.js";
+import { batch, classes, html, mounts, onChange, signal, View } from "/static/studio/view.js";
+import { side } from "/static/models_panel/model_side.js";
+import { PromptEditor } from "/static/models_panel/prompt_editor.js";
+import { SettingsForm } from "/static/models_panel/settings_form.js";
 
 const TABS = [
   ["model", t("Model")],
   ["calls", t("Calls")],
   ["prompts", t("Prompts")],
 ];
-const SIGNS = { true: ["good", "✓"], false: ["bad", "✕"], null: ["warn", "?"] };
 const POLL_MS = 300;
-const SENDING = {
-  undecided: "Nothing is sent to {address} until you decide.",
-  allowed: "Pictures and texts are sent to {address}.",
-  declined: "Nothing is sent to {address}. Offline rules answer.",
-};
 
-export default function mount({ element, trigger, server, upload }) {
-  const root = element.querySelector(".models-panel");
-  let value = {},
-    isEdited = false,
-    findings = [],
-    testing = false,
-    problem = "",
-    confirmation = "",
-    estimates = "",
-    choices = [],
-    timer;
-  const ask = asker(server, () => ({ page_token: value.page_token, token: value.token }));
-  const form = new SettingsForm(
-    () => {
-      isEdited = true;
-      choices = [];
-      problem = confirmation = "";
-      draw();
-      estimate();
-    },
-    () => send({ kind: "forget key" }),
-    async (file) => (await upload(file)).path,
+class ModelsPanel extends View {
+  isEdited = signal(false);
+  problem = signal("");
+  confirmation = signal("");
+  choices = signal([]); // what the model can be asked about, offered when it is applied
+  findings = signal([]); // of the test of the connection
+  isTesting = signal(false);
+  estimates = signal([]); // sentences on the cost of the project
+  timer = 0;
+  ask = asker(this.server, () => ({ page_token: this.value.page_token, token: this.value.token }));
+  promptEditor = new PromptEditor(this.ask);
+  form = new SettingsForm(
+    () => this.edit(),
+    () => this.request({ kind: "forget key" }),
+    async (file) => (await this.upload(file)).path,
   );
-  const promptEditor = new PromptEditor(ask);
 
-  const send = async (question) => {
-    const answer = await ask(question);
-    problem = answer.error ?? "";
-    confirmation = answer.done ?? "";
-    choices = [];
-    if (!answer.error) {
-      isEdited = false;
-      trigger("changed");
-    }
-    draw();
-  };
-  const apply = async () => {
-    if (!value.token) return send({ kind: "use", ...form.request });
-    const answer = await ask({ kind: "choices", ...form.request, key: undefined });
-    if (answer.error) problem = answer.error;
-    choices = answer.choices ?? [];
-    draw();
-  };
-  const choice = ({ scope, title, cost = "" }, index) =>
-    h(
-      `button.studio-button${index ? "" : ".primary"}`,
-      { "data-sends": "models-panel.use", onclick: () => send({ kind: "use", scope, ...form.request }) },
-      cost ? `${title} (${cost})` : title,
+  constructor(context) {
+    super(context);
+    onChange(
+      this.root,
+      () => this.value,
+      () => this.isEdited.value || this.resetForm(),
     );
-  const scopeChoices = () =>
-    h(
-      "div.actions",
-      { role: "group", "aria-label": t("Ask this model about") },
-      h("span.note", {}, t("Ask this model about")),
-      [...choices, { scope: "none", title: t("New questions only") }].map(choice),
-      h(
-        "button.studio-button.plain",
-        {
-          onclick: () => {
-            choices = [];
-            draw();
-          },
-        },
-        t("Cancel"),
-      ),
-    );
-  const estimate = () => {
-    clearTimeout(timer);
-    timer = setTimeout(async () => {
-      const answer = await ask({ kind: "estimate", ...form.request, key: undefined });
-      estimates = answer.sentences ?? [];
-      draw();
+    onChange(this.root, drawer, (page) => this.showPage(page));
+    hear(this.root, document, "keydown", (event) => this.press(event), true);
+  }
+
+  resetForm() {
+    const { settings = { service: "offline" }, key_source = "", project_record } = this.value;
+    this.form.show(settings, key_source, project_record);
+  }
+
+  showPage(page) {
+    if (page === "prompts") this.promptEditor.show(this.value.prompts);
+    if (page !== "model") return;
+    /** @type {HTMLElement} */ (this.root.querySelector("[data-page=model]"))?.focus();
+    this.estimate();
+  }
+
+  press(event) {
+    if (event.key !== "Escape" || !drawer()) return;
+    event.stopPropagation();
+    closeDrawer();
+  }
+
+  edit() {
+    this.isEdited.value = true;
+    this.choices.value = [];
+    this.problem.value = this.confirmation.value = "";
+    this.estimate();
+  }
+
+  discard() {
+    this.isEdited.value = false;
+    this.problem.value = "";
+    this.resetForm();
+  }
+
+  async request(question) {
+    const { error, done } = await this.ask(question);
+    batch(() => {
+      this.problem.value = error ?? "";
+      this.confirmation.value = done ?? "";
+      this.choices.value = [];
+      if (!error) this.isEdited.value = false;
+    });
+    if (!error) this.send("changed");
+  }
+
+  async apply() {
+    if (!this.value.token) return this.request({ kind: "use", ...this.form.request });
+    const { error, choices } = await this.ask({ kind: "choices", ...this.form.request, key: undefined });
+    if (error) this.problem.value = error;
+    this.choices.value = choices ?? [];
+  }
+
+  estimate() {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(async () => {
+      const { sentences } = await this.ask({ kind: "estimate", ...this.form.request, key: undefined });
+      this.estimates.value = sentences ?? [];
     }, POLL_MS);
-  };
-  const test = async () => {
-    findings = [];
-    testing = true;
-    problem = confirmation = "";
-    draw();
-    const answer = await ask({ kind: "test", ...form.request });
-    if (answer.error) {
-      problem = answer.error;
-      testing = false;
-      return draw();
-    }
-    pollFindings(answer.test);
-  };
-  const pollFindings = async (id) => {
-    const answer = await ask({ kind: "findings", test: id });
-    if (answer.error) {
-      problem = answer.error;
-      testing = false;
-      return draw();
-    }
-    ({ findings, testing } = answer);
-    draw();
-    if (testing && root.isConnected) setTimeout(() => pollFindings(id), POLL_MS);
-  };
+  }
 
-  const head = h("div.drawer-head"),
-    body = h("div.model-page"),
-    sidebar = h("div.side"),
-    footer = h("div.foot");
-  const settingsPage = h("div.holder", {}, h("div.column", {}, form.element, footer), sidebar);
-  const draw = () => {
-    const page = drawer();
-    fill(
-      head,
-      h(
-        "div.tabs",
-        { role: "tablist" },
-        TABS.map(([name, title]) =>
-          h(
-            `button${name === page ? ".on" : ""}`,
-            { role: "tab", "aria-selected": String(name === page), "data-page": name, onclick: () => openDrawer(name) },
-            title,
-          ),
-        ),
-      ),
-      h("button.studio-button.plain", { title: t("Close (Esc)"), "aria-label": t("Close"), onclick: closeDrawer }, "✕"),
-    );
-    body.hidden = page === "calls";
-    settingsPage.hidden = page !== "model";
-    promptEditor.element.hidden = page !== "prompts";
-    fill(
-      footer,
-      problem && h("p.fault", { role: "alert" }, problem),
-      confirmation && h("p.note", { role: "status" }, confirmation),
-      value.problem && !problem && h("p.fault", {}, value.problem),
-      value.override_note && h("p.hint", {}, value.override_note),
-      choices.length ? scopeChoices() : null,
-      h(
-        "div.actions",
-        { hidden: choices.length > 0 },
-        h(
-          "button.studio-button.primary",
-          { disabled: !isEdited && !value.problem, "data-sends": "models-panel.use", onclick: apply },
-          isEdited || value.problem ? t("Apply") : t("In use"),
-        ),
+  async test() {
+    this.findings.value = [];
+    this.isTesting.value = true;
+    this.problem.value = this.confirmation.value = "";
+    const { error, test } = await this.ask({ kind: "test", ...this.form.request });
+    error ? this.endTest(error) : this.readFindings(test);
+  }
+
+  async readFindings(test) {
+    const { error, findings, testing } = await this.ask({ kind: "findings", test });
+    if (error) return this.endTest(error);
+    this.findings.value = findings;
+    this.isTesting.value = testing;
+    if (testing && this.root.isConnected) setTimeout(() => this.readFindings(test), POLL_MS);
+  }
+
+  endTest(error) {
+    this.problem.value = error;
+    this.isTesting.value = false;
+  }
+
+  template() {
+    const page = drawer(),
+      tab = (
+        /** @type {string[]} */ [name, title],
+      ) => html`<button class=${name === page && "on"} role="tab" aria-selected=${name === page}
+        data-page=${name} onclick=${() => openDrawer(name)}>${title}</button>`;
+    return html`<div class="drawer-head">
+        <div class="tabs" role="tablist">${TABS.map(tab)}</div>
+        <button class="studio-button plain" title=${t("Close (Esc)")} aria-label=${t("Close")} onclick=${closeDrawer}>✕</button>
+      </div>
+      <div class="model-page" hidden=${page === "calls"}>
+        <div class="holder" hidden=${page !== "model"}>
+          <div class="column">${this.form.template()}${this.foot()}</div>
+          ${side(this)}
+        </div>
+        ${this.promptEditor.template(page !== "prompts")}
+      </div>`;
+  }
+
+  foot() {
+    const { problem: fault, override_note } = this.value,
+      problem = this.problem.value,
+      confirmation = this.confirmation.value;
+    return html`<div class="foot">
+      ${problem && html`<p class="fault" role="alert">${problem}</p>`}
+      ${confirmation && html`<p class="note" role="status">${confirmation}</p>`}
+      ${fault && !problem && html`<p class="fault">${fault}</p>`}
+      ${override_note && html`<p class="hint">${override_note}</p>`}
+      ${this.choices.value.length ? this.scopes() : this.actions()}
+    </div>`;
+  }
+
+  // What the model that is applied is asked about.
+  scopes() {
+    const scopes = [...this.choices.value, { scope: "none", title: t("New questions only") }],
+      button = ({ scope, title, cost }, place) => html`<button class=${classes("studio-button", !place && "primary")}
+        data-sends="models-panel.use" onclick=${() => this.request({ kind: "use", scope, ...this.form.request })}>
+        ${cost ? `${title} (${cost})` : title}</button>`;
+    return html`<div class="actions" role="group" aria-label=${t("Ask this model about")}>
+      <span class="note">${t("Ask this model about")}</span>
+      ${scopes.map(button)}
+      <button class="studio-button plain" onclick=${() => (this.choices.value = [])}>${t("Cancel")}</button>
+    </div>`;
+  }
+
+  actions() {
+    const { problem, answered_by_another } = this.value,
+      isEdited = this.isEdited.value,
+      isTesting = this.isTesting.value;
+    return html`<div class="actions">
+      <button class="studio-button primary" disabled=${!isEdited && !problem} data-sends="models-panel.use"
+        onclick=${() => this.apply()}>${isEdited || problem ? t("Apply") : t("In use")}</button>
+      ${
         !isEdited &&
-          value.answered_by_another &&
-          h("button.studio-button", { onclick: apply }, t("Ask it about this project …")),
-        form.service === "openai" &&
-          h(
-            "button.studio-button",
-            { disabled: testing, "data-sends": "models-panel.test", onclick: test },
-            testing ? t("Testing …") : t("Test connection"),
-          ),
-        isEdited &&
-          h(
-            "button.studio-button.plain",
-            {
-              onclick: () => {
-                isEdited = false;
-                problem = "";
-                resetForm();
-                draw();
-              },
-            },
-            t("Discard changes"),
-          ),
-      ),
-    );
-    fill(
-      sidebar,
-      h("h3", {}, t("Connection")),
-      findings.length || testing
-        ? h(
-            "ul.findings",
-            {},
-            findings.map((finding) =>
-              h(
-                `li.${SIGNS[finding.ok][0]}`,
-                {},
-                h("i", {}, SIGNS[finding.ok][1]),
-                h(
-                  "span",
-                  {},
-                  h("b", {}, finding.ok === false && finding.what === "reachable" ? t("not reachable") : finding.what),
-                  h("span.detail", {}, finding.sentence),
-                ),
-              ),
-            ),
-            testing &&
-              h(
-                "li",
-                {},
-                h("i.spin"),
-                h("span.muted", {}, t("Testing …")),
-                h("button.studio-button.stop", { onclick: () => ask({ kind: "stop test" }) }, t("■ Stop")),
-              ),
-          )
-        : h(
-            "p.hint",
-            {},
-            form.service === "openai"
-              ? t("Test connection checks reachability, pictures, schemas, streaming and context length.")
-              : form.service === "replay"
-                ? t("No connection needed. Calls that are not in the record are reported as missing.")
-                : t("No connection needed."),
-          ),
-      value.token &&
-        form.service === "openai" && [
-          h("h3", {}, t("Estimated cost")),
-          estimates.length
-            ? h(
-                "ul.plain",
-                {},
-                estimates.map((sentence) => h("li", {}, sentence)),
-              )
-            : h("p.hint", {}, t("No calls left for this project.")),
-        ],
-      value.token && [
-        h("h3", {}, t("This project")),
-        value.sending?.address &&
-          h(
-            "div.sending",
-            {},
-            h("p.detail", {}, t(SENDING[value.sending.state], { address: value.sending.address })),
-            h("div.actions", {}, h("button.studio-button", { onclick: openSendDialog }, t("Review what is sent"))),
-          ),
-        h("p.detail", {}, value.cost_summary),
-        value.record &&
-          h(
-            "div.actions",
-            {},
-            h("a.studio-button", { href: value.record, download: "" }, t("Download record")),
-            h("button.studio-button", { onclick: () => openDrawer("calls") }, t("Show calls")),
-          ),
-        value.record &&
-          h(
-            "p.hint",
-            {},
-            t("The record replays this project on another machine without a key. Choose Recorded run there."),
-          ),
-      ],
-    );
-  };
-  const resetForm = () =>
-    form.show(value.settings ?? { service: "offline" }, value.key_source ?? "", value.project_record);
-  fill(body, settingsPage, promptEditor.element);
-  fill(root, head, body);
-  document.addEventListener(
-    "keydown",
-    (event) => {
-      if (event.key === "Escape" && drawer() && element.isConnected) {
-        event.stopPropagation();
-        closeDrawer();
+        answered_by_another &&
+        html`<button class="studio-button" onclick=${() => this.apply()}>${t("Ask it about this project …")}</button>`
       }
-    },
-    true,
-  );
-  onDrawer(element, (page) => {
-    draw();
-    if (page === "prompts") promptEditor.show(value.prompts);
-    if (page === "model") {
-      head.querySelector(".on")?.focus();
-      estimate();
-    }
-  });
-  return (next) => {
-    value = next ?? {};
-    if (!isEdited) resetForm();
-    draw();
-  };
+      ${
+        this.form.service.value === "openai" &&
+        html`<button class="studio-button" disabled=${isTesting} data-sends="models-panel.test"
+          onclick=${() => this.test()}>${isTesting ? t("Testing …") : t("Test connection")}</button>`
+      }
+      ${
+        isEdited &&
+        html`<button class="studio-button plain" onclick=${() => this.discard()}>${t("Discard changes")}</button>`
+      }
+    </div>`;
+  }
 }
+
+export default mounts(ModelsPanel);

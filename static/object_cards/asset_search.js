@@ -1,83 +1,74 @@
+// A search box that shows assets of the library instead of the candidates.
 import { LatestRequest } from "/static/studio/latest_request.js";
-import { h } from "/static/studio/dom.js";
 import { t } from "/static/studio/texts.js";
+import { html, signal } from "/static/studio/view.js";
 
 const TYPING_DELAY_MS = 180; // pause in typing before a search
 
-// Search box that shows library assets instead of the candidates.
 export class AssetSearch {
-  constructor(ask, token, onResults) {
-    this.found = [];
-    this.asking = new LatestRequest(ask, (answer) => {
-      Object.assign(this, {
-        found: answer.assets ?? [],
-        total: answer.total ?? 0,
-        everyWord: answer.every_word,
-        error: answer.error,
-      });
-      onResults();
-    });
-    this.input = h("input", {
-      type: "search",
-      placeholder: t("Search the library …"),
-      "aria-label": t("Search the library by words"),
-      spellcheck: false,
-      oninput: () => {
-        clearTimeout(this.timer);
-        if (!this.query) return this.clear(onResults);
-        this.timer = setTimeout(
-          () => this.asking.send({ kind: "search", token: token(), words: this.query }),
-          TYPING_DELAY_MS,
-        );
-      },
-      onkeydown: (event) => {
-        event.stopPropagation();
-        if (event.key === "Escape") {
-          this.clear(onResults);
-          this.input.blur();
-        }
-      },
-    });
-    this.element = h("label.search", {}, this.input, h("kbd", {}, "/"));
+  text = signal(""); // as typed
+  answer = signal(/** @type {any} */ ({}));
+  timer = 0;
+
+  constructor(ask, token) {
+    this.token = token;
+    this.asking = new LatestRequest(ask, (answer) => (this.answer.value = answer));
   }
 
   get query() {
-    return this.input.value.trim();
+    return this.text.value.trim();
   }
 
-  get isActive() {
-    return Boolean(this.query);
+  get found() {
+    return this.answer.value.assets ?? [];
   }
 
-  clear(onResults) {
+  type(text) {
+    clearTimeout(this.timer);
+    this.text.value = text;
+    if (!this.query) return this.clear();
+    const question = { kind: "search", token: this.token(), words: this.query };
+    this.timer = setTimeout(() => this.asking.send(question), TYPING_DELAY_MS);
+  }
+
+  clear() {
     clearTimeout(this.timer);
     this.asking.cancel();
-    this.input.value = "";
-    Object.assign(this, { found: [], total: undefined, error: "" });
-    onResults?.();
+    this.text.value = "";
+    this.answer.value = {};
   }
 
-  // How many assets were found, shown above them.
+  field() {
+    const onKeyDown = (event) => {
+      event.stopPropagation();
+      if (event.key !== "Escape") return;
+      this.clear();
+      event.target.blur();
+    };
+    return html`<label class="search">
+      <input type="search" placeholder=${t("Search the library …")} aria-label=${t("Search the library by words")}
+        spellcheck=${false} value=${this.text.value} oninput=${({ target }) => this.type(target.value)}
+        onkeydown=${onKeyDown} /><kbd>/</kbd>
+    </label>`;
+  }
+
   summary() {
-    if (this.error) return this.error;
-    if (this.total === undefined) return t("Searching …");
-    if (!this.total)
+    const { error, total, every_word } = this.answer.value,
+      count = this.found.length;
+    if (error) return error;
+    if (total === undefined) return t("Searching …");
+    if (!total)
       return t("No asset matches “{query}”. Try other words, or import an asset on the Library page.", {
         query: this.query,
       });
-    const result = this.everyWord === false ? t("match some of these words") : t("found");
-    const shown = this.total > this.found.length ? t("; showing {count}", { count: this.found.length }) : "";
-    return `${t("{n} asset|{n} assets", { n: this.total })} ${result}${shown}. ${t("Click one to preview it.")}`;
+    const result = every_word === false ? t("match some of these words") : t("found"),
+      shown = total > count ? t("; showing {count}", { count }) : "";
+    return `${t("{n} asset|{n} assets", { n: total })} ${result}${shown}. ${t("Click one to preview it.")}`;
+  }
+
+  results(tiles) {
+    return html`<p class="summary">${this.summary()}${" "}
+        <button class="studio-button plain" onclick=${() => this.clear()}>${t("Show candidates")}</button></p>
+      <div class="assets results">${tiles}</div>`;
   }
 }
-
-export const searchResults = (search, tiles) => [
-  h(
-    "p.summary",
-    {},
-    search.summary(),
-    " ",
-    h("button.studio-button.plain", { onclick: () => search.clear(search.onCleared) }, t("Show candidates")),
-  ),
-  h("div.assets.results", {}, tiles),
-];

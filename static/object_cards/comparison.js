@@ -1,148 +1,113 @@
-import { fill, h } from "/static/studio/dom.js";
+// The photograph's crop with a candidate over it: with a slider, blinking, or as an outline.
 import { t } from "/static/studio/texts.js";
+import { classes, computed, follow, html, signal } from "/static/studio/view.js";
+import { FROM_VIEW } from "./candidates.js";
 
 const BLINK_MS = 650; // how long each of the two is shown
-const SVG = "http://www.w3.org/2000/svg";
+const MODES = [
+  ["slide", t("Slide"), t("Drag across the picture")],
+  ["blink", t("Blink"), t("Alternate photograph and candidate (B)")],
+  ["outline", t("Outline"), t("Candidate outline over the photograph; the mask is dashed")],
+];
 
-// The photograph's crop with a candidate over it: with a slider, blinking, or as an outline.
+/** Calls `act` with 0 whenever `key` changes, then while there is one with 1, 2 … as the intervals pass. */
+function count(ms, element, key, act) {
+  let timer = 0;
+  follow(element, () => {
+    let n = 0;
+    clearInterval(timer);
+    act(0);
+    if (key.value) timer = setInterval(() => (element.isConnected ? act(++n) : clearInterval(timer)), ms);
+  });
+}
+
 export class Comparison {
-  constructor() {
-    this.mode = "slide";
-    this.photo = h("img.photo", { alt: t("The photograph"), draggable: false });
-    this.background = h("img.background", { alt: "", draggable: false });
-    this.candidate = h("img.candidate", { alt: "", draggable: false });
-    this.after = h("div.after", {}, this.background, this.candidate);
-    this.lines = document.createElementNS(SVG, "svg");
-    this.lines.setAttribute("viewBox", "0 0 1 1");
-    this.lines.setAttribute("preserveAspectRatio", "none");
-    this.handle = h("div.handle", {}, h("span", {}, "⇔"));
-    this.left = h("span.label.left", {}, t("Photograph"));
-    this.right = h("span.label.right");
-    this.note = h("div.note");
-    this.element = h(
-      "div.compare",
-      {},
-      this.photo,
-      this.after,
-      this.lines,
-      this.handle,
-      this.left,
-      this.right,
-      this.note,
-    );
-    this.modes = h("div.modes", { role: "group", "aria-label": t("Comparison mode") });
-    this.bindSlider();
-    this.draw();
+  mode = signal("slide");
+  isHidden = signal(false); // the candidate, while it blinks
+  seconds = signal(0); // for which the candidate has been rendered
+  at = signal(50); // percent of the width at which the slider is
+
+  /** `shown()` gives {scene, render, name} of the candidate. */
+  constructor(root, shown) {
+    this.shown = computed(shown);
+    const isBlinking = computed(() => this.mode.value === "blink" && this.isReady),
+      rendered = computed(() => {
+        const { scene, render, name } = this.shown.value;
+        return render?.state === "drawing" && `${scene.photo} ${name}`;
+      });
+    count(BLINK_MS, root, isBlinking, (n) => (this.isHidden.value = n % 2 === 1));
+    count(1000, root, rendered, (n) => (this.seconds.value = n));
   }
 
-  bindSlider() {
-    const moveSlider = ({ clientX }) => {
-      const { left, width } = this.element.getBoundingClientRect();
-      this.element.style.setProperty("--at", `${Math.min(100, Math.max(0, ((clientX - left) / width) * 100))}%`);
-    };
-    this.element.addEventListener("pointerdown", (event) => {
-      if (this.mode !== "slide") return;
-      this.element.setPointerCapture(event.pointerId);
-      moveSlider(event);
-    });
-    this.element.addEventListener("pointermove", (event) => {
-      if (this.element.hasPointerCapture(event.pointerId)) moveSlider(event);
-    });
-  }
-
-  // Takes {photo, background, aspect, outline} of the object and {state, image, outline, why} of the candidate.
-  show(scene, render, name) {
-    Object.assign(this, { scene, render, name });
-    this.draw();
-  }
-
-  setMode(mode) {
-    this.mode = mode;
-    this.draw();
+  get isReady() {
+    return this.shown.value.render?.state === "ready";
   }
 
   toggleBlink() {
-    if (this.render?.state === "ready") this.setMode(this.mode === "blink" ? "slide" : "blink");
+    if (this.isReady) this.mode.value = this.mode.value === "blink" ? "slide" : "blink";
   }
 
-  draw() {
-    const { scene, render, mode } = this,
-      ready = render?.state === "ready";
-    this.element.dataset.mode = mode;
-    this.element.classList.toggle("ready", ready);
-    if (scene) this.element.style.aspectRatio = scene.aspect;
-    for (const [image, source] of [
-      [this.photo, scene?.photo],
-      [this.background, scene?.background],
-      [this.candidate, ready && render.image],
-    ])
-      if (source && image.getAttribute("src") !== source) image.setAttribute("src", source);
-    this.right.textContent = ready ? this.name : "";
-    this.showNote(render?.state === "drawing" && `${scene?.photo} ${this.name}`);
-    this.lines.replaceChildren(
-      ...(mode === "outline" && ready ? [...paths(scene.outline, "mask"), ...paths(render.outline, "shown")] : []),
-    );
-    this.setBlinking(mode === "blink" && ready);
-    fill(
-      this.modes,
-      [
-        ["slide", t("Slide"), t("Drag across the picture")],
-        ["blink", t("Blink"), t("Alternate photograph and candidate (B)")],
-        ["outline", t("Outline"), t("Candidate outline over the photograph; the mask is dashed")],
-      ].map(([name, text, title]) =>
-        h(
-          `button${mode === name ? ".on" : ""}`,
-          {
-            disabled: !ready,
-            title: ready ? title : this.note.textContent || t("No candidate rendered yet"),
-            "aria-pressed": String(mode === name),
-            onclick: () => this.setMode(name),
-          },
-          text,
-          name === "blink" && h("kbd", {}, "B"),
-        ),
-      ),
-    );
+  startSlide(event) {
+    if (this.mode.value !== "slide") return;
+    event.currentTarget.setPointerCapture(event.pointerId);
+    this.slide(event);
   }
 
-  // Shows why there is no render, or for how long it has been running.
-  showNote(pendingRender) {
-    if (pendingRender !== this.drawing) Object.assign(this, { drawing: pendingRender, since: Date.now() });
-    clearInterval(this.clock);
-    if (!pendingRender) return fill(this.note, this.render?.why ?? "");
-    const seconds = h("span.seconds"),
-      updateClock = () => {
-        const elapsed = Math.round((Date.now() - this.since) / 1000);
-        seconds.textContent = elapsed > 1 ? ` ${elapsed} s` : "";
-      };
-    fill(
-      this.note,
-      h("span.spin"),
-      t("Rendering {name} …", { name: this.name === t("From the view") ? t("the reconstruction") : this.name }),
-      seconds,
-    );
-    updateClock();
-    this.clock = setInterval(() => (this.element.isConnected ? updateClock() : clearInterval(this.clock)), 1000);
+  slide({ currentTarget, pointerId, clientX }) {
+    if (!currentTarget.hasPointerCapture(pointerId)) return;
+    const { left, width } = currentTarget.getBoundingClientRect();
+    this.at.value = Math.min(100, Math.max(0, ((clientX - left) / width) * 100));
   }
 
-  setBlinking(on) {
-    if (on === Boolean(this.timer)) return;
-    clearInterval(this.timer);
-    this.timer = on
-      ? setInterval(
-          () => (this.element.isConnected ? this.element.classList.toggle("blink-hidden") : this.setBlinking(false)),
-          BLINK_MS,
-        )
-      : null;
-    this.element.classList.remove("blink-hidden");
+  picture() {
+    const { scene, render, name } = this.shown.value,
+      { isReady } = this,
+      mode = this.mode.value;
+    return html`<div class=${classes("compare", isReady && "ready", this.isHidden.value && "blink-hidden")}
+      data-mode=${mode} style=${`aspect-ratio:${scene.aspect};--at:${this.at.value}%`}
+      onpointerdown=${(event) => this.startSlide(event)} onpointermove=${(event) => this.slide(event)}>
+      <img class="photo" src=${scene.photo} alt=${t("The photograph")} draggable=${false} />
+      <div class="after">
+        <img class="background" src=${scene.background} alt="" draggable=${false} />
+        <img class="candidate" src=${isReady ? render.image : ""} alt="" draggable=${false} />
+      </div>
+      <svg viewBox="0 0 1 1" preserveAspectRatio="none">
+        ${mode === "outline" && isReady && [...paths(scene.outline, "mask"), ...paths(render.outline, "shown")]}
+      </svg>
+      <div class="handle"><span>⇔</span></div>
+      <span class="label left">${t("Photograph")}</span>
+      <span class="label right">${isReady && name}</span>
+      <div class="note">${this.note()}</div>
+    </div>`;
+  }
+
+  // Why there is no picture, or for how long it has been rendered.
+  note() {
+    const { render } = this.shown.value,
+      seconds = this.seconds.value;
+    if (render?.state !== "drawing") return render?.why;
+    return html`<span class="spin" />${this.rendering()}
+      <span class="seconds">${seconds > 1 && ` ${seconds} s`}</span>`;
+  }
+
+  rendering() {
+    const { name } = this.shown.value;
+    return t("Rendering {name} …", { name: name === FROM_VIEW ? t("the reconstruction") : name });
+  }
+
+  modes() {
+    const { render } = this.shown.value,
+      obstacle = render?.state === "drawing" ? this.rendering() : render?.why || t("No candidate rendered yet");
+    return html`<div class="modes" role="group" aria-label=${t("Comparison mode")}>
+      ${MODES.map(([name, text, title]) => {
+        const isOn = this.mode.value === name;
+        return html`<button class=${isOn && "on"} disabled=${!this.isReady} title=${this.isReady ? title : obstacle}
+          aria-pressed=${isOn} onclick=${() => (this.mode.value = name)}>
+          ${text}${name === "blink" && html`<kbd>B</kbd>`}</button>`;
+      })}
+    </div>`;
   }
 }
 
-function paths(polygons, name) {
-  return polygons.map((points) => {
-    const path = document.createElementNS(SVG, "path");
-    path.setAttribute("d", `M${points.map((point) => point.join(" ")).join("L")}Z`);
-    path.setAttribute("class", name);
-    return path;
-  });
-}
+const paths = (polygons, name) =>
+  polygons.map((points) => html`<path class=${name} d=${`M${points.map((point) => point.join(" ")).join("L")}Z`} />`);

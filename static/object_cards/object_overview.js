@@ -1,85 +1,59 @@
-import { chip, h } from "/static/studio/dom.js";
-import { confidenceBadge } from "/static/studio/confidence.js";
-import { t } from "/static/studio/texts.js";
-
 // Small cards of all objects; identical ones share a frame.
-export function overview(objects, others, onPick) {
-  const groups = [],
-    grouped = new Set();
-  for (const object of objects) {
-    if (grouped.has(object.id)) continue;
+import { Chip, ConfidenceBadge } from "/static/studio/parts.js";
+import { select } from "/static/studio/selection.js";
+import { t } from "/static/studio/texts.js";
+import { classes, html } from "/static/studio/view.js";
+import { FROM_VIEW } from "./candidates.js";
+
+function groupsOf(objects) {
+  const grouped = new Set();
+  return objects.flatMap((object) => {
+    if (grouped.has(object.id)) return [];
     const group = object.identical?.length ? objects.filter(({ id }) => object.identical.includes(id)) : [object];
     for (const { id } of group) grouped.add(id);
-    groups.push(group);
-  }
-  return [
-    h(
-      "div.all",
-      {},
-      groups.map((group) =>
-        group.length > 1
-          ? h(
-              "div.identical",
-              { style: `--n:${Math.min(group.length, 3)}` },
-              h("div.count", {}, t("{count} identical", { count: group.length })),
-              group.map((object) => objectCard(object, onPick)),
-            )
-          : objectCard(group[0], onPick),
-      ),
-    ),
-    others.length
-      ? [
-          h("h3", {}, t("Not objects")),
-          h(
-            "div.all",
-            {},
-            others.map((object) => objectCard(object, onPick)),
-          ),
-        ]
-      : null,
-  ];
+    return [group];
+  });
 }
 
-function reconstructionText({ match, placed }) {
+export function overview(objects, others, current) {
+  const card = (object) => objectCard(object, object === current);
+  return html`<div class="all">
+      ${groupsOf(objects).map((group) =>
+        group.length > 1
+          ? html`<div class="identical" key=${`group ${group[0].id}`} style=${`--n:${Math.min(group.length, 3)}`}>
+              <div class="count">${t("{count} identical", { count: group.length })}</div>${group.map(card)}
+            </div>`
+          : card(group[0]),
+      )}
+    </div>
+    ${others.length > 0 && html`<h3>${t("Not objects")}</h3><div class="all">${others.map(card)}</div>`}`;
+}
+
+function representation({ is_object, match, placed }) {
+  if (!is_object) return t("Not in the twin");
+  if (match?.asset) return match.asset.name;
+  if (!match) return t("Not matched yet");
   const text = match.source === "human" ? t("Reconstructed") : t("No matching asset");
   return placed?.reconstruction ? `${text}: ${placed.reconstruction.shape}` : text;
 }
 
-function objectCard(object, onPick) {
-  const asset = object.match?.asset;
-  return h(
-    "div.tile.object",
-    {
-      "data-id": object.id,
-      role: "button",
-      tabindex: "0",
-      onclick: () => onPick(object.id),
-      onkeydown: (event) => {
-        if (event.key === "Enter" || event.key === " ") {
-          event.preventDefault();
-          event.stopPropagation();
-          onPick(object.id);
-        }
-      },
-    },
-    h("div.crop", { style: `background-image:url("${object.crop}")` }, chip(object)),
-    h(
-      "div.representation",
-      { style: asset && `background-image:url("${asset.image}")` },
-      asset ? "" : object.match ? t("From the view") : "…",
-    ),
-    h(
-      "div.text",
-      {},
-      h("strong", {}, object.words),
-      h(
-        "span.faint",
-        {},
-        object.is_object
-          ? (asset?.name ?? (!object.match ? t("Not matched yet") : reconstructionText(object)))
-          : t("Not in the twin"),
-      ),
-      confidenceBadge(object.confidence),
-    ),
-  );
+function objectCard(object, isCurrent) {
+  const asset = object.match?.asset,
+    onKeyDown = (event) => {
+      if (event.key !== "Enter" && event.key !== " ") return;
+      event.preventDefault();
+      event.stopPropagation();
+      select(object.id);
+    };
+  return html`<div class=${classes("tile object", isCurrent && "selected")} key=${object.id} data-id=${object.id}
+    role="button" tabindex="0" onclick=${() => select(object.id)} onkeydown=${onKeyDown}>
+    <div class="crop" style=${`background-image:url("${object.crop}")`}><${Chip} object=${object} /></div>
+    <div class="representation" style=${asset && `background-image:url("${asset.image}")`}>
+      ${!asset && (object.match ? FROM_VIEW : "…")}</div>
+    <div class="text">
+      <strong>${object.words}</strong>
+      <span class="faint">${representation(object)}</span>
+      <${ConfidenceBadge} confidence=${object.confidence} />
+    </div>
+  </div>`;
 }

@@ -1,8 +1,10 @@
-import { chip, fill, h, tickBox } from "/static/studio/dom.js";
-import { orderedObjects, leastConfidentFirst, setLeastConfidentFirst } from "/static/studio/object_order.js";
+// The objects, by number or lowest confidence first. The list keeps the selection in step with the viewers.
+import { leastConfidentFirst, orderedObjects, setLeastConfidentFirst } from "/static/studio/object_order.js";
+import { hear } from "/static/studio/page_events.js";
+import { Chip, ConfidenceBadge, TickBox } from "/static/studio/parts.js";
 import {
-  alsoSelected,
   idOf,
+  isSelected,
   nameObjects,
   nameOf,
   onSelect,
@@ -10,80 +12,73 @@ import {
   selected,
   toggleSelected,
 } from "/static/studio/selection.js";
-import { confidenceBadge } from "/static/studio/confidence.js";
 import { t } from "/static/studio/texts.js";
-import { onChange } from "/static/studio/view.js";
+import { classes, follow, html, mounts, View } from "/static/studio/view.js";
 
-export default function mount({ element }) {
-  const list = element.querySelector(".object-list");
-  const markSelected = () => {
-    for (const row of list.querySelectorAll("[data-id]")) {
-      const id = Number(row.dataset.id),
-        isSelected = id === selected() || alsoSelected().has(id);
-      row.classList.toggle("selected", isSelected);
-      row.setAttribute("aria-pressed", isSelected);
-    }
-  };
-  // Keeps the selection in sync with the viewer, which is in a frame of its own.
-  const selectInViewers = () => {
-    for (const frame of document.querySelectorAll("iframe"))
-      frame.contentWindow?.postMessage({ type: "select", name: nameOf(selected()) ?? "" }, location.origin);
-  };
-  onSelect(element, () => {
-    markSelected();
-    selectInViewers();
-  });
-  window.addEventListener("message", function hear({ origin, data }) {
-    if (!element.isConnected) return window.removeEventListener("message", hear);
-    if (origin !== location.origin) return;
-    if (data?.type === "select") select(idOf(data.name));
-    if (data?.type === "ready") setTimeout(selectInViewers, 100); // after the messages with what Python shows in it
-    if (data?.type === "loaded") selectInViewers();
-  });
-  let value = null;
-  onChange(element, leastConfidentFirst, () => draw());
-  const draw = () => {
-    const objects = value?.objects ?? [];
-    nameObjects(objects.filter((object) => object.is_object));
-    const brought = objects.filter((object) => object.is_brought),
-      ordered = orderedObjects(
-        value?.token,
-        objects.filter((object) => !object.is_brought),
-      ),
-      others = objects.filter((object) => !object.is_object);
-    const row = (object) =>
-      h(
-        `button.list-row.row${object.is_object ? "" : ".non-object"}`,
-        {
-          "data-id": object.id,
-          title: `${object.words}: ${object.caption}${object.asset_label ? `; matched to ${object.asset_label}` : ""}`,
-          onclick: (event) => (event.shiftKey ? toggleSelected(object.id) : select(object.id)),
-        },
-        chip(object),
-        h("span.name", {}, object.words, object.asset_label && h("span.asset-label", {}, object.asset_label)),
-        confidenceBadge(object.confidence, false),
-        object.mark && h("span.mark", { title: object.mark_note }, object.mark),
-      );
-    fill(
-      list,
-      h("h2.head", {}, t("Objects"), h("span.count", {}, String(ordered.length || ""))),
-      ordered.some((object) => object.confidence) &&
-        h(
-          "div.order",
-          { title: t("Sort by confidence, lowest first. The order stays while you work.") },
-          tickBox(t("Lowest confidence first"), leastConfidentFirst(), setLeastConfidentFirst),
-        ),
-      objects.length ? null : h("div.none", {}, value?.waiting ?? t("No objects yet")),
-      ordered.map(row),
-      brought.length ? h("h2.head.second", {}, t("From the library")) : null,
-      brought.map(row),
-      others.length ? h("h2.head.second", {}, t("Not objects")) : null,
-      others.map(row),
-    );
-    markSelected();
-  };
-  return (next) => {
-    value = next;
-    draw();
-  };
+// Each viewer is in a frame of its own.
+function selectInViewers() {
+  for (const frame of document.querySelectorAll("iframe"))
+    frame.contentWindow?.postMessage({ type: "select", name: nameOf(selected()) ?? "" }, location.origin);
 }
+
+function hearViewer({ origin, data }) {
+  if (origin !== location.origin) return;
+  if (data?.type === "select") select(idOf(data.name));
+  if (data?.type === "ready") setTimeout(selectInViewers, 100); // after the messages with what Python shows in it
+  if (data?.type === "loaded") selectInViewers();
+}
+
+class ObjectList extends View {
+  constructor(context) {
+    super(context);
+    follow(this.root, () => nameObjects(this.objects.filter((object) => object.is_object)));
+    onSelect(this.root, selectInViewers);
+    hear(this.root, window, "message", hearViewer);
+  }
+
+  get objects() {
+    return this.value.objects ?? [];
+  }
+
+  template() {
+    const { token, waiting = t("No objects yet") } = this.value,
+      photographed = this.objects.filter((object) => !object.is_brought),
+      ordered = orderedObjects(token, photographed),
+      hasConfidence = ordered.some((object) => object.confidence);
+    return html`<h2 class="head">${t("Objects")}<span class="count">${ordered.length || ""}</span></h2>
+      ${hasConfidence && order()}
+      ${!this.objects.length && html`<div class="none">${waiting}</div>`}
+      ${ordered.map(row)}
+      ${group(
+        t("From the library"),
+        this.objects.filter((object) => object.is_brought),
+      )}
+      ${group(
+        t("Not objects"),
+        this.objects.filter((object) => !object.is_object),
+      )}`;
+  }
+}
+
+const order = () => html`<div class="order"
+  title=${t("Sort by confidence, lowest first. The order stays while you work.")}>
+  <${TickBox} label=${t("Lowest confidence first")} checked=${leastConfidentFirst()} onChange=${setLeastConfidentFirst} />
+</div>`;
+
+const group = (title, objects) => objects.length > 0 && [html`<h2 class="head second">${title}</h2>`, objects.map(row)];
+
+function row(object) {
+  const { id, words, caption, asset_label, confidence, mark, mark_note } = object,
+    isOn = isSelected(id),
+    choose = (event) => (event.shiftKey ? toggleSelected(id) : select(id)),
+    name = classes("list-row row", !object.is_object && "non-object", isOn && "selected");
+  return html`<button class=${name} key=${id} data-id=${id} aria-pressed=${isOn} onclick=${choose}
+    title=${`${words}: ${caption}${asset_label ? `; matched to ${asset_label}` : ""}`}>
+    <${Chip} object=${object} />
+    <span class="name">${words}${asset_label && html`<span class="asset-label">${asset_label}</span>`}</span>
+    <${ConfidenceBadge} confidence=${confidence} withWord=${false} />
+    ${mark && html`<span class="mark" title=${mark_note}>${mark}</span>`}
+  </button>`;
+}
+
+export default mounts(ObjectList);

@@ -1,247 +1,232 @@
-// Aligns the robot's base: a file, or clicks on its gripper in photographs of one camera. The result is looked at before
-// it is taken. See components/robot_aligner.py.
+// Aligns the robot's base by a file, or by clicks on its gripper in photographs of one camera. The result is looked at
+// before it is taken. See components/robot_aligner.py.
 import { ClickPicture } from "/static/camera_aligner/click_picture.js";
 import { filesOfInput } from "/static/studio/dropped_files.js";
-import { fill, h } from "/static/studio/dom.js";
+import { hear } from "/static/studio/page_events.js";
 import { asker } from "/static/studio/server.js";
 import { t } from "/static/studio/texts.js";
+import { batch, html, mounts, onChange, signal, View } from "/static/studio/view.js";
 
-const OVERLAY_TITLE = t("The base's axes over the photograph: x red, y green, z blue");
+const OVERLAY_TITLE = t("The base's axes over the photograph: x red, y green, z blue"),
+  HINT = t(
+    "Choose the base's pose or a hand-eye calibration (.json); or choose the robot's model, and click its gripper in two or more photographs of this camera.",
+  );
 
-export default function mount({ element, trigger, server, upload }) {
-  const root = element.querySelector(".robot-aligner");
-  let value = {},
-    files = [],
-    photos = [],
-    found = null,
-    asked = 0;
-  const ask = asker(server, () => ({ token: value.token }));
+class RobotAligner extends View {
+  isOpen = signal(false);
+  files = signal(/** @type {any[]} */ ([]));
+  photos = signal(/** @type {Photo[]} */ ([]));
+  tool = signal("");
+  outcome = signal(/** @type {any} */ (null)); // computing, stopped or the base
+  isAligning = signal(false);
+  error = signal("");
+  token = "";
+  ask = asker(this.server, () => ({ token: this.value.token }));
 
-  const errorElement = h("p.fault", { role: "alert", hidden: true }),
-    resultElement = h("div.result", { role: "status" }),
-    photosElement = h("div.pictures"),
-    chosenElement = h("p.muted"),
-    tool = h("input", { type: "text", "aria-label": t("Tool: site or body of the model") });
-  const alignButton = h("button.studio-button.primary", { "data-act": "align", onclick: align }, t("Align"));
-  const fileButton = (label, name, accept, onFiles, multiple) =>
-    h(
-      "label.studio-button.file-button",
-      {},
-      label,
-      h("input.hidden-input", {
-        type: "file",
-        "aria-label": label,
-        "data-file": name,
-        accept,
-        multiple,
-        onchange: ({ target }) => {
-          onFiles(filesOfInput(target.files));
-          target.value = "";
-        },
-      }),
+  constructor(context) {
+    super(context);
+    onChange(
+      this.root,
+      () => this.value,
+      (value) => this.takeValue(value),
     );
-  const page = h(
-    "section.full-page",
-    { hidden: true, role: "dialog", "aria-label": t("Align the robot") },
-    h(
-      "div.full-page-head",
-      {},
-      h("h2", {}, t("Align the robot")),
-      h(
-        "p.hint",
-        {},
-        t(
-          "Choose the base's pose or a hand-eye calibration (.json); or choose the robot's model, and click its gripper in two or more photographs of this camera.",
-        ),
-      ),
-      alignButton,
-      h(
-        "button.studio-button.plain",
-        { title: t("Close (Esc)"), "aria-label": t("Close the alignment"), onclick: close },
-        "✕",
-      ),
-    ),
-    h(
-      "div.full-page-body",
-      {},
-      photosElement,
-      h(
-        "aside.full-page-side",
-        {},
-        errorElement,
-        h(
-          "div.choosers",
-          {},
-          fileButton(t("Pose or model …"), "base", ".json,.xml,.mjcf,.urdf", chooseFiles, true),
-          fileButton(t("Photograph …"), "photo", "image/*", (more) => more.forEach(addPhoto), true),
-        ),
-        chosenElement,
-        h("label.field", {}, t("Tool: site or body of the model"), tool),
-        resultElement,
-      ),
-    ),
-  );
-  const openButton = h(
-    "button.studio-button",
-    { "data-act": "open-robot-alignment", "data-sends": "robot-aligner.align", onclick: open },
-    t("Align the robot …"),
-  );
-
-  function showError(text) {
-    errorElement.hidden = !text;
-    errorElement.textContent = text ?? "";
-    return Boolean(text);
+    hear(this.root, document, "keydown", (event) => this.press(event), true);
   }
 
-  function chooseFiles(chosen) {
-    files = chosen;
-    chosenElement.textContent = files.map(({ name }) => name).join(", ");
-    forget();
+  takeValue({ token }) {
+    if (token !== this.token)
+      batch(() => {
+        this.photos.value = [];
+        this.files.value = [];
+        this.outcome.value = null;
+        this.isOpen.value = false;
+      });
+    this.token = token;
+  }
+
+  press(event) {
+    if (!this.isOpen.value) return;
+    event.stopPropagation();
+    if (event.key === "Escape") this.close();
+  }
+
+  // The outcome belongs to what it was computed from.
+  forget = () => {
+    this.outcome.value = null;
+  };
+
+  chooseFiles(files) {
+    this.files.value = files;
+    this.forget();
+  }
+
+  addPhotos(files) {
+    for (const one of files) this.addPhoto(one);
   }
 
   /** Shows one more photograph, of the same camera as the project's. */
-  function addPhoto({ file, name }) {
-    const address = URL.createObjectURL(file);
-    const image = new Image();
+  addPhoto({ file, name }) {
+    const address = URL.createObjectURL(file),
+      image = new Image();
     image.onload = () => {
-      const [first] = photos;
-      if (
-        image.naturalWidth !== first.picture.image.naturalWidth ||
-        image.naturalHeight !== first.picture.image.naturalHeight
-      )
-        return showError(t("{name} has another size than the photograph; take it with the same camera.", { name }));
-      showError("");
-      photos.push(makePhoto(name, address));
-      draw();
+      const [first] = this.photos.value,
+        isAlike = String(first.size.value) === String([image.naturalWidth, image.naturalHeight]);
+      this.error.value = isAlike
+        ? ""
+        : t("{name} has another size than the photograph; take it with the same camera.", { name });
+      if (isAlike) this.photos.value = [...this.photos.value, new Photo(name, address, this.forget)];
     };
-    image.onerror = () => showError(t("{name} is not a picture.", { name }));
+    image.onerror = () => {
+      this.error.value = t("{name} is not a picture.", { name });
+    };
     image.src = address;
   }
 
-  function makePhoto(title, address) {
-    const photo = { clicks: [] };
-    photo.picture = new ClickPicture(title, (at) => {
-      photo.clicks = [at];
-      photo.picture.mark(photo.clicks, null);
-      forget();
+  async align() {
+    const outcome = { isComputing: true };
+    batch(() => {
+      this.error.value = "";
+      this.outcome.value = outcome;
+      this.isAligning.value = true;
     });
-    photo.angles = h("input", {
-      type: "text",
-      placeholder: "shoulder=0.4 elbow=-1.2",
-      "aria-label": t("Joint angles (rad): {photo}", { photo: title }),
-      oninput: forget,
+    const answer = await this.askBase();
+    batch(() => {
+      this.isAligning.value = false;
+      if (this.outcome.value !== outcome) return;
+      this.error.value = answer.error ?? "";
+      this.outcome.value = answer.error ? null : answer;
     });
-    photo.picture.element.append(h("label.field", {}, t("Joint angles (rad)"), photo.angles));
-    photo.picture.show(address);
-    return photo;
   }
 
-  function forget() {
-    found = null;
-    asked += 1;
-    fill(resultElement);
-  }
-
-  const clicksOf = () =>
-    photos.flatMap(({ clicks, angles }, photo) =>
-      clicks.map((pixel) => ({ photo, pixel, q: readAngles(angles.value) })),
+  async askBase() {
+    const clicks = this.photos.value.flatMap((photo, i) =>
+      photo.clicks.value.map((pixel) => ({ photo: i, pixel, q: readAngles(photo.angles.value) })),
     );
-
-  async function align() {
-    const request = ++asked;
-    showError("");
-    fill(
-      resultElement,
-      h("p", {}, h("i.spin"), ` ${t("Computing the base")} `),
-      h("button.studio-button", { "data-act": "stop", onclick: () => ask({ kind: "stop" }) }, t("■ Stop")),
-    );
-    alignButton.disabled = true;
-    let answer;
     try {
-      const sent = await Promise.all(files.map(async ({ file, name }) => ({ path: (await upload(file)).path, name })));
-      answer = await ask({ kind: "align", files: sent, clicks: clicksOf(), tool: tool.value.trim() });
+      const sent = this.files.value.map(async ({ file, name }) => ({ path: (await this.upload(file)).path, name }));
+      return await this.ask({ kind: "align", files: await Promise.all(sent), clicks, tool: this.tool.value.trim() });
     } catch {
-      answer = { error: t("The files could not be uploaded. Try again.") };
+      return { error: t("The files could not be uploaded. Try again.") };
     }
-    alignButton.disabled = false;
-    if (request !== asked) return;
-    if (showError(answer.error)) return fill(resultElement);
-    found = answer.stopped ? null : answer;
-    fill(resultElement, found ? result(found) : h("p", {}, t("Stopped.")));
   }
 
-  const result = (one) => [
-    h(
-      "p",
-      { "data-result": "base" },
-      t("The base stands at x {x}, y {y}, z {z} m.", {
-        x: one.world_from_base[0][3].toFixed(3),
-        y: one.world_from_base[1][3].toFixed(3),
-        z: one.world_from_base[2][3].toFixed(3),
-      }),
-    ),
-    one.residuals_px &&
-      h(
-        "p",
-        {},
-        t("Standard deviation up to {deg}° and {mm} mm; clicks are up to {px} px off.", {
-          deg: Math.max(...one.rotation_std_deg).toFixed(2),
-          mm: (1000 * Math.max(...one.position_std_m)).toFixed(1),
-          px: Math.max(...one.residuals_px).toFixed(1),
-        }),
-      ),
-    h("img.overlay", { src: one.overlay, alt: OVERLAY_TITLE, title: OVERLAY_TITLE }),
-    h("button.studio-button.primary", { "data-act": "take", onclick: take }, t("Use this base")),
-    h("p.muted", {}, t("Undo takes it back.")),
-  ];
-
-  function take() {
-    trigger("take", { id: found.id });
-    forget();
-    close();
+  take() {
+    this.send("take", { id: this.outcome.value.id });
+    this.forget();
+    this.close();
   }
 
-  function draw() {
-    fill(
-      photosElement,
-      photos.map(({ picture }) => picture.element),
+  open() {
+    this.isOpen.value = true;
+    if (!this.photos.value.length) this.photos.value = [new Photo(t("Photograph"), this.value.photo, this.forget)];
+  }
+
+  close() {
+    this.isOpen.value = false;
+    /** @type {HTMLElement} */ (this.root.querySelector("[data-act=open-robot-alignment]")).focus();
+  }
+
+  template() {
+    const error = this.error.value;
+    return html`<button class="studio-button" data-act="open-robot-alignment" data-sends="robot-aligner.align"
+        hidden=${!this.value.token} onclick=${() => this.open()}>${t("Align the robot …")}</button>
+      <section class="full-page" hidden=${!this.isOpen.value} role="dialog" aria-label=${t("Align the robot")}>
+        <div class="full-page-head">
+          <h2>${t("Align the robot")}</h2>
+          <p class="hint">${HINT}</p>
+          <button class="studio-button primary" data-act="align" disabled=${this.isAligning.value}
+            onclick=${() => this.align()}>${t("Align")}</button>
+          <button class="studio-button plain" title=${t("Close (Esc)")} aria-label=${t("Close the alignment")}
+            onclick=${() => this.close()}>✕</button>
+        </div>
+        <div class="full-page-body">
+          <div class="pictures">${this.photos.value.map((photo) => photo.figure())}</div>
+          <aside class="full-page-side">
+            <p class="fault" role="alert" hidden=${!error}>${error}</p>
+            ${this.choosers()}
+            <p class="muted">${this.files.value.map(({ name }) => name).join(", ")}</p>
+            <label class="field">${t("Tool: site or body of the model")}
+              <input type="text" aria-label=${t("Tool: site or body of the model")} value=${this.tool.value}
+                oninput=${({ target }) => (this.tool.value = target.value)} /></label>
+            <div class="result" role="status">${this.result()}</div>
+          </aside>
+        </div>
+      </section>`;
+  }
+
+  choosers() {
+    const chooser = (label, name, accept, onFiles) => {
+      const choose = ({ target }) => {
+        onFiles(filesOfInput(target.files));
+        target.value = "";
+      };
+      return html`<label class="studio-button file-button">${label}
+        <input class="hidden-input" type="file" aria-label=${label} data-file=${name} accept=${accept} multiple
+          onchange=${choose} /></label>`;
+    };
+    return html`<div class="choosers">
+      ${chooser(t("Pose or model …"), "base", ".json,.xml,.mjcf,.urdf", (files) => this.chooseFiles(files))}
+      ${chooser(t("Photograph …"), "photo", "image/*", (files) => this.addPhotos(files))}
+    </div>`;
+  }
+
+  result() {
+    const { isComputing, stopped, world_from_base: base, overlay, ...one } = this.outcome.value ?? {};
+    if (isComputing)
+      return html`<p><i class="spin" /> ${t("Computing the base")} </p>
+        <button class="studio-button" data-act="stop" onclick=${() => this.ask({ kind: "stop" })}>${t("■ Stop")}</button>`;
+    if (stopped) return html`<p>${t("Stopped.")}</p>`;
+    if (!base) return null;
+    const [x, y, z] = base.map((row) => row[3]?.toFixed(3));
+    return html`<p data-result="base">${t("The base stands at x {x}, y {y}, z {z} m.", { x, y, z })}</p>
+      ${one.residuals_px && html`<p>${uncertainty(one)}</p>`}
+      <img class="overlay" src=${overlay} alt=${OVERLAY_TITLE} title=${OVERLAY_TITLE} />
+      <button class="studio-button primary" data-act="take" onclick=${() => this.take()}>${t("Use this base")}</button>
+      <p class="muted">${t("Undo takes it back.")}</p>`;
+  }
+}
+
+/** A photograph in which the gripper is clicked, with the angles of the joints. */
+class Photo extends ClickPicture {
+  clicks = signal(/** @type {number[][]} */ ([]));
+  angles = signal("");
+
+  /** `onChange` is called at each change. */
+  constructor(title, address, onChange) {
+    super(title, (at) => {
+      this.clicks.value = [at];
+      onChange();
+    });
+    this.address.value = address;
+    this.onChange = onChange;
+  }
+
+  figure() {
+    const type = ({ target }) => {
+      this.angles.value = target.value;
+      this.onChange();
+    };
+    return this.template(
+      this.clicks.value,
+      null,
+      html`<label class="field">${t("Joint angles (rad)")}
+        <input type="text" placeholder="shoulder=0.4 elbow=-1.2" value=${this.angles.value}
+          aria-label=${t("Joint angles (rad): {photo}", { photo: this.title })} oninput=${type} /></label>`,
     );
   }
-
-  function open() {
-    page.hidden = false;
-    if (!photos.length) photos = [makePhoto(t("Photograph"), value.photo)];
-    draw();
-  }
-
-  function close() {
-    page.hidden = true;
-    openButton.focus();
-  }
-
-  document.addEventListener(
-    "keydown",
-    (event) => {
-      if (page.hidden || !element.isConnected) return;
-      event.stopPropagation();
-      if (event.key === "Escape") close();
-    },
-    true,
-  );
-  fill(root, openButton, page);
-
-  return (next) => {
-    if (next?.token !== value.token) {
-      photos = [];
-      chooseFiles([]);
-    }
-    value = next ?? {};
-    openButton.hidden = !value.token;
-  };
 }
+
+const uncertainty = ({ rotation_std_deg, position_std_m, residuals_px }) =>
+  t("Standard deviation up to {deg}° and {mm} mm; clicks are up to {px} px off.", {
+    deg: Math.max(...rotation_std_deg).toFixed(2),
+    mm: (1000 * Math.max(...position_std_m)).toFixed(1),
+    px: Math.max(...residuals_px).toFixed(1),
+  });
 
 /** Returns {joint: angle} of "joint=angle joint=angle", with commas or without. */
 function readAngles(text) {
   const pairs = [...text.matchAll(/([^\s,=]+)\s*=\s*(-?[\d.]+(?:e-?\d+)?)/gi)];
   return Object.fromEntries(pairs.map(([, joint, angle]) => [joint, Number(angle)]));
 }
+
+export default mounts(RobotAligner);

@@ -16,6 +16,19 @@ export const TickBox = ({ label, checked, onChange }) =>
     <input type="checkbox" checked=${checked} onchange=${({ target }) => onChange(target.checked)} />${label}
   </label>`;
 
+/**
+ * A text field that shows `value`, anew whenever that or `since` has changed, but not while a person types in it. Its
+ * default value is what it showed last, without what was typed.
+ */
+export function TypedInput({ value, since = null, ...attributes }) {
+  const show = (input) => {
+    const isTyping = input === document.activeElement && input?.value !== input?.defaultValue,
+      isShown = input?.defaultValue === String(value) && input?.since === since;
+    if (input && !isTyping && !isShown) Object.assign(input, { since, defaultValue: value, value });
+  };
+  return html`<input ...${attributes} ref=${show} />`;
+}
+
 /** Text as a sentence begins; an identifier stays as it is. */
 export const capitalised = (text) => (/^\w*_/.test(text) ? text : text.charAt(0).toUpperCase() + text.slice(1));
 export const centimetres = (metres, digits = 1) => `${(metres * 100).toFixed(digits)} cm`;

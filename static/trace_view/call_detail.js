@@ -1,134 +1,91 @@
-import { fact, h } from "/static/studio/dom.js";
-import { count, dollars, seconds } from "/static/trace_view/formatting.js";
-import { STATE_TEXT, STATE_SIGNS } from "/static/trace_view/call_tree.js";
+// One call: its prompt, pictures, response, what was read from it, and what it cost.
+import { Fact } from "/static/studio/parts.js";
 import { t } from "/static/studio/texts.js";
+import { classes, html } from "/static/studio/view.js";
+import { STATE_SIGNS, STATE_TEXT } from "/static/trace_view/call_tree.js";
+import { count, dollars, seconds } from "/static/trace_view/formatting.js";
 
 export const TABS = ["Prompt", "Pictures", "Response", "Parsed", "Raw"];
 const TONES = { answered: "good", failed: "bad", running: "", interrupted: "warn" };
 
-// A long text, cut, with a link to all of it. Always shown as text, never as markup.
-export function text(part, empty) {
-  if (!part?.text) return h("p.muted", {}, empty);
-  return [
+// A long text, cut, with a link to all of it.
+function text(part, empty) {
+  if (!part?.text) return html`<p class="muted">${empty}</p>`;
+  const cut = { shown: count(part.text.length), of: count(part.of) };
+  return html`${
     part.of > part.text.length &&
-      h(
-        "p.cut",
-        {},
-        `${t("First {shown} of {of} characters.", { shown: count(part.text.length), of: count(part.of) })} `,
-        part.link && h("a", { href: part.link, download: "" }, t("Download all")),
-      ),
-    h("pre", { tabIndex: 0 }, part.text),
-  ];
+    html`<p class="cut">${t("First {shown} of {of} characters.", cut)} ${
+      part.link && html`<a href=${part.link} download="">${t("Download all")}</a>`
+    }</p>`
+  }
+    <pre tabindex="0">${part.text}</pre>`;
 }
 
-export function facts(call, details) {
-  const [tokensIn, tokensOut] = details.tokens;
-  return h(
-    "div.facts",
-    {},
-    fact("model", details.model),
-    details.offline
-      ? fact("tokens", t("none"))
-      : fact(
-          "tokens",
-          tokensIn === null && tokensOut === null
-            ? t("unknown")
-            : t("{tokens_in} in, {tokens_out} out", {
-                tokens_in: tokensIn === null ? "?" : count(tokensIn),
-                tokens_out: tokensOut === null ? "?" : count(tokensOut),
-              }),
-        ),
-    details.offline ? null : fact("cost", details.cost === null ? t("unknown") : dollars(details.cost)),
-    fact("time", call.seconds === null ? t("unknown") : seconds(call.seconds)),
-    details.at && fact("started", details.at),
-    details.version && fact("prompt", details.version),
+function tokensText([tokensIn, tokensOut]) {
+  const number = (tokens) => (tokens === null ? "?" : count(tokens));
+  if (tokensIn === null && tokensOut === null) return t("unknown");
+  return t("{tokens_in} in, {tokens_out} out", { tokens_in: number(tokensIn), tokens_out: number(tokensOut) });
+}
+
+export const facts = (call, { model, offline, tokens, cost, at, version }) => html`<div class="facts">
+  <${Fact} name="model">${model}<//>
+  <${Fact} name="tokens">${offline ? t("none") : tokensText(tokens)}<//>
+  ${!offline && html`<${Fact} name="cost">${cost === null ? t("unknown") : dollars(cost)}<//>`}
+  <${Fact} name="time">${call.seconds === null ? t("unknown") : seconds(call.seconds)}<//>
+  ${at && html`<${Fact} name="started">${at}<//>`}
+  ${version && html`<${Fact} name="prompt">${version}<//>`}
+</div>`;
+
+export const heading = (call, details) => html`<div class="heading">
+  <strong>${[call.title, call.about].filter(Boolean).join(" · ")}</strong>
+  <span class=${classes("tag", TONES[call.state])}>${STATE_SIGNS[call.state]} ${STATE_TEXT[call.state]}</span>
+  ${details?.memo && html`<span class="tag">${t("From record")}</span>`}
+</div>`;
+
+function prompt({ examples = [], messages, input }) {
+  const note = t(
+    "{n} example in the prompt, solved on other scenes:|{n} examples in the prompt, solved on other scenes:",
+    { n: examples.length },
   );
+  return html`${
+    examples.length > 0 &&
+    html`<p class="muted">${note}</p><ul class="examples">${examples.map((line) => html`<li>${line}</li>`)}</ul>`
+  }
+    ${messages.map((message) => [messages.length > 1 && html`<h3>${message.role}</h3>`, text(message.text, "")])}
+    ${!messages.length && html`<p class="muted">${t("No prompt; input data:")}</p>${text(input, t("none"))}`}`;
 }
 
-export function heading(call, details) {
-  return h(
-    "div.heading",
-    {},
-    h("strong", {}, [call.title, call.about].filter(Boolean).join(" · ")),
-    h(`span.tag.${TONES[call.state]}`, {}, `${STATE_SIGNS[call.state]} ${STATE_TEXT[call.state]}`),
-    details?.memo && h("span.tag", {}, t("From record")),
-  );
+function pictures({ pictures, pictured }) {
+  const missing = pictured
+    ? t("{n} picture sent; not stored in the record.|{n} pictures sent; not stored in the record.", { n: pictured })
+    : t("No pictures.");
+  if (!pictures.length) return html`<p class="muted">${missing}</p>`;
+  return html`<div class="pictures">
+    ${pictures.map(
+      (address, i) => html`<figure>
+        <img src=${address} alt=${t("Picture {number} of the prompt", { number: i + 1 })} />
+        <figcaption class="faint">${t("Picture {number}", { number: i + 1 })}</figcaption>
+      </figure>`,
+    )}
+  </div>`;
 }
 
-function exampleList(examples) {
-  return (
-    examples.length > 0 && [
-      h(
-        "p.muted",
-        {},
-        t("{n} example in the prompt, solved on other scenes:|{n} examples in the prompt, solved on other scenes:", {
-          n: examples.length,
-        }),
-      ),
-      h(
-        "ul.examples",
-        {},
-        examples.map((line) => h("li", {}, line)),
-      ),
-    ]
-  );
-}
+const response = ({ attempts, reply, running }) => html`
+  ${attempts.map(
+    (attempt, i) => html`<details>
+      <summary>${t("Reply {number} not usable: {problem}", { number: i + 1, problem: attempt.problem })}</summary>
+      ${text(attempt.reply, t("Empty."))}
+    </details>`,
+  )}
+  ${text(reply, running ? t("No response yet.") : t("No response."))}`;
 
-function promptContent(details) {
-  return details.messages.length
-    ? details.messages.map((message) => [
-        details.messages.length > 1 && h("h3", {}, message.role),
-        text(message.text, ""),
-      ])
-    : [h("p.muted", {}, t("No prompt; input data:")), text(details.input, t("none"))];
-}
-
+/** What a tab shows of a call. `live` is the part of its response that has arrived. */
 export function tabContent(tab, details, live) {
-  if (tab === "Prompt") return [exampleList(details.examples ?? []), promptContent(details)];
-  if (tab === "Pictures")
-    return details.pictures.length
-      ? h(
-          "div.pictures",
-          {},
-          details.pictures.map((address, i) =>
-            h(
-              "figure",
-              {},
-              h("img", { src: address, alt: t("Picture {number} of the prompt", { number: i + 1 }) }),
-              h("figcaption.faint", {}, t("Picture {number}", { number: i + 1 })),
-            ),
-          ),
-        )
-      : h(
-          "p.muted",
-          {},
-          details.pictured
-            ? t("{n} picture sent; not stored in the record.|{n} pictures sent; not stored in the record.", {
-                n: details.pictured,
-              })
-            : t("No pictures."),
-        );
-  if (tab === "Response")
-    return live
-      ? h("pre.live", { "aria-live": "off" }, live)
-      : [
-          details.attempts.length
-            ? details.attempts.map((attempt, i) =>
-                h(
-                  "details",
-                  {},
-                  h(
-                    "summary",
-                    {},
-                    t("Reply {number} not usable: {problem}", { number: i + 1, problem: attempt.problem }),
-                  ),
-                  text(attempt.reply, t("Empty.")),
-                ),
-              )
-            : null,
-          text(details.reply, details.running ? t("No response yet.") : t("No response.")),
-        ];
-  if (tab === "Parsed")
-    return text(details.parsed, details.running ? t("Still running.") : t("The reply could not be parsed."));
-  return text(details.raw, "");
+  if (tab === "Snippet") return html`<pre>${details.snippet}</pre>`;
+  if (tab === "Prompt") return prompt(details);
+  if (tab === "Pictures") return pictures(details);
+  if (tab === "Response" && live) return html`<pre class="live" aria-live="off">${live}</pre>`;
+  if (tab === "Response") return response(details);
+  if (tab === "Raw") return text(details.raw, "");
+  return text(details.parsed, details.running ? t("Still running.") : t("The reply could not be parsed."));
 }
