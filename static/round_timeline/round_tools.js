@@ -1,7 +1,7 @@
 // What can be done with a round: replay, compare, pin it, and begin a branch from it.
 import { comparisonChoice } from "/static/round_timeline/comparison.js";
 import { openCalls } from "/static/studio/drawer.js";
-import { focusWhenShown } from "/static/studio/keep_focus.js";
+import { focusWhenShown } from "/static/studio/covering.js";
 import { t } from "/static/studio/texts.js";
 import { html } from "/static/studio/view.js";
 

@@ -28,5 +28,20 @@ export function showDialog(dialog) {
   dialog.showModal();
 }
 
+/** Returns a function that focuses what has the focus now, if it is still in the page. */
+export function keepFocus() {
+  const focused = /** @type {HTMLElement} */ (document.activeElement);
+  return () => focused?.isConnected && focused.focus({ preventScroll: true });
+}
+
+const SHOWN_TIMEOUT_MS = 5000;
+
+/** Focuses the first element of a selector as soon as the page shows it. */
+export function focusWhenShown(selector, until = performance.now() + SHOWN_TIMEOUT_MS) {
+  const element = document.querySelector(selector);
+  if (element?.checkVisibility()) element.focus();
+  else if (performance.now() < until) requestAnimationFrame(() => focusWhenShown(selector, until));
+}
+
 /** Whether a person can use an element now: it is shown, and nothing covers it. */
 export const isInReach = (element) => Boolean(element.offsetParent) && !element.closest("[inert]");

@@ -1,6 +1,5 @@
 // The drawer with model settings, calls and prompts: which page is open, for every component of the page.
-import { cover } from "./covering.js";
-import { keepFocus } from "./keep_focus.js";
+import { cover, keepFocus } from "./covering.js";
 import { onChange, signal } from "./view.js";
 
 const PAGES = ["model", "calls", "prompts"];
@@ -14,7 +13,7 @@ export const drawer = () => page.value;
 export const shownCalls = () => calls.value;
 
 export function openDrawer(name) {
-  if (!page.value) focusAgain = keepFocus(document.body); // its element may be drawn anew meanwhile
+  if (!page.value) focusAgain = keepFocus();
   show(PAGES.includes(name) ? name : null);
 }
 

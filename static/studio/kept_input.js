@@ -1,6 +1,6 @@
 // Keeps what a person typed and decided while the studio did not answer, over the reload of the page, and sends it then.
 import { send, unanswered } from "./channel.js";
-import { signOf } from "./keep_focus.js";
+import { signOf } from "./pressed_controls.js";
 
 const KEY = "studioKeptInput",
   FIELDS = "input:not([type]), input[type=text], input[type=number], input[type=search], textarea",

@@ -1,5 +1,5 @@
 // A page over the whole window, such as the library: whether it is open, for every component of the page.
-import { keepFocus } from "./keep_focus.js";
+import { keepFocus } from "./covering.js";
 import { onChange, signal } from "./view.js";
 
 /** Returns {isOpen, request, open, close, on} of a page. `open` takes a request for the page; `request()` is the one that
@@ -11,7 +11,7 @@ export function overlayPage() {
     isOpen: () => shown.value !== null,
     request: () => shown.value,
     open(request = {}) {
-      if (!shown.value) focusAgain = keepFocus(document.body); // its element may be drawn anew meanwhile
+      if (!shown.value) focusAgain = keepFocus();
       shown.value = { ...request };
     },
     close() {

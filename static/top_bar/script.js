@@ -1,6 +1,5 @@
 // The bar above every page: the project, undo and redo, who edits, and the buttons of pages over the window. See
 // components/page_frame.py.
-import "/static/studio/kept_clicks.js";
 import { openCompare } from "/static/compare/compare_state.js";
 import { openEvaluate } from "/static/evaluate/evaluate_state.js";
 import { openLearn } from "/static/learn/learn_state.js";
@@ -8,13 +7,13 @@ import { openLibrary } from "/static/library/library_state.js";
 import { mayWork, role, user } from "/static/studio/account.js";
 import { isConnected, isOpened, onLoss, onOpened, onReload } from "/static/studio/channel.js";
 import { openDrawer } from "/static/studio/drawer.js";
-import { noticesButton, showNoticesOf } from "/static/studio/gradio_notices.js";
+import { NoticesButton, showNoticesOf } from "/static/studio/gradio_notices.js";
 import { keepInput, takeUpInput } from "/static/studio/kept_input.js";
 import { hideLoading } from "/static/studio/loading.js";
 import { showPlace } from "/static/studio/place.js";
 import { disableRefused } from "/static/studio/refused_controls.js";
 import { chooseLanguage, language, languages, t } from "/static/studio/texts.js";
-import { classes, follow, html, mounts, onChange, Placed, signal, View } from "/static/studio/view.js";
+import { classes, follow, html, mounts, onChange, signal, View } from "/static/studio/view.js";
 
 const BUSY_TIMEOUT_MS = 20_000; // after which a button is released if no answer came
 const PAGES = "#home, #steps > .tabitem";
@@ -111,7 +110,7 @@ class TopBar extends View {
         <span class="mark" />GRS Studio</button>
       ${project && this.project(this.value)}
       <span class="services">
-        <${Placed} element=${noticesButton} />
+        <${NoticesButton} />
         ${project && opens("learn-button", t("Learn policies for the task's subtasks"), openLearn, t("Learn"))}
         ${
           project &&
