@@ -40,7 +40,7 @@ export function poseFields(object, pose, onTry, onDone) {
     : t("100 %: the asset's size in the library");
   const field = (number, index) => {
     const [name, unit] = [FIELDS[index], unitOf(index)];
-    return html`<label title=${index === 6 ? sizeTitle : null}>${name}
+    return html`<label title=${index === 6 ? sizeTitle : undefined}>${name}
       <${TypedInput} class="number" type="number" data-sends="adjuster.decide" step=${STEPS[unit]} value=${number}
         aria-label=${t("{name} in {unit}", { name, unit })} data-index=${index} oninput=${type}
         onchange=${(event) => type(event) && onDone()} onkeydown=${leaveOnEnter} />${unit}</label>`;

@@ -22,7 +22,7 @@ export class ClickPicture {
       <figcaption>${this.title}</figcaption>
       <div class="click-picture" onclick=${(event) => this.pick(event)} onmousemove=${(event) => this.magnify(event)}
         onmouseleave=${() => (this.lens.value = null)}>
-        <img src=${this.address.value || null} alt=${this.title} draggable=${false} onload=${load} />
+        <img src=${this.address.value || undefined} alt=${this.title} draggable=${false} onload=${load} />
         <div class="marks">
           ${pixels.map((pixel, i) => this.mark(pixel, i + 1))}
           ${pending && this.mark(pending, "?")}

@@ -152,14 +152,16 @@ class CameraAligner extends View {
       remove = () => this.setPairs(this.pairs.value.filter((_, at) => at !== i));
     return html`<li><span>${object || t("table")}</span>
       ${px && html`<span class="number">${t("{px} px off", { px })}</span>`}
-      <button class="studio-button plain" aria-label=${t("Remove pair {n}", { n: i + 1 })} onclick=${remove}>✕</button></li>`;
+      <button class="studio-button plain" aria-label=${t("Remove pair {n}", { n: i + 1 })}
+        onclick=${remove}>✕</button></li>`;
   }
 
   result() {
     const { isComputing, stopped, turned_deg, ...one } = this.outcome.value ?? {};
     if (isComputing)
       return html`<p role="status"><i class="spin" /> ${t("Computing the camera")} </p>
-        <button class="studio-button" data-act="stop" onclick=${() => this.ask({ kind: "stop" })}>${t("■ Stop")}</button>`;
+        <button class="studio-button" key="stop" data-act="stop" onclick=${() => this.ask({ kind: "stop" })}>
+          ${t("■ Stop")}</button>`;
     if (stopped) return html`<p role="status">${t("Stopped.")}</p>`;
     if (turned_deg === undefined) return null;
     const moves = { deg: turned_deg.toFixed(2), mm: (1000 * one.moved_m).toFixed(1) },
@@ -170,7 +172,8 @@ class CameraAligner extends View {
       });
     return html`<p>${t("The camera turns by {deg}° and moves by {mm} mm.", moves)}</p>
       <p data-result="uncertainty">${uncertainty}</p>
-      <button class="studio-button primary" data-act="take" onclick=${() => this.take()}>${t("Use this camera")}</button>
+      <button class="studio-button primary" key="take" data-act="take" onclick=${() => this.take()}>
+        ${t("Use this camera")}</button>
       <p class="muted">${t("The twin is built again. Undo takes it back.")}</p>`;
   }
 }

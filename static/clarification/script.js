@@ -31,7 +31,7 @@ class Clarification extends View {
   }
 
   use(instruction, label) {
-    return html`<button class="studio-button" title=${t("Use this instruction")}
+    return html`<button class="studio-button" key=${instruction} title=${t("Use this instruction")}
       onclick=${() => fillField(this.value.fills, instruction)}>${label}</button>`;
   }
 }

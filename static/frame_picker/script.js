@@ -62,6 +62,12 @@ class FramePicker extends View {
       index = this.index.value,
       count = names.length,
       seconds = times[index] === undefined ? "" : `, ${times[index].toFixed(2)} s`,
+      position = t("Frame {index} of 0–{last}: {file}{seconds}", {
+        index,
+        last: count - 1,
+        file: names[index],
+        seconds,
+      }),
       title = t("{name}: {kind}, {count} frames. Choose one to open.", {
         name: name.replaceAll("_", " "),
         kind,
@@ -79,9 +85,10 @@ class FramePicker extends View {
         ${step(1, "›", t("Next frame"))}
       </div>
       <div class="row">
-        <span>${t("Frame {index} of 0–{last}: {file}{seconds}", { index, last: count - 1, file: names[index], seconds })}</span>
+        <span>${position}</span>
         <span class="faint" role="status">${error ?? facts}</span>
-        <button class="studio-button primary" data-act="open" onclick=${() => this.open()}>${t("Open this frame")}</button>
+        <button class="studio-button primary" data-act="open" onclick=${() => this.open()}>
+          ${t("Open this frame")}</button>
       </div>`;
   }
 }

@@ -98,13 +98,10 @@ function distance({ median_depth, depth_factor }, factor) {
 function sizes({ width, height, camera }, { fx, fy, depth_factor }, isUnchanged) {
   const closer = depth_factor / camera.depth_factor,
     depth = camera.median_depth * closer,
-    picture = [(width / fx) * depth, (height / fy) * depth].map((side) => side.toFixed(2)).join(" × "),
+    wide = [(width / fx) * depth, (height / fy) * depth].map((side) => side.toFixed(2)).join(" × "),
+    picture = { sides: wide, depth: depth.toFixed(2) },
     scale = closer * Math.sqrt((camera.fx * camera.fy) / (fx * fy)),
     sides = camera.table?.map((side) => (side * scale).toFixed(2)).join(" × "),
     table = isUnchanged ? t("Visible table: {sides} m.", { sides }) : t("Visible table: about {sides} m.", { sides });
-  return [
-    depth > 0 &&
-      `${t("The picture is {sides} m at the median depth of {depth} m.", { sides: picture, depth: depth.toFixed(2) })} `,
-    sides && table,
-  ];
+  return [depth > 0 && `${t("The picture is {sides} m at the median depth of {depth} m.", picture)} `, sides && table];
 }

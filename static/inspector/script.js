@@ -49,7 +49,8 @@ class Inspector extends View {
         if (name !== words) this.decide("display_name", { id, name });
       };
     return html`<${TypedInput} key=${id} class="name" disabled=${Boolean(is_brought)} data-sends="inspector.decide"
-      value=${words} since=${this.value} aria-label=${t("Name")} title=${t("Rename (Enter to save; empty for the automatic name)")}
+      value=${words} since=${this.value} aria-label=${t("Name")}
+      title=${t("Rename (Enter to save; empty for the automatic name)")}
       spellcheck=${false} onkeydown=${leave} onchange=${rename} />`;
   }
 

@@ -157,13 +157,14 @@ export class MatcherEvaluation {
   }
 
   startButton(table) {
-    return html`<button class="studio-button primary" disabled=${!this.input.value.frames.trim()}
-      data-sends="matcher-bar.start" onclick=${() => this.start()}>${table ? t("Evaluate again") : t("Evaluate")}</button>`;
+    return html`<button class="studio-button primary" key="start" disabled=${!this.input.value.frames.trim()}
+      data-sends="matcher-bar.start" onclick=${() => this.start()}>
+      ${table ? t("Evaluate again") : t("Evaluate")}</button>`;
   }
 
   progress() {
     const { done, of, message } = this.state.value;
-    return html`<button class="studio-button stop" onclick=${() => this.stop()}>${t("■ Stop")}</button>
+    return html`<button class="studio-button stop" key="stop" onclick=${() => this.stop()}>${t("■ Stop")}</button>
       <span class="progress" style="flex:1">
         <span class="track"><span class="fill" style=${`width:${of ? (100 * done) / of : 0}%`} /></span>
         <span class="muted" role="status">${of ? t("{done} of {of}: {message}", { done, of, message }) : message}</span>

@@ -27,7 +27,8 @@ export function side(panel) {
             ${
               isTesting.value &&
               html`<li><i class="spin" /><span class="muted">${t("Testing …")}</span>
-                <button class="studio-button stop" onclick=${() => panel.ask({ kind: "stop test" })}>${t("■ Stop")}</button></li>`
+                <button class="studio-button stop" onclick=${() => panel.ask({ kind: "stop test" })}>
+                  ${t("■ Stop")}</button></li>`
             }
           </ul>`
         : html`<p class="hint">${CONNECTIONS[service] ?? t("No connection needed.")}</p>`
@@ -56,7 +57,8 @@ const project = ({ sending, cost_summary, record }) => html`<h3>${t("This projec
     sending?.address &&
     html`<div class="sending">
       <p class="detail">${t(SENDING[sending.state], { address: sending.address })}</p>
-      <div class="actions"><button class="studio-button" onclick=${openSendDialog}>${t("Review what is sent")}</button></div>
+      <div class="actions">
+        <button class="studio-button" onclick=${openSendDialog}>${t("Review what is sent")}</button></div>
     </div>`
   }
   <p class="detail">${cost_summary}</p>

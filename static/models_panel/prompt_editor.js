@@ -44,7 +44,8 @@ export class PromptEditor {
   template(isHidden) {
     const prompt = this.prompt.value;
     return html`<div class="prompts" hidden=${isHidden}>
-      <div class="kinds" role="navigation" aria-label=${t("Prompts")}>${this.prompts.value.map((one) => this.row(one))}</div>
+      <div class="kinds" role="navigation" aria-label=${t("Prompts")}>
+        ${this.prompts.value.map((one) => this.row(one))}</div>
       <section class="prompt">
         <div class="prompt-head">${prompt && this.head(prompt)}</div>
         <textarea aria-label=${t("Prompt")} spellcheck=${false} hidden=${!prompt} value=${this.text.value}
@@ -56,8 +57,9 @@ export class PromptEditor {
 
   row({ kind, title, changed }) {
     const isOpen = kind === this.open.value;
-    return html`<button class=${classes("list-row", isOpen && "on")} data-kind=${kind} aria-current=${isOpen}
-      onclick=${() => this.openPrompt(kind)}>${title}${changed && html`<${Modified} />`}</button>`;
+    return html`<button class=${classes("list-row", isOpen && "on")} key=${kind} data-kind=${kind}
+      aria-current=${isOpen} onclick=${() => this.openPrompt(kind)}>
+      ${title}${changed && html`<${Modified} />`}</button>`;
   }
 
   get isEdited() {
@@ -74,7 +76,8 @@ export class PromptEditor {
   under({ holes, rows, changed }) {
     const comparing = this.comparing.value,
       note = this.problem.value || this.note.value;
-    return html`<div class="placeholders">${t("Placeholders:")} ${holes.map((name) => html`<code>{{${name}}}</code>`)}</div>
+    return html`<div class="placeholders">${t("Placeholders:")}${" "}
+        ${holes.map((name) => html`<code>{{${name}}}</code>`)}</div>
       ${note && html`<p class=${this.problem.value ? "fault" : "note"} role="status">${note}</p>`}
       <div class="actions">
         <button class="studio-button primary" disabled=${!this.isEdited} data-sends="models-panel.save prompt"
@@ -90,7 +93,8 @@ export class PromptEditor {
       ${
         comparing &&
         rows.length > 0 &&
-        html`<div class="sides"><span class="faint">${t("Built-in")}</span><span class="faint">${t("Your copy")}</span></div>
+        html`<div class="sides"><span class="faint">${t("Built-in")}</span>
+            <span class="faint">${t("Your copy")}</span></div>
           <${Diff} rows=${rows} />`
       }`;
   }

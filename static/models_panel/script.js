@@ -129,7 +129,8 @@ class ModelsPanel extends View {
         data-page=${name} onclick=${() => openDrawer(name)}>${title}</button>`;
     return html`<div class="drawer-head">
         <div class="tabs" role="tablist">${TABS.map(tab)}</div>
-        <button class="studio-button plain" title=${t("Close (Esc)")} aria-label=${t("Close")} onclick=${closeDrawer}>✕</button>
+        <button class="studio-button plain" title=${t("Close (Esc)")} aria-label=${t("Close")}
+          onclick=${closeDrawer}>✕</button>
       </div>
       <div class="model-page" hidden=${page === "calls"}>
         <div class="holder" hidden=${page !== "model"}>
@@ -159,7 +160,7 @@ class ModelsPanel extends View {
       button = ({ scope, title, cost }, place) => html`<button class=${classes("studio-button", !place && "primary")}
         data-sends="models-panel.use" onclick=${() => this.request({ kind: "use", scope, ...this.form.request })}>
         ${cost ? `${title} (${cost})` : title}</button>`;
-    return html`<div class="actions" role="group" aria-label=${t("Ask this model about")}>
+    return html`<div class="actions" key="scopes" role="group" aria-label=${t("Ask this model about")}>
       <span class="note">${t("Ask this model about")}</span>
       ${scopes.map(button)}
       <button class="studio-button plain" onclick=${() => (this.choices.value = [])}>${t("Cancel")}</button>
@@ -170,22 +171,24 @@ class ModelsPanel extends View {
     const { problem, answered_by_another } = this.value,
       isEdited = this.isEdited.value,
       isTesting = this.isTesting.value;
-    return html`<div class="actions">
-      <button class="studio-button primary" disabled=${!isEdited && !problem} data-sends="models-panel.use"
+    return html`<div class="actions" key="actions">
+      <button class="studio-button primary" key="apply" disabled=${!isEdited && !problem} data-sends="models-panel.use"
         onclick=${() => this.apply()}>${isEdited || problem ? t("Apply") : t("In use")}</button>
       ${
         !isEdited &&
         answered_by_another &&
-        html`<button class="studio-button" onclick=${() => this.apply()}>${t("Ask it about this project …")}</button>`
+        html`<button class="studio-button" key="ask" onclick=${() => this.apply()}>
+          ${t("Ask it about this project …")}</button>`
       }
       ${
         this.form.service.value === "openai" &&
-        html`<button class="studio-button" disabled=${isTesting} data-sends="models-panel.test"
+        html`<button class="studio-button" key="test" disabled=${isTesting} data-sends="models-panel.test"
           onclick=${() => this.test()}>${isTesting ? t("Testing …") : t("Test connection")}</button>`
       }
       ${
         isEdited &&
-        html`<button class="studio-button plain" onclick=${() => this.discard()}>${t("Discard changes")}</button>`
+        html`<button class="studio-button plain" key="discard" onclick=${() => this.discard()}>
+          ${t("Discard changes")}</button>`
       }
     </div>`;
   }

@@ -185,8 +185,8 @@ export class SettingsForm {
         <input type="password" name="key" id="model-key" autocomplete="new-password" spellcheck=${false}
           placeholder=${KEYS[source] ?? t("none")} value=${this.key.value}
           oninput=${({ target }) => this.set(this.key, target.value)} />
-        <button class="studio-button" type="button" title=${t("Delete the key from memory")} hidden=${source !== "typed"}
-          onclick=${() => this.onForgetKey()}>${t("Forget")}</button>
+        <button class="studio-button" type="button" title=${t("Delete the key from memory")}
+          hidden=${source !== "typed"} onclick=${() => this.onForgetKey()}>${t("Forget")}</button>
       </span>
       <span class="hint">${KEY_NOTES[source] ?? t("Most local servers need none")}</span>
     </div>`;

@@ -67,8 +67,13 @@ export class AssetSearch {
   }
 
   results(tiles) {
+    const end = ({ currentTarget }) => {
+      const tiles = currentTarget.closest(".tiles");
+      this.clear();
+      queueMicrotask(() => tiles.querySelector(".viewed")?.focus()); // the button is gone
+    };
     return html`<p class="summary">${this.summary()}${" "}
-        <button class="studio-button plain" onclick=${() => this.clear()}>${t("Show candidates")}</button></p>
+        <button class="studio-button plain" onclick=${end}>${t("Show candidates")}</button></p>
       <div class="assets results">${tiles}</div>`;
   }
 }

@@ -40,8 +40,8 @@ export function tile(cards, object, option, isViewed) {
       isViewed && event.detail === 0 ? cards.choose(option) : cards.look(option);
     };
   return html`<button class=${classes("tile asset", isOn && "on", isViewed && "viewed")} key=${option.asset_id}
-    data-asset=${option.asset_id} aria-pressed=${isOn} title=${`${fullName(option)}: ${option.reason}`}
-    onclick=${press} ondblclick=${() => cards.choose(option)}>
+    data-asset=${option.asset_id} aria-pressed=${isOn} onclick=${press}
+    title=${[fullName(option), option.reason].filter(Boolean).join(": ")} ondblclick=${() => cards.choose(option)}>
     <span class="picture">${picture(object, option, scene, render)}
       ${render?.state === "drawing" && html`<span class="drawing">${t("Rendering …")}</span>`}</span>
     <span class="asset-name">${option.name}</span>

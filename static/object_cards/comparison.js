@@ -68,8 +68,8 @@ export class Comparison {
       onpointerdown=${(event) => this.startSlide(event)} onpointermove=${(event) => this.slide(event)}>
       <img class="photo" src=${scene.photo} alt=${t("The photograph")} draggable=${false} />
       <div class="after">
-        <img class="background" src=${scene.background} alt="" draggable=${false} />
-        <img class="candidate" src=${isReady ? render.image : ""} alt="" draggable=${false} />
+        <img class="background" src=${scene.background || undefined} alt="" draggable=${false} />
+        <img class="candidate" src=${isReady ? render.image : undefined} alt="" draggable=${false} />
       </div>
       <svg viewBox="0 0 1 1" preserveAspectRatio="none">
         ${mode === "outline" && isReady && [...paths(scene.outline, "mask"), ...paths(render.outline, "shown")]}

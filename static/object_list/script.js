@@ -62,7 +62,8 @@ class ObjectList extends View {
 
 const order = () => html`<div class="order"
   title=${t("Sort by confidence, lowest first. The order stays while you work.")}>
-  <${TickBox} label=${t("Lowest confidence first")} checked=${leastConfidentFirst()} onChange=${setLeastConfidentFirst} />
+  <${TickBox} label=${t("Lowest confidence first")} checked=${leastConfidentFirst()}
+    onChange=${setLeastConfidentFirst} />
 </div>`;
 
 const group = (title, objects) => objects.length > 0 && [html`<h2 class="head second">${title}</h2>`, objects.map(row)];

@@ -174,14 +174,16 @@ class RobotAligner extends View {
     const { isComputing, stopped, world_from_base: base, overlay, ...one } = this.outcome.value ?? {};
     if (isComputing)
       return html`<p><i class="spin" /> ${t("Computing the base")} </p>
-        <button class="studio-button" data-act="stop" onclick=${() => this.ask({ kind: "stop" })}>${t("■ Stop")}</button>`;
+        <button class="studio-button" key="stop" data-act="stop" onclick=${() => this.ask({ kind: "stop" })}>
+          ${t("■ Stop")}</button>`;
     if (stopped) return html`<p>${t("Stopped.")}</p>`;
     if (!base) return null;
     const [x, y, z] = base.map((row) => row[3]?.toFixed(3));
     return html`<p data-result="base">${t("The base stands at x {x}, y {y}, z {z} m.", { x, y, z })}</p>
       ${one.residuals_px && html`<p>${uncertainty(one)}</p>`}
       <img class="overlay" src=${overlay} alt=${OVERLAY_TITLE} title=${OVERLAY_TITLE} />
-      <button class="studio-button primary" data-act="take" onclick=${() => this.take()}>${t("Use this base")}</button>
+      <button class="studio-button primary" key="take" data-act="take" onclick=${() => this.take()}>
+        ${t("Use this base")}</button>
       <p class="muted">${t("Undo takes it back.")}</p>`;
   }
 }

@@ -28,7 +28,7 @@ export function totalsLine(totals) {
 export function filters(view) {
   const filter = view.filter.value,
     failedCount = view.calls.filter(isFailed).length,
-    button = (name, label) => html`<button class=${classes("studio-button", filter === name && "on")}
+    button = (name, label) => html`<button class=${classes("studio-button", filter === name && "on")} key=${name}
       onclick=${() => (view.filter.value = name)}>${label}</button>`;
   return html`<div class="filters">
     ${button("all", t("All"))}

@@ -218,8 +218,8 @@ class TraceView extends View {
       names = [...TABS.slice(0, isEditing ? 2 : 5), ...(shown === "Snippet" ? ["Snippet"] : [])],
       title = (name) =>
         name === "Pictures" && details.pictured ? t("Pictures ({count})", { count: details.pictured }) : t(name),
-      tab = (name) => html`<button class=${name === shown && "on"} role="tab" aria-selected=${name === shown}
-        onclick=${() => (this.tab.value = name)}>${title(name)}</button>`;
+      tab = (name) => html`<button class=${name === shown && "on"} key=${name} role="tab"
+        aria-selected=${name === shown} onclick=${() => (this.tab.value = name)}>${title(name)}</button>`;
     return html`<div class="tabs" role="tablist">${names.map(tab)}</div>
       <div class="page" role="tabpanel" key=${`${this.chosen.value} ${shown}`}>
         ${isEditing && shown === "Prompt" ? this.editor() : tabContent(shown, details, this.live.value)}
