@@ -79,6 +79,20 @@ export class View {
     return this.#newest.value;
   }
 
+  /**
+   * Calls `act` with each value that comes from Python, and with the one before, {} at first.
+   * @param {(value: any, before: any) => void} act
+   */
+  onValue(act) {
+    let newest = /** @type {any} */ ({});
+    const take = (value) => {
+      const before = newest;
+      newest = value;
+      act(value, before);
+    };
+    onChange(this.root, () => this.value, take);
+  }
+
   /** @returns {any} */
   template() {
     return null;
