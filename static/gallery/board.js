@@ -20,8 +20,8 @@ export class ProjectBoard {
   isDropping = signal(false);
 
   /**
-   * `root` is the gallery; `ask(request)` asks the server, `upload(file)` uploads a file, `onOpen(name)` opens a project
-   * and `opening` is a signal of the one that opens.
+   * `root` is the gallery; `ask(request)` asks the server, `upload(file)` uploads a file, `onOpen(name)` opens a
+   * project, and `opening` is a signal of the one that opens.
    */
   constructor({ root, ask, upload, opening, onOpen }) {
     this.root = root;

@@ -4,7 +4,7 @@ import { asker } from "/static/studio/server.js";
 import { ProjectBoard } from "/static/gallery/board.js";
 import { card } from "/static/gallery/project_views.js";
 import { t } from "/static/studio/texts.js";
-import { follow, html, mounts, onChange, signal, View } from "/static/studio/view.js";
+import { follow, html, mounts, signal, View } from "/static/studio/view.js";
 
 const BUSY_TIMEOUT_MS = 20_000,
   CARDS_MS = 20_000; // in which the demo waits for the card that it opens
@@ -22,11 +22,7 @@ class Gallery extends View {
       onOpen: (name) => this.open("project", name),
     });
     follow(this.root, () => (this.root.hidden = !this.value.page_token));
-    onChange(
-      this.root,
-      () => this.value,
-      (value) => this.takeValue(value),
-    );
+    this.onValue((value) => this.takeValue(value));
   }
 
   takeValue(value) {

@@ -9,7 +9,7 @@ import { strip } from "/static/learn/strip.js";
 import { closeButton, coverPage } from "/static/studio/full_page.js";
 import { asker } from "/static/studio/server.js";
 import { t } from "/static/studio/texts.js";
-import { batch, classes, html, mounts, onChange, signal, View } from "/static/studio/view.js";
+import { batch, classes, html, mounts, signal, View } from "/static/studio/view.js";
 
 const POLL_MS = 1000,
   LISTED_EPISODES = 40;
@@ -22,7 +22,6 @@ class LearnPage extends View {
   episodes = signal(/** @type {any[]} */ ([]));
   error = signal("");
   playsFirst = false; // the first episode, as soon as it is known: the page or a subtask was opened
-  shown = /** @type {any} */ ({}); // the value that the page was filled for
   loaded = ""; // the subtask whose episodes were asked for
 
   constructor(context) {
@@ -43,16 +42,10 @@ class LearnPage extends View {
       () => this.refresh(),
       () => clearTimeout(this.timer),
     );
-    onChange(
-      this.root,
-      () => this.value,
-      (value) => this.takeValue(value),
-    );
+    this.onValue((value, before) => this.takeValue(value, before));
   }
 
-  takeValue(value) {
-    const { project, decided } = this.shown;
-    this.shown = value;
+  takeValue(value, { project, decided }) {
     if (value.project !== project) {
       this.record.value = null;
       this.openSubtask("");

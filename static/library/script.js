@@ -11,7 +11,7 @@ import { filesOfDrop } from "/static/studio/dropped_files.js";
 import { selected } from "/static/studio/selection.js";
 import { asker } from "/static/studio/server.js";
 import { t } from "/static/studio/texts.js";
-import { classes, html, mounts, onChange, signal, View } from "/static/studio/view.js";
+import { classes, html, mounts, signal, View } from "/static/studio/view.js";
 
 const NOTE_MS = 7000;
 const MODELS = ".glb,.gltf,.obj,.mtl,.stl,.ply,.urdf,.xml,.mjcf,.zip,.png,.jpg,.jpeg,.bin";
@@ -21,7 +21,6 @@ class Library extends View {
   isUploading = false;
   mayUndo = false; // whether the last that a person did here was an edit of the library
   dragDepth = 0;
-  shown = /** @type {any} */ ({}); // the value that the page was filled for
 
   constructor(context) {
     super(context);
@@ -56,16 +55,10 @@ class Library extends View {
     document.addEventListener("keydown", (event) => this.onKeyDown(event), true);
     onLibrary(root, (request) => this.open(request));
     onDrawer(root, (page) => page && closeLibrary()); // drawer and library are never open together
-    onChange(
-      root,
-      () => this.value,
-      (value) => this.takeValue(value),
-    );
+    this.onValue((value, before) => this.takeValue(value, before));
   }
 
-  takeValue(value) {
-    const { token, page_token } = this.shown;
-    this.shown = value;
+  takeValue(value, { token, page_token }) {
     if (!libraryOpen()) return;
     if (token !== undefined && token !== value.token) closeLibrary();
     else if (page_token !== value.page_token || this.search.isOutdated()) this.search.find(true);

@@ -9,7 +9,7 @@ import { goTo, stopFollowing } from "/static/studio/place.js";
 import { onReviewQueue, reviewQueue, setReviewQueue } from "/static/studio/review_state.js";
 import { select } from "/static/studio/selection.js";
 import { t } from "/static/studio/texts.js";
-import { batch, classes, follow, html, mounts, onChange, signal, untracked, View } from "/static/studio/view.js";
+import { batch, classes, follow, html, mounts, signal, untracked, View } from "/static/studio/view.js";
 
 const UNCONFIRMED_MS = 10_000, // after which a verdict that the server did not record is asked for again
   STEP_DELAY_MS = 60; // the page first goes to the step that a project was left at
@@ -22,7 +22,6 @@ class ReviewQueue extends View {
   leaving = signal(/** @type {any} */ (null)); // the frame whose verdict was sent: {project, reviews, verdict}
   isFixing = signal(false);
   form = signal(/** @type {any} */ (null)); // {text, ofFrame} while the reason for a rejection is asked for
-  shown = /** @type {any} */ ({}); // the value that the bar was filled for
   keys = {
     a: (ofFrame) => this.review("accepted", ofFrame),
     r: (ofFrame) => this.askReason(ofFrame),
@@ -42,17 +41,11 @@ class ReviewQueue extends View {
       if (!queue) this.enterFrame();
       else if (queue.at === 0 && !this.isHere && this.item.value === undefined) this.openFrame();
     });
-    onChange(
-      root,
-      () => this.value,
-      (value) => this.takeValue(value),
-    );
+    this.onValue((value, before) => this.takeValue(value, before));
   }
 
-  takeValue(value) {
-    const { project } = this.shown,
-      leaving = this.leaving.value; // a late value of the former frame may come between, and takes nothing back
-    this.shown = value;
+  takeValue(value, { project }) {
+    const leaving = this.leaving.value; // a late value of the former frame may come between, and takes nothing back
     const confirmed = this.objects.filter((one) => one.review).map((one) => one.id);
     this.sent.value = new Map([...this.sent.value].filter(([id]) => !confirmed.includes(id)));
     if (value.project !== project) {

@@ -4,7 +4,7 @@ import { showDialog } from "/static/studio/covering.js";
 import { drawer, onDrawer, openDrawer } from "/static/studio/drawer.js";
 import { asker } from "/static/studio/server.js";
 import { t } from "/static/studio/texts.js";
-import { follow, html, mounts, onChange, show, signal, View } from "/static/studio/view.js";
+import { follow, html, mounts, show, signal, View } from "/static/studio/view.js";
 
 const TEXTS = [
   t("Names, colours, sizes and places of the objects"),
@@ -28,14 +28,10 @@ class Sending extends View {
     follow(root, () => (root.hidden = this.value.state !== "undecided"));
     onSendDialog(root, () => this.open());
     onDrawer(root, () => this.offer());
-    onChange(
-      root,
-      () => this.value,
-      ({ address }) => {
-        if (!address && dialog.open) dialog.close();
-        this.offer();
-      },
-    );
+    this.onValue(({ address }) => {
+      if (!address && dialog.open) dialog.close();
+      this.offer();
+    });
   }
 
   // Opens once by itself for each project and server, when a person is not busy with something else that is open.

@@ -2,7 +2,7 @@
 import { openCalls } from "/static/studio/drawer.js";
 import { onTab, openStep, showStep, tabsSay } from "/static/studio/gradio_tabs.js";
 import { t } from "/static/studio/texts.js";
-import { classes, html, mounts, onChange, signal, View } from "/static/studio/view.js";
+import { classes, html, mounts, signal, View } from "/static/studio/view.js";
 
 const TABS_TIMEOUT_MS = 3000,
   TABS_POLL_MS = 30;
@@ -20,14 +20,10 @@ class StatusBar extends View {
   constructor(context) {
     super(context);
     onTab(() => (this.step.value = openStep()));
-    onChange(
-      this.root,
-      () => this.value,
-      (value) => {
-        this.step.value = openStep();
-        this.showMessage(value);
-      },
-    );
+    this.onValue((value) => {
+      this.step.value = openStep();
+      this.showMessage(value);
+    });
   }
 
   // Gradio draws the tabs a moment later; the message of how work ended waits for them, so that both say the same.

@@ -7,7 +7,7 @@ import { batch, computed, effect, signal, untracked } from "/static/vendor/signa
 
 export { batch, computed, effect, render, signal, untracked };
 
-/** A template: html`<button class="primary" onclick=${save}>${t("Save")}</button>`. Its values are text, never markup. */
+/** A template: html`<button class="primary" onclick=${save}>${text}</button>`. Its values are text, never markup. */
 export const html = htm.bind(h);
 
 // What a person does changes several signals; the page is drawn once, when the listener is done.
@@ -81,6 +81,20 @@ export class View {
 
   /** Is called once the template is in the page. */
   ready() {}
+
+  /**
+   * Calls `act` with each value that comes from Python, and with the one before, {} at first.
+   * @param {(value: any, before: any) => void} act
+   */
+  onValue(act) {
+    let newest = /** @type {any} */ ({});
+    const take = (value) => {
+      const before = newest;
+      newest = value;
+      act(value, before);
+    };
+    onChange(this.root, () => this.value, take);
+  }
 
   /** @returns {any} */
   template() {

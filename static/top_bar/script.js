@@ -13,7 +13,7 @@ import { hideLoading } from "/static/studio/loading.js";
 import { showPlace } from "/static/studio/place.js";
 import { disableRefused } from "/static/studio/refused_controls.js";
 import { chooseLanguage, language, languages, t } from "/static/studio/texts.js";
-import { classes, follow, html, mounts, onChange, signal, View } from "/static/studio/view.js";
+import { classes, follow, html, mounts, signal, View } from "/static/studio/view.js";
 
 const BUSY_TIMEOUT_MS = 20_000; // after which a button is released if no answer came
 const PAGES = "#home, #steps > .tabitem";
@@ -30,11 +30,7 @@ class TopBar extends View {
     addEventListener("pagehide", () => isConnected() || keep());
     onOpened(root, () => this.showOpened());
     this.showNotices();
-    onChange(
-      root,
-      () => this.value,
-      (value) => this.takeValue(value),
-    );
+    this.onValue((value) => this.takeValue(value));
   }
 
   takeValue(value) {
