@@ -13,14 +13,7 @@ export class Labels {
   constructor(element, renderer, views) {
     this.renderer = renderer;
     this.views = views;
-    this.spans = Object.fromEntries(
-      ["selected", "hovered", "note"].map((which) => {
-        const span = document.createElement("span");
-        span.className = which;
-        element.append(span);
-        return [which, span];
-      }),
-    );
+    this.spans = Object.fromEntries([...element.children].map((span) => [span.className, span]));
     renderer.beforeDraw.push(() => this.#place());
   }
 
