@@ -127,7 +127,7 @@ class Compare extends View {
           ${done && html`<strong>${done.titles.join(" · ")}. </strong>${summary(done.result.comparison)}`}
         </p>
         <span class="state" role="status">${this.state()}</span>
-        <${Placed} element=${this.viewers.toggle} />
+        ${this.viewers.layoutChoice()}
         <a class="studio-button report" hidden=${!this.report.value} download="report.html"
           href=${this.report.value && `compare/${this.report.value}/report.html`}
           title=${t("Everything on this page in one file")}>${t("⤓ Report")}</a>
@@ -155,7 +155,7 @@ class Compare extends View {
     const note = done ? noteOf(done) : "";
     return html`<p class="fault" role="alert" hidden=${!this.error.value}>${this.error.value}</p>
       <p class="note muted" hidden=${!note}>${note}</p>
-      <${Placed} element=${this.viewers.element} />
+      ${this.viewers.template()}
       ${done && html`<${Placed} element=${this.plots.element} />`}
       ${eventStrip(done?.result.comparison.events, this.pictures.value, this.seek)}`;
   }

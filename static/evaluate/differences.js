@@ -10,9 +10,6 @@ const widest = ({ arms }) =>
     .flatMap(({ joints }) => joints)
     .reduce((a, b) => (b.rmse / b.range > a.rmse / a.range ? b : a)).name;
 
-/** A part of the Compare page in a template. */
-export const placed = (part) => (part instanceof Element ? html`<${Placed} element=${part} />` : part);
-
 export class Differences {
   pairs = signal(/** @type {any[]} */ ([])); // episodes [{title, is_real}] that can be compared
   pair = signal(/** @type {any} */ (null)); // the one of them that is
@@ -79,8 +76,8 @@ export class Differences {
           ${pairs.map(([first, second], i) => html`<option value=${i}>${first.title} · ${second.title}</option>`)}
         </select>
       </h3>
-      ${placed(this.plots.element)}
-      <div class="joints">${placed(this.table.value)}</div>
+      <${Placed} element=${this.plots.element} />
+      <div class="joints">${this.table.value}</div>
     </section>`;
   }
 }

@@ -70,12 +70,12 @@ def test_a_task_is_solved_and_its_code_edited_by_keyboard_alone(studio: Studio, 
 
 
 def test_two_frames_are_reviewed_faster_than_the_server_answers(studio: Studio, ready_project: Path, page: Page):
-    projects = [OpenProject(studio, page, f"table_{number}") for number in range(2)]
+    projects = [OpenProject(studio, page, f"reviewed_by_keys_{number}") for number in range(2)]
     for project in projects:
         shutil.copytree(ready_project, project.folder)
     page.goto(studio.address)
     page.get_by_label("Search projects").focus()
-    page.keyboard.type("table_")
+    page.keyboard.type("reviewed_by_keys")
     expect(page.locator(".board .project")).to_have_count(len(projects))
     page.get_by_role("button", name="Review lowest confidence first").focus()
     page.keyboard.press("Enter")

@@ -1,6 +1,6 @@
 // Recordings side by side, or one over the other, each in a viewer. They share a clock.
 import { t } from "/static/studio/texts.js";
-import { batch, classes, html, show, signal } from "/static/studio/view.js";
+import { batch, classes, html, signal } from "/static/studio/view.js";
 import { arrived, join } from "/static/viewer/frame/shared_clock.js";
 
 export class Viewers {
@@ -11,8 +11,6 @@ export class Viewers {
   sought = /** @type {number | null} */ (null); // seconds: was asked for and is not shown yet
   panes = /** @type {HTMLElement | null} */ (null);
   onMessage = (event) => this.#receive(event);
-  #element;
-  #toggle;
 
   /** `onTime` gets the clock's time in seconds whenever it changes. */
   constructor(onTime) {
@@ -94,28 +92,9 @@ export class Viewers {
       ${choice(false, t("Side by side"))}${choice(true, t("Ghost overlay"))}
     </div>`;
   }
-
-  // The same as elements, for a page that is not a template.
-
-  get element() {
-    this.#element ??= elementOf(() => this.template());
-    return this.#element;
-  }
-
-  get toggle() {
-    this.#toggle ??= elementOf(() => this.layoutChoice());
-    return this.#toggle;
-  }
 }
 
 const pane = ({ name, title, token }) => html`<figure class="pane" data-pane=${name} key=${token}>
   <figcaption title=${title}>${title}</figcaption>
   <iframe title=${title} src="/viewer/#${token}" />
 </figure>`;
-
-function elementOf(template) {
-  const holder = document.createElement("div");
-  holder.style.display = "contents";
-  show(holder, template);
-  return holder;
-}
