@@ -1,6 +1,5 @@
 // The episodes of a condition that play, with what can be done with the condition.
 import { eventName } from "/static/compare/plots.js";
-import { placed } from "/static/evaluate/differences.js";
 import { t } from "/static/studio/texts.js";
 import { html } from "/static/studio/view.js";
 
@@ -39,7 +38,7 @@ const events = ({ title, events, note }, viewers) => html`<p class="events" aria
 
 function logButtons(page, { condition, log, buttons }) {
   return html`<span class="muted">${log ? t("Real log: {file}", log) : t("Real log of a robot:")}</span>
-    ${buttons.map(placed)}
+    ${buttons}
     ${
       log &&
       html`<button class="link" data-sends="evaluate.remove_log" onclick=${() => page.setLog(condition, [])}>
