@@ -1,5 +1,6 @@
 // The photograph with its masks, and the tools that correct them.
 import { isInReach } from "/static/studio/covering.js";
+import { hear } from "/static/studio/page_events.js";
 import { alsoSelected, onSelect, select, selected, toggleSelected } from "/static/studio/selection.js";
 import { asker } from "/static/studio/server.js";
 import { t } from "/static/studio/texts.js";
@@ -225,15 +226,9 @@ export class MaskCanvas extends View {
   // ---- keys, wherever the focus is while this page is shown
 
   listen() {
-    const listeners = new AbortController(),
-      on = (name, act, isFirst = false) =>
-        document.addEventListener(name, (event) => (this.root.isConnected ? act(event) : listeners.abort()), {
-          capture: isFirst,
-          signal: listeners.signal,
-        });
-    on("keydown", (event) => this.takeUndoKey(event), true);
-    on("keydown", (event) => this.takeKey(event));
-    on("keyup", ({ key }) => {
+    hear(this.root, document, "keydown", (event) => this.takeUndoKey(event), true);
+    hear(this.root, document, "keydown", (event) => this.takeKey(event));
+    hear(this.root, document, "keyup", ({ key }) => {
       if (key !== " ") return;
       this.pointer.isSpaceDown = false;
       this.redraw();

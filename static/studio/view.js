@@ -1,4 +1,3 @@
-// @ts-check
 // What a component shows: a template of `html` that preact patches into the page, again whenever a signal that it read
 // has changed. What is not in the template, such as the focus, a scroll position or a pressed button, stays as it is.
 import { Component, h, options, render } from "/static/vendor/preact/preact.mjs";

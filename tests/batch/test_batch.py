@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 from ready_projects import ROOT, ready_project
 
-from pipeline.models import secret_environment
+from pipeline import secret_environment
 from studio.__main__ import main
 from studio.batch.batch_file import BatchFile, BatchItem, read_batch
 from studio.batch.frame_process import Bounds, FrameProcess
