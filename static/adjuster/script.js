@@ -5,7 +5,7 @@ import { Chip } from "/static/studio/parts.js";
 import { isRefused, onRefusals } from "/static/studio/refused_controls.js";
 import { onSelect, selected } from "/static/studio/selection.js";
 import { t } from "/static/studio/texts.js";
-import { batch, html, mounts, onChange, signal, View } from "/static/studio/view.js";
+import { batch, html, mounts, signal, View } from "/static/studio/view.js";
 import { fitLine, overlapText } from "./fit_line.js";
 import { inertia, physicsFields } from "./physics_fields.js";
 import { poseFields } from "./pose_fields.js";
@@ -28,11 +28,7 @@ class Adjuster extends View {
     super(context);
     this.viewer = context.props.viewer;
     this.request = new LatestRequest(this.server.ask, (answer) => this.takeFit(answer));
-    onChange(
-      this.root,
-      () => this.value,
-      (value) => this.takeValue(value),
-    );
+    this.onValue((value) => this.takeValue(value));
     onSelect(this.root, () => this.rest());
     onRefusals(this.root, () => this.offerTools());
     hear(this.root, window, "message", (event) => this.hearViewer(event));

@@ -4,7 +4,7 @@ import { ClickPicture } from "/static/camera_aligner/click_picture.js";
 import { hear } from "/static/studio/page_events.js";
 import { asker } from "/static/studio/server.js";
 import { t } from "/static/studio/texts.js";
-import { batch, html, mounts, onChange, signal, View } from "/static/studio/view.js";
+import { batch, html, mounts, signal, View } from "/static/studio/view.js";
 
 const MIN_PAIRS = 4,
   GOOD_PAIRS = 6,
@@ -34,11 +34,7 @@ class CameraAligner extends View {
 
   constructor(context) {
     super(context);
-    onChange(
-      this.root,
-      () => this.value,
-      (value) => this.takeValue(value),
-    );
+    this.onValue((value) => this.takeValue(value));
     hear(this.root, document, "keydown", (event) => this.press(event), true);
   }
 

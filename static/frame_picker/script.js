@@ -1,7 +1,7 @@
 // Browses a recording's frames to open one of them. A recording with one frame opens at once.
 import { LatestRequest } from "/static/studio/latest_request.js";
 import { t } from "/static/studio/texts.js";
-import { batch, follow, html, mounts, onChange, signal, View } from "/static/studio/view.js";
+import { batch, follow, html, mounts, signal, View } from "/static/studio/view.js";
 
 class FramePicker extends View {
   recording = signal(/** @type {any} */ (null)); // the one that is browsed
@@ -11,11 +11,7 @@ class FramePicker extends View {
   constructor(context) {
     super(context);
     this.request = new LatestRequest(this.server.ask, (answer) => (this.preview.value = answer));
-    onChange(
-      this.root,
-      () => this.value,
-      (value) => this.takeValue(value),
-    );
+    this.onValue((value) => this.takeValue(value));
     follow(this.root, () => {
       this.root.hidden = !this.recording.value;
     });

@@ -4,7 +4,7 @@ import { drawCross, drawOutline, paintDepth } from "/static/frame_view/drawing.j
 import { groundChoice } from "/static/frame_view/ground.js";
 import { TickBox } from "/static/studio/parts.js";
 import { t } from "/static/studio/texts.js";
-import { follow, html, mounts, onChange, Placed, signal, View } from "/static/studio/view.js";
+import { follow, html, mounts, Placed, signal, View } from "/static/studio/view.js";
 
 class FrameView extends View {
   loaded = signal(/** @type {any} */ (null)); // {address, image, depth, near, far, pixels} of the frame
@@ -19,11 +19,7 @@ class FrameView extends View {
 
   constructor(context) {
     super(context);
-    onChange(
-      this.root,
-      () => this.value,
-      (value) => this.takeValue(value),
-    );
+    this.onValue((value) => this.takeValue(value));
     follow(this.root, () => this.drawColour());
     follow(this.root, () => this.drawDepth());
   }

@@ -1,4 +1,4 @@
-// What is known about the selected object, how it stands in the twin, and decisions about it.
+// The selected object: its properties, its pose in the twin, and what a person decides about it.
 import { showStep } from "/static/studio/gradio_tabs.js";
 import { centimetres, Chip, ConfidenceBadge, Fact, sizeText, TypedInput } from "/static/studio/parts.js";
 import { selected } from "/static/studio/selection.js";

@@ -6,7 +6,7 @@ import { orderedObjects } from "/static/studio/object_order.js";
 import { hear } from "/static/studio/page_events.js";
 import { onSelect, select, selected } from "/static/studio/selection.js";
 import { t } from "/static/studio/texts.js";
-import { batch, html, mounts, onChange, View } from "/static/studio/view.js";
+import { batch, html, mounts, View } from "/static/studio/view.js";
 import { AssetSearch } from "./asset_search.js";
 import { side } from "./candidate_side.js";
 import { tile } from "./candidate_tiles.js";
@@ -26,11 +26,7 @@ class ObjectCards extends View {
     this.previews = new Previews(this);
     this.comparison = new Comparison(this.root, () => this.previews.compared());
     this.methodMenu = new MethodMenu(this);
-    onChange(
-      this.root,
-      () => this.value,
-      (value) => this.takeValue(value),
-    );
+    this.onValue((value) => this.takeValue(value));
     onSelect(this.root, () => this.showSelected());
     hear(this.root, document, "keydown", (event) => this.press(event));
     new IntersectionObserver(([entry]) => {

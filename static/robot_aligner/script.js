@@ -5,7 +5,7 @@ import { filesOfInput } from "/static/studio/dropped_files.js";
 import { hear } from "/static/studio/page_events.js";
 import { asker } from "/static/studio/server.js";
 import { t } from "/static/studio/texts.js";
-import { batch, html, mounts, onChange, signal, View } from "/static/studio/view.js";
+import { batch, html, mounts, signal, View } from "/static/studio/view.js";
 
 const OVERLAY_TITLE = t("The base's axes over the photograph: x red, y green, z blue"),
   HINT = t(
@@ -25,11 +25,7 @@ class RobotAligner extends View {
 
   constructor(context) {
     super(context);
-    onChange(
-      this.root,
-      () => this.value,
-      (value) => this.takeValue(value),
-    );
+    this.onValue((value) => this.takeValue(value));
     hear(this.root, document, "keydown", (event) => this.press(event), true);
   }
 

@@ -16,7 +16,7 @@ const ROW_LENGTH = 12;
 class Sending extends View {
   preview = signal(/** @type {any} */ ({}));
   dialog = document.createElement("dialog");
-  offered = ""; // the project and server that the dialog has opened for by itself
+  offered = ""; // project and server of the last dialog that opened without a click
 
   constructor(context) {
     super(context);

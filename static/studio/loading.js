@@ -5,6 +5,8 @@ import { t } from "./texts.js";
 const CSS_TEXTS = {
   "--text-drop": t("Drop a frame here, or click to choose its files"),
   "--text-notice": t("Please note"),
+  "--text-drawing": t("drawing …"),
+  "--text-opening": t("opening …"),
 };
 for (const [property, text] of Object.entries(CSS_TEXTS))
   document.documentElement.style.setProperty(property, JSON.stringify(text));

@@ -1,5 +1,5 @@
-// A control that has become another one between press and release is not clicked: when a template is drawn again, it may
-// give the element of a button to the button that stands in its place.
+// Drops the click on a control that became another one between press and release: preact may reuse the element of one
+// button for another.
 const CONTROLS = "button, a, summary, label, [role=button]",
   DATA = ["id", "act", "name", "asset", "round", "page", "view", "step"];
 let pressed = null; // {control, sign} of what the pointer or the space bar went down on

@@ -19,7 +19,7 @@ class TaskMap extends View {
   level = signal("");
   measuresWorth = signal(false);
   showsDropped = signal(false);
-  hasRun = signal(false); // it opens by itself then; else a person opens and closes it
+  hasRun = signal(false); // opens the map once; after that a person opens and closes it
 
   constructor(context) {
     super(context);

@@ -28,11 +28,7 @@ class TraceView extends View {
 
   constructor(context) {
     super(context);
-    onChange(
-      this.root,
-      () => this.value,
-      (value) => this.takeValue(value),
-    );
+    this.onValue((value) => this.takeValue(value));
     onChange(this.root, shownCalls, (calls) => this.showCalls(calls));
   }
 

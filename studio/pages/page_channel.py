@@ -53,7 +53,7 @@ class ChannelPage:
         self.acted = 0
         """Number of the last action that acted."""
         self.notices: list[str] = []
-        """All that the page was told since it was loaded."""
+        """Every notice that the page has shown since it was loaded."""
         self.widgets: list[Any] = []
         """Newest values of Gradio's own components."""
         self.widgets_set: list[Any] = []

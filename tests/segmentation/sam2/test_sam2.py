@@ -181,7 +181,8 @@ import sam2.sam2_image_predictor
 @pytest.mark.skipif(importlib.util.find_spec("sam2") is None, reason="sam2 is not installed (the light set-up)")
 def test_sam2_can_be_imported_after_rendering():
     headless = os.environ | {"MUJOCO_GL": "egl", "PYOPENGL_PLATFORM": "egl"}
-    subprocess.run([sys.executable, "-c", BOTH], env=headless, timeout=300, check=True)
+    done = subprocess.run([sys.executable, "-c", BOTH], env=headless, timeout=300, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 CARTON = '<geom name="red_box" type="box" size=".05 .04 .07" pos="0 0 .07" euler="0 0 30"/>'
