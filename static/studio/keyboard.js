@@ -13,7 +13,8 @@ export const EVERYWHERE = -1,
   COVER = 1,
   ABOVE = 2;
 const layers = /** @type {Layer[]} */ ([]),
-  isListed = signal(false);
+  isListed = signal(false),
+  uses = signal(0); // counts what a person does while the list is shown
 
 /**
  * Hears a component's shortcuts while its root is in the page and `isOn`.
@@ -89,7 +90,7 @@ const group = ({ title, keys }) => {
 };
 
 /** What can be pressed now, as the content of an element. */
-export const shortcutList = () => layersHeard().map((layer) => group(layer) || null);
+export const shortcutList = () => uses.value >= 0 && layersHeard().map((layer) => group(layer) || null);
 
 /** Lets "?" show the list in a sheet of this page. */
 export function showShortcutSheet() {
@@ -97,6 +98,7 @@ export function showShortcutSheet() {
   document.body.append(sheet);
   const close = { Escape: { act: () => listShortcuts(false) } };
   shortcuts(sheet, { title: "", keys: () => close, isOn: areShortcutsListed, rank: ABOVE });
+  for (const use of ["keyup", "click"]) document.addEventListener(use, () => isListed.value && uses.value++);
   show(
     sheet,
     () => html`<div class="shortcuts" role="dialog" aria-label=${t("Keyboard shortcuts")} hidden=${!isListed.value}>
