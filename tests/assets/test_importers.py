@@ -241,6 +241,14 @@ def test_a_urdf_that_bullet_reads_and_mujoco_refuses_is_repaired(tmp_path: Path)
     assert model.body("b").pos == pytest.approx([0, 0, 0.2])
 
 
+def test_a_folder_as_ycb_unpacks_it_is_one_textured_object(tmp_path: Path):
+    for scan in ("google_16k", "tsdf", "clouds"):
+        for name in ("textured.obj", "nontextured.stl", "nontextured.ply")[scan == "clouds" :]:
+            saved(trimesh.creation.box([0.1, 0.1, 0.1]), tmp_path / "019_pitcher" / scan / name)
+        (tmp_path / "019_pitcher" / scan / "kinbody.xml").write_text("<KinBody/>")
+    assert find_sources(tmp_path) == [tmp_path / "019_pitcher" / "google_16k" / "textured.obj"]
+
+
 def read_case(name: str, library: Path) -> list[tuple[Asset, str, dict]]:
     """Import a case; return each asset with its warnings and the content of its asset.json."""
     added = [import_asset(source, library, root=CASES / name) for source in find_sources(CASES / name)]

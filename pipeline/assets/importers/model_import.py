@@ -152,8 +152,11 @@ def _joints(model: mujoco.MjModel) -> Iterator[Joint]:
 
 
 # ---------------------------------------------------------------------- repairs
-def whole_models(files: list[Path]) -> list[Path]:
-    """Return the files that hold a model of their own: no part that another includes, no description of a package."""
+def whole_models(files: list[Path], has_meshes: bool = False) -> list[Path]:
+    """Return the files that hold a model of their own: no part that another includes, no description of a package.
+
+    Those of other programs, as YCB's kinbody.xml, are left out where `has_meshes`: meshes lie beside them.
+    """
     tags, included = dict[Path, str](), set[str]()
     for file in files:
         try:
@@ -163,9 +166,8 @@ def whole_models(files: list[Path]) -> list[Path]:
         tags[file] = tree.tag
         included |= {Path(include.get("file", "")).name for include in tree.iter("include")}
     named = [file for file in files if file.name not in included] or files
-    return [file for file in named if tags.get(file) in (None, "mujoco", "robot")] or [
-        file for file in named if tags.get(file) != "package"
-    ]
+    models = [file for file in named if tags.get(file) in (None, "mujoco", "robot")]
+    return models or [file for file in named if tags.get(file) != "package" and not has_meshes]
 
 
 def repair_model(path: Path, root: Path) -> tuple[ElementTree.Element, ModelFiles, list[str]]:
