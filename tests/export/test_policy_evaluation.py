@@ -13,6 +13,7 @@ from unittest.mock import Mock
 import mujoco
 import numpy as np
 import pytest
+from stable_baselines3.common.env_checker import check_env
 
 from pipeline.closed_loop import PolicyError, evaluation
 from pipeline.closed_loop.episodes import opened
@@ -277,6 +278,7 @@ def test_objects_that_sleep_in_an_environment_move_as_those_that_are_simulated(e
             env.world.model.opt.enableflags = flags
             ends.append([env.step(action)[0]["objects"] for action in np.load(environment / "layouts" / "000.npy")])
             awake.append(env.world.data.ntree_awake)
+        check_env(env)
     assert np.abs(np.array(ends[1]) - ends[0]).max() < 1e-4 and awake[1] < awake[0]
 
 
