@@ -5,6 +5,8 @@ import pickle
 import shutil
 from dataclasses import replace
 from functools import partial
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,7 +15,6 @@ from unittest.mock import Mock
 import mujoco
 import numpy as np
 import pytest
-from stable_baselines3.common.env_checker import check_env
 
 from pipeline.closed_loop import PolicyError, evaluation
 from pipeline.closed_loop.episodes import opened
@@ -278,7 +279,8 @@ def test_objects_that_sleep_in_an_environment_move_as_those_that_are_simulated(e
             env.world.model.opt.enableflags = flags
             ends.append([env.step(action)[0]["objects"] for action in np.load(environment / "layouts" / "000.npy")])
             awake.append(env.world.data.ntree_awake)
-        check_env(env)
+        if find_spec("stable_baselines3"):  # a light set-up has none
+            import_module("stable_baselines3.common.env_checker").check_env(env)
     assert np.abs(np.array(ends[1]) - ends[0]).max() < 1e-4 and awake[1] < awake[0]
 
 
