@@ -21,6 +21,7 @@ from pipeline.scene.placement import Placement, Scene
 from pipeline.scene.scene_files import read_scene, write_scene
 from pipeline.simulation import kit
 from pipeline.simulation.robots import robot_kind
+from pipeline.solving.solution_files import save_model
 from sample_scenes import make_scenes as studio
 
 FRAMES = 100
@@ -101,14 +102,21 @@ def _draw(seed: int, library: Library, home: Path) -> None:
     rgb, depth, visible = zip(*_photographs(home, recipe, motion.qpos[chosen], names, forearm, rng), strict=True)
     addresses = [int(motion.model.joint(name).qposadr[0]) for name in names]
     poses = np.stack([motion.qpos[chosen, a : a + 7] for a in addresses], 1)
-    events = [e for e in _events(motion, names) if e["time"] < FRAMES / RATE_HZ - HELD_S]
+    shown = np.array(visible)
+    events = [e for e in _events(motion, names) if _is_shown(e, shown[:, names.index(e["object"])])]
     write_scene(_measured(scene, poses[0], rng), home)
-    np.savez_compressed(
+    np.savez(
         home / "frames.npz", times=times - times[0], rgb=np.array(rgb), depth=np.array(depth), poses=poses,
-        visible=np.array(visible),
+        visible=shown,
     )  # fmt: skip
     about = f"{kind}, {robot}{', forearm' if forearm else ''}"
     (home / "truth.json").write_text(json.dumps({"about": about, "events": events}))
+
+
+def _is_shown(event: dict, visible: np.ndarray) -> bool:
+    """Whether a change of an object's support lies within the pictures, in time and place."""
+    index = round(event["time"] * RATE_HZ)
+    return index < FRAMES - HELD_S * RATE_HZ and bool(visible[max(index - 2, 0) : index + 3].any())
 
 
 def _measured(scene: Scene, poses: np.ndarray, rng: np.random.Generator) -> Scene:
@@ -136,7 +144,7 @@ def _rollout(home: Path, robot: str, rng: np.random.Generator, drops: bool) -> _
     names = [str(n) for n in rng.permutation(movable)[: 1 if robot == "arm" else int(rng.integers(2, 4))]]
     taken: list[tuple[float, float]] = []
     for name in names:
-        under = [o for o in sim.objects if o.name not in names and o.size[:2].min() > 0.05 and o.shape != "sphere"]
+        under = [o for o in sim.objects if o.name not in names and o.size[:2].min() > 0.05 and _is_flat(o)]
         try:
             if under and rng.random() < 0.35:
                 sim.goal(kit.on(name, under[int(rng.integers(len(under)))].name))
@@ -149,10 +157,9 @@ def _rollout(home: Path, robot: str, rng: np.random.Generator, drops: bool) -> _
         return None
     run = sim.rollout()
     picks = [e for e in run.events if e.verb == "pick" and e.ok]
-    if not picks:
+    if not picks or not run.solved:
         return None
-    (home / "scene" / "run.xml").write_text(run.xml, encoding="utf-8")
-    model = mujoco.MjModel.from_xml_path(str(home / "scene" / "run.xml"))
+    model = mujoco.MjModel.from_xml_path(str(save_model(run.xml, home, "run")))
     first = max(0.0, picks[0].time - 1.2)
     times, qpos = np.array(run.times), run.qpos
     keep = (times >= first) & np.concatenate(([True], np.diff(times) > 0))
@@ -161,6 +168,13 @@ def _rollout(home: Path, robot: str, rng: np.random.Generator, drops: bool) -> _
     if drops and last and robot == "gripper":
         motion = _dropped(motion, picks[-1].object, (picks[-1].time + 0.5 * (last[0].time - picks[-1].time)) - first)
     return motion
+
+
+def _is_flat(o: kit.Object) -> bool:
+    """Whether nothing rolls off an object's top."""
+    return not any(
+        word in o.name for word in ("sphere", "ball", "apple", "orange", "lemon", "peach", "pear", "cylinder")
+    )
 
 
 def _dropped(motion: _Motion, name: str, time: float) -> _Motion:
@@ -261,6 +275,8 @@ def _photographs(
         ):
             hand.add_geom(type=mujoco.mjtGeom.mjGEOM_CAPSULE, fromto=[*start, *end], size=[radius, 0, 0], group=1,
                           contype=0, conaffinity=0, mass=0, rgba=SKIN)  # fmt: skip
+    # without multisampling, and with small shadows, drawing without a GPU takes a third of the time
+    spec.visual.quality.offsamples, spec.visual.quality.shadowsize = 0, 1024
     model = spec.compile()
     k = studio.camera_intrinsics(recipe)
     roots = [model.body(name).id for name in names]

@@ -119,7 +119,7 @@ def _towards_surface(
     local = (points - pose[:3, 3]) @ pose[:3, :3]
     distance, nearest = model.tree.query(local, distance_upper_bound=gate)
     hit = np.isfinite(distance)
-    local, nearest = local[hit], nearest[hit]
+    local, nearest = local[hit], np.asarray(nearest)[hit]
     normals = model.surface.normals[nearest]
     errors = np.einsum("ij,ij->i", normals, local - model.surface.points[nearest])
     return _rows(local @ pose[:3, :3].T, normals @ pose[:3, :3].T), errors, weights[hit]

@@ -17,7 +17,7 @@ from pipeline.scene.placement import Scene
 from pipeline.segmentation import Segment
 from pipeline.tracking.fit import TOLERANCE_M, Evidence, Target, centre_of, evidence, fit, judge, moved_between
 from pipeline.tracking.redetection import relocate
-from pipeline.tracking.track import State
+from pipeline.tracking.track import State, TrackError
 from pipeline.tracking.view import Expected, ObjectModel, View, composite
 
 GROUND_M = 0.006
@@ -60,7 +60,10 @@ class Tracker:
     """The objects of a twin at the last frame that was read."""
 
     def __init__(self, scene: Scene, frame: Frame, segments: Iterable[Segment] = ()):
-        """Begin with the frame that the twin was made of. Raises SceneError for a mesh that cannot be read."""
+        """Begin with the frame that the twin was made of.
+
+        Raises SceneError for a mesh that cannot be read, TrackError if the frame does not show the twin.
+        """
         self.scene, self._ground = scene, None
         self.objects = [TrackedObject(ObjectModel(p), p.world_from_object.matrix) for p in scene.placements]
         self._masks: Mapping[int, np.ndarray] = {s.id: s.mask for s in segments}
@@ -82,7 +85,16 @@ class Tracker:
             if after.score > before.score:
                 tracked.pose, before = pose, after
                 renderings[number] = tracked.model.render(pose, view)
-            tracked.usual = before.contradiction
+            tracked.usual, tracked.evidence = before.contradiction, before
+        self._require_twin()
+
+    def _require_twin(self) -> None:
+        shown = [o.evidence for o in self.objects if o.evidence and o.evidence.agree + o.evidence.behind >= 15]
+        if (fits := sum(one.contradiction < 0.5 for one in shown)) < (len(shown) + 1) // 2:
+            raise TrackError(
+                f"the first frame does not show the twin: {fits} of {len(shown)} objects are where it has them; "
+                "name the frame that the twin was made of"
+            )
 
     def step(self, frame: Frame, time: float, world_from_camera: np.ndarray | None = None) -> None:
         """Follow all objects to a frame taken at `time` seconds; the camera's pose (4, 4) is the twin's if None."""
@@ -131,7 +143,8 @@ class Tracker:
         time: float,
     ) -> None:  # fmt: skip
         others = np.where(expected.label == number, np.inf, expected.depth)
-        found = tracked.evidence = evidence(*renderings[number], others, view)
+        area, own = renderings[number]
+        found = tracked.evidence = evidence(area, own, others, view)
         if found.agree + found.front + found.behind < 15:
             tracked.state = "occluded"
             return

@@ -31,9 +31,9 @@ class View:
     world_from_camera: np.ndarray
 
     @staticmethod
-    def of_frame(frame: Frame, world_from_camera: np.ndarray) -> "View":
-        """Return every n-th pixel of a frame seen from a camera's pose (4, 4)."""
-        n = max(1, round(frame.intrinsics.width / WIDTH_PX))
+    def of_frame(frame: Frame, world_from_camera: np.ndarray, full: bool = False) -> "View":
+        """Return every n-th pixel of a frame seen from a camera's pose (4, 4); all of them if `full`."""
+        n = 1 if full else max(1, round(frame.intrinsics.width / WIDTH_PX))
         k = frame.intrinsics
         # blurred first: a single pixel's colour is mostly noise of the sensor
         lab = cv2.cvtColor(cv2.blur(frame.rgb, (2 * n - 1, 2 * n - 1))[::n, ::n], cv2.COLOR_RGB2LAB)
