@@ -38,7 +38,7 @@ def write_track_film(track: Track, project_dir: Path, frame: Callable[[int], Fra
 
 
 def _pictures(track: Track, project_dir: Path, frame: Callable[[int], Frame]) -> Iterator[np.ndarray]:
-    model = builder.compile_spec(builder.load_spec(project_dir))
+    model = builder.compile_spec(builder.load_spec(project_dir / "scene"))
     data = mujoco.MjData(model)
     renderer, looks = None, (model.geom_rgba.copy(), model.mat_rgba.copy())
     try:
