@@ -57,9 +57,9 @@ class Score:
 def measure(sequence: DrawnSequence) -> Score:
     """Follow one sequence and compare it with its truth."""
     shots = [(float(t), sequence.frame(i), None) for i, t in enumerate(sequence.times)]
-    began = time.perf_counter()
+    began = time.process_time()
     track = _finished(follow(sequence.scene, shots))
-    hz = len(shots) / (time.perf_counter() - began)
+    hz = len(shots) / (time.process_time() - began)
     add = np.stack([_add(sequence, track, k) for k in range(len(track.names))], 1)
     lost = track.states == STATES.index("lost")
     hidden = sequence.visible < HIDDEN * sequence.unoccluded
@@ -144,15 +144,20 @@ def summary(scores: Sequence[Score]) -> list[str]:
     ]
 
 
+def _numbers(text: str) -> list[int]:
+    """Return the numbers of "0-3,7"."""
+    ranges = [(part.partition("-")[0], part.partition("-")[2]) for part in text.split(",")]
+    return [number for first, last in ranges for number in range(int(first), int(last or first) + 1)]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", default="0-19")
     parser.add_argument("--frames", type=Path, default=Path("build/tracking"), help="where drawn sequences are kept")
     arguments = parser.parse_args()
-    first, _, last = arguments.seeds.partition("-")
     library, scores = open_services(Settings()).library, []
     print("| sequence | ADD mm | of moved | tracked | of moved | lost | found | right | Hz |", flush=True)
-    for seed in range(int(first), int(last or first) + 1):
+    for seed in _numbers(arguments.seeds):
         scores.append(measure(draw_sequence(seed, library, arguments.frames)))
         print(row(scores[-1]), *scores[-1].misses, sep="\n    ", flush=True)
     print("\n".join(["", *summary(scores)]))

@@ -30,7 +30,9 @@ class Evidence:
     behind: int
     """Pixels that show something farther away, where the object cannot be."""
     closeness: float
-    """Sum over agreeing pixels of 1 - (error / tolerance)^2."""
+    """Sum over agreeing pixels of 1 - (error / tolerance)^2, less where the colour is another's."""
+    spread: float
+    """Sum over agreeing pixels of (error / tolerance)^2."""
 
     @property
     def visible_share(self) -> float:
@@ -49,14 +51,24 @@ class Evidence:
         return (self.closeness - self.behind) / max(counted, 1.0)
 
 
-def evidence(area: tuple[slice, slice], own: np.ndarray, others: np.ndarray, view: View) -> Evidence:
-    """Compare a rendering of an object (area, own depth) with a view; `others` (h, w) is the depth of all else."""
+def evidence(
+    area: tuple[slice, slice], own: np.ndarray, others: np.ndarray, view: View, weight: np.ndarray | None = None
+) -> Evidence:
+    """Compare a rendering of an object (area, own depth) with a view.
+
+    Args:
+        others: depth of all else, of shape (h, w).
+        weight: probability of each pixel by its colour, of shape (h, w); None if colours do not count.
+    """
     measured = view.depth[area]
     counted = np.isfinite(own) & (own < others[area] + 0.002) & (measured > 0)
-    error = measured[counted] - own[counted]
-    near = np.abs(error) <= TOLERANCE_M
-    closeness = float((1 - (error[near] / TOLERANCE_M) ** 2).sum())
-    return Evidence(int(near.sum()), int((error < -TOLERANCE_M).sum()), int((error > TOLERANCE_M).sum()), closeness)
+    error = (measured[counted] - own[counted]) / TOLERANCE_M
+    near = np.abs(error) <= 1
+    spread = error[near] ** 2
+    # a colour that was not seen at first says nothing; a limb of the object's shape has another's colour
+    colour = 1.0 if weight is None else np.clip(2 * weight[area][counted][near], 0.2, 1.0)
+    front, behind = int((error < -1).sum()), int((error > 1).sum())
+    return Evidence(int(near.sum()), front, behind, float(((1 - spread) * colour).sum()), float(spread.sum()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +86,7 @@ class Target:
 
 def judge(model: ObjectModel, pose: np.ndarray, target: Target) -> Evidence:
     """Return how far the view supports a pose (4, 4)."""
-    return evidence(*model.render(pose, target.view), target.others, target.view)
+    return evidence(*model.render(pose, target.view), target.others, target.view, target.weight)
 
 
 def fit(
@@ -109,7 +121,7 @@ def nearby(model: ObjectModel, target: Target, pose: np.ndarray, reach: float) -
     near = np.linalg.norm(points - pose[:3, 3], axis=1) < model.radius + reach
     points, weights = points[near], target.weight[rows[near], columns[near]]
     step = max(1, len(points) // SAMPLES)
-    return points[::step], weights[::step]
+    return points[::step], weights[::step] ** 2
 
 
 def _towards_surface(
@@ -138,7 +150,7 @@ def _towards_pixels(
     used = inside & target.free[rows, columns] & (np.einsum("ij,ij->i", gaps, gaps) < gate**2)
     normals = model.surface.normals[facing][used] @ pose[:3, :3].T
     errors = np.einsum("ij,ij->i", normals, gaps[used])
-    return _rows(arms[used], normals), errors, target.weight[rows[used], columns[used]]
+    return _rows(arms[used], normals), errors, target.weight[rows[used], columns[used]] ** 2
 
 
 def _rows(arms: np.ndarray, normals: np.ndarray) -> np.ndarray:

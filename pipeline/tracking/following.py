@@ -57,4 +57,4 @@ def _error(found: Evidence | None) -> float:
     """Return the root mean square of the depth errors that a pose leaves, in metres; NaN where nothing agrees."""
     if found is None or not found.agree:
         return float("nan")
-    return TOLERANCE_M * float(np.sqrt(max(1 - found.closeness / found.agree, 0)))
+    return TOLERANCE_M * float(np.sqrt(found.spread / found.agree))

@@ -27,6 +27,8 @@ MOVED_SHARE = 0.12
 REST_S, REST_M = 0.25, 0.004
 """An object that stays within this distance for this time is at rest."""
 ACCEPTED_SCORE = 0.25
+REACH_M = 0.03
+"""Distance from a start within which the object's points are looked for; more of them would be the hand's."""
 FREE_HAND_M = 0.06
 """Distance that an object may move unexpectedly between two frames: 0.9 m/s at 15 Hz, a brisk hand."""
 
@@ -163,11 +165,11 @@ class Tracker:
         target = self._target(number, view, renderings)
         predicted = tracked.predicted(time)
         stride = float(np.linalg.norm(predicted[:3, 3] - tracked.pose[:3, 3]))
-        best, found = self._best(tracked, target, [predicted, tracked.pose], 0.03 + stride / 2)
-        if not _is_good(found):
-            near = self._near(tracked, target, tracked.pose[:3, 3], 2 * FREE_HAND_M + stride)
-            starts = [_at(tracked.pose, near)] if near is not None else []
-            best, found = self._best(tracked, target, [best, *starts], FREE_HAND_M, (best, found))
+        starts = [(predicted, REACH_M), (tracked.pose, REACH_M)]
+        near = self._near(tracked, target, tracked.pose[:3, 3], 2 * FREE_HAND_M + stride)
+        if near is not None:
+            starts += [(_at(tracked.pose, near), REACH_M), (_at(tracked.pose, near), FREE_HAND_M)]
+        best, found = self._best(tracked, target, [*starts, (predicted, FREE_HAND_M)])
         if not _is_accepted(found):
             tracked.state, tracked.evidence = "lost", found
             renderings.pop(number, None)
@@ -175,11 +177,11 @@ class Tracker:
         self._seen(number, tracked, best, found, view, renderings, time)
 
     def _best(
-        self, tracked: TrackedObject, target: Target, starts: list[np.ndarray], reach: float,
-        best: tuple[np.ndarray, Evidence] | None = None,
-    ) -> tuple[np.ndarray, Evidence]:  # fmt: skip
-        """Return the pose that the view supports most, fitted from several starts, the likeliest first."""
-        for start in starts:
+        self, tracked: TrackedObject, target: Target, starts: list[tuple[np.ndarray, float]]
+    ) -> tuple[np.ndarray, Evidence]:
+        """Return the pose that the view supports most, fitted from starts with their reach, the likeliest first."""
+        best: tuple[np.ndarray, Evidence] | None = None
+        for start, reach in starts:
             pose = fit(tracked.model, target, start, reach)
             found = judge(tracked.model, pose, target)
             if best is None or found.score > best[1].score:

@@ -109,11 +109,10 @@ class ObjectModel:
         """Learn how the object's colours differ from all else in a view; `mask` (h, w) shows the object."""
         if mask.sum() < 20:
             return
-        bins = len(self.likelihood)
-        own = np.bincount(view.colour_bin[mask], minlength=bins) / mask.sum()
-        others = np.bincount(view.colour_bin[~mask], minlength=bins) / (~mask).sum()
-        # 0.002: share of pixels below which a colour says nothing; what was not seen yet could be either
-        self.likelihood = (own + 0.002) / (own + others + 0.004)
+        own, others = (_histogram(view.colour_bin[m]) for m in (mask, ~mask))
+        # 0.002: share of pixels below which a colour says little; one that was not seen at first is more often a
+        # hand's or an arm's than another side of the object
+        self.likelihood = (own + 0.001) / (own + others + 0.003)
 
     def render(self, pose: np.ndarray, view: View) -> tuple[tuple[slice, slice], np.ndarray]:
         """Return rows and columns of the picture that may show the object at world_from_object (4, 4), and its depth.
@@ -134,6 +133,14 @@ class ObjectModel:
         directions = view.rays[area].reshape(-1, 3) @ rotation
         hits = cast_rays(self._rays, -rotation.T @ at, directions)
         return area, hits.distance.reshape(bottom - top, right - left).astype(float)
+
+
+def _histogram(index: np.ndarray) -> np.ndarray:
+    """Return the share of each colour, of shape (bins,), with half of it in the neighbouring lightnesses: shadows."""
+    counts = np.bincount(index, minlength=int(np.prod(COLOUR_BINS))).reshape(COLOUR_BINS) / max(len(index), 1)
+    darker, lighter = np.zeros_like(counts), np.zeros_like(counts)
+    darker[:-1], lighter[1:] = counts[1:], counts[:-1]
+    return (counts + 0.5 * darker + 0.5 * lighter).ravel()
 
 
 @dataclass(frozen=True, eq=False)
