@@ -14,7 +14,7 @@ import numpy as np
 from scipy.spatial import KDTree
 
 from bench.measurement import grouped_interval
-from bench.tracking_drawing import DrawnSequence, draw_sequence
+from bench.tracking_drawing import HELD_S, DrawnSequence, draw_sequence
 from bench.twin_drawing import symmetry
 from pipeline.geometry import Pose, transform
 from pipeline.scene.registration import load_surface
@@ -65,10 +65,10 @@ def measure(sequence: DrawnSequence) -> Score:
     hidden = sequence.visible < HIDDEN * sequence.unoccluded
     good = np.where(lost, hidden, add < TRACKED_M)
     away = np.linalg.norm(sequence.poses[..., :3] - sequence.poses[:1, :, :3], axis=-1) > MOVED_M
-    matched, misses = _matched(changes(track.events), sequence.events)
+    matched, misses = _matched(changes(track.events), sequence.events, float(sequence.times[-1]))
     return Score(
         sequence.name, add, good, np.maximum.accumulate(away, 0), lost, matched, len(sequence.events), matched,
-        len(changes(track.events)), hz, track.errors, misses,
+        matched + sum(miss.startswith("+") for miss in misses), hz, track.errors, misses,
     )  # fmt: skip
 
 
@@ -92,9 +92,14 @@ def _add(sequence: DrawnSequence, track: Track, number: int) -> np.ndarray:
     return np.array(errors)
 
 
-def _matched(found: Sequence[Event], true: Sequence[dict]) -> tuple[int, tuple[str, ...]]:
+def _near_true(event: Event, true: Sequence[dict]) -> bool:
+    return any(e["object"] == event.object and abs(e["time"] - event.time) <= EVENT_S for e in true)
+
+
+def _matched(found: Sequence[Event], true: Sequence[dict], end: float) -> tuple[int, tuple[str, ...]]:
     """Return how many true events were found in time, and those that were not, or were found for nothing (+)."""
-    left, misses, count = list(found), [], 0
+    # a change at the very end is in neither list: nobody sees whether it lasts
+    left, misses, count = [e for e in found if e.time < end - HELD_S - EVENT_S or _near_true(e, true)], [], 0
     for event in true:
         near = [
             e for e in left

@@ -108,8 +108,10 @@ def _landed(track: Track, number: int, left: int, rest: _Rest) -> int:
 
 
 def _landing(track: Track, number: int, left: int, landed: int) -> Literal["placed", "fell"]:
-    """Return "fell" if an object came down fast, else "placed"."""
+    """Return "fell" if an object was seen to come down fast, else "placed"."""
     first = max(landed - 2, left)
+    if (track.states[first : landed + 1, number] == STATES.index("lost")).any():
+        return "placed"
     drop = np.diff(track.poses[first : landed + 1, number, 2]) / np.diff(track.times[first : landed + 1])
     return "fell" if len(drop) and -drop.min() > FALL_M_S else "placed"
 

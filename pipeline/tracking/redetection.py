@@ -24,7 +24,7 @@ def relocate(model: ObjectModel, target: Target, last: np.ndarray) -> tuple[np.n
         centre = centre_of(model, target, mask)
         coarse = []
         for rotation in _rotations(last[:3, :3]):
-            pose = fit(model, target, homogeneous(rotation, centre), 0.02, rounds=5)
+            pose = fit(model, target, homogeneous(rotation, centre), 0.04, rounds=6)
             coarse.append((judge(model, pose, target).score, len(coarse), pose))
         best: tuple[np.ndarray, Evidence] | None = None
         for _, _, pose in sorted(coarse, reverse=True)[:2]:
@@ -51,10 +51,13 @@ def _clusters(model: ObjectModel, target: Target, last: np.ndarray) -> list[np.n
         extent = float(np.linalg.norm(np.quantile(points, 0.95, axis=0) - np.quantile(points, 0.05, axis=0)))
         if extent > 3 * model.radius:
             continue
-        distance = float(np.linalg.norm(np.median(points, axis=0) - last[:3, 3]))
+        centre = np.median(points, axis=0)
+        distance = float(np.linalg.norm(centre - last[:3, 3]))
+        # a hand in between cuts an object into several clusters
+        whole = likely.astype(bool) & (np.linalg.norm(target.view.points - centre, axis=-1) < 1.5 * model.radius)
         # a decimetre away is as bad as pixels of which the colour says a tenth less
         worth = float(target.weight[mask].mean()) + min(extent / (2 * model.radius), 1.0) - distance
-        found.append((worth, number, mask))
+        found.append((worth, number, whole))
     return [mask for _, _, mask in sorted(found, key=lambda one: one[:2], reverse=True)[:CLUSTERS]]
 
 

@@ -181,12 +181,13 @@ class Tracker:
     ) -> tuple[np.ndarray, Evidence]:
         """Return the pose that the view supports most, fitted from starts with their reach, the likeliest first."""
         best: tuple[np.ndarray, Evidence] | None = None
-        for start, reach in starts:
+        for number, (start, reach) in enumerate(starts):
             pose = fit(tracked.model, target, start, reach)
             found = judge(tracked.model, pose, target)
             if best is None or found.score > best[1].score:
                 best = pose, found
-            if _is_good(found):
+            # 0.85: nearly all that is expected is there; the two likeliest starts are compared if less is
+            if best[1].score > 0.85 or (number and _is_good(best[1])):
                 break
         assert best is not None
         return best
