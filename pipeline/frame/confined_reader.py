@@ -13,6 +13,7 @@ import numpy as np
 from PIL import Image
 
 from pipeline import plugins
+from pipeline.frame.formats.poses import valid_poses
 from pipeline.frame.formats.recording import Recording
 from pipeline.frame.formats.video import VIDEO_SUFFIXES
 from pipeline.frame.frame import Doubt, Frame, FrameError, Intrinsics
@@ -52,9 +53,10 @@ def open_confined(path: Path) -> Recording:
         value, frame = reply.value, _frame(reply) if reply.arrays else None
         kind, names = str(value["kind"]), tuple(str(name) for name in value["names"])
         times = tuple(float(time) for time in value["times"])
-        if len(times) not in (0, len(names)) or not names:
+        poses = valid_poses(None if pose is None else np.array(pose, float) for pose in value["poses"])
+        if len(times) not in (0, len(names)) or len(poses) not in (0, len(names)) or not names:
             raise FrameError(f"{path.name} holds no frame.")
-    return Recording(kind, names, lambda index: frame or _read_frame(path, index), times)
+    return Recording(kind, names, lambda index: frame or _read_frame(path, index), times, poses)
 
 
 def load_files_confined(rgb: Path, depth: Path, camera: Path | None) -> Frame:
@@ -132,6 +134,7 @@ def read_recording(path: str, index: int | None) -> Result:
 
     recording = open_in_process(Path(path))
     about = {"kind": recording.kind, "names": list(recording.names), "times": list(recording.times)}
+    about["poses"] = [None if pose is None else pose.tolist() for pose in recording.poses]
     if index is None and len(recording) > 1:
         return Result(about)
     reply = _reply(recording.read(index or 0))

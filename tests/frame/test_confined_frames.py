@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import trimesh
 from PIL import Image
+from scipy.spatial.transform import Rotation
 
 from bench.frame_reading import KINDS
 from pipeline.frame import Frame, FrameError, confined_reader, load, load_files, open_recording
@@ -29,6 +30,12 @@ def ply(frame: Frame, path: Path) -> Path:
     colours = np.column_stack([frame.rgb[known], np.full(known.sum(), 255)])
     trimesh.PointCloud(frame.points[known].astype(float), colors=colours).export(path / "cloud.ply")
     return path / "cloud.ply"
+
+
+def rigid(rotation: tuple[float, ...], position: tuple[float, ...]) -> np.ndarray:
+    pose = np.eye(4)
+    pose[:3, :3], pose[:3, 3] = Rotation.from_rotvec(rotation).as_matrix(), position
+    return pose
 
 
 EXACT = [doubtful, written.plain_zip, written.npz, ply, written.FORMATS["float_exr"], written.video]
@@ -71,6 +78,19 @@ def test_frames_of_a_recording_are_read_by_index_and_a_link_in_a_folder_leads_no
     picture.symlink_to(picture.rename(tmp_path / "secret.png"))
     with pytest.raises(FrameError, match=r"\A.*\Z"):
         load(tmp_path / "tum")
+
+
+def test_a_recording_in_any_format_with_poses_tells_where_its_camera_was(frame, tmp_path):
+    poses = [rigid((0, 0, 0), (0, 0, 0)), rigid((0.3, 0.1, -0.2), (0.1, -0.4, 1)), rigid((-1, 0.5, 2), (2, 0.3, 0.9))]
+    for kind, path in written.posed_recordings(frame, poses, tmp_path).items():
+        recording = open_recording(path)
+        assert np.allclose(np.array(recording.poses), poses, atol=1e-6), kind
+    truth = tmp_path / "t" / "groundtruth.txt"
+    truth.write_text("\n".join(truth.read_text().splitlines()[:3]))
+    assert [pose is None for pose in open_recording(tmp_path / "t").poses] == [False, True, True]
+    truth.write_text("1 2 three")
+    with pytest.raises(FrameError, match="a time and 7 numbers"):
+        open_recording(tmp_path / "t")
 
 
 def test_only_the_arrays_of_a_frame_are_read_from_an_npz_and_not_for_too_long(frame, tmp_path, monkeypatch):

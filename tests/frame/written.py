@@ -4,10 +4,12 @@ import json
 import subprocess
 import zipfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import imageio_ffmpeg
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from bench.frame_reading import numpy_file, png
 from pipeline.frame import Frame, save
@@ -125,6 +127,32 @@ def r3d_files(frame: Frame) -> dict[str, bytes | str]:
     depth = np.where(frame.depth > 0, frame.depth, np.nan).astype("<f4").tobytes()
     files = {"metadata": json.dumps(metadata), "rgbd/0.jpg": png(frame.rgb)}
     return files | {"rgbd/0.depth": b"bvx-" + len(depth).to_bytes(4, "little") + depth + b"bvx$"}
+
+
+def posed_recordings(frame: Frame, poses: list[np.ndarray], path: Path) -> dict[str, Path]:
+    """Write a recording of one picture from several poses (camera in the world) in each format that holds poses."""
+    rgb, depth, count = png(frame.rgb), png(units(frame, 1000)), range(len(poses))
+    phone = [pose @ np.diag([1, -1, -1, 1]) for pose in poses]
+    quats = [Rotation.from_matrix(pose[:3, :3]).as_quat().tolist() for pose in (*poses, *phone)]
+    metadata = json.loads(str(r3d_files(frame)["metadata"]))
+    metadata["poses"] = [quats[len(poses) + i] + phone[i][:3, 3].tolist() for i in count]
+    raw = r3d_files(frame)["rgbd/0.depth"]
+    r3d = {f"rgbd/{i}.{kind}": one for i in count for kind, one in (("jpg", rgb), ("depth", raw))}
+    truth = [f"{i + d} {' '.join(map(str, [*poses[i][:3, 3], *quats[i]]))}" for i in count for d in (-0.01, 0.03)]
+    tum = {f"{folder}.txt": "".join(f"{i}.0 {folder}/{i}.png\n" for i in count) for folder in ("rgb", "depth")}
+    entries = {
+        i: json.loads(str(bop_files(replace(frame, world_from_camera=poses[i]))["scene_camera.json"])) for i in count
+    }
+    pairs = {f"{folder}/{i}.png": one for i in count for folder, one in (("rgb", rgb), ("depth", depth))}
+    extrinsics = [{"extrinsic": np.linalg.inv(pose).T.ravel().tolist()} for pose in poses]
+    log = "".join(f"{i} {i} {i}\n" + "".join(" ".join(map(str, row)) + "\n" for row in poses[i]) for i in count)
+    return {
+        "tum": write(path / "t", pairs | tum | {"groundtruth.txt": "# truth\n" + "\n".join(truth)}),
+        "bop": write(path / "b", pairs | {"scene_camera.json": json.dumps({i: entries[i]["3"] for i in count})}),
+        "r3d": zipped(path / "p.r3d", r3d | {"metadata": json.dumps(metadata)}),
+        "log": write(path / "l", pairs | {"trajectory.log": log}),
+        "json": write(path / "j", pairs | {"trajectory.json": json.dumps({"parameters": extrinsics})}),
+    }
 
 
 def write_video(path: Path, frames: list[np.ndarray], pixel_format: str, stored_format: str) -> Path:

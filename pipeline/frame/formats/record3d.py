@@ -11,6 +11,7 @@ from pipeline.frame.assemble import assemble_frame
 from pipeline.frame.camera import CameraFile, camera_from_json
 from pipeline.frame.formats.archive import FileBundle
 from pipeline.frame.formats.intrinsics import intrinsics_from_matrix
+from pipeline.frame.formats.poses import poses_of_phone
 from pipeline.frame.formats.recording import Recording
 from pipeline.frame.formats.rgbd_pairs import numeric_sort_key
 from pipeline.frame.frame import Frame, FrameError
@@ -55,13 +56,14 @@ def open_record3d(bundle: FileBundle) -> Recording | None:
     times = ()
     if isinstance(rate, (int, float)) and 0.1 < rate < 1000:
         times = tuple(i / rate for i in range(len(numbers)))
-    return Recording("Record3D recording", tuple(numbers), read, times)
+    poses = poses_of_phone(data.get("poses"), len(numbers))
+    return Recording("Record3D recording", tuple(numbers), read, times, poses)
 
 
 def camera_of_frame(
     data: dict[str, Any], index: int, width: int, height: int, depth_shape: tuple[int, ...]
 ) -> CameraFile:
-    """Return the camera of one frame. The phone's pose is not used: its world is not aligned with a table.
+    """Return the camera of one frame. The phone's pose is not the frame's: its world is not aligned with a table.
 
     `depth_shape` is the shape (h, w) of the stored depth. Raises FrameError.
     """

@@ -3,7 +3,12 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from pipeline.frame.frame import Frame, FrameError
+
+Poses = tuple[np.ndarray | None, ...]
+"""Camera-to-world transforms of shape (4, 4), metres, OpenCV's camera axes; None for a frame whose pose is unknown."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,6 +23,8 @@ class Recording:
     """Reads one frame by its index in `names`. Raises FrameError."""
     times: tuple[float, ...] = ()
     """Seconds since the first frame, one for each; empty if the format does not give them."""
+    poses: Poses = ()
+    """Pose of each frame's camera in one world of any axes, none of them need be up; empty if the format gives none."""
 
     def __len__(self) -> int:
         return len(self.names)

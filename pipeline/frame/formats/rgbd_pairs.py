@@ -15,6 +15,7 @@ from pipeline.frame.formats import depth_images
 from pipeline.frame.formats.archive import FileBundle
 from pipeline.frame.formats.intrinsics import camera_for_image, find_camera_file
 from pipeline.frame.formats.numpy_arrays import as_stack, read_array, read_header, to_uint8_rgb
+from pipeline.frame.formats.poses import poses_by_time, poses_of_trajectory
 from pipeline.frame.formats.recording import Recording
 from pipeline.frame.frame import Frame, FrameError, Intrinsics
 from pipeline.frame.image_files import has_depth_mode, read_upright_rgb
@@ -47,7 +48,8 @@ def open_pairs(bundle: FileBundle) -> Recording | None:
     def read(index: int) -> Frame:
         return read_pair(bundle, *pairs[index])
 
-    return Recording("folder of colour and depth pictures", tuple(colour for colour, _ in pairs), read)
+    names, poses = tuple(colour for colour, _ in pairs), poses_of_trajectory(bundle, len(pairs))
+    return Recording("folder of colour and depth pictures", names, read, poses=poses)
 
 
 def read_pair(
@@ -181,8 +183,9 @@ def open_tum(bundle: FileBundle) -> Recording | None:
     def read(index: int) -> Frame:
         return read_pair(bundle, pairs[index][1], pairs[index][2], _calibrated_camera(bundle), DEPTH_SCALE)
 
-    start = pairs[0][0]
-    return Recording("TUM RGB-D recording", tuple(p[1] for p in pairs), read, tuple(p[0] - start for p in pairs))
+    times, names = [pair[0] for pair in pairs], tuple(pair[1] for pair in pairs)
+    since_start = tuple(time - times[0] for time in times)
+    return Recording("TUM RGB-D recording", names, read, since_start, poses_by_time(bundle, times))
 
 
 def _read_file_list(bundle: FileBundle, name: str) -> list[tuple[float, str]]:
