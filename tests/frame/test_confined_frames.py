@@ -80,11 +80,16 @@ def test_frames_of_a_recording_are_read_by_index_and_a_link_in_a_folder_leads_no
         load(tmp_path / "tum")
 
 
-def test_a_recording_in_any_format_with_poses_tells_where_its_camera_was(frame, tmp_path):
+def test_a_recording_in_any_format_with_poses_tells_where_its_camera_was_and_is_looked_through(frame, tmp_path):
     poses = [rigid((0, 0, 0), (0, 0, 0)), rigid((0.3, 0.1, -0.2), (0.1, -0.4, 1)), rigid((-1, 0.5, 2), (2, 0.3, 0.9))]
     for kind, path in written.posed_recordings(frame, poses, tmp_path).items():
         recording = open_recording(path)
         assert np.allclose(np.array(recording.poses), poses, atol=1e-6), kind
+        previews = list(recording.previews(2))
+        assert len(previews) == 2 and np.array_equal(previews[1], recording.frame(2).rgb), kind
+    assert next(open_recording(Path(__file__).parent / "synthetic.bag").previews(5)).shape == (48, 64, 3)
+    first, second = open_recording(written.video(frame, tmp_path)).previews()
+    assert np.array_equal(first, frame.rgb) and np.array_equal(second, frame.rgb)
     truth = tmp_path / "t" / "groundtruth.txt"
     truth.write_text("\n".join(truth.read_text().splitlines()[:3]))
     assert [pose is None for pose in open_recording(tmp_path / "t").poses] == [False, True, True]

@@ -3,6 +3,7 @@
 https://github.com/thodan/bop_toolkit/blob/master/docs/bop_datasets_format.md
 """
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,14 @@ from pipeline.frame.formats.depth_images import DEPTH_SUFFIXES
 from pipeline.frame.formats.intrinsics import intrinsics_from_matrix, invert_pose, upright_pose
 from pipeline.frame.formats.poses import valid_poses
 from pipeline.frame.formats.recording import Recording
-from pipeline.frame.formats.rgbd_pairs import COLOUR_SUFFIXES, images_in, numeric_sort_key, pair_key, read_pair
+from pipeline.frame.formats.rgbd_pairs import (
+    COLOUR_SUFFIXES,
+    images_in,
+    numeric_sort_key,
+    pair_key,
+    read_colours,
+    read_pair,
+)
 from pipeline.frame.frame import Frame, FrameError
 from pipeline.frame.image_files import read_rgb
 from pipeline.store import parse_json
@@ -44,7 +52,8 @@ def open_bop(bundle: FileBundle) -> Recording | None:
         return read_pair(bundle, colour[key], depth[key], _camera_from_entry(entries[key], width, height, label))
 
     poses = valid_poses(_pose_from_entry(entries[key], f"{CAMERA_FILE_NAME}, entry {key}") for key in keys)
-    return Recording("BOP scene", tuple(colour[key] for key in keys), read, poses=poses)
+    names = tuple(colour[key] for key in keys)
+    return Recording("BOP scene", names, read, poses=poses, colours=partial(read_colours, bundle, names))
 
 
 def _read_camera_entries(bundle: FileBundle) -> dict[str, Any]:

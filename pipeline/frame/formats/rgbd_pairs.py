@@ -4,7 +4,9 @@ Names tell which is which; where they do not, the content does: depth has one ch
 """
 
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import PurePosixPath
 
 import numpy as np
@@ -18,7 +20,7 @@ from pipeline.frame.formats.numpy_arrays import as_stack, read_array, read_heade
 from pipeline.frame.formats.poses import poses_by_time, poses_of_trajectory
 from pipeline.frame.formats.recording import Recording
 from pipeline.frame.frame import Frame, FrameError, Intrinsics
-from pipeline.frame.image_files import has_depth_mode, read_upright_rgb
+from pipeline.frame.image_files import has_depth_mode, read_rgb, read_upright_rgb
 
 COLOUR_FOLDERS = ("color", "colour", "rgb", "image", "images")
 DEPTH_FOLDERS = ("depth", "depths")
@@ -49,7 +51,16 @@ def open_pairs(bundle: FileBundle) -> Recording | None:
         return read_pair(bundle, *pairs[index])
 
     names, poses = tuple(colour for colour, _ in pairs), poses_of_trajectory(bundle, len(pairs))
-    return Recording("folder of colour and depth pictures", names, read, poses=poses)
+    kind, colours = "folder of colour and depth pictures", partial(read_colours, bundle, names)
+    return Recording(kind, names, read, poses=poses, colours=colours)
+
+
+def read_colours(bundle: FileBundle, names: Sequence[str], every: int) -> Iterator[np.ndarray]:
+    """Yield colour (H, W, 3), uint8, of every n-th of these images. Raises FrameError."""
+    for name in names[::every]:
+        raw = bundle.read(name)
+        is_array = raw.startswith(depth_images.NUMPY)
+        yield to_uint8_rgb(as_stack(read_array(raw, name), 3, name)[0], name) if is_array else read_rgb(raw, name)
 
 
 def read_pair(
@@ -185,7 +196,8 @@ def open_tum(bundle: FileBundle) -> Recording | None:
 
     times, names = [pair[0] for pair in pairs], tuple(pair[1] for pair in pairs)
     since_start = tuple(time - times[0] for time in times)
-    return Recording("TUM RGB-D recording", names, read, since_start, poses_by_time(bundle, times))
+    colours = partial(read_colours, bundle, names)
+    return Recording("TUM RGB-D recording", names, read, since_start, poses_by_time(bundle, times), colours)
 
 
 def _read_file_list(bundle: FileBundle, name: str) -> list[tuple[float, str]]:
