@@ -32,7 +32,7 @@ class FilmStrip:
         """
         have = request.get("have")
         if not isinstance(have, int) or have < 0:
-            raise RequestError("Pictures are numbered from 0; choose the recording again.")
+            raise RequestError("Frames are numbered from 0; choose one again.")
         with self._changed:
             self._changed.wait_for(lambda: self._ended or len(self._pictures) > have, 1.0)
             pictures = self._pictures[have:]
