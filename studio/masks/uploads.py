@@ -21,7 +21,9 @@ from studio.texts import t
 from studio.web.errors import RequestError
 
 IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".tif", ".tiff")
-ACCEPTED = "a zip of a frame folder, its rgb, depth and camera.json together, or a .npz, .r3d, .bag, .ply, .pcd or .glb"
+ACCEPTED = (
+    "a zip of a frame folder, its rgb, depth and camera.json together, or a .npz, .r3d, .bag, .mcap, .ply, .pcd or .glb"
+)
 GENERIC_WORDS = re.compile(
     r"^(rgb|colou?r|depth|image|img|camera|intrinsics?|frame|data|export|archive|upload|untitled|k|json|\d+)$", re.I
 )

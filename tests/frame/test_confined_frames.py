@@ -38,7 +38,7 @@ def rigid(rotation: tuple[float, ...], position: tuple[float, ...]) -> np.ndarra
     return pose
 
 
-EXACT = [doubtful, written.plain_zip, written.npz, ply, written.FORMATS["float_exr"], written.video]
+EXACT = [doubtful, written.plain_zip, written.npz, ply, written.FORMATS["float_exr"], written.video, written.mcap]
 
 
 @pytest.mark.parametrize(
@@ -88,8 +88,9 @@ def test_a_recording_in_any_format_with_poses_tells_where_its_camera_was_and_is_
         previews = list(recording.previews(2))
         assert len(previews) == 2 and np.array_equal(previews[1], recording.frame(2).rgb), kind
     assert next(open_recording(Path(__file__).parent / "synthetic.bag").previews(5)).shape == (48, 64, 3)
-    first, second = open_recording(written.video(frame, tmp_path)).previews()
-    assert np.array_equal(first, frame.rgb) and np.array_equal(second, frame.rgb)
+    for write in (written.video, written.mcap):
+        first, second = open_recording(write(frame, tmp_path)).previews()
+        assert np.array_equal(first, frame.rgb) and np.array_equal(second, frame.rgb)
     truth = tmp_path / "t" / "groundtruth.txt"
     truth.write_text("\n".join(truth.read_text().splitlines()[:3]))
     assert [pose is None for pose in open_recording(tmp_path / "t").poses] == [False, True, True]

@@ -94,7 +94,7 @@ def _seed_of(writer: str) -> Callable[[], Files]:
 
 def _read_frame(folder: Path) -> object:
     files = [file for file in folder.iterdir() if file.is_file()]
-    single = (".zip", ".npz", ".r3d", ".bag", ".ply", ".glb", ".jpg")
+    single = (".zip", ".npz", ".r3d", ".bag", ".mcap", ".ply", ".glb", ".jpg")
     recording = open_in_process(files[0] if len(files) == 1 and files[0].suffix in single else folder)
     frame = recording.frame(0)
     assert np.isfinite(frame.depth).all() and frame.rgb.shape[:2] == frame.depth.shape

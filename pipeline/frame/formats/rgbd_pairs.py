@@ -185,7 +185,7 @@ def open_tum(bundle: FileBundle) -> Recording | None:
     """Open a folder with rgb.txt and depth.txt; None for another. Raises FrameError if nothing can be paired."""
     if not {"rgb.txt", "depth.txt"} <= set(bundle.top_level_files):
         return None
-    pairs = _pair_by_time(_read_file_list(bundle, "rgb.txt"), _read_file_list(bundle, "depth.txt"))
+    pairs = pair_by_time(_read_file_list(bundle, "rgb.txt"), _read_file_list(bundle, "depth.txt"))
     if not pairs:
         raise FrameError(
             f"{bundle.name}: no colour and depth images lie within {MAX_TIME_DIFFERENCE_S:g} s of each other."
@@ -213,7 +213,7 @@ def _read_file_list(bundle: FileBundle, name: str) -> list[tuple[float, str]]:
     return sorted(entries)
 
 
-def _pair_by_time(colour: list[tuple[float, str]], depth: list[tuple[float, str]]) -> list[tuple[float, str, str]]:
+def pair_by_time(colour: list[tuple[float, str]], depth: list[tuple[float, str]]) -> list[tuple[float, str, str]]:
     """Return time, colour and depth: each colour image with the depth image nearest in time."""
     if not colour or not depth:
         return []

@@ -16,6 +16,7 @@ from pipeline.frame.formats.numpy_arrays import open_npy, open_npz
 from pipeline.frame.formats.point_cloud import open_cloud
 from pipeline.frame.formats.recording import Recording
 from pipeline.frame.formats.rgbd_pairs import COLOUR_SUFFIXES
+from pipeline.frame.formats.ros_images import open_mcap
 from pipeline.frame.formats.video import VIDEO_SUFFIXES, open_video
 from pipeline.frame.frame import Frame, FrameError
 from pipeline.frame.image_files import read_rgb
@@ -39,8 +40,9 @@ def read_numpy(path: Path) -> Recording | None:
 
 
 def read_realsense(path: Path) -> Recording | None:
-    """Read RealSense .bag recordings."""
-    return open_bag(path) if path.suffix.lower() == ".bag" else None
+    """Read the logs of cameras: RealSense .bag recordings, and .mcap of ROS 2."""
+    readers = {".bag": open_bag, ".mcap": open_mcap}
+    return readers[suffix](path) if (suffix := path.suffix.lower()) in readers else None
 
 
 def read_point_cloud(path: Path) -> Recording | None:
