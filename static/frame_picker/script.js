@@ -102,6 +102,7 @@ class FramePicker extends View {
     const { name, kind, names, times } = this.recording.value,
       { image, facts, error } = this.preview.value,
       index = this.index.value,
+      shown = image ?? this.picture(index),
       count = names.length,
       seconds = times[index] === undefined ? "" : `, ${times[index].toFixed(2)} s`,
       position = t("Frame {index} of 0–{last}: {file}{seconds}", {
@@ -119,7 +120,7 @@ class FramePicker extends View {
         onclick=${() => this.show(index + offset)}>${text}</button>`;
     return html`<div class="head"><strong>${title}</strong>
         <button class="studio-button" data-act="close" onclick=${() => this.close()}>${t("Close")}</button></div>
-      <div class="preview"><img src=${image} alt=${t("Frame preview")} hidden=${!image || Boolean(error)} /></div>
+      <div class="preview"><img src=${shown} alt=${t("Frame preview")} hidden=${!shown || Boolean(error)} /></div>
       ${this.thumbnails()}
       <div class="row">
         ${step(-1, "‹", t("Previous frame"))}

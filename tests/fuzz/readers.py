@@ -43,7 +43,7 @@ from tests.frame.conftest import subsampled
 ROOT = Path(__file__).resolve().parents[2]
 BAG = ROOT / "tests" / "frame" / "synthetic.bag"
 DEPTHS = ("float_tiff", "float_npy", "float_exr", "npz_integer_depth")
-RECORDINGS = ("tum", "bop", "open3d", "flat_pairs", "r3d", "video")
+RECORDINGS = ("mcap", "tum", "bop", "open3d", "flat_pairs", "r3d", "video")
 WRITERS = ("plain", "plain_zip", *DEPTHS, *RECORDINGS)
 """Names in tests.frame.written.FORMATS."""
 PROJECT_FILES = ("project.json", "decisions.jsonl", "descriptions.json", "matches.json", "scene.json")
