@@ -26,7 +26,7 @@ def photographs(scene, offsets):
         moved, *others = scene.placements
         if offset is not None:
             pose = moved.world_from_object
-            shifted = replace(pose, pos=pose.pos + [offset[0], 0, offset[1]])
+            shifted = replace(pose, pos=pose.pos + np.array([offset[0], 0, offset[1]]))
             others = [replace(moved, world_from_object=shifted), *others]
         frame, *_ = drawn_scene.photograph(replace(scene, placements=tuple(others)))
         shots.append((number / RATE, frame, None))
