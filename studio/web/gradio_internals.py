@@ -71,7 +71,7 @@ def log_in(app: FastAPI, user: str) -> tuple[str, str]:
 def keep_lost_pages(app: FastAPI) -> None:
     """Let a page whose heartbeat broke stay as it is. Call it before Gradio is mounted at "/".
 
-    Gradio would load it again as soon as it learns the app's id; the studio's own channel goes on by itself.
+    Gradio loads such a page again once it learns the app's id. The studio's channel connects again without that.
     """
 
     @app.get("/gradio_api/app_id", include_in_schema=False)
