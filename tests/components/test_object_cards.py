@@ -9,7 +9,7 @@ from browser.bare_page import Mount, Mounted
 from browser.watched_page import expect_texts, press_buttons, wait_until
 from playwright.sync_api import Locator, Page, Route, expect
 
-from tests.evaluation.test_matcher_evaluation import labelled  # noqa: F401  (a fixture)
+from tests.evaluation.test_ablation import labelled  # noqa: F401  (a fixture)
 
 PICTURE = "data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' width='8' height='6'/>"
 TRIANGLE = [[[0.1, 0.1], [0.9, 0.1], [0.5, 0.9]]]

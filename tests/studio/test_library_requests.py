@@ -71,7 +71,7 @@ def finished_job(ask: Callable[..., dict[str, Any]]) -> dict[str, Any]:
     return ask("jobs")["jobs"][0]
 
 
-def imported(ask: Callable[..., dict[str, Any]], name: str, mesh: trimesh.Trimesh) -> dict[str, Any]:
+def imported_job(ask: Callable[..., dict[str, Any]], name: str, mesh: trimesh.Trimesh) -> dict[str, Any]:
     """Import an upload; return its job once nothing runs."""
     path = Path(get_upload_folder()) / name
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -96,7 +96,7 @@ def test_an_objaverse_object_waits_until_its_terms_are_accepted(ask, served, mon
 
 
 def test_units_are_asked_with_outlines_and_answered_with_the_up_axis(ask):
-    job = imported(ask, "flat_slab_9.stl", trimesh.creation.box([80, 120, 20]))
+    job = imported_job(ask, "flat_slab_9.stl", trimesh.creation.box([80, 120, 20]))
     (question,) = job["questions"]
     assert [one["unit"] for one in question["units"] if one["likely"]] == ["mm"]
     outlines = {up: (shape["wide"], shape["tall"]) for up, shape in question["shapes"].items()}
@@ -117,7 +117,7 @@ def test_an_imported_asset_reaches_every_project_and_running_work_goes_on(shared
     )
     idle.prepare, busy.prepare = (lambda name=name: prepared.append(name) for name in ("idle", "busy"))
     shared.sessions._open = {"idle": idle, "busy": busy}  # type: ignore[assignment]
-    job = imported(ask, "beach_ball_7.stl", trimesh.creation.icosphere(2, 0.03))
+    job = imported_job(ask, "beach_ball_7.stl", trimesh.creation.icosphere(2, 0.03))
     assert job["state"] == "done" and not job["errors"] and [one["id"] for one in job["added"]] == ["beach_ball_7"]
     assert "beach_ball_7" in shared.library
     assert idle.services is busy.services is shared.sessions.services and prepared == ["idle"]

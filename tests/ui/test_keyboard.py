@@ -1,11 +1,9 @@
-"""Work by keyboard alone. Guards the way of the focus through Gradio's tabs, text fields and code editors, and the
-order of events that are sent faster than they are answered."""
+"""Work by keyboard alone. Guards the way of the focus through Gradio's tabs, text fields and code editors."""
 
 import re
-import shutil
 from pathlib import Path
 
-from browser.app_page import LONG, OpenProject, copy_project, tab, wait_until_idle
+from browser.app_page import LONG, copy_project, tab, wait_until_idle
 from browser.masks import canvas, hint
 from browser.studio_process import Studio
 from playwright.sync_api import Locator, Page, expect
@@ -67,35 +65,3 @@ def test_a_task_is_solved_and_its_code_edited_by_keyboard_alone(studio: Studio, 
     page.keyboard.press("Escape")
     page.keyboard.press("Tab")
     expect(code).not_to_be_focused()
-
-
-def test_two_frames_are_reviewed_faster_than_the_server_answers(studio: Studio, ready_project: Path, page: Page):
-    projects = [OpenProject(studio, page, f"reviewed_by_keys_{number}") for number in range(2)]
-    for project in projects:
-        shutil.copytree(ready_project, project.folder)
-    page.goto(studio.address)
-    page.get_by_label("Search projects").focus()
-    page.keyboard.type("reviewed_by_keys")
-    expect(page.locator(".board .project")).to_have_count(len(projects))
-    page.get_by_role("button", name="Review lowest confidence first").focus()
-    page.keyboard.press("Enter")
-    bar = page.locator(".review-queue")
-    accept = bar.get_by_role("button", name=re.compile("^Accept"))
-    expect(accept).to_be_enabled()
-    objects: list[int] = []
-    while "frame as a whole" not in bar.inner_text():
-        objects.append(int(bar.locator(".chip").inner_text()))
-        page.keyboard.press("a")
-    expect(bar).to_contain_text(f"{len(objects)} of {len(objects)} objects accepted")
-    page.keyboard.press("a")
-    expect(bar.locator(".where")).to_have_text("Review 2 of 2")
-    expect(accept).to_be_enabled()
-    page.keyboard.press("Shift+R")
-    page.keyboard.type("the table is cut off")
-    page.keyboard.press("Enter")
-    expect(bar.locator(".where")).to_contain_text("Review finished: 1 accepted, 1 rejected, 0 skipped")
-    expect(page.locator(".gallery .board")).to_be_visible()
-    recorded = [[one["data"] for one in project.decisions if one["kind"] == "review"] for project in projects]
-    assert sorted(one[-1]["verdict"] for one in recorded) == ["accepted", "rejected"]
-    (first,) = (one for one in recorded if len(one) > 1)
-    assert [one["id"] for one in first[:-1]] == objects  # in the order in which they were sent

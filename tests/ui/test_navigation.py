@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from browser.app_page import LONG, OpenProject, copy_project, open_tab, rows, tab, undo_button
 from browser.studio_process import ROOT, Studio
-from browser.watched_page import PAGE_LOGS, leaving, open_page, wait_for_requests
+from browser.watched_page import leaving, open_page
 from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 SCENE = "blocks"
@@ -63,32 +63,7 @@ def test_the_guided_demo_leads_to_a_solved_task_and_pauses_when_a_person_clicks(
 
 
 def row(page: Page) -> Locator:
-    """The first object in the list."""
     return page.locator(".object-list .row[data-id='1']")
-
-
-def test_what_is_typed_while_the_server_is_away_is_kept_and_sent_when_it_is_back(project: OpenProject):
-    """Guards the way of an action that has no server."""
-    page, banner = project.page, project.page.locator(".connection-lost")
-    task, name = page.locator("#task-text :is(input, textarea)"), page.locator(".inspector input.name")
-    for step in ("Task", "Objects"):  # their scripts are loaded
-        tab(page, step).click()
-        wait_for_requests(page, 2)
-    row(page).click()
-    expect(name).to_be_visible()
-    page.context.set_offline(True)
-    name.fill("my thing")
-    name.press("Enter")
-    tab(page, "Task").click()
-    task.fill("put my thing to the left")
-    expect(banner).to_be_visible()
-    expect(page.get_by_test_id("toast-body").locator("visible=true")).to_have_count(0)
-    page.context.set_offline(False)
-    expect(row(page)).to_contain_text("my thing")
-    expect(banner).to_be_hidden()
-    expect(task).to_have_value("put my thing to the left")
-    assert project.kinds == ["display_name"]
-    PAGE_LOGS[page].take_errors()  # of requests without a server
 
 
 def test_what_another_tab_changes_is_shown_and_a_project_opens_although_gradio_loses_its_answer(
@@ -96,15 +71,19 @@ def test_what_another_tab_changes_is_shown_and_a_project_opens_although_gradio_l
 ):
     """Guards the channel between two tabs, and the event by which Gradio's own components follow it."""
     page, name = project.page, project.page.locator(".inspector input.name")
+    task = page.locator("#task-text :is(input, textarea)")
     row(page).click()
     name.fill("my thing")
     name.press("Enter")
     expect(row(page)).to_contain_text("my thing")
+    tab(page, "Task").click()
+    task.fill("put my thing to the left")
     with open_page(browser) as other:
         other.goto(f"{project.studio.address}?project={project.name}")
         expect(row(other)).to_contain_text("my thing")
         undo_button(other).click()
         expect(row(page)).not_to_contain_text("my thing")
+    expect(task).to_have_value("put my thing to the left")  # what is typed stays
     assert project.kinds == ["display_name", "undo"]
     page.get_by_role("button", name="GRS Studio").click()
     tile = page.locator(".gallery section", has_text="Projects").locator(f"[data-name={project.name}]")
