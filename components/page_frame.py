@@ -103,7 +103,9 @@ class ReviewQueue(Component):
 class FramePicker(Component):
     """Value: {token, name, kind, names, times} of a recording, to open one of its frames; a single one opens at once.
 
-    Event: `open` {token, index}. Requests: {token, index, seq}, answered by {seq, image, facts} or {seq, error}.
+    Event: `open` {token, index}. Requests: {token, index, seq}, answered by {seq, image, facts} or {seq, error};
+    {kind: "strip", token, have} by {every, pictures, ended, failure}: the small pictures of every n-th frame after the
+    number that the page has, and whether these were all; with a failure if the recording breaks off.
     """
 
     folder, event_names = "frame_picker", ("open",)

@@ -178,6 +178,11 @@ def build_model(
     spec = builder.build_spec(scene)
     for add in additions:
         add(spec)
+    return builder.compile_spec(furnish(spec, recipe))
+
+
+def furnish(spec: mujoco.MjSpec, recipe: SceneRecipe) -> mujoco.MjSpec:
+    """Give the model of a scene the recipe's table top, wall and lamp; return it."""
     table = spec.geom("table")
     table.size[:2] = recipe.half
     table.pos[:2] = 0
@@ -194,7 +199,7 @@ def build_model(
                              dir=[recipe.lamp[0], 0.6, -1], diffuse=[0.22, 0.24, 0.27], castshadow=False)  # fmt: skip
     spec.visual.headlight.ambient = [0.34, 0.34, 0.35]
     spec.visual.headlight.diffuse = [0.12] * 3
-    return builder.compile_spec(spec)
+    return spec
 
 
 def _set_texture(spec: mujoco.MjSpec, geom: mujoco.MjsGeom, name: str, image: np.ndarray) -> None:
@@ -252,7 +257,12 @@ def _value_noise(rng: np.random.Generator, size: int, cells: int) -> np.ndarray:
 def photograph(model: mujoco.MjModel, size: tuple[int, int], rng: np.random.Generator) -> np.ndarray:
     """Return an image rendered at twice the size and averaged, with a lens's vignetting and a sensor's noise."""
     large = rendering.render_model(model, (2 * size[0], 2 * size[1])).rgb
-    image = cv2.resize(large, size, interpolation=cv2.INTER_AREA).astype(float)
+    return through_lens(cv2.resize(large, size, interpolation=cv2.INTER_AREA), rng)
+
+
+def through_lens(rgb: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return an image (H, W, 3), uint8, with a lens's vignetting and a sensor's noise."""
+    image, size = rgb.astype(float), rgb.shape[1::-1]
     u, v = np.meshgrid(np.linspace(-1, 1, size[0]), np.linspace(-1, 1, size[1]))
     image *= (1 - 0.12 * (u**2 + v**2))[..., None]
     noise = rng.normal(0, 1.6 if size[0] <= 640 else 0.8, image.shape)

@@ -4,7 +4,9 @@ A plain folder is read in this process, because its two decoders (PNG and JPEG) 
 some 30 ms more, and the first one half a second (docs/security.md).
 """
 
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +15,18 @@ import numpy as np
 from PIL import Image
 
 from pipeline import plugins
+from pipeline.frame.formats.poses import valid_poses
 from pipeline.frame.formats.recording import Recording
 from pipeline.frame.formats.video import VIDEO_SUFFIXES
 from pipeline.frame.frame import Doubt, Frame, FrameError, Intrinsics
 from pipeline.frame.image_files import check_pixel_count
 from pipeline.frame.plain_format import COLOUR_FILES, load_files
 from pipeline.untrusted import confined
-from pipeline.untrusted.confined import Event, Limits, Result
+from pipeline.untrusted.confined import Event, Limits, Progress, Result
 
 LIMITS = Limits(seconds=60, memory_mb=3072, file_mb=512)
+PREVIEW_SIDE = 320
+"""Longest side in pixels of the pictures by which a recording is looked through: 600 of them are some 10 MB."""
 DEVICE_FOLDERS = (Path("/dev"), Path("/sys/class"), Path("/sys/bus"))
 """librealsense opens no recording unless it can list devices. They are mounted so that no device can be opened."""
 HARMLESS_STARTS = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff")
@@ -52,9 +57,11 @@ def open_confined(path: Path) -> Recording:
         value, frame = reply.value, _frame(reply) if reply.arrays else None
         kind, names = str(value["kind"]), tuple(str(name) for name in value["names"])
         times = tuple(float(time) for time in value["times"])
-        if len(times) not in (0, len(names)) or not names:
+        poses = valid_poses(None if pose is None else np.array(pose, float) for pose in value["poses"])
+        if len(times) not in (0, len(names)) or len(poses) not in (0, len(names)) or not names:
             raise FrameError(f"{path.name} holds no frame.")
-    return Recording(kind, names, lambda index: frame or _read_frame(path, index), times)
+    colours = partial(_stream_colours, path)
+    return Recording(kind, names, lambda index: frame or _read_frame(path, index), times, poses, colours)
 
 
 def load_files_confined(rgb: Path, depth: Path, camera: Path | None) -> Frame:
@@ -76,19 +83,38 @@ def _read_frame(path: Path, index: int) -> Frame:
         return _frame(_read_recording(path, index))
 
 
+def _stream_colours(path: Path, every: int) -> Iterator[np.ndarray]:
+    """Yield every n-th frame's colour from one child that stays open, small: as long as it may, so perhaps not all."""
+    with confined.errors_as(FrameError, path.name):
+        for event in _events(
+            "stream_colours", {"path": str(path.absolute()), "every": every}, _readable(path), path.suffix
+        ):
+            if isinstance(event, Result):
+                return
+            (rgb,) = event.arrays
+            if rgb.dtype != np.uint8 or rgb.ndim != 3 or rgb.shape[2] != 3 or max(rgb.shape) > PREVIEW_SIDE:
+                raise ValueError
+            yield rgb
+
+
 def _read_recording(path: Path, index: int | None) -> Result:
-    readable = [path.parent if path.suffix.lower() in VIDEO_SUFFIXES else path]  # its depth lies beside a video
-    return _call("read_recording", {"path": str(path.absolute()), "index": index}, readable, path.suffix)
+    return _call("read_recording", {"path": str(path.absolute()), "index": index}, _readable(path), path.suffix)
+
+
+def _readable(path: Path) -> list[Path]:
+    return [path.parent if path.suffix.lower() in VIDEO_SUFFIXES else path]  # its depth lies beside a video
 
 
 def _call(function: str, arguments: dict[str, Any], readable: list[Path], suffix: str) -> Result:
+    return confined.result_of(_events(function, arguments, readable, suffix))
+
+
+def _events(function: str, arguments: dict[str, Any], readable: list[Path], suffix: str) -> Iterator[Event]:
     is_bag, needs_open3d = suffix.lower() == ".bag", suffix.lower() in (".bag", ".pcd")
     warm, programs = (["open3d"], []) if needs_open3d else ([], [Path(imageio_ffmpeg.get_ffmpeg_exe())])
-    return confined.result_of(
-        confined.call(
-            f"{__name__}:{function}", arguments, [*readable, *(DEVICE_FOLDERS if is_bag else ())], limits=LIMITS,
-            warm=[__name__, *warm], programs=programs, device_events=is_bag,
-        )
+    return confined.call(
+        f"{__name__}:{function}", arguments, [*readable, *(DEVICE_FOLDERS if is_bag else ())], limits=LIMITS,
+        warm=[__name__, *warm], programs=programs, device_events=is_bag,
     )  # fmt: skip
 
 
@@ -132,10 +158,22 @@ def read_recording(path: str, index: int | None) -> Result:
 
     recording = open_in_process(Path(path))
     about = {"kind": recording.kind, "names": list(recording.names), "times": list(recording.times)}
+    about["poses"] = [None if pose is None else pose.tolist() for pose in recording.poses]
     if index is None and len(recording) > 1:
         return Result(about)
     reply = _reply(recording.read(index or 0))
     return Result(about | reply.value, reply.arrays)
+
+
+def stream_colours(path: str, every: int, send: Callable[[Progress], None]) -> Result:
+    """Send the colour of every n-th frame of a recording, scaled down to PREVIEW_SIDE pixels. Raises FrameError."""
+    from pipeline.frame.load import open_in_process
+
+    for rgb in open_in_process(Path(path)).previews(every):
+        picture = Image.fromarray(rgb)
+        picture.thumbnail((PREVIEW_SIDE, PREVIEW_SIDE), Image.Resampling.BILINEAR)
+        send(Progress({}, (np.asarray(picture),)))
+    return Result(None)
 
 
 def read_files(rgb: str, depth: str, camera: str | None) -> Result:

@@ -16,7 +16,9 @@ from pipeline.frame.frame import Frame, FrameError
 from pipeline.frame.plain_format import FRAME_FORM
 from pipeline.untrusted.confined import is_supported
 
-OTHERS = "Other formats: .npz, .r3d, .bag, .ply, .pcd, .glb, video with depth beside it, TUM, BOP and Open3D folders"
+OTHERS = (
+    "Other formats: .npz, .r3d, .bag, .mcap, .ply, .pcd, .glb, video with depth beside it, TUM, BOP and Open3D folders"
+)
 
 
 def load(path: str | Path, index: int = 0) -> Frame:

@@ -1,7 +1,7 @@
 // Aligns the camera by pairs of clicks: a point in the photograph, the same point in the twin. The result is looked at
 // before it is taken. See components/camera_aligner.py.
 import { ClickPicture } from "/static/camera_aligner/click_picture.js";
-import { hear } from "/static/studio/page_events.js";
+import { COVER, shortcuts } from "/static/studio/keyboard.js";
 import { asker } from "/static/studio/server.js";
 import { t } from "/static/studio/texts.js";
 import { batch, html, mounts, signal, View } from "/static/studio/view.js";
@@ -35,7 +35,9 @@ class CameraAligner extends View {
   constructor(context) {
     super(context);
     this.onValue((value) => this.takeValue(value));
-    hear(this.root, document, "keydown", (event) => this.press(event), true);
+    const keys = { Escape: { help: t("close"), act: () => this.close() }, "mod+z": { act: () => {} } }; // not the page's undo
+    const isOn = () => this.isOpen.value;
+    shortcuts(this.root, { title: t("Align the camera"), keys: () => keys, isOn, rank: COVER, holdsKeys: true });
   }
 
   takeValue({ token }) {
@@ -46,12 +48,6 @@ class CameraAligner extends View {
         this.isOpen.value = false;
       });
     this.token = token;
-  }
-
-  press(event) {
-    if (!this.isOpen.value) return;
-    event.stopPropagation();
-    if (event.key === "Escape") this.close();
   }
 
   // The outcome belongs to the pairs that it was computed from.

@@ -8,6 +8,7 @@ import { chooser, singlePicture, uploadModels } from "/static/library/uploads.js
 import { cover } from "/static/studio/covering.js";
 import { closeDrawer, onDrawer } from "/static/studio/drawer.js";
 import { filesOfDrop } from "/static/studio/dropped_files.js";
+import { COVER, shortcuts } from "/static/studio/keyboard.js";
 import { selected } from "/static/studio/selection.js";
 import { asker } from "/static/studio/server.js";
 import { t } from "/static/studio/texts.js";
@@ -51,8 +52,8 @@ class Library extends View {
     const { root } = this;
     for (const name of ["dragenter", "dragover", "dragleave", "drop"])
       root.addEventListener(name, (event) => this.onDrag(event));
-    root.addEventListener("keydown", stopKeys);
-    document.addEventListener("keydown", (event) => this.onKeyDown(event), true);
+    const isOn = libraryOpen;
+    shortcuts(root, { title: t("Library"), keys: () => this.keys(), isOn, rank: COVER, holdsKeys: true });
     onLibrary(root, (request) => this.open(request));
     onDrawer(root, (page) => page && closeLibrary()); // drawer and library are never open together
     this.onValue((value, before) => this.takeValue(value, before));
@@ -172,26 +173,21 @@ class Library extends View {
 
   // ---------------------------------------------------------------- keys
 
-  onKeyDown(event) {
-    if (!libraryOpen() || !this.root.isConnected) return;
-    const isUndo = (event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "z" && !event.shiftKey,
-      isTyping = event.target.closest("input:not([type=checkbox]), textarea");
-    if (event.key === "Escape") {
-      event.stopPropagation();
-      if (this.packs.isOpen.value) this.packs.hide();
-      else if (this.panel.isOpen.value) this.closeAsset();
-      else closeLibrary();
-    }
-    if (isUndo && !isTyping && this.mayUndo && this.search.results.value?.undo) {
-      event.preventDefault();
-      event.stopPropagation();
-      this.undoLast();
-    }
-    if (event.key === "/" && !event.target.closest("input, textarea, select")) {
-      event.preventDefault();
-      this.search.field.focus();
-    }
-    if (!this.root.contains(event.target)) stopKeys(event);
+  keys() {
+    const undo = this.mayUndo && this.search.results.value?.undo;
+    return {
+      "/": { help: t("search"), act: () => this.search.field.focus() },
+      ...(undo && {
+        "mod+z": { name: t("Ctrl-Z"), help: t("undo"), act: (event) => event.shiftKey || this.undoLast() },
+      }),
+      Escape: { name: t("Esc"), help: t("close"), act: () => this.closeFront() },
+    };
+  }
+
+  closeFront() {
+    if (this.packs.isOpen.value) this.packs.hide();
+    else if (this.panel.isOpen.value) this.closeAsset();
+    else closeLibrary();
   }
 
   // ---------------------------------------------------------------- what is shown
@@ -238,11 +234,6 @@ class Library extends View {
     const importFiles = (files) => this.importFiles(files);
     return chooser(label, importFiles, { "data-sends": "library.import" }, { multiple: true, ...attributes });
   }
-}
-
-// Keeps keys from the page below the library, except Ctrl shortcuts such as undo.
-function stopKeys(event) {
-  if (!event.ctrlKey && !event.metaKey) event.stopPropagation();
 }
 
 export default mounts(Library);

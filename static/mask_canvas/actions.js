@@ -1,4 +1,5 @@
 // What the toolbar's buttons and the shortcuts do, by the names of both.
+import { listShortcuts } from "/static/studio/keyboard.js";
 import { t } from "/static/studio/texts.js";
 
 export class Actions {
@@ -30,9 +31,8 @@ export class Actions {
   }
 
   discard() {
-    const { work, page } = this;
-    if (page.isHelpShown) page.isHelpShown = false;
-    else if (work.tool === "split") work.tool = "add";
+    const { work } = this;
+    if (work.tool === "split") work.tool = "add";
     else if (work.edit) work.discard();
     else work.pick(0);
   }
@@ -129,6 +129,6 @@ export class Actions {
   }
 
   help() {
-    this.page.isHelpShown = !this.page.isHelpShown;
+    listShortcuts();
   }
 }

@@ -24,6 +24,7 @@ function text(work, waitText, run) {
     candidates = edit?.last?.candidates ?? [],
     name = object && html`<${Chip} object=${object} /> <strong>${object.words}</strong>`;
   if (problem) return html`<span class="problem">${problem}</span>`;
+  if (!work.scene) return null; // nothing can be clicked yet
   if (!mayEdit())
     return html`${name}${name && ". "}${t("Click a mask to select it. You can look at masks, not change them.")}`;
   if (work.prompts.busy && waitText) return waitText;

@@ -1,5 +1,6 @@
 // The photograph with its masks, and the tools that correct them.
 import { isInReach } from "/static/studio/covering.js";
+import { shortcuts } from "/static/studio/keyboard.js";
 import { hear } from "/static/studio/page_events.js";
 import { alsoSelected, onSelect, select, selected, toggleSelected } from "/static/studio/selection.js";
 import { asker } from "/static/studio/server.js";
@@ -14,7 +15,7 @@ import { Candidates } from "./mask_candidates.js";
 import { MaskWork, mayEdit } from "./mask_work.js";
 import { PointerTools } from "./pointer_tools.js";
 import { Segmenters } from "./segmenters.js";
-import { keyOf, LOOKING, SHORTCUTS } from "./shortcuts.js";
+import { shortcutsOf } from "./shortcuts.js";
 import { Tool, Toolbar } from "./toolbar.js";
 import { Viewport } from "./viewport.js";
 
@@ -27,7 +28,6 @@ const ZOOMS = [
 export class MaskCanvas extends View {
   brushSize = 12;
   isHidden = false; // the masks
-  isHelpShown = false;
   isShown = false; // this page
   isScheduled = false;
   frame = signal(0); // counts what was drawn
@@ -189,7 +189,6 @@ export class MaskCanvas extends View {
         <div class="zoom-buttons">${ZOOMS.map((zoom) => html`<${Tool} text="" ...${zoom} onPress=${press} />`)}</div>
         <${Candidates} viewport=${viewport} edit=${work.edit}
           onChoose=${(index) => this.actions.run("next_candidate", index)} />
-        ${help(this.isHelpShown)}
       </div>
       <div class="foot">
         <${Hint} work=${work} waitText=${segmenters.waitText} run=${press} />
@@ -226,8 +225,8 @@ export class MaskCanvas extends View {
   // ---- keys, wherever the focus is while this page is shown
 
   listen() {
-    hear(this.root, document, "keydown", (event) => this.takeUndoKey(event), true);
-    hear(this.root, document, "keydown", (event) => this.takeKey(event));
+    const isOn = () => this.work.scene && isInReach(this.root);
+    shortcuts(this.root, { title: t("Masks"), keys: () => this.keys(), isOn });
     hear(this.root, document, "keyup", ({ key }) => {
       if (key !== " ") return;
       this.pointer.isSpaceDown = false;
@@ -236,36 +235,20 @@ export class MaskCanvas extends View {
     this.root.addEventListener("pointerdown", (event) => this.closeMenus(event.target));
   }
 
-  takeKey(event) {
-    const { work, actions } = this;
-    if (!work.scene || !isInReach(this.root)) return;
-    const key = keyOf(event),
-      shortcut = SHORTCUTS[key];
-    if (key === null) return;
+  takeShortcut(key, { id, tool, act }, { shiftKey }) {
     const closed = this.closeMenus();
     if (key === "Escape" && closed) return;
     if (key === "Space") this.pointer.isSpaceDown = true;
-    else if (/^[1-9]$/.test(key)) {
-      if (work.segment(Number(key))) work.pick(Number(key));
-    } else if (key === "z" && mayEdit()) actions.run(event.shiftKey ? "redo" : "undo");
-    else if (!shortcut || (!mayEdit() && !LOOKING.has(key))) return;
-    else if (shortcut.tool) actions.run(`tool:${shortcut.tool}`);
-    else if (shortcut.act) actions.run(shortcut.act);
-    else return;
-    event.preventDefault();
+    else if (id) this.work.segment(id) && this.work.pick(id);
+    else this.actions.run(tool ? `tool:${tool}` : act === "undo" && shiftKey ? "redo" : act);
     this.redraw();
   }
 
-  // Ctrl-Z first undoes clicks of the open edit; decisions are undone by the top bar.
-  takeUndoKey(event) {
-    const isUndo = (event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "z";
-    if (!this.work.edit || !isUndo || !isInReach(this.root)) return;
-    if (event.target.closest("input:not([type=range]), textarea, .cm-editor")) return;
-    event.preventDefault();
-    event.stopPropagation();
-    this.actions.run(event.shiftKey ? "redo" : "undo");
+  keys() {
+    const keys = shortcutsOf(mayEdit(), (...pressed) => this.takeShortcut(...pressed));
+    // Ctrl-Z first undoes clicks of the open edit; decisions are undone by the top bar.
+    return this.work.edit ? { ...keys, "mod+z": keys.z } : keys;
   }
-
   /** Closes the open menus except the one that holds the target; returns whether any was open. */
   closeMenus(target = null) {
     const menus = /** @type {HTMLDetailsElement[]} */ ([...this.root.querySelectorAll("details.menu[open]")]),
@@ -274,10 +257,5 @@ export class MaskCanvas extends View {
     return open.length > 0;
   }
 }
-
-const help = (isShown) => html`<div class="help" hidden=${!isShown}>
-  <strong>${t("Keyboard shortcuts")}</strong>
-  ${Object.values(SHORTCUTS).map(({ name, help: words }) => name && html`<div><kbd>${name}</kbd>${words}</div>`)}
-</div>`;
 
 export default mounts(MaskCanvas);

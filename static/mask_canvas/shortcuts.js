@@ -1,7 +1,7 @@
 // Keyboard shortcuts, in the order in which the help lists them.
 import { t } from "/static/studio/texts.js";
 
-export const SHORTCUTS = {
+const SHORTCUTS = {
   click: { name: t("Click"), help: t("add to the object, or select one") },
   right: { name: t("Right-click, Alt-click"), help: t("remove from the object") },
   drag: { name: t("Drag"), help: t("box around the object") },
@@ -22,7 +22,7 @@ export const SHORTCUTS = {
   Escape: { name: "Esc", help: t("discard, or clear the selection"), act: "discard" },
   r: { name: "R", help: t("next candidate"), act: "next_candidate" },
   c: { name: "C", help: t("compare segmenters"), act: "compare" },
-  z: { name: t("Z, Ctrl-Z; with Shift"), help: t("undo, redo") },
+  z: { name: t("Z, Ctrl-Z; with Shift"), help: t("undo, redo"), act: "undo" },
   h: { name: "H", help: t("hide masks"), act: "hide" },
   wheel: { name: t("Wheel, + −"), help: t("zoom") },
   "+": { act: "zoom_in" },
@@ -31,27 +31,17 @@ export const SHORTCUTS = {
   arrows: { name: t("Arrow keys, Space"), help: t("move a crosshair, with Shift finely; click or drag there") },
   Space: { name: t("Space-drag"), help: t("pan") },
   f: { name: "F", help: t("fit to window"), act: "fit" },
-  "?": { name: "?", help: t("keyboard shortcuts"), act: "help" },
 };
 SHORTCUTS.Backspace = { act: "delete" };
+for (let id = 1; id <= 9; id++) SHORTCUTS[id] = { id };
 
 // Keys that change nothing.
-export const LOOKING = new Set(["Escape", "h", "+", "=", "-", "f", "?"]);
+const LOOKING = new Set(["Escape", "h", "+", "=", "-", "f", "Space"]);
 
-// Returns the shortcut key of an event; null for browser shortcuts and for typing in a field.
-export function keyOf(event) {
-  if (event.ctrlKey || event.metaKey || event.defaultPrevented) return null;
-  const target = event.target,
-    tag = target.tagName;
-  if (
-    tag === "TEXTAREA" ||
-    tag === "SELECT" ||
-    target.isContentEditable ||
-    (tag === "INPUT" && target.type !== "range")
-  )
-    return null;
-  const isActiveTab = target.getAttribute("aria-selected") === "true"; // the open tab: pressing it again does nothing
-  if (!isActiveTab && (tag === "BUTTON" || tag === "A" || tag === "SUMMARY") && ["Enter", " "].includes(event.key))
-    return null;
-  return event.key === " " ? "Space" : event.key.length === 1 ? event.key.toLowerCase() : event.key;
-}
+/** The shortcuts as the page hears them; `take(key, shortcut, event)` does one. Who may only look has fewer. */
+export const shortcutsOf = (mayEdit, take) =>
+  Object.fromEntries(
+    Object.entries(SHORTCUTS)
+      .filter(([key, { tool, act }]) => mayEdit || LOOKING.has(key) || !(tool || act))
+      .map(([key, shortcut]) => [key, { ...shortcut, act: (event) => take(key, shortcut, event) }]),
+  );

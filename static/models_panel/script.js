@@ -1,6 +1,6 @@
 // The drawer's pages of the model in use and of the prompts.
 import { closeDrawer, drawer, openDrawer } from "/static/studio/drawer.js";
-import { hear } from "/static/studio/page_events.js";
+import { COVER, shortcuts } from "/static/studio/keyboard.js";
 import { asker } from "/static/studio/server.js";
 import { t } from "/static/studio/texts.js";
 import { batch, classes, html, mounts, onChange, signal, View } from "/static/studio/view.js";
@@ -40,7 +40,8 @@ class ModelsPanel extends View {
       () => this.isEdited.value || this.resetForm(),
     );
     onChange(this.root, drawer, (page) => this.showPage(page));
-    hear(this.root, document, "keydown", (event) => this.press(event), true);
+    const keys = { Escape: { help: t("close"), act: closeDrawer } };
+    shortcuts(this.root, { title: t("Model settings"), keys: () => keys, isOn: () => Boolean(drawer()), rank: COVER });
   }
 
   resetForm() {
@@ -53,12 +54,6 @@ class ModelsPanel extends View {
     if (page !== "model") return;
     /** @type {HTMLElement} */ (this.root.querySelector("[data-page=model]"))?.focus();
     this.estimate();
-  }
-
-  press(event) {
-    if (event.key !== "Escape" || !drawer()) return;
-    event.stopPropagation();
-    closeDrawer();
   }
 
   edit() {

@@ -1,9 +1,8 @@
 // The cards of the objects: for the current one, its candidates are compared with the photograph, found and chosen.
-import { keyOf } from "/static/mask_canvas/shortcuts.js";
 import { isInReach } from "/static/studio/covering.js";
 import { tabPanel } from "/static/studio/gradio_tabs.js";
+import { shortcuts } from "/static/studio/keyboard.js";
 import { orderedObjects } from "/static/studio/object_order.js";
-import { hear } from "/static/studio/page_events.js";
 import { onSelect, select, selected } from "/static/studio/selection.js";
 import { t } from "/static/studio/texts.js";
 import { batch, html, mounts, View } from "/static/studio/view.js";
@@ -28,7 +27,8 @@ class ObjectCards extends View {
     this.methodMenu = new MethodMenu(this);
     this.onValue((value) => this.takeValue(value));
     onSelect(this.root, () => this.showSelected());
-    hear(this.root, document, "keydown", (event) => this.press(event));
+    const isOn = () => this.value.token && isInReach(this.root);
+    shortcuts(this.root, { title: t("Objects"), keys: () => this.keys, isOn });
     new IntersectionObserver(([entry]) => {
       if (!entry.isIntersecting) return;
       this.selectFirst();
@@ -67,6 +67,25 @@ class ObjectCards extends View {
     this.send("decide", { kind, ...data });
   }
 
+  keys = {
+    ArrowUp: { name: "↑ ↓", help: t("the object before, after"), act: () => this.step(-1) },
+    ArrowDown: { act: () => this.step(1) },
+    ArrowLeft: { name: "← →", help: t("the candidate before, after"), act: () => this.turn(-1) },
+    ArrowRight: { act: () => this.turn(1) },
+    Enter: { name: t("Enter"), help: t("choose the candidate"), act: () => this.chooseViewed() },
+    b: { help: t("blink between photograph and candidate"), act: () => this.comparison.toggleBlink() },
+    "/": { help: t("search the library"), act: () => this.focusSearch() },
+  };
+
+  chooseViewed() {
+    const object = this.current;
+    if (object?.match) this.choose(this.previews.viewedOption(object));
+  }
+
+  focusSearch() {
+    /** @type {HTMLElement} */ (this.root.querySelector(".search input"))?.focus();
+  }
+
   look(option) {
     const { previews } = this;
     batch(() => {
@@ -99,6 +118,7 @@ class ObjectCards extends View {
   }
 
   turn(offset) {
+    this.previews.hovered.value = null;
     const object = this.current,
       options = object ? this.previews.shownOptions(object) : [],
       position = options.findIndex((option) => option.asset_id === this.previews.viewedOption(object)?.asset_id);
@@ -106,24 +126,6 @@ class ObjectCards extends View {
     const tile = /** @type {HTMLElement} */ (this.root.querySelector(".asset.viewed"));
     tile?.scrollIntoView({ block: "nearest" });
     if (this.root.querySelector(".tiles :focus")) tile?.focus({ preventScroll: true });
-  }
-
-  press(event) {
-    if (!this.value.token || !isInReach(this.root) || event.altKey) return;
-    const object = this.current,
-      act = {
-        ArrowUp: () => this.step(-1),
-        ArrowDown: () => this.step(1),
-        ArrowLeft: () => this.turn(-1),
-        ArrowRight: () => this.turn(1),
-        b: () => this.comparison.toggleBlink(),
-        "/": () => /** @type {HTMLElement} */ (this.root.querySelector(".search input"))?.focus(),
-        Enter: () => object?.match && this.choose(this.previews.viewedOption(object)),
-      }[keyOf(event)];
-    if (!act) return;
-    event.preventDefault();
-    this.previews.hovered.value = null;
-    act();
   }
 
   selectFirst() {

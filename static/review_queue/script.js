@@ -1,19 +1,20 @@
 // The bar of the review queue: leads from one least sure object or frame to the next by keyboard. See
 // components/page_frame.py.
-import { keyOf } from "/static/mask_canvas/shortcuts.js";
 import { libraryOpen } from "/static/library/library_state.js";
 import { drawer } from "/static/studio/drawer.js";
 import { fullPageOpen } from "/static/studio/full_page.js";
+import { ABOVE, shortcuts } from "/static/studio/keyboard.js";
 import { Chip } from "/static/studio/parts.js";
 import { goTo, stopFollowing } from "/static/studio/place.js";
 import { onReviewQueue, reviewQueue, setReviewQueue } from "/static/studio/review_state.js";
 import { select } from "/static/studio/selection.js";
 import { t } from "/static/studio/texts.js";
-import { batch, classes, follow, html, mounts, signal, untracked, View } from "/static/studio/view.js";
+import { classes, follow, html, mounts, signal, untracked, View } from "/static/studio/view.js";
 
 const UNCONFIRMED_MS = 10_000, // after which a verdict that the server did not record is asked for again
   STEP_DELAY_MS = 60; // the page first goes to the step that a project was left at
 const FRAME = null; // the item after the last object
+const WORDS = { a: t("Accept"), r: t("Reject …"), s: t("Skip"), f: t("Fix"), p: t("Previous"), Escape: t("End") };
 
 class ReviewQueue extends View {
   item = signal(/** @type {number | null | undefined} */ (undefined)); // object under review, or FRAME; none at first
@@ -36,7 +37,8 @@ class ReviewQueue extends View {
     const { root } = this;
     follow(root, () => (root.hidden = !reviewQueue()));
     follow(root, () => this.chooseItem());
-    window.addEventListener("keydown", (event) => batch(() => this.onKeyDown(event)), true);
+    const isOn = () => reviewQueue() && !(libraryOpen() || fullPageOpen() || drawer());
+    shortcuts(root, { title: t("Review"), keys: () => this.shortcuts(), isOn, rank: ABOVE });
     onReviewQueue(root, (queue) => {
       if (!queue) this.enterFrame();
       else if (queue.at === 0 && !this.isHere && this.item.value === undefined) this.openFrame();
@@ -162,21 +164,16 @@ class ReviewQueue extends View {
 
   // ---------------------------------------------------------------- keys
 
-  onKeyDown(event) {
-    const isElsewhere = libraryOpen() || fullPageOpen() || drawer();
-    if (!this.root.isConnected || !reviewQueue() || isElsewhere || event.altKey) return;
-    if (this.root.querySelector("form")?.contains(event.target)) {
-      if (event.key === "Escape") this.form.value = null;
-      event.stopPropagation(); // of the page's own keys
-      return;
-    }
-    const key = keyOf(event);
-    if (this.isFixing.value ? key !== "q" : !(key in this.keys)) return;
-    if (!this.isHere && key !== "Escape") return;
-    event.preventDefault();
-    event.stopPropagation();
-    if (event.repeat || this.leaving.value) return;
-    this.isFixing.value ? this.endFix() : this.keys[key](event.shiftKey || this.item.value === FRAME);
+  shortcuts() {
+    if (this.isFixing.value) return { q: { help: t("end the correction"), act: () => this.endFix() } };
+    if (this.form.value) return { Escape: { help: t("Cancel"), act: () => (this.form.value = null) } };
+    const shortcut = ([key, act]) => [key, { help: WORDS[key], act: (event) => this.takeKey(event, act) }],
+      { Escape, ...here } = Object.fromEntries(Object.entries(this.keys).map(shortcut));
+    return this.isHere ? { ...here, Escape } : { Escape };
+  }
+
+  takeKey(event, act) {
+    if (!event.repeat && !this.leaving.value) act(event.shiftKey || this.item.value === FRAME);
   }
 
   // ---------------------------------------------------------------- what is shown

@@ -2,7 +2,7 @@
 // before it is taken. See components/robot_aligner.py.
 import { ClickPicture } from "/static/camera_aligner/click_picture.js";
 import { filesOfInput } from "/static/studio/dropped_files.js";
-import { hear } from "/static/studio/page_events.js";
+import { COVER, shortcuts } from "/static/studio/keyboard.js";
 import { asker } from "/static/studio/server.js";
 import { t } from "/static/studio/texts.js";
 import { batch, html, mounts, signal, View } from "/static/studio/view.js";
@@ -26,7 +26,9 @@ class RobotAligner extends View {
   constructor(context) {
     super(context);
     this.onValue((value) => this.takeValue(value));
-    hear(this.root, document, "keydown", (event) => this.press(event), true);
+    const keys = { Escape: { help: t("close"), act: () => this.close() }, "mod+z": { act: () => {} } }; // not the page's undo
+    const isOn = () => this.isOpen.value;
+    shortcuts(this.root, { title: t("Place the robot"), keys: () => keys, isOn, rank: COVER, holdsKeys: true });
   }
 
   takeValue({ token }) {
@@ -38,12 +40,6 @@ class RobotAligner extends View {
         this.isOpen.value = false;
       });
     this.token = token;
-  }
-
-  press(event) {
-    if (!this.isOpen.value) return;
-    event.stopPropagation();
-    if (event.key === "Escape") this.close();
   }
 
   // The outcome belongs to what it was computed from.

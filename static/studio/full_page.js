@@ -3,7 +3,7 @@
 import { closeLibrary, onLibrary } from "/static/library/library_state.js";
 import { cover } from "./covering.js";
 import { closeDrawer, onDrawer } from "./drawer.js";
-import { hear } from "./page_events.js";
+import { COVER, shortcuts } from "./keyboard.js";
 import { t } from "./texts.js";
 import { html } from "./view.js";
 
@@ -14,14 +14,8 @@ export const fullPageOpen = () => [...pages].some((page) => page.isOpen());
 /** Shows `root` while `page`, {isOpen, close, on}, is open. `onOpen` is called then, and `onClose` when it closes. */
 export function coverPage(element, root, page, onOpen, onClose = () => {}) {
   pages.add(page);
-  const takeKey = (event) => {
-    if (!page.isOpen()) return;
-    if (event.key === "Escape") {
-      event.stopPropagation();
-      page.close();
-    } else if (!root.contains(event.target) && !event.ctrlKey && !event.metaKey) event.stopPropagation();
-  };
-  hear(element, document, "keydown", takeKey, true);
+  const keys = { Escape: { name: t("Esc"), help: t("close"), act: page.close } };
+  shortcuts(root, { title: "", keys: () => keys, isOn: page.isOpen, rank: COVER, holdsKeys: true });
   page.on(element, (request) => {
     root.hidden = !request;
     if (!request) {

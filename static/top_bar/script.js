@@ -8,6 +8,7 @@ import { mayWork, role, user } from "/static/studio/account.js";
 import { isConnected, isOpened, onLoss, onOpened, onReload } from "/static/studio/channel.js";
 import { openDrawer } from "/static/studio/drawer.js";
 import { NoticesButton, showNoticesOf } from "/static/studio/gradio_notices.js";
+import { EVERYWHERE, shortcuts, showShortcutSheet } from "/static/studio/keyboard.js";
 import { keepInput, takeUpInput } from "/static/studio/kept_input.js";
 import { hideLoading } from "/static/studio/loading.js";
 import { showPlace } from "/static/studio/place.js";
@@ -25,7 +26,9 @@ class TopBar extends View {
     super(context);
     const { root } = this,
       keep = () => this.value.project && keepInput(this.value.project);
-    document.addEventListener("keydown", (event) => this.onKeyDown(event));
+    const undo = { name: t("Ctrl-Z, with Shift"), help: t("undo, redo"), act: (event) => this.takeKey(event) };
+    shortcuts(root, { title: t("Everywhere"), keys: () => ({ "mod+z": undo }), isOn: () => true, rank: EVERYWHERE });
+    showShortcutSheet();
     onReload(root, keep);
     addEventListener("pagehide", () => isConnected() || keep());
     onOpened(root, () => this.showOpened());
@@ -81,10 +84,7 @@ class TopBar extends View {
     return t("{name} is editing. You look until you take over.", { name: this.value.editor });
   }
 
-  onKeyDown(event) {
-    const isUndo = (event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "z";
-    if (!isUndo || event.target.closest("input, textarea, .cm-editor")) return;
-    event.preventDefault();
+  takeKey(event) {
     const kind = event.shiftKey ? "redo" : "undo";
     if (this.value[`can_${kind}`]) this.request(kind);
   }

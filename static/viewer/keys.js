@@ -1,60 +1,79 @@
-// The keyboard shortcuts of the viewer, as its help names them.
+// The keyboard shortcuts of the viewer.
+import { shortcuts } from "../studio/keyboard.js";
+import { t } from "../studio/texts.js";
+
 const TURN = Math.PI / 24; // per key
 
 export function listenToKeys(viewer) {
-  const keys = keysOf(viewer);
-  addEventListener("keydown", (event) => {
-    const { key } = event,
-      target = /** @type {Element} */ (event.target),
-      action = keys[key.length === 1 ? key.toLowerCase() : key],
-      isTyping = target.matches(key.startsWith("Arrow") ? "select, input" : "select"),
-      isPressing = key === " " && target.matches("button");
-    if (!action || isTyping || isPressing || event.ctrlKey || event.metaKey || event.altKey) return;
-    event.preventDefault();
-    action(event);
-  });
+  const keys = { ...POINTER, ...cameraKeys(viewer), ...timeKeys(viewer), ...objectKeys(viewer) };
+  shortcuts(document.body, { title: t("3D view"), keys: () => keys, isOn: () => true });
 }
 
-function keysOf(viewer) {
-  const { views, comparison, playback } = viewer,
-    { timeline } = playback,
-    orbit = (turn, tilt, distance) => () => views.orbit(turn * TURN, tilt * TURN, distance),
-    nudge = (event) => viewer.nudge(event);
+const POINTER = {
+  drag: { name: t("drag"), help: t("orbit") },
+  right: { name: t("right drag"), help: t("pan") },
+  wheel: { name: t("wheel"), help: t("zoom") },
+  click: { name: t("click"), help: t("select") },
+  push: { name: t("Ctrl drag"), help: t("push, with Shift lift") },
+};
+
+function cameraKeys({ views, comparison, turntable }) {
+  const orbit = (turn, tilt, distance) => () => views.orbit(turn * TURN, tilt * TURN, distance),
+    act = (act) => ({ act });
   return {
-    n: (event) => viewer.select(viewer.objectNames.next(event.shiftKey ? -1 : 1)),
-    "[": orbit(1, 0),
-    "]": orbit(-1, 0),
-    "+": orbit(0, 0, 0.9),
-    "=": orbit(0, 0, 0.9),
-    "-": orbit(0, 0, 1.1),
-    m: () => viewer.setAdjust("translate"),
-    t: () => viewer.setAdjust("rotate"),
-    s: () => viewer.setAdjust("scale"),
-    e: () => comparison.toggle("edges"),
-    d: () => comparison.toggle("depth"),
-    v: () => comparison.toggle("beside"),
-    " ": () => playback.togglePlay(),
-    ".": () => viewer.send("step"),
-    r: () => viewer.send("reset"),
-    p: () => viewer.togglePush(),
-    c: () => viewer.toggleContacts(),
-    g: () => viewer.toggleCollision(),
-    k: () => viewer.toggleGrasps(),
-    b: () => comparison.blink(),
-    1: () => views.show("free"),
-    2: () => views.show("top"),
-    3: () => views.show("front"),
-    4: () => views.show("photo"),
-    ArrowLeft: (event) => nudge(event) || timeline.seekBy(-0.1),
-    ArrowRight: (event) => nudge(event) || timeline.seekBy(0.1),
-    ArrowUp: (event) => nudge(event) || orbit(0, 1)(),
-    ArrowDown: (event) => nudge(event) || orbit(0, -1)(),
+    "[": { name: "[ ] ↑ ↓", help: t("turn and tilt the camera"), act: orbit(1, 0) },
+    "]": act(orbit(-1, 0)),
+    "+": { name: "+ −", help: t("zoom"), act: orbit(0, 0, 0.9) },
+    "=": act(orbit(0, 0, 0.9)),
+    "-": act(orbit(0, 0, 1.1)),
+    1: { name: "1 2 3 4", help: t("free, top, front, photo"), act: () => views.show("free") },
+    2: act(() => views.show("top")),
+    3: act(() => views.show("front")),
+    4: act(() => views.show("photo")),
+    b: { name: "B E D V", help: t("in Photo: blink, edges, depth, side by side"), act: () => comparison.blink() },
+    e: act(() => comparison.toggle("edges")),
+    d: act(() => comparison.toggle("depth")),
+    v: act(() => comparison.toggle("beside")),
+    o: {
+      help: turntable.isOffered.value && t("turntable on, off"),
+      act: () => turntable.isOffered.value && turntable.toggle(),
+    },
+  };
+}
+
+function timeKeys(viewer) {
+  const { playback } = viewer,
+    { timeline } = playback,
+    seek = (seconds) => (event) => viewer.nudge(event) || timeline.seekBy(seconds);
+  return {
+    Space: { name: t("Space"), help: t("play, pause"), act: () => playback.togglePlay() },
+    ".": { help: t("step"), act: () => viewer.send("step") },
+    ArrowLeft: { name: "← →", help: t("seek back, forward"), act: seek(-0.1) },
+    ArrowRight: { act: seek(0.1) },
+    Home: { act: timeline.seekToBegin },
+    End: { act: timeline.seekToEnd },
+    r: { help: t("reset"), act: () => viewer.send("reset") },
+  };
+}
+
+function objectKeys(viewer) {
+  const tilt = (steps) => (event) => viewer.nudge(event) || viewer.views.orbit(0, steps * TURN),
+    nudge = { act: (event) => viewer.nudge(event) },
+    step = ({ shiftKey }) => viewer.select(viewer.objectNames.next(shiftKey ? -1 : 1)),
+    adjusting = t("move, rotate, resize; then arrow keys, Shift for large steps");
+  return {
+    n: { help: t("next object, with Shift the one before"), act: step },
+    m: { name: "M T S", help: adjusting, act: () => viewer.setAdjust("translate") },
+    t: { act: () => viewer.setAdjust("rotate") },
+    s: { act: () => viewer.setAdjust("scale") },
+    ArrowUp: { act: tilt(1) },
+    ArrowDown: { act: tilt(-1) },
     PageUp: nudge,
     PageDown: nudge,
-    Home: timeline.seekToBegin,
-    End: timeline.seekToEnd,
-    o: () => viewer.turntable.isOffered.value && viewer.turntable.toggle(),
-    "?": () => (viewer.isHelpOpen.value = !viewer.isHelpOpen.value),
-    Escape: () => viewer.cancel(),
+    p: { name: "P C G", help: t("push, contacts, collision shapes"), act: () => viewer.togglePush() },
+    c: { act: () => viewer.toggleContacts() },
+    g: { act: () => viewer.toggleCollision() },
+    k: { help: t("candidate grasps of the selected object"), act: () => viewer.toggleGrasps() },
+    Escape: { name: t("Esc"), help: t("clear selection"), act: () => viewer.cancel() },
   };
 }

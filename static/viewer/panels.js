@@ -1,4 +1,5 @@
 // The panels over the view, and the bar below it. `viewer` is the Viewer of viewer.js.
+import { areShortcutsListed, listShortcuts, shortcutList } from "../studio/keyboard.js";
 import { t } from "../studio/texts.js";
 import { classes, html } from "../studio/view.js";
 
@@ -30,28 +31,6 @@ const COMPARISONS = [
 ];
 const SPIN = "M13.5 6.5C13.5 4.8 11 3.5 8 3.5S2.5 4.8 2.5 6.5 5 9.5 8 9.5h4M9.8 7.3 12 9.5l-2.2 2.2";
 const SPEEDS = [0.1, 0.25, 0.5, 1, 2, 5, 10];
-const HELP = [
-  [t("drag"), t("orbit")],
-  [t("right drag"), t("pan")],
-  [t("wheel"), t("zoom")],
-  [t("click"), t("select")],
-  [t("Ctrl drag"), t("push, with Shift lift")],
-  [t("Space"), t("play, pause")],
-  [".", t("step")],
-  ["← →", t("seek back, forward")],
-  ["N", t("next object, with Shift the one before")],
-  ["[ ] ↑ ↓", t("turn and tilt the camera")],
-  ["+ −", t("zoom")],
-  ["R", t("reset")],
-  ["1 2 3 4", t("free, top, front, photo")],
-  ["B E D V", t("in Photo: blink, edges, depth, side by side")],
-  ["M T S", t("move, rotate, resize; then arrow keys, Shift for large steps")],
-  ["O", t("turntable on, off")],
-  ["P C G", t("push, contacts, collision shapes")],
-  ["K", t("candidate grasps of the selected object")],
-  [t("Esc"), t("clear selection")],
-];
-
 const icon = (path) => html`<svg viewBox="0 0 16 16"><path d=${path} /></svg>`;
 
 export function panels(viewer) {
@@ -62,7 +41,7 @@ export function panels(viewer) {
     ${viewer.joints.template()}
     ${tools(viewer)}
     ${comparePanel(viewer)}
-    ${helpPanel(viewer)}
+    ${helpPanel()}
     <p id="caption">${viewer.caption.value || null}</p>
     ${viewer.playback.measures.template()}
     ${graspReason(viewer.grasps.hovered.value)}
@@ -89,7 +68,7 @@ function adjustPanel(viewer) {
 
 function tools(viewer) {
   const { turntable, pointer, grasps } = viewer,
-    isOpen = viewer.isHelpOpen.value;
+    isOpen = areShortcutsListed();
   return html`<div class="panel" id="tools" role="group" aria-label=${t("Tools")}>
     <button id="turntable" title=${t("Turntable (O)")} aria-pressed=${turntable.on.value}
       hidden=${!turntable.isOffered.value} onclick=${() => turntable.toggle()}>
@@ -109,7 +88,7 @@ function tools(viewer) {
       hidden=${!viewer.header.value?.grasps} onclick=${() => viewer.toggleGrasps()}>
       ${icon("M4 14V7h8v7M8 7V2")}${t("Grasps")}</button>
     <button id="keys" title=${t("Keyboard shortcuts (?)")} aria-label=${t("Keyboard shortcuts")} aria-expanded=${isOpen}
-      onclick=${() => (viewer.isHelpOpen.value = !isOpen)}>?</button>
+      onclick=${() => listShortcuts(!isOpen)}>?</button>
   </div>`;
 }
 
@@ -136,14 +115,8 @@ function comparePanel(viewer) {
     </div>`;
 }
 
-function helpPanel(viewer) {
-  const row = (/** @type {string[]} */ [key, text]) => {
-    const kind = key === "O" ? "standalone-only" : null;
-    return html`<dt class=${kind}>${key}</dt><dd class=${kind}>${text}</dd>`;
-  };
-  return html`<div class="panel" id="help" role="dialog" aria-label=${t("Keyboard shortcuts")}
-    hidden=${!viewer.isHelpOpen.value}><dl>${HELP.map(row)}</dl></div>`;
-}
+const helpPanel = () => html`<div class="panel" id="help" role="dialog" aria-label=${t("Keyboard shortcuts")}
+  hidden=${!areShortcutsListed()}>${areShortcutsListed() && shortcutList()}</div>`;
 
 const graspReason = (hovered) =>
   html`<div id="grasp-reason" role="status" hidden=${!hovered}

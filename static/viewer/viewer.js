@@ -1,5 +1,6 @@
 // The viewer: the twin of one view at a time, what of it is shown and how, and the selected object.
 import { Vector3 } from "three";
+import { areShortcutsListed, listShortcuts } from "../studio/keyboard.js";
 import { t } from "../studio/texts.js";
 import { batch, follow, signal } from "../studio/view.js";
 import { Adjust } from "./adjust.js";
@@ -28,7 +29,6 @@ export class Viewer {
   // What the panels show
   notice = signal("");
   caption = signal("");
-  isHelpOpen = signal(false);
   header = signal(/** @type {any} */ (null)); // of the model
   selected = signal("");
   viewName = signal("free");
@@ -277,7 +277,7 @@ export class Viewer {
 
   /** Closes the help, else ends adjusting, else clears the selection. */
   cancel() {
-    if (this.isHelpOpen.value) this.isHelpOpen.value = false;
+    if (areShortcutsListed()) listShortcuts(false);
     else if (this.adjust.mode) this.adjust.setMode(null);
     else this.select("");
   }

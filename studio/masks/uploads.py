@@ -15,12 +15,15 @@ from typing import Any
 
 from pipeline.frame import FrameError, Recording, load_files, open_recording
 from pipeline.project import safe_name
+from studio.masks.film_strip import FilmStrip
 from studio.records.images import jpeg
 from studio.texts import t
 from studio.web.errors import RequestError
 
 IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".tif", ".tiff")
-ACCEPTED = "a zip of a frame folder, its rgb, depth and camera.json together, or a .npz, .r3d, .bag, .ply, .pcd or .glb"
+ACCEPTED = (
+    "a zip of a frame folder, its rgb, depth and camera.json together, or a .npz, .r3d, .bag, .mcap, .ply, .pcd or .glb"
+)
 GENERIC_WORDS = re.compile(
     r"^(rgb|colou?r|depth|image|img|camera|intrinsics?|frame|data|export|archive|upload|untitled|k|json|\d+)$", re.I
 )
@@ -34,6 +37,8 @@ class Upload:
     recording: Recording
     name: str
     """Common name of its frames."""
+    strip: FilmStrip | None = None
+    """Pictures of its frames; None of a single frame."""
 
     def project_name(self, index: int) -> str:
         """Return the name of a project of that frame; with more than one frame it ends in the frame's number."""
@@ -54,11 +59,14 @@ class Uploads:
         if not files:
             raise RequestError(f"Nothing was dropped; drop {ACCEPTED}.")
         token = secrets.token_urlsafe(16)
-        upload = Upload(recording_in(files, Path(self._copies.name) / token), suggest_name(files))
+        recording = recording_in(files, Path(self._copies.name) / token)
+        upload = Upload(recording, suggest_name(files), FilmStrip(recording) if len(recording) > 1 else None)
         with self._lock:
             self._uploads[token] = upload
             while len(self._uploads) > self._capacity:
-                old, _ = self._uploads.popitem(last=False)
+                old, forgotten = self._uploads.popitem(last=False)
+                if forgotten.strip:
+                    forgotten.strip.stop()
                 shutil.rmtree(Path(self._copies.name) / old, ignore_errors=True)
         return token
 
@@ -93,6 +101,12 @@ def frame_preview(uploads: Uploads, request: Mapping[str, Any]) -> dict[str, Any
     image = "data:image/jpeg;base64," + base64.b64encode(jpeg(frame.rgb, 560, 85)).decode()
     size = t("{width} × {height} pixels", width=frame.depth.shape[1], height=frame.depth.shape[0])
     return {"image": image, "facts": t("{size}, depth known in {known} of them", size=size, known=f"{known:.0%}")}
+
+
+def strip_pictures(uploads: Uploads, request: Mapping[str, Any]) -> dict[str, Any]:
+    """Return {every, pictures, ended, failure} of the upload {token} after the pictures it has. Raises StudioError."""
+    strip = uploads.get(request.get("token")).strip
+    return strip.pictures(request) if strip else {"every": 1, "pictures": [], "ended": True, "failure": ""}
 
 
 def frame_index(request: Mapping[str, Any]) -> int:

@@ -10,7 +10,7 @@ from studio.board.batches import Batches
 from studio.board.board import Board
 from studio.board.board_requests import endpoint
 from studio.board.set_requests import SetExports
-from studio.masks.uploads import ACCEPTED, Uploads, frame_preview, recording_record
+from studio.masks.uploads import ACCEPTED, Uploads, frame_preview, recording_record, strip_pictures
 from studio.pages.gallery_items import gallery_record, open_gallery_item, open_uploaded_frame
 from studio.pages.page_shell import EVENT_SETTINGS, Shell
 from studio.web.endpoints import Endpoint, PageToken
@@ -25,7 +25,10 @@ def build(shell: Shell, board: Board, exports: SetExports) -> None:
     )
     uploads, sessions = Uploads(), shell.sessions
     drop = gr.File(label=f"A frame of your own: {ACCEPTED}", file_count="multiple", elem_id="drop", height=118)
-    picker = FramePicker(answer=Endpoint({"preview": frame_preview}, lambda _: (uploads,), default_kind="preview"))
+    previews = {"preview": frame_preview, "strip": strip_pictures}
+    picker = FramePicker(
+        answer=Endpoint(previews, lambda _: (uploads,), default_kind="preview", long_kinds=("preview", "strip"))
+    )
     token = PageToken()
     batches = Batches(sessions)
     gallery = Gallery(answer=endpoint(board, exports, batches, token))

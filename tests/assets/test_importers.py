@@ -1,9 +1,12 @@
 """Imported files of any kind become metric, upright assets, read whole as people ship them; problems name the cure."""
 
 import json
+import re
 import zipfile
 from pathlib import Path
+from xml.etree import ElementTree
 
+import mujoco
 import numpy as np
 import pytest
 import trimesh
@@ -15,6 +18,7 @@ from pipeline.assets import Asset, AssetError, Library, library_edits
 from pipeline.assets.collision import QUARTER_TURNS_UP
 from pipeline.assets.importers.asset_import import ImportOptions, find_sources, import_asset, unpack
 from pipeline.assets.importers.drop import enclosing_folder
+from pipeline.assets.importers.mesh_import import has_texture
 from pipeline.assets.importers.model_import import read_model
 
 CABINET = """<mujoco model="cabinet">
@@ -163,6 +167,7 @@ def test_an_unreadable_file_is_refused_in_one_line(tmp_path):
         ("a.obj", "v nan 0 0\nv 0 1 0\nv 0 0 nan\nf 1 2 3", "a.obj has vertices that are not numbers; export it"),
         ("a.glb", "glTF" + 60 * "\0", "a.glb is cut short or damaged; export it again"),
         ("a.gltf", '{"asset": {"version": "2.0"}, "buffers": [{"uri": "a.bin"}]}', "not there: a.bin; import the two"),
+        ("a.urdf", '<robot name="a"><deformable/></robot>', "is a soft body, .* give its surface as OBJ"),
         ("a.txt", "nothing", "not supported"),
         ("a.zip", "nothing", "cannot be unpacked"),
     ):
@@ -213,6 +218,35 @@ def test_all_groups_of_a_file_and_its_texture_in_another_folder_are_read(kind: s
     assert YELLOW in added.asset.caption
     touching = trimesh.util.concatenate([trimesh.load_mesh(p) for p in added.asset.collision or (added.asset.mesh,)])
     np.testing.assert_allclose(touching.extents, factor * whole.extents, atol=2e-3)
+
+
+BULLET = """<robot name="t"><link name="a"><inertial><mass value="2"/><inertia ixx="1" iyy="1" izz="0"/></inertial>
+<collision><geometry><box size="0.3 0.2 0.1"/></geometry></collision></link>
+<joint name="j" type="prismatic"><parent link="a"/><child link="b"/><origin xyz="0, 0, 0.2"/><axis xyz="1 0 0"/>
+<limit lower="1" upper="-1" effort="1" velocity="1"/></joint>
+<link name="b"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"/></inertial>
+<visual><geometry><mesh filename="box.obj"/></geometry></visual></link></robot>"""
+
+
+def test_a_urdf_that_bullet_reads_and_mujoco_refuses_is_repaired(tmp_path: Path):
+    textured_box((0.1, 0.1, 0.1), (0, 0, 0)).export(tmp_path / "box.obj")
+    text = (tmp_path / "box.obj").read_text()
+    (tmp_path / "box.obj").write_text(re.sub(r"(?<=\d)/\d+", "", text, count=3))  # its first face is bare
+    (tmp_path / "a.urdf").write_text(BULLET)
+    read = read_model(tmp_path / "a.urdf")
+    assert len(read.repairs) == 4 and read.mass == pytest.approx(3) and read.mesh.extents[2] == pytest.approx(0.1)
+    assert read.joints[0].range == (-np.inf, np.inf) and has_texture(read.mesh)
+    model = mujoco.MjModel.from_xml_string(ElementTree.tostring(read.source, "unicode"), dict(read.files))
+    assert sorted(model.body("a").inertia * 12 / 2) == pytest.approx([0.05, 0.1, 0.13])
+    assert model.body("b").pos == pytest.approx([0, 0, 0.2])
+
+
+def test_a_folder_as_ycb_unpacks_it_is_one_textured_object(tmp_path: Path):
+    for scan in ("google_16k", "tsdf", "clouds"):
+        for name in ("textured.obj", "nontextured.stl", "nontextured.ply")[scan == "clouds" :]:
+            saved(trimesh.creation.box([0.1, 0.1, 0.1]), tmp_path / "019_pitcher" / scan / name)
+        (tmp_path / "019_pitcher" / scan / "kinbody.xml").write_text("<KinBody/>")
+    assert find_sources(tmp_path) == [tmp_path / "019_pitcher" / "google_16k" / "textured.obj"]
 
 
 def read_case(name: str, library: Path) -> list[tuple[Asset, str, dict]]:

@@ -176,15 +176,15 @@ def address():
 
 @pytest.mark.soak
 def test_a_batch_on_a_cluster_gives_the_bytes_of_a_local_one(address, frames, tmp_path, capsys):
-    assert main(["batch", str(frames), "--out", str(tmp_path / "ray"), "--until", "segments", "--ray", address]) == 0
+    assert main(["batch", str(frames), "--out", str(tmp_path / "ray"), "--until", "scene", "--ray", address]) == 0
     lines = capsys.readouterr().err
-    assert "blocks: segments" in lines and lines.splitlines()[-1].startswith("1 of 2 done")
-    assert main(["batch", str(frames), "--out", str(tmp_path / "here"), "--until", "segments"]) == 0
+    assert "blocks: scene" in lines and lines.splitlines()[-1].startswith("1 of 2 done")
+    assert main(["batch", str(frames), "--out", str(tmp_path / "here"), "--until", "scene"]) == 0
     by_ray, here = (items(tmp_path / name) for name in ("ray", "here"))
     for key in ("state", "message"):
         assert {name: one[key] for name, one in by_ray.items()} == {name: one[key] for name, one in here.items()}
     assert by_ray["broken"]["message"]
-    for file in ("segments/masks.png", "segments/coco.json", "frame/depth.png"):
+    for file in ("segments/masks.png", "segments/coco.json", "frame/depth.png", "scene.json", "scene/scene.xml"):
         assert (tmp_path / "ray/blocks" / file).read_bytes() == (tmp_path / "here/blocks" / file).read_bytes()
 
 

@@ -143,24 +143,28 @@ def test_a_recordings_frames_are_browsed_and_one_is_opened(mount: Mount):
     picker = mount("", "frame-picker")
     page, root = picker.page, picker.page.locator(".frame-picker")
     picture = "data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' width='8' height='6'/>"
-    picker.answer("frame-picker", {"": lambda one: {"image": picture, "facts": f"frame {one['index']}"}})
+    strip = {"every": 1, "pictures": [picture] * 2, "ended": True, "failure": "Frame 2 is cut off."}
+    answers = {"strip": lambda one: strip | {"pictures": strip["pictures"][one["have"] :]}}
+    picker.answer("frame-picker", answers | {"": lambda one: {"image": picture, "facts": f"frame {one['index']}"}})
     picker.answer_event()
     names = ["0.png", "1.png", "2.png"]
     recording = {"token": "t", "name": "a_log", "kind": "rosbag", "times": [0, 0.5, 1], "names": names}
     picker.set_value("frame-picker", recording)
     expect(root).to_contain_text("a log: rosbag, 3 frames. Choose one to open.")
     expect(root.get_by_role("slider")).to_be_focused()
+    expect(root.locator(".strip img:visible")).to_have_count(2)
+    expect(root).to_contain_text("Frame 2 is cut off.")
     for name, index in (("Previous frame", 0), ("Next frame", 1), ("Next frame", 2), ("Next frame", 2)):
         press_buttons(root, name)
         expect(root).to_contain_text(f"Frame {index} of 0–2: {index}.png, {recording['times'][index]:.2f} s")
         expect(root.get_by_role("status")).to_have_text(f"frame {index}")
-        expect(root.locator("img")).to_be_visible()
+        expect(root.locator(".preview img")).to_be_visible()
     root.get_by_role("slider").fill("1")
     expect(root).to_contain_text("Frame 1 of")
-    picker.answer("frame-picker", {"": {"error": "Frame 0 has no depth."}})
+    picker.answer("frame-picker", answers | {"": {"error": "Frame 0 has no depth."}})
     press_buttons(root, "Previous frame")
     expect(root.get_by_role("status")).to_have_text("Frame 0 has no depth.")
-    expect(root.locator("img")).to_be_hidden()
+    expect(root.locator(".preview img")).to_be_hidden()
     press_buttons(root, "Next frame", "Open this frame")
     expect(root).to_be_hidden()
     picker.set_value("frame-picker", recording | {"token": "u"})

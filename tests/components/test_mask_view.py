@@ -129,9 +129,12 @@ def test_a_resting_pointer_previews_a_click_and_moving_on_clears_it(masks: Mount
     expect(hint(page)).to_contain_text("Click a mask")
 
 
-def test_the_keys_are_listed_and_work_everywhere_but_in_fields(masks: Mounted):
-    page, keys = masks.page, masks.page.locator(".mask-canvas .help")
+def test_the_keys_that_hold_are_listed_and_work_everywhere_but_in_fields(mount: Mount):
+    masks = mount("blocks", "mask-canvas", "top-bar").keep_twin()
+    page, keys = masks.page, masks.page.locator(".shortcuts")
+    expect(hint(page)).to_contain_text("Click a mask")
     page.keyboard.press("?")
+    expect(keys.locator("h3")).to_have_text(["Masks", "Everywhere"])
     expect(keys).to_contain_text("Space-drag")
     page.keyboard.press("Escape")
     expect(keys).to_be_hidden()

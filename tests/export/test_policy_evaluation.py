@@ -5,11 +5,14 @@ import pickle
 import shutil
 from dataclasses import replace
 from functools import partial
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 from unittest.mock import Mock
 
+import mujoco
 import numpy as np
 import pytest
 
@@ -266,6 +269,19 @@ def test_an_episode_whose_goals_are_measured_only_where_they_may_count_ends_as_o
         ends = [(one.step(action)[4]["success"], other.advance(action)) for action in actions]
     assert all(step == advance for step, advance in ends) and ends[-1][0]
     assert len(measured) < len(actions) / 2
+
+
+def test_objects_that_sleep_in_an_environment_move_as_those_that_are_simulated(environment):
+    ends, awake = [], []
+    with opened(environment, False) as env:
+        for flags in (0, int(mujoco.mjtEnableBit.mjENBL_SLEEP)):
+            env.reset(options={"layout": 0})
+            env.world.model.opt.enableflags = flags
+            ends.append([env.step(action)[0]["objects"] for action in np.load(environment / "layouts" / "000.npy")])
+            awake.append(env.world.data.ntree_awake)
+        if find_spec("stable_baselines3"):  # a light set-up has none
+            import_module("stable_baselines3.common.env_checker").check_env(env)
+    assert np.abs(np.array(ends[1]) - ends[0]).max() < 1e-4 and awake[1] < awake[0]
 
 
 LOW, HIGH = 0.0, 0.2

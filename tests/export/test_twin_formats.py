@@ -127,6 +127,10 @@ def test_what_a_format_cannot_hold_is_said_and_the_glb_shows_every_body_in_its_p
         name = twin.body(b).name
         shown = np.linalg.inv(Y_UP_FROM_Z_UP) @ scene.graph.get(name)[0]
         assert np.abs(shown[:3] - here[name]).max() < 1e-6, name
+    import open3d
+
+    model = open3d.io.read_triangle_model(tmp_path / "twin.glb")
+    assert sum(len(one.mesh.triangles) for one in model.meshes) == len(scene.triangles)
     skin = scene.geometry["picture:look"].visual
     assert skin.material.baseColorTexture.size[0] >= 8
     assert skin.uv[:, 1].min() >= 0 and len(np.unique(skin.uv, axis=0)) > 2

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import trimesh
 from PIL import Image
+from scipy.spatial.transform import Rotation
 
 from bench.frame_reading import KINDS
 from pipeline.frame import Frame, FrameError, confined_reader, load, load_files, open_recording
@@ -31,7 +32,13 @@ def ply(frame: Frame, path: Path) -> Path:
     return path / "cloud.ply"
 
 
-EXACT = [doubtful, written.plain_zip, written.npz, ply, written.FORMATS["float_exr"], written.video]
+def rigid(rotation: tuple[float, ...], position: tuple[float, ...]) -> np.ndarray:
+    pose = np.eye(4)
+    pose[:3, :3], pose[:3, 3] = Rotation.from_rotvec(rotation).as_matrix(), position
+    return pose
+
+
+EXACT = [doubtful, written.plain_zip, written.npz, ply, written.FORMATS["float_exr"], written.video, written.mcap]
 
 
 @pytest.mark.parametrize(
@@ -71,6 +78,25 @@ def test_frames_of_a_recording_are_read_by_index_and_a_link_in_a_folder_leads_no
     picture.symlink_to(picture.rename(tmp_path / "secret.png"))
     with pytest.raises(FrameError, match=r"\A.*\Z"):
         load(tmp_path / "tum")
+
+
+def test_a_recording_in_any_format_with_poses_tells_where_its_camera_was_and_is_looked_through(frame, tmp_path):
+    poses = [rigid((0, 0, 0), (0, 0, 0)), rigid((0.3, 0.1, -0.2), (0.1, -0.4, 1)), rigid((-1, 0.5, 2), (2, 0.3, 0.9))]
+    for kind, path in written.posed_recordings(frame, poses, tmp_path).items():
+        recording = open_recording(path)
+        assert np.allclose(np.array(recording.poses), poses, atol=1e-6), kind
+        previews = list(recording.previews(2))
+        assert len(previews) == 2 and np.array_equal(previews[1], recording.frame(2).rgb), kind
+    assert next(open_recording(Path(__file__).parent / "synthetic.bag").previews(5)).shape == (48, 64, 3)
+    for write in (written.video, written.mcap):
+        first, second = open_recording(write(frame, tmp_path)).previews()
+        assert np.array_equal(first, frame.rgb) and np.array_equal(second, frame.rgb)
+    truth = tmp_path / "t" / "groundtruth.txt"
+    truth.write_text("\n".join(truth.read_text().splitlines()[:3]))
+    assert [pose is None for pose in open_recording(tmp_path / "t").poses] == [False, True, True]
+    truth.write_text("1 2 three")
+    with pytest.raises(FrameError, match="a time and 7 numbers"):
+        open_recording(tmp_path / "t")
 
 
 def test_only_the_arrays_of_a_frame_are_read_from_an_npz_and_not_for_too_long(frame, tmp_path, monkeypatch):

@@ -4,10 +4,14 @@ import json
 import subprocess
 import zipfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import imageio_ffmpeg
 import numpy as np
+from rosbags.rosbag2 import StoragePlugin, Writer
+from rosbags.typesys import Stores, get_typestore
+from scipy.spatial.transform import Rotation
 
 from bench.frame_reading import numpy_file, png
 from pipeline.frame import Frame, save
@@ -127,6 +131,53 @@ def r3d_files(frame: Frame) -> dict[str, bytes | str]:
     return files | {"rgbd/0.depth": b"bvx-" + len(depth).to_bytes(4, "little") + depth + b"bvx$"}
 
 
+def posed_recordings(frame: Frame, poses: list[np.ndarray], path: Path) -> dict[str, Path]:
+    """Write a recording of one picture from several poses (camera in the world) in each format that holds poses."""
+    rgb, depth, count = png(frame.rgb), png(units(frame, 1000)), range(len(poses))
+    phone = [pose @ np.diag([1, -1, -1, 1]) for pose in poses]
+    quats = [Rotation.from_matrix(pose[:3, :3]).as_quat().tolist() for pose in (*poses, *phone)]
+    metadata = json.loads(str(r3d_files(frame)["metadata"]))
+    metadata["poses"] = [quats[len(poses) + i] + phone[i][:3, 3].tolist() for i in count]
+    raw = r3d_files(frame)["rgbd/0.depth"]
+    r3d = {f"rgbd/{i}.{kind}": one for i in count for kind, one in (("jpg", rgb), ("depth", raw))}
+    truth = [f"{i + d} {' '.join(map(str, [*poses[i][:3, 3], *quats[i]]))}" for i in count for d in (-0.01, 0.03)]
+    tum = {f"{folder}.txt": "".join(f"{i}.0 {folder}/{i}.png\n" for i in count) for folder in ("rgb", "depth")}
+    entries = {
+        i: json.loads(str(bop_files(replace(frame, world_from_camera=poses[i]))["scene_camera.json"])) for i in count
+    }
+    pairs = {f"{folder}/{i}.png": one for i in count for folder, one in (("rgb", rgb), ("depth", depth))}
+    extrinsics = [{"extrinsic": np.linalg.inv(pose).T.ravel().tolist()} for pose in poses]
+    log = "".join(f"{i} {i} {i}\n" + "".join(" ".join(map(str, row)) + "\n" for row in poses[i]) for i in count)
+    return {
+        "tum": write(path / "t", pairs | tum | {"groundtruth.txt": "# truth\n" + "\n".join(truth)}),
+        "bop": write(path / "b", pairs | {"scene_camera.json": json.dumps({i: entries[i]["3"] for i in count})}),
+        "r3d": zipped(path / "p.r3d", r3d | {"metadata": json.dumps(metadata)}),
+        "log": write(path / "l", pairs | {"trajectory.log": log}),
+        "json": write(path / "j", pairs | {"trajectory.json": json.dumps({"parameters": extrinsics})}),
+    }
+
+
+def mcap(frame: Frame, path: Path) -> Path:
+    """Write a log of ROS 2 with rows that are padded, blue before red, and depth that comes a little later."""
+    types, k, name = get_typestore(Stores.LATEST), frame.intrinsics, "sensor_msgs/msg/"
+    none = types.types[f"{name}RegionOfInterest"](0, 0, 0, 0, False)
+    bgr = np.pad(frame.rgb[..., ::-1].reshape(k.height, -1), ((0, 0), (0, 5)))
+    images = {"color/image_raw": ("bgr8", bgr), "aligned_depth_to_color/image_raw": ("16UC1", units(frame, 1000))}
+    with Writer(path / "log", version=9, storage_plugin=StoragePlugin.MCAP) as writer:
+        topics = {one: writer.add_connection(f"/camera/{one}", f"{name}Image", typestore=types) for one in images}
+        about = writer.add_connection("/camera/color/camera_info", f"{name}CameraInfo", typestore=types)
+        for i in range(2):
+            header = types.types["std_msgs/msg/Header"](types.types["builtin_interfaces/msg/Time"](5, i * 10**8), "c")
+            values = np.zeros(0), k.matrix.ravel(), np.eye(3).ravel(), np.zeros(12)
+            info = types.types[f"{name}CameraInfo"](header, k.height, k.width, "plumb_bob", *values, 0, 0, none)
+            writer.write(about, 5 * 10**9 + i * 10**8, types.serialize_cdr(info, info.__msgtype__))
+            for late, (topic, (encoding, rows)) in enumerate(images.items()):
+                raw = np.frombuffer(rows.tobytes(), np.uint8)
+                image = types.types[f"{name}Image"](header, k.height, k.width, encoding, 0, len(raw) // k.height, raw)
+                writer.write(topics[topic], 5 * 10**9 + i * 10**8 + late, types.serialize_cdr(image, image.__msgtype__))
+    return path / "log" / "log.mcap"
+
+
 def write_video(path: Path, frames: list[np.ndarray], pixel_format: str, stored_format: str) -> Path:
     h, w = frames[0].shape[:2]
     input_options = ["-f", "rawvideo", "-pix_fmt", pixel_format, "-s", f"{w}x{h}", "-r", "10", "-i", "-"]
@@ -156,6 +207,7 @@ def two_frames(frame: Frame, path: Path) -> Path:
 FORMATS: dict[str, Callable[[Frame, Path], Path]] = {
     **{one.__name__: one for one in (plain, plain_zip, npz, npz_integer_depth, npz_graspnet, flat_pairs, video)},
     **{one.__name__: one for one in (video_and_images, two_frames)},
+    "mcap": mcap,
     "float_tiff": lambda frame, path: beside_camera(frame, path, "depth.tiff", png(frame.depth, "TIFF")),
     "integer_tiff": lambda frame, path: beside_camera(frame, path, "depth.tif", png(units(frame, 1000), "TIFF")),
     "float_exr": lambda frame, path: beside_camera(frame, path, "depth.exr", exr(frame.depth)),

@@ -43,7 +43,7 @@ from tests.frame.conftest import subsampled
 ROOT = Path(__file__).resolve().parents[2]
 BAG = ROOT / "tests" / "frame" / "synthetic.bag"
 DEPTHS = ("float_tiff", "float_npy", "float_exr", "npz_integer_depth")
-RECORDINGS = ("tum", "bop", "open3d", "flat_pairs", "r3d", "video")
+RECORDINGS = ("mcap", "tum", "bop", "open3d", "flat_pairs", "r3d", "video")
 WRITERS = ("plain", "plain_zip", *DEPTHS, *RECORDINGS)
 """Names in tests.frame.written.FORMATS."""
 PROJECT_FILES = ("project.json", "decisions.jsonl", "descriptions.json", "matches.json", "scene.json")
@@ -94,7 +94,7 @@ def _seed_of(writer: str) -> Callable[[], Files]:
 
 def _read_frame(folder: Path) -> object:
     files = [file for file in folder.iterdir() if file.is_file()]
-    single = (".zip", ".npz", ".r3d", ".bag", ".ply", ".glb", ".jpg")
+    single = (".zip", ".npz", ".r3d", ".bag", ".mcap", ".ply", ".glb", ".jpg")
     recording = open_in_process(files[0] if len(files) == 1 and files[0].suffix in single else folder)
     frame = recording.frame(0)
     assert np.isfinite(frame.depth).all() and frame.rgb.shape[:2] == frame.depth.shape

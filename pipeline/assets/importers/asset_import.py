@@ -47,6 +47,8 @@ GENERIC_NAMES = {
     "collision", "base", "urdf", "mjcf", "obj", "google_16k", "google_64k", "google_512k", "tsdf", "poisson",
 }  # fmt: skip
 """Names of files and folders that say nothing of the object: those of YCB, Google Scanned Objects, ROS and others."""
+RECONSTRUCTIONS = ("google_16k", "google_64k", "google_512k", "tsdf", "poisson")
+"""Folders with YCB's reconstructions of one object: those of its better scanner first, the coarsest first."""
 OPENING_WARNING = "its opening faces {}: rotate it if it should stand upright"
 ZIP_LIMITS = ZipLimits(members=20_000, member_bytes=1 << 30, total_bytes=4 << 30)
 
@@ -99,14 +101,16 @@ def find_sources(source: Path) -> list[Path]:
             raise AssetError(f"{source.name} is not supported; it takes one of {' '.join((*known, '.zip'))}")
         return [source]
     files = sorted(f for f in source.iterdir() if f.is_file() and f.suffix.lower() in known)
-    models = whole_models([f for f in files if f.suffix.lower() in MODEL_FORMATS])
+    meshes = [f for f in files if f.suffix.lower() in MESH_SUFFIXES]
+    models = whole_models([f for f in files if f.suffix.lower() in MODEL_FORMATS], bool(meshes))
     files = [f for f in files if f in models or f.suffix.lower() not in MODEL_FORMATS]
     models = [f for f in models if not f.stem.startswith("scene")] or models  # a scene file includes the model
-    main = [f for f in files if f.stem in ("mesh", source.name)]
+    main = [f for f in files if f.stem in ("mesh", "textured", source.name)]
     if files:
         return [f for f in models if f.stem == source.name] or models or main or files
     below = sorted(f for f in source.iterdir() if f.is_dir() and not f.name.startswith((".", "__")))
-    nested = [file for folder in below for file in _find_sources_or_none(folder)]
+    best = next((folder for name in RECONSTRUCTIONS for folder in below if folder.name == name), None)
+    nested = [file for folder in ([best] if best else below) for file in _find_sources_or_none(folder)]
     if any(file.suffix.lower() in MODEL_FORMATS for file in nested):  # their meshes are no assets of their own
         nested = [
             file for file in nested if file.suffix.lower() in MODEL_FORMATS or file.parent.name not in PART_FOLDERS

@@ -8,6 +8,7 @@ from pathlib import Path
 from trimesh.resolvers import Resolver
 
 from pipeline.assets.asset import AssetError
+from pipeline.assets.importers.obj_repair import consistent_obj
 
 MAX_FILE_BYTES = 512 << 20
 MAX_TOTAL_BYTES = 2 << 30
@@ -97,8 +98,9 @@ class NamedFiles(Resolver):
 class ModelFiles:
     """The content of a model's files under the names that its XML gives them: MuJoCo compiles them from memory."""
 
-    def __init__(self, drop: Drop):
-        self.drop = drop
+    def __init__(self, drop: Drop, repairs: list[str]):
+        """`repairs` gets a sentence for each file that was changed."""
+        self.drop, self._repairs = drop, repairs
         self.content: dict[str, bytes] = {}
         self._names: dict[Path, str] = {}
 
@@ -107,7 +109,8 @@ class ModelFiles:
         if path not in self._names:
             content = self.drop.read(path)
             if path.suffix.lower() == ".obj":
-                content = OBJ_GROUP.sub(b"", content)
+                content, changes = consistent_obj(OBJ_GROUP.sub(b"", content), path.name)
+                self._repairs += changes
             self._names[path] = self.add_content(path.name, content)
         return self._names[path]
 

@@ -16,6 +16,7 @@ from trimesh.visual.material import SimpleMaterial
 from pipeline.assets.asset import AssetError, reader_errors
 from pipeline.assets.importers.compiled_model import plain_visual
 from pipeline.assets.importers.drop import Drop, NamedFiles
+from pipeline.assets.importers.obj_repair import consistent_obj
 from pipeline.store import parse_json
 
 Units = Literal["m", "cm", "mm", "in"]
@@ -89,6 +90,8 @@ def _scene(path: Path, drop: Drop) -> tuple[trimesh.Scene, list[str]]:
     content, files, warnings = drop.read(path), NamedFiles(drop, path.parent), list[str]()
     if path.suffix.lower() == ".glb":
         content, warnings = _readable_glb(content, path.name)
+    elif path.suffix.lower() == ".obj":
+        content, warnings = consistent_obj(content, path.name)
     try:
         scene = trimesh.load_scene(io.BytesIO(content), file_type=path.suffix[1:].lower(), resolver=files)
         return scene, [*warnings, *(f"its {name} is missing; give it too" for name in dict.fromkeys(files.missing))]

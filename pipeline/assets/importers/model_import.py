@@ -18,6 +18,7 @@ from pipeline.assets.asset import AssetError, Joint
 from pipeline.assets.importers.compiled_model import geom_mesh, home_pose, visible_mesh
 from pipeline.assets.importers.drop import Drop, ModelFiles
 from pipeline.assets.importers.mesh_import import has_texture, read_mesh
+from pipeline.assets.importers.urdf_repair import give_inertias, prepare_urdf
 from pipeline.untrusted import confined
 from pipeline.untrusted.confined import Limits, Result
 
@@ -37,9 +38,6 @@ MESH_SUFFIXES = (".obj", ".stl", ".msh")
 NOT_GIVEN = "was not given with it; put it in the same folder"
 MAX_MODEL_DEPTH = 4
 """Levels of models that contain models."""
-DIAGONAL, OFF_DIAGONAL = ("ixx", "iyy", "izz"), ("ixy", "ixz", "iyz")
-BALL_MOMENT = 0.4 * 0.05**2
-"""Moment of inertia of a ball of 10 cm, for 1 kg: `random_urdfs` of pybullet_data have moments of 1, 1 and 0."""
 COPYING_TAGS = {"replicate", "composite", "flexcomp"}
 """Elements that MuJoCo multiplies by their count."""
 MAX_ELEMENTS, MAX_DEPTH, MAX_SAMPLES = 100_000, 100, 50_000_000
@@ -154,8 +152,11 @@ def _joints(model: mujoco.MjModel) -> Iterator[Joint]:
 
 
 # ---------------------------------------------------------------------- repairs
-def whole_models(files: list[Path]) -> list[Path]:
-    """Return the files that hold a model of their own: no part that another includes, no description of a package."""
+def whole_models(files: list[Path], has_meshes: bool = False) -> list[Path]:
+    """Return the files that hold a model of their own: no part that another includes, no description of a package.
+
+    Those of other programs, as YCB's kinbody.xml, are left out where `has_meshes`: meshes lie beside them.
+    """
     tags, included = dict[Path, str](), set[str]()
     for file in files:
         try:
@@ -165,9 +166,8 @@ def whole_models(files: list[Path]) -> list[Path]:
         tags[file] = tree.tag
         included |= {Path(include.get("file", "")).name for include in tree.iter("include")}
     named = [file for file in files if file.name not in included] or files
-    return [file for file in named if tags.get(file) in (None, "mujoco", "robot")] or [
-        file for file in named if tags.get(file) != "package"
-    ]
+    models = [file for file in named if tags.get(file) in (None, "mujoco", "robot")]
+    return models or [file for file in named if tags.get(file) != "package" and not has_meshes]
 
 
 def repair_model(path: Path, root: Path) -> tuple[ElementTree.Element, ModelFiles, list[str]]:
@@ -175,16 +175,18 @@ def repair_model(path: Path, root: Path) -> tuple[ElementTree.Element, ModelFile
 
     Raises AssetError.
     """
-    files, repairs = ModelFiles(Drop(root)), list[str]()
+    files = ModelFiles(Drop(root), repairs := list[str]())
     return _repaired(path, files, repairs, 0), files, repairs
 
 
 def _repaired(path: Path, files: ModelFiles, repairs: list[str], depth: int) -> ElementTree.Element:
-    tree = _parse_xml(path, files.drop)
+    tree, masses = _parse_xml(path, files.drop), dict[str, float]()
     if tree.tag == "robot":
         if any("xacro" in one.tag or any("${" in value for value in one.attrib.values()) for one in tree.iter()):
             raise AssetError(f"{path.name} is a xacro template; run xacro {path.name} > {path.stem}_plain.urdf first")
-        _prepare_urdf(tree, repairs)
+        if tree.find("deformable") is not None:
+            raise AssetError(f"{path.name} is a soft body, which no asset can be; give its surface as OBJ or STL")
+        masses = prepare_urdf(tree, repairs)
     elif tree.tag == "mujocoinclude":
         raise AssetError(f"{path.name} is a part that models include; give the model that includes it")
     elif tree.tag != "mujoco":
@@ -194,6 +196,7 @@ def _repaired(path: Path, files: ModelFiles, repairs: list[str], depth: int) -> 
         _repair_elements(tree, repairs)
     _refuse_endless(tree, path.name)
     _take_up_files(tree, path, files, repairs, depth)
+    give_inertias(tree, files.content, masses)
     return tree
 
 
@@ -223,6 +226,12 @@ def _repair_elements(tree: ElementTree.Element, repairs: list[str]) -> None:
         for child in [c for c in parent if c.tag in FOREIGN_TAGS or (known and c.tag not in known)]:
             parent.remove(child)
             repairs.append(f"<{child.tag}> is not MJCF and was left out")
+    first = tree.find("default")
+    if first is not None and first.get("class", "main") != "main":  # metaworld's tables, beside a scene with its own
+        named = ElementTree.Element("default", first.attrib)
+        named.extend(list(first))
+        first.clear()
+        first.append(named)
     for compiler in tree.iter("compiler"):
         if compiler.attrib.pop("inertiagrouprange", None):
             repairs.append("inertiagrouprange left moving parts without mass and was left out")
@@ -262,44 +271,6 @@ def _is_inside(path: Path, drop: Drop) -> bool:
         return path.resolve().is_relative_to(drop.root.resolve())
     except (OSError, ValueError, RuntimeError):
         return False
-
-
-def _prepare_urdf(tree: ElementTree.Element, repairs: list[str]) -> None:
-    """Set compiler options: MuJoCo drops a URDF's visuals and the mass of its first link by default, and no mass of 0
-    may move."""
-    extension = tree.find("mujoco")
-    extension = ElementTree.SubElement(tree, "mujoco") if extension is None else extension
-    compiler = extension.find("compiler")
-    compiler = ElementTree.SubElement(extension, "compiler") if compiler is None else compiler
-    compiler.attrib.update(discardvisual="false", strippath="false", fusestatic="false")
-    for link in tree.iter("link"):
-        inertial = link.find("inertial")
-        mass = None if inertial is None else inertial.find("mass")
-        if inertial is not None and mass is not None and _number(mass.get("value")) == 0:
-            link.remove(inertial)  # MuJoCo then takes that of its colliding shapes
-            repairs.append(f"its link {link.get('name', '')} has no mass; that of its shapes in water is used")
-        elif inertial is not None and mass is not None and not _is_possible(inertia := inertial.find("inertia")):
-            inertia = ElementTree.SubElement(inertial, "inertia") if inertia is None else inertia
-            moment = f"{BALL_MOMENT * _number(mass.get('value')):.9g}"
-            inertia.attrib.update(dict.fromkeys(DIAGONAL, moment) | dict.fromkeys(OFF_DIAGONAL, "0"))
-            repairs.append(f"its link {link.get('name', '')} has no possible inertia; that of a ball of 10 cm is used")
-
-
-def _is_possible(inertia: ElementTree.Element | None) -> bool:
-    """Whether a rigid body can have a link's inertia: positive moments, none larger than the other two together."""
-    if inertia is None:
-        return False
-    xx, yy, zz, xy, xz, yz = (_number(inertia.get(name, "0")) for name in (*DIAGONAL, *OFF_DIAGONAL))
-    tensor = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-    moments = np.linalg.eigvalsh(tensor) if np.isfinite(tensor).all() else np.zeros(3)
-    return bool(moments[0] > 0 and moments[0] + moments[1] >= moments[2])
-
-
-def _number(text: str | None) -> float:
-    try:
-        return float(text or "nan")
-    except ValueError:
-        return float("nan")
 
 
 def _drop_duplicates(tree: ElementTree.Element, repairs: list[str]) -> None:

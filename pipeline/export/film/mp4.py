@@ -29,7 +29,7 @@ def export_mp4(project_dir: Path, out: Path) -> None:
     project = Project.open(project_dir)
     with temporary_beside(out, ".mp4") as partial:
         try:
-            _write(partial, (picture for chapter in chapters(project) for picture in _pictures(chapter)))
+            write_pictures(partial, (picture for chapter in chapters(project) for picture in _pictures(chapter)))
         except (ImportError, RuntimeError) as error:
             raise ExportError(f"There is no ffmpeg to encode a film with ({error}); export html instead") from error
         partial.replace(out)
@@ -40,14 +40,15 @@ def motion(chapter: Chapter) -> bytes | None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "motion.mp4"
         try:
-            _write(path, _held(chapter, chapter.frames))
+            write_pictures(path, _held(chapter, chapter.frames))
         except (ImportError, OSError, RuntimeError):
             return None
         return path.read_bytes()
 
 
-def _write(path: Path, pictures: Iterable[np.ndarray]) -> None:
-    settings = {"fps": FPS, "macro_block_size": 2, "output_params": ["-movflags", "+faststart"]}
+def write_pictures(path: Path, pictures: Iterable[np.ndarray], fps: float = FPS) -> None:
+    """Write pictures (H, W, 3), uint8, as an MP4. Raises ImportError, OSError or RuntimeError without an encoder."""
+    settings = {"fps": fps, "macro_block_size": 2, "output_params": ["-movflags", "+faststart"]}
     with imageio.get_writer(str(path), format="FFMPEG", **settings) as video:  # type: ignore[arg-type]
         for picture in pictures:
             video.append_data(picture)

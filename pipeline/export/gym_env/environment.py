@@ -24,9 +24,6 @@ from pipeline.simulation.state import State
 
 LIMIT = 1e3
 """Bound of all observed numbers, which are metres, radians and their rates."""
-SAME_POSE = 1e-4
-"""Change of each coordinate of an object, in m or rad, up to which goals are not measured again. Objects at rest creep
-by 1e-5 a control step, and may move by 3e-4."""
 CALM_STEPS = 3
 """Control steps at rest before an episode counts as solved: 0.1 s, as in the sandbox."""
 FOLDER = Path(__file__).resolve().parent.parent
@@ -99,8 +96,7 @@ class TwinEnv(gymnasium.Env):
             self.layout, self.world = layout, TwinWorld(self.folder, layout)
         self._is_unused = False
         self._calm = self._steps = 0
-        self._measured: np.ndarray | None = None
-        self._share = 0.0
+        self._measured: tuple[np.ndarray, State] | None = None
         self.object_names = list(self.world.objects())
 
     def reset(self, *, seed: int | None = None, options: dict | None = None) -> tuple[dict, dict]:
@@ -119,13 +115,13 @@ class TwinEnv(gymnasium.Env):
         else:
             chosen = int(self.np_random.choice(self.layouts))
         self._load(chosen)
-        return self.observe(), self._info(self.world.measure())
+        return self.observe(), self._info(self._measure())
 
     def step(self, action: np.ndarray) -> tuple[dict, float, bool, bool, dict]:
         """Simulate 32 ms. The episode is terminated when the task is solved, and truncated after `max_steps`."""
         self.world.step(action)
         self._steps += 1
-        state = self.world.measure()
+        state = self._measure()
         self._calm = self._calm + 1 if self.world.is_at_rest() else 0
         info = self._info(state)
         return self.observe(), self.world.closeness(state), info["success"], 0 < self.max_steps <= self._steps, info
@@ -137,10 +133,14 @@ class TwinEnv(gymnasium.Env):
         self._calm = self._calm + 1 if self.world.is_at_rest() else 0
         if self._calm < CALM_STEPS and not self.world.counts_while_moving:
             return False
+        return self.world.share(self._measure()) > SOLVED and self._calm >= CALM_STEPS
+
+    def _measure(self) -> State:
+        """Return the state of what the goals are about; that of an earlier step while all of it sleeps."""
         now = self.world.object_coordinates()
-        if self._measured is None or np.abs(now - self._measured).max(initial=0.0) > SAME_POSE:
-            self._measured, self._share = now, self.world.share(self.world.measure())
-        return self._share > SOLVED and self._calm >= CALM_STEPS
+        if self._measured is None or not np.array_equal(now, self._measured[0]):
+            self._measured = now, self.world.measure()
+        return self._measured[1]
 
     def _info(self, state: State) -> dict[str, Any]:
         share = self.world.share(state)

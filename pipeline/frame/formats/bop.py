@@ -3,6 +3,7 @@
 https://github.com/thodan/bop_toolkit/blob/master/docs/bop_datasets_format.md
 """
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,16 @@ from pipeline.frame.camera import CameraFile, camera_from_json
 from pipeline.frame.formats.archive import FileBundle
 from pipeline.frame.formats.depth_images import DEPTH_SUFFIXES
 from pipeline.frame.formats.intrinsics import intrinsics_from_matrix, invert_pose, upright_pose
+from pipeline.frame.formats.poses import valid_poses
 from pipeline.frame.formats.recording import Recording
-from pipeline.frame.formats.rgbd_pairs import COLOUR_SUFFIXES, images_in, numeric_sort_key, pair_key, read_pair
+from pipeline.frame.formats.rgbd_pairs import (
+    COLOUR_SUFFIXES,
+    images_in,
+    numeric_sort_key,
+    pair_key,
+    read_colours,
+    read_pair,
+)
 from pipeline.frame.frame import Frame, FrameError
 from pipeline.frame.image_files import read_rgb
 from pipeline.store import parse_json
@@ -42,7 +51,9 @@ def open_bop(bundle: FileBundle) -> Recording | None:
         label = f"{CAMERA_FILE_NAME}, entry {key}"
         return read_pair(bundle, colour[key], depth[key], _camera_from_entry(entries[key], width, height, label))
 
-    return Recording("BOP scene", tuple(colour[key] for key in keys), read)
+    poses = valid_poses(_pose_from_entry(entries[key], f"{CAMERA_FILE_NAME}, entry {key}") for key in keys)
+    names = tuple(colour[key] for key in keys)
+    return Recording("BOP scene", names, read, poses=poses, colours=partial(read_colours, bundle, names))
 
 
 def _read_camera_entries(bundle: FileBundle) -> dict[str, Any]:
@@ -70,13 +81,21 @@ def _camera_from_entry(entry: dict[str, Any], width: int, height: int, name: str
     camera = camera_from_json(
         {"width": width, "height": height, "depth_scale": millimetres * MILLIMETRE} | intrinsics, name
     )
-    if "cam_R_w2c" not in entry or "cam_t_w2c" not in entry:
+    world_from_camera = _pose_from_entry(entry, name)
+    if world_from_camera is None:
         return camera
+    pose, notes = upright_pose(world_from_camera)
+    return CameraFile(camera.intrinsics, camera.depth_scale, pose, notes=notes)
+
+
+def _pose_from_entry(entry: dict[str, Any], name: str) -> np.ndarray | None:
+    """Return one image's camera in the world, of shape (4, 4); None if it is not given. Raises FrameError."""
+    if "cam_R_w2c" not in entry or "cam_t_w2c" not in entry:
+        return None
     try:
         camera_from_world = np.eye(4)
         camera_from_world[:3, :3] = np.asarray(entry["cam_R_w2c"], float).reshape(3, 3)
         camera_from_world[:3, 3] = np.asarray(entry["cam_t_w2c"], float).reshape(3) * MILLIMETRE
     except (ValueError, TypeError, OverflowError):
         raise FrameError(f"{name}: cam_R_w2c should be 9 numbers and cam_t_w2c 3.") from None
-    pose, notes = upright_pose(invert_pose(camera_from_world))
-    return CameraFile(camera.intrinsics, camera.depth_scale, pose, notes=notes)
+    return invert_pose(camera_from_world)

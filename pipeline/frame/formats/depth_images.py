@@ -3,8 +3,11 @@
 import subprocess
 import tempfile
 import zipfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
+from typing import IO, cast
 
 import imageio_ffmpeg
 import numpy as np
@@ -69,9 +72,24 @@ def _pfm_of_exr(raw: bytes, filters: str) -> bytes:
 
 def run_ffmpeg(*options: str) -> subprocess.CompletedProcess[bytes]:
     """Run ffmpeg, which reads local files only; what it wrote is empty if it takes too long."""
-    quiet = ("-nostdin", "-hide_banner", "-protocol_whitelist", "file,pipe")
-    command = [imageio_ffmpeg.get_ffmpeg_exe(), *quiet, *options]
+    command = _ffmpeg_command(options)
     try:
         return subprocess.run(command, input=b"", capture_output=True, timeout=20)
     except (OSError, subprocess.TimeoutExpired):
         return subprocess.CompletedProcess(command, 1, b"", b"")
+
+
+@contextmanager
+def open_ffmpeg(*options: str) -> Iterator[IO[bytes]]:
+    """Start ffmpeg, which reads local files only, and return what it writes, to be read bit by bit. Raises OSError."""
+    command, pipe = _ffmpeg_command(("-loglevel", "quiet", *options)), subprocess.PIPE  # confined: no /dev/null
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe) as process:
+        try:
+            yield cast(IO[bytes], process.stdout)
+        finally:
+            process.kill()
+
+
+def _ffmpeg_command(options: Sequence[str]) -> list[str]:
+    quiet = ("-nostdin", "-hide_banner", "-protocol_whitelist", "file,pipe")
+    return [imageio_ffmpeg.get_ffmpeg_exe(), *quiet, *options]

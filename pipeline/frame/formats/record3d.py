@@ -3,6 +3,7 @@
 https://github.com/marek-simonik/record3d
 """
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,9 @@ from pipeline.frame.assemble import assemble_frame
 from pipeline.frame.camera import CameraFile, camera_from_json
 from pipeline.frame.formats.archive import FileBundle
 from pipeline.frame.formats.intrinsics import intrinsics_from_matrix
+from pipeline.frame.formats.poses import poses_of_phone
 from pipeline.frame.formats.recording import Recording
-from pipeline.frame.formats.rgbd_pairs import numeric_sort_key
+from pipeline.frame.formats.rgbd_pairs import numeric_sort_key, read_colours
 from pipeline.frame.frame import Frame, FrameError
 from pipeline.frame.image_files import read_rgb
 from pipeline.frame.reprojection import upsample_depth
@@ -55,13 +57,15 @@ def open_record3d(bundle: FileBundle) -> Recording | None:
     times = ()
     if isinstance(rate, (int, float)) and 0.1 < rate < 1000:
         times = tuple(i / rate for i in range(len(numbers)))
-    return Recording("Record3D recording", tuple(numbers), read, times)
+    poses = poses_of_phone(data.get("poses"), len(numbers))
+    colours = partial(read_colours, bundle, [f"rgbd/{number}.jpg" for number in numbers])
+    return Recording("Record3D recording", tuple(numbers), read, times, poses, colours)
 
 
 def camera_of_frame(
     data: dict[str, Any], index: int, width: int, height: int, depth_shape: tuple[int, ...]
 ) -> CameraFile:
-    """Return the camera of one frame. The phone's pose is not used: its world is not aligned with a table.
+    """Return the camera of one frame. The phone's pose is not the frame's: its world is not aligned with a table.
 
     `depth_shape` is the shape (h, w) of the stored depth. Raises FrameError.
     """

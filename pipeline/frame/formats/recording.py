@@ -1,9 +1,14 @@
 """The frames of a file or folder, each read on demand."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from pipeline.frame.frame import Frame, FrameError
+
+Poses = tuple[np.ndarray | None, ...]
+"""Camera-to-world transforms of shape (4, 4), metres, OpenCV's camera axes; None for a frame whose pose is unknown."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,6 +23,11 @@ class Recording:
     """Reads one frame by its index in `names`. Raises FrameError."""
     times: tuple[float, ...] = ()
     """Seconds since the first frame, one for each; empty if the format does not give them."""
+    poses: Poses = ()
+    """Pose of each frame's camera in one world of any axes, none of them need be up; empty if the format gives none."""
+    colours: Callable[[int], Iterator[np.ndarray]] | None = None
+    """Yields colour (H, W, 3), uint8, of every n-th frame without its depth; None if `read` is as fast. Raises
+    FrameError."""
 
     def __len__(self) -> int:
         return len(self.names)
@@ -33,3 +43,9 @@ class Recording:
             return frame
         note = f"Frame {index} of {len(self)} ({self.names[index]}) of the {self.kind} was taken."
         return replace(frame, notes=(note, *frame.notes))
+
+    def previews(self, every: int = 1) -> Iterator[np.ndarray]:
+        """Yield colour (H, W, 3), uint8, of every n-th frame, in order. Raises FrameError."""
+        if self.colours is not None:
+            return self.colours(every)
+        return (self.read(index).rgb for index in range(0, len(self), every))

@@ -4,7 +4,9 @@ Names tell which is which; where they do not, the content does: depth has one ch
 """
 
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import PurePosixPath
 
 import numpy as np
@@ -15,9 +17,10 @@ from pipeline.frame.formats import depth_images
 from pipeline.frame.formats.archive import FileBundle
 from pipeline.frame.formats.intrinsics import camera_for_image, find_camera_file
 from pipeline.frame.formats.numpy_arrays import as_stack, read_array, read_header, to_uint8_rgb
+from pipeline.frame.formats.poses import poses_by_time, poses_of_trajectory
 from pipeline.frame.formats.recording import Recording
 from pipeline.frame.frame import Frame, FrameError, Intrinsics
-from pipeline.frame.image_files import has_depth_mode, read_upright_rgb
+from pipeline.frame.image_files import has_depth_mode, read_rgb, read_upright_rgb
 
 COLOUR_FOLDERS = ("color", "colour", "rgb", "image", "images")
 DEPTH_FOLDERS = ("depth", "depths")
@@ -47,7 +50,17 @@ def open_pairs(bundle: FileBundle) -> Recording | None:
     def read(index: int) -> Frame:
         return read_pair(bundle, *pairs[index])
 
-    return Recording("folder of colour and depth pictures", tuple(colour for colour, _ in pairs), read)
+    names, poses = tuple(colour for colour, _ in pairs), poses_of_trajectory(bundle, len(pairs))
+    kind, colours = "folder of colour and depth pictures", partial(read_colours, bundle, names)
+    return Recording(kind, names, read, poses=poses, colours=colours)
+
+
+def read_colours(bundle: FileBundle, names: Sequence[str], every: int) -> Iterator[np.ndarray]:
+    """Yield colour (H, W, 3), uint8, of every n-th of these images. Raises FrameError."""
+    for name in names[::every]:
+        raw = bundle.read(name)
+        is_array = raw.startswith(depth_images.NUMPY)
+        yield to_uint8_rgb(as_stack(read_array(raw, name), 3, name)[0], name) if is_array else read_rgb(raw, name)
 
 
 def read_pair(
@@ -172,7 +185,7 @@ def open_tum(bundle: FileBundle) -> Recording | None:
     """Open a folder with rgb.txt and depth.txt; None for another. Raises FrameError if nothing can be paired."""
     if not {"rgb.txt", "depth.txt"} <= set(bundle.top_level_files):
         return None
-    pairs = _pair_by_time(_read_file_list(bundle, "rgb.txt"), _read_file_list(bundle, "depth.txt"))
+    pairs = pair_by_time(_read_file_list(bundle, "rgb.txt"), _read_file_list(bundle, "depth.txt"))
     if not pairs:
         raise FrameError(
             f"{bundle.name}: no colour and depth images lie within {MAX_TIME_DIFFERENCE_S:g} s of each other."
@@ -181,8 +194,10 @@ def open_tum(bundle: FileBundle) -> Recording | None:
     def read(index: int) -> Frame:
         return read_pair(bundle, pairs[index][1], pairs[index][2], _calibrated_camera(bundle), DEPTH_SCALE)
 
-    start = pairs[0][0]
-    return Recording("TUM RGB-D recording", tuple(p[1] for p in pairs), read, tuple(p[0] - start for p in pairs))
+    times, names = [pair[0] for pair in pairs], tuple(pair[1] for pair in pairs)
+    since_start = tuple(time - times[0] for time in times)
+    colours = partial(read_colours, bundle, names)
+    return Recording("TUM RGB-D recording", names, read, since_start, poses_by_time(bundle, times), colours)
 
 
 def _read_file_list(bundle: FileBundle, name: str) -> list[tuple[float, str]]:
@@ -198,7 +213,7 @@ def _read_file_list(bundle: FileBundle, name: str) -> list[tuple[float, str]]:
     return sorted(entries)
 
 
-def _pair_by_time(colour: list[tuple[float, str]], depth: list[tuple[float, str]]) -> list[tuple[float, str, str]]:
+def pair_by_time(colour: list[tuple[float, str]], depth: list[tuple[float, str]]) -> list[tuple[float, str, str]]:
     """Return time, colour and depth: each colour image with the depth image nearest in time."""
     if not colour or not depth:
         return []

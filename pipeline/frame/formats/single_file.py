@@ -1,6 +1,8 @@
 """Formats of a single file, told apart by its suffix. Each function returns None for a file of another kind."""
 
 import os
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +16,7 @@ from pipeline.frame.formats.numpy_arrays import open_npy, open_npz
 from pipeline.frame.formats.point_cloud import open_cloud
 from pipeline.frame.formats.recording import Recording
 from pipeline.frame.formats.rgbd_pairs import COLOUR_SUFFIXES
+from pipeline.frame.formats.ros_images import open_mcap
 from pipeline.frame.formats.video import VIDEO_SUFFIXES, open_video
 from pipeline.frame.frame import Frame, FrameError
 from pipeline.frame.image_files import read_rgb
@@ -37,8 +40,9 @@ def read_numpy(path: Path) -> Recording | None:
 
 
 def read_realsense(path: Path) -> Recording | None:
-    """Read RealSense .bag recordings."""
-    return open_bag(path) if path.suffix.lower() == ".bag" else None
+    """Read the logs of cameras: RealSense .bag recordings, and .mcap of ROS 2."""
+    readers = {".bag": open_bag, ".mcap": open_mcap}
+    return readers[suffix](path) if (suffix := path.suffix.lower()) in readers else None
 
 
 def read_point_cloud(path: Path) -> Recording | None:
@@ -65,7 +69,29 @@ def open_bag(path: Path) -> Recording:
     rate = metadata.fps if 0.1 < metadata.fps < 1000 else 30.0
     count = max(1, min(100_000, round(metadata.stream_length_usec * 1e-6 * rate)))
     times = tuple(i / rate for i in range(count))
-    return Recording("RealSense recording", tuple(f"{time:.2f} s" for time in times), lambda i: _read(path, i), times)
+    names = tuple(f"{time:.2f} s" for time in times)
+    return Recording(
+        "RealSense recording", names, lambda i: _read(path, i), times, colours=partial(_read_colours, path, count)
+    )
+
+
+def _read_colours(path: Path, count: int, every: int) -> Iterator[np.ndarray]:
+    """Yield colour (H, W, 3), uint8, of every n-th frame up to where the recording ends. Raises FrameError."""
+    import open3d as o3d
+
+    reader = _open_reader(path)
+    is_bgr = reader.metadata.color_format.lower().startswith("bgr")
+    for index in range(count):
+        try:
+            with o3d.utility.VerbosityContextManager(o3d.utility.VerbosityLevel.Error):
+                image = reader.next_frame()
+        except RuntimeError:
+            return
+        if image.is_empty():
+            return
+        if index % every == 0:
+            rgb = np.asarray(image.color).copy()
+            yield np.ascontiguousarray(rgb[..., ::-1]) if is_bgr else rgb
 
 
 def _read(path: Path, index: int) -> Frame:

@@ -1,7 +1,7 @@
 """Read a colour video with depth in a second, 16-bit video, or in a folder of depth images."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from math import prod
@@ -11,7 +11,7 @@ import numpy as np
 
 from pipeline.frame.assemble import assemble_frame
 from pipeline.frame.formats.archive import FileBundle, open_folder
-from pipeline.frame.formats.depth_images import DEPTH_SUFFIXES, read_depth_image, run_ffmpeg
+from pipeline.frame.formats.depth_images import DEPTH_SUFFIXES, open_ffmpeg, read_depth_image, run_ffmpeg
 from pipeline.frame.formats.intrinsics import camera_for_image
 from pipeline.frame.formats.recording import Recording
 from pipeline.frame.formats.rgbd_pairs import COLOUR_WORD, DEPTH_FOLDERS, DEPTH_WORD, images_in
@@ -52,7 +52,8 @@ def open_video(path: Path) -> Recording:
         return assemble_frame(rgb, depth(index), camera_for_image(bundle, b"", colour.width, colour.height), path.name)
 
     times = tuple(i / colour.rate for i in range(frames))
-    return Recording("video", tuple(f"{time:.2f} s" for time in times), read, times)
+    names, colours = tuple(f"{time:.2f} s" for time in times), partial(_read_colours, colour, frames)
+    return Recording("video", names, read, times, colours=colours)
 
 
 def open_video_folder(bundle: FileBundle) -> Recording | None:
@@ -96,6 +97,19 @@ def read_video_frame(video: VideoInfo, index: int, pixel_format: str, channels: 
     if len(raw) != prod(shape) * np.dtype(dtype).itemsize:
         raise FrameError(f"Frame {index} of {video.path.name} cannot be read; take an earlier one.")
     return np.frombuffer(raw, dtype).reshape(shape).copy()
+
+
+def _read_colours(video: VideoInfo, count: int, every: int) -> Iterator[np.ndarray]:
+    """Decode every n-th frame in one pass, of shape (H, W, 3). Raises FrameError."""
+    options = ["-i", str(video.path), "-map", "0:v:0", "-f", "rawvideo", "-pix_fmt", "rgb24", "-"]
+    shape = video.height, video.width, 3
+    with open_ffmpeg(*options) as decoder:
+        for index in range(count):
+            raw = decoder.read(prod(shape))
+            if len(raw) != prod(shape):
+                raise FrameError(f"Frame {index} of {video.path.name} cannot be read; take an earlier one.")
+            if index % every == 0:
+                yield np.frombuffer(raw, np.uint8).reshape(shape)
 
 
 def _find_depth(path: Path, bundle: FileBundle) -> tuple[int, Callable[[int], np.ndarray]]:

@@ -15,7 +15,7 @@ from pipeline.resources import SAMPLE_SCENES
 from pipeline.segmentation import DepthSegmenter, Prompt, ScriptedSegmenter, Segment, SegmentationError, encode_rle
 from pipeline.segmentation.automatic import ProgressView
 from studio.masks.mask_requests import endpoint
-from studio.masks.uploads import Uploads, recording_in, suggest_name
+from studio.masks.uploads import Uploads, recording_in, strip_pictures, suggest_name
 from studio.services import sam2_install, segmenter_choice
 from studio.services.sam2_install import Installation, InstallError, requirements
 from studio.services.segmenter_choice import FrameSegmenters, parse_automatic_settings
@@ -146,6 +146,13 @@ def test_an_upload_is_opened_and_an_old_one_is_forgotten(tmp_path: Path, monkeyp
     for file in several:
         file.symlink_to(SAMPLE_SCENES / "blocks" / f"{file.stem[:-2]}.png")
     last = uploads.add(several)
+    pictures, about = [], {"ended": False}
+    while not about["ended"]:
+        about = strip_pictures(uploads, {"token": last, "have": len(pictures)})
+        pictures += about["pictures"]
+    assert len(pictures) == 2 and about["every"] == 1 and not about["failure"]
+    with pytest.raises(RequestError, match="numbered from 0"):
+        strip_pictures(uploads, {"token": last, "have": -1})
     with pytest.raises(RequestError, match="drop them again"):
         uploads.get(token)
     assert [copies.name for copies in tmp_path.glob("grs-studio-dropped-*/*")] == [last]

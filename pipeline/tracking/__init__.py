@@ -1,0 +1,1 @@
+"""A twin that follows: poses of its objects through a recording, and what happened to them."""

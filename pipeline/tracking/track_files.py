@@ -1,0 +1,98 @@
+"""Files of a track: track.npz with all poses, track.json to read, episode.npz for the Compare page.
+
+track.npz holds t (T,) in seconds, objects (K,), object_poses (T, K, 7): metres and quaternion wxyz, states (T, K): an
+index into state_names, and errors (T, K) in metres, NaN where nothing was seen.
+"""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pipeline.divergence import Episode, write_episode
+from pipeline.store import read_arrays, write_arrays, write_json
+from pipeline.tracking.track import STATES, Track, TrackError, share_of_states
+
+SCHEMA = 1
+
+
+def write_track(track: Track, folder: Path, source: str) -> None:
+    """Write track.npz and track.json; `source` names the recording. Raises StoreError."""
+    folder.mkdir(parents=True, exist_ok=True)
+    arrays = {"t": track.times, "objects": np.array(track.names), "object_poses": track.poses, "states": track.states}
+    arrays |= {"state_names": np.array(STATES), "errors": track.errors.astype(np.float32)}
+    write_arrays(folder / "track.npz", arrays)
+    write_json(folder / "track.json", track_to_json(track, source))
+
+
+def read_track(folder: Path) -> Track:
+    """Read track.npz, without events. Raises TrackError."""
+    try:
+        arrays = read_arrays(folder / "track.npz")
+        track = Track(
+            tuple(map(str, arrays["objects"])), arrays["t"].astype(float), arrays["object_poses"].astype(float),
+            arrays["states"].astype(np.uint8), arrays["errors"].astype(float),
+        )  # fmt: skip
+        count = len(track.times), len(track.names)
+        sound = track.poses.shape == (*count, 7) and track.states.shape == track.errors.shape == count
+        if not (sound and track.states.max(initial=0) < len(STATES) and np.isfinite(track.poses).all()):
+            raise ValueError("arrays of other shapes or numbers")
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise TrackError(
+            f"{folder.name} holds no track that can be read ({error}); track the recording again"
+        ) from None
+    return track
+
+
+def track_to_json(track: Track, source: str) -> dict[str, Any]:
+    """Return the content of track.json: each object's states, estimated error and losses, and all events."""
+    return {
+        "schema": SCHEMA,
+        "recording": source,
+        "frames": len(track.times),
+        "seconds": round(float(track.times[-1]), 3),
+        "objects": [_object_to_json(track, number) for number in range(len(track.names))],
+        "events": [event.to_json() for event in track.events],
+    }
+
+
+def _object_to_json(track: Track, number: int) -> dict[str, Any]:
+    errors = track.errors[:, number][np.isfinite(track.errors[:, number])]
+    since = track.lost_since(len(track.times) - 1, number)
+    shares = {name: round(share, 4) for name, share in share_of_states(track, [number]).items()}
+    return {
+        "name": track.names[number],
+        "states": shares,
+        "estimated_error_m": round(float(np.median(errors)), 5) if len(errors) else None,
+        "lost_since": None if since is None else round(since, 3),
+    }
+
+
+def with_objects(log: Episode, track: Track, offset: float = 0.0) -> Episode:
+    """Return a robot's log with the tracked poses of the objects at its instants.
+
+    Objects that are ever lost are left out: an episode cannot say so.
+
+    Args:
+        offset: seconds of the log at which the recording begins.
+
+    Raises TrackError if log and recording do not overlap.
+    """
+    times = log.times - log.times[0] - offset
+    within = (times >= track.times[0] - 0.1) & (times <= track.times[-1] + 0.1)
+    if within.sum() < 2:
+        raise TrackError("the log and the recording do not overlap; give the second of the log at which it begins")
+    nearest = np.abs(times[:, None] - track.times[None]).argmin(1)
+    kept = [k for k in range(len(track.names)) if (track.states[:, k] != STATES.index("lost")).all()]
+    objects = {track.names[k]: track.poses[nearest, k] for k in kept}
+    left = len(track.names) - len(kept)
+    note = f"poses of {len(kept)} objects tracked in a recording" + (
+        f"; {left} lost on the way, left out" if left else ""
+    )
+    return replace(log, objects=objects, note="; ".join(text for text in (log.note, note) if text))
+
+
+def write_episode_of(log: Episode, track: Track, folder: Path, offset: float = 0.0) -> None:
+    """Write episode.npz: a robot's log with the tracked objects. Raises TrackError, EpisodeError, StoreError."""
+    write_episode(with_objects(log, track, offset), folder / "episode.npz")

@@ -1,0 +1,150 @@
+"""`grs-studio track`: follow a twin's objects through a recording."""
+
+import argparse
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from studio.commands.options import DONE
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from pipeline.frame import Frame
+    from pipeline.frame.formats.recording import Recording
+    from pipeline.project import Project
+    from pipeline.tracking.track import Track
+
+
+def add_to(command: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
+    command.add_argument("project", type=Path, metavar="PROJECT", help="project with a twin of the recording's start")
+    command.add_argument("recording", type=Path, metavar="RECORDING", help="recording in any format with depth")
+    command.add_argument("--out", type=Path, required=True, help="folder for track.npz, track.json and track.mp4")
+    command.add_argument(
+        "--first", type=int, default=0, metavar="N", help="the frame that the twin was made of (default %(default)s)"
+    )
+    command.add_argument("--last", type=int, metavar="N", help="the last frame to follow (default: all)")
+    command.add_argument(
+        "--rate", type=float, default=30.0, metavar="HZ", help="frames a second where none are given (default 30)"
+    )
+    command.add_argument("--instant", type=float, metavar="SECONDS", help="make a project of this instant of the track")
+    command.add_argument("--project", dest="new", type=Path, metavar="OUT", help="folder of that project")
+    command.add_argument("--log", type=Path, help="log of the robot; with the objects it becomes episode.npz")
+    command.add_argument(
+        "--log-start", type=float, default=0.0, metavar="SECONDS", help="second of the log at which the track begins"
+    )
+    command.set_defaults(execute=track)
+
+
+def track(arguments: argparse.Namespace) -> int:
+    """Follow the objects, write the track and its film, and make a project of an instant if asked to."""
+    from pipeline.divergence import read_episode
+    from pipeline.frame.load import open_recording
+    from pipeline.project import Project
+    from pipeline.tracking.instant import project_at
+    from pipeline.tracking.track import TrackError
+    from pipeline.tracking.track_files import write_episode_of, write_track
+
+    if (arguments.instant is None) != (arguments.new is None):
+        raise TrackError("--instant SECONDS and --project OUT go together")
+    project, recording = Project.open(arguments.project), open_recording(arguments.recording)
+    log = read_episode(arguments.log) if arguments.log else None
+    numbers = _numbers(arguments, recording)
+    found = _follow(project, recording, numbers, arguments.rate)
+    write_track(found, arguments.out, arguments.recording.name)
+    if log is not None:
+        write_episode_of(log, found, arguments.out, arguments.log_start)
+    if arguments.instant is not None:
+        index = found.index_at(arguments.instant)
+        project_at(project, found, _frame(project, recording, numbers[index]), index, arguments.new)
+    _write_film(found, project, recording, numbers, arguments.out)
+    print("\n".join(_summary(found)), file=sys.stderr)
+    return DONE
+
+
+def _numbers(arguments: argparse.Namespace, recording: "Recording") -> range:
+    from pipeline.tracking.track import TrackError
+
+    last = len(recording) - 1 if arguments.last is None else arguments.last
+    if not 0 <= arguments.first < last < len(recording):
+        raise TrackError(
+            f"{arguments.recording.name} holds frames 0 to {len(recording) - 1}; a track needs two of them or more"
+        )
+    if not 0 < arguments.rate <= 1000:
+        raise TrackError("--rate takes frames a second, such as 30")
+    return range(arguments.first, last + 1)
+
+
+def _frame(project: "Project", recording: "Recording", number: int) -> "Frame":
+    """Read a frame with the project's camera. Raises TrackError for a frame of another size."""
+    from pipeline.tracking.track import TrackError
+
+    frame, k = recording.frame(number), project.frame.intrinsics
+    if (frame.intrinsics.width, frame.intrinsics.height) != (k.width, k.height):
+        raise TrackError(
+            f"frame {number} has {frame.intrinsics.width} x {frame.intrinsics.height} pixels, the project's has "
+            f"{k.width} x {k.height}; make the project of a frame of this recording"
+        )
+    return replace(frame, intrinsics=k)
+
+
+def _follow(project: "Project", recording: "Recording", numbers: range, rate: float) -> "Track":
+    import numpy as np
+
+    from pipeline.tracking.following import follow
+    from pipeline.tracking.track import TrackError
+
+    scene = project.scene()
+    if scene is None:
+        raise TrackError(f"{project.folder.name} has no twin yet; build it: grs-studio run ... --until scene")
+
+    def shots() -> "Iterator[tuple[float, Frame, np.ndarray | None]]":
+        first: np.ndarray | None = None
+        for number in numbers:
+            frame, pose = _frame(project, recording, number), None
+            time = recording.times[number] if recording.times else number / rate
+            if frame.world_from_camera is not None:
+                first = frame.world_from_camera if first is None else first
+                pose = np.asarray(scene.world_from_camera) @ np.linalg.inv(first) @ frame.world_from_camera
+            yield time, frame, pose
+
+    steps = follow(scene, shots(), project.segments() or ())
+    while True:
+        try:
+            done = next(steps)
+        except StopIteration as stop:
+            return stop.value
+        if done % 50 == 0:
+            print(f"{done} of {len(numbers)} frames", file=sys.stderr)
+
+
+def _write_film(found: "Track", project: "Project", recording: "Recording", numbers: range, folder: Path) -> None:
+    """Write track.mp4, or say why there is none."""
+    from pipeline.scene import SceneError
+    from pipeline.tracking.film import write_track_film
+
+    def frame(index: int) -> "Frame":
+        return _frame(project, recording, numbers[index])
+
+    try:
+        write_track_film(found, project.folder, frame, folder / "track.mp4")
+    except (SceneError, ImportError, OSError, RuntimeError) as error:
+        print(f"no film: {error}", file=sys.stderr)
+
+
+def _summary(found: "Track") -> list[str]:
+    from pipeline.tracking.track import share_of_states
+
+    lines = [
+        f"{event.time:6.2f} s  {event.kind} {event.object}{' on ' + event.on if event.on else ''}"
+        for event in found.events
+    ]
+    shares = share_of_states(found)
+    lines.append(f"{len(found.names)} objects, {len(found.times)} frames: lost {shares['lost']:.0%} of the time")
+    for number, name in enumerate(found.names):
+        if (since := found.lost_since(len(found.times) - 1, number)) is not None:
+            lines.append(f"{name} is lost since {since:.1f} s")
+    return lines

@@ -1,0 +1,114 @@
+"""Objects of a drawn scene are followed from frame to frame; noise and hands are measured by bench.tracking."""
+
+from dataclasses import replace
+
+import drawn_scene
+import numpy as np
+import pytest
+
+from pipeline.project import Project
+from pipeline.scene.scene_files import write_scene
+from pipeline.tracking.following import follow
+from pipeline.tracking.instant import project_at
+from pipeline.tracking.track import STATES, TrackError
+from pipeline.tracking.track_files import read_track, track_to_json, write_track
+
+RATE = 15.0
+LIFT = [(0.0, 0.0)] * 3 + [(0.0, h) for h in (0.02, 0.05, 0.08, 0.1)]
+CARRY = [(x, 0.1) for x in (0.03, 0.07, 0.1, 0.12)]
+LOWER = [(0.12, h) for h in (0.07, 0.04, 0.02, 0.01)] + [(0.12, 0.0)] * 6
+
+
+def photographs(scene, offsets):
+    """Return the frames of a scene whose first object is shifted along x and z; None takes it away."""
+    shots = []
+    for number, offset in enumerate(offsets):
+        moved, *others = scene.placements
+        if offset is not None:
+            pose = moved.world_from_object
+            shifted = replace(pose, pos=pose.pos + np.array([offset[0], 0, offset[1]]))
+            others = [replace(moved, world_from_object=shifted), *others]
+        frame, *_ = drawn_scene.photograph(replace(scene, placements=tuple(others)))
+        shots.append((number / RATE, frame, None))
+    return shots
+
+
+def followed(scene, shots):
+    steps = follow(scene, shots)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as stop:
+            return stop.value
+
+
+@pytest.fixture(scope="module")
+def scene(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("meshes")
+    box = drawn_scene.placement(drawn_scene.box(folder), "carried", at=(-0.1, 0.0), number=1, rgb=(200, 40, 40))
+    can = drawn_scene.placement(drawn_scene.can(folder), "can", at=(0.05, 0.1), number=2, rgb=(40, 60, 200))
+    return drawn_scene.scene(box, can)
+
+
+@pytest.fixture(scope="module")
+def shots(scene):
+    return photographs(scene, LIFT + CARRY + LOWER)
+
+
+@pytest.fixture(scope="module")
+def track(scene, shots):
+    return followed(scene, shots)
+
+
+def test_a_carried_object_is_followed_and_others_stay_where_they_are(track):
+    offsets = np.array(LIFT + CARRY + LOWER)
+    expected = track.poses[0, 0, :3] + np.column_stack([offsets[:, 0], np.zeros(len(offsets)), offsets[:, 1]])
+    moving = track.states[:, 0] == STATES.index("tracked")
+    assert moving.sum() > 8 and np.abs(track.poses[moving, 0, :3] - expected[moving]).max() < 0.003
+    assert np.abs(track.poses[-1, 0, :3] - expected[-1]).max() < 0.003
+    assert (track.states[:, 1] == STATES.index("still")).all() and np.ptp(track.poses[:, 1], axis=0).max() == 0
+
+
+def test_a_lift_and_a_set_down_are_events_with_their_times_and_support(track):
+    picked, placed = (e for e in track.events if e.kind in ("picked", "placed", "fell"))
+    assert (picked.kind, picked.object, picked.on) == ("picked", "carried", "table")
+    assert (placed.kind, placed.on) == ("placed", "table")
+    assert abs(picked.time - 3 / RATE) < 0.3 and abs(placed.time - (len(LIFT + CARRY) + 4) / RATE) < 0.3
+
+
+def test_an_object_that_is_taken_away_is_lost_until_it_is_back(scene):
+    away = followed(scene, photographs(scene, [(0.0, 0.0)] * 2 + [None] * 4 + [(0.15, 0.0)] * 3))
+    assert [away.state(i, 0) for i in (1, 3, 5)] == ["still", "lost", "lost"]
+    assert away.lost_since(5, 0) == pytest.approx(2 / RATE, abs=1.5 / RATE) and away.lost_since(1, 0) is None
+    assert away.state(8, 0) != "lost" and abs(away.poses[8, 0, 0] - 0.05) < 0.003
+
+
+def test_a_track_is_read_back_as_it_was_written(track, tmp_path):
+    write_track(track, tmp_path, "drawn")
+    back = read_track(tmp_path)
+    assert back.names == track.names and (back.poses == track.poses).all() and (back.states == track.states).all()
+    data = track_to_json(track, "drawn")
+    assert data["objects"][1]["states"]["still"] == 1 and data["objects"][0]["lost_since"] is None
+    (tmp_path / "track.npz").write_bytes(b"PK nothing")
+    with pytest.raises(TrackError, match="track the recording again"):
+        read_track(tmp_path)
+
+
+def test_a_frame_of_another_table_and_a_single_frame_are_refused(scene, shots):
+    with pytest.raises(TrackError, match="two frames"):
+        followed(scene, shots[:1])
+    bare = replace(shots[0][1], depth=np.full_like(shots[0][1].depth, 2.0))
+    with pytest.raises(TrackError, match="0 of 2 objects are where it has them"):
+        followed(scene, [(0.0, bare, None), shots[1]])
+
+
+def test_an_instant_becomes_a_project_with_its_poses_and_masks(scene, shots, track, tmp_path):
+    source = Project.create(tmp_path / "source", shots[0][1])
+    write_scene(scene, source.folder)
+    index = len(LIFT) + 1
+    project = project_at(source, track, shots[index][1], index, tmp_path / "instant")
+    found = {p.name: p for p in project.scene().placements}
+    assert np.abs(found["carried"].world_from_object.pos - track.poses[index, 0, :3]).max() < 0.003
+    assert found["carried"].prop > 0.05 and found["can"].prop == 0
+    assert {s.id for s in project.segments()} == {1, 2}
+    assert project.stages()["scene"] == "done" and len(project.active_decisions("move")) == 2
