@@ -1,7 +1,7 @@
 """What the photograph shows behind and beside the table, as a mesh that is drawn and touches nothing.
 
-Every pixel that is neither table nor object is put at its measured depth. What objects hide of it, and what has no depth,
-is filled from around, softly; so is a border beyond the photograph, for cameras beside its own.
+Every pixel that is neither table nor object is put at its measured depth. What objects hide of it, and what has no
+depth, is filled from around, softly; so is a border beyond the photograph, for cameras beside its own.
 """
 
 from collections.abc import Iterable
@@ -15,12 +15,13 @@ import numpy as np
 from pipeline.frame import Observation
 from pipeline.scene.mjcf.builder import Slab
 from pipeline.segmentation import Segment
+from pipeline.store import write_bytes
 
 NAME = "background"
 CELLS = 128
 """Cells of the mesh along the photograph's width: 16,000 triangles, which draw as fast as the objects do."""
 BORDER = 0.25
-"""Of the photograph's width and height, what is filled beyond each side: a turn of 15 degrees about the table shows that."""
+"""Share of the photograph's width and height that is filled beyond each side: a turn of 15 degrees shows it."""
 MAX_SIDE_PX = 1024
 """Of the texture."""
 TABLE_BAND_M = 0.02
@@ -63,7 +64,7 @@ def make_background(observation: Observation, segments: Iterable[Segment], slab:
 
 
 def add_background(spec: mujoco.MjSpec, folder: Path) -> bool:
-    """Add the background in `folder`, a twin's, to its specification, in place of the floor; return whether it has one."""
+    """Add the background in a twin's folder to its specification, in place of the floor; return whether it has one."""
     obj, png = folder / f"{NAME}.obj", folder / f"{NAME}.png"
     if not (obj.is_file() and png.is_file()) or spec.geom(NAME) is not None:
         return False
@@ -76,6 +77,34 @@ def add_background(spec: mujoco.MjSpec, folder: Path) -> bool:
     if (floor := spec.geom("floor")) is not None:
         floor.rgba[3] = 0
     return True
+
+
+def load_model(path: Path) -> mujoco.MjModel:
+    """Compile a model of a twin with the background beside its file, if there is one; raises ValueError as MuJoCo does.
+
+    Its middle and extent, after which cameras and lights are set, stay those of the twin.
+    """
+    spec = mujoco.MjSpec.from_file(str(path))
+    if not add_background(spec, path.parent):
+        return mujoco.MjModel.from_xml_path(str(path))
+    model = spec.compile()
+    shown = (model.geom_rbound > 0) & (np.arange(model.ngeom) != model.geom(NAME).id)
+    data = mujoco.MjData(model)
+    mujoco.mj_kinematics(model, data)
+    low = (data.geom_xpos - model.geom_rbound[:, None])[shown].min(0)
+    high = (data.geom_xpos + model.geom_rbound[:, None])[shown].max(0)
+    model.stat.center[:], model.stat.extent = (low + high) / 2, (high - low).max()
+    return model
+
+
+def write_background(made: Background | None, folder: Path) -> None:
+    """Write the background's files to a twin's folder, or remove those of an earlier one."""
+    for suffix, content in (("obj", made and made.obj), ("png", made and made.png)):
+        file = folder / f"{NAME}.{suffix}"
+        if content is None:
+            file.unlink(missing_ok=True)
+        else:
+            write_bytes(file, content)
 
 
 def _covered(observation: Observation, slab: Slab, columns: np.ndarray, rows: np.ndarray) -> np.ndarray:
@@ -104,7 +133,9 @@ def _is_background(observation: Observation, covered: np.ndarray, objects: np.nd
     frame, plane = observation.frame, observation.support.plane
     heights = frame.points @ plane.normal.astype(np.float32) + plane.offset
     stands = (frame.depth > 0) & (np.nan_to_num(heights) > TABLE_BAND_M)
-    stands = cv2.morphologyEx((covered & stands & ~objects).astype(np.uint8), cv2.MORPH_OPEN, np.ones((7, 7), np.uint8)) > 0
+    stands = (
+        cv2.morphologyEx((covered & stands & ~objects).astype(np.uint8), cv2.MORPH_OPEN, np.ones((7, 7), np.uint8)) > 0
+    )
     return ~objects & (stands | ~covered)
 
 
@@ -187,9 +218,7 @@ def _texture(rgb: np.ndarray, objects: np.ndarray) -> bytes:
     return cv2.imencode(".png", cv2.cvtColor(picture, cv2.COLOR_RGB2BGR))[1].tobytes()
 
 
-def _obj(
-    world: np.ndarray, columns: np.ndarray, rows: np.ndarray, size: tuple[int, int], faces: np.ndarray
-) -> bytes:
+def _obj(world: np.ndarray, columns: np.ndarray, rows: np.ndarray, size: tuple[int, int], faces: np.ndarray) -> bytes:
     """Return the OBJ file. All normals point down, away from the twin's lights: the photograph has its own."""
     width, height = size
     u, v = np.meshgrid(
