@@ -9,9 +9,9 @@ import numpy as np
 
 from pipeline.frame import Intrinsics, Support
 from pipeline.scene import Scene
-from pipeline.scene.mjcf.background import Background, load_model, write_background
+from pipeline.scene.mjcf.background import Background, write_background
 from pipeline.scene.mjcf.builder import write_mjcf
-from pipeline.scene.rendering import RenderedImage, render_model
+from pipeline.scene.rendering import RenderedImage, render_twin
 
 
 class Likeness(NamedTuple):
@@ -64,9 +64,9 @@ def visible_table(k: Intrinsics, support: Support) -> np.ndarray:
 def rendered_twin(scene: Scene, k: Intrinsics, around: Background | None = None) -> RenderedImage:
     """Return the twin as its exported MJCF draws it through the photograph's camera, before a background."""
     with tempfile.TemporaryDirectory() as folder:
-        path = write_mjcf(scene, Path(folder))
+        write_mjcf(scene, Path(folder))
         write_background(around, Path(folder))
-        return render_model(load_model(path), (k.width, k.height))
+        return render_twin(Path(folder), (k.width, k.height))
 
 
 def whole_similarity(photograph: np.ndarray, rendered: RenderedImage) -> float:

@@ -16,7 +16,7 @@ from pipeline.frame import Observation
 from pipeline.scene.mjcf.builder import Slab
 from pipeline.scene.mjcf.table_picture import blurred
 from pipeline.segmentation import Segment
-from pipeline.store import write_bytes
+from pipeline.store import write_bytes, write_text
 
 NAME = "background"
 CELLS = 128
@@ -65,7 +65,9 @@ def make_background(observation: Observation, segments: Iterable[Segment], slab:
     if not len(faces):
         return None
     texture = _texture(frame.rgb, objects)
-    return Background(_obj(world, columns, rows, (width, height), faces), texture, 1 - has_depth.sum() / shown.sum())
+    return Background(
+        _obj(world, columns, rows, (width, height), faces), texture, 1 - float(has_depth.sum() / shown.sum())
+    )
 
 
 def add_background(spec: mujoco.MjSpec, folder: Path) -> bool:
@@ -73,10 +75,10 @@ def add_background(spec: mujoco.MjSpec, folder: Path) -> bool:
     obj, png = folder / f"{NAME}.obj", folder / f"{NAME}.png"
     if not (obj.is_file() and png.is_file()) or spec.geom(NAME) is not None:
         return False
-    spec.add_texture(name=NAME, type=mujoco.mjtTexture.mjTEXTURE_2D, file=str(png.absolute()))
+    spec.add_texture(name=NAME, type=mujoco.mjtTexture.mjTEXTURE_2D, file=png.name)
     material = spec.add_material(name=NAME, specular=0, emission=1 - HEADLIGHT_AMBIENT)
     material.textures[mujoco.mjtTextureRole.mjTEXROLE_RGB] = NAME
-    spec.add_mesh(name=NAME, file=str(obj.absolute()), inertia=mujoco.mjtMeshInertia.mjMESH_INERTIA_SHELL)
+    spec.add_mesh(name=NAME, file=obj.name, inertia=mujoco.mjtMeshInertia.mjMESH_INERTIA_SHELL)
     spec.worldbody.add_geom(name=NAME, type=mujoco.mjtGeom.mjGEOM_MESH, meshname=NAME, material=NAME, group=1,
                             contype=0, conaffinity=0, mass=0)  # fmt: skip
     if (floor := spec.geom("floor")) is not None:
@@ -92,13 +94,27 @@ def load_model(path: Path) -> mujoco.MjModel:
     spec = mujoco.MjSpec.from_file(str(path))
     if not add_background(spec, path.parent):
         return mujoco.MjModel.from_xml_path(str(path))
+    return compile_with_background(spec)
+
+
+def keep_background(path: Path) -> None:
+    """Write the background beside a model's file into the model, if there is one, for who reads it without us."""
+    spec = mujoco.MjSpec.from_file(str(path))
+    if add_background(spec, path.parent):
+        compile_with_background(spec)
+        write_text(path, spec.to_xml())
+
+
+def compile_with_background(spec: mujoco.MjSpec) -> mujoco.MjModel:
+    """Compile a specification with a background, and set its middle and extent to those of all else that it shows."""
     model = spec.compile()
     shown = (model.geom_rbound > 0) & (np.arange(model.ngeom) != model.geom(NAME).id)
     data = mujoco.MjData(model)
     mujoco.mj_kinematics(model, data)
     low = (data.geom_xpos - model.geom_rbound[:, None])[shown].min(0)
     high = (data.geom_xpos + model.geom_rbound[:, None])[shown].max(0)
-    model.stat.center[:], model.stat.extent = (low + high) / 2, (high - low).max()
+    spec.stat.center[:], spec.stat.extent = (low + high) / 2, (high - low).max()
+    model.stat.center[:], model.stat.extent = spec.stat.center, spec.stat.extent
     return model
 
 
