@@ -92,8 +92,15 @@ def test_an_object_is_not_on_it_and_is_not_touched_by_it(photographed, tmp_path)
     assert not list(path.parent.glob("background.*"))
 
 
-def test_a_photograph_that_shows_only_the_table_has_none(photographed):
+def test_a_background_without_depth_stands_behind_the_table_and_a_table_that_fills_the_picture_has_none(photographed):
     scene, observation, segments = photographed
-    wide = builder.table_slab(scene)._replace(half=np.array([50.0, 50.0]))
-    flat = replace(observation.frame, depth=np.zeros_like(observation.frame.depth))
-    assert make_background(replace(observation, frame=flat), segments, wide) is None
+    slab, flat = builder.table_slab(scene), replace(observation.frame, depth=np.zeros_like(observation.frame.depth))
+    made = make_background(replace(observation, frame=flat), segments, slab)
+    assert made.filled == 1
+    points = np.array([line.split()[1:] for line in made.obj.decode().splitlines() if line.startswith("v ")], float)
+    ahead = (points - scene.world_from_camera[:3, 3]) @ scene.world_from_camera[:3, 2]
+    np.testing.assert_allclose(ahead, ahead[0], atol=1e-3)
+    corners = np.array([[x, y, 0] for x in (-0.5, 0.5) for y in (-0.4, 0.4)])
+    assert ahead[0] > ((corners - scene.world_from_camera[:3, 3]) @ scene.world_from_camera[:3, 2]).max()
+    from_above, _ = make.observe(make.scene())
+    assert make_background(from_above, (), slab._replace(half=np.array([500.0, 500.0]))) is None

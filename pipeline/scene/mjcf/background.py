@@ -55,11 +55,12 @@ def make_background(observation: Observation, segments: Iterable[Segment], slab:
     if np.count_nonzero(known) < 0.005 * known.size:  # a table that fills the picture
         return None
     has_depth = known & (frame.depth > 0)
-    if not has_depth.any():
-        return None
     step = max(1.0, max(width, height) / CELLS)
     columns, rows = _grid(width, step), _grid(height, step)
-    depth = _depth_on_grid(frame.depth, has_depth, objects, (columns, rows), step)
+    if has_depth.any():
+        depth = _depth_on_grid(frame.depth, has_depth, objects, (columns, rows), step)
+    else:  # beyond the sensor's reach: on a plane across the view, just behind the table
+        depth = np.full((len(rows), len(columns)), _farthest(observation, slab) + BEHIND_M)
     world = _world_points(observation, depth, columns, rows)
     faces = _faces(_is_shown(observation, slab, shown, columns, rows, step))
     if not len(faces):
@@ -142,6 +143,15 @@ def _covered(observation: Observation, slab: Slab, columns: np.ndarray, rows: np
     along = own @ (np.outer(pose[:2, 3] - slab.centre, down) + pose[:2, :3] * pose[2, 3])
     a, b, c = (form[0] * x + (form[1] * y + form[2]) for form in np.vstack([along, down]).astype(np.float32))
     return (c > 1e-6) & (np.abs(a) <= slab.half[0] * c) & (np.abs(b) <= slab.half[1] * c)
+
+
+def _farthest(observation: Observation, slab: Slab) -> float:
+    """Return the depth in metres of the slab's farthest corner in the photograph's camera."""
+    pose = observation.support.world_from_camera
+    cos, sin = np.cos(slab.yaw), np.sin(slab.yaw)
+    signs = np.array([[1, 1], [1, -1], [-1, 1], [-1, -1]])
+    corners = np.column_stack([(signs * slab.half) @ np.array([[cos, sin], [-sin, cos]]) + slab.centre, np.zeros(4)])
+    return float(((corners - pose[:3, 3]) @ pose[:3, 2]).max())
 
 
 def _objects(segments: Iterable[Segment], shape: tuple[int, int]) -> np.ndarray:
