@@ -98,7 +98,7 @@ def _near_true(event: Event, true: Sequence[dict]) -> bool:
 
 def _matched(found: Sequence[Event], true: Sequence[dict], end: float) -> tuple[int, tuple[str, ...]]:
     """Return how many true events were found in time, and those that were not, or were found for nothing (+)."""
-    # a change at the very end is in neither list: nobody sees whether it lasts
+    # the recording ends before anybody sees whether a change at its end lasts
     left, misses, count = [e for e in found if e.time < end - HELD_S - EVENT_S or _near_true(e, true)], [], 0
     for event in true:
         near = [

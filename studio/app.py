@@ -63,7 +63,7 @@ from studio.texts import text_routes
 from studio.web import account_routes, page_states
 from studio.web.access import Access
 from studio.web.gate import Gate
-from studio.web.gradio_internals import ValidLogins, gradio_app, name_icon
+from studio.web.gradio_internals import ValidLogins, gradio_app, keep_lost_pages, name_icon
 from studio.web.login_limits import GuardedLogin
 from studio.web.page_guard import GuardedPage, PageOwners
 from studio.web.static_files import import_map
@@ -109,6 +109,7 @@ def build_app(services: Services, workspace: Path, access: Access | None = None)
     shell.mount(app, partial(session_of_address, sessions))
     page.act_for, page.owners = access.act_for, owners
     name_icon()
+    keep_lost_pages(app)
     gr.mount_gradio_app(
         app,
         page,

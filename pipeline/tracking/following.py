@@ -11,7 +11,7 @@ from pipeline.scene.placement import Scene
 from pipeline.segmentation import Segment
 from pipeline.tracking.events import find_events
 from pipeline.tracking.fit import TOLERANCE_M, Evidence
-from pipeline.tracking.track import STATES, Track, TrackError
+from pipeline.tracking.track import CAMERA_MOVES, STATES, Track, TrackError
 from pipeline.tracking.tracker import Tracker
 
 Shot = tuple[float, Frame, np.ndarray | None]
@@ -25,7 +25,7 @@ def follow(scene: Scene, shots: Iterable[Shot], segments: Iterable[Segment] = ()
     that cannot be read, FrameError as the frames do.
     """
     tracker: Tracker | None = None
-    times, poses, states, errors = [], [], [], []
+    times, poses, states, errors, has_camera = [], [], [], [], False
     for number, (time, frame, camera) in enumerate(shots):
         if tracker is None:
             if not scene.placements:
@@ -33,6 +33,7 @@ def follow(scene: Scene, shots: Iterable[Shot], segments: Iterable[Segment] = ()
             tracker = Tracker(scene, frame, segments)
         else:
             tracker.step(frame, time, camera)
+        has_camera |= camera is not None
         times.append(time)
         poses.append([_row(one.pose) for one in tracker.objects])
         states.append([STATES.index(one.state) for one in tracker.objects])
@@ -45,7 +46,8 @@ def follow(scene: Scene, shots: Iterable[Shot], segments: Iterable[Segment] = ()
     names = tuple(one.model.name for one in tracker.objects)
     seconds = np.array(times) - times[0]
     track = Track(names, seconds, np.array(poses), np.array(states, np.uint8), np.array(errors))
-    return replace(track, events=find_events(track, scene))
+    doubts = (CAMERA_MOVES,) if track.seems_carried_whole and not has_camera else ()
+    return replace(track, events=find_events(track, scene), doubts=doubts)
 
 
 def _row(pose: np.ndarray) -> np.ndarray:

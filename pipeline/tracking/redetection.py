@@ -55,7 +55,7 @@ def _clusters(model: ObjectModel, target: Target, last: np.ndarray) -> list[np.n
         distance = float(np.linalg.norm(centre - last[:3, 3]))
         # a hand in between cuts an object into several clusters
         whole = likely.astype(bool) & (np.linalg.norm(target.view.points - centre, axis=-1) < 1.5 * model.radius)
-        # a decimetre away is as bad as pixels of which the colour says a tenth less
+        # 0.1 m farther away counts as much as a colour that is 0.1 less likely
         worth = float(target.weight[mask].mean()) + min(extent / (2 * model.radius), 1.0) - distance
         found.append((worth, number, whole))
     return [mask for _, _, mask in sorted(found, key=lambda one: one[:2], reverse=True)[:CLUSTERS]]

@@ -7,6 +7,16 @@ from typing import Any, Literal
 import numpy as np
 
 from pipeline.errors import StudioError
+from pipeline.frame import Doubt
+
+CAMERA_MOVES = Doubt(
+    "camera",
+    "All objects move alike, as they do when the camera moves.",
+    "Give a recording that says where its camera was: TUM, BOP, Record3D, or a trajectory of Open3D.",
+)
+APART_M, ALIKE_M = 0.015, 0.005
+"""Objects that all moved farther than the first, and whose distances changed by less than the second, moved alike. The
+second is above the 4 mm by which an object at rest may wander (REST_M of the tracker)."""
 
 State = Literal["still", "tracked", "occluded", "lost"]
 STATES: tuple[State, ...] = ("still", "tracked", "occluded", "lost")
@@ -48,6 +58,16 @@ class Track:
     errors: np.ndarray
     """Estimated error of each pose in metres, of shape (T, K): from the depth that it predicts. NaN where unseen."""
     events: tuple[Event, ...] = ()
+    doubts: tuple[Doubt, ...] = ()
+    """Why the poses may not be those of the objects."""
+
+    @property
+    def seems_carried_whole(self) -> bool:
+        """Whether at some frame two objects or more, all that there are, moved without moving to one another."""
+        places, seen = self.poses[:, :, :3], (self.states <= STATES.index("tracked")).all(1)
+        between = np.linalg.norm(places[:, :, None] - places[:, None], axis=-1)
+        apart = np.linalg.norm(places - places[0], axis=-1).min(1) > APART_M
+        return len(self.names) > 1 and bool((seen & apart & (np.abs(between - between[0]).max((1, 2)) < ALIKE_M)).any())
 
     def state(self, frame: int, number: int) -> State:
         """Return the state of one object at one frame."""

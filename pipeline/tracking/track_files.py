@@ -4,7 +4,7 @@ track.npz holds t (T,) in seconds, objects (K,), object_poses (T, K, 7): metres 
 index into state_names, and errors (T, K) in metres, NaN where nothing was seen.
 """
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +54,7 @@ def track_to_json(track: Track, source: str) -> dict[str, Any]:
         "seconds": round(float(track.times[-1]), 3),
         "objects": [_object_to_json(track, number) for number in range(len(track.names))],
         "events": [event.to_json() for event in track.events],
+        "doubtful": [asdict(doubt) for doubt in track.doubts],
     }
 
 

@@ -154,7 +154,7 @@ class Tracker:
         if found.behind > 10 and found.contradiction > tracked.usual + MOVED_SHARE:
             tracked.at_rest, tracked.recent = False, [(time, tracked.pose)]
             return
-        # an object of which less than a quarter shows could move unseen
+        # with less than a quarter in sight, an object could move unseen
         tracked.state = "still" if found.visible_share > 0.25 else "occluded"
         if tracked.state == "still":
             tracked.usual = min(0.9 * tracked.usual + 0.1 * found.contradiction, 0.3)

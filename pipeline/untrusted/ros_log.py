@@ -91,7 +91,7 @@ def _one_line(path: Path) -> Iterator[None]:
     except RosLogError:
         raise
     except Exception as error:  # of six libraries: assertions, struct.error, those of SQLite, YAML, LZ4 and Zstandard
-        reason = " ".join(str(error).replace(str(path), path.name).split())[:200] or type(error).__name__
+        reason = " ".join(str(error).replace(str(path), path.name).split())[:200].rstrip(".") or type(error).__name__
         if isinstance(error, MemoryError):  # by a length that was damaged
             reason = "it asks for more memory than there is"
         raise RosLogError(

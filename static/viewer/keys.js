@@ -26,7 +26,8 @@ function cameraKeys({ views, comparison, turntable }) {
     "+": { name: "+ −", help: t("zoom"), act: orbit(0, 0, 0.9) },
     "=": act(orbit(0, 0, 0.9)),
     "-": act(orbit(0, 0, 1.1)),
-    1: { name: "1 2 3 4", help: t("free, top, front, photo"), act: () => views.show("free") },
+    views: { name: "1 2 3 4", help: t("free, top, front, photo") }, // the browser lists digits first
+    1: act(() => views.show("free")),
     2: act(() => views.show("top")),
     3: act(() => views.show("front")),
     4: act(() => views.show("photo")),

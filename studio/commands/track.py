@@ -65,7 +65,8 @@ def track(arguments: argparse.Namespace) -> int:
     return DONE
 
 
-def _numbers(arguments: argparse.Namespace, recording: "Recording") -> range:
+def _numbers(arguments: argparse.Namespace, recording: "Recording") -> list[int]:
+    """Return the frames to follow, those whose camera's pose is unknown left out. Raises TrackError."""
     from pipeline.tracking.track import TrackError
 
     last = len(recording) - 1 if arguments.last is None else arguments.last
@@ -75,7 +76,15 @@ def _numbers(arguments: argparse.Namespace, recording: "Recording") -> range:
         )
     if not 0 < arguments.rate <= 1000:
         raise TrackError("--rate takes frames a second, such as 30")
-    return range(arguments.first, last + 1)
+    numbers = list(range(arguments.first, last + 1))
+    if not recording.poses:
+        return numbers
+    kept = [number for number in numbers if recording.poses[number] is not None]
+    if arguments.first not in kept:
+        raise TrackError(f"where the camera of frame {arguments.first} was is not known; name another by --first")
+    if len(kept) < len(numbers):
+        print(f"{len(numbers) - len(kept)} frames are left out: where their camera was is not known", file=sys.stderr)
+    return kept
 
 
 def _frame(project: "Project", recording: "Recording", number: int) -> "Frame":
@@ -91,7 +100,7 @@ def _frame(project: "Project", recording: "Recording", number: int) -> "Frame":
     return replace(frame, intrinsics=k)
 
 
-def _follow(project: "Project", recording: "Recording", numbers: range, rate: float) -> "Track":
+def _follow(project: "Project", recording: "Recording", numbers: list[int], rate: float) -> "Track":
     import numpy as np
 
     from pipeline.tracking.following import follow
@@ -106,9 +115,10 @@ def _follow(project: "Project", recording: "Recording", numbers: range, rate: fl
         for number in numbers:
             frame, pose = _frame(project, recording, number), None
             time = recording.times[number] if recording.times else number / rate
-            if frame.world_from_camera is not None:
-                first = frame.world_from_camera if first is None else first
-                pose = np.asarray(scene.world_from_camera) @ np.linalg.inv(first) @ frame.world_from_camera
+            camera = recording.poses[number] if recording.poses else frame.world_from_camera
+            if camera is not None:
+                first = camera if first is None else first
+                pose = np.asarray(scene.world_from_camera) @ np.linalg.inv(first) @ camera
             yield time, frame, pose
 
     steps = follow(scene, shots(), project.segments() or ())
@@ -121,7 +131,7 @@ def _follow(project: "Project", recording: "Recording", numbers: range, rate: fl
             print(f"{done} of {len(numbers)} frames", file=sys.stderr)
 
 
-def _write_film(found: "Track", project: "Project", recording: "Recording", numbers: range, folder: Path) -> None:
+def _write_film(found: "Track", project: "Project", recording: "Recording", numbers: list[int], folder: Path) -> None:
     """Write track.mp4, or say why there is none."""
     from pipeline.scene import SceneError
     from pipeline.tracking.film import write_track_film
@@ -147,4 +157,4 @@ def _summary(found: "Track") -> list[str]:
     for number, name in enumerate(found.names):
         if (since := found.lost_since(len(found.times) - 1, number)) is not None:
             lines.append(f"{name} is lost since {since:.1f} s")
-    return lines
+    return lines + [doubt.line for doubt in found.doubts]

@@ -302,8 +302,8 @@ class Shell:
     async def _set_widgets(self, request: gr.Request, event: gr.EventData) -> list[Any]:
         """Return what Gradio's own components show in the page, and tell it what it was not told yet.
 
-        The event brings {page, shown, told, all}: the page's id, the number of the last change that it shows, the
-        number of the last notice, and whether it asks for all values again because some were lost.
+        The event brings {page, shown, told, all}: the page's id, and the numbers of the last change and of the last
+        notice that it shows. `all` asks for every value again, since some were lost.
         """
         _speak_for(request)
         sent = event_data(event)

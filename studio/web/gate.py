@@ -46,13 +46,14 @@ PUBLIC_FILES = (
 """What the login page needs."""
 VISITORS = (
     "/project/", "/thumbnail/project/", "/viewer", "/gradio_api/queue/", "/gradio_api/heartbeat/", "/gradio_api/cancel",
-    "/gradio_api/reset", "/gradio_api/component_server", "/gradio_api/info", "/channel/",
+    "/gradio_api/reset", "/gradio_api/component_server", "/gradio_api/info", "/gradio_api/app_id", "/channel/",
 )  # fmt: skip
 VISITORS_FILES = ("/config", "/config/", "/account.json", "/act")
 """What the page of one project needs, for those who came by a link."""
 GRADIO = "/gradio_api/"
 GRADIO_ROUTES = (
     "queue", "cancel", "reset", "heartbeat", "component_server", "upload", "upload_progress", "info", "theme.css",
+    "app_id",
 )  # fmt: skip
 """Routes of Gradio that its page uses, besides the files that it was sent. The others fetch from other servers, start
 the queue again, write files or run events past the queue."""

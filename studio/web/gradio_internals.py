@@ -3,7 +3,7 @@
 Needed of Gradio 6: an event's data in `EventData._data`; logins as a dict `App.tokens` from the values of the cookies
 `access-token-ID` and `access-token-unsecure-ID`, ID being `App.cookie_id`, to names; `gradio.utils.get_upload_folder`;
 `gradio.routes.templates`, whose frontend/index.html, the page as it is first answered, has
-the link `MANIFEST`.
+the link `MANIFEST`; and that a page whose heartbeat broke asks for /gradio_api/app_id until it is answered with JSON.
 gradio_fast_import.py and components/component.py say what they need themselves.
 tests/studio/web/test_gradio_internals.py fails when one of them changes.
 """
@@ -11,12 +11,13 @@ tests/studio/web/test_gradio_internals.py fails when one of them changes.
 import secrets
 from collections import deque
 from collections.abc import Callable
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
 import gradio as gr
 import jinja2
-from fastapi import FastAPI
+from fastapi import FastAPI, Response
 from gradio.routes import templates
 from gradio.utils import get_upload_folder
 from starlette.requests import HTTPConnection
@@ -65,6 +66,17 @@ def log_in(app: FastAPI, user: str) -> tuple[str, str]:
     token = known or secrets.token_urlsafe(24)
     mounted.tokens[token] = user
     return mounted.cookie_id, token
+
+
+def keep_lost_pages(app: FastAPI) -> None:
+    """Let a page whose heartbeat broke stay as it is. Call it before Gradio is mounted at "/".
+
+    Gradio loads such a page again once it learns the app's id. The studio's channel connects again without that.
+    """
+
+    @app.get("/gradio_api/app_id", include_in_schema=False)
+    def app_id() -> Response:
+        return Response(status_code=HTTPStatus.NO_CONTENT)
 
 
 class ValidLogins:

@@ -30,7 +30,7 @@ class PageLog:
     def __init__(self, page: Page):
         self.errors: list[str] = []
         self.open_requests: set[Request] = set()
-        page.on("console", lambda message: self.errors.append(message.text) if message.type == "error" else None)
+        page.on("console", lambda m: self.errors.append(f"{m.text} {m.location['url']}") if m.type == "error" else None)
         page.on("pageerror", lambda error: self.errors.append(str(error)))
         page.on("request", self._begin)
         page.on("requestfinished", lambda request: self.open_requests.discard(request))

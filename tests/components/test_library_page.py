@@ -278,10 +278,9 @@ def test_imports_say_how_far_they_are_and_ask_for_consent(mounted: Mounted):
 
 
 SHORTCUTS_BELOW = """async () => {
-  const { shortcuts } = await import("/static/studio/keyboard.js"), shortcut = { act: ({ key }) => keys.push(key) };
+  const { shortcuts } = await import("/static/studio/keyboard.js"), push = { act: ({ key }) => keys.push(key) };
   window.keys = [];
-  const below = { a: shortcut, 1: shortcut, "mod+b": shortcut };
-  shortcuts(document.body, { title: "", keys: () => below, isOn: () => true });
+  shortcuts(document.body, { title: "", keys: () => ({ a: push, 1: push, "mod+b": push }), isOn: () => true });
 }"""
 
 

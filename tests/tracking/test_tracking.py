@@ -25,21 +25,19 @@ def photographs(scene, offsets):
     for number, offset in enumerate(offsets):
         moved, *others = scene.placements
         if offset is not None:
-            pose = moved.world_from_object
-            shifted = replace(pose, pos=pose.pos + np.array([offset[0], 0, offset[1]]))
+            start = moved.world_from_object
+            shifted = replace(start, pos=start.pos + np.array([offset[0], 0, offset[1]]))
             others = [replace(moved, world_from_object=shifted), *others]
-        frame, *_ = drawn_scene.photograph(replace(scene, placements=tuple(others)))
-        shots.append((number / RATE, frame, None))
+        shots.append((number / RATE, drawn_scene.photograph(replace(scene, placements=tuple(others)))[0], None))
     return shots
 
 
 def followed(scene, shots):
     steps = follow(scene, shots)
-    while True:
-        try:
-            next(steps)
-        except StopIteration as stop:
-            return stop.value
+    with pytest.raises(StopIteration) as end:
+        while next(steps):
+            pass
+    return end.value.value
 
 
 @pytest.fixture(scope="module")
@@ -61,8 +59,7 @@ def track(scene, shots):
 
 
 def test_a_carried_object_is_followed_and_others_stay_where_they_are(track):
-    offsets = np.array(LIFT + CARRY + LOWER)
-    expected = track.poses[0, 0, :3] + np.column_stack([offsets[:, 0], np.zeros(len(offsets)), offsets[:, 1]])
+    expected = track.poses[0, 0, :3] + np.array([(x, 0, z) for x, z in LIFT + CARRY + LOWER])
     moving = track.states[:, 0] == STATES.index("tracked")
     assert moving.sum() > 8 and np.abs(track.poses[moving, 0, :3] - expected[moving]).max() < 0.003
     assert np.abs(track.poses[-1, 0, :3] - expected[-1]).max() < 0.003
@@ -87,25 +84,30 @@ def test_a_track_is_read_back_as_it_was_written(track, tmp_path):
     write_track(track, tmp_path, "drawn")
     back = read_track(tmp_path)
     assert back.names == track.names and (back.poses == track.poses).all() and (back.states == track.states).all()
-    data = track_to_json(track, "drawn")
-    assert data["objects"][1]["states"]["still"] == 1 and data["objects"][0]["lost_since"] is None
+    carried, can = track_to_json(track, "drawn")["objects"]
+    assert can["states"]["still"] == 1 and carried["lost_since"] is None
     (tmp_path / "track.npz").write_bytes(b"PK nothing")
     with pytest.raises(TrackError, match="track the recording again"):
         read_track(tmp_path)
 
 
-def test_a_frame_of_another_table_and_a_single_frame_are_refused(scene, shots):
+def test_a_frame_of_another_table_and_a_single_frame_are_refused_and_a_camera_that_moves_is_told_or_doubted(
+    scene, shots
+):
     with pytest.raises(TrackError, match="two frames"):
         followed(scene, shots[:1])
-    bare = replace(shots[0][1], depth=np.full_like(shots[0][1].depth, 2.0))
     with pytest.raises(TrackError, match="0 of 2 objects are where it has them"):
-        followed(scene, [(0.0, bare, None), shots[1]])
+        followed(scene, [(0.0, replace(shots[0][1], depth=np.full_like(shots[0][1].depth, 2.0)), None), shots[1]])
+    cameras = [drawn_scene.camera_pose(eye=(0.1 + 0.02 * i, -0.6, 0.5)) for i in range(9)]
+    seen = [drawn_scene.photograph(replace(scene, world_from_camera=one))[0] for one in cameras]
+    told = followed(scene, [(i / RATE, *both) for i, both in enumerate(zip(seen, cameras, strict=True))])
+    assert not told.doubts and (told.states == STATES.index("still")).all()
+    assert followed(scene, [(i / RATE, frame, None) for i, frame in enumerate(seen)]).doubts
 
 
 def test_an_instant_becomes_a_project_with_its_poses_and_masks(scene, shots, track, tmp_path):
-    source = Project.create(tmp_path / "source", shots[0][1])
+    source, index = Project.create(tmp_path / "source", shots[0][1]), len(LIFT) + 1
     write_scene(scene, source.folder)
-    index = len(LIFT) + 1
     project = project_at(source, track, shots[index][1], index, tmp_path / "instant")
     found = {p.name: p for p in project.scene().placements}
     assert np.abs(found["carried"].world_from_object.pos - track.poses[index, 0, :3]).max() < 0.003

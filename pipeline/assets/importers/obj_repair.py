@@ -1,4 +1,4 @@
-"""Repairs OBJ files whose faces name different things: MuJoCo and trimesh read neither."""
+"""Repair OBJ files in which some faces name normals and others do not. Neither MuJoCo nor trimesh reads them."""
 
 import re
 
@@ -34,4 +34,4 @@ def consistent_obj(content: bytes, name: str) -> tuple[bytes, list[str]]:
         return b"f " + b" ".join(map(corner, line[1].split()))
 
     content = FACE.sub(face, NORMAL.sub(b"", content))
-    return content, [f"the faces of its {name} name different things; normals were left out"]
+    return content, [f"only some faces of its {name} name normals; all normals were left out"]
