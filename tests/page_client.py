@@ -38,7 +38,6 @@ class PageClient:
 
     @property
     def token(self) -> str:
-        """The open session's token; empty in the gallery."""
         return (self.values.get("mask-canvas") or {}).get("token", "")
 
     async def send(self, elem_id: str, event: str, message: Any = None, inputs: tuple = (), number: int = 0) -> int:
@@ -50,12 +49,10 @@ class PageClient:
         return number
 
     async def act(self, elem_id: str, event: str, message: Any = None, inputs: tuple = ()) -> None:
-        """Send an event and wait until the page shows what came of it."""
         number = await self.send(elem_id, event, message, inputs)
         await self.wait(lambda: self.update["acted"] >= number)
 
     async def ask(self, elem_id: str, request: dict[str, Any]) -> dict[str, Any]:
-        """Send a request to a component's endpoint and return its answer."""
         about = {"component_id": self.ids[elem_id], "fn_name": "ask", "session_hash": self.session_hash}
         answer = await self.http.post("/gradio_api/component_server", json=about | {"data": request})
         return answer.raise_for_status().json()
@@ -79,7 +76,6 @@ class PageClient:
             await self.changed.wait_for(condition)
 
     async def cut(self) -> None:
-        """Close the channel's socket."""
         await self._channel.close()
 
     async def follow(self) -> None:

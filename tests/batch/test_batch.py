@@ -35,7 +35,6 @@ def items(out):
 
 
 def blocks_batch(out):
-    """A batch of one sample frame."""
     return BatchFile(out, {}, [BatchItem(str(SAMPLES / "blocks"), "blocks")])
 
 

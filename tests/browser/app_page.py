@@ -44,7 +44,6 @@ def copy_project(studio: Studio, page: Page, folder: Path) -> OpenProject:
 
 
 def open_copy(studio: Studio, page: Page, folder: Path) -> OpenProject:
-    """Copy a project's folder into the workspace under a new name, and open it with nothing running."""
     opened = copy_project(studio, page, folder)
     opened.reopen()
     wait_until_idle(page)
@@ -61,7 +60,6 @@ def open_tab(page: Page, name: str) -> None:
 
 
 def undo_button(page: Page) -> Locator:
-    """The top bar's Undo button."""
     return page.locator(".top-bar").get_by_role("button", name=re.compile("Undo"))
 
 

@@ -81,7 +81,6 @@ class Mounted(ProjectFiles):
 
     @property
     def sent(self) -> list[tuple[str, dict[str, Any]]]:
-        """The events that the components sent, each as its name and its message."""
         return [(name, message) for name, message in self.page.evaluate("window.bare.sent")]
 
     @property
@@ -91,7 +90,6 @@ class Mounted(ProjectFiles):
         return self.studio.shell.pages._pages[id].notices
 
     def take_sent(self) -> list[tuple[str, dict[str, Any]]]:
-        """Return the events since the last call."""
         return [(name, message) for name, message in self.page.evaluate("window.bare.sent.splice(0)")]
 
     def wait_until_idle(self) -> None:

@@ -18,7 +18,6 @@ def expect_answered(page: Page) -> None:
 
 
 def hint(page: Page) -> Locator:
-    """The line under the mask canvas."""
     return page.locator(".mask-canvas .hint")
 
 

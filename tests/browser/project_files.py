@@ -21,13 +21,11 @@ class ProjectFiles:
 
     @property
     def decisions(self) -> list[dict[str, Any]]:
-        """Every recorded decision, undos included."""
         log = self.folder / "decisions.jsonl"
         return [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
 
     @property
     def kinds(self) -> list[str]:
-        """The kinds of the decisions."""
         return [decision["kind"] for decision in self.decisions]
 
     @property
@@ -36,5 +34,4 @@ class ProjectFiles:
         return {segment.id: segment.mask for segment in read_segments(self.folder / "segments")}
 
     def json(self, name: str) -> Any:
-        """Read a JSON file of the project."""
         return json.loads((self.folder / name).read_text())

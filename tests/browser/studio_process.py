@@ -36,7 +36,6 @@ class Studio:
                 time.sleep(0.2)
 
     def kill(self) -> None:
-        """End the process as a power cut would: without saving anything."""
         os.kill(self.process.pid, signal.SIGKILL)
         self.process.wait()
 

@@ -38,7 +38,6 @@ class PageLog:
         page.on("framedetached", self._end_requests)
 
     def take_errors(self) -> list[str]:
-        """Return the errors since the last call."""
         errors, self.errors = self.errors, []
         return errors
 
@@ -99,7 +98,6 @@ def expect_texts(root: Page | Locator, texts: dict[str, Any]) -> None:
 
 
 def press_buttons(root: Page | Locator, *names: str | re.Pattern[str]) -> None:
-    """Press the buttons of these whole names one after the other."""
     for name in names:
         root.get_by_role("button", name=name, exact=True).click()
 
@@ -134,7 +132,6 @@ def leaving(page: Page) -> Iterator[None]:
 
 
 def close_app(page: Page) -> None:
-    """Leave the studio for an empty page."""
     with leaving(page):
         page.goto("about:blank")
     PAGE_LOGS[page].open_requests.clear()

@@ -30,7 +30,6 @@ def row(page: Page, id: int) -> Locator:
 
 
 def expect_selected(page: Page, *ids: int) -> None:
-    """Expect that these objects, and no others, are selected in the list."""
     expect(page.locator(".object-list .selected")).to_have_count(len(ids))
     for id in ids:
         expect(row(page, id)).to_have_class(re.compile("selected"))
@@ -48,7 +47,6 @@ def sent_clicks(asked: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def empty_pixel(editor: Mounted) -> tuple[float, float]:
-    """The pixel that is farthest from every mask."""
     return deepest_pixel(~np.logical_or.reduce(list(editor.masks.values())))
 
 

@@ -28,7 +28,6 @@ def masks(mount: Mount) -> Mounted:
 
 
 def alpha(page: Page, pixel: tuple[float, float], shape: tuple[int, ...]) -> int:
-    """The canvas's alpha at a pixel of the photograph, of 255."""
     return canvas(page).evaluate(ALPHA, canvas_point(page, *pixel, shape))
 
 
@@ -299,13 +298,6 @@ def test_a_correction_knows_the_earlier_clicks_that_the_mask_still_agrees_with(m
     assert sent["withBox"] == [[16], None], "a new box starts over"
 
 
-@pytest.fixture
-def editor(mount: Mount) -> Mounted:
-    editor = mount("blocks", "mask-canvas").keep_twin()
-    expect(hint(editor.page)).to_contain_text("Click a mask")
-    return editor
-
-
 def states(chosen: str = "depth", **sam2: Any) -> dict[str, Any]:
     plain = {"state": "ready", "progress": 1.0, "note": ""}
     depth = plain | {"name": "depth", "title": "Depth and colour"}
@@ -316,9 +308,9 @@ def menu(page: Page) -> Locator:
     return page.locator("[data-menu=segmenters]")
 
 
-def test_the_menu_names_every_segmenter_and_compares_them_on_the_selected_object(editor: Mounted):
-    page, sheet = editor.page, menu(editor.page).locator(".sheet")
-    wait_until(page, lambda: editor.session.segmenters._views)  # before the first click: the masks are seen
+def test_the_menu_names_every_segmenter_and_compares_them_on_the_selected_object(masks: Mounted):
+    page, sheet = masks.page, menu(masks.page).locator(".sheet")
+    wait_until(page, lambda: masks.session.segmenters._views)  # before the first click: the masks are seen
     menu(page).locator("> summary").click()
     expect(sheet.locator("input[value=depth]")).to_be_checked()
     expect(sheet).to_contain_text("SAM 2")
@@ -333,11 +325,11 @@ def test_the_menu_names_every_segmenter_and_compares_them_on_the_selected_object
     expect(hint(page)).to_contain_text("Choose a mask")
     canvas(page).press("Escape")
     expect(page.locator(".mask-canvas .candidate")).to_have_count(0)
-    assert editor.kinds == []
+    assert masks.kinds == []
 
 
-def test_a_segmenter_is_chosen_watched_stopped_tried_again_and_installed(editor: Mounted):
-    page, current = editor.page, states(state="idle", progress=0.0)
+def test_a_segmenter_is_chosen_watched_stopped_tried_again_and_installed(masks: Mounted):
+    page, current = masks.page, states(state="idle", progress=0.0)
     encoding, stopped = [states("sam2", state=state, progress=0.4) for state in ("encoding", "stopped")]
     missing = states(state="missing", note="SAM 2 is not installed.", installable=True)
     follows = {"choose": [encoding, missing], "stop": [stopped], "install": [states(state="installing")]}
@@ -347,7 +339,7 @@ def test_a_segmenter_is_chosen_watched_stopped_tried_again_and_installed(editor:
         current = follows[request["kind"]].pop(0) if request["kind"] in follows else current
         return current
 
-    asked = editor.answer("mask-canvas", dict.fromkeys(("status", *follows), answer))
+    asked = masks.answer("mask-canvas", dict.fromkeys(("status", *follows), answer))
     menu(page).locator("> summary").click()
     sam2 = menu(page).locator(".segmenter", has_text="SAM 2")
     expect(sam2).to_contain_text("not started")
@@ -375,9 +367,9 @@ def test_a_segmenter_is_chosen_watched_stopped_tried_again_and_installed(editor:
     assert kinds == [("choose", "sam2"), ("stop", "sam2"), ("choose", "sam2"), ("install", "sam2")]
 
 
-def test_the_frame_is_segmented_again_with_the_settings_that_are_shown(editor: Mounted):
-    page = editor.page
-    editor.answer("mask-canvas", {"status": states("sam2"), "choose": states("depth")})
+def test_the_frame_is_segmented_again_with_the_settings_that_are_shown(masks: Mounted):
+    page = masks.page
+    masks.answer("mask-canvas", {"status": states("sam2"), "choose": states("depth")})
     menu(page).locator("> summary").click()
     menu(page).locator(".settings summary").click()
     expect(menu(page).locator("input[name=points_per_side]")).to_have_value("24")
@@ -387,14 +379,14 @@ def test_the_frame_is_segmented_again_with_the_settings_that_are_shown(editor: M
     expect(menu(page).locator(".sheet")).to_be_hidden()
     settings = {"points_per_side": 3, "pred_iou_thresh": 0.7, "stability_score_thresh": 0.9, "box_nms_thresh": 0.7}
     settings |= {"keep_all": True, "use_m2m": False}
-    editor.answer("mask-canvas", {"status": states("depth")})
+    masks.answer("mask-canvas", {"status": states("depth")})
     menu(page).locator("> summary").click()
     expect(menu(page).locator(".settings")).to_be_hidden()
     expect(action(page, "find")).to_have_text("Segment with Depth and colour")
-    masks = editor.masks
+    before = masks.masks
     action(page, "find").click()
     expect(action(page, "undo")).to_be_enabled()
-    editor.wait_until_drawn()
+    masks.wait_until_drawn()
     found = {"name": "sam2", "settings": settings}, {"name": "depth", "settings": {}}
-    assert editor.sent == [("find", one) for one in found] and editor.kinds == ["found"]
-    assert all((editor.masks[id] == mask).all() for id, mask in masks.items()), "the same objects with the same numbers"
+    assert masks.sent == [("find", one) for one in found] and masks.kinds == ["found"]
+    assert all((masks.masks[id] == mask).all() for id, mask in before.items()), "the same objects with the same numbers"

@@ -38,7 +38,6 @@ def known(id: int, **facts: Any) -> dict[str, Any]:
 
 @pytest.fixture
 def objects(mount: Mount) -> Mounted:
-    """A project's list and inspector; the twin stays as it is."""
     return mount("stack", "object-list", "inspector", "fit-table").keep_twin()
 
 

@@ -49,7 +49,6 @@ class Builder:
         return self.page.locator(".object-list .row", has_text=words)
 
     def names(self) -> list[list[str]]:
-        """Return the names that can be put in order, by goal."""
         return [goal.locator(".word").all_inner_texts() for goal in self.goals.all()]
 
     def kept(self) -> list[Any]:

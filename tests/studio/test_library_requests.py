@@ -32,7 +32,6 @@ def shared(tmp_path, monkeypatch) -> SharedLibrary:
 
 @pytest.fixture
 def ask(shared) -> Callable[..., dict[str, Any]]:
-    """Sends a request as the page does."""
     return lambda kind, **data: endpoint(shared)({"page_token": shared.page_token.value, "kind": kind, **data})
 
 
@@ -66,7 +65,6 @@ def test_dropped_files_are_grouped_by_folder_and_zip(tmp_path):
 
 
 def finished_job(ask: Callable[..., dict[str, Any]]) -> dict[str, Any]:
-    """Return the newest job once nothing runs."""
     wait_until(lambda: ask("jobs")["jobs"][0]["state"] not in ("waiting", "running"), "the end of the import")
     return ask("jobs")["jobs"][0]
 

@@ -34,7 +34,6 @@ def choice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModelSelection:
 
 
 def sent(choice: ModelSelection) -> str:
-    """The key that the model in use sends to its server."""
     return choice._sessions.services.model._client.api_key  # type: ignore[attr-defined]
 
 

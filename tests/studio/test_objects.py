@@ -135,7 +135,6 @@ def test_a_reconstruction_is_previewed_before_the_twin_is_rebuilt_and_an_unknown
 
 
 def record(id: int, **more) -> dict:
-    """Return a red cube, with other fields where given."""
     default = {"id": id, "is_object": True, "size": [0.05, 0.05, 0.05], "colour_name": "red", "shape": "cube"}
     return default | {"match": {"asset_id": None}} | more
 

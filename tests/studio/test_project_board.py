@@ -50,13 +50,11 @@ def board(workspace: Path) -> Iterator[Board]:
 
 
 def scanned(workspace: Path) -> dict[str, ProjectFacts]:
-    """The facts of every project, without an index."""
     folders = [path.parent for path in workspace.glob("*/project.json") if not path.parent.name.startswith(".")]
     return {folder.name: facts for folder in folders if (facts := read_facts(folder))}
 
 
 def every_hash(workspace: Path) -> dict[str, dict[str, str]]:
-    """The hash of each file of each project."""
     return {name: dict(folder_hashes(workspace / name)) for name in scanned(workspace)}
 
 
@@ -153,7 +151,6 @@ QUERIES: list[tuple[BoardQuery, Callable[[str, ProjectFacts], bool]]] = [
 
 @pytest.fixture
 def index(workspace: Path) -> ProjectIndex:
-    """The index of the workspace, up to date."""
     index = ProjectIndex(workspace)
     index.refresh()
     return index

@@ -86,7 +86,6 @@ def decide(session: Session, allow: bool) -> None:
 
 
 def makers(session: Session) -> set[str]:
-    """Which models made the results of the stages that ask one."""
     return {(session.project.made_with(stage) or "").rpartition(", ")[2] for stage in QUESTIONS}
 
 

@@ -1,4 +1,4 @@
-"""Two people on one project, and a visitor by a link. Guards logins, and what a page learns of another one."""
+"""Two people on one project, and a visitor by a link. Guards logins, and what a page may do."""
 
 import shutil
 from collections.abc import Callable, Iterator
@@ -53,7 +53,6 @@ def log_in(browser: Browser, studio: Studio) -> Iterator[Callable[[str], Page]]:
 
 
 def editing(page: Page) -> Locator:
-    """The line that says why controls are disabled."""
     return page.locator("#top-bar .editing")
 
 
@@ -75,16 +74,3 @@ def test_a_looker_and_a_visitor_see_the_project_and_only_look(log_in: Callable[[
     expect(visitor.get_by_text("The link by which you came has expired or was revoked.")).to_be_visible()
     lou.locator(".top-bar .log-out").click()
     expect(lou.get_by_label("password")).to_be_visible()
-
-
-def test_the_second_person_sees_who_edits_and_takes_over(log_in: Callable[[str], Page]):
-    ada = log_in("ada")
-    expect(ada.locator(".top-bar .take-over")).to_have_count(0)
-    bob = log_in("bob")
-    expect(editing(bob)).to_contain_text("ada is editing")
-    expect(bob.locator(CAMERA)).to_have_attribute("inert", "")
-    bob.locator(".top-bar .take-over").click()
-    expect(editing(bob)).to_be_hidden(timeout=LONG)
-    expect(bob.locator(CAMERA)).not_to_have_attribute("inert", "")
-    expect(ada.locator(CAMERA)).to_have_attribute("inert", "", timeout=LONG)
-    expect(editing(ada)).to_contain_text("bob is editing", timeout=LONG)

@@ -23,13 +23,11 @@ SAMPLE = Path(__file__).parents[2] / "sample_scenes" / SCENE
 
 
 def placements(project: OpenProject) -> dict[int, dict[str, Any]]:
-    """The placements of scene.json once nothing is running, by segment id."""
     wait_until_idle(project.page)
     return {one["segment_id"]: one for one in project.json("scene.json")["placements"]}
 
 
 def viewer(page: Page) -> Frame:
-    """The viewer's page, once it shows the twin."""
     expect(page.frame_locator("#twin iframe").locator("body")).to_have_attribute("data-state", "showing", timeout=LONG)
     return next(frame for frame in page.frames if "/viewer/" in frame.url)
 

@@ -192,7 +192,6 @@ def lying_zip(path: Path, real: int, stated: int, name: str = "a.obj") -> Path:
 
 
 def peak(work) -> int:
-    """Return the most bytes in use during a call that raises ZipError."""
     tracemalloc.start()
     try:
         with pytest.raises(ZipError):

@@ -150,7 +150,6 @@ def test_a_drawer_moves_to_the_value_within_its_limits(model, value, reached, ki
 
 
 def executed(session: ViewSession, **command) -> dict:
-    """Execute a command and return the status after it."""
     session.enqueue(command)
     session._execute_commands()
     session._publish()

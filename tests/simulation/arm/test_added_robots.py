@@ -64,7 +64,6 @@ def urdf(scale=1.0, jaws=True, limits=None, mesh=""):
 
 
 def add(folder, text, name="probe.urdf"):
-    """Return the exit code of adding a model."""
     (folder / name).write_text(text)
     return main(["robot", "add", str(folder / name)])
 

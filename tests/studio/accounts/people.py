@@ -38,7 +38,6 @@ def studio_with_people(workspace: Path, behind: Any = lambda app: app, **access:
 
 @asynccontextmanager
 async def logged_in(studio: SimpleNamespace, user: str) -> AsyncIterator[httpx.AsyncClient]:
-    """Give a client of the studio in which that person is logged in."""
     async with page_client.connect(studio.address) as http:
         answer = await http.post("/login", data={"username": user, "password": PASSWORD})
         assert answer.status_code == 200, answer.text
@@ -46,7 +45,6 @@ async def logged_in(studio: SimpleNamespace, user: str) -> AsyncIterator[httpx.A
 
 
 def open_view(studio: SimpleNamespace, xml: str) -> str:
-    """Open a view of a model in the studio's viewer; return its token."""
     route = next(r for r in studio.app.routes if getattr(r, "path", "") == "/viewer/{token}/ws")
     views = next(c.cell_contents for c in route.endpoint.__closure__ if hasattr(c.cell_contents, "_open"))
     return views.open(mujoco.MjModel.from_xml_string(xml))

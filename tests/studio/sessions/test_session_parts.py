@@ -100,7 +100,6 @@ def wait_for_end(runner: WorkRunner, log: EventLog) -> None:
 
 
 def placing(stop: threading.Event) -> Iterator[Progress]:
-    """Work without an end."""
     while True:
         stop.wait(0.01)
         yield Progress("scene", "placing")

@@ -48,7 +48,6 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> FastAPI:
 
 
 def client_of(access: Access | None = None, user: str | None = None) -> TestClient:
-    """Return a client of a small app behind a gate."""
     app = FastAPI()
     app.add_middleware(Gate, access=access or Access(), find_user=lambda _: user)
 
