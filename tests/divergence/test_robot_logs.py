@@ -172,8 +172,7 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("fault", BROKEN)
+@pytest.mark.parametrize(("kind", "fault"), list(zip(2 * KINDS, BROKEN, strict=True)))
 def test_a_broken_log_is_one_line_and_code_2(tmp_path, refused, kind, fault):
     write, words = BROKEN[fault]
     with log(tmp_path, kind) as written:
