@@ -1,6 +1,7 @@
 // Settings and buttons of training; while one runs, what it does, and Stop.
 import { progressText } from "/static/learn/progress.js";
 import { TickBox } from "/static/studio/parts.js";
+import { isActive, stopJob } from "/static/studio/jobs.js";
 import { t } from "/static/studio/texts.js";
 import { classes, html, signal } from "/static/studio/view.js";
 
@@ -20,7 +21,7 @@ export class TrainingControls {
   /** What a person can do with `subtask`, of the page's `record`. */
   template(record, subtask, mayWork) {
     if (!record) return html`<div class="controls" />`;
-    const isRunning = ["waiting", "running"].includes(record.job?.state);
+    const isRunning = isActive(record.job);
     return html`<div class="controls">
       ${isRunning ? this.progress(record) : [this.settings(), this.buttons(record, subtask, mayWork)]}
     </div>`;
@@ -31,8 +32,8 @@ export class TrainingControls {
       left = job.left ? ` · ${t("at most {time} left", { time: minutes(job.left) })}` : "";
     return html`<i class="spin" />
       <span class="progress-text">${progressText(job, title)}${left}</span>
-      <button class="studio-button stop" data-act="stop" data-sends="learn.stop"
-        onclick=${() => this.act({ kind: "stop" })}>${t("■ Stop")}</button>`;
+      <button class="studio-button stop" data-act="stop" data-sends="jobs.stop"
+        onclick=${() => stopJob(job.id)}>${t("■ Stop")}</button>`;
   }
 
   settings() {

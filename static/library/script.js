@@ -37,6 +37,7 @@ class Library extends View {
       onUse: (object, asset) => this.use(object, asset),
     });
     this.jobs = new ImportJobs({
+      root: this.root,
       ask,
       onFinished: () => {
         this.send("changed");
@@ -69,7 +70,7 @@ class Library extends View {
     this.root.hidden = !request;
     if (!request) return cover(null);
     closeDrawer();
-    this.jobs.poll();
+    this.jobs.look();
     const alike = this.objects.find((one) => one.id === request.like?.object);
     if (alike) this.searchLike(alike);
     else if (!this.search.results.value || this.search.isOutdated()) this.search.find();
@@ -160,6 +161,7 @@ class Library extends View {
 
   takeImport(answer) {
     answer.error ? this.showNote(answer.error, true) : this.jobs.update(answer);
+    this.jobs.look();
   }
 
   async onDrag(event) {

@@ -8,6 +8,7 @@ import { mayWork, role, user } from "/static/studio/account.js";
 import { isConnected, isOpened, onLoss, onOpened, onReload } from "/static/studio/channel.js";
 import { openDrawer } from "/static/studio/drawer.js";
 import { NoticesButton, showNoticesOf } from "/static/studio/gradio_notices.js";
+import { JobsButton } from "/static/studio/jobs.js";
 import { EVERYWHERE, shortcuts, showShortcutSheet } from "/static/studio/keyboard.js";
 import { keepInput, takeUpInput } from "/static/studio/kept_input.js";
 import { hideLoading } from "/static/studio/loading.js";
@@ -106,6 +107,7 @@ class TopBar extends View {
         <span class="mark" />GRS Studio</button>
       ${project && this.project(this.value)}
       <span class="services">
+        <${JobsButton} />
         <${NoticesButton} />
         ${project && opens("learn-button", t("Learn policies for the task's subtasks"), openLearn, t("Learn"))}
         ${
