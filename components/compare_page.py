@@ -18,7 +18,6 @@ class ComparePage(Component):
     folder = "compare"
     patterns = (
         "fault",
-        "file_button",
         "form_field",
         "full_page",
         "link",

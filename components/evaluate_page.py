@@ -19,6 +19,6 @@ class EvaluatePage(Component):
 
     folder = "evaluate"
     patterns = (
-        "fault", "file_button", "form_field", "full_page", "link", "panes", "plots", "progress", "section_title",
+        "fault", "form_field", "full_page", "link", "panes", "plots", "progress", "section_title",
         "select", "spinner",
     )  # fmt: skip

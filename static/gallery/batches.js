@@ -1,4 +1,5 @@
 // Batches: many frames at once, and what those of the workspace have come to.
+import { duration } from "/static/studio/parts.js";
 import { BatchForm } from "/static/gallery/batch_form.js";
 import { mayWork } from "/static/studio/account.js";
 import { onJobs } from "/static/studio/jobs.js";
@@ -8,12 +9,6 @@ import { classes, html, signal } from "/static/studio/view.js";
 const MARKS = { done: "✓", failed: "✕", running: "▸", todo: "·" };
 const RUNNING = ["waiting", "running", "stopping"];
 
-// Seconds as "45 s", "4 min" or "1 h 5 min".
-const duration = (seconds) => {
-  if (seconds < 90) return `${Math.round(seconds)} s`;
-  const minutes = Math.round(seconds / 60);
-  return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
-};
 const finishedIn = ({ batches }) =>
   batches.reduce((sum, one) => sum + one.frames.filter((frame) => frame.project).length, 0);
 

@@ -28,7 +28,12 @@ class TopBar extends View {
     const { root } = this,
       keep = () => this.value.project && keepInput(this.value.project);
     const undo = { name: t("Ctrl-Z, with Shift"), help: t("undo, redo"), act: (event) => this.takeKey(event) };
-    shortcuts(root, { title: t("Everywhere"), keys: () => ({ "mod+z": undo }), isOn: () => true, rank: EVERYWHERE });
+    shortcuts(root, {
+      title: t("Everywhere"),
+      keys: () => ({ "mod+z": undo }),
+      isOn: () => Boolean(this.value.project),
+      rank: EVERYWHERE,
+    });
     showShortcutSheet();
     onReload(root, keep);
     addEventListener("pagehide", () => isConnected() || keep());

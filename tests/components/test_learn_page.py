@@ -131,6 +131,7 @@ def test_trainings_are_started_with_what_a_person_set_and_followed_until_they_en
     one = setting | {"demonstrations": 40, "skills": False, "subtask": "reach"}
     assert learn.requests(2) == [one, setting | {"demonstrations": 0, "skills": True}]
     learn.record["subtasks"] = [REACH, LIFT]
+    learn.mounted.tell_job("training")
     press_buttons(learn.element, "Train one policy for all", "Evaluate", "Ablation")
     kinds = [(one["kind"], one.get("subtask")) for one in learn.requests(3)]
     assert kinds == [("train", "whole"), ("evaluate", None), ("ablation", None)]
