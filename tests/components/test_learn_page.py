@@ -135,8 +135,8 @@ def test_trainings_are_started_with_what_a_person_set_and_followed_until_they_en
     press_buttons(learn.element, "Train one policy for all", "Evaluate", "Ablation")
     kinds = [(one["kind"], one.get("subtask")) for one in learn.requests(3)]
     assert kinds == [("train", "whole"), ("evaluate", None), ("ablation", None)]
-    job = {"id": "7", "kind": "train", "state": "running", "message": "", "subtask": "reach", "steps": 1024, "limit": 8192,
-           "left": 100, "imitated": 0, "finished": False, "doing": ""}  # fmt: skip
+    job = {"id": "7", "kind": "train", "state": "running", "message": "", "subtask": "reach", "steps": 1024,
+           "limit": 8192, "left": 100, "imitated": 0, "finished": False, "doing": ""}  # fmt: skip
 
     def tell(**more: str) -> None:
         learn.record["job"] = job | more
