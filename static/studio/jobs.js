@@ -19,11 +19,14 @@ export function onJobs(element, kind, look) {
   let looks = 0; // that are due
   const begin = async () => {
     if (looks++) return;
-    do {
-      looks = 1;
-      await look();
-    } while (looks > 1);
-    looks = 0;
+    try {
+      do {
+        looks = 1;
+        await look();
+      } while (looks > 1);
+    } finally {
+      looks = 0;
+    }
   };
   onChange(element, () => JSON.stringify(listedJobs().filter((job) => job.kind === kind)), begin);
   return begin;

@@ -108,6 +108,7 @@ def test_a_lost_server_is_announced_and_what_is_done_meanwhile_is_sent_once_when
     name.fill("my thing")
     name.press("Enter")
     expect(banner).to_contain_text("The studio does not answer")
+    page.get_by_role("button", name="Compare").click(trial=True)  # what the line would cover is in reach
     assert mounted.kinds == []
     refused[0] = False
     page.unroute("**/act")
@@ -167,6 +168,9 @@ def test_work_shows_how_far_it_is_stops_on_request_and_the_bar_guides_to_the_nex
 def test_every_page_lists_what_runs_also_after_a_reload_and_stops_it(mount: Mount, page: Page):
     mounted = mount("", "top-bar")
     button, rows = page.get_by_role("button", name="1 job"), page.locator(".jobs-list .job")
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_have_text("? shows and hides this list.")
+    page.keyboard.press("?")
     expect(button).to_be_hidden()
     job = Job("job", lambda job: job.stop_event.wait(60), listing=Listing("export", lambda: "Export of mugs")).start()
     expect(button).to_be_visible()
