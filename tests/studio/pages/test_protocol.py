@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from offline_studio import offline_services
@@ -11,12 +12,14 @@ from components.component import STATIC, Component
 from pipeline.decisions import DECISION_DATA
 from studio.web.endpoints import Endpoint
 from studio.web.gradio_internals import gradio_app
+from studio.web.jobs import Listing
 
 ROOT = Path(__file__).parents[3]
 SENT = re.compile(r"\bsend\(\s*\"(\w+)\"")
 KIND = re.compile(r"\bkind: \"([\w ]+)\"")
 REQUEST = re.compile(r"\{\s*kind: \"([\w ]+)\"([^{}]*)\}")
 FIELD = re.compile(r"(?:^|,)\s*(\w+)\s*(?=[,:]|$)")
+JOBS = re.compile(r"\bonJobs\([\w.]+, \"(\w+)\"")
 OTHER_KINDS = {"make", "several", "primary", "project"}
 """Kinds of what is no request: candidates, questions and buttons of the pages, and what is opened."""
 
@@ -47,7 +50,7 @@ def test_scripts_send_the_events_and_requests_that_python_handles_and_python_han
             assert {name for name in events | kinds if f'"{name}"' not in text} == set(), folder
 
 
-def test_the_fields_of_requests_are_those_that_python_reads(components):
+def test_the_fields_of_requests_and_the_kinds_of_jobs_are_those_of_python(components):
     python = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "studio").rglob("*.py"))
     named = {
         (path.name, kind, field)
@@ -57,5 +60,7 @@ def test_the_fields_of_requests_are_those_that_python_reads(components):
         for field in FIELD.findall(fields)
         if kind in kinds_of(component)
     }
+    followed = JOBS.findall("\n".join(text for folder in components for text in scripts(folder).values()))
+    assert len(followed) > 5 and set(followed) <= set(get_args(Listing.__annotations__["kind"]))
     assert len(named) > 50
     assert {(file, kind, field) for file, kind, field in named if f'"{field}"' not in python} == set()
