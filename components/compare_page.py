@@ -9,7 +9,7 @@ class ComparePage(Component):
 
     Requests are {page_token, kind, ...}; the answer has "error" if one failed. Kinds: sample {align}; compare {align,
     real, sim, robot}, the last three being [{path, name}] each, or {project, source} for an episode of a project; again
-    {job, align}; status {job}; stop {job}. Each is answered by {job, state, message}, and, once `state` is "done",
+    {job, align}; status {job}. Each is answered by {job, state, message}, and, once `state` is "done",
     {titles, views: {real, sim, ghost}, note, has_robot, result: {comparison, curves, joints}}. Kind pictures {job} is
     answered by {job, pictures}: null while they are drawn, then [{real, sim}] of the events as data URLs or null. The
     report is at /compare/<job>/report.html.
@@ -18,7 +18,6 @@ class ComparePage(Component):
     folder = "compare"
     patterns = (
         "fault",
-        "file_button",
         "form_field",
         "full_page",
         "link",

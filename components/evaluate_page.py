@@ -7,7 +7,7 @@ class EvaluatePage(Component):
     """Value: {project, may_work, may_run_code}: the open project's token, "" without one.
 
     Requests are {token, kind, ...}; the answer has "error" if one failed. Kind status, and start {policies, count,
-    seed, uncertainty}, stop, add_log {condition, files: [{path, name}]} and remove_log {condition} are answered by
+    seed, uncertainty}, add_log {condition, files: [{path, name}]} and remove_log {condition} are answered by
     {task, can_learned, job: {state, message}, shown: {is_present, seed, conditions: [id], policies: [{name, cells:
     [{success, seconds, failure, reason} or null]}], real: [{file, seconds, success or null, reason} or null], words:
     [sentence], report}}. Kind play {condition} is answered by {condition, values, panes: [{name, title, token,
@@ -19,6 +19,6 @@ class EvaluatePage(Component):
 
     folder = "evaluate"
     patterns = (
-        "fault", "file_button", "form_field", "full_page", "link", "panes", "plots", "progress", "section_title",
+        "fault", "form_field", "full_page", "link", "panes", "plots", "progress", "section_title",
         "select", "spinner",
     )  # fmt: skip

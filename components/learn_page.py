@@ -7,7 +7,7 @@ class LearnPage(Component):
     """Value: {project, may_work}: the open project's token, "" without one.
 
     Requests are {token, kind, ...}; the answer has "error" if one failed. Kind status, and train {subtask, steps,
-    demonstrations, skills, from_reset}, evaluate {layouts}, ablation {seeds}, stop, fix {subtask} and edit {subtask,
+    demonstrations, skills, from_reset}, evaluate {layouts}, ablation {seeds}, fix {subtask} and edit {subtask,
     change, index, weight, row} are answered by {install, task, fault, preparing, subtasks: [{name, title, instruction,
     start, success: [text], reward: [{text, weight}], addable_terms, addable_goals, learned, steps, seconds,
     validation, measured, curve, checkpoints, shortcut, failures: [{layout, time, text}]}], chain, whole, ablation,

@@ -9,7 +9,7 @@ class MatcherBar(Component):
     `note` says why another matcher replaces the chosen one; `library` names what is searched.
 
     Event: `choose` {name}. Requests are {page_token, kind, ...}: plan {frames, truth, libraries, masks, matchers} and
-    start with the same; state; stop; download {form: "csv" or "json"}, in base64. A state is {running, done, of,
+    start with the same; state; download {form: "csv" or "json"}, in base64. A state is {job, running, done, of,
     message, error, table: {head, lines: [{matcher, title, unavailable, exact, category, no_match_kept, seconds,
     model}]} or null}; exact and category are {f1, low, high, first, five}.
     """

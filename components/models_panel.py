@@ -10,7 +10,7 @@ class ModelsPanel(Component):
     The API key is never sent to the page; key_source says only where it is: "typed", "environment" or "".
 
     Requests are {page_token, token, kind, ...}: use {settings, key}, forget key, estimate {settings}, test {settings,
-    key}, findings {test}, stop test, prompt {name}, save prompt {name, text}, reset prompt {name}. Event: `changed`
+    key}, findings {test}, prompt {name}, save prompt {name, text}, reset prompt {name}. Event: `changed`
     when another model is in use.
     """
 

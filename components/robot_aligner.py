@@ -15,4 +15,4 @@ class RobotAligner(Component):
     """
 
     folder, event_names = "robot_aligner", ("take",)
-    patterns = ("click_picture", "fault", "file_button", "form_field", "full_page", "spinner")
+    patterns = ("click_picture", "fault", "form_field", "full_page", "spinner")

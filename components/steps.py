@@ -116,7 +116,7 @@ class TaskBuilder(Component):
     """
 
     folder = "task_builder"
-    patterns = ("form_field", "section_title", "select", "spinner")
+    patterns = ("disclosure", "form_field", "section_title", "select", "spinner")
 
 
 class TaskMap(Component):
@@ -131,7 +131,7 @@ class TaskMap(Component):
     """
 
     folder, event_names = "task_map", ("generate", "stop", "bring")
-    patterns = ("form_field", "progress", "section_title")
+    patterns = ("disclosure", "form_field", "progress", "section_title")
 
 
 class RoundTimeline(Component):

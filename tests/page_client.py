@@ -101,8 +101,8 @@ class PageClient:
 
     def _take(self, update: dict[str, Any]) -> None:
         self.history.append("sent")
-        self.values |= {id: json.loads(text) for id, text in update.pop("values").items()}
-        self.update, self.studio = update, update["studio"]
+        self.values |= {id: json.loads(text) for id, text in update.pop("values", {}).items()}
+        self.update, self.studio = self.update | update, update.get("studio", self.studio)
 
 
 @asynccontextmanager

@@ -5,12 +5,12 @@ import { Plots } from "/static/compare/plots.js";
 import { Sources } from "/static/compare/sources.js";
 import { eventTable, jointTable, phaseTable, summary } from "/static/compare/tables.js";
 import { closeButton, coverPage } from "/static/studio/full_page.js";
+import { onJobs, stopJob } from "/static/studio/jobs.js";
 import { asker } from "/static/studio/server.js";
 import { t } from "/static/studio/texts.js";
 import { batch, html, mounts, Placed, signal, View } from "/static/studio/view.js";
 import { Viewers } from "/static/viewer/frame/viewers.js";
 
-const POLL_MS = 300;
 const ALIGNMENTS = {
   clock: t("From the first sample"),
   motion: t("From the first motion"),
@@ -34,6 +34,7 @@ class Compare extends View {
     this.plots = new Plots((time) => this.seek(time));
     this.viewers = new Viewers((time) => this.plots.setTime(time));
     this.viewers.show([]);
+    this.lookAgain = onJobs(this.root, "comparison", () => this.look());
     const page = { isOpen: compareOpen, close: closeCompare, on: onCompare };
     coverPage(this.root, this.root, page, () => this.job.value || this.run({ kind: "sample" }));
   }
@@ -71,8 +72,23 @@ class Compare extends View {
     this.error.value = text;
   }
 
+  // Asks how far the comparison is, or for the pictures that follow its result.
+  async look() {
+    const token = this.job.value?.job,
+      isShown = this.done.value?.job === token;
+    if (!token || this.report.value === token) return;
+    if (this.isRunning) {
+      const job = await this.ask({ kind: "status", job: token });
+      if (this.job.value?.job === token) this.take(job);
+    } else if (isShown) await this.askPictures(token);
+  }
+
   follow(job) {
-    clearTimeout(this.timer);
+    this.take(job);
+    if (this.isRunning) this.lookAgain();
+  }
+
+  take(job) {
     if (!job.state) return this.fail(job.error);
     batch(() => {
       this.job.value = job;
@@ -80,8 +96,6 @@ class Compare extends View {
       if (job.state === "failed") this.error.value = job.message;
     });
     if (job.state === "done") this.showResult(job);
-    if (job.state === "running")
-      this.timer = setTimeout(async () => this.follow(await this.ask({ kind: "status", job: job.job })), POLL_MS);
   }
 
   showResult(job) {
@@ -101,16 +115,15 @@ class Compare extends View {
     else this.viewers.show([]);
     this.plots.time = events[0]?.time_s ?? 0;
     this.plots.show(result, this.joint.value).catch((error) => (this.error.value = error.message));
-    this.followPictures(job.job);
+    this.lookAgain();
   }
 
-  /** Shows the pictures of the events as soon as they are drawn. */
-  async followPictures(token) {
+  /** Shows the pictures of the events once they are drawn. */
+  async askPictures(token) {
     const { error, pictures } = await this.ask({ kind: "pictures", job: token });
     if (this.job.value?.job !== token) return;
     if (error) this.error.value = error;
-    else if (!pictures) setTimeout(() => this.followPictures(token), POLL_MS);
-    else
+    else if (pictures)
       batch(() => {
         this.pictures.value = pictures;
         this.report.value = token;
@@ -147,7 +160,7 @@ class Compare extends View {
       ${
         job.job &&
         html`<button class="studio-button stop" data-act="stop"
-          onclick=${() => this.ask({ kind: "stop", job: job.job })}>${t("■ Stop")}</button>`
+          onclick=${() => stopJob(job.job)}>${t("■ Stop")}</button>`
       }`;
   }
 

@@ -1,5 +1,6 @@
 // The files of a comparison: a real episode, a simulated one, and the robot's model, each dropped or chosen.
-import { filesOfDrop, filesOfInput } from "/static/studio/dropped_files.js";
+import { fileButton } from "/static/studio/parts.js";
+import { filesOfDrop } from "/static/studio/dropped_files.js";
 import { t } from "/static/studio/texts.js";
 import { classes, html, signal } from "/static/studio/view.js";
 
@@ -131,15 +132,10 @@ const nameOf = (files) =>
 
 /** Returns two buttons, for files and for a folder; `choose` gets what a person chose, [{file, name}]. */
 export function fileButtons(title, choose) {
-  const change = ({ target }) => {
-    const files = filesOfInput(target.files);
-    target.value = ""; // so that the same files can be chosen again
-    choose(files);
+  const button = (label, attributes) => {
+    const name = `${title}: ${label}`;
+    return fileButton(label, choose, { "aria-label": name, ...attributes }, { title: name });
   };
-  const button = (label, attributes) =>
-    html`<label class="studio-button file-button">${label}
-      <input class="hidden-input" type="file" aria-label=${`${title}: ${label}`} onchange=${change} ...${attributes} />
-    </label>`;
   return [button(t("File …"), { multiple: true }), button(t("Folder …"), { webkitdirectory: true })];
 }
 

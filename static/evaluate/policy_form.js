@@ -1,10 +1,9 @@
 // Which policies are evaluated, on how many conditions; while that runs, how far it is, and Stop.
+import { isActive, stopJob } from "/static/studio/jobs.js";
 import { t } from "/static/studio/texts.js";
 import { batch, html, signal } from "/static/studio/view.js";
 
 const OWN = { demonstration: t("Demonstration"), learned: t("Learned"), hold: t("Hold still") };
-
-export const isRunning = (job) => ["waiting", "running"].includes(job?.state);
 
 export class PolicyForm {
   chosen = signal(new Set(["demonstration"]));
@@ -33,7 +32,7 @@ export class PolicyForm {
 
   /** `record` is null until the server has answered. */
   template(record, { may_work, may_run_code }) {
-    const runs = isRunning(record?.job),
+    const runs = isActive(record?.job),
       isFixed = Boolean(record) && (runs || !may_work);
     const policy = ([name, label]) => this.#policy(name, label, record, isFixed);
     return html`<section class="form">
@@ -98,8 +97,8 @@ export class PolicyForm {
     return html`<i class="spin" />
       <span class="progress-text">${text}</span>
       <span class="track"><i class="fill" style="width: ${(100 * done) / Math.max(1, count)}%" /></span>
-      <button class="studio-button stop" data-act="stop" data-sends="evaluate.stop"
-        onclick=${() => this.act({ kind: "stop" })}>${t("■ Stop")}</button>`;
+      <button class="studio-button stop" data-act="stop" data-sends="jobs.stop"
+        onclick=${() => stopJob(job.id)}>${t("■ Stop")}</button>`;
   }
 
   #send() {

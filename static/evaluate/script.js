@@ -4,14 +4,13 @@ import { Differences } from "/static/evaluate/differences.js";
 import { episodes } from "/static/evaluate/episodes.js";
 import { closeEvaluate, evaluateOpen, onEvaluate } from "/static/evaluate/evaluate_state.js";
 import { filters, logOutcome, outcome, OutcomeGrid } from "/static/evaluate/outcomes.js";
-import { isRunning, PolicyForm } from "/static/evaluate/policy_form.js";
+import { PolicyForm } from "/static/evaluate/policy_form.js";
 import { closeButton, coverPage } from "/static/studio/full_page.js";
+import { isActive, onJobs } from "/static/studio/jobs.js";
 import { asker } from "/static/studio/server.js";
 import { t } from "/static/studio/texts.js";
 import { html, mounts, onChange, signal, View } from "/static/studio/view.js";
 import { Viewers } from "/static/viewer/frame/viewers.js";
-
-const POLL_MS = 1000;
 
 class EvaluatePage extends View {
   record = signal(/** @type {any} */ (null)); // the server's newest answer about the evaluation
@@ -20,7 +19,9 @@ class EvaluatePage extends View {
   filter = signal("all");
   error = signal("");
   made = signal(/** @type {any} */ (null)); // what became of what a person asked for
-  timer = 0;
+  refresh = onJobs(this.root, "evaluation", async () => {
+    if (this.value.project && evaluateOpen()) await this.act({ kind: "status" });
+  });
 
   constructor(context) {
     super(context);
@@ -39,13 +40,7 @@ class EvaluatePage extends View {
       (project) => this.takeProject(project),
     );
     const page = { isOpen: evaluateOpen, close: closeEvaluate, on: onEvaluate };
-    coverPage(
-      this.root,
-      this.root,
-      page,
-      () => this.refresh(),
-      () => clearTimeout(this.timer),
-    );
+    coverPage(this.root, this.root, page, () => this.refresh());
   }
 
   takeProject(project) {
@@ -65,17 +60,12 @@ class EvaluatePage extends View {
   // Requests
 
   async act(request) {
-    clearTimeout(this.timer);
     const { project } = this.value,
       answer = await this.ask(request);
     if (project !== this.value.project) return;
     this.showError(answer.error);
     if (!answer.error) this.take(answer);
-    if (isRunning(this.record.value?.job) && evaluateOpen()) this.timer = setTimeout(() => this.refresh(), POLL_MS);
-  }
-
-  refresh() {
-    if (this.value.project) this.act({ kind: "status" });
+    if (request.kind !== "status" && isActive(this.record.value?.job)) this.refresh();
   }
 
   take(answer) {
@@ -159,7 +149,7 @@ class EvaluatePage extends View {
 
   report() {
     const { shown, job } = this.record.value ?? {};
-    if (!shown?.report || isRunning(job)) return null;
+    if (!shown?.report || isActive(job)) return null;
     const address = `project/${this.value.project}/evaluation.html`;
     return html`<a class="studio-button" href=${address} download="report.html">${t("⤓ Report")}</a>`;
   }

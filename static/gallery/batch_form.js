@@ -1,5 +1,6 @@
 // The form that starts a batch of frames.
-import { filesOfDrop, filesOfInput, uploadFiles } from "/static/studio/dropped_files.js";
+import { fileButton } from "/static/studio/parts.js";
+import { filesOfDrop, uploadFiles } from "/static/studio/dropped_files.js";
 import { t } from "/static/studio/texts.js";
 import { html, signal } from "/static/studio/view.js";
 
@@ -68,13 +69,7 @@ export class BatchForm {
   }
 
   chooser(label, attributes) {
-    const choose = ({ target }) => {
-      this.start(filesOfInput(target.files));
-      target.value = ""; // so that the same files can be chosen again
-    };
-    return html`<button class="studio-button" type="button"
-        onclick=${({ currentTarget }) => currentTarget.nextElementSibling.click()}>${label}</button>
-      <input type="file" multiple hidden onchange=${choose} ...${attributes} />`;
+    return fileButton(label, (files) => this.start(files), { multiple: true, ...attributes });
   }
 
   options() {

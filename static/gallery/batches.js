@@ -1,19 +1,14 @@
 // Batches: many frames at once, and what those of the workspace have come to.
+import { duration } from "/static/studio/parts.js";
 import { BatchForm } from "/static/gallery/batch_form.js";
 import { mayWork } from "/static/studio/account.js";
+import { onJobs } from "/static/studio/jobs.js";
 import { t } from "/static/studio/texts.js";
 import { classes, html, signal } from "/static/studio/view.js";
 
-const POLL_MS = 700;
 const MARKS = { done: "✓", failed: "✕", running: "▸", todo: "·" };
 const RUNNING = ["waiting", "running", "stopping"];
 
-// Seconds as "45 s", "4 min" or "1 h 5 min".
-const duration = (seconds) => {
-  if (seconds < 90) return `${Math.round(seconds)} s`;
-  const minutes = Math.round(seconds / 60);
-  return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
-};
 const finishedIn = ({ batches }) =>
   batches.reduce((sum, one) => sum + one.frames.filter((frame) => frame.project).length, 0);
 
@@ -23,31 +18,31 @@ export class Batches {
 
   /**
    * `ask(request)` asks the server, `upload(file)` uploads, `onOpen(name)` opens a project, `onDone()` is called when
-   * frames have become projects, `onStarted()` when a batch has begun; `isShown()` says whether the board is seen.
+   * frames have become projects, `onStarted()` when a batch has begun; `isShown()` says whether `root` is seen.
    */
-  constructor({ ask, upload, onOpen, onDone, onStarted, isShown }) {
+  constructor({ root, ask, upload, onOpen, onDone, onStarted, isShown }) {
     this.ask = ask;
     this.upload = upload;
     this.onOpen = onOpen;
     this.onDone = onDone;
     this.onStarted = onStarted;
-    this.isShown = isShown;
+    this.look = onJobs(root, "batch", async () => {
+      if (isShown()) this.take(await this.ask({ kind: "batches" }));
+    });
     this.newForm();
   }
 
-  /** Shows {batches, stages, offline} of an answer, and asks again for as long as one runs. */
+  /** Shows {batches, stages, offline} of an answer. */
   take(answer) {
     if (answer.error) return this.form.tell(answer.error);
     const before = finishedIn(this.answer.value);
     this.answer.value = answer;
     if (finishedIn(answer) > before) this.onDone();
-    clearTimeout(this.timer);
-    if (answer.batches.some((one) => RUNNING.includes(one.state)))
-      this.timer = setTimeout(() => this.isShown() && this.send({ kind: "batches" }), POLL_MS);
   }
 
   async send(request) {
     this.take(await this.ask(request));
+    if (this.answer.value.batches.some((one) => RUNNING.includes(one.state))) this.look();
   }
 
   newForm() {

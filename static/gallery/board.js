@@ -6,6 +6,7 @@ import { cards, groupsOf, table } from "/static/gallery/project_views.js";
 import { ProjectSearch } from "/static/gallery/search.js";
 import { SetsPanel } from "/static/gallery/sets_panel.js";
 import { mayWork } from "/static/studio/account.js";
+import { onJobs } from "/static/studio/jobs.js";
 import { startReview } from "/static/studio/review_state.js";
 import { t } from "/static/studio/texts.js";
 import { classes, html, signal } from "/static/studio/view.js";
@@ -41,6 +42,7 @@ export class ProjectBoard {
       onError: (answer) => this.bar.tell(answer),
     });
     this.batches = new Batches({
+      root,
       ask,
       upload,
       onOpen,
@@ -53,6 +55,7 @@ export class ProjectBoard {
       sets: { title: t("Sets"), make: () => new SetsPanel(ask, [...this.picked.value.keys()]) },
       bin: { title: t("Trash"), make: () => new BinPanel(ask, () => find({})) },
     };
+    onJobs(root, "export", async () => this.opened.value === "sets" && this.panel.look());
     addEventListener("focus", () => this.isShown() && find({ refresh: true }));
   }
 

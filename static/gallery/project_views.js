@@ -1,4 +1,5 @@
 // Projects as cards and as rows of a table.
+import { duration } from "/static/studio/parts.js";
 import { t } from "/static/studio/texts.js";
 import { classes, html } from "/static/studio/view.js";
 
@@ -53,13 +54,6 @@ const UNKNOWN = "–";
 
 export const isDescendingFirst = (order) => DESCENDING_FIRST.includes(order);
 const percent = (share) => (share === null ? UNKNOWN : `${Math.round(share * 100)} %`);
-
-// Time as "45 s", "12 min" or "1 h 5 min".
-function duration(seconds) {
-  if (seconds < 60) return seconds ? `${seconds} s` : UNKNOWN;
-  const minutes = Math.round(seconds / 60);
-  return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
-}
 
 /** Button of a project or sample; `label` is written on its picture, `opening` is the name of the one that opens. */
 export function card(one, opening, open, label) {
@@ -141,7 +135,7 @@ function row(one, board) {
     <td class=${classes("number", isUnsure && "low")}>${percent(one.confidence)}</td>
     <td class="number">${percent(one.matched)}</td>
     <td class="solver" title=${one.solved_by}>${one.solved_by || UNKNOWN}</td>
-    <td class="number">${duration(one.seconds)}</td>
+    <td class="number">${one.seconds ? duration(one.seconds) : UNKNOWN}</td>
     <td>${verdictMark(one) || UNKNOWN}</td>
     <td class="when" title=${one.at}>${one.when}</td>
   </tr>`;

@@ -1,9 +1,9 @@
 // Sets of accepted projects: made with a split, exported together with their card.
+import { listedJobs } from "/static/studio/channel.js";
+import { isActive, stopJob } from "/static/studio/jobs.js";
 import { TickBox } from "/static/studio/parts.js";
 import { t } from "/static/studio/texts.js";
 import { batch, html, signal } from "/static/studio/view.js";
-
-const POLL_MS = 400;
 
 export class SetsPanel {
   sets = signal(/** @type {any[] | null} */ (null));
@@ -12,11 +12,19 @@ export class SetsPanel {
   formats = [];
   bySource = signal(false);
 
+  exported = ""; // the job of an export that runs
+
   /** `ask(request)` asks the server, `selected` are the names of the selected projects. */
   constructor(ask, selected) {
     this.ask = ask;
     this.selected = selected;
     this.send({ kind: "sets" });
+    this.exported = listedJobs().findLast((job) => job.kind === "export" && isActive(job))?.id ?? "";
+    this.look();
+  }
+
+  async look() {
+    if (this.exported) await this.export({ kind: "set_export", job: this.exported });
   }
 
   async send(request) {
@@ -31,12 +39,13 @@ export class SetsPanel {
 
   async export(request) {
     const { error, job, done, of, running, address, left_out = [], more } = await this.ask(request);
+    this.exported = running ? job : "";
     if (error) this.message.value = error;
     else if (running) {
-      const stop = () => this.ask({ kind: "stop_set_export", job });
+      const stop = () => stopJob(job);
       this.message.value = html`${t("Exporting: {done} of {of} projects", { done, of })}${" "}
         <button class="studio-button stop" onclick=${stop}>${t("■ Stop")}</button>`;
-      setTimeout(() => this.isShown() && this.export({ kind: "set_export", job }), POLL_MS);
+      if (request.kind !== "set_export") this.look();
     } else if (address) {
       const leftOut = left_out.length > 0 && ` ${t("Left out:")} ${left_out.join("; ")}${more ? " …" : ""}`;
       this.message.value = html`<a class="studio-button primary" href=${address} download="">
@@ -44,14 +53,12 @@ export class SetsPanel {
     } else this.message.value = t("Stopped.");
   }
 
-  isShown = () => this.element?.isConnected;
-
   /** Returns null until the server has answered. */
   template() {
     const message = this.message.value;
     if (message === null) return null;
     return html`${this.form()}
-      <p class="set-message" role="status" hidden=${!message} ref=${(shown) => (this.element = shown)}>${message}</p>
+      <p class="set-message" role="status" hidden=${!message}>${message}</p>
       <div class="sets">${this.sets.value && this.table(this.sets.value)}</div>`;
   }
 

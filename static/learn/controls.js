@@ -1,12 +1,11 @@
 // Settings and buttons of training; while one runs, what it does, and Stop.
 import { progressText } from "/static/learn/progress.js";
-import { TickBox } from "/static/studio/parts.js";
+import { duration, TickBox } from "/static/studio/parts.js";
+import { isActive, stopJob } from "/static/studio/jobs.js";
 import { t } from "/static/studio/texts.js";
 import { classes, html, signal } from "/static/studio/view.js";
 
 const ABLATION_STEPS = 40_000;
-const minutes = (seconds) =>
-  seconds < 90 ? t("{n} s", { n: Math.round(seconds) }) : t("{n} min", { n: Math.round(seconds / 60) });
 
 /** `act` gets a request of the Learn page. */
 export class TrainingControls {
@@ -20,7 +19,7 @@ export class TrainingControls {
   /** What a person can do with `subtask`, of the page's `record`. */
   template(record, subtask, mayWork) {
     if (!record) return html`<div class="controls" />`;
-    const isRunning = ["waiting", "running"].includes(record.job?.state);
+    const isRunning = isActive(record.job);
     return html`<div class="controls">
       ${isRunning ? this.progress(record) : [this.settings(), this.buttons(record, subtask, mayWork)]}
     </div>`;
@@ -28,11 +27,11 @@ export class TrainingControls {
 
   progress({ job, subtasks }) {
     const title = subtasks.find((one) => one.name === job.subtask)?.title ?? t("Whole task, one policy"),
-      left = job.left ? ` · ${t("at most {time} left", { time: minutes(job.left) })}` : "";
+      left = job.left ? ` · ${t("at most {time} left", { time: duration(job.left) })}` : "";
     return html`<i class="spin" />
       <span class="progress-text">${progressText(job, title)}${left}</span>
-      <button class="studio-button stop" data-act="stop" data-sends="learn.stop"
-        onclick=${() => this.act({ kind: "stop" })}>${t("■ Stop")}</button>`;
+      <button class="studio-button stop" data-act="stop" data-sends="jobs.stop"
+        onclick=${() => stopJob(job.id)}>${t("■ Stop")}</button>`;
   }
 
   settings() {

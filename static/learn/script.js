@@ -7,12 +7,12 @@ import { RewardEditor } from "/static/learn/reward_editor.js";
 import { failures, hasCurve, noCurveText, policies, shortcut, summary, tunedText } from "/static/learn/outcome.js";
 import { strip } from "/static/learn/strip.js";
 import { closeButton, coverPage } from "/static/studio/full_page.js";
+import { isActive, onJobs } from "/static/studio/jobs.js";
 import { asker } from "/static/studio/server.js";
 import { t } from "/static/studio/texts.js";
 import { batch, classes, html, mounts, signal, View } from "/static/studio/view.js";
 
-const POLL_MS = 1000,
-  LISTED_EPISODES = 40;
+const LISTED_EPISODES = 40;
 const EVALUATION = null; // in place of a checkpoint's steps
 
 class LearnPage extends View {
@@ -34,24 +34,19 @@ class LearnPage extends View {
     this.controls = new TrainingControls((request) => this.act(request));
     this.player = new EpisodePlayer((...episode) => this.play(...episode), showError);
     this.reward = new RewardEditor((edit) => this.act({ kind: "edit", subtask: this.chosen.value, ...edit }));
+    this.refresh = onJobs(this.root, "training", () => this.look());
     const page = { isOpen: learnOpen, close: closeLearn, on: onLearn };
-    coverPage(
-      this.root,
-      this.root,
-      page,
-      () => this.refresh(),
-      () => clearTimeout(this.timer),
-    );
+    coverPage(this.root, this.root, page, () => this.refresh());
     this.onValue((value, before) => this.takeValue(value, before));
   }
 
-  takeValue(value, { project, decided }) {
+  takeValue(value, { project, decided, layouts }) {
     if (value.project !== project) {
       this.record.value = null;
       this.openSubtask("");
       if (!value.project) closeLearn();
     }
-    if (value.decided !== decided && learnOpen()) this.refresh();
+    if (value.decided !== decided || value.layouts !== layouts) this.refresh();
   }
 
   get subtask() {
@@ -60,7 +55,7 @@ class LearnPage extends View {
   }
 
   get isRunning() {
-    return ["waiting", "running"].includes(this.record.value?.job?.state);
+    return isActive(this.record.value?.job);
   }
 
   get mayChange() {
@@ -69,16 +64,15 @@ class LearnPage extends View {
 
   // ---------------------------------------------------------------- requests
 
-  async refresh() {
-    clearTimeout(this.timer);
+  async look() {
     if (!learnOpen() || !this.value.project) return;
     const answer = await this.ask({ kind: "status" });
     if (!answer.isUnanswered) this.take(answer); // else the bar over the page says so
-    this.timer = setTimeout(() => this.refresh(), POLL_MS);
   }
 
   async act(request) {
     this.take(await this.ask(request));
+    if (this.isRunning) this.refresh();
     if (["edit", "fix"].includes(request.kind)) this.send("changed"); // a decision, which Undo names
   }
 

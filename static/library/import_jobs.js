@@ -1,43 +1,40 @@
 // Lists running imports with their results and questions.
 import { ImportQuestion } from "/static/library/import_questions.js";
+import { libraryOpen } from "/static/library/library_state.js";
+import { isActive, onJobs } from "/static/studio/jobs.js";
 import { t } from "/static/studio/texts.js";
 import { html, signal } from "/static/studio/view.js";
 import { Component } from "/static/vendor/preact/preact.mjs";
 
-const POLL_MS = 500,
-  CREEP_MS = 12000,
+const CREEP_MS = 12000,
   LISTED = 6;
 const STATE_MARKS = { done: ["good", "✓"], stopped: ["warn", "■"], questions: ["warn", "?"] };
-const isRunning = (job) => ["waiting", "running"].includes(job?.state);
 
 export class ImportJobs {
   jobs = signal(/** @type {any[]} */ ([]));
   ups = signal(/** @type {Record<string, string>} */ ({})); // the up axis that was chosen, by the question
 
-  /** `onFinished` is called when a job has ended, `onOpen` with the id of a new asset to show. */
-  constructor({ ask, onFinished, onOpen }) {
+  /** `onFinished` is called when a job has ended, `onOpen` with the id of a new asset to show; `root` is the page. */
+  constructor({ root, ask, onFinished, onOpen }) {
     this.ask = ask;
     this.onFinished = onFinished;
     this.onOpen = onOpen;
-  }
-
-  poll() {
-    clearTimeout(this.timer);
-    return this.send({ kind: "jobs" });
+    this.look = onJobs(root, "import", async () => {
+      if (libraryOpen()) await this.send({ kind: "jobs" });
+    });
   }
 
   update({ error, jobs }) {
     if (error) return;
     const before = this.jobs.value,
-      hasFinished = (job) => isRunning(before.find((one) => one.name === job.name)) && !isRunning(job);
+      hasFinished = (job) => isActive(before.find((one) => one.name === job.name)) && !isActive(job);
     this.jobs.value = jobs;
     if (jobs.some(hasFinished)) this.onFinished();
-    clearTimeout(this.timer);
-    if (jobs.some(isRunning)) this.timer = setTimeout(() => this.poll(), POLL_MS);
   }
 
   async send(request) {
     this.update(await this.ask(request));
+    if (request.kind !== "jobs" && this.jobs.value.some(isActive)) this.look();
   }
 
   template() {
@@ -70,17 +67,17 @@ export class ImportJobs {
     const { title, state, errors, added } = job,
       [kind, mark] = STATE_MARKS[errors.length && !added.length && state === "done" ? "stopped" : state] ?? ["", ""];
     return html`<div class="line">
-      ${isRunning(job) ? html`<i class="spin" />` : html`<i class=${kind}>${mark}</i>`}
+      ${isActive(job) ? html`<i class="spin" />` : html`<i class=${kind}>${mark}</i>`}
       <strong title=${title}>${title}</strong>
-      <span class="muted" role="status">${isRunning(job) ? progressText(job) : resultText(job)}</span>
-      ${isRunning(job) && html`<${ProgressBar} ...${job} />`}
+      <span class="muted" role="status">${isActive(job) ? progressText(job) : resultText(job)}</span>
+      ${isActive(job) && html`<${ProgressBar} ...${job} />`}
       ${this.end(job)}
     </div>`;
   }
 
   end(job) {
     const stop = () => this.send({ kind: "stop", job: job.name });
-    if (isRunning(job))
+    if (isActive(job))
       return html`<button class="studio-button stop" disabled=${job.stopping} onclick=${stop}>
         ${job.stopping ? t("Stopping …") : t("■ Stop")}</button>`;
     return html`<button class="studio-button plain" title=${t("Remove from the list")} aria-label=${t("Dismiss")}

@@ -1,10 +1,11 @@
 // The library page: search, inspect, edit and import assets. See components/library_page.py.
+import { fileButton } from "/static/studio/parts.js";
 import { AssetPanel } from "/static/library/asset_panel.js";
 import { AssetSearch } from "/static/library/search.js";
 import { ImportJobs } from "/static/library/import_jobs.js";
 import { closeLibrary, libraryOpen, onLibrary } from "/static/library/library_state.js";
 import { Packs } from "/static/library/packs.js";
-import { chooser, singlePicture, uploadModels } from "/static/library/uploads.js";
+import { singlePicture, uploadModels } from "/static/library/uploads.js";
 import { cover } from "/static/studio/covering.js";
 import { closeDrawer, onDrawer } from "/static/studio/drawer.js";
 import { filesOfDrop } from "/static/studio/dropped_files.js";
@@ -37,6 +38,7 @@ class Library extends View {
       onUse: (object, asset) => this.use(object, asset),
     });
     this.jobs = new ImportJobs({
+      root: this.root,
       ask,
       onFinished: () => {
         this.send("changed");
@@ -69,7 +71,7 @@ class Library extends View {
     this.root.hidden = !request;
     if (!request) return cover(null);
     closeDrawer();
-    this.jobs.poll();
+    this.jobs.look();
     const alike = this.objects.find((one) => one.id === request.like?.object);
     if (alike) this.searchLike(alike);
     else if (!this.search.results.value || this.search.isOutdated()) this.search.find();
@@ -160,6 +162,7 @@ class Library extends View {
 
   takeImport(answer) {
     answer.error ? this.showNote(answer.error, true) : this.jobs.update(answer);
+    this.jobs.look();
   }
 
   async onDrag(event) {
@@ -214,7 +217,7 @@ class Library extends View {
       search = ([{ file }]) => this.searchLikePicture(file);
     return html`<h2>${t("Library")}</h2>
       ${this.search.head(this.target, () => this.searchLike(this.target))}
-      ${chooser(t("Search by picture …"), search, { title }, { accept: "image/*" })}
+      ${fileButton(t("Search by picture …"), search, { accept: "image/*" }, { title })}
       <span class="right">
         <span>${this.search.results.value?.undo && this.undoButton(this.search.results.value)}</span>
         ${this.importer(t("Import files …"), { accept: MODELS })}
@@ -232,7 +235,7 @@ class Library extends View {
 
   importer(label, attributes) {
     const importFiles = (files) => this.importFiles(files);
-    return chooser(label, importFiles, { "data-sends": "library.import" }, { multiple: true, ...attributes });
+    return fileButton(label, importFiles, { multiple: true, ...attributes }, { "data-sends": "library.import" });
   }
 }
 

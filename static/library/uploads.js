@@ -1,7 +1,6 @@
 // What may be chosen for or dropped on the library: models, or a picture to search by.
-import { filesOfInput, uploadFiles } from "/static/studio/dropped_files.js";
+import { uploadFiles } from "/static/studio/dropped_files.js";
 import { t } from "/static/studio/texts.js";
-import { html } from "/static/studio/view.js";
 
 const PICTURE = /\.(png|jpe?g|webp)$/i,
   MODEL = /\.(glb|gltf|obj|stl|ply|urdf|xml|mjcf|zip)$/i;
@@ -16,18 +15,4 @@ export async function uploadModels(files, upload, onProgress) {
       t("None of these files is a model. Drop .glb, .obj, .stl, .ply, .urdf, MJCF .xml, a folder or a .zip of them."),
     );
   return uploadFiles(files, upload, onProgress, "grs-studio library add");
-}
-
-/** A button that lets a person choose files. */
-export function chooser(label, onFiles, buttonAttributes, inputAttributes) {
-  const choose = ({ target }) => {
-    const files = filesOfInput(target.files);
-    target.value = ""; // so that the same files can be chosen again
-    if (files.length) onFiles(files);
-  };
-  return html`<span>
-    <button class="studio-button" onclick=${({ currentTarget }) => currentTarget.nextElementSibling.click()}
-      ...${buttonAttributes}>${label}</button>
-    <input type="file" hidden onchange=${choose} ...${inputAttributes} />
-  </span>`;
 }

@@ -1,10 +1,10 @@
 // Dialog that evaluates the matchers on labelled frames and shows a table of their scores.
 import { scoreTable } from "/static/matcher_bar/score_table.js";
+import { onJobs, stopJob } from "/static/studio/jobs.js";
 import { t } from "/static/studio/texts.js";
 import { batch, classes, html, signal } from "/static/studio/view.js";
 
-const POLL_MS = 500,
-  PLAN_DELAY_MS = 400;
+const PLAN_DELAY_MS = 400;
 const FRAMES_HINT = t(
   "Folder on the machine that runs the studio. Each frame in it has truth/masks.png and truth/truth.json.",
 );
@@ -24,6 +24,7 @@ export class MatcherEvaluation {
   constructor(bar, ask) {
     this.bar = bar;
     this.ask = ask;
+    this.look = onJobs(bar.root, "scoring", () => this.readState());
   }
 
   /** @returns {HTMLDialogElement} */
@@ -38,7 +39,7 @@ export class MatcherEvaluation {
   open() {
     this.dialog.showModal();
     this.dialog.querySelector("input").focus();
-    this.poll();
+    this.look();
   }
 
   get settings() {
@@ -68,19 +69,14 @@ export class MatcherEvaluation {
     const answer = await this.ask({ kind: "start", ...this.settings });
     if (answer.error) return this.takeAnswer(answer);
     this.problem.value = "";
-    this.poll();
+    this.look();
   }
 
-  async stop() {
-    await this.ask({ kind: "stop" });
-    this.poll();
-  }
-
-  async poll() {
+  async readState() {
+    if (!this.dialog?.open) return;
     const answer = await this.ask({ kind: "state" });
     if ("running" in answer) this.state.value = answer;
     else this.problem.value = answer.error ?? "";
-    if (this.state.value.running && this.dialog.open) setTimeout(() => this.poll(), POLL_MS);
   }
 
   async download(form) {
@@ -163,8 +159,8 @@ export class MatcherEvaluation {
   }
 
   progress() {
-    const { done, of, message } = this.state.value;
-    return html`<button class="studio-button stop" key="stop" onclick=${() => this.stop()}>${t("■ Stop")}</button>
+    const { job, done, of, message } = this.state.value;
+    return html`<button class="studio-button stop" key="stop" onclick=${() => stopJob(job)}>${t("■ Stop")}</button>
       <span class="progress" style="flex:1">
         <span class="track"><span class="fill" style=${`width:${of ? (100 * done) / of : 0}%`} /></span>
         <span class="muted" role="status">${of ? t("{done} of {of}: {message}", { done, of, message }) : message}</span>

@@ -1,6 +1,7 @@
 // Beside the settings: how the connection was tested, what the project costs with them, and what is sent.
 import { openDrawer } from "/static/studio/drawer.js";
 import { openSendDialog } from "/static/sending/open_dialog.js";
+import { stopJob } from "/static/studio/jobs.js";
 import { t } from "/static/studio/texts.js";
 import { html } from "/static/studio/view.js";
 
@@ -27,7 +28,7 @@ export function side(panel) {
             ${
               isTesting.value &&
               html`<li><i class="spin" /><span class="muted">${t("Testing …")}</span>
-                <button class="studio-button stop" onclick=${() => panel.ask({ kind: "stop test" })}>
+                <button class="studio-button stop" onclick=${() => stopJob(panel.testName)}>
                   ${t("■ Stop")}</button></li>`
             }
           </ul>`

@@ -1,6 +1,7 @@
 // The drawer's pages of the model in use and of the prompts.
 import { closeDrawer, drawer, openDrawer } from "/static/studio/drawer.js";
 import { COVER, shortcuts } from "/static/studio/keyboard.js";
+import { onJobs } from "/static/studio/jobs.js";
 import { asker } from "/static/studio/server.js";
 import { t } from "/static/studio/texts.js";
 import { batch, classes, html, mounts, onChange, signal, View } from "/static/studio/view.js";
@@ -13,7 +14,7 @@ const TABS = [
   ["calls", t("Calls")],
   ["prompts", t("Prompts")],
 ];
-const POLL_MS = 300;
+const ESTIMATE_MS = 300; // after the last change
 
 class ModelsPanel extends View {
   isEdited = signal(false);
@@ -24,6 +25,8 @@ class ModelsPanel extends View {
   isTesting = signal(false);
   estimates = signal([]); // sentences on the cost of the project
   timer = 0;
+  testName = ""; // of the test that runs
+  look = onJobs(this.root, "test", () => this.readFindings());
   ask = asker(this.server, () => ({ page_token: this.value.page_token, token: this.value.token }));
   promptEditor = new PromptEditor(this.ask);
   form = new SettingsForm(
@@ -92,7 +95,7 @@ class ModelsPanel extends View {
     this.timer = setTimeout(async () => {
       const { sentences } = await this.ask({ kind: "estimate", ...this.form.request, key: undefined });
       this.estimates.value = sentences ?? [];
-    }, POLL_MS);
+    }, ESTIMATE_MS);
   }
 
   async test() {
@@ -100,15 +103,18 @@ class ModelsPanel extends View {
     this.isTesting.value = true;
     this.problem.value = this.confirmation.value = "";
     const { error, test } = await this.ask({ kind: "test", ...this.form.request });
-    error ? this.endTest(error) : this.readFindings(test);
+    if (error) return this.endTest(error);
+    this.testName = test;
+    this.look();
   }
 
-  async readFindings(test) {
+  async readFindings() {
+    const test = this.testName;
+    if (!this.isTesting.value || !test) return;
     const { error, findings, testing } = await this.ask({ kind: "findings", test });
     if (error) return this.endTest(error);
     this.findings.value = findings;
     this.isTesting.value = testing;
-    if (testing && this.root.isConnected) setTimeout(() => this.readFindings(test), POLL_MS);
   }
 
   endTest(error) {

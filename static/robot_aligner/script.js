@@ -1,7 +1,7 @@
 // Aligns the robot's base by a file, or by clicks on its gripper in photographs of one camera. The result is looked at
 // before it is taken. See components/robot_aligner.py.
+import { fileButton } from "/static/studio/parts.js";
 import { ClickPicture } from "/static/camera_aligner/click_picture.js";
-import { filesOfInput } from "/static/studio/dropped_files.js";
 import { COVER, shortcuts } from "/static/studio/keyboard.js";
 import { asker } from "/static/studio/server.js";
 import { t } from "/static/studio/texts.js";
@@ -147,15 +147,8 @@ class RobotAligner extends View {
   }
 
   choosers() {
-    const chooser = (label, name, accept, onFiles) => {
-      const choose = ({ target }) => {
-        onFiles(filesOfInput(target.files));
-        target.value = "";
-      };
-      return html`<label class="studio-button file-button">${label}
-        <input class="hidden-input" type="file" aria-label=${label} data-file=${name} accept=${accept} multiple
-          onchange=${choose} /></label>`;
-    };
+    const chooser = (label, name, accept, onFiles) =>
+      fileButton(label, onFiles, { "data-file": name, accept, multiple: true });
     return html`<div class="choosers">
       ${chooser(t("Pose or model …"), "base", ".json,.xml,.mjcf,.urdf", (files) => this.chooseFiles(files))}
       ${chooser(t("Photograph …"), "photo", "image/*", (files) => this.addPhotos(files))}

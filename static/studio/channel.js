@@ -16,6 +16,7 @@ const page = [...crypto.getRandomValues(new Uint8Array(12))].map((byte) => byte.
   outbox = [], // actions that are not answered yet: {id, name, data, number}
   isLost = signal(false),
   openings = signal(0), // counts what was opened and is on the screen
+  jobs = signal(/** @type {Job[]} */ ([])), // see jobs.js
   reloads = signal(0); // counts when the page is about to be loaded again
 let isStarted = false,
   isGradios = false, // whether components of Gradio's are in the page
@@ -39,6 +40,11 @@ export function start(module, hasWidgets = true) {
   return module;
 }
 
+/** @typedef {{id: string, kind: string, title: string, project: string, state: string, stopping: boolean,
+ *   message: string, done: number, of: number}} Job a job of studio/web/jobs.py */
+
+/** What runs in the studio, and what ended last. */
+export const listedJobs = () => jobs.value;
 export const id = page;
 /** Version of the open project that the page shows; -1 in the gallery. */
 export const version = () => update.version;
@@ -86,7 +92,9 @@ function connect() {
   said = null;
   socket.onopen = sayShown;
   socket.onmessage = ({ data }) => {
-    takeUpdate(JSON.parse(data));
+    const update = JSON.parse(data);
+    if (!("number" in update)) return takeJobs(update.jobs);
+    takeUpdate(update);
     // When the frame is drawn the next update may come; a page in the background draws none.
     setTimeout(() => socket.readyState === WebSocket.OPEN && socket.send(`drawn ${update.number}`));
   };
@@ -108,9 +116,13 @@ function reload() {
   location.reload();
 }
 
-/** Takes an update: numbers of the page's state, see studio/pages/page_channel.py, and the values that changed. */
+/** Takes an update: numbers of the page's state, see studio/pages/page_channel.py, the values that changed, and jobs. */
 export function takeUpdate(
-  /** @type {typeof update & {values: Record<string, string>}} */ { values: changed, ...numbers },
+  /** @type {typeof update & {values: Record<string, string>, jobs: Job[]}} */ {
+    values: changed,
+    jobs: all,
+    ...numbers
+  },
 ) {
   if (update.studio && numbers.studio !== update.studio) {
     reload(); // it was started again
@@ -118,11 +130,17 @@ export function takeUpdate(
   }
   setLost(null);
   update = numbers;
+  jobs.value = all;
   for (const [component, text] of Object.entries(changed)) {
     values.set(component, text);
     joined.get(component)?.draw(JSON.parse(text));
   }
   refreshWidgets();
+}
+
+/** Takes how far the jobs are. */
+export function takeJobs(all) {
+  jobs.value = all;
 }
 
 function setLost(since) {

@@ -38,4 +38,3 @@ export function openCalls(request = {}) {
 }
 
 export const onDrawer = (element, callback) => onChange(element, drawer, callback);
-export const onCalls = (element, callback) => onChange(element, shownCalls, callback);

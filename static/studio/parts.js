@@ -1,4 +1,5 @@
 // Small parts that several components show, and how they write sizes.
+import { filesOfInput } from "./dropped_files.js";
 import { t } from "./texts.js";
 import { classes, html } from "./view.js";
 
@@ -15,6 +16,25 @@ export const TickBox = ({ label, checked, onChange }) =>
   html`<label class="tick">
     <input type="checkbox" checked=${checked} onchange=${({ target }) => onChange(target.checked)} />${label}
   </label>`;
+
+/** A button that lets a person choose files; `onFiles` gets them as [{file, name}]. */
+export function fileButton(label, onFiles, inputAttributes = {}, buttonAttributes = {}) {
+  const choose = ({ target }) => {
+    const files = filesOfInput(target.files);
+    target.value = ""; // so that the same files can be chosen again
+    if (files.length) onFiles(files);
+  };
+  return html`<button class="studio-button" type="button" ...${buttonAttributes}
+      onclick=${({ currentTarget }) => currentTarget.nextElementSibling.click()}>${label}</button>
+    <input type="file" hidden onchange=${choose} ...${inputAttributes} />`;
+}
+
+// Seconds as "45 s", "4 min" or "1 h 5 min".
+export function duration(seconds) {
+  if (seconds < 90) return `${Math.round(seconds)} s`;
+  const minutes = Math.round(seconds / 60);
+  return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
 
 /**
  * A text field that shows `value`, anew whenever that or `since` has changed, but not while a person types in it. Its

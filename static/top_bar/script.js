@@ -8,6 +8,7 @@ import { mayWork, role, user } from "/static/studio/account.js";
 import { isConnected, isOpened, onLoss, onOpened, onReload } from "/static/studio/channel.js";
 import { openDrawer } from "/static/studio/drawer.js";
 import { NoticesButton, showNoticesOf } from "/static/studio/gradio_notices.js";
+import { JobsButton } from "/static/studio/jobs.js";
 import { EVERYWHERE, shortcuts, showShortcutSheet } from "/static/studio/keyboard.js";
 import { keepInput, takeUpInput } from "/static/studio/kept_input.js";
 import { hideLoading } from "/static/studio/loading.js";
@@ -27,7 +28,12 @@ class TopBar extends View {
     const { root } = this,
       keep = () => this.value.project && keepInput(this.value.project);
     const undo = { name: t("Ctrl-Z, with Shift"), help: t("undo, redo"), act: (event) => this.takeKey(event) };
-    shortcuts(root, { title: t("Everywhere"), keys: () => ({ "mod+z": undo }), isOn: () => true, rank: EVERYWHERE });
+    shortcuts(root, {
+      title: t("Everywhere"),
+      keys: () => ({ "mod+z": undo }),
+      isOn: () => Boolean(this.value.project),
+      rank: EVERYWHERE,
+    });
     showShortcutSheet();
     onReload(root, keep);
     addEventListener("pagehide", () => isConnected() || keep());
@@ -106,6 +112,7 @@ class TopBar extends View {
         <span class="mark" />GRS Studio</button>
       ${project && this.project(this.value)}
       <span class="services">
+        <${JobsButton} />
         <${NoticesButton} />
         ${project && opens("learn-button", t("Learn policies for the task's subtasks"), openLearn, t("Learn"))}
         ${

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from contextvars import copy_context
 from pathlib import Path
+from typing import Any
 
 from pipeline.errors import StudioError
 from pipeline.frame.formats.folder import is_frame_folder
@@ -26,8 +27,10 @@ from studio.batch.frame_process import Bounds
 from studio.batch.frames import find_frames, project_names
 from studio.batch.runner import BatchRunner
 from studio.sessions.session_registry import SessionRegistry
+from studio.sessions.wording import STAGE_TITLES
+from studio.texts import t
 from studio.web.errors import RequestError
-from studio.web.jobs import Job
+from studio.web.jobs import Job, Listing
 from studio.web.upload_folder import collect_uploads
 
 FOLDER, FRAMES = ".batches", "frames"
@@ -38,11 +41,21 @@ JOBS = max(1, min(4, (os.cpu_count() or 1) // 2))
 class BatchJob(Job[None]):
     """A batch that waits, runs, or has run in this studio."""
 
-    def __init__(self, runner: BatchRunner, work: Callable[["BatchJob"], None], turn: threading.Lock):
-        super().__init__(f"batch {runner.batch.folder.name}", work, turn, wake=runner.stop)
+    def __init__(self, runner: BatchRunner, work: Callable[["BatchJob"], None], turn: threading.Lock, home: Path):
+        """`home` is the workspace."""
+        batch = runner.batch
+        listing = Listing("batch", lambda: t("Batch {title}", title=batch.settings.get("title", "")), home)
+        super().__init__(f"batch {batch.folder.name}", work, turn, wake=runner.stop, listing=listing)
         self.runner = runner
         self.context = copy_context()
         """Who started it, for the threads that work for it."""
+
+    def progress(self) -> dict[str, Any]:
+        """Return the progress; the message has the stages at which frames are, so that it changes with them."""
+        states = [item.state for item in self.runner.batch.items]
+        stages = ", ".join(sorted({STAGE_TITLES[one] for one in self.runner.stages.values() if one in STAGE_TITLES}))
+        ended = len(states) - states.count("todo")
+        return super().progress() | {"done": ended, "of": len(states), "message": self.message or stages}
 
 
 class Batches:
@@ -134,7 +147,7 @@ class Batches:
         environment = {"GRS_WORKSPACE": str(services.workspace)} if services.workspace else {}
         ceiling = getattr(getattr(services.model, "settings", None), "ceiling_usd", None)
         runner = BatchRunner(record, options, Bounds(), environment=environment)
-        job = BatchJob(runner, lambda job: self._run(job, ceiling), self._turn)
+        job = BatchJob(runner, lambda job: self._run(job, ceiling), self._turn, self._sessions.workspace)
         runner.on_end = lambda item: job.context.copy().run(self._adopt, record, item)
         with self._lock:
             if self._running(folder):

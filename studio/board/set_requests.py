@@ -23,14 +23,15 @@ from pipeline.project_sets import (
 from studio.board.board import Board
 from studio.texts import t, translated
 from studio.web.errors import RequestError
-from studio.web.jobs import Job
+from studio.web.jobs import Job, Listing
 
 
 class SetExport(Job[None]):
     """A set that is written to a zip."""
 
     def __init__(self, workspace: Path, chosen: ProjectSet, exporter: str):
-        super().__init__(f"export of {chosen.name}", lambda _: self._write(exporter))
+        listing = Listing("export", lambda: t("Export of the set {name}", name=chosen.name), workspace)
+        super().__init__(f"export of {chosen.name}", lambda _: self._write(exporter), listing=listing)
         self.workspace, self._chosen, self.of = workspace, chosen, len(chosen.split)
         self._folder = tempfile.TemporaryDirectory(prefix="grs-studio-set-", ignore_cleanup_errors=True)
         self.path = Path(self._folder.name) / f"{chosen.name}.zip"
@@ -100,13 +101,8 @@ def handlers(board: Board, exports: SetExports) -> dict[str, Callable[[Board, di
             record["address"] = f"set/{export.id}/{export.path.name}"
         return record | {"left_out": export.left_out[:5], "more": max(0, len(export.left_out) - 5)}
 
-    def stop(_: Board, request: dict) -> dict:
-        exports.get(request.get("job")).stop()
-        return {}
-
     return {
         "sets": sets_answer, "make_set": _make, "remove_set": _remove, "export_set": start, "set_export": status,
-        "stop_set_export": stop,
     }  # fmt: skip
 
 

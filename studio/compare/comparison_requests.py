@@ -63,13 +63,8 @@ def _pictures(comparisons: Comparisons, request: dict) -> dict:
     }
 
 
-def _stop(comparisons: Comparisons, request: dict) -> dict:
-    comparisons.get(request.get("job")).stop()
-    return _answer(comparisons, str(request.get("job")))
-
-
 HANDLERS = {
-    "sample": _sample, "compare": _compare, "again": _again, "status": _status, "pictures": _pictures, "stop": _stop,
+    "sample": _sample, "compare": _compare, "again": _again, "status": _status, "pictures": _pictures,
 }  # fmt: skip
 READING: dict[str, Role] = dict.fromkeys(("status", "pictures"), Role.LOOK)
 """Requests that start nothing; the others need Role.WORK."""

@@ -20,7 +20,7 @@ from studio.sessions.session_registry import SessionRegistry
 from studio.texts import t, translated
 from studio.web.endpoints import PageToken
 from studio.web.errors import RequestError, error_message
-from studio.web.jobs import Job
+from studio.web.jobs import Job, Listing
 from studio.web.upload_folder import collect_uploads
 
 if TYPE_CHECKING:  # a second to import; most sessions compare nothing
@@ -42,9 +42,12 @@ class Comparison(Job[dict[str, Any]]):
         titles: tuple[str, str],
         compare: Callable[["Comparison"], None],
         turn: threading.Lock,
+        workspace: Path,
         choices: dict[str, dict[str, list[str]]] | None = None,
     ):
-        super().__init__("comparison", compare, turn, message="Waiting for another comparison")
+        listing = Listing("comparison", lambda: t("Comparison of episodes"), workspace)
+        message = "Waiting for another comparison"
+        super().__init__("comparison", compare, turn, message=message, listing=listing)
         self.sources, self.titles = sources, titles
         """The titles are what the page calls the two episodes."""
         self.views: dict[str, str] = {}
@@ -130,7 +133,7 @@ class Comparisons:
         return job
 
     def _start(self, sources: "ComparisonSources", titles: tuple[str, str], choices: Any = None) -> str:
-        job = Comparison(sources, titles, self._compare, self._turn, choices)
+        job = Comparison(sources, titles, self._compare, self._turn, self._sessions.workspace, choices)
         with self._lock:
             self._jobs[job.id] = job
             # Comparisons that are kept; older ones are forgotten with their files

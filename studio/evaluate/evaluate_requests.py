@@ -38,6 +38,7 @@ from studio.texts import t, translated
 from studio.viewer import Mark, Trajectory, ViewRegistry
 from studio.web.endpoints import Endpoint
 from studio.web.errors import RequestError
+from studio.web.jobs import Listing
 from studio.web.upload_folder import collect_uploads
 
 MOST_CONDITIONS, MOST_POLICIES, MAX_SEED = 1000, 6, 10**9
@@ -98,7 +99,9 @@ def _start(session: Session, evaluations: Evaluations, request: dict) -> dict:
     words += ["--uncertainty"] if request.get("uncertainty") else []
     words += [f"--library={path}" for path in session.services.library.paths]
     words += ["--unprotected"] if session.services.sandbox.unprotected else []
-    evaluations.jobs.begin(project.folder, lambda turn: CommandJob("evaluation", words, turn))
+    title = lambda: t("Evaluation of policies for {project}", project=project.name)  # noqa: E731
+    listing = Listing("evaluation", title, project.folder)
+    evaluations.jobs.begin(project.folder, lambda turn: CommandJob(listing, words, turn))
     return _status(session, evaluations, request)
 
 
@@ -115,11 +118,6 @@ def _number(value: Any, low: int, high: int) -> int:
     if not isinstance(value, int) or not low <= value <= high:
         raise RequestError(f"Enter a whole number from {low} to {high}.")
     return value
-
-
-def _stop(session: Session, evaluations: Evaluations, request: dict) -> dict:
-    evaluations.jobs.stop(session.project.folder)
-    return _status(session, evaluations, request)
 
 
 def _play(session: Session, evaluations: Evaluations, request: dict) -> dict:
@@ -254,7 +252,7 @@ def _marks(events: Sequence[tuple[float, str]], fault: str, motion: Trajectory) 
 RANGES = (("count", 1, MOST_CONDITIONS), ("seed", 0, MAX_SEED))
 """Name, least and most of the numbers of an evaluation."""
 HANDLERS = {
-    "status": _status, "start": _start, "stop": _stop, "play": _play, "differences": _differences,
+    "status": _status, "start": _start, "play": _play, "differences": _differences,
     "add_log": _add_log, "remove_log": _remove_log, "make_project": _make_project, "unmake_project": _unmake_project,
 }  # fmt: skip
 READING: dict[str, Role] = dict.fromkeys(("status", "play", "differences"), Role.LOOK)

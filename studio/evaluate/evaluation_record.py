@@ -56,7 +56,7 @@ def evaluation_record(project: Project, job: CommandJob | None) -> dict[str, Any
     return {
         "task": object_words(project).with_display_names(task.instruction) if task else "",
         "can_learned": any((project.folder / LEARNING).glob("*/policy.zip")),
-        "job": job and {"state": job.state, "message": translated(job.message)},
+        "job": job and {"id": job.id, "state": job.state, "message": translated(job.message)},
         "shown": kept and folder and _shown(folder, kept, folder == present),
     }
 

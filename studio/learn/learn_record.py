@@ -54,11 +54,11 @@ def learn_record(session: Session, layouts: Layouts | None, job: Training | None
 
 
 def job_record(job: Training | None, words: ObjectWords) -> dict[str, Any] | None:
-    """Return {kind, state, message, subtask, steps, limit, left, imitated, finished, doing} of a job."""
+    """Return {id, kind, state, message, subtask, steps, limit, left, imitated, finished, doing} of a job."""
     if job is None:
         return None
     return {
-        "kind": job.kind, "state": job.state, "message": words.in_words(translated(job.message)),
+        "id": job.id, "kind": job.kind, "state": job.state, "message": words.in_words(translated(job.message)),
         "subtask": job.progress.get("subtask", job.subtask), "steps": job.progress.get("steps", 0), "limit": job.limit,
         "left": job.seconds_left, "imitated": job.progress.get("imitated", 0),
         "finished": job.progress.get("finished", False), "doing": job.progress.get("doing", ""),

@@ -56,6 +56,11 @@ class Learning:
             session.tasks.start_once("learning", lambda: self._prepare(session, stamp), lambda _: None)
         return None, "", True
 
+    def known_stamp(self, session: Session) -> str:
+        """Return the stamp of the task whose layouts are known; empty if none are."""
+        known = self._layouts.get(session)
+        return known[0] if known else ""
+
     def _prepare(self, session: Session, stamp: str) -> None:
         """Have the task's program draw its layouts, and split the task into subtasks if it is not yet."""
         try:
@@ -149,11 +154,6 @@ def _start(
     return _status(session, learning, request)
 
 
-def _stop(session: Session, learning: Learning, request: dict) -> dict:
-    learning.trainings.stop(session.project.folder)
-    return _status(session, learning, request)
-
-
 def _edit(session: Session, learning: Learning, request: dict) -> dict:
     """Edit a subtask by one decision; see `pipeline.learning.edits.edited`."""
     name, layouts = str(request.get("subtask")), learning.layouts(session, False)[0]
@@ -244,7 +244,7 @@ def _number(value: Any, default: int, low: int, high: int) -> int:
 
 
 HANDLERS = {
-    "status": _status, "train": _train, "evaluate": _evaluate, "ablation": _ablation, "stop": _stop, "edit": _edit,
+    "status": _status, "train": _train, "evaluate": _evaluate, "ablation": _ablation, "edit": _edit,
     "fix": _fix, "episodes": _episodes, "play": _play,
 }  # fmt: skip
 READING: dict[str, Role] = dict.fromkeys(("status", "episodes", "play"), Role.LOOK)

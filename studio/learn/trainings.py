@@ -7,6 +7,8 @@ from typing import Any, Literal
 
 from pipeline.store import parse_json
 from studio.sessions.project_jobs import CommandJob, ProjectJobs
+from studio.texts import t
+from studio.web.jobs import Listing
 
 TrainingKind = Literal["train", "evaluate", "ablation"]
 
@@ -27,7 +29,8 @@ class Training(CommandJob):
             turn: is held by the training that runs.
         """
         environment = {"GRS_WORKSPACE": str(workspace)} if workspace else {}
-        super().__init__("training", ("learn", str(project), "--json", *options), turn, environment)
+        listing = Listing("training", lambda: t("Training for {project}", project=project.name), project)
+        super().__init__(listing, ("learn", str(project), "--json", *options), turn, environment)
         self.kind, self.subtask, self.limit = kind, subtask, limit
         self.progress: dict[str, Any] = {}
         """{subtask, steps, seconds, imitated, finished} of what is learned now, or {doing}: "seams" or "measure"."""
@@ -44,6 +47,7 @@ class Training(CommandJob):
             self.progress = dict(parse_json(line))
         except (ValueError, TypeError):
             return super().follow(line)
+        self.done, self.of = self.progress.get("steps", 0), self.limit
         return True
 
 

@@ -16,8 +16,9 @@ from pipeline.assets.importers.confined_import import ImportProgress, import_con
 from pipeline.assets.importers.mesh_import import METRES_PER_UNIT, MIN_LENGTH_M, UP_AXIS_ROTATIONS
 from pipeline.assets.packs.install import import_objaverse, install_pack
 from pipeline.assets.packs.objaverse import parse_uid
+from studio.texts import t
 from studio.web.errors import RequestError, error_message
-from studio.web.jobs import Job
+from studio.web.jobs import Job, Listing
 from studio.web.upload_folder import collect_uploads
 
 MAX_TITLES = 12
@@ -165,6 +166,7 @@ class ImportJobs:
         job = Job[None](
             "import", lambda job: self._run(one, job, work), self._turn,
             on_end=lambda _: self._finish(one), message="waiting for the previous import",
+            listing=Listing("import", lambda: t("Import of {title}", title=one.title)),
         )  # fmt: skip
         one.jobs.append(job)
         job.start()
@@ -207,6 +209,7 @@ class ImportJobs:
             for step in work(job):
                 job.message = step.message or job.message
                 _apply(one, step)
+                job.done, job.of = one.done + one.share, one.of
         except Exception as error:
             one.errors.append({"source": one.title, "error": error_message(error)})
         if new := [added["id"] for added in one.added[earlier:]]:

@@ -24,11 +24,13 @@ from pipeline.models.settings import (
 )
 from pipeline.planner import PlannerModel
 from pipeline.secret_environment import KEY_VARIABLE, environment_value
+from studio.accounts.roles import Role
 from studio.sessions.session_registry import SessionRegistry
+from studio.texts import t
 from studio.web.endpoints import PageToken
 from studio.web.errors import RequestError, error_message
 from studio.web.gradio_internals import uploaded_file
-from studio.web.jobs import Job
+from studio.web.jobs import Job, Listing
 
 NO_KEY = "none"
 """Sent to a server that no key was given for."""
@@ -150,7 +152,8 @@ class ModelSelection:
         settings = self.parse(fields)
         key = self._key(settings, self._with(settings, key))
         self.stop_test()
-        self._test = Job[list[ProbeResult]]("probe", lambda job: _test(job, settings, key)).start()
+        listing = Listing("test", lambda: t("Test of the model's server"), role=Role.ADMINISTER)
+        self._test = Job[list[ProbeResult]]("probe", lambda job: _test(job, settings, key), listing=listing).start()
         return self._test.id
 
     def test_results(self, name: object) -> tuple[list[ProbeResult], bool]:
@@ -175,5 +178,6 @@ def _test(job: Job[list[ProbeResult]], settings: ModelSettings, key: str) -> Non
                     if job.stopping:
                         return
                     results.append(result)
+                    job.done = len(results)
     except Exception as error:
         results.append(ProbeResult("test", False, error_message(error)))

@@ -93,11 +93,6 @@ def _findings(_: SessionRegistry, selection: ModelSelection, request: dict) -> d
     }
 
 
-def _stop_test(_: SessionRegistry, selection: ModelSelection, request: dict) -> dict:
-    selection.stop_test()
-    return {}
-
-
 def _prompt(_: SessionRegistry, selection: ModelSelection, request: dict) -> dict:
     return prompt_overrides.prompt_record(selection.prompts, request.get("name"))
 
@@ -117,7 +112,6 @@ PANEL_HANDLERS: dict[str, Callable[[SessionRegistry, ModelSelection, dict], dict
     "estimate": _estimate,
     "test": _test,
     "findings": _findings,
-    "stop test": _stop_test,
     "prompt": _prompt,
     "save prompt": _save_prompt,
     "reset prompt": _reset_prompt,
@@ -156,7 +150,7 @@ TRACE_HANDLERS: dict[str, Callable[[Session, ModelSelection, dict], dict]] = {
 
 PANEL_ROLES: dict[str, Role] = {
     **dict.fromkeys(("findings", "prompt"), Role.LOOK),
-    **dict.fromkeys(("use", "forget key", "test", "stop test", "save prompt", "reset prompt"), Role.ADMINISTER),
+    **dict.fromkeys(("use", "forget key", "test", "save prompt", "reset prompt"), Role.ADMINISTER),
 }
 """Roles that these kinds need; the others need Role.WORK. The model, its key and its prompts hold for everyone."""
 TRACE_ROLES: dict[str, Role] = dict.fromkeys(("call", "live", "snippet", "compare"), Role.VISIT)

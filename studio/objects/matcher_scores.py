@@ -33,7 +33,7 @@ from pipeline.store import user_cache_folder
 from studio.services.open_services import library_services
 from studio.texts import t
 from studio.web.errors import RequestError
-from studio.web.jobs import Job
+from studio.web.jobs import Job, Listing
 
 MAX_PATH_LENGTH = 4096
 
@@ -90,8 +90,11 @@ class MatcherScoring:
             if reason := why_unavailable(matcher, services.model, services.encoder):
                 raise RequestError(f"{TITLES[matcher]} {reason}.")
         self.stop()
-        job = Job[MatcherTable]("scoring", lambda job: _score(job, services, request), message="opening the library")
-        self._job = job.start()
+        score, listing = (
+            lambda job: _score(job, services, request),
+            Listing("scoring", lambda: t("Evaluation of matchers")),
+        )
+        self._job = Job[MatcherTable]("scoring", score, message="opening the library", listing=listing).start()
         return self.state()
 
     def state(self) -> dict[str, Any]:
@@ -100,7 +103,7 @@ class MatcherScoring:
             return {"running": False, "table": None}
         message, error = ("", job.message) if job.state == "failed" else (job.message, "")
         table = None if job.result is None else _table(job.result)
-        progress = {"running": job.is_active, "done": job.done, "of": job.of}
+        progress = {"job": job.id, "running": job.is_active, "done": job.done, "of": job.of}
         return progress | {"message": message, "error": error, "table": table}
 
     def stop(self) -> None:
@@ -179,15 +182,9 @@ def _cost_sentence(model: str, calls: int, estimate: Estimate | None) -> str:
     return f"{estimate.sentence.partition(', ')[2].capitalize()} ({model})."
 
 
-def _stop(scoring: MatcherScoring, request: dict) -> dict[str, Any]:
-    scoring.stop()
-    return scoring.state()
-
-
 HANDLERS: dict[str, Callable[[MatcherScoring, dict], dict[str, Any]]] = {
     "plan": lambda scoring, request: scoring.plan(request),
     "start": lambda scoring, request: scoring.start(request),
-    "stop": _stop,
     "state": lambda scoring, request: scoring.state(),
     "download": lambda scoring, request: scoring.download(request.get("form")),
 }

@@ -12,9 +12,9 @@ def build(shell: Shell, learning: Learning) -> None:
 
     def value(session: Session | None) -> dict:
         if session is None:
-            return {"project": "", "may_work": False, "decided": 0}
-        may_work = current_role.get() >= Role.WORK
-        return {"project": session.token, "may_work": may_work, "decided": len(session.project.decisions)}
+            return {"project": "", "may_work": False, "decided": 0, "layouts": ""}
+        record = {"may_work": current_role.get() >= Role.WORK, "decided": len(session.project.decisions)}
+        return {"project": session.token, **record, "layouts": learning.known_stamp(session)}
 
     shell.show(page, value, Role.LOOK)
     shell.refresh_on(page.changed)

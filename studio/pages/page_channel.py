@@ -21,6 +21,7 @@ from fastapi import WebSocket, WebSocketDisconnect
 
 from studio.sessions.session import Session
 from studio.web.errors import error_message
+from studio.web.jobs import LIST, Sees
 
 CHECK_SECONDS = 2.0
 """How often a waiting socket looks whether the person who edits has left, which nothing announces."""
@@ -28,6 +29,8 @@ DRAW_SECONDS = 3.0
 """How long an update waits at most for a page to draw the one before."""
 UPDATE_SECONDS = 1 / 8
 """Least time between two updates of a page that does nothing itself."""
+JOBS_SECONDS = 0.5
+"""Time between two looks how far the jobs are, while there are any; the page's bars need no more."""
 PAGES_PER_LOGIN, PAGES_PER_LINK = 400, 40
 """Sockets at the same time, of one login (of a studio without logins, of all) and of one link's visitors."""
 KEPT_PAGES = 500
@@ -154,9 +157,10 @@ class Turns:
 class Follower:
     """Sends one page, over one socket, what is new, until the socket closes."""
 
-    def __init__(self, socket: WebSocket, page: ChannelPage, turns: Turns, take_update: Any):
+    def __init__(self, socket: WebSocket, page: ChannelPage, turns: Turns, take_update: Any, sees: Sees):
         """`take_update(page)` returns the page's newest values by component's id, each as the text that is sent."""
         self._socket, self._page, self._turns, self._take_update = socket, page, turns, take_update
+        self._sees = sees
         self._number = self._shows = 0
         self._drawn, self._changed, self._acted_now = asyncio.Event(), asyncio.Event(), asyncio.Event()
         self._loop = asyncio.get_running_loop()
@@ -172,9 +176,11 @@ class Follower:
     async def run(self) -> None:
         """Follow until the socket closes."""
         self._page.followers.add(self)
+        forget = LIST.watch(partial(_call_in, self._loop, self._changed.set))
         try:
             await self._exchange()
         finally:
+            forget()
             self._page.followers.discard(self)
             self._unwatch()
 
@@ -211,7 +217,8 @@ class Follower:
                 self._number += 1
                 self._drawn.clear()
                 numbers = {"widgets": page.widgets_number, "opened": page.opened_number, "told": len(page.notices)}
-                numbers |= {"version": page.version, "shows": shows}
+                jobs = LIST.records(self._sees)
+                numbers |= {"version": page.version, "shows": shows, "jobs": jobs}
                 update = {"studio": STUDIO, "number": self._number, "acted": acted, "values": changes, **numbers}
                 await self._socket.send_text(orjson.dumps(update).decode())
             known |= changes
@@ -219,7 +226,10 @@ class Follower:
             await _first_of(DRAW_SECONDS, self._drawn)
             await _first_of(UPDATE_SECONDS, self._acted_now)
             while not self._changed.is_set():
-                await _first_of(CHECK_SECONDS, self._changed)
+                await _first_of(CHECK_SECONDS if LIST.is_empty else JOBS_SECONDS, self._changed)
+                if not LIST.is_empty and (newest := LIST.records(self._sees)) != jobs:
+                    jobs = newest
+                    await self._socket.send_text(orjson.dumps({"jobs": jobs}).decode())
                 if page.session and page.session.editor.name != editor:
                     self._changed.set()
 

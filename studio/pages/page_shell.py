@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -37,6 +38,7 @@ from studio.texts import choose_language, current_language
 from studio.web.endpoints import is_exact
 from studio.web.errors import RequestError, error_message
 from studio.web.gradio_internals import event_data
+from studio.web.jobs import LIST
 from studio.web.notices import show_notice, with_notices
 from studio.web.page_guard import needs
 
@@ -108,6 +110,7 @@ class Shell:
         """By language, by whether it is for those who came by a link, and by the components that are shown."""
         self._action_threads, self._value_threads = CapacityLimiter(ACTION_THREADS), CapacityLimiter(VALUE_THREADS)
         self._widgets = Widgets()
+        self.actions["jobs", "stop"] = Action(self._stop_job, Role.WORK)
 
     def show(self, component: Any, view: View, role: Role = Role.VISIT) -> None:
         """Keep the component's value up to date with what `view` returns, for people with that role."""
@@ -208,7 +211,7 @@ class Shell:
                 await socket.accept()
                 if not page.is_opened:
                     await self._open_first(page, partial(find_first, project))
-                await Follower(socket, page, self._turns, self._take_update).run()
+                await Follower(socket, page, self._turns, self._take_update, self.sessions.sees).run()
             finally:
                 self.pages.sockets[user] -= 1
 
@@ -265,6 +268,17 @@ class Shell:
             return session
 
         return Action(begin, role, edits=role is Role.WORK)
+
+    def _stop_job(self, sent: SentAction) -> Session | None:
+        """Stop the job {id}. Raises StudioError if another person edits its project, or the role does not permit it."""
+        LIST.stop(sent.message.get("id"), self._may_stop)
+        return sent.session
+
+    def _may_stop(self, folder: Path | None) -> bool:
+        session = self.sessions.find_open(folder.name) if folder else None
+        if session and session.project.folder == folder:
+            session.editor.require()
+        return self.sessions.sees(folder)
 
     def _open(self, session: Session | None) -> Session:
         """Return the session that a page shows. Raises RequestError in the gallery, and if it was closed."""

@@ -11,7 +11,9 @@ from importlib.metadata import PackageNotFoundError, requires
 from packaging.requirements import Requirement
 
 from pipeline.errors import StudioError
-from studio.web.jobs import Job
+from studio.accounts.roles import Role
+from studio.texts import t
+from studio.web.jobs import Job, Listing
 
 
 class InstallError(StudioError):
@@ -64,7 +66,8 @@ class Installation:
         """Install in the background; does nothing while an installation runs."""
         with self._lock:
             if not self.running:
-                self.job = Job("install SAM 2", self._work, message="starting pip").start()
+                listing = Listing("installation", lambda: t("Installation of SAM 2"), role=Role.ADMINISTER)
+                self.job = Job("install SAM 2", self._work, message="starting pip", listing=listing).start()
 
     def stop(self) -> None:
         if self.job:

@@ -13,17 +13,19 @@ from typing import Generic, TypeVar
 from pipeline.errors import StudioError
 from studio.batch.bounded_process import BoundedProcess
 from studio.web.errors import RequestError
-from studio.web.jobs import Job
+from studio.web.jobs import Job, Listing
 
 
 class CommandJob(Job[None]):
     """One run of a command. Its message is the newest line that the command printed."""
 
     def __init__(
-        self, name: str, words: Sequence[str], turn: threading.Lock, environment: Mapping[str, str] | None = None
-    ):
+        self, listing: Listing, words: Sequence[str], turn: threading.Lock,
+        environment: Mapping[str, str] | None = None,
+    ):  # fmt: skip
         """
         Args:
+            listing: of the list of jobs.
             words: of the command, after `grs-studio`.
             turn: is held by the job that runs.
             environment: variables that it has besides those of this process.
@@ -31,7 +33,8 @@ class CommandJob(Job[None]):
         variables = {"OMP_NUM_THREADS": "1", **(environment or {})}
         # Memory of data; training with eight environments takes 1 to 2 GB
         self._process = BoundedProcess(words, 8_000_000_000, self.follow, variables, reads_output=True)
-        super().__init__(name, lambda _: self._run_process(), turn, wake=self._process.kill)
+        run = lambda _: self._run_process()  # noqa: E731
+        super().__init__(listing.kind, run, turn, wake=self._process.kill, listing=listing)
 
     def follow(self, line: str) -> bool:
         """Note a line of the process; return whether it was progress and says nothing about a failure."""
@@ -69,8 +72,3 @@ class ProjectJobs(Generic[J]):
             job = self._jobs[project] = make(self._turn)
         job.start()
         return job
-
-    def stop(self, project: Path) -> None:
-        """Stop a project's job; what it has finished is kept."""
-        if job := self.of(project):
-            job.stop()

@@ -34,9 +34,10 @@ from studio.sessions.round_replay import RoundLayout, RoundReplay
 from studio.sessions.watched_condition import WatchedCondition
 from studio.sessions.wording import describe_decision
 from studio.sessions.work import StoppableSandbox, WorkRunner
+from studio.texts import t
 from studio.web.background import TaskGroup
 from studio.web.errors import RequestError
-from studio.web.jobs import Job
+from studio.web.jobs import Job, Listing
 
 if TYPE_CHECKING:
     from pipeline.task_generation.generate import Generated
@@ -106,7 +107,8 @@ class Session:
         self.editor = Editor(is_present)
         self.decisions = DecisionRecorder(project, self.log, self._prepare_if_outdated, self.editor)
         self.replay = RoundReplay(project, lambda: self.services.sandbox, self.cache, self.log)
-        self.runner = WorkRunner(self.log, self.stop_rehearsals)
+        stages = Listing("stages", lambda: t("Stages of {project}", project=project.name), project.folder)
+        self.runner = WorkRunner(self.log, self.stop_rehearsals, stages)
         self.compared: tuple[RoundLayout, RoundLayout] | None = None
         """The two rounds, or the two layouts of one, that are shown side by side."""
         self.watched: WatchedCondition | None = None
@@ -255,7 +257,9 @@ class Session:
 
     def make_job(self, name: str, work: Callable[[Job[Any]], Any]) -> Job[Any]:
         """Return a job of this project, not yet started. Its error goes to the log."""
-        return Job(name, work, on_end=self._end_job)
+        project = self.project.name
+        listing = Listing("tasks", lambda: t("Tasks of {project}", project=project), self.project.folder)
+        return Job(name, work, on_end=self._end_job, listing=listing)
 
     def stop_rehearsals(self) -> None:
         if self.rehearsals:

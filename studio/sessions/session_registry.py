@@ -11,7 +11,7 @@ from pipeline.project import Project, is_free
 from pipeline.run import Services
 from pipeline.store import listed
 from studio.accounts.current_user import current_user
-from studio.accounts.roles import Role, current_project, may_see, require
+from studio.accounts.roles import Role, current_project, current_role, may_see, require
 from studio.sessions.session import Session
 from studio.web.endpoints import Request
 from studio.web.errors import RequestError
@@ -136,6 +136,12 @@ class SessionRegistry:
         """The open projects that the current person may see."""
         with self._lock:
             return [one for one in self._open.values() if self._shows(one)]
+
+    def sees(self, folder: Path | None) -> bool:
+        """Whether the current person may see what belongs to a project or workspace, or to the whole studio (None)."""
+        if folder is None:
+            return current_role.get() >= Role.LOOK
+        return (not self._own or folder.is_relative_to(self.workspace)) and may_see(folder)
 
     def _shows(self, session: Session) -> bool:
         folder = session.project.folder

@@ -13,7 +13,7 @@ from pipeline.tasks import TaskError
 from studio.sessions.event_log import EventLog
 from studio.sessions.wording import progress_line
 from studio.web.errors import error_message
-from studio.web.jobs import Job
+from studio.web.jobs import Job, Listing
 
 MakeSteps = Callable[[threading.Event], Iterator[Progress]]
 """Starts a generator of Progress, given the event that stops it."""
@@ -28,6 +28,7 @@ class StageWork(Job[None]):
         until: Stage,
         on_step: Callable[[Progress], None],
         on_end: Callable[["StageWork"], None],
+        listing: Listing | None = None,
     ):
         """
         Args:
@@ -35,7 +36,7 @@ class StageWork(Job[None]):
             on_step: is called after each step.
             on_end: is called once, with this work. Cancellation is not an error.
         """
-        super().__init__("work", lambda _: self._consume(), on_end=on_end)
+        super().__init__("work", lambda _: self._consume(), on_end=on_end, listing=listing)
         self.until = until
         self.last: Progress | None = None
         """The newest step."""
@@ -45,7 +46,7 @@ class StageWork(Job[None]):
         try:
             with closing(self._make_steps(self.stop_event)) as steps:  # type: ignore[type-var]
                 for step in steps:
-                    self.last = step
+                    self.last, self.message, self.done, self.of = step, progress_line(step), step.done, step.total
                     self._on_step(step)
                     if self.stopping:
                         break
@@ -58,14 +59,14 @@ class StageWork(Job[None]):
 class WorkRunner:
     """Runs one piece of work at a time and logs its steps. May be used from any thread."""
 
-    def __init__(self, log: EventLog, on_start: Callable[[], object]):
+    def __init__(self, log: EventLog, on_start: Callable[[], object], listing: Listing | None = None):
         """`on_start` is called before each piece of work, while the log is locked."""
         self.current: StageWork | None = None
         self.ended = 0
         """How many pieces of work have ended."""
         self.task_error: TaskError | None = None
         """Why the task text given last does not fit the scene."""
-        self._log, self._on_start = log, on_start
+        self._log, self._on_start, self._listing = log, on_start, listing
 
     def start(self, make_steps: MakeSteps, until: Stage) -> None:
         """Start work in place of the current one, which is stopped and ends first."""
@@ -81,7 +82,7 @@ class WorkRunner:
                 previous.stop()
             self._on_start()
             self.task_error = None
-            self.current = StageWork(after_previous, until, self._step, self._end)
+            self.current = StageWork(after_previous, until, self._step, self._end, self._listing)
             self.current.start()
             self._log.mark_changed()
 

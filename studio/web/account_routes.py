@@ -60,7 +60,7 @@ def refusals(page: Any, role: Role) -> dict[str, list[str]]:
 
 def _sent(page: Any) -> Iterator[tuple[str, Role, bool]]:
     """Yield name, needed role and whether only the editor of a project may send it, of all that a page can send."""
-    ours = {block.elem_id for block in page.blocks.values() if isinstance(block, Component)}
+    ours = {block.elem_id for block in page.blocks.values() if isinstance(block, Component)} | {"jobs"}
     for (id, event), action in page.actions.items():
         yield (f"{id}.{event}" if id in ours else f"#{id}", action.role, action.edits)
     for function in page.fns.values():

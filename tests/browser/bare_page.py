@@ -6,6 +6,7 @@ straight to what the studio registered for them.
 """
 
 import asyncio
+import itertools
 import json
 import threading
 from collections.abc import Callable, Iterator
@@ -39,6 +40,7 @@ from studio.web.static_files import import_map
 
 SCRIPT = (Path(__file__).with_name("bare_page.js")).read_text(encoding="utf-8")
 
+TOLD = itertools.count()
 TABS = """(texts) => {
   const tabs = Object.entries(texts).map(([id, text], i) =>
     `<button role="tab" data-tab-id="${id}" aria-selected="${!i}">${text}</button>`);
@@ -154,6 +156,12 @@ class Mounted(ProjectFiles):
 
         self.page.route(f"**/bare/ask/{id}", handle)
         return asked
+
+    def tell_job(self, kind: str, state: str = "running", id: str = "7") -> None:
+        """Let the list of jobs say something new about a job of that kind."""
+        about = {"id": id, "kind": kind, "title": kind, "project": "", "state": state, "stopping": False}
+        job = about | {"message": f"told {next(TOLD)}", "done": 0, "of": 0}
+        self.page.evaluate("(job) => window.bare.channel.takeJobs([job])", job)
 
     def answer_event(self, event: str = "*") -> None:
         """Let an event COMPONENT.NAME, or all, do nothing but stand in `sent`."""

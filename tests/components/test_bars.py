@@ -8,6 +8,8 @@ from browser.bare_page import Mount, Mounted
 from browser.watched_page import PAGE_LOGS, expect_texts, press_keys
 from playwright.sync_api import Page, WebSocketRoute, expect
 
+from studio.web.jobs import Job, Listing
+
 PROJECT = {
     "ready": True, "services": [], "project": "stack", "title": "My table", "saved": "saved 20:42", "reached": "task",
     "editor": "", "decided": 1, "can_undo": True, "can_redo": True,
@@ -106,6 +108,7 @@ def test_a_lost_server_is_announced_and_what_is_done_meanwhile_is_sent_once_when
     name.fill("my thing")
     name.press("Enter")
     expect(banner).to_contain_text("The studio does not answer")
+    page.get_by_role("button", name="Compare").click(trial=True)  # what the line would cover is in reach
     assert mounted.kinds == []
     refused[0] = False
     page.unroute("**/act")
@@ -160,3 +163,23 @@ def test_work_shows_how_far_it_is_stops_on_request_and_the_bar_guides_to_the_nex
     expect(page.locator("[aria-selected=true]")).to_have_text("task ✓ Done")
     expect(bar.locator(".next")).to_be_hidden()
     expect(bar.locator(".note")).to_have_text("")
+
+
+def test_every_page_lists_what_runs_also_after_a_reload_and_stops_it(mount: Mount, page: Page):
+    mounted = mount("", "top-bar")
+    button, rows = page.get_by_role("button", name="1 job"), page.locator(".jobs-list .job")
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_have_text("? shows and hides this list.")
+    page.keyboard.press("?")
+    expect(button).to_be_hidden()
+    job = Job("job", lambda job: job.stop_event.wait(60), listing=Listing("export", lambda: "Export of mugs")).start()
+    expect(button).to_be_visible()
+    page.reload()
+    mounted.wait_until_drawn()
+    button.click()
+    job.done, job.of, job.message = 1, 4, "at mug 1"
+    expect(rows).to_contain_text("at mug 1")
+    assert rows.locator("progress").evaluate("bar => [bar.value, bar.max]") == [1, 4]
+    rows.get_by_role("button", name="Stop").click()
+    expect(rows).to_have_count(0)
+    assert job.state == "stopped"

@@ -105,7 +105,7 @@ def test_own_episodes_are_compared(compare: Locator, tmp_path: Path):
 
 def test_episodes_of_the_open_project_are_offered_and_work_that_runs_is_stopped(mount: Mount, page: Page):
     running = {"job": "7", "state": "running", "message": "Reading"}
-    answers: dict[str, Any] = {"sample": {"error": "no sample"}, "compare": running, "status": running, "stop": {}}
+    answers: dict[str, Any] = {"sample": {"error": "no sample"}, "compare": running, "status": running}
     answers["again"] = {"error": ""}
     mounted = mount("", "top-bar", "compare")
     asked = mounted.answer("compare", answers)
@@ -125,6 +125,7 @@ def test_episodes_of_the_open_project_are_offered_and_work_that_runs_is_stopped(
     compare.locator("[data-act=stop]").click()
     choices = {"real": {"offered": {"episodes": ["0", "7"], "joints": ["/arm", "/copy"]}, "chosen": ["0"]}}
     answers["status"] = {"job": "7", "state": "stopped", "message": "", "choices": choices}
+    mounted.tell_job("comparison")
     expect(compare.locator(".state")).to_have_text("Stopped.")
     expect(compare.locator("[data-act=compare]")).to_be_enabled()
     joints = compare.locator("[data-slot=real]").get_by_label("Joint positions")

@@ -40,7 +40,7 @@ class Evaluated:
         }  # fmt: skip
         self.mounted = mount("", "top-bar", "evaluate")
         answers = {"play": self._play, "differences": self._differences, "add_log": self._add_log}
-        answers |= dict.fromkeys(("status", "start", "stop"), lambda _: self.record)
+        answers |= dict.fromkeys(("status", "start"), lambda _: self.record)
         self.asked = self.mounted.answer("evaluate", answers)
         bar = {"ready": True, "services": [], "project": "stack", "title": "Stack"}
         self.mounted.set_value("top-bar", bar)
@@ -180,7 +180,7 @@ def test_an_evaluation_is_started_with_what_a_person_chose_followed_and_stopped(
     element.get_by_label("Hold still").uncheck()
     element.get_by_label("Servers and functions").fill("groot://127.0.0.1:5555\n\n my.py:act ")
     element.get_by_label("Number of conditions").fill("50")
-    evaluated.record |= {"job": {"state": "running", "message": "starting"}}
+    evaluated.record |= {"job": {"id": "7", "state": "running", "message": "starting"}}
     element.locator("[data-act=start]").click()
     expect(element.locator(".progress-text")).to_have_text("6 of 8 episodes")
     expect(element.get_by_role("link", name="Report")).to_be_hidden()
@@ -189,9 +189,11 @@ def test_an_evaluation_is_started_with_what_a_person_chose_followed_and_stopped(
         {"kind": "start", "policies": chosen, "count": 50, "seed": 4, "uncertainty": False}
     ]
     evaluated.record["shown"]["policies"][1] = policy("hold", SOLVED, MISSED, MISSED, SOLVED)
+    evaluated.mounted.tell_job("evaluation")
     expect(evaluated.cell("4-0003, hold")).to_have_text("✓ 3.3 s")
     element.locator("[data-act=stop]").click()
     evaluated.record["job"] = {"state": "stopped", "message": ""}
+    evaluated.mounted.tell_job("evaluation")
     expect(element).to_contain_text("Stopped. Finished episodes are kept; Evaluate goes on there.")
     expect(element.get_by_label("Seed")).to_be_enabled()
     expect(element.get_by_role("link", name="Report")).to_have_attribute("href", "project/token/evaluation.html")

@@ -344,7 +344,8 @@ def test_a_batch_says_how_far_it_is_and_is_stopped_continued_retried_and_removed
     ended = batch(state="ended", done=2, frames=[frames[0], frames[0] | {"name": "b", "project": "b_1"}])
     asked = gallery.answer("gallery", {"batches": {"batches": [ended], "stages": []}})
     show(gallery, record(name="c"), batches=[batch()])
-    expect(board.locator(".batch")).to_have_attribute("data-state", "ended")  # asked again by itself
+    gallery.tell_job("batch")
+    expect(board.locator(".batch")).to_have_attribute("data-state", "ended")
     wait_until(gallery.page, lambda: any(one.get("refresh") for one in asked))
     expect(board.locator(".project")).to_have_count(60)
 

@@ -43,7 +43,7 @@ class Learn:
         }  # fmt: skip
         self.view = studio.views.open("<mujoco><worldbody><geom size='.1'/></worldbody></mujoco>")
         self.mounted = mount("", "top-bar", "learn")
-        kinds = ("status", "train", "stop", "evaluate", "ablation", "edit", "fix")
+        kinds = ("status", "train", "evaluate", "ablation", "edit", "fix")
         episodes = [{"layout": 3, "success": True}, {"layout": 4, "success": False}]
         answers = {"episodes": {"episodes": episodes}, "play": self._play}
         self.asked = self.mounted.answer("learn", answers | dict.fromkeys(kinds, lambda _: self.record))
@@ -131,24 +131,31 @@ def test_trainings_are_started_with_what_a_person_set_and_followed_until_they_en
     one = setting | {"demonstrations": 40, "skills": False, "subtask": "reach"}
     assert learn.requests(2) == [one, setting | {"demonstrations": 0, "skills": True}]
     learn.record["subtasks"] = [REACH, LIFT]
+    learn.mounted.tell_job("training")
     press_buttons(learn.element, "Train one policy for all", "Evaluate", "Ablation")
     kinds = [(one["kind"], one.get("subtask")) for one in learn.requests(3)]
     assert kinds == [("train", "whole"), ("evaluate", None), ("ablation", None)]
-    job = {"kind": "train", "state": "running", "message": "", "subtask": "reach", "steps": 1024, "limit": 8192,
-           "left": 100, "imitated": 0, "finished": False, "doing": ""}  # fmt: skip
-    learn.record["job"] = job
+    job = {"id": "7", "kind": "train", "state": "running", "message": "", "subtask": "reach", "steps": 1024,
+           "limit": 8192, "left": 100, "imitated": 0, "finished": False, "doing": ""}  # fmt: skip
+
+    def tell(**more: str) -> None:
+        learn.record["job"] = job | more
+        learn.mounted.tell_job("training")
+
+    tell()
     progress = "Reach: 1,024 of at most 8,192 steps · at most 2 min left"
     expect(learn.element.locator(".progress-text")).to_have_text(progress)
     expect(learn.element.locator("[data-subtask=reach] .status")).to_contain_text("◐ learning")
     expect(learn.element.locator(".weight").first).to_be_disabled()
+    learn.mounted.take_sent()
     learn.button("■ Stop").click()
-    learn.requests(1)
-    learn.record["job"] = job | {"state": "done"}
+    learn.asked.clear()
+    tell(state="done")
     expect(learn.button("Train all")).to_be_enabled()
     wait_until(learn.page, lambda: "play" in [one["kind"] for one in learn.asked])  # what was learned
-    learn.record["job"] = job | {"state": "failed", "message": "No memory is left."}
+    tell(state="failed", message="No memory is left.")
     expect(learn.element.locator(".fault")).to_have_text("No memory is left.")
-    learn.record["job"] = job | {"state": "stopped"}
+    tell(state="stopped")
     expect(learn.element).to_contain_text("Stopped; what was learned is kept.")
     states = [
         ({"state": "waiting"}, "Waiting for another training"),

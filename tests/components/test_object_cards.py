@@ -267,9 +267,9 @@ def test_matchers_are_evaluated_on_labelled_frames_and_the_table_is_downloaded(b
 
 def test_an_evaluation_is_started_as_filled_in_watched_and_stopped_and_the_best_matcher_stands_out(bar: Mounted):
     states: dict[str, Any] = {"state": {"running": False, "table": None}}
-    states["start"] = {"running": True, "done": 1, "of": 4, "message": "frame one", "table": None}
-    states["stop"] = states["start"] | {"running": False, "message": "stopped after 2"}
-    states["stop"] |= {"table": {"head": "1 frame", "lines": LINES}}
+    states["start"] = {"running": True, "done": 1, "of": 4, "message": "frame one", "table": None, "job": "7"}
+    stopped = states["start"] | {"running": False, "message": "stopped after 2"}
+    stopped |= {"table": {"head": "1 frame", "lines": LINES}}
 
     def answer(request: dict[str, Any]) -> dict[str, Any]:
         states["state"] = states[request["kind"]]
@@ -285,8 +285,11 @@ def test_an_evaluation_is_started_as_filled_in_watched_and_stopped_and_the_best_
     expect(drawer.get_by_role("status")).to_have_text("1 of 4: frame one")
     assert drawer.locator(".progress .fill").get_attribute("style") == "width: 25%;"
     states["state"] = states["start"] | {"done": 3, "message": "frame three"}
+    bar.tell_job("scoring")
     expect(drawer.get_by_role("status")).to_have_text("3 of 4: frame three")
     drawer.get_by_role("button", name="Stop").click()
+    states["state"] = stopped
+    bar.tell_job("scoring", "stopped")
     expect(drawer.get_by_role("status")).to_have_text("Stopped after 2")
     filled = next(one for one in asked if one["kind"] == "start")
     fields = {"frames": "/data", "truth": "/truth.json", "libraries": "/one", "masks": "true", "matchers": ["all"]}

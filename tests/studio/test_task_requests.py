@@ -160,10 +160,10 @@ def test_a_training_tells_how_far_it_is_and_others_wait_for_it_and_can_be_stoppe
     with pytest.raises(RequestError, match="at work already"):
         trainings.start(folder / "a", "evaluate", [])
     second = trainings.start(folder / "b", "train", [])
-    trainings.stop(folder / "b")
+    second.stop()
     wait_until(lambda: not second.is_active, "the end of the second")
     assert (second.state, second.message, second.progress) == ("stopped", "", {}) and first.state == "running"
-    trainings.stop(folder / "a")
+    first.stop()
     wait_until(lambda: not first.is_active, "the end of the first")
     assert (first.state, first.message) == ("stopped", "")
 

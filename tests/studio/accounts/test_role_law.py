@@ -123,7 +123,7 @@ REQUESTS_BELOW_WORK = {
 """Kinds of requests that people may send who only look, by elem_id. Extend it only by what changes nothing."""
 REQUESTS_OF_ADMINISTRATORS = {
     "library": {"install", "objaverse"}, "mask-canvas": {"install"},
-    "models-panel": {"use", "forget key", "test", "stop test", "save prompt", "reset prompt"},
+    "models-panel": {"use", "forget key", "test", "save prompt", "reset prompt"},
 }  # fmt: skip
 READING_METHODS = {"GET", "HEAD", "OPTIONS"}
 

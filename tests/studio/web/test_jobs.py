@@ -1,15 +1,17 @@
 """Background threads and jobs: how each ends, that those with one turn run one after another, and what a stop ends."""
 
 import threading
+from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
 from offline_studio import wait_until
 
 from pipeline.errors import StudioError
+from studio.accounts.roles import Role, RoleError, current_role
 from studio.web import background
 from studio.web.background import BackgroundTask, TaskGroup
-from studio.web.jobs import Job
+from studio.web.jobs import LIST, Job, Listing
 
 
 def test_an_error_reaches_the_handler_and_a_stop_wakes_the_work_and_ends_it():
@@ -115,3 +117,29 @@ def test_one_job_of_a_turn_runs_at_a_time_and_one_that_waits_can_be_stopped():
     third.stop()
     third.join(20)
     assert runs == ["first", "third"] and not turn.locked()
+
+
+def test_the_list_shows_who_may_see_a_job_how_far_it_is_and_how_it_ended_and_stops_it_for_those_who_may(tmp_path: Path):
+    told = Mock()
+    forget, sees = LIST.watch(told), lambda folder: folder == tmp_path
+    job = Job[None]("job", lambda job: job.stop_event.wait(10), listing=Listing("test", lambda: "Test", tmp_path))
+    listed = lambda sees=sees: [one for one in LIST.records(sees) if one["id"] == job.id]  # noqa: E731
+    assert listed() == []
+    job.start()
+    job.done, job.of = 1, 2
+    [record] = listed()
+    assert not LIST.is_empty and (record["title"], record["project"], record["done"]) == ("Test", tmp_path.name, 1)
+    assert listed(lambda folder: folder is None) == []
+    LIST.stop(job.id, lambda folder: False)
+    token = current_role.set(Role.LOOK)
+    with pytest.raises(RoleError):
+        LIST.stop(job.id, sees)
+    current_role.reset(token)
+    assert not job.stopping
+    LIST.stop(job.id, sees)
+    job.join(20)
+    assert [(one["state"], one["stopping"]) for one in listed()] == [("stopped", True)]
+    count = told.call_count
+    forget()
+    LIST.tell()
+    assert told.call_count == count >= 3
