@@ -485,6 +485,6 @@ def test_the_twin_follows_the_recording_of_its_frame_and_an_instant_of_it_become
     press_buttons(panel, "Follow table from frame 0")
     expect(panel.get_by_role("button", name="Show the twin")).to_be_visible(timeout=120_000)
     assert (session.project.folder / "tracks" / "table" / "track.mp4").is_file()
-    expect(bare.page.frame_locator("#twin iframe").locator("#timeline")).to_be_visible()
+    expect(bare.page.frame_locator("#twin iframe").locator("#track")).to_be_visible()
     press_buttons(panel, "Project of this instant")
-    wait_until(bare.page, lambda: list(bare.studio.workspace.glob("*_at_0.*_s/scene.json")), 60)
+    wait_until(bare.page, lambda: list(bare.studio.workspace.glob("*_at_0_*_s/scene.json")), 60)
