@@ -13,6 +13,7 @@ from pipeline.frame import Frame
 from pipeline.scene.mjcf import builder
 from pipeline.scene.rendering import open_renderer, run_in_render_thread
 from pipeline.store import temporary_beside
+from pipeline.tracking.motion import free_joint
 from pipeline.tracking.track import STATES, Track
 
 HALF_PX = 480
@@ -62,8 +63,7 @@ def pose_twin(model: mujoco.MjModel, data: mujoco.MjData, track: Track, frame: i
     for number, name in enumerate(track.names):
         body = model.body(name).id
         row = track.poses[frame, number]
-        if model.body_jntnum[body] and model.jnt_type[model.body_jntadr[body]] == mujoco.mjtJoint.mjJNT_FREE:
-            first = model.jnt_qposadr[model.body_jntadr[body]]
+        if (first := free_joint(model, name)) is not None:
             data.qpos[first : first + 7] = row
         else:
             model.body_pos[body], model.body_quat[body] = row[:3], row[3:]

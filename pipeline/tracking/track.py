@@ -60,6 +60,8 @@ class Track:
     events: tuple[Event, ...] = ()
     doubts: tuple[Doubt, ...] = ()
     """Why the poses may not be those of the objects."""
+    numbers: tuple[int, ...] = ()
+    """Of the T frames in their recording; empty if they are 0 to T - 1."""
 
     @property
     def seems_carried_whole(self) -> bool:

@@ -1,7 +1,8 @@
-"""Files of a track: track.npz with all poses, track.json to read, episode.npz for the Compare page.
+"""Files of a track: track.npz with all poses, track.json to read, twin.xml, episode.npz for the Compare page.
 
 track.npz holds t (T,) in seconds, objects (K,), object_poses (T, K, 7): metres and quaternion wxyz, states (T, K): an
-index into state_names, and errors (T, K) in metres, NaN where nothing was seen.
+index into state_names, errors (T, K) in metres, NaN where nothing was seen, and frames (T,): their numbers in the
+recording. twin.xml is the model of the twin that was followed; its files lie in the project's folder scene/.
 """
 
 from dataclasses import asdict, replace
@@ -11,34 +12,42 @@ from typing import Any
 import numpy as np
 
 from pipeline.divergence import Episode, write_episode
-from pipeline.store import read_arrays, write_arrays, write_json
-from pipeline.tracking.track import STATES, Track, TrackError, share_of_states
+from pipeline.errors import StudioError
+from pipeline.frame import Doubt
+from pipeline.scene.mjcf.recorded_models import twin_digest, with_own_files
+from pipeline.store import read_arrays, read_json, write_arrays, write_json, write_text
+from pipeline.tracking.track import STATES, Event, Track, TrackError, share_of_states
 
 SCHEMA = 1
 
 
-def write_track(track: Track, folder: Path, source: str) -> None:
-    """Write track.npz and track.json; `source` names the recording. Raises StoreError."""
+def write_track(track: Track, project_dir: Path, folder: Path, source: str) -> None:
+    """Write track.npz, track.json and twin.xml; `source` names the recording. Raises StoreError."""
     folder.mkdir(parents=True, exist_ok=True)
     arrays = {"t": track.times, "objects": np.array(track.names), "object_poses": track.poses, "states": track.states}
     arrays |= {"state_names": np.array(STATES), "errors": track.errors.astype(np.float32)}
+    arrays |= {"frames": np.array(track.numbers or range(len(track.times)))}
     write_arrays(folder / "track.npz", arrays)
-    write_json(folder / "track.json", track_to_json(track, source))
+    scene = project_dir / "scene"
+    write_text(folder / "twin.xml", with_own_files((scene / "scene.xml").read_text("utf-8"), scene))
+    write_json(folder / "track.json", {**track_to_json(track, source), "twin": twin_digest(project_dir)})
 
 
 def read_track(folder: Path) -> Track:
-    """Read track.npz, without events. Raises TrackError."""
+    """Read track.npz and what track.json says of it. Raises TrackError."""
     try:
-        arrays = read_arrays(folder / "track.npz")
+        arrays, told = read_arrays(folder / "track.npz"), read_json(folder / "track.json")
         track = Track(
             tuple(map(str, arrays["objects"])), arrays["t"].astype(float), arrays["object_poses"].astype(float),
             arrays["states"].astype(np.uint8), arrays["errors"].astype(float),
+            tuple(Event(**event) for event in told["events"]), tuple(Doubt(**doubt) for doubt in told["doubtful"]),
+            tuple(arrays["frames"].astype(int).tolist()),
         )  # fmt: skip
         count = len(track.times), len(track.names)
         sound = track.poses.shape == (*count, 7) and track.states.shape == track.errors.shape == count
         if not (sound and track.states.max(initial=0) < len(STATES) and np.isfinite(track.poses).all()):
             raise ValueError("arrays of other shapes or numbers")
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, StudioError, ValueError, KeyError, TypeError) as error:
         raise TrackError(
             f"{folder.name} holds no track that can be read ({error}); track the recording again"
         ) from None

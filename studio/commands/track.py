@@ -2,19 +2,14 @@
 
 import argparse
 import sys
-from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from studio.commands.options import DONE
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from pipeline.frame import Frame
-    from pipeline.frame.formats.recording import Recording
-    from pipeline.project import Project
+    from pipeline.tracking.recorded_frames import RecordedFrames
     from pipeline.tracking.track import Track
 
 
@@ -45,6 +40,7 @@ def track(arguments: argparse.Namespace) -> int:
     from pipeline.frame.load import open_recording
     from pipeline.project import Project
     from pipeline.tracking.instant import project_at
+    from pipeline.tracking.recorded_frames import RecordedFrames
     from pipeline.tracking.track import TrackError
     from pipeline.tracking.track_files import write_episode_of, write_track
 
@@ -52,95 +48,42 @@ def track(arguments: argparse.Namespace) -> int:
         raise TrackError("--instant SECONDS and --project OUT go together")
     project, recording = Project.open(arguments.project), open_recording(arguments.recording)
     log = read_episode(arguments.log) if arguments.log else None
-    numbers = _numbers(arguments, recording)
-    found = _follow(project, recording, numbers, arguments.rate)
-    write_track(found, arguments.out, arguments.recording.name)
+    frames = RecordedFrames.between(project, recording, arguments.first, arguments.last, arguments.rate)
+    if frames.left_out:
+        print(f"{frames.left_out} frames are left out: where their camera was is not known", file=sys.stderr)
+    found = _followed(frames)
+    write_track(found, project.folder, arguments.out, arguments.recording.name)
     if log is not None:
         write_episode_of(log, found, arguments.out, arguments.log_start)
     if arguments.instant is not None:
         index = found.index_at(arguments.instant)
-        project_at(project, found, _frame(project, recording, numbers[index]), index, arguments.new)
-    _write_film(found, project, recording, numbers, arguments.out)
+        project_at(project, found, frames.frame(frames.numbers[index]), index, arguments.new)
+    _write_film(found, frames, arguments.out)
     print("\n".join(_summary(found)), file=sys.stderr)
     return DONE
 
 
-def _numbers(arguments: argparse.Namespace, recording: "Recording") -> list[int]:
-    """Return the frames to follow, those whose camera's pose is unknown left out. Raises TrackError."""
-    from pipeline.tracking.track import TrackError
-
-    last = len(recording) - 1 if arguments.last is None else arguments.last
-    if not 0 <= arguments.first < last < len(recording):
-        raise TrackError(
-            f"{arguments.recording.name} holds frames 0 to {len(recording) - 1}; a track needs two of them or more"
-        )
-    if not 0 < arguments.rate <= 1000:
-        raise TrackError("--rate takes frames a second, such as 30")
-    numbers = list(range(arguments.first, last + 1))
-    if not recording.poses:
-        return numbers
-    kept = [number for number in numbers if recording.poses[number] is not None]
-    if arguments.first not in kept:
-        raise TrackError(f"where the camera of frame {arguments.first} was is not known; name another by --first")
-    if len(kept) < len(numbers):
-        print(f"{len(numbers) - len(kept)} frames are left out: where their camera was is not known", file=sys.stderr)
-    return kept
-
-
-def _frame(project: "Project", recording: "Recording", number: int) -> "Frame":
-    """Read a frame with the project's camera. Raises TrackError for a frame of another size."""
-    from pipeline.tracking.track import TrackError
-
-    frame, k = recording.frame(number), project.frame.intrinsics
-    if (frame.intrinsics.width, frame.intrinsics.height) != (k.width, k.height):
-        raise TrackError(
-            f"frame {number} has {frame.intrinsics.width} x {frame.intrinsics.height} pixels, the project's has "
-            f"{k.width} x {k.height}; make the project of a frame of this recording"
-        )
-    return replace(frame, intrinsics=k)
-
-
-def _follow(project: "Project", recording: "Recording", numbers: list[int], rate: float) -> "Track":
-    import numpy as np
-
-    from pipeline.tracking.following import follow
-    from pipeline.tracking.track import TrackError
-
-    scene = project.scene()
-    if scene is None:
-        raise TrackError(f"{project.folder.name} has no twin yet; build it: grs-studio run ... --until scene")
-
-    def shots() -> "Iterator[tuple[float, Frame, np.ndarray | None]]":
-        first: np.ndarray | None = None
-        for number in numbers:
-            frame, pose = _frame(project, recording, number), None
-            time = recording.times[number] if recording.times else number / rate
-            camera = recording.poses[number] if recording.poses else frame.world_from_camera
-            if camera is not None:
-                first = camera if first is None else first
-                pose = np.asarray(scene.world_from_camera) @ np.linalg.inv(first) @ camera
-            yield time, frame, pose
-
-    steps = follow(scene, shots(), project.segments() or ())
+def _followed(frames: "RecordedFrames") -> "Track":
+    steps = frames.follow()
     while True:
         try:
             done = next(steps)
         except StopIteration as stop:
             return stop.value
-        if done % 50 == 0:
-            print(f"{done} of {len(numbers)} frames", file=sys.stderr)
+        if done % 10 == 0:
+            print(f"{done} of {len(frames.numbers)} frames", file=sys.stderr)
 
 
-def _write_film(found: "Track", project: "Project", recording: "Recording", numbers: list[int], folder: Path) -> None:
+def _write_film(found: "Track", frames: "RecordedFrames", folder: Path) -> None:
     """Write track.mp4, or say why there is none."""
     from pipeline.scene import SceneError
     from pipeline.tracking.film import write_track_film
 
     def frame(index: int) -> "Frame":
-        return _frame(project, recording, numbers[index])
+        return frames.frame(frames.numbers[index])
 
     try:
-        write_track_film(found, project.folder, frame, folder / "track.mp4")
+        write_track_film(found, frames.project.folder, frame, folder / "track.mp4")
     except (SceneError, ImportError, OSError, RuntimeError) as error:
         print(f"no film: {error}", file=sys.stderr)
 

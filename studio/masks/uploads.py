@@ -39,6 +39,8 @@ class Upload:
     """Common name of its frames."""
     strip: FilmStrip | None = None
     """Pictures of its frames; None of a single frame."""
+    path: Path | None = None
+    """Its file, or the folder of its files."""
 
     def project_name(self, index: int) -> str:
         """Return the name of a project of that frame; with more than one frame it ends in the frame's number."""
@@ -59,8 +61,10 @@ class Uploads:
         if not files:
             raise RequestError(f"Nothing was dropped; drop {ACCEPTED}.")
         token = secrets.token_urlsafe(16)
-        recording = recording_in(files, Path(self._copies.name) / token)
-        upload = Upload(recording, suggest_name(files), FilmStrip(recording) if len(recording) > 1 else None)
+        folder = Path(self._copies.name) / token
+        recording = recording_in(files, folder)
+        strip = FilmStrip(recording) if len(recording) > 1 else None
+        upload = Upload(recording, suggest_name(files), strip, folder if folder.is_dir() else files[0])
         with self._lock:
             self._uploads[token] = upload
             while len(self._uploads) > self._capacity:

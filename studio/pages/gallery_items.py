@@ -15,6 +15,7 @@ from studio.board.board_requests import first_page
 from studio.board.project_facts import title_of
 from studio.masks.uploads import Uploads, frame_index
 from studio.records.file_routes import sample_folder
+from studio.sessions.recorded_frame import RecordedFrame
 from studio.sessions.session import Session
 from studio.sessions.session_registry import SessionRegistry
 from studio.texts import t
@@ -38,7 +39,10 @@ def open_uploaded_frame(sessions: SessionRegistry, uploads: Uploads, message: Ma
     """Make a project of the frame {token, index} of an upload. Raises StudioError."""
     upload, index = uploads.get(message.get("token")), frame_index(message)
     frame, name = upload.recording.frame(index), upload.project_name(index)
-    return sessions.create(lambda folder: Project.create(folder, frame, name), name)
+    session = sessions.create(lambda folder: Project.create(folder, frame, name), name)
+    if upload.path is not None and len(upload.recording) > 1:
+        session.recorded = RecordedFrame(upload.path, index)
+    return session
 
 
 def samples() -> list[dict[str, Any]]:

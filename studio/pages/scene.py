@@ -5,11 +5,14 @@ from components.camera_aligner import CameraAligner
 from components.placed_cameras import PlacedCameras
 from components.robot_aligner import RobotAligner
 from components.steps import EvidenceCard, FitTable
+from components.track_panel import TrackPanel
 from components.viewer import Viewer, viewer_value
+from studio.accounts.roles import Role
 from studio.pages.page_shell import Shell
 from studio.records.evidence_record import evidence_record
 from studio.scene import adjustments, camera_alignment, placed_cameras, robot_alignment
 from studio.scene.fit_table import fit_table, viewer_labels
+from studio.scene.tracks import Tracks
 from studio.scene.viewer_content import ViewerContent
 from studio.sessions.object_decisions import apply_decision
 from studio.sessions.physical_properties import ask_physical_properties
@@ -20,13 +23,16 @@ def build(shell: Shell, content: ViewerContent) -> None:
     viewer = Viewer(height="calc(100vh - 318px)", elem_id="twin")
     adjuster = Adjuster(adjustments.endpoint(shell.sessions), viewer="twin")
     cameras = PlacedCameras(viewer="twin")
+    panel, tracks = TrackPanel(viewer="twin"), Tracks(shell.sessions)
     evidence = EvidenceCard(elem_id="scene-evidence")
     table = FitTable()
     aligner = CameraAligner(answer=camera_alignment.endpoint(shell.sessions))
     robot_aligner = RobotAligner(answer=robot_alignment.endpoint(shell.sessions))
 
     def twin(session: Session | None) -> dict:
-        return viewer_value(content.twin(session), **viewer_labels(session)) if session else viewer_value(None)
+        if session is None:
+            return viewer_value(None)
+        return viewer_value(content.track(session) or content.twin(session), **viewer_labels(session))
 
     shell.show(viewer, twin)
     shell.show(adjuster, adjustments.adjuster_record)
@@ -35,6 +41,11 @@ def build(shell: Shell, content: ViewerContent) -> None:
     shell.show(cameras, placed_cameras.cameras_record)
     shell.on_message(cameras.place, placed_cameras.place)
     shell.on_message(cameras.remove, placed_cameras.remove)
+    shell.show(panel, tracks.record)
+    shell.on_message(panel.follow, tracks.follow)
+    shell.on_message(panel.stop, tracks.stop)
+    shell.on_message(panel.show, tracks.show, Role.LOOK)
+    shell.open_on_message(panel.instant, tracks.take_instant)
     shell.show(evidence, evidence_record)
     shell.show(table, fit_table)
     shell.show(aligner, camera_alignment.aligner_record)

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,10 @@ from pipeline.scene.mjcf.recorded_models import is_earlier_twin
 from pipeline.simulation import kit
 from pipeline.simulation.run_record import RunRecord
 from pipeline.solving import save_model
+from pipeline.tracking.motion import joint_positions
+from pipeline.tracking.track_files import read_track
+from studio.scene.tracks import FOLDER as TRACKS
+from studio.scene.tracks import newest_track, track_marks
 from studio.sessions.round_replay import ReplayRequest, RoundLayout
 from studio.sessions.session import Session
 from studio.sessions.watched_condition import FOLDER, WatchedCondition
@@ -57,6 +62,14 @@ class ViewerContent:
         if not (session.project.folder / "scene" / "solution.xml").exists():
             return ""  # no rollout was completed
         return self._view(session, "solution", stamp, lambda: self._solution(session.project))
+
+    def track(self, session: Session) -> str:
+        """Return the token of the twin that follows the newest recording, "" if that is not what a person watches."""
+        folder = newest_track(session.project.folder) if session.shows_track else None
+        if folder is None:
+            return ""
+        stamp = session.cache.stamp(f"{TRACKS}/{folder.name}/track.json")
+        return self._view(session, "track", stamp, lambda: self._track(session.project, folder))
 
     def round(self, session: Session) -> str:
         """Return the token of the replay that a person asked for, "" before the round has been run again."""
@@ -209,6 +222,15 @@ class ViewerContent:
             ]
 
         return self._views.open(project.folder / "scene" / "scene.xml", grasps=grasps, **photograph)
+
+    def _track(self, project: Project, folder: Path) -> str:
+        track = read_track(folder)
+        model = load_model(save_model((folder / "twin.xml").read_text("utf-8"), project.folder, "track"))
+        motion = Trajectory(track.times, joint_positions(model, track))
+        marks = track_marks(track, object_words(project))
+        token = self._views.open(model, trajectory=motion, marks=marks, **_photograph(project))
+        self._views.get(token).enqueue({"op": "play"})
+        return token
 
     def _solution(self, project: Project) -> str:
         solution, task = project.solution(), project.task()

@@ -68,7 +68,7 @@ class ProjectJobs(Generic[J]):
         with self._lock:
             known = self._jobs.get(project)
             if known and known.is_active:
-                raise RequestError("This project's policies are at work already; stop that first, or wait for its end.")
+                raise RequestError("This project is at work on that already; stop it first, or wait for its end.")
             job = self._jobs[project] = make(self._turn)
         job.start()
         return job

@@ -30,6 +30,7 @@ from studio.sessions.editor import Editor
 from studio.sessions.event_log import EventLog, LogLine
 from studio.sessions.project_learner import follow_decisions
 from studio.sessions.project_work import PREPARED, EditedRound
+from studio.sessions.recorded_frame import RecordedFrame
 from studio.sessions.round_replay import RoundLayout, RoundReplay
 from studio.sessions.watched_condition import WatchedCondition
 from studio.sessions.wording import describe_decision
@@ -113,6 +114,10 @@ class Session:
         """The two rounds, or the two layouts of one, that are shown side by side."""
         self.watched: WatchedCondition | None = None
         """The condition of a variation study that is shown in place of a round."""
+        self.recorded: RecordedFrame | None = None
+        """The recording that the frame was taken of, while the studio has it."""
+        self.shows_track = False
+        """Whether the Scene page shows the twin as it follows a recording."""
         self.charts_rounds = False
         """Whether reward and checks by round are plotted."""
         self.repair_mode = ""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from io import BytesIO
 from typing import Any
 
+import cv2
 import numpy as np
 import pytest
 from browser.app_page import NEXT_DRAWN_FRAME, on_screen
@@ -17,6 +18,7 @@ from playwright.sync_api import Page, expect
 from scipy.spatial.transform import Rotation
 
 from components.viewer import viewer_value
+from studio.sessions.recorded_frame import RecordedFrame
 from studio.viewer import Mark, PhotoCamera, Photograph, Presentation, Trajectory, ViewSession
 from tests.viewer.test_motion import CABINET
 
@@ -466,3 +468,22 @@ def test_a_camera_is_placed_where_the_viewer_looks_from_and_has_a_picture_until_
     page.evaluate("document.activeElement.blur()")
     bare.session.decisions.undo()
     expect(panel.locator("figure")).to_have_count(2)
+
+
+def test_the_twin_follows_the_recording_of_its_frame_and_an_instant_of_it_becomes_a_project(mount: Mount, tmp_path):
+    bare = mount("stack", "twin", "track-panel")
+    panel, session, recording = bare.page.locator(".track-panel"), bare.session, tmp_path / "table"
+    for name, pixels in (("rgb", session.project.frame.rgb[..., ::-1]), ("depth", session.project.frame.depth * 5000)):
+        (recording / name).mkdir(parents=True)
+        for number in range(3):
+            cv2.imwrite(str(recording / name / f"{number}.png"), pixels if name == "rgb" else pixels.astype(np.uint16))
+        lines = [f"{number / 10} {name}/{number}.png" for number in range(3)]
+        (recording / f"{name}.txt").write_text("\n".join(lines))
+    session.recorded = RecordedFrame(recording, 0)
+    session.log.mark_changed()
+    press_buttons(panel, "Follow table from frame 0")
+    expect(panel.get_by_role("button", name="Show the twin")).to_be_visible(timeout=120_000)
+    assert (session.project.folder / "tracks" / "table" / "track.mp4").is_file()
+    expect(bare.page.frame_locator("#twin iframe").locator("#track")).to_be_visible()
+    press_buttons(panel, "Project of this instant")
+    wait_until(bare.page, lambda: list(bare.studio.workspace.glob("*_at_0_*_s/scene.json")), 60)

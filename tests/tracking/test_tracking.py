@@ -3,13 +3,16 @@
 from dataclasses import replace
 
 import drawn_scene
+import mujoco
 import numpy as np
 import pytest
 
 from pipeline.project import Project
 from pipeline.scene.scene_files import write_scene
+from pipeline.solving import save_model
 from pipeline.tracking.following import follow
 from pipeline.tracking.instant import project_at
+from pipeline.tracking.motion import free_joint, joint_positions
 from pipeline.tracking.track import STATES, TrackError
 from pipeline.tracking.track_files import read_track, track_to_json, write_track
 
@@ -80,10 +83,15 @@ def test_an_object_that_is_taken_away_is_lost_until_it_is_back(scene):
     assert away.state(8, 0) != "lost" and abs(away.poses[8, 0, 0] - 0.05) < 0.003
 
 
-def test_a_track_is_read_back_as_it_was_written(track, tmp_path):
-    write_track(track, tmp_path, "drawn")
+def test_a_track_is_read_back_as_it_was_written_and_moves_the_twin_that_was_followed(scene, track, tmp_path):
+    write_scene(scene, tmp_path)
+    write_track(track, tmp_path, tmp_path, "drawn")
     back = read_track(tmp_path)
     assert back.names == track.names and (back.poses == track.poses).all() and (back.states == track.states).all()
+    assert (back.events, back.doubts, back.numbers) == (track.events, track.doubts, tuple(range(len(track.times))))
+    model = mujoco.MjModel.from_xml_path(str(save_model((tmp_path / "twin.xml").read_text(), tmp_path, "track")))
+    moves, first = joint_positions(model, back), free_joint(model, "carried")
+    assert (moves[:, first : first + 7] == track.poses[:, 0]).all() and np.ptp(moves, axis=0)[:2].max() > 0.1
     carried, can = track_to_json(track, "drawn")["objects"]
     assert can["states"]["still"] == 1 and carried["lost_since"] is None
     (tmp_path / "track.npz").write_bytes(b"PK nothing")

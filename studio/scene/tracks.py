@@ -1,0 +1,165 @@
+"""The twin follows a recording: started from a page, played in the viewer, and any instant of it made a project."""
+
+import shutil
+import tempfile
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from pipeline.errors import StudioError
+from pipeline.frame.load import open_recording
+from pipeline.object_words import ObjectWords, object_words
+from pipeline.project import safe_name
+from pipeline.scene.mjcf.recorded_models import is_earlier_twin
+from pipeline.store import read_json
+from pipeline.tracking.instant import project_at
+from pipeline.tracking.recorded_frames import RecordedFrames
+from pipeline.tracking.track import Event, Track
+from pipeline.tracking.track_files import read_track
+from studio.sessions.project_jobs import CommandJob, ProjectJobs
+from studio.sessions.recorded_frame import RecordedFrame
+from studio.sessions.session import Session
+from studio.sessions.session_registry import SessionRegistry
+from studio.texts import t, translated
+from studio.viewer.presentation import Mark
+from studio.web.background import log_error
+from studio.web.errors import RequestError
+from studio.web.upload_folder import collect_uploads
+
+FOLDER = "tracks"
+"""Folder of a project with a track in each of its folders, called as the recording."""
+
+
+class Following(CommandJob):
+    """One run of `grs-studio track` on an open project."""
+
+    def __init__(self, session: Session, recorded: RecordedFrame, turn: threading.Lock):
+        out = session.project.folder / FOLDER / safe_name(recorded.recording.stem)
+        words = ("track", str(session.project.folder), str(recorded.recording), "--out", str(out))
+        super().__init__("track", (*words, "--first", str(recorded.number)), turn)
+        self._session = session
+
+    def follow(self, line: str) -> bool:
+        """Note a line of the process, which the page shows."""
+        super().follow(line)
+        self._session.log.mark_changed()
+        return False
+
+    def _run_process(self) -> None:
+        super()._run_process()
+        self._session.shows_track = True
+
+
+class Tracks:
+    """The recordings that projects follow. May be used from any thread."""
+
+    def __init__(self, sessions: SessionRegistry):
+        self._sessions, self._jobs = sessions, ProjectJobs[Following]()
+        self._uploads = tempfile.TemporaryDirectory(prefix="grs-recordings-", ignore_cleanup_errors=True)
+
+    def record(self, session: Session | None) -> dict[str, Any] | None:
+        """Return TrackPanel's value."""
+        if session is None or session.project.scene() is None:
+            return None
+        job, folder = self._jobs.of(session.project.folder), newest_track(session.project.folder)
+        return {
+            "project": session.token,
+            "recording": session.recorded and session.recorded.recording.name,
+            "first": session.recorded.number if session.recorded else 0,
+            "job": job and {"state": job.state, "message": translated(job.message)},
+            "track": folder and _track_record(session, folder),
+            "shown": session.shows_track and folder is not None,
+        }
+
+    def follow(self, session: Session, message: Mapping[str, Any]) -> None:
+        """Follow the recording {files, first}, or the one that the frame was taken of. Raises RequestError."""
+        if message.get("files"):
+            session.recorded = self._uploaded(message)
+        recorded = session.recorded
+        if recorded is None or not recorded.recording.exists():
+            raise RequestError("The studio no longer has the recording; choose its file again.")
+        job = self._jobs.begin(session.project.folder, lambda turn: Following(session, recorded, turn))
+        session.tasks.start("track", job.join, log_error)  # the page is told of its end
+
+    def stop(self, session: Session, _: Mapping[str, Any]) -> None:
+        """Stop following; an earlier track stays."""
+        self._jobs.stop(session.project.folder)
+
+    def show(self, session: Session, message: Mapping[str, Any]) -> None:
+        """Show the twin as it follows the recording, or {on: false} as it was settled."""
+        session.shows_track = bool(message.get("on"))
+        session.log.mark_changed()
+
+    def take_instant(self, message: Mapping[str, Any]) -> Session:
+        """Make a project of the instant {time}, in seconds, of the track of {project}. Raises StudioError."""
+        session = self._sessions.get(message.get("project"))
+        folder, recorded, time = newest_track(session.project.folder), session.recorded, message.get("time")
+        if folder is None or not isinstance(time, (int, float)):
+            raise RequestError("There is no track to take an instant of; follow the recording first.")
+        if recorded is None or not recorded.recording.exists():
+            raise RequestError("The studio no longer has the recording; choose its file and follow it again.")
+        track, project = read_track(folder), session.project
+        index = track.index_at(float(time))
+        frames = RecordedFrames(project, open_recording(recorded.recording), track.numbers)
+        frame = frames.frame(track.numbers[index])
+        name = safe_name(f"{project.name}_at_{track.times[index]:.1f}_s")
+        return self._sessions.create(lambda at: project_at(project, track, frame, index, at), name)
+
+    def _uploaded(self, message: Mapping[str, Any]) -> RecordedFrame:
+        first = message.get("first", 0)
+        if not isinstance(first, int) or first < 0:
+            raise RequestError("Frames are numbered from 0; say which one the twin was made of.")
+        folder = Path(tempfile.mkdtemp(dir=self._uploads.name))
+        try:
+            names = collect_uploads(message["files"], folder)
+        except RequestError:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+        return RecordedFrame(folder / names[0] if len(names) == 1 else folder, first)
+
+
+def newest_track(project: Path) -> Path | None:
+    """Return the folder of a project's newest track; None if it has none."""
+    found = sorted(project.glob(f"{FOLDER}/*/track.json"), key=lambda path: path.stat().st_mtime)
+    return found[-1].parent if found else None
+
+
+def track_marks(track: Track, words: ObjectWords) -> list[Mark]:
+    """Return the marks of what happened, in words."""
+    return [
+        Mark(one.time, event_words(one, words), "failed" if one.kind == "lost" else "event", one.object)
+        for one in track.events
+    ]
+
+
+def event_words(event: Event, words: ObjectWords) -> str:
+    """Return what happened as a line: "red cube put on the table"."""
+    on = t("table") if event.on == "table" else words.of(event.on) if event.on else ""
+    return EVENT_WORDS[event.kind](words.of(event.object), on)
+
+
+EVENT_WORDS: Mapping[str, Callable[[str, str], str]] = {
+    "picked": lambda name, _: t("{object}: picked up", object=name),
+    "placed": lambda name, on: t("{object}: put on {support}", object=name, support=on),
+    "fell": lambda name, _: t("{object}: fell", object=name),
+    "touched": lambda name, on: t("{object}: touches {support}", object=name, support=on),
+    "lost": lambda name, _: t("{object}: not seen any more", object=name),
+    "found": lambda name, _: t("{object}: seen again", object=name),
+}
+
+
+def _track_record(session: Session, folder: Path) -> dict[str, Any] | None:
+    file = f"{FOLDER}/{folder.name}/track.json"
+    try:
+        track, told = session.cache.get("track", file, lambda: (read_track(folder), read_json(folder / "track.json")))
+    except StudioError:
+        return None
+    marks = track_marks(track, object_words(session.project))
+    return {
+        "recording": told["recording"],
+        "seconds": round(float(track.times[-1]), 2),
+        "events": [{"time": mark.time, "text": mark.text, "is_lost": mark.kind == "failed"} for mark in marks],
+        "doubts": [translated(doubt.line) for doubt in track.doubts],
+        "is_earlier": is_earlier_twin(told.get("twin", ""), session.project.folder),
+    }
