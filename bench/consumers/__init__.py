@@ -83,7 +83,7 @@ def python_of(environment: str) -> Path:
 
 
 def truth(project: Path) -> dict[str, dict[str, Any]]:
-    """Return the objects of a project's twin as readers/mujoco_models.py gives them, with `fixed`."""
+    """Return the objects of a twin as readers/mujoco_models.py gives them, with `fixed`."""
     code = "import json, sys, mujoco_models as m; print(json.dumps(m.objects(*m.read(sys.argv[1]))))"
     command = [str(ROOT / ".venv" / "bin" / "python"), "-c", code, str(project / "scene" / "scene.xml")]
     return json.loads(subprocess.run(command, cwd=READERS, check=True, capture_output=True, text=True).stdout)
@@ -109,7 +109,7 @@ def opened(consumer: Consumer, export: Path, wanted: dict[str, Any], folder: Pat
 def differences(
     consumer: Consumer, found: dict[str, dict], wanted: dict[str, dict]
 ) -> tuple[list[str], dict[str, float]]:
-    """Compare what a tool read with the twin; return what is wrong, a line each, and the largest figure of each kind."""
+    """Compare what a tool read with the twin; return what is wrong, a line each, and the largest figure by kind."""
     wrong = [f"{name}: not there" for name in wanted if name not in found]
     worst: dict[str, float] = {}
     for name, one in found.items():

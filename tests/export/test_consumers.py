@@ -1,16 +1,18 @@
 """Every export in the programs that it is for, each in an environment of its own (`make soak`; bench/consumers)."""
 
 import functools
+import json
 import re
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from ready_projects import ROOT, ready_project
 from reference_frames import reference_frame
 
-from bench.consumers import CONSUMERS, differences, kept, opened, truth
+from bench.consumers import CONSUMERS, READERS, differences, kept, opened, truth
 from bench.measurement import NotMeasured
 from pipeline.export import export_project
 
@@ -56,3 +58,11 @@ def test_it_reads_every_object_right_and_lets_it_stand_or_says_why_not(consumer,
     wrong, figures = differences(consumer, found["objects"], wanted)
     assert not wrong
     kept(consumer, name, found["version"], figures)
+
+
+def test_ppo_of_two_libraries_learns_on_the_environment(environment):
+    command = [sys.executable, str(READERS / "learn.py"), str(environment)]
+    ran = subprocess.run(command, check=True, capture_output=True, text=True)
+    found = json.loads(ran.stdout.splitlines()[-1])
+    assert found["steps"] >= 20_000 and found["episodes"] > 20, "they are truncated"
+    assert found["loop_episodes"] > 0 and np.isfinite(found["loss"])

@@ -88,7 +88,8 @@ def robosuite(folder: Path, names: list[str]):
         def reward(self, action=None):
             return 0.0
 
-    env = Twin("Panda", has_renderer=False, has_offscreen_renderer=False, use_camera_obs=False, control_freq=20)
+    without = {"has_renderer": False, "has_offscreen_renderer": False, "use_camera_obs": False}
+    env = Twin("Panda", render_camera="photo", control_freq=20, **without)
     env.reset()
     model, data = env.sim.model._model, env.sim.data._data
     mujoco.mj_resetData(model, data)
