@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from filelock import FileLock
 
 from bench import ROOT
 from bench.measurement import NotMeasured
@@ -143,24 +144,27 @@ def _figures(one: dict[str, Any], wanted: dict[str, Any], still_m: float) -> lis
 
 def kept(consumer: Consumer, project: str, version: str, figures: dict[str, float]) -> None:
     """Keep what was found in build/soak, for the table."""
-    known = json.loads(FIGURES.read_text()) if FIGURES.is_file() else {}
-    row = known.setdefault(f"{consumer.name} | {consumer.export[1].replace('twin_', '').replace('twin.', '')}", {})
-    row["version"] = version
-    row.setdefault("projects", {})[project] = figures
-    write_json(FIGURES, known)
+    with FileLock(FIGURES.with_suffix(".lock")):
+        known = json.loads(FIGURES.read_text()) if FIGURES.is_file() else {}
+        row = known.setdefault(f"{consumer.name} | {consumer.export[1].replace('twin_', '').replace('twin.', '')}", {})
+        row["version"] = version
+        row.setdefault("projects", {})[project] = figures
+        write_json(FIGURES, known)
 
 
 def table() -> list[str]:
     """Return the lines of a table of the kept figures: the largest of all projects."""
     lines = ["| tool | export | projects | mass | friction | joints | pose, mm | size, mm | after 2 s, mm |"]
     lines.append("|---" * 9 + "|")
-    for name, row in json.loads(FIGURES.read_text()).items():
+    for name, row in sorted(json.loads(FIGURES.read_text()).items()):
         tool, export = name.split(" | ")
         figures = {kind: max(one[kind] for one in row["projects"].values() if kind in one) for kind in _kinds(row)}
         if "size" not in figures and "look" in figures:
             figures["size"] = figures["look"]
         cells = [_cell(figures, kind) for kind in ("mass", "friction", "joints", "pose", "size", "moved")]
-        lines.append("| " + " | ".join([f"{tool} {row['version']}", export, ", ".join(row["projects"]), *cells]) + " |")
+        lines.append(
+            "| " + " | ".join([f"{tool} {row['version']}", export, ", ".join(sorted(row["projects"])), *cells]) + " |"
+        )
     return lines
 
 
@@ -171,4 +175,6 @@ def _kinds(row: dict[str, Any]) -> set[str]:
 def _cell(figures: dict[str, float], kind: str) -> str:
     if kind not in figures:
         return ""
-    return "right" if kind in ("mass", "friction", "joints") else f"{1000 * figures[kind]:.2g}"
+    if kind in ("mass", "friction", "joints"):
+        return "right"
+    return "< 0.001" if figures[kind] < 1e-6 else f"{1000 * figures[kind]:.2g}"

@@ -86,7 +86,7 @@ def cleanrl_loop() -> dict:
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
-    return {"loop_episodes": episodes, "loss": float(loss)}
+    return {"loop_episodes": episodes, "loss": loss.item()}
 
 
 if __name__ == "__main__":
