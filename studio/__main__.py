@@ -121,6 +121,10 @@ def _name_error(error: Exception) -> str:
     if isinstance(error, OSError) and error.errno in (errno.ENAMETOOLONG, errno.ELOOP):
         name = Path(str(error.filename)).name
         return f"{name[:60]}{'…' if len(name) > 60 else ''} cannot be used: {error.strerror}; choose a shorter path"
+    if isinstance(error, FileExistsError | NotADirectoryError) and error.filename:
+        path = Path(str(error.filename))
+        file = next((one for one in (path, *path.parents) if one.is_file()), None)
+        return f"{file} is a file, so nothing can be written below it; choose another place" if file else ""
     if isinstance(error, UnicodeEncodeError):
         return f"a name has letters that this system's {error.encoding} cannot write; set PYTHONUTF8=1 and try again"
     if isinstance(error, ValueError) and "null byte" in str(error):

@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import gymnasium
@@ -14,7 +15,7 @@ import pandas
 import pyarrow.parquet as parquet
 import pytest
 import twins
-from twins import DOCUMENTED, LEROBOT, VLA_EVAL
+from twins import DOCUMENTED, LEROBOT, SOAK, VLA_EVAL
 
 from pipeline.divergence.lerobot import read_lerobot
 from pipeline.export import export_project, harness_packages
@@ -267,3 +268,20 @@ assert bool(item["next.success"]) and tuple(item["{CAMERA}"].shape) == (3, {HEIG
     offline = {"HF_HUB_OFFLINE": "1", "HF_DATASETS_CACHE": str(tmp_path / "cache")}
     done = subprocess.run([LEROBOT, "-c", code], cwd=tmp_path, env=os.environ | offline, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.soak
+def test_lerobots_own_viewer_shows_every_frame_of_an_episode(dataset, tmp_path):
+    from rerun.chunk import RrdReader
+
+    libraries = [SOAK / "lerobot" / "ffmpeg", *SOAK.glob("lerobot/lib/python3*/site-packages/av.libs")]
+    settings = {"HF_HUB_OFFLINE": "1", "HF_DATASETS_CACHE": str(tmp_path / "cache")}
+    settings["LD_LIBRARY_PATH"] = ":".join(map(str, libraries))
+    command = [LEROBOT.with_name("lerobot-dataset-viz"), "--repo-id=local/twin", f"--root={dataset}"]
+    command += ["--episode-index=0", "--save=1", f"--output-dir={tmp_path}", "--num-workers=0"]
+    subprocess.run(command, env=os.environ | settings, check=True)
+    shown: Counter[str] = Counter()
+    for chunk in RrdReader(next(tmp_path.glob("*.rrd"))).stream():
+        shown[chunk.entity_path.replace("\\", "")] += chunk.num_rows
+    first = parquet.read_table(dataset / "meta" / "episodes" / "chunk-000" / "file-000.parquet").to_pylist()[0]
+    assert [shown[f"/{name}"] for name in (*CAMERAS, f"{ACTION}/0", "state/0")] == [first["length"]] * 4

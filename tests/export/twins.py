@@ -21,8 +21,7 @@ from pipeline.tasks import Task, task_to_json
 
 ROOT = Path(__file__).resolve().parents[2]
 SOAK = ROOT / "build" / "soak"
-TOOLS = ("genesis", "lerobot", "simulators", "vla_eval")
-GENESIS, LEROBOT, SIMULATORS, VLA_EVAL = (SOAK / name / "bin" / "python" for name in TOOLS)
+LEROBOT, VLA_EVAL = (SOAK / name / "bin" / "python" for name in ("lerobot", "vla_eval"))
 """The Pythons that have other people's software (`scripts/setup --soak`)."""
 DOC = (ROOT / "docs" / "exports.md").read_text(encoding="utf-8")
 EXAMPLE = re.compile(r"^```python (\S+) (\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -138,6 +138,8 @@ def test_bad_input_is_one_line_and_exit_code_2(home: Path, refused: Any):
         (["memory://lab", "three"], "there is no project"),
     ):
         assert message in refused("sync", home, *arguments)
+    project = home / "one" / "project.json"
+    assert f"{project} is a file, so nothing can be written" in refused("sync", project / "below", "memory://lab")
 
 
 FILES = st.dictionaries(st.sampled_from(["project.json", "a.txt", "b/c.txt", "b/d.bin"]), st.binary(max_size=20))

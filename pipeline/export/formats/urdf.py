@@ -254,14 +254,18 @@ class _Writer:
 
 
 def _drake_properties(collision: Element, friction: float) -> None:
-    """Add Drake's friction, and contact over areas: at a single point, stacked boxes fall."""
+    """Add Drake's friction, and contact over areas: at a single point, stacked boxes fall; over them, balls roll."""
     for mesh in collision.iter("mesh"):
         SubElement(mesh, "drake:declare_convex")
     properties = SubElement(collision, "drake:proximity_properties")
-    SubElement(properties, "drake:compliant_hydroelastic")
-    # Pascal and metres: values of Drake's guide for stiff objects of some centimetres.
+    # Pascal and metres: of Drake's guide for stiff objects of some centimetres, but ten times as stiff, for objects of
+    # 1 kg on rounded feet sank by 0.6 mm and crept by 2.8 mm in 2 s.
     # https://drake.mit.edu/doxygen_cxx/group__hydroelastic__user__guide.html
-    values = {"hydroelastic_modulus": 1e7, "mesh_resolution_hint": 0.01}
+    values = {"hydroelastic_modulus": 1e8, "mesh_resolution_hint": 0.01}
+    if collision.find("geometry/sphere") is not None:
+        values = {}
+    else:
+        SubElement(properties, "drake:compliant_hydroelastic")
     for kind, value in (values | {"mu_static": friction, "mu_dynamic": friction}).items():
         SubElement(properties, f"drake:{kind}", value=f"{value:g}")
 
