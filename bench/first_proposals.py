@@ -3,7 +3,7 @@
     python -m bench.first_proposals PROJECT... [--robot arm arm-suction] [--seeds 8] [--out FILE.json]
 
 Projects are folders made by `grs-studio run FRAME --out DIR --until scene`. The first task is chosen as in the app:
-candidates are planned on three layouts, and up to four that can be planned are tried on two until one is solved. Only
+candidates are planned on three layouts, and those that can be planned are tried on as many until one is solved. Only
 as many are planned as it takes to know the first. Its first program is then rolled out on each layout, as in the solve
 check. All programs are the offline rules', so they run in this process, without a limit of time. FILE.json keeps the
 results; a second call measures only what is missing there. bench.motion says how planning and penetration are measured.
@@ -13,6 +13,7 @@ import argparse
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -24,10 +25,10 @@ from pipeline.errors import StudioError
 from pipeline.feasibility import plan_candidates
 from pipeline.planner import PlannerModel
 from pipeline.project import Project
-from pipeline.rehearsal import LAYOUTS, run_layouts
+from pipeline.rehearsal import ON_ANOTHER_LAYOUT, rehearsed_layouts, run_layouts
 from pipeline.router import write_program
 from pipeline.run.cut_off import doubtful_objects
-from pipeline.run.task_stages import TRIED
+from pipeline.run.task_stages import PROPOSALS
 from pipeline.simulation import kit
 from pipeline.simulation.graspability import why_not_picked
 from pipeline.simulation.program import Program, Report
@@ -99,17 +100,15 @@ def first_solved(folder: Path, robot: str, seeds: int) -> dict[str, Any]:
 
 def first_proposal(folder: Path, robot: str, runner: "InThisProcess") -> Task | None:
     """Return the task that comes first for a robot; None if it can do none."""
-    tried: list[Task] = []
-    for task in feasible(folder, robot, runner):
-        if len(tried) == TRIED:
-            return task  # what was not tried comes before what failed
-        tried.append(task)
+    failed: list[tuple[bool, Task]] = []
+    for task in islice(feasible(folder, robot, runner), PROPOSALS):
         program = write_program(task, kit.Scene.load(folder), PlannerModel())
-        why, _ = run_layouts(program, folder, runner, LAYOUTS, robot=robot)
+        why, _ = run_layouts(program, folder, runner, rehearsed_layouts(robot), robot=robot)
         print(f"  {task.instruction}: {why or 'solved'}", flush=True)
         if not why:
             return task
-    return tried[0] if tried else None
+        failed.append((not why.startswith(ON_ANOTHER_LAYOUT), task))
+    return min(failed, key=lambda one: one[0])[1] if failed else None
 
 
 def feasible(folder: Path, robot: str, runner: "InThisProcess") -> Iterator[Task]:

@@ -35,8 +35,6 @@ from pipeline.tasks import Proposals, Task, TaskError, ask_for_proposals, task_t
 
 PROPOSALS = 12
 """Most tasks that are proposed."""
-TRIED = 4
-"""Proposals that are tried at most with an arm before they are shown: two rollouts each."""
 
 
 def task_stage(project: Project, services: Services, text: str | None) -> Iterator[Progress]:
@@ -115,7 +113,7 @@ def _chosen(
     best = best_first(results, PROPOSALS)
     chosen = tuple(result.task for result in best)
     if not robot_kind(robot).floats:
-        for task in [result.task for result in best if not result.reason][:TRIED]:
+        for task in [result.task for result in best if not result.reason]:
             tried = rehearse(task, project.folder, services.sandbox, robot)
             yield Progress("task", f"tried with the robot: {task.instruction} {tried.reason}".strip())
             if tried.solved:
