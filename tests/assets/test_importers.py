@@ -128,7 +128,8 @@ def test_a_faulty_model_is_repaired_and_the_same_from_a_zip_a_folder_or_a_file(t
     cabinet.write_text(CABINET)
     added = import_asset(cabinet, tmp_path / "library", ImportOptions(licence="CC0"))
     asset, warnings = added.asset, " ".join(added.warnings)
-    assert all(word in warnings for word in ("inertiagrouprange", "<region>", "<default>", "twice", "wood.png is missing"))
+    words = "inertiagrouprange", "<region>", "<default>", "twice", "wood.png is missing"
+    assert all(word in warnings for word in words)
     (joint,) = asset.joints
     assert (joint.name, joint.kind, joint.range, joint.part) == ("drawer_slide", "slide", (0.0, 0.15), "drawer")
     assert "1 drawer" in asset.caption and asset.licence == "CC0" and len(asset.collision) == 4
