@@ -78,6 +78,8 @@ def _without_settings(xml: str) -> str:
     tree = ElementTree.fromstring(xml)
     for section in [child for child in tree if child.tag in ("size", "visual", "statistic", "option")]:
         tree.remove(section)
+    for element in tree.iter():
+        element.attrib.pop("user", None)  # the size of user data is such a setting, too
     return ElementTree.tostring(tree, encoding="unicode")
 
 
