@@ -180,7 +180,7 @@ class Simulation:
         before, drawn = (dict(self._objects), dict(self._carriers)), False
         # 30: draws until the mirror images are free, too
         for _ in range(30 if mirrored else 1):
-            self._objects, self._carriers = map(dict, before)
+            self._objects, self._carriers = dict(before[0]), dict(before[1])
             drawn = self._scatter_all(largest_first, gap, allowed)
             if drawn and (not mirrored or self._has_free_images(names, gap, allowed)):
                 return
