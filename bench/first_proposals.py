@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, Unpack, cast
 
 import numpy as np
 
@@ -103,7 +103,7 @@ def first_proposal(folder: Path, robot: str, runner: "InThisProcess") -> Task | 
     failed: list[tuple[bool, Task]] = []
     for task in islice(feasible(folder, robot, runner), PROPOSALS):
         program = write_program(task, kit.Scene.load(folder), PlannerModel())
-        why, _ = run_layouts(program, folder, runner, rehearsed_layouts(robot), robot=robot)
+        why, _ = run_layouts(program, folder, cast(ProgramRunner, runner), rehearsed_layouts(robot), robot=robot)
         print(f"  {task.instruction}: {why or 'solved'}", flush=True)
         if not why:
             return task
@@ -118,10 +118,12 @@ def feasible(folder: Path, robot: str, runner: "InThisProcess") -> Iterator[Task
         scene, PlannerModel(), not_picked=why_not_picked(scene, robot), doubtful=doubtful_objects(project, scene),
         alternatives=True,
     ).tasks  # fmt: skip
-    return (one.task for one in plan_candidates(candidates, folder, runner, robot) if not one.reason)
+    return (
+        one.task for one in plan_candidates(candidates, folder, cast(ProgramRunner, runner), robot) if not one.reason
+    )
 
 
-class InThisProcess(ProgramRunner):
+class InThisProcess:
     """Rolls out programs of the offline rules, one layout at a time, and remembers each."""
 
     def __init__(self) -> None:
@@ -136,7 +138,7 @@ class InThisProcess(ProgramRunner):
         **options: Unpack[RunOptions],
     ) -> tuple[Report, None]:
         """Return the report of one layout, without a record."""
-        one = self.roll_out(program, project_dir, seeds[0], options["robot"], not options.get("dry_run", False))
+        one = self.roll_out(program, project_dir, seeds[0], options.get("robot", ""), not options.get("dry_run", False))
         return Report(reward=(one.reward,), crash=one.crash, evidence={"why": one.why}), None
 
     def roll_out(self, program: Program, folder: Path, seed: int, robot: str, moves: bool = True) -> Layout:

@@ -82,9 +82,9 @@ def feasible_first(tasks: Sequence[Task], project_dir: Path, robot: str) -> tupl
 
     def rank(task: Task) -> tuple[bool, bool, bool]:
         tried = read_rehearsal(task, project_dir, robot)
-        failed = tried is not None and tried.solved is False
         refused = bool(read_feasibility(task, project_dir, robot))
-        return refused, failed, failed and not tried.reason.startswith(ON_ANOTHER_LAYOUT)
+        failed = tried if tried and tried.solved is False else None
+        return refused, failed is not None, failed is not None and not failed.reason.startswith(ON_ANOTHER_LAYOUT)
 
     return tuple(sorted(tasks, key=rank))
 
