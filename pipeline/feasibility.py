@@ -75,11 +75,16 @@ def read_feasibility(task: Task, project_dir: Path, robot: str) -> str | None:
 
 
 def feasible_first(tasks: Sequence[Task], project_dir: Path, robot: str) -> tuple[Task, ...]:
-    """Return tasks in their order: after the others those that failed when they were tried, last those refused."""
+    """Return tasks in their order: after the others those that failed when they were tried, last those refused.
 
-    def rank(task: Task) -> tuple[bool, bool]:
+    Of those that failed, first what was solved on the photographed layout.
+    """
+
+    def rank(task: Task) -> tuple[bool, bool, bool]:
         tried = read_rehearsal(task, project_dir, robot)
-        return bool(read_feasibility(task, project_dir, robot)), tried is not None and tried.solved is False
+        refused = bool(read_feasibility(task, project_dir, robot))
+        failed = tried if tried and tried.solved is False else None
+        return refused, failed is not None, failed is not None and not failed.reason.startswith(ON_ANOTHER_LAYOUT)
 
     return tuple(sorted(tasks, key=rank))
 

@@ -50,7 +50,8 @@ def simulation_source(
         lines += [f'sim.add_zone("{name}", {place})', f'sim.scatter({quoted(inside)}, within="{name}")']
     within = {goal.names[0] for goal in leaving}
     scattered = [name for name in _objects_to_scatter(goals, known) if name not in within]
-    lines += [f"sim.scatter({quoted(scattered)})"] if scattered else []
+    images = any(goal.kind == "mirrored" and set(goal.names) == set(scattered) for goal in goals)
+    lines += [f"sim.scatter({quoted(scattered)}{', mirrored=True' * images})"] if scattered else []
     for spec in goal_specs().values():
         mine = [goal for goal in goals if goal.kind == spec.kind]
         lines += spec.setup(mine, goals, known) if mine and spec.setup else []

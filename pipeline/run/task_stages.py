@@ -113,8 +113,7 @@ def _chosen(
     best = best_first(results, PROPOSALS)
     chosen = tuple(result.task for result in best)
     if not robot_kind(robot).floats:
-        # 4: proposals that are tried at most before they are shown: two rollouts each
-        for task in [result.task for result in best if not result.reason][:4]:
+        for task in [result.task for result in best if not result.reason]:
             tried = rehearse(task, project.folder, services.sandbox, robot)
             yield Progress("task", f"tried with the robot: {task.instruction} {tried.reason}".strip())
             if tried.solved:

@@ -90,6 +90,15 @@ def fits(points: np.ndarray, placed: Object, others: Iterable[Object], gap: floa
     return free
 
 
+def is_free(
+    placed: Object, xy: np.ndarray, others: Iterable[Object], table: Region, gap: float, allowed: Allowed
+) -> bool:
+    """Whether an object with its present yaw stands at xy (2,) on the table, gap metres from all others."""
+    point = xy[None]
+    inside = allowed(point)[0] and inside_region(point, placed, table)[0]
+    return bool(inside and fits(point, placed, others, gap)[0])
+
+
 def overlapping(objects: Iterable[Object]) -> list[tuple[Object, Object]]:
     """Return the pairs of objects that reach into each other by more than sizes and places are measured to.
 

@@ -39,7 +39,8 @@ Simulation: arrange before any rollout. Where a place is taken by something else
     sim.add_zone("goal_zone", xy=(0.1, 0.1), size=(0.2, 0.15))    flat, sides along right and away; one number: a disc
     sim.add_container("bin", xy=(-0.1, -0.15), size=(0.16, 0.12), height=0.05)    an open box that stands fast
     sim.scatter("red_cube", "green_cube", gap=0.03)          drawn by the seed: free, gap between edges, on the table
-    sim.scatter("red_cube", within="goal_zone")              the same with its centre in that zone
+    sim.scatter("red_cube", within="goal_zone")              the same with its centre in that zone; mirrored=True:
+                                               so that their mirror images are free, too
     sim.set_open("cabinet", "top_drawer", 0.8)               it starts open by that share; as photographed all is shut
     sim.free_spot(0.06)                        empty (x, y) for a disc of that radius, nearest to the middle or near=;
                                                clear_of=[(x, y)]: and free of such discs

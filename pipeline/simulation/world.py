@@ -1,7 +1,8 @@
 """The simulated world that a program arranges: objects, their places, zones, containers and goals."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import mujoco
@@ -155,12 +156,12 @@ class Simulation:
         ground = [placed.outline, *(p.corners[:, :2] for p in parts)]
         self._objects[name] = replace(placed, parts=parts, outline=hull(np.concatenate(ground)))
 
-    def scatter(self, *names: str, gap: float = 0.03, within: str = "") -> None:
+    def scatter(self, *names: str, gap: float = 0.03, within: str = "", mirrored: bool = False) -> None:
         """Draw new places and yaws from the seed, gap metres apart, on the table. Seed 0: as photographed.
 
-        `within` is a zone in which the centres then lie. All places are within the robot's reach. On a crowded table
-        the objects move one by one into gaps between the others, and one without any stays where it is. So does what
-        stands on a shelf.
+        `within` is a zone in which the centres then lie; `mirrored`: their mirror images are free and in reach, too, if
+        such places are drawn. All places are within the robot's reach. On a crowded table the objects move one by one
+        into gaps between the others, and one without any stays where it is. So does what stands on a shelf.
         """
         self._require_open()
         zone = find_zone(self._zones, within) if within else None
@@ -176,10 +177,21 @@ class Simulation:
             inside = zone.outside(points) <= 0 if zone else np.ones(len(points), bool)
             return inside & mount.reaches(points) if mount else inside
 
-        before = dict(self._objects), dict(self._carriers)
-        if not self._scatter_all(largest_first, gap, allowed):
+        before, drawn = (dict(self._objects), dict(self._carriers)), False
+        # 30: draws until the mirror images are free, too
+        for _ in range(30 if mirrored else 1):
+            self._objects, self._carriers = dict(before[0]), dict(before[1])
+            drawn = self._scatter_all(largest_first, gap, allowed)
+            if drawn and (not mirrored or self._has_free_images(names, gap, allowed)):
+                return
+        if not drawn:
             self._objects, self._carriers = before
             self._scatter_one_by_one(largest_first, allowed)
+
+    def _has_free_images(self, names: Sequence[str], gap: float, allowed: free_space.Allowed) -> bool:
+        others = [o for o in (*self.objects, *self.scene.shelves) if o.name not in names]
+        free = partial(free_space.is_free, others=others, table=self.scene.table, gap=gap, allowed=allowed)
+        return all(free(self[name], xy) for name, xy in self.mirrored(*names).items())
 
     def _scatter_all(self, names: list[str], gap: float, allowed: free_space.Allowed) -> bool:
         """Take the objects off the table and draw a place for each; return whether there was one for all."""

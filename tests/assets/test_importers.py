@@ -23,6 +23,7 @@ from pipeline.assets.importers.model_import import read_model
 
 CABINET = """<mujoco model="cabinet">
   <compiler inertiagrouprange="0 0" texturedir="lost"/>
+  <default><default class="case" group="1"/></default>
   <asset>
     <texture name="wood" type="2d" file="/nowhere/wood.png"/>
     <texture name="grey" type="2d" builtin="flat" rgb1="0.5 0.5 0.5" width="4" height="4"/>
@@ -127,7 +128,8 @@ def test_a_faulty_model_is_repaired_and_the_same_from_a_zip_a_folder_or_a_file(t
     cabinet.write_text(CABINET)
     added = import_asset(cabinet, tmp_path / "library", ImportOptions(licence="CC0"))
     asset, warnings = added.asset, " ".join(added.warnings)
-    assert all(word in warnings for word in ("inertiagrouprange", "<region>", "twice", "wood.png is missing"))
+    words = "inertiagrouprange", "<region>", "<default>", "twice", "wood.png is missing"
+    assert all(word in warnings for word in words)
     (joint,) = asset.joints
     assert (joint.name, joint.kind, joint.range, joint.part) == ("drawer_slide", "slide", (0.0, 0.15), "drawer")
     assert "1 drawer" in asset.caption and asset.licence == "CC0" and len(asset.collision) == 4

@@ -230,6 +230,20 @@ def test_a_simulation_starts_as_photographed_with_a_free_spot_and_keeps_what_it_
     assert np.linalg.norm(spots[1] - spot) < 0.1
 
 
+@pytest.mark.parametrize("robot", ["gripper", "arm"])
+def test_the_mirror_images_of_what_is_scattered_are_free_and_in_reach_if_wanted(scene, robot):
+    group, taken = ("red_cube", "blue_cube", "green_cube"), {False: 0, True: 0}
+    for seed, mirrored in ((seed, mirrored) for seed in range(1, 9) for mirrored in taken):
+        sim = kit.Simulation(replace(scene, robot=robot_kind(robot).make(False)), seed)
+        sim.scatter(*group, mirrored=mirrored)
+        others, mount = [o for o in sim.objects if o.name not in group], sim._mounted()
+        taken[mirrored] += not all(
+            fits(xy[None], sim[name], others, 0.02)[0] and (mount is None or mount.reaches(xy[None])[0])
+            for name, xy in sim.mirrored(*group).items()
+        )
+    assert taken[False] and not taken[True], taken
+
+
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(1, 10_000))
 def test_scattered_objects_are_apart_and_fully_on_the_table(scene, seed):

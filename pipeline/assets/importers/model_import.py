@@ -232,6 +232,10 @@ def _repair_elements(tree: ElementTree.Element, repairs: list[str]) -> None:
         named.extend(list(first))
         first.clear()
         first.append(named)
+    for default in tree.iter("default"):  # robosuite's gripper of the xArm 7
+        for name in [key for key in default.attrib if key != "class"]:
+            del default.attrib[name]
+            repairs.append(f"{name} of <default> is not MJCF and was left out")
     for compiler in tree.iter("compiler"):
         if compiler.attrib.pop("inertiagrouprange", None):
             repairs.append("inertiagrouprange left moving parts without mass and was left out")

@@ -15,6 +15,7 @@ from pipeline.simulation import free_space, kit, robots
 from pipeline.simulation.robots import ROBOTS, robot_kind, workspace
 from pipeline.simulation.robots.description import SIDES, VISUAL_GROUP, ArmModel, DescriptionError
 from pipeline.simulation.robots.pair.pair_mount import place_pair
+from pipeline.simulation.robots.reading.elements import attach_gripper, read_spec
 from pipeline.simulation.robots.reading.read_robot import _package_folder
 from pipeline.solving import save_model
 from studio.__main__ import main
@@ -148,6 +149,21 @@ def test_a_model_reads_files_of_its_package_and_neither_a_home_nor_the_whole_dis
         (f"{home}/probe/probe.xml", f"{home}/probe"), (f"{home}/a/b/probe.xml", f"{home}/a"),
     ):  # fmt: skip
         assert str(_package_folder(Path(file))) == readable
+
+
+@pytest.mark.parametrize(("head", "limit", "radians"), [
+    ("", 0.8, 0.8), ("", 45, np.pi / 4), ('<compiler angle="degree"/>', 0.8, np.radians(0.8)),
+])  # fmt: skip
+def test_a_gripper_that_does_not_state_the_unit_of_its_angles_has_that_of_the_arm(tmp_path, head, limit, radians):
+    link = '<body name="{0}"><joint name="{0}" range="0 {1}"/><geom size="0.01"/></body>'.format
+    (tmp_path / "arm.xml").write_text(
+        f'<mujoco><compiler angle="radian"/><worldbody>{link("wrist", 2)}</worldbody></mujoco>'
+    )
+    (tmp_path / "hand.xml").write_text(f"<mujoco>{head}<worldbody>{link('finger', limit)}</worldbody></mujoco>")
+    arm, _ = read_spec(tmp_path / "arm.xml")
+    repairs = attach_gripper(arm, tmp_path / "hand.xml", "wrist", "arm.xml")
+    np.testing.assert_allclose(arm.compile().joint("gripper/finger").range, (0, radians), rtol=1e-5)
+    assert len(repairs) == (radians == limit)
 
 
 def test_a_robot_is_kept_until_it_is_removed_and_a_damaged_one_says_so(tmp_path, added, own_workspace, capsys):

@@ -42,16 +42,20 @@ class Elements:
     """Actuators that close it, or joints that get a servo where the model has no actuator for them."""
 
 
-def read_spec(path: Path) -> tuple[mujoco.MjSpec, list[str]]:
+def read_spec(path: Path, radians: bool = False) -> tuple[mujoco.MjSpec, list[str]]:
     """Return a model file with a name for every element, and what was repaired. Raises ModelError.
 
-    MuJoCo takes a joint whose limits are equal for one without limits; such a file is refused.
+    `radians`: angles are in radians where the file does not state their unit and none is larger than a turn. MuJoCo
+    takes a joint whose limits are equal for one without limits; such a file is refused.
     """
     for up in range(FOLDERS_UP + 1):
         root = path.parents[min(up, len(path.parents) - 1)]
         try:
             tree, files, repairs = repair_model(path, root)
             _refuse_empty_limits(tree, path.name)
+            if radians and _has_no_unit(tree):
+                ElementTree.SubElement(tree, "compiler", angle="radian")
+                repairs.append(f"{path.name} does not state the unit of its angles; the arm's is used, radians")
             text = ElementTree.tostring(tree, encoding="unicode")
             spec = mujoco.MjSpec.from_string(text, assets=dict(files.content))
         except AssetError as error:
@@ -63,6 +67,13 @@ def read_spec(path: Path) -> tuple[mujoco.MjSpec, list[str]]:
         _name_all(spec)
         return spec, repairs
     raise AssertionError("unreachable")
+
+
+def _has_no_unit(tree: ElementTree.Element) -> bool:
+    """Whether an MJCF file leaves the unit of its angles open: robosuite's grippers leave it to the arm's file."""
+    words = [word for joint in tree.iter("joint") for word in joint.get("range", "").split()]
+    stated = any("angle" in compiler.attrib for compiler in tree.iter("compiler"))
+    return tree.tag == "mujoco" and not stated and all(abs(float(word)) <= 2 * np.pi for word in words)
 
 
 def _refuse_empty_limits(tree: ElementTree.Element, file: str) -> None:
@@ -223,12 +234,16 @@ def range_of(model: mujoco.MjModel, joint: int) -> np.ndarray:
     return model.jnt_range[joint] if model.jnt_limited[joint] else np.array([-2 * np.pi, 2 * np.pi])
 
 
-def attach_gripper(spec: mujoco.MjSpec, path: Path, tool: str, file: str) -> None:
-    """Attach a gripper that has a file of its own to the body `tool` of an arm, else to its last. Raises ModelError."""
-    gripper, _ = read_spec(path)
+def attach_gripper(spec: mujoco.MjSpec, path: Path, tool: str, file: str) -> list[str]:
+    """Attach a gripper that has a file of its own to the body `tool` of an arm, else to its last.
+
+    Returns what was repaired in its file. Raises ModelError.
+    """
+    gripper, repairs = read_spec(path, radians=not spec.compiler.degree)
     model = compiled(spec, file)
     body = _body_of_tool(model, file, tool) if tool else int(model.jnt_bodyid.max(initial=0))
     if tool and (site := spec.site(tool)):
         spec.attach(gripper, prefix="gripper/", site=site)
     else:
         spec.attach(gripper, prefix="gripper/", frame=spec.body(model.body(body).name).add_frame())
+    return repairs

@@ -74,7 +74,7 @@ def read_in_child(path: str, name: str, tool: str, gripper: str) -> Result:
     file = Path(path)
     spec, repairs = read_spec(file)
     if gripper.endswith((".xml", ".urdf")):
-        attach_gripper(spec, Path(gripper), tool, file.name)
+        repairs += attach_gripper(spec, Path(gripper), tool, file.name)
         tool = gripper = ""
     model = compiled(spec, file.name)
     elements = find_elements(model, file.name, tool, gripper)
