@@ -21,12 +21,14 @@ import cv2
 import numpy as np
 
 from bench import ROOT
-from bench.appearance.likeness import Likeness, likeness, rendered_twin, visible_table
+from bench.appearance.likeness import Likeness, likeness, rendered_twin, visible_table, whole_similarity
 from bench.appearance.planted_light import LightError, planted_lights, sample_lamps
 from pipeline.errors import StudioError
 from pipeline.evaluation.significance import mean_interval
 from pipeline.project import Project
 from pipeline.scene import Scene
+from pipeline.scene.mjcf.background import make_background
+from pipeline.scene.mjcf.builder import table_slab
 
 SHARED, SAMPLES = ROOT.parent / "shared", ROOT / "sample_scenes"
 WIDTH_PX = 320
@@ -48,17 +50,23 @@ def projects(work: Path, only_samples: bool = False) -> Iterator[Path]:
         yield folder
 
 
-def compare(folder: Path) -> tuple[list[Likeness], bool, np.ndarray]:
-    """Return the likeness of both twins, whether a light is claimed, and photograph and twins in a row."""
+def compare(folder: Path) -> tuple[list[Likeness], list[float], bool, np.ndarray]:
+    """Return the likeness of both twins, that of the whole picture without and with the background, whether a light is
+    claimed, and photograph and twins in a row."""
     project = Project.open(folder)
     scene = project.scene()
     if scene is None or scene.intrinsics is None:
         raise StudioError("no twin")
     observation, masks = project.observation, [s.mask for s in project.segments() or ()]
     table, photograph = visible_table(scene.intrinsics, observation.support), observation.frame.rgb
+    placed = {p.segment_id for p in scene.placements}
+    segments = [s for s in project.segments() or () if s.id in placed]
+    around = make_background(observation, segments, table_slab(scene))
     renders = [rendered_twin(one, scene.intrinsics) for one in (without_appearance(scene), scene)]
-    scores = [likeness(photograph, image, table, masks) for image in renders]
-    return scores, scene.light is not None, np.hstack([photograph, *(image.rgb for image in renders)])
+    renders.append(rendered_twin(scene, scene.intrinsics, around))
+    whole = [whole_similarity(photograph, image) for image in renders[1:]]
+    scores = [likeness(photograph, image, table, masks) for image in renders[:2]]
+    return scores, whole, scene.light is not None, np.hstack([photograph, *(image.rgb for image in renders)])
 
 
 def without_appearance(scene: Scene) -> Scene:
@@ -71,24 +79,31 @@ def without_appearance(scene: Scene) -> Scene:
 def measure(folders: Iterator[Path] | list[Path], sheet: Path) -> int:
     """Print the likeness of every project and write the contact sheet; return the exit code."""
     rows, pictures, claims = [], [], 0
-    print(f"{'':26} SSIM before  now   colour before  now   light")
+    print(f"{'':26} SSIM before  now   colour before  now   whole before  now   light")
     for folder in folders:
         try:
-            (before, now), claimed, picture = compare(folder)
+            (before, now), whole, claimed, picture = compare(folder)
         except StudioError as error:
             print(f"{folder.name:26} {error}", flush=True)
             continue
-        rows.append([before.ssim, now.ssim, before.colour, now.colour])
+        rows.append([before.ssim, now.ssim, before.colour, now.colour, *whole])
         claims += claimed
         light = "estimated" if claimed else "default"
-        print(f"{folder.name:26} {before.ssim:11.3f} {now.ssim:.3f} {before.colour:13.1f} {now.colour:5.1f}   {light}")
-        height = round(3 * WIDTH_PX * picture.shape[0] / picture.shape[1])
-        pictures.append(cv2.resize(picture, (3 * WIDTH_PX, height), interpolation=cv2.INTER_AREA))
+        print(
+            f"{folder.name:26} {before.ssim:11.3f} {now.ssim:.3f} {before.colour:13.1f} {now.colour:5.1f} "
+            f"{whole[0]:12.3f} {whole[1]:.3f}   {light}"
+        )
+        height = round(4 * WIDTH_PX * picture.shape[0] / picture.shape[1])
+        pictures.append(cv2.resize(picture, (4 * WIDTH_PX, height), interpolation=cv2.INTER_AREA))
     if not rows:
         return 2
     table = np.array(rows)
     print(f"{len(rows)} twins, median  " + "  ".join(f"{value:.3f}" for value in np.nanmedian(table, axis=0)))
-    for name, change in (("SSIM", table[:, 1] - table[:, 0]), ("colour", table[:, 3] - table[:, 2])):
+    for name, change in (
+        ("SSIM", table[:, 1] - table[:, 0]),
+        ("colour", table[:, 3] - table[:, 2]),
+        ("whole", table[:, 5] - table[:, 4]),
+    ):
         known = change[np.isfinite(change)]
         low, high = mean_interval(known.tolist())
         print(f"{name}: mean change {known.mean():+.4f}, 95 % interval {low:+.4f} to {high:+.4f}")

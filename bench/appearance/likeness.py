@@ -9,6 +9,7 @@ import numpy as np
 
 from pipeline.frame import Intrinsics, Support
 from pipeline.scene import Scene
+from pipeline.scene.mjcf.background import Background, write_background
 from pipeline.scene.mjcf.builder import write_mjcf
 from pipeline.scene.rendering import RenderedImage, render_twin
 
@@ -60,8 +61,16 @@ def visible_table(k: Intrinsics, support: Support) -> np.ndarray:
     return cv2.fillPoly(np.zeros((k.height, k.width), np.uint8), [pixels], 1) > 0
 
 
-def rendered_twin(scene: Scene, k: Intrinsics) -> RenderedImage:
-    """Return the twin as its exported MJCF draws it through the photograph's camera."""
+def rendered_twin(scene: Scene, k: Intrinsics, around: Background | None = None) -> RenderedImage:
+    """Return the twin as its exported MJCF draws it through the photograph's camera, before a background."""
     with tempfile.TemporaryDirectory() as folder:
         write_mjcf(scene, Path(folder))
+        write_background(around, Path(folder))
         return render_twin(Path(folder), (k.width, k.height))
+
+
+def whole_similarity(photograph: np.ndarray, rendered: RenderedImage) -> float:
+    """Return the mean SSIM of grey levels over the whole picture."""
+    return float(
+        structural_similarity(*(cv2.cvtColor(i, cv2.COLOR_RGB2GRAY) for i in (photograph, rendered.rgb))).mean()
+    )

@@ -23,6 +23,7 @@ from pipeline.scene import object_names, overrides, scene_files
 from pipeline.scene.appearance.light import estimate_light
 from pipeline.scene.evidence import measure_evidence, summarise
 from pipeline.scene.mjcf import builder
+from pipeline.scene.mjcf.background import make_background, write_background
 from pipeline.scene.mjcf.builder import Slab, table_slab
 from pipeline.scene.mjcf.recorded_models import with_own_files
 from pipeline.scene.mjcf.table_picture import table_picture
@@ -74,7 +75,10 @@ def scene_stage(project: Project, services: Services) -> Iterator[Progress]:
     scene_files.write_scene(varied, project.folder)
     if condition is not None:
         set_visuals(project.folder / "scene" / "scene.xml", condition)
+    placed = {p.segment_id for p in scene.placements}
     with one_blas_thread():
+        around = make_background(inputs.observation, [s for s in inputs.segments if s.id in placed], table_slab(scene))
+        write_background(around, project.folder / "scene")
         evidence = measure_evidence(inputs, scene, model)
     project.save_evidence(evidence)
     yield Progress("scene", summarise(evidence))

@@ -13,6 +13,7 @@ import numpy as np
 from mujoco.rendering.classic import gl_context
 
 from pipeline.scene.mjcf import builder
+from pipeline.scene.mjcf.background import add_background, compile_with_background
 from pipeline.scene.placement import SceneError
 
 P = ParamSpec("P")
@@ -102,7 +103,8 @@ def film_camera(model: mujoco.MjModel, name: str = "") -> "mujoco.MjvCamera | in
 
 def render_twin(folder: Path, size: tuple[int, int], camera: str = "photo") -> RenderedImage:
     """Render the twin in `folder` from one of its cameras; `size` is (width, height) in pixels. Raises SceneError."""
-    model = builder.compile_spec(builder.load_spec(folder))
+    spec = builder.load_spec(folder)
+    model = compile_with_background(spec) if add_background(spec, folder) else builder.compile_spec(spec)
     return render_model(model, size, camera)
 
 

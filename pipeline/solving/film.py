@@ -7,6 +7,7 @@ import imageio.v2 as imageio
 import mujoco
 import numpy as np
 
+from pipeline.scene.mjcf.background import load_model
 from pipeline.scene.rendering import film_camera, open_renderer, run_in_render_thread
 from pipeline.store import temporary_beside
 
@@ -39,7 +40,7 @@ def write_film(
 
 def _render(model: Path | mujoco.MjModel, qpos: np.ndarray, path: Path, name: str) -> Generator[int, None, None]:
     """Yield the number of each rendered frame; every step runs in the rendering thread."""
-    model = mujoco.MjModel.from_xml_path(str(model)) if isinstance(model, Path) else model
+    model = load_model(model) if isinstance(model, Path) else model
     camera = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_CAMERA, name or "photo")
     columns, rows = model.cam_resolution[camera] if camera >= 0 else (4, 3)
     height = int(WIDTH_PX * (rows / columns if columns > 1 else 0.75)) // 2 * 2

@@ -40,10 +40,11 @@ export function meshOf(geom, meshes, textures) {
   const geometry = geom.shape === "mesh" ? meshes[geom.mesh] : primitive(geom);
   if (!geometry) return null;
   const mesh = new THREE.Mesh(geometry, materialOf(geom, textures));
+  mesh.userData = { group: geom.group, isPlane: geom.shape === "plane", isBackground: geom.background };
   mesh.position.fromArray(geom.pos);
   mesh.quaternion.copy(quaternion(geom.quat_wxyz));
-  mesh.castShadow = geom.shape !== "plane" && geom.group < 3;
-  mesh.receiveShadow = geom.group < 3;
+  mesh.castShadow = geom.shape !== "plane" && geom.group < 3 && !geom.background;
+  mesh.receiveShadow = geom.group < 3 && !geom.background;
   return mesh;
 }
 
@@ -67,13 +68,15 @@ function primitive({ shape, size: [a, b, c] }) {
 }
 
 function materialOf(geom, textures) {
+  if (geom.background) return new THREE.MeshBasicMaterial({ map: textures[geom.texture], fog: false });
   const [red, green, blue, alpha] = geom.rgba;
-  const collision = geom.group >= 3;
+  const collision = geom.group >= 3,
+    isClear = alpha < 1 && geom.shape !== "plane"; // a floor is hidden by showBackground
   const material = new THREE.MeshLambertMaterial({
     // half the cost of a standard material without a GPU
     color: new THREE.Color().setRGB(red, green, blue, THREE.SRGBColorSpace),
-    opacity: collision ? 0.32 : alpha,
-    transparent: collision || alpha < 1,
+    opacity: collision ? 0.32 : isClear ? alpha : 1,
+    transparent: collision || isClear,
     depthWrite: !collision,
     polygonOffset: collision, // many coincide with the visual geom
     polygonOffsetFactor: -2,

@@ -74,6 +74,7 @@ function objectKeys(viewer) {
     p: { name: "P C G", help: t("push, contacts, collision shapes"), act: () => viewer.togglePush() },
     c: { act: () => viewer.toggleContacts() },
     g: { act: () => viewer.toggleCollision() },
+    i: { help: t("what the photograph shows around the table"), act: () => viewer.toggleBackground() },
     k: { help: t("candidate grasps of the selected object"), act: () => viewer.toggleGrasps() },
     Escape: { name: t("Esc"), help: t("clear selection"), act: () => viewer.cancel() },
   };

@@ -84,6 +84,10 @@ function tools(viewer) {
     <button id="collision" title=${t("Collision shapes (G)")} aria-pressed=${viewer.showsCollision.value}
       onclick=${() => viewer.toggleCollision()}>
       ${icon("M8 1.5 14 5v6l-6 3.5L2 11V5zM2 5l6 3.5L14 5M8 8.5v6")}${t("Collision")}</button>
+    <button id="background" title=${t("What the photograph shows around the table, filled in where it was hidden (I)")}
+      aria-pressed=${viewer.showsBackground.value} onclick=${() => viewer.toggleBackground()}
+      hidden=${viewer.viewName.value === "photo" || !viewer.header.value?.geoms.some((geom) => geom.background)}>
+      ${icon("M2 3h12v10H2zM2 11l4-4 3 3 2-2 3 3")}${t("Room")}</button>
     <button id="grasps" title=${t("Candidate grasps of the selected object (K)")} aria-pressed=${grasps.on.value}
       hidden=${!viewer.header.value?.grasps} onclick=${() => viewer.toggleGrasps()}>
       ${icon("M4 14V7h8v7M8 7V2")}${t("Grasps")}</button>

@@ -11,6 +11,8 @@ export class Twin {
   constructor(header, meshes, textures) {
     this.root = new THREE.Group();
     this.collisions = [];
+    this.backgrounds = [];
+    this.floors = [];
     this.bodies = header.bodies.map((body) => this.#body(body));
     this.moving = this.bodies
       .filter((body) => body.userData.moving >= 0)
@@ -32,8 +34,8 @@ export class Twin {
 
   #add(geom, mesh) {
     if (!mesh) return;
-    mesh.userData.group = geom.group;
-    mesh.userData.plane = geom.shape === "plane";
+    if (geom.background) this.backgrounds.push(mesh);
+    if (geom.shape === "plane") this.floors.push(mesh);
     if (geom.group >= 3) {
       mesh.visible = false;
       this.collisions.push(mesh);
@@ -60,6 +62,12 @@ export class Twin {
     for (const mesh of this.collisions) mesh.visible = on;
   }
 
+  /** Shows what the photograph shows around the table, or a plain floor. */
+  showBackground(on) {
+    for (const mesh of this.backgrounds) mesh.visible = on;
+    if (this.backgrounds.length) for (const mesh of this.floors) mesh.visible = !on;
+  }
+
   /** Draws the "selected" or "hovered" outline around an object; an empty name removes it. */
   outline(which, name, colour) {
     this.outlines[which].setMeshes(name ? this.#meshes(name) : [], colour);
@@ -73,7 +81,9 @@ export class Twin {
   pick(raycaster) {
     this.root.updateMatrixWorld(); // poses may have changed since the last frame was drawn
     const meshes = [];
-    this.root.traverseVisible((node) => isMesh(node) && !node.userData.outline && meshes.push(node));
+    this.root.traverseVisible(
+      (node) => isMesh(node) && !node.userData.outline && !node.userData.isBackground && meshes.push(node),
+    );
     const [hit] = raycaster.intersectObjects(meshes, false);
     if (!hit) return null;
     const body = hit.object.parent;
@@ -98,7 +108,9 @@ export class Twin {
     const boxes = this.names.map((name) => this.boxOf(name)).filter((box) => !box.isEmpty());
     if (!boxes.length) {
       const all = new THREE.Box3();
-      this.root.traverse((node) => isMesh(node) && !node.userData.plane && all.expandByObject(node));
+      this.root.traverse(
+        (node) => isMesh(node) && !node.userData.isPlane && !node.userData.isBackground && all.expandByObject(node),
+      );
       boxes.push(all.isEmpty() ? new THREE.Box3().setFromArray([-0.3, -0.3, 0, 0.3, 0.3, 0.3]) : all);
     }
     return boxes.flatMap(cornersOf);

@@ -33,6 +33,7 @@ export class Viewer {
   selected = signal("");
   viewName = signal("free");
   showsCollision = signal(false);
+  showsBackground = signal(true); // of the photograph; beside it, never
   adjusting = signal({ mode: null, all: false });
   adjustOffer = signal({ isAllowed: false, isRefused: false, isShown: false });
   ghostNames = signal("");
@@ -104,6 +105,7 @@ export class Viewer {
     views.onShow = (name) => {
       this.viewName.value = name;
       this.insets.isHidden.value = name === "photo";
+      this.#showBackground();
       this.hover("");
       this.comparison.update();
       this.turntable.set(false);
@@ -151,6 +153,7 @@ export class Viewer {
       renderer.scene.add(next.root);
       next.resize(...renderer.size);
       next.showCollisions(this.showsCollision.value);
+      this.#showBackground();
       renderer.illuminate(next.bounds(), header.light);
     }
     const { twin } = this,
@@ -266,6 +269,16 @@ export class Viewer {
   toggleCollision() {
     this.showsCollision.value = !this.showsCollision.value;
     this.twin?.showCollisions(this.showsCollision.value);
+    this.renderer.requestDraw();
+  }
+
+  toggleBackground() {
+    this.showsBackground.value = !this.showsBackground.value;
+    this.#showBackground();
+  }
+
+  #showBackground() {
+    this.twin?.showBackground(this.showsBackground.value && this.viewName.value !== "photo");
     this.renderer.requestDraw();
   }
 

@@ -13,6 +13,7 @@ from pipeline.learning.learning_files import FOLDER
 from pipeline.learning.subtask import WHOLE, Subtask, whole_task
 from pipeline.object_words import ObjectWords
 from pipeline.project import Project
+from pipeline.scene.mjcf.background import load_model
 from pipeline.simulation.physics import UnstableError
 from pipeline.solving import save_model
 from studio.learn.learn_record import folder_of
@@ -36,7 +37,7 @@ def recorded(project: Project, subtasks: Sequence[Subtask], name: str, steps: An
 def world_model(project: Project) -> mujoco.MjModel:
     """Return the model in which episodes were recorded. Raises ValueError."""
     path = save_model(_world(project).read_text(encoding="utf-8"), project.folder, "learned")
-    return mujoco.MjModel.from_xml_path(str(path))
+    return load_model(path)
 
 
 def measured(rollout: RecordedEpisode, subtask: Subtask | None, words: ObjectWords) -> dict[str, Any]:

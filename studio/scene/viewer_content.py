@@ -5,7 +5,6 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-import mujoco
 import numpy as np
 
 from pipeline.errors import StudioError
@@ -15,6 +14,7 @@ from pipeline.rehearsal import without_gripper
 from pipeline.router import Round
 from pipeline.run import project_robot
 from pipeline.scene.fidelity import depth_difference
+from pipeline.scene.mjcf.background import load_model
 from pipeline.scene.mjcf.recorded_models import is_earlier_twin
 from pipeline.simulation import kit
 from pipeline.simulation.run_record import RunRecord
@@ -158,7 +158,7 @@ class ViewerContent:
 
     def _layout(self, project: Project, number: int, record: RunRecord) -> str:
         """Open the end of a round to be arranged, without the gripper."""
-        model = mujoco.MjModel.from_xml_path(str(save_model(record.xml, project.folder, f"round_{number:03d}")))
+        model = load_model(save_model(record.xml, project.folder, f"round_{number:03d}"))
         return self._views.open(model, layout=without_gripper(model, record.qpos[-1]), **_photograph(project))
 
     def _round(

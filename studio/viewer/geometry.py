@@ -15,6 +15,7 @@ import cv2
 import mujoco
 import numpy as np
 
+from pipeline.scene.mjcf import background
 from pipeline.scene.mjcf.builder import MAIN_LIGHT
 from studio.viewer.photo_camera import PhotoCamera
 
@@ -148,6 +149,7 @@ def _geom(model: mujoco.MjModel, g: int, meshes: list[int], textures: list[int])
     own = material < 0 or not np.array_equal(model.geom_rgba[g], _GREY)
     return {
         "body": int(model.geom_bodyid[g]),
+        "background": model.geom(g).name == background.NAME,
         "group": int(model.geom_group[g]),
         "shape": shape,
         "size": model.geom_size[g].tolist(),

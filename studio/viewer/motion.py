@@ -10,6 +10,7 @@ import mujoco
 import numpy as np
 
 from pipeline.errors import StudioError
+from pipeline.scene.mjcf.background import load_model
 
 _STATE = mujoco.mjtState.mjSTATE_INTEGRATION
 _RECORDED_HZ = 60
@@ -290,7 +291,7 @@ def compile_model(model: mujoco.MjModel | Path | str) -> mujoco.MjModel:
         return model
     try:
         if isinstance(model, Path):
-            return mujoco.MjModel.from_xml_path(str(model))
+            return load_model(model)
         return mujoco.MjModel.from_xml_string(model)
     except ValueError as error:
         name = model.name if isinstance(model, Path) else "The model"

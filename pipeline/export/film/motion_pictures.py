@@ -9,6 +9,7 @@ import mujoco
 import numpy as np
 from PIL import ImageFont
 
+from pipeline.scene.mjcf.background import load_model
 from pipeline.scene.rendering import film_camera, open_renderer, run_in_render_thread
 from pipeline.solving import save_model
 
@@ -30,7 +31,7 @@ def play_rollout(xml: str, times: np.ndarray, qpos: np.ndarray, project_dir: Pat
     """Return the frames of a rollout, times (T,) and qpos (T, nq). Raises SceneError, SolvingError, ValueError."""
     path = save_model(xml, project_dir, f"film_{os.getpid()}")
     try:
-        model = mujoco.MjModel.from_xml_path(str(path))
+        model = load_model(path)
     finally:
         path.unlink(missing_ok=True)
     # 75: largest frames of one rollout; longer ones play faster
@@ -42,7 +43,7 @@ def play_rollout(xml: str, times: np.ndarray, qpos: np.ndarray, project_dir: Pat
 
 def turn_model(model_xml: Path) -> list[np.ndarray]:
     """Return the frames of one turn around a model's free bodies. Raises SceneError, ValueError."""
-    model = mujoco.MjModel.from_xml_path(str(model_xml))
+    model = load_model(model_xml)
     data = mujoco.MjData(model)
     mujoco.mj_forward(model, data)
     free = model.jnt_bodyid[model.jnt_type == mujoco.mjtJoint.mjJNT_FREE]

@@ -15,6 +15,7 @@ from pipeline.export.gym_env.twin_world import TwinWorld, to_json
 from pipeline.export.project_zip import licences
 from pipeline.export.rollouts import SolvedRollout, copy_meshes, solved_rollouts
 from pipeline.project import Project
+from pipeline.scene.mjcf.background import keep_background
 from pipeline.simulation.kit import Simulation
 from pipeline.simulation.recipe import to_json as goal_to_json
 from pipeline.simulation.run_record import RunRecord
@@ -93,7 +94,7 @@ def write_layout(simulation: Simulation, xml: str, qpos: np.ndarray, ctrl: np.nd
         ctrl: commands of the robot at the start, of shape (nu,).
         folder: of the environment; holds scene/ with the meshes, and layouts/.
     """
-    save_model(xml, folder, f"layout_{simulation.seed:03d}")
+    keep_background(save_model(xml, folder, f"layout_{simulation.seed:03d}"))
     world = simulation.bench()
     write_json(
         folder / "layouts" / f"{simulation.seed:03d}.json",

@@ -21,6 +21,7 @@ from pipeline.export.lerobot.episodes import EpisodeData
 from pipeline.export.project_zip import licences
 from pipeline.export.rollouts import SolvedRollout, copy_meshes, solved_rollouts
 from pipeline.project import Project
+from pipeline.scene.mjcf.background import load_model
 from pipeline.scene.placement import SceneError
 from pipeline.solving import save_model
 
@@ -128,7 +129,7 @@ class CameraVideo:
         They are min, max, mean and std of shape (3, 1, 1), in [0, 1], of some pixels of some frames, and the count (1,)
         of those frames. Raises SceneError if rendering is not possible.
         """
-        model, samples = mujoco.MjModel.from_xml_path(str(xml)), []
+        model, samples = load_model(xml), []
         frames = drawn(model, (WIDTH_PX, HEIGHT_PX), len(qpos), lambda number: (qpos[number], self._camera))
         for number, frame in enumerate(frames):
             self._video.append_data(frame)  # type: ignore[attr-defined]

@@ -102,9 +102,7 @@ def _shadows(rgb: np.ndarray, table: np.ndarray) -> np.ndarray:
     weight = table.astype(np.float32)
     luminance = cv2.GaussianBlur(rgb.mean(-1, dtype=np.float32), (0, 0), 1.5)
     sigma = LIGHT_SHARE * max(table.shape)
-    relative = luminance / np.maximum(
-        _blurred(luminance * weight, sigma) / np.maximum(_blurred(weight, sigma), 1e-4), 1
-    )
+    relative = luminance / np.maximum(blurred(luminance * weight, sigma) / np.maximum(blurred(weight, sigma), 1e-4), 1)
     middle = np.median(relative[table])
     # Median deviation of the brightness, relative to it, up to which a table is plain
     if np.median(np.abs(relative[table] - middle)) > 0.05 * middle:
@@ -139,13 +137,13 @@ def _evenly_lit(rgb: np.ndarray, visible: np.ndarray) -> np.ndarray:
     sigma = LIGHT_SHARE * max(visible.shape)
     weight = visible.astype(np.float32)
     luminance = rgb.mean(-1) * weight
-    light = _blurred(luminance, sigma) / np.maximum(_blurred(weight, sigma), 1e-4)
+    light = blurred(luminance, sigma) / np.maximum(blurred(weight, sigma), 1e-4)
     # Limits of the factor by which light is evened out
     gain = np.clip(np.median(rgb.mean(-1)[visible]) / np.maximum(light, 1.0), *(0.7, 1.4))
     return np.clip(rgb * gain[..., None], 0, 255)
 
 
-def _blurred(image: np.ndarray, sigma: float) -> np.ndarray:
+def blurred(image: np.ndarray, sigma: float) -> np.ndarray:
     """Return an image blurred by a wide Gaussian, computed on a smaller one."""
     factor = max(1, int(sigma / 4))
     small = cv2.resize(image, None, fx=1 / factor, fy=1 / factor, interpolation=cv2.INTER_AREA)
@@ -162,13 +160,13 @@ def _continued(rgb: np.ndarray, visible: np.ndarray, metres_per_pixel: float) ->
     nearest[label[visible]] = np.argwhere(visible)
     nearest = nearest[label]
     # a ragged border would be mirrored as teeth
-    edge = _blurred(nearest, BORDER_SIGMA_PX)
+    edge = blurred(nearest, BORDER_SIGMA_PX)
     mirrored = 2 * edge - np.moveaxis(np.indices(visible.shape, np.float32), 0, -1)
     rows, columns = (np.ascontiguousarray(mirrored[..., axis]) for axis in (0, 1))
     usable = cv2.remap(visible.astype(np.uint8), columns, rows, cv2.INTER_NEAREST, borderMode=cv2.BORDER_REFLECT_101)
     reflected = cv2.remap(rgb, columns, rows, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REFLECT_101)
     rows, columns = (np.ascontiguousarray(nearest[..., axis]) for axis in (0, 1))
-    smeared = _blurred(cv2.remap(rgb, columns, rows, cv2.INTER_LINEAR), BORDER_SIGMA_PX)
+    smeared = blurred(cv2.remap(rgb, columns, rows, cv2.INTER_LINEAR), BORDER_SIGMA_PX)
     weight = cv2.GaussianBlur(usable.astype(np.float32), (0, 0), 2)[..., None] * (usable > 0)[..., None]
     filled = reflected * weight + smeared * (1 - weight)
     # Distance from the visible table in metres over which its continuation fades to the table's mean colour
