@@ -167,7 +167,7 @@ def main() -> int:
         alone = measure(table, (), segments, folder / "one")
         fused = measure(table, views, segments, folder / "three")
         rows += [(seed, id, alone[id], fused[id]) for id in alone if id in fused]
-    print(report(rows[:OBJECTS]))
+        print(report(rows[:OBJECTS]), flush=True)
     name = f"rows_{arguments.seeds}_{arguments.poses}_{arguments.spread:.0f}.json"
     (arguments.out / name).write_text(json.dumps(rows))
     return 0

@@ -17,7 +17,7 @@ from pipeline.assets.library import read_asset, write_asset
 from pipeline.assets.reconstruct.model_selection import RECONSTRUCTION_METHODS, select_shape
 from pipeline.assets.reconstruct.photo_texture import texture_from_photo
 from pipeline.assets.reconstruct.shape_proposal import ShapeProposal
-from pipeline.assets.reconstruct.view_observation import observe_surface
+from pipeline.assets.reconstruct.view_observation import observe_surface, views_of
 from pipeline.description import Description
 from pipeline.frame import Frame, FurtherView, Support
 from pipeline.geometry import Pose, rotation_about_z
@@ -75,7 +75,8 @@ def reconstruct(
     if (existing := _find_existing(target, key)) is not None:
         return existing
     shape = select_shape(observation, attributes, method, is_open)
-    solid, visible = texture_from_photo(shape.solid, frame, support, segment, attributes.rgb, observation)
+    shown = views_of(segment, views)
+    solid, visible = texture_from_photo(shape.solid, frame, support, segment, attributes.rgb, observation, shown)
     seen_from = f"seen from {len(observation.views)} views" if observation.others else "seen"
     solid = solid.transformed(np.linalg.inv(Pose.from_rotation(np.zeros(3), rotation_about_z(shape.yaw)).matrix))
     centre = solid.mesh.bounds.mean(axis=0)

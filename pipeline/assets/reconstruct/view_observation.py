@@ -95,6 +95,8 @@ class SurfaceObservation:
     def _own_normals(self) -> np.ndarray:
         import open3d  # takes a second: not at start-up
 
+        if not len(self._own_points):
+            return np.zeros((0, 3))
         cloud = open3d.geometry.PointCloud(open3d.utility.Vector3dVector(self._own_points))
         cloud.estimate_normals(open3d.geometry.KDTreeSearchParamKNN(24))
         cloud.orient_normals_towards_camera_location(self.camera_position)
@@ -145,15 +147,19 @@ def observe_surface(
 ) -> SurfaceObservation:
     """Return the rays in and around a segment, and its points without flying pixels at its edge.
 
-    Of further views those count that show enough of the object.
+    Of further views those of `views_of` count.
     """
     found = _observe(frame, support.world_from_camera, segment.mask, attributes)
     others = (
-        _observe(view.frame, view.world_from_camera, mask, attributes)
-        for view in views
-        if (mask := view.mask(segment.id)).sum() > MIN_POINTS
+        _observe(view.frame, view.world_from_camera, view.mask(segment.id), attributes)
+        for view in views_of(segment, views)
     )
-    return replace(found, others=tuple(other for other in others if len(other.surface_points) > MIN_POINTS))
+    return replace(found, others=tuple(others))
+
+
+def views_of(segment: Segment, views: Sequence[FurtherView]) -> tuple[FurtherView, ...]:
+    """Return the further views that show enough of a segment's object."""
+    return tuple(view for view in views if (view.mask(segment.id) & (view.frame.depth > 0)).sum() > 2 * MIN_POINTS)
 
 
 def _observe(
