@@ -1,12 +1,13 @@
 """Carry the masks of the main frame to further views by geometry.
 
 Each pixel of a view is a point that the main camera measured too, or that was hidden from it, or that it saw through.
-Points that both measured vote for the mask that they lie in; a segment of the view gets the mask that its points vote
-for. Points that were hidden behind an object may be its far side.
+A segment of the view belongs to the masks of whose surfaces it shows some; points that were hidden behind an object may
+be its far side.
 """
 
 from collections.abc import Sequence
 
+import cv2
 import numpy as np
 from scipy.spatial import KDTree
 
@@ -14,14 +15,18 @@ from pipeline.frame import Frame, FurtherView, Support
 from pipeline.frame.once_per_frame import keep_with_frame
 from pipeline.geometry import transform
 from pipeline.segmentation import DepthSegmenter, Segment
-from pipeline.views.consistency import Consistency, compare
+from pipeline.views.consistency import compare
 
 MIN_VOTES = 20
 """Pixels that show the surface of a mask, from which a segment of the view may be its object."""
-CLEAR_SHARE = 0.85
-"""Share of the votes of one mask from which a segment of the view is one object; below it is split."""
+MIN_HIDDEN_SHARE = 0.1
+"""Share of a segment's points that lie behind a mask, from which they may be that object's far side."""
+METRES_PER_COLOUR = 0.02 / 25
+"""What a difference of 1 in CIELAB counts: 25, from which colours are different surfaces, is as far as 2 cm."""
 FAR_SIDE_GAP_M = 0.015
 """Distance from the known part of an object up to which what was hidden behind it may be its far side."""
+HIDER_GAP_M = 0.025
+"""The same for a point of a segment that shows the surface of another object."""
 
 
 def carry_masks(
@@ -53,18 +58,27 @@ def _labels(main: Frame, labels: np.ndarray, view: Frame, main_from_view: np.nda
     found = np.where(seen.same, label, 0)
     numbers = np.full(view.depth.shape, -1)
     numbers[known] = np.arange(len(points))
-    rest = []
-    for mask in _objects(view):
+    features = _features(points, view.rgb[known])
+    measured = (labels > 0) & (main.depth > 0)
+    surfaces = _features(main.points[measured].astype(float), main.rgb[measured])
+    trees = {int(k): KDTree(surfaces[labels[measured] == k][::3]) for k in np.unique(labels[measured])}
+    objects = _objects(view)
+    for mask in objects:
         rows = numbers[mask & known]
-        if not _assign(rows, label, seen, points, found):
-            rest.append(rows)
-    surface = {k: KDTree(points[found == k]) for k in np.unique(found[found > 0])}
-    for rows in rest:
-        _assign_far_side(rows, label, seen, points, surface, found)
+        found[rows] = _owner(label[rows], seen.same[rows], seen.hidden[rows], features[rows], trees, found[rows])
     found[seen.seen_through] = 0
     carried = np.zeros(view.depth.shape, int)
     carried[known] = found
+    loose = (carried > 0) & ~np.any([*objects, np.zeros_like(known)], axis=0)  # of objects that were not found here
+    solid = cv2.morphologyEx(loose.astype(np.uint8), cv2.MORPH_OPEN, np.ones((3, 3), np.uint8)).astype(bool)
+    carried[loose & ~solid] = 0
     return carried
+
+
+def _features(points: np.ndarray, rgb: np.ndarray) -> np.ndarray:
+    """Return points (N, 3) in metres with their colours in CIELAB, scaled to metres, of shape (N, 6)."""
+    lab = cv2.cvtColor(rgb[None].astype(np.float32) / 255, cv2.COLOR_RGB2LAB)[0]
+    return np.hstack([points, METRES_PER_COLOUR * lab])
 
 
 def _objects(view: Frame) -> tuple[np.ndarray, ...]:
@@ -76,29 +90,23 @@ def _objects(view: Frame) -> tuple[np.ndarray, ...]:
     return keep_with_frame(view, "objects of a further view", find)
 
 
-def _assign(rows: np.ndarray, label: np.ndarray, seen: Consistency, points: np.ndarray, found: np.ndarray) -> bool:
-    """Write into `found` whose surface the points of a segment are; return whether they show any that is known."""
-    votes = np.bincount(label[rows][seen.same[rows]], minlength=2)
-    votes[0] = 0
-    best = int(votes.argmax())
-    if votes[best] < MIN_VOTES:
-        return False
-    if votes[best] >= CLEAR_SHARE * votes.sum():
-        found[rows] = best
-        return True
-    sure = rows[seen.same[rows] & (label[rows] > 0)]
-    found[rows] = label[sure][KDTree(points[sure]).query(points[rows])[1]]
-    return True
-
-
-def _assign_far_side(
-    rows: np.ndarray, label: np.ndarray, seen: Consistency, points: np.ndarray, surface: dict[int, KDTree],
+def _owner(
+    label: np.ndarray, same: np.ndarray, hidden: np.ndarray, features: np.ndarray, trees: dict[int, KDTree],
     found: np.ndarray,
-) -> None:  # fmt: skip
-    """Write into `found` a segment that was hidden from the main camera by the one object that it touches."""
-    behind = np.bincount(label[rows][seen.hidden[rows]], minlength=1)
-    best = int(behind.argmax())
-    if best == 0 or best not in surface or behind[best] < CLEAR_SHARE * len(rows):
-        return
-    if np.quantile(surface[best].query(points[rows])[0], 0.1) < FAR_SIDE_GAP_M:
-        found[rows] = best
+) -> np.ndarray:  # fmt: skip
+    """Return whose surface the points (N,) of one segment of the view are; `found` where that is not known.
+
+    A segment is of the masks that it shows or that may hide its object; of several, each point is of the one whose
+    surface is nearest in place and colour. A segment that shows no known surface is a far side if it touches one.
+    """
+    shown, behind = (np.bincount(label[which], minlength=1) for which in (same, hidden))
+    owners = [k for k in trees if shown[k : k + 1].sum() >= MIN_VOTES]
+    hiders = [k for k in trees if behind[k : k + 1].sum() >= max(MIN_VOTES, MIN_HIDDEN_SHARE * len(label))]
+    distance = {k: trees[k].query(features)[0] for k in {*owners, *hiders}}
+    for k in (k for k in hiders if owners and k not in owners):
+        distance[k][~hidden | (label != k) | (distance[k] > HIDER_GAP_M)] = np.inf
+    if owners:
+        near = list(distance)
+        return np.array(near)[np.argmin([distance[k] for k in near], axis=0)]
+    gaps = sorted((float(np.quantile(distance[k], 0.1)), k) for k in hiders)
+    return np.full(len(label), gaps[0][1]) if gaps and gaps[0][0] < FAR_SIDE_GAP_M else found
