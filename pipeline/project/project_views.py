@@ -116,14 +116,14 @@ def read_views(path: Path, index: int, names: str) -> Iterator[tuple[str, Frame,
             yield f"frame {number}", recording.frame(number), _pose_between(recording, index, number)
         else:
             main, view = main or recording.frame(index), load(Path(name))
-            known = main.world_from_camera is not None and view.world_from_camera is not None
-            yield name, view, np.linalg.inv(main.world_from_camera) @ view.world_from_camera if known else None
+            ours, theirs = main.world_from_camera, view.world_from_camera
+            yield name, view, None if ours is None or theirs is None else np.linalg.inv(ours) @ theirs
 
 
 def _pose_between(recording: Recording, index: int, number: int) -> np.ndarray | None:
     """Return the pose (4, 4) of one frame's camera in the axes of another's; None if the recording gives none."""
-    poses = [recording.poses[at] if at < len(recording.poses) else None for at in (index, number)]
-    return None if poses[0] is None or poses[1] is None else np.linalg.inv(poses[0]) @ poses[1]
+    ours, theirs = (recording.poses[at] if at < len(recording.poses) else None for at in (index, number))
+    return None if ours is None or theirs is None else np.linalg.inv(ours) @ theirs
 
 
 def choose_views(project: "Project", views: Sequence[tuple[str, Frame, np.ndarray | None]]) -> Iterator[str]:

@@ -230,7 +230,7 @@ def _icp(ours: _Cloud, tree: KDTree, theirs: _Cloud, place: np.ndarray) -> np.nd
     points, normals, lab = theirs.points[some], theirs.normals[some], theirs.lab[some]
     for reach in np.geomspace(0.025, 0.005, 16):
         moved = transform(place, points)
-        distance, nearest = tree.query(moved, distance_upper_bound=reach)
+        distance, nearest = map(np.asarray, tree.query(moved, distance_upper_bound=reach))
         pairs = np.flatnonzero(np.isfinite(distance))
         normal = ours.normals[nearest[pairs]]
         alike = ((normals[pairs] @ place[:3, :3].T) * normal).sum(1) > 0.7
