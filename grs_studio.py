@@ -54,7 +54,7 @@ def load(path: str | Path, index: int = 0) -> "Frame":
 
 def run(
     frame: "Frame | None", out: str | Path, until: str = "solution", task: str | None = None, *,
-    ground: str | None = None, seed: int = 0, **settings: Any,
+    ground: str | None = None, views: "Sequence[tuple[str, Frame, Any]]" = (), seed: int = 0, **settings: Any,
 ) -> "Iterator[Progress]":  # fmt: skip
     """Yield each step from a frame to a solution. What is done is in the project folder; closing the iterator stops.
 
@@ -64,6 +64,7 @@ def run(
         until: last stage: frame, segments, descriptions, matches, scene, task, rounds or solution.
         task: in plain words; the first proposed one if None.
         ground: surface that carries the objects, as a step lists them, or several, such as "1,2".
+        views: further views of the same table: name, frame, and main_from_camera (4, 4) or None to find it.
         seed: first of the seeds to solve.
         settings: model, segmenter, library (folders), matcher, robot, camera, unprotected: flags of `grs-studio run`.
     """
@@ -71,6 +72,7 @@ def run(
 
     from pipeline.matching import why_unavailable
     from pipeline.project import Project
+    from pipeline.project.project_views import choose_views
     from pipeline.run import Progress, run_stages
     from pipeline.run.object_confidence import measure_confidences
     from studio.services.open_services import announce_sending, open_services
@@ -86,6 +88,7 @@ def run(
         project = Project.open(out) if continued else Project.create(out, frame)  # type: ignore[arg-type]
         project.begin_writing()
         yield from (Progress("frame", note) for note in _begin(project, continued, ground) if note)
+        yield from (Progress("frame", note) for note in choose_views(project, views))
         yield from (Progress("matches", f"{path} skipped: {reason}") for path, reason in services.library.skipped)
         try:
             for step in run_stages(project, services, until, task):  # type: ignore[arg-type]

@@ -24,6 +24,7 @@ DECISION_DATA = {
     "camera_pose": ("world_from_camera", "source"),
     "ground": ("pixel",),
     "robot_base": ("world_from_base",),
+    "views": ("views",),
     "found": ("source", "masks"),
     "mask": ("id", "mask", "clicks"),
     "delete_segment": ("id",),
@@ -63,6 +64,9 @@ DECISION_DATA = {
 
 "ground" is a pixel [x, y] of the frame on the surface that carries the objects; its optional "also" is a list of pixels
 on further ones, of which the lowest is the table.
+
+"views" replaces the further views of the table; each has the name of its folder in views/, its "main_from_camera" of
+shape (4, 4) in metres, and its "source": "file" or "registered".
 
 "camera_pose" and "robot_base" hold matrices of shape (4, 4). The world's tilt and height still follow the table.
 
@@ -115,7 +119,7 @@ _NUMBER_KEYS = frozenset(
     ("fx", "fy", "cx", "cy", "scale", "mass", "friction", "into", "parent", "round", "field_of_view")
 )
 _LIST_KEYS = frozenset(
-    ("masks", "ids", "clicks", "pos", "quat_wxyz", "objects", "goals", "parameters", "rows", "former", "also")
+    ("views", "masks", "ids", "clicks", "pos", "quat_wxyz", "objects", "goals", "parameters", "rows", "former", "also")
 )
 
 
@@ -219,6 +223,8 @@ def _check_types(decision: Decision) -> None:
             raise ValueError(f"its {name} is no matrix of four rows of four numbers")
     if decision.kind == "ground" and not all(map(_is_pixel, ground_pixels(decision))):
         raise ValueError("one of its pixels is not two whole numbers")
+    if decision.kind == "views" and not all(map(_is_view, decision.data["views"])):
+        raise ValueError("one of its views lacks a folder or a pose")
     if decision.kind == "display_name" and not _is_display_name(decision.data["name"]):
         raise ValueError(f"its name is {decision.data['name']!r}")
     if decision.kind == "place_camera" and (fault := _camera_fault(decision.data)):
@@ -260,6 +266,15 @@ def _is_matrix(value: Any) -> bool:
     rows = value if isinstance(value, list) and len(value) == 4 else [()]
     numbers = [entry for row in rows for entry in (row if isinstance(row, list) and len(row) == 4 else [None])]
     return all(map(_is_number, numbers))
+
+
+def _is_view(value: Any) -> bool:
+    """Return whether a value is a further view: a folder named by a hash, and a pose."""
+    return (
+        isinstance(value, dict)
+        and re.fullmatch("[0-9a-f]{16}", str(value.get("folder"))) is not None
+        and _is_matrix(value.get("main_from_camera"))
+    )
 
 
 def ground_pixels(decision: Decision) -> list[list[int]]:

@@ -1,7 +1,7 @@
 """Describe a segment by measurements: size and shape from depth, colour from its pixels."""
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import cv2
@@ -10,7 +10,7 @@ import numpy as np
 from pipeline.description.colour import name_colour, white_balance
 from pipeline.description.description import Attributes, Description
 from pipeline.description.shape_fit import fit_shape
-from pipeline.frame import Frame, Support
+from pipeline.frame import Frame, FurtherView, Support
 from pipeline.frame.depth_values import flying_pixels
 from pipeline.frame.once_per_frame import once_per_frame
 from pipeline.frame.plane_extraction import depth_noise, pixel_rays
@@ -33,19 +33,28 @@ MIN_STEP_SHARE = 0.04
 """Share of all points that lie on a step, with upward normals."""
 
 
-def describe_all(frame: Frame, support: Support, segments: Iterable[Segment]) -> tuple[Description, ...]:
+def describe_all(
+    frame: Frame, support: Support, segments: Iterable[Segment], views: Sequence[FurtherView] = ()
+) -> tuple[Description, ...]:
     """Describe every segment, in order, with unique names."""
     described: list[Description] = []
     for segment in segments:
-        described.append(describe(frame, support, segment, [earlier.name for earlier in described]))
+        described.append(describe(frame, support, segment, [earlier.name for earlier in described], views))
     return tuple(described)
 
 
-def describe(frame: Frame, support: Support, segment: Segment, taken_names: Collection[str] = ()) -> Description:
-    """Describe a segment by measurements; `taken_names` are the names of other objects."""
+def describe(
+    frame: Frame,
+    support: Support,
+    segment: Segment,
+    taken_names: Collection[str] = (),
+    views: Sequence[FurtherView] = (),
+) -> Description:
+    """Describe a segment by measurements; `taken_names` are the names of other objects, `views` measured it too."""
     height, support = (surface := surface_under(frame, support, segment.mask)).height, lowered(surface)
     points, measured = _points(frame, support, segment.mask)
     bottom = _bottom_height(frame, support, segment.mask, points)
+    points, measured = _with_views(points, measured, height, segment.id, views)
     camera = support.world_from_camera[:3, 3]
     pixel_size = float(np.linalg.norm(points.mean(0) - camera)) / frame.intrinsics.fx
     fit = fit_shape(points, bottom, camera, pixel_size)
@@ -107,6 +116,22 @@ def _points(frame: Frame, support: Support, mask: np.ndarray) -> tuple[np.ndarra
     rows = np.nonzero(mask)[0]
     foot = float(np.median(hits[rows >= np.quantile(rows, 0.95)]))
     return transform(support.world_from_camera, rays * foot), 0
+
+
+def _with_views(
+    points: np.ndarray, measured: int, height: float, segment_id: int, views: Sequence[FurtherView]
+) -> tuple[np.ndarray, int]:
+    """Return the points (N, 3) with those of further views, above a surface at `height` metres, and their number."""
+    fused, kept = [points] if measured else [], measured
+    for view in views:
+        pixels = view.mask(segment_id) & (view.frame.depth > 0)
+        pixels &= ~flying_pixels(np.where(pixels, view.frame.depth, 0), view.frame.intrinsics.fx)
+        seen = transform(view.world_from_camera, view.frame.points[pixels].astype(float)) - [0, 0, height]
+        seen = seen[seen[:, 2] > -2 * depth_noise(view.frame.depth[pixels])]
+        if len(seen) >= MIN_POINTS:
+            fused.append(_without_outliers(seen))
+            kept += len(fused[-1])
+    return (np.concatenate(fused), kept) if kept > measured else (points, measured)
 
 
 def _without_outliers(points: np.ndarray) -> np.ndarray:

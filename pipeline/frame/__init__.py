@@ -2,7 +2,7 @@
 
 from pipeline.frame.depth_alignment import register_depth
 from pipeline.frame.formats.recording import Recording
-from pipeline.frame.frame import Doubt, Frame, FrameError, Intrinsics
+from pipeline.frame.frame import Doubt, Frame, FrameError, FurtherView, Intrinsics
 from pipeline.frame.load import load, load_files, open_recording
 from pipeline.frame.plain_format import save
 from pipeline.frame.registration import doubt_registration, measure_agreement
@@ -20,6 +20,7 @@ __all__ = [
     "Doubt",
     "Frame",
     "FrameError",
+    "FurtherView",
     "Ground",
     "Intrinsics",
     "Observation",

@@ -92,6 +92,21 @@ class Frame:
         return np.stack([(u - k.cx) / k.fx * z, (v - k.cy) / k.fy * z, z], -1).astype(np.float32)
 
 
+@dataclass(frozen=True, eq=False)
+class FurtherView:
+    """Another photograph of the same table, beside the main one."""
+
+    frame: Frame
+    world_from_camera: np.ndarray
+    """Of shape (4, 4), in the world of the main frame's table."""
+    labels: np.ndarray
+    """Id of the segment that each pixel shows, of shape (H, W), int; 0 for none."""
+
+    def mask(self, segment_id: int) -> np.ndarray:
+        """Return the pixels that show a segment's object, of shape (H, W), bool."""
+        return self.labels == segment_id
+
+
 def subsampling_step(frame: Frame, width: int) -> int:
     """Return n so that every n-th pixel of the frame makes rows of about `width` pixels."""
     return max(1, round(frame.depth.shape[1] / width))

@@ -7,7 +7,7 @@ import cv2
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from pipeline.frame.frame import Frame, FrameError, subsampling_step
+from pipeline.frame.frame import Frame, FrameError, FurtherView, subsampling_step
 from pipeline.frame.once_per_frame import once_per_frame
 from pipeline.frame.plane_extraction import (
     SEARCH_WIDTH,
@@ -62,10 +62,11 @@ class Support:
 
 @dataclass(frozen=True, eq=False)
 class Observation:
-    """What the camera measured: the frame and the support in it."""
+    """What the camera measured: the frame and the support in it, and further views of the same table."""
 
     frame: Frame
     support: Support
+    views: tuple[FurtherView, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

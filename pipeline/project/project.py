@@ -4,7 +4,7 @@ The layout of the folder is given in docs/projects.md, "The project folder". Oth
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -16,12 +16,14 @@ from pipeline import description, matching
 from pipeline.decisions import Decision, DecisionError, clean_display_name, ground_pixels
 from pipeline.description import Description
 from pipeline.errors import without_folders
-from pipeline.frame import Doubt, Frame, Intrinsics, Observation, Support, find_support, load, register_depth, save
+from pipeline.frame import Doubt, Frame, FurtherView, Observation, Support, find_support, load, register_depth, save
 from pipeline.matching import Match
 from pipeline.models import AnswerOverride
+from pipeline.project.decided_camera import depth_factor, with_camera
 from pipeline.project.kept_files import KEPT_FILES
 from pipeline.project.project_folder import ProjectFolder, is_free
 from pipeline.project.project_masks import ProjectMasks
+from pipeline.project.project_views import ProjectViews
 from pipeline.project.stage_keys import StageKeys
 from pipeline.project.stage_record import (
     KEPT_STAGES,
@@ -56,6 +58,7 @@ class Project(ProjectFolder):
     def _read(self) -> None:
         super()._read()
         self._keys, self._masks = StageKeys(self._log), ProjectMasks(self.folder)
+        self._views = ProjectViews(self.folder)
         self._frame: tuple[list[Decision], Frame] | None = None
         self._original_frame: Frame | None = None
         self._picture_key = ""
@@ -102,7 +105,7 @@ class Project(ProjectFolder):
         decided = [d for kind in CAMERA_DECISIONS for d in self._log.of_kinds(kind)[-1:]]
         with self._lock:
             if self._frame is None or self._frame[0] != decided:
-                self._frame = decided, _with_camera(self.original_frame, decided)
+                self._frame = decided, with_camera(self.original_frame, decided)
             return self._frame[1]
 
     @property
@@ -112,8 +115,25 @@ class Project(ProjectFolder):
 
     @property
     def observation(self) -> Observation:
-        """The frame with its support."""
-        return Observation(self.frame, self.support)
+        """The frame with its support, and the further views that the user chose."""
+        return Observation(self.frame, self.support, self.views())
+
+    def views(self) -> tuple[FurtherView, ...]:
+        """Return the further views that the user chose, with the masks of the objects; empty if there are none.
+
+        Raises ViewError if a view's file is missing or damaged.
+        """
+        chosen = self.active_decisions("views")[-1:]
+        if not chosen or not chosen[0].data["views"]:
+            return ()
+        camera, segments = self.active_decisions("camera")[-1:], self.segments() or ()
+        with self._lock:
+            return self._views.of(chosen[0], camera, self.original_frame, self.frame, self.support, segments)
+
+    def views_digest(self, segment_id: int) -> tuple[str, ...]:
+        """Return a hash of what the further views show of an object, to be part of a key; empty without views."""
+        shown = [(one.world_from_camera, one.frame.depth, one.frame.rgb, one.mask(segment_id)) for one in self.views()]
+        return (digest(*shown),) if shown else ()
 
     # ------------------------------------------------------------------ decisions
 
@@ -319,7 +339,7 @@ class Project(ProjectFolder):
     @property
     def frame_key(self) -> str:
         """Hash of colour, depth and the current camera."""
-        factor = [d.data["depth_factor"] for d in self._log.of_kinds("camera")[-1:] if _depth_factor(d) != 1]
+        factor = [d.data["depth_factor"] for d in self._log.of_kinds("camera")[-1:] if depth_factor(d) != 1]
         pose = [d.data["world_from_camera"] for d in self._log.of_kinds("camera_pose")[-1:]]
         ground = [pixel for d in self._log.of_kinds("ground")[-1:] for pixel in ground_pixels(d)]
         with self._lock:  # as in `original_frame`; taken in another order than a cached_property's, threads deadlock
@@ -353,30 +373,6 @@ def _doubt_line(value: object) -> str:
     if not isinstance(value, dict):
         return str(value)
     return Doubt("", *(str(value.get(key, "")) for key in ("why", "cure"))).line
-
-
-def _depth_factor(decision: Decision) -> float:
-    """Return by what a decision about the camera multiplies the distances that were read."""
-    return float(decision.data.get("depth_factor", 1))
-
-
-def _with_camera(read: Frame, decided: Sequence[Decision]) -> Frame:
-    """Return the frame that was read with the camera of these decisions."""
-    frame = read
-    for one in decided:
-        if one.kind == "camera":
-            size = frame.intrinsics.width, frame.intrinsics.height
-            numbers = (float(one.data[key]) for key in ("fx", "fy", "cx", "cy"))
-            settled = {"intrinsics", "unit"} if "depth_factor" in one.data else {"intrinsics"}
-            doubts = tuple(doubt for doubt in read.doubts if doubt.what not in settled)
-            depth = read.depth if _depth_factor(one) == 1 else read.depth * np.float32(_depth_factor(one))
-            frame = replace(frame, depth=depth, intrinsics=Intrinsics(*size, *numbers), doubts=doubts)
-        elif one.kind == "ground":
-            first, *others = ((int(x), int(y)) for x, y in ground_pixels(one))
-            frame = replace(frame, ground_pixel=first, also_ground_pixels=tuple(others))
-        else:
-            frame = replace(frame, world_from_camera=np.array(one.data["world_from_camera"], float))
-    return frame
 
 
 def safe_name(text: str) -> str:

@@ -89,10 +89,10 @@ def _compute_features(stage: Stage, services: Services) -> Iterator[Progress]:
 
 def _measured_description(project: Project, segment: Segment) -> Description:
     """Return the measured description of a segment, from the cache if its mask and the frame are unchanged."""
-    key = digest("description", project.frame_key, segment.mask)
+    key = digest("description", project.frame_key, segment.mask, *project.views_digest(segment.id))
 
     def compute() -> Any:
-        return parse_json(description.to_json([describe(project.frame, project.support, segment)]))
+        return parse_json(description.to_json([describe(project.frame, project.support, segment, (), project.views())]))
 
     (measured,) = description.from_json(json.dumps(memoise(project.folder / "cache", key, compute)))
     return replace(measured, segment_id=segment.id)
@@ -165,7 +165,7 @@ def _measured_match(
     """Return the measured match of a segment, from the cache if neither the segment nor the library changed."""
     key = digest(
         "match", project.frame_key, segment.mask, services.library.digest, described.attributes.colour,
-        matcher_label(matcher, services),
+        matcher_label(matcher, services), *project.views_digest(segment.id),
     )  # fmt: skip
 
     def compute() -> Any:

@@ -8,7 +8,7 @@ import cv2
 import numpy as np
 
 from pipeline.description import Description
-from pipeline.frame import Observation
+from pipeline.frame import Frame, Observation
 from pipeline.frame.once_per_frame import keep_with_frame
 from pipeline.frame.surfaces import surface_under
 from pipeline.geometry import transform
@@ -32,7 +32,7 @@ class ObservedObject:
     match: Match | None
     """None if the object was not matched."""
     points: np.ndarray
-    """Measured points in world axes, of shape (N, 3), in metres."""
+    """Measured points of all views in world axes, of shape (N, 3), in metres."""
 
     @property
     def top(self) -> float:
@@ -52,7 +52,9 @@ class ObservedObject:
     @cached_property
     def target(self) -> RegistrationTarget:
         """What a surface is registered to."""
-        return RegistrationTarget(self.points, self.observation.frame, self.observation.support.world_from_camera)
+        others = (RegistrationTarget(self.points, one.frame, one.world_from_camera) for one in self.observation.views)
+        camera = self.observation.support.world_from_camera
+        return RegistrationTarget(self.points, self.observation.frame, camera, tuple(others))
 
 
 def observe_objects(
@@ -85,20 +87,27 @@ def object_points(observation: Observation, segment: Segment) -> np.ndarray:
 
     The frame keeps them, because every stage asks for them again.
     """
-    key = digest("object points", observation.support.world_from_camera, segment.mask)
+    views = [(view.world_from_camera, view.mask(segment.id)) for view in observation.views]
+    key = digest("object points", observation.support.world_from_camera, segment.mask, *views)
     return keep_with_frame(observation.frame, key, lambda: _object_points(observation, segment))
 
 
 def _object_points(observation: Observation, segment: Segment) -> np.ndarray:
-    frame = observation.frame
-    inner = cv2.erode(segment.mask.astype(np.uint8), np.ones((3, 3), np.uint8)).astype(bool)
-    mask = inner if inner.sum() > 100 else segment.mask
-    points = transform(observation.support.world_from_camera, frame.points[mask & (frame.depth > 0)].astype(float))
-    # Points less far above the table, or a shelf, count as its own
-    points = points[points[:, 2] > observation.support.height + 0.003]
+    views = [(observation.frame, observation.support.world_from_camera, segment.mask)]
+    views += [(view.frame, view.world_from_camera, view.mask(segment.id)) for view in observation.views]
+    points = np.concatenate([_view_points(*view, observation.support.height) for view in views])
     points = points[_in_main_cluster(points)]
     points.flags.writeable = False
     return points
+
+
+def _view_points(frame: Frame, world_from_camera: np.ndarray, mask: np.ndarray, ground: float) -> np.ndarray:
+    """Return what one view measured of an object above a surface at height `ground` in metres, of shape (N, 3)."""
+    inner = cv2.erode(mask.astype(np.uint8), np.ones((3, 3), np.uint8)).astype(bool)
+    mask = inner if inner.sum() > 100 else mask
+    points = transform(world_from_camera, frame.points[mask & (frame.depth > 0)].astype(float))
+    # Points less far above the table, or a shelf, count as its own
+    return points[points[:, 2] > ground + 0.003]
 
 
 def _in_main_cluster(points: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Register a known surface to what one camera measured of it, with height and up axis fixed by its support.
+"""Register a known surface to what the cameras measured of it, with height and up axis fixed by its support.
 
 Point-to-plane ICP (Chen and Medioni 1992) over x, y and yaw from several starts. One view shows only the near side, so
 a surface could drift towards the camera at no cost. Surface points in front of the measured depth, where the camera saw
@@ -49,35 +49,39 @@ class Surface:
         """Distances in metres of the points' tangent planes from the centre of the box, of shape (M,)."""
         return np.einsum("ij,ij->i", self.normals, self.points)
 
-    def faces_camera(self, pose: Pose, camera_position: np.ndarray) -> np.ndarray:
-        """Return which points face a camera at a world position (3,), of shape (M,), bool."""
-        return self.faces_local_camera((camera_position - pose.pos) @ pose.rotation)
+    def faces_camera(self, pose: Pose, *camera_positions: np.ndarray) -> np.ndarray:
+        """Return which points face a camera at one of the world positions (3,), of shape (M,), bool."""
+        return self.faces_local_camera(*((camera - pose.pos) @ pose.rotation for camera in camera_positions))
 
-    def faces_local_camera(self, camera_position: np.ndarray) -> np.ndarray:
-        """Return which points face a camera at a position (3,) in the axes of the box, of shape (M,), bool."""
-        facing = self.normals @ camera_position > self.plane_offsets
+    def faces_local_camera(self, *camera_positions: np.ndarray) -> np.ndarray:
+        """Return which points face a camera at one of the positions (3,), in box axes, of shape (M,), bool."""
+        facing = np.any([self.normals @ camera > self.plane_offsets for camera in camera_positions], axis=0)
         return facing if facing.sum() > 20 else np.ones(len(facing), bool)
 
-    def near_side(self, camera_position: np.ndarray) -> "open3d.t.geometry.RaycastingScene":
-        """Return a raycasting scene of the triangles that face a camera at a position (3,) in the axes of the box."""
+    def near_side(self, *camera_positions: np.ndarray) -> "open3d.t.geometry.RaycastingScene":
+        """Return a raycasting scene of the triangles that face a camera at one of the positions (3,), in box axes."""
         a, b, c = self.triangles.swapaxes(0, 1)
-        facing = np.einsum("ij,ij->i", np.cross(b - a, c - a), camera_position - a) > 0
+        normals = np.cross(b - a, c - a)
+        facing = np.any([np.einsum("ij,ij->i", normals, camera - a) > 0 for camera in camera_positions], axis=0)
         return triangle_scene(self.triangles[facing] if facing.any() else self.triangles)
 
 
 @dataclass(frozen=True, eq=False)
 class RegistrationTarget:
-    """What a surface is registered to: the points of one object, and the depth image that shows free space."""
+    """What a surface is registered to: the points of one object, and the depth images that show free space."""
 
     points: np.ndarray
     """The object's measured points in world axes, of shape (N, 3), in metres."""
     frame: Frame
     world_from_camera: np.ndarray
     """Of shape (4, 4)."""
+    others: tuple["RegistrationTarget", ...] = ()
+    """The same object from further cameras; their points are among this one's."""
 
-    @property
-    def camera_position(self) -> np.ndarray:
-        return self.world_from_camera[:3, 3]
+    @cached_property
+    def camera_positions(self) -> list[np.ndarray]:
+        """Of this camera and the others, each of shape (3,)."""
+        return [one.world_from_camera[:3, 3] for one in (self, *self.others)]
 
     @cached_property
     def camera_from_world(self) -> np.ndarray:
@@ -96,8 +100,12 @@ class RegistrationTarget:
     def free_space_depth(self, points: np.ndarray) -> np.ndarray:
         """Return the metres by which world points (M, 3) lie in front of the measured depth, of shape (M,).
 
-        Zero where no depth was measured; at most MAX_ERROR_M.
+        Zero where no depth was measured; at most MAX_ERROR_M. Of several cameras the largest distance counts.
         """
+        own = self._own_free_space_depth(points)
+        return np.max([own, *(one._own_free_space_depth(points) for one in self.others)], axis=0)
+
+    def _own_free_space_depth(self, points: np.ndarray) -> np.ndarray:
         k = self.frame.intrinsics
         x, y, z = self.camera_from_world[:3, :3] @ points.T + self.camera_from_world[:3, 3:]
         u, v = np.rint(x / z * k.fx + k.cx), np.rint(y / z * k.fy + k.cy)
@@ -150,12 +158,12 @@ def register(
     coarse_target, fine_target = (replace(target, points=_subsampled(target.points, n)) for n in TARGET_POINTS)
     coarse = replace(surface, points=surface.points[::4], normals=surface.normals[::4], spacing=2 * surface.spacing)
     rough = [
-        _icp(coarse, coarse_target, start, _SampleMatcher(coarse, start.camera_in_box(coarse_target)), 8, 0.03)
+        _icp(coarse, coarse_target, start, _SampleMatcher(coarse, start.cameras_in_box(coarse_target)), 8, 0.03)
         for start in (_RigidTransform(pose.rotation, pose.pos) for pose in starts)
     ]
     best = sorted(rough, key=lambda result: result[1])[:refine_count]
     fine = [
-        _icp(surface, fine_target, at, _TriangleMatcher(surface, at.camera_in_box(fine_target)), 30, 0.01)
+        _icp(surface, fine_target, at, _TriangleMatcher(surface, at.cameras_in_box(fine_target)), 30, 0.01)
         for at, _ in best
     ]
     at, cost = min(fine, key=lambda result: result[1])
@@ -168,7 +176,7 @@ def registration_cost(surface: Surface, target: RegistrationTarget, pose: Pose) 
         return 0.0
     fine_target = replace(target, points=_subsampled(target.points, TARGET_POINTS[1]))
     at = _RigidTransform(pose.rotation, pose.pos)
-    matcher = _TriangleMatcher(surface, at.camera_in_box(fine_target))
+    matcher = _TriangleMatcher(surface, at.cameras_in_box(fine_target))
     return _linearise(surface, matcher, fine_target, at, MAX_ERROR_M).cost
 
 
@@ -185,7 +193,7 @@ def start_poses(
     for yaw in np.arange(yaw_count) * 2 * np.pi / yaw_count:
         rotation = rotation_about_z(yaw) @ up
         pose = Pose.from_rotation(np.array([centre[0], centre[1], lift]), rotation)
-        near = surface.points[surface.faces_camera(pose, target.camera_position)] @ rotation.T
+        near = surface.points[surface.faces_camera(pose, *target.camera_positions)] @ rotation.T
         poses.append(Pose(pose.pos - np.append(near[:, :2].mean(0), 0), pose.quat_wxyz))
     return poses
 
@@ -198,16 +206,16 @@ class _RigidTransform:
     """Of shape (3, 3)."""
     pos: np.ndarray
 
-    def camera_in_box(self, target: RegistrationTarget) -> np.ndarray:
-        """Return the camera's position in the axes of the box, of shape (3,)."""
-        return (target.camera_position - self.pos) @ self.rotation
+    def cameras_in_box(self, target: RegistrationTarget) -> list[np.ndarray]:
+        """Return the cameras' positions in the axes of the box, each of shape (3,)."""
+        return [(camera - self.pos) @ self.rotation for camera in target.camera_positions]
 
 
 class _SampleMatcher:
     """Finds the closest tangent plane among a surface's sampled points. Approximate, and quick to set up."""
 
-    def __init__(self, surface: Surface, camera_position: np.ndarray):
-        facing = surface.faces_local_camera(camera_position)
+    def __init__(self, surface: Surface, camera_positions: list[np.ndarray]):
+        facing = surface.faces_local_camera(*camera_positions)
         self.points, self.normals = surface.points[facing], surface.normals[facing]
         self.tree = KDTree(self.points)
         self.spacing = surface.spacing
@@ -226,8 +234,8 @@ class _SampleMatcher:
 class _TriangleMatcher:
     """Finds the closest point on the surface's triangles that face the camera."""
 
-    def __init__(self, surface: Surface, camera_position: np.ndarray):
-        self.scene = surface.near_side(camera_position)
+    def __init__(self, surface: Surface, camera_positions: list[np.ndarray]):
+        self.scene = surface.near_side(*camera_positions)
 
     def gaps(self, points: np.ndarray) -> np.ndarray:
         """Return the vectors from the surface to points (N, 3) in the axes of the box, of shape (N, 3)."""
@@ -281,7 +289,7 @@ def _linearise(
 ) -> _LinearSystem:
     """Return the equations of one ICP round and the cost at its start."""
     gaps = matcher.gaps((target.points - at.pos) @ at.rotation) @ at.rotation.T
-    visible = surface.points[surface.faces_local_camera(at.camera_in_box(target))] @ at.rotation.T + at.pos
+    visible = surface.points[surface.faces_local_camera(*at.cameras_in_box(target))] @ at.rotation.T + at.pos
     in_front = target.free_space_depth(visible)
     floating = visible[in_front > 0]
     ends, errors = np.vstack([target.points, floating]), gaps

@@ -25,6 +25,9 @@ def add_to(command: argparse.ArgumentParser) -> None:
     command.add_argument("--out", type=Path, required=True, help="project folder to create, or to continue")
     command.add_argument("--index", type=int, default=0, help="which frame of a recording (default %(default)s)")
     command.add_argument(
+        "--views", metavar="N,M", help="further frames of the recording, or paths of frames, that show the same table"
+    )
+    command.add_argument(
         "--ground", metavar="N", help="surface that carries the objects, as run lists them, or several, such as 1,2"
     )
     command.add_argument("--until", default="solution", choices=STAGES, help="last stage to run (default %(default)s)")
@@ -47,16 +50,25 @@ def add_to(command: argparse.ArgumentParser) -> None:
     command.set_defaults(execute=run)
 
 
+def _views(arguments: argparse.Namespace) -> tuple:
+    """Return the further views of `--views`. Raises FrameError."""
+    from pipeline.project.project_views import read_views
+
+    return tuple(read_views(arguments.frame, arguments.index, arguments.views)) if arguments.views else ()
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Print each step of the run, or of its continuation."""
     line, continued = "", (arguments.out / "project.json").exists()
     frame = None if continued else grs_studio.load(arguments.frame, arguments.index)
+    views = _views(arguments)
     names = ("segmenter", "keep_all", "matcher", "robot", "camera", "unprotected")
     settings = {name: getattr(arguments, name) for name in names}
     settings |= {"model": model_setting(arguments.model), "library": tuple(arguments.library)}
     for step in grs_studio.run(
-        frame, arguments.out, arguments.until, arguments.task, ground=arguments.ground, seed=arguments.seed, **settings
-    ):
+        frame, arguments.out, arguments.until, arguments.task, ground=arguments.ground, views=views,
+        seed=arguments.seed, **settings,
+    ):  # fmt: skip
         previous, line = line, f"{step.stage}: {step.message}"
         if line != previous:  # a step may only have moved its progress bar
             print(line, file=sys.stderr)

@@ -14,7 +14,6 @@ from PIL import Image
 from pipeline.assets import Asset
 from pipeline.assets.reconstruct import RECONSTRUCTION_METHODS
 from pipeline.description import Description
-from pipeline.frame import Observation
 from pipeline.geometry import Pose
 from pipeline.scene import Placement, SceneError
 from pipeline.scene.observed_object import observe
@@ -60,7 +59,9 @@ def compare(session: Session, request: dict) -> dict[str, Any]:
     if not isinstance(assets, list) or len(assets) > MAX_CANDIDATES or not all(isinstance(id, str) for id in assets):
         raise RequestError(f"At most {MAX_CANDIDATES} candidates are rendered at once; reload the page.")
     renderer = _renderers.setdefault(session, CandidateRenderer(session))
-    view_key = digest("candidate", VERSION, session.project.frame_key, segment.mask)
+    view_key = digest(
+        "candidate", VERSION, session.project.frame_key, segment.mask, *session.project.views_digest(segment.id)
+    )
     jobs = {id: job for id in assets if (job := _render_job(session, segment, id, view_key))}
     states = dict(zip(jobs, renderer.states(list(jobs.values())), strict=True))
     window, stamp = candidate_preview.crop_window(segment.mask), mask_stamp(segment)
@@ -160,7 +161,7 @@ def _reconstruction_job(session: Session, segment: Segment, method: str, view_ke
 
 def _reconstruct(session: Session, key: str, segment: Segment, description: Description, method: str) -> dict[str, Any]:
     project = session.project
-    observed = observe(Observation(project.frame, project.support), segment, description)
+    observed = observe(project.observation, segment, description)
     folder = project.folder / "cache" / "ways"
     asset, fit = preview_reconstruction(observed, method, _other_placements(session, segment), folder)
     candidate = _Candidate(asset.mesh, asset.size * fit.scale, fit.pose, fit.scale)
@@ -173,7 +174,7 @@ def _place_asset(session: Session, key: str, segment: Segment, asset: Asset, sca
     descriptions = _descriptions(session)
     if segment.id not in descriptions:
         raise SceneError("it is not described yet; wait until the objects are")
-    observed = observe(Observation(project.frame, project.support), segment, descriptions[segment.id])
+    observed = observe(project.observation, segment, descriptions[segment.id])
     others = tuple(_other_placements(session, segment))
     fit = fit_asset(observed, asset, scale, others, project.folder / "cache", PREVIEW_EFFORT)
     candidate = _Candidate(asset.mesh, asset.size * fit.scale, fit.pose, fit.scale)

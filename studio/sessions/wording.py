@@ -87,6 +87,7 @@ def describe_decision(decision: Decision, names: Mapping[int, str] | None = None
         ),
         "camera_pose": lambda: f"camera aligned by {data['source']}",
         "ground": lambda: "ground chosen",
+        "views": lambda: f"{len(data['views'])} further views chosen",
         "robot_base": lambda: "robot base placed",
         "found": lambda: f"all masks replaced: {len(data['masks'])} found",
         "mask": lambda: (

@@ -27,7 +27,7 @@ EYE = np.eye(4).tolist()
 DATA = {
     "camera": {"fx": 290.0, "fy": 290.0, "cx": 160.0, "cy": 120.0}, "ground": {"pixel": [160, 200]},
     "camera_pose": {"world_from_camera": EYE, "source": "human"}, "robot_base": {"world_from_base": EYE},
-    "found": {"source": "depth", "masks": []}, "delete_segment": {"id": 1},
+    "views": {"views": []}, "found": {"source": "depth", "masks": []}, "delete_segment": {"id": 1},
     "merge_segments": {"ids": [1, 2], "into": 1},
     "mask": {"id": 1, "mask": encode_rle(np.eye(240, 320, dtype=bool)), "clicks": []},
     "not_object": {"id": 1, "value": True}, "rename": {"id": 1, "name": "sphere"}, "make": {"id": 1, "way": "box"},

@@ -5,6 +5,7 @@ visible; unseen faces get a muted colour.
 """
 
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,9 +17,9 @@ from pipeline.assets.library import read_asset, write_asset
 from pipeline.assets.reconstruct.model_selection import RECONSTRUCTION_METHODS, select_shape
 from pipeline.assets.reconstruct.photo_texture import texture_from_photo
 from pipeline.assets.reconstruct.shape_proposal import ShapeProposal
-from pipeline.assets.reconstruct.view_observation import observe_surface
+from pipeline.assets.reconstruct.view_observation import observe_surface, views_of
 from pipeline.description import Description
-from pipeline.frame import Frame, Support
+from pipeline.frame import Frame, FurtherView, Support
 from pipeline.geometry import Pose, rotation_about_z
 from pipeline.segmentation import Segment
 from pipeline.store import digest, parse_json
@@ -46,7 +47,13 @@ class Reconstruction:
 
 
 def reconstruct(
-    frame: Frame, support: Support, segment: Segment, description: Description, folder: Path, method: str = "best"
+    frame: Frame,
+    support: Support,
+    segment: Segment,
+    description: Description,
+    folder: Path,
+    method: str = "best",
+    views: Sequence[FurtherView] = (),
 ) -> Reconstruction:
     """Reconstruct the object of a segment as an asset in `folder`/view_<segment id>, which is replaced.
 
@@ -57,17 +64,20 @@ def reconstruct(
         methods = ", ".join(RECONSTRUCTION_METHODS)
         raise AssetError(f'there is no reconstruction method "{method}"; available: {methods}')
     attributes, target = description.attributes, folder / f"view_{segment.id}"
-    observation = observe_surface(frame, support, segment, attributes)
+    observation = observe_surface(frame, support, segment, attributes, views)
     is_open = method == "best" and is_known_open(description)
     key = digest(
         "made", RECONSTRUCTION_VERSION, method, observation.rays, observation.depth, observation.in_mask,
         observation.surface_points, observation.bottom_z, attributes.shape, attributes.size, attributes.centre,
         attributes.yaw, attributes.rgb, description.name, description.caption, is_open,
+        *((view.rays, view.depth, view.in_mask, view.camera_position) for view in observation.others),
     )  # fmt: skip
     if (existing := _find_existing(target, key)) is not None:
         return existing
     shape = select_shape(observation, attributes, method, is_open)
-    solid, visible = texture_from_photo(shape.solid, frame, support, segment, attributes.rgb, observation)
+    shown = views_of(segment, views)
+    solid, visible = texture_from_photo(shape.solid, frame, support, segment, attributes.rgb, observation, shown)
+    seen_from = f"seen from {len(observation.views)} views" if observation.others else "seen"
     solid = solid.transformed(np.linalg.inv(Pose.from_rotation(np.zeros(3), rotation_about_z(shape.yaw)).matrix))
     centre = solid.mesh.bounds.mean(axis=0)
     pose = Pose.from_rotation(rotation_about_z(shape.yaw) @ centre, rotation_about_z(shape.yaw))
@@ -82,7 +92,7 @@ def reconstruct(
         "friction": default_friction(category),
         "friction_from": "category table",
         "container": shape.is_hollow,
-        "provenance": f"{PROVENANCE_PREFIX} as {shape.label}; {visible:.0%} of its surface was seen, "
+        "provenance": f"{PROVENANCE_PREFIX} as {shape.label}; {visible:.0%} of its surface was {seen_from}, "
                       "the rest is guessed",
         "made": {
             "key": key, "way": shape.method, "seen": visible,

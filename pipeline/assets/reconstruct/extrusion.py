@@ -15,13 +15,12 @@ from pipeline.assets import solids
 from pipeline.assets.reconstruct.shape_proposal import (
     MIN_EXTENT_M,
     PLACEHOLDER_TEXTURE,
-    RayHits,
     ShapeProposal,
     box_hits,
     fit_to_rays,
     placed_solid,
 )
-from pipeline.assets.reconstruct.view_observation import SurfaceObservation
+from pipeline.assets.reconstruct.view_observation import RayHits, SurfaceObservation
 from pipeline.assets.solids import Solid
 from pipeline.description.shape_fit import fit_upright_rectangle
 from pipeline.geometry import rotation_about_z
@@ -46,15 +45,15 @@ def propose_boxes(
     height = observation.top_z - observation.bottom_z
     yield box_proposal(np.array([*tight, height]), box_yaw, np.array([*centre_xy, observation.bottom_z]))
 
-    def hits(x: np.ndarray) -> RayHits:
+    def hits(view: SurfaceObservation, x: np.ndarray) -> RayHits:
         box_centre = np.array([x[0], x[1], observation.bottom_z + x[5] / 2])
-        return box_hits(observation, box_centre, RAD_PER_METRE * x[2], x[3:])
+        return box_hits(view, box_centre, RAD_PER_METRE * x[2], x[3:])
 
     starts = np.array([
         [*centre_xy, box_yaw / RAD_PER_METRE, *tight, height], [*centre[:2], yaw / RAD_PER_METRE, *size[:2], height],
     ])  # fmt: skip
     starts = np.maximum(starts, [-9, -9, -9, *[MIN_EXTENT_M] * 3])
-    prior = x = min(starts, key=lambda x: observation.mean_ray_error(*hits(x)))
+    prior = x = min(starts, key=lambda x: observation.mean_ray_error(lambda view: hits(view, x)))
     for _ in range(2):  # restarting the simplex escapes where the first one was stuck
         # 110: evaluations of the cost in each of two fits of a box
         x = fit_to_rays(observation, hits, x, slice(3, 6), 110, prior)
@@ -75,7 +74,7 @@ def box_proposal(size: np.ndarray, yaw: float, foot: np.ndarray) -> ShapeProposa
 
 def propose_extrusions(observation: SurfaceObservation) -> Iterator[ShapeProposal]:
     """Yield the outline of the points from above, extruded from the support to their top."""
-    outline = footprint(observation.surface_points[:, :2], observation.point_spacing)
+    outline = footprint(observation.all_surface_points[:, :2], observation.point_spacing)
     if outline is None:
         return
     _, yaw, _ = fit_upright_rectangle(observation.points[:, :2])
@@ -148,7 +147,7 @@ def propose_layers(
     """Yield convex outlines stacked upwards, and convex sections along the longer side."""
     visible = (observation.points - centre) @ rotation_about_z(yaw)
     camera = rotation_about_z(yaw).T @ (observation.camera_position - centre)
-    points = np.vstack([visible, _mirrored(visible, camera)])
+    points = visible if observation.sees_far_side else np.vstack([visible, _mirrored(visible, camera)])
     rings = _layer_outlines(points, size)
     if rings is not None:
         solid = placed_solid(solids.loft(rings, PLACEHOLDER_TEXTURE), rotation_about_z(yaw), centre)

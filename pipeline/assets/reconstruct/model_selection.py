@@ -12,8 +12,8 @@ import numpy as np
 
 from pipeline.assets.reconstruct.extrusion import box_proposal, propose_boxes, propose_extrusions, propose_layers
 from pipeline.assets.reconstruct.revolution import propose_revolutions
-from pipeline.assets.reconstruct.shape_proposal import RayHits, ShapeProposal, fit_to_rays, mesh_hits
-from pipeline.assets.reconstruct.view_observation import SurfaceObservation
+from pipeline.assets.reconstruct.shape_proposal import ShapeProposal, fit_to_rays, mesh_hits
+from pipeline.assets.reconstruct.view_observation import RayHits, SurfaceObservation
 from pipeline.assets.solids import Solid
 from pipeline.description import Attributes
 from pipeline.geometry import transform
@@ -34,7 +34,7 @@ MAX_SIZE_RATIO, MIN_SIZE_RATIO = 1.3, 0.85
 METRES_PER_SCALE = 0.1
 """Metres that correspond to a scale of 1 in the parameters of a fit."""
 INDEPENDENT_RAYS = 500
-"""Number of rays with independent errors."""
+"""Number of rays of one view with independent errors."""
 
 
 def select_shape(
@@ -78,8 +78,8 @@ def _fit_mesh_to_rays(observation: SurfaceObservation, solid: Solid) -> Solid:
         moved[:3, 3] = foot + np.array([x[0], x[1], 0]) - moved[:3, :3] @ foot
         return moved
 
-    def hits(x: np.ndarray) -> RayHits:
-        return mesh_hits(observation, transform(matrix(x), solid.mesh.vertices), solid.mesh.faces)
+    def hits(view: SurfaceObservation, x: np.ndarray) -> RayHits:
+        return mesh_hits(view, transform(matrix(x), solid.mesh.vertices), solid.mesh.faces)
 
     initial = np.array([0, 0, METRES_PER_SCALE, METRES_PER_SCALE])
     # 45: evaluations in a fit whose cost takes milliseconds
@@ -97,9 +97,8 @@ def _plausible(proposal: ShapeProposal, observation: SurfaceObservation, describ
 def _selection_cost(observation: SurfaceObservation, proposal: ShapeProposal) -> float:
     """Return the cost of a proposal; the lowest wins."""
     error, parameters = observation.mesh_error(proposal.solid.mesh), proposal.parameter_count
-    return INDEPENDENT_RAYS * float(np.log(error + observation.noise_floor)) + parameters * float(
-        np.log(INDEPENDENT_RAYS)
-    )
+    rays = INDEPENDENT_RAYS * len(observation.views)
+    return rays * float(np.log(error + observation.noise_floor)) + parameters * float(np.log(rays))
 
 
 def _propose_shapes(

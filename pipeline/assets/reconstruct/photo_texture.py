@@ -1,10 +1,10 @@
-"""Projects the photograph on a solid as its texture.
+"""Projects the photographs on a solid as its texture: the main one, and further views where it shows nothing.
 
 Faces that the camera did not see get a muted colour. Those of a printed object show what the camera saw on their
 counterpart, after half a turn about the solid's vertical axis, else in a mirror, where there is one.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import cv2
 import numpy as np
@@ -14,7 +14,7 @@ from PIL import Image
 from pipeline.assets import solids
 from pipeline.assets.reconstruct.view_observation import GRAZING_COSINE, SurfaceObservation
 from pipeline.assets.solids import Solid
-from pipeline.frame import Frame, Support
+from pipeline.frame import Frame, FurtherView, Support
 from pipeline.geometry import bounding_box, transform
 from pipeline.geometry.rays import raycasting_scene, surface_distance
 from pipeline.segmentation import Segment
@@ -30,11 +30,15 @@ def texture_from_photo(
     segment: Segment,
     rgb: tuple[int, int, int],
     observation: SurfaceObservation,
+    views: Sequence[FurtherView] = (),
 ) -> tuple[Solid, float]:
-    """Return a solid in world axes with the photograph on it, and the visible fraction of its surface."""
+    """Return a solid in world axes with the photographs on it, and the visible fraction of its surface.
+
+    `views` are the further views of the observation, in its order.
+    """
     grey = int(np.mean(rgb))
     picture, texture_coordinates = _crop(
-        frame, segment, [UNSEEN_SATURATION * c + (1 - UNSEEN_SATURATION) * grey for c in rgb]
+        frame, segment.mask, [UNSEEN_SATURATION * c + (1 - UNSEEN_SATURATION) * grey for c in rgb]
     )
     visible = observation.visible_faces(solid.mesh)
     shown, has_photo = np.array(solid.mesh.triangles), visible
@@ -46,10 +50,31 @@ def texture_from_photo(
     height = picture.height
     photo_uv = np.clip(uv, 0, 1) * [1, (height - 6) / height] + [0, 5 / height]
     uv = np.where(np.repeat(has_photo, 3)[:, None], photo_uv, [0.5, 1 / height])
+    for view, seen in zip(views, observation.others, strict=True):
+        found = seen.visible_faces(solid.mesh) & ~visible
+        corners = transform(np.linalg.inv(view.world_from_camera), triangles)
+        picture, uv = _add_crop(picture, uv, view, segment.id, corners, np.repeat(found, 3))
+        visible = visible | found
     unshared = trimesh.Trimesh(triangles, np.arange(len(triangles)).reshape(-1, 3), process=False)
     areas = solid.mesh.area_faces
     textured = Solid(solids.textured_mesh(unshared, uv, picture), solid.part_vertices)
     return textured, float(areas[visible].sum() / max(areas.sum(), 1e-12))
+
+
+def _add_crop(
+    picture: Image.Image, uv: np.ndarray, view: FurtherView, segment_id: int, corners: np.ndarray, shown: np.ndarray
+) -> tuple[Image.Image, np.ndarray]:
+    """Return the texture with a view's crop above it, and the coordinates (N, 2) with those of corners `shown` there.
+
+    `corners` (N, 3) are in the view's camera axes.
+    """
+    crop, texture_coordinates = _crop(view.frame, view.mask(segment_id), [0.0, 0.0, 0.0])
+    crop = crop.crop((0, 0, crop.width, crop.height - 4))
+    both = Image.new("RGB", (max(picture.width, crop.width), picture.height + crop.height))
+    both.paste(picture, (0, crop.height))
+    both.paste(crop, (0, 0))
+    inside = np.clip(texture_coordinates(corners), 0, 1) * [crop.width - 1, crop.height - 2] + [0.5, picture.height + 1]
+    return both, np.where(shown[:, None], inside, uv * picture.size) / both.size
 
 
 def hue_spread(rgb: np.ndarray, mask: np.ndarray) -> float:
@@ -91,12 +116,12 @@ def _counterparts(mesh: trimesh.Trimesh, visible: np.ndarray, camera: np.ndarray
     return shown, has_photo
 
 
-def _crop(frame: Frame, segment: Segment, rgb: list[float]) -> tuple[Image.Image, Callable[[np.ndarray], np.ndarray]]:
+def _crop(frame: Frame, mask: np.ndarray, rgb: list[float]) -> tuple[Image.Image, Callable[[np.ndarray], np.ndarray]]:
     """Return the object's crop of the photograph, its background filled from inside, above four rows of a plain colour.
 
     Also return the function from points in camera axes (N, 3) to texture coordinates (N, 2) in the crop.
     """
-    mask = segment.mask.astype(np.uint8)
+    mask = mask.astype(np.uint8)
     x0, y0, x1, y1 = bounding_box(mask)
     inner = cv2.erode(mask, np.ones((5, 5)), borderValue=0)[y0:y1, x0:x1]
     inner = inner if inner.sum() > 20 else mask[y0:y1, x0:x1]

@@ -104,7 +104,7 @@ def _fit_cylinder_to_rays(observation: SurfaceObservation, fit: _RevolutionFit) 
         rotation = rotation_about_z(20 * x[4]) @ fit.rotation if is_lying else fit.rotation
         return np.array([x[0], x[1], observation.bottom_z + half_height]), rotation
 
-    x = fit_to_rays(observation, lambda x: cylinder_hits(observation, *pose(x), x[2], x[3]), prior, slice(2, 4))
+    x = fit_to_rays(observation, lambda view, x: cylinder_hits(view, *pose(x), x[2], x[3]), prior, slice(2, 4))
     origin, rotation = pose(x)
     return _RevolutionFit(rotation, origin, np.array([-x[3] / 2, x[3] / 2]), np.repeat(x[2], 2))
 
@@ -126,7 +126,7 @@ def _propose_ball(observation: SurfaceObservation, centre: np.ndarray, size: np.
     radius = float(x[2])
     if not MIN_EXTENT_M < radius < 0.3:
         return None
-    x = fit_to_rays(observation, lambda x: sphere_hits(observation, sphere_centre(x), x[2]), x, slice(2, 3))
+    x = fit_to_rays(observation, lambda view, x: sphere_hits(view, sphere_centre(x), x[2]), x, slice(2, 3))
     radius = float(x[2])
     solid = solids.ball(radius, PLACEHOLDER_TEXTURE)
     solid = solid.translated(x[0], x[1], observation.bottom_z - solid.mesh.bounds[0, 2])

@@ -8,7 +8,7 @@ from PIL import Image
 from scipy.optimize import minimize
 
 from pipeline.assets import solids
-from pipeline.assets.reconstruct.view_observation import SurfaceObservation
+from pipeline.assets.reconstruct.view_observation import RayHits, SurfaceObservation
 from pipeline.assets.solids import Solid
 from pipeline.geometry import rotation_about_z
 
@@ -19,9 +19,6 @@ PLACEHOLDER_TEXTURE: Image.Image = solids.plain_texture((128, 128, 128))
 
 PRIOR_WEIGHT, SHRINK_PENALTY = 0.01, 0.04
 """Weights of the distance from the prior, and of being smaller than it: they decide where rays say nothing."""
-
-RayHits = tuple[np.ndarray, np.ndarray]
-"""Distance along each ray, shape (N,), infinite without a hit, and normals in world axes, shape (N, 3)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +49,7 @@ def placed_solid(solid: Solid, rotation: np.ndarray, pos: np.ndarray) -> Solid:
 
 def fit_to_rays(
     observation: SurfaceObservation,
-    hits: Callable[[np.ndarray], RayHits],
+    hits: Callable[[SurfaceObservation, np.ndarray], RayHits],
     initial: np.ndarray,
     lengths: slice,
     # Evaluations of the cost in one fit
@@ -63,7 +60,7 @@ def fit_to_rays(
 
     Args:
         observation: The rays and their measured depths.
-        hits: Intersects the shape of given parameters with the rays.
+        hits: Intersects the shape of given parameters with the rays of one view.
         initial: Where the search starts.
         lengths: The parameters that are lengths; they stay above MIN_EXTENT_M / 2.
         max_evaluations: Evaluations of the cost.
@@ -74,7 +71,9 @@ def fit_to_rays(
     def cost(x: np.ndarray) -> float:
         penalty = PRIOR_WEIGHT * float(np.linalg.norm(x - mean))
         penalty += SHRINK_PENALTY * float(np.linalg.norm(np.minimum(x - mean, 0)[lengths]))
-        return 1.0 if min(x[lengths]) < MIN_EXTENT_M / 2 else observation.mean_ray_error(*hits(x)) + penalty
+        if min(x[lengths]) < MIN_EXTENT_M / 2:
+            return 1.0
+        return observation.mean_ray_error(lambda view: hits(view, x)) + penalty
 
     steps = np.full(len(initial), 0.006)
     steps[lengths] = -0.05 * initial[lengths]
