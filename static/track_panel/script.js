@@ -1,9 +1,12 @@
 // The recording that the twin follows: started and stopped here, played in the viewer, what happened in a list, and any
 // instant of it made a project.
-import { filesOfInput, uploadFiles } from "/static/studio/dropped_files.js";
+import { uploadFiles } from "/static/studio/dropped_files.js";
 import { hear } from "/static/studio/page_events.js";
+import { fileButton } from "/static/studio/parts.js";
 import { t } from "/static/studio/texts.js";
 import { classes, html, mounts, signal, View } from "/static/studio/view.js";
+
+const SENDS = { "data-sends": "track-panel.follow" };
 
 class TrackPanel extends View {
   sending = signal(""); // what the upload is doing, or why it failed
@@ -21,10 +24,8 @@ class TrackPanel extends View {
     return /** @type {HTMLIFrameElement} */ (document.querySelector(this.frame))?.contentWindow;
   }
 
-  async choose({ target }) {
-    const files = filesOfInput(target.files),
-      first = Number(/** @type {HTMLInputElement} */ (this.root.querySelector("input[type=number]")).value);
-    target.value = ""; // so that the same file can be chosen again
+  async choose(files) {
+    const first = Number(/** @type {HTMLInputElement} */ (this.root.querySelector("input[type=number]")).value);
     const tell = (done, of) => (this.sending.value = t("Uploading file {n} of {of} …", { n: done + 1, of }));
     try {
       const sent = await uploadFiles(files, this.upload, tell, "grs-studio track");
@@ -59,9 +60,7 @@ class TrackPanel extends View {
         html`<button class="studio-button" data-sends="track-panel.follow"
           onclick=${() => this.send("follow")}>${t("Follow {recording} from frame {first}", { recording, first })}</button>`
       }
-      <label class="studio-button file-button">${t("Follow a recording …")}
-        <input class="hidden-input" type="file" multiple data-sends="track-panel.follow"
-          onchange=${(event) => this.choose(event)} /></label>
+      ${fileButton(t("Follow a recording …"), (files) => this.choose(files), { multiple: true }, SENDS)}
       <label>${t("of which this is frame")} <input type="number" min="0" value=${first} /></label>
       <span role="status">${this.sending.value}</span>
     </p>`;

@@ -25,6 +25,7 @@ from studio.texts import t, translated
 from studio.viewer.presentation import Mark
 from studio.web.background import log_error
 from studio.web.errors import RequestError
+from studio.web.jobs import Listing
 from studio.web.upload_folder import collect_uploads
 
 FOLDER = "tracks"
@@ -37,7 +38,9 @@ class Following(CommandJob):
     def __init__(self, session: Session, recorded: RecordedFrame, turn: threading.Lock):
         out = session.project.folder / FOLDER / safe_name(recorded.recording.stem)
         words = ("track", str(session.project.folder), str(recorded.recording), "--out", str(out))
-        super().__init__("track", (*words, "--first", str(recorded.number)), turn)
+        project = session.project
+        title = Listing("track", lambda: t("Following a recording in {project}", project=project.name), project.folder)
+        super().__init__(title, (*words, "--first", str(recorded.number)), turn)
         self._session = session
 
     def follow(self, line: str) -> bool:
