@@ -1,6 +1,6 @@
 """The further views of a project: photographs of the same table from elsewhere, in the folder views/."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -111,13 +111,21 @@ def read_views(path: Path, index: int, names: str) -> Iterator[tuple[str, Frame,
     for name in dict.fromkeys(wanted):
         if name.isdecimal():
             number = int(name)
-            if number == index:
-                raise FrameError(f"Frame {number} is the main frame; choose others as views.")
-            yield f"frame {number}", recording.frame(number), _pose_between(recording, index, number)
+            yield recorded_view(recording, index, number)
         else:
             main, view = main or recording.frame(index), load(Path(name))
             ours, theirs = main.world_from_camera, view.world_from_camera
             yield name, view, None if ours is None or theirs is None else np.linalg.inv(ours) @ theirs
+
+
+def recorded_view(recording: Recording, index: int, number: int) -> tuple[str, Frame, np.ndarray | None]:
+    """Return the name of a frame as a further view of frame `index`, the frame, and its pose as `read_views` does.
+
+    Raises FrameError.
+    """
+    if number == index:
+        raise FrameError(f"Frame {number} is the main frame; choose others as views.")
+    return f"frame {number}", recording.frame(number), _pose_between(recording, index, number)
 
 
 def _pose_between(recording: Recording, index: int, number: int) -> np.ndarray | None:
@@ -131,7 +139,21 @@ def choose_views(project: "Project", views: Sequence[tuple[str, Frame, np.ndarra
 
     Raises FrameError, StoreError.
     """
-    rows, placed = [], [(project.original_frame, np.eye(4))]
+    rows: list[dict[str, Any]] = []
+    yield from place_views(project, views, rows)
+    decided = project.active_decisions("views")[-1:]
+    if rows and (not decided or decided[0].data["views"] != rows):
+        project.decide("views", views=rows)
+
+
+def place_views(
+    project: "Project", views: Iterable[tuple[str, Frame, np.ndarray | None]], rows: list[dict[str, Any]]
+) -> Iterator[str]:
+    """Find where each view's camera stood, save its frame and add it to `rows`, which the decision "views" takes.
+
+    Yields what became of each. Raises FrameError, StoreError.
+    """
+    placed = [(project.original_frame, np.eye(4))]
     for name, frame, start in views:
         try:
             found = _register(placed, frame, start)
@@ -147,9 +169,6 @@ def choose_views(project: "Project", views: Sequence[tuple[str, Frame, np.ndarra
             "folder": folder, "name": Path(name).name, "main_from_camera": found.main_from_camera.round(7).tolist(),
             "source": found.source, "agreement": found.agreement,
         })  # fmt: skip
-    decided = project.active_decisions("views")[-1:]
-    if rows and (not decided or decided[0].data["views"] != rows):
-        project.decide("views", views=rows)
 
 
 def _register(placed: Sequence[tuple[Frame, np.ndarray]], frame: Frame, start: np.ndarray | None) -> RegisteredView:

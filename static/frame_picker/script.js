@@ -8,11 +8,13 @@ import { t } from "/static/studio/texts.js";
 import { batch, follow, html, mounts, signal, View } from "/static/studio/view.js";
 
 const EMPTY = { every: 1, pictures: [], ended: false, failure: "" },
-  THUMBNAILS = 12; // along the strip
+  THUMBNAILS = 12, // along the strip
+  MOST_VIEWS = 8; // as Python's MAX_VIEWS
 
 class FramePicker extends View {
   recording = signal(/** @type {any} */ (null)); // the one that is browsed
   index = signal(0);
+  views = signal(/** @type {number[]} */ ([])); // frames that show the same table from elsewhere
   preview = signal(/** @type {any} */ ({})); // {image, facts, error} of the frame
   strip = signal(/** @type {{every: number, pictures: string[], ended: boolean, failure: string}} */ (EMPTY));
 
@@ -37,6 +39,7 @@ class FramePicker extends View {
     this.recording.value = value;
     this.preview.value = {};
     this.strip.value = EMPTY;
+    this.views.value = [];
     this.readStrip(token);
     this.show(0);
     queueMicrotask(() => this.root.querySelector("input")?.focus());
@@ -73,8 +76,18 @@ class FramePicker extends View {
   }
 
   open() {
-    this.send("open", { token: this.recording.value.token, index: this.index.value });
+    const index = this.index.value;
+    this.send("open", {
+      token: this.recording.value.token,
+      index,
+      views: this.views.value.filter((view) => view !== index),
+    });
     this.close();
+  }
+
+  toggleView(index) {
+    const views = this.views.value.filter((view) => view !== index);
+    this.views.value = views.length === this.views.value.length ? [...views, index].sort((a, b) => a - b) : views;
   }
 
   close() {
@@ -91,10 +104,21 @@ class FramePicker extends View {
       state = failure || (ended ? "" : t("{read} of {count} frames read", { read, count }));
     return html`<div class="strip">${at.map(
       (index) => html`<button tabindex="-1" aria-label=${t("Frame {index}", { index })}
-        aria-current=${index === this.index.value} onclick=${() => this.show(index)}>
+        aria-current=${index === this.index.value} data-view=${this.views.value.includes(index)}
+        onclick=${({ shiftKey }) => (shiftKey ? this.toggleView(index) : this.show(index))}>
         <img src=${this.picture(index)} alt="" hidden=${!this.picture(index)} /></button>`,
     )}</div>
       <span class="faint" data-role="read" hidden=${!state}>${state}</span>`;
+  }
+
+  furtherViews(index) {
+    const views = this.views.value,
+      isChosen = views.includes(index);
+    return html`<span class="faint">${views.length > 0 && t("Further views: {numbers}", { numbers: views.join(", ") })}</span>
+      <button class="studio-button" data-act="view" aria-pressed=${isChosen}
+        disabled=${!isChosen && views.length >= MOST_VIEWS} onclick=${() => this.toggleView(index)}
+        title=${t("Another view of the same table: its sizes and hidden sides become known (Shift-click a picture)")}>
+        ${t("Also this view")}</button>`;
   }
 
   template() {
@@ -131,6 +155,7 @@ class FramePicker extends View {
       <div class="row">
         <span>${position}</span>
         <span class="faint" role="status">${error ?? facts}</span>
+        ${this.furtherViews(index)}
         <button class="studio-button primary" data-act="open" onclick=${() => this.open()}>
           ${t("Open this frame")}</button>
       </div>`;

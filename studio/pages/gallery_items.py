@@ -15,6 +15,7 @@ from studio.board.board_requests import first_page
 from studio.board.project_facts import title_of
 from studio.masks.uploads import Uploads, frame_index
 from studio.records.file_routes import sample_folder
+from studio.sessions.further_views import checked_views, use_views
 from studio.sessions.recorded_frame import RecordedFrame
 from studio.sessions.session import Session
 from studio.sessions.session_registry import SessionRegistry
@@ -36,12 +37,15 @@ def open_gallery_item(sessions: SessionRegistry, message: Mapping[str, Any]) -> 
 
 
 def open_uploaded_frame(sessions: SessionRegistry, uploads: Uploads, message: Mapping[str, Any]) -> Session:
-    """Make a project of the frame {token, index} of an upload. Raises StudioError."""
+    """Make a project of the frame {token, index} of an upload, and of its further {views}. Raises StudioError."""
     upload, index = uploads.get(message.get("token")), frame_index(message)
+    views = checked_views(message.get("views", []), index)
     frame, name = upload.recording.frame(index), upload.project_name(index)
     session = sessions.create(lambda folder: Project.create(folder, frame, name), name)
     if upload.path is not None and len(upload.recording) > 1:
         session.recorded = RecordedFrame(upload.path, index)
+    if views:
+        use_views(session, upload.recording, index, views)
     return session
 
 

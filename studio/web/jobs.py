@@ -23,7 +23,7 @@ class Listing:
     """What the list of jobs that every page shows says of a job."""
 
     kind: Literal["stages", "tasks", "batch", "export", "import", "comparison", "training", "evaluation", "scoring",
-                  "installation", "test", "track"]  # fmt: skip
+                  "installation", "test", "track", "views"]  # fmt: skip
     title: Callable[[], str]
     """In the language of the person who reads it."""
     folder: Path | None = None

@@ -159,6 +159,8 @@ def test_a_recordings_frames_are_browsed_and_one_is_opened(mount: Mount):
         expect(root).to_contain_text(f"Frame {index} of 0–2: {index}.png, {recording['times'][index]:.2f} s")
         expect(root.get_by_role("status")).to_have_text(f"frame {index}")
         expect(root.locator(".preview img")).to_be_visible()
+    press_buttons(root, "Also this view")
+    expect(root).to_contain_text("Further views: 2")
     root.get_by_role("slider").fill("1")
     expect(root).to_contain_text("Frame 1 of")
     picker.answer("frame-picker", answers | {"": {"error": "Frame 0 has no depth."}})
@@ -172,4 +174,4 @@ def test_a_recordings_frames_are_browsed_and_one_is_opened(mount: Mount):
     expect(root).to_be_hidden()
     picker.set_value("frame-picker", recording | {"token": "v", "names": ["0.png"]})
     page.wait_for_function("() => bare.sent.length === 2")
-    assert picker.sent == [("open", {"token": "t", "index": 1}), ("open", {"token": "v", "index": 0})]
+    assert picker.sent == [("open", {"token": "t", "index": 1, "views": [2]}), ("open", {"token": "v", "index": 0})]

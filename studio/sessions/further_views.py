@@ -1,0 +1,51 @@
+"""Further views of a project's table: frames of its recording that a person chose beside the main one."""
+
+from collections.abc import Iterator, Sequence
+from contextvars import copy_context
+from typing import Any
+
+import numpy as np
+
+from pipeline.frame import Frame, Recording
+from pipeline.project.project_views import MAX_VIEWS, place_views, recorded_view
+from studio.sessions.session import Session
+from studio.texts import t
+from studio.web.background import computing
+from studio.web.errors import RequestError
+from studio.web.jobs import Job, Listing
+
+
+def checked_views(message: object, index: int) -> tuple[int, ...]:
+    """Return the numbers of the further frames that a page chose. Raises RequestError."""
+    numbers = message if isinstance(message, list) else None
+    if numbers is None or not all(isinstance(one, int) for one in numbers) or len(numbers) > MAX_VIEWS:
+        raise RequestError(f"Further views are up to {MAX_VIEWS} frames, by their numbers; choose them again.")
+    return tuple(dict.fromkeys(number for number in numbers if number != index))
+
+
+def use_views(session: Session, recording: Recording, index: int, numbers: Sequence[int]) -> Job[None]:
+    """Start to find where the cameras of some frames stood, and decide on those of which that is sure.
+
+    The twin is made of the main frame meanwhile. The log says what became of each frame.
+    """
+    context, project = copy_context(), session.project
+    listing = Listing("views", lambda: t("Further views of {project}", project=project.name), project.folder)
+    return Job("views", lambda job: context.run(_use, job, session, recording, index, numbers), listing=listing).start()
+
+
+def _use(job: Job[None], session: Session, recording: Recording, index: int, numbers: Sequence[int]) -> None:
+    rows: list[dict[str, Any]] = []
+
+    def views() -> Iterator[tuple[str, Frame, np.ndarray | None]]:
+        for number in numbers:
+            if job.stopping:
+                return
+            yield recorded_view(recording, index, number)
+
+    job.of = len(numbers)
+    with computing:
+        for line in place_views(session.project, views(), rows):
+            job.done, job.message = job.done + 1, line
+            session.log.add(line)
+    if rows and not job.stopping:
+        session.decisions.record("views", views=rows)
