@@ -30,7 +30,9 @@ def use_views(session: Session, recording: Recording, index: int, numbers: Seque
     """
     context, project = copy_context(), session.project
     listing = Listing("views", lambda: t("Further views of {project}", project=project.name), project.folder)
-    return Job("views", lambda job: context.run(_use, job, session, recording, index, numbers), listing=listing).start()
+    return Job[None](
+        "views", lambda job: context.run(_use, job, session, recording, index, numbers), listing=listing
+    ).start()
 
 
 def _use(job: Job[None], session: Session, recording: Recording, index: int, numbers: Sequence[int]) -> None:
