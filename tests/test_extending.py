@@ -126,7 +126,7 @@ def test_the_documented_page_shows_and_saves_its_notes(tmp_path):
     with gr.Blocks() as page:
         notes.build(shell)
         shell.connect()
-    assert "Save notes" in str(page.get_config_file()) and [event for _, event in shell.actions] == ["click"]
+    assert "Save notes" in str(page.get_config_file()) and "click" in [event for _, event in shell.actions]
 
 
 PLANNER = PlannerModel()

@@ -50,12 +50,12 @@ class BatchJob(Job[None]):
         self.context = copy_context()
         """Who started it, for the threads that work for it."""
 
-    def progress(self) -> dict[str, Any]:
+    def as_listed(self) -> dict[str, Any]:
         """Return the progress; the message has the stages at which frames are, so that it changes with them."""
         states = [item.state for item in self.runner.batch.items]
         stages = ", ".join(sorted({STAGE_TITLES[one] for one in self.runner.stages.values() if one in STAGE_TITLES}))
         ended = len(states) - states.count("todo")
-        return super().progress() | {"done": ended, "of": len(states), "message": self.message or stages}
+        return super().as_listed() | {"done": ended, "of": len(states), "message": self.message or stages}
 
 
 class Batches:

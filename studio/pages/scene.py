@@ -7,7 +7,6 @@ from components.robot_aligner import RobotAligner
 from components.steps import EvidenceCard, FitTable
 from components.track_panel import TrackPanel
 from components.viewer import Viewer, viewer_value
-from studio.accounts.roles import Role
 from studio.pages.page_shell import Shell
 from studio.records.evidence_record import evidence_record
 from studio.scene import adjustments, camera_alignment, placed_cameras, robot_alignment
@@ -44,7 +43,7 @@ def build(shell: Shell, content: ViewerContent) -> None:
     shell.show(panel, tracks.record)
     shell.on_message(panel.follow, tracks.follow)
     shell.on_message(panel.stop, tracks.stop)
-    shell.on_message(panel.show, tracks.show, Role.LOOK)
+    shell.on_message(panel.show, tracks.show)
     shell.open_on_message(panel.instant, tracks.take_instant)
     shell.show(evidence, evidence_record)
     shell.show(table, fit_table)

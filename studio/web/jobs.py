@@ -84,7 +84,7 @@ class Job(BackgroundTask, Generic[T]):
         super().stop()
         LIST.tell()
 
-    def progress(self) -> dict[str, Any]:
+    def as_listed(self) -> dict[str, Any]:
         """Return {state, message, done, of} as the list of jobs shows them."""
         return {"state": self.state, "message": self.message, "done": self.done, "of": self.of}
 
@@ -176,7 +176,7 @@ class JobList:
 
 
 def _fields(job: Job[Any]) -> dict[str, Any]:
-    return {"id": job.id, "stopping": job.stopping, **job.progress()}
+    return {"id": job.id, "stopping": job.stopping, **job.as_listed()}
 
 
 LIST = JobList()

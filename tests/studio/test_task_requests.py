@@ -157,7 +157,7 @@ def test_a_training_tells_how_far_it_is_and_others_wait_for_it_and_can_be_stoppe
     first = trainings.start(folder / "a", "train", [], "reach", limit=30, workspace=Path("/w"))
     wait_until(lambda: bool(first.message), "the first line")
     assert (first.progress["steps"], first.seconds_left, first.message) == (10, 4.0, "reach: /w, 1 thread")
-    with pytest.raises(RequestError, match="at work already"):
+    with pytest.raises(RequestError, match="at work on that already"):
         trainings.start(folder / "a", "evaluate", [])
     second = trainings.start(folder / "b", "train", [])
     second.stop()
