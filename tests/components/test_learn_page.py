@@ -190,15 +190,18 @@ def test_a_reward_is_edited_by_who_may_work(learn: Learn):
     assert learn.requests(6) == [*wanted, {"kind": "fix", "subtask": "reach"}]
     wait_until(learn.page, lambda: [name for name, _ in learn.mounted.sent] == ["changed"] * 6)
     learn.record["subtasks"] = [PLACE]
+    learn.mounted.tell_job("training")
     expect(reward.get_by_label("Delete: it lies")).to_be_disabled()  # the last one stays
     learn.set_value(may_work=False)
     learn.record |= {"subtasks": [REACH], "preparing": True, "fault": "No layout can be drawn."}
+    learn.mounted.tell_job("training")
     expect(reward.get_by_label("Weight of Contact")).to_be_disabled()
     expect(learn.button("Train all")).to_be_disabled()
     expect(learn.element.locator(".state")).to_contain_text("Splitting the task into subtasks")
     expect(learn.element.locator(".fault")).to_have_text("No layout can be drawn.")
     learn.record |= {"ablation": {"rows": [{"title": "Full", "success": 0.5, "low": 0.25, "high": 0.75}]}}
     learn.record |= {"subtasks": [REACH | {"failures": []}], "install": "pip install it"}
+    learn.mounted.tell_job("training")
     expect(learn.element.locator(".ablation .js-plotly-plot")).to_be_visible()
     expect(learn.element.locator(".fault")).to_have_text("Training needs extra packages: pip install it")
     learn.set_value(project="")
