@@ -163,12 +163,12 @@ def place_views(
         placed.append((frame, found.main_from_camera))
         folder = digest(frame.rgb, frame.depth)[:16]
         save(replace(frame, world_from_camera=None), project.folder / "views" / folder)
-        how = "pose from the file" if found.source == "file" else "registered"
-        yield f"{name} is used, {how}: {found.agreement:.0%} of what both cameras saw of the objects agrees"
         rows.append({
             "folder": folder, "name": Path(name).name, "main_from_camera": found.main_from_camera.round(7).tolist(),
             "source": found.source, "agreement": found.agreement,
         })  # fmt: skip
+        how = "pose from the file" if found.source == "file" else "registered"
+        yield f"{name} is used, {how}: {found.agreement:.0%} of what both cameras saw of the objects agrees"
 
 
 def _register(placed: Sequence[tuple[Frame, np.ndarray]], frame: Frame, start: np.ndarray | None) -> RegisteredView:
@@ -184,6 +184,6 @@ def _register(placed: Sequence[tuple[Frame, np.ndarray]], frame: Frame, start: n
             with suppress(ViewError):
                 by_way = main_from_other @ register_view(other, frame).main_from_camera
                 found = register_view(main, frame, by_way)
-                if found.source == "file":  # at that place, not at one that is found anew
+                if found.source == "file":  # by way of the other view
                     return replace(found, source="registered")
         raise error

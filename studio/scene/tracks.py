@@ -83,7 +83,7 @@ class Tracks:
         if recorded is None or not recorded.recording.exists():
             raise RequestError("The studio no longer has the recording; choose its file again.")
         job = self._jobs.begin(session.project.folder, lambda turn: Following(session, recorded, turn))
-        session.tasks.start("track", job.join, log_error)  # the page is told of its end
+        session.tasks.start("track", job.join, log_error)  # pages draw the track when this ends
 
     def stop(self, session: Session, _: Mapping[str, Any]) -> None:
         """Stop following; an earlier track stays."""
@@ -102,7 +102,11 @@ class Tracks:
             raise RequestError("There is no track to take an instant of; follow the recording first.")
         if recorded is None or not recorded.recording.exists():
             raise RequestError("The studio no longer has the recording; choose its file and follow it again.")
-        track, project = read_track(folder), session.project
+        track, project, told = read_track(folder), session.project, read_json(folder / "track.json")
+        if told["recording"] != recorded.recording.name:
+            raise RequestError("The track is of another recording; follow the one that is at hand first.")
+        if is_earlier_twin(told.get("twin", ""), project.folder):
+            raise RequestError("The twin has changed since it followed the recording; follow it again.")
         index = track.index_at(float(time))
         frames = RecordedFrames(project, open_recording(recorded.recording), track.numbers)
         frame = frames.frame(track.numbers[index])

@@ -24,15 +24,21 @@ def checked_views(message: object, index: int) -> tuple[int, ...]:
 
 
 def use_views(session: Session, recording: Recording, index: int, numbers: Sequence[int]) -> Job[None]:
-    """Start to find where the cameras of some frames stood, and decide on those of which that is sure.
+    """Register frames as further views in the background, and decide on those whose camera's place is sure.
 
     The twin is made of the main frame meanwhile. The log says what became of each frame.
     """
     context, project = copy_context(), session.project
+
+    def tell(job: Job[None]) -> None:
+        if job.state == "failed":
+            session.log.add(t("Further views are not used: {why}", why=job.message), "bad")
+        elif job.state == "stopped":
+            session.log.add(t("Further views are not used: stopped."), "bad")
+
     listing = Listing("views", lambda: t("Further views of {project}", project=project.name), project.folder)
-    return Job[None](
-        "views", lambda job: context.run(_use, job, session, recording, index, numbers), listing=listing
-    ).start()
+    work = lambda job: context.run(_use, job, session, recording, index, numbers)  # noqa: E731
+    return Job[None]("views", work, on_end=tell, listing=listing).start()
 
 
 def _use(job: Job[None], session: Session, recording: Recording, index: int, numbers: Sequence[int]) -> None:
@@ -46,8 +52,10 @@ def _use(job: Job[None], session: Session, recording: Recording, index: int, num
 
     job.of = len(numbers)
     with computing:
+        used = 0
         for line in place_views(session.project, views(), rows):
             job.done, job.message = job.done + 1, line
-            session.log.add(line)
+            session.log.add(line, "machine" if len(rows) > used else "bad")
+            used = len(rows)
     if rows and not job.stopping:
         session.decisions.record("views", views=rows)
