@@ -41,7 +41,7 @@ class Following(CommandJob):
         project = session.project
         title = Listing("track", lambda: t("Following a recording in {project}", project=project.name), project.folder)
         super().__init__(title, (*words, "--first", str(recorded.number)), turn)
-        self._session = session
+        self._session, self._recorded = session, recorded
 
     def follow(self, line: str) -> bool:
         """Note a line of the process, which the page shows."""
@@ -51,7 +51,7 @@ class Following(CommandJob):
 
     def _run_process(self) -> None:
         super()._run_process()
-        self._session.shows_track = True
+        self._session.recorded, self._session.shows_track = self._recorded, True
 
 
 class Tracks:
@@ -77,9 +77,7 @@ class Tracks:
 
     def follow(self, session: Session, message: Mapping[str, Any]) -> None:
         """Follow the recording {files, first}, or the one that the frame was taken of. Raises RequestError."""
-        if message.get("files"):
-            session.recorded = self._uploaded(message)
-        recorded = session.recorded
+        recorded = self._uploaded(message) if message.get("files") else session.recorded
         if recorded is None or not recorded.recording.exists():
             raise RequestError("The studio no longer has the recording; choose its file again.")
         job = self._jobs.begin(session.project.folder, lambda turn: Following(session, recorded, turn))
