@@ -75,14 +75,14 @@ export class Splats {
       if (!answer?.ok) continue; // their file was removed; the mesh stays
       const buffer = await answer.arrayBuffer();
       if (request !== this.shown) return;
-      this.#add(twin, body, buffer);
+      this.#add(twin, body, buffer, Math.floor(SOFTWARE_POINTS / rows.length));
     }
     this.#tell();
     this.onReady();
   }
 
-  #add(twin, body, buffer) {
-    const cloud = this.isSoftware ? pointsOf(buffer) : quadsOf(buffer);
+  #add(twin, body, buffer, budget) {
+    const cloud = this.isSoftware ? pointsOf(buffer, budget) : quadsOf(buffer);
     if (!cloud) return;
     cloud.userData = { ...cloud.userData, isSplats: true, isBackground: body === 0 };
     cloud.frustumCulled = false;
@@ -111,13 +111,13 @@ function setLens({ uniforms }, renderer, camera) {
   else uniforms.focal.value = focal[1];
 }
 
-/** Returns opaque points of the most visible splats, which cover about the area of all; null without any. */
-function pointsOf(buffer) {
+/** Returns opaque points of up to `budget` splats, the most visible ones; null without any. */
+function pointsOf(buffer, budget) {
   const numbers = new Float32Array(buffer),
     bytes = new Uint8Array(buffer),
     all = buffer.byteLength / BYTES,
     drawn = [];
-  for (let i = 0; i < all && drawn.length < SOFTWARE_POINTS; i++) if (bytes[BYTES * i + 27] >= OPAQUE) drawn.push(i);
+  for (let i = 0; i < all && drawn.length < budget; i++) if (bytes[BYTES * i + 27] >= OPAQUE) drawn.push(i);
   if (!drawn.length) return null;
   const position = new Float32Array(3 * drawn.length),
     rgba = new Uint8Array(4 * drawn.length),

@@ -10,6 +10,7 @@ import numpy as np
 from pipeline.object_words import object_words
 from pipeline.project.project_splats import PLACES, chosen_splats, take_splats
 from studio.sessions.session import Session
+from studio.texts import translated
 from studio.web.errors import RequestError
 from studio.web.upload_folder import collect_uploads
 
@@ -24,7 +25,7 @@ def splats_record(session: Session | None) -> dict[str, Any] | None:
         "objects": [{"name": p.name, "words": words.of(p.name)} for p in scene.placements],
         "chosen": [
             {"object": "" if one.segment_id is None else one.body, "words": words.of(one.body), "name": one.name,
-             "source": one.source}
+             "source": translated(one.source)}
             for one in chosen_splats(session.project, scene)
         ],
     }  # fmt: skip
@@ -34,7 +35,7 @@ def choose(session: Session, message: Mapping[str, Any]) -> None:
     """Draw the background, at {place}, or the object {object} by the file {files}. Raises StudioError."""
     about, place = message.get("object") or "", message.get("place", "photo")
     if not isinstance(about, str) or place not in PLACES:
-        raise RequestError(f"Say which object the splats draw, or where the background stands: {', '.join(PLACES)}.")
+        raise RequestError("Say which object the splats draw, or where the background stands: photo or world.")
     with tempfile.TemporaryDirectory(prefix="grs-splats-", ignore_cleanup_errors=True) as folder:
         names = collect_uploads(message.get("files"), Path(folder))
         if len(names) != 1:
