@@ -4,11 +4,12 @@ from components.component import Component
 
 
 class SplatPanel(Component):
-    """Value: {objects: [{name, words}], chosen: [{object: "" for the background, words, name, source}]}, null before
-    there is a twin.
+    """Value: {objects: [{name, words, made: whether a service made splats of it}], chosen: [{object: "" for the
+    background, words, name, source}]}, null before there is a twin.
 
-    Events: `choose` {files: [{path, name}], object, place: "photo" or "world" of a background}; `remove` {object}.
+    Events: `choose` {files: [{path, name}], object, place: "photo" or "world" of a background}; `choose_made` and
+    `remove` {object}.
     """
 
-    folder, event_names = "splat_panel", ("choose", "remove")
+    folder, event_names = "splat_panel", ("choose", "choose_made", "remove")
     patterns = ("fault", "form_field")

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from pipeline.assets.reconstruct.generated_asset import find_generated
 from pipeline.project.project import Project
 from pipeline.scene import Placement, Scene, SceneError
 from pipeline.scene.splats.place_splats import SplatPlace, outside_the_table, place_before_camera, place_in_object
@@ -61,6 +62,16 @@ def chosen_splats(project: Project, scene: Scene | None) -> tuple[ChosenSplats, 
         )
         for id, data in sorted(latest.items(), key=lambda one: one[0] or 0) if data["file"] and id in bodies
     )  # fmt: skip
+
+
+def service_splats(project: Project, segment_id: int) -> Path | None:
+    """Return the file of the splats that an image-to-3D service made with an object's mesh; None if there is none."""
+    if not any((project.folder / "scene").glob("provided_*/splats.ply")):
+        return None
+    segment = next((one for one in project.segments() or () if one.id == segment_id), None)
+    asset = segment and find_generated(project.frame, segment, project.folder / "scene")
+    file = asset.mesh.parent / "splats.ply" if asset else None
+    return file if file and file.is_file() else None
 
 
 def take_splats(

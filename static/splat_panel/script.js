@@ -39,7 +39,14 @@ class SplatPanel extends View {
         </select>
         <span role="status">${this.sending.value}</span>
       </p>
+      ${objects.filter(({ name, made }) => made && !chosen.some(({ object }) => object === name)).map((one) => this.made(one))}
       ${chosen.map((one) => this.row(one))}`;
+  }
+
+  made({ name, words }) {
+    return html`<p class="row" key=${name}><strong>${words}</strong>
+      <button class="studio-button" data-sends="splat-panel.choose_made"
+        onclick=${() => this.send("choose_made", { object: name })}>${t("Draw by the service's splats")}</button></p>`;
   }
 
   row({ object, words, name, source }) {

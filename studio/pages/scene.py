@@ -44,6 +44,7 @@ def build(shell: Shell, content: ViewerContent) -> None:
     shell.on_message(cameras.remove, placed_cameras.remove)
     shell.show(splats, splat_choice.splats_record)
     shell.on_message(splats.choose, splat_choice.choose)
+    shell.on_message(splats.choose_made, splat_choice.choose_made)
     shell.on_message(splats.remove, splat_choice.remove)
     shell.show(panel, tracks.record)
     shell.on_message(panel.follow, tracks.follow)

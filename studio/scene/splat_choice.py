@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pipeline.object_words import object_words
-from pipeline.project.project_splats import PLACES, chosen_splats, take_splats
+from pipeline.project.project_splats import PLACES, chosen_splats, service_splats, take_splats
 from studio.sessions.session import Session
 from studio.texts import translated
 from studio.web.errors import RequestError
@@ -21,14 +21,30 @@ def splats_record(session: Session | None) -> dict[str, Any] | None:
     if session is None or scene is None:
         return None
     words = object_words(session.project)
+    made = {p.name for p in scene.placements if service_splats(session.project, p.segment_id)}
     return {
-        "objects": [{"name": p.name, "words": words.of(p.name)} for p in scene.placements],
+        "objects": [{"name": p.name, "words": words.of(p.name), "made": p.name in made} for p in scene.placements],
         "chosen": [
-            {"object": "" if one.segment_id is None else one.body, "words": words.of(one.body), "name": one.name,
-             "source": translated(one.source)}
+            {
+                "object": "" if one.segment_id is None else one.body,
+                "words": words.of(one.body),
+                "name": translated(one.name),
+                "source": translated(one.source),
+            }
             for one in chosen_splats(session.project, scene)
         ],
-    }  # fmt: skip
+    }
+
+
+def choose_made(session: Session, message: Mapping[str, Any]) -> None:
+    """Draw the object {object} by the splats that a service made with its mesh. Raises StudioError."""
+    project, scene = session.project, session.project.scene()
+    found = next((p for p in scene.placements if p.name == message.get("object")), None) if scene else None
+    file = found and service_splats(project, found.segment_id)
+    if not found or not file:
+        raise RequestError("No service made splats of this object.")
+    data = take_splats(project, file, found.name, name="from the image-to-3D service")
+    session.decisions.record("splats", **data)
 
 
 def choose(session: Session, message: Mapping[str, Any]) -> None:
