@@ -84,7 +84,7 @@ function tools(viewer) {
     <button id="collision" title=${t("Collision shapes (G)")} aria-pressed=${viewer.showsCollision.value}
       onclick=${() => viewer.toggleCollision()}>
       ${icon("M8 1.5 14 5v6l-6 3.5L2 11V5zM2 5l6 3.5L14 5M8 8.5v6")}${t("Collision")}</button>
-    <button id="background" title=${t("What the photograph shows around the table, filled in where it was hidden (I)")}
+    <button id="background" title=${backgroundTitle(viewer.header.value?.filled)}
       aria-pressed=${viewer.showsBackground.value} onclick=${() => viewer.toggleBackground()}
       hidden=${viewer.viewName.value === "photo" || !hasBackground(viewer.header.value)}>
       ${icon("M2 3h12v10H2zM2 11l4-4 3 3 2-2 3 3")}${t("Room")}</button>
@@ -102,6 +102,13 @@ function tools(viewer) {
 
 const hasBackground = (header) =>
   header?.geoms.some((geom) => geom.background) || header?.splats.some(({ body }) => body === 0);
+
+const backgroundTitle = (filled) =>
+  typeof filled === "number"
+    ? t("What the photograph shows around the table; {share} % of it was hidden or not measured, and is filled in (I)", {
+        share: Math.round(100 * filled),
+      })
+    : t("What the photograph shows around the table, filled in where it was hidden (I)");
 
 const splatTitle = (note) =>
   note

@@ -17,7 +17,7 @@ from pipeline.router import Round
 from pipeline.run import project_robot
 from pipeline.scene import Scene
 from pipeline.scene.fidelity import depth_difference
-from pipeline.scene.mjcf.background import load_model
+from pipeline.scene.mjcf.background import filled_share, load_model
 from pipeline.scene.mjcf.recorded_models import is_earlier_twin
 from pipeline.simulation import kit
 from pipeline.simulation.run_record import RunRecord
@@ -264,7 +264,7 @@ def _photograph(project: Project, difference: Callable[[], np.ndarray] | None = 
     image = next(path for name in ("rgb.png", "rgb.jpg") if (path := project.folder / "frame" / name).exists())
     camera = PhotoCamera.from_intrinsics(project.frame.intrinsics, scene.world_from_camera)
     splats = [(one.body, partial(_splat_bytes, one, scene)) for one in chosen_splats(project, scene)]
-    photo = Photograph(image, camera, difference, splats)
+    photo = Photograph(image, camera, difference, filled_share(project.folder / "scene"), splats)
     return {"photo": photo, "names": [placement.name for placement in scene.placements]}
 
 

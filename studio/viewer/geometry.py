@@ -71,6 +71,7 @@ def pack(
     picture: bool,
     grasps: bool = False,
     splats: Sequence[str] = (),
+    filled: float | None = None,
 ) -> bytes:
     """Return everything of the model that does not change while it runs.
 
@@ -80,6 +81,7 @@ def pack(
         picture: whether there is a photograph to show behind the model.
         grasps: whether candidate grasps of an object can be asked for.
         splats: names of the bodies that Gaussian splats draw.
+        filled: share of the photograph's background that was filled in.
     """
     arrays = _Arrays()
     geoms = [g for g in range(model.ngeom) if model.geom_group[g] < _SHOWN_GROUPS]
@@ -95,6 +97,7 @@ def pack(
         "cameras": list(_cameras(model)),
         "picture": picture,
         "grasps": grasps,
+        "filled": filled,
         "splats": [{"body": mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_BODY, name)} for name in splats],
         "centre": model.stat.center.tolist(),
         "extent": float(model.stat.extent),

@@ -91,5 +91,7 @@ class Photograph:
     """None for the model's camera "photo"."""
     depth_difference: Callable[[], np.ndarray] | None = None
     """Returns the metres by which the twin is behind the measured depth, of shape (h, w), NaN if unknown."""
+    filled: float | None = None
+    """Share of the background around the table that was filled in; None if unknown."""
     splats: Sequence[tuple[str, Callable[[], bytes]]] = ()
     """Name of a body, "world" for the background, and what returns its Gaussian splats, 32 bytes each."""

@@ -107,7 +107,8 @@ class ViewSession:
     def geometry(self) -> bytes:
         """The model's shapes, as `geometry.pack` returns them."""
         bodies = [name for name, _ in self.splats]
-        return pack(self.model, self.names, self._camera, self._photo is not None, self.grasps is not None, bodies)
+        photo, filled = self._photo is not None, self._photo and self._photo.filled
+        return pack(self.model, self.names, self._camera, photo, self.grasps is not None, bodies, filled)
 
     @property
     def splats(self) -> Sequence[tuple[str, Callable[[], bytes]]]:
