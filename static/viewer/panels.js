@@ -105,9 +105,12 @@ const hasBackground = (header) =>
 
 const backgroundTitle = (filled) =>
   typeof filled === "number"
-    ? t("What the photograph shows around the table; {share} % of it was hidden or not measured, and is filled in (I)", {
-        share: Math.round(100 * filled),
-      })
+    ? t(
+        "What the photograph shows around the table; {share} % of it was hidden or not measured, and is filled in (I)",
+        {
+          share: Math.round(100 * filled),
+        },
+      )
     : t("What the photograph shows around the table, filled in where it was hidden (I)");
 
 const splatTitle = (note) =>
