@@ -74,12 +74,12 @@ def test_ambiguous_units_are_asked_for_mesh_faults_reported_and_unreadable_files
     box = trimesh.creation.box([0.1, 0.1, 0.1])
     inside_out = box.copy()
     inside_out.invert()
-    added = import_asset(saved(inside_out, tmp_path / "a.obj"), tmp_path / "library")
+    added = import_asset(saved(inside_out, tmp_path / "inside_out.obj"), tmp_path / "library")
     assert added.warnings == ("it was inside out and was turned",)
     assert trimesh.load_mesh(added.asset.mesh).volume > 0
     torn = trimesh.Trimesh(box.vertices, box.faces[:-2])
-    assert "holes" in " ".join(import_asset(saved(torn, tmp_path / "b.obj"), tmp_path / "library").warnings)
-    tiny = saved(trimesh.creation.box([0.001, 0.001, 0.001]), tmp_path / "c.obj")
+    assert "holes" in " ".join(import_asset(saved(torn, tmp_path / "torn.obj"), tmp_path / "library").warnings)
+    tiny = saved(trimesh.creation.box([0.001, 0.001, 0.001]), tmp_path / "tiny.obj")
     assert "absurd" in " ".join(import_asset(tiny, tmp_path / "library").warnings)
     for name, text, message in (
         ("a.xml", "<mujoco", "not readable XML"),

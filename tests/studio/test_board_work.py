@@ -229,6 +229,7 @@ def test_a_set_is_made_listed_and_removed_by_the_command_line_and_bad_input_is_o
         assert not read_sets(workspace)
     place = ["--workspace", str(workspace)]
     assert main(["set", "make", *place, "mine", "--test", "0.34", "--by-source"]) == 0
+    assert main(["set", "make", *place, "mine"]) == 2, "the name is taken"
     assert main(["set", "list", *place]) == 0
     assert "mine: " in capsys.readouterr().out
     assert main(["set", "remove", *place, "mine"]) == 0

@@ -140,11 +140,12 @@ def imported(tmp_path_factory):
 
 
 @pytest.fixture(autouse=True)
-def library(imported, tmp_path, monkeypatch):
+def library(imported, tmp_path_factory, monkeypatch):
     """A copy of it, in use."""
-    monkeypatch.setenv("GRS_LIBRARY", str(tmp_path / "library"))
+    copy = shutil.copytree(imported, tmp_path_factory.mktemp("copied") / "library")
+    monkeypatch.setenv("GRS_LIBRARY", str(copy))
     monkeypatch.setenv("XDG_CACHE_HOME", str(imported.parent / "cache"))
-    return shutil.copytree(imported, tmp_path / "library")
+    return copy
 
 
 def ids(capsys, *words):
