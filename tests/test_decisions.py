@@ -104,7 +104,7 @@ def test_the_best_round_is_the_pinned_one_or_the_last_that_passed(tmp_path_facto
     assert (best.number if best else None) == next((n for n in (pinned, *passed[-1:], *mine[-1:]) if n in mine), None)
 
 
-def test_a_round_counts_and_runs_after_its_object_was_renamed(project, tmp_path):
+def test_a_round_counts_after_its_object_was_renamed_and_masks_on_disk_follow_their_decisions(project, tmp_path):
     task = {"name": "lift", "instruction": "Lift the white_cube.", "objects": ["white_cube"], "goals": []}
     project.decide("task", **task, kind="", source="human")
     add_round(0, "Lift the white_cube.", "done", project)
@@ -113,9 +113,6 @@ def test_a_round_counts_and_runs_after_its_object_was_renamed(project, tmp_path)
     best = project.best_round()
     assert best is not None and best.number == 0
     assert project.program_in_current_names(best.program).simulation == 'thing("Lift the white_mug.")'
-
-
-def test_masks_on_disk_follow_decisions_about_masks_only(project):
     mask = np.zeros((24, 32), bool)
     mask[4:9, 5:12] = True
     project.save_segments((Segment(1, mask, 1.0, "depth"), Segment(2, ~mask, 1.0, "depth")))

@@ -96,7 +96,7 @@ def last(steps: list[tuple[str, str]], word: str) -> str:
     return [rest for instruction, rest in steps if instruction == word][-1]
 
 
-def test_projects_lie_in_the_volume_and_only_copies_reach_the_build(steps: list[tuple[str, str]]):
+def test_projects_lie_in_the_volume_only_copies_reach_the_build_and_the_studio_runs_as_a_user_without_rights(steps):
     volume, environment = last(steps, "VOLUME"), last(steps, "ENV")
     assert f"GRS_WORKSPACE={volume}" in environment and f"GRS_USERS={volume}/" in environment
     assert not re.search(r"GRS_AUTH|--auth|API_KEY|PASSWORD=", (ROOT / "Dockerfile").read_text())
@@ -108,9 +108,6 @@ def test_projects_lie_in_the_volume_and_only_copies_reach_the_build(steps: list[
     copied = [rest.split()[0] for word, rest in steps if word == "COPY" and "--from" not in rest]
     assert all(name == "." or name in sent for name in copied)
     assert not {".git", "workspace", "tests", ".users.json", ".venv", "node_modules"} & sent
-
-
-def test_the_studio_runs_as_a_user_without_rights_by_a_command_that_it_takes(steps: list[tuple[str, str]]):
     user = last(steps, "USER")
     made = next(rest for word, rest in steps if word == "RUN" and "useradd" in rest)
     found = re.search(rf"useradd .*--uid {user} (\w+)", made)

@@ -56,7 +56,7 @@ def test_exact_clicks_give_the_planted_pose_with_or_without_height(seed, flat):
     assert found.residuals_px.max() < 1e-3
 
 
-def test_the_stated_uncertainty_holds_the_truth_in_95_percent_of_planted_cases():
+def test_the_stated_uncertainty_holds_the_truth_falls_with_more_clicks_and_a_wrong_one_stands_out():
     random, held, count = np.random.default_rng(0), 0, 40
     for _ in range(count):
         camera = planted_camera(random)
@@ -65,9 +65,6 @@ def test_the_stated_uncertainty_holds_the_truth_in_95_percent_of_planted_cases()
         step = difference(found.world_from_camera, camera)
         held += step @ np.linalg.solve(found.covariance, step) < chi2.ppf(0.95, 6)
     assert held / count > 0.9
-
-
-def test_more_clicks_are_more_certain_and_a_wrong_one_stands_out():
     random = np.random.default_rng(2)
     camera = planted_camera(random)
     more = np.concatenate([POINTS, POINTS * [0.7, 0.6, 0.5] + [0.02, 0.03, 0.01]])

@@ -40,7 +40,7 @@ def test_each_view_shows_the_whole_asset_large_and_is_rendered_once_by_any_numbe
     assert all((p == pictures[0]).all() for p in pictures)
 
 
-def test_dark_objects_show_their_shape_in_thumbnails_and_keep_their_colours():
+def test_dark_objects_show_their_shape_in_thumbnails_in_their_colours_and_rays_see_an_asset_in_its_true_extents():
     def tones(id: str, picture: np.ndarray) -> np.ndarray:
         return picture[asset_mask(render_card(LIBRARY[id], CARD_VIEWS[:1], 224)[0])].mean(axis=1)
 
@@ -50,9 +50,6 @@ def test_dark_objects_show_their_shape_in_thumbnails_and_keep_their_colours():
     assert np.ptp(np.percentile(now, [5, 95])) > np.ptp(np.percentile(before, [5, 95]))
     red = brightened_card(LIBRARY["red_cube"])
     assert red[asset_mask(red)].mean(axis=0).argmax() == 0 and np.ptp(red[0, 0]) < 12
-
-
-def test_rays_see_an_asset_in_its_true_extents():
     asset = LIBRARY["cracker_box"]
     views = render_views(asset, camera_rotations(np.array([-90.0, 0.0]), np.array([0.0])), 64)
     np.testing.assert_allclose(views.extents, [asset.size[[0, 2]], asset.size[[1, 2]]], atol=1e-4)

@@ -65,7 +65,7 @@ def test_a_box_of_any_format_is_the_same_box(kind, tmp_path):
     np.testing.assert_allclose(reread.size, added.asset.size, atol=1e-6)
 
 
-def test_ambiguous_units_are_asked_for_and_mesh_faults_are_reported(tmp_path):
+def test_ambiguous_units_are_asked_for_mesh_faults_reported_and_unreadable_files_refused_in_one_line(tmp_path):
     source = saved(trimesh.creation.box([80, 60, 120]), tmp_path / "carton.stl")
     with pytest.raises(AssetError, match=r"cm \(1.20 m\) or mm \(12 cm\).*--units"):
         import_asset(source, tmp_path / "library")
@@ -74,13 +74,27 @@ def test_ambiguous_units_are_asked_for_and_mesh_faults_are_reported(tmp_path):
     box = trimesh.creation.box([0.1, 0.1, 0.1])
     inside_out = box.copy()
     inside_out.invert()
-    added = import_asset(saved(inside_out, tmp_path / "a.obj"), tmp_path / "library")
+    added = import_asset(saved(inside_out, tmp_path / "inside_out.obj"), tmp_path / "library")
     assert added.warnings == ("it was inside out and was turned",)
     assert trimesh.load_mesh(added.asset.mesh).volume > 0
     torn = trimesh.Trimesh(box.vertices, box.faces[:-2])
-    assert "holes" in " ".join(import_asset(saved(torn, tmp_path / "b.obj"), tmp_path / "library").warnings)
-    tiny = saved(trimesh.creation.box([0.001, 0.001, 0.001]), tmp_path / "c.obj")
+    assert "holes" in " ".join(import_asset(saved(torn, tmp_path / "torn.obj"), tmp_path / "library").warnings)
+    tiny = saved(trimesh.creation.box([0.001, 0.001, 0.001]), tmp_path / "tiny.obj")
     assert "absurd" in " ".join(import_asset(tiny, tmp_path / "library").warnings)
+    for name, text, message in (
+        ("a.xml", "<mujoco", "not readable XML"),
+        ("a.obj", "nothing", "a.obj cannot be read: it holds no triangles"),
+        ("a.obj", "v nan 0 0\nv 0 1 0\nv 0 0 nan\nf 1 2 3", "a.obj has vertices that are not numbers; export it"),
+        ("a.glb", "glTF" + 60 * "\0", "a.glb is cut short or damaged; export it again"),
+        ("a.gltf", '{"asset": {"version": "2.0"}, "buffers": [{"uri": "a.bin"}]}', "not there: a.bin; import the two"),
+        ("a.urdf", '<robot name="a"><deformable/></robot>', "is a soft body, .* give its surface as OBJ"),
+        ("a.txt", "nothing", "not supported"),
+        ("a.zip", "nothing", "cannot be unpacked"),
+    ):
+        (tmp_path / name).write_text(text)
+        with pytest.raises(AssetError, match=rf"\A.*({message}).*\Z"):
+            found = find_sources(tmp_path / name) if name != "a.zip" else [unpack(tmp_path / name, tmp_path / "zip")]
+            import_asset(found[0], tmp_path / "library")
 
 
 def mug() -> trimesh.Trimesh:
@@ -160,23 +174,6 @@ def test_a_failed_import_leaves_no_partial_asset_in_the_library(tmp_path, monkey
     facts = json.loads((heavier.mesh.parent / "asset.json").read_text())
     assert facts["mass_from"] == "person" and heavier.mass == 2.0
     assert facts["mass_range"][0] < 2 < facts["mass_range"][1]
-
-
-def test_an_unreadable_file_is_refused_in_one_line(tmp_path):
-    for name, text, message in (
-        ("a.xml", "<mujoco", "not readable XML"),
-        ("a.obj", "nothing", "a.obj cannot be read: it holds no triangles"),
-        ("a.obj", "v nan 0 0\nv 0 1 0\nv 0 0 nan\nf 1 2 3", "a.obj has vertices that are not numbers; export it"),
-        ("a.glb", "glTF" + 60 * "\0", "a.glb is cut short or damaged; export it again"),
-        ("a.gltf", '{"asset": {"version": "2.0"}, "buffers": [{"uri": "a.bin"}]}', "not there: a.bin; import the two"),
-        ("a.urdf", '<robot name="a"><deformable/></robot>', "is a soft body, .* give its surface as OBJ"),
-        ("a.txt", "nothing", "not supported"),
-        ("a.zip", "nothing", "cannot be unpacked"),
-    ):
-        (tmp_path / name).write_text(text)
-        with pytest.raises(AssetError, match=rf"\A.*({message}).*\Z"):
-            found = find_sources(tmp_path / name) if name != "a.zip" else [unpack(tmp_path / name, tmp_path / "zip")]
-            import_asset(found[0], tmp_path / "library")
 
 
 CASES = FRAMES.parent / "cases"

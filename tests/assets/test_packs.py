@@ -92,7 +92,7 @@ def test_menagerie_models_are_imported_with_their_joints_and_licences(menagerie,
     assert "already there" in next(iter(install_pack("menagerie", tmp_path))).message
 
 
-def test_a_menagerie_folder_imports_its_main_model_only(tmp_path, monkeypatch):
+def test_a_menagerie_folder_imports_its_main_model_and_what_is_missing_or_broken_is_one_line(tmp_path, monkeypatch):
     monkeypatch.setenv("MENAGERIE_ROOT", str(tmp_path))
     folder = tmp_path / "the_panda_arm"
     for files, main in (
@@ -108,19 +108,6 @@ def test_a_menagerie_folder_imports_its_main_model_only(tmp_path, monkeypatch):
         found = find_menagerie()
         assert [model.name for model in found.models] == [main] if found else main is None
         shutil.rmtree(folder)
-
-
-def test_a_broken_model_is_named_and_the_others_are_imported(menagerie, imported_here, tmp_path):
-    (tmp_path / "secret.xml").write_text(SHARED)
-    for included, message in (
-        ("gone.xml", "is missing"), ("arm.xml", "twice"), ("../../secret.xml", "was not given with it")
-    ):  # fmt: skip
-        (tmp_path / "given" / "one_arm" / "arm.xml").write_text(ARM.replace("shared.xml", included))
-        failed, done = install_pack("menagerie", tmp_path / message)
-        assert message in failed.error and not failed.id and done.id
-
-
-def test_a_missing_pack_and_missing_or_broken_wheels_are_one_line(tmp_path, monkeypatch):
     monkeypatch.setenv("MENAGERIE_ROOT", str(tmp_path / "nowhere"))
     assert find_menagerie() is None
     with pytest.raises(AssetError, match=r"\A.*set MENAGERIE_ROOT.*\Z"):
@@ -132,15 +119,14 @@ def test_a_missing_pack_and_missing_or_broken_wheels_are_one_line(tmp_path, monk
     assert "part.whl cannot be unpacked" in last.error and "\n" not in last.error
 
 
-def test_a_licence_is_known_by_its_wording():
-    for text, name in (
-        (BSD + "Neither the name of", "BSD-3-Clause (Copyright 2018 Some Robots)"),
-        ("      Apache License\n   Version 2.0, January 2004", "Apache-2.0"),
-        ("Creative Commons Attribution-NonCommercial 4.0 International", "CC BY-NC 4.0"),
-        ("\n Ask Ada before you use this.\nPlease", "Ask Ada before you use this."),
-        ("", ""),
-    ):
-        assert licence_name(text) == name
+def test_a_broken_model_is_named_and_the_others_are_imported(menagerie, imported_here, tmp_path):
+    (tmp_path / "secret.xml").write_text(SHARED)
+    for included, message in (
+        ("gone.xml", "is missing"), ("arm.xml", "twice"), ("../../secret.xml", "was not given with it")
+    ):  # fmt: skip
+        (tmp_path / "given" / "one_arm" / "arm.xml").write_text(ARM.replace("shared.xml", included))
+        failed, done = install_pack("menagerie", tmp_path / message)
+        assert message in failed.error and not failed.id and done.id
 
 
 @pytest.fixture
@@ -180,7 +166,7 @@ def served(tmp_path) -> Path:
     return top
 
 
-def test_licences_have_a_name_and_a_plain_explanation_and_an_unknown_id_is_one_line(served, tmp_path, monkeypatch):
+def test_licences_are_known_by_their_wording_and_explained_and_an_unknown_id_is_one_line(served, tmp_path, monkeypatch):
     for short, name, told in (("by", "CC BY 4.0", "named"), ("cc0", "CC0 1.0", "no conditions"), ("", "unknown", "")):
         about = gzip.compress(json.dumps({UID: {"license": short}}).encode())
         (served / "metadata" / "000-001.json.gz").write_bytes(about)
@@ -191,6 +177,14 @@ def test_licences_have_a_name_and_a_plain_explanation_and_an_unknown_id_is_one_l
     for uid, message in (("mug", "not an Objaverse id"), ("a" * 32, none), ("f" * 32, none)):
         with pytest.raises(AssetError, match=rf"\A.*({message}).*\Z"):
             look_up_object(uid, served.as_uri())
+    for text, name in (
+        (BSD + "Neither the name of", "BSD-3-Clause (Copyright 2018 Some Robots)"),
+        ("      Apache License\n   Version 2.0, January 2004", "Apache-2.0"),
+        ("Creative Commons Attribution-NonCommercial 4.0 International", "CC BY-NC 4.0"),
+        ("\n Ask Ada before you use this.\nPlease", "Ask Ada before you use this."),
+        ("", ""),
+    ):
+        assert licence_name(text) == name
 
 
 def test_any_server_answer_gives_one_line_and_nothing_broken_is_saved(tmp_path):

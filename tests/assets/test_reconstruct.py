@@ -197,20 +197,6 @@ def test_a_picture_is_posted_the_model_downloaded_when_done_and_a_stop_cancels_t
         assert service.interrupted.wait(60)
 
 
-def test_an_invalid_reply_is_reported_in_one_line():
-    for service, message in (
-        (Service(page=b"<html>It works!</html>"), "without status; check GRS_IMAGE_TO_3D"),
-        (Service(states=("FAILED",)), "failed: out of memory and more; choose another method"),
-        (Service(b"\0" * 3_000_000), "sent more than 2 MB, too much for one object"),
-        (Service(b"junk" * 100), "is not a GLB"),
-        (Service(glb()[:-100]), r"cut off \([\d,]+ of [\d,]+ bytes\); try again"),
-        (Service(silent=True), "took longer than 1 s"),
-    ):
-        with serving(service.answer) as url, pytest.raises(ServiceError, match=rf"\A.*({message}).*\Z"):
-            TrellisProjectorz(url, seconds=1.0 if service.silent else 60.0, largest=2_000_000).make(view())
-        service.interrupted.set()
-
-
 @contextmanager
 def gradio_app(folder: Path, fails: str = ""):
     """The interface of TRELLIS' app.py: the model stays in the session between two endpoints; `fails` is an error."""
@@ -282,7 +268,7 @@ def test_services_that_answer_one_post_get_what_they_take_and_their_refusals_are
                 service(url).make(view())
 
 
-def test_the_environment_names_the_service_and_an_unreachable_one_is_reported(monkeypatch):
+def test_the_environment_names_the_service_and_none_that_is_there_or_an_invalid_reply_is_one_line(monkeypatch):
     for value, expected in (
         ("", None),
         ("http://localhost:7960/", ("TRELLIS", "http://localhost:7960")),
@@ -298,6 +284,17 @@ def test_the_environment_names_the_service_and_an_unreachable_one_is_reported(mo
             service_from_environment()
     with pytest.raises(ServiceError, match=r"cannot be reached .* is it running at http://127.0.0.1:9\?"):
         TrellisProjectorz("http://127.0.0.1:9").make(view())
+    for service, message in (
+        (Service(page=b"<html>It works!</html>"), "without status; check GRS_IMAGE_TO_3D"),
+        (Service(states=("FAILED",)), "failed: out of memory and more; choose another method"),
+        (Service(b"\0" * 3_000_000), "sent more than 2 MB, too much for one object"),
+        (Service(b"junk" * 100), "is not a GLB"),
+        (Service(glb()[:-100]), r"cut off \([\d,]+ of [\d,]+ bytes\); try again"),
+        (Service(silent=True), "took longer than 1 s"),
+    ):
+        with serving(service.answer) as url, pytest.raises(ServiceError, match=rf"\A.*({message}).*\Z"):
+            TrellisProjectorz(url, seconds=1.0 if service.silent else 60.0, largest=2_000_000).make(view())
+        service.interrupted.set()
 
 
 def stand_in(*answer, name="the stand-in") -> SimpleNamespace:

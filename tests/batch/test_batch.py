@@ -57,7 +57,7 @@ def done(frames, tmp_path_factory):
     return out, printed
 
 
-def test_a_broken_frame_says_why_and_stops_nobody_and_progress_is_printed_per_frame_and_in_all(done):
+def test_a_broken_frame_says_why_and_stops_nobody_progress_is_printed_and_what_is_done_is_not_run_again(done, frames):
     out, printed = done
     assert {name: item["state"] for name, item in items(out).items()} == {"blocks": "done", "broken": "failed"}
     assert items(out)["blocks"]["stage"] == "segments" and items(out)["blocks"]["seconds"] > 0
@@ -68,10 +68,6 @@ def test_a_broken_frame_says_why_and_stops_nobody_and_progress_is_printed_per_fr
     assert any(line.startswith("blocks: done (") and "of 2 done" in line for line in lines)
     assert lines[-1].startswith("1 of 2 done") and any("left" in line for line in lines)
     assert (out / "blocks" / "segments" / "masks.png").is_file()
-
-
-def test_what_is_done_is_not_run_again_and_is_what_a_run_makes(done, frames):
-    out, _ = done
     before = (out / "blocks" / "project.json").stat().st_mtime_ns
     code, printed = batch(frames, "--out", out, "--until", "segments")
     assert code == 0 and "blocks: segments" not in printed

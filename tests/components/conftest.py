@@ -8,10 +8,25 @@ from pathlib import Path
 import pytest
 from browser.bare_page import BareStudio, Mount, Mounted, bare_studio
 from browser.watched_page import PAGE_LOGS, open_page
+from mujoco import MjModel
 from playwright.sync_api import Browser, Page
 from ready_projects import ready_project
 
 COPIES = itertools.count(1)
+TWIN = """
+<mujoco>
+  <option timestep="0.002" integrator="implicitfast" jacobian="dense"/>
+  <worldbody>
+    <geom type="box" size=".5 .4 .02" pos="0 0 -.02" rgba=".6 .55 .5 1"/>
+    <camera name="photo" pos=".05 -.6 .55" xyaxes="1 0 0 0 .68 .73" resolution="640 480" sensorsize=".0064 .0048"
+            focalpixel="600 590" principalpixel="25 -18"/>
+    <body name="red_cube" pos="-.12 0 .03">
+      <freejoint/><geom type="box" size=".03 .03 .03" mass=".1" rgba=".7 .2 .2 1"/>
+    </body>
+    <body name="blue_ball" pos=".1 .05 .2"><freejoint/><geom type="sphere" size=".03" mass=".1"/></body>
+  </worldbody>
+</mujoco>
+"""
 
 
 @pytest.fixture(scope="session")
@@ -67,3 +82,17 @@ def mount(studio: BareStudio, page: Page) -> Iterator[Mount]:
     yield mount
     for one in opened:
         one.close()
+
+
+@pytest.fixture
+def small_page(page: Page) -> Iterator[None]:
+    """Makes the page small, so that a picture of the viewer takes less time."""
+    page.set_viewport_size({"width": 960, "height": 680})
+    yield
+    page.set_viewport_size({"width": 1280, "height": 800})
+
+
+@pytest.fixture(scope="module")
+def model() -> MjModel:
+    """A cube and a ball on a table, with the photograph's camera."""
+    return MjModel.from_xml_string(TWIN)

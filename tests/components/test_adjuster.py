@@ -123,7 +123,7 @@ def test_the_fit_says_better_the_same_settling_or_why_it_is_unknown(adjuster: Mo
     expect(page.locator(".adjuster")).to_be_empty()
 
 
-def test_poses_are_refitted_and_reset_and_objects_are_weighed(adjuster: Mounted):
+def test_poses_are_refitted_and_reset_and_objects_are_weighed_and_exported(adjuster: Mounted):
     page, value, one = adjuster.page, adjuster.value("adjuster"), record(adjuster)
     expect(page.get_by_role("button", name="Reset pose")).to_be_disabled()
     expect(page.get_by_role("button", name="Ask the model")).to_be_disabled()
@@ -153,9 +153,6 @@ def test_poses_are_refitted_and_reset_and_objects_are_weighed(adjuster: Mounted)
     page.get_by_role("button", name="Reset", exact=True).click()
     physics = [message for _, message in adjuster.sent[-2:]]
     assert [(one["mass"], one["friction"]) for one in physics] == [(4.0, 0.55), (None, None)]
-
-
-def test_objects_are_exported(adjuster: Mounted):
     for form, suffix in (("URDF", ".urdf"), ("MJCF", ".xml")):
         with adjuster.page.expect_download() as download:
             adjuster.page.get_by_role("link", name=form).click()

@@ -246,14 +246,15 @@ MASK_LAWS = """async ([rles, strokes, [from, to]]) => {
 }"""
 
 
-def test_strokes_splits_edges_and_centres_of_masks_are_those_of_their_definitions(mount: Mount):
+def test_strokes_splits_edges_and_centres_are_as_defined_and_a_correction_knows_the_clicks_it_agrees_with(mount: Mount):
     bowl, box = np.zeros((2, 40, 60), np.uint8)
     cv2.ellipse(bowl, (30, 12), (18, 14), 0, 10, 170, 1, 5)
     box[10:20, 15:40] = 1
     masks = [bowl > 0, box > 0]
     strokes = [[[5, 30.5], [20, 8], 4, 1], [[5, 30.5], [20, 8], 4, 0], [[58, 2], [58, 2], 5, 1]]
     line = [[28.25, 0], [22.25, 40]]
-    found = mount("").page.evaluate(MASK_LAWS, [[encode_rle(mask) for mask in masks], strokes, line])
+    page = mount("").page
+    found = page.evaluate(MASK_LAWS, [[encode_rle(mask) for mask in masks], strokes, line])
     y, x = np.mgrid[0.5:40.5, 0.5:60.5]
     for mask, painted, parts, edge, (cx, cy), at in zip(masks, *(found[key] for key in found), strict=True):
         for (start, end, radius, value), rle in zip(strokes, painted, strict=True):
@@ -272,6 +273,10 @@ def test_strokes_splits_edges_and_centres_of_masks_are_those_of_their_definition
         distances = np.linalg.norm(pixels - pixels.mean(0), axis=1)
         assert mask[cy, cx] and np.linalg.norm([cx, cy] - pixels.mean(0)) == pytest.approx(distances.min())
         assert at == [mask[10, 15], 0, 0]
+    sent: dict[str, Any] = page.evaluate(CLICKS_SENT)
+    assert sent["both"] == [12, 30, 14]
+    assert sent["afterPainting"] == [16], "another mask was painted, which none of the earlier clicks agrees with"
+    assert sent["withBox"] == [[16], None], "a new box starts over"
 
 
 CLICKS_SENT = """async () => {
@@ -289,13 +294,6 @@ CLICKS_SENT = """async () => {
   edit.box = [1, 1, 9, 9];
   return { both, afterPainting, withBox: [sent(), edit.prompt().rle] };
 }"""
-
-
-def test_a_correction_knows_the_earlier_clicks_that_the_mask_still_agrees_with(mount: Mount):
-    sent: dict[str, Any] = mount("").page.evaluate(CLICKS_SENT)
-    assert sent["both"] == [12, 30, 14]
-    assert sent["afterPainting"] == [16], "another mask was painted, which none of the earlier clicks agrees with"
-    assert sent["withBox"] == [[16], None], "a new box starts over"
 
 
 def states(chosen: str = "depth", **sam2: Any) -> dict[str, Any]:

@@ -34,7 +34,7 @@ def test_objects_have_names_captions_and_sizes_stand_on_the_table_and_are_read_u
         from_json('[{"name": "x"}]')
 
 
-def test_two_equal_objects_get_two_names_and_one_without_depth_is_estimated():
+def test_two_equal_objects_get_two_names_one_without_depth_is_estimated_and_a_non_object_has_a_reason():
     boxes = """<geom name="red_box" type="box" size=".04 .02 .03" pos="-.12 0 .03"/>
                <geom name="blue_cylinder" type="box" size=".04 .02 .03" pos=".12 0 .03"/>"""
     scene = render(boxes, width=640)
@@ -45,9 +45,6 @@ def test_two_equal_objects_get_two_names_and_one_without_depth_is_estimated():
     frame.depth[mask] = 0
     (item,) = describe_all(frame, find_support(frame), [Segment(1, mask)])
     assert "No depth" in item.warnings[0] and 0.03 < item.attributes.size.max() < 0.12
-
-
-def test_a_non_object_has_a_reason():
     scene = render("", width=320)
     masks = [np.zeros(scene.frame.depth.shape, bool) for _ in range(2)]
     masks[0][150:180, 100:140], masks[1][:60, :] = True, True

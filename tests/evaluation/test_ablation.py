@@ -133,7 +133,7 @@ def test_every_row_starts_from_the_same_program_and_a_failing_model_is_a_crashed
         next(ablate([], PlannerModel(), HalfSolvingSandbox()))
 
 
-def test_rows_without_pictures_send_none_and_the_judge_gets_every_task_of_three_scenes(whole, scenes, model, tmp_path):
+def test_rows_without_pictures_send_none_all_tasks_are_judged_and_a_stopped_run_goes_on(whole, scenes, model, tmp_path):
     steps, requests, trace = whole
     trials = [one for one in steps if isinstance(one, AblationTrial)]
     assert len(trials) == 3 * COUNT * len(ROWS) and {one.mode for one in trials} == set(ROWS)
@@ -148,10 +148,6 @@ def test_rows_without_pictures_send_none_and_the_judge_gets_every_task_of_three_
     assert asked and all(len(one.pictures) == 3 and "red_cube" not in one.prompt for one in asked)
     alone = ablate(scenes[:2], model(tmp_path), HalfSolvingSandbox(), OPTIONS)
     assert not any(isinstance(one, JudgedProposal) for one in alone), "two scenes are too few"
-
-
-def test_a_stopped_ablation_goes_on_where_it_stopped(whole, scenes, model, tmp_path):
-    steps, *_ = whole
     for stop in (1, len(steps) // 2, len(steps)):
         folder = tmp_path / f"stopped{stop}"
         keep_steps(folder, "scripted", steps[:stop])
@@ -213,18 +209,7 @@ def row(chosen, exact=("mug",), frame="a", ranked=("mug",)):
     return MatchOutcome(frame, frozenset(exact), category, frozenset({"bowl"}), chosen, ranked)
 
 
-def test_a_substitute_is_right_as_a_category_and_not_counted_as_exact():
-    for chosen, exact, category in (
-        ("mug", "right", "right"),
-        ("cup", "not counted", "right"),
-        ("bowl", "not counted", "not counted"),
-        ("can", "wrong", "wrong"),
-        (None, "missed", "missed"),
-    ):
-        assert (row(chosen).verdict("exact"), row(chosen).verdict("category")) == (exact, category), chosen
-
-
-def test_a_segment_counts_for_the_object_it_covers_and_without_one_only_no_match_is_right():
+def test_a_segment_counts_for_the_object_it_covers_and_a_substitute_is_right_as_a_category_alone():
     truth = np.zeros((20, 20), int)
     truth[:8, :8], truth[12:, 12:] = 1, 2
     masks = {5: truth == 1, 6: truth == 2, 7: np.roll(truth == 1, 10, axis=1)}
@@ -241,6 +226,14 @@ def test_a_segment_counts_for_the_object_it_covers_and_without_one_only_no_match
     assert one.f1 == pytest.approx(2 * one.precision * one.recall / (one.precision + one.recall))
     assert one.low <= one.f1 <= one.high and one.low < one.high
     assert score([row("mug")] * 3, "exact").f1 == 1 and recall_at(rows, "exact", 1) == 1
+    for chosen, exact, category in (
+        ("mug", "right", "right"),
+        ("cup", "not counted", "right"),
+        ("bowl", "not counted", "not counted"),
+        ("can", "wrong", "wrong"),
+        (None, "missed", "missed"),
+    ):
+        assert (row(chosen).verdict("exact"), row(chosen).verdict("category")) == (exact, category), chosen
 
 
 class ReadingModel:
@@ -296,7 +289,7 @@ def last_table(evaluation, matchers=()):
     return [step.table for step in score_matchers(evaluation, matchers) if step.table][-1]
 
 
-def test_an_unmeasurable_matcher_has_a_reason_and_the_others_are_scored(evaluation):
+def test_an_unmeasurable_matcher_has_a_reason_and_calls_of_others_are_counted_a_failed_one_is_no_match(evaluation):
     table = last_table(evaluation)
     lines = {one.matcher: one for one in table.lines}
     assert list(lines) == ["all", "embedding", "text", "image", "image+text", "paper"]
@@ -304,9 +297,6 @@ def test_an_unmeasurable_matcher_has_a_reason_and_the_others_are_scored(evaluati
     assert lines["all"].exact and lines["all"].exact.f1.f1 > 0 and table.frames == 1
     text = "\n".join(matcher_table.markdown(table))
     assert "not measured: it needs a language model" in text and "| all | " in text
-
-
-def test_calls_of_a_matcher_are_counted_and_a_failed_call_is_no_match(evaluation):
     reading, away = ReadingModel("red_cube"), ReadingModel("", silent=True)
     right = last_table(replace(evaluation, model=reading), ["text"]).lines[0]
     assert right.calls == len(reading.kinds) > 0 and right.failed == 0 and right.usd is None

@@ -256,22 +256,7 @@ def test_a_page_starts_the_command_and_only_administrators_run_code_and_ask_serv
     assert len(started) == 2
 
 
-def test_an_episode_whose_goals_are_measured_only_where_they_may_count_ends_as_one_that_is_measured_at_each_step(
-    environment, monkeypatch
-):
-    measured = []
-    with opened(environment, False) as one, opened(environment, False) as other:
-        for env in (one, other):
-            env.reset(options={"layout": 0})
-        measure = other.world.measure
-        monkeypatch.setattr(other.world, "measure", lambda: measured.append(1) or measure())
-        actions = np.load(environment / "layouts" / "000.npy")
-        ends = [(one.step(action)[4]["success"], other.advance(action)) for action in actions]
-    assert all(step == advance for step, advance in ends) and ends[-1][0]
-    assert len(measured) < len(actions) / 2
-
-
-def test_objects_that_sleep_in_an_environment_move_as_those_that_are_simulated(environment):
+def test_objects_that_sleep_and_goals_measured_only_where_they_may_count_change_no_episode(environment, monkeypatch):
     ends, awake = [], []
     with opened(environment, False) as env:
         for flags in (0, int(mujoco.mjtEnableBit.mjENBL_SLEEP)):
@@ -282,6 +267,16 @@ def test_objects_that_sleep_in_an_environment_move_as_those_that_are_simulated(e
         if find_spec("stable_baselines3"):  # a light set-up has none
             import_module("stable_baselines3.common.env_checker").check_env(env)
     assert np.abs(np.array(ends[1]) - ends[0]).max() < 1e-4 and awake[1] < awake[0]
+    measured = []
+    with opened(environment, False) as one, opened(environment, False) as other:
+        for env in (one, other):
+            env.reset(options={"layout": 0})
+        measure = other.world.measure
+        monkeypatch.setattr(other.world, "measure", lambda: measured.append(1) or measure())
+        actions = np.load(environment / "layouts" / "000.npy")
+        ends = [(one.step(action)[4]["success"], other.advance(action)) for action in actions]
+    assert all(step == advance for step, advance in ends) and ends[-1][0]
+    assert len(measured) < len(actions) / 2
 
 
 LOW, HIGH = 0.0, 0.2

@@ -1,5 +1,8 @@
-"""The twin and its masks in other programs' formats, loaded by these and by docs/exports.md's lines."""
+"""The twin and its masks in other programs' formats, loaded by these and by docs/exports.md's lines; in `make soak`,
+each in an environment of its own (bench/consumers).
+"""
 
+import functools
 import json
 import re
 import subprocess
@@ -13,10 +16,13 @@ import numpy as np
 import pytest
 import trimesh
 import yaml
-from ready_projects import ready_project
+from ready_projects import ROOT, ready_project
+from reference_frames import reference_frame
 from scipy.spatial.transform import Rotation
 from twins import DOC, DOCUMENTED
 
+from bench.consumers import CONSUMERS, READERS, differences, kept, opened, truth
+from bench.measurement import NotMeasured
 from pipeline.export import ExportError, export_formats, export_project
 from pipeline.export.formats.glb import Y_UP_FROM_Z_UP
 from pipeline.export.formats.masks import export_coco, export_label_studio
@@ -179,7 +185,7 @@ def test_an_export_replaces_an_earlier_one_and_nothing_else(twin_folder, tmp_pat
     assert "t/scene.xml" in zipfile.ZipFile(tmp_path / "t.zip").namelist()
 
 
-def test_a_project_without_a_twin_or_a_solution_is_refused_in_one_line(twin_folder, tmp_path):
+def test_every_built_in_format_is_described_and_refuses_a_project_without_a_twin_or_a_solution(twin_folder, tmp_path):
     (tmp_path / "bare").mkdir()
     (tmp_path / "bare" / "project.json").write_text("{}")
     bare = "has no scene yet, so there is nothing to export; build the scene first"
@@ -189,6 +195,10 @@ def test_a_project_without_a_twin_or_a_solution_is_refused_in_one_line(twin_fold
         with pytest.raises(ExportError, match=unsolved if needs else bare):
             export_project(twin_folder if needs else tmp_path / "bare", name, tmp_path / "out" / "twin")
         assert not (tmp_path / "out").exists() or not list((tmp_path / "out").iterdir())
+    listed = set(re.findall(r"`([\w-]+)`", DOC.split("More formats")[0]))
+    undocumented = set(export_formats()) - set(DOCUMENTED)
+    assert set(export_formats()) <= listed
+    assert undocumented <= {"html", "mp4", "coco", "label-studio", "rrd", "vla-eval", "envhub"}
 
 
 @pytest.mark.parametrize("name", [name for name in DOCUMENTED if name != "lerobot"])  # which test_harnesses loads
@@ -198,13 +208,6 @@ def test_the_documented_lines_load_the_export(solved, tmp_path, name):
     export_project(solved, name, tmp_path / out)
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-
-
-def test_every_built_in_format_is_described():
-    listed = set(re.findall(r"`([\w-]+)`", DOC.split("More formats")[0]))
-    undocumented = set(export_formats()) - set(DOCUMENTED)
-    assert set(export_formats()) <= listed
-    assert undocumented <= {"html", "mp4", "coco", "label-studio", "rrd", "vla-eval", "envhub"}
 
 
 @pytest.mark.parametrize("name", ["twin.usdz", "twin.usda", "twin.usdc", "twin.usd"])
@@ -263,3 +266,54 @@ def test_the_recording_has_the_photograph_every_body_and_the_poses_of_the_soluti
             assert np.ravel(batch.column("Transform3D:translation").to_pylist()[-1]) == pytest.approx(
                 data.xpos[number], abs=1e-5
             )
+
+
+@pytest.fixture(scope="module")
+def made(twin_folder, tmp_path_factory):
+    """Return what gives the truth of a project by its name, and one of its exports by format and file name."""
+    exports = tmp_path_factory.mktemp("consumed")
+
+    @functools.cache
+    def project(name: str) -> Path:
+        if name in ("blocks", "stack"):
+            return ready_project(name)
+        if name == "furniture":
+            return twin_folder
+        command = ["-m", "studio", "run", str(reference_frame("m2t2_00")), "--out", str(exports / name)]
+        subprocess.run([sys.executable, *command, "--until", "scene"], cwd=ROOT, check=True)
+        return exports / name
+
+    @functools.cache
+    def export(name: str, file_format: str, file: str) -> Path:
+        (exports / f"{name}_files").mkdir(exist_ok=True)
+        export_project(project(name), file_format, exports / f"{name}_files" / file)
+        return exports / f"{name}_files" / file
+
+    return functools.cache(lambda name: truth(project(name))), export
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("name", ["furniture", "stack", "blocks", "photograph"])
+@pytest.mark.parametrize("consumer", CONSUMERS, ids=lambda one: f"{one.name} {one.export[1]}")
+def test_it_reads_every_object_right_and_lets_it_stand_or_says_why_not(consumer, name, made, tmp_path):
+    truth_of, export = made
+    wanted = truth_of(name)
+    try:
+        found = opened(consumer, export(name, *consumer.export), wanted, tmp_path)
+    except NotMeasured as reason:
+        pytest.skip(str(reason))
+    if "said" in found:
+        assert consumer.refuses and re.search(consumer.refuses, found["said"]), found["said"]
+        pytest.skip(f"{consumer.name} cannot read this scene: {consumer.refuses}")
+    wrong, figures = differences(consumer, found["objects"], wanted)
+    assert not wrong
+    kept(consumer, name, found["version"], figures)
+
+
+@pytest.mark.soak
+def test_ppo_of_two_libraries_learns_on_the_environment(environment):
+    command = [sys.executable, str(READERS / "learn.py"), str(environment)]
+    ran = subprocess.run(command, check=True, capture_output=True, text=True)
+    found = json.loads(ran.stdout.splitlines()[-1])
+    assert found["steps"] >= 20_000 and found["episodes"] > 20, "they are truncated"
+    assert found["loop_episodes"] > 0 and np.isfinite(found["loss"])

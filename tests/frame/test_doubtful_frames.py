@@ -73,15 +73,12 @@ def test_a_case_of_a_public_bug_report_is_read_rightly_or_doubted(case):
         assert 0.86 < sorted(read.depth[read.depth > 0])[(read.depth > 0).sum() // 2] < 0.91  # the desk's median
 
 
-def test_our_samples_raise_no_doubt_and_of_real_frames_at_most_one_does():
+def test_our_samples_raise_no_doubt_of_real_frames_at_most_one_does_and_doubted_intrinsics_are_offered(desk):
     """Of arc2017_tote, whose depth is full of holes, edges are not enough."""
     for path in sorted((ROOT / "sample_scenes").glob("*/camera.json")):
         assert not load(path.parent).doubts
     real = sorted(file.parent for home in ("frames", "frames_wild") for file in SHARED.glob(f"{home}/*/camera.json"))
     assert sum(bool(load(folder).doubts) for folder in real) <= 1
-
-
-def test_doubted_intrinsics_are_offered_for_the_pictures_own_size(desk):
     k = desk.intrinsics
     other = replace(k, fx=1.5 * k.fx, fy=1.5 * k.fy, cx=1.5 * k.cx, cy=1.5 * k.cy)
     doubt = doubt_intrinsics(other)

@@ -255,6 +255,12 @@ def test_faults_are_one_line(tmp_path):
     for number, (changed, message) in enumerate(faults):
         with pytest.raises(FrameError, match=rf"\A.*({message}).*\Z"):
             load(folder(tmp_path / str(number), **changed))
+    good = {"rgb": np.full((24, 32, 3), 90, np.uint8), "depth": np.ones((24, 32)), "K": np.diag([30.0, 30, 1])}
+    wrong = {"shape": {"depth": np.ones((24, 32, 2))}, "0 to 255": {"rgb": np.full((24, 32, 3), 300.0)}}
+    for message, array in (wrong | {"3 x 3": {"K": np.ones(5)}, "one number": {"depth_scale": np.ones(3)}}).items():
+        np.savez(tmp_path / "f.npz", **(good | array))
+        with pytest.raises(FrameError, match=rf"\A.*({message}).*\Z"):
+            load(tmp_path / "f.npz")
 
 
 NO_SCALE = '{"3": {"cam_K": [99, 0, 80, 0, 99, 60, 0, 0, 1], "depth_scale": "mm"}}'
@@ -318,19 +324,6 @@ def test_estimated_depth_is_marked_as_not_measured(frame, tmp_path, monkeypatch)
     monkeypatch.setenv("GRS_DEPTH_MODEL", str(tmp_path))
     frame = load(tmp_path / "photo.png")
     assert np.allclose(frame.depth, 1.5) and "not measured" in frame.notes[0]
-
-
-@pytest.mark.parametrize("name, array, message", [
-    ("depth", np.ones((24, 32, 2)), "shape"),
-    ("rgb", np.full((24, 32, 3), 300.0), "0 to 255"),
-    ("K", np.ones(5), "3 x 3"),
-    ("depth_scale", np.ones(3), "one number"),
-])  # fmt: skip
-def test_faults_in_an_npz_are_one_line(tmp_path, name, array, message):
-    good = {"rgb": np.full((24, 32, 3), 90, np.uint8), "depth": np.ones((24, 32)), "K": np.diag([30.0, 30, 1])}
-    np.savez(tmp_path / "f.npz", **(good | {name: array}))
-    with pytest.raises(FrameError, match=rf"\A.*({message}).*\Z"):
-        load(tmp_path / "f.npz")
 
 
 def test_files_too_large_folders_too_deep_zips_that_point_outside_and_missing_paths_are_refused(tmp_path, monkeypatch):

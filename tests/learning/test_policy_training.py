@@ -235,7 +235,7 @@ def test_a_subtask_and_the_whole_task_are_measured_on_the_same_layouts(bowl_task
     assert report["whole"] == {"success": 0.0, "layouts": 2}
 
 
-def test_a_subtask_whose_start_never_holds_is_refused(bowl_task, bowl_subtasks, tmp_path):
+def test_a_subtask_that_never_starts_is_refused_and_end_states_keep_their_layouts(bowl_task, bowl_subtasks, tmp_path):
     learner = TaskLearner(tmp_path, bowl_task, bowl_subtasks)
     with pytest.raises(LearningError, match="0_reach_red_cube has no end states yet; learn that subtask first"):
         list(learner.learn(ChainOptions(FEW, ("pick_red_cube",))))
@@ -246,10 +246,6 @@ def test_a_subtask_whose_start_never_holds_is_refused(bowl_task, bowl_subtasks, 
         list(learner.learn(ChainOptions(FEW, ("fly",))))
     with pytest.raises(LearningError, match="the start states are of another scene"):
         SubtaskWorld(bowl_task, bowl_subtasks[1]).begin(StartState(0, np.zeros(5)))
-
-
-def test_end_states_keep_their_layouts_and_variants(bowl_task, bowl_subtasks, tmp_path):
-    learner = TaskLearner(tmp_path, bowl_task, bowl_subtasks)
     begun, file = learner.starts(bowl_subtasks[0]), learner.folder(bowl_subtasks[0]).end_states
     write_states(file, [*begun.training, *begun.validation])
     later = learner.starts(bowl_subtasks[1])
@@ -363,7 +359,7 @@ def test_a_skill_fits_the_same_subtask_of_other_objects_the_most_alike_first(lea
     assert nearest_skill(needed, [another, larger]) == larger
 
 
-def test_a_training_begins_with_the_skill_and_says_so(learned, tmp_path, bowl_task, bowl_subtasks):
+def test_a_training_begins_with_the_skill_which_holds_tensors_alone(learned, tmp_path, bowl_task, bowl_subtasks):
     first, folder = learned
     learner = TaskLearner(tmp_path / "second", bowl_task, bowl_subtasks)
     lines = []
@@ -377,9 +373,6 @@ def test_a_training_begins_with_the_skill_and_says_so(learned, tmp_path, bowl_ta
     row = {"name": "reach_red_cube", "success": 1.0, "layouts": 30, "steps": 32}
     assert labelled(learner, {"subtasks": [row]})["subtasks"][0]["skill"] == "reach_red_cube of first"
     assert labelled(first, {"subtasks": [row]})["subtasks"][0]["skill"] is None
-
-
-def test_a_skill_holds_tensors_alone_and_damaged_ones_are_left_out(learned):
     (skill,) = read_skills(learned[1])
     with zipfile.ZipFile(skill.policy) as archive:
         assert sorted(archive.namelist()) == ["policy.optimizer.pth", "policy.pth"]

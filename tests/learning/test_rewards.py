@@ -134,14 +134,11 @@ def test_sound_policies_pass_the_checks_with_what_they_held_as_grasps(chain):
     assert results(chain, played=[replace(one, solved=False) for one in chain[5]]) == ()
 
 
-def test_a_check_that_refuses_what_counts_as_solved_is_told_with_its_reason(chain):
+def test_a_check_that_refuses_what_counts_as_solved_is_told_with_its_reason_and_a_change_for_it(chain):
     strict = Program(SIMULATION, CHECKS.replace("{height}", "0.001"))
     refused = find_refused(chain[4][-1], results(chain, strict), chain[3])
     assert refused and "the check check_red_cube_ends_low refuses it: red_cube ends " in refused.text
     assert refused.layout == 1 and refused.time > 0 and not refused.edits
-
-
-def test_another_object_that_a_check_misses_is_kept_in_place_by_the_offered_change(chain):
     objects, subtasks = chain[3], chain[4]
     which = list(objects).index("blue_cube")
 

@@ -104,11 +104,15 @@ def test_a_subtask_that_cannot_be_used_is_refused_in_one_line(bowl_task, bowl_su
     assert reason in str(refused.value) and "\n" not in str(refused.value)
 
 
-@pytest.mark.parametrize("text", ["[", "{}", "[]", '[{"name": "a"}]'])
-def test_a_damaged_file_is_refused_in_one_line(tmp_path, text):
-    (tmp_path / "subtasks.json").write_text(text)
-    with pytest.raises(LearningError, match=r"\A.*\Z"):
-        read_subtasks(tmp_path / "subtasks.json")
+def test_damaged_subtasks_and_end_states_are_refused_in_one_line(tmp_path):
+    for text in ("[", "{}", "[]", '[{"name": "a"}]'):
+        (tmp_path / "subtasks.json").write_text(text)
+        with pytest.raises(LearningError, match=r"\A.*\Z"):
+            read_subtasks(tmp_path / "subtasks.json")
+    for content in (b"", b"PK", b"\x93NUMPY"):
+        (tmp_path / "end_states.npz").write_bytes(content)
+        with pytest.raises(LearningError, match="is damaged"):
+            read_states(tmp_path / "end_states.npz")
 
 
 class Answering:
@@ -140,7 +144,7 @@ def test_the_answers_of_a_model_that_can_be_used_are_its_subtasks(bowl_task, bow
         decompose(small_task.task(), bowl_task, Answering({"name": "x"}))
 
 
-def test_the_question_has_parts_joints_and_limits_and_every_goal_and_term(furniture):
+def test_the_question_has_parts_and_limits_and_the_hand_pulls_that_drawer_open_which_its_target_measures(furniture):
     made = small_task.layouts(furniture, kit.opened("cabinet", "top_drawer"))
     data = question_data(small_task.task(), made)
     cabinet = next(asset for asset in data["assets"] if asset["name"] == "cabinet")
@@ -148,6 +152,22 @@ def test_the_question_has_parts_joints_and_limits_and_every_goal_and_term(furnit
     assert drawer["joint_type"] == "prismatic" and drawer["limit"] == [0.0, 0.15]
     prompt = load_prompt(KIND).fill(data)
     assert '{"goal": "Opened", "a": str, "part": str' in prompt and "joint_target(a, part" in prompt
+    reach, subtask = small_task.subtasks(made)
+    env = SubtaskEnv(made, subtask)
+    env.reset(seed=0)
+    number = [one.term.term for one in subtask.reward].index("joint_target")
+    values = []
+    joint = env.world.physics.parts["cabinet", "top_drawer"]
+    for share in (0.0, 0.5, 1.0):
+        env.world.data.qpos[joint.address] = share * 0.15
+        values.append(env.world.potentials(env.world.pursue())[number] / subtask.reward[number].weight)
+    assert np.allclose(values, [0.0, 0.5, 1.0], atol=0.01)
+    env = SubtaskEnv(made, reach)
+    (reached,) = play(env, Scripted(env, hover_at_handle), env.starts)
+    assert reached.success
+    env = SubtaskEnv(made, subtask, [reached.end])
+    (opened,) = play(env, Scripted(env, partial(pull, share=0.9, lets_go=True)), [reached.end])
+    assert opened.success
 
 
 @pytest.fixture(scope="module")
@@ -178,7 +198,15 @@ def test_gymnasium_finds_nothing_to_complain_about(bowl_task, bowl_subtasks, num
     assert doubts == []
 
 
-def test_the_commands_of_a_played_episode_are_those_that_the_hand_got(bowl_task, bowl_subtasks, starts):
+def test_one_seed_gives_one_rollout_layouts_differ_and_commands_are_those_played(bowl_task, bowl_subtasks, starts):
+    one, other = (SubtaskEnv(bowl_task, bowl_subtasks[0], starts) for _ in range(2))
+    runs = [rolled(env, random_actions(1), seed=7) for env in (one, other)]
+    assert all((a == b).all() for a, b in zip(*runs, strict=True))
+    assert {one.reset(seed=seed)[1]["layout"] for seed in range(20)} == {0, 1, 2, 3}
+    base = bowl_task.base.objects["red_cube"].position
+    assert np.allclose(kit.Scene.load(bowl_task._scene.folder.parent)["red_cube"].position, base), "as photographed"
+    places = {tuple(layout.objects["red_cube"].position.round(3)) for layout in bowl_task.get(range(4))}
+    assert len(places) == 4 and [one.layout for one in starts] == [0, 1, 2, 3]
     env, actions = SubtaskEnv(bowl_task, bowl_subtasks[0], starts), random_actions(3, 10)
     env.reset(options={"start": 0})
     data = env.world.data
@@ -191,17 +219,6 @@ def test_the_commands_of_a_played_episode_are_those_that_the_hand_got(bowl_task,
     again.begin(starts[0])
     episode: Any = SimpleNamespace(qpos=np.array(qpos), actions=actions)
     assert commands_of(again.control, [episode]) == pytest.approx(np.array(got))
-
-
-def test_the_same_seed_gives_the_same_rollout_and_layouts_differ(bowl_task, bowl_subtasks, starts):
-    one, other = (SubtaskEnv(bowl_task, bowl_subtasks[0], starts) for _ in range(2))
-    runs = [rolled(env, random_actions(1), seed=7) for env in (one, other)]
-    assert all((a == b).all() for a, b in zip(*runs, strict=True))
-    assert {one.reset(seed=seed)[1]["layout"] for seed in range(20)} == {0, 1, 2, 3}
-    base = bowl_task.base.objects["red_cube"].position
-    assert np.allclose(kit.Scene.load(bowl_task._scene.folder.parent)["red_cube"].position, base), "as photographed"
-    places = {tuple(layout.objects["red_cube"].position.round(3)) for layout in bowl_task.get(range(4))}
-    assert len(places) == 4 and [one.layout for one in starts] == [0, 1, 2, 3]
 
 
 def test_an_episode_goes_on_exactly_from_a_kept_state(bowl_task, bowl_subtasks, starts, tmp_path):
@@ -218,13 +235,6 @@ def test_an_episode_goes_on_exactly_from_a_kept_state(bowl_task, bowl_subtasks, 
     one = rolled(SubtaskEnv(bowl_task, bowl_subtasks[2], [held]), actions, seed=0)
     other = rolled(SubtaskEnv(bowl_task, bowl_subtasks[2], [read[1]]), actions, seed=0)
     assert all((a == b).all() for a, b in zip(one, other, strict=True))
-
-
-@pytest.mark.parametrize("content", [b"", b"PK", b"\x93NUMPY"])
-def test_damaged_end_states_are_refused_in_one_line(tmp_path, content):
-    (tmp_path / "end_states.npz").write_bytes(content)
-    with pytest.raises(LearningError, match="is damaged"):
-        read_states(tmp_path / "end_states.npz")
 
 
 @pytest.mark.parametrize("robot", ["floating", "arm"])
@@ -302,26 +312,6 @@ def test_each_term_is_highest_where_what_it_names_holds(bowl_task, bowl_subtasks
     assert placed["energy"] < 1
 
 
-def test_the_hand_pulls_a_drawer_open_at_its_grasp_point_and_the_joint_target_measures_how_far(furniture):
-    made = small_task.layouts(furniture, kit.opened("cabinet", "top_drawer"))
-    reach, subtask = small_task.subtasks(made)
-    env = SubtaskEnv(made, subtask)
-    env.reset(seed=0)
-    number = [one.term.term for one in subtask.reward].index("joint_target")
-    values = []
-    joint = env.world.physics.parts["cabinet", "top_drawer"]
-    for share in (0.0, 0.5, 1.0):
-        env.world.data.qpos[joint.address] = share * 0.15
-        values.append(env.world.potentials(env.world.pursue())[number] / subtask.reward[number].weight)
-    assert np.allclose(values, [0.0, 0.5, 1.0], atol=0.01)
-    env = SubtaskEnv(made, reach)
-    (reached,) = play(env, Scripted(env, hover_at_handle), env.starts)
-    assert reached.success
-    env = SubtaskEnv(made, subtask, [reached.end])
-    (opened,) = play(env, Scripted(env, partial(pull, share=0.9, lets_go=True)), [reached.end])
-    assert opened.success
-
-
 def test_a_push_observes_its_line_from_both_sides(table):
     """Mirror the hand at the line: its way back to the line turns round, and the line itself does not."""
     pushing, subtasks = small_task.pushing(table)
@@ -364,17 +354,13 @@ def test_the_cup_goes_where_it_is_told_and_looks_down(arm_task, bowl_subtasks, a
     assert np.isfinite(world.data.qpos).all() and world.control.tip[2] < 1.3, "a place out of reach is not gone to"
 
 
-def test_a_state_in_which_nothing_is_held_leaves_the_cup_solid(arm_task, bowl_subtasks, arm_starts):
-    """A world that held something before takes hold again."""
+def test_the_arm_sees_and_acts_as_the_gripper_and_its_cup_stays_solid(arm_task, bowl_task, bowl_subtasks, arm_starts):
     env = SubtaskEnv(arm_task, bowl_subtasks[0], arm_starts[:1])
     (reached,) = play(env, ScriptedPolicy(env), arm_starts[:1])
     pick = SubtaskEnv(arm_task, bowl_subtasks[1], [reached.end])
     for _ in range(2):
         (episode,) = play(pick, ScriptedPolicy(pick), [reached.end])
         assert episode.success
-
-
-def test_the_arm_sees_and_acts_as_the_floating_gripper(arm_task, bowl_task, bowl_subtasks):
     for subtask in bowl_subtasks:
         arm, floating = SubtaskEnv(arm_task, subtask), SubtaskEnv(bowl_task, subtask)
         assert arm.observation_space == floating.observation_space and arm.action_space == floating.action_space

@@ -93,7 +93,7 @@ def test_candidates_that_the_model_scored_come_first_and_name_their_source(measu
     assert schema["$defs"]["Scored"]["properties"]["number"]["enum"] == [1, 2, 3]
 
 
-def test_a_large_library_is_shortlisted_by_the_measured_ranking_and_the_reason_says_so(measured):
+def test_a_large_library_is_shortlisted_by_the_measured_ranking_and_probabilities_add_up_by_category(measured):
     asset, count = measured.library.assets[0], 2000
     many = Library(tuple(replace(asset, id=f"asset_{k:04}", caption="word " * 20) for k in range(count)))
     ranked = [Candidate(one.id, 1 - k / count, {}, "") for k, one in enumerate(reversed(many.assets))]
@@ -105,9 +105,6 @@ def test_a_large_library_is_shortlisted_by_the_measured_ranking_and_the_reason_s
     ranking = Match(measured.query.segment.id, None, 1.0, "", tuple(ranked))
     found = correspond("text", ScriptedModel(), measured.query, ranking, many, {}, measured.cards_folder)
     assert f"the {len(shown)} of {count} assets that measure nearest" in found.reason
-
-
-def test_probabilities_of_one_category_add_up_and_those_of_others_do_not(measured):
     first = measured.library.assets[0]
     library = Library((first, replace(first, id="same"), replace(first, id="other", category="another category")))
 
@@ -160,7 +157,7 @@ def decided(match: Match, choice: int) -> int:
     return most_probable(match, match.candidates, choice)
 
 
-def test_a_clear_match_holds_against_another_verdict_and_an_unclear_one_is_decided_by_the_model():
+def test_a_clear_match_holds_against_a_models_verdict_also_that_it_is_no_object_and_an_unclear_one_does_not():
     clear, unclear, between = ranked(0.985, 0.99, 0.2, 0.1), ranked(0.55, 0.6, 0.5, 0.4), ranked(0.8, 0.95, 0.6, 0.01)
     assert [decided(clear, choice) for choice in (0, 2, 3)] == [1, 1, 1]
     assert [decided(unclear, choice) for choice in range(4)] == [0, 1, 2, 3]
@@ -169,6 +166,13 @@ def test_a_clear_match_holds_against_another_verdict_and_an_unclear_one_is_decid
     for choice in (0, 2, 3):
         followed = [decided(ranked(c, 0.9, 0.4, 0.2), choice) == choice for c in np.linspace(0.01, 0.999, 60)]
         assert followed == sorted(followed, reverse=True) and followed[0] and not followed[-1], "more confidence"
+    seen, denied = description(True, "measured"), description(False, "eyes-1")
+    assert is_denied(seen, denied)
+    assert not is_denied(seen, description(False, "human")) and not is_denied(denied, denied)
+    kept = keep_if_matched(denied, ranked(0.98, 0.99))
+    assert kept.is_object and "eyes-1 says that this is not an object" in kept.warnings[-1]
+    assert keep_if_matched(denied, ranked(0.8, 0.95)) is denied
+    assert keep_if_matched(denied, replace(ranked(0.98, 0.99), asset_id=None)) is denied
 
 
 def test_a_surer_model_outweighs_more_and_one_that_is_outweighed_is_named_with_its_choice(measured):
@@ -209,13 +213,3 @@ def test_an_object_behind_another_or_cut_by_the_picture_is_partly_hidden():
 def description(is_object: bool, source: str) -> Description:
     attributes = Attributes("red", (200, 30, 30), "box", np.full(3, 0.1), 0.0, np.zeros(3), 0.001)
     return Description(1, is_object, "red_box", "a red box", attributes, source=source)
-
-
-def test_what_a_model_takes_for_no_object_stays_one_only_if_it_clearly_matches():
-    seen, denied = description(True, "measured"), description(False, "eyes-1")
-    assert is_denied(seen, denied)
-    assert not is_denied(seen, description(False, "human")) and not is_denied(denied, denied)
-    kept = keep_if_matched(denied, ranked(0.98, 0.99))
-    assert kept.is_object and "eyes-1 says that this is not an object" in kept.warnings[-1]
-    assert keep_if_matched(denied, ranked(0.8, 0.95)) is denied
-    assert keep_if_matched(denied, replace(ranked(0.98, 0.99), asset_id=None)) is denied

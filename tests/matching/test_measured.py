@@ -200,7 +200,7 @@ def retrieved(query):
     return SimpleNamespace(view=view, indexed=indexed, best=best)
 
 
-def test_the_first_candidates_are_scored_by_new_views_if_they_can_be_rendered_and_sorted(retrieved, monkeypatch):
+def test_the_first_candidates_are_scored_by_new_views_unless_one_is_clear_or_none_likely(retrieved, monkeypatch):
     monkeypatch.setattr(measured, "is_clear", lambda _: False)
     monkeypatch.setattr(measured, "MIN_RERANK_PROBABILITY", 0.0)
     before = retrieved.best
@@ -212,9 +212,7 @@ def test_the_first_candidates_are_scored_by_new_views_if_they_can_be_rendered_an
     monkeypatch.setattr(measured, "render_views", Mock(side_effect=AssetError("its mesh is gone")))
     after = measured.rerank_views(retrieved.view, retrieved.indexed, before)
     assert after == sorted(before, key=lambda one: -one.score), "what cannot be rendered keeps its score"
-
-
-def test_nothing_is_rendered_if_the_first_is_clear_or_none_is_likely(retrieved, monkeypatch):
+    monkeypatch.undo()
     monkeypatch.setattr(measured, "render_views", lambda *_, **__: pytest.fail("it was rendered"))
     first, *rest = retrieved.best
     assert match_confidence(9, 0) > match_confidence(9, 9) > match_confidence(1, 9)

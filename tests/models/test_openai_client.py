@@ -223,12 +223,18 @@ def test_tokens_and_cost_of_all_attempts_are_recorded_and_impossible_counts_are_
     assert not [name for name in end if name.startswith(("llm.token_count", "llm.cost"))], "unknown, not zero"
 
 
-def test_the_answer_can_be_read_as_it_arrives(server, model, tmp_path):
+def test_the_answer_can_be_read_as_it_arrives_and_an_equal_request_is_answered_from_the_trace(server, model, tmp_path):
     texts: list[str] = []
     calls = InFlightCalls(on_change=lambda call: texts.append(call.text))
     TracingModel(model(), tmp_path / "trace.jsonl", calls).ask(question())
     assert texts[-1] == GOOD and len(set(texts)) > 3
     assert all(GOOD.startswith(text) for text in texts) and calls.calls() == ()
+    for _ in range(2):
+        assert TracingModel(model(), tmp_path / "trace.jsonl").ask(question()).colour == "red"
+    assert len(server.requests) == 1
+    TracingModel(model(), tmp_path / "trace.jsonl").ask(question(attempt=1))
+    TracingModel(model(temperature=1.0), tmp_path / "trace.jsonl").ask(question())
+    assert len(server.requests) == 3
 
 
 @pytest.mark.parametrize("behaviour", [hostile.stalls, hostile.stalls_midway, hostile.drips])
@@ -306,15 +312,6 @@ def test_a_model_without_vision_gets_no_more_pictures(server, model):
     assert model().ask(question(pictures=picture)).colour == "red" and len(server.requests) == 4
 
 
-def test_an_equal_request_is_answered_from_the_trace_until_retried(server, model, tmp_path):
-    for _ in range(2):
-        assert TracingModel(model(), tmp_path / "trace.jsonl").ask(question()).colour == "red"
-    assert len(server.requests) == 1
-    TracingModel(model(), tmp_path / "trace.jsonl").ask(question(attempt=1))
-    TracingModel(model(temperature=1.0), tmp_path / "trace.jsonl").ask(question())
-    assert len(server.requests) == 3
-
-
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 def test_a_redirect_is_not_followed_with_pictures_or_key(server, model, status):
     with HostileServer(answer("{}")) as other:
@@ -324,7 +321,7 @@ def test_a_redirect_is_not_followed_with_pictures_or_key(server, model, status):
         assert other.requests == []
 
 
-def test_the_environment_adds_no_header_and_no_address_of_another_server(server, model, monkeypatch):
+def test_the_environment_adds_no_header_or_address_and_what_is_not_there_is_named(server, model, monkeypatch):
     monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Gateway: token-of-another-server")
     monkeypatch.setenv("OPENAI_ORG_ID", "org-of-mine")
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
@@ -332,9 +329,6 @@ def test_the_environment_adds_no_header_and_no_address_of_another_server(server,
     [headers] = server.headers
     assert not [name for name in headers if name.startswith(("x-", "openai-"))]
     assert "api.openai.com" in str(OpenAIModel(ModelSettings(service="openai"), KEY)._client.base_url)
-
-
-def test_an_unreachable_server_and_an_address_that_is_none_are_named_and_a_missing_key_says_what_to_set(model):
     none = "http://[::1 http://host:99999999/v1 http:// https://h/v1?api-key=sk-1 https://h/#sk-1"
     for address in none.split():
         with pytest.raises(ModelError, match="must begin with http"):

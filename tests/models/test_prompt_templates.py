@@ -67,7 +67,7 @@ MASK = np.zeros((120, 200), bool)
 MASK[40:80, 50:120] = True
 
 
-def test_a_crop_shows_the_object_alone_the_frame_dims_the_rest_and_every_mask_gets_a_mark_inside_it():
+def test_pictures_show_the_object_alone_dimmed_or_marked_and_are_reduced_put_side_by_side_and_counted_by_tiles():
     crop, frame = masked_crop(RGB, MASK), outline_in_frame(RGB, MASK)
     assert max(crop.shape) == 224 and (crop[0, 0] == BACKGROUND_GREY).all()
     assert np.abs(crop.astype(float) - BACKGROUND_GREY).mean() > 5
@@ -80,9 +80,6 @@ def test_a_crop_shows_the_object_alone_the_frame_dims_the_rest_and_every_mask_ge
         (mask := np.zeros_like(MASK))[edge] = True
         for picture in (masked_crop(RGB, mask), outline_in_frame(RGB, mask), set_of_marks(RGB, {1: mask})):
             assert picture.dtype == np.uint8 and min(picture.shape[:2]) >= 1
-
-
-def test_pictures_are_reduced_never_enlarged_put_side_by_side_encoded_and_counted_by_tiles():
     assert fit_to_side(RGB, 100).shape == (60, 100, 3) and fit_to_side(RGB, 1000).shape == RGB.shape
     row = images.side_by_side([RGB, RGB[:, :60]], ["1", "2"], 100)
     assert row.shape[0] == 126 and (row[:26] == 0).any(), "the numbers are above the candidates"

@@ -268,7 +268,7 @@ def test_a_proposed_task_has_the_models_instruction_and_difficulty_or_is_left_ou
     assert tasks.propose(scene, ScriptedModel(tasks.TasksAnswer(tasks=[ghost]))) == ()
 
 
-def test_an_instruction_is_understood_impossible_misunderstood_or_about_an_empty_table(scene):
+def test_an_instruction_is_understood_impossible_or_misunderstood_and_questions_list_every_object(scene):
     answer = tasks.UnderstoodAnswer(fits=True, **LIFT.model_dump())
     task = tasks.understand_instruction("  lift \n the ball ", scene, ScriptedModel(answer))
     assert (task.instruction, task.source) == ("lift the ball", "human")
@@ -282,9 +282,6 @@ def test_an_instruction_is_understood_impossible_misunderstood_or_about_an_empty
     assert tasks.propose((), model) == () and not model.questions
     with pytest.raises(tasks.TaskError, match="there is no object on this table"):
         tasks.understand_instruction("stack them", (), model)
-
-
-def test_a_question_lists_every_object_and_the_table(scene):
     data = tasks.scene_to_json(scene, {"yellow_can": "a tin of soup"})
     assert [o["name"] for o in data["objects"]] == list(tabletop.OBJECTS)
     can = next(o for o in data["objects"] if o["name"] == "yellow_can")
@@ -292,7 +289,7 @@ def test_a_question_lists_every_object_and_the_table(scene):
     assert len(data["table"]["polygon"]) == 4 and data["right"] == [1.0, 0.0]
 
 
-def test_a_layout_made_by_hand_is_a_task_with_its_positions_as_goals(scene):
+def test_a_layout_made_by_hand_is_a_task_with_its_positions_as_goals_and_a_task_reads_back_from_its_json(scene):
     task = tasks.arrangement_task({"red_cube": (0.1, -0.2004), "orange_ball": (0, 0.05)})
     assert task.goals == ("red_cube stands at (0.100, -0.200)", "orange_ball stands at (0.000, 0.050)")
     assert (task.objects, task.source) == (("red_cube", "orange_ball"), "human")
@@ -303,9 +300,6 @@ def test_a_layout_made_by_hand_is_a_task_with_its_positions_as_goals(scene):
         tasks.arrangement_task({})
     with pytest.raises(ModelError, match="the place for red_cube lies beside the table"):
         write_program(tasks.arrangement_task({"red_cube": (3, 3)}), scene, PlannerModel())
-
-
-def test_a_task_reads_back_from_its_json():
     task = tasks.Task("stack", "Stack them.", ("a", "b"), ("b rests on a",), "stack", "human")
     value = tasks.task_to_json(task)
     assert value["planned"] == [[{"goal": "on", "names": ["b", "a"]}]]

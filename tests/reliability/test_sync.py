@@ -118,7 +118,7 @@ def test_a_copy_that_was_cut_off_is_refused_and_the_next_sync_completes_it(url: 
     assert folder_hashes(away) == folder_hashes(home / "one")
 
 
-def test_a_list_that_leads_out_of_its_folder_is_refused(tmp_path: Path):
+def test_a_list_that_leads_out_of_its_folder_is_refused_and_a_missing_bucket_named(tmp_path: Path):
     fsspec.filesystem("memory").store.clear()
     store = ObjectStore.open("memory://lab")
     for path in ("../out", "/etc/x", "a/../../x", "", ".writer.lock", "a//b", "a\\b", "./x"):
@@ -127,6 +127,10 @@ def test_a_list_that_leads_out_of_its_folder_is_refused(tmp_path: Path):
         with pytest.raises(StoreError, match="is damaged"):
             sync_folder(tmp_path / "away" / "one", store, "project.json")
         assert not (tmp_path / "away").exists(), path
+    nothing = SimpleNamespace(exists=lambda path: False)
+    with pytest.raises(StoreError, match="s3://nothing/lab: there is no bucket nothing; create it or correct its name"):
+        ObjectStore(nothing, "nothing/lab", "s3://nothing/lab").names()
+    assert ObjectStore(nothing, "nothing/lab", "memory://nothing/lab").names() == []
 
 
 def test_bad_input_is_one_line_and_exit_code_2(home: Path, refused: Any):
@@ -163,13 +167,6 @@ def test_after_any_changes_that_take_turns_both_sides_are_equal(changes: list, t
         for one in (folder, *folders.values()):
             sync_folder(one, store, "project.json")
         assert folder_hashes(folders["here"]) == folder_hashes(folders["away"]) == store.hashes("one")
-
-
-def test_a_bucket_that_does_not_exist_is_named():
-    nothing = SimpleNamespace(exists=lambda path: False)
-    with pytest.raises(StoreError, match="s3://nothing/lab: there is no bucket nothing; create it or correct its name"):
-        ObjectStore(nothing, "nothing/lab", "s3://nothing/lab").names()
-    assert ObjectStore(nothing, "nothing/lab", "memory://nothing/lab").names() == []
 
 
 @pytest.mark.parametrize("link", ["scene", "scene.json", "rounds/000"])

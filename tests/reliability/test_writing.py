@@ -86,14 +86,7 @@ def test_masks_that_cannot_be_written_are_written_when_the_disk_has_space_again(
     assert saved() == 1
 
 
-def test_an_error_of_the_disk_anywhere_is_told_as_such_and_not_as_ours(capsys, monkeypatch):
-    error = OSError(errno.ENOSPC, "No space left on device", "/somewhere/solution.npz")
-    assert error_message(error) == "solution.npz was not saved: the disk is full. Free some space, then try again."
-    monkeypatch.setattr("studio.commands.run.run", Mock(side_effect=error))
-    assert main(["run", "frame", "--out", "out"]) == 2 and "the disk is full" in capsys.readouterr().err
-
-
-def test_a_read_only_workspace_is_noticed_on_start_and_its_projects_can_be_looked_at(project, monkeypatch):
+def test_a_read_only_workspace_is_noticed_and_looked_at_and_errors_of_the_disk_are_told(project, capsys, monkeypatch):
     project.close()
     workspace, opened = project.folder.parent, os.open
 
@@ -108,6 +101,10 @@ def test_a_read_only_workspace_is_noticed_on_start_and_its_projects_can_be_looke
     with pytest.raises(StoreError, match=r"small can only be looked at: the disk is read-only\. Make it writable"):
         opened_again.decide("not_object", id=1, value=True)
     assert not opened_again.decisions and len(opened_again.segments()) == 2
+    error = OSError(errno.ENOSPC, "No space left on device", "/somewhere/solution.npz")
+    assert error_message(error) == "solution.npz was not saved: the disk is full. Free some space, then try again."
+    monkeypatch.setattr("studio.commands.run.run", Mock(side_effect=error))
+    assert main(["run", "frame", "--out", "out"]) == 2 and "the disk is full" in capsys.readouterr().err
 
 
 def test_values_that_cannot_be_cached_are_computed_and_a_failed_append_leaves_a_log_as_it_was(tmp_path, fail):

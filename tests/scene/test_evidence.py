@@ -42,7 +42,7 @@ def measure(table, change=lambda depth: depth, **more):
     return measure_evidence(inputs, scene, builder.compile_spec(builder.build_spec(scene)))
 
 
-def test_a_twin_of_its_own_photograph_explains_it_and_its_evidence_is_kept_as_json(table):
+def test_a_twin_of_its_own_photograph_explains_it_but_depth_of_another_or_a_ground_hardly_likelier_are_doubted(table):
     found = measure(table)
     assert not doubts(found) and found.explained > 0.98 and found.standing > 0.98 and found.missing == 0
     assert found.depth_error is not None and found.depth_error < 1e-3 and found.edges is not None and found.edges > 2
@@ -52,16 +52,12 @@ def test_a_twin_of_its_own_photograph_explains_it_and_its_evidence_is_kept_as_js
     assert again is not None and again.to_json() == kept and summarise(again) == summarise(found)
     for broken in (None, [], {}, kept | {"explained": "much"}, kept | {"grounds": 3}, kept | {"objects": [1]}):
         assert Evidence.from_json(broken) is None
-
-
-def test_depth_of_another_picture_and_a_ground_that_is_hardly_likelier_than_another_are_doubted(table):
     for change, term in (
         (lambda depth: depth[::-1], "depth"),
         (lambda depth: np.roll(depth, (14, 17), (0, 1)), "edges"),
         (lambda depth: np.where(np.arange(240)[:, None] < 150, depth, 0.9 * depth), "explained"),
     ):
         assert term in doubts(measure(table, change)), term
-    found = measure(table)
     assert "choose it on the Frame page" in doubts(replace(found, grounds=(0.5, 0.45)))["ground"]
     assert not doubts(replace(found, grounds=(0.7, 0.3)))
     assert measure(table, ground_pixel=(100, 200)).grounds == ()
@@ -114,7 +110,7 @@ def match_with(*scores):
     return Match(1, "asset_0", 1.0, "", candidates)
 
 
-def test_confidence_is_sure_for_a_good_fit_and_falls_with_the_distance_from_the_observation(photographed):
+def test_confidence_and_verdict_follow_the_distance_of_an_object_from_the_observation_and_of_no_other(photographed):
     scene, frame, segments = photographed
     confidences = object_confidences(frame, segments, scene, [match_with(0.95, 0.01)])
     assert len(confidences) == len(segments)
@@ -128,9 +124,15 @@ def test_confidence_is_sure_for_a_good_fit_and_falls_with_the_distance_from_the_
     scores = [score(0, metres) for metres in (0, 0.01, 0.02, 0.04)]
     assert all(near > far + 0.02 for near, far in pairwise(scores))
     assert score(1, 0) == pytest.approx(score(1, 0.04))
+    for by, verdict in (((0, 0, 0), "fits"), ((0.03, 0, 0), "different"), ((0, 5, 5), "does not show")):
+        box, ball = compare_scene(frame, segments, move_first(scene, by))
+        assert verdict in box.verdict and "fits" in ball.verdict
+        assert (box.mask_iou > 0.99 and box.depth_error < 1e-4) == (verdict == "fits")
+        assert (box.depth_error is None) == (verdict == "does not show")
+        assert ball.mask_iou > 0.99 and ball.depth_error < 1e-4
 
 
-def test_a_close_rival_is_named_also_without_a_chosen_asset_and_a_persons_choice_has_none(photographed):
+def test_a_close_rival_and_a_low_score_are_named_but_a_persons_choice_has_no_rival(photographed):
     scene, frame, segments = photographed
     match = match_with(0.8, 0.7)
     doubtful = object_confidences(frame, segments, scene, [match])[0]
@@ -143,6 +145,17 @@ def test_a_close_rival_is_named_also_without_a_chosen_asset_and_a_persons_choice
     unmatched = [replace(match_with(s), asset_id=None) for s in (0.05, 0.45)]
     far, near = (object_confidences(frame, segments, scene, [match])[0] for match in unmatched)
     assert far.level == "sure" and near.score < far.score and "asset 0" in near.reason
+    for value, terms, doubt in (
+        (0.95, {"size": 1.0, "colour": 0.6}, ""),
+        (0.95, {"size": 1.0, "colour": 0.4}, "colour agrees by less than half (95% in all)"),
+        (0.57, {"colour": 0.4, "appearance": 0.3, "size": 1.0}, "colour and pattern agree by less than half"),
+        (0.6, {"size": 1.0}, "asset 0 scores 60%"),
+    ):
+        match = replace(match_with(), candidates=(Candidate("asset_0", value, terms, ""),))
+        for one in (match, override_match(match, "asset_0")):  # a person's choice does not make the colours agree
+            confidence = object_confidences(frame, segments, scene, [one])[0]
+            assert confidence.level == "sure" and doubt in confidence.reason
+            assert confidence.reason.startswith("Everything agrees") == (not doubt)
 
 
 def test_a_reconstruction_is_less_sure_than_an_asset_and_where_none_fits_only_the_place_is_sure(photographed):
@@ -178,31 +191,6 @@ def test_a_hidden_or_hardly_measured_object_is_less_sure(tmp_path):
     without_depth = replace(frame, depth=np.where(segments[0].mask, 0, frame.depth).astype(np.float32))
     unmeasured = object_confidences(without_depth, segments, scene, [])[0]
     assert unmeasured.score == 0 and unmeasured.level == "unsure" and "0 points" in unmeasured.reason
-
-
-def test_a_low_score_of_one_matcher_or_of_all_is_named(photographed):
-    scene, frame, segments = photographed
-    for score, scores, doubt in (
-        (0.95, {"size": 1.0, "colour": 0.6}, ""),
-        (0.95, {"size": 1.0, "colour": 0.4}, "colour agrees by less than half (95% in all)"),
-        (0.57, {"colour": 0.4, "appearance": 0.3, "size": 1.0}, "colour and pattern agree by less than half"),
-        (0.6, {"size": 1.0}, "asset 0 scores 60%"),
-    ):
-        match = replace(match_with(), candidates=(Candidate("asset_0", score, scores, ""),))
-        for one in (match, override_match(match, "asset_0")):  # a person's choice does not make the colours agree
-            confidence = object_confidences(frame, segments, scene, [one])[0]
-            assert confidence.level == "sure" and doubt in confidence.reason
-            assert confidence.reason.startswith("Everything agrees") == (not doubt)
-
-
-def test_the_verdict_follows_the_distance_of_an_object_and_no_other(photographed):
-    scene, frame, segments = photographed
-    for by, verdict in (((0, 0, 0), "fits"), ((0.03, 0, 0), "different"), ((0, 5, 5), "does not show")):
-        box, ball = compare_scene(frame, segments, move_first(scene, by))
-        assert verdict in box.verdict and "fits" in ball.verdict
-        assert (box.mask_iou > 0.99 and box.depth_error < 1e-4) == (verdict == "fits")
-        assert (box.depth_error is None) == (verdict == "does not show")
-        assert ball.mask_iou > 0.99 and ball.depth_error < 1e-4
 
 
 def render(scene, frame, segments, which=0, **changed):

@@ -39,17 +39,7 @@ def named_placements(descriptions, assets, decisions=(), score=0.9, source="meas
     return name_objects(scene, descriptions, matches, LIBRARY, decisions, former or {}).placements
 
 
-def test_a_name_is_the_measured_colour_and_what_the_asset_is():
-    for colour, asset, name in (
-        ("red", "ketchup_bottle", "red_ketchup_bottle"),
-        ("orange", "orange", "orange"),
-        ("green", "teal_bowl", "teal_bowl"),
-        ("brown", "large_wooden_cube", "wooden_cube"),
-    ):
-        assert colour_and_kind(colour, LIBRARY[asset]) == name
-
-
-def test_names_are_unique_and_those_of_people_and_models_stay():
+def test_a_name_is_the_measured_colour_and_the_asset_is_unique_and_those_of_people_and_models_stay():
     (p,) = named_placements([description(1, "white_cube", "white")], [None])
     assert (p.name, p.aliases) == ("white_cube", ())
     (p,) = named_placements([description(1, "red_cylinder", "red")], ["ketchup_bottle"], score=0.3)
@@ -67,6 +57,13 @@ def test_names_are_unique_and_those_of_people_and_models_stay():
         assert p.name not in {name for name in names if name != measured}
     everything = [name for p in placed for name in (p.name, *p.aliases)]
     assert len(everything) == len(set(everything)), "one name, one object"
+    for colour, asset, name in (
+        ("red", "ketchup_bottle", "red_ketchup_bottle"),
+        ("orange", "orange", "orange"),
+        ("green", "teal_bowl", "teal_bowl"),
+        ("brown", "large_wooden_cube", "wooden_cube"),
+    ):
+        assert colour_and_kind(colour, LIBRARY[asset]) == name
 
 
 def test_a_solid_reconstruction_is_not_called_a_bowl():
@@ -143,7 +140,7 @@ def halves(mask: np.ndarray, share: float = 0.6) -> list[np.ndarray]:
     return [mask & left, mask & ~left]
 
 
-def test_three_parts_are_merged_into_one_object_and_two_objects_side_by_side_stay_two(library):
+def test_three_parts_are_merged_into_one_object_but_not_two_objects_or_parts_that_fit_assets_themselves(library):
     scene = make.scene(asset_placement(library, "cracker_box", (0, 0)))
     first, rest = halves(make.photograph(scene)[2][0].mask, 0.4)
     merged = merged_masks(scene, [first, *halves(rest, 0.5)], [None] * 3, "cracker_box", library)
@@ -153,10 +150,7 @@ def test_three_parts_are_merged_into_one_object_and_two_objects_side_by_side_sta
     masks = [segment.mask for segment in make.photograph(scene)[2]]
     for together in ("blue_block", "cracker_box", None):
         assert merged_masks(scene, masks, [None, None], together, library) == []
-
-
-def test_a_part_that_fits_an_asset_by_itself_is_not_merged(library):
-    """Two cubes flush with each other fill a block; as cubes they fit equally well."""
+    # two cubes flush with each other fill a block; as cubes they fit equally well
     cube, block = library["red_cube"], library["red_block"]
     flush = make.placement(cube.mesh, "a", (-block.size[0] / 4, 0), size=block.size * [0.5, 1, 1], asset_id=cube.id)
     other = make.placement(cube.mesh, "b", (block.size[0] / 4, 0), size=flush.size, asset_id=cube.id)

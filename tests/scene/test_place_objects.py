@@ -80,7 +80,7 @@ def test_known_objects_are_placed_and_unknown_ones_reconstructed(truth, library,
         assert position_error(p, q) < 0.01, p.name
 
 
-def test_a_persons_pose_and_reconstruction_method_win(two_objects, library, tmp_path):
+def test_a_persons_pose_and_method_win_and_what_is_no_object_is_left_out(two_objects, library, tmp_path):
     pose = Pose(np.array([0.3, 0.3, 0.1]), np.array([0.0, 0, 0, 1]))
     scene = place_again(two_objects, library, tmp_path, overrides={2: Override(pose)})
     assert np.array_equal(scene.placements[0].world_from_object.matrix, pose.matrix)
@@ -88,9 +88,6 @@ def test_a_persons_pose_and_reconstruction_method_win(two_objects, library, tmp_
     scene = place_again(two_objects, library, tmp_path, overrides=overrides)
     assert [p.asset_id for p in scene.placements] == [None, two_objects.placements[1].asset_id]
     assert scene.placements[0].provenance.startswith("made from the view as a cylinder")
-
-
-def test_segments_that_are_no_objects_are_left_out_and_an_empty_table_is_an_empty_scene(two_objects, library, tmp_path):
     inputs = make.inputs(two_objects, library, tmp_path, known=False)
     descriptions = [replace(make.exact_description(p), is_object=p.name != "red_mug") for p in two_objects.placements]
     scene = place_objects(replace(inputs, descriptions=descriptions, matches=[]))
@@ -184,7 +181,7 @@ RESET = ("refit", {})
 WEIGH = ("physics", {"mass": 0.7, "friction": 0.4})
 
 
-def test_the_last_move_counts_a_resize_keeps_the_pose_a_refit_ends_both_and_a_reset_everything():
+def test_the_last_move_counts_a_resize_keeps_the_pose_a_refit_ends_both_and_weights_end_with_the_asset():
     for before in ((), (MOVE,), (RESIZE,), (MOVE, RESIZE), (REFIT,)):
         assert override_after(*before, REFIT).fixed_pose is None
         reset = override_after(*before, RESET)
@@ -193,9 +190,6 @@ def test_the_last_move_counts_a_resize_keeps_the_pose_a_refit_ends_both_and_a_re
     assert np.allclose(override.pose.pos, [0, 0, 2]) and np.allclose(override.pose.quat_wxyz, UPRIGHT)
     assert override_after(RESIZE, MOVE).scale == 1.3
     assert np.allclose(override_after(MOVE, ("resize", {"scale": 2})).fixed_pose.pos, [0.1, 0.2, 0.3])
-
-
-def test_weights_end_with_the_asset_survive_moves_and_name_their_source():
     override = override_after(MOVE, RESIZE, WEIGH, ("choose_asset", {"asset_id": "red_mug"}))
     assert np.allclose(override.fixed_pose.pos, RESIZE[1]["pos"])
     assert (override.scale, override.mass, override.friction) == (None, None, None)
@@ -214,7 +208,7 @@ def mug(library):
     return make.scene(asset_placement(library, "red_mug", 2, (0.05, 0.1), 2.0))
 
 
-def test_a_resized_object_keeps_its_bottom_and_overridden_weights_reach_the_file(mug, library, tmp_path):
+def test_a_resized_object_keeps_its_bottom_weights_are_written_and_a_refit_finds_the_pose(mug, library, tmp_path):
     (plain,) = place_again(mug, library, tmp_path).placements
     (large,) = place_again(mug, library, tmp_path, overrides={2: Override(scale=1.5)}).placements
     bottoms = [p.world_from_object.pos[2] - p.size[2] / 2 for p in (plain, large)]
@@ -228,9 +222,6 @@ def test_a_resized_object_keeps_its_bottom_and_overridden_weights_reach_the_file
     assert (read.mass, read.scale) == (0.7, 1.2) and read.mass_source == read.friction_source == "person"
     assert read.mass_range == pytest.approx([edge * 1.2**3 for edge in library["red_mug"].mass_range])
     assert read.machine_pose.scale == 1
-
-
-def test_a_refit_finds_the_true_pose_from_a_persons_pose_and_may_change_the_scale(mug, library, tmp_path):
     true = mug.placements[0].world_from_object
     start = Pose(true.pos + np.array([0.03, -0.02, 0]), true.quat_wxyz)
     (placed,) = place_again(mug, library, tmp_path, overrides={2: Override(start, refit=True)}).placements

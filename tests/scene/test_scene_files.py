@@ -36,7 +36,7 @@ def test_a_scene_written_and_read_is_the_same_scene_and_writing_it_again_changes
     assert {p.name: p.read_bytes() for p in (project / "scene").iterdir()} == first
 
 
-def test_a_missing_or_damaged_scene_json_is_one_line(tmp_path):
+def test_an_invalid_scene_or_a_missing_or_damaged_scene_json_is_one_line(tmp_path):
     with pytest.raises(SceneError, match="build the scene first"):
         scene_files.read_scene(tmp_path)
     with pytest.raises(SceneError):
@@ -52,6 +52,18 @@ def test_a_missing_or_damaged_scene_json_is_one_line(tmp_path):
         (tmp_path / "scene.json").write_text(json.dumps(scene | {"shelves": [shelf | broken]}))
         with pytest.raises(SceneError, match="damaged") if broken else nullcontext():
             assert scene_files.read_scene(tmp_path).shelves[0].height == shelf["height"]
+    box, words = make.box(tmp_path), tmp_path / "words.obj"
+    words.write_text("no mesh at all")
+    invalid = {
+        "each name once": (make.placement(box, "twin"), make.placement(box, "twin", (0.2, 0))),
+        "cannot name a body": (make.placement(box, "world"),),
+        "no valid size": (make.placement(box, size=(0.1, 0, 0.1)),),
+        "is missing": (make.placement(tmp_path / "gone.obj", size=(0.1, 0.1, 0.1)),),
+        "cannot read the mesh": (make.placement(words, size=(0.1, 0.1, 0.1)),),
+    }
+    for words, placements in invalid.items():
+        with pytest.raises(SceneError, match=rf"\A.*({words}).*\Z"):
+            builder.build_spec(make.scene(*placements))
 
 
 def test_every_placement_is_a_free_body_centred_on_its_box_above_the_table_or_fixed(tmp_path):
@@ -88,7 +100,7 @@ def test_a_meshs_box_becomes_the_size_box_in_any_unit_and_origin(tmp_path, unit,
         assert np.allclose(centre, [0, 0, 0.04], atol=1e-5)
 
 
-def test_the_written_model_loads_alone(tmp_path):
+def test_the_written_model_loads_alone_and_boxes_cylinders_and_balls_collide_as_primitives(tmp_path):
     coloured = trimesh.creation.icosphere(2, 0.03)
     coloured.visual.face_colors = np.random.default_rng(0).integers(0, 255, (len(coloured.faces), 4))
     ball = tmp_path / "ball.ply"
@@ -97,9 +109,6 @@ def test_the_written_model_loads_alone(tmp_path):
     builder.write_mjcf(make.scene(make.placement(ball), box), tmp_path / "out")
     model = mujoco.MjModel.from_xml_path(str(tmp_path / "out" / "scene.xml"))
     assert (model.nbody, model.ntex) == (3, 2)  # the sky and the ball's colours
-
-
-def test_boxes_cylinders_and_balls_collide_as_primitives(tmp_path):
     for mesh, kind in (
         (trimesh.creation.box((0.05, 0.04, 0.03)), "BOX"),
         (trimesh.creation.cylinder(0.03, 0.1, sections=40), "CYLINDER"),
@@ -109,21 +118,6 @@ def test_boxes_cylinders_and_balls_collide_as_primitives(tmp_path):
         path = make.shape(tmp_path, f"mesh_{len(mesh.faces)}", mesh)
         model = builder.compile_spec(builder.build_spec(make.scene(make.placement(path))))
         assert mujoco.mjtGeom(model.geom("object:0").type[0]).name == f"mjGEOM_{kind}"
-
-
-def test_an_invalid_scene_is_one_line(tmp_path):
-    box, words = make.box(tmp_path), tmp_path / "words.obj"
-    words.write_text("no mesh at all")
-    invalid = {
-        "each name once": (make.placement(box, "twin"), make.placement(box, "twin", (0.2, 0))),
-        "cannot name a body": (make.placement(box, "world"),),
-        "no valid size": (make.placement(box, size=(0.1, 0, 0.1)),),
-        "is missing": (make.placement(tmp_path / "gone.obj", size=(0.1, 0.1, 0.1)),),
-        "cannot read the mesh": (make.placement(words, size=(0.1, 0.1, 0.1)),),
-    }
-    for words, placements in invalid.items():
-        with pytest.raises(SceneError, match=rf"\A.*({words}).*\Z"):
-            builder.build_spec(make.scene(*placements))
 
 
 DOOR = """<mujoco><worldbody>

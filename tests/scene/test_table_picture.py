@@ -1,4 +1,4 @@
-"""The twin looks as in the photograph: its table, the light, recoloured assets, and how furniture faces."""
+"""The twin looks as in the photograph: its table, what is around it, the light, recoloured assets, and furniture."""
 
 import io
 from dataclasses import replace
@@ -14,13 +14,14 @@ from offline_studio import offline_services
 from PIL import Image
 from scipy.spatial.transform import Rotation
 
+from bench.appearance.likeness import structural_similarity
 from bench.twin_drawing import asset_placement, photograph_scene
 from pipeline.assets import Library
 from pipeline.assets.importers.asset_import import import_asset
 from pipeline.decisions import Decision
 from pipeline.description import Attributes
 from pipeline.description.colour import name_colour
-from pipeline.frame import Observation, load
+from pipeline.frame import Frame, Observation, load
 from pipeline.geometry import Pose, transform
 from pipeline.project import Project
 from pipeline.resources import SAMPLE_SCENES
@@ -29,10 +30,11 @@ from pipeline.scene import rendering, scene_files
 from pipeline.scene.appearance import recolour
 from pipeline.scene.appearance.light import estimate_light
 from pipeline.scene.mjcf import builder
+from pipeline.scene.mjcf.background import keep_background, load_model, make_background, write_background
 from pipeline.scene.mjcf.table_picture import table_picture
 from pipeline.scene.overrides import overrides_from_decisions
 from pipeline.scene.placement import Light, Scene
-from pipeline.scene.rendering import render_model, render_twin
+from pipeline.scene.rendering import open_renderer, render_model, render_twin, run_in_render_thread
 from pipeline.scene.rotation_from_print import appearance_correlation
 from pipeline.segmentation import Segment
 from sample_scenes import make_scenes as studio
@@ -83,7 +85,7 @@ def test_the_twin_through_the_photographs_camera_shows_the_photographs_table_wit
     assert np.min(np.linalg.norm(picture - OBJECT_RGB, axis=-1)) > 60
 
 
-def test_a_pixel_without_depth_belongs_to_the_table_only_in_a_colour_of_the_table(painted):
+def test_pixels_without_depth_count_by_their_colour_shadows_are_not_painted_and_the_picture_is_kept(painted, tmp_path):
     scene, observation, segments = painted
     depth, rgb = observation.frame.depth.copy(), observation.frame.rgb.copy()
     depth[150:210, 60:130] = 0
@@ -95,10 +97,6 @@ def test_a_pixel_without_depth_belongs_to_the_table_only_in_a_colour_of_the_tabl
     foreign = pixels_of(with_picture(scene, other, segments).table_png).astype(float)
     assert np.median(np.abs(whole - without_depth)) < 1
     assert np.min(np.linalg.norm(foreign - (5, 250, 250), axis=-1)) > 60
-
-
-def test_a_shadow_is_not_painted_and_a_scene_written_and_read_keeps_its_picture(painted, tmp_path):
-    scene, observation, segments = painted
     rgb = np.full_like(observation.frame.rgb, 180)
     rgb[150:190, 60:120] = 100
     shaded = replace(observation, frame=replace(observation.frame, rgb=rgb))
@@ -259,3 +257,114 @@ def test_furniture_and_a_recoloured_bowl_are_upright_and_look_as_photographed(tm
 
 def median_chroma(rgb: np.ndarray) -> np.ndarray:
     return np.median(cv2.cvtColor(rgb[None].astype(np.float32) / 255, cv2.COLOR_RGB2LAB)[0, :, 1:], axis=0)
+
+
+def room(scene, folder):
+    """Return the model of a scene before a blotched wall, 0.4 m behind the table."""
+    blotches = cv2.resize(np.random.default_rng(3).integers(60, 200, (9, 12, 3), np.uint8), (768, 576))
+    cv2.imwrite(str(folder / "wall.png"), blotches)
+    spec = builder.build_spec(scene)
+    spec.add_texture(name="wall", type=mujoco.mjtTexture.mjTEXTURE_2D, file=str(folder / "wall.png"))
+    spec.add_material(name="wall", emission=0.9).textures[mujoco.mjtTextureRole.mjTEXROLE_RGB] = "wall"
+    spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_BOX, size=[2, 0.01, 2], pos=[0, 0.8, 0], material="wall")
+    return builder.compile_spec(spec)
+
+
+def from_beside(scene, degrees):
+    """Return the scene with its camera turned about the table's middle."""
+    turn = np.eye(4)
+    turn[:3, :3] = Rotation.from_euler("z", degrees, degrees=True).as_matrix()
+    return replace(scene, world_from_camera=turn @ scene.world_from_camera)
+
+
+@pytest.fixture
+def before_wall(tmp_path):
+    tall = make.placement(make.box(tmp_path, (0.06, 0.06, 0.4)), "tall", (0.1, 0.2), rgb=OBJECT_RGB)
+    scene = replace(make.scene(tall), world_from_camera=make.camera_pose((0.1, -0.8, 0.45), (0, 0, 0.15)))
+    size = (make.CAMERA.width, make.CAMERA.height)
+    image = render_model(room(scene, tmp_path), size)
+    _, support, _ = make.photograph(scene)
+    observation = Observation(Frame(image.rgb, image.depth, make.CAMERA), support)
+    segments = (Segment(1, image.labels > 0),)
+    return scene, observation, segments
+
+
+def test_it_looks_as_in_the_photograph_and_as_in_the_room_from_ten_degrees_beside(before_wall, tmp_path):
+    scene, observation, segments = before_wall
+    made = make_background(observation, segments, builder.table_slab(scene))
+    for degrees, least in ((0, 0.95), (10, 0.8), (-10, 0.8)):
+        seen = from_beside(scene, degrees)
+        truth = render_model(room(seen, tmp_path), (320, 240))
+        scene_files.write_scene(seen, tmp_path / f"twin{degrees}")
+        pictures = []
+        for around in (None, made):
+            write_background(around, tmp_path / f"twin{degrees}" / "scene")
+            pictures.append(render_twin(tmp_path / f"twin{degrees}" / "scene", (320, 240)).rgb)
+        alone, together = (
+            float(structural_similarity(*(cv2.cvtColor(i, cv2.COLOR_RGB2GRAY) for i in (truth.rgb, one))).mean())
+            for one in pictures
+        )
+        assert together > max(least, alone + 0.05), (degrees, alone, together)
+
+
+def test_an_object_is_not_on_it_and_is_not_touched_by_it(before_wall, tmp_path):
+    scene, observation, segments = before_wall
+    made = make_background(observation, segments, builder.table_slab(scene))
+    pixels = np.asarray(Image.open(io.BytesIO(made.png))).astype(int)
+    assert not (np.abs(pixels - OBJECT_RGB).max(-1) < 60).any()
+    assert 0 < made.filled < 0.5
+    scene_files.write_scene(scene, tmp_path / "twin")
+    path = tmp_path / "twin" / "scene" / "scene.xml"
+    alone = mujoco.MjModel.from_xml_path(str(path))
+    write_background(made, path.parent)
+    together = load_model(path)
+    keep_background(path)
+    kept = mujoco.MjModel.from_xml_path(str(path))
+    for model in (together, kept):
+        geom = model.geom("background")
+        assert (geom.contype, geom.conaffinity, model.ngeom) == (0, 0, alone.ngeom + 1)
+        np.testing.assert_allclose(model.body_mass, alone.body_mass)
+        np.testing.assert_allclose(model.stat.center, together.stat.center, atol=1e-6)
+    write_background(None, path.parent)
+    assert not list(path.parent.glob("background.*"))
+
+
+def test_a_background_without_depth_stands_behind_the_table_and_a_table_that_fills_the_picture_has_none(before_wall):
+    scene, observation, segments = before_wall
+    slab, flat = builder.table_slab(scene), replace(observation.frame, depth=np.zeros_like(observation.frame.depth))
+    made = make_background(replace(observation, frame=flat), segments, slab)
+    assert made.filled == 1
+    points = np.array([line.split()[1:] for line in made.obj.decode().splitlines() if line.startswith("v ")], float)
+    ahead = (points - scene.world_from_camera[:3, 3]) @ scene.world_from_camera[:3, 2]
+    np.testing.assert_allclose(ahead, ahead[0], atol=1e-3)
+    corners = np.array([[x, y, 0] for x in (-0.5, 0.5) for y in (-0.4, 0.4)])
+    assert ahead[0] > ((corners - scene.world_from_camera[:3, 3]) @ scene.world_from_camera[:3, 2]).max()
+    from_above, _ = make.observe(make.scene())
+    assert make_background(from_above, (), slab._replace(half=np.array([500.0, 500.0]))) is None
+
+
+RED_AND_BLUE = "1 0 0 1", "0 0 1 1"
+BALL = '<mujoco><worldbody><geom type="sphere" size=".3" rgba="{}"/></worldbody></mujoco>'
+
+
+def test_two_renderers_draw_what_each_alone_draws_and_the_next_one_takes_over_a_context():
+    models = [mujoco.MjModel.from_xml_string(BALL.format(colour)) for colour in RED_AND_BLUE]
+
+    def drawn(*models: mujoco.MjModel) -> tuple[list[np.ndarray], list[object]]:
+        renderers = [open_renderer(model, (64, 48)) for model in models]
+        for model, renderer in zip(models, renderers, strict=True):
+            data = mujoco.MjData(model)
+            mujoco.mj_forward(model, data)
+            renderer.update_scene(data)
+        pictures = [renderer.render() for renderer in (*renderers, *renderers)]
+        contexts = [renderer._gl_context for renderer in renderers]
+        for renderer in renderers:
+            renderer.close()
+        return pictures, contexts
+
+    (red, _), first = run_in_render_thread(drawn, models[0])
+    (blue, _), second = run_in_render_thread(drawn, models[1])
+    both, two = run_in_render_thread(drawn, *models)
+    assert first == second and len({*two}) == 2 and {*second} <= {*two}
+    assert not np.array_equal(red, blue)
+    assert all(np.array_equal(picture, alone) for picture, alone in zip(both, [red, blue] * 2, strict=True))

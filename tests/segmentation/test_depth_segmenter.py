@@ -48,7 +48,7 @@ def middle(mask):
     return x, y
 
 
-def test_each_object_on_the_table_is_one_segment_disjoint_numbered_and_reproducible(scene, view):
+def test_each_object_on_the_table_is_one_segment_disjoint_numbered_and_reproducible_also_if_prepared(scene, view):
     segments = view.automatic()
     assert len(segments) == len(scene.labels)
     for name, truth in scene.labels.items():
@@ -59,9 +59,6 @@ def test_each_object_on_the_table_is_one_segment_disjoint_numbered_and_reproduci
     assert all(np.array_equal(a.mask, b.mask) for a, b in zip(segments, repeated, strict=True))
     assert all(segment.mask.dtype == bool and segment.mask.shape == scene.frame.depth.shape for segment in segments)
     assert DepthSegmenter().open(render("").frame).automatic() == ()
-
-
-def test_a_prepared_view_gives_the_same_answer_as_one_that_is_not(scene, view):
     ready, prompt = DepthSegmenter().open(scene.frame), at(*middle(scene.labels["red_box"]))
     with ThreadPoolExecutor(2) as threads:
         for method in (ready.prepare, ready.automatic):
@@ -86,7 +83,7 @@ def test_a_click_or_a_box_selects_its_object_and_a_later_click_does_not_undo_the
         assert 1 <= len(readings) <= 3 and readings[0].mask[y, x]
 
 
-def test_clicks_give_the_same_mask_together_and_nothing_new_on_a_pixel_with_their_label(scene, view):
+def test_clicks_give_one_mask_together_nothing_new_on_their_own_pixel_and_invalid_ones_are_refused(scene, view):
     truth = scene.labels["blue_cylinder"]
     for mask in (truth, view.automatic()[0].mask):
         inside, outside = middle(mask), (5, 5)
@@ -99,9 +96,6 @@ def test_clicks_give_the_same_mask_together_and_nothing_new_on_a_pixel_with_thei
         one_by_one = step.segment(Prompt(points[:n], labels[:n]))[0].mask
     together = DepthSegmenter().open(scene.frame).segment(Prompt(points, labels))[0].mask
     assert np.array_equal(one_by_one, together)
-
-
-def test_invalid_prompts_are_refused_in_one_line(view):
     small = Prompt(mask=np.zeros((4, 4), bool))
     for prompt, message in ((at(5, 5, 0), "first click must add"), (small, "mask to start from")):
         with pytest.raises(SegmentationError, match=message):
@@ -163,13 +157,6 @@ def test_stacked_boxes_are_two_segments_by_themselves_by_a_split_and_by_a_click_
     assert len(DepthSegmenter().open(replace(view.frame, depth=unknown.depth)).automatic()) >= 2
 
 
-def test_a_mask_of_several_objects_needs_review_and_log_odds_of_boundaries_are_bounded():
-    mask = np.ones((20, 20), bool)
-    assert "several" in " ".join(review_reasons(Segment(1, mask, 0.5, "depth")))
-    assert not review_reasons(Segment(1, mask, 1.0, "depth")) and not review_reasons(Segment(1, mask, 0.5, "human"))
-    assert (np.abs(classify_boundaries(np.random.default_rng(0).normal(0, 50, (200, 14)))) <= 8).all()
-
-
 OBJECTS = """
 <geom name="carton" type="box" size=".06 .05 .07" pos="0 0 .07"/>
 <geom name="beside" type="box" size=".008 .008 .008" pos="-.075 -.05 .008"/>
@@ -190,7 +177,7 @@ def test_a_piece_of_a_lid_apart_from_its_carton_is_a_fragment_of_it_and_a_small_
         assert both[1].mask.sum() > 20 and find_fragments(view.frame, support, both) == {}
 
 
-def test_superpixels_stop_at_a_gap_and_log_odds_of_pairs_are_bounded():
+def test_superpixels_stop_at_a_gap_log_odds_are_bounded_small_regions_absorbed_and_masks_of_several_objects_reviewed():
     h, w = 60, 80
     mask = np.zeros((h, w), bool)
     mask[10:50, 10:38], mask[10:50, 42:70] = True, True
@@ -205,16 +192,15 @@ def test_superpixels_stop_at_a_gap_and_log_odds_of_pairs_are_bounded():
     assert pairs.pairs.tolist() == [[1, 2]] and pairs.total[0] == pytest.approx(affinity.MAX_LOG_ODDS * pairs.weight[0])
     pairs = affinity.label_affinities(np.ones((64, 64), int), np.zeros((1 + len(affinity.OFFSETS), 16, 16), np.float32))
     assert len(pairs.pairs) == len(pairs.total) == len(pairs.weight) == 0
-
-
-def test_every_cell_and_offset_has_a_prediction_and_objects_a_higher_objectness_than_the_table(scene, view):
-    probability = affinity.objectness(view._networks.affinities, scene.frame.depth.shape)
-    objects = np.logical_or.reduce(list(scene.labels.values()))
-    assert probability[objects].mean() > 0.5 > probability[~objects].mean()
-    for h, w in ((120, 160), (98, 151)):
-        maps = np.zeros((affinity.INPUT_CHANNELS, h // 2, w // 2), np.float32)
-        predicted = affinity.predict_affinities(maps, np.zeros((h, w, 3), np.uint8))
-        assert predicted.shape == (1 + len(affinity.OFFSETS), -(-h // affinity.CELL), -(-w // affinity.CELL))
+    labels = np.zeros((40, 90), int)
+    labels[:, :40], labels[:, 40:44], labels[:, 44:] = 1, 2, 3
+    for log_odds, absorbed_by in (([-1.0, -3.0], 1), ([-3.0, -1.0], 3)):
+        affinities = pair_affinities([[1, 2], [2, 3]], log_odds, 40)
+        assert absorb_small_regions(np.arange(4), labels, [affinities]).tolist() == [0, 1, absorbed_by, 3]
+    mask = np.ones((20, 20), bool)
+    assert "several" in " ".join(review_reasons(Segment(1, mask, 0.5, "depth")))
+    assert not review_reasons(Segment(1, mask, 1.0, "depth")) and not review_reasons(Segment(1, mask, 0.5, "human"))
+    assert (np.abs(classify_boundaries(np.random.default_rng(0).normal(0, 50, (200, 14)))) <= 8).all()
 
 
 CHAIN = np.array([[1, 2], [2, 3], [3, 4], [4, 5]])
@@ -247,14 +233,6 @@ def test_labels_merge_only_over_likely_boundaries_and_a_higher_threshold_only_di
         assert all(len(set(coarse[fine == label])) == 1 for label in set(fine))
 
 
-def test_small_regions_are_absorbed_by_the_neighbour_with_the_highest_affinity():
-    labels = np.zeros((40, 90), int)
-    labels[:, :40], labels[:, 40:44], labels[:, 44:] = 1, 2, 3
-    for log_odds, absorbed_by in (([-1.0, -3.0], 1), ([-3.0, -1.0], 3)):
-        affinities = pair_affinities([[1, 2], [2, 3]], log_odds, 40)
-        assert absorb_small_regions(np.arange(4), labels, [affinities]).tolist() == [0, 1, absorbed_by, 3]
-
-
 def test_a_crop_is_pasted_back_where_it_was_cut_and_plus_and_minus_clicks_have_separate_maps():
     rows, cols = np.mgrid[0:480, 0:640].astype(np.float32)
     for x, y, width in ((320, 240, 300), (5, 470, 200), (600, 40, 400), (100, 100, 30)):
@@ -269,7 +247,7 @@ def test_a_crop_is_pasted_back_where_it_was_cut_and_plus_and_minus_clicks_have_s
     assert maps[0, 40, 30] < 0.01 and maps[1, 20, 10] < 0.01 and not maps[5].any()
 
 
-def test_a_prediction_holds_the_clicked_object_stays_near_it_and_is_the_frames_own(scene, view):
+def test_predictions_are_there_for_every_cell_hold_the_clicked_object_stay_near_it_and_are_the_frames_own(scene, view):
     networks = FrameNetworks(view._height_map)
     for name, truth in scene.labels.items():
         x, y = middle(truth)
@@ -280,6 +258,13 @@ def test_a_prediction_holds_the_clicked_object_stays_near_it_and_is_the_frames_o
     first = networks.predict(click)
     other.predict([(100.0, 300.0, 1)])
     assert np.array_equal(networks.predict(click), first)
+    probability = affinity.objectness(view._networks.affinities, scene.frame.depth.shape)
+    objects = np.logical_or.reduce(list(scene.labels.values()))
+    assert probability[objects].mean() > 0.5 > probability[~objects].mean()
+    for h, w in ((120, 160), (98, 151)):
+        maps = np.zeros((affinity.INPUT_CHANNELS, h // 2, w // 2), np.float32)
+        predicted = affinity.predict_affinities(maps, np.zeros((h, w, 3), np.uint8))
+        assert predicted.shape == (1 + len(affinity.OFFSETS), -(-h // affinity.CELL), -(-w // affinity.CELL))
 
 
 def test_a_later_click_reaches_part_of_the_way_and_the_network_overrules_depth_only_where_it_is_sure(scene, view):

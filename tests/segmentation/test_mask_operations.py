@@ -1,4 +1,7 @@
-"""Masks: automatic ones in steps, operations, run lengths, files, formats of other programs, prompts."""
+"""Masks: automatic ones in steps, operations, run lengths, files, formats of other programs, prompts.
+
+Of regions without height and the faces of one wall: what is added, extended, joined, or left as it is.
+"""
 
 import io
 import json
@@ -19,6 +22,9 @@ from pipeline.frame import Frame, Intrinsics
 from pipeline.segmentation import ScriptedSegmenter, Segment, SegmentationError, encode_rle, read_prompts
 from pipeline.segmentation.automatic import assign_ids, automatic_steps
 from pipeline.segmentation.coco import decompress_counts
+from pipeline.segmentation.depth.foreground import is_plausible, merge_foreground
+from pipeline.segmentation.depth.height_map import HeightMap
+from pipeline.segmentation.depth.instance_split import merge_vertically, share_wall
 from pipeline.segmentation.exchange import MaskFormat, read_masks, write_masks
 from pipeline.segmentation.label_studio import build_task, decode_brush, encode_brush
 from pipeline.segmentation.mask_operations import fill_holes, iou, join_greedily, padded_window, part_at_pixel
@@ -84,7 +90,7 @@ def test_a_view_reports_its_progress_or_takes_one_step_raises_its_errors_and_is_
         assert view.cancelled
 
 
-def test_known_objects_keep_their_ids_no_segment_is_lost_and_no_id_is_given_twice():
+def test_known_objects_keep_their_ids_none_is_lost_or_given_twice_and_merging_split_segments_restores_the_mask():
     before = [Segment(3, square(0, 0)), Segment(7, square(4, 4))]
     segments = [Segment(1, square(4, 4, 4)), Segment(2, square(0, 5)), Segment(3, square(0, 0))]
     now = {segment.id: segment.mask for segment in assign_ids(segments, before, first_new=8)}
@@ -93,6 +99,17 @@ def test_known_objects_keep_their_ids_no_segment_is_lost_and_no_id_is_given_twic
     before = [Segment(i, square(0, 0)) for i in (1, 2)]
     segments = [Segment(i, square(0, 0)) for i in (1, 2, 3)]
     assert sorted(segment.id for segment in assign_ids(segments, before, first_new=3)) == [1, 2, 3]
+    mask = np.zeros((60, 100), bool)
+    mask[10:50, 5:45] = mask[10:50, 55:95] = mask[28:32, 40:60] = True
+    parts = segmentation.split(segmentation.Segment(3, mask), first_id=7)
+    assert [part.id for part in parts] == [3, 7] and not (parts[0].mask & parts[1].mask).any()
+    assert np.array_equal(segmentation.merge(parts).mask, mask) and segmentation.merge(parts).id == 3
+    mask = np.zeros((40, 40), bool)
+    mask[5:35, 5:35] = True
+    with pytest.raises(segmentation.SegmentationError, match="no neck"):
+        segmentation.split(segmentation.Segment(1, mask), first_id=2)
+    with pytest.raises(segmentation.SegmentationError, match="two segments or more"):
+        segmentation.merge([segmentation.Segment(1, mask)])
 
 
 def test_holes_iou_windows_parts_and_joins_of_masks_are_exact():
@@ -110,20 +127,6 @@ def test_holes_iou_windows_parts_and_joins_of_masks_are_exact():
         assert join_greedily(items, lambda a, b: a // 10 == b // 10, operator.add) == joined
 
 
-def test_merging_split_segments_restores_the_mask_and_one_without_a_neck_is_not_split():
-    mask = np.zeros((60, 100), bool)
-    mask[10:50, 5:45] = mask[10:50, 55:95] = mask[28:32, 40:60] = True
-    parts = segmentation.split(segmentation.Segment(3, mask), first_id=7)
-    assert [part.id for part in parts] == [3, 7] and not (parts[0].mask & parts[1].mask).any()
-    assert np.array_equal(segmentation.merge(parts).mask, mask) and segmentation.merge(parts).id == 3
-    mask = np.zeros((40, 40), bool)
-    mask[5:35, 5:35] = True
-    with pytest.raises(segmentation.SegmentationError, match="no neck"):
-        segmentation.split(segmentation.Segment(1, mask), first_id=2)
-    with pytest.raises(segmentation.SegmentationError, match="two segments or more"):
-        segmentation.merge([segmentation.Segment(1, mask)])
-
-
 @given(arrays(bool, array_shapes(min_dims=2, max_dims=2, max_side=24)))
 def test_run_lengths_and_brush_masks_are_decoded_to_the_same_mask(mask):
     assert (decode_brush(encode_brush(mask), mask.shape) == mask).all()
@@ -133,12 +136,6 @@ def test_run_lengths_and_brush_masks_are_decoded_to_the_same_mask(mask):
     assert segmentation.encode_rle(np.array([[1, 0], [1, 1]], bool))["counts"] == [0, 2, 1, 1]  # by columns, background
     with pytest.raises(segmentation.SegmentationError, match="do not fill"):
         segmentation.decode_rle({"size": [2, 2], "counts": [1, 2]})
-
-
-def test_compressed_run_lengths_are_decoded():
-    assert decompress_counts("231N") == [2, 3, 1, 1]
-    counts = [0, 2_000_000, 17, 31, 1_000, 16, 999, 1_999_999, 0]
-    assert decompress_counts("0PTQm1a0olnRNgn0AO_SQm1iPO") == counts, "as rleToString of COCO's maskApi.c writes them"
 
 
 def test_written_segments_are_read_unchanged(tmp_path):
@@ -214,7 +211,7 @@ def test_exported_masks_are_imported_unchanged(form: MaskFormat, labels: np.ndar
         assert [item.name.replace("_", " ") for item in back] == [item.name for item in sent]
 
 
-def test_brush_runs_are_packed_as_by_label_studios_converter_and_those_of_its_web_editor_are_read():
+def test_brush_runs_and_compressed_run_lengths_are_read_and_packed_as_label_studio_and_coco_do():
     mask = np.zeros((400, 300), bool)
     mask[300:] = True
     assert (decode_brush(encode_brush(mask), mask.shape) == mask).all()
@@ -225,6 +222,9 @@ def test_brush_runs_are_packed_as_by_label_studios_converter_and_those_of_its_we
     assert decode_brush(data, (1, 2)).tolist() == [[True, False]]
     # Count 20, then 57, 27: words of 8 bits, lengths of 3, 4, 8 and 16 (the head of the example in its tests).
     assert encode_brush(np.ones((1, 5), bool))[:6] == [0, 0, 0, 20, 57, 27]
+    assert decompress_counts("231N") == [2, 3, 1, 1]
+    counts = [0, 2_000_000, 17, 31, 1_000, 16, 999, 1_999_999, 0]
+    assert decompress_counts("0PTQm1a0olnRNgn0AO_SQm1iPO") == counts, "as rleToString of COCO's maskApi.c writes them"
 
 
 def test_an_export_for_cvat_has_its_layout_and_its_polygons_and_coloured_labels_become_objects():
@@ -276,3 +276,90 @@ def test_a_persons_annotation_comes_before_a_models_prediction():
     (kind,) = {"annotations", "predictions"} & mine.keys()
     task = mine | {"predictions": guessed[kind], "annotations": mine[kind]}
     assert [one.name for one in read_masks(json.dumps([task]).encode(), (6, 8))] == ["mine"]
+
+
+H, W, METRES_PER_PIXEL = 120, 160, 0.005
+
+
+def seen_from_above(rgb: np.ndarray, height: np.ndarray | None = None) -> HeightMap:
+    """Return a table seen from 0.8 m above, with colours (H, W, 3) and heights (H, W) in metres."""
+    z = np.zeros((H, W), np.float32) if height is None else height.astype(np.float32)
+    rows, cols = np.indices((H, W), dtype=np.float32)
+    points = np.dstack([cols * METRES_PER_PIXEL, rows * METRES_PER_PIXEL, z])
+    corners = np.array([[0, 0], [W, 0], [W, H], [0, H]]) * METRES_PER_PIXEL
+    return HeightMap(rgb, points, 0.8 - z, 1, 200.0, corners, rgb, np.array([1.0, 0, 0]))
+
+
+def plain(colour: tuple[int, ...] = (200, 200, 200)) -> np.ndarray:
+    return np.broadcast_to(np.array(colour, np.uint8), (H, W, 3)).copy()
+
+
+def patch(top: int, left: int, side: int) -> np.ndarray:
+    mask = np.zeros((H, W), bool)
+    mask[top : top + side, left : left + side] = True
+    return mask
+
+
+DISC = patch(40, 60, 24)
+
+
+def test_a_flat_sheet_is_added_a_part_extended_by_the_rest_and_a_square_of_a_chequered_ground_is_not():
+    rgb = plain()
+    rgb[DISC] = (20, 120, 40)
+    view, probability = seen_from_above(rgb), np.where(DISC, 0.95, 0.02)
+    (region,) = merge_foreground(view, [], probability)
+    assert np.count_nonzero(region & DISC) > 0.95 * np.count_nonzero(region | DISC)
+    assert is_plausible(view, region, probability)
+    rgb, (rows, cols) = plain(), np.indices((H, W))
+    rgb[(rows // 20 + cols // 20) % 2 == 0] = (90, 50, 20)
+    assert not is_plausible(seen_from_above(rgb), patch(40, 60, 20), np.full((H, W), 0.99))
+    view = seen_from_above(plain(), np.where(DISC, 0.05, 0))
+    for probability in (np.where(DISC, 0.95, 0.02), np.full((H, W), 0.02)):
+        assert merge_foreground(view, [DISC], probability) == [DISC]
+    half = DISC & (np.indices((H, W))[1] < 72)
+    (region,) = merge_foreground(seen_from_above(plain()), [half], np.where(DISC, 0.95, 0.02))
+    assert np.count_nonzero(region & DISC) > 0.95 * np.count_nonzero(region | DISC)
+
+
+def test_what_is_improbable_too_wide_or_a_wall_is_not_plausible():
+    wide, wall, sure = np.zeros((H, W), bool), np.zeros((H, W)), np.full((H, W), 0.95)
+    wide[40:60, 2:-2] = True
+    wall[DISC], wall[30:40, 60:84] = 0.4, 0.7
+    for mask, height, probability in ((DISC, None, np.full((H, W), 0.6)), (wide, None, sure), (DISC, wall, sure)):
+        rgb = plain()
+        rgb[mask] = (20, 120, 40)
+        assert not is_plausible(seen_from_above(rgb, height), mask, probability)
+
+
+ROWS, COLUMNS = 60, 80
+HALF = ROWS // 2
+
+
+def cylinder_wall(radius_above, radius_below, noise=0.0005):
+    """Return a cylinder 12 cm tall, viewed from one side; its two halves may differ in radius (m)."""
+    angle, height = np.meshgrid(np.linspace(np.pi, 2 * np.pi, COLUMNS), np.linspace(0.12, 0, ROWS))
+    radius = np.where(np.arange(ROWS)[:, None] < HALF, radius_above, radius_below)
+    points = np.stack([radius * np.cos(angle), radius * np.sin(angle), height], -1)
+    points += np.random.default_rng(0).normal(0, noise, points.shape)
+    blank = np.zeros((ROWS, COLUMNS, 3), np.uint8)
+    square, depth = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]]), np.ones((ROWS, COLUMNS))
+    return HeightMap(blank, points.astype(np.float32), depth, 1, 500.0, square, blank, np.array([1.0, 0, 0]))
+
+
+UPPER = np.repeat(np.arange(ROWS)[:, None] < HALF, COLUMNS, axis=1)
+
+
+def test_a_can_in_two_colours_is_one_object_and_cans_of_two_sizes_or_masks_apart_are_two():
+    for radius in (0.02, 0.035, 0.06):
+        for pair in ((UPPER, ~UPPER), (~UPPER, UPPER)):
+            assert share_wall(cylinder_wall(radius, radius), *pair)
+        (merged,) = merge_vertically(cylinder_wall(radius, radius), [UPPER, ~UPPER])
+        assert merged.all()
+    for above, below in ((0.03, 0.04), (0.045, 0.035), (0.02, 0.06)):
+        masks = merge_vertically(cylinder_wall(above, below), [UPPER, ~UPPER])
+        assert len(masks) == 2 and not (masks[0] & masks[1]).any()
+    view, far = cylinder_wall(0.03, 0.03), ~UPPER
+    far[: HALF + 10] = False
+    view.depth[:] = 0
+    assert not share_wall(view, UPPER, ~UPPER)
+    assert not share_wall(cylinder_wall(0.03, 0.03), UPPER, far)

@@ -116,12 +116,16 @@ def test_generated_code_cannot_report_a_reward_that_no_robot_earned(sandbox, pro
     assert "forged a sandbox message" in (report.violation or ""), report
 
 
-def test_arrays_changed_in_place_do_not_reach_the_robots_world(sandbox, project):
+def test_arrays_changed_in_place_do_not_reach_the_robots_world_and_a_refused_message_ends_the_child(sandbox, project):
     """The robot's world is rebuilt from the recipe, which does not contain changes in place."""
     moved = 'where = sim["red_cube"].position; where *= 0; where += (0.1, 0.0, 0.02)'
     report, _ = sandbox.run(tampering(moved), project)
     start = report.evidence["objects"]["red_cube"]["start"]
     assert report.reward[0] > 0.99 and np.allclose(start[:2], (0.0, 0.1), atol=0.002)
+    # that program goes on for a minute; the run does not wait for it
+    flood = escaping("for _ in range(432): os.write(3, b'[]\\n' * 21845)\nbring('time').sleep(60)")
+    report, _ = sandbox.run(flood, project, limits=Limits(seconds=60))
+    assert "forged a sandbox message" in (report.violation or "") and not report.timed_out
 
 
 BEFORE = {
@@ -217,10 +221,3 @@ def test_checks_are_counted_and_a_program_cannot_pretend_that_it_has_not_begun()
     reader = ChildReader(ChildReport("arrange"), Limits())
     reader.feed(BEFORE["arrange"] + b'{"doing": "starting"}\n')
     assert not reader.feed(b'{"broken": "our fault"}\n')
-
-
-def test_a_child_ends_at_its_first_refused_message(sandbox, project):
-    """The program goes on for a minute; the run does not wait for it."""
-    flood = escaping("for _ in range(432): os.write(3, b'[]\\n' * 21845)\nbring('time').sleep(60)")
-    report, _ = sandbox.run(flood, project, limits=Limits(seconds=60))
-    assert "forged a sandbox message" in (report.violation or "") and not report.timed_out

@@ -102,7 +102,7 @@ def test_the_same_seed_is_the_same_rollout_which_can_be_stopped(scene):
     events.close()
 
 
-def test_an_object_in_the_way_or_on_top_is_moved_away_first(scene):
+def test_what_is_in_the_way_or_on_top_is_moved_first_and_a_place_beyond_the_usual_reach_tried_if_it_must_be(scene):
     block = scene["blue_cube"]
     for goals, aside in (
         ([kit.at("red_cube", tuple(block.position[:2]))], "blue_cube"),
@@ -117,9 +117,6 @@ def test_an_object_in_the_way_or_on_top_is_moved_away_first(scene):
         run = sim.rollout()
         assert run.solved, run.why
         assert ("move aside", aside) in [(e.verb, e.object) for e in run.events]
-
-
-def test_a_place_beyond_the_usual_reach_is_tried_where_no_nearer_one_will_do(scene):
     sim = kit.Simulation(scene, 0)
     sim.add_zone("zone", (0.25, -0.1), (0.09, 0.09))
     goal = kit.in_zone("red_cube", "zone")

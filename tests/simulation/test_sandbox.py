@@ -45,7 +45,7 @@ from tests.simulation.attack_programs import BUILD, CANARY, CHECKS, ESCAPE, HONE
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the sandbox's full protection is Linux's")
 
 
-def test_an_honest_program_passes_and_its_rollout_can_be_replayed(sandbox, project):
+def test_an_honest_program_passes_and_is_recorded_its_prints_are_kept_and_a_crash_names_file_and_line(sandbox, project):
     report, record = sandbox.run(HONEST, project, seeds=(0, 1))
     assert report.clean, report
     assert [check.name for check in report.checks] == re.findall(r"def (check_\w+)", CHECKS)
@@ -55,6 +55,13 @@ def test_an_honest_program_passes_and_its_rollout_can_be_replayed(sandbox, proje
     assert record.qpos.shape[0] == record.actions.shape[0] == record.times.shape[0] > 10
     assert np.isfinite(record.qpos).all() and "<mujoco" in record.xml
     assert any(event["object"] == "red_cube" for event in record.events)
+    printing = with_prefix("print('hello', 3)\nfor _ in range(9999): print('x' * 999)")
+    report, _ = sandbox.run(replace(printing, checks=""), project)
+    assert report.evidence["printed"].startswith("hello 3\nxxx")
+    assert len(report.evidence["printed"]) == 2000
+    report, record = sandbox.run(Program(BUILD.replace("red_cube", "green_cube"), CHECKS), project)
+    assert report.crash.startswith("simulation.py:6 KitError: there is no object 'green_cube'; there are: red_cube")
+    assert record is None and report.reward == ()
 
 
 def test_each_check_reports_its_own_message_and_line(sandbox, project):
@@ -98,16 +105,6 @@ print(*set(sys.modules) - before, *{"trimesh", "networkx"} & before)
 def test_a_child_imports_nothing_that_its_server_could_have_imported_once_for_all():
     code = [sys.executable, "-c", IMPORTED_BY_A_CHILD]
     assert subprocess.run(code, capture_output=True, text=True, check=True).stdout == "\n"
-
-
-def test_the_first_printed_characters_are_kept_and_a_crash_names_file_and_line(sandbox, project):
-    printing = with_prefix("print('hello', 3)\nfor _ in range(9999): print('x' * 999)")
-    report, _ = sandbox.run(replace(printing, checks=""), project)
-    assert report.evidence["printed"].startswith("hello 3\nxxx")
-    assert len(report.evidence["printed"]) == 2000
-    report, record = sandbox.run(Program(BUILD.replace("red_cube", "green_cube"), CHECKS), project)
-    assert report.crash.startswith("simulation.py:6 KitError: there is no object 'green_cube'; there are: red_cube")
-    assert record is None and report.reward == ()
 
 
 def test_a_run_can_be_cancelled_from_another_thread_and_its_control_group_is_removed(sandbox, project):

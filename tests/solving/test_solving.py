@@ -52,7 +52,7 @@ def test_half_of_the_seeds_decide_and_a_solution_without_runs_gives_a_reason(sol
     assert solving.read_solution(tmp_path / "nowhere") is None
 
 
-def test_a_saved_solution_is_read_back_replays_to_the_goal_and_has_a_video_or_a_reason(solved, table):
+def test_a_saved_solution_is_read_back_replays_to_the_goal_and_has_a_video_unless_it_is_cancelled(solved, table):
     restored = solving.read_solution(table)
     assert restored.success == solved.success
     assert (restored.shown.xml, restored.shown.events) == (solved.shown.xml, solved.shown.events)
@@ -69,6 +69,11 @@ def test_a_saved_solution_is_read_back_replays_to_the_goal_and_has_a_video_or_a_
     assert np.hypot(*gap[:2]) < 0.02 and gap[2] == pytest.approx(0.055, abs=0.002)
     video = json.loads((table / "solution.json").read_text())["video"]
     assert (table / "solution.mp4").stat().st_size > 2000 if video["speed"] else video["missing"]
+    drawing = solving.write_solution(solved, table)
+    next(drawing, None)
+    drawing.close()  # type: ignore[attr-defined]
+    saved = json.loads((table / "solution.json").read_text())
+    assert saved["solved"] and saved["video"]["missing"] and not list(table.glob("*solution.mp4"))
 
 
 @pytest.mark.parametrize(("tilt_deg", "kept"), [(90, False), (80, False), (50, True), (10, True)])
@@ -103,11 +108,3 @@ def test_a_model_that_names_files_elsewhere_is_not_saved(solved, tmp_path, bad):
     with pytest.raises(solving.SolvingError, match="names files outside its scene"):
         xml = solved.shown.xml.replace("<worldbody>", f"<worldbody>{bad}")
         list(solving.write_solution(replace(solved, shown=replace(solved.shown, xml=xml)), tmp_path))
-
-
-def test_a_cancelled_video_leaves_the_solution_without_it(table, solved):
-    drawing = solving.write_solution(solved, table)
-    next(drawing, None)
-    drawing.close()  # type: ignore[attr-defined]
-    saved = json.loads((table / "solution.json").read_text())
-    assert saved["solved"] and saved["video"]["missing"] and not list(table.glob("*solution.mp4"))

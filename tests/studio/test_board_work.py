@@ -217,7 +217,7 @@ def test_an_export_that_is_stopped_or_of_a_project_that_cannot_be_exported_leave
     assert [path.name for path in workspace.parent.iterdir()] == ["work"]
 
 
-def test_bad_input_is_one_line_and_exit_code_2(workspace: Path, refused):
+def test_a_set_is_made_listed_and_removed_by_the_command_line_and_bad_input_is_one_line(workspace, refused, capsys):
     for arguments, message in (
         (["make", "a/b"], "letters"),
         (["make", "first", "frame_00009"], "not accepted: frame_00009"),
@@ -227,9 +227,6 @@ def test_bad_input_is_one_line_and_exit_code_2(workspace: Path, refused):
     ):
         assert message in refused("set", arguments[0], "--workspace", workspace, *arguments[1:])
         assert not read_sets(workspace)
-
-
-def test_a_set_is_made_listed_and_removed_by_the_command_line(workspace: Path, capsys):
     place = ["--workspace", str(workspace)]
     assert main(["set", "make", *place, "mine", "--test", "0.34", "--by-source"]) == 0
     assert main(["set", "make", *place, "mine"]) == 2, "the name is taken"

@@ -78,40 +78,34 @@ def test_the_choice_survives_a_restart_and_a_missing_key_is_reported(choice: Mod
     assert reopened.problem == "" and ModelSelection(choice._sessions, tmp_path).problem == ""
 
 
-@pytest.mark.parametrize("kind", sorted(path.stem for path in FOLDER.glob("*.md")))
-def test_a_users_prompt_replaces_ours_until_it_is_removed(kind: str, tmp_path: Path):
-    ours = load_prompt(kind)
-    assert not prompt_overrides.prompt_record(tmp_path, kind)["changed"]
-    record = prompt_overrides.save_prompt(tmp_path, kind, ours.text + "\nBe brief.")
-    assert record["changed"] and record["rows"] and load_prompt(kind, tmp_path).text.endswith("Be brief.")
-    assert [one["kind"] for one in record["known"] if one["changed"]] == [kind]
-    assert prompt_overrides.reset_prompt(tmp_path, kind)["text"] == ours.text
-    assert not prompt_overrides.save_prompt(tmp_path, kind, ours.text)["changed"]
-
-
-def test_a_prompt_that_cannot_work_is_refused(tmp_path: Path):
+def test_a_users_prompt_replaces_ours_until_it_is_removed_and_one_that_cannot_work_is_refused(tmp_path: Path):
     texts = [("route", text) for text in ("", "   ", "{{what_nobody_knows}}", None, "x" * 200_000)]
     for kind, text in (*texts, *((name, "text") for name in ("../route", "/etc/passwd", "route.md", "", "unknown"))):
         with pytest.raises(ModelError):
             prompt_overrides.save_prompt(tmp_path, kind, text)
     assert not list(tmp_path.iterdir())
+    for kind in sorted(path.stem for path in FOLDER.glob("*.md")):
+        ours = load_prompt(kind)
+        assert not prompt_overrides.prompt_record(tmp_path, kind)["changed"]
+        record = prompt_overrides.save_prompt(tmp_path, kind, ours.text + "\nBe brief.")
+        assert record["changed"] and record["rows"] and load_prompt(kind, tmp_path).text.endswith("Be brief.")
+        assert [one["kind"] for one in record["known"] if one["changed"]] == [kind]
+        assert prompt_overrides.reset_prompt(tmp_path, kind)["text"] == ours.text
+        assert not prompt_overrides.save_prompt(tmp_path, kind, ours.text)["changed"]
 
 
-def test_the_password_in_an_address_is_not_sent_to_the_page_and_survives_a_change(choice: ModelSelection):
+def test_the_password_in_an_address_is_not_sent_to_the_page_and_a_team_may_forbid_other_machines(choice, monkeypatch):
     address = "http://ada:p4ssw0rd@127.0.0.1:9/v1"
     choice.use({"service": "openai", "base_url": address, "model": "m"})
     record = panel_record(None, choice)
     assert "p4ssw0rd" not in json.dumps(record) and record["settings"]["base_url"] == MINE
     choice.use(record["settings"] | {"model": "other"})
     assert (choice.settings.base_url, choice.settings.model) == (address, "other")
-
-
-def test_a_team_may_forbid_other_machines(choice: ModelSelection, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("GRS_SEND", "never")
-    choice.use({"service": "openai", "base_url": MINE})
+    choice.use({"service": "openai", "base_url": THEIRS})
     with pytest.raises(ModelError, match=r"GRS_SEND=never: nothing may be sent to https://models\.example\.com"):
         choice.use({"service": "openai", "base_url": "https://models.example.com/v1"})
-    assert choice.settings.base_url == MINE
+    assert choice.settings.base_url == THEIRS
     monkeypatch.setenv("GRS_SEND", "perhaps")
     with pytest.raises(ModelError, match="it takes ask, allow, never"):
         choice.use({"service": "openai", "base_url": "https://models.example.com/v1"})

@@ -72,7 +72,7 @@ def red(session: Session) -> int:
     return next(one.id for one in session.project.segments() or () if one.mask[241, 181])
 
 
-def test_a_candidate_is_rendered_in_the_background_and_cached(session: Session):
+def test_a_candidate_is_rendered_in_the_background_and_cached_and_its_crops_are_one_window(session: Session):
     first = ask(session, kind="compare", id=red(session), assets=[RED_CUBE])
     assert first["seq"] == 7 and first["renders"][RED_CUBE]["state"] in ("drawing", "ready")
     drawn = rendered(session, RED_CUBE)
@@ -81,6 +81,12 @@ def test_a_candidate_is_rendered_in_the_background_and_cached(session: Session):
     assert shown.media_type == "image/png" and Image.open(BytesIO(shown.body)).mode == "RGBA"
     reopened = Session(session.project, session.services)
     assert ask(reopened, kind="compare", id=red(session), assets=[RED_CUBE])["renders"][RED_CUBE]["state"] == "ready"
+    pictures = [candidate_comparison.FILES[kind](session, f"{red(session)}.jpg").body for kind in ("window", "without")]
+    window, without = (np.asarray(Image.open(BytesIO(data)).convert("RGB"), float) for data in pictures)
+    assert window.shape == without.shape
+    middle = window.shape[0] // 2, window.shape[1] // 2
+    reddish = [picture[middle][0] - picture[middle][1] for picture in (window, without)]
+    assert reddish[0] > 80 and reddish[1] < 60
 
 
 def renderer_at_work(folder: Path, scene_stamp: str) -> tuple[SimpleNamespace, CandidateRenderer, Mock]:
@@ -107,15 +113,6 @@ def test_the_selected_candidate_is_rendered_at_once_the_others_after_the_stages_
     assert rendered == []
     runner.current = None
     wait_until(lambda: rendered == ["a"], "the selected candidate")
-
-
-def test_the_crop_and_the_crop_without_the_object_are_the_same_window(session: Session):
-    pictures = [candidate_comparison.FILES[kind](session, f"{red(session)}.jpg").body for kind in ("window", "without")]
-    window, without = (np.asarray(Image.open(BytesIO(data)).convert("RGB"), float) for data in pictures)
-    assert window.shape == without.shape
-    middle = window.shape[0] // 2, window.shape[1] // 2
-    reddish = [picture[middle][0] - picture[middle][1] for picture in (window, without)]
-    assert reddish[0] > 80 and reddish[1] < 60
 
 
 def test_a_reconstruction_is_previewed_before_the_twin_is_rebuilt_and_an_unknown_method_is_refused(session: Session):

@@ -115,15 +115,9 @@ def test_deleting_or_damaging_the_index_changes_nothing_that_is_shown(damage: st
     assert indexed(index) == before == scanned(workspace)
     index.close()
     assert indexed(index) == before, "opened again"
-    index.close()
-
-
-def test_a_workspace_that_cannot_be_written_is_indexed_all_the_same(workspace: Path, monkeypatch: pytest.MonkeyPatch):
-    (workspace / FILE).mkdir()
-    index = ProjectIndex(workspace)
-    assert indexed(index) == scanned(workspace)
     (workspace / "frame_00003" / CURATION_FILE).write_text('{"schema": 1, "verdict": "unsure"}')
     assert indexed(index)["frame_00003"].verdict == "unsure"
+    index.close()
 
 
 def test_projects_that_are_read_later_are_found_later_and_none_twice(workspace: Path):
@@ -231,12 +225,28 @@ def test_a_search_while_projects_are_still_read_says_how_many_are_left_and_none_
     assert find(**wild)["all"] == COUNT
 
 
-def test_time_of_work_leaves_out_breaks(workspace: Path):
+def test_time_of_work_leaves_out_breaks_and_a_newest_round_that_failed_is_said(workspace: Path, tmp_path: Path):
     log = workspace / "frame_00001" / "decisions.jsonl"
     log.unlink(missing_ok=True)
     for at in (100.0, 0.0, 30.0, 5000.0, 5010.0):
         append(log, Decision("undo", {}, at))
     assert scanned(workspace)["frame_00001"].seconds == 30 + 70 + 10
+    project = Project.create(tmp_path / "whole", FRAME)
+    for stage in STAGES:
+        project.finish(stage, project.key(stage), "measured", 0.0)
+    for lines, words in (
+        ('{"number": 3, "clean": false}\n{"number": 4, "clean": true}\n', "all stages done"),
+        ('{"number": 3, "clean": true}\n{"number": 4, "clean": false}\n', "round 4 failed"),
+        ("", "all stages done"),
+        ("damaged", "all stages done"),
+    ):
+        (project.folder / "rounds.jsonl").write_text(lines)
+        facts = read_facts(project.folder)
+        assert facts and project_record("whole", facts)["about"].endswith(words)
+        (project.folder / "solution.json").write_text('{"solved": true}')
+        facts = read_facts(project.folder)
+        assert facts and facts.state == "solved" and "failed" not in project_record("whole", facts)["about"]
+        (project.folder / "solution.json").unlink()
 
 
 ACTS: dict[str, Callable[[Board, list[str]], tuple[str, Any]]] = {
@@ -335,22 +345,3 @@ def test_what_was_said_about_a_project_is_read_as_it_was_saved_and_a_damaged_fil
     assert (folder / f"{CURATION_FILE}.damaged").read_text() == '{"verdict": '
     save_curation(folder, Curation())
     assert not (folder / CURATION_FILE).exists()
-
-
-def test_a_project_whose_newest_round_failed_says_so(tmp_path: Path):
-    project = Project.create(tmp_path / "whole", FRAME)
-    for stage in STAGES:
-        project.finish(stage, project.key(stage), "measured", 0.0)
-    for lines, words in (
-        ('{"number": 3, "clean": false}\n{"number": 4, "clean": true}\n', "all stages done"),
-        ('{"number": 3, "clean": true}\n{"number": 4, "clean": false}\n', "round 4 failed"),
-        ("", "all stages done"),
-        ("damaged", "all stages done"),
-    ):
-        (project.folder / "rounds.jsonl").write_text(lines)
-        facts = read_facts(project.folder)
-        assert facts and project_record("whole", facts)["about"].endswith(words)
-        (project.folder / "solution.json").write_text('{"solved": true}')
-        facts = read_facts(project.folder)
-        assert facts and facts.state == "solved" and "failed" not in project_record("whole", facts)["about"]
-        (project.folder / "solution.json").unlink()

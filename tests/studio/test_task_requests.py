@@ -44,15 +44,12 @@ def studied(session: Session) -> Session:
     return session
 
 
-def test_the_conditions_that_failed_are_listed_with_what_they_were(studied: Session):
+def test_failed_conditions_are_listed_only_these_are_watched_and_a_damaged_study_is_left_out(studied: Session):
     (study,) = condition_record(studied)["studies"]
     assert [row["id"] for row in study["failures"]] == [f"0-000{i}" for i in COUNT[SOLVED:]]
     assert (study["success"]["successes"], study["success"]["count"]) == (SOLVED, len(COUNT))
     masses = [row["values"][study["factors"].index("mug.mass")] for row in study["failures"]]
     assert masses == [0.1 * i for i in COUNT[SOLVED:]]
-
-
-def test_only_a_listed_condition_is_watched(studied: Session):
     watch(studied, {"study": "arm", "id": "0-0007"})
     assert condition_record(studied)["watched"] == {"study": "arm", "id": "0-0007"}
     watch(studied, {})
@@ -61,9 +58,6 @@ def test_only_a_listed_condition_is_watched(studied: Session):
         with pytest.raises(RequestError, match="no longer there"):
             watch(studied, message)
         assert studied.watched is None
-
-
-def test_a_damaged_study_is_left_out_and_named(studied: Session):
     for content in ("{", "[]", "{}", '{"robot": "arm", "success": {}, "effects": [], "failures": [{}]}'):
         (studied.project.folder / FOLDER / "arm" / "variation.json").write_text(content)
         assert condition_record(studied)["studies"] == []

@@ -75,10 +75,20 @@ def test_a_stopped_run_goes_on_where_it_was_without_a_damaged_last_line_and_anot
             read_tried(inputs.project_dir)
 
 
-def test_tasks_also_use_objects_that_were_brought(inputs, measured):
+def test_tasks_also_use_what_was_brought_and_the_report_holds_the_set_and_shows_no_markup_of_a_task(inputs, measured):
     kept = [one for one in run(inputs, 8) if one.state == "kept"]
     assert any(set(one.task.objects) & set(one.brought) for one in kept)
     assert all(not set(one.task.objects) & set(one.distractors) for one in kept)
+    tried_file(inputs.project_dir).unlink()
+    tried = run(inputs, 5)
+    made = report(inputs.project_dir, tried, GenerationOptions(5), ("red_cube", "blue_cube"), 1.0)
+    data = json.loads(json.dumps(made))
+    found = data["set"]
+    assert found["kept"] == len(data["tasks"]) == 5 and 1 <= found["vendi_score"] <= 5
+    assert 0 < found["mean_distance"] <= 1 and found["coverage"]["objects"]["of"] == 2
+    data["tasks"][0]["instruction"] = "<img src=x onerror=alert(1)>"
+    page = report_html(data)
+    assert "<img src=x" not in page and 'src="http' not in page
 
 
 @pytest.mark.parametrize("level", [1, 2, 3])
@@ -106,18 +116,6 @@ def test_levels_come_from_length_precision_and_clutter_and_rise_while_tasks_succ
     easy, hard = TriedOutcome("stack", 1, True, 1.0), TriedOutcome("stack", 2, False, 0.0)
     assert next_level([]) == 1 and next_level([easy] * 4) == 2 and next_level([easy] * 4 + [hard] * 4) == 1
     assert "stack: 8 tried, 4 kept, mean success 50%" in measured_so_far([easy] * 4 + [hard] * 4)
-
-
-def test_the_report_holds_the_set_and_what_was_dropped_and_shows_no_markup_of_a_task(inputs, measured):
-    tried = run(inputs, 5)
-    made = report(inputs.project_dir, tried, GenerationOptions(5), ("red_cube", "blue_cube"), 1.0)
-    data = json.loads(json.dumps(made))
-    found = data["set"]
-    assert found["kept"] == len(data["tasks"]) == 5 and 1 <= found["vendi_score"] <= 5
-    assert 0 < found["mean_distance"] <= 1 and found["coverage"]["objects"]["of"] == 2
-    data["tasks"][0]["instruction"] = "<img src=x onerror=alert(1)>"
-    page = report_html(data)
-    assert "<img src=x" not in page and 'src="http' not in page
 
 
 def test_what_is_too_hard_or_learned_at_once_is_dropped_and_the_next_proposals_are_told(inputs, measured, monkeypatch):
@@ -152,7 +150,7 @@ def test_options_out_of_range_are_refused_and_another_level_seed_or_budget_is_an
     assert run_id(inputs, options[0]) == run_id(inputs, GenerationOptions(50))
 
 
-def test_what_is_brought_stands_free_on_the_table(bare_table, library):
+def test_what_is_brought_stands_free_on_the_table_tools_beside_tools_and_a_full_table_says_so(bare_table, library):
     assets = [library[id] for id in ("red_mug", "hammer", "cereal_box", "screwdriver", "white_plate", "soda_can")]
     found = bring(bare_table, assets)
     assert len(found.names) == len(assets)
@@ -161,9 +159,8 @@ def test_what_is_brought_stands_free_on_the_table(bare_table, library):
         assert table.depth(one.outline).min() >= 0 and one.bottom == pytest.approx(0, abs=1e-9)
         for other in objects[:number]:
             assert Region(other.outline).distance(one.outline).min() > 0
-
-
-def test_a_tool_is_put_beside_the_other_tool_and_a_full_table_says_so(bare_table, library):
+    shapes = {"red_cube": "cube", "tea_box": "box", "soup_can": "cylinder", "red_ball": "sphere", "teal_bowl": "bowl"}
+    assert {id: shape_of(library[id]) for id in (*shapes, "banana")} == shapes | {"banana": "irregular"}
     scene = bring(bare_table, [library["red_mug"], library["hammer"]]).scene
     mug, hammer, driver = bring(scene, [library["screwdriver"]]).scene.placements
 
@@ -174,11 +171,6 @@ def test_a_tool_is_put_beside_the_other_tool_and_a_full_table_says_so(bare_table
     found = bring(bare_table, [library["grey_tray"]] * 40)
     assert 0 < len(found.names) < 40 and "there is no free place on the table" in found.left_out[-1]
     assert len(set(found.names)) == len(found.names)
-
-
-def test_the_shape_of_an_asset_is_measured(library):
-    shapes = {"red_cube": "cube", "tea_box": "box", "soup_can": "cylinder", "red_ball": "sphere", "teal_bowl": "bowl"}
-    assert {id: shape_of(library[id]) for id in (*shapes, "banana")} == shapes | {"banana": "irregular"}
 
 
 def decided(*decisions):
@@ -222,7 +214,7 @@ def validity_of(table, sandbox, *goals):
     return measure_validity(Task("a", "Do it.", ("red_cube",), goals), table, sandbox, seeds=(5001, 5002))
 
 
-def test_a_task_that_the_robot_does_is_valid_and_a_trivial_or_impossible_one_has_a_reason(table, sandbox):
+def test_a_task_that_the_robot_does_is_valid_a_trivial_impossible_or_self_fulfilling_one_is_not(table, sandbox):
     found = validity_of(table, sandbox, "red_cube is inside teal_bowl")
     assert not found.reason and found.solved == found.layouts == 2 and 0 < found.difficulty < 0.5
     assert found.seconds > 0 and found.actions >= 2
@@ -234,10 +226,7 @@ def test_a_task_that_the_robot_does_is_valid_and_a_trivial_or_impossible_one_has
         (("red_cube is left of blue_cube", "red_cube is right of blue_cube"), "solved in 0 of 2 layouts"),
     ):
         assert validity_of(table, sandbox, *goals).reason.startswith(reason)
-
-
-def test_a_goal_that_comes_true_by_itself_is_no_task(table, sandbox):
-    """The cube is let go above the table, so it comes to stand on it while the robot does nothing."""
+    # the cube is let go above the table, so it comes to stand on it while the robot does nothing
     source = (
         "import kit\n\n\ndef build(scene, seed):\n    sim = kit.Simulation(scene, seed)\n"
         '    sim.move("red_cube", z=0.05)\n    sim.goal(kit.on_table("red_cube"))\n    return sim\n'

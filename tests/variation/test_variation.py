@@ -110,7 +110,7 @@ def test_a_pair_of_conditions_differs_in_the_objects_only_and_only_by_what_is_un
     np.testing.assert_array_equal(poses[: len(PLACES)], [p.world_from_object.pos for p in scene.placements])
 
 
-def test_a_varied_object_stands_on_the_table_and_touches_no_other(twin, library, tmp_path):
+def test_a_varied_object_stands_free_on_the_table_and_another_twins_start_is_refused(twin, library, tmp_path):
     for number in range(6):
         folder = tmp_path / str(number)
         study(twin, library).write(f"5-{number:04d}", folder)
@@ -118,6 +118,10 @@ def test_a_varied_object_stands_on_the_table_and_touches_no_other(twin, library,
         assert all(len(pair & {"table", "floor"}) for pair in state.touching), state.touching
         for name in PLACES:
             assert abs(state[name].bottom) < 0.002
+    start = study(twin, library).write("0-0001", tmp_path / "first")
+    assert study(twin, library).write_again("0-0001", tmp_path / "second", start.digest) == start
+    with pytest.raises(VariationError, match="another twin"):
+        study(twin, library).write_again("0-0002", tmp_path / "third", start.digest)
 
 
 def test_success_that_depends_on_one_mass_is_explained_by_it(twin, library, tmp_path):
@@ -171,13 +175,6 @@ def test_what_a_robot_did_is_kept_where_it_failed(tmp_path):
         files.read_rollout(files.rollout_path(tmp_path, "arm", failed.id))
 
 
-def test_a_start_of_another_twin_is_not_taken_for_the_one_that_was_run(twin, library, tmp_path):
-    start = study(twin, library).write("0-0001", tmp_path / "first")
-    assert study(twin, library).write_again("0-0001", tmp_path / "second", start.digest) == start
-    with pytest.raises(VariationError, match="another twin"):
-        study(twin, library).write_again("0-0002", tmp_path / "third", start.digest)
-
-
 FACTORS = 16
 
 
@@ -196,16 +193,13 @@ def test_a_planted_cause_ranks_first_19_of_20_times(cause):
     assert sum(one.factor == "f3" and one.matters for one in first) >= 19
 
 
-def test_without_a_cause_the_alarm_is_rare_and_an_effect_has_about_the_size_of_the_planted_one():
+def test_without_a_cause_the_alarm_is_rare_an_effect_has_its_size_and_no_outcomes_break_the_fit():
     alarms = sum(effects(*drawn(1000 + seed))[0].matters for seed in range(40))
     assert alarms <= 5  # 5 % of 40 is 2
     effect = effects(*drawn(3, 400, "linear"))[0]
     assert effect.low_success > 0.9 and effect.high_success < 0.4
     assert effect.change_low < effect.change == pytest.approx(effect.high_success - effect.low_success)
     assert effect.change < effect.change_high < 0
-
-
-def test_neither_uniform_nor_separated_outcomes_break_the_fit():
     names, values, _ = drawn(0)
     assert effects(names, values, np.ones(100, bool)) == [] and effects(names, values, np.arange(100) > 1) == []
     assert effects([], np.zeros((0, 0)), np.zeros(0, bool)) == []

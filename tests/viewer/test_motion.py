@@ -190,7 +190,7 @@ def unpacked(blob: bytes) -> tuple[dict, bytes]:
     return json.loads(blob[4 : 4 + length]), blob[4 + length :]
 
 
-def test_a_mesh_comes_out_with_every_triangle_and_a_texture_with_its_first_row_first(twin):
+def test_meshes_come_out_with_every_triangle_and_row_and_bodies_belong_to_their_object_moving_ones_are_streamed(twin):
     header, rest = unpacked(pack(twin, free_bodies(twin), None, False))
     mesh = header["meshes"][0]
     kinds = {"vertices": "<f4", "faces": "<u4", "uvs": "<f4", "normals": "<f4"}
@@ -202,9 +202,6 @@ def test_a_mesh_comes_out_with_every_triangle_and_a_texture_with_its_first_row_f
     png = rest[header["textures"][0]["png"][0] :][: header["textures"][0]["png"][1]]
     image = cv2.imdecode(np.frombuffer(png, np.uint8), cv2.IMREAD_COLOR_RGB)
     assert np.array_equal(image.ravel(), twin.tex_data)
-
-
-def test_bodies_belong_to_their_object_only_moving_ones_are_streamed_and_shapes_keep_their_groups(twin):
     header, _ = unpacked(pack(twin, ("cube", "lamp"), None, False))
     owners = {body["name"]: body["object"] for body in header["bodies"]}
     assert owners["shade"] == owners["lamp"] == "lamp" and owners["ball"] == ""

@@ -85,7 +85,7 @@ def test_no_number_in_a_command_ends_the_view_or_reaches_the_physics(watcher, co
     assert np.isfinite(np.frombuffer(session.snapshot, "<f8", 3)).all()
 
 
-def test_nothing_is_computed_without_a_viewer(twin):
+def test_nothing_is_computed_without_a_viewer_and_views_are_few_unguessable_and_closed_when_idle(twin):
     session = ViewSession(twin)
     watcher = Watcher(session)
     session.enqueue({"op": "play"})
@@ -101,9 +101,6 @@ def test_nothing_is_computed_without_a_viewer(twin):
     returned = Watcher(session)
     returned.until(lambda s, p: p["time"] > held)
     session.close()
-
-
-def test_views_are_few_unguessable_and_closed_when_idle(twin):
     sessions = ViewRegistry(capacity=2, idle_seconds=1000)
     tokens = [sessions.open(twin) for _ in range(2)]
     Watcher(sessions.get(tokens[0]))

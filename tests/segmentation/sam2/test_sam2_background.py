@@ -91,36 +91,13 @@ def test_the_device_serves_requests_in_their_order_and_unreadable_weights_fail_t
     assert encodings.state.status == "failed" and "architectures" in encodings.state.message
 
 
-def test_a_prompt_runs_while_another_frame_is_encoded_on_the_same_device(fake, encodings):
-    fake.gate.clear()
-    encoding = start(encodings, 1)
-    assert fake.started.wait(TIMEOUT_S)
-    with encodings.device.turn():
-        assert encoding.state.status == "encoding"
-    fake.gate.set()
-    assert encoding.wait(TIMEOUT_S) and encoding.state.status == "ready"
-
-
-def test_equal_images_are_encoded_once_for_all_views_also_while_another_device_is_busy(fake, encodings):
+def test_equal_images_are_encoded_once_for_all_views_and_only_the_latest_stay_encoded(fake, encodings):
     with ComputeDevice("other").turn():
         assert finish(encodings, 1).state.status == "ready"
     first = finish(encodings, 1, watcher=1)
     assert finish(encodings, 1, watcher=2) is first and fake.encoded == [1]
     assert image_key(image(1)) != image_key(image(2))
     assert image_key(image(1)) != image_key(image(1).reshape(5, 4, 3))
-
-
-def test_frames_are_encoded_in_the_order_of_opening_and_report_their_state(fake, encodings):
-    assert encodings.state.status == "ready" and "fake.pt" in encodings.state.message
-    fake.gate.clear()
-    all_three = [start(encodings, number) for number in (1, 2, 3)]
-    assert fake.started.wait(TIMEOUT_S)
-    assert [encoding.state.status for encoding in all_three] == ["encoding", "queued", "queued"]
-    fake.gate.set()
-    assert all(encoding.wait(TIMEOUT_S) for encoding in all_three) and fake.encoded == [1, 2, 3]
-
-
-def test_only_the_latest_frames_stay_encoded_and_others_are_encoded_again(fake, encodings):
     older = [finish(encodings, number) for number in (1, 2, 3, 4)]
     while older[1].predictor is not None:
         time.sleep(0.001)
@@ -130,6 +107,24 @@ def test_only_the_latest_frames_stay_encoded_and_others_are_encoded_again(fake, 
     assert repeated.predictor == "predictor of 1" and fake.encoded == [1, 2, 3, 4, 1]
     encodings.forget()
     assert repeated.predictor is None
+
+
+def test_frames_are_encoded_in_the_order_of_opening_report_their_state_and_leave_room_for_prompts(fake, encodings):
+    assert encodings.state.status == "ready" and "fake.pt" in encodings.state.message
+    fake.gate.clear()
+    all_three = [start(encodings, number) for number in (1, 2, 3)]
+    assert fake.started.wait(TIMEOUT_S)
+    assert [encoding.state.status for encoding in all_three] == ["encoding", "queued", "queued"]
+    fake.gate.set()
+    assert all(encoding.wait(TIMEOUT_S) for encoding in all_three) and fake.encoded == [1, 2, 3]
+    fake.gate.clear()
+    fake.started.clear()
+    encoding = start(encodings, 4)
+    assert fake.started.wait(TIMEOUT_S)
+    with encodings.device.turn():
+        assert encoding.state.status == "encoding"
+    fake.gate.set()
+    assert encoding.wait(TIMEOUT_S) and encoding.state.status == "ready"
 
 
 def test_a_frame_without_views_stops_and_one_with_another_view_does_not(fake, encodings):
@@ -187,7 +182,7 @@ def test_a_hub_name_is_only_searched_on_this_machine(name, installed_but_offline
     assert not installed_but_offline.called, "a connection was tried"
 
 
-def test_the_downloaded_weights_of_a_hub_name_are_found(tmp_path):
+def test_downloaded_weights_are_found_a_light_set_up_and_other_checkpoints_or_sizes_reported(tmp_path, monkeypatch):
     name = "facebook/sam2.1-hiera-base-plus"
     home = tmp_path / "hub" / f"models--{name.replace('/', '--')}"
     (home / "snapshots" / "abc").mkdir(parents=True)
@@ -195,16 +190,6 @@ def test_the_downloaded_weights_of_a_hub_name_are_found(tmp_path):
     (home / "refs" / "main").write_text("abc")
     write_checkpoint(home / "snapshots" / "abc" / HUB_FILES[name], LAYER.encode())
     assert weights_state(name).status == "ready"
-
-
-@pytest.mark.parametrize("checkpoint", ["", "/nowhere/sam2.pt", "facebook/sam3", "someone/else"])
-def test_an_unknown_checkpoint_gives_the_names_that_can_be_used(checkpoint):
-    assert "facebook/sam2.1-hiera-" in weights_state(checkpoint).message
-    with pytest.raises(SegmentationError, match=r"facebook/sam2\.1-hiera-"):
-        Sam2Segmenter(checkpoint)
-
-
-def test_a_light_set_up_is_reported_first_then_other_or_cut_checkpoints_and_image_sizes(tmp_path, monkeypatch):
     with pytest.raises(SegmentationError, match="holds no SAM 2 network"):
         Sam2Segmenter(write_checkpoint(tmp_path / "other.pt", b"resnet.conv1.weight"))
     (tmp_path / "text.pt").write_text("not weights")
@@ -221,6 +206,13 @@ def test_a_light_set_up_is_reported_first_then_other_or_cut_checkpoints_and_imag
     assert "not installed" in weights_state("facebook/sam2.1-hiera-tiny").message
     with pytest.raises(SegmentationError, match="make setup"):
         Sam2Segmenter("facebook/sam2.1-hiera-tiny")
+
+
+@pytest.mark.parametrize("checkpoint", ["", "/nowhere/sam2.pt", "facebook/sam3", "someone/else"])
+def test_an_unknown_checkpoint_gives_the_names_that_can_be_used(checkpoint):
+    assert "facebook/sam2.1-hiera-" in weights_state(checkpoint).message
+    with pytest.raises(SegmentationError, match=r"facebook/sam2\.1-hiera-"):
+        Sam2Segmenter(checkpoint)
 
 
 @pytest.mark.parametrize("device", ["warp", "cuda:99", "cuda:x"])

@@ -58,7 +58,7 @@ def test_every_grasp_closes_along_a_level_line_where_the_open_gripper_has_room(p
         assert dropped.cause != "wide" or dropped.width > TWO_F85.max_object
 
 
-def test_the_gripper_alone_collides_as_on_its_arm(physics):
+def test_the_gripper_alone_collides_as_on_its_arm_and_at_an_edge_with_the_upper_arm(physics, flat_table):
     clearance, hand = CollisionChecker(physics, two_finger_arm()), physics.world.robot.hand(physics)
     clearance.refresh()
     can = physics.state()["yellow_can"]
@@ -67,6 +67,12 @@ def test_the_gripper_alone_collides_as_on_its_arm(physics):
         pose[:3, 3] = [*can.position[:2], can.top + height]
         assert clearance.gripper_collision(pose, 0.05) in ((expected,) if height >= 0 else ("table", "yellow_can"))
     assert clearance.first_collision(hand.home, 0.05) == "", "the checker's own arm is where it was"
+    physics = world(flat_table)
+    clearance = physics.world.robot.hand(physics).clearance
+    clearance.refresh()
+    folded = np.array([0.79, -1.19, 2.68, -1.49, -1.37, 1.57])
+    assert clearance.first_collision(folded, 0.02, folded=True) == "itself"
+    assert clearance.first_collision(physics.world.robot.hand(physics).home, 0.08, folded=True) == ""
 
 
 def test_an_object_is_carried_by_a_level_grasp(sim, monkeypatch):
@@ -97,7 +103,7 @@ def test_grasps_come_first_close_to_the_object_and_dropped_ones_say_why(table, r
         assert np.allclose(pose[:3, :3].T @ pose[:3, :3], np.eye(3))
 
 
-def test_what_the_robot_cannot_pick_up_is_carried_by_no_proposal(table):
+def test_what_the_robot_cannot_pick_up_is_carried_by_no_proposal_and_of_a_light_table_that_is_nothing(table, project):
     scene = kit.Scene.load(table)
     data = scene_to_json(scene)
     assert len(proposals(data)) > 3
@@ -108,9 +114,6 @@ def test_what_the_robot_cannot_pick_up_is_carried_by_no_proposal(table):
         assert not [p.instruction for p in plans for goal in p.goals if refused["name"] in goal.carried]
     everything = {o.name: "out of reach" for o in scene.objects}
     assert not ask_for_proposals(scene, PlannerModel(), not_picked=everything).tasks
-
-
-def test_all_of_a_light_table_can_be_picked_up_and_what_floats_has_no_grasps(project):
     scene = kit.Scene.load(project)
     usable = dict(ROBOTS.items())
     assert [why_not_picked(scene, robot) for robot in usable] == [{}] * len(usable)
@@ -228,7 +231,7 @@ def test_the_book_on_the_table_is_laid_down_elsewhere_by_friction_alone(flat_tab
     assert run.moved("red_cube") < 0.002
 
 
-def test_pushes_that_are_blocked_or_out_of_reach_say_so(flat_table):
+def test_pushes_that_are_blocked_or_out_of_reach_and_a_book_far_from_every_edge_say_so(tmp_path, flat_table):
     physics = world(flat_table, xy=(0.0, 0.0), yaw=0.0)
     wall = physics.state()["red_cube"]
     outline = np.array([[-0.2, -0.2], [0.2, -0.2], [0.2, 0.2], [-0.2, 0.2]])
@@ -241,9 +244,6 @@ def test_pushes_that_are_blocked_or_out_of_reach_say_so(flat_table):
     plans = list(push_plans(hand, "blue_book", None))
     assert plans and not any(isinstance(plan, PushPlan) for plan in plans)
     assert all("out of reach" in str(plan) for plan in plans)
-
-
-def test_a_book_far_from_every_edge_is_refused_and_one_near_an_edge_has_grasps(tmp_path, flat_table):
     folder = tabletop.write(tmp_path / "wide", objects={"blue_book": BOOK})
     assert "no edge within" in why_not_picked(kit.Scene.load(folder), "arm")["blue_book"]
     assert why_not_picked(kit.Scene.load(folder), "arm-suction") == {}
@@ -265,12 +265,3 @@ def test_a_chord_through_the_middle_of_a_disc_is_its_diameter(angle):
     assert chord_of(disc, along, 0.06) == pytest.approx((-0.08, 0.08), abs=0.0005)
     assert chord_of(disc, along, 0.11) is None
     assert len(list(directions(disc))) == 12
-
-
-def test_the_gripper_at_an_edge_close_to_the_base_is_checked_against_the_upper_arm(flat_table):
-    physics = world(flat_table)
-    clearance = physics.world.robot.hand(physics).clearance
-    clearance.refresh()
-    folded = np.array([0.79, -1.19, 2.68, -1.49, -1.37, 1.57])
-    assert clearance.first_collision(folded, 0.02, folded=True) == "itself"
-    assert clearance.first_collision(physics.world.robot.hand(physics).home, 0.08, folded=True) == ""

@@ -129,7 +129,7 @@ async def test_every_decision_undo_and_redo_names_its_person(studio: SimpleNames
     assert authors(studio.workspace / "two") == [("display_name", "wanda"), ("undo", "ada"), ("redo", "will")]
 
 
-def test_what_a_person_starts_is_theirs_in_the_threads_that_do_it(tmp_path: Path):
+def test_what_a_person_starts_is_theirs_in_its_threads_and_without_logins_a_decision_is_of_a_human(tmp_path: Path):
     project = Project.create(tmp_path / "one", FRAME)
     session = Session(project, offline_services())
     current_user.set("ada")
@@ -142,14 +142,11 @@ def test_what_a_person_starts_is_theirs_in_the_threads_that_do_it(tmp_path: Path
     current_user.set("someone else")
     wait_until(lambda: session.idle, "the end of the work")
     assert authors(project.folder) == [("accept", "ada")]
-
-
-def test_without_logins_a_decision_is_of_a_human_and_provenance_says_so(tmp_path: Path):
-    project = Project.create(tmp_path / "one", FRAME)
+    current_user.set("")
+    project = Project.create(tmp_path / "two", FRAME)
     project.decide("accept", stage="segments")
     assert json.loads((project.folder / "decisions.jsonl").read_text())["by"] == UNNAMED
-    session = SimpleNamespace(project=project)
-    (record,) = _decision_records(session)  # type: ignore[arg-type]
+    (record,) = _decision_records(SimpleNamespace(project=project))  # type: ignore[arg-type]
     assert record["by"] == "not logged in" and results_record(None) == {}
 
 

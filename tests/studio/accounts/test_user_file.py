@@ -1,24 +1,39 @@
-"""The file of users: what it accepts, what it never holds, and who is let in while it changes."""
+"""The file of users: what it accepts, what it never holds, and who is let in while it changes.
+
+With one workspace for each user nobody finds, reads or watches what belongs to another.
+"""
 
 import io
-import json
 import stat
 import sys
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 from unittest.mock import Mock
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from offline_studio import FRAME, offline_services
+from page_client import connect, open_page
+from people import open_view, view_socket
+from served_studio import served
+from websockets.exceptions import InvalidStatus
 
 from pipeline.decisions import UNNAMED
 from pipeline.errors import StudioError
+from pipeline.models import ModelError
+from pipeline.project import Project
+from pipeline.segmentation import ScriptedSegmenter
 from studio.__main__ import main
 from studio.accounts import passwords
+from studio.accounts.current_user import current_user
 from studio.accounts.passwords import hash_password, matches
 from studio.accounts.roles import Role
 from studio.accounts.user_file import UserFile
+from studio.models.model_choice import ModelSelection
+from studio.sessions.session_registry import SessionRegistry
 from studio.web.access import Access
 
 PASSWORD = "a long sentence"
@@ -53,20 +68,6 @@ def test_an_unknown_user_costs_as_much_as_a_known_one(users: UserFile, monkeypat
     assert scrypt.call_count == 3 and len({call.args[1:4] for call in scrypt.call_args_list}) == 1
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["", "scrypt", "plain", "scrypt$1024$8$1$00$00", f"scrypt${1 << 30}$8$1${'0' * 32}${'0' * 64}",
-     f"scrypt$1023$8$1${'0' * 32}${'0' * 64}", f"md5$1024$8$1${'0' * 32}${'0' * 64}"],
-)  # fmt: skip
-def test_a_file_with_another_hash_is_refused_before_anything_is_computed(text: str, users: UserFile):
-    content = json.loads(users.path.read_text())
-    content["users"]["ada"]["password"] = text
-    users.path.write_text(json.dumps(content))
-    with pytest.raises(StudioError, match="cannot be read"):
-        users.users()
-    assert not users.accepts("ada", PASSWORD)
-
-
 BAD = ["", ".", "../ada", "a/b", "a\\b", "a b", "-x", "link:1", "a\n", "a\0", "é", "a" * 65, ".users", UNNAMED.upper()]
 
 
@@ -80,7 +81,7 @@ def test_a_name_that_could_be_a_path_or_two_lines_or_is_that_of_unnamed_people_i
     assert set(users.users()) == {"ada"}
 
 
-def test_the_file_is_private_and_holds_no_password_and_no_two_names_that_differ_in_case_only(users: UserFile):
+def test_the_file_is_private_without_passwords_or_alike_names_and_keeps_all_who_are_added_at_once(users: UserFile):
     assert stat.S_IMODE(users.path.stat().st_mode) == 0o600
     assert PASSWORD not in users.path.read_text() and PASSWORD not in repr(users.users())
     assert users.users()["ada"].password not in repr(users.users())
@@ -91,20 +92,25 @@ def test_the_file_is_private_and_holds_no_password_and_no_two_names_that_differ_
     ):
         with pytest.raises(StudioError, match=told):
             change()
-
-
-def test_people_who_are_added_at_the_same_time_are_all_kept(users: UserFile):
     names = [f"user{n}" for n in range(12)]
     with ThreadPoolExecutor(len(names)) as threads:  # each has a file of its own, as processes have
         list(threads.map(lambda name: UserFile(users.path).add(name, "look", PASSWORD), names))
     assert set(users.users()) == {"ada", *names}
 
 
-@pytest.mark.parametrize("damage", ["", "{", "[]", '{"schema": 2, "users": {}}', '{"schema": 1, "users": {"a/b": {}}}'])
-def test_a_damaged_file_keeps_everyone_out_and_is_told_in_one_line(damage: str, users: UserFile):
-    access = Access(users=users)
+OTHER_HASHES = (
+    *("hash ", "hash scrypt", "hash plain", "hash scrypt$1024$8$1$00$00"),
+    *(f"hash {kind}$8$1${'0' * 32}${'0' * 64}" for kind in (f"scrypt${1 << 30}", "scrypt$1023", "md5$1024")),
+)
+"""Hashes that are not ours, one of which would take all memory."""
+DAMAGE = ("", "{", "[]", '{"schema": 2, "users": {}}', '{"schema": 1, "users": {"a/b": {}}}', *OTHER_HASHES)
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_damaged_file_or_hash_keeps_everyone_out_and_is_told_in_one_line(damage: str, users: UserFile):
+    access, text, own = Access(users=users), users.path.read_text(), users.users()["ada"].password
     assert access.role_of("ada") is Role.ADMINISTER
-    users.path.write_text(damage)
+    users.path.write_text(text.replace(own, damage[5:]) if damage in OTHER_HASHES else damage)
     assert access.role_of("ada") is None and not access.accepts("ada", PASSWORD)
     with pytest.raises(StudioError) as raised:
         Access(users=users)
@@ -159,3 +165,51 @@ def test_a_password_is_typed_twice_and_never_an_argument(users: UserFile, monkey
     assert main(add) == 0 and users.accepts("bob", PASSWORD)
     with pytest.raises(SystemExit):
         main(["user", "add", "carl", PASSWORD])
+
+
+LOGINS = {"ada": "a", "bob": "b"}
+
+
+@pytest.fixture(scope="module")
+def own_studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SimpleNamespace]:
+    workspace = tmp_path_factory.mktemp("workspace")
+    Project.create(workspace / "users" / "ada" / "hers", FRAME, "hers")
+    Project.create(workspace / "common", FRAME, "common")
+    services = offline_services(segmenter=ScriptedSegmenter(()))
+    with served(services, workspace, Access(LOGINS, own_workspaces=True)) as studio:
+        yield studio
+
+
+async def test_nobody_lists_opens_reads_hears_or_watches_what_is_another_users(own_studio: SimpleNamespace):
+    current_user.set("ada")
+    view = open_view(own_studio, "<mujoco><worldbody><geom size='1'/></worldbody></mujoco>")
+    async with connect(own_studio.address) as ada, connect(own_studio.address) as bob:
+        for http, user in ((ada, "ada"), (bob, "bob")):
+            await http.post("/login", data={"username": user, "password": LOGINS[user]})
+        async with open_page(ada) as page:
+            assert [project["name"] for project in page.values["gallery"]["projects"]] == ["hers"]
+        async with open_page(ada, "hers") as hers:
+            token = hers.token
+            assert token and (await ada.get(f"/project/{token}/colour.jpg")).status_code == 200
+            for path in ("/thumbnail/project/hers", f"/viewer/{view}/geometry"):
+                assert (await ada.get(path)).status_code == 200
+            with pytest.raises(InvalidStatus):
+                await view_socket(own_studio, bob, view)
+            async with open_page(bob, "hers") as page:
+                assert page.values["top-bar"]["project"] is None and not page.token
+                assert page.values["gallery"]["projects"] == []
+                assert "no longer open" in (await page.ask("mask-canvas", {"token": token, "kind": "status"}))["error"]
+                for path in (f"/project/{token}/colour.jpg", "/thumbnail/project/hers", f"/viewer/{view}/geometry"):
+                    assert (await bob.get(path)).status_code == 404
+                for stream in (f"queue/data?session_hash={hers.session_hash}", f"heartbeat/{hers.session_hash}"):
+                    assert (await bob.get(f"/gradio_api/{stream}")).status_code == 403
+
+
+def test_a_project_is_made_in_the_users_own_folder_and_its_trace_replayed_by_no_other(tmp_path):
+    registry = SessionRegistry(tmp_path, offline_services(segmenter=ScriptedSegmenter(())), own=True)
+    Project.create(tmp_path / "users" / "ada" / "hers", FRAME, "hers")
+    current_user.set("bob")
+    assert registry.create(lambda folder: Project.create(folder, FRAME, "x"), "x").project.folder.parent.name == "bob"
+    (tmp_path / "users" / "ada" / "hers" / "trace.jsonl").write_text("")
+    with pytest.raises(ModelError, match="no such trace"):
+        ModelSelection(registry, tmp_path).use({"service": "replay", "trace": "users/ada/hers/trace.jsonl"})

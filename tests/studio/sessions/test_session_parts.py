@@ -57,22 +57,19 @@ def test_an_error_is_one_line_and_one_notice_and_a_watcher_is_called_until_it_en
     assert versions == [log.version - 2, log.version - 1]
 
 
-def test_a_value_is_computed_once_until_its_file_changes(cache: Cache, tmp_path: Path):
+def test_a_value_is_computed_once_for_all_threads_until_its_file_changes(cache: Cache, tmp_path: Path):
     compute = Mock(side_effect=[1, 2])
     assert [cache.get("name", "scene.json", compute) for _ in range(3)] == [1, 1, 1]
     before = cache.stamp("scene.json")
     (tmp_path / "scene.json").unlink()
     assert cache.stamp("scene.json") == "0" != before
     assert cache.get("name", "scene.json", compute) == 2
-
-
-def test_threads_that_ask_for_the_same_value_wait_for_the_first_to_compute_it(cache: Cache):
     began, go_on = threading.Event(), threading.Event()
     compute = Mock(side_effect=lambda: [began.set(), go_on.wait(10)])
     with ThreadPoolExecutor(2) as threads:
-        first = threads.submit(cache.get, "name", "scene.json", compute)
+        first = threads.submit(cache.get, "other", "scene.json", compute)
         began.wait(10)
-        second = threads.submit(cache.get, "name", "scene.json", compute)
+        second = threads.submit(cache.get, "other", "scene.json", compute)
         assert not wait([second], 0.1).done
         go_on.set()
         assert first.result() is second.result() and compute.call_count == 1

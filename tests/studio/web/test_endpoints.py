@@ -6,7 +6,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from unittest.mock import Mock
 
-import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from offline_studio import FRAME
@@ -26,7 +25,7 @@ def echo(*arguments) -> dict:
     return {"arguments": [str(argument) for argument in arguments[:-1]]}
 
 
-def test_an_answer_repeats_the_number_of_its_request_and_an_error_is_one_line():
+def test_an_answer_repeats_the_number_of_its_request_an_error_is_one_line_and_an_unknown_kind_goes_to_the_default():
     endpoint = Endpoint({"echo": echo}, lambda _: ("a",))
     answer = endpoint({"kind": "echo", "seq": 7})
     assert answer["seq"] == 7 and answer["arguments"] == ["a"] and answer["ms"] >= 0
@@ -34,6 +33,9 @@ def test_an_answer_repeats_the_number_of_its_request_and_an_error_is_one_line():
     fail = Mock(side_effect=RequestError("Two lines\nof an error."))
     answer = Endpoint({"fail": fail}, lambda _: (), format_error=str.upper)({"kind": "fail", "seq": 3})
     assert answer == {"seq": 3, "error": "TWO LINES OF AN ERROR."}
+    for kind in (None, "", "other", 7):
+        assert "reload the page" in Endpoint({"echo": echo}, lambda _: ())({"kind": kind})["error"]
+        assert "arguments" in Endpoint({"echo": echo}, lambda _: (), default_kind="echo")({"kind": kind})
 
 
 def test_of_requests_that_take_long_few_are_answered_at_once():
@@ -47,12 +49,6 @@ def test_of_requests_that_take_long_few_are_answered_at_once():
         assert "busy" in endpoint({"kind": "long"})["error"] and "error" not in endpoint({"kind": "echo"})
         free.set()
     assert not any("error" in answer.result() for answer in answers) and "error" not in endpoint({"kind": "long"})
-
-
-@pytest.mark.parametrize("kind", [None, "", "other", 7])
-def test_an_unknown_kind_goes_to_the_default_or_is_refused(kind: object):
-    assert "reload the page" in Endpoint({"echo": echo}, lambda _: ())({"kind": kind})["error"]
-    assert "arguments" in Endpoint({"echo": echo}, lambda _: (), default_kind="echo")({"kind": kind})
 
 
 def test_only_a_page_with_the_token_or_an_open_session_is_answered():

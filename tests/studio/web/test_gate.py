@@ -73,7 +73,7 @@ def addresses(routes: list[BaseRoute], prefix: str = "") -> Iterator[tuple[str, 
             yield method, prefix + route.path.replace("{", "").replace("}", "").replace(":path", "")
 
 
-def test_no_address_answers_under_another_name_or_a_page_of_another_origin(app: FastAPI):
+def test_no_address_answers_under_another_name_to_a_page_of_another_origin_or_without_the_login(app: FastAPI):
     client, tried = TestClient(app, HERE), list(addresses(app.routes))
     assert {"/gradio_api/upload", "/gradio_api/queue/join", "/login", "/project/token/name"} <= {p for _, p in tried}
     for method, path in tried:
@@ -82,18 +82,20 @@ def test_no_address_answers_under_another_name_or_a_page_of_another_origin(app: 
         answer = client.request(method, path, headers={"origin": "http://127.0.0.1:3000"})
         assert answer.status_code == 403, (method, path)
     assert "--allow-host" in client.get("/", headers={"host": "evil.example"}).text
-
-
-def test_without_the_login_no_address_answers_but_those_of_the_login_page(app: FastAPI):
-    client = TestClient(app, HERE)
-    for method, path in (*addresses(app.routes), ("GET", "/gradio_api/heartbeat/guess")):
+    for method, path in (*tried, ("GET", "/gradio_api/heartbeat/guess")):
         if path not in gate.PUBLIC_FILES and not path.startswith(gate.PUBLIC):
             assert client.request(method, path).status_code in (401, 404), (method, path)
 
 
-@pytest.mark.parametrize("host", [*FOREIGN_HOSTS, *OWN_HOSTS])
-def test_only_this_machines_own_names_are_hosts_with_any_port(host: str):
-    assert client_of().get("/", headers={"host": host}).status_code == (200 if host in OWN_HOSTS else 421)
+def test_only_this_machines_own_names_and_the_address_of_this_server_are_hosts_with_any_port():
+    for host in (*FOREIGN_HOSTS, *OWN_HOSTS):
+        assert client_of().get("/", headers={"host": host}).status_code == (200 if host in OWN_HOSTS else 421)
+    access = Access()
+    assert access.knows_host("192.0.2.1:7860", "192.0.2.1") and access.knows_host("[2001:db8::1]", "2001:db8::1")
+    assert not access.knows_host("192.0.2.2", "192.0.2.1") and not access.knows_host("testserver", "testserver")
+    assert not any(map(hostname, ("a b", "a/b", "http://a", "a:b", "a:70000", "[::1", "", "a@b", ":80")))
+    assert all(map(is_loopback, ("127.0.0.1", "127.8.8.8", "::1", "localhost")))
+    assert not any(map(is_loopback, ("0.0.0.0", "::", "10.0.0.1", "lab", "localhost.example")))
 
 
 @pytest.mark.parametrize("origin", [None, *FOREIGN_ORIGINS])
@@ -195,7 +197,7 @@ def test_login_cookies_are_kept_from_scripts_and_guessing_passwords_is_slowed_do
     assert other.post("/login", data={"username": "ada", "password": "secret"}).status_code == 200
 
 
-def test_a_connection_without_a_request_is_closed(monkeypatch: pytest.MonkeyPatch):
+def test_a_connection_without_a_request_is_closed_and_the_limit_of_open_files_never_lowered(monkeypatch):
     monkeypatch.setattr(connections, "REQUEST_SECONDS", 0.05)
     with serving(FastAPI(), http=connections.PromptProtocol) as address:
         host, port = address.removeprefix("http://").split(":")
@@ -203,9 +205,6 @@ def test_a_connection_without_a_request_is_closed(monkeypatch: pytest.MonkeyPatc
             with socket.create_connection((host, int(port)), timeout=60) as slow:
                 slow.sendall(sent)
                 assert slow.recv(1) == b"", "closed by the server"
-
-
-def test_the_limit_of_open_files_is_never_lowered():
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     connections.allow_open_files()
     after = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -216,7 +215,7 @@ def test_the_limit_of_open_files_is_never_lowered():
 FILES = {"files": ("frame.png", b"pixels")}
 
 
-def test_an_upload_lies_in_a_private_folder_and_comes_from_our_own_page(app: FastAPI):
+def test_an_upload_lies_in_a_private_folder_comes_from_our_own_page_and_is_deleted_after_a_day(app: FastAPI):
     client, folder = TestClient(app, HERE), app.state.uploads.path
     client.post("/login", data={"username": "ada", "password": "secret"})
     assert Path(gradio_app(app).uploaded_file_dir) == folder, "upload_folder.py needs App.uploaded_file_dir"
@@ -225,9 +224,6 @@ def test_an_upload_lies_in_a_private_folder_and_comes_from_our_own_page(app: Fas
     (path,) = client.post("/gradio_api/upload", files=FILES, headers={"origin": HERE}).json()
     assert Path(path).is_relative_to(folder) and Path(path).read_bytes() == b"pixels"
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-
-
-def test_uploads_are_deleted_after_a_day_and_with_the_studio():
     uploads = UploadFolder()
     file = uploads.path / "abc" / "frame.png"
     file.parent.mkdir()
@@ -245,7 +241,7 @@ def test_uploads_are_deleted_after_a_day_and_with_the_studio():
     assert not path.exists()
 
 
-def test_a_login_comes_from_the_command_line_a_private_file_or_the_environment(tmp_path: Path, monkeypatch, capsys):
+def test_a_login_is_given_by_an_option_a_private_file_or_the_environment_else_refused(tmp_path, monkeypatch, capsys):
     file = tmp_path / "logins"
     file.write_text("# the lab\nada:sec:ret\n\nbob:x\n")
     file.chmod(0o600)
@@ -260,6 +256,17 @@ def test_a_login_comes_from_the_command_line_a_private_file_or_the_environment(t
     read_logins(None, file)
     told = capsys.readouterr().err
     assert "chmod 600" in told and "secret" not in told
+    for options, words in (
+        *((["--host", host], "--auth-file FILE or GRS_AUTH") for host in ("0.0.0.0", "::", "192.0.2.1")),
+        (["--workspaces", "own"], "needs logins"),
+        (["--allow-host", "http://lab"], "NAME:PORT"),
+        (["--auth", "nobody"], "USER:PASS"),
+        (["--auth-file", "/nowhere"], "cannot be read"),
+    ):
+        monkeypatch.delenv("GRS_AUTH", raising=False)
+        assert main(options) == 2
+        line = capsys.readouterr().err
+        assert line.count("\n") == 1 and words in line
 
 
 @pytest.mark.parametrize("text", ["", "ada", "ada:", ":secret", "ada:a\nada:b"])
@@ -272,20 +279,6 @@ def test_an_unusable_login_is_one_line_without_the_password(text: str, tmp_path:
     assert "USER:PASS" in str(raised.value) or "twice" in str(raised.value)
 
 
-def test_unusable_options_are_one_line(capsys, monkeypatch):
-    for options, told in (
-        *((["--host", host], "--auth-file FILE or GRS_AUTH") for host in ("0.0.0.0", "::", "192.0.2.1")),
-        (["--workspaces", "own"], "needs logins"),
-        (["--allow-host", "http://lab"], "NAME:PORT"),
-        (["--auth", "nobody"], "USER:PASS"),
-        (["--auth-file", "/nowhere"], "cannot be read"),
-    ):
-        monkeypatch.delenv("GRS_AUTH", raising=False)
-        assert main(options) == 2
-        line = capsys.readouterr().err
-        assert line.count("\n") == 1 and told in line
-
-
 def test_a_password_is_accepted_for_its_user_only_and_never_printed():
     with pytest.raises(StudioError, match="upper and lower case"):
         Access({"ada": "a", "Ada": "b"}, own_workspaces=True)
@@ -295,16 +288,7 @@ def test_a_password_is_accepted_for_its_user_only_and_never_printed():
     assert "secret" not in repr(Access({"ada": "secret"}))
 
 
-def test_an_address_of_this_server_is_a_host_and_loopback_is_this_machine_only():
-    access = Access()
-    assert access.knows_host("192.0.2.1:7860", "192.0.2.1") and access.knows_host("[2001:db8::1]", "2001:db8::1")
-    assert not access.knows_host("192.0.2.2", "192.0.2.1") and not access.knows_host("testserver", "testserver")
-    assert not any(map(hostname, ("a b", "a/b", "http://a", "a:b", "a:70000", "[::1", "", "a@b", ":80")))
-    assert all(map(is_loopback, ("127.0.0.1", "127.8.8.8", "::1", "localhost")))
-    assert not any(map(is_loopback, ("0.0.0.0", "::", "10.0.0.1", "lab", "localhost.example")))
-
-
-def test_the_wait_doubles_with_each_attempt_up_to_a_bound():
+def test_the_wait_doubles_up_to_a_bound_a_success_forgets_its_own_name_and_an_ipv6_network_counts_as_one_address():
     now, waits = [1000.0], []
     limits = LoginLimits(lambda: now[0])
     for _ in range(20):
@@ -313,9 +297,6 @@ def test_the_wait_doubles_with_each_attempt_up_to_a_bound():
             now[0] += wait
             assert limits.wait("192.0.2.1", "ada") == 0, "after the wait an attempt may be made"
     assert waits[:4] == [1, 2, 4, 8] and max(waits) == login_limits.LONGEST_WAIT
-
-
-def test_a_success_forgets_the_attempts_of_its_own_name_and_addresses_of_one_ipv6_network_count_as_one():
     limits = LoginLimits(lambda: 1000.0)
     for _ in range(4):
         assert not limits.wait("192.0.2.1", "ada")
