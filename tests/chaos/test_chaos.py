@@ -21,6 +21,7 @@ import pytest
 from browser.studio_process import Studio
 from page_client import connect, open_page
 from ready_projects import ROOT, ready_project
+from websockets.exceptions import WebSocketException
 
 from pipeline.decisions import read_log
 from pipeline.models.trace.recorder import read_trace
@@ -170,7 +171,10 @@ COMMANDS = {
     "batch": ("batch sample_scenes/blocks --until scene --out {at}/out", ""),
     "export to a folder": ("export {at}/twin --format gymnasium --out {at}/environment", "solution"),
     "export to a file": ("export {at}/twin --format zip --out {at}/twin.zip", "solution"),
-    "learn": ("learn {at}/twin --steps 600 --layouts 1 --from reset", "task"),
+    "learn": (
+        "learn {at}/twin --subtask reach_red_cube --steps 600 --layouts 1 --demonstrations 0 --from reset",
+        "task",
+    ),
     "evaluate-policy": (
         "evaluate-policy {at}/twin --policy hold --count 100 --seconds 0.3 --camera photo --out {at}/out",
         "solution",
@@ -252,16 +256,18 @@ async def kill_under_clicks(studio: Studio, chance: random.Random, answered: set
     await asyncio.wait([clicks], timeout=chance.random() * CLICKING_SECONDS)
     studio.kill()
     clicks.cancel()
-    with suppress(asyncio.CancelledError, httpx.HTTPError):
+    with suppress(asyncio.CancelledError, httpx.HTTPError, OSError, WebSocketException):
         await clicks
 
 
 async def finish(studio: Studio) -> None:
     """Solve the task by what was decided, and wait until the studio has nothing to do."""
     async with connect(studio.address) as http, open_page(http, "blocks") as page:
-        await page.wait(lambda: not page.values["status-bar"]["running"])
-        await page.act("generate", "click", inputs=("", "route"))
-        await page.wait(lambda: not page.values["status-bar"]["running"])
+        for ask in (lambda: page.act("generate", "click", inputs=("", "route")), lambda: asyncio.sleep(0)):
+            while page.values["status-bar"]["running"]:
+                with suppress(TimeoutError):  # of one wait
+                    await page.wait(lambda: not page.values["status-bar"]["running"])
+            await ask()
 
 
 @pytest.mark.soak

@@ -12,11 +12,13 @@ from types import SimpleNamespace
 import pytest
 from anyio import CapacityLimiter
 from offline_studio import FRAME, offline_services
-from page_client import PageClient, connect, open_page
+from page_client import TIMEOUT, PageClient, connect, open_page
 from served_studio import served
 
 from pipeline.project import Project
+from studio.pages import page_channel
 from studio.pages.page_channel import LatestValues
+from studio.sessions.session import Session
 
 THREADS = 40
 """Threads that anyio has for all requests together."""
@@ -113,6 +115,15 @@ async def test_a_page_gets_what_it_shows_and_of_the_project_that_it_opened_last(
         followed.cancel()
     async with connect(busy_studio.address) as http, open_page(http, "not_there") as page:
         assert page.values["top-bar"]["project"] is None and page.update["told"] == 1
+
+
+async def test_a_project_that_a_page_shows_is_in_use_however_long_nobody_acts(busy_studio, monkeypatch):
+    used = asyncio.Event()
+    monkeypatch.setattr(page_channel, "CHECK_SECONDS", 0.05)
+    async with connect(busy_studio.address) as http, open_page(http, "one"):
+        loop = asyncio.get_running_loop()
+        monkeypatch.setattr(Session, "touch", lambda _: loop.call_soon_threadsafe(used.set))
+        await asyncio.wait_for(used.wait(), TIMEOUT)
 
 
 async def test_a_slow_page_gets_an_update_only_when_it_has_drawn_the_one_before(busy_studio: SimpleNamespace):
