@@ -72,10 +72,9 @@ def page_loads() -> list[Measurement]:
 
 def idle_day() -> list[Measurement]:
     """Measure what a page that is open for a day leaves behind, and whether its project is open after a night."""
-    with tempfile.TemporaryDirectory() as folder:
-        clock = day.fast_clock()
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as clock:
         shutil.copytree(sessions.prepare_one(Path(folder) / "one"), Path(folder) / "other")
-        with ServerProcess(Path(folder), **clock) as server:
+        with ServerProcess(Path(folder), **day.fast_clock(Path(clock) / "first")) as server:
             before, after, cut = asyncio.run(day.stay(server, "one", "other"))
     return [*_growth("idle day", before, after), Measurement("idle day: connections that were cut", cut, "")]
 
