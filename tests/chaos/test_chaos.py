@@ -15,19 +15,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import httpx
 import numpy as np
 import pytest
 from browser.studio_process import Studio
-from page_client import connect, open_page
 from ready_projects import ROOT, ready_project
-from websockets.exceptions import WebSocketException
 
+from bench.load import clicks
 from pipeline.decisions import read_log
 from pipeline.models.trace.recorder import read_trace
 from pipeline.project import Project, is_free
 from pipeline.router import next_round_number
-from pipeline.segmentation import encode_rle
 
 FIRST = int(os.environ.get("SOAK_SEED", "0"))
 SEEDS = [*range(10), *(pytest.param(seed, marks=pytest.mark.soak) for seed in range(FIRST + 10, FIRST + 310))]
@@ -221,75 +218,29 @@ def test_a_killed_command_that_is_repeated_ends_as_if_nobody_had_killed_it(tmp_p
     assert killed >= KILLS // 2
 
 
-CLICKING_SECONDS = 8.0
-"""Longest life of a page before its studio is killed: it opens within two, and a program is solved within the rest."""
 MADE = ("descriptions.json", "matches.json", "scene.json", "segments/masks.png", "solution.json", "task.json")
-"""Results that depend on the decisions, and not on how often a program was run."""
-
-
-async def click(studio: Studio, chance: random.Random, answered: set[str]) -> None:
-    """Work in a page until the studio is killed; add the mark of each decision that it answered."""
-    async with connect(studio.address) as http, open_page(http, "blocks") as page:
-        project = Project.open(studio.workspace / "blocks")
-        names = {one.segment_id: one.name for one in project.descriptions() or ()}
-        others = [one for one in project.segments() or () if names.get(one.id, "") not in project.task().objects]
-        while True:
-            segment, mark, told = chance.choice(others), round(chance.random(), 9), page.update["told"]
-            mask = segment.mask.copy()
-            mask[np.flatnonzero(mask.any(1))[-1 - chance.randrange(3)] :] = False
-            decision = chance.choice((
-                {"kind": "display_name", "name": f"cup {mark}"},
-                {"kind": "move", "pos": [mark / 10, 0.3, 0.1], "quat_wxyz": [1, 0, 0, 0], "mark": mark},
-                {"kind": "mask", "mask": encode_rle(mask), "clicks": [], "mark": mark},
-            ))  # fmt: skip
-            await page.act("mask-canvas", "decide", {"id": segment.id} | decision)
-            if page.update["told"] == told:  # else a notice says why it was refused
-                answered.add(str(mark))
-            if chance.random() < 0.3:
-                await page.act("mask-canvas", "undo")
-            if chance.random() < 0.1:
-                await page.act("generate", "click", inputs=("", "route"))
-
-
-async def kill_under_clicks(studio: Studio, chance: random.Random, answered: set[str]) -> None:
-    clicks = asyncio.ensure_future(click(studio, chance, answered))
-    await asyncio.wait([clicks], timeout=chance.random() * CLICKING_SECONDS)
-    studio.kill()
-    clicks.cancel()
-    with suppress(asyncio.CancelledError, httpx.HTTPError, OSError, WebSocketException):
-        await clicks
-
-
-async def finish(studio: Studio) -> None:
-    """Solve the task by what was decided, and wait until the studio has nothing to do."""
-    async with connect(studio.address) as http, open_page(http, "blocks") as page:
-        for ask in (lambda: page.act("generate", "click", inputs=("", "route")), lambda: asyncio.sleep(0)):
-            while page.values["status-bar"]["running"]:
-                with suppress(TimeoutError):  # of one wait
-                    await page.wait(lambda: not page.values["status-bar"]["running"])
-            await ask()
 
 
 @pytest.mark.soak
 def test_a_studio_killed_under_clicks_loses_nothing_it_answered_and_ends_as_if_nobody_had_killed_it(tmp_path):
-    chance, answered, workspaces = random.Random(SEED), set(), [tmp_path / "killed", tmp_path / "whole"]
-    for workspace in workspaces:
-        shutil.copytree(ready_project("blocks"), workspace / "blocks")
-    log, whole = (workspace / "blocks" / "decisions.jsonl" for workspace in workspaces)
-    studio, before = Studio(workspaces[0]), []
+    chance, answered, before, made = random.Random(SEED), [], [], []
+    killed, whole = (tmp_path / name / "blocks" for name in ("killed", "whole"))
+    for folder in (killed, whole):
+        shutil.copytree(ready_project("blocks"), folder)
+    log, studio = killed / "decisions.jsonl", Studio(killed.parent)
     for _ in range(KILLS):
-        asyncio.run(kill_under_clicks(studio, chance, answered))
+        asyncio.run(clicks.kill_under_clicks(studio, chance, answered))
         kept = [json.dumps(one.data) for one in (read_log(log) if log.exists() else ())]
         assert kept[: len(before)] == before and all(any(mark in one for one in kept) for mark in answered)
         before = kept
         studio.start()
     assert len(answered) > KILLS
     shutil.copy(log, whole)
-    made = []
-    for one in (studio, Studio(workspaces[1])):
-        asyncio.run(finish(one))
-        one.close()
-        made.append(finished_files(one.workspace / "blocks"))
+    for folder in (killed, whole):
+        studio = studio if folder == killed else Studio(whole.parent)
+        asyncio.run(clicks.finish(studio))
+        studio.close()
+        made.append(finished_files(folder))
     assert [made[0].get(name) for name in MADE] == [made[1][name] for name in MADE]
 
 

@@ -16,9 +16,7 @@ from page_client import TIMEOUT, PageClient, connect, open_page
 from served_studio import served
 
 from pipeline.project import Project
-from studio.pages import page_channel
 from studio.pages.page_channel import LatestValues
-from studio.sessions.session import Session
 
 THREADS = 40
 """Threads that anyio has for all requests together."""
@@ -118,12 +116,11 @@ async def test_a_page_gets_what_it_shows_and_of_the_project_that_it_opened_last(
 
 
 async def test_a_project_that_a_page_shows_is_in_use_however_long_nobody_acts(busy_studio, monkeypatch):
-    used = asyncio.Event()
-    monkeypatch.setattr(page_channel, "CHECK_SECONDS", 0.05)
+    used = threading.Event()
+    monkeypatch.setattr("studio.pages.page_channel.CHECK_SECONDS", 0.05)
     async with connect(busy_studio.address) as http, open_page(http, "one"):
-        loop = asyncio.get_running_loop()
-        monkeypatch.setattr(Session, "touch", lambda _: loop.call_soon_threadsafe(used.set))
-        await asyncio.wait_for(used.wait(), TIMEOUT)
+        monkeypatch.setattr("studio.sessions.session.Session.touch", lambda _: used.set())
+        assert await asyncio.to_thread(used.wait, TIMEOUT)
 
 
 async def test_a_slow_page_gets_an_update_only_when_it_has_drawn_the_one_before(busy_studio: SimpleNamespace):
