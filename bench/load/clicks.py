@@ -21,8 +21,10 @@ async def click(studio: Studio, chance: random.Random, answered: list[str]) -> N
     """Work in a page until the studio is killed; add the mark of each decision that it answered."""
     async with connect(studio.address) as http, open_page(http, "blocks") as page:
         project = Project.open(studio.workspace / "blocks")
+        task = project.task()
+        assert task, "blocks has a task"
         names = {one.segment_id: one.name for one in project.descriptions() or ()}
-        others = [one for one in project.segments() or () if names.get(one.id, "") not in project.task().objects]
+        others = [one for one in project.segments() or () if names.get(one.id, "") not in task.objects]
         while True:
             segment, mark, told = chance.choice(others), round(chance.random(), 9), page.update["told"]
             mask = segment.mask.copy()
