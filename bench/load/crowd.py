@@ -1,6 +1,7 @@
 """What people do beside clicks: bring a frame of their own, and have a policy trained."""
 
 import asyncio
+import json
 import random
 import time
 from collections.abc import Coroutine, Iterator
@@ -39,10 +40,10 @@ async def _upload(http: httpx.AsyncClient, begin: float, timings: Timings) -> No
         paths = (await http.post("/gradio_api/upload", files=files)).raise_for_status().json()
         dropped = [{"path": path, "meta": {"_type": "gradio.FileData"}} for path in paths]
         (picker,) = await page.call("drop", "upload", (dropped,))
-        await page.act("frame-picker", "open", {"token": picker["token"], "index": 0})
+        await page.act("frame-picker", "open", {"token": json.loads(picker)["token"], "index": 0})
         timings.add("frame dropped, until its project is shown", time.perf_counter() - began)
         await page.wait(lambda: not page.values["status-bar"].get("running", True))
-        timings.add("frame dropped, until its twin is made", time.perf_counter() - began)
+        print(f"frame dropped, until its twin was made: {time.perf_counter() - began:.0f} s")
 
 
 async def _train(http: httpx.AsyncClient, project: str, begin: float, end: float, timings: Timings) -> None:
@@ -63,4 +64,4 @@ async def _train(http: httpx.AsyncClient, project: str, begin: float, end: float
         else:
             if answer["job"]["state"] in ("waiting", "running"):
                 await page.act("jobs", "stop", {"id": answer["job"]["id"]})
-            timings.add(f"training, until it was {answer['job']['state']} at the end", time.perf_counter() - began)
+            print(f"training: {answer['job']['state']} after {time.perf_counter() - began:.0f} s")
