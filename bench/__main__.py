@@ -16,7 +16,7 @@ os.environ.setdefault("PYOPENGL_PLATFORM", "egl")
 os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
 
 from bench.board import board
-from bench.load.measures import open_streams, page_loads, people
+from bench.load.measures import crowd, idle_day, open_streams, page_loads, people
 from bench.measurement import Measurement, NotMeasured, lines, read_figures, write_figures
 from bench.speed import learning, perception, rounds, search, studio_page, twin, viewer
 
@@ -37,8 +37,10 @@ ROWS: dict[str, Callable[[], list[Measurement]]] = {
     "page": studio_page.studio_page,
     "learning": learning.environment,
     "people": people,
+    "crowd": crowd,
     "streams": open_streams,
     "loads": page_loads,
+    "day": idle_day,
 }
 
 

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pipeline.errors import StudioError
+from pipeline.errors import StudioError, single_line
 from pipeline.store import append_lines, parse_json
 from pipeline.store.values import json_default
 
@@ -191,8 +191,9 @@ def read_log(path: Path) -> tuple[Decision, ...]:
         except (ValueError, TypeError, LookupError, AttributeError) as error:
             if number == len(lines):
                 break
+            reason = single_line(str(error))[:200]  # it may quote a key of the file
             raise DecisionError(
-                f"{path.name} line {number} cannot be read ({error}); repair or remove that line"
+                f"{path.name} line {number} cannot be read ({reason}); repair or remove that line"
             ) from None
         except DecisionError as error:
             raise DecisionError(f"{path.name} line {number}: {error}") from None

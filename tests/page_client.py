@@ -59,16 +59,21 @@ class PageClient:
 
     async def set_widgets(self) -> None:
         """Send the event of Gradio's that sets its own components, and wait for its answer."""
-        target = [self.ids["widgets"], "refresh"]
+        await self.call("widgets", "refresh", event_data={"page": self.id})
+
+    async def call(self, elem_id: str, event: str, data: tuple = (), **about: Any) -> Any:
+        """Send an event of Gradio's own, and return the values that it sets."""
+        target = [self.ids[elem_id], event]
         number = next(one["id"] for one in self.config["dependencies"] if target in one["targets"])
-        about = {"fn_index": number, "event_data": {"page": self.id}, "session_hash": self.session_hash}
-        (await self.http.post("/gradio_api/queue/join", json={"data": [], **about})).raise_for_status()
+        about |= {"data": data, "fn_index": number, "session_hash": self.session_hash}
+        (await self.http.post("/gradio_api/queue/join", json=about)).raise_for_status()
         address = f"/gradio_api/queue/data?session_hash={self.session_hash}"
         async with self.http.stream("GET", address, timeout=None) as stream:
             async for line in stream.aiter_lines():
                 if '"process_completed"' in line:
-                    assert json.loads(line[5:])["success"], line
-                    return
+                    answer = json.loads(line[5:])
+                    assert answer["success"], line
+                    return answer["output"]["data"]
 
     async def wait(self, condition: Callable[[], Any]) -> None:
         """Wait until the condition holds after an update."""

@@ -1,37 +1,49 @@
-"""`make bench ARGS="people streams loads"`: many people, pages and streams at once.
+"""`make bench ARGS="people crowd streams loads day"`: many people, pages and streams at once, and none for long.
 
 Measure on a machine that does nothing else.
 """
 
 import asyncio
+import shutil
 import tempfile
 from pathlib import Path
 
-from bench.load import sessions, streams
-from bench.load.server_process import ServerProcess
+from bench.load import day, sessions, streams
+from bench.load.crowd import beside
+from bench.load.server_process import ServerProcess, Usage
 from bench.load.timings import Timings
 from bench.measurement import Measurement
 from tests.page_client import connect, open_page
 
-SLOWEST_MS, STREAM_P95_MS, MEMORY_MB, GROWTH_MB = 5000, 1000, 4000, 25
-"""What people still wait for; half of a small machine's memory; a leak of 25 kB a page load."""
-WARM_UP, LOADS = 100, 1000
+SLOWEST_MS, STREAM_P95_MS, MEMORY_MB, GROWTH_MB, GROWTH_DESCRIPTORS = 5000, 1000, 4000, 25, 20
+"""What people still wait for; half of a small machine's memory; a leak of 13 kB a page load; of one in a hundred."""
+WARM_UP, LOADS = 100, 2000
 """Loads before the memory is looked at: caches fill, and the last closed pages are kept."""
 
 
 def people() -> list[Measurement]:
     """Measure twenty people who work at once for two minutes."""
+    return _people(users=10, seconds=120)
+
+
+def crowd() -> list[Measurement]:
+    """Measure thirty people for ten minutes, of whom some bring frames and have policies trained."""
+    return _people(users=15, seconds=600, beside=beside)
+
+
+def _people(users: int, seconds: float, **more: sessions.Beside) -> list[Measurement]:
+    name = f"{users * sessions.PAGES} people"
     with tempfile.TemporaryDirectory() as folder:
         workspace = Path(folder)
-        sessions.prepare(workspace)
-        logins = {"GRS_AUTH": sessions.logins(), "GRS_WORKSPACE": folder}
+        sessions.prepare(workspace, users)
+        logins = {"GRS_AUTH": sessions.logins(users), "GRS_WORKSPACE": folder}
         with ServerProcess(workspace, "--workspaces", "own", **logins) as server:
-            timings, memory = asyncio.run(sessions.run(server, seconds=120))
+            timings, memory = asyncio.run(sessions.run(server, seconds, users, **more))
     print(timings.table())
     return [
-        Measurement("20 people: slowest request", 1000 * timings.slowest, budget=SLOWEST_MS),
-        Measurement("20 people: memory of all processes", memory, "MB", MEMORY_MB),
-        _errors("20 people", timings),
+        Measurement(f"{name}: slowest request", 1000 * timings.slowest, budget=SLOWEST_MS),
+        Measurement(f"{name}: memory of all processes", memory, "MB", MEMORY_MB),
+        _errors(name, timings),
     ]
 
 
@@ -50,12 +62,29 @@ def open_streams() -> list[Measurement]:
 
 
 def page_loads() -> list[Measurement]:
-    """Measure the memory that a thousand loads of one project's page leave behind."""
+    """Measure the memory and the descriptors that two thousand loads of one project's page leave behind."""
     with tempfile.TemporaryDirectory() as folder:
         sessions.prepare_one(Path(folder) / "one")
         with ServerProcess(Path(folder)) as server:
-            memory = asyncio.run(_load_pages(server, "one"))
-    return [Measurement(f"{LOADS:,} page loads: growth of the server", memory[1] - memory[0], "MB", GROWTH_MB)]
+            before, after = asyncio.run(_load_pages(server, "one"))
+    return _growth(f"{LOADS:,} page loads", before, after)
+
+
+def idle_day() -> list[Measurement]:
+    """Measure what a page that is open for a day leaves behind, and whether its project is open after a night."""
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as clock:
+        shutil.copytree(sessions.prepare_one(Path(folder) / "one"), Path(folder) / "other")
+        with ServerProcess(Path(folder), **day.fast_clock(Path(clock) / "first")) as server:
+            before, after, cut = asyncio.run(day.stay(server, "one", "other"))
+    return [*_growth("idle day", before, after), Measurement("idle day: connections that were cut", cut, "")]
+
+
+def _growth(name: str, before: Usage, after: Usage) -> list[Measurement]:
+    return [
+        Measurement(f"{name}: growth of the server", after.memory - before.memory, "MB", GROWTH_MB),
+        Measurement(f"{name}: more descriptors", after.descriptors - before.descriptors, "", GROWTH_DESCRIPTORS),
+        Measurement(f"{name}: more threads", after.threads - before.threads, "", GROWTH_DESCRIPTORS),
+    ]
 
 
 def _errors(what: str, timings: Timings) -> Measurement:
@@ -63,13 +92,15 @@ def _errors(what: str, timings: Timings) -> Measurement:
     return Measurement(f"{what}: requests that failed", len(timings.errors), "", budget=0, note=note)
 
 
-async def _load_pages(server: ServerProcess, project: str) -> tuple[float, float]:
-    """Return the resident MB after the warm-up and after all loads."""
-    memory = []
+async def _load_pages(server: ServerProcess, project: str) -> tuple[Usage, Usage]:
+    """Return what the server uses after the warm-up and after all loads."""
+    used = []
     async with connect(server.address) as http:
         for number in range(WARM_UP + LOADS):
             async with open_page(http, project):
                 pass
+            if (number + 1 - WARM_UP) % (LOADS // 5) == 0:
+                print(f"after {number + 1 - WARM_UP} loads: {server.usage()}")
             if number + 1 in (WARM_UP, WARM_UP + LOADS):
-                memory.append(server.own_memory())
-    return memory[0], memory[1]
+                used.append(server.usage())
+    return used[0], used[1]

@@ -10,9 +10,17 @@ import urllib.error
 import urllib.request
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 ROOT = Path(__file__).parents[2]
 CORES = 2
+
+
+class Usage(NamedTuple):
+    memory: float
+    """MB that are resident."""
+    descriptors: int
+    threads: int
 
 
 class ServerProcess:
@@ -49,8 +57,12 @@ class ServerProcess:
         """Return the MB in use by the process and all its children, shared pages counted once."""
         return sum(_proportional(process) for process in _tree(self._process.pid)) / 1e6
 
-    def own_memory(self) -> float:
-        return int(Path(f"/proc/{self._process.pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
+    def usage(self) -> Usage:
+        """Return what the process itself uses."""
+        own = Path(f"/proc/{self._process.pid}")
+        pages = int((own / "statm").read_text().split()[1])
+        memory = pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+        return Usage(round(memory, 1), len(os.listdir(own / "fd")), len(os.listdir(own / "task")))
 
 
 def _tree(process: int) -> list[int]:

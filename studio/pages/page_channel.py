@@ -227,6 +227,8 @@ class Follower:
             await _first_of(UPDATE_SECONDS, self._acted_now)
             while not self._changed.is_set():
                 await _first_of(CHECK_SECONDS if LIST.is_empty else JOBS_SECONDS, self._changed)
+                if page.session:
+                    page.session.touch()  # what a page shows is not closed for room, however long nobody acts
                 if not LIST.is_empty and (newest := LIST.records(self._sees)) != jobs:
                     jobs = newest
                     await self._socket.send_text(orjson.dumps({"jobs": jobs}).decode())

@@ -1,5 +1,6 @@
 """Whatever kills it, fills its disk or cuts off its files: nothing confirmed is lost, and each project opens again."""
 
+import asyncio
 import json
 import os
 import random
@@ -16,8 +17,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from browser.studio_process import Studio
 from ready_projects import ROOT, ready_project
 
+from bench.load import clicks
 from pipeline.decisions import read_log
 from pipeline.models.trace.recorder import read_trace
 from pipeline.project import Project, is_free
@@ -165,7 +168,10 @@ COMMANDS = {
     "batch": ("batch sample_scenes/blocks --until scene --out {at}/out", ""),
     "export to a folder": ("export {at}/twin --format gymnasium --out {at}/environment", "solution"),
     "export to a file": ("export {at}/twin --format zip --out {at}/twin.zip", "solution"),
-    "learn": ("learn {at}/twin --steps 600 --layouts 1 --from reset", "task"),
+    "learn": (
+        "learn {at}/twin --subtask reach_red_cube --steps 600 --layouts 1 --demonstrations 0 --from reset",
+        "task",
+    ),
     "evaluate-policy": (
         "evaluate-policy {at}/twin --policy hold --count 100 --seconds 0.3 --camera photo --out {at}/out",
         "solution",
@@ -210,6 +216,31 @@ def test_a_killed_command_that_is_repeated_ends_as_if_nobody_had_killed_it(tmp_p
         assert finished_files(folder) == wanted
         shutil.rmtree(folder)
     assert killed >= KILLS // 2
+
+
+MADE = ("descriptions.json", "matches.json", "scene.json", "segments/masks.png", "solution.json", "task.json")
+
+
+@pytest.mark.soak
+def test_a_studio_killed_under_clicks_loses_nothing_it_answered_and_ends_as_if_nobody_had_killed_it(tmp_path):
+    chance, answered, before, made = random.Random(SEED), [], [], []
+    killed, whole = (tmp_path / name / "blocks" for name in ("killed", "whole"))
+    for folder in (killed, whole):
+        shutil.copytree(ready_project("blocks"), folder)
+    log, studio = killed / "decisions.jsonl", Studio(killed.parent)
+    for _ in range(KILLS):
+        asyncio.run(clicks.kill_under_clicks(studio, chance, answered))
+        kept = [json.dumps(one.data) for one in (read_log(log) if log.exists() else ())]
+        assert kept[: len(before)] == before and all(any(mark in one for one in kept) for mark in answered)
+        before = kept
+        studio.start()
+    assert len(answered) > KILLS
+    shutil.copy(log, whole)
+    for one in (studio, Studio(whole.parent)):
+        asyncio.run(clicks.finish(one))
+        one.close()
+        made.append(finished_files(one.workspace / "blocks"))
+    assert [made[0].get(name) for name in MADE] == [made[1][name] for name in MADE]
 
 
 JUMPING_CLOCK = """

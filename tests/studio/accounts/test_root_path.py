@@ -6,7 +6,7 @@ import re
 import socket
 import subprocess
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -101,39 +101,53 @@ async def test_who_logs_out_needs_a_login_again_in_every_browser(proxied: Simple
         assert (await http.get("/logout", headers=other_site)).status_code == 403
 
 
-@pytest.mark.soak
-async def test_nginx_as_it_is_documented_publishes_the_studio_and_no_client_names_its_own_address(tmp_path: Path):
-    documented = (Path(__file__).parents[3] / "docs" / "teams.md").read_text(encoding="utf-8")
+def nginx(documented: str, studio: str, port: int, folder: Path) -> list[str | Path]:
+    """Write nginx's configuration as it is documented; return the command that serves it at a port."""
     location = re.findall(r"^location .*?^}", documented, re.M | re.S)[0].replace("/grs/", f"{ROOT}/")
+    server = f"server {{ listen 127.0.0.1:{port}; {location.replace('http://127.0.0.1:7860', studio)} }}"
+    upgrade = "map $http_upgrade $connection_upgrade { default upgrade; '' close; }"
+    paths = " ".join(f"{one}_temp_path {folder};" for one in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+    (folder / "nginx.conf").write_text(
+        f"daemon off; master_process off; pid {folder}/pid; error_log stderr; events {{}}\n"
+        f"http {{ access_log off; {paths} {upgrade} {server} }}"
+    )
+    return ["/usr/sbin/nginx", "-p", folder, "-c", folder / "nginx.conf"]
+
+
+def caddy(documented: str, studio: str, port: int, folder: Path) -> list[str | Path]:
+    """As `nginx`, without the certificate that Caddy fetches for a public name."""
+    site = re.findall(r"^lab\.example {.*?^}", documented, re.M | re.S)[0].replace("/grs/", f"{ROOT}/")
+    site = site.replace("127.0.0.1:7860", studio.removeprefix("http://"))
+    server = site.replace("lab.example", f"http://127.0.0.1:{port}")
+    (folder / "Caddyfile").write_text(f"{{\nadmin off\n}}\n{server}\n")
+    return ["caddy", "run", "--config", folder / "Caddyfile", "--adapter", "caddyfile"]
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("proxy", [nginx, caddy])
+async def test_a_proxy_as_it_is_documented_publishes_the_studio_and_no_client_names_its_own_address(proxy, tmp_path):
+    documented = (Path(__file__).parents[3] / "docs" / "teams.md").read_text(encoding="utf-8")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     access = {"root_path": ROOT, "hosts": ("127.0.0.1",), "behind_proxy": True}
-    with studio_with_people(tmp_path / "workspace", **access) as studio:
-        server = f"server {{ listen 127.0.0.1:{port}; {location.replace('http://127.0.0.1:7860', studio.address)} }}"
-        upgrade = "map $http_upgrade $connection_upgrade { default upgrade; '' close; }"
-        paths = " ".join(f"{one}_temp_path {tmp_path};" for one in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
-        (tmp_path / "nginx.conf").write_text(
-            f"daemon off; master_process off; pid {tmp_path}/pid; error_log stderr; events {{}}\n"
-            f"http {{ access_log off; {paths} {upgrade} {server} }}"
-        )
-        with subprocess.Popen(["/usr/sbin/nginx", "-p", tmp_path, "-c", tmp_path / "nginx.conf"]) as nginx:
-            try:
-                published = SimpleNamespace(address=f"http://127.0.0.1:{port}{ROOT}")
-                async with connect(published.address) as http:
-                    while True:
-                        with suppress(httpx.ConnectError):
-                            await http.get("/login")
-                            break
-                    claims = [{"x-forwarded-for": f"192.0.2.{n}"} for n in range(7)]
-                    form = {"username": "lou", "password": "wrong"}
-                    answers = [await http.post("/login", data=form, headers=claim) for claim in claims]
-                    assert [answer.status_code for answer in answers] == [400] * 5 + [429] * 2
-                    await asyncio.sleep(int(answers[-1].headers["retry-after"]))
-                async with logged_in(published, "wanda") as http, open_page(http, "one") as page:
-                    assert page.values["top-bar"]["project"] == "one"
-            finally:
-                nginx.terminate()
+    with ExitStack() as stack:
+        studio = stack.enter_context(studio_with_people(tmp_path / "workspace", **access))
+        process = stack.enter_context(subprocess.Popen(proxy(documented, studio.address, port, tmp_path)))
+        stack.callback(process.terminate)
+        published = SimpleNamespace(address=f"http://127.0.0.1:{port}{ROOT}")
+        async with connect(published.address) as http:
+            while True:
+                with suppress(httpx.ConnectError):
+                    await http.get("/login")
+                    break
+            claims = [{"x-forwarded-for": f"192.0.2.{n}"} for n in range(7)]
+            form = {"username": "lou", "password": "wrong"}
+            answers = [await http.post("/login", data=form, headers=claim) for claim in claims]
+            assert [answer.status_code for answer in answers] == [400] * 5 + [429] * 2
+            await asyncio.sleep(int(answers[-1].headers["retry-after"]))
+        async with logged_in(published, "wanda") as http, open_page(http, "one") as page:
+            assert page.values["top-bar"]["project"] == "one"
 
 
 @pytest.mark.parametrize("path", ["grs", "/grs/", "/", "//x", "/a b", "/../x", "http://x/grs", "/a/./b", '/"><script>'])

@@ -17,7 +17,7 @@ from typing import get_args
 import pytest
 from anyio import CapacityLimiter
 from offline_studio import FRAME, offline_services
-from page_client import PageClient, connect, open_page
+from page_client import TIMEOUT, PageClient, connect, open_page
 from served_studio import served
 
 from components.component import STATIC, Component
@@ -123,6 +123,14 @@ async def test_a_page_gets_what_it_shows_and_of_the_project_that_it_opened_last(
         followed.cancel()
     async with connect(busy_studio.address) as http, open_page(http, "not_there") as page:
         assert page.values["top-bar"]["project"] is None and page.update["told"] == 1
+
+
+async def test_a_project_that_a_page_shows_is_in_use_however_long_nobody_acts(busy_studio, monkeypatch):
+    used = threading.Event()
+    monkeypatch.setattr("studio.pages.page_channel.CHECK_SECONDS", 0.05)
+    async with connect(busy_studio.address) as http, open_page(http, "one"):
+        monkeypatch.setattr("studio.sessions.session.Session.touch", lambda _: used.set())
+        assert await asyncio.to_thread(used.wait, TIMEOUT)
 
 
 async def test_a_slow_page_gets_an_update_only_when_it_has_drawn_the_one_before(busy_studio: SimpleNamespace):
