@@ -19,7 +19,7 @@ from pipeline.segmentation import Prompt, Segment, View, encode_rle
 from pipeline.store import digest
 
 MIN_KEPT = 0.8
-"""Share of a mask that the whole object has to contain, and the objects in it together."""
+"""Share of a mask, as far as it lies in the boxes, that the whole object has to contain, and the objects together."""
 MAX_GROWTH = 4.0
 """Most times that a completed mask, and its box, may be larger: a larger one is another thing, such as the table."""
 MIN_PIXELS = 30
@@ -142,8 +142,9 @@ def edits_of(
     elif "objects" in said:
         found = [_boxed(view, box) & ~taken for box in said["objects"]]
         masks = _apart(found, said["objects"])
-        covered = np.logical_or.reduce(masks) & own.mask
-        if min(mask.sum() for mask in masks) < MIN_PIXELS or covered.sum() < MIN_KEPT * own.mask.sum():
+        named = own.mask & np.logical_or.reduce([_filled(own.mask.shape, box) for box in said["objects"]])
+        covered = np.logical_or.reduce(masks) & named
+        if min(mask.sum() for mask in masks) < MIN_PIXELS or covered.sum() < MIN_KEPT * named.sum():
             return
         free = max(largest_id, *segments) + 1
         for number, mask in zip((own.id, *range(free, free + len(masks) - 1)), masks, strict=True):
@@ -156,7 +157,7 @@ def edits_of(
         whole, inside = _boxed(view, said["whole"]) & ~taken, own.mask & _filled(own.mask.shape, said["whole"])
         encloses_more = inside.sum() < MIN_KEPT * own.mask.sum()
         if (whole & inside).sum() >= MIN_KEPT * inside.sum() and whole.sum() <= MAX_GROWTH * own.mask.sum():
-            corrected = whole if encloses_more else whole | own.mask
+            corrected = whole if encloses_more else whole | inside
             yield "mask", {"id": own.id, "mask": encode_rle(corrected), "clicks": []}
 
 
