@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any, cast
+from unittest.mock import Mock
 
 import mujoco
 import numpy as np
@@ -16,7 +17,8 @@ from pipeline.simulation.objects import Region
 from pipeline.simulation.physics import Physics
 from pipeline.simulation.robots import robot_kind
 from pipeline.simulation.robots.arm.arm_robot import Arm
-from pipeline.simulation.robots.arm.collision import CollisionChecker
+from pipeline.simulation.robots.arm.carry_plans import posture_above
+from pipeline.simulation.robots.arm.collision import CollisionChecker, HeldObject
 from pipeline.simulation.robots.arm.kinematics import gripper_pose, nearest_equivalent
 from pipeline.simulation.robots.arm.mount import BASE_CLEARANCE_M, place_base
 from pipeline.simulation.robots.arm.path_planning import is_straight_path_free, plan_level_path, plan_path
@@ -179,6 +181,20 @@ def test_a_detour_is_planned_if_the_straight_path_is_blocked():
     assert waypoints is not None and np.array_equal(waypoints[0], start) and np.array_equal(waypoints[-1], end)
     assert all(is_straight_path_free(a, b, free) for a, b in pairwise(waypoints))
     assert plan_path(start, end, lambda q: abs(q[0]) > 0.3, limits) is None
+
+
+@pytest.mark.parametrize("height", [0.0, 0.05, 0.1], ids=["at the place", "on the way", "above"])
+def test_a_posture_is_taken_only_if_nothing_is_hit_on_the_whole_straight_way(height):
+    """Of two postures over a place, the arm collides with a wall in the first at one height of the way."""
+    arm = Mock()
+    arm.kinematics.solutions = lambda pose: iter([np.array([1.0, pose[2, 3]]), np.array([2.0, pose[2, 3]])])
+    arm.kinematics.solve = lambda pose, q: np.array([q[0], pose[2, 3]])
+    arm.clearance.first_collision = lambda q, *_: "wall" if q[0] == 1 and abs(q[1] - height) < 0.02 else ""
+    place, held = gripper_pose(np.zeros(3), 0.0), HeldObject("cup", np.eye(4))
+    found = posture_above(arm, held, 0.05, place, (0.0,))
+    assert not isinstance(found, str) and found[0] == pytest.approx([2, 0.1])
+    arm.kinematics.solutions = lambda pose: iter([np.array([1.0, pose[2, 3]])])
+    assert "would collide with wall" in str(posture_above(arm, held, 0.05, place, (0.0,)))
 
 
 @pytest.fixture(scope="module")

@@ -11,8 +11,14 @@ from pipeline.simulation.goals.inside import Inside
 from pipeline.simulation.objects import Object
 from pipeline.simulation.robots.arm.collision import HeldObject
 from pipeline.simulation.robots.arm.controlled_arm import ControlledArm
-from pipeline.simulation.robots.arm.edge_postures import APPROACH_M, AT_EDGE_COSINE, edge_posture, laid_down
-from pipeline.simulation.robots.arm.kinematics import nearest_equivalent
+from pipeline.simulation.robots.arm.straight_ways import (
+    APPROACH_M,
+    AT_EDGE_COSINE,
+    first_hit,
+    laid_down,
+    straight_way,
+    take_posture,
+)
 from pipeline.simulation.robots.arm.tools.grasp import Grasp, turned
 from pipeline.simulation.robots.oracle import placement
 
@@ -100,27 +106,13 @@ def _starts(
     name = target_object.name
     for turn in grasp.turns:
         pose = turned(grasp.hand, turn)
-        q_before = (edge_posture if grasp.at_edge else _posture)(arm, grasp, pose, name)
+        q_before = take_posture(arm, grasp, pose, name)
         if isinstance(q_before, str):
             yield q_before
             continue
         held = HeldObject(name, np.linalg.inv(pose) @ pose_of(target_object))
         drop = drop_height(arm, held, grasp.width, target_object, move) if move else 0.0
         yield drop if isinstance(drop, str) else (q_before, drop)
-
-
-def _posture(arm: ControlledArm, grasp: Grasp, pose: np.ndarray, name: str) -> np.ndarray | str:
-    """Return joint angles (6,) before a grasp with the gripper at a pose (4, 4), or why there are none."""
-    limits = arm.kinematics.model.jnt_range
-    q_at = arm.kinematics.solve(pose)
-    q_before = arm.kinematics.solve(shifted(pose, -APPROACH_M * grasp.approach))
-    if q_at is None or q_before is None:
-        return f"out of reach: {name} is {arm.distance(grasp.point):.2f} m from the arm's base"
-    q_before = nearest_equivalent(q_before, arm.motion.commanded, limits)
-    q_at = nearest_equivalent(q_at, q_before, limits)
-    checked = (arm.clearance.first_collision(q, grasp.opening) for q in (q_at, q_before))
-    hit = next(filter(None, checked), "")
-    return f"the arm would collide with {hit} when it takes {name}" if hit else q_before
 
 
 def drop_height(arm: ControlledArm, held: HeldObject, width: float, target_object: Object, move: Move) -> float | str:
@@ -133,20 +125,33 @@ def drop_height(arm: ControlledArm, held: HeldObject, width: float, target_objec
     out_of_reach = f"out of reach: the place for {target_object.name} is {distance:.2f} m from the arm's base"
     if target is None:
         return out_of_reach
-    q_above = arm.kinematics.solve(raised(target, APPROACH_M))
-    hit, opening = "", width + 0.006
-    for drop in DROP_HEIGHTS_M if isinstance(move.goal, Inside) and move.verb == "place" else DROP_HEIGHTS_M[:1]:
-        q = arm.kinematics.solve(raised(target, drop))
-        if q is None or q_above is None:
-            return out_of_reach
-        hit = arm.clearance.first_collision(q, opening, None, (target_object.name,))
-        if not hit:  # the gripper must also get away
-            back = raised(target, drop)
-            q_back = arm.kinematics.solve(shifted(back, APPROACH_M * way_back(back)))
-            if q_back is None:
-                return out_of_reach
-            hit = arm.clearance.first_collision(q_back, opening, None, (target_object.name,))
-        if not hit:
-            over = arm.clearance.first_collision(q_above, width, held)
-            return f"{target_object.name} would collide with {over} over its place" if over else drop
-    return f"the gripper would collide with {hit} when it sets {target_object.name} down"
+    drops = DROP_HEIGHTS_M if isinstance(move.goal, Inside) and move.verb == "place" else DROP_HEIGHTS_M[:1]
+    found = posture_above(arm, held, width, target, drops)
+    return (found or out_of_reach) if isinstance(found, str) else found[1]
+
+
+def posture_above(
+    arm: ControlledArm, held: HeldObject, width: float, target: np.ndarray, drops: tuple[float, ...]
+) -> tuple[np.ndarray, float] | str:
+    """Return joint angles (6,) over the place of a held object, and the first height to drop it from, in metres.
+
+    From there the arm can lower it to world-from-gripper (4, 4), let go and leave without a change of its elbow or
+    wrist, and hits nothing. Or why not: empty if it is out of reach. `width` is that of what is between the fingers.
+    """
+    above, ignored, opening, reason = raised(target, APPROACH_M), (held.name,), width + 0.006, ""
+    for q_above in arm.kinematics.solutions(above):
+        if over := arm.clearance.first_collision(q_above, width, held):
+            reason = f"{held.name} would collide with {over} over its place"
+            continue
+        for drop in drops:
+            down = straight_way(arm, above, np.array([0, 0, drop - APPROACH_M]), q_above)
+            hit = first_hit(arm, down, opening, ignored)
+            if not hit and down:  # the gripper must also get away
+                let_go = raised(target, drop)
+                back = straight_way(arm, let_go, APPROACH_M * way_back(let_go), down[-1])
+                hit = first_hit(arm, back, opening, ignored)
+                if back and not hit:
+                    return q_above, drop
+            if hit:
+                reason = f"the gripper would collide with {hit} when it sets {held.name} down"
+    return reason

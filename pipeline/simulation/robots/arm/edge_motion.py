@@ -9,8 +9,8 @@ from pipeline.geometry import shifted
 from pipeline.simulation.goals.goal import Move
 from pipeline.simulation.robots.arm.carry_plans import why_not_taken
 from pipeline.simulation.robots.arm.controlled_arm import ControlledArm
-from pipeline.simulation.robots.arm.edge_postures import APPROACH_M, straight_way
 from pipeline.simulation.robots.arm.kinematics import nearest_equivalent
+from pipeline.simulation.robots.arm.straight_ways import APPROACH_M, straight_way
 from pipeline.simulation.robots.arm.tools.edge_grasps import MIN_OVERHANG_M, directions, find_edge, left_of
 from pipeline.simulation.robots.arm.tools.edge_pushes import SPARE_M, EdgePush, straight_push
 from pipeline.simulation.robots.arm.tools.grasp import Grasp, turned

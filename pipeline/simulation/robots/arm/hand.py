@@ -14,6 +14,7 @@ from pipeline.simulation.robots.arm.carry_plans import (
     GraspPlan,
     plan_carry,
     pose_of,
+    posture_above,
     raised,
     target_pose,
     way_back,
@@ -22,11 +23,11 @@ from pipeline.simulation.robots.arm.carry_plans import (
 from pipeline.simulation.robots.arm.collision import HeldObject
 from pipeline.simulation.robots.arm.controlled_arm import ControlledArm
 from pipeline.simulation.robots.arm.edge_motion import PushPlan, execute_push, nudge, push_plans
-from pipeline.simulation.robots.arm.edge_postures import APPROACH_M, AT_EDGE_COSINE
 from pipeline.simulation.robots.arm.kinematics import Kinematics, nearest_equivalent
 from pipeline.simulation.robots.arm.motion import Motion
 from pipeline.simulation.robots.arm.part_motion import FEEL_SPEED_M_S, move_part
 from pipeline.simulation.robots.arm.reachable_grasps import why_not_picked
+from pipeline.simulation.robots.arm.straight_ways import APPROACH_M, AT_EDGE_COSINE
 from pipeline.simulation.robots.arm.tools.grasp import Grasp
 from pipeline.simulation.robots.arm.tools.tool import Tool
 from pipeline.simulation.robots.description import ArmModel
@@ -121,7 +122,8 @@ class ArmHand(ControlledArm):
         if target is None:
             return self._put_down_here(f"{move.object} cannot be turned as it should stand within the arm's reach")
         above = raised(target, APPROACH_M)
-        q_above = self.kinematics.solve(above, None)
+        free = posture_above(self, held, self.tool.width, target, (self._drop,))
+        q_above = self.kinematics.solve(above) if isinstance(free, str) else free[0]
         if q_above is None:
             return self._put_down_here(f"out of reach: the arm cannot hold {move.object} over its place")
         message = self.move_to(q_above, held)

@@ -15,9 +15,9 @@ from pipeline.simulation.objects import Object
 from pipeline.simulation.robots.arm.carry_plans import GraspPlan, pose_of, target_pose
 from pipeline.simulation.robots.arm.collision import HeldObject
 from pipeline.simulation.robots.arm.edge_motion import PushPlan
-from pipeline.simulation.robots.arm.edge_postures import APPROACH_M
 from pipeline.simulation.robots.arm.hand import ArmHand
 from pipeline.simulation.robots.arm.part_motion import part_plans
+from pipeline.simulation.robots.arm.straight_ways import APPROACH_M
 from pipeline.simulation.robots.oracle import placement
 
 SETTLE_SECONDS = 0.5

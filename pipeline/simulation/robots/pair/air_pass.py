@@ -16,8 +16,8 @@ from pipeline.simulation.goals.goal import Move
 from pipeline.simulation.objects import Object
 from pipeline.simulation.robots.arm.carry_plans import drop_height, pose_of
 from pipeline.simulation.robots.arm.collision import HeldObject
-from pipeline.simulation.robots.arm.edge_postures import APPROACH_M
 from pipeline.simulation.robots.arm.hand import ArmHand
+from pipeline.simulation.robots.arm.straight_ways import APPROACH_M
 from pipeline.simulation.robots.arm.tools.grasp import Grasp, gripper_at, turned
 
 PLAIN = ("cube", "block", "cylinder")

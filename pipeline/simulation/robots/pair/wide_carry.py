@@ -14,9 +14,9 @@ import numpy as np
 from pipeline.geometry import shifted
 from pipeline.simulation.objects import Object
 from pipeline.simulation.physics import Physics
-from pipeline.simulation.robots.arm.edge_postures import APPROACH_M
 from pipeline.simulation.robots.arm.hand import LOWERING_SPEED_M_S, ArmHand
 from pipeline.simulation.robots.arm.motion import follow_together
+from pipeline.simulation.robots.arm.straight_ways import APPROACH_M
 from pipeline.simulation.robots.arm.tools.grasp import Grasp, gripper_at
 from pipeline.simulation.robots.oracle import placement
 

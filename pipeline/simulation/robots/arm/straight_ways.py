@@ -1,4 +1,4 @@
-"""Postures of the arm that hold an object from above and below: at an edge, and where it lays the object down."""
+"""Postures of the arm along the straight ways to an object and away from it, and where it lays down a flat one."""
 
 import numpy as np
 from scipy.spatial.transform import Rotation
@@ -17,25 +17,27 @@ LAY_TILTS = np.radians(np.arange(0, 46, 4))
 """Tilts (rad) at which an object held from above and below may be laid down, far edge first; least first."""
 
 
-def edge_posture(arm: ControlledArm, grasp: Grasp, pose: np.ndarray, name: str) -> np.ndarray | str:
-    """Return joint angles (6,) before a grasp at an edge with the gripper at a pose (4, 4), or why there are none.
+def take_posture(arm: ControlledArm, grasp: Grasp, pose: np.ndarray, name: str) -> np.ndarray | str:
+    """Return joint angles (6,) before a grasp with the gripper at a pose (4, 4), or why there are none.
 
-    The arm can also close in and lift without a change of its elbow or wrist, and hits nothing meanwhile.
+    From there the arm can close in and lift without a change of its elbow or wrist, and hits nothing meanwhile.
     """
-    kinematics, clearance = arm.kinematics, arm.clearance
+    kinematics, edge = arm.kinematics, grasp.at_edge
     reason = f"out of reach: {name} is {arm.distance(grasp.point):.2f} m from the arm's base"
-    with kinematics.above_or_beside(True):
+    up = np.array([0, 0, APPROACH_M])
+    with kinematics.above_or_beside(edge):
         for q_at in kinematics.solutions(pose):
-            back = straight_way(arm, pose, -APPROACH_M * grasp.approach, q_at)
-            lift = straight_way(arm, pose, np.array([0, 0, APPROACH_M]), q_at)
-            if not back or not lift:
-                continue
-            hits = [clearance.first_collision(q, grasp.opening, folded=True) for q in (q_at, *back)]
-            hits += [clearance.first_collision(q, grasp.width, None, (name,), folded=True) for q in lift]
-            if hit := next(filter(None, hits), ""):
+            hit = arm.clearance.first_collision(q_at, grasp.opening, folded=edge)
+            back = [] if hit else straight_way(arm, pose, -APPROACH_M * grasp.approach, q_at)
+            hit = hit or first_hit(arm, back, grasp.opening, folded=edge)
+            # straight down, it lifts on the way that it came
+            steep = not edge and grasp.approach[2] < -0.99
+            lift = back if hit or steep or not back else straight_way(arm, pose, up, q_at)
+            hit = hit or first_hit(arm, lift, grasp.width, (name,), folded=edge)
+            if hit:
                 reason = f"the arm would collide with {hit} when it takes {name}"
-                continue
-            return nearest_equivalent(back[-1], arm.motion.commanded, kinematics.model.jnt_range)
+            elif back and lift:
+                return nearest_equivalent(back[-1], arm.motion.commanded, kinematics.model.jnt_range)
     return reason
 
 
@@ -68,3 +70,11 @@ def straight_way(arm: ControlledArm, start: np.ndarray, way: np.ndarray, q: np.n
             return []
         path.append(solution)
     return path
+
+
+def first_hit(
+    arm: ControlledArm, way: list[np.ndarray], width: float, ignored: tuple[str, ...] = (), folded: bool = False
+) -> str:
+    """Return the name of the first thing that postures (6,) along a way collide with; empty if they are free."""
+    hits = (arm.clearance.first_collision(q, width, None, ignored, folded) for q in way)
+    return next(filter(None, hits), "")
