@@ -380,6 +380,9 @@ def test_objects_reach_into_each_other_unless_they_touch_lie_in_a_bowl_or_on_top
     sim = kit.Simulation(scene, 0)
     sim.move(moved, xy=sim[to].position[:2] + metres * np.array(scene.right), z=z)
     assert [{a.name, b.name} for a, b in overlapping(sim.objects)] == [{moved, to}] * overlaps
+    row = next(one for one in scene_to_json(sim.objects)["objects"] if one["name"] == moved)
+    below = {0.006: ("white_bowl", None), 0.05: (None, "red_cube")}.get(z, (None, None))
+    assert (row.get("stands_in"), row.get("rests_on")) == below, "a model reads what stands in what"
 
 
 @given(seed=st.integers(0, 10_000), count=st.integers(1, 5), more=st.floats(0, 0.3))
