@@ -26,9 +26,9 @@ scene
 Object
     .name .category .colour .rgb .container .fixed
     .shape                                     "box" "cube" "cylinder" "sphere" "bowl" "irregular"
-    .size                                      extents (3,) along its own axes;  .volume of its hull, .mass in kg
+    .size                                      extents along its own axes;  .volume of its hull, .mass in kg
     .position                                  centre (3,);  .yaw .tilt angles;  .top .bottom z now;  .height now
-    .radius                                    half of the larger ground extent;  .outline (N, 2) seen from above
+    .radius                                    half the larger ground extent;  .outline (N, 2) seen from above
     .parts, .part("top_drawer")                what moves on joints: .name .top .bottom .corners (N, 3) .open 0 to 1
 
 Simulation: arrange before any rollout. Where a place is taken, choose another or clear it.
