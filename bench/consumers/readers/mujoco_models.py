@@ -99,6 +99,7 @@ def robosuite(folder: Path, names: list[str]):
     for _ in range(round(SECONDS * 20)):
         env.step(np.zeros(env.action_dim))
     model, data = env.sim.model._model, env.sim.data._data
+    assert data.time > SECONDS - 0.01, f"only {data.time:.3f} s were simulated"
     return f"{robosuite.__version__} with mujoco {mujoco.__version__}", _with_ends(found, model, data.xpos)
 
 

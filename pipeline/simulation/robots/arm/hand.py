@@ -218,6 +218,7 @@ class ArmHand(ControlledArm):
         else:  # a corner at full speed would jerk the load off
             for corner in path[1:]:
                 self.motion.follow([corner], speed=self._carry_speed(held.name))
+        self.motion.arrive()  # before a straight line begins
         return ""
 
     def _carry_speed(self, name: str) -> float:
