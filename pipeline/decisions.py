@@ -72,7 +72,7 @@ shape (4, 4) in metres, and its "source": "file" or "registered".
 "camera_pose" and "robot_base" hold matrices of shape (4, 4). The world's tilt and height still follow the table.
 
 "mask" and "merge_segments" have "source", a model's name, and "answer", a hash of what it said of the mask, if the edit
-came from there (run/mask_answers.py).
+came from there (run/mask_answers.py); of an object that had none, also "added", what the model calls it.
 
 "display_name" is what a person calls an object, as `clean_display_name` returns it; null clears it. The id of the
 object, which programs and checks use, stays. "rename", of earlier versions and of imported masks, changes the id too.

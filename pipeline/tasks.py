@@ -13,7 +13,7 @@ from pipeline.models import Model, ModelError, Question, has_language
 from pipeline.planner.language.object_names import plain_names
 from pipeline.planner.language.wording import instruction_of
 from pipeline.planner.plans import TaskPlan, difficulty, task_kind
-from pipeline.planner.scene_objects import TableTop, scene_objects
+from pipeline.planner.scene_objects import TableTop, rests_on, scene_objects
 from pipeline.simulation.goals.sentences import planned_from_json, planned_to_json, read_sentences, sentences
 from pipeline.simulation.goals.spec import PlannedGoal, listed
 
@@ -216,6 +216,10 @@ def scene_to_json(
             data["shelves"] = [{"top": round(one.top, 3), "polygon": _numbers(one.outline)} for one in shelves]
             for row, one in zip(data["objects"], scene.objects, strict=True):
                 row |= {"stands_on": shelf.name} if (shelf := scene.shelf_under(one)) else {}
+    known = scene_objects(data)
+    for row, one in zip(data["objects"], known, strict=True):
+        if below := min((o for o in known if rests_on(one, o)), key=lambda o: o.volume, default=None):
+            row["stands_in" if below.container else "rests_on"] = below.name
     for row in data["objects"]:
         if reason := (doubtful or {}).get(row["name"]):
             row["size_is_a_guess"] = reason

@@ -40,6 +40,28 @@ def _load_mesh_version(path: Path, _: int) -> trimesh.Trimesh:
         return mesh
 
 
+def hull_fill(path: Path) -> float:
+    """Return the share of a mesh's box that its convex hull fills, in (0, 1]. Raises AssetError."""
+    mesh = load_mesh_file(path)
+    with reader_errors(path):
+        return float(np.clip(mesh.convex_hull.volume / max(np.prod(mesh.extents), 1e-12), 1e-3, 1))
+
+
+def shape_of(asset: Asset) -> str:
+    """Return "cube", "box", "cylinder", "sphere", "bowl" or "irregular", by how much of its box the hull fills."""
+    if asset.container:
+        return "bowl" if asset.category == "bowl" else "irregular"
+    fill = hull_fill(asset.mesh)
+    x, y, z = (float(extent) for extent in asset.size)
+    if fill > 0.92:
+        return "cube" if max(x, y, z) < 1.1 * min(x, y, z) else "box"
+    if abs(x - y) > 0.05 * max(x, y):
+        return "irregular"
+    if 0.72 < fill < 0.82:
+        return "cylinder"
+    return "sphere" if abs(fill - np.pi / 6) < 0.03 and abs(z - x) < 0.05 * x else "irregular"
+
+
 def metric_mesh(
     source: Path, size: np.ndarray | None, digest: str, cache: Path | None = None
 ) -> tuple[Path, np.ndarray]:

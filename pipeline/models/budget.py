@@ -12,6 +12,7 @@ from pipeline.models.settings import DEFAULT_MODEL, OPENAI_URL, ModelSettings
 
 TYPICAL_TOKENS = {
     "describe_segment": (1700, 120),
+    "find_missed": (1300, 60),
     "describe_asset": (1000, 70),
     "choose_match": (2800, 90),
     "match_text": (4200, 160),
@@ -110,7 +111,7 @@ def estimate_questions(settings: ModelSettings, kinds: Mapping[str, int]) -> Est
 def _questions(stage: str, objects: int, undescribed: int) -> dict[str, int]:
     """Return how often a stage typically asks each kind."""
     return {
-        "descriptions": {"describe_segment": objects},
+        "descriptions": {"describe_segment": objects, "find_missed": 1},
         "matches": {"choose_match": objects, "describe_asset": undescribed},
         "task": {"propose_tasks": 1},
         "rounds": {"write_program": 1, "route": 2, "repair_simulation": 2},

@@ -13,6 +13,7 @@ Service = Literal["offline", "openai", "replay"]
 Effort = Literal["", "none", "minimal", "low", "medium", "high", "xhigh"]
 STAGE_OF = {
     "describe_segment": "descriptions",
+    "find_missed": "descriptions",
     "describe_asset": "matches",
     "choose_match": "matches",
     "match_text": "matches",

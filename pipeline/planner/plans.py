@@ -75,7 +75,7 @@ class TaskPlan:
 
 def task_kind(goals: Sequence[PlannedGoal]) -> str:
     """Return the kind of a task with these goals (`Task.kind`)."""
-    kinds = {TASK_KINDS.get(goal.kind, goal.kind) for goal in goals}
+    kinds = {TASK_KINDS.get(goal.kind, goal.kind) for goal in goals if goal.kind != "stay"} or {"stay"}
     return kinds.pop() if len(kinds) == 1 else "several"
 
 
@@ -120,6 +120,8 @@ def why_contradictory(goals: Sequence[PlannedGoal]) -> str:
         if one_place and places.setdefault((goal.names[0], goal.stage), goal) != goal:
             return f"{goal.names[0]} is to be at two places: say which"
     carried = {name for goal in goals for name in goal.carried}
+    if held := [goal.names[0] for goal in goals if goal.kind == "stay" and goal.names[0] in carried]:
+        return f"{held[0]} is to stay where it stands and to be moved: say which"
     staying = (goal.names[1] for goal in goals if goal.kind == "where" and goal.names[1] not in carried)
     return "".join(f"{name} stands there: say where it is to go" for name in list(staying)[:1])
 
@@ -167,6 +169,8 @@ def already_met(goal: PlannedGoal, objects: Sequence[SceneObject], table: TableT
         return f"{a.name} is {'in' if goal.kind == 'inside' else 'on'} {b.name} already"
     if ahead > 0.01:
         return f"{a.name} is {goal.kind.replace('_', ' ')} {b.name} already"
+    if goal.kind == "stay":
+        return f"{a.name} stands where it is to stay; say what is to be done beside"
     if goal.kind == "on_table" and a.position[2] - a.height / 2 < 0.015:
         return f"{a.name} is on the table already"
     return ""

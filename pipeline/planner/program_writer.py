@@ -71,7 +71,11 @@ def _objects_to_scatter(goals: Sequence[PlannedGoal], known: Mapping[str, SceneO
     Where the goals only open and shut parts, the smallest objects around.
     """
     holders = {goal.names[-1] for goal in goals if goal.spec.holds_others and not goal.new_container}
-    loose = [n for n in named_objects(goals) if n in known and (n not in holders or not known[n].container)]
+    loose = [
+        n
+        for n in named_objects([goal for goal in goals if goal.kind != "stay"])
+        if n in known and (n not in holders or not known[n].container)
+    ]
     if movable := [n for n in loose if not known[n].parts]:
         return movable
     if any(goal.carried for goal in goals):
@@ -83,10 +87,13 @@ def _stage_lines(
     goals: Sequence[PlannedGoal], known: Mapping[str, SceneObject], tolerances: Mapping[PlannedGoal, float]
 ) -> list[str]:
     """Return the lines that state goals as one stage."""
+    staying = [name for goal in goals if goal.kind == "stay" for name in goal.names]
+    goals = [goal for goal in goals if goal.kind != "stay"]
     calls = [goal.spec.call(goal, known) for goal in goals]
     for index, goal in enumerate(goals):
         if goal in tolerances:
             calls[index] = f"{calls[index][:-1]}, tolerance={tolerances[goal]:.3f})"
+    calls += [f"kit.stay({quoted(staying)})"] if staying else []
     if len(calls) == 1 and len(calls[0]) < 100:
         return [f"sim.goal({calls[0]})"]
     return ["sim.goal(", *(f"    {call}," for call in calls), ")"]

@@ -74,6 +74,8 @@ class SceneObject:
     """Words of a person, a model or the measurement about it, with the asset that it may show."""
     asset: str = ""
     """Id of its asset; empty if it was reconstructed from the view."""
+    volume: float = 0.0
+    """Of its convex hull, in cubic metres."""
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> "SceneObject":
@@ -92,6 +94,7 @@ class SceneObject:
             tuple(ScenePart.from_json(part) for part in data.get("parts") or ()),
             str(data.get("caption") or "").lower(),
             str(data.get("asset") or "").lower(),
+            float(data.get("volume") or np.prod(size)),
         )
 
     @property
@@ -113,10 +116,6 @@ class SceneObject:
     @property
     def height(self) -> float:
         return self.size[2]
-
-    @property
-    def volume(self) -> float:
-        return self.size[0] * self.size[1] * self.size[2]
 
     @property
     def flat(self) -> bool:

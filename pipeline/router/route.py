@@ -293,7 +293,7 @@ def scene_for_program(data: dict[str, Any]) -> dict[str, Any]:
     """Return a scene of `scene_to_json` as questions about programs hold it: without what follows from the rest."""
     del data["table"]["bounds"]
     for row in data["objects"]:
-        del row["volume"]  # of the box around it
+        del row["volume"]  # the program reads .volume
         told = {"container": not row["container"], "category": row["category"] == row["shape"]}
         told |= {"asset": f"[library asset {row['asset']}" in row["caption"] or not row["asset"]}
         for name in [name for name, is_told in told.items() if is_told]:

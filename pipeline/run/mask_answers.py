@@ -1,22 +1,29 @@
-"""What a model says of masks becomes edits of them: divided, joined, completed. A person sees and undoes each one."""
+"""What a model says of masks becomes edits: divided, joined, completed, added. A person sees and undoes each one."""
 
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from pipeline.description import Description
+from pipeline.description.missed_objects import KIND as FIND_MISSED
+from pipeline.description.missed_objects import find_missed
+from pipeline.errors import without_folders
 from pipeline.geometry import bounding_box
+from pipeline.models import ModelError, StageCancelled, has_vision, source_of
 from pipeline.project import Project
 from pipeline.run.progress import Progress
-from pipeline.run.services import Services
+from pipeline.run.services import Services, allowed_services, tracing_model
 from pipeline.segmentation import Prompt, Segment, View, encode_rle
 from pipeline.store import digest
 
 MIN_KEPT = 0.8
-"""Share of a mask that the whole object has to contain, and the objects in it together."""
+"""Share of a mask, as far as it lies in the boxes, that the whole object has to contain, and the objects together."""
 MAX_GROWTH = 4.0
 """Most times that a completed mask, and its box, may be larger: a larger one is another thing, such as the table."""
+MIN_PIXELS = 30
+"""Fewest pixels of a mask that an edit makes."""
 
 Edit = tuple[str, dict[str, Any]]
 """Kind and data of a decision."""
@@ -27,12 +34,19 @@ def edit_masks(project: Project, services: Services) -> Generator[Progress, None
 
     Each is recorded once: an edit that a person undid is not made again. Raises SegmentationError.
     """
-    known = {decision.data.get("answer") for decision in project.decisions}
+    opened = cache(lambda: services.segmenter.open(project.frame))
+    edited = yield from _edit_described(project, opened)
+    added = yield from _add_missed(project, allowed_services(project, services), opened)
+    return edited or added
+
+
+def _edit_described(project: Project, opened: Callable[[], View]) -> Generator[Progress, None, bool]:
+    known = _known(project)
     asked = [(one, key) for one in project.descriptions() or () if (key := _key(project, one)) and key not in known]
     if not asked:
         return False
     yield Progress("descriptions", f"correcting {len(asked)} masks as {asked[0][0].source} says")
-    view, edited, touched = services.segmenter.open(project.frame), False, set[int]()
+    view, edited, touched = opened(), False, set[int]()
     for described, key in asked:
         segments = {segment.id: segment for segment in project.segments() or ()}
         partner = described.mask_answer.get("part_of", described.segment_id)
@@ -48,6 +62,61 @@ def edit_masks(project: Project, services: Services) -> Generator[Progress, None
         else:
             yield Progress("descriptions", f"{described.name}: not {_words(described)}, no such mask was found")
     return edited
+
+
+def _known(project: Project) -> set[str]:
+    """Return the answers that were made edits of, undone ones included."""
+    return {decision.data.get("answer", "") for decision in project.decisions}
+
+
+def _add_missed(project: Project, services: Services, opened: Callable[[], View]) -> Generator[Progress, None, bool]:
+    """Record a mask of each object that the model sees and no mask shows; without an answer, say so and add none."""
+    if not has_vision(services.model):
+        return False
+    source = source_of(services.model, FIND_MISSED)
+    yield Progress("descriptions", f"asking {source} which objects have no mask")
+    try:
+        missed = find_missed(project.frame, project.segments() or (), tracing_model(project, services, services.live))
+    except StageCancelled:
+        raise
+    except ModelError as error:
+        reason = without_folders(str(error))
+        yield Progress("descriptions", f"no mask was added; {source} did not say what has none: {reason}")
+        return False
+    known = _known(project)
+    asked = [(one, key) for one in missed if (key := digest("missed object", source, one)) not in known]
+    if not asked:
+        return False
+    added = False
+    for one, key in asked:
+        segments = {segment.id: segment for segment in project.segments() or ()}
+        mask = missed_mask(one, segments, opened())
+        if mask is None:
+            yield Progress("descriptions", f"{one['name']}: not added, no mask of its own was found")
+            continue
+        id = max((project.largest_decided_id, *segments)) + 1
+        made_by = {"source": source, "answer": key, "added": one["name"]}
+        project.decide("mask", id=id, mask=encode_rle(mask), clicks=[], **made_by)
+        added = True
+        yield Progress("descriptions", f"{one['name']}: added as mask {id}")
+    return added
+
+
+def missed_mask(said: Mapping[str, Any], segments: Mapping[int, Segment], view: View) -> np.ndarray | None:
+    """Return the mask (H, W) of an object that a model says has none; None if the segmenter finds none of its own.
+
+    Args:
+        said: with the "box" or the "point" of the object, as `find_missed` returns it.
+    """
+    if box := said.get("box"):
+        found = _boxed(view, box)
+        inside = found & _filled(found.shape, box)
+    else:
+        found = view.segment(Prompt(np.array([said["point"]], float), np.array([1])))[0].mask
+        inside = found
+    own = inside & ~np.logical_or.reduce([found & False, *(one.mask for one in segments.values())])
+    # Half: most of what was found belongs to another mask, or lies around the box
+    return own if own.sum() >= max(MIN_PIXELS, 0.5 * found.sum()) else None
 
 
 def _key(project: Project, described: Description) -> str:
@@ -73,9 +142,9 @@ def edits_of(
     elif "objects" in said:
         found = [_boxed(view, box) & ~taken for box in said["objects"]]
         masks = _apart(found, said["objects"])
-        covered = np.logical_or.reduce(masks) & own.mask
-        # 30: fewest pixels of a mask that an edit makes
-        if min(mask.sum() for mask in masks) < 30 or covered.sum() < MIN_KEPT * own.mask.sum():
+        named = own.mask & np.logical_or.reduce([_filled(own.mask.shape, box) for box in said["objects"]])
+        covered = np.logical_or.reduce(masks) & named
+        if min(mask.sum() for mask in masks) < MIN_PIXELS or covered.sum() < MIN_KEPT * named.sum():
             return
         free = max(largest_id, *segments) + 1
         for number, mask in zip((own.id, *range(free, free + len(masks) - 1)), masks, strict=True):
@@ -88,7 +157,7 @@ def edits_of(
         whole, inside = _boxed(view, said["whole"]) & ~taken, own.mask & _filled(own.mask.shape, said["whole"])
         encloses_more = inside.sum() < MIN_KEPT * own.mask.sum()
         if (whole & inside).sum() >= MIN_KEPT * inside.sum() and whole.sum() <= MAX_GROWTH * own.mask.sum():
-            corrected = whole if encloses_more else whole | own.mask
+            corrected = whole if encloses_more else whole | inside
             yield "mask", {"id": own.id, "mask": encode_rle(corrected), "clicks": []}
 
 

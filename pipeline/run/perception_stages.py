@@ -21,6 +21,8 @@ from pipeline.segmentation import Segment, Segmenter
 from pipeline.segmentation.automatic import automatic_steps
 from pipeline.store import digest, memoise, parse_json, write_json, write_text
 
+ADDED_BY_MODEL = "The segmenter found nothing here; {} added the mask."
+
 
 def frame_stage(project: Project, services: Services) -> Iterator[Progress]:
     """Find the table and the world frame on it."""
@@ -110,8 +112,11 @@ def _with_decisions(project: Project, described: list[Description]) -> list[Desc
     lasting = lasting_names({one.segment_id: one.name for one in described}, _former_names(project))
     lasting = {id: name for id, name in lasting.items() if id not in names and name not in chosen}
     taken: set[str] = {*lasting.values(), *shelves}
+    added = _added_by_model(project)
     result = []
     for one in described:
+        if model := added.get(one.segment_id):
+            one = replace(one, warnings=(*one.warnings, ADDED_BY_MODEL.format(model)))
         if one.segment_id in verdicts:
             one = replace(one, is_object=not verdicts[one.segment_id], source="human")
         if one.segment_id in names:
@@ -121,6 +126,12 @@ def _with_decisions(project: Project, described: list[Description]) -> list[Desc
         taken.add(one.name)
         result.append(one)
     return result
+
+
+def _added_by_model(project: Project) -> dict[int, str]:
+    """Return the model that added a mask where the segmenter had none, by segment id; a person's edit ends it."""
+    last = {decision.data["id"]: decision.data for decision in project.active_decisions("mask")}
+    return {id: data["source"] for id, data in last.items() if "added" in data}
 
 
 def _former_names(project: Project) -> dict[int, str]:

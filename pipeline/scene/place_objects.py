@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from pipeline.assets import Asset, Library
+from pipeline.assets.mesh_files import hull_fill, shape_of
 from pipeline.assets.reconstruct.generated_asset import find_generated
 from pipeline.description import Description
 from pipeline.frame import Frame, Observation, Support
@@ -240,7 +241,8 @@ def _placement(
         friction_range=asset.friction_range,
         friction_source=asset.friction_source,
         category=asset.category,
-        shape=measured.shape,
+        shape=twin_shape(asset, measured.shape),
+        fill=hull_fill(asset.mesh),
         colour=measured.colour,
         rgb=measured.rgb,
         container=asset.container,
@@ -248,6 +250,13 @@ def _placement(
         provenance=asset.provenance,
         machine_pose=None if fit is machine_fit else MachinePose(machine_fit.pose, machine_fit.scale),
     )
+
+
+def twin_shape(asset: Asset, measured: str) -> str:
+    """Return the shape of what stands in the twin: a photograph shows one side, from which a can may be a box."""
+    own = shape_of(asset)
+    is_round = measured in ("cylinder", "sphere") or (measured == "bowl" and asset.container)
+    return measured if own == "irregular" and is_round else own
 
 
 def _recolour(observed: ObservedObject, asset: Asset, override: Override) -> tuple[int, int, int] | None:

@@ -53,6 +53,8 @@ class Placement:
     friction: float
     category: str = ""
     shape: str = ""
+    fill: float = 1.0
+    """Share of its box that its convex hull fills."""
     colour: str = ""
     rgb: tuple[int, int, int] = (128, 128, 128)
     container: bool = False

@@ -18,7 +18,8 @@ from pipeline.scene.placement import SHELF_NAME, Light, MachinePose, Placement, 
 from pipeline.store import parse_json, write_json
 
 _PLAIN_FIELDS = (
-    "name", "segment_id", "asset_id", "scale", "mass", "friction", "category", "shape", "colour", "container",
+    "name", "segment_id", "asset_id", "scale", "mass", "friction", "category", "shape", "fill", "colour",
+    "container",
     "fixed", "foot", "prop", "misfit", "mass_source", "friction_source", "licence", "provenance",
     "overruled",
 )  # fmt: skip

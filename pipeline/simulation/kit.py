@@ -26,22 +26,22 @@ scene
 Object
     .name .category .colour .rgb .container .fixed
     .shape                                     "box" "cube" "cylinder" "sphere" "bowl" "irregular"
-    .size                                      extents (3,) along its own axes;  .volume of that box, .mass in kg
+    .size                                      extents along its own axes;  .volume of its hull, .mass in kg
     .position                                  centre (3,);  .yaw .tilt angles;  .top .bottom z now;  .height now
-    .radius                                    half of the larger ground extent;  .outline (N, 2) seen from above
+    .radius                                    half the larger ground extent;  .outline (N, 2) seen from above
     .parts, .part("top_drawer")                what moves on joints: .name .top .bottom .corners (N, 3) .open 0 to 1
 
-Simulation: arrange before any rollout. Where a place is taken by something else, choose another or move that away.
+Simulation: arrange before any rollout. Where a place is taken, choose another or clear it.
     sim.remove("yellow_can")                   leave it out;  sim.keep("red_cube", "blue_cube") leaves all others out
     sim.copy("red_cube", "red_cube_2", xy=(0.2, -0.15))      a second one of the same
     sim.move("red_cube", xy=(0.0, 0.05), yaw=0.5)            another start; z= its bottom's height, else the table
     sim.resize("blue_cube", 0.8)               0.5 to 2 times as large
     sim.add_zone("goal_zone", xy=(0.1, 0.1), size=(0.2, 0.15))    flat, sides along right and away; one number: a disc
-    sim.add_container("bin", xy=(-0.1, -0.15), size=(0.16, 0.12), height=0.05)    an open box that stands fast
+    sim.add_container("bin", xy=(-0.1, -0.15), size=(0.16, 0.12), height=0.05)    a fixed open box
     sim.scatter("red_cube", "green_cube", gap=0.03)          drawn by the seed: free, gap between edges, on the table
-    sim.scatter("red_cube", within="goal_zone")              the same with its centre in that zone; mirrored=True:
-                                               so that their mirror images are free, too
-    sim.set_open("cabinet", "top_drawer", 0.8)               it starts open by that share; as photographed all is shut
+    sim.scatter("red_cube", within="goal_zone")              the same, centred in that zone; mirrored=True: so that
+                                               mirror images are free
+    sim.set_open("cabinet", "top_drawer", 0.8)               starts open by that share; as photographed: shut
     sim.free_spot(0.06)                        empty (x, y) for a disc of that radius, nearest to the middle or near=;
                                                clear_of=[(x, y)]: and free of such discs
     sim.mirrored("red_cube", "blue_cube")["red_cube"]        (x, y) with left and right exchanged
@@ -51,7 +51,7 @@ Simulation: arrange before any rollout. Where a place is taken by something else
     sim.scene                                  as photographed;  sim.rollout() a Run;  sim.reward_at_start()
 
 Goals. The reward is the share of goals met at rest at the end; a stage counts once the stages before it were met.
-Distances are between centres on the ground; a goal is met when it misses by 0 metres. along: "right" or "away".
+Distances are between centres on the ground. along: "right" or "away".
     {goals}
 A goal has .name, .met(state), .miss(state) in metres; run.state_at_start, run.state_at_end.
 
@@ -61,15 +61,15 @@ More tasks
     sim.goal(kit.at("red_cube", place_of_can), kit.away("yellow_can", "red_cube", distance=0.2))
 
 Run
-    run.reward, run.solved, run.why            why: the first goal not met, and what the oracle says
+    run.reward, run.solved, run.why            why: the first goal not met and the oracle's words
     run.start("red_cube"), run.end("red_cube") Objects at rest before and after
     run.path("red_cube")                       centres (T, 3) at run.times (T,);  run.moved("red_cube") start to end
     run.touching("red_cube", "blue_cube")      at the end; the table is "table"
     run.grasps                                 ((time, name), ...)
     run.events                                 each with .time .verb .object .target .ok .message
     run.goals                                  per goal {"name", "met", "value", "miss", "nearest_miss", "stage"}
-    run.why_not_in_order(kit.on("a", "b"), kit.near("b", "c"))    why these steps did not come in this order; else ""
-    run.at_rest                                everything lies still at the end
+    run.why_not_in_order(kit.on("a", "b"), kit.near("b", "c"))    why not in this order; else ""
+    run.at_rest                                all lies still at the end
 """
 
 from pipeline.simulation.goals.goal import Goal

@@ -170,7 +170,7 @@ def _with_names(value: Any, names: Mapping[str, str]) -> Any:
 
 
 def displaced_runs(sim: Any) -> Iterator[tuple[str, rollout.Run]]:
-    """Yield what is different and the run: each object that the goals carry where it started, or to one side.
+    """Yield what is different and the run: each object that the goals carry or keep where it started, or to one side.
 
     The object then stands on the table, clearly beside what the goals put it in or on. Runs that still claim to be
     solved; none where the original is not. They are counterfactuals without physics, so every carried object can be
@@ -181,7 +181,8 @@ def displaced_runs(sim: Any) -> Iterator[tuple[str, rollout.Run]]:
     if not run.solved:
         return
     end = run.state_at_end
-    carried = dict.fromkeys(name for _, goals in sim.stages for goal in goals for name in goal.carried)
+    named = (name for _, goals in sim.stages for goal in goals for name in (*goal.carried, *goal.kept))
+    carried = dict.fromkeys(named)
     for name in (name for name in carried if not sim[name].fixed):
         place, holders = end[name].position[:2], _holders(sim.stages, end, name)
         sides = {

@@ -57,6 +57,8 @@ class Object:
     """Id of the library asset it was matched with; empty where it was reconstructed."""
     parts: tuple[ArticulatedPart, ...] = ()
     """Parts that move on joints: drawers, doors, lids, knobs; the highest first."""
+    fill: float = 1.0
+    """Share of its box that its convex hull fills."""
 
     def part(self, name: str) -> ArticulatedPart:
         """Return the part with that name. Raises KitError that lists the parts there are."""
@@ -67,8 +69,8 @@ class Object:
 
     @property
     def volume(self) -> float:
-        """Volume of the object's box, in cubic metres."""
-        return float(np.prod(self.size))
+        """Volume of its convex hull, in cubic metres."""
+        return float(np.prod(self.size)) * self.fill
 
     @property
     def height(self) -> float:

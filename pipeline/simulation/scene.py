@@ -96,6 +96,7 @@ def _object(data: dict, described: dict) -> Object:
         container=bool(data.get("container", False)),
         fixed=bool(data.get("fixed", False)),
         asset_id=str(data.get("asset_id") or ""),
+        fill=float(data.get("fill") or 1.0),
         parts=tuple(sorted((_part(row, pos, rotation) for row in _named_joints(data)), key=lambda part: -part.top)),
     )
 

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import trimesh
 
 from pipeline.assets import Asset
+from pipeline.assets.mesh_files import hull_fill, shape_of
 from pipeline.description.colour import name_colour
 from pipeline.geometry import Pose
 from pipeline.planner.language.lexicon import class_members
@@ -112,7 +112,7 @@ def brought_object(asset: Asset, name: str, pose: Pose, placements: Sequence[Pla
     return Placement(
         name=name, segment_id=min(ids, default=LAST_ID + 1) - 1, asset_id=asset.id, scale=1.0, size=asset.size,
         world_from_object=pose, mesh=asset.mesh, collision=asset.collision, mass=asset.mass, friction=asset.friction,
-        category=asset.category, shape=shape_of(asset), colour=colour, rgb=rgb,
+        category=asset.category, shape=shape_of(asset), fill=hull_fill(asset.mesh), colour=colour, rgb=rgb,
         container=asset.container, mass_range=asset.mass_range, mass_source=asset.mass_source,
         friction_range=asset.friction_range, friction_source=asset.friction_source, licence=asset.licence,
         provenance=asset.provenance,
@@ -126,22 +126,6 @@ def _free_name(text: str, taken: Iterable[str]) -> str:
     while name in taken:
         name, number = f"{words}_{number}", number + 1
     return name
-
-
-def shape_of(asset: Asset) -> str:
-    """Return "cube", "box", "cylinder", "sphere", "bowl" or "irregular", by how much of its box the hull fills."""
-    if asset.container:
-        return "bowl" if asset.category == "bowl" else "irregular"
-    mesh = trimesh.load(asset.mesh, force="mesh")
-    fill = float(mesh.convex_hull.volume / max(np.prod(mesh.extents), 1e-12))
-    x, y, z = (float(extent) for extent in asset.size)
-    if fill > 0.92:
-        return "cube" if max(x, y, z) < 1.1 * min(x, y, z) else "box"
-    if abs(x - y) > 0.05 * max(x, y):
-        return "irregular"
-    if 0.72 < fill < 0.82:
-        return "cylinder"
-    return "sphere" if abs(fill - np.pi / 6) < 0.03 and abs(z - x) < 0.05 * x else "irregular"
 
 
 def _stands(placed: Placement, scene: Scene) -> bool:

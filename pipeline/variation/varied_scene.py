@@ -118,7 +118,8 @@ def as_object(p: Placement) -> Object:
     """Return a placement as the kit knows it, without its parts."""
     pose, outline = p.world_from_object, hull(p.footprint)
     return Object(
-        p.name, p.category, p.shape, p.colour, p.rgb, p.size, pose.pos, pose.quat_wxyz, outline, p.top, p.bottom
+        p.name, p.category, p.shape, p.colour, p.rgb, p.size, pose.pos, pose.quat_wxyz, outline, p.top, p.bottom,
+        fill=p.fill,
     )  # fmt: skip
 
 

@@ -124,6 +124,7 @@ def _judge_task(data: Mapping[str, Any]) -> dict[str, Any]:
 
 _RULES: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
     "describe_segment": _describe_segment,
+    "find_missed": lambda _: {"missed": []},
     "describe_asset": _describe_asset,
     "choose_match": _choose_match,
     "match_text": _match_by_words,

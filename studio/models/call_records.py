@@ -20,6 +20,7 @@ from studio.texts import t
 
 CALL_TITLES = {
     "describe_segment": "Describe the object",
+    "find_missed": "Find objects without a mask",
     "describe_asset": "Describe the asset",
     "choose_match": "Match the object",
     "match_text": "Match the object by text",

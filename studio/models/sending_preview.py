@@ -1,11 +1,13 @@
 """The questions that would be asked about a project, written down instead of sent."""
 
 import base64
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 from pydantic import BaseModel
 
+from pipeline.description.missed_objects import find_missed
 from pipeline.description.model_description import describe_with_model
 from pipeline.matching import Query
 from pipeline.matching.model import choose_with_model
@@ -18,6 +20,7 @@ from studio.sessions.session import Session
 
 GROUPS = {
     ("task", 0): "Photograph, objects numbered",
+    ("find_missed", 0): "Photograph, masks numbered",
     ("describe_segment", 1): "Photograph, one object outlined",
     ("describe_segment", 0): "One object alone",
     ("choose_match", 1): "Photograph, one object outlined",
@@ -47,6 +50,8 @@ def next_questions(session: Session) -> list[Question]:
     descriptions = {one.segment_id: one for one in project.descriptions() or () if one.segment_id in segments}
     for id, measured in descriptions.items():
         describe_with_model(project.frame, segments[id], measured, recorder, list(segments.values()))
+    with suppress(ModelError):
+        find_missed(project.frame, list(segments.values()), recorder)
     for match in project.matches() or ():
         if match.segment_id in descriptions:
             query = Query(project.observation, segments[match.segment_id], descriptions[match.segment_id])

@@ -91,7 +91,7 @@ def describe_decision(decision: Decision, names: Mapping[int, str] | None = None
         "robot_base": lambda: "robot base placed",
         "found": lambda: f"all masks replaced: {len(data['masks'])} found",
         "mask": lambda: (
-            f"mask of {data['id']} corrected by {data['source']}"
+            f"mask of {data['id']} {'added' if 'added' in data else 'corrected'} by {data['source']}"
             if data.get("source")
             else f"mask of {data['id']} drawn"
         ),

@@ -48,6 +48,7 @@ RAINBOW = "red_cube, orange_ball, yellow_can, green_cube, blue_cube, purple_cart
          ["red_cube is in left_zone, marked on the table", "green_cube is in left_zone, marked on the table", "blue_cube is in left_zone, marked on the table"]),
         ("order the cubes by height, tallest first", ["blue_cube, red_cube and green_cube stand in a row from left to right"]),
         ("first put the ball in the bowl, then stack the red cube on the blue cube", ["orange_ball is inside white_bowl", "then red_cube rests on blue_cube"]),
+        ("sort the cubes by size, but do not move the others", ["green_cube, red_cube and blue_cube stand in a row from left to right", "yellow_can stays where it stands", "orange_ball stays where it stands", "white_bowl stays where it stands", "purple_carton stays where it stands"]),
         ("mirror the cubes", ["red_cube, green_cube and blue_cube are mirrored, left and right exchanged"]),
         ("make room on the right", ["blue_cube is outside right_zone, marked on the table", "yellow_can is outside right_zone, marked on the table", "purple_carton is outside right_zone, marked on the table"]),
         ("gather all red and blue things", ["red_cube is in zone, marked on the table", "blue_cube is in zone, marked on the table"]),

@@ -186,15 +186,19 @@ DIVIDED, LEFT, RIGHT, UPPER, HELD, KEPT, LAST = range(1, 8)
 
 
 class Answering:
-    """Answers by the ids that a test gives, and says nothing of other masks."""
+    """Answers by the ids that a test gives, and says nothing of other masks; `missed` has what has none."""
 
     name, has_vision = "eyes-1", True
 
-    def __init__(self, answers: dict[int, dict]):
-        self.answers, self.asked = answers, list[str]()
+    def __init__(self, answers: dict[int, dict], missed: list[dict] | None = None):
+        self.answers, self.missed, self.asked = answers, missed, list[str]()
 
     def ask(self, question):
         self.asked.append(question.subject)
+        if question.kind == "find_missed":
+            if self.missed is None:
+                raise ModelError("The question find_missed is not in the trace; choose another model.")
+            return question.answer_type(missed=self.missed)
         said = self.answers.get(int(question.subject.rpartition(" ")[2]), {})
         basic = {"is_object": True, "name": "thing", "caption": "A thing.", "colour": "red", "confidence": 0.9}
         return question.answer_type(**basic, **said)
@@ -256,26 +260,31 @@ def test_masks_are_edited_as_the_model_says_once_and_each_edit_is_undone(picture
         DIVIDED: {"several_objects": [box(one), box(other)]}, RIGHT: {"part_of": LEFT}, UPPER: {"whole": box(cut)},
         HELD: {"held": True}, KEPT: {"part_of": 99, "several_objects": [box(whole)], "whole": nonsense},
     }  # fmt: skip
+    y, x = np.argwhere(truth[-2])[len(np.argwhere(truth[-2])) // 2] / truth[-2].shape
+    missed = [{"name": "last", "box": box(truth[-1])}, {"name": "kept", "point": {"x": x, "y": y}}, {"name": "nowhere"}]
+    broken.masks.pop()
     ask(pictured, PlannerModel(), broken)  # type: ignore[arg-type]
     before = agreement(pictured, truth)
-    messages = ask(pictured, Answering(answers), broken)
+    messages = ask(pictured, Answering(answers, missed), broken)
     assert before < 0.75 and agreement(pictured, truth) > 0.95
-    assert {m for m in messages if m.startswith("thing")} >= {
-        "thing: divided into 2 objects", "thing_3: joined with mask 2", "thing_4: completed"
+    assert set(messages) >= {
+        "thing: divided into 2 objects", "thing_3: joined with mask 2", "thing_4: completed", "last: added as mask 8",
+        "kept: not added, no mask of its own was found"
     }  # fmt: skip
     segments = {one.id: one for one in pictured.segments() or ()}
     assert RIGHT not in segments and len(segments) == len(truth) and segments[KEPT].source == "depth"
-    assert {one.source for id, one in segments.items() if id in (DIVIDED, LEFT, UPPER)} == {"eyes-1"}
+    assert {one.source for id, one in segments.items() if id in (DIVIDED, LEFT, UPPER, 8)} == {"eyes-1"}
     described = {one.segment_id: one for one in pictured.descriptions() or ()}
     assert set(described) == set(segments) and not described[HELD].is_object and described[KEPT].is_object
     assert "It is held" in described[HELD].warnings[-1]
+    assert described[8].warnings[-1] == "The segmenter found nothing here; eyes-1 added the mask."
     assert pictured.stages()["descriptions"] == "done"
     count = len(pictured.decisions)
     while pictured.undo():
         pass
     assert agreement(pictured, truth) == before
-    ask(pictured, Answering(answers), broken)
-    assert agreement(pictured, truth) == before and count == 4, "what a person undid is not done again"
+    ask(pictured, Answering(answers, missed), broken)
+    assert agreement(pictured, truth) == before and count == 5, "what a person undid is not done again"
 
 
 def test_what_the_segmenter_does_not_confirm_and_what_rules_say_changes_no_mask(pictured, photographed, broken):
@@ -287,6 +296,7 @@ def test_what_the_segmenter_does_not_confirm_and_what_rules_say_changes_no_mask(
     messages = ask(pictured, model, broken)
     assert agreement(pictured, photographed[1]) == before and not pictured.decisions
     assert sum("no such mask was found" in message for message in messages) == 2, "no answer is dropped in silence"
+    assert "no mask was added; eyes-1 did not say what has none: The question find_missed" in "".join(messages)
 
 
 @pytest.fixture(scope="module")

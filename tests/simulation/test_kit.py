@@ -65,6 +65,7 @@ def sim(table, furniture, request):
 def test_every_goal_is_shown_by_an_example_that_runs_and_can_be_missed(sim, verb):
     goal = eval(examples(f"kit.{verb}")[0], {"kit": kit})
     sim.goal(goal)
+    ((_, (goal,)),) = sim.stages  # with the places that it starts from
     assert goal.miss(sim.state()) >= 0 and isinstance(goal.met(sim.state()), bool)
 
 
@@ -376,6 +377,9 @@ def test_objects_reach_into_each_other_unless_they_touch_lie_in_a_bowl_or_on_top
     sim = kit.Simulation(scene, 0)
     sim.move(moved, xy=sim[to].position[:2] + metres * np.array(scene.right), z=z)
     assert [{a.name, b.name} for a, b in overlapping(sim.objects)] == [{moved, to}] * overlaps
+    row = next(one for one in scene_to_json(sim.objects)["objects"] if one["name"] == moved)
+    below = {0.006: ("white_bowl", None), 0.05: (None, "red_cube")}.get(z, (None, None))
+    assert (row.get("stands_in"), row.get("rests_on")) == below, "a model reads what stands in what"
 
 
 @given(seed=st.integers(0, 10_000), count=st.integers(1, 5), more=st.floats(0, 0.3))

@@ -1,13 +1,18 @@
 """The oracle solves every feasible task by physics alone, and gives the reason where it cannot."""
 
+import math
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from pipeline.planner.program_writer import check_functions
 from pipeline.simulation import kit
 from pipeline.simulation.controlled_world import ControlledWorld
 from pipeline.simulation.goals.goal import Move
+from pipeline.simulation.goals.spec import PlannedGoal
+from pipeline.simulation.mutations import displaced_runs
 from pipeline.simulation.physics import Physics
 from pipeline.simulation.robots.gripper.gripper import SuctionGripper
 from pipeline.simulation.robots.gripper.hand import pick
@@ -148,6 +153,31 @@ def test_a_condition_holds_all_along_or_is_missed_though_it_holds_at_start_and_e
     assert max(shares) == (0.5 if passes else 1.0), "a policy is measured as the oracle is"
     world.reset()
     assert world.share(world.measure()) == 0.5
+
+
+@pytest.mark.parametrize("goal", [
+    kit.on("red_cube", "blue_cube"), kit.inside("orange_ball", "white_bowl"), kit.near("yellow_can", "purple_carton"),
+    kit.in_row(["red_cube", "green_cube", "blue_cube"]),
+])  # fmt: skip
+def test_the_rest_is_left_alone_beside_every_goal_and_whoever_shoves_it_is_noticed(scene, goal):
+    sim = kit.Simulation(scene, 1)
+    sim.scatter(*goal.objects)
+    others = [one.name for one in scene.objects if one.name not in goal.objects]
+    sim.goal(goal, kit.stay(*others))
+    assert sim.rollout().solved, sim.rollout().why
+    checks: dict = {"math": math}
+    for name in others:
+        exec("\n".join(check_functions([PlannedGoal("stay", (name,))]).values()), checks)
+    checks[f"check_{others[0]}_stays_where_it_stands"](sim)
+    shoved = [(words.split()[0], run) for words, run in displaced_runs(sim)]
+    assert {name for name, _ in shoved} >= set(others), "who moves any of them is tried"
+    for name, run in shoved:
+        if name in others:
+            with pytest.raises(AssertionError, match=f"{name} ends .* cm from where it stood"):
+                checks[f"check_{name}_stays_where_it_stands"](SimpleNamespace(rollout=lambda run=run: run))
+    careless = kit.Simulation(scene, 1)
+    careless.goal(kit.at(others[0], careless.free_spot(0.08)), kit.stay(*others))
+    assert careless.rollout().reward == 0.5 and "of the start is missed by" in careless.rollout().why
 
 
 IMPOSSIBLE = {

@@ -11,15 +11,17 @@ from tabletop import CAMERA
 from bench.task_pairs import FORMS, GROUPS, NAMES, set_pairs
 from pipeline import tasks
 from pipeline.assets.library import BUILTIN_LIBRARY, Library
+from pipeline.assets.mesh_files import hull_fill, shape_of
 from pipeline.decisions import Decision
 from pipeline.planner import PlannerModel
 from pipeline.router import write_program
 from pipeline.run.scene_stage import with_brought
 from pipeline.scene import Scene
+from pipeline.scene.place_objects import twin_shape
 from pipeline.scene.scene_files import read_scene, write_scene
 from pipeline.simulation import Program, kit
 from pipeline.simulation.objects import Region, hull
-from pipeline.task_generation.bring import bring, shape_of
+from pipeline.task_generation.bring import bring
 from pipeline.task_generation.budget import LearnerBudget
 from pipeline.task_generation.candidates import SceneFacts, candidates
 from pipeline.task_generation.curriculum import TriedOutcome, measured_so_far, next_level
@@ -171,6 +173,16 @@ def test_what_is_brought_stands_free_on_the_table_tools_beside_tools_and_a_full_
     found = bring(bare_table, [library["grey_tray"]] * 40)
     assert 0 < len(found.names) < 40 and "there is no free place on the table" in found.left_out[-1]
     assert len(set(found.names)) == len(found.names)
+
+
+def test_the_shape_of_an_asset_in_the_twin_is_that_of_its_mesh(library):
+    boxes = {one.id for one in library if one.category in ("bottle", "can") and shape_of(one) in ("box", "cube")}
+    assert boxes == {"meat_tin"}, "a tin with edges"
+    for one in library:
+        for seen in ("box", "cube", "bowl", "cylinder", "irregular"):
+            shape = twin_shape(one, seen)
+            assert (shape in ("box", "cube")) <= (hull_fill(one.mesh) > 0.92), f"{one.id}, seen as a {seen}"
+            assert (shape == "bowl") <= one.container, f"{one.id}, seen as a {seen}"
 
 
 def decided(*decisions):

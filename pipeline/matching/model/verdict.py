@@ -49,7 +49,8 @@ def choose_with_model(
     """
     if not measured.candidates or not query.description.is_object:
         return measured
-    candidates = with_named_candidates(measured, query.description.name, library, MAX_SHOWN)
+    described = query.description
+    candidates = with_named_candidates(measured, described.name, library, MAX_SHOWN, described.caption)
     try:
         answer = model.ask(question(model, query, candidates, library, cards_folder))
     except StageCancelled:

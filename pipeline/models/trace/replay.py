@@ -10,7 +10,10 @@ from pydantic import BaseModel, ValidationError
 from pipeline.models.model import ModelError, Question
 from pipeline.models.trace.recorder import annotate, fingerprint, read_trace
 
-VISION_KINDS = {"describe_segment", "describe_asset", "choose_match", "match_image", "match_image_text", "match_paper"}
+VISION_KINDS = {
+    "describe_segment", "find_missed", "describe_asset", "choose_match", "match_image", "match_image_text",
+    "match_paper",
+}  # fmt: skip
 """Kinds that only a model with vision is asked."""
 
 

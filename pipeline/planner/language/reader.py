@@ -58,7 +58,19 @@ class InstructionReader:
         self.phrases = NounPhrases(Arrangement(self.objects, self.table), self.names)
 
     def read(self, text: str) -> TaskPlan:
-        """Return the plan of an instruction. Raises UnclearPhrase."""
+        """Return the plan of an instruction. Raises UnclearPhrase.
+
+        "Leave the rest alone" at its end is a goal for each object that no other goal names.
+        """
+        rest = re.search(tables()["requests"]["rest"], text.lower())
+        if rest is None or not text[: rest.start()].strip(" ,;."):
+            return self._read(text)
+        plan = self._read(text[: rest.start()])
+        named, last = {name for goal in plan.goals for name in goal.objects}, plan.goals[-1].stage
+        others = (one.name for one in self.objects if one.name not in named and not one.parts)
+        return replace(plan, goals=(*plan.goals, *(PlannedGoal("stay", (name,), stage=last) for name in others)))
+
+    def _read(self, text: str) -> TaskPlan:
         self.errors, self.part, self.phrases.last = [], None, ()
         text = in_usual_words(with_ids(text, self.names), self.phrases)
         goals = read_sentences(re.split(r"[.;]\s+|[.;]$|, (?=then )", text.strip().rstrip(".")))
@@ -81,7 +93,7 @@ class InstructionReader:
             raise UnclearPhrase("that is a question: say what to do with which object")
         if reason := why_contradictory(goals):
             raise UnclearPhrase(in_plain_words(reason, self.names))
-        kinds = {kind for kind, _ in read}
+        kinds = {kind for kind, _ in read if kind != "stay"} or {"stay"}
         if "put_in_drawer" in kinds and kinds <= {"put_in_drawer", "open", "close"}:
             kinds = {"put_in_drawer"}
         return TaskPlan(kinds.pop() if len(kinds) == 1 else "several", goals)

@@ -33,6 +33,10 @@ class Always(Goal):
         return ()
 
     @property
+    def kept(self) -> tuple[str, ...]:
+        return self.condition.kept
+
+    @property
     def zones(self) -> tuple[str, ...]:
         return self.condition.zones
 

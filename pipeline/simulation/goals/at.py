@@ -1,15 +1,25 @@
-"""An object at a place: kit.at, with coordinates, where another object stood, or at its mirror image."""
+"""An object at a place: kit.at, with coordinates, where another object stood, or at its mirror image; kit.stay."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from pipeline.simulation.free_space import farthest_free_place, grid
 from pipeline.simulation.goals.goal import Goal, length
-from pipeline.simulation.goals.spec import ALL, FIRST, GoalSpec, PlannedGoal, SentenceForm, Tolerance, quoted
-from pipeline.simulation.objects import Region
+from pipeline.simulation.goals.spec import (
+    ALL,
+    FIRST,
+    NONE,
+    GoalSpec,
+    PlannedGoal,
+    SentenceForm,
+    Tolerance,
+    listed,
+    quoted,
+)
+from pipeline.simulation.objects import KitError, Object, Region
 from pipeline.simulation.state import State
 
 TOLERANCE = Tolerance(0.03, widest=0.06)
@@ -45,6 +55,72 @@ class At(Goal):
 
     def opposite(self, sim: Any) -> Goal:
         return elsewhere(sim, self.a)
+
+
+@dataclass(frozen=True)
+class Stay(Goal):
+    """Objects end where they started: "leave the rest alone"."""
+
+    names: tuple[str, ...]
+    tolerance: float = TOLERANCE.default
+    places: tuple[tuple[float, ...], ...] = ()
+    """World positions of their centres at the start, in metres; empty until the simulation is arranged."""
+    sets_place: ClassVar = False
+
+    @property
+    def name(self) -> str:
+        return f"{listed(self.names)} within {self.tolerance * 100:.0f} cm of the start"
+
+    @property
+    def objects(self) -> tuple[str, ...]:
+        return self.names
+
+    @property
+    def carried(self) -> tuple[str, ...]:
+        return ()
+
+    @property
+    def kept(self) -> tuple[str, ...]:
+        return self.names
+
+    def bound(self, objects: Mapping[str, Object], right: np.ndarray, away: np.ndarray) -> "Stay":
+        """Return the goal with the present places of its objects."""
+        known = {one.name: one for one in objects.values()}
+        return replace(self, places=tuple(tuple(map(float, known[name].position)) for name in self.names))
+
+    def miss(self, state: State) -> float:
+        """Return how much farther than the tolerance the one that moved most is from its start.
+
+        Raises KitError where the goal is no part of a simulation, so that no start is known.
+        """
+        if len(self.places) < len(self.names):
+            raise KitError('kit.stay is measured in sim.goal only; compare run.start("a") with run.end("a") instead')
+        return max(0.0, *(self._distance(state, name) - self.tolerance for name in self.names))
+
+    def _distance(self, state: State, name: str) -> float:
+        return float(np.linalg.norm(state[name].position - self.places[self.names.index(name)]))
+
+    def pursued(self, state: State, refused: Container[Goal] = ()) -> list[Goal]:
+        """Return the way back of each object that has moved."""
+        moved = (name for name in self.names if self._distance(state, name) > self.tolerance)
+        back = [At(name, self.places[self.names.index(name)][:2], self.tolerance) for name in moved]  # type: ignore[arg-type]
+        return [goal for goal in back if goal not in refused]
+
+    def opposite(self, sim: Any) -> Goal:
+        return elsewhere(sim, self.names[0])
+
+    def canonical(self) -> Goal:
+        return replace(self, names=tuple(sorted(self.names)), places=())
+
+    def agreement(self, planned: PlannedGoal, ordered: bool) -> bool | None:
+        return True if planned.kind == "stay" and planned.names[0] in self.names else None
+
+
+def stay(*names: str, tolerance: float = TOLERANCE.default) -> Goal:
+    """Return the goal that objects end at most `tolerance` metres from where they started."""
+    if not names or len(set(names)) < len(names):
+        raise KitError(f"stay names one or more different objects, not: {', '.join(map(str, names)) or 'none'}")
+    return Stay(tuple(names), length(tolerance))
 
 
 def elsewhere(sim: Any, name: str) -> At:
@@ -129,6 +205,15 @@ def check_left_and_right_are_exchanged(sim):
 '''
 
 
+def _check_stay(goal: PlannedGoal) -> str:
+    (a,) = goal.names
+    return f'''
+def check_{a}_stays_where_it_stands(sim):
+    moved = sim.rollout().moved("{a}")
+    assert moved < 0.05, f"{a} ends {{moved * 100:.1f}} cm from where it stood"
+'''
+
+
 SPECS = (
     GoalSpec(
         kind="at",
@@ -171,5 +256,17 @@ SPECS = (
         setup=_note_places,
         checks=_check_start_place,
         compatible=("in_zone", "near", "left_of"),
+    ),
+    GoalSpec(
+        kind="stay",
+        goal=Stay,
+        function=stay,
+        manual='kit.stay("blue_cube", "yellow_can", tolerance=0.03)      end where they started',
+        order=205,
+        forms=(SentenceForm("{} stays where it stands"),),
+        commands=(SentenceForm("leave {} where it stands"), SentenceForm("leave {} alone")),
+        carried=NONE,
+        measure=lambda goal: f'kit.at("{goal.names[0]}", run.start("{goal.names[0]}").position[:2])',
+        checks=_check_stay,
     ),
 )

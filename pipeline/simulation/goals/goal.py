@@ -102,6 +102,11 @@ class Goal:
         return self.objects[:1]
 
     @property
+    def kept(self) -> tuple[str, ...]:
+        """Names of the objects that have to end where they started."""
+        return ()
+
+    @property
     def zones(self) -> tuple[str, ...]:
         """Names of the zones that it refers to."""
         return ()
