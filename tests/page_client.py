@@ -61,7 +61,7 @@ class PageClient:
         """Send the event of Gradio's that sets its own components, and wait for its answer."""
         target = [self.ids["widgets"], "refresh"]
         number = next(one["id"] for one in self.config["dependencies"] if target in one["targets"])
-        about = {"fn_index": number, "event_data": {"page": self.id}, "session_hash": self.session_hash}
+        about = {"fn_index": number, "event_data": {"page": self.id, "message": {}}, "session_hash": self.session_hash}
         (await self.http.post("/gradio_api/queue/join", json={"data": [], **about})).raise_for_status()
         address = f"/gradio_api/queue/data?session_hash={self.session_hash}"
         async with self.http.stream("GET", address, timeout=None) as stream:
@@ -107,27 +107,21 @@ class PageClient:
 
 @asynccontextmanager
 async def open_page(http: httpx.AsyncClient, project: str = "", wait: bool = True) -> AsyncIterator[PageClient]:
-    """Load the page, of that project or of the gallery, with the stream that keeps it alive."""
+    """Load the page, of that project or of the gallery, and follow its channel."""
     (await http.get("/", params={"project": project} if project else {})).raise_for_status()
     if http not in CONFIGURATIONS:
         CONFIGURATIONS[http] = (await http.get("/config")).raise_for_status().json()
     page = PageClient(http, CONFIGURATIONS[http], project)
 
-    async def stay_alive() -> None:
-        async with http.stream("GET", f"/gradio_api/heartbeat/{page.session_hash}", timeout=None) as stream:
-            async for _ in stream.aiter_bytes():
-                pass
-
-    streams = [asyncio.ensure_future(stay_alive()), asyncio.ensure_future(page.follow())]
+    channel = asyncio.ensure_future(page.follow())
     try:
         if wait:
             await page.wait(lambda: page.update["shows"])
         yield page
     finally:
-        for stream in streams:
-            stream.cancel()
-            with suppress(asyncio.CancelledError, httpx.HTTPError):
-                await stream
+        channel.cancel()
+        with suppress(asyncio.CancelledError, httpx.HTTPError):
+            await channel
 
 
 def connect(address: str, transport: httpx.AsyncBaseTransport | None = None) -> httpx.AsyncClient:

@@ -3,7 +3,7 @@
 //
 // Gradio's own components get theirs by an event of Gradio, which is sent when the channel says that there is something
 // new, and again if nothing came of it.
-import { onChange, signal } from "./view.js";
+import { follow, onChange, signal, untracked } from "./view.js";
 
 const RETRY_MS = 500,
   LOST_MS = 3000, // without a connection, after which the page says so
@@ -15,6 +15,7 @@ const page = [...crypto.getRandomValues(new Uint8Array(12))].map((byte) => byte.
   joined = new Map(), // {element, draw} by the component's id, of those that are in the page
   outbox = [], // actions that are not answered yet: {id, name, data, number}
   isLost = signal(false),
+  newNotices = signal(/** @type {string[]} */ ([])), // that nobody has taken yet
   openings = signal(0), // counts what was opened and is on the screen
   jobs = signal(/** @type {Job[]} */ ([])), // see jobs.js
   reloads = signal(0); // counts when the page is about to be loaded again
@@ -28,7 +29,7 @@ let isStarted = false,
   update = { number: 0, acted: 0, widgets: 0, opened: 0, told: 0, version: -1, shows: 0, studio: "" },
   lostSince = null,
   askWidgets = null,
-  shown = { shown: 0, told: 0 }, // numbers of the change and of the notice that Gradio's components show
+  shown = { shown: 0 }, // number of the change that Gradio's components show
   asked = 0; // when that event was sent; 0 if none is on its way
 
 /** Connects the page, which may have no components of Gradio's; returns this module. */
@@ -57,10 +58,19 @@ export const isSettled = () =>
   !outbox.length &&
   update.acted >= sent &&
   update.shows === shows &&
-  (!isGradios || (shown.shown >= update.widgets && shown.told >= update.told));
+  (!isGradios || shown.shown >= update.widgets);
 
 /** Calls back when the connection is lost, and when it is back. */
 export const onLoss = (element, callback) => onChange(element, () => isLost.value, callback);
+
+/** Calls back with new notices, those that came already included. */
+export const onNotices = (element, callback) =>
+  follow(element, () => {
+    const texts = newNotices.value;
+    if (!texts.length) return;
+    newNotices.value = [];
+    untracked(() => callback(texts));
+  });
 
 /** Calls back before the page is loaded again, since the studio was started again. */
 export const onReload = (element, callback) => onChange(element, () => reloads.value, callback);
@@ -88,6 +98,7 @@ function connect() {
     project = new URL(location.href).searchParams.get("project");
   address.protocol = address.protocol.replace("http", "ws");
   if (project) address.searchParams.set("project", project);
+  address.searchParams.set("told", String(update.told));
   socket = new WebSocket(address);
   said = null;
   socket.onopen = sayShown;
@@ -118,9 +129,10 @@ function reload() {
 
 /** Takes an update: numbers of the page's state, see studio/pages/page_channel.py, the values that changed, and jobs. */
 export function takeUpdate(
-  /** @type {typeof update & {values: Record<string, string>, jobs: Job[]}} */ {
+  /** @type {typeof update & {values: Record<string, string>, jobs: Job[], notices: string[]}} */ {
     values: changed,
     jobs: all,
+    notices = [],
     ...numbers
   },
 ) {
@@ -131,6 +143,7 @@ export function takeUpdate(
   setLost(null);
   update = numbers;
   jobs.value = all;
+  newNotices.value = [...newNotices.value, ...notices];
   for (const [component, text] of Object.entries(changed)) {
     values.set(component, text);
     joined.get(component)?.draw(JSON.parse(text));
@@ -197,10 +210,10 @@ export function takeWidgets(trigger) {
 /** Sets Gradio's own components if there is something new for them, `all` of them in any case. */
 export function refreshWidgets(all = false) {
   if (!askWidgets || !update.number) return;
-  const isBehind = update.widgets > shown.shown || update.told > shown.told,
+  const isBehind = update.widgets > shown.shown,
     isUnderWay = asked && performance.now() - asked < WIDGETS_MS;
   if (!all && (!isBehind || isUnderWay)) return;
-  askWidgets("refresh", { page, ...shown, all: all || Boolean(asked) });
+  askWidgets("refresh", { ...shown, all: all || Boolean(asked) });
   asked = performance.now();
 }
 

@@ -20,6 +20,7 @@ from anyio.to_thread import run_sync
 from fastapi import WebSocket, WebSocketDisconnect
 
 from studio.sessions.session import Session
+from studio.texts import translated
 from studio.web.errors import error_message
 from studio.web.jobs import LIST, Sees
 
@@ -56,7 +57,7 @@ class ChannelPage:
         self.acted = 0
         """Number of the last action that acted."""
         self.notices: list[str] = []
-        """Every notice that the page has shown since it was loaded."""
+        """Every notice that the page was sent since it was loaded, in English."""
         self.widgets: list[Any] = []
         """Newest values of Gradio's own components."""
         self.widgets_set: list[Any] = []
@@ -157,10 +158,15 @@ class Turns:
 class Follower:
     """Sends one page, over one socket, what is new, until the socket closes."""
 
-    def __init__(self, socket: WebSocket, page: ChannelPage, turns: Turns, take_update: Any, sees: Sees):
-        """`take_update(page)` returns the page's newest values by component's id, each as the text that is sent."""
+    def __init__(self, socket: WebSocket, page: ChannelPage, turns: Turns, take_update: Any, sees: Sees, told: int):
+        """
+        Args:
+            take_update: of the page, returns its newest values by component's id, each as the text that is sent.
+            sees: whether the person sees what belongs to a project's folder.
+            told: number of the page's notices that it has.
+        """
         self._socket, self._page, self._turns, self._take_update = socket, page, turns, take_update
-        self._sees = sees
+        self._sees, self._told = sees, min(max(told, 0), len(page.notices))
         self._number = self._shows = 0
         self._drawn, self._changed, self._acted_now = asyncio.Event(), asyncio.Event(), asyncio.Event()
         self._loop = asyncio.get_running_loop()
@@ -216,9 +222,10 @@ class Follower:
                 changes = {id: text for id, text in values.items() if known.get(id) != text}
                 self._number += 1
                 self._drawn.clear()
-                numbers = {"widgets": page.widgets_number, "opened": page.opened_number, "told": len(page.notices)}
+                notices, self._told = list(map(translated, page.notices[self._told :])), len(page.notices)
+                numbers = {"widgets": page.widgets_number, "opened": page.opened_number, "told": self._told}
                 jobs = LIST.records(self._sees)
-                numbers |= {"version": page.version, "shows": shows, "jobs": jobs}
+                numbers |= {"version": page.version, "shows": shows, "jobs": jobs, "notices": notices}
                 update = {"studio": STUDIO, "number": self._number, "acted": acted, "values": changes, **numbers}
                 await self._socket.send_text(orjson.dumps(update).decode())
             known |= changes
