@@ -43,6 +43,7 @@ DECISION_DATA = {
     "vary": ("condition", "values"),
     "place_camera": ("name", "pos", "quat_wxyz", "field_of_view"),
     "remove_camera": ("name",),
+    "splats": ("file", "name", "matrix", "source"),
     "task": ("name", "instruction", "objects", "goals", "kind", "source"),
     "fork": ("parent", "simulation", "checks"),
     "pin": ("round",),
@@ -90,6 +91,10 @@ relative to the twin as it would be without. A later correction of an object rep
 
 "place_camera" adds a camera to the twin, or moves the one of that name; it looks along its -z, with y up, and its
 vertical field of view is in radians. "remove_camera" takes away one that was placed.
+
+"splats" has the background drawn by Gaussian splats, or the object of the optional "id": by those of the file "file" in
+splats/, called "name", at the pose "matrix" of shape (4, 4), with a scale, in the world or in the object. An empty
+"file" removes them.
 
 "recolour" says whether the asset is tinted to the colour in the photograph.
 
@@ -218,13 +223,15 @@ def _check_types(decision: Decision) -> None:
         )  # fmt: skip
         if not isinstance(value, expected) and (value is not None or key in _LIST_KEYS or key in ("id", "mask")):
             raise ValueError(f"its {key} is {str(value)[:40]!r}")
-    for name in ("world_from_camera", "world_from_base"):
+    for name in ("world_from_camera", "world_from_base", "matrix"):
         if name in decision.data and not _is_matrix(decision.data[name]):
             raise ValueError(f"its {name} is no matrix of four rows of four numbers")
     if decision.kind == "ground" and not all(map(_is_pixel, ground_pixels(decision))):
         raise ValueError("one of its pixels is not two whole numbers")
     if decision.kind == "views" and not all(map(_is_view, decision.data["views"])):
         raise ValueError("one of its views lacks a folder or a pose")
+    if decision.kind == "splats" and not re.fullmatch("([0-9a-f]{16})?", str(decision.data["file"])):
+        raise ValueError("its file is no name of splats")
     if decision.kind == "display_name" and not _is_display_name(decision.data["name"]):
         raise ValueError(f"its name is {decision.data['name']!r}")
     if decision.kind == "place_camera" and (fault := _camera_fault(decision.data)):

@@ -28,6 +28,7 @@ COMMANDS = {
     "repair": ("repair", "run and repair a program until its checks pass; outcome as JSON"),
     "compare": ("robot_episodes.compare", "measure how far a simulated episode diverges from a real one"),
     "track": ("track", "follow the twin's objects through a recording"),
+    "splats": ("splats", "draw the background or an object by Gaussian splats"),
     "align": ("align", "find the camera's pose from clicks, and the robot's base"),
     "calibrate": ("calibrate", "estimate damping, friction, gains and masses from episodes"),
     "vary": ("vary", "run a task under varied conditions and find what success depends on"),

@@ -36,14 +36,19 @@ def export_folder(project_dir: Path, out: Path, file_format: str) -> Iterator[Pa
             shutil.rmtree(staged, ignore_errors=True)
 
 
-def write_marker(folder: Path, project_dir: Path, file_format: str, left_out: Sequence[str], needs: str = "") -> None:
+def write_marker(
+    folder: Path, project_dir: Path, file_format: str, left_out: Sequence[str], needs: str = "",
+    splats: Sequence[str] = (),
+) -> None:  # fmt: skip
     """Write export.json: the format, one sentence for everything that it could not hold, and what it needs to load.
 
-    "doubtful" holds why the twin may not show its photograph.
+    "doubtful" holds why the twin may not show its photograph, "splats" the paths of Gaussian splats in the folder.
     """
     general = general_loss(file_format, plugins.load("exporters", file_format))
     content = {"format": file_format, "left_out": [*general, *left_out]} | ({"needs": needs} if needs else {})
     content["doubtful"] = list(Project.open(project_dir).doubts())
+    if splats:
+        content["splats"] = list(splats)
     (folder / MARKER).write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
 
 

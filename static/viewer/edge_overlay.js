@@ -58,7 +58,7 @@ export class EdgeOverlay {
   #useFlatMaterials(twin, colourOf) {
     const originals = [];
     twin.root.traverse((mesh) => {
-      if (!mesh.isMesh) return;
+      if (!mesh.isMesh || mesh.userData.isSplats) return;
       originals.push([mesh, mesh.material, mesh.visible]);
       mesh.visible = !mesh.userData.outline && mesh.userData.group < 3;
       mesh.material = this.#flatMaterial(

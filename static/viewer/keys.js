@@ -75,6 +75,7 @@ function objectKeys(viewer) {
     c: { act: () => viewer.toggleContacts() },
     g: { act: () => viewer.toggleCollision() },
     i: { help: t("what the photograph shows around the table"), act: () => viewer.toggleBackground() },
+    l: { help: t("Gaussian splats in place of meshes"), act: () => viewer.toggleSplats() },
     k: { help: t("candidate grasps of the selected object"), act: () => viewer.toggleGrasps() },
     Escape: { name: t("Esc"), help: t("clear selection"), act: () => viewer.cancel() },
   };

@@ -84,10 +84,14 @@ function tools(viewer) {
     <button id="collision" title=${t("Collision shapes (G)")} aria-pressed=${viewer.showsCollision.value}
       onclick=${() => viewer.toggleCollision()}>
       ${icon("M8 1.5 14 5v6l-6 3.5L2 11V5zM2 5l6 3.5L14 5M8 8.5v6")}${t("Collision")}</button>
-    <button id="background" title=${t("What the photograph shows around the table, filled in where it was hidden (I)")}
+    <button id="background" title=${backgroundTitle(viewer.header.value?.filled)}
       aria-pressed=${viewer.showsBackground.value} onclick=${() => viewer.toggleBackground()}
-      hidden=${viewer.viewName.value === "photo" || !viewer.header.value?.geoms.some((geom) => geom.background)}>
+      hidden=${viewer.viewName.value === "photo" || !hasBackground(viewer.header.value)}>
       ${icon("M2 3h12v10H2zM2 11l4-4 3 3 2-2 3 3")}${t("Room")}</button>
+    <button id="splats" title=${splatTitle(viewer.splats.note.value)} aria-pressed=${viewer.showsSplats.value}
+      hidden=${!viewer.header.value?.splats.length} onclick=${() => viewer.toggleSplats()}>
+      ${icon("M5 5h.1M11 4h.1M8 8h.1M4 11h.1M12 11h.1M8 13h.1")}${t("Splats")}
+      ${viewer.splats.note.value && html`<small>${viewer.splats.note.value}</small>`}</button>
     <button id="grasps" title=${t("Candidate grasps of the selected object (K)")} aria-pressed=${grasps.on.value}
       hidden=${!viewer.header.value?.grasps} onclick=${() => viewer.toggleGrasps()}>
       ${icon("M4 14V7h8v7M8 7V2")}${t("Grasps")}</button>
@@ -95,6 +99,24 @@ function tools(viewer) {
       onclick=${() => listShortcuts(!isOpen)}>?</button>
   </div>`;
 }
+
+const hasBackground = (header) =>
+  header?.geoms.some((geom) => geom.background) || header?.splats.some(({ body }) => body === 0);
+
+const backgroundTitle = (filled) =>
+  typeof filled === "number"
+    ? t(
+        "What the photograph shows around the table; {share} % of it was hidden or not measured, and is filled in (I)",
+        {
+          share: Math.round(100 * filled),
+        },
+      )
+    : t("What the photograph shows around the table, filled in where it was hidden (I)");
+
+const splatTitle = (note) =>
+  note
+    ? t("Splats (L). Without a graphics card only the most visible ones, as points: {note}", { note })
+    : t("Splats (L)");
 
 function comparePanel(viewer) {
   const { comparison, views } = viewer,

@@ -12,6 +12,7 @@ export class Twin {
     this.root = new THREE.Group();
     this.collisions = [];
     this.backgrounds = [];
+    this.splats = [];
     this.floors = [];
     this.bodies = header.bodies.map((body) => this.#body(body));
     this.moving = this.bodies
@@ -62,10 +63,31 @@ export class Twin {
     for (const mesh of this.collisions) mesh.visible = on;
   }
 
-  /** Shows what the photograph shows around the table, or a plain floor. */
+  /** Adds splats to a body, by its number; they draw what its meshes did, or the background of body 0. */
+  addSplats(cloud, number) {
+    this.bodies[number].add(cloud);
+    this.splats.push(cloud);
+    cloud.updateMatrixWorld(true);
+  }
+
+  /** Shows splats in place of meshes, which stay where clicks and outlines find them. */
+  showSplats(on) {
+    for (const cloud of this.splats) {
+      cloud.visible = on;
+      if (cloud.userData.isBackground) continue;
+      const name = cloud.parent.userData.object,
+        bodies = this.bodies.filter((body) => body.userData.object === name);
+      for (const mesh of this.visualMeshes(...bodies)) mesh.material.colorWrite = mesh.material.depthWrite = !on;
+    }
+  }
+
+  /** Shows what the photograph shows around the table, or a plain floor. Splats of the background take its place. */
   showBackground(on) {
-    for (const mesh of this.backgrounds) mesh.visible = on;
-    if (this.backgrounds.length) for (const mesh of this.floors) mesh.visible = !on;
+    const splats = this.splats.filter((cloud) => cloud.userData.isBackground);
+    for (const cloud of splats) cloud.visible &&= on;
+    const isReplaced = splats.some((cloud) => cloud.visible);
+    for (const mesh of this.backgrounds) mesh.visible = on && !isReplaced;
+    if (this.backgrounds.length || splats.length) for (const mesh of this.floors) mesh.visible = !on;
   }
 
   /** Draws the "selected" or "hovered" outline around an object; an empty name removes it. */
@@ -136,12 +158,13 @@ export class Twin {
     this.root.traverse((/** @type {any} */ node) => {
       node.geometry?.dispose();
       node.material?.map?.dispose();
+      for (const { value } of Object.values(node.material?.uniforms ?? {})) value.dispose?.();
       node.material?.dispose();
     });
   }
 }
 
-const isMesh = (node) => node instanceof THREE.Mesh;
+const isMesh = (node) => node instanceof THREE.Mesh && !node.userData.isSplats;
 
 /** Returns the eight corners of a box. */
 export function cornersOf({ min, max }) {

@@ -17,6 +17,7 @@ import { ObjectNames } from "./object_names.js";
 import { PhotoComparison } from "./photo_comparison.js";
 import { Playback } from "./playback.js";
 import { Pointer } from "./pointer.js";
+import { Splats } from "./splats.js";
 import { Turntable } from "./turntable.js";
 
 const ACCENT = "#ffd24a",
@@ -34,6 +35,7 @@ export class Viewer {
   viewName = signal("free");
   showsCollision = signal(false);
   showsBackground = signal(true); // of the photograph; beside it, never
+  showsSplats = signal(true);
   adjusting = signal({ mode: null, all: false });
   adjustOffer = signal({ isAllowed: false, isRefused: false, isShown: false });
   ghostNames = signal("");
@@ -56,6 +58,7 @@ export class Viewer {
     this.contacts = new Contacts(renderer.scene);
     this.ghosts = new Ghosts(renderer.scene, (name) => this.colourOf(name));
     this.insets = new CameraInsets(renderer);
+    this.splats = new Splats(renderer, () => this.#showBackground());
     this.turntable = new Turntable(renderer, this.views, canvas);
     this.grasps = new Grasps(
       (text) => this.notify(text),
@@ -154,6 +157,7 @@ export class Viewer {
       next.resize(...renderer.size);
       next.showCollisions(this.showsCollision.value);
       this.#showBackground();
+      this.splats.load(next, token, header.splats);
       renderer.illuminate(next.bounds(), header.light);
     }
     const { twin } = this,
@@ -277,7 +281,13 @@ export class Viewer {
     this.#showBackground();
   }
 
+  toggleSplats() {
+    this.showsSplats.value = !this.showsSplats.value;
+    this.#showBackground();
+  }
+
   #showBackground() {
+    this.twin?.showSplats(this.showsSplats.value);
     this.twin?.showBackground(this.showsBackground.value && this.viewName.value !== "photo");
     this.renderer.requestDraw();
   }

@@ -4,12 +4,13 @@ from components.adjuster import Adjuster
 from components.camera_aligner import CameraAligner
 from components.placed_cameras import PlacedCameras
 from components.robot_aligner import RobotAligner
+from components.splat_panel import SplatPanel
 from components.steps import EvidenceCard, FitTable
 from components.track_panel import TrackPanel
 from components.viewer import Viewer, viewer_value
 from studio.pages.page_shell import Shell
 from studio.records.evidence_record import evidence_record
-from studio.scene import adjustments, camera_alignment, placed_cameras, robot_alignment
+from studio.scene import adjustments, camera_alignment, placed_cameras, robot_alignment, splat_choice
 from studio.scene.fit_table import fit_table, viewer_labels
 from studio.scene.tracks import Tracks
 from studio.scene.viewer_content import ViewerContent
@@ -22,6 +23,7 @@ def build(shell: Shell, content: ViewerContent) -> None:
     viewer = Viewer(height="calc(100vh - 318px)", elem_id="twin")
     adjuster = Adjuster(adjustments.endpoint(shell.sessions), viewer="twin")
     cameras = PlacedCameras(viewer="twin")
+    splats = SplatPanel()
     panel, tracks = TrackPanel(viewer="twin"), Tracks(shell.sessions)
     evidence = EvidenceCard(elem_id="scene-evidence")
     table = FitTable()
@@ -40,6 +42,10 @@ def build(shell: Shell, content: ViewerContent) -> None:
     shell.show(cameras, placed_cameras.cameras_record)
     shell.on_message(cameras.place, placed_cameras.place)
     shell.on_message(cameras.remove, placed_cameras.remove)
+    shell.show(splats, splat_choice.splats_record)
+    shell.on_message(splats.choose, splat_choice.choose)
+    shell.on_message(splats.choose_made, splat_choice.choose_made)
+    shell.on_message(splats.remove, splat_choice.remove)
     shell.show(panel, tracks.record)
     shell.on_message(panel.follow, tracks.follow)
     shell.on_message(panel.stop, tracks.stop)

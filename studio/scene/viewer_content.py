@@ -11,11 +11,13 @@ import numpy as np
 from pipeline.errors import StudioError
 from pipeline.object_words import ObjectWords, object_words
 from pipeline.project import Project
+from pipeline.project.project_splats import ChosenSplats, chosen_splats
 from pipeline.rehearsal import without_gripper
 from pipeline.router import Round
 from pipeline.run import project_robot
+from pipeline.scene import Scene
 from pipeline.scene.fidelity import depth_difference
-from pipeline.scene.mjcf.background import load_model
+from pipeline.scene.mjcf.background import filled_share, load_model
 from pipeline.scene.mjcf.recorded_models import is_earlier_twin
 from pipeline.simulation import kit
 from pipeline.simulation.run_record import RunRecord
@@ -191,6 +193,8 @@ class ViewerContent:
 
     def _view(self, session: Session, kind: str, stamp: str, open_view: Callable[[], str]) -> str:
         """Return the token of the open view of that kind; open a new one if its stamp differs or it was closed."""
+        drawn = session.project.active_decisions("splats")
+        stamp = f"{stamp} {[(one.data.get('id'), one.data['file'], one.at) for one in drawn]}"
         known = self._open.get((session.token, kind))
         if known and known[0] == stamp:
             try:
@@ -259,8 +263,13 @@ def _photograph(project: Project, difference: Callable[[], np.ndarray] | None = 
         return {}
     image = next(path for name in ("rgb.png", "rgb.jpg") if (path := project.folder / "frame" / name).exists())
     camera = PhotoCamera.from_intrinsics(project.frame.intrinsics, scene.world_from_camera)
-    photo = Photograph(image, camera, difference)
+    splats = [(one.body, partial(_splat_bytes, one, scene)) for one in chosen_splats(project, scene)]
+    photo = Photograph(image, camera, difference, filled_share(project.folder / "scene"), splats)
     return {"photo": photo, "names": [placement.name for placement in scene.placements]}
+
+
+def _splat_bytes(chosen: ChosenSplats, scene: Scene) -> bytes:
+    return chosen.read(scene).tobytes()
 
 
 def _in_words(project: Project, record: RunRecord, shown: Round | None, view: ViewSession) -> MarksAndMeasures:

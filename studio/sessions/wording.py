@@ -113,6 +113,7 @@ def describe_decision(decision: Decision, names: Mapping[int, str] | None = None
         "vary": lambda: f"twin under condition {data['condition']}",
         "place_camera": lambda: f"camera {data['name']} placed",
         "remove_camera": lambda: f"camera {data['name']} removed",
+        "splats": lambda: f"splats of {data.get('id', 'the background')}: {data['name'] or 'removed'}",
         "task": lambda: f"task: {data['instruction']}",
         "fork": lambda: f"code of round {data['parent']} edited",
         "matcher": lambda: f"objects matched by {MATCHER_EVIDENCE.get(data['name'], data['name'])}",

@@ -70,6 +70,8 @@ def pack(
     camera: PhotoCamera | None,
     picture: bool,
     grasps: bool = False,
+    splats: Sequence[str] = (),
+    filled: float | None = None,
 ) -> bytes:
     """Return everything of the model that does not change while it runs.
 
@@ -78,6 +80,8 @@ def pack(
         camera: of the photograph.
         picture: whether there is a photograph to show behind the model.
         grasps: whether candidate grasps of an object can be asked for.
+        splats: names of the bodies that Gaussian splats draw.
+        filled: share of the photograph's background that was filled in.
     """
     arrays = _Arrays()
     geoms = [g for g in range(model.ngeom) if model.geom_group[g] < _SHOWN_GROUPS]
@@ -93,6 +97,8 @@ def pack(
         "cameras": list(_cameras(model)),
         "picture": picture,
         "grasps": grasps,
+        "filled": filled,
+        "splats": [{"body": mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_BODY, name)} for name in splats],
         "centre": model.stat.center.tolist(),
         "extent": float(model.stat.extent),
         "light": _towards_light(model),

@@ -1,6 +1,6 @@
 """The photograph's camera for the viewer. Camera axes are OpenGL's: x right, y up, looking along -z."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -91,3 +91,7 @@ class Photograph:
     """None for the model's camera "photo"."""
     depth_difference: Callable[[], np.ndarray] | None = None
     """Returns the metres by which the twin is behind the measured depth, of shape (h, w), NaN if unknown."""
+    filled: float | None = None
+    """Share of the background around the table that was filled in; None if unknown."""
+    splats: Sequence[tuple[str, Callable[[], bytes]]] = ()
+    """Name of a body, "world" for the background, and what returns its Gaussian splats, 32 bytes each."""

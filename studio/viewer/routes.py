@@ -103,6 +103,10 @@ def _mount_files(app: FastAPI, views: ViewRegistry) -> None:
     def grasps(token: str, object: str) -> Response:
         return _answer(lambda: _grasps(views.get(token), object), "application/json")
 
+    @app.get("/viewer/{token}/splats/{number}", include_in_schema=False)
+    def splats(token: str, number: int) -> Response:
+        return _answer(lambda: _splats(views.get(token), number), "application/octet-stream")
+
     def _answer(read: Callable[[], bytes | None], media_type: str) -> Response:
         try:
             content = read()
@@ -111,6 +115,13 @@ def _mount_files(app: FastAPI, views: ViewRegistry) -> None:
         if content is None:
             return PlainTextResponse("This view has no photograph.", 404)
         return Response(content, media_type=media_type, headers=_NO_STORE)
+
+
+def _splats(view: ViewSession, number: int) -> bytes:
+    """Return the Gaussian splats of that number. Raises ViewerError if there are none, SplatError."""
+    if not 0 <= number < len(view.splats):
+        raise ViewerError("This view has no such splats.")
+    return view.splats[number][1]()
 
 
 def _grasps(view: ViewSession, name: str) -> bytes:

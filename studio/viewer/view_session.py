@@ -106,7 +106,15 @@ class ViewSession:
     @cached_property
     def geometry(self) -> bytes:
         """The model's shapes, as `geometry.pack` returns them."""
-        return pack(self.model, self.names, self._camera, self._photo is not None, self.grasps is not None)
+        bodies = [name for name, _ in self.splats]
+        photo, filled = self._photo is not None, self._photo and self._photo.filled
+        return pack(self.model, self.names, self._camera, photo, self.grasps is not None, bodies, filled)
+
+    @property
+    def splats(self) -> Sequence[tuple[str, Callable[[], bytes]]]:
+        """The bodies that Gaussian splats draw, each with what returns them."""
+        known = self._photo.splats if self._photo else ()
+        return [one for one in known if mujoco.mj_name2id(self.model, mujoco.mjtObj.mjOBJ_BODY, one[0]) >= 0]
 
     @cached_property
     def geometry_tag(self) -> str:

@@ -18,6 +18,7 @@ from playwright.sync_api import Page, expect
 from scipy.spatial.transform import Rotation
 
 from components.viewer import viewer_value
+from pipeline.scene.splats.splat_cloud import make_splats
 from studio.sessions.recorded_frame import RecordedFrame
 from studio.viewer import Mark, PhotoCamera, Photograph, Presentation, Trajectory, ViewSession
 from tests.viewer.test_motion import CABINET
@@ -124,6 +125,24 @@ def test_the_first_picture_shows_the_twin_which_is_orbited_by_dragging_and_by_ke
         expect(page.locator("#help")).to_be_visible(visible=is_shown)
     page.keyboard.press("g")
     assert changed(page, upright) < 0.005
+
+
+def test_splats_are_drawn_in_place_of_the_mesh_of_an_object_until_L_is_pressed(page: Page, show: Show):
+    blue = make_splats(
+        np.random.default_rng(1).uniform(-0.03, 0.03, (4000, 3)), np.full((4000, 3), 0.002),
+        np.tile([0.0, 0, 1, 1], (4000, 1)), np.tile([1.0, 0, 0, 0], (4000, 1)),
+    )  # fmt: skip
+    picture = Photograph(np.zeros((48, 64, 3), np.uint8), splats=[("red_cube", blue.tobytes), ("nothing", bytes)])
+    show(photo=picture)
+    expect(page.locator("#splats")).to_be_visible()
+
+    def red() -> int:
+        seen = pixels(page)
+        return int(((seen[..., 0] > 1.6 * seen[..., 2]) & (seen[..., 0] > 60)).sum())
+
+    wait_until(page, lambda: red() < 50)
+    page.keyboard.press("l")
+    assert red() > 400, "the mesh again"
 
 
 def test_play_pause_step_and_reset_by_buttons_and_keys(page: Page, show: Show, model: MjModel):

@@ -40,8 +40,8 @@ DATA = {
     "use_measured": {"kind": "choose_asset", "about": "1"}, "calibrate": {"parameters": [], "source": "human"},
     "matcher": {"name": "text"}, "send": {"server": "http://localhost", "allow": True},
     "place_camera": {"name": "side", "pos": [0.5, 0, 0.5], "quat_wxyz": [1, 0, 0, 0], "field_of_view": 0.8},
-    "remove_camera": {"name": "side"}, "review": {"verdict": "accepted"},
-    "subtasks": {"task": "", "rows": [], "former": [], "change": ""},
+    "remove_camera": {"name": "side"}, "splats": {"file": "", "name": "", "matrix": EYE, "source": ""}, 
+    "review": {"verdict": "accepted"}, "subtasks": {"task": "", "rows": [], "former": [], "change": ""},
 }  # fmt: skip
 """Data of a decision of each kind that a person makes."""
 

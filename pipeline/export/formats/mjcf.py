@@ -13,7 +13,12 @@ from pipeline.scene.mjcf.mesh_export import OLDEST_MUJOCO
 
 
 @describes(
-    ExportFormat("MuJoCo (MJCF)", "scene.xml with joints, collision pieces, materials and the camera", "", ".zip")
+    ExportFormat(
+        "MuJoCo (MJCF)",
+        "scene.xml with joints, collision pieces, materials and the camera",
+        "what the photograph shows around the table, Gaussian splats",
+        ".zip",
+    )
 )
 def export_mjcf(project_dir: Path, out: Path) -> None:
     """Write the twin to a folder, or to a zip if the name ends in .zip. Raises ExportError."""

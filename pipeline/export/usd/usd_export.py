@@ -7,6 +7,7 @@ from pipeline.export.export_folder import export_folder, write_marker
 from pipeline.export.export_format import ExportError, ExportFormat, describes, require_scene
 from pipeline.export.project_zip import licences
 from pipeline.export.twin_model import TwinModel
+from pipeline.project.project_splats import export_splats
 from pipeline.scene.scene_files import read_scene
 from pipeline.store import temporary_beside
 
@@ -22,8 +23,8 @@ STAGE_FILES = (".usdz", ".usd", ".usda", ".usdc")
 def export_usd(project_dir: Path, out: Path) -> tuple[str, ...]:
     """Write twin.usdc and its textures to a folder, or to a zip if the name ends in .zip; return what was left out.
 
-    A name in .usdz gets one file with all of it, one in .usd, .usda or .usdc a stage whose textures lie in a folder
-    beside it. z is up and lengths are metres. Raises ExportError.
+    Gaussian splats go to splats/ beside the stage. A name in .usdz gets one file with all else, one in .usd, .usda or
+    .usdc a stage whose textures lie in a folder beside it. z is up and lengths are metres. Raises ExportError.
     """
     from pipeline.export.usd.stage import save_as, write_stage  # needs usd-core
 
@@ -41,5 +42,5 @@ def export_usd(project_dir: Path, out: Path) -> tuple[str, ...]:
         twin = TwinModel(project_dir / "scene" / "scene.xml")
         left_out = write_stage(twin, read_scene(project_dir), folder)
         (folder / "LICENCES.md").write_text(licences(project_dir), encoding="utf-8")
-        write_marker(folder, project_dir, "usd", left_out)
+        write_marker(folder, project_dir, "usd", left_out, splats=export_splats(project_dir, folder))
     return left_out

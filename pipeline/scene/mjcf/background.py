@@ -4,6 +4,7 @@ Every pixel that is neither table nor object is put at its measured depth. What 
 depth, is filled from around, softly; so is a border beyond the photograph, for cameras beside its own.
 """
 
+import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
@@ -16,7 +17,7 @@ from pipeline.frame import Observation
 from pipeline.scene.mjcf.builder import Slab
 from pipeline.scene.mjcf.table_picture import blurred
 from pipeline.segmentation import Segment
-from pipeline.store import write_bytes, write_text
+from pipeline.store import StoreError, read_json, write_bytes, write_text
 
 NAME = "background"
 CELLS = 128
@@ -121,12 +122,23 @@ def compile_with_background(spec: mujoco.MjSpec) -> mujoco.MjModel:
 
 def write_background(made: Background | None, folder: Path) -> None:
     """Write the background's files to a twin's folder, or remove those of an earlier one."""
-    for suffix, content in (("obj", made and made.obj), ("png", made and made.png)):
+    about = made and json.dumps({"filled": round(made.filled, 4)}).encode()
+    for suffix, content in (("obj", made and made.obj), ("png", made and made.png), ("json", about)):
         file = folder / f"{NAME}.{suffix}"
         if content is None:
             file.unlink(missing_ok=True)
         else:
             write_bytes(file, content)
+
+
+def filled_share(folder: Path) -> float | None:
+    """Return the share of a background that has no depth of its own; None without one, or if that was not kept."""
+    try:
+        about = read_json(folder / f"{NAME}.json")
+    except StoreError:
+        return None
+    share = about.get("filled") if isinstance(about, dict) else None
+    return float(share) if isinstance(share, int | float) else None
 
 
 def _covered(observation: Observation, slab: Slab, columns: np.ndarray, rows: np.ndarray) -> np.ndarray:
