@@ -99,7 +99,9 @@ _LOAD = """
 const events = {events}, replies = {replies}, id = {id};
 Promise.all([import(new URL({address}, document.baseURI)), window.studioChannel]).then(([script, channel]) => {{
   const send = (name, data) =>
-    channel && !replies.includes(name) ? channel.send(id, name, data) : trigger(name, {{ ...data, page: channel?.id }});
+    channel && !replies.includes(name)
+      ? channel.send(id, name, data)
+      : trigger(name, {{ message: data ?? {{}}, page: channel?.id ?? "" }});
   const draw = script.default({{ element, props, trigger: send, server, upload }});
   const drawValue = () => draw(JSON.parse(props.value));
   drawValue();

@@ -18,8 +18,7 @@ class TopBar(Component):
 class Widgets(Component):
     """Draws nothing: sends for what Gradio's own components show, once the page's channel says that it changed.
 
-    Value: {shown, told}, numbers of the newest change that was set and of the newest notice that was shown. Event:
-    `refresh` {page, shown, told, all}.
+    Value: {shown}, number of the newest change that was set. Event: `refresh` {shown, all}.
     """
 
     folder, event_names = "widgets", ("refresh",)

@@ -22,7 +22,6 @@ from studio.sessions.object_decisions import apply_decision
 from studio.sessions.session import Session
 from studio.sessions.session_registry import SessionRegistry
 from studio.texts import text_routes
-from studio.web.gradio_internals import event_data
 from studio.web.static_files import import_map
 from studio.web.theme import theme
 
@@ -65,7 +64,7 @@ class ProjectWidgets:
         for name, act in actions.items():
 
             def handle(event: gr.EventData, act: Any = act) -> tuple[dict[str, Any], int]:
-                act(self._session, event_data(event))
+                act(self._session, event.message)
                 return mask_requests.canvas_record(self._session), self._session.log.version
 
             getattr(canvas, name)(handle, None, [canvas, shown])

@@ -59,14 +59,14 @@ class PageClient:
 
     async def set_widgets(self) -> None:
         """Send the event of Gradio's that sets its own components, and wait for its answer."""
-        await self.call("widgets", "refresh", event_data={"page": self.id})
+        await self.call("widgets", "refresh")
 
-    async def call(self, elem_id: str, event: str, data: tuple = (), **about: Any) -> Any:
+    async def call(self, elem_id: str, event: str, data: tuple = ()) -> Any:
         """Send an event of Gradio's own, and return the values that it sets."""
         target = [self.ids[elem_id], event]
         number = next(one["id"] for one in self.config["dependencies"] if target in one["targets"])
-        about |= {"data": data, "fn_index": number, "session_hash": self.session_hash}
-        (await self.http.post("/gradio_api/queue/join", json=about)).raise_for_status()
+        about = {"fn_index": number, "event_data": {"page": self.id, "message": {}}, "session_hash": self.session_hash}
+        (await self.http.post("/gradio_api/queue/join", json={"data": data, **about})).raise_for_status()
         address = f"/gradio_api/queue/data?session_hash={self.session_hash}"
         async with self.http.stream("GET", address, timeout=None) as stream:
             async for line in stream.aiter_lines():
@@ -112,27 +112,21 @@ class PageClient:
 
 @asynccontextmanager
 async def open_page(http: httpx.AsyncClient, project: str = "", wait: bool = True) -> AsyncIterator[PageClient]:
-    """Load the page, of that project or of the gallery, with the stream that keeps it alive."""
+    """Load the page, of that project or of the gallery, and follow its channel."""
     (await http.get("/", params={"project": project} if project else {})).raise_for_status()
     if http not in CONFIGURATIONS:
         CONFIGURATIONS[http] = (await http.get("/config")).raise_for_status().json()
     page = PageClient(http, CONFIGURATIONS[http], project)
 
-    async def stay_alive() -> None:
-        async with http.stream("GET", f"/gradio_api/heartbeat/{page.session_hash}", timeout=None) as stream:
-            async for _ in stream.aiter_bytes():
-                pass
-
-    streams = [asyncio.ensure_future(stay_alive()), asyncio.ensure_future(page.follow())]
+    channel = asyncio.ensure_future(page.follow())
     try:
         if wait:
             await page.wait(lambda: page.update["shows"])
         yield page
     finally:
-        for stream in streams:
-            stream.cancel()
-            with suppress(asyncio.CancelledError, httpx.HTTPError):
-                await stream
+        channel.cancel()
+        with suppress(asyncio.CancelledError, httpx.HTTPError):
+            await channel
 
 
 def connect(address: str, transport: httpx.AsyncBaseTransport | None = None) -> httpx.AsyncClient:

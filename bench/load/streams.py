@@ -12,7 +12,7 @@ from tests.page_client import connect, open_page
 
 SCENE, ROUNDS = "blocks", 20
 PATHS = ("/", "/config", "/static/studio/loading.js", "/thumbnail/project/{name}", "/project/{token}/colour.jpg",
-         "/viewer/", "/gradio_api/heartbeat/other")  # fmt: skip
+         "/viewer/")  # fmt: skip
 
 
 @contextmanager
@@ -46,12 +46,7 @@ async def run(server: ServerProcess, count: int) -> Timings:
         assert first.values["status-bar"]["running"]
         for _ in range(ROUNDS):
             for path in PATHS:
-                address = path.format(name=name, token=token)
-                if "heartbeat" in address:
-                    async with http.stream("GET", address) as answer:
-                        await anext(answer.aiter_bytes())
-                else:
-                    await http.get(address)
+                await http.get(path.format(name=name, token=token))
             request, canvas = {"token": token, "kind": "status"}, pages[0].ids["mask-canvas"]
             body = {"data": request, "component_id": canvas, "fn_name": "ask", "session_hash": "other"}
             await http.post("/gradio_api/component_server", json=body)

@@ -7,9 +7,9 @@ from collections import defaultdict
 import httpx
 import numpy as np
 
-ROUTE = re.compile(r"/[\w-]{20,}|(?<=heartbeat)/\w+")
+ROUTE = re.compile(r"/[\w-]{20,}")
 """Parts of addresses that differ from project to project."""
-STREAMS = ("/gradio_api/queue/data", "/gradio_api/heartbeat")
+STREAMS = ("/gradio_api/queue/data",)
 
 
 class Timings:

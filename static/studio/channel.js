@@ -3,18 +3,21 @@
 //
 // Gradio's own components get theirs by an event of Gradio, which is sent when the channel says that there is something
 // new, and again if nothing came of it.
-import { onChange, signal } from "./view.js";
+import { follow, onChange, signal, untracked } from "./view.js";
 
+/** Events that may act twice: the last of equal decisions counts. */
+export const REPEATABLE = ["decide"];
 const RETRY_MS = 500,
   LOST_MS = 3000, // without a connection, after which the page says so
   WIDGETS_MS = 4000, // after which an event of Gradio is taken for lost
   UNAUTHORISED = 401,
-  GONE = 409; // the studio does not know the page, or was started again
+  GONE = 409; // the studio does not know the page yet, or was started again
 const page = [...crypto.getRandomValues(new Uint8Array(12))].map((byte) => byte.toString(16).padStart(2, "0")).join(""),
   values = new Map(), // the newest, as JSON, by the component's id
   joined = new Map(), // {element, draw} by the component's id, of those that are in the page
-  outbox = [], // actions that are not answered yet: {id, name, data, number}
+  outbox = [], // actions that are not answered yet: {id, name, data, number, mayHaveActed}
   isLost = signal(false),
+  newNotices = signal(/** @type {string[]} */ ([])), // that nobody has taken yet
   openings = signal(0), // counts what was opened and is on the screen
   jobs = signal(/** @type {Job[]} */ ([])), // see jobs.js
   reloads = signal(0); // counts when the page is about to be loaded again
@@ -25,10 +28,21 @@ let isStarted = false,
   shows = 0, // counts those messages
   isSending = false,
   sent = 0,
-  update = { number: 0, acted: 0, widgets: 0, opened: 0, told: 0, version: -1, shows: 0, studio: "" },
+  update = {
+    number: 0,
+    acted: 0,
+    widgets: 0,
+    opened: 0,
+    told: 0,
+    version: -1,
+    shows: 0,
+    studio: "",
+    scripts: "",
+    project: "",
+  },
   lostSince = null,
   askWidgets = null,
-  shown = { shown: 0, told: 0 }, // numbers of the change and of the notice that Gradio's components show
+  shown = { shown: 0 }, // number of the change that Gradio's components show
   asked = 0; // when that event was sent; 0 if none is on its way
 
 /** Connects the page, which may have no components of Gradio's; returns this module. */
@@ -57,12 +71,21 @@ export const isSettled = () =>
   !outbox.length &&
   update.acted >= sent &&
   update.shows === shows &&
-  (!isGradios || (shown.shown >= update.widgets && shown.told >= update.told));
+  (!isGradios || shown.shown >= update.widgets);
 
 /** Calls back when the connection is lost, and when it is back. */
 export const onLoss = (element, callback) => onChange(element, () => isLost.value, callback);
 
-/** Calls back before the page is loaded again, since the studio was started again. */
+/** Calls back with new notices, those that came already included. */
+export const onNotices = (element, callback) =>
+  follow(element, () => {
+    const texts = newNotices.value;
+    if (!texts.length) return;
+    newNotices.value = [];
+    untracked(() => callback(texts));
+  });
+
+/** Calls back before the page is loaded again, since its scripts are others now or the login has ended. */
 export const onReload = (element, callback) => onChange(element, () => reloads.value, callback);
 
 /** Calls `draw` with the component's newest value and whenever a newer one comes, as long as its element is there. */
@@ -88,6 +111,7 @@ function connect() {
     project = new URL(location.href).searchParams.get("project");
   address.protocol = address.protocol.replace("http", "ws");
   if (project) address.searchParams.set("project", project);
+  address.searchParams.set("told", String(update.told));
   socket = new WebSocket(address);
   said = null;
   socket.onopen = sayShown;
@@ -118,24 +142,35 @@ function reload() {
 
 /** Takes an update: numbers of the page's state, see studio/pages/page_channel.py, the values that changed, and jobs. */
 export function takeUpdate(
-  /** @type {typeof update & {values: Record<string, string>, jobs: Job[]}} */ {
+  /** @type {typeof update & {values: Record<string, string>, jobs: Job[], notices: string[]}} */ {
     values: changed,
     jobs: all,
+    notices = [],
     ...numbers
   },
 ) {
-  if (update.studio && numbers.studio !== update.studio) {
-    reload(); // it was started again
-    return;
-  }
+  if (update.scripts && numbers.scripts !== update.scripts) return reload();
+  if (update.studio && numbers.studio !== update.studio) beginAgain(numbers);
   setLost(null);
   update = numbers;
   jobs.value = all;
+  newNotices.value = [...newNotices.value, ...notices];
   for (const [component, text] of Object.entries(changed)) {
     values.set(component, text);
     joined.get(component)?.draw(JSON.parse(text));
   }
   refreshWidgets();
+}
+
+// The studio was started again, and counts actions and changes of this page anew. What may have acted acts only once.
+function beginAgain({ opened, project }) {
+  const isSame = project === update.project,
+    unsent = outbox.filter(({ name, mayHaveActed }) => isSame && (!mayHaveActed || REPEATABLE.includes(name)));
+  outbox.splice(0, outbox.length, ...unsent);
+  for (const [index, action] of outbox.entries()) action.number = index + 1;
+  sent = outbox.length;
+  shown = { shown: isSame ? opened : 0 }; // what was typed into a project that is still open stays
+  asked = 0;
 }
 
 /** Takes how far the jobs are. */
@@ -166,7 +201,9 @@ export function send(component, name, data = {}, widgetValues = []) {
 async function deliver() {
   isSending = true;
   while (outbox.length) {
-    const { id: component, name, data, number, widgetValues } = outbox[0],
+    const action = outbox[0],
+      isThere = lostSince === null,
+      { id: component, name, data, number, widgetValues } = action,
       body = JSON.stringify({
         studio: update.studio,
         page,
@@ -181,8 +218,9 @@ async function deliver() {
     if (answer) setLost(socket?.readyState === WebSocket.OPEN ? null : lostSince);
     else setLost(lostSince ?? performance.now()); // a network that is away closes no socket
     if (answer?.status === UNAUTHORISED) return reload();
+    if (!answer) action.mayHaveActed ||= isThere;
     if (!answer || answer.status === GONE) await new Promise((done) => setTimeout(done, RETRY_MS));
-    else outbox.shift();
+    else if (outbox[0] === action) outbox.shift();
   }
   isSending = false;
 }
@@ -197,10 +235,10 @@ export function takeWidgets(trigger) {
 /** Sets Gradio's own components if there is something new for them, `all` of them in any case. */
 export function refreshWidgets(all = false) {
   if (!askWidgets || !update.number) return;
-  const isBehind = update.widgets > shown.shown || update.told > shown.told,
+  const isBehind = update.widgets > shown.shown,
     isUnderWay = asked && performance.now() - asked < WIDGETS_MS;
   if (!all && (!isBehind || isUnderWay)) return;
-  askWidgets("refresh", { page, ...shown, all: all || Boolean(asked) });
+  askWidgets("refresh", { ...shown, all: all || Boolean(asked) });
   asked = performance.now();
 }
 

@@ -4,7 +4,6 @@ import { t } from "./texts.js";
 // Texts that CSS shows in elements of Gradio.
 const CSS_TEXTS = {
   "--text-drop": t("Drop a frame here, or click to choose its files"),
-  "--text-notice": t("Please note"),
   "--text-drawing": t("drawing …"),
   "--text-opening": t("opening …"),
 };

@@ -7,7 +7,7 @@ import { openLibrary } from "/static/library/library_state.js";
 import { mayWork, role, user } from "/static/studio/account.js";
 import { isConnected, isOpened, onLoss, onOpened, onReload } from "/static/studio/channel.js";
 import { openDrawer } from "/static/studio/drawer.js";
-import { NoticesButton, showNoticesOf } from "/static/studio/gradio_notices.js";
+import { NoticesButton, showNoticesOf } from "/static/studio/notices.js";
 import { JobsButton } from "/static/studio/jobs.js";
 import { EVERYWHERE, shortcuts, showShortcutSheet } from "/static/studio/keyboard.js";
 import { keepInput, takeUpInput } from "/static/studio/kept_input.js";

@@ -1,4 +1,4 @@
-"""Who has a page open, from the streams that keep Gradio's pages alive."""
+"""Who has a page open, from the channels of the pages."""
 
 import threading
 import time

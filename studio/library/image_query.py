@@ -13,7 +13,7 @@ from pipeline.geometry import bounding_box
 from pipeline.matching.query import Query, query_view
 from studio.sessions.session import Session
 from studio.web.errors import RequestError
-from studio.web.gradio_internals import uploaded_file
+from studio.web.upload_folder import uploaded_file
 
 MAX_PIXELS = 40_000_000
 WORKING_SIDE = 320

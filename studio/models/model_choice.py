@@ -29,8 +29,8 @@ from studio.sessions.session_registry import SessionRegistry
 from studio.texts import t
 from studio.web.endpoints import PageToken
 from studio.web.errors import RequestError, error_message
-from studio.web.gradio_internals import uploaded_file
 from studio.web.jobs import Job, Listing
+from studio.web.upload_folder import uploaded_file
 
 NO_KEY = "none"
 """Sent to a server that no key was given for."""

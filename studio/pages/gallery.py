@@ -12,9 +12,8 @@ from studio.board.board_requests import endpoint
 from studio.board.set_requests import SetExports
 from studio.masks.uploads import ACCEPTED, Uploads, frame_preview, recording_record, strip_pictures
 from studio.pages.gallery_items import gallery_record, open_gallery_item, open_uploaded_frame
-from studio.pages.page_shell import EVENT_SETTINGS, Shell
+from studio.pages.page_shell import Shell
 from studio.web.endpoints import Endpoint, PageToken
-from studio.web.notices import with_notices
 
 
 def build(shell: Shell, board: Board, exports: SetExports) -> None:
@@ -39,5 +38,4 @@ def build(shell: Shell, board: Board, exports: SetExports) -> None:
     shell.open_on_message(picker.open, partial(open_uploaded_frame, sessions, uploads))
     shell.show_on_open(picker, lambda session: {})
     shell.show_on_open(drop, lambda session: None)
-    picked = drop.upload(with_notices(partial(recording_record, uploads)), [drop], [picker], **EVENT_SETTINGS)
-    picked.then(lambda: None, outputs=drop, **EVENT_SETTINGS)
+    shell.reply_to_upload(drop, partial(recording_record, uploads), picker)

@@ -20,8 +20,10 @@ from anyio.to_thread import run_sync
 from fastapi import WebSocket, WebSocketDisconnect
 
 from studio.sessions.session import Session
+from studio.texts import translated
 from studio.web.errors import error_message
 from studio.web.jobs import LIST, Sees
+from studio.web.static_files import versioned_folder
 
 CHECK_SECONDS = 2.0
 """How often a waiting socket looks whether the person who edits has left, which nothing announces."""
@@ -37,7 +39,8 @@ KEPT_PAGES = 500
 """Pages that are remembered after their socket has closed."""
 VALUE_THREADS = 3
 STUDIO = secrets.token_urlsafe(6)
-"""Tells a page whether the studio was started again, and with it whatever the page holds of it."""
+"""Tells a page whether the studio was started again: then it counts its actions anew, and is loaded again only if the
+scripts have changed."""
 
 
 class ChannelPage:
@@ -56,7 +59,7 @@ class ChannelPage:
         self.acted = 0
         """Number of the last action that acted."""
         self.notices: list[str] = []
-        """Every notice that the page has shown since it was loaded."""
+        """Every notice that the page was sent since it was loaded, in English."""
         self.widgets: list[Any] = []
         """Newest values of Gradio's own components."""
         self.widgets_set: list[Any] = []
@@ -65,6 +68,11 @@ class ChannelPage:
         """Counts their changes; and the change by which something else was opened."""
         self.followers: set[Follower] = set()
         """One for each socket; more than one while a connection that broke is not known to have ended."""
+
+    @property
+    def project(self) -> str:
+        """Name of the project that the page shows; empty in the gallery."""
+        return self.session.project.folder.name if self.session else ""
 
     def open(self, session: Session | None) -> None:
         """Show a session from now on, None for the gallery."""
@@ -157,10 +165,15 @@ class Turns:
 class Follower:
     """Sends one page, over one socket, what is new, until the socket closes."""
 
-    def __init__(self, socket: WebSocket, page: ChannelPage, turns: Turns, take_update: Any, sees: Sees):
-        """`take_update(page)` returns the page's newest values by component's id, each as the text that is sent."""
+    def __init__(self, socket: WebSocket, page: ChannelPage, turns: Turns, take_update: Any, sees: Sees, told: int):
+        """
+        Args:
+            take_update: of the page, returns its newest values by component's id, each as the text that is sent.
+            sees: whether the person sees what belongs to a project's folder.
+            told: number of the page's notices that it has.
+        """
         self._socket, self._page, self._turns, self._take_update = socket, page, turns, take_update
-        self._sees = sees
+        self._sees, self._told = sees, min(max(told, 0), len(page.notices))
         self._number = self._shows = 0
         self._drawn, self._changed, self._acted_now = asyncio.Event(), asyncio.Event(), asyncio.Event()
         self._loop = asyncio.get_running_loop()
@@ -216,9 +229,11 @@ class Follower:
                 changes = {id: text for id, text in values.items() if known.get(id) != text}
                 self._number += 1
                 self._drawn.clear()
-                numbers = {"widgets": page.widgets_number, "opened": page.opened_number, "told": len(page.notices)}
+                notices, self._told = list(map(translated, page.notices[self._told :])), len(page.notices)
+                numbers = {"widgets": page.widgets_number, "opened": page.opened_number, "told": self._told}
                 jobs = LIST.records(self._sees)
-                numbers |= {"version": page.version, "shows": shows, "jobs": jobs}
+                numbers |= {"version": page.version, "shows": shows, "jobs": jobs, "notices": notices}
+                numbers |= {"scripts": versioned_folder(), "project": page.project}
                 update = {"studio": STUDIO, "number": self._number, "acted": acted, "values": changes, **numbers}
                 await self._socket.send_text(orjson.dumps(update).decode())
             known |= changes

@@ -37,9 +37,7 @@ from studio.sessions.session_registry import SessionRegistry
 from studio.texts import choose_language, current_language
 from studio.web.endpoints import is_exact
 from studio.web.errors import RequestError, error_message
-from studio.web.gradio_internals import event_data
 from studio.web.jobs import LIST
-from studio.web.notices import show_notice, with_notices
 from studio.web.page_guard import needs
 
 EVENT_SETTINGS: dict[str, Any] = {
@@ -157,11 +155,22 @@ class Shell:
 
         def handle(request: gr.Request, event: gr.EventData) -> Any:
             _speak_for(request)
-            message = event_data(event)
-            page = self.pages.find(message.get("page"), current_user.get())
-            return reply(self._open(page.session if page else None), message)
+            page = self.pages.find(event.page, current_user.get())
+            return _reply_in(page, lambda: reply(self._open(page.session if page else None), event.message))
 
-        event(needs(Role.VISIT, with_notices(handle)), None, list(outputs), **EVENT_SETTINGS)
+        event(needs(Role.VISIT, handle), None, list(outputs), **EVENT_SETTINGS)
+
+    def reply_to_upload(self, drop: gr.File, reply: Callable[[Any], Any], output: Component) -> None:
+        """When files were dropped, set the output to what `reply` returns of their paths, and take them from `drop`."""
+
+        def handle(files: Any, page: str, request: gr.Request) -> Any:
+            _speak_for(request)
+            return _reply_in(self.pages.find(page, current_user.get()), lambda: reply(files))
+
+        # In place of the output's value, which the reply does not need, the page sends its name
+        name_page = "async (files) => [files, (await studioChannel).id]"
+        picked = drop.upload(handle, [drop, output], [output], js=name_page, **EVENT_SETTINGS)
+        picked.then(lambda: None, outputs=drop, **EVENT_SETTINGS)
 
     def open_on(self, event: Callable[..., Any], find: Callable[[], Session | None], role: Role) -> None:
         """At the event, open the session that `find` returns, or the gallery for None. An error changes nothing."""
@@ -183,7 +192,6 @@ class Shell:
     def connect(self) -> None:
         """Make the event that sets Gradio's own components. Call it once, inside the page, when all are built."""
         self._widgets.render()
-        gr.State()  # without one, Gradio's page has no heartbeat: nobody is present, and no closed page is forgotten
         outputs = [component for component, _ in (*self._opening_views, *self._widget_views())]
 
         async def handle(request: gr.Request, event: gr.EventData) -> list[Any]:
@@ -199,7 +207,7 @@ class Shell:
         """
 
         @app.websocket("/channel/{id}")
-        async def follow(socket: WebSocket, id: str, project: str = "") -> None:
+        async def follow(socket: WebSocket, id: str, project: str = "", told: int = 0) -> None:
             user = current_user.get()
             limit = PAGES_PER_LINK if current_role.get() is Role.VISIT else PAGES_PER_LOGIN
             page = self.pages.add(id, user) if self.pages.sockets[user] < limit else None
@@ -210,8 +218,9 @@ class Shell:
             try:
                 await socket.accept()
                 if not page.is_opened:
+                    told = 0
                     await self._open_first(page, partial(find_first, project))
-                await Follower(socket, page, self._turns, self._take_update, self.sessions.sees).run()
+                await Follower(socket, page, self._turns, self._take_update, self.sessions.sees, told).run()
             finally:
                 self.pages.sockets[user] -= 1
 
@@ -314,22 +323,20 @@ class Shell:
         return {id: value for id, value in ours if id and isinstance(value, str)}
 
     async def _set_widgets(self, request: gr.Request, event: gr.EventData) -> list[Any]:
-        """Return what Gradio's own components show in the page, and tell it what it was not told yet.
+        """Return what Gradio's own components show in the page.
 
-        The event brings {page, shown, told, all}: the page's id, and the numbers of the last change and of the last
-        notice that it shows. `all` asks for every value again, since some were lost.
+        The event brings {page, message: {shown, all}}: the page's id, and the number of the last change that it shows.
+        `all` asks for every value again, since some were lost.
         """
         _speak_for(request)
-        sent = event_data(event)
-        page = self.pages.find(sent.get("page"), current_user.get())
-        shown, told = (number if isinstance(number := sent.get(name), int) else 0 for name in ("shown", "told"))
+        sent = event.message or {}
+        page = self.pages.find(event.page, current_user.get())
+        shown = number if isinstance(number := sent.get("shown"), int) else 0
         opening = [gr.skip() for _ in self._opening_views]
         newest = [gr.skip() for _ in self._widget_views()]
         if page is None:
             return [*opening, *newest, gr.skip()]
-        number, count, values = page.widgets_number, len(page.notices), page.widgets
-        for text in page.notices[max(told, 0) :]:
-            show_notice(text)
+        number, values = page.widgets_number, page.widgets
         if shown < page.opened_number:
             opening = await run_sync(self._opening_values, page.session)
         if sent.get("all") or len(page.widgets_set) != len(values):
@@ -338,7 +345,7 @@ class Shell:
             before = page.widgets_set
             newest = [gr.skip() if _is_same(*pair) else pair[0] for pair in zip(values, before, strict=True)]
             page.widgets_set = values
-        return [*opening, *newest, self._widgets.postprocess({"shown": number, "told": count})]
+        return [*opening, *newest, self._widgets.postprocess({"shown": number})]
 
     def _widget_views(self) -> Views:
         return [pair for pair in self._views if not isinstance(pair[0], Component)]
@@ -358,6 +365,17 @@ def _speak_for(request: gr.Request) -> None:
     """Work for the person who sent the request, in their language."""
     current_user.set(request.username or "")
     current_language.set(choose_language(request.cookies, request.headers.get("accept-language")))
+
+
+def _reply_in(page: ChannelPage | None, reply: Callable[[], Any]) -> Any:
+    """Return the reply; an error becomes a notice in the page, which stays as it was."""
+    try:
+        return reply()
+    except Exception as error:
+        if page is None:
+            raise gr.Error(error_message(error)) from None
+        page.tell_from_thread(error)
+        return SKIPPED
 
 
 def _for_role(role: Role, view: View) -> View:

@@ -10,7 +10,8 @@ from typing import Any
 from pipeline.errors import StudioError
 from pipeline.frame.load import open_recording
 from pipeline.object_words import ObjectWords, object_words
-from pipeline.project import safe_name
+from pipeline.project import Project, safe_name
+from pipeline.project.curation import MAX_TITLE, Curation, read_curation, save_curation
 from pipeline.scene.mjcf.recorded_models import is_earlier_twin
 from pipeline.store import read_json
 from pipeline.tracking.instant import project_at
@@ -108,8 +109,14 @@ class Tracks:
         index = track.index_at(float(time))
         frames = RecordedFrames(project, open_recording(recorded.recording), track.numbers)
         frame = frames.frame(track.numbers[index])
-        name = safe_name(f"{project.name}_at_{track.times[index]:.1f}_s")
-        return self._sessions.create(lambda at: project_at(project, track, frame, index, at), name)
+        title = f"{read_curation(project.folder).title or project.name} at {track.times[index]:.1f} s".replace("_", " ")
+
+        def make(folder: Path) -> Project:
+            taken = project_at(project, track, frame, index, folder)
+            save_curation(folder, Curation(title[:MAX_TITLE]))
+            return taken
+
+        return self._sessions.create(make, safe_name(title))
 
     def _uploaded(self, message: Mapping[str, Any]) -> RecordedFrame:
         first = message.get("first", 0)

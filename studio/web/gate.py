@@ -11,7 +11,6 @@ Answers carry headers that keep other sites from framing and reading them.
 """
 
 import asyncio
-import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -45,15 +44,14 @@ PUBLIC_FILES = (
 )
 """What the login page needs."""
 VISITORS = (
-    "/project/", "/thumbnail/project/", "/viewer", "/gradio_api/queue/", "/gradio_api/heartbeat/", "/gradio_api/cancel",
-    "/gradio_api/reset", "/gradio_api/component_server", "/gradio_api/info", "/gradio_api/app_id", "/channel/",
+    "/project/", "/thumbnail/project/", "/viewer", "/gradio_api/queue/", "/gradio_api/cancel",
+    "/gradio_api/reset", "/gradio_api/component_server", "/gradio_api/info", "/channel/",
 )  # fmt: skip
 VISITORS_FILES = ("/config", "/config/", "/account.json", "/act")
 """What the page of one project needs, for those who came by a link."""
 GRADIO = "/gradio_api/"
 GRADIO_ROUTES = (
-    "queue", "cancel", "reset", "heartbeat", "component_server", "upload", "upload_progress", "info", "theme.css",
-    "app_id",
+    "queue", "cancel", "reset", "component_server", "upload", "upload_progress", "info", "theme.css",
 )  # fmt: skip
 """Routes of Gradio that its page uses, besides the files that it was sent. The others fetch from other servers, start
 the queue again, write files or run events past the queue."""
@@ -70,7 +68,7 @@ HEADERS = {
     "Referrer-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
-PAGE_STREAMS = re.compile(r"/gradio_api/(?:queue/data|heartbeat/(?P<page>[^/]+))/?")
+PAGE_STREAM = f"{GRADIO}queue/data"
 SOCKET_REFUSED = 4403
 """Code with which a socket is closed that does not pass, or whose login has ended."""
 FindUser = Callable[[HTTPConnection], str | None]
@@ -113,12 +111,12 @@ class Gate:
             self._check_login(connection)
             current_language.set(choose_language(connection.cookies, connection.headers.get("accept-language")))
             if scope["type"] == "websocket":
-                return await self.app(scope, *self._checked(connection, receive, send))
+                with self._present(connection):
+                    return await self.app(scope, *self._checked(connection, receive, send))
             receive = _bounded(receive, connection)
         except Refused as refused:
             return await _refuse(scope, receive, send, refused)
-        with self._present(connection):
-            await self.app(scope, receive, self._sender(connection, send))
+        await self.app(scope, receive, self._sender(connection, send))
 
     def _without_foreign_headers(self, scope: Scope) -> Scope:
         """Drop what a client says about how the studio was asked, unless a proxy may; Gradio believes all of it."""
@@ -183,10 +181,9 @@ class Gate:
                 raise Refused(401, "Log in to the studio first.")
             if role is Role.VISIT and not (is_public or path in VISITORS_FILES or path.startswith(VISITORS)):
                 raise Refused(403, "The link shows one project and nothing else.")
-            if stream := PAGE_STREAMS.fullmatch(path):
-                page = stream["page"] or connection.query_params.get("session_hash", "")
-                if not self._pages.belongs(page, user or ""):
-                    raise Refused(403, "This is the stream of another person's page.")
+            page = connection.query_params.get("session_hash", "")
+            if path.rstrip("/") == PAGE_STREAM and not self._pages.belongs(page, user or ""):
+                raise Refused(403, "This is the stream of another person's page.")
             if path.startswith(GRADIO) and role is not None:
                 _check_role(role, path)
 
@@ -210,9 +207,9 @@ class Gate:
 
     @contextmanager
     def _present(self, connection: HTTPConnection) -> Iterator[None]:
-        """Count a person as present for as long as the stream is open that keeps a page alive."""
-        stream, user = PAGE_STREAMS.fullmatch(connection.scope["path"]), current_user.get()
-        if not (user and stream and stream["page"]):
+        """Count a person as present for as long as the channel of a page is open."""
+        user = current_user.get()
+        if not (user and connection.scope["path"].startswith("/channel/")):
             yield
             return
         self.presence.enter(user)

@@ -1,25 +1,20 @@
 """The parts of Gradio that have no public interface and that the studio needs.
 
-Needed of Gradio 6: an event's data in `EventData._data`; logins as a dict `App.tokens` from the values of the cookies
-`access-token-ID` and `access-token-unsecure-ID`, ID being `App.cookie_id`, to names; `gradio.utils.get_upload_folder`;
-`gradio.routes.templates`, whose frontend/index.html, the page as it is first answered, has
-the link `MANIFEST`; and that a page whose heartbeat broke asks for /gradio_api/app_id until it is answered with JSON.
-gradio_fast_import.py and components/component.py say what they need themselves.
+Needed of Gradio 6: logins as a dict `App.tokens` from the values of the cookies
+`access-token-ID` and `access-token-unsecure-ID`, ID being `App.cookie_id`, to names; `Blocks.state_session_capacity`,
+which only `launch` sets; and `gradio.routes.templates`, whose frontend/index.html, the page as it is first answered,
+has the link `MANIFEST`. gradio_fast_import.py and components/component.py say what they need themselves.
 tests/studio/web/test_gradio_internals.py fails when one of them changes.
 """
 
 import secrets
 from collections import deque
 from collections.abc import Callable
-from http import HTTPStatus
-from pathlib import Path
 from typing import Any
 
-import gradio as gr
 import jinja2
-from fastapi import FastAPI, Response
+from fastapi import FastAPI
 from gradio.routes import templates
-from gradio.utils import get_upload_folder
 from starlette.requests import HTTPConnection
 
 from studio.accounts.links import VISITOR, visit_has_ended
@@ -29,11 +24,6 @@ MANIFEST = '<link rel="manifest" href="/manifest.json" />'
 """An address outside the path of a proxy, of an app that installs as Gradio."""
 ICON = '<link rel="icon" href="static/studio/icon.svg">'
 """Without it in the first answer, browsers fetch /favicon.ico, which is outside the path of a proxy too."""
-
-
-def event_data(event: gr.EventData) -> dict[str, Any]:
-    """Return the data that a component's script sent along with an event."""
-    return dict(event._data or {})
 
 
 class _PageTemplates(jinja2.BaseLoader):
@@ -68,17 +58,6 @@ def log_in(app: FastAPI, user: str) -> tuple[str, str]:
     return mounted.cookie_id, token
 
 
-def keep_lost_pages(app: FastAPI) -> None:
-    """Let a page whose heartbeat broke stay as it is. Call it before Gradio is mounted at "/".
-
-    Gradio loads such a page again once it learns the app's id. The studio's channel connects again without that.
-    """
-
-    @app.get("/gradio_api/app_id", include_in_schema=False)
-    def app_id() -> Response:
-        return Response(status_code=HTTPStatus.NO_CONTENT)
-
-
 class ValidLogins:
     """Forgets logins that were made with an earlier password of their user, or by a link that has ended."""
 
@@ -107,9 +86,3 @@ class ValidLogins:
                 self._ended_visits.append(token)
         visit_has_ended.set(any(token in self._ended_visits for token in tokens))
         return None
-
-
-def uploaded_file(path: object) -> Path | None:
-    """Return the path of a file that a browser uploaded; None for any other path, and for one that does not exist."""
-    file = Path(str(path)).resolve()
-    return file if file.is_relative_to(Path(get_upload_folder()).resolve()) and file.is_file() else None

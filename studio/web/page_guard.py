@@ -17,7 +17,6 @@ from components.component import STATIC
 from studio.accounts.links import visit_has_ended
 from studio.accounts.roles import Role, RoleError, require
 from studio.texts import t
-from studio.web.notices import show_notice
 
 Handler = TypeVar("Handler", bound=Callable[..., Any])
 
@@ -97,7 +96,7 @@ def _refusal(function: BlockFunction, reason: str) -> BlockFunction:
     """Return a function in place of an event's, that leaves all outputs as they are and shows why."""
 
     def refuse() -> Any:
-        show_notice(reason)
+        gr.Warning(reason)
         return [gr.skip() for _ in function.outputs] if len(function.outputs) > 1 else gr.skip()
 
     refused = copy(function)

@@ -13,7 +13,6 @@ from pathlib import Path, PurePosixPath
 
 from studio.web import background
 from studio.web.errors import RequestError
-from studio.web.gradio_internals import uploaded_file
 
 MAX_AGE = 24 * 3600.0
 """Seconds that an upload is kept."""
@@ -59,6 +58,12 @@ class UploadFolder:
                     if Path(parent, name).lstat().st_ctime < oldest:
                         Path(parent, name).rmdir()
         return count
+
+
+def uploaded_file(path: object) -> Path | None:
+    """Return the path of a file that a browser uploaded; None for any other path, and for one that does not exist."""
+    file = Path(str(path)).resolve()
+    return file if file.is_relative_to(upload_folder().path.resolve()) and file.is_file() else None
 
 
 def collect_uploads(files: object, folder: Path) -> list[str]:

@@ -17,8 +17,8 @@ TIMEOUT = 30_000
 """Milliseconds for an element to appear. What takes longer waits for its own state, with its own timeout."""
 NAVIGATION_TIMEOUT = 120_000
 LOCAL = ("http://127.0.0.1:", "ws://127.0.0.1:", "data:", "blob:")
-STREAMS = re.compile("/heartbeat/|/queue/data")
-"""Gradio's requests that stay open."""
+STREAMS = re.compile("/queue/data")
+"""Gradio's request that stays open."""
 SETTLED = "async () => !window.studioChannel || (await window.studioChannel).isSettled()"
 """Whether the studio acted on all that the page sent, and the page shows what came of it."""
 expect.set_options(timeout=TIMEOUT)

@@ -18,7 +18,6 @@ from studio.models import call_records, cost_estimates, prompt_overrides
 from studio.models.model_choice import ModelSelection
 from studio.models.model_requests import panel_record
 from studio.sessions.session_registry import SessionRegistry
-from studio.web import notices
 from studio.web.errors import RequestError
 
 KEY = "sk-known-to-nobody"
@@ -109,13 +108,6 @@ def test_the_password_in_an_address_is_not_sent_to_the_page_and_a_team_may_forbi
     monkeypatch.setenv("GRS_SEND", "perhaps")
     with pytest.raises(ModelError, match="it takes ask, allow, never"):
         choice.use({"service": "openai", "base_url": "https://models.example.com/v1"})
-
-
-def test_terminal_codes_and_markup_of_a_model_are_shown_and_not_executed(monkeypatch: pytest.MonkeyPatch):
-    shown: list[str] = []
-    monkeypatch.setattr(notices.gr, "Warning", lambda text, **_: shown.append(text))
-    notices.show_notice("<img src=x onerror=alert(1)> said the model")
-    assert shown == ["&lt;img src=x onerror=alert(1)&gt; said the model"]
 
 
 def call(**attributes) -> Call:

@@ -202,8 +202,9 @@ async def test_a_visitor_reaches_nothing_of_another_project_and_a_person_with_a_
                 assert "no longer open" in answer["error"]
                 answer = await visitor.ask("gallery", {"token": other, "kind": "find"})
                 assert "needs the role" in answer["error"]
-        for stream in (f"queue/data?session_hash={page.session_hash}", f"heartbeat/{page.session_hash}"):
-            assert (await http.get(f"/gradio_api/{stream}")).status_code == 403
+        await page.set_widgets()  # by which the stream becomes hers
+        stream = f"/gradio_api/queue/data?session_hash={page.session_hash}"
+        assert (await http.get(stream)).status_code == 403
     async with logged_in(studio, "will") as http:
         await http.get(f"/link/{token}", follow_redirects=True)
         account = (await http.get("/account.json")).json()

@@ -201,8 +201,9 @@ async def test_nobody_lists_opens_reads_hears_or_watches_what_is_another_users(o
                 assert "no longer open" in (await page.ask("mask-canvas", {"token": token, "kind": "status"}))["error"]
                 for path in (f"/project/{token}/colour.jpg", "/thumbnail/project/hers", f"/viewer/{view}/geometry"):
                     assert (await bob.get(path)).status_code == 404
-                for stream in (f"queue/data?session_hash={hers.session_hash}", f"heartbeat/{hers.session_hash}"):
-                    assert (await bob.get(f"/gradio_api/{stream}")).status_code == 403
+                await hers.set_widgets()  # by which the stream becomes hers
+                stream = f"/gradio_api/queue/data?session_hash={hers.session_hash}"
+                assert (await bob.get(stream)).status_code == 403
 
 
 def test_a_project_is_made_in_the_users_own_folder_and_its_trace_replayed_by_no_other(tmp_path):

@@ -83,7 +83,7 @@ def test_no_address_answers_under_another_name_to_a_page_of_another_origin_or_wi
         answer = client.request(method, path, headers={"origin": "http://127.0.0.1:3000"})
         assert answer.status_code == 403, (method, path)
     assert "--allow-host" in client.get("/", headers={"host": "evil.example"}).text
-    for method, path in (*tried, ("GET", "/gradio_api/heartbeat/guess")):
+    for method, path in tried:
         if path not in gate.PUBLIC_FILES and not path.startswith(gate.PUBLIC):
             assert client.request(method, path).status_code in (401, 404), (method, path)
 
