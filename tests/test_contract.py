@@ -195,7 +195,7 @@ def test_a_run_stops_after_a_stage_and_segment_answers_prompts_from_a_file(grs, 
 
 
 FOLDER = "dir ünï 表 (1) & 'x' #2"
-OTHER_TEXTS = {"--policy", "--interface", "--model", "--python", "--root-path", "url"}
+OTHER_TEXTS = {"--policy", "--interface", "--place", "--model", "--python", "--root-path", "url"}
 """Arguments that hold a path within another text, opened by the command's own process, or no path of this machine."""
 
 
