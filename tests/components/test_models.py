@@ -239,7 +239,7 @@ def test_before_the_first_call_a_dialog_shows_what_is_sent_and_it_can_be_decline
     dialog, line = page.locator("#sending dialog"), page.locator("#sending .line")
     for text in (address, "some-model", "roughly $"):
         expect(dialog).to_contain_text(text)
-    expect(dialog.locator("section")).to_have_count(4)
+    expect(dialog.locator("section")).to_have_count(5)
     expect(dialog.locator("section", has_text="One object alone").locator("img")).to_have_count(len(mounted.masks))
     dialog.locator("summary").click()
     expect(dialog.locator("pre")).to_be_visible()
