@@ -5,17 +5,15 @@
 // new, and again if nothing came of it.
 import { follow, onChange, signal, untracked } from "./view.js";
 
-/** Events that may act twice: the last of equal decisions counts. */
-export const REPEATABLE = ["decide"];
 const RETRY_MS = 500,
   LOST_MS = 3000, // without a connection, after which the page says so
   WIDGETS_MS = 4000, // after which an event of Gradio is taken for lost
   UNAUTHORISED = 401,
-  GONE = 409; // the studio does not know the page yet, or was started again
+  GONE = 409; // the studio does not know the page, or was started again
 const page = [...crypto.getRandomValues(new Uint8Array(12))].map((byte) => byte.toString(16).padStart(2, "0")).join(""),
   values = new Map(), // the newest, as JSON, by the component's id
   joined = new Map(), // {element, draw} by the component's id, of those that are in the page
-  outbox = [], // actions that are not answered yet: {id, name, data, number, mayHaveActed}
+  outbox = [], // actions that are not answered yet: {id, name, data, number}
   isLost = signal(false),
   newNotices = signal(/** @type {string[]} */ ([])), // that nobody has taken yet
   openings = signal(0), // counts what was opened and is on the screen
@@ -28,18 +26,7 @@ let isStarted = false,
   shows = 0, // counts those messages
   isSending = false,
   sent = 0,
-  update = {
-    number: 0,
-    acted: 0,
-    widgets: 0,
-    opened: 0,
-    told: 0,
-    version: -1,
-    shows: 0,
-    studio: "",
-    scripts: "",
-    project: "",
-  },
+  update = { number: 0, acted: 0, widgets: 0, opened: 0, told: 0, version: -1, shows: 0, studio: "" },
   lostSince = null,
   askWidgets = null,
   shown = { shown: 0 }, // number of the change that Gradio's components show
@@ -85,7 +72,7 @@ export const onNotices = (element, callback) =>
     untracked(() => callback(texts));
   });
 
-/** Calls back before the page is loaded again, since its scripts are others now or the login has ended. */
+/** Calls back before the page is loaded again, since the studio was started again. */
 export const onReload = (element, callback) => onChange(element, () => reloads.value, callback);
 
 /** Calls `draw` with the component's newest value and whenever a newer one comes, as long as its element is there. */
@@ -149,8 +136,10 @@ export function takeUpdate(
     ...numbers
   },
 ) {
-  if (update.scripts && numbers.scripts !== update.scripts) return reload();
-  if (update.studio && numbers.studio !== update.studio) beginAgain(numbers);
+  if (update.studio && numbers.studio !== update.studio) {
+    reload(); // it was started again
+    return;
+  }
   setLost(null);
   update = numbers;
   jobs.value = all;
@@ -160,17 +149,6 @@ export function takeUpdate(
     joined.get(component)?.draw(JSON.parse(text));
   }
   refreshWidgets();
-}
-
-// The studio was started again, and counts actions and changes of this page anew. What may have acted acts only once.
-function beginAgain({ opened, project }) {
-  const isSame = project === update.project,
-    unsent = outbox.filter(({ name, mayHaveActed }) => isSame && (!mayHaveActed || REPEATABLE.includes(name)));
-  outbox.splice(0, outbox.length, ...unsent);
-  for (const [index, action] of outbox.entries()) action.number = index + 1;
-  sent = outbox.length;
-  shown = { shown: isSame ? opened : 0 }; // what was typed into a project that is still open stays
-  asked = 0;
 }
 
 /** Takes how far the jobs are. */
@@ -201,9 +179,7 @@ export function send(component, name, data = {}, widgetValues = []) {
 async function deliver() {
   isSending = true;
   while (outbox.length) {
-    const action = outbox[0],
-      isThere = lostSince === null,
-      { id: component, name, data, number, widgetValues } = action,
+    const { id: component, name, data, number, widgetValues } = outbox[0],
       body = JSON.stringify({
         studio: update.studio,
         page,
@@ -218,9 +194,8 @@ async function deliver() {
     if (answer) setLost(socket?.readyState === WebSocket.OPEN ? null : lostSince);
     else setLost(lostSince ?? performance.now()); // a network that is away closes no socket
     if (answer?.status === UNAUTHORISED) return reload();
-    if (!answer) action.mayHaveActed ||= isThere;
     if (!answer || answer.status === GONE) await new Promise((done) => setTimeout(done, RETRY_MS));
-    else if (outbox[0] === action) outbox.shift();
+    else outbox.shift();
   }
   isSending = false;
 }
