@@ -58,6 +58,8 @@ def read_splats(path: Path) -> np.ndarray:
 def read(path: str) -> Result:
     """Return the splats of a file as bytes. Raises SplatError."""
     data = Path(path).read_bytes()
+    if not data:
+        raise SplatError("it is empty; was it copied whole?")
     reader = {".ply": _from_ply, ".spz": _from_spz}.get(Path(path).suffix.lower(), _from_splat)
     splats = reader(data)[:MAX_SPLATS]
     if not len(splats):

@@ -75,6 +75,6 @@ def straight_way(arm: ControlledArm, start: np.ndarray, way: np.ndarray, q: np.n
 def first_hit(
     arm: ControlledArm, way: list[np.ndarray], width: float, ignored: tuple[str, ...] = (), folded: bool = False
 ) -> str:
-    """Return the name of the first thing that postures (6,) along a way collide with; empty if they are free."""
+    """Return the name of what the first of some postures (6,) hits; empty if none hits anything."""
     hits = (arm.clearance.first_collision(q, width, None, ignored, folded) for q in way)
     return next(filter(None, hits), "")
