@@ -59,14 +59,16 @@ def vla_eval() -> None:
     from vla_eval.model_servers.serve import serve_async
     from vla_eval.specs import IMAGE_RGB, LANGUAGE, RAW
 
+    layouts = {}  # of each session: several episodes run at a time
+
     class Recorded(PredictModelServer):
         async def on_episode_start(self, config, context) -> None:
-            self.layout = config["task"]["layout"]
+            layouts[context.session_id] = config["task"]["layout"]
             await super().on_episode_start(config, context)
 
         def predict(self, obs, ctx):
             assert obs["images"]["photo"].dtype == np.uint8 and isinstance(obs["task_description"], str)
-            return {"actions": chunk(self.layout, ctx.step)}
+            return {"actions": chunk(layouts[ctx.session_id], ctx.step)}
 
         def get_action_spec(self):
             return {"actions": RAW}

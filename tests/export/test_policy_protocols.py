@@ -343,7 +343,8 @@ def test_a_demonstration_served_by_the_real_package_solves_all_that_it_solves_he
             recorded[str(layout)] = there.rows(there.encoded(states[1:], states[0])[0])
     with real_server(protocol, tmp_path, recorded, chosen) as port:
         spec, out = f"{protocol}://127.0.0.1:{port}?interface={file}", tmp_path / "out"
-        assert main(["evaluate-policy", str(environment), "--policy", spec, "--out", str(out)]) == 0
+        jobs = "1" if protocol == "openpi" else "2"  # its server knows a layout by the order of the connections
+        assert main(["evaluate-policy", str(environment), "--policy", spec, "--out", str(out), "--jobs", jobs]) == 0
     (found,) = json.loads((out / "evaluation.json").read_text())["policies"]
     assert [row["success"] for row in found["episodes"]] == [True] * len(layouts)
 
