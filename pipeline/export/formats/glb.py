@@ -8,7 +8,7 @@ from trimesh.visual.material import PBRMaterial
 
 from pipeline.export.export_format import ExportFormat, describes, require_scene
 from pipeline.export.formats.urdf import round_mesh
-from pipeline.export.twin_model import Shape, TwinModel
+from pipeline.export.twin_model import Body, Shape, TwinModel
 from pipeline.store import write_bytes
 
 Y_UP_FROM_Z_UP = np.array([[1.0, 0, 0, 0], [0, 0, 1, 0], [0, -1, 0, 0], [0, 0, 0, 1]])
@@ -35,14 +35,25 @@ def glb(twin: TwinModel) -> bytes:
         parent = "twin" if body.name == "world" else body.parent
         if body.name != "world":
             scene.graph.update(body.name, "twin" if parent == "world" else parent, matrix=body.parent_from_body.matrix)
-        node = "twin" if body.name == "world" else body.name
-        for shape in body.shapes:
-            if shape.is_visible and shape.kind != "plane":
-                scene.add_geometry(
-                    shape_mesh(twin, shape), node_name=shape.name if shape.name != body.name else f"{shape.name}:shape",
-                    geom_name=shape.name, parent_node_name=node, transform=shape.body_from_shape.matrix,
-                )  # fmt: skip
+        _add_shapes(scene, twin, body, "twin" if body.name == "world" else body.name)
     return bytes(scene.export(file_type="glb"))  # type: ignore[arg-type]
+
+
+def body_glb(twin: TwinModel, body: Body) -> bytes:
+    """Return the visible shapes of one body in its own frame as a GLB file, with y up; empty if it has none."""
+    scene = trimesh.Scene(base_frame="root")
+    scene.graph.update("body", "root", matrix=Y_UP_FROM_Z_UP)
+    _add_shapes(scene, twin, body, "body")
+    return bytes(scene.export(file_type="glb")) if scene.geometry else b""  # type: ignore[arg-type]
+
+
+def _add_shapes(scene: trimesh.Scene, twin: TwinModel, body: Body, node: str) -> None:
+    for shape in body.shapes:
+        if shape.is_visible and shape.kind != "plane":
+            scene.add_geometry(
+                shape_mesh(twin, shape), node_name=shape.name if shape.name != body.name else f"{shape.name}:shape",
+                geom_name=shape.name, parent_node_name=node, transform=shape.body_from_shape.matrix,
+            )  # fmt: skip
 
 
 def shape_mesh(twin: TwinModel, shape: Shape) -> trimesh.Trimesh:

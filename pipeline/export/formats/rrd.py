@@ -3,7 +3,7 @@
 A viewer opens it with `rerun NAME.rrd`. https://rerun.io/docs
 """
 
-from collections.abc import Container, Iterator
+from collections.abc import Container
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,11 +12,9 @@ import numpy as np
 
 from pipeline.export.export_format import ExportFormat, describes, require_scene
 from pipeline.export.formats.glb import shape_mesh
+from pipeline.export.recorded_scene import RecordedRollout, about, known_points, mask_names, recorded_rollouts
 from pipeline.export.twin_model import TwinModel
-from pipeline.geometry import transform
 from pipeline.project import Project
-from pipeline.scene.evidence import summarise
-from pipeline.simulation.run_record import RunRecord
 from pipeline.store import atomic_write
 
 if TYPE_CHECKING:
@@ -41,11 +39,11 @@ def export_rrd(project_dir: Path, out: Path) -> None:
         recording = rerun.RecordingStream("grs-studio", recording_id=project.frame_key)
         recording.save(temporary, default_blueprint=_blueprint())
         recording.log("/", rerun.ViewCoordinates.RIGHT_HAND_Z_UP, static=True)
-        recording.log("about", rerun.TextDocument(_about(project), media_type="text/markdown"), static=True)
+        recording.log("about", rerun.TextDocument(about(project), media_type="text/markdown"), static=True)
         _log_frame(recording, project)
         _log_bodies(recording, "twin", TwinModel(project_dir / "scene" / "scene.xml"))
-        for name, model, rollout in _rollouts(project):
-            _log_rollout(recording, name, TwinModel(model), rollout)
+        for shown in recorded_rollouts(project):
+            _log_rollout(recording, shown)
         recording.flush()
         recording.disconnect()
 
@@ -72,29 +70,16 @@ def _blueprint() -> Any:
     )
 
 
-def _about(project: Project) -> str:
-    """Return what is known of the project, in Markdown."""
-    task, solution, evidence = project.task(), project.solution(), project.evidence()
-    lines = [f"# {project.name}", task.instruction if task else "No task yet."]
-    if solution:
-        verdict = "Not solved" if not solution.solved else "Doubtful" if project.doubts() else "Solved"
-        lines.append(f"{verdict}: {sum(solution.success)} of {len(solution.success)} seeds, by the {solution.source}.")
-    lines += [summarise(evidence)] if evidence else []
-    lines += [f"Doubtful: {doubt}" for doubt in project.doubts()]
-    return "\n\n".join(lines)
-
-
 def _log_frame(recording: "rerun.RecordingStream", project: Project) -> None:
     """Log picture, depth and masks below a camera, and the points of known depth."""
     import rerun
 
     frame, world_from_camera = project.frame, project.support.world_from_camera
-    segments, scene = project.segments() or (), project.scene()
-    names = {p.segment_id: p.name for p in scene.placements} if scene else {}
+    segments, names = project.segments() or (), mask_names(project)
     labels = np.zeros(frame.depth.shape, np.uint16)
     for segment in segments:
         labels[segment.mask] = segment.id
-    classes = [(segment.id, names.get(segment.id, "unnamed")) for segment in segments]
+    classes = list(names.items())
     k = frame.intrinsics
     recording.log("photograph", rerun.AnnotationContext([(0, "nothing", (0, 0, 0, 0)), *classes]), static=True)
     pose = rerun.Transform3D(translation=world_from_camera[:3, 3], mat3x3=world_from_camera[:3, :3])
@@ -104,9 +89,8 @@ def _log_frame(recording: "rerun.RecordingStream", project: Project) -> None:
     recording.log(f"{CAMERA}/colour", rerun.Image(frame.rgb).compress(jpeg_quality=95), static=True)
     recording.log(f"{CAMERA}/depth", rerun.DepthImage(frame.depth, meter=1.0), static=True)
     recording.log(f"{CAMERA}/masks", rerun.SegmentationImage(labels, opacity=0.5), static=True)
-    known = frame.depth > 0
-    points = transform(world_from_camera, frame.points[known])
-    recording.log("photograph/points", rerun.Points3D(points, colors=frame.rgb[known], radii=0.001), static=True)
+    points, colors = known_points(project)
+    recording.log("photograph/points", rerun.Points3D(points, colors=colors, radii=0.001), static=True)
 
 
 def _log_bodies(recording: "rerun.RecordingStream", root: str, twin: TwinModel, moving: Container[int] = ()) -> None:
@@ -137,39 +121,20 @@ def _log_bodies(recording: "rerun.RecordingStream", root: str, twin: TwinModel, 
                 )  # fmt: skip
 
 
-def _log_rollout(recording: "rerun.RecordingStream", root: str, twin: TwinModel, rollout: RunRecord) -> None:
+def _log_rollout(recording: "rerun.RecordingStream", shown: RecordedRollout) -> None:
     """Log the shapes of a rollout's model, and the poses of what moves over its time."""
     import rerun
 
-    data = mujoco.MjData(twin.model)
-    # Poses of a second of a rollout
-    wanted = np.arange(rollout.times[0], rollout.times[-1], 1 / 30.0)
-    rows = np.unique(np.append(np.searchsorted(rollout.times, wanted), len(rollout.times) - 1))
-    poses = np.empty((len(rows), twin.model.nbody, 12))
-    for row, qpos in enumerate(rollout.qpos[rows]):
-        data.qpos[:] = qpos
-        mujoco.mj_kinematics(twin.model, data)
-        poses[row] = np.hstack([data.xpos, data.xmat])
-    moving = np.flatnonzero(np.ptp(poses, axis=0).max(-1) > 0)
-    _log_bodies(recording, root, twin, set(moving.tolist()))
-    for number in moving:
-        path = f"{root}/{rerun.escape_entity_path_part(twin.bodies[number].name)}"
+    _log_bodies(recording, shown.name, shown.twin, shown.moving)
+    for number in shown.moving:
+        path = f"{shown.name}/{rerun.escape_entity_path_part(shown.twin.bodies[number].name)}"
         recording.send_columns(
             path,
-            indexes=[rerun.TimeColumn(TIMELINE, duration=rollout.times[rows])],
+            indexes=[rerun.TimeColumn(TIMELINE, duration=shown.times)],
             columns=rerun.Transform3D.columns(
-                translation=poses[:, number, :3], mat3x3=poses[:, number, 3:].reshape(-1, 3, 3)
+                translation=shown.positions[:, number], mat3x3=shown.rotations[:, number].reshape(-1, 3, 3)
             ),
         )
-
-
-def _rollouts(project: Project) -> Iterator[tuple[str, Path, RunRecord]]:
-    """Yield name, model file and motion of the rollout that the solution shows, and of the first that failed."""
-    solution, scene = project.solution(), project.folder / "scene"
-    if solution and solution.shown:
-        yield "solution", scene / "solution.xml", solution.shown
-    if solution and solution.failed:
-        yield "failure", scene / "failure.xml", solution.failed
 
 
 def _pose(pos: np.ndarray, rotation: np.ndarray) -> Any:

@@ -1,0 +1,81 @@
+"""What a recording for a viewer of logs holds of a project: its story in words, names, points and motions."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+
+from pipeline.export.twin_model import TwinModel
+from pipeline.geometry import transform
+from pipeline.project import Project
+from pipeline.scene.evidence import summarise
+from pipeline.simulation.run_record import RunRecord
+
+POSES_HZ = 30.0
+
+
+@dataclass(frozen=True, eq=False)
+class RecordedRollout:
+    """The motion of a model's bodies, 30 times a second and at its end."""
+
+    name: str
+    """"solution", or "failure" for the first that failed."""
+    twin: TwinModel
+    times: np.ndarray
+    """Of shape (T,), in seconds."""
+    positions: np.ndarray
+    """World positions of the bodies, of shape (T, bodies, 3), in metres."""
+    rotations: np.ndarray
+    """Rotation matrices row by row, of shape (T, bodies, 9), world from body."""
+    moving: tuple[int, ...]
+    """Bodies that change their pose."""
+
+
+def about(project: Project) -> str:
+    """Return what is known of the project, in Markdown."""
+    task, solution, evidence = project.task(), project.solution(), project.evidence()
+    lines = [f"# {project.name}", task.instruction if task else "No task yet."]
+    if solution:
+        verdict = "Not solved" if not solution.solved else "Doubtful" if project.doubts() else "Solved"
+        lines.append(f"{verdict}: {sum(solution.success)} of {len(solution.success)} seeds, by the {solution.source}.")
+    lines += [summarise(evidence)] if evidence else []
+    lines += [f"Doubtful: {doubt}" for doubt in project.doubts()]
+    return "\n\n".join(lines)
+
+
+def mask_names(project: Project) -> dict[int, str]:
+    """Return the name of each mask's object by the mask's id."""
+    scene = project.scene()
+    names = {p.segment_id: p.name for p in scene.placements} if scene else {}
+    return {segment.id: names.get(segment.id, "unnamed") for segment in project.segments() or ()}
+
+
+def known_points(project: Project) -> tuple[np.ndarray, np.ndarray]:
+    """Return the photograph's points of known depth in the world frame (N, 3), and their colours (N, 3), uint8."""
+    frame = project.frame
+    known = frame.depth > 0
+    return transform(project.support.world_from_camera, frame.points[known]), frame.rgb[known]
+
+
+def recorded_rollouts(project: Project) -> Iterator[RecordedRollout]:
+    """Yield the rollout that the solution shows, and the first that failed."""
+    solution, scene = project.solution(), project.folder / "scene"
+    if solution and solution.shown:
+        yield _recorded("solution", TwinModel(scene / "solution.xml"), solution.shown)
+    if solution and solution.failed:
+        yield _recorded("failure", TwinModel(scene / "failure.xml"), solution.failed)
+
+
+def _recorded(name: str, twin: TwinModel, rollout: RunRecord) -> RecordedRollout:
+    data = mujoco.MjData(twin.model)
+    wanted = np.arange(rollout.times[0], rollout.times[-1], 1 / POSES_HZ)
+    rows = np.unique(np.append(np.searchsorted(rollout.times, wanted), len(rollout.times) - 1))
+    positions, rotations = np.empty((len(rows), twin.model.nbody, 3)), np.empty((len(rows), twin.model.nbody, 9))
+    for row, qpos in enumerate(rollout.qpos[rows]):
+        data.qpos[:] = qpos
+        mujoco.mj_kinematics(twin.model, data)
+        positions[row], rotations[row] = data.xpos, data.xmat
+    change = np.maximum(np.ptp(positions, axis=0).max(-1), np.ptp(rotations, axis=0).max(-1))
+    moving = tuple(np.flatnonzero(change > 0).tolist())
+    return RecordedRollout(name, twin, rollout.times[rows], positions, rotations, moving)
