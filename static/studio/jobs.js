@@ -2,6 +2,7 @@
 // kind of job asks for it when the list says that something about it has changed.
 import { mayWork } from "./account.js";
 import { listedJobs, send } from "./channel.js";
+import { CountButton } from "./parts.js";
 import { t } from "./texts.js";
 import { html, onChange, show } from "./view.js";
 
@@ -60,6 +61,8 @@ function row({ id, title, state, message, done, of, stopping }) {
 }
 
 /** The button that shows them, while any runs. */
-export const JobsButton = () => html`<button class="studio-button plain jobs-button" title=${t("Show what runs")}
-  hidden=${!runningJobs().length} onclick=${() => list.querySelector("div").togglePopover()}>
-  <i class="spin" aria-hidden="true" /> ${t("{n} job|{n} jobs", { n: runningJobs().length })}</button>`;
+export function JobsButton() {
+  const n = runningJobs().length;
+  return html`<${CountButton} text=${t("{n} job|{n} jobs", { n })} title=${t("Show what runs")} hidden=${!n}
+    icon=${html`<i class="spin" aria-hidden="true" />`} onclick=${() => list.querySelector("div").togglePopover()} />`;
+}

@@ -1,12 +1,14 @@
 // Notices: what the studio tells a person, each for a while at the edge of the page, and in a list while the browser tab
 // is open. Each belongs to the project that was open, or to the gallery.
 import { onNotices } from "./channel.js";
+import { CountButton } from "./parts.js";
 import { t } from "./texts.js";
 import { html, show, signal } from "./view.js";
 
 const STORAGE_KEY = "studioNotices",
   MAX_NOTICES = 40,
-  SHOWN_MS = 14_000; // long enough to read the longest of them twice
+  SHOWN_MS = 14_000, // long enough to read the longest of them twice
+  BELL = "M8 2a4 4 0 0 0-4 4v3l-1.5 2.5h11L12 9V6a4 4 0 0 0-4-4M6.5 13.5h3";
 const notices = signal(JSON.parse(sessionStorage.getItem(STORAGE_KEY) ?? "[]")),
   newest = signal(/** @type {{at: string, text: string}[]} */ ([])), // those at the edge of the page
   openProject = signal(/** @type {string | null} */ (null)), // not known yet
@@ -38,9 +40,12 @@ document.body.append(list, edge);
 onNotices(edge, (texts) => texts.forEach(record));
 
 /** The button that shows them, if there are any. */
-export const NoticesButton = () => html`<button class="studio-button plain" title=${t("Show recent notices")}
-  hidden=${!ofThisProject().length} onclick=${() => list.querySelector("div").togglePopover()}>
-  ${t("{n} notice|{n} notices", { n: ofThisProject().length })}</button>`;
+export function NoticesButton() {
+  const n = ofThisProject().length;
+  return html`<${CountButton} text=${t("{n} notice|{n} notices", { n })} title=${t("Show recent notices")} hidden=${!n}
+    icon=${html`<svg viewBox="0 0 16 16" aria-hidden="true"><path d=${BELL} /></svg>`}
+    onclick=${() => list.querySelector("div").togglePopover()} />`;
+}
 
 /** Shows the notices of a project, "" for the gallery; those from before it was known are its own. */
 export function showNoticesOf(project) {

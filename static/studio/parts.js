@@ -7,6 +7,13 @@ import { classes, html } from "./view.js";
 export const Chip = ({ object }) =>
   html`<span class="chip" style=${`--colour:${object.colour}`}>${object.is_brought ? "+" : object.id}</span>`;
 
+/** A button with an icon and "2 notices"; where the top bar is narrow, only the number shows. */
+export function CountButton({ icon, text, ...attributes }) {
+  const [count, ...words] = text.split(" ");
+  return html`<button class="studio-button plain count" aria-label=${text} ...${attributes}>
+    ${icon}${count}<span class="word"> ${words.join(" ")}</span></button>`;
+}
+
 /** One property of an object: its name, in English, and its value. */
 export const Fact = ({ name, children }) =>
   html`<div class="fact"><span class="key">${t(name)}</span><span class="value">${children}</span></div>`;

@@ -128,7 +128,7 @@ class TopBar extends View {
 
   project({ title, saved, editor }) {
     return html`<span class="slash">/</span>
-      <strong role="heading" aria-level="1">${title}</strong>
+      <strong role="heading" aria-level="1" title=${title}>${title}</strong>
       <span class="saved">${saved}</span>
       ${
         this.isElsewhere &&
@@ -188,7 +188,11 @@ function service({ what, name, note, live, opens: page }) {
     : html`<span class="service" title=${note}>${text}</span>`;
 }
 
-const serviceText = (what, name) => html`<span class="what">${what}</span> ${name}`;
+// What stands in brackets is left out where the bar is narrow; the tooltip says it too.
+function serviceText(what, name) {
+  const [short, ...aside] = name.split(/(?= \()/);
+  return html`<span class="what">${what} </span>${short}<span class="aside">${aside}</span>`;
+}
 
 const languageMenu = () =>
   html`<select class="language" aria-label=${t("Language")} title=${t("Language")}
