@@ -13,6 +13,9 @@ _INSTALLED = Path(__file__).resolve().parent / "_static"
 STATIC = _INSTALLED if _INSTALLED.is_dir() else _INSTALLED.parents[1] / "static"
 """Folder of files for the browser: beside `components/` in a checkout, inside it in an installed wheel."""
 
+STYLES = [STATIC / "patterns" / "scale.css", STATIC / "studio.css"]
+"""Style sheets of each page with components."""
+
 
 class Component(gr.HTML):
     """A gr.HTML of one element, which its script, a module, fills from `value` (plain JSON).

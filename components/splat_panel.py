@@ -12,4 +12,4 @@ class SplatPanel(Component):
     """
 
     folder, event_names = "splat_panel", ("choose", "choose_made", "remove")
-    patterns = ("fault", "form_field")
+    patterns = ("fault", "form_field", "panel_row")

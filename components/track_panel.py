@@ -15,7 +15,7 @@ class TrackPanel(Component):
     """
 
     folder, event_names = "track_panel", ("follow", "stop", "show", "instant")
-    patterns = ("fault", "form_field")
+    patterns = ("fault", "form_field", "panel_row")
 
     def __init__(self, viewer: str, **settings: Any):
         """`viewer` is the elem_id of the Viewer that plays the track; Gradio adds settings at updates."""

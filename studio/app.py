@@ -5,7 +5,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from components.component import STATIC
+from components.component import STATIC, STYLES
 
 os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"  # read when gradio is imported
 os.environ["GRADIO_ANALYTICS_MAX_EVENTS"] = "1"  # else it keeps 10,000 events, and computes statistics after each
@@ -119,7 +119,7 @@ def build_app(services: Services, workspace: Path, access: Access | None = None)
         path="/",
         auth=GuardedLogin(access.authenticate).authenticate if access.needs_login else None,
         theme=theme(),
-        css_paths=[STATIC / "studio.css", STATIC / "gradio.css"],
+        css_paths=[*STYLES, STATIC / "gradio.css"],
         js="() => document.body.classList.remove('dark')",
         head=HEAD,
         footer_links=[],

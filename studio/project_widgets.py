@@ -8,7 +8,7 @@ import gradio as gr
 from fastapi import FastAPI
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
-from components.component import STATIC, Component
+from components.component import STYLES, Component
 from components.steps import MaskCanvas
 from components.viewer import Viewer, viewer_value
 from studio import viewer
@@ -90,7 +90,7 @@ class ProjectWidgets:
             return {"user": "", "role": "administer", "refused": [], "editors": []}
 
         return gr.mount_gradio_app(
-            app, blocks, path="/", theme=theme(), css_paths=[STATIC / "studio.css"], head=import_map(), ssr_mode=False
+            app, blocks, path="/", theme=theme(), css_paths=STYLES, head=import_map(), ssr_mode=False
         )
 
     def close(self) -> None:

@@ -16,7 +16,7 @@ export function physicsFields(object, decide) {
     save = (mass, friction) => decide("physics", { id, mass, friction }),
     isOverridden = ({ source }) => source === "person" || source.startsWith("model "),
     override = (property) => (isOverridden(property) ? property.value : null);
-  return html`<div class="line physics" key=${`physics ${id}`}>
+  return html`<div class="line physics flow" key=${`physics ${id}`}>
     ${numberField(t("Mass"), mass, 1000, "g", 0, (value) => save(value, override(friction)))}
     ${numberField(t("Friction"), friction, 1, "", 2, (value) => save(override(mass), value))}
     ${
@@ -29,7 +29,7 @@ export function physicsFields(object, decide) {
 
 export function inertia({ inertia: moments }) {
   const title = t("Principal moments about the centre of mass, computed by MuJoCo from the collision geoms");
-  return html`<div class="inertia" title=${title}><span class="label">${t("Inertia")}</span>
+  return html`<div class="inertia flow" title=${title}><span class="label">${t("Inertia")}</span>
     <span>${moments ? `${moments.map((value) => significant(value * 1e4)).join(" · ")} kg cm²` : "…"}</span></div>`;
 }
 
@@ -43,13 +43,13 @@ function numberField(name, { value, range: [low, high], source }, factor, unit, 
     if (Number(target.value) > 0) save(Number(target.value) / factor);
     else target.value = target.defaultValue;
   };
-  return html`<div class="property">
+  return html`<div class="property flow">
     <label class="label">${name}
       <${TypedInput} class="number" data-sends="adjuster.decide" type="number" min="0" step="any" value=${format(value)}
         aria-label=${unit ? t("{name} in {unit}", { name, unit }) : name} onkeydown=${leaveOnEnter}
         onchange=${onChange} />${unit}</label>
     ${hasRange && rangeBar(value, low, high, plausible)}
-    <span class="source" title=${plausible}>
+    <span class="source clip" title=${plausible}>
       ${
         isOutside
           ? html`<span class="tag warn">${t("! Outside {low}–{high}", range)}</span>`

@@ -45,5 +45,5 @@ export function poseFields(object, pose, onTry, onDone) {
         aria-label=${t("{name} in {unit}", { name, unit })} data-index=${index} oninput=${type}
         onchange=${(event) => type(event) && onDone()} onkeydown=${leaveOnEnter} />${unit}</label>`;
   };
-  return html`<div class="pose" key=${`pose ${object.id}`}>${numbersOf(pose).map(field)}</div>`;
+  return html`<div class="pose flow" key=${`pose ${object.id}`}>${numbersOf(pose).map(field)}</div>`;
 }

@@ -140,9 +140,9 @@ class Adjuster extends View {
     if (!this.value.objects?.length) return null;
     if (!object)
       return html`<div class="muted">${t("Select an object to move, rotate, resize, weigh or export it.")}</div>`;
-    return html`<div class="line">
+    return html`<div class="line flow">
         <${Chip} object=${object} /><strong>${object.words}</strong>
-        <div class="fit" aria-live="polite" ref=${(line) => showWhole(line)}>${this.fitState()}</div>
+        <div class="fit clip" aria-live="polite" ref=${(line) => showWhole(line)}>${this.fitState()}</div>
         ${this.refitButtons()}
       </div>
       ${poseFields(
@@ -152,13 +152,13 @@ class Adjuster extends View {
         () => this.commit(),
       )}
       ${physicsFields(object, this.decide)}
-      <div class="line">
+      <div class="line flow">
         ${inertia(object)}
         ${this.askButton()}
         <span class="grow" />
         ${
           object.settle_note
-            ? html`<span class="settled" title=${object.settle_note} role="status">
+            ? html`<span class="settled clip" title=${object.settle_note} role="status">
                 ${t("Settling:")} ${object.settle_note}</span>`
             : html`<span class="label">${t("Export")}</span>`
         }

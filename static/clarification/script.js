@@ -19,7 +19,7 @@ class Clarification extends View {
     }
       ${
         (suggestion || alternatives.length > 0) &&
-        html`<div class="answers">
+        html`<div class="answers flow">
           ${
             suggestion
               ? this.use(suggestion, t("Use: {correction}", { correction: suggestion }))

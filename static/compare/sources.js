@@ -117,7 +117,7 @@ export class Sources {
 
   #choice(slot, kind, names) {
     const [title, all] = CHOICES[kind];
-    return html`<label class="choice">${title}
+    return html`<label class="choice flow">${title}
       <select data-choice=${kind} value=${this.chosen.value[slot][kind]}
         onchange=${({ target }) => this.select(slot, kind, target.value)}>
         ${all && html`<option value="">${all}</option>`}

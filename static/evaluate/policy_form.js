@@ -38,7 +38,7 @@ export class PolicyForm {
     return html`<section class="form">
       <h3>${t("Policies")}</h3>
       <div class="ticks">${record && Object.entries(OWN).map(policy)}</div>
-      <label class="setting">${t("Servers and functions (FILE.py:FUNCTION), one a line")}
+      <label class="setting flow">${t("Servers and functions (FILE.py:FUNCTION), one a line")}
         <textarea rows="2" spellcheck=${false} placeholder="openpi://127.0.0.1:8000"
           aria-label=${t("Servers and functions, one a line")} disabled=${Boolean(record) && (runs || !may_run_code)}
           title=${may_run_code ? "" : t("Needs the role administer: code and servers act for this machine.")}
@@ -113,7 +113,7 @@ export class PolicyForm {
   }
 }
 
-const number = (title, label, value, disabled, range) => html`<label class="setting">${title}
+const number = (title, label, value, disabled, range) => html`<label class="setting flow">${title}
   <input type="number" aria-label=${label} ...${range} value=${value.value} disabled=${disabled}
     oninput=${({ target }) => (value.value = target.value)} />
 </label>`;

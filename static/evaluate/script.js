@@ -128,7 +128,7 @@ class EvaluatePage extends View {
     const { shown, task } = this.record.value ?? {};
     return html`<div class="full-page-head">
         <h2>${t("Evaluate")}</h2>
-        <span class="task">${task}</span>
+        <span class="task clip">${task}</span>
         ${this.report()}
         ${closeButton(t("Close the Evaluate page"), closeEvaluate)}
       </div>

@@ -29,7 +29,7 @@ class Failures extends View {
 
   head(n) {
     const isOpen = this.isOpen.value;
-    return html`<button class="head" aria-expanded=${isOpen} onclick=${() => (this.isOpen.value = !isOpen)}>
+    return html`<button class="head flow" aria-expanded=${isOpen} onclick=${() => (this.isOpen.value = !isOpen)}>
       <i>!</i><b>${t("{n} model call failed|{n} model calls failed", { n })}</b>
       <span class="muted">${t("Other objects are not affected.")}</span>
       <span class="more">${isOpen ? t("Hide") : t("Show")}</span>
@@ -37,9 +37,9 @@ class Failures extends View {
   }
 
   row({ id, title, about, error, remedies }) {
-    return html`<div class="row" data-call=${id} key=${id}>
-      <span class="about" title=${title}>${about || title}</span>
-      <span class="error" title=${error}>${error}</span>
+    return html`<div class="row flow" data-call=${id} key=${id}>
+      <span class="about clip" title=${title}>${about || title}</span>
+      <span class="error clip" title=${error}>${error}</span>
       <span class="actions">
         <button class="studio-button plain" title=${t("Show the unparsed response")}
           onclick=${() => openCalls({ id, tab: t("Response") })}>${t("Show response")}</button>

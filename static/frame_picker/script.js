@@ -146,13 +146,13 @@ class FramePicker extends View {
         <button class="studio-button" data-act="close" onclick=${() => this.close()}>${t("Close")}</button></div>
       <div class="preview"><img src=${shown} alt=${t("Frame preview")} hidden=${!shown || Boolean(error)} /></div>
       ${this.thumbnails()}
-      <div class="row">
+      <div class="row flow">
         ${step(-1, "‹", t("Previous frame"))}
         <input type="range" min="0" max=${count - 1} step="1" aria-label=${t("Frame")} value=${index}
           oninput=${({ target }) => this.show(Number(target.value))} />
         ${step(1, "›", t("Next frame"))}
       </div>
-      <div class="row">
+      <div class="row flow">
         <span>${position}</span>
         <span class="faint" role="status">${error ?? facts}</span>
         ${this.furtherViews(index)}

@@ -51,7 +51,7 @@ export class ActionBar {
     return html`<div class="board-foot" ref=${(foot) => (this.foot = foot)}
       onkeydown=${(event) => isCancelled(event) && this.cancel()}>
       ${this.note()}
-      <div class="board-bar" role="toolbar" aria-label=${t("Selected projects")} hidden=${!selected.length}>
+      <div class="board-bar flow" role="toolbar" aria-label=${t("Selected projects")} hidden=${!selected.length}>
         <strong>${t("{n} selected", { n: selected.length })}</strong>
         ${this.form.value ? this.openForm(selected, tags) : this.acts(selected)}
         <button class="studio-button plain" aria-label=${t("Deselect all")} onclick=${this.deselect}>✕</button>

@@ -34,7 +34,7 @@ export class BinPanel {
 
   list(deleted) {
     if (!deleted.length) return html`<p class="muted">${t("The trash is empty.")}</p>`;
-    return html`<p class="bin-actions">${this.actions(deleted.map((one) => one.id))}</p>
+    return html`<p class="bin-actions flow">${this.actions(deleted.map((one) => one.id))}</p>
       <table>
         <thead><tr><th>${t("Project")}</th><th>${t("Deleted")}</th><td></td></tr></thead>
         <tbody>

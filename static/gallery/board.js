@@ -201,7 +201,7 @@ export class ProjectBoard {
     const views = html`<span class="views" role="group" aria-label=${t("Layout")}>
       ${this.viewButton("cards", t("Cards"))}${this.viewButton("table", t("Table"))}
     </span>`;
-    return html`<div class="board-head" hidden=${isEmpty}>
+    return html`<div class="board-head flow" hidden=${isEmpty}>
       <h2>${t("Projects")}<span class="faint count" role="status">${count}</span></h2>
       ${this.search.template(isTable, views)}
     </div>`;

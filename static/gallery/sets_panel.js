@@ -82,7 +82,7 @@ export class SetsPanel {
       <td class="number">${t("{train} train, {test} test", one)}</td>
       <td>${licence || "–"}</td>
       <td>
-        <span class="set-actions">
+        <span class="set-actions flow">
           <select aria-label=${t("Format of {name}", { name })}>
             ${this.formats.map((one) => html`<option value=${one} selected=${one === "zip"}>${one}</option>`)}
           </select>

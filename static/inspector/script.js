@@ -22,7 +22,7 @@ class Inspector extends View {
     if (!object) return html`${this.collapseButton()}<div class="empty">${hint}</div>`;
     return html`${this.collapseButton()}
       <h2 class="hidden-text">${t("Inspector")}</h2>
-      <div class="title"><${Chip} object=${object} />${this.nameField(object)}</div>
+      <div class="title flow"><${Chip} object=${object} />${this.nameField(object)}</div>
       ${picture(object)}
       ${caption(object)}
       ${

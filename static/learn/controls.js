@@ -18,9 +18,9 @@ export class TrainingControls {
 
   /** What a person can do with `subtask`, of the page's `record`. */
   template(record, subtask, mayWork) {
-    if (!record) return html`<div class="controls" />`;
+    if (!record) return html`<div class="controls flow" />`;
     const isRunning = isActive(record.job);
-    return html`<div class="controls">
+    return html`<div class="controls flow">
       ${isRunning ? this.progress(record) : [this.settings(), this.buttons(record, subtask, mayWork)]}
     </div>`;
   }
@@ -35,18 +35,18 @@ export class TrainingControls {
   }
 
   settings() {
-    return html`<label class="setting" title="">
+    return html`<label class="setting flow" title="">
         ${t("Steps")}${this.number("steps", t("Most steps"), { min: "4096", step: "4096" })}
       </label>
-      <label class="setting"
+      <label class="setting flow"
         title=${t("Starts from which the oracle is imitated first; 0 to learn by trial and error alone")}>
         ${t("Demonstrations")}${this.number("demonstrations", t("Demonstrations"), { min: "0", max: "200" })}
       </label>
-      <label class="setting"
+      <label class="setting flow"
         title=${t("Twins with other masses, frictions, sizes and poses: trained on, and others measured on")}>
         ${t("Variants")}${this.number("variants", t("Variants"), { min: "0", max: "20" })}
       </label>
-      <span class="setting"
+      <span class="setting flow"
         title=${t("Begin with policies that solved such subtasks in this workspace, where there are any")}>
         <${TickBox} label=${t("Start from skills")} checked=${this.usesSkills.value}
           onChange=${(isTicked) => (this.usesSkills.value = isTicked)} />

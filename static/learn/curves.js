@@ -33,7 +33,7 @@ class Plot {
 
   template(isHidden = false) {
     return html`<div class="plot-box" role="img" aria-label=${this.label} hidden=${isHidden} ref=${this.take}>
-      <div class="plot" />
+      <div class="plot cover" />
     </div>`;
   }
 

@@ -208,7 +208,7 @@ class LearnPage extends View {
       <div class="episodes">
         ${
           options.length > 0 &&
-          html`<label class="setting">${t("Policy")}
+          html`<label class="setting flow">${t("Policy")}
             <select aria-label=${t("Checkpoint")} value=${this.checkpoint.value ?? ""} onchange=${change}>
               ${options.map(([steps, label]) => html`<option value=${steps ?? ""}>${label}</option>`)}
             </select>

@@ -6,7 +6,7 @@ export const percent = (share) => `${Math.round(100 * share)} %`;
 
 /** `learning` is the name of the subtask that is learned now; `open` gets the name of one that a person chose. */
 export const strip = (subtasks, chosen, learning, open) =>
-  html`<div class="strip" role="tablist" aria-label=${t("Subtasks")}>
+  html`<div class="strip flow" role="tablist" aria-label=${t("Subtasks")}>
     ${subtasks.map((one, index) => [
       index > 0 && one.can_edit && html`<span class="arrow" aria-hidden="true">→</span>`,
       card(one, one.name === chosen, one.name === learning, () => open(one.name)),

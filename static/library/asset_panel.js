@@ -89,13 +89,13 @@ export class AssetPanel {
     const asset = this.asset.value,
       isBusy = this.isBusy.value;
     return html`<aside class=${classes("asset", isBusy && "busy")} hidden=${!this.isOpen.value} inert=${isBusy}>
-      <div class="asset-head">${this.head(asset)}</div>
+      <div class="asset-head flow">${this.head(asset)}</div>
       ${this.scene(asset)}
       <div class="facts">
         ${this.fault.value && html`<p class="fault">${this.fault.value}</p>`}
         ${asset && html`<${AssetFacts} panel=${this} asset=${asset} />`}
       </div>
-      <div class="asset-actions">${asset && [target && this.use(asset, target), asset.own && this.remove(asset)]}</div>
+      <div class="asset-actions flow">${asset && [target && this.use(asset, target), asset.own && this.remove(asset)]}</div>
     </aside>`;
   }
 
@@ -113,7 +113,7 @@ export class AssetPanel {
     const hasJoints = asset?.joints.length > 0; // makes room for the joint sliders
     return html`<div class=${classes("scene", hasJoints && "articulated")} hidden=${Boolean(this.fault.value)}>
       <iframe class="preview" title=${t("3D preview")} ref=${(frame) => (this.frame = frame)} />
-      <p class="overlay" hidden=${!this.overlay.value}>${this.overlay.value}</p>
+      <p class="overlay cover" hidden=${!this.overlay.value}>${this.overlay.value}</p>
     </div>`;
   }
 

@@ -55,7 +55,7 @@ export class Filters {
       ${this.select("licence", t("Licence"), t("All licences"), licences)}
       <div class="label">
         <span>${t("Longest side, cm")}</span>
-        <span class="pair">
+        <span class="pair flow">
           ${this.number("smallest", t("Longest side from, in cm"), "0")}
           <i>${t("to")}</i>
           ${this.number("largest", t("Longest side to, in cm"), t("any"))}

@@ -5,7 +5,7 @@ import { classes, html, signal } from "/static/studio/view.js";
 const CARD_WIDTH = 160,
   CARD_HEIGHT = 196,
   GAP = 12,
-  PADDING = 14, // above and below the cards
+  PADDING = 12, // above and below the cards
   PAGE_SIZE = 100,
   EXTRA_ROWS = 2,
   POLL_MS = 350;

@@ -66,7 +66,7 @@ export class ImportJobs {
   line(job) {
     const { title, state, errors, added } = job,
       [kind, mark] = STATE_MARKS[errors.length && !added.length && state === "done" ? "stopped" : state] ?? ["", ""];
-    return html`<div class="line">
+    return html`<div class="line flow">
       ${isActive(job) ? html`<i class="spin" />` : html`<i class=${kind}>${mark}</i>`}
       <strong title=${title}>${title}</strong>
       <span class="muted" role="status">${isActive(job) ? progressText(job) : resultText(job)}</span>

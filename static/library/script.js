@@ -218,7 +218,7 @@ class Library extends View {
     return html`<h2>${t("Library")}</h2>
       ${this.search.head(this.target, () => this.searchLike(this.target))}
       ${fileButton(t("Search by picture …"), search, { accept: "image/*" }, { title })}
-      <span class="right">
+      <span class="right flow">
         <span>${this.search.results.value?.undo && this.undoButton(this.search.results.value)}</span>
         ${this.importer(t("Import files …"), { accept: MODELS })}
         ${this.importer(t("Import folder …"), { webkitdirectory: true })}

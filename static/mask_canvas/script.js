@@ -217,7 +217,7 @@ export class MaskCanvas extends View {
       this.brushSize = Number(event.target.value);
       this.redraw();
     };
-    return html`<label class="brush-size">${t("Size")}<input type="range" min="1" max="60" value=${this.brushSize}
+    return html`<label class="brush-size flow">${t("Size")}<input type="range" min="1" max="60" value=${this.brushSize}
       aria-label=${t("Brush size")} oninput=${size} />
       <output>${`${Math.max(1, Math.round(2 * this.radius))} px`}</output></label>`;
   }

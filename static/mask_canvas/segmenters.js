@@ -134,12 +134,12 @@ export class Segmenters {
         <details class="settings" hidden=${chosen?.name !== "sam2"}>
           <summary>${t("SAM 2's settings")}</summary>
           ${SETTINGS.map(
-            ([name, words, range, note]) => html`<label class="setting" title=${note}>${words}<input
+            ([name, words, range, note]) => html`<label class="setting flow" title=${note}>${words}<input
             type="number" name=${name} title=${note} aria-label=${words} min=${range.min} max=${range.max}
             step=${range.step} defaultValue=${range.value} /></label>`,
           )}
           ${SWITCHES.map(
-            ([name, words, note]) => html`<label class="setting" title=${note}>${words}<input
+            ([name, words, note]) => html`<label class="setting flow" title=${note}>${words}<input
             type="checkbox" name=${name} title=${note} aria-label=${words} /></label>`,
           )}
         </details>

@@ -144,7 +144,7 @@ export class MatcherEvaluation {
     const { running, message, error, table } = this.state.value,
       problem = this.problem.value || error,
       isStopped = !running && message?.startsWith("stopped");
-    return html`<div class="actions">
+    return html`<div class="actions flow">
       ${running ? this.progress() : this.startButton(table)}
       ${!running && !isStopped && this.plan.value && html`<span class="muted">${this.plan.value}</span>`}
       ${isStopped && html`<span class="tag warn" role="status">${message[0].toUpperCase() + message.slice(1)}</span>`}
@@ -161,7 +161,7 @@ export class MatcherEvaluation {
   progress() {
     const { job, done, of, message } = this.state.value;
     return html`<button class="studio-button stop" key="stop" onclick=${() => stopJob(job)}>${t("■ Stop")}</button>
-      <span class="progress" style="flex:1">
+      <span class="progress flow" style="flex:1">
         <span class="track"><span class="fill" style=${`width:${of ? (100 * done) / of : 0}%`} /></span>
         <span class="muted" role="status">${of ? t("{done} of {of}: {message}", { done, of, message }) : message}</span>
       </span>`;
@@ -172,7 +172,7 @@ export class MatcherEvaluation {
       ${scoreTable(table)}
       <p class="hint">${t("Dot: F1, with “no match” as a possible answer. Line: 95 % bootstrap interval over frames.")}
         ${" "}${t("Exact: the same product. Category: any acceptable asset of that category.")}</p>
-      <div class="actions" style="margin-top:10px">
+      <div class="actions flow" style="margin-top:10px">
         <button class="studio-button" onclick=${() => this.download("csv")}>${t("Download CSV")}</button>
         <button class="studio-button" onclick=${() => this.download("json")}>${t("Download JSON")}</button>
       </div>`;

@@ -14,7 +14,7 @@ class MatcherBar extends View {
     const { matchers = [], chosen, note } = this.value,
       choose = ({ target }) => this.send("choose", { name: target.value });
     return html`<div hidden=${!matchers.length}>
-      <div class="bar panel">
+      <div class="bar panel flow">
         <label for="matcher">${t("Matcher")}</label>
         <select id="matcher" data-sends="matcher-bar.choose" value=${chosen} onchange=${choose}>
           ${matchers.map(option)}</select>

@@ -58,14 +58,14 @@ const project = ({ sending, cost_summary, record }) => html`<h3>${t("This projec
     sending?.address &&
     html`<div class="sending">
       <p class="detail">${t(SENDING[sending.state], { address: sending.address })}</p>
-      <div class="actions">
+      <div class="actions flow">
         <button class="studio-button" onclick=${openSendDialog}>${t("Review what is sent")}</button></div>
     </div>`
   }
   <p class="detail">${cost_summary}</p>
   ${
     record &&
-    html`<div class="actions">
+    html`<div class="actions flow">
         <a class="studio-button" href=${record} download="">${t("Download record")}</a>
         <button class="studio-button" onclick=${() => openDrawer("calls")}>${t("Show calls")}</button>
       </div>

@@ -79,7 +79,7 @@ export class PromptEditor {
     return html`<div class="placeholders">${t("Placeholders:")}${" "}
         ${holes.map((name) => html`<code>{{${name}}}</code>`)}</div>
       ${note && html`<p class=${this.problem.value ? "fault" : "note"} role="status">${note}</p>`}
-      <div class="actions">
+      <div class="actions flow">
         <button class="studio-button primary" disabled=${!this.isEdited} data-sends="models-panel.save prompt"
           onclick=${() => this.request({ kind: "save prompt", text: this.text.value })}>${t("Save copy")}</button>
         ${

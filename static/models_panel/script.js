@@ -161,7 +161,7 @@ class ModelsPanel extends View {
       button = ({ scope, title, cost }, place) => html`<button class=${classes("studio-button", !place && "primary")}
         data-sends="models-panel.use" onclick=${() => this.request({ kind: "use", scope, ...this.form.request })}>
         ${cost ? `${title} (${cost})` : title}</button>`;
-    return html`<div class="actions" key="scopes" role="group" aria-label=${t("Ask this model about")}>
+    return html`<div class="actions flow" key="scopes" role="group" aria-label=${t("Ask this model about")}>
       <span class="note">${t("Ask this model about")}</span>
       ${scopes.map(button)}
       <button class="studio-button plain" onclick=${() => (this.choices.value = [])}>${t("Cancel")}</button>
@@ -172,7 +172,7 @@ class ModelsPanel extends View {
     const { problem, answered_by_another } = this.value,
       isEdited = this.isEdited.value,
       isTesting = this.isTesting.value;
-    return html`<div class="actions" key="actions">
+    return html`<div class="actions flow" key="actions">
       <button class="studio-button primary" key="apply" disabled=${!isEdited && !problem} data-sends="models-panel.use"
         onclick=${() => this.apply()}>${isEdited || problem ? t("Apply") : t("In use")}</button>
       ${

@@ -181,7 +181,7 @@ export class SettingsForm {
     const source = this.keySource.value;
     return html`<div class="row">
       <label class="name" for="model-key">${t("Key")}</label>
-      <span class="pair">
+      <span class="pair flow">
         <input type="password" name="key" id="model-key" autocomplete="new-password" spellcheck=${false}
           placeholder=${KEYS[source] ?? t("none")} value=${this.key.value}
           oninput=${({ target }) => this.set(this.key, target.value)} />
@@ -214,7 +214,7 @@ export class SettingsForm {
     return html`<div class="fields" hidden=${this.service.value !== "replay"}>
       <div class="row">
         <span class="name">${t("Record")}</span>
-        <span class="pair">
+        <span class="pair flow">
           <button class="studio-button" type="button" onclick=${useOwn}>${t("Use this project")}</button>
           <label class="studio-button">${t("Choose file …")}
             <input type="file" accept=".jsonl" hidden onchange=${useFile} /></label>

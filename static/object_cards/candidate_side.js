@@ -11,7 +11,7 @@ const MATCHERS = { measured: t("the matcher"), human: t("you") };
 function scoreBar([name, score]) {
   const what = t(SCORE_NAMES[name] ?? name),
     percent = Math.round(score * 100);
-  return html`<div class="bar" title=${t("{name}: {score} of 100", { name: what, score: percent })}>
+  return html`<div class="bar flow" title=${t("{name}: {score} of 100", { name: what, score: percent })}>
     <span class="what">${what}</span>
     <span class="track"><span class="fill" style=${`width:${percent}%`} /></span>
     <span class="number">${percent}</span>

@@ -27,7 +27,7 @@ function picture(object, option, scene, render) {
     return html`<img class="background" src=${scene.background} alt="" />
       <img class="candidate" src=${render.image} alt=${option.name} />`;
   if (option.image) return html`<img class="card" src=${option.image} alt=${option.name} loading="lazy" />`;
-  return html`<div class="placeholder" style=${object.crop && `background-image:url("${object.crop}")`} />`;
+  return html`<div class="placeholder cover" style=${object.crop && `background-image:url("${object.crop}")`} />`;
 }
 
 /** An option as a tile; a click views it, a double click or Enter chooses it. */
@@ -44,7 +44,7 @@ export function tile(cards, object, option, isViewed) {
     title=${[fullName(option), option.reason].filter(Boolean).join(": ")} ondblclick=${() => cards.choose(option)}>
     <span class="picture">${picture(object, option, scene, render)}
       ${render?.state === "drawing" && html`<span class="drawing">${t("Rendering …")}</span>`}</span>
-    <span class="asset-name">${option.name}</span>
+    <span class="asset-name clip">${option.name}</span>
     <span class="line">
       ${option.score !== undefined && html`<b>${Math.round(option.score * 100)} %</b>`}
       ${option.method && html`<span class="faint">${option.method}</span>`}

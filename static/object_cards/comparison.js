@@ -67,7 +67,7 @@ export class Comparison {
       data-mode=${mode} style=${`aspect-ratio:${scene.aspect};--at:${this.at.value}%`}
       onpointerdown=${(event) => this.startSlide(event)} onpointermove=${(event) => this.slide(event)}>
       <img class="photo" src=${scene.photo} alt=${t("The photograph")} draggable=${false} />
-      <div class="after">
+      <div class="after cover">
         <img class="background" src=${scene.background || undefined} alt="" draggable=${false} />
         <img class="candidate" src=${isReady ? render.image : undefined} alt="" draggable=${false} />
       </div>
@@ -75,8 +75,8 @@ export class Comparison {
         ${mode === "outline" && isReady && [...paths(scene.outline, "mask"), ...paths(render.outline, "shown")]}
       </svg>
       <div class="handle"><span>⇔</span></div>
-      <span class="label left">${t("Photograph")}</span>
-      <span class="label right">${isReady && name}</span>
+      <span class="label left clip">${t("Photograph")}</span>
+      <span class="label right clip">${isReady && name}</span>
       <div class="note">${this.note()}</div>
     </div>`;
   }

@@ -9,7 +9,7 @@ export function head(cards, object) {
     position = order.indexOf(object),
     caption = object.caption.replace(/,? *[\d.]+ x [\d.]+ x [\d.]+ cm/, ""),
     measured = object.size ? `${caption}, ${sizeText(object.size)}` : object.caption;
-  return html`<div class="head">
+  return html`<div class="head flow">
     <${Chip} object=${object} />
     <h3 class="name">${object.words}</h3>
     <${ConfidenceBadge} confidence=${object.confidence} />
@@ -37,7 +37,7 @@ export function mergeHint(cards, { id, probably_part_of: target }) {
   };
   return (
     target &&
-    html`<div class="warning merge-hint">
+    html`<div class="warning merge-hint flow">
       <span>${target.note}</span>
       <button class="studio-button" data-sends="object-cards.decide" onclick=${merge}
         title=${t("Merge both masks into one. You can undo it.")}>

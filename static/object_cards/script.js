@@ -155,7 +155,7 @@ class ObjectCards extends View {
           ${this.comparison.picture()}
           <div class="side">${side(this, object, this.previews.comparedOption(object))}</div>
         </div>
-        <div class="bar-row">
+        <div class="bar-row flow">
           ${this.comparison.modes()}
           ${this.search.field()}
           <div>${!this.search.query && this.moreButton(object)}</div>

@@ -44,7 +44,7 @@ function formatMenu(formats, chosen) {
   if (!about) return null;
   const { name, missing, address, holds, lacks } = about,
     download = t("Download {name}", { name });
-  return html`<div class="formats">
+  return html`<div class="formats flow">
     <select aria-label=${t("Export format")} value=${name} onchange=${({ target }) => (chosen.value = target.value)}>
       ${formats.map((format) => html`<option value=${format.name} key=${format.name}>${format.title}</option>`)}
     </select>

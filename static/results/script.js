@@ -33,7 +33,7 @@ class Results extends View {
     const { value } = this;
     if (!value.stages) return null;
     return html`${value.sentence && verdict(value)}
-      <div class="panel box robots">
+      <div class="panel box robots flow">
         <h3>${t("Robot")}</h3>
         ${this.robots.map((robot) => this.robotButton(robot))}
         ${this.reach.template(this.robots, value.exports.length > 0)}

@@ -63,7 +63,7 @@ export class ShareLinks {
 
   keptLink({ id, expires, by: name }) {
     const time = new Date(expires * 1000).toLocaleString();
-    return html`<div class="kept-link" key=${id}>
+    return html`<div class="kept-link flow" key=${id}>
       <span>${t("Until {time}, by {name}", { time, name })}</span>
       <button class="studio-button revoke" data-sends="results.revoke"
         onclick=${() => this.send({ kind: "revoke", id })}>${t("Revoke")}</button>

@@ -33,7 +33,7 @@ export function comparisonChoice(round, timeline) {
 // Outcomes, reasons and changed code of the two rollouts that the viewers show side by side.
 export function comparison({ titles, reasons, outcomes, changes }, close) {
   return html`<div class="detail panel comparison">
-    <div class="top">
+    <div class="top flow">
       <strong>${titles.join(t(" and "))}</strong>
       <button class="studio-button edit" onclick=${close}>${t("Close")}</button>
     </div>

@@ -33,7 +33,7 @@ export function judgingPanel({ number, parent, change, changes }) {
     <summary>${t("Changes in {file}", { file })}</summary><${Diff} rows=${rows} />
   </details>`;
   return html`<div class="detail panel judging" role="status">
-    <div class="top"><strong>${t("Round {number}", { number })}</strong><span class="faint">${doing}</span></div>
+    <div class="top flow"><strong>${t("Round {number}", { number })}</strong><span class="faint">${doing}</span></div>
     ${change && html`<p class="route">${change}</p>`}
     ${files.map(differences)}
   </div>`;

@@ -18,7 +18,7 @@ function branch(numbers, index, timeline) {
   const { running, judging, lanes } = timeline.value,
     rounds = numbers.map((number) => timeline.numbered(number)).filter(Boolean),
     doing = judging ? t("Judging round {number} …", { number: judging.number }) : t("Working …");
-  return html`<div class="branch-row">
+  return html`<div class="branch-row flow">
     ${lanes.length > 1 && html`<span class="branch">${branchName(rounds[0]?.parent ?? null, index)}</span>`}
     <div class="rounds">
       ${rounds.map((round) => roundButton(round, timeline))}${running && index === lanes.length - 1 && working(doing)}

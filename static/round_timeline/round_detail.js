@@ -34,7 +34,7 @@ export function roundDetail(round, timeline) {
 function head(round, timeline) {
   const { number, parent, reward, seconds } = round,
     rewards = reward.map((other) => other.toFixed(2)).join(", ");
-  return html`<div class="top">
+  return html`<div class="top flow">
     <strong>${t("Round {number}", { number })}</strong>
     <span class="tag ${tone(round)}">${outcome(round)}</span>
     ${parent !== null && html`<span class="faint">${t("from round {parent}", { parent })}</span>`}

@@ -109,7 +109,7 @@ class RoundTimeline extends View {
       : t(
           "Drag objects to their goal positions, or select one and press arrow keys. Objects you do not move are free.",
         );
-    return html`<div class="goal-layout panel" role="status">
+    return html`<div class="goal-layout panel flow" role="status">
       <span>${doing}</span>
       <button class="studio-button primary" disabled=${replaying} data-sends="round-timeline.use_as_goal"
         onclick=${() => this.send("use_as_goal", { number })}>${t("Use as goal")}</button>

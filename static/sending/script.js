@@ -60,7 +60,7 @@ class Sending extends View {
 
   template() {
     const { model, address } = this.value;
-    return html`<div class="line" role="status">
+    return html`<div class="line flow" role="status">
       <span class="text"><b>${model}</b> ${t("on {address} gets nothing until you decide. Offline rules answer.", {
         address,
       })}</span>
@@ -77,7 +77,7 @@ class Sending extends View {
           onclick=${close}>✕</button>
       </div>
       <div class="body" tabindex="-1">${this.body()}</div>
-      <div class="foot">${this.foot()}</div>`;
+      <div class="foot flow">${this.foot()}</div>`;
   }
 
   body() {

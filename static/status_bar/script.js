@@ -36,9 +36,9 @@ class StatusBar extends View {
 
   template() {
     return html`${this.log()}
-      <div class="now">
+      <div class="now flow">
         ${this.value.running && this.work(this.value)}
-        <span class="message" role="status">${this.message.value}</span>
+        <span class="message clip" role="status">${this.message.value}</span>
         ${this.protection(this.value.protection ?? {})}
         <button class="studio-button plain calls" title=${t("Show model calls")} onclick=${() => openCalls()}>
           ${this.value.calls}</button>

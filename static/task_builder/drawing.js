@@ -77,7 +77,7 @@ function goal(builder, row) {
 
 export function foot(builder) {
   const { rows, inNewStep } = builder;
-  return html`<div class="foot">
+  return html`<div class="foot flow">
     <button class="studio-button" disabled=${!rows.value.length} aria-pressed=${inNewStep.value}
       onclick=${() => (inNewStep.value = !inNewStep.value)}>${t("New step")}</button>
     <button class="studio-button" disabled=${!builder.history.value.length} onclick=${() => builder.undo()}>

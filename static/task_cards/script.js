@@ -179,7 +179,7 @@ class TaskCards extends View {
 }
 
 function picture(task) {
-  if (!task.picture) return html`<span class="blank">${task.tried && t("No picture")}</span>`;
+  if (!task.picture) return html`<span class="blank cover">${task.tried && t("No picture")}</span>`;
   const alt = task.feasible ? t("The table when solved") : t("The table after the test");
   return html`<img src=${task.picture} alt=${alt} loading="lazy" />`;
 }
@@ -198,7 +198,7 @@ function verdict(task, currentTrial) {
 
 function description(task) {
   return html`<span class="text">
-    <span class="kind"><b>${t(words(task.kind) || "task")}</b>
+    <span class="kind flow"><b>${t(words(task.kind) || "task")}</b>
       ${
         task.level &&
         html`<span class=${classes("tag", LEVELS[task.level])} title=${t("Estimated difficulty")}>${t(task.level)}</span>`

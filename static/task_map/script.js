@@ -62,7 +62,7 @@ class TaskMap extends View {
       <span>${t("{kept} of {wanted} kept", running)}</span>
       <button class="studio-button" data-sends="task-map.stop" onclick=${() => this.send("stop", {})}>
         ${t("Stop")}</button>
-      <span class="faint message" title=${message}>${message}</span>
+      <span class="faint message clip" title=${message}>${message}</span>
     </div>`;
   }
 

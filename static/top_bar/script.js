@@ -108,7 +108,7 @@ class TopBar extends View {
   template() {
     const { project, services = [] } = this.value;
     return html`<a class="skip-link studio-button" href="#skip" onclick=${skipBars}>${t("Skip to the page")}</a>
-      <button class="brand" title=${t("All projects")} onclick=${() => this.send("home")}>
+      <button class="brand flow" title=${t("All projects")} onclick=${() => this.send("home")}>
         <span class="mark" />GRS Studio</button>
       ${project && this.project(this.value)}
       <span class="services">
@@ -204,7 +204,7 @@ const languageMenu = () =>
 
 // Nothing in a studio without logins, and for those who came by a link. The address is relative: of the studio's path.
 const logout = () =>
-  html`<span class="user">${user}</span>
+  html`<span class="user clip">${user}</span>
     <a class="log-out opens" href="logout" title=${t("End all logins of {user}", { user })}>${t("Log out")}</a>`;
 
 export default mounts(TopBar);

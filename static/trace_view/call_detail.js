@@ -36,7 +36,7 @@ export const facts = (call, { model, offline, tokens, cost, at, version }) => ht
   ${version && html`<${Fact} name="prompt">${version}<//>`}
 </div>`;
 
-export const heading = (call, details) => html`<div class="heading">
+export const heading = (call, details) => html`<div class="heading flow">
   <strong>${[call.title, call.about].filter(Boolean).join(" · ")}</strong>
   <span class=${classes("tag", TONES[call.state])}>${STATE_SIGNS[call.state]} ${STATE_TEXT[call.state]}</span>
   ${details?.memo && html`<span class="tag">${t("From record")}</span>`}

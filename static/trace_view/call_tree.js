@@ -69,7 +69,7 @@ function callRow(view, call, slowest) {
     aria-current=${isOn} title=${call.error || `${call.title}: ${STATE_TEXT[call.state]}`}
     onclick=${() => view.openCall(call.id)}>
     <i class="sign">${STATE_SIGNS[call.state]}</i>
-    <span class="what">${call.title}${call.is_retry && html`<span class="faint"> ${t("retry")}</span>`}</span>
+    <span class="what clip">${call.title}${call.is_retry && html`<span class="faint"> ${t("retry")}</span>`}</span>
     <span class="track"><span class="fill" style=${`width:${width}%`} /></span>
     <span class="duration">${call.seconds === null ? unknown : seconds(call.seconds)}</span>
   </button>`;

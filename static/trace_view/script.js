@@ -198,7 +198,7 @@ class TraceView extends View {
   }
 
   comparison({ titles, rows }) {
-    return html`<div class="heading"><strong>${t("Two responses")}</strong>
+    return html`<div class="heading flow"><strong>${t("Two responses")}</strong>
         <button class="studio-button" onclick=${() => (this.compared.value = null)}>${t("Back")}</button></div>
       <div class="sides">${titles.map((title) => html`<span class="faint">${title}</span>`)}</div>
       ${

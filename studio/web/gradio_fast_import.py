@@ -6,41 +6,27 @@ tests/studio/web/test_gradio_internals.py fails when that changes.
 """
 
 import sys
-from collections.abc import Sequence
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import Any
 
-MODULE, STUB_WRITER = "gradio.component_meta", "create_or_modify_pyi"
+MODULE = "gradio.component_meta"
 
 
-class _Finder(MetaPathFinder):
-    def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
-        if name != MODULE:
-            return None
-        spec = PathFinder.find_spec(name, path, target)
-        if spec and spec.loader:
-            spec.loader = _StublessLoader(spec.loader)
+class _Stubless(PathFinder):
+    @classmethod
+    def find_spec(cls, fullname: str, path: Any = None, target: ModuleType | None = None) -> ModuleSpec | None:
+        spec: Any = super().find_spec(fullname, path, target) if fullname == MODULE else None
+        if spec:
+            run = spec.loader.exec_module
+            spec.loader.exec_module = lambda module: (run(module), vars(module).update(create_or_modify_pyi=_no_stub))
         return spec
 
 
-class _StublessLoader(Loader):
-    """Loads the module and replaces its stub writer by a function that does nothing."""
-
-    def __init__(self, loader: Any):
-        self._loader = loader
-
-    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        return self._loader.create_module(spec)
-
-    def exec_module(self, module: ModuleType) -> None:
-        self._loader.exec_module(module)
-        if hasattr(module, STUB_WRITER):
-            setattr(module, STUB_WRITER, lambda *_: None)
+def _no_stub(*_: object) -> None: ...
 
 
 def install() -> None:
     """Install the import hook. Call it before gradio is imported; afterwards it has no effect."""
-    if MODULE not in sys.modules and not any(isinstance(finder, _Finder) for finder in sys.meta_path):
-        sys.meta_path.insert(0, _Finder())
+    if MODULE not in sys.modules and _Stubless not in sys.meta_path:
+        sys.meta_path.insert(0, _Stubless)

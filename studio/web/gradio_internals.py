@@ -10,7 +10,7 @@ tests/studio/web/test_gradio_internals.py fails when one of them changes.
 import secrets
 from collections import deque
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import jinja2
 from fastapi import FastAPI
@@ -26,22 +26,11 @@ ICON = '<link rel="icon" href="static/studio/icon.svg">'
 """Without it in the first answer, browsers fetch /favicon.ico, which is outside the path of a proxy too."""
 
 
-class _PageTemplates(jinja2.BaseLoader):
-    """Loads Gradio's page with links to nothing outside its path."""
-
-    def __init__(self, loader: jinja2.BaseLoader):
-        self._loader = loader
-
-    def get_source(self, environment: jinja2.Environment, template: str) -> Any:
-        source, file, is_current = self._loader.get_source(environment, template)
-        return source.replace(MANIFEST, ICON), file, is_current
-
-
 def name_icon() -> None:
-    """Let pages name the studio's icon when they are first answered."""
-    loader = templates.env.loader
-    if loader is not None and not isinstance(loader, _PageTemplates):
-        templates.env.loader = _PageTemplates(loader)
+    """Let pages name the studio's icon when they are first answered, and link to nothing outside their path."""
+    name, loader = "frontend/index.html", cast(jinja2.BaseLoader, templates.env.loader)
+    source = loader.get_source(templates.env, name)[0].replace(MANIFEST, ICON)
+    templates.env.loader = jinja2.ChoiceLoader([jinja2.DictLoader({name: source}), loader])
 
 
 def gradio_app(app: FastAPI) -> Any:

@@ -7,7 +7,6 @@ fails when that changes.
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from copy import copy
 from typing import Any, TypeVar
 
 import gradio as gr
@@ -65,7 +64,7 @@ class GuardedPage(gr.Blocks):
         message = t("Whoever runs this studio gives you a login. After five wrong passwords, wait a few minutes.")
         ended = t("The link by which you came has expired or was revoked.") if visit_has_ended.get() else ""
         parts = [f"<strong>{ended}</strong>"] * bool(ended) + [about, f"<small>{message}</small>"]
-        style = (STATIC / "login.css").read_text(encoding="utf-8")
+        style = "".join((STATIC / name).read_text(encoding="utf-8") for name in ("patterns/scale.css", "login.css"))
         return f'<style>{style}</style><span class="login-brand"><i></i>GRS Studio</span>{"<br>".join(parts)}'
 
     @auth_message.setter
@@ -75,31 +74,17 @@ class GuardedPage(gr.Blocks):
     async def process_api(
         self, block_fn: BlockFunction | int, inputs: list[Any], state: Any = None, request: Any = None, **options: Any
     ) -> dict[str, Any]:
-        """Answer one event, or one step of its answer. Without the role, it is a notice and changes nothing."""
+        """Answer one event, or one step of its answer. Raises gr.Error, which is a notice, without the role."""
         function = self.fns[block_fn] if isinstance(block_fn, int) else block_fn
         sender = request[0] if isinstance(request, list) else request
-        role = self.act_for(getattr(sender, "username", None))
+        user, page = getattr(sender, "username", None), getattr(sender, "session_hash", None)
+        role = self.act_for(user)
         try:
             if role is None:
                 raise RoleError("You are no longer logged in. Reload the page to log in.")
             require(needed_role(function.fn))
-            page = getattr(sender, "session_hash", None)
-            if page and not self.owners.belongs(page, getattr(sender, "username", None) or ""):
+            if page and not self.owners.belongs(page, user or ""):
                 raise RoleError("This is another person's page. Reload your own.")
         except RoleError as error:
-            function, inputs = _refusal(function, str(error)), []
-            options["iterator"] = None
+            raise gr.Error(str(error)) from None
         return await super().process_api(function, inputs, state, request, **options)
-
-
-def _refusal(function: BlockFunction, reason: str) -> BlockFunction:
-    """Return a function in place of an event's, that leaves all outputs as they are and shows why."""
-
-    def refuse() -> Any:
-        gr.Warning(reason)
-        return [gr.skip() for _ in function.outputs] if len(function.outputs) > 1 else gr.skip()
-
-    refused = copy(function)
-    refused.fn, refused.inputs, refused.types_generator, refused.inputs_as_dict = refuse, [], False, False
-    refused.batch = False
-    return refused

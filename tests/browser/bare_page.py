@@ -26,7 +26,7 @@ from playwright.sync_api import Page, Route
 from served_studio import serving
 from starlette.routing import Route as Address
 
-from components.component import STATIC, Component, _browser_files
+from components.component import STATIC, STYLES, Component, _browser_files
 from pipeline.frame import Frame, Support
 from pipeline.segmentation import DepthSegmenter
 from studio import app as studio_app
@@ -245,7 +245,7 @@ def _page(components: list[Block | str]) -> str:
         parts.append(f'<div id="{component.elem_id}" class="block">{style}<div class="own">{template}</div></div>')
         about = {"id": component.elem_id, "script": f"/{address}", "settings": component.props}
         mounts.append(about | {"replies": component.reply_names})
-    styles = "".join((STATIC / name).read_text(encoding="utf-8") for name in ("studio.css", "gradio.css"))
+    styles = "".join(path.read_text(encoding="utf-8") for path in (*STYLES, STATIC / "gradio.css"))
     about = escape(json.dumps({"mounts": mounts}), quote=False)
     head = f'<meta charset="utf-8"><title>Bare page</title>{import_map()}<style>{styles}</style>'
     return (

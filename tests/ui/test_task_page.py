@@ -1,11 +1,12 @@
 """A task from its text to the export, and a round that is edited: what Gradio's own widgets carry."""
 
+import re
 import zipfile
 from pathlib import Path
 
 from browser.app_page import LONG, OpenProject, open_copy, open_tab, stop_work, tab, wait_until_idle
 from browser.studio_process import Studio
-from browser.watched_page import close_app
+from browser.watched_page import close_app, press_keys
 from playwright.sync_api import FrameLocator, Page, expect
 from ready_projects import ready_project as ready
 
@@ -63,20 +64,8 @@ def test_a_written_task_is_stopped_solved_exported_and_outlives_a_kill(project: 
     assert project.decisions == before and project.kinds == ["task"]
 
 
-VIEW = "content => content.cmTile?.view ?? content.cmView?.rootView?.view ?? content.cmView?.view"
-"""The private way from an editor's content to its EditorView, as in static/studio/codemirror_indent.js."""
-TYPE = """([content, view]) => {
-  const editor = eval(view)(content);
-  editor.focus();
-  editor.dispatch({ changes: { from: 0, insert: "if True:" }, selection: { anchor: "if True:".length } });
-  for (const key of ["Enter", "Tab"])
-    content.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
-  return editor.state.doc.toString();
-}"""
-
-
 def test_an_edited_round_becomes_a_branch_whose_fault_is_repaired(studio: Studio, page: Page):
-    """Guards Gradio's code editors and their private view, the repair menu, the plot, and views that open.
+    """Guards Gradio's code editors, the repair menu, the plot, and views that open.
 
     If the editor's parts are gone, Gradio changed: adapt static/studio/codemirror_indent.js.
     """
@@ -86,11 +75,14 @@ def test_an_edited_round_becomes_a_branch_whose_fault_is_repaired(studio: Studio
     expect(page.locator("#edited-task :is(textarea, input)")).to_have_value(TASK)
     code = page.locator("#codes .cm-content[contenteditable=true]").first
     expect(code).to_contain_text("def build(")  # the code comes after the editor
-    parts = "[typeof view.dispatch, typeof view.state?.doc?.lineAt, typeof view.state?.selection?.main?.from]"
-    kinds = code.evaluate(f"content => {{ const view = ({VIEW})(content); return view && {parts}; }}")
-    assert kinds == ["function", "function", "number"]
-    typed = code.evaluate(f"content => ({TYPE})([content, {VIEW!r}])")
-    assert typed.startswith("if True:\n" + " " * 8 + "import kit"), "indented by four, then to the next multiple"
+    code.click()
+    page.keyboard.press("Control+Home")
+    page.keyboard.type("if True:")
+    press_keys(page, "Enter", "Tab")
+    lines = code.locator(".cm-line")
+    expect(lines.nth(1)).to_have_text(re.compile("^ {8}import kit"))  # indented by four, then to the next multiple
+    page.keyboard.press("Control+z")
+    expect(lines.nth(1)).to_have_text(re.compile("^ {4}import kit"))
     page.keyboard.press("Control+a")
     source = (rounds.folder / "rounds" / "000" / "simulation.py").read_text()
     page.keyboard.insert_text(source.replace('"green_cylinder"', '"yellow_cube"'))

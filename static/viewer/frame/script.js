@@ -101,7 +101,7 @@ class ViewerFrame extends View {
       isLoaded = this.isLoaded.value,
       text = token ? t("Loading the scene …") : (empty ?? t("The twin shows here as soon as it is ready."));
     return html`<p class="viewer-empty">${text}</p>
-      <iframe class="viewer-frame" title=${t("MuJoCo viewer")} allow="fullscreen" hidden=${!isLoaded}
+      <iframe class="viewer-frame cover" title=${t("MuJoCo viewer")} allow="fullscreen" hidden=${!isLoaded}
         src=${isLoaded ? "/viewer/" : null} ref=${(frame) => (this.frame = frame)} />`;
   }
 }
