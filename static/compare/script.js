@@ -175,7 +175,7 @@ class Compare extends View {
 
   side(done) {
     return html`${this.sources.template(this.value)}
-      <div class="actions">
+      <div class="actions flow">
         <label class="align flow">${t("Align")}${this.alignmentMenu()}</label>
         <button class="studio-button primary" data-act="compare" data-sends="compare.compare"
           disabled=${this.isRunning || !this.sources.complete} onclick=${() => this.run({ kind: "compare" })}>

@@ -142,7 +142,7 @@ class FramePicker extends View {
       }),
       step = (offset, text, label) => html`<button class="studio-button" aria-label=${label} title=${label}
         onclick=${() => this.show(index + offset)}>${text}</button>`;
-    return html`<div class="head"><strong>${title}</strong>
+    return html`<div class="head flow"><strong>${title}</strong>
         <button class="studio-button" data-act="close" onclick=${() => this.close()}>${t("Close")}</button></div>
       <div class="preview"><img src=${shown} alt=${t("Frame preview")} hidden=${!shown || Boolean(error)} /></div>
       ${this.thumbnails()}

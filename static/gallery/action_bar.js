@@ -62,7 +62,7 @@ export class ActionBar {
   note() {
     const { note, undo, error, problems = [] } = this.told.value,
       bad = [error, ...problems].filter(Boolean);
-    return html`<p class=${classes("board-note", bad.length > 0 && "bad")} role="status" hidden=${!note && !bad.length}>
+    return html`<p class=${classes("board-note flow", bad.length > 0 && "bad")} role="status" hidden=${!note && !bad.length}>
       <span>${[note, ...bad].filter(Boolean).join(" ")}</span>
       ${undo && html`<button class="studio-button" onclick=${() => this.undo(undo)}>${t("Undo")}</button>`}
       <button class="studio-button plain" aria-label=${t("Dismiss")} onclick=${() => this.tell({})}>✕</button>

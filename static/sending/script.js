@@ -71,7 +71,7 @@ class Sending extends View {
 
   content() {
     const close = () => this.dialog.close();
-    return html`<div class="head">
+    return html`<div class="head flow">
         <strong id="sending-title">${t("Send this project to a model?")}</strong>
         <button class="studio-button plain" title=${t("Decide later (Esc)")} aria-label=${t("Decide later")}
           onclick=${close}>✕</button>
