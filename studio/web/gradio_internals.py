@@ -29,8 +29,10 @@ ICON = '<link rel="icon" href="static/studio/icon.svg">'
 def name_icon() -> None:
     """Let pages name the studio's icon when they are first answered, and link to nothing outside their path."""
     name, loader = "frontend/index.html", cast(jinja2.BaseLoader, templates.env.loader)
-    source = loader.get_source(templates.env, name)[0].replace(MANIFEST, ICON)
-    templates.env.loader = jinja2.ChoiceLoader([jinja2.DictLoader({name: source}), loader])
+    source = loader.get_source(templates.env, name)[0]
+    if MANIFEST in source:
+        own = jinja2.DictLoader({name: source.replace(MANIFEST, ICON)})
+        templates.env.loader = jinja2.ChoiceLoader([own, loader])
 
 
 def gradio_app(app: FastAPI) -> Any:
