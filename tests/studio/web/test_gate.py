@@ -4,7 +4,6 @@ import asyncio
 import gc
 import os
 import resource
-import shutil
 import socket
 import stat
 from collections.abc import Iterator
@@ -12,14 +11,10 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-import websockets
 from async_calls import run_async
-from browser.studio_process import Studio
 from fastapi import FastAPI, Request, WebSocket
 from fastapi.testclient import TestClient
 from offline_studio import offline_services
-from page_client import connect, open_page
-from ready_projects import ready_project
 from served_studio import serving
 from starlette.routing import BaseRoute
 from starlette.websockets import WebSocketDisconnect
@@ -102,29 +97,6 @@ def test_only_this_machines_own_names_and_the_address_of_this_server_are_hosts_w
     assert not any(map(hostname, ("a b", "a/b", "http://a", "a:b", "a:70000", "[::1", "", "a@b", ":80")))
     assert all(map(is_loopback, ("127.0.0.1", "127.8.8.8", "::1", "localhost")))
     assert not any(map(is_loopback, ("0.0.0.0", "::", "10.0.0.1", "lab", "localhost.example")))
-
-
-def test_a_studio_at_an_ipv6_address_prints_where_its_page_its_channel_and_its_viewer_are(tmp_path: Path, capfd):
-    shutil.copytree(ready_project("blocks", "scene"), tmp_path / "blocks")
-    try:
-        studio = Studio(tmp_path, "::1")
-    except OSError:
-        pytest.skip("this machine has no IPv6")
-
-    async def look() -> None:
-        async with connect(printed) as http, open_page(http, "blocks") as page:
-            await page.wait(lambda: (page.values.get("twin") or {}).get("token"))
-            view = f"/viewer/{page.values['twin']['token']}"
-            (await http.get(f"{view}/geometry")).raise_for_status()
-            async with websockets.connect(f"{printed.replace('http', 'ws')}{view}/ws", origin=printed) as socket:
-                assert await socket.recv()
-
-    printed = capfd.readouterr().out.partition(" is open at ")[2].split(" ")[0]
-    try:
-        assert f"{printed}/" == studio.address
-        run_async(look())
-    finally:
-        studio.close()
 
 
 @pytest.mark.parametrize("origin", [None, *FOREIGN_ORIGINS])
