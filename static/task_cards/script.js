@@ -151,7 +151,7 @@ class TaskCards extends View {
     if (this.value.current_trial)
       return html`<i class="spin" /> ${t("Testing tasks: {tried} of {tasks}", { tried, tasks: tasks.length })}${" "}
         <button class="studio-button plain" data-sends="task-cards.stop_trials" onclick=${stop}>${t("Stop")}</button>`;
-    if (tried === tasks.length) return t("{feasible} of {tasks} solved", { feasible, tasks: tasks.length });
+    if (tried === tasks.length) return t("{feasible} of {tasks} solvable", { feasible, tasks: tasks.length });
     return html`<button class="studio-button" data-sends="task-cards.start_trials" onclick=${start}>
       ${tried ? t("Test remaining tasks") : t("Test all tasks")}</button>`;
   }

@@ -97,7 +97,7 @@ def test_solved_tasks_come_first_and_cards_are_filtered_but_none_moves_while_tas
     filters.first.click()
     assert cards.names() == ["b", "e"]
     cards.show(task("a", **UNSOLVED), task("b", **SOLVED))
-    expect(cards.element.locator(".state")).to_have_text("1 of 2 solved")
+    expect(cards.element.locator(".state")).to_have_text("1 of 2 solvable")
 
 
 def test_the_first_task_is_suggested_or_one_that_was_solved_until_a_person_chooses(cards: Cards):
