@@ -16,7 +16,6 @@ class Studio:
     """The command `studio` in a process of its own; `settings` are variables of its environment."""
 
     def __init__(self, workspace: Path, host: str = "127.0.0.1", **settings: str):
-        """Raises OSError where this machine lacks the address."""
         with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as free:
             free.bind((host, 0))
             self.port = free.getsockname()[1]

@@ -243,13 +243,10 @@ def test_a_studio_killed_under_clicks_loses_nothing_it_answered_and_ends_as_if_n
     assert [made[0].get(name) for name in MADE] == [made[1][name] for name in MADE]
 
 
+@pytest.mark.skipif(not Path("/proc/net/if_inet6").exists(), reason="needs IPv6")
 def test_a_studio_at_an_ipv6_address_prints_where_its_page_its_channel_and_its_viewer_are(tmp_path, capfd):
     shutil.copytree(ready_project("blocks", "scene"), tmp_path / "blocks")
-    try:
-        studio = Studio(tmp_path, "::1")
-    except OSError:
-        pytest.skip("this machine has no IPv6")
-    with closing(studio):
+    with closing(Studio(tmp_path, "::1")) as studio:
         printed = capfd.readouterr().out.partition(" is open at ")[2].split(" ")[0]
         assert f"{printed}/" == studio.address and asyncio.run(clicks.first_poses(printed))
 
