@@ -16,6 +16,7 @@ from pipeline.simulation import kit
 from pipeline.simulation.objects import Region
 from pipeline.simulation.physics import Physics
 from pipeline.simulation.robots import robot_kind
+from pipeline.simulation.robots.arm import hand as hand_module
 from pipeline.simulation.robots.arm.arm_robot import Arm
 from pipeline.simulation.robots.arm.carry_plans import posture_above
 from pipeline.simulation.robots.arm.collision import CollisionChecker, HeldObject
@@ -89,6 +90,24 @@ def test_what_is_too_wide_for_the_gripper_out_of_reach_or_not_to_be_held_by_the_
         assert grasp.approach[2] == pytest.approx(-1, abs=0.01) and grasp.point[2] == pytest.approx(cube.top, abs=1e-3)
     small = physics.state()["red_cube"]
     assert "2.5 cm wide" in find_seals(physics, small).refusal
+
+
+def test_a_load_goes_to_the_first_posture_over_its_place_to_which_it_can_be_kept_level(table, monkeypatch):
+    robot = cast(Arm, robot_kind("arm").make(True))
+    physics = Physics(arm_simulation(table, "red_cube", robot=robot).bench())
+    hand = robot.hand(physics)
+    held = HeldObject("red_cube", np.eye(4))
+    tilting, level, later = (hand.motion.commanded + offset for offset in (0.3, 0.1, 0.2))
+    choices = ["a reason", (tilting, 0.0), (level, 0.0), (later, 0.0)]
+    monkeypatch.setattr(hand_module, "postures_above", lambda *_: iter(choices))
+    monkeypatch.setattr(hand, "level_way", lambda q, _: None if q[0] > level[0] + 0.15 else [q, q])
+    gone: list[np.ndarray] = []
+    monkeypatch.setattr(hand.motion, "follow", lambda path, *_, **__: gone.extend(path))
+    monkeypatch.setattr(hand, "rise", lambda _: None)
+    assert hand._move_over(np.eye(4), held) == "" and np.allclose(gone, level)
+    monkeypatch.setattr(hand, "level_way", lambda *_: None)
+    monkeypatch.setattr(hand, "move_to", lambda q, _: gone.append(q) or "")
+    assert hand._move_over(np.eye(4), held) == "" and np.allclose(gone[-1], tilting), "the first, if none is level"
 
 
 @pytest.mark.parametrize("width", [0.08, 0.05, 0.02])

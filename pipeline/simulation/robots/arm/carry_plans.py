@@ -133,15 +133,27 @@ def drop_height(arm: ControlledArm, held: HeldObject, width: float, target_objec
 def posture_above(
     arm: ControlledArm, held: HeldObject, width: float, target: np.ndarray, drops: tuple[float, ...]
 ) -> tuple[np.ndarray, float] | str:
-    """Return joint angles (6,) over the place of a held object, and the first height to drop it from, in metres.
+    """Return the first of `postures_above`, or why there is none: empty if the place is out of reach."""
+    reason = ""
+    for found in postures_above(arm, held, width, target, drops):
+        if not isinstance(found, str):
+            return found
+        reason = found
+    return reason
+
+
+def postures_above(
+    arm: ControlledArm, held: HeldObject, width: float, target: np.ndarray, drops: tuple[float, ...]
+) -> Iterator[tuple[np.ndarray, float] | str]:
+    """Yield joint angles (6,) over the place of a held object, and the first height to drop it from, in metres.
 
     From there the arm can lower it to world-from-gripper (4, 4), let go and leave without a change of its elbow or
-    wrist, and hits nothing. Or why not: empty if it is out of reach. `width` is that of what is between the fingers.
+    wrist, and hits nothing. Or why a posture is none. `width` is that of what is between the fingers.
     """
-    above, ignored, opening, reason = raised(target, APPROACH_M), (held.name,), width + 0.006, ""
+    above, ignored, opening = raised(target, APPROACH_M), (held.name,), width + 0.006
     for q_above in arm.kinematics.solutions(above):
         if over := arm.clearance.first_collision(q_above, width, held):
-            reason = f"{held.name} would collide with {over} over its place"
+            yield f"{held.name} would collide with {over} over its place"
             continue
         for drop in drops:
             down = straight_way(arm, above, np.array([0, 0, drop - APPROACH_M]), q_above)
@@ -151,7 +163,7 @@ def posture_above(
                 back = straight_way(arm, let_go, APPROACH_M * way_back(let_go), down[-1])
                 hit = first_hit(arm, back, opening, ignored)
                 if back and not hit:
-                    return q_above, drop
+                    yield q_above, drop
+                    break
             if hit:
-                reason = f"the gripper would collide with {hit} when it sets {held.name} down"
-    return reason
+                yield f"the gripper would collide with {hit} when it sets {held.name} down"

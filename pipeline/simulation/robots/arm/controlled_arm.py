@@ -32,13 +32,16 @@ class ControlledArm:
 
         None if no path was found.
         """
-        width, start, limits = self.tool.width, self.motion.commanded, self.kinematics.model.jnt_range
+        level = self.level_way(q, held) if held else None
+        return level or plan_path(self.motion.commanded, q, self._is_free(held), self.kinematics.model.jnt_range)
 
-        def is_free(q: np.ndarray) -> bool:
-            return not self.clearance.first_collision(q, width, held)
+    def level_way(self, q: np.ndarray, held: HeldObject) -> list[np.ndarray] | None:
+        """Return a free path to joint angles (N,) on which the load keeps its tilt; None if none was found."""
+        return self.kinematics.level_path(self.motion.commanded, q, self._is_free(held))
 
-        level = self.kinematics.level_path(start, q, is_free) if held else None
-        return level or plan_path(start, q, is_free, limits)
+    def _is_free(self, held: HeldObject | None) -> Callable[[np.ndarray], bool]:
+        width = self.tool.width
+        return lambda q: not self.clearance.first_collision(q, width, held)
 
     def distance(self, point: np.ndarray) -> float:
         """Return the level distance of a point (2,) or (3,) from the arm's base, in metres."""

@@ -14,7 +14,7 @@ from pipeline.simulation.robots.arm.carry_plans import (
     GraspPlan,
     plan_carry,
     pose_of,
-    posture_above,
+    postures_above,
     raised,
     target_pose,
     way_back,
@@ -122,12 +122,7 @@ class ArmHand(ControlledArm):
         if target is None:
             return self._put_down_here(f"{move.object} cannot be turned as it should stand within the arm's reach")
         above = raised(target, APPROACH_M)
-        free = posture_above(self, held, self.tool.width, target, (self._drop,))
-        q_above = self.kinematics.solve(above) if isinstance(free, str) else free[0]
-        if q_above is None:
-            return self._put_down_here(f"out of reach: the arm cannot hold {move.object} over its place")
-        message = self.move_to(q_above, held)
-        if message:
+        if message := self._move_over(target, held):
             return self._put_down_here(message)
         if not self.tool.is_holding(move.object):
             return self._put_down_here(f"{self.tool.loss(move.object)} on the way")
@@ -144,6 +139,22 @@ class ArmHand(ControlledArm):
         if below:
             nudge(self, move.object, move.xy)
         return ""
+
+    def _move_over(self, target: np.ndarray, held: HeldObject) -> str:
+        """Carry the held object over its place, world-from-gripper (4, 4); return why not, empty on success.
+
+        To the first posture to which it can be kept level: on other ways heavy objects turn in the fingers and slip.
+        """
+        self.rise(held)
+        found: list[np.ndarray] = []
+        for one in postures_above(self, held, self.tool.width, target, (self._drop,)):
+            if not isinstance(one, str):
+                found.append(nearest_equivalent(one[0], self.motion.commanded, self.kinematics.model.jnt_range))
+                if path := self.level_way(found[-1], held):
+                    self._follow(path, held)
+                    return ""
+        q = found[0] if found else self.kinematics.solve(raised(target, APPROACH_M))
+        return f"out of reach: the arm cannot hold {held.name} over its place" if q is None else self.move_to(q, held)
 
     def pull(self, motion: PartMotion) -> str:
         """Open or shut a part from the front; return why it failed, empty when it did what it could."""
@@ -213,13 +224,16 @@ class ArmHand(ControlledArm):
             hit = self.clearance.first_collision(q, self.tool.width, held) or "something on the way"
             mover = held.name if held else "the arm"
             return f"{mover} would collide with {hit}"
+        self._follow(path, held)
+        return ""
+
+    def _follow(self, path: list[np.ndarray], held: HeldObject | None) -> None:
         if held is None:
             self.motion.follow(path[1:])
         else:  # a corner at full speed would jerk the load off
             for corner in path[1:]:
                 self.motion.follow([corner], speed=self._carry_speed(held.name))
         self.motion.arrive()  # before a straight line begins
-        return ""
 
     def _carry_speed(self, name: str) -> float:
         """Return the mean speed in rad/s for a load: its inertia about the tool grows with the square of the speed."""
