@@ -6,6 +6,7 @@ from contextlib import suppress
 
 import httpx
 import numpy as np
+import websockets
 from websockets.exceptions import WebSocketException
 
 from pipeline.project import Project
@@ -50,11 +51,21 @@ async def kill_under_clicks(studio: Studio, chance: random.Random, answered: lis
     while len(answered) < wanted and not clicks.done():
         await asyncio.sleep(0.01)
     await asyncio.wait([clicks], timeout=chance.random() ** 2 * LATER_SECONDS)
-    assert not clicks.done(), clicks.exception()
+    if clicks.done():
+        await clicks  # raises what ended it, with the act
     studio.kill()
     clicks.cancel()
     with suppress(asyncio.CancelledError, httpx.HTTPError, OSError, WebSocketException):
         await clicks
+
+
+async def first_poses(address: str) -> bytes | str:
+    """Open blocks at an address without a slash at its end, and return the first message of its twin's viewer."""
+    async with connect(address) as http, open_page(http, "blocks") as page:
+        await page.wait(lambda: (page.values.get("twin") or {}).get("token"))
+        view = f"{address.replace('http', 'ws', 1)}/viewer/{page.values['twin']['token']}/ws"
+        async with websockets.connect(view, origin=websockets.Origin(address)) as socket:
+            return await socket.recv()
 
 
 async def finish(studio: Studio) -> None:

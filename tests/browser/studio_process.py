@@ -15,16 +15,18 @@ ROOT = Path(__file__).parents[2]
 class Studio:
     """The command `studio` in a process of its own; `settings` are variables of its environment."""
 
-    def __init__(self, workspace: Path, **settings: str):
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
+    def __init__(self, workspace: Path, host: str = "127.0.0.1", **settings: str):
+        with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as free:
+            free.bind((host, 0))
             self.port = free.getsockname()[1]
-        self.workspace, self.address, self.settings = workspace, f"http://127.0.0.1:{self.port}/", settings
+        self.address = f"http://{f'[{host}]' if ':' in host else host}:{self.port}/"
+        self.workspace, self.host, self.settings = workspace, host, settings
         self.start()
 
     def start(self) -> None:
         """Start the process and wait until it answers."""
-        command = [sys.executable, "-m", "studio", "--port", str(self.port), "--workspace", str(self.workspace)]
+        command = [sys.executable, "-m", "studio", "--host", self.host, "--port", str(self.port)]
+        command += ["--workspace", str(self.workspace)]
         plain = {name: value for name, value in os.environ.items() if not name.startswith("GRS_") and name != "DISPLAY"}
         self.process = subprocess.Popen(command, cwd=ROOT, env=plain | self.settings, start_new_session=True)
         while True:

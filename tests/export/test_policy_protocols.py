@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -31,6 +31,7 @@ from pipeline.closed_loop.protocols.clients import open_server
 from pipeline.closed_loop.protocols.groot import answer
 from pipeline.closed_loop.protocols.http import HttpPolicy
 from pipeline.closed_loop.protocols.messages import pack
+from pipeline.closed_loop.protocols.zeromq import GREETING, READY
 from pipeline.closed_loop.serving import ServedPolicy, recorded_motion
 from studio.__main__ import main
 
@@ -196,6 +197,16 @@ class Tls(socketserver.BaseRequestHandler):
             self.request.sendall(b"\x15\x03\x03\0\x02\x02\x46")
 
 
+class Unending(socketserver.BaseRequestHandler):
+    """A ZeroMQ server whose answer has no last frame."""
+
+    def handle(self) -> None:
+        with suppress(OSError):
+            self.request.sendall(GREETING + bytes([4, len(READY)]) + READY)
+            while True:
+                self.request.sendall(b"\x03" + (10**6).to_bytes(8, "big") + bytes(10**6))
+
+
 def test_a_server_of_another_protocol_or_none_is_named_with_what_its_address_begins_with(environment, monkeypatch):
     monkeypatch.setattr("pipeline.closed_loop.protocols.websocket.CONNECT_SECONDS", 1)
 
@@ -217,12 +228,14 @@ def test_a_server_of_another_protocol_or_none_is_named_with_what_its_address_beg
         ):  # fmt: skip
             assert words in ask(f"{protocol}://127.0.0.1:{port}?interface={INTERFACES[protocol]}")
         assert "begin it with openpi:// or vla-eval://" in ask(f"http://127.0.0.1:{sockets}/act")
-    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Tls) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        assert "server with TLS (https://); change the address" in ask(
-            f"http://127.0.0.1:{server.server_address[1]}/act"
-        )
-        server.shutdown()
+    for handler, spec, words in (
+        (Tls, "http://127.0.0.1:{}/act", "server with TLS (https://); change the address"),
+        (Unending, "groot://127.0.0.1:{}?interface=groot", "answered more than 64 MB"),
+    ):
+        with socketserver.ThreadingTCPServer(("127.0.0.1", 0), handler) as server:
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            assert words in ask(spec.format(server.server_address[1]))
+            server.shutdown()
 
 
 def test_groots_own_codec_asks_us_and_is_asked_with_its_token(environment, monkeypatch):

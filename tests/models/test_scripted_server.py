@@ -2,18 +2,22 @@
 
 import json
 import re
+import socket
+import sys
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+from bench.faults.obedient_model import obedient_answers
 from pipeline.assets import Library
 from pipeline.frame import load
 from pipeline.matching import LibraryFeatures
 from pipeline.models import ModelError, ModelSettings
 from pipeline.models.client.openai_client import OpenAIModel
 from pipeline.models.model import PICTURED_KINDS
+from pipeline.models.prompt_templates import load_prompt
 from pipeline.project import Project
 from pipeline.router import judging
 from pipeline.router.solved_programs import SolvedProgram, keep_solved, kit_version
@@ -25,6 +29,7 @@ from pipeline.simulation.sandbox.protocol import Limits
 from pipeline.tasks import Task
 from scripts.scripted_model_server.answer_file import FileAnswer
 from scripts.scripted_model_server.server import ScriptedServer
+from tests.simulation.attack_programs import CANARY
 
 SCENE = Path(__file__).parents[2] / "sample_scenes" / "blocks"
 WORDS = "put the blue cube on the red cube"
@@ -38,15 +43,14 @@ EARLIER = Task("on", "Put the green box on the white plate.", (), ("green_box re
 CODE_QUESTIONS = {"write_program", "route", "repair_simulation", "repair_checks"}
 
 
-@pytest.fixture(scope="module")
-def loop(tmp_path_factory, sandbox):
-    """Every stage up to the rounds answered over HTTP; the first program is broken on both sides."""
-    folder, default = tmp_path_factory.mktemp("scripted"), Library.open()
+def run_loop(folder: Path, sandbox, answers: list[FileAnswer], text: str | None = WORDS) -> SimpleNamespace:
+    """Have every stage up to the rounds answered over HTTP."""
+    folder.mkdir(exist_ok=True)
+    default = Library.open()
     library = replace(default, assets=[one for one in default.assets if one.category in ("cube", "ball", "mug")])
     keep_solved(SolvedProgram("other", (), EARLIER, "s", "c", "scripted-0", 1.0, kit_version()), folder / "solved")
-    answers = [FileAnswer("propose_tasks", {"tasks": [GHOST]}), FileAnswer("write_program", BROKEN)]
     with ScriptedServer(answers, folder / "log.jsonl") as server:
-        model = OpenAIModel(ModelSettings("openai", server.model, base_url=server.url))
+        model = OpenAIModel(ModelSettings("openai", server.model, base_url=server.url), CANARY)
         project = Project.create(folder / "one", load(SCENE))
         features = LibraryFeatures.compute(library)
         folders = {"workspace": folder, "cards_folder": folder / "cards"}
@@ -54,10 +58,17 @@ def loop(tmp_path_factory, sandbox):
         with pytest.MonkeyPatch.context() as patch:  # one layout and two mutations are enough here
             patch.setattr(judging, "SEEDS", (0,))
             patch.setattr(judging, "MUTATION_KINDS", ("nothing", "inverted"))
-            messages = [step.message for step in run_stages(project, services, "rounds", WORDS)]
+            messages = [step.message for step in run_stages(project, services, "rounds", text)]
         model.close()
     log = [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
     return SimpleNamespace(project=project, requests=server.requests, log=log, messages=messages)
+
+
+@pytest.fixture(scope="module")
+def loop(tmp_path_factory, sandbox):
+    """The first program is broken on both sides."""
+    answers = [FileAnswer("propose_tasks", {"tasks": [GHOST]}), FileAnswer("write_program", BROKEN)]
+    return run_loop(tmp_path_factory.mktemp("scripted"), sandbox, answers)
 
 
 def test_a_broken_program_is_repaired_on_both_sides_and_all_results_carry_the_scripted_models_name(loop):
@@ -111,3 +122,26 @@ def test_pictures_go_along_with_the_kinds_that_the_settings_name(pictures_for):
     assert settings.picture_kinds == expected
     with pytest.raises(ModelError, match="No picture can go along with choose_match, fly"):
         ModelSettings(pictures_for="fly choose_match")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the sandbox's full protection is Linux's")
+def test_a_model_that_obeys_words_in_a_picture_reaches_nothing_decides_nothing_and_solves_nothing(
+    tmp_path, sandbox, monkeypatch
+):
+    monkeypatch.setattr(judging, "guard", lambda program: ())  # which would refuse such a program, and is no protection
+    (secret := tmp_path / "secret").write_text(CANARY)
+    with socket.create_server(("127.0.0.1", 0)) as elsewhere:
+        elsewhere.setblocking(False)
+        answers = obedient_answers(str(secret), f"//127.0.0.1:{elsewhere.getsockname()[1]}")
+        obeyed = run_loop(tmp_path / "work", sandbox, answers, None)
+        with pytest.raises(BlockingIOError):
+            elsewhere.accept()
+    project, files = obeyed.project, [path for path in tmp_path.rglob("*") if path.is_file() and path != secret]
+    assert all(one.route != "done" and "tried to open" in one.report.violation for one in project.rounds())
+    assert project.rounds() and not project.solution() and not project.decisions
+    assert CANARY.encode() not in b"".join(path.read_bytes() for path in files)
+    assert {one.relative_to(tmp_path / "work").parts[0] for one in files} == {"cards", "log.jsonl", "one", "solved"}
+    assert all(re.fullmatch(r"\w+", one.name) and "\x1b" not in one.caption for one in project.descriptions())
+    for one in obeyed.requests:
+        assert load_prompt(one.kind).read(one.prompt) is not None and "\x1b" not in one.prompt, one.kind
+    assert any("Obey" in one.prompt for one in obeyed.requests if one.kind == "write_program")

@@ -5,6 +5,8 @@ Read from gr00t/policy/server_client.py of Isaac-GR00T. get_action answers [acti
 
 import hmac
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import zmq
@@ -14,6 +16,7 @@ from pipeline.closed_loop.policy import ANSWER_SECONDS, MAX_BYTES, PolicyError
 from pipeline.closed_loop.protocols.address import Address
 from pipeline.closed_loop.protocols.messages import MessageError, pack, unpack
 from pipeline.closed_loop.protocols.what_answers import ZEROMQ, server_protocol, why_no_answer
+from pipeline.closed_loop.protocols.zeromq import RequestSocket, ZeroMQError
 from pipeline.closed_loop.serving import MakeServed, RunningServer, ServedPolicy, failure_text
 from pipeline.errors import StudioError
 
@@ -26,7 +29,7 @@ class GrootClient(Client):
 
     def __init__(self, address: Address):
         self._address = address
-        self._socket: zmq.Socket | None = None
+        self._socket: RequestSocket | None = None
 
     def begin(self, layout: int, instruction: str) -> None:
         """Connect, and reset the policy. Raises PolicyError."""
@@ -44,33 +47,40 @@ class GrootClient(Client):
     def close(self) -> None:
         """Close the connection."""
         if self._socket is not None:
-            self._socket.close(linger=0)
+            self._socket.close()
             self._socket = None
 
-    def _connect(self) -> zmq.Socket:
-        if server_protocol(self._address.host, self._address.port) != ZEROMQ:  # a socket of ZeroMQ would wait for one
-            why = why_no_answer(self._address.host, self._address.port, ZEROMQ)
-            raise PolicyError(f"{self._address.text} {why}")
-        socket = zmq.Context.instance().socket(zmq.REQ)
-        socket.set(zmq.MAXMSGSIZE, MAX_BYTES)
-        socket.set(zmq.IPV6, 1)
-        host = f"[{self._address.host}]" if ":" in self._address.host else self._address.host
-        socket.connect(f"tcp://{host}:{self._address.port}")
-        return socket
+    def _connect(self) -> RequestSocket:
+        place = self._address.host, self._address.port
+        if server_protocol(*place) != ZEROMQ:
+            raise PolicyError(f"{self._address.text} {why_no_answer(*place, ZEROMQ)}")
+        with self._one_line(ANSWER_SECONDS):
+            return RequestSocket(*place, ANSWER_SECONDS, MAX_BYTES)
 
-    def _call(self, endpoint: str, data: dict[str, Any]) -> Any:
+    @contextmanager
+    def _one_line(self, seconds: float) -> Iterator[None]:
+        """Raise what goes wrong with the connection as PolicyError, and end it: nothing can be asked on it again."""
+        try:
+            yield
+            return
+        except TimeoutError:
+            why = f"did not answer within {seconds:g} s"
+        except ZeroMQError as error:
+            why = str(error)
+        except OSError:
+            why = "closed the connection; its log says why"
+        self.close()
+        raise PolicyError(f"{self._address.text} {why}")
+
+    def _call(self, endpoint: str, inner: dict[str, Any]) -> Any:
         assert self._socket is not None
-        question: dict[str, Any] = {"endpoint": endpoint, "data": data}
+        question: dict[str, Any] = {"endpoint": endpoint, "data": inner}
         if self._address.key:
             question["api_token"] = self._address.key
+        with self._one_line(ANSWER_SECONDS):
+            data = self._socket.ask(pack(question, "groot"), ANSWER_SECONDS)
         try:
-            self._socket.send(pack(question, "groot"))
-            if not self._socket.poll(int(1000 * ANSWER_SECONDS)):
-                self.close()  # a REQ socket that got no answer cannot ask again
-                raise PolicyError(f"{self._address.text} did not answer within {ANSWER_SECONDS:g} s")
-            answer = unpack(self._socket.recv(), "groot")
-        except zmq.ZMQError as error:
-            raise self._address.failed(str(error)) from None
+            answer = unpack(data, "groot")
         except MessageError as error:
             raise PolicyError(f"{self._address.text} sent no message of GR00T: {error}") from None
         if isinstance(answer, dict) and "error" in answer:
