@@ -94,8 +94,7 @@ def test_what_is_too_wide_for_the_gripper_out_of_reach_or_not_to_be_held_by_the_
 
 def test_a_load_goes_to_the_first_posture_over_its_place_to_which_it_can_be_kept_level(table, monkeypatch):
     robot = cast(Arm, robot_kind("arm").make(True))
-    physics = Physics(arm_simulation(table, "red_cube", robot=robot).bench())
-    hand = robot.hand(physics)
+    hand = robot.hand(Physics(arm_simulation(table, "red_cube", robot=robot).bench()))
     held = HeldObject("red_cube", np.eye(4))
     tilting, level, later = (hand.motion.commanded + offset for offset in (0.3, 0.1, 0.2))
     choices = ["a reason", (tilting, 0.0), (level, 0.0), (later, 0.0)]
@@ -107,7 +106,7 @@ def test_a_load_goes_to_the_first_posture_over_its_place_to_which_it_can_be_kept
     assert hand._move_over(np.eye(4), held) == "" and np.allclose(gone, level)
     monkeypatch.setattr(hand, "level_way", lambda *_: None)
     monkeypatch.setattr(hand, "move_to", lambda q, _: gone.append(q) or "")
-    assert hand._move_over(np.eye(4), held) == "" and np.allclose(gone[-1], tilting), "the first, if none is level"
+    assert hand._move_over(np.eye(4), held) == "" and np.allclose(gone[-1], tilting)
 
 
 @pytest.mark.parametrize("width", [0.08, 0.05, 0.02])
