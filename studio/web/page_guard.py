@@ -86,5 +86,5 @@ class GuardedPage(gr.Blocks):
             if page and not self.owners.belongs(page, user or ""):
                 raise RoleError("This is another person's page. Reload your own.")
         except RoleError as error:
-            raise gr.Error(str(error)) from None
+            raise gr.Error(str(error), print_exception=False) from None
         return await super().process_api(function, inputs, state, request, **options)
