@@ -1,6 +1,5 @@
 """Whatever kills it, fills its disk or cuts off its files: nothing confirmed is lost, and each project opens again."""
 
-import asyncio
 import json
 import os
 import random
@@ -17,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from async_calls import run_async
 from browser.studio_process import Studio
 from ready_projects import ROOT, ready_project
 
@@ -232,7 +232,7 @@ def test_a_studio_killed_under_clicks_loses_nothing_it_answered_and_ends_as_if_n
         shutil.copytree(ready_project("blocks"), folder)
     log, studio = killed / "decisions.jsonl", Studio(killed.parent)
     for _ in range(KILLS):
-        asyncio.run(clicks.kill_under_clicks(studio, chance, answered))
+        run_async(clicks.kill_under_clicks(studio, chance, answered))
         kept = [json.dumps(one.data) for one in (read_log(log) if log.exists() else ())]
         assert kept[: len(before)] == before and all(any(mark in one for one in kept) for mark in answered)
         before = kept
@@ -240,7 +240,7 @@ def test_a_studio_killed_under_clicks_loses_nothing_it_answered_and_ends_as_if_n
     assert len(answered) > KILLS
     shutil.copy(log, whole)
     for one in (studio, Studio(whole.parent)):
-        asyncio.run(clicks.finish(one))
+        run_async(clicks.finish(one))
         one.close()
         made.append(finished_files(one.workspace / "blocks"))
     assert [made[0].get(name) for name in MADE] == [made[1][name] for name in MADE]
@@ -251,7 +251,7 @@ def test_a_studio_at_an_ipv6_address_prints_where_its_page_its_channel_and_its_v
     shutil.copytree(ready_project("blocks", "scene"), tmp_path / "blocks")
     with closing(Studio(tmp_path, "::1")) as studio:
         printed = capfd.readouterr().out.partition(" is open at ")[2].split(" ")[0]
-        assert f"{printed}/" == studio.address and asyncio.run(clicks.first_poses(printed))
+        assert f"{printed}/" == studio.address and run_async(clicks.first_poses(printed))
 
 
 JUMPING_CLOCK = """
