@@ -36,7 +36,7 @@ async def click(studio: Studio, chance: random.Random, answered: list[str]) -> N
                 {"kind": "mask", "mask": encode_rle(mask), "clicks": [], "mark": mark},
             ))  # fmt: skip
             await page.act("mask-canvas", "decide", {"id": segment.id} | decision)
-            if page.update["told"] == told:  # else a notice says why it was refused
+            if page.update["told"] == told:  # a refused act is told in a notice
                 answered.append(str(mark))
             if chance.random() < 0.3:
                 await page.act("mask-canvas", "undo")
