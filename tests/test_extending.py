@@ -49,9 +49,8 @@ def install(folder: Path, files: dict[str, str]) -> Path:
 
 def grs(site: Path, *arguments: object) -> str:
     """Run a command with a plug-in installed; return what it printed, its errors last."""
-    command = [sys.executable, "-m", "studio", *map(str, arguments)]
-    there = {"cwd": ROOT, "env": os.environ | {"PYTHONPATH": str(site)}}
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, **there)
+    command, env = [sys.executable, "-m", "studio", *map(str, arguments)], os.environ | {"PYTHONPATH": str(site)}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, cwd=ROOT, env=env)
     assert done.returncode == 0, done.stderr
     return done.stdout + done.stderr
 
@@ -83,6 +82,8 @@ def test_installed_plug_ins_make_the_project_and_write_their_format(project, sit
     names = {placement["name"] for placement in json.loads((project / "scene.json").read_text())["placements"]}
     rows = (tmp_path / "poses.csv").read_text().splitlines()
     assert rows[0] == "name,asset,x,y,z" and {row.split(",")[0] for row in rows[1:]} == names
+    grs(site, "export", project, "--format", "heights", "--out", tmp_path / "heights.html")
+    assert all(f"<td>{name}</td>" in (tmp_path / "heights.html").read_text() for name in names)
 
 
 def test_an_installed_image_to_3d_service_is_chosen_by_its_name(site):
@@ -115,7 +116,7 @@ def test_a_broken_plug_in_is_named_once_and_left_out(tmp_path):
 
 def test_the_documented_page_shows_and_saves_its_notes(tmp_path):
     notes = types.ModuleType("notes")
-    shown = re.search(r"^```python studio/pages/notes\.py\n(.*?)^```$", DOC.read_text(), re.MULTILINE | re.DOTALL)
+    shown = re.search(r"^```python studio/pages/notes\.py\n(.*?)^```$", DOC.read_text(), re.M | re.S)
     assert shown, "docs/extending.md shows no page"
     exec(compile(shown[1], "notes.py", "exec"), notes.__dict__)
     session = SimpleNamespace(project=SimpleNamespace(folder=tmp_path))

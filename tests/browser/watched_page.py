@@ -21,6 +21,12 @@ STREAMS = re.compile("/queue/data")
 """Gradio's request that stays open."""
 SETTLED = "async () => !window.studioChannel || (await window.studioChannel).isSettled()"
 """Whether the studio acted on all that the page sent, and the page shows what came of it."""
+QUIET_WHEN_LEFT = """addEventListener("beforeunload", () => {
+    const said = console.error;
+    console.error = () => {};
+    setTimeout(() => (console.error = said), 500);
+})"""
+"""Gradio closes its stream when a page is left, and logs an event that was under way as an error."""
 expect.set_options(timeout=TIMEOUT)
 
 
@@ -30,6 +36,7 @@ class PageLog:
     def __init__(self, page: Page):
         self.errors: list[str] = []
         self.open_requests: set[Request] = set()
+        page.add_init_script(QUIET_WHEN_LEFT)
         page.on("console", lambda m: self.errors.append(f"{m.text} {m.location['url']}") if m.type == "error" else None)
         page.on("pageerror", lambda error: self.errors.append(str(error)))
         page.on("request", self._begin)
