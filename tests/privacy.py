@@ -39,18 +39,15 @@ def tells() -> list[str]:
 
 def leaks(folder: Path, marks: list[str] | None = None) -> list[str]:
     """Return "file: text found" for every file below a folder whose bytes, names or unpacked content contain one."""
-    pattern, found = _pattern(marks or tells()), []
+    spellings = {mark.encode(code) for mark in marks or tells() for code in ("utf-8", "utf-16-le", "utf-32-le")}
+    # what follows is part of the match, so that a failed test shows the whole path
+    pattern = re.compile(b"|".join(re.escape(one) + b"[^\\s\"'<>\0]{0,60}" for one in sorted(spellings)), re.IGNORECASE)
+    found: list[str] = []
     for file in sorted(path for path in folder.rglob("*") if path.is_file()):
         for where, data in _contents(str(file.relative_to(folder)), file.read_bytes()):
             hits = {hit.decode("utf-8", "replace") for hit in pattern.findall(where.encode() + b"\n" + data)}
             found += [f"{where}: {hit}".replace("\0", "") for hit in sorted(hits)]
     return found
-
-
-def _pattern(marks: list[str]) -> re.Pattern[bytes]:
-    spellings = {mark.encode(code) for mark in marks for code in ("utf-8", "utf-16-le", "utf-32-le")}
-    # what follows is part of the match, so that a failed test shows the whole path
-    return re.compile(b"|".join(re.escape(one) + b"[^\\s\"'<>\0]{0,60}" for one in sorted(spellings)), re.IGNORECASE)
 
 
 def _contents(name: str, data: bytes) -> Iterator[tuple[str, bytes]]:

@@ -119,19 +119,13 @@ def wait_for_request(page: Page, asked: list[dict[str, Any]], **wanted: Any) -> 
     wait_until(page, lambda: any(all(one.get(key) == value for key, value in wanted.items()) for one in asked))
 
 
-def wait_for_requests(page: Page, seconds: float) -> None:
-    """Wait until no request of the page is open, so many seconds at most."""
-    deadline = time.monotonic() + seconds
-    while PAGE_LOGS[page].open_requests and time.monotonic() < deadline:
-        page.wait_for_timeout(50)
-
-
 @contextlib.contextmanager
 def leaving(page: Page) -> Iterator[None]:
     """Leave or reload the studio inside, once no request is open or after some seconds. What Gradio reports of it is no
     error."""
-    log = PAGE_LOGS[page]
-    wait_for_requests(page, seconds=2)
+    log, deadline = PAGE_LOGS[page], time.monotonic() + 2
+    while log.open_requests and time.monotonic() < deadline:
+        page.wait_for_timeout(50)
     before, dropped = log.take_errors(), set(log.open_requests)
     yield
     log.errors = before
