@@ -34,7 +34,10 @@ def ready_project(scene: str, until: str = "task", task: str = "") -> Path:
                 shutil.copytree(ready_project(scene), part)
             command = ["run", f"sample_scenes/{scene}", "--out", str(part), "--until", until]
             command += ["--task", task] if task else []
-            subprocess.run([sys.executable, "-m", "studio", *command], cwd=ROOT, env=_environment(), check=True)
+            # of a person whose name must not be kept (privacy.py), without settings of the studio
+            env = {name: value for name, value in os.environ.items() if not name.startswith("GRS_")}
+            env |= privacy.identity(FOLDER)
+            subprocess.run([sys.executable, "-m", "studio", *command], cwd=ROOT, env=env, check=True)
             if until == "task":
                 _rehearse(part)
             part.rename(made)
@@ -49,12 +52,6 @@ def _rehearse(folder: Path) -> None:
     with Sandbox() as sandbox:
         for task in Project(folder).tasks() or ():
             rehearse(task, folder, sandbox)
-
-
-def _environment() -> dict[str, str]:
-    """Return the environment of a person whose name must not be kept (privacy.py), without settings of the studio."""
-    here = {name: value for name, value in os.environ.items() if not name.startswith("GRS_")}
-    return here | privacy.identity(FOLDER)
 
 
 @cache

@@ -148,7 +148,7 @@ export class MaskWork {
     const id = edit?.isChanged ? edit.id || this.scene.next_id : object.id,
       shown = this.withMask(id, mask, edit?.colour),
       note = this.taken(mask, id, took);
-    this.decide("mask", { id, mask: shown.rle, clicks: edit?.clicks ?? [] });
+    this.decide("mask", this.maskData(shown, edit?.clicks));
     this.discard();
     this.showNow([shown]);
     select(id);
@@ -163,6 +163,11 @@ export class MaskWork {
 
   decide(kind, data) {
     this.send("decide", { kind, ...data });
+  }
+
+  /** What a decision about a mask says. A new object is marked: the studio may have given its id away meanwhile. */
+  maskData({ id, rle }, clicks = []) {
+    return { id, mask: rle, clicks, ...(!this.segment(id) && { new: true }) };
   }
 
   decideSeveral(label, decisions) {

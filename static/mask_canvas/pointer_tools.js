@@ -152,7 +152,7 @@ export class PointerTools {
     const shown = [work.withMask(object.id, parts[0]), work.withMask(scene.next_id, parts[1], scene.next_colour)];
     work.decideSeveral(
       t("{id} split", { id: object.id }),
-      shown.map(({ id, rle }) => ({ kind: "mask", id, mask: rle, clicks: [] })),
+      shown.map((part) => ({ kind: "mask", ...work.maskData(part) })),
     );
     work.tool = "add";
     work.showNow(shown);

@@ -1,6 +1,6 @@
 """Decisions about objects that a person makes on any page."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from pipeline.segmentation import SegmentationError, encode_rle, split
@@ -15,18 +15,28 @@ def apply_decision(session: Session, message: Mapping[str, Any]) -> None:
     """Record the decision {kind, ...data} about an object. Raises StudioError if it is invalid.
 
     Two kinds stand for several decisions that are undone as one: "several" {decisions, label}, and "split" {id}, which
-    divides an object into the parts it may consist of, or where it is narrowest.
+    divides an object into the parts it may consist of, or where it is narrowest. A "mask" that is "new" gets an id that
+    is free now: the page may not yet know of an object that was made meanwhile.
     """
-    frame = session.project.frame
     if message.get("kind") == "several":
-        decisions = [parse_decision(one, frame) for one in message.get("decisions", ())]
+        decisions = [*_parsed(session, message.get("decisions", ()))]
         label = str(message.get("label", "several decisions"))[:MAX_LABEL_LENGTH]
         session.decisions.record_all(decisions, label)
     elif message.get("kind") == "split":
         session.decisions.record_all(_split(session, message.get("id")), f"{message.get('id')} split")
     else:
-        kind, data = parse_decision(dict(message), frame)
+        ((kind, data),) = _parsed(session, [message])
         session.decisions.record(kind, **data)
+
+
+def _parsed(session: Session, messages: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, dict[str, Any]]]:
+    free = next_segment_id(session.project)
+    for message in messages:
+        data = dict(message)
+        if data.pop("new", False) and data.get("kind") == "mask":
+            data["id"] = free
+            free += 1
+        yield parse_decision(data, session.project.frame)
 
 
 def _split(session: Session, id: object) -> list[tuple[str, dict[str, Any]]]:

@@ -10,7 +10,7 @@ import pytest
 from browser.app_page import drop_files
 from browser.axe import findings
 from browser.bare_page import BareStudio, Mount, Mounted, bare_studio
-from browser.watched_page import press_buttons, press_keys, wait_until
+from browser.watched_page import press_buttons, press_keys, wait_for_request, wait_until
 from playwright.sync_api import Locator, Page, expect
 
 from pipeline.assets.asset_descriptions import FILE
@@ -68,9 +68,9 @@ def newest(asked: list[dict[str, Any]], kind: str) -> dict[str, Any]:
     return {key: found[key] for key in found if key not in ("page_token", "token", "kind")}
 
 
-def last(asked: list[dict[str, Any]], kind: str, page: Page) -> dict[str, Any]:
-    """Wait until a request of that kind was asked; return the newest."""
-    wait_until(page, lambda: newest(asked, kind))
+def last(asked: list[dict[str, Any]], kind: str, page: Page, *has: str) -> dict[str, Any]:
+    """Wait until the newest request of that kind has these values; return it."""
+    wait_until(page, lambda: (one := newest(asked, kind)) and all(map(one.get, has)))
     return newest(asked, kind)
 
 
@@ -96,7 +96,7 @@ def test_search_and_filters_find_assets_as_one_types(mounted: Mounted):
     library.get_by_label("Longest side to, in cm").fill("12")
     expect(cards(page)).to_have_count(2)
     wanted = {"category": "mug", "smallest": 0.02, "largest": 0.12, "articulated": None, "words": "", "offset": 0}
-    assert last(asked, "find", page).items() >= wanted.items()
+    wait_for_request(page, asked, kind="find", **wanted)
     library.get_by_role("button", name="Clear filters").click()
     expect(count).to_have_text(everything)
     page.keyboard.press("/")
@@ -318,7 +318,7 @@ def test_what_is_dropped_is_searched_by_or_imported_or_refused(mounted: Mounted)
     expect(library.locator("p.message.bad")).to_contain_text("None of these files is a model.")
     drop_files(page, ".library", ".grid", {"mug.png": "x"})
     expect(library.locator(".image-query")).to_contain_text("Similar to mug.png")
-    assert Path(last(asked, "find", page)["like"]["picture"]).read_text() == "x"
+    assert Path(last(asked, "find", page, "like")["like"]["picture"]).read_text() == "x"
     expect(library.locator("p.message.bad")).to_be_visible()  # it is no picture
     library.get_by_role("button", name="Clear picture").click()
     expect(library.locator(".image-query")).to_have_count(0)
@@ -342,7 +342,7 @@ def test_an_asset_similar_to_an_object_is_used_for_it(mount: Mount):
     open_library(mounted)
     library.get_by_role("button", name="Similar to").click()
     expect(library.locator(".image-query")).to_contain_text("Similar to red cube")
-    assert last(asked, "find", page)["like"]["object"] == 1
+    assert last(asked, "find", page, "like")["like"]["object"] == 1
     expect(cards(page).first).to_contain_text("red cube")
     cards(page).first.click()
     expect(panel(page).locator(".asset-actions")).to_contain_text("Used for 1 red cube")

@@ -270,13 +270,6 @@ def room(scene, folder):
     return builder.compile_spec(spec)
 
 
-def from_beside(scene, degrees):
-    """Return the scene with its camera turned about the table's middle."""
-    turn = np.eye(4)
-    turn[:3, :3] = Rotation.from_euler("z", degrees, degrees=True).as_matrix()
-    return replace(scene, world_from_camera=turn @ scene.world_from_camera)
-
-
 @pytest.fixture
 def before_wall(tmp_path):
     tall = make.placement(make.box(tmp_path, (0.06, 0.06, 0.4)), "tall", (0.1, 0.2), rgb=OBJECT_RGB)
@@ -293,7 +286,8 @@ def test_it_looks_as_in_the_photograph_and_as_in_the_room_from_ten_degrees_besid
     scene, observation, segments = before_wall
     made = make_background(observation, segments, builder.table_slab(scene))
     for degrees, least in ((0, 0.95), (10, 0.8), (-10, 0.8)):
-        seen = from_beside(scene, degrees)
+        turn = Pose.from_rotation(np.zeros(3), Rotation.from_euler("z", degrees, degrees=True).as_matrix())
+        seen = replace(scene, world_from_camera=turn.matrix @ scene.world_from_camera)
         truth = render_model(room(seen, tmp_path), (320, 240))
         scene_files.write_scene(seen, tmp_path / f"twin{degrees}")
         pictures = []

@@ -110,8 +110,8 @@ def _checks(goal: PlannedGoal) -> str:
     a, b = goal.names
     is_near = goal.kind == "near"
     verb, sign = ("comes_close_to", "<") if is_near else ("moves_away_from", ">")
-    # A centimetre beyond what the plan asks for (near_distance, away_distance): half a footprint's diagonal is 1 to 1.42
-    # times its radius.
+    # A centimetre beyond what the plan asks for (near_distance, away_distance); half of a footprint's diagonal is 1 to
+    # 1.42 times its radius.
     limit = "max(0.16, 1.42 * reach + 0.05)" if is_near else "max(0.24, reach + 0.09)"
     return f'''
 def check_{a}_{verb}_{b}(sim):

@@ -19,11 +19,13 @@ from pipeline.models import Question
 from pipeline.project import Project
 from pipeline.run import Progress
 from pipeline.scene.scene_files import write_scene
+from pipeline.segmentation import encode_rle
 from pipeline.simulation import Program
 from pipeline.tasks import TaskError
 from studio.sessions.cache import Cache
 from studio.sessions.decision_recorder import DecisionRecorder
 from studio.sessions.event_log import EventLog
+from studio.sessions.object_decisions import apply_decision
 from studio.sessions.project_work import pending_refit, undo_if_worse
 from studio.sessions.round_replay import RoundReplay
 from studio.sessions.session import ModelCalls
@@ -157,7 +159,9 @@ def test_a_stoppable_sandbox_is_cancelled_by_either_event():
     assert cancels == [False, False, True, True] and stoppable.name == "inner"
 
 
-def test_decisions_recorded_together_are_undone_together_and_no_name_is_taken_twice(tmp_path: Path, log: EventLog):
+def test_decisions_recorded_together_are_undone_together_and_no_name_or_number_is_taken_twice(
+    tmp_path: Path, log: EventLog
+):
     project, changes = Project.create(tmp_path / "one", FRAME), []
     decisions = DecisionRecorder(project, log, lambda: changes.append(1))
     decisions.record("not_object", id=1, value=True)
@@ -172,6 +176,12 @@ def test_decisions_recorded_together_are_undone_together_and_no_name_is_taken_tw
         with pytest.raises(RequestError, match="choose another name"):
             decisions.record("rename", id=id, name=name)
     decisions.record("rename", id=1, name="mug")
+    session = SimpleNamespace(project=project, decisions=decisions)
+    drawn = {"kind": "mask", "id": 1, "mask": encode_rle(np.ones(FRAME.depth.shape, bool)), "clicks": []}
+    new = drawn | {"new": True}
+    for message in (new, new, drawn, {"kind": "several", "decisions": [drawn, new]}):
+        apply_decision(session, message)  # type: ignore[arg-type]
+    assert [decision.data["id"] for decision in project.active_decisions("mask")] == [5, 6, 1, 1, 7]
 
 
 def test_a_round_without_a_rollout_is_reported_and_each_request_for_a_replay_has_its_own_serial(tmp_path, log):
