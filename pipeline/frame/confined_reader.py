@@ -18,7 +18,7 @@ from pipeline import plugins
 from pipeline.frame.formats.poses import valid_poses
 from pipeline.frame.formats.recording import Recording
 from pipeline.frame.formats.video import VIDEO_SUFFIXES
-from pipeline.frame.frame import Doubt, Frame, FrameError, Intrinsics
+from pipeline.frame.frame import Doubt, Frame, FrameError, Intrinsics, find_fault
 from pipeline.frame.image_files import check_pixel_count
 from pipeline.frame.plain_format import COLOUR_FILES, load_files
 from pipeline.untrusted import confined
@@ -124,15 +124,13 @@ def _frame(reply: Event) -> Frame:
     rgb, depth, *pose = reply.arrays
     k = Intrinsics(**value["intrinsics"])
     check_pixel_count(k.width, k.height, "the frame")
-    is_sound = rgb.dtype == np.uint8 and rgb.shape == (k.height, k.width, 3) and depth.shape == (k.height, k.width)
-    if not (is_sound and depth.dtype == np.float32 and np.isfinite(depth).all() and depth.min() >= 0):
-        raise ValueError
-    if not all(matrix.shape == (4, 4) and np.isfinite(matrix).all() for matrix in pose):
-        raise ValueError
     notes = tuple(str(note) for note in value["notes"])
     doubts = tuple(Doubt(*(str(one[key]) for key in ("what", "why", "cure"))) for one in value["doubts"])
     world = pose[0].astype(float) if pose else None
-    return Frame(rgb, depth, k, world, str(value["source"]), notes, doubts=doubts)
+    frame = Frame(rgb, depth, k, world, str(value["source"]), notes, doubts=doubts)
+    if find_fault(frame):
+        raise ValueError
+    return frame
 
 
 # ---------------------------------------------------------------------- in the child

@@ -92,6 +92,23 @@ class Frame:
         return np.stack([(u - k.cx) / k.fx * z, (v - k.cy) / k.fy * z, z], -1).astype(np.float32)
 
 
+def find_fault(frame: Frame) -> str:
+    """Return what of a frame is not as `Frame` promises it; "" if all is."""
+    k, pose = frame.intrinsics, frame.world_from_camera
+    for name, array, dtype, shape in (
+        ("colour", np.asarray(frame.rgb), np.uint8, (k.height, k.width, 3)),
+        ("depth", np.asarray(frame.depth), np.float32, (k.height, k.width)),
+    ):
+        if array.dtype != dtype or array.shape != shape:
+            wanted = f"{np.dtype(dtype).name} of shape {shape}"
+            return f"its {name} is {array.dtype} of shape {array.shape}, where {wanted} is expected"
+    if not np.isfinite(frame.depth).all() or frame.depth.min() < 0:
+        return "its depth holds numbers below 0 or not finite, where 0 stands for unknown"
+    if pose is not None and (pose.shape != (4, 4) or not np.isfinite(pose).all()):
+        return "its pose is no matrix of four rows of four numbers"
+    return ""
+
+
 @dataclass(frozen=True, eq=False)
 class FurtherView:
     """Another photograph of the same table, beside the main one."""

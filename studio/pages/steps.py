@@ -60,12 +60,13 @@ def _needs_attention(step: Step, session: Session) -> bool:
 
 
 def tab_label(step: Step, session: Session | None) -> str:
-    """Return the two lines of the step's tab."""
-    return f"{t(step.title)}\n{t(STATE_LABELS[step_state(step, session)])}"
+    """Return the two lines of the step's tab; one for a step without stages."""
+    return "\n".join([t(step.title), *([t(STATE_LABELS[step_state(step, session)])] if step.stages else [])])
 
 
 def furthest_step(session: Session | None) -> str:
     """Return the name of the last step that has results, at which a project is opened."""
     stages = session.project.stages() if session else {}
-    reached = [step.name for step in STEPS if all(stages.get(stage, "todo") != "todo" for stage in step.stages)]
+    with_results = (step for step in STEPS if step.stages)
+    reached = [step.name for step in with_results if all(stages.get(one, "todo") != "todo" for one in step.stages)]
     return reached[-1] if reached else STEPS[0].name

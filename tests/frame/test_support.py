@@ -12,6 +12,7 @@ from threadpoolctl import threadpool_limits
 from pipeline.frame import Frame, FrameError, Intrinsics, Support, SupportError, find_support, offered_grounds
 from pipeline.frame.depth_alignment import _improves_most_cells, register_depth
 from pipeline.frame.depth_values import flying_pixels
+from pipeline.frame.formats.recording import Recording
 from pipeline.frame.once_per_frame import once_per_frame
 from pipeline.frame.surfaces import local_points, surface_under
 from pipeline.geometry import transform
@@ -190,6 +191,8 @@ def test_threads_that_ask_together_share_one_result_and_an_error_is_not_kept():
     with ThreadPoolExecutor(4) as threads:
         assert len(set(threads.map(ask, [frame] * 4))) == 1
     assert computed == [frame, frame] and measure(replace(frame)) is not measure(frame)
+    with pytest.raises(FrameError, match="made no frame of a: its depth holds numbers below 0"):
+        Recording("plug-in's format", ("a",), lambda _: replace(frame, depth=-frame.depth)).frame()
 
 
 def test_depth_of_a_larger_frame_is_moved_by_its_own_pixels():

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pipeline.frame.frame import Frame, FrameError
+from pipeline.frame.frame import Frame, FrameError, find_fault
 
 Poses = tuple[np.ndarray | None, ...]
 """Camera-to-world transforms of shape (4, 4), metres, OpenCV's camera axes; None for a frame whose pose is unknown."""
@@ -39,6 +39,8 @@ class Recording:
                 f"There is no frame {index}; this {self.kind} holds {len(self)}, from 0 to {len(self) - 1}."
             )
         frame = self.read(index)
+        if fault := find_fault(frame):
+            raise FrameError(f"The reader of the {self.kind} made no frame of {self.names[index]}: {fault}.")
         if len(self) == 1:
             return frame
         note = f"Frame {index} of {len(self)} ({self.names[index]}) of the {self.kind} was taken."

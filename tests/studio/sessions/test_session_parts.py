@@ -176,11 +176,10 @@ def test_decisions_recorded_together_are_undone_together_and_no_name_or_number_i
         with pytest.raises(RequestError, match="choose another name"):
             decisions.record("rename", id=id, name=name)
     decisions.record("rename", id=1, name="mug")
-    session = SimpleNamespace(project=project, decisions=decisions)
     drawn = {"kind": "mask", "id": 1, "mask": encode_rle(np.ones(FRAME.depth.shape, bool)), "clicks": []}
     new = drawn | {"new": True}
     for message in (new, new, drawn, {"kind": "several", "decisions": [drawn, new]}):
-        apply_decision(session, message)  # type: ignore[arg-type]
+        apply_decision(SimpleNamespace(project=project, decisions=decisions), message)  # type: ignore[arg-type]
     assert [decision.data["id"] for decision in project.active_decisions("mask")] == [5, 6, 1, 1, 7]
 
 
