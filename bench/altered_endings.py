@@ -84,11 +84,14 @@ def main() -> int:
     parser.add_argument("--drawn", type=int, default=200)
     arguments = parser.parse_args()
     sys.modules["kit"] = kit  # as programs import it
-    pairs = [(plan, scene) for folder in arguments.projects for scene in [kit.Scene.load(folder)]
-             for plan in tasks_of(scene)]  # fmt: skip
+    pairs = [
+        (plan, scene) for folder in arguments.projects for scene in [kit.Scene.load(folder)] for plan in tasks_of(scene)
+    ]
     drawn = np.random.default_rng(0).integers(0, len(pairs), arguments.drawn)
-    for title, chosen in (("proposed", [(*pair, 0) for pair in pairs]),
-                          ("drawn", [(*pairs[k], number + 1) for number, k in enumerate(drawn)])):  # fmt: skip
+    for title, chosen in (
+        ("proposed", [(*pair, 0) for pair in pairs]),
+        ("drawn", [(*pairs[k], number + 1) for number, k in enumerate(drawn)]),
+    ):
         total = Counter[str]()
         for plan, scene, seed in chosen:
             try:

@@ -81,9 +81,12 @@ def proposals_for(folder: Path, robot: str, sandbox: Sandbox) -> tuple[tuple[Tas
     """Return the planner's proposals that the robot can do by the dry run, and how many it cannot: as the app does."""
     scene, project = kit.Scene.load(folder), Project.open(folder)
     candidates = ask_for_proposals(
-        scene, PlannerModel(), not_picked=why_not_picked(scene, robot), doubtful=doubtful_objects(project, scene),
+        scene,
+        PlannerModel(),
+        not_picked=why_not_picked(scene, robot),
+        doubtful=doubtful_objects(project, scene),
         alternatives=True,
-    ).tasks  # fmt: skip
+    ).tasks
     results = best_first(list(plan_candidates(candidates, folder, sandbox, robot)), 12)
     able = tuple(result.task for result in results if not result.reason)
     return able, len(results) - len(able)

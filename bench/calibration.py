@@ -60,22 +60,31 @@ def study(count: int) -> None:
             assert one.bound is not None
             bounds[one.parameter.field].append(one.bound / true)
             held.append(one.low is not None and one.high is not None and one.low <= true <= one.high)
-        print(f"{number}: {seconds[-1]:.1f} s, error {result.before:.4f} -> {result.after:.4f} rad, held out "
-              f"{result.held_out_before:.4f} -> {result.held_out_after:.4f}", flush=True)  # fmt: skip
+        print(
+            f"{number}: {seconds[-1]:.1f} s, error {result.before:.4f} -> {result.after:.4f} rad, held out "
+            f"{result.held_out_before:.4f} -> {result.held_out_after:.4f}",
+            flush=True,
+        )
     for field, values in errors.items():
         bound = np.array(bounds[field])
-        print(f"{field}: median error {np.median(values):.2%}, 95 % below {np.quantile(values, 0.95):.2%}, "
-              f"largest {max(values):.2%}; Cramer-Rao standard deviation: median {np.median(bound):.2%}, largest "
-              f"{bound.max():.2%}; errors within 1.96 of it: {np.mean(values <= 1.96 * bound):.0%}")  # fmt: skip
-    print(f"intervals hold the truth: {sum(held)} of {len(held)}; held-out error after / before: largest "
-          f"{max(ratios):.2f}; seconds: median {np.median(seconds):.1f}, largest {max(seconds):.1f}")  # fmt: skip
+        print(
+            f"{field}: median error {np.median(values):.2%}, 95 % below {np.quantile(values, 0.95):.2%}, "
+            f"largest {max(values):.2%}; Cramer-Rao standard deviation: median {np.median(bound):.2%}, largest "
+            f"{bound.max():.2%}; errors within 1.96 of it: {np.mean(values <= 1.96 * bound):.0%}"
+        )
+    print(
+        f"intervals hold the truth: {sum(held)} of {len(held)}; held-out error after / before: largest "
+        f"{max(ratios):.2f}; seconds: median {np.median(seconds):.1f}, largest {max(seconds):.1f}"
+    )
 
 
 def unidentifiable() -> None:
     """Print which of ten parameters without effect are named, each calibrated beside two that have one."""
-    xml = arm_xml().replace("</worldbody>", STILL).replace(
-        "</actuator>", '<position name="a_lid" joint="lid" kp="5"/></actuator>'
-    )  # fmt: skip
+    xml = (
+        arm_xml()
+        .replace("</worldbody>", STILL)
+        .replace("</actuator>", '<position name="a_lid" joint="lid" kp="5"/></actuator>')
+    )
     model = mujoco.MjModel.from_xml_string(xml)
     model.actuator_biasprm[model.actuator("a_lid").id, 2] = -1.0
     truth = xml.replace(f'damping="{DAMPINGS[0]}"', 'damping="2.0"')

@@ -115,9 +115,12 @@ def feasible(folder: Path, robot: str, runner: "InThisProcess") -> Iterator[Task
     """Yield the candidates that can be planned, in the order of the cards."""
     scene, project = kit.Scene.load(folder), Project.open(folder)
     candidates = ask_for_proposals(
-        scene, PlannerModel(), not_picked=why_not_picked(scene, robot), doubtful=doubtful_objects(project, scene),
+        scene,
+        PlannerModel(),
+        not_picked=why_not_picked(scene, robot),
+        doubtful=doubtful_objects(project, scene),
         alternatives=True,
-    ).tasks  # fmt: skip
+    ).tasks
     return (
         one.task for one in plan_candidates(candidates, folder, cast(ProgramRunner, runner), robot) if not one.reason
     )

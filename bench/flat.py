@@ -132,8 +132,11 @@ def main() -> None:
         case = draw(number)
         outcome = measure(case)
         results[str(number)] = outcome
-        print(f"{number:3} {case.shape:8} {np.round(np.array(case.size) * 100, 1)} cm, {case.edge * 100:4.1f} cm from "
-              f"the edge, friction {case.friction:.2f}: {outcome or 'done'}", flush=True)  # fmt: skip
+        print(
+            f"{number:3} {case.shape:8} {np.round(np.array(case.size) * 100, 1)} cm, {case.edge * 100:4.1f} cm from "
+            f"the edge, friction {case.friction:.2f}: {outcome or 'done'}",
+            flush=True,
+        )
     if arguments.out:
         write_json(arguments.out, results)
     done = sum(not outcome for outcome in results.values())

@@ -120,10 +120,13 @@ def layout(frame: Frame, colour: str, depth: str, camera_file: str = "") -> File
     """Return a frame under other names, each file in the format of its suffix."""
     units = integer(frame.depth * 1000)
     encode = {
-        "png": png, "jpg": lambda x: png(x, "JPEG", quality=95), "ppm": lambda x: png(x, "PPM"),
+        "png": png,
+        "jpg": lambda x: png(x, "JPEG", quality=95),
+        "ppm": lambda x: png(x, "PPM"),
         "pgm": lambda x: b"P5\n%d %d\n65535\n" % x.shape[::-1] + x.astype(">u2").tobytes(),
-        "npy": lambda x: numpy_file(np.save, x), "npz": lambda x: numpy_file(np.savez, x),
-    }  # fmt: skip
+        "npy": lambda x: numpy_file(np.save, x),
+        "npz": lambda x: numpy_file(np.savez, x),
+    }
     files = {name: encode[name.rsplit(".")[-1]](array) for name, array in ((colour, frame.rgb), (depth, units))}
     k = frame.intrinsics
     rows = "\n".join(" ".join(f"{x:.6f}" for x in row) for row in k.matrix)
@@ -219,9 +222,8 @@ def main() -> None:
     options = parser.parse_args()
     folders = sorted(p.parent for home in ("frames", "frames_wild") for p in (SHARED / home).glob("*/camera.json"))
     chosen = [
-        one for one in folders
-        if (one.parent.name == "frames" or one.name.startswith(FOR_CALIBRATION)) != options.aside
-    ]  # fmt: skip
+        one for one in folders if (one.parent.name == "frames" or one.name.startswith(FOR_CALIBRATION)) != options.aside
+    ]
     frames = {folder.name: load(folder) for folder in chosen}
     count = options.each or (2 if options.aside else len(frames))
     totals: dict[str, int] = {}

@@ -89,8 +89,9 @@ def worths(folder: Path, sandbox: Sandbox, count: int, work: Path, budgets: Sequ
         found = {n: learn_briefly(tried.task, program, start, sandbox, LearnerBudget(n)) for n in budgets}
         words = ", ".join(
             f"{n}: {one.reason if one.success is None else f'{one.success:.0%}'} in {one.seconds:.0f} s"
-            for n, one in found.items() if one
-        )  # fmt: skip
+            for n, one in found.items()
+            if one
+        )
         print(f"  {folder.name} level {tried.level} {tried.task.instruction} -> {words}", flush=True)
         yield {n: one.success for n, one in found.items() if one}
 

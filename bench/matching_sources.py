@@ -169,8 +169,9 @@ def table(judged: Sequence[Judged], held_out: np.ndarray, sources: Sequence[str]
             f"| {held_out[own].mean():.2f} / {errors[1]:.2f} | {right[own].mean():.2f} |"
         )
     random = np.random.default_rng(0)
-    draws = [np.concatenate([rows[sources[k]] for k in random.integers(0, len(sources), len(sources))])
-             for _ in range(500)]  # fmt: skip
+    draws = [
+        np.concatenate([rows[sources[k]] for k in random.integers(0, len(sources), len(sources))]) for _ in range(500)
+    ]
     for name, values in (("score", before), ("confidence", held_out)):
         low, high = np.percentile([calibration_error(values[own], right[own]) for own in draws], (2.5, 97.5))
         lines.append(f"{name}: calibration error {calibration_error(values, right):.3f} ({low:.3f} to {high:.3f})")
@@ -188,8 +189,10 @@ def acceptance(judged: Sequence[Judged], held_out: np.ndarray) -> list[str]:
     before = np.array([one.probability for one in judged])
     lines = []
     for name, values, least in (
-        ("score", before, MIN_PROBABILITY), ("confidence", held_out, MIN_CONFIDENCE), ("confidence", held_out, 0.5)
-    ):  # fmt: skip
+        ("score", before, MIN_PROBABILITY),
+        ("confidence", held_out, MIN_CONFIDENCE),
+        ("confidence", held_out, 0.5),
+    ):
         accepted = [p >= least or one.proved for p, one in zip(values, judged, strict=True)]
         outcomes = [
             one.outcome if keep else replace(one.outcome, chosen=None)

@@ -33,10 +33,13 @@ from pipeline.segmentation import Segment
 
 OBJECTS_PER_TABLE = 6
 KINDS = {
-    "bottles": ("bottle", "carton"), "mugs and cups": ("mug", "cup", "wineglass", "teapot"), "bowls": ("bowl", "plate"),
-    "boxes": ("box", "cube", "block", "book"), "cans and tubes": ("can", "cylinder", "ball"),
+    "bottles": ("bottle", "carton"),
+    "mugs and cups": ("mug", "cup", "wineglass", "teapot"),
+    "bowls": ("bowl", "plate"),
+    "boxes": ("box", "cube", "block", "book"),
+    "cans and tubes": ("can", "cylinder", "ball"),
     "tools": ("tool", "pan", "glasses"),
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True)

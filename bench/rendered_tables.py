@@ -132,10 +132,12 @@ def render_table(
     outline = np.array([[-0.5, -0.5], [0.5, -0.5], [0.5, 0.5], [-0.5, 0.5]])
     masks = {k: _ragged(number == k, rng) for k in range(len(assets)) if (number == k).sum() > 600}
     return RenderedTable(
-        frame, Support(camera, plane, outline, number < 0),
-        tuple(Segment(k + 1, mask) for k, mask in masks.items()), tuple(assets[k].id for k in masks),
+        frame,
+        Support(camera, plane, outline, number < 0),
+        tuple(Segment(k + 1, mask) for k, mask in masks.items()),
+        tuple(assets[k].id for k in masks),
         tuple(repainted[k] for k in masks),
-    )  # fmt: skip
+    )
 
 
 def _positions(assets: Sequence[Asset], rng: np.random.Generator) -> list[np.ndarray]:
@@ -146,8 +148,10 @@ def _positions(assets: Sequence[Asset], rng: np.random.Generator) -> list[np.nda
         best = np.zeros(2)
         for _ in range(60):
             best = rng.uniform(-0.22, 0.22, 2)
-            if all(np.linalg.norm(best - s) > 0.55 * (reach + float(np.linalg.norm(a.size[:2])) / 2) + 0.01
-                   for s, a in zip(positions, assets, strict=False)):  # fmt: skip
+            if all(
+                np.linalg.norm(best - s) > 0.55 * (reach + float(np.linalg.norm(a.size[:2])) / 2) + 0.01
+                for s, a in zip(positions, assets, strict=False)
+            ):
                 break
         positions.append(best)
     return positions

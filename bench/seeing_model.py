@@ -62,9 +62,12 @@ class SeeingModel:
         if self.rng.uniform() < SYNONYM_SHARE:
             name = SYNONYMS.get(name, name)
         return question.answer_type(
-            is_object=self.error != "not an object", name=f"{colour} {name}", caption=f"a {colour} {name}",
-            colour=colour, confidence=0.9,
-        )  # fmt: skip
+            is_object=self.error != "not an object",
+            name=f"{colour} {name}",
+            caption=f"a {colour} {name}",
+            colour=colour,
+            confidence=0.9,
+        )
 
     def _category(self) -> str:
         ids = sorted(self.one.exact) or sorted(self.one.category) or sorted(self.one.either)

@@ -216,14 +216,17 @@ GROUPS = {"calibration": CALIBRATION, "aside": ASIDE, "last": LAST}
 
 
 FORMS = (
-    ("Put {a} into {b}.", "{a} is inside {b}"), ("Place {a} on {b}.", "{a} rests on {b}"),
-    ("Move {a} next to {b}.", "{a} is next to {b}"), ("Bring {a} far away from {b}.", "{a} is well away from {b}"),
-    ("Set {a} left of {b}.", "{a} is left of {b}"), ("Swap {a} for where {b} was.", "{a} stands where {b} stood"),
+    ("Put {a} into {b}.", "{a} is inside {b}"),
+    ("Place {a} on {b}.", "{a} rests on {b}"),
+    ("Move {a} next to {b}.", "{a} is next to {b}"),
+    ("Bring {a} far away from {b}.", "{a} is well away from {b}"),
+    ("Set {a} left of {b}.", "{a} is left of {b}"),
+    ("Swap {a} for where {b} was.", "{a} stands where {b} stood"),
     ("Move {a} into the zone at the front.", "{a} is in near_zone, marked on the table"),
     ("Discard {a}.", "{a} is inside bin, set out on the table"),
     ("Stack {a} and {b}.", "{a} and {b} are stacked, bottom first"),
     ("Line {a} and {b} up.", "{a} and {b} stand in a row from left to right"),
-)  # fmt: skip
+)
 WORDINGS = ("{}", "Please {}", "{} Be careful.", "Robot: {}", "Now {}", "{} Then stop.", "Kindly {}", "{} Thanks.")
 
 

@@ -102,10 +102,13 @@ def _matched(found: Sequence[Event], true: Sequence[dict], end: float) -> tuple[
     left, misses, count = [e for e in found if e.time < end - HELD_S - EVENT_S or _near_true(e, true)], [], 0
     for event in true:
         near = [
-            e for e in left
-            if e.kind == event["kind"] and e.object == event["object"] and abs(e.time - event["time"]) <= EVENT_S
+            e
+            for e in left
+            if e.kind == event["kind"]
+            and e.object == event["object"]
+            and abs(e.time - event["time"]) <= EVENT_S
             and (e.kind == "picked" or e.on == event["on"])
-        ]  # fmt: skip
+        ]
         if near:
             left.remove(min(near, key=lambda e: abs(e.time - event["time"])))
             count += 1

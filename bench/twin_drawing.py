@@ -106,8 +106,10 @@ def arrange_scene(kind: str, recipe: studio.SceneRecipe, assets: Sequence[Asset]
     scene = Scene(
         world_from_camera=studio.camera_pose(recipe),
         table=np.array([[-x, -y], [x, -y], [x, y], [-x, y]]) * 0.999,
-        table_rgb=(150, 130, 110), placements=tuple(placements), intrinsics=studio.camera_intrinsics(recipe),
-    )  # fmt: skip
+        table_rgb=(150, 130, 110),
+        placements=tuple(placements),
+        intrinsics=studio.camera_intrinsics(recipe),
+    )
     settled, _ = settle(scene)
     on_table = [p for p in settled.placements if p.world_from_object.pos[2] > 0]
     return Scene(scene.world_from_camera, scene.table, scene.table_rgb, tuple(on_table), scene.intrinsics)

@@ -101,8 +101,9 @@ def further_views(table: DrawnTable, segments: list[Segment], poses: str, seed: 
         print(
             f"{seed:3} view {number} {view.source}: off by {1e3 * np.linalg.norm(gap[:3, 3]):.1f} mm, "
             f"{np.degrees(np.arccos(np.clip((np.trace(gap[:3, :3]) - 1) / 2, -1, 1))):.2f} degrees; agrees "
-            f"{view.agreement:.2f}; {time.perf_counter() - began:.1f} s", flush=True,
-        )  # fmt: skip
+            f"{view.agreement:.2f}; {time.perf_counter() - began:.1f} s",
+            flush=True,
+        )
         found.append((table.frames[number], view.main_from_camera))
     views = carry_masks(main, find_support(main), segments, found)
     for view in views:

@@ -233,8 +233,9 @@ def task_to_json(task: Task) -> dict[str, Any]:
 
 def question_task(task: Task) -> dict[str, Any]:
     """Return a task as questions to a model hold it: in words."""
-    return {key: list(value) if isinstance(value, tuple) else value
-            for key, value in vars(task).items() if key != "planned"}  # fmt: skip
+    return {
+        key: list(value) if isinstance(value, tuple) else value for key, value in vars(task).items() if key != "planned"
+    }
 
 
 def task_from_json(value: Mapping[str, Any]) -> Task:
@@ -273,11 +274,14 @@ def _why_unusable(answer: TaskAnswer, scene: Mapping[str, Any]) -> str:
     names = [o["name"] for o in scene["objects"]]
     missing = [name for name in answer.objects if name not in names]
     reason = (
-        f"there is no {listed(missing)} here" if missing
-        else "it names no object" if not answer.objects
-        else "it has no instruction" if not answer.instruction.strip()
+        f"there is no {listed(missing)} here"
+        if missing
+        else "it names no object"
+        if not answer.objects
+        else "it has no instruction"
+        if not answer.instruction.strip()
         else ""
-    )  # fmt: skip
+    )
     return reason and f"{_identifier(answer.name)}: {reason}"
 
 

@@ -134,8 +134,9 @@ def on_the_lowest(text: str, case: Case) -> str:
     bottom = case.task.objects[0]
     return re.sub(
         r"(up, low = run\.end\(\"\w+\"\), run\.end\()\"\w+\"(\)\n.*\n    assert abs\(gap\) < 0\.02 or run\.touching\(\"\w+\", )\"\w+\"",
-        rf'\1"{bottom}"\2"{bottom}"', text,
-    )  # fmt: skip
+        rf'\1"{bottom}"\2"{bottom}"',
+        text,
+    )
 
 
 def height_for_the_top(text: str, case: Case) -> str:
@@ -231,7 +232,7 @@ SIMULATION: dict[str, Edit] = {
     "category for a name": other_goals(category_for_a_name),
     "a goal for each seed": other_goals(a_goal_for_each_seed),
     "zone scattered": zone_scattered,
-}  # fmt: skip
+}
 
 CHECKS: dict[str, Edit] = {
     "turned like the one below": first_check(r"    assert up\.position\[2\] > low\.position\[2\], ", r'    assert abs(up.yaw - low.yaw) < 0.02, f"turned by {up.yaw - low.yaw:.2f} against the one below"' "\n\\g<0>"),

@@ -113,7 +113,7 @@ SIMULATION: dict[str, Edit] = {
     "goals about a copy": about_a_copy,
     "a list for arguments": substitution(r"sim\.scatter\((\"\w+\"(?:, \"\w+\")*)", r"sim.scatter([\1]"),
     "overwritten in a loop": other_goals(overwritten_in_a_loop),
-}  # fmt: skip
+}
 
 CHECKS: dict[str, Edit] = {
     "signed difference": lambda text, case: substitution(r"math\.dist\((.*), (.*)\)\n", r"float(sum(\1 - \2))\n")(text.replace("abs(gap)", "gap"), case),

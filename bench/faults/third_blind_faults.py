@@ -219,13 +219,15 @@ SIMULATION: dict[str, Edit] = {
     "too narrow a row": substitution(r"(kit\.in_row\(.*along=\"\w+\")", r"\1, spacing=0.01"),
     "goals in brackets": other_goals(goals_in_brackets),
     "objects instead of names": other_goals(objects_instead_of_names),
-    "zone taken for a container": substitution(r"kit\.in_zone\(|kit\.outside\(", lambda m: "kit.inside(" if "in_zone" in m[0] else "kit.away("),  # type: ignore[arg-type]
+    "zone taken for a container": substitution(
+        r"kit\.in_zone\(|kit\.outside\(", lambda m: "kit.inside(" if "in_zone" in m[0] else "kit.away("
+    ),  # type: ignore[arg-type]
     "goal in the first layout only": other_goals(in_the_first_layout),
     "object drawn by the seed": other_goals(drawn_by_the_seed),
     "at the table's corner": substitution(r"(sim\.add_\w+\(\"\w+\", )xy=\([^)]*\)", r"\1xy=sim.scene.table.bounds[:2]"),
     "height in centimetres": substitution(r"height=0\.05", "height=5"),
     "name as in the sentence": other_goals(as_in_the_sentence),
-}  # fmt: skip
+}
 
 CHECKS: dict[str, Edit] = {
     "a single grasp": added_check('assert len(run.grasps) == 1, f"{{len(run.grasps)}} grasps instead of one"'),

@@ -30,11 +30,13 @@ async def click(studio: Studio, chance: random.Random, answered: list[str]) -> N
             segment, mark, told = chance.choice(others), round(chance.random(), 9), page.update["told"]
             mask = segment.mask.copy()
             mask[np.flatnonzero(mask.any(1))[-1 - chance.randrange(3)] :] = False
-            decision = chance.choice((
-                {"kind": "display_name", "name": f"cup {mark}"},
-                {"kind": "move", "pos": [mark / 10, 0.3, 0.1], "quat_wxyz": [1, 0, 0, 0], "mark": mark},
-                {"kind": "mask", "mask": encode_rle(mask), "clicks": [], "mark": mark},
-            ))  # fmt: skip
+            decision = chance.choice(
+                (
+                    {"kind": "display_name", "name": f"cup {mark}"},
+                    {"kind": "move", "pos": [mark / 10, 0.3, 0.1], "quat_wxyz": [1, 0, 0, 0], "mark": mark},
+                    {"kind": "mask", "mask": encode_rle(mask), "clicks": [], "mark": mark},
+                )
+            )
             await page.act("mask-canvas", "decide", {"id": segment.id} | decision)
             if page.update["told"] == told:  # a refused act is told in a notice
                 answered.append(str(mark))

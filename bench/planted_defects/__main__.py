@@ -126,9 +126,10 @@ def run_tests(tree, targets, limit, deselected=()):
     with tempfile.TemporaryDirectory() as scratch:
         log, output = Path(scratch, "log"), Path(scratch, "output")
         environment = os.environ | {
-            "PYTHONPATH": f"{tree}:{HERE / 'runner_plugin'}", "FIRST_FAILURE": str(log),
+            "PYTHONPATH": f"{tree}:{HERE / 'runner_plugin'}",
+            "FIRST_FAILURE": str(log),
             "HYPOTHESIS_STORAGE_DIRECTORY": f"{scratch}/hypothesis",  # no examples of another defect
-        }  # fmt: skip
+        }
         command = [tree / ".venv/bin/python", "-m", "pytest", "-x", "-q", "-p", "no:randomly", "-n", "0"]
         command += [
             "-p",

@@ -27,9 +27,11 @@ def sweep(stage: Staged, name: str, target_gap: float = 0.1) -> Actions:
         way = unit(stage)
         begin, end = at - way * (reach + 0.06), at + way * 0.1
         on_table = all(stage.sim.scene.table.contains(p, margin=0.0) for p in (begin, end))
-        if on_table and stage.is_free(begin, 0.03) and min(np.linalg.norm(p - target) for p in (begin, end)) > (
-            target_gap + stage.sim[stage.target].radius
-        ):  # fmt: skip
+        if (
+            on_table
+            and stage.is_free(begin, 0.03)
+            and min(np.linalg.norm(p - target) for p in (begin, end)) > (target_gap + stage.sim[stage.target].radius)
+        ):
             break
     else:
         raise UnplantedError("there is no way to push it")

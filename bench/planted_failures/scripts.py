@@ -262,8 +262,11 @@ def puts_it_elsewhere(stage: Staged) -> Actions:
     place = stage.free_place(stage.target, 0.1 + 0.03 * (stage.planted.layout % 3))
     goal = stage.goal(*stage.planted.move[0])
     if stage.planted.move[0][1] == "at":
-        place = next(p for d in (0.1, 0.2, 0.25, 0.3) if np.linalg.norm(
-            (p := stage.free_place(stage.target, d)) - goal.fixed_place) > 0.08)  # fmt: skip
+        place = next(
+            p
+            for d in (0.1, 0.2, 0.25, 0.3)
+            if np.linalg.norm((p := stage.free_place(stage.target, d)) - goal.fixed_place) > 0.08
+        )
     actions = stage.demonstration(None, kit.at(stage.target, place))
     last_seconds(stage, actions)
     yield from actions

@@ -34,11 +34,13 @@ def click_server() -> list[Measurement]:
     return [
         Measurement(
             "click to mask, server side, embedded, 1280x720 (95th percentile)",
-            ms(times, 95), budget=100, baseline=ms(clock(grab_cut_one_object, 9)),
+            ms(times, 95),
+            budget=100,
+            baseline=ms(clock(grab_cut_one_object, 9)),
             baseline_is="one round of cv2.grabCut in one object's box",
             note=f"median {ms(times):.0f} ms of {len(times)} clicks",
         )
-    ]  # fmt: skip
+    ]
 
 
 def click_predictor(view: View) -> MaskPredictor:
@@ -68,10 +70,13 @@ def automatic() -> list[Measurement]:
     return [
         Measurement(
             "frame to automatic masks, embedded, 1280x720",
-            ms(total), budget=800, baseline=ms(clock(ransac_for_table, 3)),
-            baseline_is="open3d's RANSAC of the table alone", note=f"opening the frame takes {ms(opened):.0f} ms of it",
+            ms(total),
+            budget=800,
+            baseline=ms(clock(ransac_for_table, 3)),
+            baseline_is="open3d's RANSAC of the table alone",
+            note=f"opening the frame takes {ms(opened):.0f} ms of it",
         )
-    ]  # fmt: skip
+    ]
 
 
 def uncached_frame() -> Frame:

@@ -69,10 +69,13 @@ def _measurement(name: str, work: Callable[[int], object], baseline: list[float]
         times += clock(lambda k=k: work(k))
         spent.append(time.thread_time() - before)
     return Measurement(
-        f"search of {COUNT:,} assets by {name} (95th percentile)", ms(times, 95), budget=20, baseline=ms(baseline, 95),
+        f"search of {COUNT:,} assets by {name} (95th percentile)",
+        ms(times, 95),
+        budget=20,
+        baseline=ms(baseline, 95),
         baseline_is="all cosines by numpy",
         note=f"median {ms(times):.1f} ms; of one core {ms(spent):.1f} ms, 95th percentile {ms(spent, 95):.1f} ms",
-    )  # fmt: skip
+    )
 
 
 def nearest_exactly(vectors: np.ndarray, vector: np.ndarray) -> np.ndarray:

@@ -84,12 +84,14 @@ def click_browser() -> list[Measurement]:
     return [
         Measurement(
             "click to painted mask in Chromium, 1280x720 (95th percentile)",
-            ms(painted, 95), budget=100, baseline=ms(bare, 95),
+            ms(painted, 95),
+            budget=100,
+            baseline=ms(bare, 95),
             baseline_is="fetching an icon from the same server and painting",
             note=f"median {ms(painted):.0f} ms of {len(painted)} clicks, answered after {ms(answered):.0f} ms, "
             f"bare {ms(bare):.0f} ms",
         )
-    ]  # fmt: skip
+    ]
 
 
 @contextlib.contextmanager

@@ -92,8 +92,11 @@ def scale(asset: Asset, own: Path, longest: float) -> None:
     factor = longest / float(max(asset.size))
     facts = _size_facts(asset, factor * asset.size)
     if asset.mass_source != "person":
-        facts |= {"mass": asset.mass * factor**3, "mass_range": [end * factor**3 for end in asset.mass_range],
-                  "mass_from": asset.mass_source}  # fmt: skip
+        facts |= {
+            "mass": asset.mass * factor**3,
+            "mass_range": [end * factor**3 for end in asset.mass_range],
+            "mass_from": asset.mass_source,
+        }
 
     def edit(folder: Path) -> None:
         _transform_files(folder, np.diag([factor, factor, factor, 1.0]))

@@ -72,9 +72,11 @@ class Calibration:
 
 
 def calibrate(
-    model: mujoco.MjModel, parameters: Sequence[ModelParameter], episodes: Sequence[Episode],
+    model: mujoco.MjModel,
+    parameters: Sequence[ModelParameter],
+    episodes: Sequence[Episode],
     held_out: Sequence[Episode] = (),
-) -> Iterator[CalibrationStep | Calibration]:  # fmt: skip
+) -> Iterator[CalibrationStep | Calibration]:
     """Yield a CalibrationStep after each iteration, then the Calibration; closing it early leaves nothing behind.
 
     Raises CalibrationError where episodes and model do not fit.
@@ -157,8 +159,10 @@ def _reason(number: int, parameters: Sequence[ModelParameter], spread: np.ndarra
     correlation = spread[number] / np.sqrt(spread[number, number] * np.diag(spread))
     shared = [
         # Share of an unidentified direction from which a parameter belongs to it
-        other.name for i, other in enumerate(parameters) if i != number and abs(correlation[i]) > 1 - 0.3
-    ]  # fmt: skip
+        other.name
+        for i, other in enumerate(parameters)
+        if i != number and abs(correlation[i]) > 1 - 0.3
+    ]
     if shared:
         return f"these episodes cannot tell it from {', '.join(shared)}"
     return "its 95 % interval is wider than a factor of 1.5"

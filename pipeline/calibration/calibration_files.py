@@ -68,8 +68,10 @@ def summary_lines(calibration: Calibration) -> list[str]:
             )
         else:
             lines.append(f"{one.parameter.name}: not identified ({one.reason}); it stays {one.parameter.initial:.4g}")
-    lines.append(f"error {calibration.before * 1000:.2f} -> {calibration.after * 1000:.2f} mrad, "
-                 f"sensors {calibration.delay * 1000:.1f} ms late")  # fmt: skip
+    lines.append(
+        f"error {calibration.before * 1000:.2f} -> {calibration.after * 1000:.2f} mrad, "
+        f"sensors {calibration.delay * 1000:.1f} ms late"
+    )
     if calibration.course != "held":
         lines.append("the log is coarse: actions are taken to move linearly between its samples")
     if calibration.after > 0.9 * calibration.before:
@@ -121,11 +123,17 @@ def _figure(curves: TrialCurves) -> Any:
     # Channels of an episode that the report draws: those with the largest error before
     chosen = sorted(np.argsort(-error, kind="stable")[:12])
     figure: Any = make_subplots(
-        len(chosen), 1, shared_xaxes=True, vertical_spacing=0.2 / len(chosen),
+        len(chosen),
+        1,
+        shared_xaxes=True,
+        vertical_spacing=0.2 / len(chosen),
         subplot_titles=[curves.channels[channel] for channel in chosen],
-    )  # fmt: skip
-    looks = (("measured", curves.measured, "#888888"), ("before", curves.before, "#b4532a"),
-             ("after", curves.after, "#2f6f9f"))  # fmt: skip
+    )
+    looks = (
+        ("measured", curves.measured, "#888888"),
+        ("before", curves.before, "#b4532a"),
+        ("after", curves.after, "#2f6f9f"),
+    )
     for row, channel in enumerate(chosen, 1):
         for name, values, colour in looks:
             x, y = envelope(curves.times, values[:, channel])

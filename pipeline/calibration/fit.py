@@ -285,9 +285,10 @@ class Fitter:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return derivatives (P + 1 + J, T, C) of the prediction, and the residual (T, C)."""
         step = self.model.opt.timestep
-        starts = np.vstack([_with_start(trial, start)] * len(models) + [
-            _with_start(trial, start + START_STEP * row) for row in np.eye(len(start))
-        ])  # fmt: skip
+        starts = np.vstack(
+            [_with_start(trial, start)] * len(models)
+            + [_with_start(trial, start + START_STEP * row) for row in np.eye(len(start))]
+        )
         simulated = simulate([*models, *[models[0]] * len(start)], trial, starts, self._workers)
         predicted = trial.predict(simulated, delay, step)
         late = trial.predict(simulated[0], delay + DELAY_STEP_S, step)
@@ -303,9 +304,9 @@ class Fitter:
         count = len(self.parameters)
         weight = np.concatenate((np.full(count, PRIOR**-2), [1e-6], *(noise**-2 for noise in self._start_noise)))
         measured = [trial.qpos[trial.addresses] for trial in self.trials]
-        away = np.concatenate((
-            self._prior_mean - state.searched, [0.0], *(m - s for m, s in zip(measured, state.starts, strict=True))
-        ))  # fmt: skip
+        away = np.concatenate(
+            (self._prior_mean - state.searched, [0.0], *(m - s for m, s in zip(measured, state.starts, strict=True)))
+        )
         return matrix + np.diag(weight), gradient + weight * away
 
 

@@ -43,10 +43,8 @@ def with_spec_values(
 def _set(spec: mujoco.MjSpec, model: mujoco.MjModel, parameter: ModelParameter, value: float) -> None:
     element = {"joint": spec.joint, "body": spec.body, "geom": spec.geom, "actuator": spec.actuator}.get(parameter.kind)
     chosen = (
-        element(parameter.element)
-        if element
-        else next(pair for pair in spec.pairs if pair.name == parameter.element)
-    )  # fmt: skip
+        element(parameter.element) if element else next(pair for pair in spec.pairs if pair.name == parameter.element)
+    )
     match parameter.kind, parameter.field:
         case "joint", "damping" | "stiffness":
             getattr(chosen, parameter.field)[0] = value

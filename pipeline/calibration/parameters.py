@@ -114,9 +114,12 @@ FIELDS: dict[str, dict[str, FieldKind]] = {
 }
 """Fields by kind of element. "solref" is the contact's time constant in seconds: the stiffer, the shorter."""
 OBJECT_TYPES = {
-    "joint": mujoco.mjtObj.mjOBJ_JOINT, "body": mujoco.mjtObj.mjOBJ_BODY, "geom": mujoco.mjtObj.mjOBJ_GEOM,
-    "pair": mujoco.mjtObj.mjOBJ_PAIR, "actuator": mujoco.mjtObj.mjOBJ_ACTUATOR,
-}  # fmt: skip
+    "joint": mujoco.mjtObj.mjOBJ_JOINT,
+    "body": mujoco.mjtObj.mjOBJ_BODY,
+    "geom": mujoco.mjtObj.mjOBJ_GEOM,
+    "pair": mujoco.mjtObj.mjOBJ_PAIR,
+    "actuator": mujoco.mjtObj.mjOBJ_ACTUATOR,
+}
 
 
 @dataclass(frozen=True)
@@ -223,14 +226,17 @@ def measured_parameters(model: mujoco.MjModel, episodes: Sequence[Episode]) -> l
     """Return damping and friction loss of each driven and measured joint, mass and friction of moved objects."""
     driven = {
         model.joint(int(model.actuator_trnid[i, 0])).name
-        for i in range(model.nu) if int(model.actuator_trntype[i]) == int(mujoco.mjtTrn.mjTRN_JOINT)
-    }  # fmt: skip
+        for i in range(model.nu)
+        if int(model.actuator_trntype[i]) == int(mujoco.mjtTrn.mjTRN_JOINT)
+    }
     joints = [name for name in dict.fromkeys(n for one in episodes for n in one.names) if name in driven]
     moved = [
-        name for one in episodes for name, poses in one.objects.items()
+        name
+        for one in episodes
+        for name, poses in one.objects.items()
         # 0.01: metres by which an object has to move for its mass and friction to be calibrated unasked
         if np.ptp(poses[:, :3], axis=0).max() > 0.01 and name in names_of(model, "body")
-    ]  # fmt: skip
+    ]
     bodies = list(dict.fromkeys(moved))
     return default_parameters(model, joints, bodies)
 

@@ -133,7 +133,7 @@ def prepare(model: mujoco.MjModel, episode: Episode) -> Trial:
     controls = held_actions(times, actions, steps, model.opt.timestep)
     return Trial(
         episode.source, times, np.hstack(measured), controls, actions, qpos, addresses, object_addresses, channels, rest
-    )  # fmt: skip
+    )
 
 
 def held_actions(times: np.ndarray, actions: np.ndarray, steps: int, timestep: float) -> np.ndarray:

@@ -30,7 +30,10 @@ def evaluation_json(episodes: Mapping[str, Sequence[PolicyEpisode]]) -> dict[str
     return {
         "policies": [
             {
-                "name": policy, "success": shares[policy].value, "low": shares[policy].low, "high": shares[policy].high,
+                "name": policy,
+                "success": shares[policy].value,
+                "low": shares[policy].low,
+                "high": shares[policy].high,
                 "rmse": _mean([one.rmse for one in found if one.rmse is not None]),
                 "episodes": [_row(one) for one in found],
             }
@@ -38,7 +41,7 @@ def evaluation_json(episodes: Mapping[str, Sequence[PolicyEpisode]]) -> dict[str
             for policy, found in episodes.items()
         ],
         "paired": paired,
-    }  # fmt: skip
+    }
 
 
 def _uncertainty(episodes: Sequence[PolicyEpisode]) -> dict[str, Any]:
@@ -87,9 +90,12 @@ def write_report(data: Mapping[str, Any], conditions: Sequence[Mapping[str, Any]
     policies = data["policies"]
     blocks: list[Any] = [Text(line, "result") for line in summary_lines(data)]
     blocks.append(
-        Text("All policies ran under the same conditions. Intervals: 95 %, Wilson; differences: Agresti and Min; "
-             "p: McNemar's exact test, mid-p.", "note")
-    )  # fmt: skip
+        Text(
+            "All policies ran under the same conditions. Intervals: 95 %, Wilson; differences: Agresti and Min; "
+            "p: McNemar's exact test, mid-p.",
+            "note",
+        )
+    )
     blocks += [Heading("Failures"), Table(("Class", *(one["name"] for one in policies)), _failure_rows(policies))]
     blocks += [block for one in policies for block in _effect_blocks(one, conditions)]
     rows = [

@@ -76,9 +76,10 @@ def explained_failures(as_measured: Sequence[bool], uncertain: Sequence[bool]) -
 def explained_by_twin(solved: Mapping[str, bool]) -> ExplainedFailures | None:
     """Return what the complete pairs among conditions, success by id, say; None if there are none."""
     pairs = [
-        (success, solved[other]) for id, success in solved.items()
+        (success, solved[other])
+        for id, success in solved.items()
         if id.endswith(AS_MEASURED) and (other := id.removesuffix(AS_MEASURED) + UNCERTAIN) in solved
-    ]  # fmt: skip
+    ]
     return explained_failures(*zip(*pairs, strict=True)) if pairs else None
 
 

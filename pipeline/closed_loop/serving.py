@@ -140,8 +140,9 @@ class ServedPolicy:
         data = self._env.world.data
         observation = {
             "state": np.concatenate([data.qpos, data.qvel, data.ctrl]),
-            "objects": np.stack(list(self._env.world.objects().values())), **pictures,
-        }  # fmt: skip
+            "objects": np.stack(list(self._env.world.objects().values())),
+            **pictures,
+        }
         return motion_of(self._env, checked_actions(self._policy().act(observation, seconds), self._env.action_count))
 
     def close(self) -> None:

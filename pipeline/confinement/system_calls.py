@@ -48,9 +48,9 @@ MADVISE_ADVICE = {
 HWPOISON and SOFT_OFFLINE take memory from the machine, MERGEABLE and PAGEOUT measure what others have in memory, REMOVE
 frees parts of shared files."""
 
-WRITE_FLAGS = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | (
-    getattr(os, "O_TMPFILE", 0) & ~getattr(os, "O_DIRECTORY", 0)
-)  # fmt: skip
+WRITE_FLAGS = (
+    os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | (getattr(os, "O_TMPFILE", 0) & ~getattr(os, "O_DIRECTORY", 0))
+)
 O_ASYNC, RLIMIT_CPU = 0o20000, 0
 CLONE_THREAD = 0x00010000
 CLONE_NAMESPACES = 0x7E020080
@@ -101,8 +101,11 @@ def restrict(seccomp: ModuleType, writes: bool = False, programs: bool = False, 
     add(allow, "prlimit64", (0, equal, 0), (1, equal, RLIMIT_CPU))  # and lowers its processor time
     # clone with CLONE_THREAD makes a thread, without it a process. clone3 has its flags behind a pointer, so it is
     # reported as missing and the C library falls back to clone.
-    add(allow, "clone", (0, masked, CLONE_NAMESPACES if programs else CLONE_THREAD | CLONE_NAMESPACES,
-                         0 if programs else CLONE_THREAD))  # fmt: skip
+    add(
+        allow,
+        "clone",
+        (0, masked, CLONE_NAMESPACES if programs else CLONE_THREAD | CLONE_NAMESPACES, 0 if programs else CLONE_THREAD),
+    )
     add(seccomp.ERRNO(errno.ENOSYS), "clone3")
     # abort() signals its own process; signals to others are denied.
     add(allow, "tgkill", (0, equal, os.getpid()))

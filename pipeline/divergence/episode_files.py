@@ -134,11 +134,12 @@ def parse_arms(text: str, source: str) -> dict[str, ArmJoints]:
         return {
             str(name): ArmJoints(
                 tuple(map(str, arm["joints"])),
-                str(arm["gripper"]) if arm.get("gripper") else None, str(arm["tool"]) if arm.get("tool") else None,
+                str(arm["gripper"]) if arm.get("gripper") else None,
+                str(arm["tool"]) if arm.get("tool") else None,
                 float(arm["open"]) if arm.get("open") is not None else None,
             )
             for name, arm in data.items()
-        }  # fmt: skip
+        }
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise EpisodeError(
             f'{source}: arms have to be {{"left": {{"joints": [...], "gripper": name, "tool": name}}}} ({error})'
@@ -202,9 +203,12 @@ def _write_csv(episode: Episode, path: Path) -> None:
 
 def _write_npz(episode: Episode, path: Path) -> None:
     arrays: dict[str, Any] = {
-        "q": episode.positions, "t": episode.times, "names": np.array(episode.names), "arms": arms_text(episode.arms),
+        "q": episode.positions,
+        "t": episode.times,
+        "names": np.array(episode.names),
+        "arms": arms_text(episode.arms),
         "events": json.dumps(episode.events),
-    }  # fmt: skip
+    }
     if episode.actions is not None:
         arrays["u"] = episode.actions
     if episode.objects:

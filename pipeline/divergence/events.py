@@ -66,9 +66,12 @@ class ArmEvents:
         found = [EpisodeEvent("home", arm, self.home)]
         for number, hold in enumerate(self.holds, 1):
             times = {
-                "grasp": hold.grasp, "pass": hold.grasp if hold.passed else None, "lift": hold.lift,
-                "place": hold.place, "release": hold.opening,
-            }  # fmt: skip
+                "grasp": hold.grasp,
+                "pass": hold.grasp if hold.passed else None,
+                "lift": hold.lift,
+                "place": hold.place,
+                "release": hold.opening,
+            }
             found += [EpisodeEvent(name, arm, time, number) for name, time in times.items() if time is not None]
         if self.returned is not None:
             found.append(EpisodeEvent("return", arm, self.returned))

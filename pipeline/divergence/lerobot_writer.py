@@ -122,9 +122,12 @@ def _counters(number: int, start: int, count: int, fps: int) -> dict[str, np.nda
     """Return the columns that every dataset has."""
     frames = np.arange(count)
     return {
-        "timestamp": (frames / fps).astype(np.float32), "frame_index": frames, "episode_index": np.full(count, number),
-        "index": start + frames, "task_index": np.zeros(count, np.int64),
-    }  # fmt: skip
+        "timestamp": (frames / fps).astype(np.float32),
+        "frame_index": frames,
+        "episode_index": np.full(count, number),
+        "index": start + frames,
+        "task_index": np.zeros(count, np.int64),
+    }
 
 
 def _features(
@@ -178,10 +181,13 @@ def _aggregate(summaries: Sequence[Mapping[str, Statistics]]) -> dict[str, Stati
         mean = (weights * stacked["mean"]).sum(0)
         spread = (weights * (stacked["std"] ** 2 + (stacked["mean"] - mean) ** 2)).sum(0)
         result[key] = {
-            "min": stacked["min"].min(0), "max": stacked["max"].max(0), "mean": mean, "std": np.sqrt(spread),
+            "min": stacked["min"].min(0),
+            "max": stacked["max"].max(0),
+            "mean": mean,
+            "std": np.sqrt(spread),
             **{name: (weights * stacked[name]).sum(0) for name in QUANTILES if name in stacked},
             "count": np.array([int(counts.sum())]),
-        }  # fmt: skip
+        }
     return result
 
 

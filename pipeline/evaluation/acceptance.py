@@ -160,9 +160,7 @@ def _was_interrupted(attributes: Mapping[str, Any]) -> bool:
 def _share(values: Sequence[bool]) -> dict[str, Any]:
     """Return the share with n and its 95 % interval (Wilson); None without values."""
     found = wilson(sum(values), len(values)) if values else None
-    return {
-        "n": len(values), "mean": found and found.value, "low": found and found.low, "high": found and found.high
-    }  # fmt: skip
+    return {"n": len(values), "mean": found and found.value, "low": found and found.low, "high": found and found.high}
 
 
 def _gain(values: np.ndarray) -> dict[str, Any]:
@@ -183,8 +181,11 @@ def acceptance_page(report: Mapping[str, Any]) -> str:
     """Return report.json as one HTML page."""
     cost = "unknown" if report["cost_usd"] is None else f"${report['cost_usd']:.2f}"
     facts = {
-        "Model": report["model"], "Segmenter": report["segmenter"], "Scenes": ", ".join(report["names"]), "Cost": cost,
-    }  # fmt: skip
+        "Model": report["model"],
+        "Segmenter": report["segmenter"],
+        "Scenes": ", ".join(report["names"]),
+        "Cost": cost,
+    }
     masks, tasks, rewards = report["masks"], report["tasks"], report["rewards"]
     figures = [
         ("IoU of masks before the model's edits", masks["n"], _text(masks["before"])),
@@ -200,8 +201,10 @@ def acceptance_page(report: Mapping[str, Any]) -> str:
     blocks += [Facts(facts), Table(("measured", "n", "mean (95 % interval)"), figures), Heading("Table 1: matching")]
     if matching := report["matching"]:
         head = ("matcher", "exact F1", "category F1", "calls", "unusable")
-        blocks += [Text(f"Objects: {matching['n']}, frames: {matching['frames']}, assets: {matching['assets']}"),
-                   Table(head, [_matcher_cells(row) for row in matching["rows"]])]  # fmt: skip
+        blocks += [
+            Text(f"Objects: {matching['n']}, frames: {matching['frames']}, assets: {matching['assets']}"),
+            Table(head, [_matcher_cells(row) for row in matching["rows"]]),
+        ]
     else:
         blocks.append(Text("Not measured: no frame has labels of assets, or the run was stopped."))
     blocks += [Heading("Ablation of the router"), Table(HEADS, [table_cells(row) for row in report["ablation"]])]

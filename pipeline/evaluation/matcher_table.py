@@ -69,9 +69,7 @@ def to_json(table: MatcherTable) -> dict[str, Any]:
     """Return the table with the outcome of every object. Numbers that are not finite become null."""
     value = asdict(replace(table, rows={}))
     value["significance"] = {criterion: asdict(found) for criterion, found in significance(table).items()}
-    value["rows"] = {
-        matcher: [_row(one) for one in rows] for matcher, rows in table.rows.items()
-    }  # fmt: skip
+    value["rows"] = {matcher: [_row(one) for one in rows] for matcher, rows in table.rows.items()}
     return _finite(value)
 
 

@@ -18,10 +18,13 @@ VLA_EVAL, LEROBOT = "vla-eval==0.8.0", "lerobot==0.4.4"
 
 @describes(
     ExportFormat(
-        "vla-eval benchmark", "the task as a benchmark of vla-eval, for each of its model servers",
-        "layouts of other seeds; the force limits of the vacuum arm", ".zip", needs_solution=True,
+        "vla-eval benchmark",
+        "the task as a benchmark of vla-eval, for each of its model servers",
+        "layouts of other seeds; the force limits of the vacuum arm",
+        ".zip",
+        needs_solution=True,
     )
-)  # fmt: skip
+)
 def export_vla_eval(project_dir: Path, out: Path) -> tuple[str, ...]:
     """Write the benchmark, its configuration vla_eval.yaml and the environment to a folder, or a zip of it.
 
@@ -38,10 +41,13 @@ def export_vla_eval(project_dir: Path, out: Path) -> tuple[str, ...]:
 
 @describes(
     ExportFormat(
-        "LeRobot EnvHub", "the task as an environment of LeRobot, for lerobot-eval and make_env",
-        "layouts of other seeds; the force limits of the vacuum arm", ".zip", needs_solution=True,
+        "LeRobot EnvHub",
+        "the task as an environment of LeRobot, for lerobot-eval and make_env",
+        "layouts of other seeds; the force limits of the vacuum arm",
+        ".zip",
+        needs_solution=True,
     )
-)  # fmt: skip
+)
 def export_envhub(project_dir: Path, out: Path) -> tuple[str, ...]:
     """Write env.py with make_env, what lerobot-eval finds without the Hub, and the environment.
 

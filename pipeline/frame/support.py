@@ -218,10 +218,12 @@ def offered_grounds(frame: Frame) -> tuple[Ground, ...]:
     return tuple(
         replace(
             _ground(frame, candidates, i, float(probabilities[i])),
-            chosen=i in chosen, parallel=parallel[i], is_likely=i in likely or i in chosen,
+            chosen=i in chosen,
+            parallel=parallel[i],
+            is_likely=i in likely or i in chosen,
         )
         for i in dict.fromkeys((*chosen, *likely, *shelves))
-    )  # fmt: skip
+    )
 
 
 def _is_part_of(frame: Frame, one: SupportCandidate, ground: SupportCandidate) -> bool:

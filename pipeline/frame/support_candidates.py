@@ -102,17 +102,19 @@ def _features(frame: Frame, plane: Plane, inliers: np.ndarray) -> np.ndarray:
     objects, structures = _clusters(frame, plane, height, above)
     visible = max(1, np.count_nonzero(known & over))
     edge = np.concatenate([inliers[0], inliers[-1], inliers[:, 0], inliers[:, -1]])
-    return np.array([
-        np.log(inliers.mean()),
-        np.clip(-plane.normal[1], -1, 1),
-        abs(plane.normal[0]),
-        np.log1p(len(objects)),
-        np.log1p(20 * sum(objects) / visible),
-        structures / visible,
-        np.count_nonzero(below) / visible,
-        np.log(np.median(frame.depth[inliers])),
-        edge.mean(),
-    ])  # fmt: skip
+    return np.array(
+        [
+            np.log(inliers.mean()),
+            np.clip(-plane.normal[1], -1, 1),
+            abs(plane.normal[0]),
+            np.log1p(len(objects)),
+            np.log1p(20 * sum(objects) / visible),
+            structures / visible,
+            np.count_nonzero(below) / visible,
+            np.log(np.median(frame.depth[inliers])),
+            edge.mean(),
+        ]
+    )
 
 
 def _over_outline(inliers: np.ndarray) -> np.ndarray:

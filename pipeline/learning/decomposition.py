@@ -21,9 +21,11 @@ from pipeline.tasks import Task
 
 KIND = "decompose_task"
 KINDS = {
-    mujoco.mjtJoint.mjJNT_FREE: "free", mujoco.mjtJoint.mjJNT_BALL: "ball",
-    mujoco.mjtJoint.mjJNT_SLIDE: "prismatic", mujoco.mjtJoint.mjJNT_HINGE: "revolute",
-}  # fmt: skip
+    mujoco.mjtJoint.mjJNT_FREE: "free",
+    mujoco.mjtJoint.mjJNT_BALL: "ball",
+    mujoco.mjtJoint.mjJNT_SLIDE: "prismatic",
+    mujoco.mjtJoint.mjJNT_HINGE: "revolute",
+}
 """URDF's names of the kinds of joints."""
 
 

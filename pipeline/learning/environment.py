@@ -48,15 +48,17 @@ class Observer:
         data = world.data
         values = [
             (hand.tip - [*state.table.centre, 0.0]) * SCALE / 2,
-            world.control.lag * SCALE, [float(bool(hand.holding)), data.ctrl[world.control.suction]],
-        ]  # fmt: skip
+            world.control.lag * SCALE,
+            [float(bool(hand.holding)), data.ctrl[world.control.suction]],
+        ]
         for name in world.names:
             one = state[name]
             between = one.position - hand.tip
             values += [
-                between * SCALE, [(one.top - hand.tip[2]) * SCALE, one.bottom * SCALE, one.height * SCALE],
+                between * SCALE,
+                [(one.top - hand.tip[2]) * SCALE, one.bottom * SCALE, one.height * SCALE],
                 [float(hand.holding == name), one.rotation[2, 2], float(np.linalg.norm(between)) * SCALE],
-            ]  # fmt: skip
+            ]
         for joint in self._parts:
             values += [(hand.grasp_points[joint] - hand.tip) * SCALE, [state[joint[0]].part(joint[1]).open]]
         for named in self._places:

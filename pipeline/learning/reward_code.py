@@ -32,7 +32,7 @@ ENV: Mapping[str, tuple[int, str]] = {
     "get_bottom": (1, "(object): (W,), height of its lowest point in metres"),
     "is_held": (1, "(object): (W,), whether the hand holds it or a part of it"),
     "in_contact": (2, '(object, object or "table"): (W,), whether they touch'),
-}  # fmt: skip
+}
 """What `env` offers: the number of names that it takes, and what it returns; W is the number of worlds."""
 MATHS: Mapping[str, Callable[..., Any]] = {
     "norm": lambda x, dim=-1, axis=None: np.linalg.norm(x, axis=dim if axis is None else axis),
@@ -90,20 +90,25 @@ def _compiled(source: str) -> RewardCode:
     objects += [names[1] for name, names in calls if name == "in_contact" and names[1] != "table"]
     summary = (ast.get_docstring(function) or "").strip().partition("\n")[0]
     return RewardCode(
-        tuple(dict.fromkeys(objects)), tuple(dict.fromkeys((a, b) for a, b in joints)), summary, _runnable(function),
-    )  # fmt: skip
+        tuple(dict.fromkeys(objects)),
+        tuple(dict.fromkeys((a, b) for a, b in joints)),
+        summary,
+        _runnable(function),
+    )
 
 
 def manual() -> str:
     """Return what a source may use, for people and models."""
     lines = [f"    env.{name}{what}" for name, (_, what) in ENV.items()]
     written = f'{{"term": "code", "source": "def {FUNCTION}(env): ... return reward", "weight": w}}'
-    return "\n".join([
-        f"code: written as {written}. A larger reward is better; its rise since the start of the episode is paid. It "
-        f"may assign names, use if, arithmetic, and {', '.join(MATHS)} of arrays; no loops and imports. Names of "
-        "objects and parts are written out. It measures:",
-        *lines,
-    ])  # fmt: skip
+    return "\n".join(
+        [
+            f"code: written as {written}. A larger reward is better; its rise since the start of the episode is paid. "
+            f"It may assign names, use if, arithmetic, and {', '.join(MATHS)} of arrays; no loops and imports. Names "
+            "of objects and parts are written out. It measures:",
+            *lines,
+        ]
+    )
 
 
 def _parsed(source: str) -> ast.FunctionDef:

@@ -132,11 +132,13 @@ class SubtaskRow(BaseModel):
 def to_row(subtask: Subtask) -> dict[str, Any]:
     """Return a subtask as JSON values."""
     return {
-        "name": subtask.name, "instruction": subtask.instruction, "start": subtask.start,
+        "name": subtask.name,
+        "instruction": subtask.instruction,
+        "start": subtask.start,
         "success": [to_json(goal) for goal in subtask.success],
         "reward": [term_row(one.term, one.weight) for one in subtask.reward],
         "source": subtask.source,
-    }  # fmt: skip
+    }
 
 
 def term_row(term: RewardTerm, weight: float = 1.0) -> dict[str, Any]:

@@ -66,8 +66,10 @@ class PromptTemplate:
             return None
         values = zip(literals, holes, found.groups(), strict=False)
         try:
-            return {hole: parse_json(value) if before.endswith("```json\n") else _plain(value)
-                    for before, hole, value in values}  # fmt: skip
+            return {
+                hole: parse_json(value) if before.endswith("```json\n") else _plain(value)
+                for before, hole, value in values
+            }
         except ValueError:
             return None
 

@@ -66,8 +66,10 @@ def _pick(goal: Goal, assets: Mapping[str, Any]) -> Row:
     above = float(assets[goal.objects[-1]]["top"]) if goal.rests else 0.0
     height = round(max(float(assets[a]["bottom"]), above) + LIFT, 3)
     reward = [
-        _term("hand_distance", 0.5, a=a), _term("held", 1.0, a=a), _term("lifted", 1.0, a=a, height=height),
-    ]  # fmt: skip
+        _term("hand_distance", 0.5, a=a),
+        _term("held", 1.0, a=a),
+        _term("lifted", 1.0, a=a, height=height),
+    ]
     return _row(f"pick_{a}", f"Pick {a} up.", Held(a, height), reward)
 
 
@@ -82,8 +84,10 @@ def _place(goal: Goal) -> Row:
 def _push(goal: Goal) -> Row:
     a, to = goal.carried[0], to_json(goal)
     reward = [
-        _term("hand_distance", 0.3, a=a), _term("approach", 1.0, goal=to), _term("goal_distance", 1.0, goal=to),
-    ]  # fmt: skip
+        _term("hand_distance", 0.3, a=a),
+        _term("approach", 1.0, goal=to),
+        _term("goal_distance", 1.0, goal=to),
+    ]
     return _row(f"push_{a}", f"Push {a}: {goal.name}.", goal, reward)
 
 
@@ -94,9 +98,11 @@ def _move_part(goal: PartOpening) -> Iterator[Row]:
     near = _term("hand_distance", 1.0, a=a, part=part)
     yield _row(f"reach_{part}", f"Move the hand to the {part} of {a}.", HandNear(a, part), [near])
     reward = [
-        near | {"weight": 0.3}, _term("held", 0.7, a=a, part=part),
-        _term("joint_target", 2.0, a=a, part=part, share=share), _term("released", 1.0, goal=to_json(goal)),
-    ]  # fmt: skip
+        near | {"weight": 0.3},
+        _term("held", 0.7, a=a, part=part),
+        _term("joint_target", 2.0, a=a, part=part, share=share),
+        _term("released", 1.0, goal=to_json(goal)),
+    ]
     yield _row(f"{verb}_{part}", f"{verb.capitalize()} the {part} of {a} and let go.", goal, reward)
 
 

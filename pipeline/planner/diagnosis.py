@@ -12,9 +12,11 @@ from pipeline.simulation.goals.spec import goal_specs, listed
 from pipeline.simulation.run_record import SOLVED
 
 JUDGED = {
-    "wrong_objects": "meaning objects", "wrong_goals": "meaning task", "off_table": "meaning table",
+    "wrong_objects": "meaning objects",
+    "wrong_goals": "meaning task",
+    "off_table": "meaning table",
     "made_easier": "meaning photograph",
-}  # fmt: skip
+}
 """The judge's checks of a simulation against its task, by kind of diagnosis."""
 IN_ANY_ORDER = "check_in_any_order"
 """Start of the names of independent measures that leave the order of a row or a tower open."""

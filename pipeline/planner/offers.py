@@ -21,7 +21,7 @@ from pipeline.planner.language.lexicon import (
     tables,
     values,
     words_of,
-)  # fmt: skip
+)
 from pipeline.planner.language.mentions import Mention, Mentions
 from pipeline.planner.language.reader import THEN, InstructionReader
 from pipeline.planner.language.wording import instruction_of
@@ -167,8 +167,11 @@ class _Finder:
                 ends = [o for m in after for o in m.choices[0]][:2]
                 b, c = self.start.ranked(ends, "right")
                 targets |= {m.start for m in after[:2]}
-                yield [(PlannedGoal("right_of", (o.name, b.name)), PlannedGoal("left_of", (o.name, c.name)))
-                       for objects in _options(before[-1:], self.kept) for o in objects[:1]]  # fmt: skip
+                yield [
+                    (PlannedGoal("right_of", (o.name, b.name)), PlannedGoal("left_of", (o.name, c.name)))
+                    for objects in _options(before[-1:], self.kept)
+                    for o in objects[:1]
+                ]
             elif word == "in" and not after and len(before) > 1:
                 yield self._related(kind, before[:-1], before[-1:])
             elif kind and after:
@@ -190,8 +193,10 @@ class _Finder:
     def _related(self, kind: str, subject: Sequence[Mention], target: Sequence[Mention]) -> list[Goals]:
         found = [
             tuple(_pair(kind, a, b) for a in objects if a != b)
-            for objects in _options(subject, self.kept) for bases in _options(target, set()) for b in bases[:1]
-        ]  # fmt: skip
+            for objects in _options(subject, self.kept)
+            for bases in _options(target, set())
+            for b in bases[:1]
+        ]
         return [goals for goals in found if goals][:6]
 
     def _arrangements(self) -> Iterator[Goals]:
@@ -207,8 +212,10 @@ class _Finder:
         if len(objects) < 2:
             return
         if "where" in self.cues:
-            yield from ((PlannedGoal("where", (a.name, b.name)), PlannedGoal("where", (b.name, a.name)))
-                        for a, b in combinations(objects[:3], 2))  # fmt: skip
+            yield from (
+                (PlannedGoal("where", (a.name, b.name)), PlannedGoal("where", (b.name, a.name)))
+                for a, b in combinations(objects[:3], 2)
+            )
         if len(holders := [o for o in objects if o.container]) == 1 and "inside" in self.cues:
             inside = [_pair("inside", o, holders[0]) for o in objects if o not in holders]
             yield tuple(replace(goal, stage=stage) for stage, goal in enumerate(inside))
@@ -315,8 +322,11 @@ class _Finder:
         sides = {values("sides")[t] for t in self.tokens if t in values("sides")}
         off = any(goal.spec.zone and goal.names[1].removesuffix("_zone") not in {*sides, "zone"} for goal in goals)
         order = [o.name for o in self.named]
-        first = all(order.index(g.names[0]) < order.index(g.names[1]) for g in goals
-                    if len(g.names) > 1 and set(g.names[:2]) <= set(order))  # fmt: skip
+        first = all(
+            order.index(g.names[0]) < order.index(g.names[1])
+            for g in goals
+            if len(g.names) > 1 and set(g.names[:2]) <= set(order)
+        )
         wrong = 2 * extra + 5 * bool(carried & self.kept) + 1.5 * off
         return weight + 2 * covered + 1.5 * cued + 0.3 * first + likeness - wrong
 

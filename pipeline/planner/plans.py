@@ -68,9 +68,12 @@ class TaskPlan:
         objects = named_objects(self.goals)
         name = self.name or f"{self.kind}_{objects[0] if len(objects) == 1 else len(objects)}"
         return {
-            "name": name, "instruction": instruction or self.instruction, "objects": list(objects),
-            "goals": list(sentences(self.goals)), "kind": self.kind,
-        }  # fmt: skip
+            "name": name,
+            "instruction": instruction or self.instruction,
+            "objects": list(objects),
+            "goals": list(sentences(self.goals)),
+            "kind": self.kind,
+        }
 
 
 def task_kind(goals: Sequence[PlannedGoal]) -> str:

@@ -144,17 +144,19 @@ def check_functions(goals: Sequence[PlannedGoal]) -> dict[str, str]:
 def _order_check(stages: Sequence[Sequence[PlannedGoal]]) -> str:
     """Return the check that the goals of each stage are met before those of the next."""
     steps = [f"        [{', '.join(goal.spec.measure(goal) for goal in goals)}]," for goals in stages]
-    return "\n".join((
-        "",
-        "def check_steps_are_done_in_order(sim):",
-        '    """Each step is completed before the next one begins to count."""',
-        "    run = sim.rollout()",
-        "    why = run.why_not_in_order(",
-        *steps,
-        "    )",
-        "    assert not why, why",
-        "",
-    ))  # fmt: skip
+    return "\n".join(
+        (
+            "",
+            "def check_steps_are_done_in_order(sim):",
+            '    """Each step is completed before the next one begins to count."""',
+            "    run = sim.rollout()",
+            "    why = run.why_not_in_order(",
+            *steps,
+            "    )",
+            "    assert not why, why",
+            "",
+        )
+    )
 
 
 def checks_source(goals: Sequence[PlannedGoal]) -> str:

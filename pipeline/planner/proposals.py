@@ -218,8 +218,9 @@ def _crowded(
     """Return whether another object stands at a place."""
     return any(
         float(np.hypot(*(place - t.position[:2]))) < (placed.diagonal + t.diagonal) / 2 + 0.01
-        for t in objects if t not in group
-    )  # fmt: skip
+        for t in objects
+        if t not in group
+    )
 
 
 def _room_tasks(objects: Sequence[SceneObject], table: TableTop) -> Iterator[TaskPlan]:

@@ -77,9 +77,12 @@ def zoom(path: Path, factor: float) -> None:
 def to_json(camera: Camera) -> dict[str, Any]:
     """Return a camera as JSON values. Inverse of `from_json`."""
     return {
-        "name": camera.name, "body": camera.body, "pos": list(camera.position), "quat_wxyz": list(camera.quat_wxyz),
+        "name": camera.name,
+        "body": camera.body,
+        "pos": list(camera.position),
+        "quat_wxyz": list(camera.quat_wxyz),
         "field_of_view": camera.field_of_view,
-    }  # fmt: skip
+    }
 
 
 def from_json(row: Mapping[str, Any]) -> Camera:

@@ -166,9 +166,10 @@ class Simulation:
         self._require_open()
         zone = find_zone(self._zones, within) if within else None
         largest_first = [
-            o.name for o in sorted(map(self.__getitem__, names), key=lambda o: -o.reach)
+            o.name
+            for o in sorted(map(self.__getitem__, names), key=lambda o: -o.reach)
             if not (o.fixed or self.scene.shelf_under(o))
-        ]  # fmt: skip
+        ]
         mount = self._mounted()
         if self.seed == 0:
             return

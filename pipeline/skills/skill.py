@@ -80,9 +80,12 @@ def skill_objects(subtask: Subtask, layouts: Layouts) -> SkillObjects:
     def of(goal: Goal) -> list[Any]:
         named = [roles.get(name, "") for name in goal.objects]
         return [
-            type(goal).__name__, named, [parts[joint] for joint in goal.joints], len(goal.zones),
+            type(goal).__name__,
+            named,
+            [parts[joint] for joint in goal.joints],
+            len(goal.zones),
             goal.fixed_place is not None,
-        ]  # fmt: skip
+        ]
 
     found = [len(objects), [of(goal) for goal in subtask.success], [of(goal) for goal in subtask.goals]]
     found += ["push"] if is_push(subtask) else []  # its policy also observes the line of the push

@@ -100,10 +100,9 @@ def _to_json(solution: Solution) -> dict:
         "model": "scene/solution.xml" if solution.shown and solution.shown.xml else None,
         "rate": solution.rate,
         "strict_rate": solution.strict_rate,
-        "failed": solution.failed and {
-            "seed": solution.failed.seed, "instant": solution.failure_time, "events": list(solution.failed.events)
-        },
-    }  # fmt: skip
+        "failed": solution.failed
+        and {"seed": solution.failed.seed, "instant": solution.failure_time, "events": list(solution.failed.events)},
+    }
 
 
 def read_solution(project_dir: Path) -> Solution | None:

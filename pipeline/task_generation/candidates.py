@@ -82,11 +82,13 @@ def candidates(start: Start, model: Model, facts: SceneFacts, learned: str = "")
     unique = {(task.instruction, task.goals): task for task in reversed(tasks)}
     return tuple(
         TaskCandidate(
-            task, start, demands(task.planned, known) if task.planned else None,
+            task,
+            start,
+            demands(task.planned, known) if task.planned else None,
             profile_of(task, categories),
         )
         for task in reversed(unique.values())
-    )  # fmt: skip
+    )
 
 
 def _sequences(tasks: Sequence[Task], scene: Mapping) -> Iterator[Task]:

@@ -216,9 +216,12 @@ class _Generation:
         if learned is None:
             return None
         row = replace(
-            row, worth=learned.success, worth_reason=learned.reason, worth_layouts=learned.layouts,
+            row,
+            worth=learned.success,
+            worth_reason=learned.reason,
+            worth_layouts=learned.layouts,
             worth_seconds=round(learned.seconds, 1),
-        )  # fmt: skip
+        )
         if learned.success is None or WORTH[0] <= learned.success <= WORTH[1]:
             return row
         what = "too hard to learn" if learned.success < WORTH[0] else "learned at once"

@@ -50,10 +50,11 @@ def report(
         },
         "curriculum": [
             {"level": one.level, "kind": one.task.kind, "success": one.success, "worth": one.worth, "state": one.state}
-            for one in tried if one.state != REPEATED
+            for one in tried
+            if one.state != REPEATED
         ],
         "seconds": round(seconds, 1),
-    }  # fmt: skip
+    }
 
 
 def _worth(tried: Sequence[TriedTask], options: GenerationOptions) -> dict[str, Any]:
@@ -62,10 +63,13 @@ def _worth(tried: Sequence[TriedTask], options: GenerationOptions) -> dict[str, 
         return {"demonstrations": 0, "reason": "not measured"}
     found = [one.worth for one in tried if one.worth is not None]
     return {
-        "demonstrations": options.demonstrations, "kept_between": list(WORTH), "measured": len(found),
-        "too_hard": sum(one < WORTH[0] for one in found), "learned_at_once": sum(one > WORTH[1] for one in found),
+        "demonstrations": options.demonstrations,
+        "kept_between": list(WORTH),
+        "measured": len(found),
+        "too_hard": sum(one < WORTH[0] for one in found),
+        "learned_at_once": sum(one > WORTH[1] for one in found),
         "seconds": round(sum(one.worth_seconds for one in tried), 1),
-    }  # fmt: skip
+    }
 
 
 def task_row(one: TriedTask) -> dict[str, Any]:

@@ -100,11 +100,14 @@ def task_map(tasks: Sequence[Mapping[str, Any]], dark: bool = False) -> Any:
     for level in sorted({one["level"] for one in tasks if one["level"]}):
         own = [one for one in tasks if one["level"] == level]
         figure.add_scatter(
-            x=[one["difficulty"] for one in own], y=[one["novelty"] for one in own], mode="markers",
-            name=f"Level {level}", customdata=[[one["id"], wrapped(one["instruction"])] for one in own],
+            x=[one["difficulty"] for one in own],
+            y=[one["novelty"] for one in own],
+            mode="markers",
+            name=f"Level {level}",
+            customdata=[[one["id"], wrapped(one["instruction"])] for one in own],
             marker={"color": COLOURS[level], "symbol": SYMBOLS[level], "size": 11, "opacity": 0.85},
             hovertemplate="%{customdata[1]}<extra></extra>",
-        )  # fmt: skip
+        )
     figure.update_layout(
         template="plotly_dark" if dark else "plotly_white", height=380, margin={"l": 60, "r": 20, "t": 20, "b": 50},
         xaxis_title=AXES["difficulty"], yaxis_title=AXES["novelty"], hovermode="closest",

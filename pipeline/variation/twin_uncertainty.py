@@ -65,7 +65,8 @@ def stands_alone(p: Placement, scene: Scene) -> bool:
         return False
     low, high = p.footprint.min(axis=0), p.footprint.max(axis=0)
     return not any(
-        other is not p and other.bottom > ON_TABLE_M
+        other is not p
+        and other.bottom > ON_TABLE_M
         and bool(((other.world_from_object.pos[:2] > low) & (other.world_from_object.pos[:2] < high)).all())
         for other in scene.placements
-    )  # fmt: skip
+    )

@@ -117,9 +117,10 @@ def summarise(conditions: Sequence[Mapping[str, Any]], outcomes: Mapping[str, Ou
         "effects": [asdict(effect) | {"matters": effect.matters} for effect in found],
         "failures": [
             {"id": row["id"], "reward": outcomes[row["id"]].reward, "reason": outcomes[row["id"]].reason}
-            for row in done if not outcomes[row["id"]].success
+            for row in done
+            if not outcomes[row["id"]].success
         ],
-    }  # fmt: skip
+    }
 
 
 def write_variation(data: dict[str, Any], conditions: Sequence[Mapping[str, Any]], folder: Path) -> None:
@@ -198,7 +199,9 @@ def _tornado(found: Sequence[Mapping[str, Any]]) -> Any:
         )
     )  # fmt: skip
     figure.update_layout(
-        height=120 + 24 * len(shown), template="plotly_white", margin={"l": 160, "r": 20, "t": 20},
+        height=120 + 24 * len(shown),
+        template="plotly_white",
+        margin={"l": 160, "r": 20, "t": 20},
         xaxis_title="Change of success from the factor's low to its high value (percentage points, 95 %)",
-    )  # fmt: skip
+    )
     return figure

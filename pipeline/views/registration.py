@@ -161,9 +161,12 @@ def _points_over_table(frame: Frame) -> _Cloud:
     cloud.orient_normals_towards_camera_location(support.world_from_camera[:3, 3])
     points = np.asarray(cloud.points)
     return _Cloud(
-        points, np.asarray(cloud.normals), 100 * np.asarray(cloud.colors), points[:, 2] > MIN_HEIGHT_M,
+        points,
+        np.asarray(cloud.normals),
+        100 * np.asarray(cloud.colors),
+        points[:, 2] > MIN_HEIGHT_M,
         support.world_from_camera,
-    )  # fmt: skip
+    )
 
 
 # ---------------------------------------------------------------------- places by height maps

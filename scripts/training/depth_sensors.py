@@ -104,8 +104,11 @@ def ideal(view: TrueSurface, random: np.random.Generator) -> np.ndarray:
 DepthSensor = Callable[[TrueSurface, np.random.Generator], np.ndarray]
 """Returns depth (H, W) in metres, 0 where unknown."""
 SENSORS: tuple[DepthSensor, ...] = (
-    structured_light, stereo, time_of_flight, ideal,
-)  # fmt: skip
+    structured_light,
+    stereo,
+    time_of_flight,
+    ideal,
+)
 SENSOR_PROBABILITIES = (0.27, 0.43, 0.22, 0.08)
 
 

@@ -174,7 +174,9 @@ LAYOUTS: dict[str, Callable[[ClutterTable], None]] = {
 def random_recipe(name: str, rng: np.random.Generator) -> SceneRecipe:
     """Return a random camera, table and lamp."""
     return SceneRecipe(
-        name, "", (),
+        name,
+        "",
+        (),
         distance=float(rng.uniform(0.7, 1.05)),
         azimuth=float(rng.uniform(-30, 30)),
         elevation=float(rng.uniform(30, 62)),
@@ -182,7 +184,7 @@ def random_recipe(name: str, rng: np.random.Generator) -> SceneRecipe:
         wall=float(rng.uniform(0.6, 1)) if rng.random() < 0.4 else None,
         lamp=tuple(rng.uniform(-0.7, 0.7, 2)),
         half=TABLE_HALF_EXTENTS,
-    )  # fmt: skip
+    )
 
 
 def asset_placement(library: Library, id: str, pose: Pose, number: int) -> Placement:

@@ -122,8 +122,10 @@ def _printed_box(random: np.random.Generator) -> Solid:
     faces = [random_print((96, 96), random) for _ in range(6)]
     if random.random() < 0.6:
         colour = random_colour(random).clip(0, 255)
-        faces = [np.where(random.random() < 0.5, colour, face).astype(np.uint8) * np.ones((96, 96, 1), np.uint8)
-                 for face in faces]  # fmt: skip
+        faces = [
+            np.where(random.random() < 0.5, colour, face).astype(np.uint8) * np.ones((96, 96, 1), np.uint8)
+            for face in faces
+        ]
     return solids.box(
         random.permutation(size), face_strip([Image.fromarray(np.asarray(one, np.uint8)) for one in faces])
     )
@@ -143,9 +145,10 @@ def _flat(random: np.random.Generator) -> Solid:
         ends = length * random.uniform(0.5, 0.95)
         pen = join(
             lathe([(0, 0), (radius, 0), (radius, ends), (0, ends)], _look(random)),
-            lathe([(0, 0), (radius * 0.9, 0), (radius * 0.5, length - ends), (0, length - ends)], _look(random))
-            .translated(z=ends),
-        )  # fmt: skip
+            lathe(
+                [(0, 0), (radius * 0.9, 0), (radius * 0.5, length - ends), (0, length - ends)], _look(random)
+            ).translated(z=ends),
+        )
         return pen.rotated(90, (0, 1, 0))
     if kind == 3:
         length, width = random.uniform(0.08, 0.2), random.uniform(0.008, 0.03)

@@ -85,8 +85,9 @@ class VariedScene:
         body.add_geom(name=f"{name}:look", type=mujoco.mjtGeom.mjGEOM_MESH, meshname=name, material=name,
                       contype=0, conaffinity=0, group=group)  # fmt: skip
         for number, points in enumerate(one.solid.part_vertices[:24]):
-            hull = self.spec.add_mesh(name=f"{name}:{number}", maxhullvert=24,
-                                      inertia=mujoco.mjtMeshInertia.mjMESH_INERTIA_SHELL)  # fmt: skip
+            hull = self.spec.add_mesh(
+                name=f"{name}:{number}", maxhullvert=24, inertia=mujoco.mjtMeshInertia.mjMESH_INERTIA_SHELL
+            )
             hull.uservert = np.asarray(points, float).ravel()
             body.add_geom(type=mujoco.mjtGeom.mjGEOM_MESH, meshname=f"{name}:{number}", group=COLLISION_GROUP,
                           friction=[0.8, 0.02, 0.002], margin=0.001)  # fmt: skip
@@ -154,14 +155,20 @@ def bin_ground(scene: VariedScene) -> None:
         at[axis] = side * (half[axis] + thick + np.sin(slant) * height)
         at[2] = np.cos(slant) * height - thick
         turn = slant * side
-        quat = np.array([np.cos(turn / 2), 0, np.sin(turn / 2), 0]) if axis == 0 else np.array(
-            [np.cos(-turn / 2), np.sin(-turn / 2), 0, 0])  # fmt: skip
+        quat = (
+            np.array([np.cos(turn / 2), 0, np.sin(turn / 2), 0])
+            if axis == 0
+            else np.array([np.cos(-turn / 2), np.sin(-turn / 2), 0, 0])
+        )
         scene.add_surface("wall", size, at, quat, shared if own else "")
     scene.half, scene.drop = half - 0.04, 0.05
     under = -2 * thick - 0.003
     if random.random() < 0.6:
-        scene.add_surface("other", np.array([half[0] + random.uniform(0.05, 0.5), half[1] + random.uniform(0.05, 0.5),
-                                             0.02]), np.array([0, 0, under - 0.02]))  # fmt: skip
+        scene.add_surface(
+            "other",
+            np.array([half[0] + random.uniform(0.05, 0.5), half[1] + random.uniform(0.05, 0.5), 0.02]),
+            np.array([0, 0, under - 0.02]),
+        )
     _room(scene, under - float(random.uniform(0.05, 0.9)))
 
 
@@ -177,8 +184,9 @@ def seat_ground(scene: VariedScene) -> None:
     for side in (-1, 1):
         if random.random() < 0.7:
             arm = float(random.uniform(0.03, 0.15))
-            scene.add_surface("wall", np.array([0.05, half[1], arm]),
-                              np.array([side * (half[0] + 0.05), 0, arm - 0.05]), None, cloth)  # fmt: skip
+            scene.add_surface(
+                "wall", np.array([0.05, half[1], arm]), np.array([side * (half[0] + 0.05), 0, arm - 0.05]), None, cloth
+            )
     scene.half, scene.drop = half - 0.05, 0.02
     _room(scene, -float(random.uniform(0.25, 0.5)))
 
@@ -269,8 +277,9 @@ def _rows(scene: VariedScene, kind: str, count: int, level: np.ndarray) -> None:
         if y > scene.half[1]:
             break
         local = np.array([x + size[0] / 2, y + size[1] / 2])
-        at = np.array([np.cos(turn) * local[0] - np.sin(turn) * local[1],
-                       np.sin(turn) * local[0] + np.cos(turn) * local[1]])  # fmt: skip
+        at = np.array(
+            [np.cos(turn) * local[0] - np.sin(turn) * local[1], np.sin(turn) * local[0] + np.cos(turn) * local[1]]
+        )
         at = at.clip(-scene.half, scene.half)
         scene.add_object(one, np.add(level, [*at, size[2] / 2 + 0.001 + scene.drop]), _yaw(turn))
         x, deep = x + size[0] + max(0.0005, random.normal(0, 0.006)), max(deep, size[1])
@@ -344,8 +353,11 @@ def _towers(scene: VariedScene) -> None:
             one = random_object("blocks", scene.ground_colour, random)
             height = float(one.solid.mesh.extents[2])
             offset = random.normal(0, 0.006, 2)
-            scene.add_object(one, np.add(scene.levels[0], [*(at + offset), z + height / 2 + 0.001]),
-                             _yaw(random.uniform(0, 2 * np.pi)))  # fmt: skip
+            scene.add_object(
+                one,
+                np.add(scene.levels[0], [*(at + offset), z + height / 2 + 0.001]),
+                _yaw(random.uniform(0, 2 * np.pi)),
+            )
             z += height
 
 

@@ -258,8 +258,10 @@ def photograph_view(
 
     `sensor` measures the depth, a random one if None. Objects that are hardly visible have no number.
     """
-    clear, shiny = (np.isin(view.labels, [n for n, one in enumerate(scene.objects, 1) if getattr(one, what)])
-                    for what in ("clear", "shiny"))  # fmt: skip
+    clear, shiny = (
+        np.isin(view.labels, [n for n, one in enumerate(scene.objects, 1) if getattr(one, what)])
+        for what in ("clear", "shiny")
+    )
     rgb = camera_image(view, scene)
     true = TrueSurface(view.depth, rgb, shiny, clear, view.depth_behind, view.focal)
     depth = measure_depth(true, scene.random, sensor)

@@ -31,9 +31,12 @@ def handlers(batches: Batches) -> dict[str, Callable[[Board, dict], dict]]:
         return lambda board, request: (act(request.get("batch")), answer(board, request))[1]
 
     return {
-        "batches": answer, "start_batch": start, "resume_batch": on_one(batches.resume),
-        "stop_batch": on_one(batches.stop), "remove_batch": on_one(batches.remove),
-    }  # fmt: skip
+        "batches": answer,
+        "start_batch": start,
+        "resume_batch": on_one(batches.resume),
+        "stop_batch": on_one(batches.stop),
+        "remove_batch": on_one(batches.remove),
+    }
 
 
 def batches_answer(batches: Batches, board: Board) -> dict[str, Any]:

@@ -183,8 +183,9 @@ def _delete(board: Board, request: dict) -> dict:
         question = t(
             "{titles} is open in this studio, perhaps in another window. Delete it anyway?"
             "|{titles} are open in this studio, perhaps in other windows. Delete them anyway?",
-            n=len(titles), titles=", ".join(titles[:5]) + (" …" if len(titles) > 5 else ""),
-        )  # fmt: skip
+            n=len(titles),
+            titles=", ".join(titles[:5]) + (" …" if len(titles) > 5 else ""),
+        )
         return {"question": question}
     id, act = board.delete(names)
     return _done(

@@ -27,9 +27,11 @@ def add_to(command: argparse.ArgumentParser) -> None:
     command.add_argument("--tasks", type=int, default=8, help="tasks of each scene, at most (default %(default)s)")
     command.add_argument("--rounds", type=int, default=8, help="rounds of each task, at most (default %(default)s)")
     command.add_argument(
-        "--modes", nargs="+", choices=ROWS,
+        "--modes",
+        nargs="+",
+        choices=ROWS,
         help="rows of the table; -text: without pictures (default: all that the model can tell apart)",
-    )  # fmt: skip
+    )
     command.add_argument("--judge", action="store_true", help="score whether proposals suit their scene; 3 scenes")
     add_model(command)
     add_unprotected(command)

@@ -19,13 +19,18 @@ def add_to(command: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
     command.add_argument("project", type=Path, metavar="PROJECT", help="project with a twin")
     command.add_argument(
-        "--points", type=Path, required=True, metavar="FILE.json",
+        "--points",
+        type=Path,
+        required=True,
+        metavar="FILE.json",
         help='{"points": [{"pixel": [u, v], "world": [x, y, z]}, ...]}, at least 4 (docs/real_robots.md)',
-    )  # fmt: skip
+    )
     command.add_argument(
-        "--robot-base", type=Path, metavar="FILE.json",
+        "--robot-base",
+        type=Path,
+        metavar="FILE.json",
         help="the base's pose, a hand-eye calibration, or clicks on the gripper at known joint angles",
-    )  # fmt: skip
+    )
     command.add_argument(
         "--out", type=Path, help="folder for overlay.png and alignment.json (default PROJECT/alignment)"
     )

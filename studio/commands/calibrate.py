@@ -27,10 +27,12 @@ def add_to(command: argparse.ArgumentParser) -> None:
         "--held-out", type=Path, nargs="+", default=[], metavar="EPISODE", help="episodes to measure the result on"
     )
     command.add_argument(
-        "--parameters", type=Path, metavar="FILE.json",
+        "--parameters",
+        type=Path,
+        metavar="FILE.json",
         help='{"parameters": [{"joint": name, "field": "damping"}, ...]} (docs/real_robots.md); default: damping and '
         "friction loss of the measured joints, mass and friction of the objects that the episodes follow",
-    )  # fmt: skip
+    )
     command.add_argument(
         "--out", type=Path, required=True, help="folder for calibration.json, calibrated.xml, report.html"
     )

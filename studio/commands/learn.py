@@ -43,9 +43,12 @@ def add_to(command: argparse.ArgumentParser) -> None:
     command.add_argument("--minutes", type=float, default=float("inf"), help="most time for all of them")
     command.add_argument("--seed", type=int, default=0, help="of training or evaluation (default %(default)s)")
     command.add_argument(
-        "--from", dest="origin", choices=("chain", "reset"), default="chain",
+        "--from",
+        dest="origin",
+        choices=("chain", "reset"),
+        default="chain",
         help="begin in the end states of the former subtask, or on the task's layouts (default %(default)s)",
-    )  # fmt: skip
+    )
     command.add_argument(
         "--demonstrations",
         type=_count,
@@ -53,23 +56,30 @@ def add_to(command: argparse.ArgumentParser) -> None:
         help=f"imitate N demonstrations of the oracle first (default {DEMONSTRATIONS}); 0 learns by reward alone",
     )
     command.add_argument(
-        "--variants", type=_positive, default=0, metavar="N",
+        "--variants",
+        type=_positive,
+        default=0,
+        metavar="N",
         help="train also on N variants of the twin: mass, friction, size and pose from the kept ranges; "
         "and measure on N others",
-    )  # fmt: skip
+    )
     command.add_argument(
-        "--skills", action="store_true",
+        "--skills",
+        action="store_true",
         help="begin each subtask with the nearest policy that solved such a subtask in this workspace",
-    )  # fmt: skip
+    )
     command.add_argument(
-        "--robot", choices=tuple(ROBOTS), default=GRIPPER,
+        "--robot",
+        choices=tuple(ROBOTS),
+        default=GRIPPER,
         help="what acts, with a cup; the arm starts from the floating gripper's policies (default %(default)s)",
-    )  # fmt: skip
+    )
     command.add_argument("--evaluate", action="store_true", help="only measure success; JSON on stdout")
     command.add_argument(
-        "--ablation", action="store_true",
+        "--ablation",
+        action="store_true",
         help="learn the task with and without subtasks, shaping and demonstrations, with three seeds; table on stdout",
-    )  # fmt: skip
+    )
     command.add_argument("--layouts", type=_positive, default=LAYOUTS, help="unseen layouts (default %(default)s)")
     command.add_argument("--json", action="store_true", help="also print progress as JSON lines on stdout")
     add_model(command)
@@ -206,9 +216,12 @@ def _train(
     if floating is not None:
         training = replace(training, on_gpu=False)
     options = ChainOptions(
-        training, tuple(arguments.subtask), seconds=60 * arguments.minutes, from_reset=arguments.origin == "reset",
+        training,
+        tuple(arguments.subtask),
+        seconds=60 * arguments.minutes,
+        from_reset=arguments.origin == "reset",
         demonstrations=arguments.demonstrations,
-    )  # fmt: skip
+    )
     if floating is not None:
         learning = learn_from(learner, options, _former_policies(floating), _report)
     else:

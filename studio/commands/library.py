@@ -117,8 +117,10 @@ def add_assets(arguments: argparse.Namespace) -> int:
                 print(f"grs-studio: {step.source}: {step.error}", file=sys.stderr)
             elif step.id:
                 asset = read_asset(own / step.id)
-                print(f"[{step.done}/{step.total}] {asset.id}: {asset.caption}; {asset.mass:.3g} kg, friction "
-                      f"{asset.friction:.2g}, {len(asset.collision) or 1} collision pieces")  # fmt: skip
+                print(
+                    f"[{step.done}/{step.total}] {asset.id}: {asset.caption}; {asset.mass:.3g} kg, friction "
+                    f"{asset.friction:.2g}, {len(asset.collision) or 1} collision pieces"
+                )
                 for warning in step.warnings:
                     print(f"    {warning}")
     return BAD_INPUT if failed else DONE
@@ -211,8 +213,10 @@ def install_from_objaverse(arguments: argparse.Namespace) -> int:
             if step.id:
                 asset = read_asset(_folder(arguments) / "objaverse" / step.id)
                 size = " x ".join(f"{100 * extent:.3g}" for extent in asset.size)
-                print(f"{asset.id}: {asset.caption} [{asset.licence}]; {size} cm according to its file, which is "
-                      "rarely right: correct the longest side on the library page")  # fmt: skip
+                print(
+                    f"{asset.id}: {asset.caption} [{asset.licence}]; {size} cm according to its file, which is "
+                    "rarely right: correct the longest side on the library page"
+                )
     return DONE
 
 

@@ -31,17 +31,20 @@ def add_library(command: argparse.ArgumentParser) -> None:
 def add_segmenter(command: argparse.ArgumentParser) -> None:
     """Add --segmenter with the names of the built-in and the installed segmenters."""
     command.add_argument(
-        "--segmenter", default="depth", choices=tuple(plugins.entries("segmenters")),
+        "--segmenter",
+        default="depth",
+        choices=tuple(plugins.entries("segmenters")),
         help="what finds the masks (default %(default)s)",
-    )  # fmt: skip
+    )
 
 
 def add_unprotected(command: argparse.ArgumentParser) -> None:
     """Add --unprotected."""
     command.add_argument(
-        "--unprotected", action="store_true",
+        "--unprotected",
+        action="store_true",
         help="run programs even where this machine cannot confine them (docs/security.md)",
-    )  # fmt: skip
+    )
 
 
 def require_packages(extra: str, *modules: str) -> None:

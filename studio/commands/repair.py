@@ -24,9 +24,11 @@ def add_to(command: argparse.ArgumentParser) -> None:
     command.add_argument("--task", required=True, help="the task in plain words")
     command.add_argument("--out", type=Path, required=True, help="folder for rounds/000/ ... and the trace")
     command.add_argument(
-        "--mode", default="route", choices=MODES,
+        "--mode",
+        default="route",
+        choices=MODES,
         help="what is repaired: either side, the simulation only, or nothing (default %(default)s)",
-    )  # fmt: skip
+    )
     command.add_argument("--rounds", type=int, default=8, help="at most (default %(default)s)")
     add_model(command)
     add_unprotected(command)

@@ -19,9 +19,11 @@ def add_to(robot: argparse.ArgumentParser) -> None:
     add.add_argument("--name", help="name for --robot (default: that of the file)")
     add.add_argument("--tool", default="", metavar="SITE|BODY", help="of the gripper, where the model has several")
     add.add_argument(
-        "--gripper", default="", metavar="ACTUATOR",
+        "--gripper",
+        default="",
+        metavar="ACTUATOR",
         help="actuator or joint that closes the gripper, where its name does not tell; or the gripper's own MJCF file",
-    )  # fmt: skip
+    )
     add.add_argument("--pair", type=float, metavar="METRES", help="two of these arms side by side, so far apart")
     add.add_argument("--right", default="", metavar="NAME", help="the right arm of the pair: a robot that you added")
     add.add_argument("--facing", action="store_true", help="the arms of the pair face each other")

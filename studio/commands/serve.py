@@ -20,13 +20,18 @@ def add_to(parser: argparse.ArgumentParser) -> None:
         "--auth-file", type=Path, metavar="FILE", help="require a login: USER:PASS a line (or GRS_AUTH)"
     )
     parser.add_argument(
-        "--users", type=Path, metavar="FILE",
+        "--users",
+        type=Path,
+        metavar="FILE",
         help="users of `grs-studio user add` (default GRS_USERS, else .users.json of the workspace, if there is one)",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--allow-host", action="append", default=[], metavar="NAME",
+        "--allow-host",
+        action="append",
+        default=[],
+        metavar="NAME",
         help="name, or NAME:PORT, under which a reverse proxy publishes the studio; repeatable (or GRS_ALLOW_HOST)",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "--root-path",
         metavar="PATH",

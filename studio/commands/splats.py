@@ -13,9 +13,11 @@ def add_to(command: argparse.ArgumentParser) -> None:
     command.add_argument("file", type=Path, metavar="FILE", help=".ply of 3DGS, .spz or .splat")
     command.add_argument("--object", metavar="NAME", default="", help="the object they draw (default: the background)")
     command.add_argument(
-        "--place", default="photo", metavar="WHERE",
+        "--place",
+        default="photo",
+        metavar="WHERE",
         help="where a background stands: photo (its camera's axes; default), world, or FILE.json with a 4x4 matrix",
-    )  # fmt: skip
+    )
     command.set_defaults(execute=splats)
 
 

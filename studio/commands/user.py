@@ -18,10 +18,12 @@ def add_to(user: argparse.ArgumentParser) -> None:
     add = verbs.add_parser("add", help="add a user; asks for the password twice, or reads a line of standard input")
     add.add_argument("name", help="letters, digits, and . _ @ - within the name")
     add.add_argument(
-        "--role", choices=ROLES, default="work",
+        "--role",
+        choices=ROLES,
+        default="work",
         help="look: see everything; work: change projects; administer: also the model, its key and prompts, and "
         "installed packages (default %(default)s)",
-    )  # fmt: skip
+    )
     add.add_argument("--replace", action="store_true", help="give a user a new password and role")
     add.set_defaults(execute=add_user)
 

@@ -22,10 +22,12 @@ def add_to(command: argparse.ArgumentParser) -> None:
     command.add_argument("--seed", type=int, default=0, help="of the conditions (default %(default)s)")
     command.add_argument("--robot", default="gripper", choices=(*ROBOTS, "policy"))
     command.add_argument(
-        "--policy", default="", metavar="POLICY",
+        "--policy",
+        default="",
+        metavar="POLICY",
         help="of --robot policy: learned (by grs-studio learn; default), demonstration, hold, FILE.py:FUNCTION, "
         "http://HOST:PORT/PATH, or openpi://, groot://, lerobot:// or vla-eval:// with HOST:PORT",
-    )  # fmt: skip
+    )
     command.add_argument(
         "--seconds", type=float, default=30.0, help="simulated, of a policy's trial (default %(default)s)"
     )
@@ -36,9 +38,10 @@ def add_to(command: argparse.ArgumentParser) -> None:
         help="folder for conditions.jsonl, outcomes, report.html (default PROJECT/variations/ROBOT, for the Task page)",
     )
     command.add_argument(
-        "--condition", metavar="ID",
+        "--condition",
+        metavar="ID",
         help="only write this condition's start, scene.json and scene/, to --out (default PROJECT/variations/ID)",
-    )  # fmt: skip
+    )
     add_library(command)
     add_unprotected(command)
     command.set_defaults(execute=vary)

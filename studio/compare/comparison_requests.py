@@ -15,9 +15,10 @@ from studio.web.endpoints import Endpoint
 from studio.web.errors import RequestError
 
 _REPORT = {
-    "Content-Disposition": 'attachment; filename="report.html"', "Cache-Control": "no-store",
+    "Content-Disposition": 'attachment; filename="report.html"',
+    "Cache-Control": "no-store",
     "X-Content-Type-Options": "nosniff",
-}  # fmt: skip
+}
 _CACHED = {"Cache-Control": "private, max-age=86400"}
 
 

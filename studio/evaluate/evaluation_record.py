@@ -64,12 +64,14 @@ def evaluation_record(project: Project, job: CommandJob | None) -> dict[str, Any
 def _shown(folder: Path, kept: KeptConditions, is_present: bool) -> dict[str, Any]:
     rows, ids, logs = read_outcomes(folder), [row["id"] for row in kept.rows], read_logs(folder)
     return {
-        "is_present": is_present, "seed": int(ids[0].partition("-")[0]) if ids else 0, "conditions": ids,
+        "is_present": is_present,
+        "seed": int(ids[0].partition("-")[0]) if ids else 0,
+        "conditions": ids,
         "policies": [_policy(rows, policy, ids) for policy in kept.policies],
         "words": [translated(sentence) for sentence in _words(rows, kept.policies, ids)],
         "real": [asdict(logs[id]) if id in logs else None for id in ids],
         "report": (folder / REPORT).is_file(),
-    }  # fmt: skip
+    }
 
 
 def _policy(rows: Rows, policy: str, ids: Sequence[str]) -> dict[str, Any]:

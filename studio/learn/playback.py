@@ -45,13 +45,16 @@ def measured(rollout: RecordedEpisode, subtask: Subtask | None, words: ObjectWor
     terms = [term_words(one.term, words) for one in subtask.reward] if subtask else []
     plotted = rollout.potentials.T if subtask and rollout.potentials.shape[1] == len(terms) else ()
     return {
-        "layout": rollout.layout, "success": rollout.success, "reward": round(rollout.reward, 2),
-        "times": rollout.times.round(2).tolist(), "failed_at": rollout.failure.time if rollout.failure else None,
+        "layout": rollout.layout,
+        "success": rollout.success,
+        "reward": round(rollout.reward, 2),
+        "times": rollout.times.round(2).tolist(),
+        "failed_at": rollout.failure.time if rollout.failure else None,
         "terms": [
             {"text": text, "values": values.round(3).tolist()} for text, values in zip(terms, plotted, strict=False)
         ],
         "misses": rollout.misses.sum(axis=1).round(4).tolist(),
-    }  # fmt: skip
+    }
 
 
 class OraclePlayback:

@@ -164,10 +164,13 @@ class ImportJobs:
         self._imports[one.name] = one
         one.note = ""
         job = Job[None](
-            "import", lambda job: self._run(one, job, work), self._turn,
-            on_end=lambda _: self._finish(one), message="waiting for the previous import",
+            "import",
+            lambda job: self._run(one, job, work),
+            self._turn,
+            on_end=lambda _: self._finish(one),
+            message="waiting for the previous import",
             listing=Listing("import", lambda: t("Import of {title}", title=one.title)),
-        )  # fmt: skip
+        )
         one.jobs.append(job)
         job.start()
         return one.name

@@ -83,9 +83,12 @@ class Exports:
         command = bounded_command(["export", str(project), f"--format={exporter}", f"--out={out}"], MEMORY_BYTES)
         async with self._places:
             process = await asyncio.create_subprocess_exec(
-                *command, stdin=asyncio.subprocess.DEVNULL,
-                stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE, start_new_session=True,
-            )  # fmt: skip
+                *command,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.DEVNULL,
+                stderr=asyncio.subprocess.PIPE,
+                start_new_session=True,
+            )
             try:
                 _, told = await asyncio.wait_for(process.communicate(), SECONDS)
             except TimeoutError:

@@ -105,12 +105,15 @@ def _exports(session: Session, has_solution: bool) -> list[dict[str, str]]:
     """Return {name, title, holds, lacks, missing, address} of each export format, the zip first."""
     return [
         {
-            "name": name, "title": t(about.title), "missing": _missing(about, has_solution),
-            "holds": translated(about.holds), "lacks": translated(about.lacks),
+            "name": name,
+            "title": t(about.title),
+            "missing": _missing(about, has_solution),
+            "holds": translated(about.holds),
+            "lacks": translated(about.lacks),
             "address": f"project/{session.token}/export/{name}",
         }
         for name, about in export_formats().items()
-    ]  # fmt: skip
+    ]
 
 
 def _missing(about: Any, has_solution: bool) -> str:

@@ -27,9 +27,10 @@ def requirements() -> tuple[str, ...]:
     except PackageNotFoundError:
         return ()
     return tuple(
-        f"{one.name}{one.specifier}" for one in declared if one.marker and one.marker.evaluate({"extra": "sam2"})
-        and not one.marker.evaluate({"extra": ""})
-    )  # fmt: skip
+        f"{one.name}{one.specifier}"
+        for one in declared
+        if one.marker and one.marker.evaluate({"extra": "sam2"}) and not one.marker.evaluate({"extra": ""})
+    )
 
 
 def install(stop: threading.Event) -> Iterator[str]:
@@ -85,9 +86,12 @@ INSTALLATION = Installation()
 
 def _pip(arguments: list[str], stop: threading.Event) -> Iterator[str]:
     process = subprocess.Popen(
-        [sys.executable, "-m", "pip", "install", "--progress-bar", "off", *arguments], text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=os.environ | {"SAM2_BUILD_CUDA": "0"},
-    )  # fmt: skip
+        [sys.executable, "-m", "pip", "install", "--progress-bar", "off", *arguments],
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env=os.environ | {"SAM2_BUILD_CUDA": "0"},
+    )
     assert process.stdout
     last = ""
     try:

@@ -20,9 +20,12 @@ class CommandJob(Job[None]):
     """One run of a command. Its message is the newest line that the command printed."""
 
     def __init__(
-        self, listing: Listing, words: Sequence[str], turn: threading.Lock,
+        self,
+        listing: Listing,
+        words: Sequence[str],
+        turn: threading.Lock,
         environment: Mapping[str, str] | None = None,
-    ):  # fmt: skip
+    ):
         """
         Args:
             listing: of the list of jobs.

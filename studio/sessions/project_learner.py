@@ -163,9 +163,11 @@ def follow_decisions(project: Project) -> None:
 def edit_data(task: Task, former: tuple[Subtask, ...], subtasks: tuple[Subtask, ...], change: str) -> dict:
     """Return the data of the decision that edits subtasks."""
     return {
-        "task": task.instruction, "former": [to_row(one) for one in former], "rows": [to_row(one) for one in subtasks],
+        "task": task.instruction,
+        "former": [to_row(one) for one in former],
+        "rows": [to_row(one) for one in subtasks],
         "change": change,
-    }  # fmt: skip
+    }
 
 
 def _decompose(

@@ -69,6 +69,4 @@ def _read(session: Session, name: str) -> dict[str, Any] | None:
     except (StoreError, VariationError, KeyError, TypeError, ValueError, IndexError) as error:
         session.log.report_once(RequestError(f"{FOLDER}/{name} cannot be read ({error}); run grs-studio vary again."))
         return None
-    return {
-        "name": name, "robot": robot, "title": title, "success": counts, "factors": factors, "failures": failures
-    }  # fmt: skip
+    return {"name": name, "robot": robot, "title": title, "success": counts, "factors": factors, "failures": failures}

@@ -38,17 +38,17 @@ def map_record(session: Session | None) -> dict[str, Any]:
         "tasks": [_row(one, words, there) for one in kept],
         "dropped": [
             {"words": words.in_words(one.task.instruction), "reason": translated(words.in_words(one.reason))}
-            for one in tried if one.state != "kept"
+            for one in tried
+            if one.state != "kept"
         ],
-        "running": running and {
-            "kept": running.kept, "wanted": running.wanted, "message": words.in_words(running.message)
-        },
+        "running": running
+        and {"kept": running.kept, "wanted": running.wanted, "message": words.in_words(running.message)},
         "can_start": running is None and session.project.scene() is not None,
         "can_learn": is_installed(),
         "n": DEMONSTRATIONS,
         "summary": t("{n} task kept|{n} tasks kept", n=len(kept)) if kept else "",
         "fills": TASK_FIELD,
-    }  # fmt: skip
+    }
 
 
 def _tried(session: Session) -> "list[TriedTask]":
@@ -73,8 +73,11 @@ def _row(one: "TriedTask", words: ObjectWords, there: set[str]) -> dict[str, Any
         "level": one.level or 1,
         "demands": t(
             "{n} object, {slack} cm to spare|{n} objects, {slack} cm to spare",
-            n=demanded.carries, slack=f"{100 * demanded.slack:.1f}",
-        ) if demanded else "",
+            n=demanded.carries,
+            slack=f"{100 * demanded.slack:.1f}",
+        )
+        if demanded
+        else "",
         "solved": one.solved,
         "layouts": one.layouts,
         "difficulty": one.difficulty or 0.0,
@@ -86,7 +89,7 @@ def _row(one: "TriedTask", words: ObjectWords, there: set[str]) -> dict[str, Any
         "brought": [name.replace("_", " ") for name in one.brought],
         "distractors": [name.replace("_", " ") for name in one.distractors],
         "brings": sorted(name.replace("_", " ") for name in away),
-    }  # fmt: skip
+    }
 
 
 def generate_tasks(session: Session, message: Mapping[str, Any]) -> None:

@@ -21,11 +21,13 @@ def event_marks(events: Iterable[dict[str, Any]]) -> list[Mark]:
     """Return marks for the oracle's actions."""
     return [
         Mark(
-            float(e["time"]), str(e["message"] or f"{e['verb']} {e['object']}"), "event" if e["ok"] else "failed",
+            float(e["time"]),
+            str(e["message"] or f"{e['verb']} {e['object']}"),
+            "event" if e["ok"] else "failed",
             str(e["object"]),
         )
         for e in events
-    ]  # fmt: skip
+    ]
 
 
 def timeline_marks(record: RunRecord, report: Report | None, names: Sequence[str]) -> list[Mark]:

@@ -52,10 +52,11 @@ def _object(model, poses: np.ndarray, bodies: list[int], label: str) -> dict:
     shapes = [s for s in range(len(owners)) if owners[s] in bodies and _collides(model, s)]
     root = [s for s in shapes if owners[s] == bodies[0]]
     found = {
-        "mass": float(model.body_mass.numpy()[bodies].sum()), "start": poses[bodies[0], :3].tolist(),
+        "mass": float(model.body_mass.numpy()[bodies].sum()),
+        "start": poses[bodies[0], :3].tolist(),
         "friction": float(model.shape_material_mu.numpy()[root[0]]) if root else None,
         "joints": sum(kind in moving for kind, child in zip(kinds, children, strict=True) if child in bodies),
-    }  # fmt: skip
+    }
     if shapes:
         found["box"] = box_of(np.concatenate([_shape_points(model, poses, s) for s in shapes]))
     return found

@@ -121,11 +121,12 @@ def _sapien_object(loaded) -> dict:
     parts = [single] if single else list(loaded.links)
     shapes = parts[0].collision_shapes
     return {
-        "mass": float(sum(getattr(part, "mass", 0) for part in parts)), "start": np.ravel(loaded.pose.p).tolist(),
+        "mass": float(sum(getattr(part, "mass", 0) for part in parts)),
+        "start": np.ravel(loaded.pose.p).tolist(),
         "friction": shapes[0].physical_material.static_friction if shapes else None,
         "joints": 0 if single else loaded.dof,
         "box": box_of(np.concatenate([_sapien_points(part, one) for part in parts for one in part.collision_shapes])),
-    }  # fmt: skip
+    }
 
 
 def sapien(load, folder: Path, names):
@@ -212,11 +213,12 @@ def genesis(load, folder: Path, names):
         entity = entities[one["name"]]
         shapes = entity.base_link.geoms
         found[one["name"]] = {
-            "mass": float(entity.get_mass()), "friction": float(shapes[0].get_friction()) if shapes else None,
+            "mass": float(entity.get_mass()),
+            "friction": float(shapes[0].get_friction()) if shapes else None,
             "joints": entity.n_dofs - (0 if one["fixed"] else 6),
             "box": entity.get_AABB().cpu().numpy().reshape(2, 3).tolist(),
             "start": entity.base_link.get_pos().cpu().numpy().reshape(3).tolist(),
-        }  # fmt: skip
+        }
     for _ in range(round(SECONDS / 0.002)):
         scene.step()
     return found, {name: entities[name].base_link.get_pos().cpu().numpy().reshape(3) for name in names}

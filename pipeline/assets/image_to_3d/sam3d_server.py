@@ -43,19 +43,23 @@ def answer(inference, question: bytes) -> dict:
         splats = Path(folder, "splats.ply").read_bytes()
     glb = made["glb"].export(file_type="glb")
     return {
-        "mesh": base64.b64encode(glb).decode(), "pose": pose.tolist(), "splats": base64.b64encode(splats).decode(),
+        "mesh": base64.b64encode(glb).decode(),
+        "pose": pose.tolist(),
+        "splats": base64.b64encode(splats).decode(),
         "scale": float(made["scale"].reshape(-1)[0]),
-    }  # fmt: skip
+    }
 
 
 def _matrix(quaternion: np.ndarray) -> np.ndarray:
     """Return the rotation (3, 3) of a quaternion (4,), real part first."""
     w, x, y, z = quaternion / np.linalg.norm(quaternion)
-    return np.array([
-        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-    ])  # fmt: skip
+    return np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+        ]
+    )
 
 
 def serve(inference, port: int) -> None:

@@ -148,9 +148,12 @@ def _find_sources_or_none(folder: Path) -> list[Path]:
 
 
 def import_asset(
-    source: Path, library: Path, options: ImportOptions | None = None, root: Path | None = None,
+    source: Path,
+    library: Path,
+    options: ImportOptions | None = None,
+    root: Path | None = None,
     on_progress: Callable[[str], object] = lambda stage: None,
-) -> ImportedAsset:  # fmt: skip
+) -> ImportedAsset:
     """Write one model or mesh as an asset folder into `library`, complete or not at all. Raises AssetError.
 
     Args:

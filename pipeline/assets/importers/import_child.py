@@ -31,8 +31,11 @@ Event = dict[str, Any]
 """Fields of confined_import.ImportProgress."""
 
 STAGE_START_FRACTIONS = {
-    "reading": 0.02, "cleaning its mesh": 0.1, "finding its convex parts": 0.2, "describing it": 0.85,
-}  # fmt: skip
+    "reading": 0.02,
+    "cleaning its mesh": 0.1,
+    "finding its convex parts": 0.2,
+    "describing it": 0.85,
+}
 """Fraction of a typical import that is done when a stage begins."""
 
 RASTER_PIXELS = 120
@@ -75,8 +78,9 @@ def _import_models(
         if id in request["existing"]:
             yield step | {"message": f"{id}: already there"}
             continue
-        result = _result(model, lambda model=model, options=options: import_asset(
-            model, Path(request["staging"]), options, top))  # fmt: skip
+        result = _result(
+            model, lambda model=model, options=options: import_asset(model, Path(request["staging"]), options, top)
+        )
         if "error" in result:
             yield step | {"message": f"{id} skipped: {result['error']}", "error": result["error"]}
         else:

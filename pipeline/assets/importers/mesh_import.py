@@ -160,8 +160,11 @@ def metres_per_unit(longest: float, name: str, units: Units | None) -> float:
         return METRES_PER_UNIT[units]
     if longest <= (MAX_LENGTH_M if name.lower().endswith((".glb", ".gltf")) else MAX_IMPLICIT_METRES):
         return 1.0
-    plausible = [f"{unit} ({_format_length(longest * factor)})" for unit, factor in METRES_PER_UNIT.items()
-                 if MIN_LENGTH_M <= longest * factor <= MAX_LENGTH_M]  # fmt: skip
+    plausible = [
+        f"{unit} ({_format_length(longest * factor)})"
+        for unit, factor in METRES_PER_UNIT.items()
+        if MIN_LENGTH_M <= longest * factor <= MAX_LENGTH_M
+    ]
     guess = f"it may be in {' or '.join(plausible)}" if plausible else "no common unit makes it fit on a table"
     message = f"{name} is {longest:.4g} units long and does not state its units: {guess}; give --units m, cm, mm or in"
     raise AmbiguousUnitsError(message, longest)

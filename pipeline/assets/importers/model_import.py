@@ -294,8 +294,10 @@ def _take_up_files(tree: ElementTree.Element, path: Path, files: ModelFiles, rep
 
     MuJoCo looks on the disk for a name that it does not find in memory, so none may be left. Raises AssetError.
     """
-    base = {key: next((c.attrib.pop(key) for c in tree.iter("compiler") if key in c.attrib), "") for key in
-            ("meshdir", "texturedir", "assetdir")}  # fmt: skip
+    base = {
+        key: next((c.attrib.pop(key) for c in tree.iter("compiler") if key in c.attrib), "")
+        for key in ("meshdir", "texturedir", "assetdir")
+    }
     for compiler in tree.iter("compiler"):
         for key in base:
             compiler.attrib.pop(key, None)

@@ -163,10 +163,13 @@ class AssetIndex:
                 values = (entry.id, entry.digest, longest, float(entry.mass), entry.category, entry.licence, moves)
                 cursor = self._db.execute(
                     "insert into assets(id, digest, longest, mass, category, licence, articulated, vector) "
-                    "values (?, ?, ?, ?, ?, ?, ?, ?)", (*values, vector))  # fmt: skip
+                    "values (?, ?, ?, ?, ?, ?, ?, ?)",
+                    (*values, vector),
+                )
                 self._db.execute(
                     f"insert into words(rowid, {', '.join(COLUMN_WEIGHTS)}) values (?{', ?' * len(COLUMN_WEIGHTS)})",
-                    (cursor.lastrowid, *(getattr(entry, name) for name in COLUMN_WEIGHTS)))  # fmt: skip
+                    (cursor.lastrowid, *(getattr(entry, name) for name in COLUMN_WEIGHTS)),
+                )
 
     def drop(self, ids: Iterable[str]) -> None:
         """Delete the entries with these ids, in one transaction. Unknown ids are ignored."""
@@ -283,8 +286,10 @@ class AssetIndex:
                 self._db.execute("insert or ignore into about values ('wide', ?)", (str(length),))
                 return
         if int(stored[0]) != length:
-            raise AssetError(f"the index holds vectors of {self.encoder}, {stored[0]} numbers each, not {length}; "
-                             "ask with the encoder that made it")  # fmt: skip
+            raise AssetError(
+                f"the index holds vectors of {self.encoder}, {stored[0]} numbers each, not {length}; "
+                "ask with the encoder that made it"
+            )
 
     def _without_vector(self) -> set[str]:
         with self._lock:
@@ -331,7 +336,9 @@ class AssetIndex:
                     current = current.restricted(rows)
                 new = self._db.execute(
                     "select row, id, longest, category, licence, articulated, vector from assets where row > ? "
-                    "order by row", (last,)).fetchall()  # fmt: skip
+                    "order by row",
+                    (last,),
+                ).fetchall()
                 self._columns, self._version = current.extended(build_columns(new)) if new else current, version
             return self._columns
 

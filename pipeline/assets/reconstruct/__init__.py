@@ -93,12 +93,15 @@ def reconstruct(
         "friction_from": "category table",
         "container": shape.is_hollow,
         "provenance": f"{PROVENANCE_PREFIX} as {shape.label}; {visible:.0%} of its surface was {seen_from}, "
-                      "the rest is guessed",
+        "the rest is guessed",
         "made": {
-            "key": key, "way": shape.method, "seen": visible,
-            "pos": pose.pos.tolist(), "quat_wxyz": pose.quat_wxyz.tolist(),
+            "key": key,
+            "way": shape.method,
+            "seen": visible,
+            "pos": pose.pos.tolist(),
+            "quat_wxyz": pose.quat_wxyz.tolist(),
         },
-    }  # fmt: skip
+    }
     return Reconstruction(write_asset(solid, target, facts), pose, shape.method)
 
 

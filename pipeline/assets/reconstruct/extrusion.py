@@ -49,9 +49,12 @@ def propose_boxes(
         box_centre = np.array([x[0], x[1], observation.bottom_z + x[5] / 2])
         return box_hits(view, box_centre, RAD_PER_METRE * x[2], x[3:])
 
-    starts = np.array([
-        [*centre_xy, box_yaw / RAD_PER_METRE, *tight, height], [*centre[:2], yaw / RAD_PER_METRE, *size[:2], height],
-    ])  # fmt: skip
+    starts = np.array(
+        [
+            [*centre_xy, box_yaw / RAD_PER_METRE, *tight, height],
+            [*centre[:2], yaw / RAD_PER_METRE, *size[:2], height],
+        ]
+    )
     starts = np.maximum(starts, [-9, -9, -9, *[MIN_EXTENT_M] * 3])
     prior = x = min(starts, key=lambda x: observation.mean_ray_error(lambda view: hits(view, x)))
     for _ in range(2):  # restarting the simplex escapes where the first one was stuck

@@ -100,10 +100,13 @@ def _asset_folder(frame: Frame, segment: Segment, folder: Path) -> Path:
 def _import_mesh(source: Path, description: Description, name: str, stopped: Callable[[], bool]) -> Path:
     """Import a mesh in a separate process and return its asset folder."""
     options = {
-        "id": source.stem, "name": description.name.replace("_", " "), "caption": description.caption,
-        "up": "y" if source.suffix in (".glb", ".gltf") else "z", "units": "m",
+        "id": source.stem,
+        "name": description.name.replace("_", " "),
+        "caption": description.caption,
+        "up": "y" if source.suffix in (".glb", ".gltf") else "z",
+        "units": "m",
         "provenance": f"made from the view by {name}; what the camera did not see is its guess",
-    }  # fmt: skip
+    }
     for step in import_confined([source], source.parent, source.parent / "library", options, _CallbackEvent(stopped)):
         if step.error:
             raise AssetError(f"what {name} made cannot be used: {step.error}")

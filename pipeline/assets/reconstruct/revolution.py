@@ -233,8 +233,10 @@ def _closed_lathe(radii: np.ndarray, heights: np.ndarray, outline: np.ndarray | 
     radii = np.interp(rows, heights, radii)
     ends = [0, radii[0] / 2], [radii[-1] / 2, 0]
     profile = [
-        *((r, rows[0]) for r in ends[0]), *zip(radii, rows, strict=True), *((r, rows[-1]) for r in ends[1]),
-    ]  # fmt: skip
+        *((r, rows[0]) for r in ends[0]),
+        *zip(radii, rows, strict=True),
+        *((r, rows[-1]) for r in ends[1]),
+    ]
     return solids.lathe(profile, PLACEHOLDER_TEXTURE, outline, cuts)
 
 

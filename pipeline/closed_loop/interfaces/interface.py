@@ -78,8 +78,9 @@ class Entry(_Data):
 class Column(_Data):
     """Consecutive columns of an action."""
 
-    move: Literal["joint_position", "joint_velocity", "gripper", "actuators", "tool_translation", "tool_rotation",
-                  "ignored"]  # fmt: skip
+    move: Literal[
+        "joint_position", "joint_velocity", "gripper", "actuators", "tool_translation", "tool_rotation", "ignored"
+    ]
     """joint_position: rad or m; joint_velocity: times `scale` rad/s, where 1 is the most; actuators: all, as in a
     LeRobot export; tool_*: changes times `scale` in m or rad (a rotation vector) in the frame of the robot's base."""
     names: str = "*"

@@ -59,8 +59,11 @@ class RobotState:
 
     def matching(self, numbers: list[int], pattern: str) -> list[int]:
         """Return the actuators among `numbers` whose names match a pattern."""
-        return [number for number in numbers if fnmatchcase(self.model.actuator(number).name, pattern)
-                or fnmatchcase(self.names[number], pattern)]  # fmt: skip
+        return [
+            number
+            for number in numbers
+            if fnmatchcase(self.model.actuator(number).name, pattern) or fnmatchcase(self.names[number], pattern)
+        ]
 
     def commands(self, state: np.ndarray) -> np.ndarray:
         """Return the commands (A,) that lead to a state (A,)."""

@@ -32,9 +32,7 @@ def robot_observation(message: dict[str, Any]) -> tuple[dict[str, Any], dict[str
             raw[key.removeprefix("observation.images.")] = Call(
                 "numpy.ndarray", (tuple(value.shape), value.dtype.str, value.tobytes())
             )
-            features[key] = {
-                "dtype": "image", "shape": tuple(value.shape), "names": ["height", "width", "channels"]
-            }  # fmt: skip
+            features[key] = {"dtype": "image", "shape": tuple(value.shape), "names": ["height", "width", "channels"]}
         else:
             names = [f"{key}_{number}" for number in range(value.size)]
             raw |= dict(zip(names, map(float, value.ravel()), strict=True))

@@ -76,10 +76,13 @@ def _curves(curves: Curves, data: dict[str, Any]) -> Any:
     kinds = [kind for kind in kinds if any(name.startswith(f"{kind[0]}_") for name in curves)]
     rows = len(kinds) + 1
     figure: Any = make_subplots(
-        rows, 1, shared_xaxes=True, vertical_spacing=0.05,
+        rows,
+        1,
+        shared_xaxes=True,
+        vertical_spacing=0.05,
         row_heights=[*[1.0] * len(kinds), 0.2 + 0.25 * len(data["arms"])],
         subplot_titles=[*(title for _, title, _ in kinds), "Events: real above, simulated below"],
-    )  # fmt: skip
+    )
     for row, (kind, _, factor) in enumerate(kinds, 1):
         for number, arm in enumerate(data["arms"]):
             if f"{kind}_{arm}" in curves:
@@ -100,9 +103,12 @@ def _curves(curves: Curves, data: dict[str, Any]) -> Any:
     _event_marks(figure, rows, data)
     figure.update_xaxes(title_text="Seconds (real)", row=rows, col=1)
     figure.update_layout(
-        height=230 * len(kinds) + 120 + 60 * len(data["arms"]), hovermode="x unified", template="plotly_white",
-        margin={"l": 60, "r": 20, "t": 40, "b": 40}, legend={"orientation": "h", "y": 1.08},
-    )  # fmt: skip
+        height=230 * len(kinds) + 120 + 60 * len(data["arms"]),
+        hovermode="x unified",
+        template="plotly_white",
+        margin={"l": 60, "r": 20, "t": 40, "b": 40},
+        legend={"orientation": "h", "y": 1.08},
+    )
     return figure
 
 

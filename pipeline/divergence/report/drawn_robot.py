@@ -26,9 +26,11 @@ def drawn_model(playback: "Playback", copies: int = 1) -> mujoco.MjModel:
     )  # fmt: skip
     for number, (vertices, faces) in enumerate(playback.meshes):
         spec.add_mesh(
-            name=f"mesh_{number}", uservert=vertices.astype(float).ravel(), userface=faces.ravel(),
+            name=f"mesh_{number}",
+            uservert=vertices.astype(float).ravel(),
+            userface=faces.ravel(),
             inertia=mujoco.mjtMeshInertia.mjMESH_INERTIA_SHELL,
-        )  # fmt: skip
+        )
     for copy in range(copies):
         first = (playback.sim if copy else playback.real)[0].astype(float)
         bodies = [_add_body(spec, f"{copy}_{number}", pose) for number, pose in enumerate(first)]

@@ -17,10 +17,12 @@ Y_UP_FROM_Z_UP = np.array([[1.0, 0, 0, 0], [0, 0, 1, 0], [0, -1, 0, 0], [0, 0, 0
 
 @describes(
     ExportFormat(
-        "GLB (glTF)", "the twin as it looks: meshes, colours and textures, a node for each body",
-        "joints, collision pieces, masses, the floor", ".glb",
+        "GLB (glTF)",
+        "the twin as it looks: meshes, colours and textures, a node for each body",
+        "joints, collision pieces, masses, the floor",
+        ".glb",
     )
-)  # fmt: skip
+)
 def export_glb(project_dir: Path, out: Path) -> None:
     """Write the visible shapes of the twin as GLB, in metres. Raises ExportError."""
     require_scene(project_dir)
@@ -51,19 +53,25 @@ def _add_shapes(scene: trimesh.Scene, twin: TwinModel, body: Body, node: str) ->
     for shape in body.shapes:
         if shape.is_visible and shape.kind != "plane":
             scene.add_geometry(
-                shape_mesh(twin, shape), node_name=shape.name if shape.name != body.name else f"{shape.name}:shape",
-                geom_name=shape.name, parent_node_name=node, transform=shape.body_from_shape.matrix,
-            )  # fmt: skip
+                shape_mesh(twin, shape),
+                node_name=shape.name if shape.name != body.name else f"{shape.name}:shape",
+                geom_name=shape.name,
+                parent_node_name=node,
+                transform=shape.body_from_shape.matrix,
+            )
 
 
 def shape_mesh(twin: TwinModel, shape: Shape) -> trimesh.Trimesh:
     """Return a shape in its own frame, with its material."""
     image = twin.texture(shape.material)
     material = PBRMaterial(
-        name=shape.name, baseColorFactor=np.clip(np.array(shape.rgba) * 255, 0, 255).astype(np.uint8),
-        baseColorTexture=image, metallicFactor=0.0, roughnessFactor=0.8,
+        name=shape.name,
+        baseColorFactor=np.clip(np.array(shape.rgba) * 255, 0, 255).astype(np.uint8),
+        baseColorTexture=image,
+        metallicFactor=0.0,
+        roughnessFactor=0.8,
         alphaMode="BLEND" if shape.rgba[3] < 1 else "OPAQUE",
-    )  # fmt: skip
+    )
     if shape.kind != "mesh":
         mesh = _primitive(shape)
         mesh.visual = trimesh.visual.TextureVisuals(uv=np.zeros((len(mesh.vertices), 2)), material=material)

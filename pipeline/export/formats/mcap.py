@@ -79,12 +79,14 @@ class _Log:
         quaternions = Rotation.from_matrix(rotations.reshape(-1, 3, 3)).as_quat()
         transforms = [
             FrameTransform(
-                timestamp=_stamp(seconds), parent_frame_id=WORLD, child_frame_id=name,
+                timestamp=_stamp(seconds),
+                parent_frame_id=WORLD,
+                child_frame_id=name,
                 translation=Vector3(**dict(zip("xyz", position, strict=True))),
                 rotation=Quaternion(**dict(zip("xyzw", quaternion, strict=True))),
             )
             for name, position, quaternion in zip(names, positions.tolist(), quaternions.tolist(), strict=True)
-        ]  # fmt: skip
+        ]
         self.add(topic, FrameTransforms(transforms=transforms), seconds)
 
     def write(self, context: "foxglove.Context") -> None:

@@ -17,10 +17,12 @@ _TYPES = {"<f4": "float", "|u1": "uchar", "<i4": "int"}
 
 @describes(
     ExportFormat(
-        "PLY (points)", "the photograph's points in the world frame, with colours and the segment of each point",
-        "the twin itself: meshes, joints and masses", ".ply",
+        "PLY (points)",
+        "the photograph's points in the world frame, with colours and the segment of each point",
+        "the twin itself: meshes, joints and masses",
+        ".ply",
     )
-)  # fmt: skip
+)
 def export_ply(project_dir: Path, out: Path) -> None:
     """Write every pixel of known depth as a point in the world frame, z up, in metres. Raises ExportError."""
     write_bytes(out, ply(Project.open(project_dir)))

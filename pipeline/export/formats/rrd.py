@@ -113,12 +113,15 @@ def _log_bodies(recording: "rerun.RecordingStream", root: str, twin: TwinModel, 
                 recording.log(
                     below,
                     rerun.Mesh3D(
-                        vertex_positions=mesh.vertices, triangle_indices=mesh.faces, vertex_normals=mesh.vertex_normals,
-                        albedo_factor=shape.rgba, albedo_texture=None if image is None else np.asarray(image),
+                        vertex_positions=mesh.vertices,
+                        triangle_indices=mesh.faces,
+                        vertex_normals=mesh.vertex_normals,
+                        albedo_factor=shape.rgba,
+                        albedo_texture=None if image is None else np.asarray(image),
                         vertex_texcoords=None if image is None else uv * [1, -1] + [0, 1],
                     ),
                     static=True,
-                )  # fmt: skip
+                )
 
 
 def _log_rollout(recording: "rerun.RecordingStream", shown: RecordedRollout) -> None:

@@ -45,10 +45,12 @@ MASSLESS = 1e-6
 
 @describes(
     ExportFormat(
-        "URDF", "a tree of links with joints, limits, collision pieces, materials and textures",
-        "contact settings but friction, the camera, lights; ball joints become fixed", ".zip",
+        "URDF",
+        "a tree of links with joints, limits, collision pieces, materials and textures",
+        "contact settings but friction, the camera, lights; ball joints become fixed",
+        ".zip",
     )
-)  # fmt: skip
+)
 def export_urdf(project_dir: Path, out: Path) -> tuple[str, ...]:
     """Write a URDF for each object, poses.json and .yaml, loaders for simulators, and twin.urdf, with their meshes.
 

@@ -42,8 +42,9 @@ class DatasetEnv(gymnasium.Env):
         self._begin()
         self.action_space = _bounded(self._env.action_count)
         spaces: dict[str, gymnasium.Space] = {
-            "agent_pos": _bounded(self._env.action_count), "environment_state": _bounded(7 * len(self._objects))
-        }  # fmt: skip
+            "agent_pos": _bounded(self._env.action_count),
+            "environment_state": _bounded(7 * len(self._objects)),
+        }
         if self.cameras:
             picture = gymnasium.spaces.Box(0, 255, (image_size[1], image_size[0], 3), np.uint8)
             spaces["pixels"] = gymnasium.spaces.Dict(dict.fromkeys(self.cameras, picture))

@@ -34,10 +34,13 @@ SETTLED_STEPS = 12
 
 @describes(
     ExportFormat(
-        "Gymnasium environment", "the task as grs_env.make(), the layouts of the solved seeds, and demonstrations",
-        "layouts of other seeds; the force limits of the vacuum arm", ".zip", needs_solution=True,
+        "Gymnasium environment",
+        "the task as grs_env.make(), the layouts of the solved seeds, and demonstrations",
+        "layouts of other seeds; the force limits of the vacuum arm",
+        ".zip",
+        needs_solution=True,
     )
-)  # fmt: skip
+)
 def export_gymnasium(project_dir: Path, out: Path) -> tuple[str, ...]:
     """Write the environment to a folder, or to a zip if the name ends in .zip; return what was left out.
 

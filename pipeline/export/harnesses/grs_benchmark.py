@@ -58,9 +58,11 @@ class TwinBenchmark(StepBenchmark):
 
     def make_obs(self, raw_obs: Any, task: Task) -> Observation:
         return {
-            "images": raw_obs["pixels"], "state": raw_obs["agent_pos"], "objects": raw_obs["environment_state"],
+            "images": raw_obs["pixels"],
+            "state": raw_obs["agent_pos"],
+            "objects": raw_obs["environment_state"],
             "task_description": task["name"],
-        }  # fmt: skip
+        }
 
     def get_step_result(self, step_result: StepResult) -> EpisodeResult:
         return {"success": self._success, "share": self._share}

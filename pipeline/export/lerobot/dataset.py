@@ -40,10 +40,13 @@ CAMERA_FEATURE = {
 
 @describes(
     ExportFormat(
-        "LeRobot dataset v3", "every solved seed: state, action, objects, each camera's video, task text, success",
-        "the model itself; states between frames at 15 Hz", ".zip", needs_solution=True,
+        "LeRobot dataset v3",
+        "every solved seed: state, action, objects, each camera's video, task text, success",
+        "the model itself; states between frames at 15 Hz",
+        ".zip",
+        needs_solution=True,
     )
-)  # fmt: skip
+)
 def export_lerobot(project_dir: Path, out: Path) -> tuple[str, ...]:
     """Write the dataset to a folder, or to a zip if the name ends in .zip; return what was left out.
 
@@ -108,8 +111,10 @@ def _videos(
 def _columns(run: EpisodeData) -> dict[str, np.ndarray]:
     vectors = {STATE: run.state, ACTION: run.action, OBJECTS: run.objects}
     return {key: values for key, values in vectors.items() if values.shape[1]} | {
-        "next.reward": run.reward.astype(np.float32), "next.done": run.reward > 0, "next.success": run.reward > 0,
-    }  # fmt: skip
+        "next.reward": run.reward.astype(np.float32),
+        "next.done": run.reward > 0,
+        "next.success": run.reward > 0,
+    }
 
 
 class CameraVideo:

@@ -15,8 +15,11 @@ def load(scene, folder=FOLDER):
     entities = {}
     for one in json.loads((folder / "poses.json").read_text())["objects"]:
         morph = genesis.morphs.URDF(
-            file=str(folder / one["urdf"]), pos=one["pos"], quat=one["quat_wxyz"], fixed=one["fixed"],
+            file=str(folder / one["urdf"]),
+            pos=one["pos"],
+            quat=one["quat_wxyz"],
+            fixed=one["fixed"],
             default_armature=None,
-        )  # fmt: skip
+        )
         entities[one["name"]] = scene.add_entity(morph, material=genesis.materials.Rigid(friction=one["friction"]))
     return entities

@@ -13,7 +13,10 @@ def load(folder=FOLDER):
     for one in json.loads((folder / "poses.json").read_text())["objects"]:
         w, x, y, z = one["quat_wxyz"]
         bodies[one["name"]] = pybullet.loadURDF(
-            str(folder / one["urdf"]), one["pos"], [x, y, z, w], useFixedBase=one["fixed"],
+            str(folder / one["urdf"]),
+            one["pos"],
+            [x, y, z, w],
+            useFixedBase=one["fixed"],
             flags=pybullet.URDF_USE_INERTIA_FROM_FILE,
-        )  # fmt: skip
+        )
     return bodies

@@ -79,9 +79,12 @@ class Mentions:
     def _is_part(self, word: str) -> bool:
         return (
             word in ARTICLES | QUANTIFIERS | {*ALL, "it", "them", "they", "other", "others", "rest", "stuff"}
-            or word in COLOUR_WORDS or word in values("ranks") or word in values("numbers") or singular(word) in GENERIC
+            or word in COLOUR_WORDS
+            or word in values("ranks")
+            or word in values("numbers")
+            or singular(word) in GENERIC
             or (any(self._fit(word, o) for o in self.reader.objects) and word not in values("kinds"))
-        )  # fmt: skip
+        )
 
     def _fit(self, word: str, o: SceneObject) -> float:
         """Return how well a word fits an object, in [0, 1]."""
@@ -138,5 +141,6 @@ class Mentions:
         lead = [t for t in before[low:] if t not in ("the",)]
         return (
             any(t in follows or t.endswith("n't") for t in lead)
-            or any(t in beside for t in after[:high]) or after[:high][-1:] == ["not"]
-        )  # fmt: skip
+            or any(t in beside for t in after[:high])
+            or after[:high][-1:] == ["not"]
+        )

@@ -256,8 +256,11 @@ class InstructionReader:
             return "swap", [PlannedGoal("where", (a, b)), PlannedGoal("where", (b, a))]
         if verb == "discard" and (phrase := self._try(re.sub(r" in (?:the|a) bin$", "", rest))):
             here = next((o.name for o in self.objects if o.category in ("bin", "basket")), "")
-            return "gather", [PlannedGoal("inside", (o.name, here or "bin"), new_container=not here)
-                              for o in phrase.objects if o.name != here]  # fmt: skip
+            return "gather", [
+                PlannedGoal("inside", (o.name, here or "bin"), new_container=not here)
+                for o in phrase.objects
+                if o.name != here
+            ]
         if verb == "gather" or (verb == "put" and rest.endswith(" together")):
             phrase = self._try(re.sub(r" together$", "", rest))
             return ("group", [PlannedGoal("in_zone", (o.name, "zone")) for o in phrase.objects]) if phrase else None

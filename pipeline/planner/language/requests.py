@@ -42,8 +42,11 @@ def in_usual_words(text: str, phrases: NounPhrases) -> str:
     Raises UnclearPhrase where the objects do not stand as the words say, or the move is too short to be checked.
     """
     plain = " ".join(text.lower().strip(" .!").split())
-    for pattern, rewrite in ((tables()["requests"]["move_by"], _moved_by), (tables()["requests"]["off"], _taken_off),
-                             (tables()["requests"]["apart"], _apart)):  # fmt: skip
+    for pattern, rewrite in (
+        (tables()["requests"]["move_by"], _moved_by),
+        (tables()["requests"]["off"], _taken_off),
+        (tables()["requests"]["apart"], _apart),
+    ):
         if (found := re.fullmatch(_filled(pattern), plain)) and (said := rewrite(found.groupdict(), phrases)):
             return said
     return text
@@ -52,8 +55,10 @@ def in_usual_words(text: str, phrases: NounPhrases) -> str:
 def _filled(pattern: str) -> str:
     """Return a pattern of the lexicon with its lists of words filled in."""
     lists = {name: "|".join(words_of(text)) for name, text in tables()["distances"].items()}
-    lists |= {"number": rf"\d+(?:[.,]\d+)?|{lists.pop('numbers')}", "unit": "|".join((lists.pop("mm"), lists.pop("cm"),
-              lists.pop("inch"), lists.pop("m")))}  # fmt: skip
+    lists |= {
+        "number": rf"\d+(?:[.,]\d+)?|{lists.pop('numbers')}",
+        "unit": "|".join((lists.pop("mm"), lists.pop("cm"), lists.pop("inch"), lists.pop("m"))),
+    }
     return re.sub(r"\{(\w+)\}", lambda found: f"(?:{lists[found[1]]})", pattern)
 
 
@@ -113,8 +118,11 @@ def _apart(words: Mapping[str, str], phrases: NounPhrases) -> str:
         return ""
     stacked = [o for o in named if any(rests_on(o, one) and not one.container for one in phrases.start.objects)]
     if not stacked:
-        raise UnclearPhrase(f"{_names(named, phrases)} stands on no other object" if words.get("moved") else
-                            "nothing stands on another object here")  # fmt: skip
+        raise UnclearPhrase(
+            f"{_names(named, phrases)} stands on no other object"
+            if words.get("moved")
+            else "nothing stands on another object here"
+        )
     return _on_table(stacked)
 
 

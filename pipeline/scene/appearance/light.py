@@ -219,8 +219,10 @@ def _table_residual(luminance: np.ndarray, table: np.ndarray, rows: np.ndarray, 
     weight, sigma = table.astype(np.float32), 0.12 * luminance.shape[1]
     value = np.log(np.maximum(luminance, 1e-3))
     factor = 8
-    small = [cv2.resize(a, None, fx=1 / factor, fy=1 / factor, interpolation=cv2.INTER_AREA)
-             for a in (value * weight, weight)]  # fmt: skip
+    small = [
+        cv2.resize(a, None, fx=1 / factor, fy=1 / factor, interpolation=cv2.INTER_AREA)
+        for a in (value * weight, weight)
+    ]
     blurred = [cv2.GaussianBlur(a, (0, 0), sigma / factor) for a in small]
     mean = cv2.resize(blurred[0] / np.maximum(blurred[1], 1e-4), luminance.shape[::-1])
     return (value - mean)[rows, columns]

@@ -17,8 +17,9 @@ LEAST_PIXELS = 200
 """Fewest pixels with a measured depth and a splat from which a scale is taken."""
 AGREES = 0.05
 """Share of the measured depth within which a splat agrees with it."""
-UPRIGHT = np.array([[[1, 0, 0], [0, 1, 0], [0, 0, 1]], [[1, 0, 0], [0, 0, -1], [0, 1, 0]],
-                    [[1, 0, 0], [0, 0, 1], [0, -1, 0]]], float)  # fmt: skip
+UPRIGHT = np.array(
+    [[[1, 0, 0], [0, 1, 0], [0, 0, 1]], [[1, 0, 0], [0, 0, -1], [0, 1, 0]], [[1, 0, 0], [0, 0, 1], [0, -1, 0]]], float
+)
 """Turns, of shape (3, 3, 3), to z up: of files with z up, with y up, and with y down."""
 OUTSIDE = 0.02
 """Share of the splats at each end of an axis that does not count in a box: strays around an object."""

@@ -131,9 +131,11 @@ def _from_spz(data: bytes) -> np.ndarray:
     rgb = 0.5 + SH_C0 * (colour / 255 - 0.5) / 0.15  # the scale of colours in spz
     quats = _first_three(rotation) if version == 2 else _smallest_three(rotation)
     return make_splats(
-        _fixed_point(position) / (1 << bits) * flip, np.exp(scale / np.float32(16) - 10),
-        np.hstack([rgb, opacity / 255]), quats * np.array([1, 1, -1, -1]),
-    )  # fmt: skip
+        _fixed_point(position) / (1 << bits) * flip,
+        np.exp(scale / np.float32(16) - 10),
+        np.hstack([rgb, opacity / 255]),
+        quats * np.array([1, 1, -1, -1]),
+    )
 
 
 def _inflated(reader: "zlib._Decompress", data: bytes, length: int) -> bytes:

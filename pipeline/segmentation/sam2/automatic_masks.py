@@ -61,9 +61,12 @@ def generate_masks(
     # The generator compares boxes only: a label as wide and high as its can would displace the can.
     options["box_nms_thresh"] = 1.0
     generator: Any = SAM2AutomaticMaskGenerator(
-        predictor.model, points_per_side=None, point_grids=[point_grid(settings.points_per_side)],
-        points_per_batch=settings.points_per_side**2, **options,
-    )  # fmt: skip
+        predictor.model,
+        points_per_side=None,
+        point_grids=[point_grid(settings.points_per_side)],
+        points_per_batch=settings.points_per_side**2,
+        **options,
+    )
     generator.predictor = copy.copy(predictor)
     generator.predictor.set_image = generator.predictor.reset_predictor = lambda *_: None
     points = generator.point_grids[0]

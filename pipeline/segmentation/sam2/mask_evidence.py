@@ -122,7 +122,8 @@ def object_terms(scene: SceneDepth, mask: np.ndarray) -> dict[str, float]:
     colours = [np.median(lab[part], axis=0) if part.any() else np.zeros(3) for part in (inner, ring)]
     return {
         "known": known.sum() / max(1, own.sum()),
-        "on_plane": float((np.abs(heights) < 0.008).mean()) if scene.has_table and len(heights) > 1
+        "on_plane": float((np.abs(heights) < 0.008).mean())
+        if scene.has_table and len(heights) > 1
         else float((table & own).sum() / max(1, own.sum())),
         "top": float(np.clip(np.percentile(heights, 95), -0.1, 0.5)) * 10,
         "image_border": min(1.0, (mask & edge).sum() / outline),
@@ -135,7 +136,7 @@ def object_terms(scene: SceneDepth, mask: np.ndarray) -> dict[str, float]:
         "objectness": shown_inside,
         "objectness_gain": shown_inside - float(shown[ring].mean()) if ring.any() else 0.0,
         "top_objectness": float(np.percentile(shown[own], 80)) if own.any() else 0.5,
-    }  # fmt: skip
+    }
 
 
 def border_terms(scene: SceneDepth, one: np.ndarray, other: np.ndarray, rest_is_mask: float) -> dict[str, float]:

@@ -31,7 +31,7 @@ from pipeline.simulation.sandbox.protocol import (
     RunCancelled,
     SandboxError,
     UnprotectedError,
-)  # fmt: skip
+)
 from pipeline.simulation.sandbox.runner import RunOptions
 from pipeline.simulation.sandbox.server_process import ServerProcess, exchange, raise_if_set
 

@@ -125,8 +125,10 @@ def main() -> None:
     parser.add_argument("--tables", type=float, default=0.3, help="share of the seeds that are training_tables")
     arguments = parser.parse_args()
     arguments.folder.mkdir(parents=True, exist_ok=True)
-    processes = [get_context("spawn").Process(target=_work, args=(number, arguments, time.time()))
-                 for number in range(arguments.workers)]  # fmt: skip
+    processes = [
+        get_context("spawn").Process(target=_work, args=(number, arguments, time.time()))
+        for number in range(arguments.workers)
+    ]
     for process in processes:
         process.start()
     for process in processes:

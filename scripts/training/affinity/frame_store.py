@@ -36,12 +36,15 @@ class FrameStore:
         """Return windows of frames: colours (N, 3, H, W), maps, object numbers and surfaces, half of them mirrored."""
         cut = []
         for number in numbers:
-            y, x = (int(random.integers(0, (most - window) // 8 + 1)) * 2
-                    for most, window in zip(SIZE, WINDOW, strict=True))  # fmt: skip
+            y, x = (
+                int(random.integers(0, (most - window) // 8 + 1)) * 2 for most, window in zip(SIZE, WINDOW, strict=True)
+            )
             rgb, maps, labels, surfaces = self.frames[number]
             h, w = WINDOW
-            one = [part[..., step * y : step * y + h * step // 4, step * x : step * x + w * step // 4]
-                   for part, step in ((rgb, 4), (maps, 2), (labels, 1), (surfaces, 1))]  # fmt: skip
+            one = [
+                part[..., step * y : step * y + h * step // 4, step * x : step * x + w * step // 4]
+                for part, step in ((rgb, 4), (maps, 2), (labels, 1), (surfaces, 1))
+            ]
             if random.random() < 0.5:
                 one = [part.flip(-1) for part in one]
                 one[1] = one[1] * _mirror_signs(self.device)

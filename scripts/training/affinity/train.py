@@ -74,14 +74,17 @@ class Learner:
     def __init__(self, network: AffinityNetwork, device: torch.device, rate: float):
         self.rate, self.network = rate, network.to(device, memory_format=torch.channels_last)
         self.mean, self.steps, self.loss = copy.deepcopy(self.network), 0, torch.zeros((), device=device)
-        self._averaged = [[one for one in state.state_dict().values() if one.is_floating_point()]
-                          for state in (self.mean, self.network)]  # fmt: skip
+        self._averaged = [
+            [one for one in state.state_dict().values() if one.is_floating_point()]
+            for state in (self.mean, self.network)
+        ]
         groups = [{"params": [one for name, one in network.named_parameters() if name.startswith("backbone.") is inner],
                    "scale": ENCODER_RATE if inner else 1.0} for inner in (False, True)]  # fmt: skip
         self.optimiser = torch.optim.AdamW(groups, rate, weight_decay=1e-3)
 
-    def step(self, maps: torch.Tensor, colours: torch.Tensor, labels: torch.Tensor, surfaces: torch.Tensor,
-             done: float) -> None:  # fmt: skip
+    def step(
+        self, maps: torch.Tensor, colours: torch.Tensor, labels: torch.Tensor, surfaces: torch.Tensor, done: float
+    ) -> None:
         """Take one step; `done` is the share of the training that is over."""
         self.network.train()
         rate = self.rate * min(1.0, (self.steps + 1) / 100) * max(0.01, 0.5 * (1 + math.cos(math.pi * done)))
@@ -176,8 +179,11 @@ def main() -> None:
     torch.backends.cudnn.benchmark = True
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
-        network = AffinityNetwork.from_onnx(arguments.start) if arguments.start else AffinityNetwork(
-            encoder_from_onnx(ENCODER)[0])  # fmt: skip
+        network = (
+            AffinityNetwork.from_onnx(arguments.start)
+            if arguments.start
+            else AffinityNetwork(encoder_from_onnx(ENCODER)[0])
+        )
     except ValueError as error:
         parser.error(str(error))
     learner = Learner(network, device, CONTINUED_RATE if arguments.start else RATE)

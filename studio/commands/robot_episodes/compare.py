@@ -25,10 +25,12 @@ def add_to(command: argparse.ArgumentParser) -> None:
         "--robot", type=Path, metavar="MODEL", help="MJCF, URDF or DH table (.json): joint ranges and end effectors"
     )
     command.add_argument(
-        "--align", choices=METHODS, default="clock",
+        "--align",
+        choices=METHODS,
+        default="clock",
         help="none: times as they are; clock: from the first sample; motion: from the first motion; "
         "dtw: by dynamic time warping (default %(default)s)",
-    )  # fmt: skip
+    )
     command.set_defaults(execute=compare)
 
 

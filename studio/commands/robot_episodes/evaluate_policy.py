@@ -18,10 +18,13 @@ def add_to(command: argparse.ArgumentParser) -> None:
         "task", type=Path, metavar="PROJECT|EXPORT", help="solved project, or its export in format gymnasium, unpacked"
     )
     command.add_argument(
-        "--policy", required=True, action="append", metavar="POLICY",
+        "--policy",
+        required=True,
+        action="append",
+        metavar="POLICY",
         help="demonstration, hold, learned, FILE.py:FUNCTION, http://HOST:PORT/PATH, or openpi://, groot://, "
         "lerobot:// or vla-eval:// with HOST:PORT (docs/policies.md); give it twice to compare two",
-    )  # fmt: skip
+    )
     command.add_argument(
         "--out", type=Path, required=True, help="folder for evaluation.json, report.html and episodes/"
     )

@@ -18,9 +18,11 @@ PROTOCOLS = ("openpi", "groot", "lerobot", "vla-eval", "http")
 def add_to(command: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
     command.add_argument(
-        "project", type=Path, metavar="PROJECT|EXPORT",
+        "project",
+        type=Path,
+        metavar="PROJECT|EXPORT",
         help="solved project, or its export in format gymnasium, unpacked",
-    )  # fmt: skip
+    )
     command.add_argument(
         "--policy", required=True, metavar="POLICY", help="demonstration, hold, learned, or FILE.py:FUNCTION"
     )
@@ -30,9 +32,11 @@ def add_to(command: argparse.ArgumentParser) -> None:
         "--host", default="127.0.0.1", help="0.0.0.0 for clients of other machines (default %(default)s)"
     )
     command.add_argument(
-        "--interface", default="", metavar="NAME|FILE.toml",
+        "--interface",
+        default="",
+        metavar="NAME|FILE.toml",
         help="what the client sends and expects (default: the protocol's own; docs/policies.md)",
-    )  # fmt: skip
+    )
     add_unprotected(command)
     command.set_defaults(execute=serve_policy)
 

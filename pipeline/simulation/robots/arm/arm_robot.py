@@ -51,11 +51,14 @@ class Arm:
         """Cameras of its description; one beside it stands in the frame of its base, the post's."""
         return tuple(
             Camera(
-                one.name, f"{ARM_PREFIX}{one.mounted_on}" if one.mounted_on else GRIPPER, one.position, one.quat_wxyz,
+                one.name,
+                f"{ARM_PREFIX}{one.mounted_on}" if one.mounted_on else GRIPPER,
+                one.position,
+                one.quat_wxyz,
                 float(np.radians(one.fovy_deg)),
             )
             for one in self.description.cameras
-        )  # fmt: skip
+        )
 
     def mount(self, objects: Sequence[Object], table: Region, away: np.ndarray) -> Mount:
         """Return the place beside the table from which the arm reaches these objects."""

@@ -132,10 +132,11 @@ class CarryPlanner:
         places = self.rows[goal]
         self._require_all_mobile(state, goal.names)
         displaced = [
-            n for n in goal.names
+            n
+            for n in goal.names
             # Metres from its place within which a member of a row is not moved
             if np.linalg.norm(state[n].position[:2] - places[n]) > 0.01 or not state.touches(n, "table")
-        ]  # fmt: skip
+        ]
         blockers: list[str] = []
         for name in displaced:
             if rider := self.topmost_load(state, name):

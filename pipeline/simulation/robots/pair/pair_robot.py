@@ -30,11 +30,9 @@ class Pair:
     def cameras(self) -> tuple[Camera, ...]:
         """Cameras of its description: on bodies of its arms, or in the frame of the robot."""
         return tuple(
-            Camera(
-                one.name, one.mounted_on or GRIPPER, one.position, one.quat_wxyz, float(np.radians(one.fovy_deg))
-            )
+            Camera(one.name, one.mounted_on or GRIPPER, one.position, one.quat_wxyz, float(np.radians(one.fovy_deg)))
             for one in self.description.cameras
-        )  # fmt: skip
+        )
 
     def mount(self, objects: Sequence[Object], table: Region, away: np.ndarray) -> PairMount:
         """Return where its bases stand to reach these objects."""

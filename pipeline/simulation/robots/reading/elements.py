@@ -145,9 +145,12 @@ def _elements(model: mujoco.MjModel, file: str, carrier: int, fingers: set[int],
         raise ModelError(f"{file} has an arm of {len(joints)} joints ({names}); it takes {MIN_JOINTS} or more")
     moving = [j for j in range(model.njnt) if j not in joints and _is_below(model, int(model.jnt_bodyid[j]), hand)]
     return Elements(
-        model.body(path[0]).name, tuple(model.joint(j).name for j in joints), model.body(hand).name,
-        tuple(model.joint(j).name for j in moving), grippers,
-    )  # fmt: skip
+        model.body(path[0]).name,
+        tuple(model.joint(j).name for j in joints),
+        model.body(hand).name,
+        tuple(model.joint(j).name for j in moving),
+        grippers,
+    )
 
 
 def _gripper_movers(model: mujoco.MjModel, file: str, gripper: str) -> list[tuple[str, list[int]]]:

@@ -94,6 +94,8 @@ def ring_of(reached: ReachMap, file: str) -> Reach:
     margin = min(0.035, (far - near) / 4)
     inner = max(near, 0.15)  # what stands nearer than the post is wide is never easy to reach
     return Reach(
-        round(min(inner + margin, far - 2 * margin), 3), round(far - margin, 3), (round(near, 3), round(far, 3)),
+        round(min(inner + margin, far - 2 * margin), 3),
+        round(far - margin, 3),
+        (round(near, 3), round(far, 3)),
         (round(0.75 * far, 3), round(far, 3)),
-    )  # fmt: skip
+    )

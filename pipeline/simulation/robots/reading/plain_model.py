@@ -112,8 +112,11 @@ def _keep_one_robot(spec: mujoco.MjSpec, model: mujoco.MjModel, elements: Elemen
     for tendon in list(spec.tendons):
         number = model.tendon(tendon.name).id
         first, count = int(model.tendon_adr[number]), int(model.tendon_num[number])
-        moved = {model.joint(int(model.wrap_objid[w])).name for w in range(first, first + count)
-                 if model.wrap_type[w] == mujoco.mjtWrap.mjWRAP_JOINT}  # fmt: skip
+        moved = {
+            model.joint(int(model.wrap_objid[w])).name
+            for w in range(first, first + count)
+            if model.wrap_type[w] == mujoco.mjtWrap.mjWRAP_JOINT
+        }
         if not moved or not moved <= kept:
             spec.delete(tendon)
     spec.body(elements.root).pos, spec.body(elements.root).quat = [0, 0, 0], _level(spec.body(elements.root).quat)

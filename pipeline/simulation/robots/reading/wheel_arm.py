@@ -83,9 +83,10 @@ class WheelArm:
 def _arm(stored: StoredRobot, plain: PlainModel) -> ArmModel:
     """Return the arm of a model that has no folder yet."""
     return replace(
-        stored.arm(Path()), read=lambda visual: mujoco.MjSpec.from_string(plain.xml, assets=dict(plain.meshes)),
+        stored.arm(Path()),
+        read=lambda visual: mujoco.MjSpec.from_string(plain.xml, assets=dict(plain.meshes)),
         meshes=lambda visual: plain.meshes,
-    )  # fmt: skip
+    )
 
 
 def _couple(spec: mujoco.MjSpec, first: str, second: str) -> None:

@@ -32,25 +32,31 @@ WXAI_PLACES = (0.0, 0.3, 0.0), (0.0, -0.3, 0.0)
 def aloha() -> RobotDescription:
     """Return ALOHA's pair. Raises ModelError where its model is not installed."""
     return replace(
-        _pair(VIPERX, VIPERX_PLACES), title="ALOHA, two ViperX arms", source="oracle, ALOHA",
+        _pair(VIPERX, VIPERX_PLACES),
+        title="ALOHA, two ViperX arms",
+        source="oracle, ALOHA",
         phrase="with the two arms of ALOHA",
-    )  # fmt: skip
+    )
 
 
 def trossen() -> RobotDescription:
     """Return Trossen's pair. Raises ModelError where its model is not installed."""
     return replace(
-        _pair(WXAI, WXAI_PLACES), title="Trossen, two WXAI arms", source="oracle, two WXAI arms",
+        _pair(WXAI, WXAI_PLACES),
+        title="Trossen, two WXAI arms",
+        source="oracle, two WXAI arms",
         phrase="with two WXAI arms of Trossen",
-    )  # fmt: skip
+    )
 
 
 def _pair(arm: WheelArm, places: tuple[Place, Place]) -> RobotDescription:
     stored = arm.stored(pair=places)
     pair = stored.description(arm.folder(stored))
     return replace(
-        pair, note="two arms, by friction, within reach: minutes",
+        pair,
+        note="two arms, by friction, within reach: minutes",
         # Rate hz of ALOHA's control, and of the policies of both
-        control_modes=(ControlMode("joint_position", 50.0),), origin=f"{arm.wheel} {arm.version}",
+        control_modes=(ControlMode("joint_position", 50.0),),
+        origin=f"{arm.wheel} {arm.version}",
         licence="Apache-2.0",
-    )  # fmt: skip
+    )
