@@ -165,6 +165,7 @@ def test_a_solvable_task_has_its_goal_layout_and_a_picture_of_it(pictured, sandb
     assert read_rehearsal(task, pictured, "arm-suction") is None
     by_suction = rehearse(task, pictured, sandbox, "arm-suction")
     assert by_suction.solved and set(by_suction.poses) == set(tabletop.OBJECTS)
+    assert read_rehearsal(task, pictured, "arm") is None
 
 
 def test_an_unsolvable_proposal_has_a_reason_and_no_picture_and_a_new_scene_is_rehearsed(pictured, sandbox, tmp_path):
