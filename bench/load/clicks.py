@@ -38,7 +38,7 @@ async def click(studio: Studio, chance: random.Random, answered: list[str]) -> N
                 )
             )
             await page.act("mask-canvas", "decide", {"id": segment.id} | decision)
-            if page.update["told"] == told:  # a refused act is told in a notice
+            if page.update["told"] == told:  # a notice tells of a refused act
                 answered.append(str(mark))
             if chance.random() < 0.3:
                 await page.act("mask-canvas", "undo")

@@ -131,7 +131,7 @@ def status_bar_record(session: Session | None) -> dict[str, Any]:
         "protection": _protection_record(session.services.sandbox),
         "message": _capitalised(_idle_message(session)),
         "guide": step_guide(session),
-        "states": {step.name: t(STATE_LABELS[step_state(step, session)]) for step in STEPS},
+        "states": {step.name: t(STATE_LABELS[step_state(step, session)]) for step in STEPS if step.stages},
     }
     if work:
         record |= {"stopping": work.stopping, "message": _work_message(session)}
