@@ -26,7 +26,7 @@ test:
 soak:            # what is too long for `make test`, and other people's software; ARGS="tests/chaos" runs some of it
 	@scripts/setup --browser --soak
 	@$(bin)/python -m pytest -m soak --durations=0 --durations-min=30 $(ARGS)
-	@test -n "$(ARGS)" || PYTHONPATH=build/soak/gradio $(bin)/python -m pytest tests/studio tests/ui  # with the oldest Gradio
+	@test -n "$(ARGS)" || PYTHONPATH=$(CURDIR)/build/soak/gradio $(bin)/python -m pytest tests/studio tests/ui  # with the oldest Gradio
 
 lint: setup      # Python, the order of rooms, JavaScript and CSS
 	@$(bin)/ruff check . && $(bin)/ruff format --check . && $(bin)/lint-imports && scripts/lint_web
