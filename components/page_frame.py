@@ -18,7 +18,8 @@ class TopBar(Component):
 class Widgets(Component):
     """Draws nothing: sends for what Gradio's own components show, once the page's channel says that it changed.
 
-    Value: {shown}, number of the newest change that was set. Event: `refresh` {shown, all}.
+    Value: {shown, ask}, number of the newest change that was set, and of the event that it answers. Event: `refresh`
+    {shown, ask, all}.
     """
 
     folder, event_names = "widgets", ("refresh",)

@@ -60,7 +60,7 @@ from studio.sessions.object_decisions import apply_decision
 from studio.sessions.session import Session
 from studio.sessions.session_registry import SessionRegistry
 from studio.texts import text_routes
-from studio.web import account_routes
+from studio.web import account_routes, static_files
 from studio.web.access import Access
 from studio.web.gate import Gate
 from studio.web.gradio_internals import ValidLogins, name_icon
@@ -93,6 +93,7 @@ def build_app(services: Services, workspace: Path, access: Access | None = None)
     sessions = SessionRegistry(workspace, services, own=own, is_present=presence.is_present)
     views = viewer.ViewRegistry(own=own)
     shared_library = SharedLibrary(sessions, views)
+    static_files.mount(app)
     viewer.mount(app, views)
     exports_routes.mount(app, sessions)
     pages_files = {**frame_record.FILES, **candidate_comparison.FILES, **call_records.FILES, **placed_cameras.FILES}

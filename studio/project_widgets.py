@@ -22,6 +22,7 @@ from studio.sessions.object_decisions import apply_decision
 from studio.sessions.session import Session
 from studio.sessions.session_registry import SessionRegistry
 from studio.texts import text_routes
+from studio.web import static_files
 from studio.web.static_files import import_map
 from studio.web.theme import theme
 
@@ -81,6 +82,7 @@ class ProjectWidgets:
         """Return the app with the page and what its components fetch, for 127.0.0.1: it answers this machine only."""
         app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
         app.add_middleware(TrustedHostMiddleware, allowed_hosts=["127.0.0.1", "localhost"])
+        static_files.mount(app)
         viewer.mount(app, self._views)
         file_routes.mount(app, self._sessions, {})
         text_routes.mount(app)

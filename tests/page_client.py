@@ -117,7 +117,6 @@ async def open_page(http: httpx.AsyncClient, project: str = "", wait: bool = Tru
     if http not in CONFIGURATIONS:
         CONFIGURATIONS[http] = (await http.get("/config")).raise_for_status().json()
     page = PageClient(http, CONFIGURATIONS[http], project)
-
     channel = asyncio.ensure_future(page.follow())
     try:
         if wait:

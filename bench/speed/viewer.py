@@ -27,7 +27,9 @@ from bench.measurement import Measurement, NotMeasured, clock, ms
 from bench.speed.perception import SCENE, workshop
 from bench.speed.twin import make_twin
 from pipeline.segmentation import DepthSegmenter
+from studio.texts import text_routes
 from studio.viewer import ViewRegistry, mount
+from studio.web import static_files
 from tests.browser.studio_process import Studio
 from tests.browser.watched_page import CHROMIUM, FLAGS, SOFTWARE_WEBGL
 
@@ -165,6 +167,8 @@ def to_first_page(workspace: Path) -> float:
 def viewer() -> Iterator[tuple[ViewRegistry, str]]:
     """The viewer alone on a port of its own."""
     views, app, port = ViewRegistry(), FastAPI(), free_port()
+    static_files.mount(app)
+    text_routes.mount(app)
     mount(app, views)
     server = uvicorn.Server(uvicorn.Config(app, "127.0.0.1", port, log_level="warning"))
     thread = threading.Thread(target=server.run, daemon=True)

@@ -29,8 +29,9 @@ let isStarted = false,
   update = { number: 0, acted: 0, widgets: 0, opened: 0, told: 0, version: -1, shows: 0, studio: "" },
   lostSince = null,
   askWidgets = null,
-  shown = { shown: 0 }, // number of the change that Gradio's components show
-  asked = 0; // when that event was sent; 0 if none is on its way
+  shown = 0, // number of the change that Gradio's components show
+  asks = 0, // counts those events; an answer names the one it answers, so that no two answers are alike
+  asked = 0; // when the last was sent; 0 if it was answered
 
 /** Connects the page, which may have no components of Gradio's; returns this module. */
 export function start(module, hasWidgets = true) {
@@ -51,14 +52,14 @@ export const id = page;
 export const version = () => update.version;
 export const isConnected = () => isStarted && lostSince === null;
 export const unanswered = () => outbox;
-/** Whether the studio has acted on all that was sent, and the page shows what came of it. */
+/** Whether the studio has acted on all that was sent and answered it, and the page shows what came of it. */
 export const isSettled = () =>
   update.number > 0 &&
   lostSince === null &&
   !outbox.length &&
   update.acted >= sent &&
   update.shows === shows &&
-  (!isGradios || shown.shown >= update.widgets);
+  (!isGradios || (shown >= update.widgets && !asked));
 
 /** Calls back when the connection is lost, and when it is back. */
 export const onLoss = (element, callback) => onChange(element, () => isLost.value, callback);
@@ -210,18 +211,18 @@ export function takeWidgets(trigger) {
 /** Sets Gradio's own components if there is something new for them, `all` of them in any case. */
 export function refreshWidgets(all = false) {
   if (!askWidgets || !update.number) return;
-  const isBehind = update.widgets > shown.shown,
+  const isBehind = update.widgets > shown,
     isUnderWay = asked && performance.now() - asked < WIDGETS_MS;
   if (!all && (!isBehind || isUnderWay)) return;
-  askWidgets("refresh", { ...shown, all: all || Boolean(asked) });
+  askWidgets("refresh", { shown, ask: ++asks, all: all || Boolean(asked) });
   asked = performance.now();
 }
 
 export function widgetsShown(value) {
   if (!value) return;
-  const opensNow = shown.shown < update.opened && value.shown >= update.opened;
-  shown = value;
-  asked = 0;
+  const opensNow = shown < update.opened && value.shown >= update.opened;
+  shown = value.shown;
+  if (value.ask === asks) asked = 0;
   if (opensNow) {
     openings.value++;
     setTimeout(refreshWidgets, 0, true); // Gradio loses the label of a tab that comes with what makes tabs visible
@@ -229,6 +230,6 @@ export function widgetsShown(value) {
 }
 
 /** Whether what was opened is on the screen; always where no channel is. */
-export const isOpened = () => !isGradios || (update.number > 0 && shown.shown >= update.opened);
+export const isOpened = () => !isGradios || (update.number > 0 && shown >= update.opened);
 
 export const onOpened = (element, callback) => onChange(element, () => openings.value, callback);

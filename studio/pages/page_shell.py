@@ -325,8 +325,9 @@ class Shell:
     async def _set_widgets(self, request: gr.Request, event: gr.EventData) -> list[Any]:
         """Return what Gradio's own components show in the page.
 
-        The event brings {page, message: {shown, all}}: the page's id, and the number of the last change that it shows.
-        `all` asks for every value again, since some were lost.
+        The event brings {page, message: {shown, ask, all}}: the page's id, and the number of the last change that it
+        shows. `all` asks for every value again, since some were lost. `ask` goes back with the answer, since Gradio
+        hands on no value that is like the one before.
         """
         _speak_for(request)
         sent = event.message or {}
@@ -345,7 +346,7 @@ class Shell:
             before = page.widgets_set
             newest = [gr.skip() if _is_same(*pair) else pair[0] for pair in zip(values, before, strict=True)]
             page.widgets_set = values
-        return [*opening, *newest, self._widgets.postprocess({"shown": number})]
+        return [*opening, *newest, self._widgets.postprocess({"shown": number, "ask": sent.get("ask")})]
 
     def _widget_views(self) -> Views:
         return [pair for pair in self._views if not isinstance(pair[0], Component)]

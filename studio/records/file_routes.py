@@ -10,7 +10,6 @@ from fastapi import FastAPI, Response
 from fastapi.responses import FileResponse, PlainTextResponse
 from PIL import Image
 
-from components.component import STATIC
 from pipeline import rehearsal
 from pipeline.errors import StudioError
 from pipeline.project.project import UNEXPLAINED
@@ -21,7 +20,6 @@ from studio.records.images import crop, jpeg
 from studio.sessions.session import Session
 from studio.sessions.session_registry import SessionRegistry
 from studio.web.errors import RequestError
-from studio.web.static_files import RevalidatedFiles, VersionedFiles, versioned_folder
 
 CACHED = {"Cache-Control": "private, max-age=86400"}
 REVALIDATED = {"Cache-Control": "no-cache"}
@@ -64,10 +62,6 @@ def mount(app: FastAPI, sessions: SessionRegistry, files: Mapping[str, ProjectFi
     @app.get("/thumbnail/{kind}/{name}", include_in_schema=False)
     def thumbnail(kind: str, name: str) -> Response:
         return answer(lambda: _thumbnail(sessions.workspace, kind, name))
-
-    app.mount(f"/{versioned_folder()}", VersionedFiles(directory=STATIC), name="static-versioned")
-    for folder in sorted(path for path in STATIC.iterdir() if path.is_dir()):  # Gradio has other files in /static
-        app.mount(f"/static/{folder.name}", RevalidatedFiles(directory=folder), name=f"static-{folder.name}")
 
 
 def sample_folder(name: str) -> Path:

@@ -21,7 +21,7 @@ from studio.texts import translated
 from studio.viewer.motion import ViewerError
 from studio.viewer.view_registry import ViewRegistry
 from studio.viewer.view_session import ViewSession
-from studio.web.static_files import RevalidatedFiles, versioned_folder
+from studio.web.static_files import versioned_folder
 
 _MAX_REFUSALS = 8
 """Refused commands of a page that wait to be answered; earlier ones are dropped."""
@@ -65,9 +65,6 @@ def mount(app: FastAPI, views: ViewRegistry) -> None:
             await _stream(socket, session)
         finally:
             session.pages[is_visitor] -= 1
-
-    for folder in ("viewer", "vendor", "studio"):
-        app.mount(f"/static/{folder}", RevalidatedFiles(directory=STATIC / folder), name=f"static-{folder}")
 
 
 def _mount_files(app: FastAPI, views: ViewRegistry) -> None:

@@ -8,7 +8,7 @@ import time
 from functools import cache
 from pathlib import Path
 
-from fastapi import Response
+from fastapi import FastAPI, Response
 from fastapi.staticfiles import StaticFiles
 from starlette.types import Scope
 
@@ -61,6 +61,13 @@ def versioned_folder() -> str:
         if path.is_file():
             found.update(f"{path.relative_to(STATIC)}\n".encode() + path.read_bytes())
     return f"static.{found.hexdigest()[:12]}"
+
+
+def mount(app: FastAPI) -> None:
+    """Add the files to an app. Call it before Gradio is mounted at "/": Gradio has other files in /static."""
+    app.mount(f"/{versioned_folder()}", VersionedFiles(directory=STATIC), name="static-versioned")
+    for folder in sorted(path for path in STATIC.iterdir() if path.is_dir()):
+        app.mount(f"/static/{folder.name}", RevalidatedFiles(directory=folder), name=f"static-{folder.name}")
 
 
 def import_map() -> str:
