@@ -1,6 +1,7 @@
 """Fixtures for several rooms, and skips. Being here puts this folder on the import path: `import tabletop`."""
 
 import gc
+import os
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 settings.register_profile("untimed", deadline=None)  # a busy machine is no failure
 settings.load_profile("untimed")
+os.environ["GRS_ONE_CORE"] = "1"  # two tests run at a time
 
 
 @pytest.fixture(scope="session")

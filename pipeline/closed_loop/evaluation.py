@@ -15,7 +15,7 @@ import mujoco
 
 from pipeline.assets import Library
 from pipeline.closed_loop.conditions import Play, PolicyTrials, try_policy
-from pipeline.closed_loop.episode_workers import EpisodeJob, EpisodeWorkers
+from pipeline.closed_loop.episode_workers import EpisodeJob, run_in
 from pipeline.closed_loop.episodes import PolicyEpisode, opened
 from pipeline.closed_loop.evaluation_files import (
     CONDITIONS,
@@ -45,6 +45,7 @@ from pipeline.store import append_lines, parse_json, remove_dead_files, write_js
 from pipeline.variation import VariationStudy
 from pipeline.variation.twin_uncertainty import AS_MEASURED, UNCERTAIN
 from pipeline.variation.variation_files import write_rollout
+from pipeline.worker_processes import WorkerProcesses
 
 WORTH_WORKERS = 8
 """Episodes from which processes of their own are quicker: one takes 2 s of the processor to start."""
@@ -129,8 +130,9 @@ class Evaluation:
 
     def _here(self, policy: str, ids: Sequence[str], jobs: int) -> Iterator[PolicyEpisode]:
         in_workers = function_of(policy) is not None or (jobs > 1 and len(ids) >= WORTH_WORKERS)
-        with EpisodeWorkers() as workers:
-            yield from self._conditions.run(policy, ids, jobs, workers.run if in_workers else EpisodeJob.run)
+        with WorkerProcesses() as workers:
+            play = partial(run_in, workers) if in_workers else EpisodeJob.run
+            yield from self._conditions.run(policy, ids, jobs, play)
 
     def _elsewhere(self, policy: str, ids: Sequence[str], jobs: int, machines: Machines) -> Iterator[PolicyEpisode]:
         """Yield the episodes of conditions. A machine draws a condition and tries it."""
@@ -297,8 +299,8 @@ def try_condition(
     conditions = _conditions_here(task, out, options, library, unprotected)
     if function_of(policy) is None:
         return next(conditions.run(policy, [id], 1, EpisodeJob.run))
-    with EpisodeWorkers() as workers:
-        return next(conditions.run(policy, [id], 1, workers.run))
+    with WorkerProcesses() as workers:
+        return next(conditions.run(policy, [id], 1, partial(run_in, workers)))
 
 
 @lru_cache(maxsize=1)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -58,8 +59,9 @@ def scene_stage(project: Project, services: Services) -> Iterator[Progress]:
         decisions = project.active_decisions(*object_names.DECISION_KINDS)
         return object_names.name_objects(scene, descriptions, matches, services.library, decisions, former)
 
+    ahead = partial(services.ahead.take, project) if services.ahead else lambda *_: None
     with one_blas_thread():
-        scene = with_brought(rename(place_objects(inputs)), project, services.library)
+        scene = with_brought(rename(place_objects(inputs, ahead)), project, services.library)
     yield Progress("scene", "settling the objects", 1, 3)
     with one_blas_thread():
         scene, reports = settle_with_retries(scene, inputs, rename)

@@ -16,6 +16,7 @@ from pipeline.models.trace.recorder import TracingModel
 from pipeline.planner import PlannerModel
 from pipeline.project import Project, Stage
 from pipeline.router import Mode, RunningRound
+from pipeline.run.placing_ahead import PlacingAhead
 from pipeline.segmentation import Segmenter
 from pipeline.simulation.sandbox.sandbox import Sandbox
 
@@ -62,6 +63,8 @@ class Services:
     """File of the kept descriptions of assets; None for the assets' own captions only."""
     cards_folder: Path | None = None
     """Folder that caches rendered views of assets between projects."""
+    ahead: PlacingAhead | None = None
+    """Places objects on a second core while others are matched; None to place them one after the other."""
 
 
 def project_robot(project: Project, services: Services) -> str:

@@ -1,7 +1,7 @@
 """Runs the stages in order and records how each of them ended."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 
 from pipeline.errors import StudioError
@@ -37,7 +37,20 @@ def run_stages(
     """
     project.begin_writing()
     project.update_mask_files()
-    for stage in STAGES[: STAGES.index(until) + 1]:
+    stages = STAGES[: STAGES.index(until) + 1]
+    if services.ahead and "scene" in stages and project.scene() is None and not project.views():
+        services.ahead.open(project)
+    try:
+        yield from _run_stages(project, services, stages, task_text, renew)
+    finally:
+        if services.ahead:
+            services.ahead.forget(project)
+
+
+def _run_stages(
+    project: Project, services: Services, stages: Sequence[Stage], task_text: str | None, renew: bool
+) -> Iterator[Progress]:
+    for stage in stages:
         if not is_current(project, services, stage, renew) or (stage == "task" and task_text is not None):
             yield from run_stage(project, services, stage, task_text)
             if stage == "descriptions" and (yield from edit_masks(project, services)):

@@ -83,8 +83,14 @@ class SceneInputs:
         return self.overrides.get(segment_id, Override())
 
 
-def place_objects(inputs: SceneInputs) -> Scene:
-    """Return the twin as it was observed, not yet settled."""
+def place_objects(
+    inputs: SceneInputs, placed_ahead: Callable[[ObservedObject, bool], Placement | None] = lambda *_: None
+) -> Scene:
+    """Return the twin as it was observed, not yet settled.
+
+    `placed_ahead(observed, is_alone)` returns what `place_object` has found for an object already, if it has; that is
+    of use for one alone, which nobody corrected and no other one is below. It is called for each object.
+    """
     observed_objects = inputs.observed_objects()
     frame, support = inputs.observation.frame, inputs.observation.support
     shelves = tuple(_shelf(frame, one, number) for number, one in enumerate(support.shelves, 1))
@@ -93,8 +99,9 @@ def place_objects(inputs: SceneInputs) -> Scene:
     for observed in sorted(observed_objects, key=lambda o: o.bottom if len(o.points) else 0.0):
         override = inputs.override(observed.segment.id)
         below = tuple(placements.values())
-        placement = place_object(inputs, observed, below, override)
         supporter = supporting_object(observed, below)
+        placement = placed_ahead(observed, supporter is None and observed.segment.id not in inputs.overrides)
+        placement = placement or place_object(inputs, observed, below, override)
         if supporter is None and not any(shelf.carries(placement) for shelf in shelves):
             supporter = object_under(placement, below)
         if supporter is not None and override.fixed_pose is None and supporter.asset_id is None:

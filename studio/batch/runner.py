@@ -155,7 +155,9 @@ class BatchRunner:
             self._stages[item.project] = stage
             self._say(f"{item.project}: {stage}")
 
-        limit = {} if ceiling_usd is None else {"GRS_CEILING_USD": f"{ceiling_usd:.6f}"}
+        limit = {"GRS_ONE_CORE": "1"} if self._jobs > 1 else {}
+        if ceiling_usd is not None:
+            limit["GRS_CEILING_USD"] = f"{ceiling_usd:.6f}"
         out = str((self.batch.folder / item.project).absolute())
         environment = hidden_variables() | self._environment | limit
         task = FrameTask(item.frame, out, self.options, self.bounds, environment)

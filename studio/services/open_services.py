@@ -51,6 +51,7 @@ def open_services(settings: Settings, first_seed: int = 0) -> "Services":
     from pipeline.models.destination import policy_from_environment
     from pipeline.planner import PlannerModel
     from pipeline.run import Services
+    from pipeline.run.placing_ahead import open_placing_ahead
     from pipeline.simulation.robots import robot_kind
     from pipeline.simulation.sandbox.sandbox import Sandbox
 
@@ -75,6 +76,7 @@ def open_services(settings: Settings, first_seed: int = 0) -> "Services":
         workspace=settings.workspace,
         asset_descriptions=user_library_folder() / DESCRIPTIONS_FILE,
         cards_folder=user_cache_folder() / "cards",
+        ahead=open_placing_ahead(),
     )
 
 

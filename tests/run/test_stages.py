@@ -17,14 +17,15 @@ from ready_projects import ROOT, ready_project
 from pipeline.assets import Library
 from pipeline.errors import StudioError
 from pipeline.export import export_project
-from pipeline.frame import Doubt
+from pipeline.frame import Doubt, load
 from pipeline.matching import LibraryFeatures
 from pipeline.models import ModelError
 from pipeline.planner import PlannerModel
 from pipeline.project import STAGE_DECISIONS, STAGES, Project
 from pipeline.project_sets import ProjectSet, SetSettings, set_card
-from pipeline.run import Progress, Services, run_stage, stages
+from pipeline.run import Progress, Services, run_stage, run_stages, stages
 from pipeline.run.cut_off import doubtful_objects
+from pipeline.run.placing_ahead import PlacingAhead
 from pipeline.run.task_stages import why_no_task
 from pipeline.segmentation import DepthSegmenter
 from pipeline.tasks import TaskAnswer, TaskError, TasksAnswer
@@ -230,3 +231,35 @@ def test_a_project_of_an_older_version_or_with_an_edited_record_opens_without_ev
         (folder / "project.json").write_text(json.dumps(kept | facts))
         project = Project.open(folder)
         assert project.evidence() is None and project.doubts() == () and project.scene() is not None
+
+
+def twin(folder, services, at_each_step=lambda: None):
+    """Make a twin of blocks of which one lies on another; return what was written of it."""
+    project = Project.create(folder, load(ROOT / "sample_scenes" / "stack"))
+    for _ in run_stages(project, services, "scene"):
+        at_each_step()
+    made = [folder / name for name in ("scene.json", "scene/scene.xml", "matches.json")]
+    return [path.read_bytes() for path in made], sorted(path.name for path in (folder / "scene").iterdir())
+
+
+@pytest.mark.parametrize("kill", [False, True])
+def test_a_twin_is_the_same_from_one_process_from_two_and_from_two_of_which_one_is_killed(tmp_path, kill):
+    services = replace(open_services(Settings()), ahead=None)
+    alone = twin(tmp_path / "twin", services)
+    shutil.rmtree(tmp_path / "twin")
+    ahead, taken = PlacingAhead(), []
+    take, ahead.take = ahead.take, lambda *about: taken.append(take(*about)) or taken[-1]
+    at_each_step = ahead._workers.kill if kill else lambda: ahead._queue.submit(list).result()  # once it is idle
+    assert twin(tmp_path / "twin", replace(services, ahead=ahead), at_each_step) == alone
+    assert kill or [one is None for one in taken].count(True) == 1, "only the cube lies on another object"
+
+
+def test_a_run_that_is_stopped_writes_nothing_more(tmp_path):
+    project, ahead = Project.create(tmp_path / "twin", load(ROOT / "sample_scenes" / "stack")), PlacingAhead()
+    run = run_stages(project, replace(open_services(Settings()), ahead=ahead), "scene")
+    while not any(ahead._begun.values()):
+        next(run)
+    run.close()
+    shutil.rmtree(project.folder)
+    ahead._queue.submit(lambda: None).result()
+    assert not project.folder.exists()

@@ -24,7 +24,7 @@ from pipeline.geometry import Pose, rotation_about_z
 from pipeline.segmentation import Segment
 from pipeline.store import digest, parse_json
 
-__all__ = ["PROVENANCE_PREFIX", "RECONSTRUCTION_METHODS", "Reconstruction", "reconstruct"]
+__all__ = ["PROVENANCE_PREFIX", "RECONSTRUCTION_METHODS", "Reconstruction", "reconstruct", "reconstruction_folder"]
 
 PROVENANCE_PREFIX = "made from the view"
 """Start of the provenance of every reconstructed asset."""
@@ -63,7 +63,7 @@ def reconstruct(
     if method not in RECONSTRUCTION_METHODS:
         methods = ", ".join(RECONSTRUCTION_METHODS)
         raise AssetError(f'there is no reconstruction method "{method}"; available: {methods}')
-    attributes, target = description.attributes, folder / f"view_{segment.id}"
+    attributes, target = description.attributes, reconstruction_folder(folder, segment.id)
     observation = observe_surface(frame, support, segment, attributes, views)
     is_open = method == "best" and is_known_open(description)
     key = digest(
@@ -103,6 +103,11 @@ def reconstruct(
         },
     }
     return Reconstruction(write_asset(solid, target, facts), pose, shape.method)
+
+
+def reconstruction_folder(folder: Path, segment_id: int) -> Path:
+    """Return where below `folder` the asset of a segment is made."""
+    return folder / f"view_{segment_id}"
 
 
 def is_known_open(description: Description) -> bool:
