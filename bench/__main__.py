@@ -18,7 +18,7 @@ os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
 from bench.board import board
 from bench.load.measures import crowd, idle_day, open_streams, page_loads, people
 from bench.measurement import Measurement, NotMeasured, lines, read_figures, write_figures
-from bench.speed import learning, perception, rounds, search, studio_page, twin, viewer
+from bench.speed import growth, learning, perception, rounds, search, studio_page, twin, viewer
 
 ROWS: dict[str, Callable[[], list[Measurement]]] = {
     "click": perception.click_server,
@@ -27,6 +27,7 @@ ROWS: dict[str, Callable[[], list[Measurement]]] = {
     "sam2": perception.sam2,
     "twin": twin.frame_to_twin,
     "edit": twin.edit_to_twin,
+    "growth": growth.growth,
     "sandbox": twin.sandboxed_run,
     "streaming": viewer.streaming,
     "viewer": viewer.first_picture,

@@ -62,6 +62,8 @@ def _connected(mask: np.ndarray, seeds: np.ndarray) -> np.ndarray:
 
 def surface_under(frame: Frame, support: Support, mask: np.ndarray) -> Support:
     """Return the surface that most of a mask's (H, W) points are over: the table or one of its shelves."""
+    if not support.shelves:
+        return support
     points = frame.points[mask & (frame.depth > 0)].astype(float)
     for shelf in reversed(support.shelves):
         world = transform(shelf.world_from_camera, points)

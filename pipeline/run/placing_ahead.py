@@ -28,7 +28,7 @@ from pipeline.segmentation import Segment
 from pipeline.store import digest
 from pipeline.worker_processes import WorkerProcesses
 
-IDLE_SECONDS = 120
+IDLE_SECONDS = 600
 """Time without a frame after which the second process ends; the next frame starts another one."""
 
 

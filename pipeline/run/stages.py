@@ -25,6 +25,10 @@ from pipeline.store import StoreError, saving
 from pipeline.tasks import TaskError
 
 
+MANY = 5
+"""Number of masks from which on objects are placed by two processes."""
+
+
 def run_stages(
     project: Project, services: Services, until: Stage = "solution", task_text: str | None = None, renew: bool = True
 ) -> Iterator[Progress]:
@@ -38,8 +42,6 @@ def run_stages(
     project.begin_writing()
     project.update_mask_files()
     stages = STAGES[: STAGES.index(until) + 1]
-    if services.ahead and "scene" in stages and project.scene() is None and not project.views():
-        services.ahead.open(project)
     try:
         yield from _run_stages(project, services, stages, task_text, renew)
     finally:
@@ -51,12 +53,19 @@ def _run_stages(
     project: Project, services: Services, stages: Sequence[Stage], task_text: str | None, renew: bool
 ) -> Iterator[Progress]:
     for stage in stages:
+        if stage == "descriptions" and "scene" in stages and services.ahead and _is_worth_it(project):
+            services.ahead.open(project)
         if not is_current(project, services, stage, renew) or (stage == "task" and task_text is not None):
             yield from run_stage(project, services, stage, task_text)
             if stage == "descriptions" and (yield from edit_masks(project, services)):
                 yield from run_stage(project, services, stage)
             if stage == "rounds" and task_text is None and not project.active_decisions("task"):
                 yield from _try_other_tasks(project, services)
+
+
+def _is_worth_it(project: Project) -> bool:
+    """Whether a second process should place objects: its start costs as much as placing three."""
+    return project.scene() is None and not project.views() and len(project.segments() or ()) >= MANY
 
 
 def is_current(project: Project, services: Services, stage: Stage, renew: bool = True) -> bool:

@@ -23,7 +23,7 @@ def new_hasher(*values: Any) -> "hashlib.blake2b":
     for value in values:
         if _is_of_numpy(value, "ndarray"):
             hasher.update(f"{value.dtype}{value.shape}".encode())
-            hasher.update(value.tobytes())
+            hasher.update(value if value.flags.c_contiguous and value.size else value.tobytes())
         elif isinstance(value, bytes):
             hasher.update(value)
         else:
