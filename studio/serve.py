@@ -21,6 +21,8 @@ from studio.services.settings import Settings
 from studio.web import background, gradio_fast_import
 from studio.web.access import Access, is_loopback
 
+MODEL_CACHE_BYTES = 64 << 20
+"""Of meshes and textures that MuJoCo keeps of models that it has read; by itself it keeps 500 MB."""
 CLOSE_TIMEOUT, LAST_SECONDS = 2.0, 4.0
 """Seconds to wait for background threads when the server ends, and from a signal until the process ends in any case."""
 
@@ -31,11 +33,13 @@ def serve(settings: Settings, host: str, port: int, access: Access, page: str = 
     Raises StudioError if the address or the workspace cannot be used.
     """
     _check_place(settings.workspace, host, port, access)
+    import mujoco
     import uvicorn
 
     from studio.web.connections import MAX_MESSAGE, PromptProtocol, allow_open_files
 
     allow_open_files()
+    mujoco.mj_setCacheCapacity(mujoco.mj_getCache(), MODEL_CACHE_BYTES)
     # How long a thread that computes may keep Python's interpreter lock; the default of 5 ms adds up for requests
     sys.setswitchinterval(0.001)
     gradio_fast_import.install()

@@ -99,7 +99,7 @@ def _start(session: Session, evaluations: Evaluations, request: dict) -> dict:
     words += ["--uncertainty"] if request.get("uncertainty") else []
     words += [f"--library={path}" for path in session.services.library.paths]
     words += ["--unprotected"] if session.services.sandbox.unprotected else []
-    title = lambda: t("Evaluation of policies for {project}", project=project.name)  # noqa: E731
+    title = lambda name=project.name: t("Evaluation of policies for {project}", project=name)  # noqa: E731
     listing = Listing("evaluation", title, project.folder)
     evaluations.jobs.begin(project.folder, lambda turn: CommandJob(listing, words, turn))
     return _status(session, evaluations, request)

@@ -111,6 +111,9 @@ class ChannelPages:
             return None
         self._pages.pop(id, None)
         self._pages[id] = page
+        for one in self._pages.values():
+            if one.session and one.session.is_closed and not one.followers:  # if it comes back, it opens it again
+                one.session, one.is_opened = None, False
         closed = [one for one, other in self._pages.items() if not other.followers and other is not page]
         for one in closed[:-KEPT_PAGES]:
             del self._pages[one]

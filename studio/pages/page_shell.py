@@ -217,8 +217,8 @@ class Shell:
             self.pages.sockets[user] += 1
             try:
                 await socket.accept()
+                told = min(told, len(page.notices))
                 if not page.is_opened:
-                    told = 0
                     await self._open_first(page, partial(find_first, project))
                 await Follower(socket, page, self._turns, self._take_update, self.sessions.sees, told).run()
             finally:

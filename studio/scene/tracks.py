@@ -40,7 +40,9 @@ class Following(CommandJob):
         out = session.project.folder / FOLDER / safe_name(recorded.recording.stem)
         words = ("track", str(session.project.folder), str(recorded.recording), "--out", str(out))
         project = session.project
-        title = Listing("track", lambda: t("Following a recording in {project}", project=project.name), project.folder)
+        title = Listing(
+            "track", lambda name=project.name: t("Following a recording in {project}", project=name), project.folder
+        )
         super().__init__(title, (*words, "--first", str(recorded.number)), turn)
         self._session, self._recorded = session, recorded
 

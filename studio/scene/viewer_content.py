@@ -203,8 +203,17 @@ class ViewerContent:
             except ViewerError:
                 pass
         token = open_view()
+        if not any(of == session.token for of, _ in list(self._open)):
+            session.on_close.append(partial(self._forget, session.token))
         self._open[session.token, kind] = (stamp, token)
         return token
+
+    def _forget(self, session_token: str) -> None:
+        """Close the views of a session: they hold it."""
+        self._handled.pop(session_token, None)
+        for of, kind in list(self._open):
+            if of == session_token:
+                self._views.close(self._open.pop((of, kind))[1])
 
     def _twin(self, session: Session) -> str:
         project = session.project

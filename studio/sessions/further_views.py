@@ -36,7 +36,7 @@ def use_views(session: Session, recording: Recording, index: int, numbers: Seque
         elif job.state == "stopped":
             session.log.add(t("Further views are not used: stopped."), "bad")
 
-    listing = Listing("views", lambda: t("Further views of {project}", project=project.name), project.folder)
+    listing = Listing("views", lambda name=project.name: t("Further views of {project}", project=name), project.folder)
     work = lambda job: context.run(_use, job, session, recording, index, numbers)  # noqa: E731
     return Job[None]("views", work, on_end=tell, listing=listing).start()
 

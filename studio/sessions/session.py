@@ -95,6 +95,9 @@ class Session:
         project.author = lambda: current_user.get() or UNNAMED
         self.token = secrets.token_urlsafe(24)
         self.last_used = time.monotonic()
+        self.is_closed = False
+        self.on_close: list[Callable[[], object]] = []
+        """Are called when it is closed, since they end what others keep of it."""
         names = segment_words(project)
         self.log = EventLog(
             LogLine(one.at, describe_decision(one, names), "person", "" if one.by == UNNAMED else one.by)
@@ -108,7 +111,7 @@ class Session:
         self.editor = Editor(is_present)
         self.decisions = DecisionRecorder(project, self.log, self._prepare_if_outdated, self.editor)
         self.replay = RoundReplay(project, lambda: self.services.sandbox, self.cache, self.log)
-        stages = Listing("stages", lambda: t("Stages of {project}", project=project.name), project.folder)
+        stages = Listing("stages", lambda name=project.name: t("Stages of {project}", project=name), project.folder)
         self.runner = WorkRunner(self.log, self.stop_rehearsals, stages)
         self.compared: tuple[RoundLayout, RoundLayout] | None = None
         """The two rounds, or the two layouts of one, that are shown side by side."""
@@ -322,7 +325,10 @@ class Session:
             time.sleep(0.02)
 
     def close(self) -> None:
-        """Let other processes write the project."""
+        """Let other processes write the project; it is opened in another session then."""
+        self.is_closed = True
+        for end in self.on_close:
+            end()
         self.project.close()
 
     # ------------------------------------------------------------------ state

@@ -16,6 +16,10 @@ from studio.sessions.session import Session
 from studio.web.endpoints import Request
 from studio.web.errors import RequestError
 
+KEPT_UNUSED = 8
+"""Open projects that no page shows; of more, those that were left first are closed."""
+UNUSED_SECONDS = 300.0
+"""Time without a page after which a project may be closed: its page may have lost the connection."""
 USERS_FOLDER = "users"
 """Of a workspace, with the workspace of each user."""
 
@@ -36,7 +40,7 @@ class SessionRegistry:
     ):
         """
         Args:
-            idle_seconds: after which a project without work is closed.
+            idle_seconds: after which a project without work and without a page is closed.
             own: whether each user has a workspace of their own.
             is_present: whether a person has a page of the studio open.
         """
@@ -164,9 +168,7 @@ class SessionRegistry:
         return len(sessions) - started, started
 
     def _add(self, project: Project) -> Session:
-        for token, session in list(self._open.items()):
-            if session.runner.current is None and time.monotonic() - session.last_used > self._idle_seconds:
-                self._open.pop(token).close()
+        self._close_unused()
         session = Session(project, self.services, self._is_present)
         for reason in set(plugins.failures()) - self._reported_plugins:
             self._reported_plugins.add(reason)
@@ -174,6 +176,14 @@ class SessionRegistry:
         self._open[session.token] = session
         session.welcome()
         return session
+
+    def _close_unused(self) -> None:
+        now = time.monotonic()
+        unused = [one for one in self._open.values() if one.idle and now - one.last_used > UNUSED_SECONDS]
+        unused.sort(key=lambda one: one.last_used)
+        for number, session in enumerate(unused, 1):
+            if len(unused) - number >= KEPT_UNUSED or now - session.last_used > self._idle_seconds:
+                self._open.pop(session.token).close()
 
 
 def session_context(sessions: SessionRegistry, *arguments: Any) -> Callable[[Request], tuple[Any, ...]]:

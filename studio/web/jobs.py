@@ -25,7 +25,7 @@ class Listing:
     kind: Literal["stages", "tasks", "batch", "export", "import", "comparison", "training", "evaluation", "scoring",
                   "installation", "test", "track", "views"]  # fmt: skip
     title: Callable[[], str]
-    """In the language of the person who reads it."""
+    """In the language of the person who reads it. It holds no project, since the list outlives that."""
     folder: Path | None = None
     """Its project or workspace; None if it belongs to the whole studio."""
     role: Role = Role.WORK

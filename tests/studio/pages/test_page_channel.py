@@ -4,19 +4,21 @@ Of the protocol between the page's scripts and Python, each side names only what
 """
 
 import asyncio
+import gc
 import itertools
 import random
 import re
 import threading
+import weakref
 from collections.abc import Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
 from types import SimpleNamespace
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 from anyio import CapacityLimiter
-from offline_studio import FRAME, offline_services
+from offline_studio import FRAME, offline_services, wait_until
 from page_client import TIMEOUT, PageClient, connect, open_page
 from served_studio import served
 
@@ -24,6 +26,8 @@ from components.component import STATIC, Component
 from pipeline.decisions import DECISION_DATA
 from pipeline.project import Project
 from studio.pages.page_channel import LatestValues
+from studio.sessions import session_registry
+from studio.sessions.session import Session
 from studio.web.endpoints import Endpoint
 from studio.web.gradio_internals import gradio_app
 from studio.web.jobs import Listing
@@ -131,6 +135,39 @@ async def test_a_project_that_a_page_shows_is_in_use_however_long_nobody_acts(bu
     async with connect(busy_studio.address) as http, open_page(http, "one"):
         monkeypatch.setattr("studio.sessions.session.Session.touch", lambda _: used.set())
         assert await asyncio.to_thread(used.wait, TIMEOUT)
+
+
+async def test_a_project_that_no_page_shows_gives_way_and_a_page_that_comes_back_opens_it_again(tmp_path, monkeypatch):
+    made: weakref.WeakSet[Session] = weakref.WeakSet()
+    projects: weakref.WeakSet[Project] = weakref.WeakSet()
+
+    def note(session: Session, project: Project, *more: Any) -> None:
+        made.add(session)
+        projects.add(project)
+        begin(session, project, *more)
+
+    begin = Session.__init__
+    monkeypatch.setattr(Session, "__init__", note)
+    monkeypatch.setattr(session_registry, "KEPT_UNUSED", 0)
+    monkeypatch.setattr(session_registry, "UNUSED_SECONDS", -1.0)
+    for name in ("one", "two", "three"):
+        Project.create(tmp_path / name, FRAME, name)
+    with served(offline_services(), tmp_path) as studio:
+        async with connect(studio.address) as http:
+            async with open_page(http, "one") as page:
+                left = page.token
+            wait_until(lambda: next(iter(made)).idle, "the end of its work")
+            for name in ("two", "three"):
+                async with open_page(http, name):
+                    pass
+            gc.collect()
+            held = {one.project.name for one in made} | {one.name for one in projects}
+            assert "one" not in held, "something holds what was closed"
+            followed = asyncio.ensure_future(page.follow())
+            await page.wait(lambda: page.token not in ("", left))
+            await page.act("review-queue", "review", verdict("back"))
+            followed.cancel()
+    assert [each.data["reason"] for each in Project.open(tmp_path / "one").active_decisions("review")] == ["back"]
 
 
 async def test_a_slow_page_gets_an_update_only_when_it_has_drawn_the_one_before(busy_studio: SimpleNamespace):
