@@ -24,7 +24,6 @@ from pipeline.simulation.sandbox.sandbox import RunCancelled
 from pipeline.store import StoreError, saving
 from pipeline.tasks import TaskError
 
-
 MANY = 5
 """Number of masks from which on objects are placed by two processes."""
 
