@@ -179,10 +179,10 @@ class SessionRegistry:
 
     def _close_unused(self) -> None:
         now = time.monotonic()
-        unused = [one for one in self._open.values() if one.idle and now - one.last_used > UNUSED_SECONDS]
-        unused.sort(key=lambda one: one.last_used)
-        for number, session in enumerate(unused, 1):
-            if len(unused) - number >= KEPT_UNUSED or now - session.last_used > self._idle_seconds:
+        idle = sorted((one for one in self._open.values() if one.idle), key=lambda one: one.last_used)
+        surplus = sum(now - one.last_used > UNUSED_SECONDS for one in idle) - KEPT_UNUSED
+        for number, session in enumerate(idle):
+            if number < surplus or now - session.last_used > self._idle_seconds:
                 self._open.pop(session.token).close()
 
 
