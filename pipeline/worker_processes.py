@@ -6,7 +6,9 @@ import queue
 import signal
 import subprocess
 import sys
+import threading
 import traceback
+from contextlib import suppress
 from typing import Any, Protocol
 
 from pipeline.errors import StudioError
@@ -34,6 +36,7 @@ class WorkerProcesses:
         self._idle_seconds = idle_seconds
         self._idle: queue.SimpleQueue[subprocess.Popen[bytes]] = queue.SimpleQueue()
         self._all: list[subprocess.Popen[bytes]] = []
+        self._lock = threading.Lock()
 
     def run(self, job: Job) -> Any:
         """Run a job in a worker, which is started if none is idle. Raises what the job raises, and WorkerError."""
@@ -51,12 +54,14 @@ class WorkerProcesses:
         return answer
 
     def _worker(self) -> "subprocess.Popen[bytes]":
-        while not self._idle.empty():
-            if (worker := self._idle.get()).poll() is None:
-                return worker
+        with suppress(queue.Empty):
+            while (worker := self._idle.get_nowait()).poll() is not None:
+                pass
+            return worker
         code = _CODE.format(path=[entry or os.getcwd() for entry in sys.path], idle_seconds=self._idle_seconds)
         worker = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        self._all = [one for one in self._all if one.poll() is None] + [worker]
+        with self._lock:
+            self._all = [one for one in self._all if one.poll() is None] + [worker]
         return worker
 
     def kill(self) -> None:

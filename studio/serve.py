@@ -22,7 +22,7 @@ from studio.web import background, gradio_fast_import
 from studio.web.access import Access, is_loopback
 
 MODEL_CACHE_BYTES = 64 << 20
-"""Of meshes and textures that MuJoCo keeps of models that it has read; by itself it keeps 500 MB."""
+"""Size of MuJoCo's cache of meshes and textures. Its default is 500 MB."""
 CLOSE_TIMEOUT, LAST_SECONDS = 2.0, 4.0
 """Seconds to wait for background threads when the server ends, and from a signal until the process ends in any case."""
 

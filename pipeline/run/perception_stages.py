@@ -155,7 +155,7 @@ def matches_stage(project: Project, services: Services) -> Iterator[Progress]:
         if described.segment_id in overrides:
             found = matching.override_match(found, overrides[described.segment_id])
         matches.append(found)
-        if services.ahead:
+        if services.ahead and (found.asset_id or not services.image_to_3d):  # the service is asked by the scene's stage
             asset = services.library[found.asset_id] if found.asset_id else None
             services.ahead.start(project, segments[described.segment_id], described, _shown(found), asset)
         message = f"{described.name}: {found.asset_id or 'reconstructed'}"

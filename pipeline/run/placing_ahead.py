@@ -1,7 +1,7 @@
 """Objects placed ahead of their stage: in a second process, while the first one matches the others.
 
-What it finds is what `place_object` would find here. Where it has not begun with an object, or has ended, or where
-another object is below, the object is placed here.
+Both find the same. An object is placed in this process if the second one has not begun with it or has ended, or if
+another object is below it.
 """
 
 import os
@@ -60,6 +60,7 @@ class LonePlacement:
         return self.place(_observation(self.folder, self.frame_key))
 
     def place(self, observation: Observation) -> Placement:
+        """Return the placement in a frame that is open already. Raises StudioError."""
         inputs = SceneInputs(
             observation,
             (self.segment,),
@@ -89,17 +90,20 @@ class PlacingAhead:
     def __init__(self) -> None:
         self._workers = WorkerProcesses(IDLE_SECONDS)
         self._queue = ThreadPoolExecutor(1, "placing ahead")
+        self._opened: dict[Path, Future[None]] = {}
         self._begun: dict[Path, dict[int, tuple[LonePlacement, Future[Placement]]]] = {}
 
     def open(self, project: Project) -> None:
         """Let the process start, and read the project's frame. Call it before `start`."""
         self._begun[project.folder] = {}
-        self._queue.submit(self._workers.run, OpenedFrame(project.folder, project.frame_key))
+        self._opened[project.folder] = self._queue.submit(
+            self._workers.run, OpenedFrame(project.folder, project.frame_key)
+        )
 
     def start(
         self, project: Project, segment: Segment, described: Description, match: Match, asset: Asset | None
     ) -> None:
-        """Place an object of an opened project once the process comes to it."""
+        """Place an object once the process comes to it. Does nothing for a project that was not opened."""
         begun = self._begun.get(project.folder)
         if begun is None or segment.id in begun:
             return
@@ -108,9 +112,9 @@ class PlacingAhead:
         begun[segment.id] = job, self._queue.submit(self._workers.run, job)
 
     def take(self, project: Project, observed: ObservedObject, is_alone: bool) -> Placement | None:
-        """Return an object's placement, which is waited for if it was begun; None if it has to be placed here.
+        """Return an object's placement; None if it has to be placed here, as one that is not `is_alone`.
 
-        That is so unless the object `is_alone`.
+        Waits for a placement that was begun, and meanwhile places other objects of the project.
         """
         begun = self._begun.get(project.folder, {})
         job, placed = begun.pop(observed.segment.id, (None, None))
@@ -118,7 +122,7 @@ class PlacingAhead:
             return None
         while not placed.done() and _place_last(begun, project.observation):
             pass
-        with suppress(Exception):  # whatever failed there is tried, and told, here
+        with suppress(Exception):  # what failed there is done again here
             placement, match = placed.result(), observed.match
             if is_alone and match and job.evidence == _evidence(observed.segment, observed.description, match):
                 return placement
@@ -126,7 +130,12 @@ class PlacingAhead:
         return None
 
     def forget(self, project: Project) -> None:
-        """Drop what was begun for a project and not taken: nothing is written into its folder any more."""
+        """Drop what was begun for a project and not taken. From its return on, nothing is written into the folder.
+
+        It may end the process while that places an object of another project, which is then placed there.
+        """
+        if opened := self._opened.pop(project.folder, None):
+            opened.cancel()
         begun = [(job, placed) for job, placed in self._begun.pop(project.folder, {}).values() if not placed.cancel()]
         if not all(placed.done() for _, placed in begun):
             self._workers.kill()
@@ -137,7 +146,7 @@ class PlacingAhead:
 
 
 def open_placing_ahead() -> PlacingAhead | None:
-    """Return it where a second core is there for it, and no batch has taken that; else None."""
+    """Return it where there is a second core and GRS_ONE_CORE is not set, as a batch sets it; else None."""
     has_core = len(os.sched_getaffinity(0)) > 1 if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1) > 1
     return PlacingAhead() if has_core and "GRS_ONE_CORE" not in os.environ else None
 

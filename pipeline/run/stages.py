@@ -52,8 +52,10 @@ def _run_stages(
     project: Project, services: Services, stages: Sequence[Stage], task_text: str | None, renew: bool
 ) -> Iterator[Progress]:
     for stage in stages:
-        if stage == "descriptions" and "scene" in stages and services.ahead and _is_worth_it(project):
-            services.ahead.open(project)
+        if stage == "descriptions" and "scene" in stages and services.ahead:
+            with suppress(StudioError):  # damaged masks are a failure of the stage that reads them
+                if not is_current(project, services, "matches", renew) and _is_worth_it(project):
+                    services.ahead.open(project)
         if not is_current(project, services, stage, renew) or (stage == "task" and task_text is not None):
             yield from run_stage(project, services, stage, task_text)
             if stage == "descriptions" and (yield from edit_masks(project, services)):

@@ -88,8 +88,9 @@ def place_objects(
 ) -> Scene:
     """Return the twin as it was observed, not yet settled.
 
-    `placed_ahead(observed, is_alone)` returns what `place_object` has found for an object already, if it has; that is
-    of use for one alone, which nobody corrected and no other one is below. It is called for each object.
+    `placed_ahead(observed, is_alone)` returns the placement of an object if `place_object` was called for it before.
+    It is called for each object, and may return one only if the object `is_alone`: without a correction, and with no
+    other object below.
     """
     observed_objects = inputs.observed_objects()
     frame, support = inputs.observation.frame, inputs.observation.support

@@ -212,8 +212,8 @@ export function takeWidgets(trigger) {
 export function refreshWidgets(all = false) {
   if (!askWidgets || !update.number) return;
   const isBehind = update.widgets > shown,
-    isUnderWay = asked && performance.now() - asked < WIDGETS_MS;
-  if (!all && (!isBehind || isUnderWay)) return;
+    isLost = asked && performance.now() - asked > WIDGETS_MS;
+  if (!all && !isLost && (!isBehind || asked)) return;
   askWidgets("refresh", { shown, ask: ++asks, all: all || Boolean(asked) });
   asked = performance.now();
 }

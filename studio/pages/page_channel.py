@@ -111,6 +111,8 @@ class ChannelPages:
             return None
         self._pages.pop(id, None)
         self._pages[id] = page
+        if page.session:
+            page.session.touch()
         for one in self._pages.values():
             if one.session and one.session.is_closed and not one.followers:  # if it comes back, it opens it again
                 one.session, one.is_opened = None, False
@@ -217,6 +219,8 @@ class Follower:
         while True:
             self._changed.clear()
             self._watch(page.session)
+            if page.session:
+                page.session.touch()  # what a page shows is not closed for room, however long nobody acts
             is_followed = not self._acted_now.is_set()
             self._acted_now.clear()
             acted, shows = page.acted, self._shows
@@ -238,7 +242,7 @@ class Follower:
             while not self._changed.is_set():
                 await _first_of(CHECK_SECONDS if LIST.is_empty else JOBS_SECONDS, self._changed)
                 if page.session:
-                    page.session.touch()  # what a page shows is not closed for room, however long nobody acts
+                    page.session.touch()
                 if not LIST.is_empty and (newest := LIST.records(self._sees)) != jobs:
                     jobs = newest
                     await self._socket.send_text(orjson.dumps({"jobs": jobs}).decode())

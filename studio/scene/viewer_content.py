@@ -206,6 +206,8 @@ class ViewerContent:
         if not any(of == session.token for of, _ in list(self._open)):
             session.on_close.append(partial(self._forget, session.token))
         self._open[session.token, kind] = (stamp, token)
+        if session.is_closed:  # while the view was opened
+            self._forget(session.token)
         return token
 
     def _forget(self, session_token: str) -> None:

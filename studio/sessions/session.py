@@ -97,7 +97,7 @@ class Session:
         self.last_used = time.monotonic()
         self.is_closed = False
         self.on_close: list[Callable[[], object]] = []
-        """Are called when it is closed, since they end what others keep of it."""
+        """Called at close; each drops what another module keeps of this session."""
         names = segment_words(project)
         self.log = EventLog(
             LogLine(one.at, describe_decision(one, names), "person", "" if one.by == UNNAMED else one.by)
@@ -149,7 +149,7 @@ class Session:
         While only people who look have it open, that waits for one who works.
         """
         self._is_prepared = current_role.get() >= Role.WORK
-        if self._is_prepared and self.may_write():
+        if self._is_prepared and not self.is_closed and self.may_write():
             self._renewals += renew
             self._start(self._prepared, PREPARED)
 
@@ -351,6 +351,11 @@ class Session:
     def idle(self) -> bool:
         """Whether nothing is being computed."""
         return self.runner.current is None and not self.tasks and not any(job.is_active for job in self._jobs)
+
+    @property
+    def is_arranged(self) -> bool:
+        """Whether a person is arranging a layout, of which only its view knows."""
+        return bool(self.replay.request and self.replay.request.arranging)
 
     @property
     def _jobs(self) -> list[Job[Any]]:

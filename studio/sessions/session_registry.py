@@ -15,6 +15,7 @@ from studio.accounts.roles import Role, current_project, current_role, may_see, 
 from studio.sessions.session import Session
 from studio.web.endpoints import Request
 from studio.web.errors import RequestError
+from studio.web.jobs import LIST
 
 KEPT_UNUSED = 8
 """Open projects that no page shows; of more, those that were left first are closed."""
@@ -123,9 +124,9 @@ class SessionRegistry:
         """Return the session of that token. Raises RequestError if it was closed."""
         with self._lock:
             session = self._open.get(token or "")
-        if session is None or not self._shows(session):
-            raise RequestError("This project is no longer open. It is saved; open it again from the gallery.")
-        session.touch()
+            if session is None or not self._shows(session):
+                raise RequestError("This project is no longer open. It is saved; open it again from the gallery.")
+            session.touch()
         return session
 
     def use(self, services: Services, renew: Collection[str] = ()) -> None:
@@ -179,7 +180,9 @@ class SessionRegistry:
 
     def _close_unused(self) -> None:
         now = time.monotonic()
-        idle = sorted((one for one in self._open.values() if one.idle), key=lambda one: one.last_used)
+        idle = [one for one in self._open.values() if one.idle and not one.is_arranged]
+        idle = [one for one in idle if not LIST.works_in(one.project.folder)]
+        idle.sort(key=lambda one: one.last_used)
         surplus = sum(now - one.last_used > UNUSED_SECONDS for one in idle) - KEPT_UNUSED
         for number, session in enumerate(idle):
             if number < surplus or now - session.last_used > self._idle_seconds:

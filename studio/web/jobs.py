@@ -150,6 +150,11 @@ class JobList:
                 self._ended.append((job.listing, _fields(job)))
             self.tell()
 
+    def works_in(self, folder: Path) -> bool:
+        """Whether a job of that project or workspace waits or runs."""
+        with self._lock:
+            return any(job.listing is not None and job.listing.folder == folder for job in self._active.values())
+
     @property
     def is_empty(self) -> bool:
         """Whether no job waits or runs."""

@@ -234,7 +234,7 @@ def test_a_project_of_an_older_version_or_with_an_edited_record_opens_without_ev
 
 
 def twin(folder, services, at_each_step=lambda: None):
-    """Make a twin of blocks of which one lies on another; return what was written of it."""
+    """Make the twin of the sample scene stack; return what was written of it."""
     project = Project.create(folder, load(ROOT / "sample_scenes" / "stack"))
     for _ in run_stages(project, services, "scene"):
         at_each_step()
@@ -257,7 +257,10 @@ def test_a_twin_is_the_same_from_one_process_from_two_and_from_two_of_which_one_
 def test_a_run_that_is_stopped_writes_nothing_more(tmp_path):
     project, ahead = Project.create(tmp_path / "twin", load(ROOT / "sample_scenes" / "stack")), PlacingAhead()
     run = run_stages(project, replace(open_services(Settings()), ahead=ahead), "scene")
-    while not any(ahead._begun.values()):
+    while project.folder not in ahead._begun:
+        next(run)
+    ahead._queue.submit(list).result()  # the other process has opened the frame
+    while not any(placed.running() or placed.done() for _, placed in ahead._begun[project.folder].values()):
         next(run)
     run.close()
     shutil.rmtree(project.folder)
