@@ -168,7 +168,7 @@ class Decision:
 
     def __post_init__(self):
         if self.kind not in DECISION_DATA:
-            raise DecisionError(f"there is no decision '{self.kind}'; there are: {', '.join(DECISION_DATA)}")
+            raise DecisionError(f"there is no decision {self.kind!r:.60}; there are: {', '.join(DECISION_DATA)}")
         if missing := [name for name in DECISION_DATA[self.kind] if name not in self.data]:
             raise DecisionError(f"the decision '{self.kind}' lacks {', '.join(missing)}")
 
@@ -205,7 +205,7 @@ def _parse(line: str) -> Decision:
     schema = values.pop("schema", 1)
     if values["kind"] not in DECISION_DATA or schema > SCHEMA:
         raise DecisionError(
-            f"the decision '{values['kind']}' of schema {schema} is of a newer GRS Studio (this one reads up to "
+            f"the decision {values['kind']!r:.60} of schema {schema!r:.20} is of a newer GRS Studio (this one reads up to "
             f"{SCHEMA}); open the project with that version. Nothing was changed"
         )
     decision = Decision(**values)

@@ -39,7 +39,7 @@ async def _upload(http: httpx.AsyncClient, begin: float, timings: Timings) -> No
         began = time.perf_counter()
         paths = (await http.post("/gradio_api/upload", files=files)).raise_for_status().json()
         dropped = [{"path": path, "meta": {"_type": "gradio.FileData"}} for path in paths]
-        (picker,) = await page.call("drop", "upload", (dropped,))
+        (picker,) = await page.call("drop", "upload", (dropped, page.id))
         await page.act("frame-picker", "open", {"token": json.loads(picker)["token"], "index": 0})
         timings.add("frame dropped, until its project is shown", time.perf_counter() - began)
         await page.wait(lambda: not page.values["status-bar"].get("running", True))

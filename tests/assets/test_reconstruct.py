@@ -31,7 +31,8 @@ from pipeline.description import Attributes, Description, Shape, describe
 from pipeline.frame import Observation, find_support, load
 from pipeline.scene.place_objects import SceneInputs, place_objects
 from pipeline.segmentation import Segment, decode_rle
-from tests.models.hostile import serving
+from tests.models import hostile
+from tests.models.hostile import HostileServer, serving
 
 SCENE = Path(__file__).resolve().parents[2] / "sample_scenes" / "kitchen"
 MEASURED = [method for method in RECONSTRUCTION_METHODS if method != "provider"]
@@ -295,6 +296,17 @@ def test_the_environment_names_the_service_and_none_that_is_there_or_an_invalid_
         with serving(service.answer) as url, pytest.raises(ServiceError, match=rf"\A.*({message}).*\Z"):
             TrellisProjectorz(url, seconds=1.0 if service.silent else 60.0, largest=2_000_000).make(view())
         service.interrupted.set()
+
+
+@pytest.mark.parametrize("service", [PlainService, Hunyuan3D, Sam3D, Trellis, TrellisProjectorz])
+@pytest.mark.parametrize(
+    ("behaviour", "message"),
+    [(hostile.drips, "took longer"), (hostile.drips_headers, "took longer"), (hostile.floods, "sent more than 2 MB")],
+)
+def test_a_service_that_answers_without_end_is_given_up(service, behaviour, message):
+    with HostileServer(behaviour) as server, pytest.raises(ServiceError, match=message):
+        server.models = []
+        service(server.url, seconds=1.0, largest=2_000_000).make(view())
 
 
 def stand_in(*answer, name="the stand-in") -> SimpleNamespace:

@@ -5,6 +5,7 @@
 
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 import imageio_ffmpeg
@@ -18,6 +19,8 @@ from tests.fuzz.readers import READERS, Files
 
 LIMITS = Limits(seconds=30, memory_mb=1024, file_mb=64)
 """Of one mutated seed of some kilobytes: generous, so that a slow machine is no finding."""
+AT_ONCE = 25
+"""Mutations that one child reads. To fork it, confine it and start it takes longer than most readings."""
 CONTAINED = ("takes longer than", "too much memory", "MB of memory")
 """What the studio says when the confined child of a reader was ended."""
 
@@ -28,62 +31,84 @@ class Finding(Exception):
 
 def examine(name: str, files: Files) -> str | None:
     """Read files with a reader; return its error, None if it returned a value. Raises Finding."""
-    with tempfile.TemporaryDirectory(prefix="grs-fuzz-") as folder:
-        save(files, Path(folder))
-        is_bag = name == "frame bag"
-        readable = [Path(folder), Path(__file__).resolve().parents[2], *(DEVICE_FOLDERS if is_bag else ())]
-        try:
-            reply = result_of(call(
-                "tests.fuzz.readers:run", {"name": name, "folder": folder}, readable, limits=LIMITS,
-                warm=["tests.fuzz.readers", *(["open3d"] if is_bag else [])], device_events=is_bag,
-                programs=[] if is_bag else [Path(imageio_ffmpeg.get_ffmpeg_exe())],
-            ))  # fmt: skip
-        except ConfinedError as error:
-            if READERS[name].is_contained and any(text in str(error) for text in CONTAINED):
-                return str(error)
-            raise Finding(f"{name}: {error}") from None
-    message = reply.value["error"]
-    if message is not None and (not message or "\n" in message or len(message) > 2000):
+    try:
+        (message,) = _read_confined(name, [files])
+    except ConfinedError as error:
+        if READERS[name].is_contained and any(text in str(error) for text in CONTAINED):
+            return str(error)
+        raise Finding(f"{name}: {error}") from None
+    if message is not None and not is_one_line(message):
         raise Finding(f"{name}: its message is not one line: {message!r:.200}")
     return message
+
+
+def is_one_line(message: str) -> bool:
+    return bool(message) and "\n" not in message and len(message) <= 2000
+
+
+def _read_confined(name: str, readings: list[Files]) -> list[str | None]:
+    """Return a reader's error for each of several folders' files, which one confined child reads.
+
+    Raises ConfinedError if one of them broke the law or the child's limits.
+    """
+    with tempfile.TemporaryDirectory(prefix="grs-fuzz-") as folder:
+        for number, files in enumerate(readings):
+            save(files, Path(folder, f"{number:03d}"))
+        is_bag = name == "frame bag"
+        readable = [Path(folder), Path(__file__).resolve().parents[2], *(DEVICE_FOLDERS if is_bag else ())]
+        reply = result_of(call(
+            "tests.fuzz.readers:run", {"name": name, "folder": folder}, readable, limits=LIMITS,
+            warm=["tests.fuzz.readers", *(["open3d"] if is_bag else [])], device_events=is_bag,
+            programs=[] if is_bag else [Path(imageio_ffmpeg.get_ffmpeg_exe())],
+        ))  # fmt: skip
+    return reply.value["errors"]
 
 
 def fuzz(name: str, examples: int, number: int, out: Path | None = None) -> int:
     """Read mutations of a reader's seed and return how many were read.
 
-    Raises Finding for the smallest that breaks the law, and keeps it in `out`.
+    Raises Finding for the first that breaks the law, and keeps it in `out`.
     """
-    original, count = READERS[name].seed(), 0
+    original = READERS[name].seed()
     if (error := examine(name, original)) is not None:
         raise Finding(f"{name}: its seed is not valid: {error}")
+    mutated = mutations(original, examples, number)
+    for first in range(0, len(mutated), AT_ONCE):
+        several = mutated[first : first + AT_ONCE]
+        with suppress(ConfinedError):
+            if all(message is None or is_one_line(message) for message in _read_confined(name, several)):
+                continue
+        for files in several:  # one of them broke the law, or all together the limits of one
+            try:
+                examine(name, files)
+            except Finding as finding:
+                if out is not None:
+                    folder = out / f"{name.replace(' ', '_')}_{number}"
+                    save(files, folder)
+                    finding.add_note(f"again: python -m tests.fuzz.fuzz '{name}' {folder}")
+                raise
+    return len(mutated)
+
+
+def mutations(original: Files, examples: int, number: int) -> list[Files]:
+    """Return what up to so many examples of hypothesis make of some files."""
+    made: list[Files] = []
 
     @seed(number)
     @settings(
         max_examples=examples, deadline=None, database=None, suppress_health_check=list(HealthCheck),
-        phases=(Phase.generate, Phase.shrink) if out else (Phase.generate,),
+        phases=(Phase.generate,),
     )  # fmt: skip
     @given(which=st.sampled_from(sorted(original)), changes=edits, structure=json_edits, use_structure=st.booleans())
-    def law(which, changes, structure, use_structure):
+    def mutate(which, changes, structure, use_structure):
         content = original[which]
         is_json = content.lstrip()[:1] in (b"{", b"[")
-        try:
+        with suppress(ValueError, RecursionError, UnicodeError, ZeroDivisionError):  # the edits themselves do not fit
             content = mutate_json(content, structure) if is_json and use_structure else mutate_bytes(content, changes)
-        except (ValueError, RecursionError, UnicodeError, ZeroDivisionError):  # the edits themselves do not fit
-            return
-        nonlocal count
-        files = original | {which: content}
-        count += 1
-        try:
-            examine(name, files)
-        except Finding as finding:
-            if out is not None:
-                folder = out / f"{name.replace(' ', '_')}_{number}"
-                save(files, folder)
-                finding.add_note(f"again: python -m tests.fuzz.fuzz '{name}' {folder}")
-            raise
+            made.append(original | {which: content})
 
-    law()
-    return count
+    mutate()
+    return made
 
 
 def save(files: Files, folder: Path) -> None:

@@ -60,12 +60,15 @@ class Reader:
 
 
 def run(name: str, folder: str) -> Result:
-    """Call a reader in the child; return whether it returned a value, and the message of its StudioError."""
-    try:
-        READERS[name].read(Path(folder))
-    except StudioError as error:
-        return Result({"error": str(error)})
-    return Result({"error": None})
+    """Call a reader in the child, on each folder in `folder`; return the messages of its StudioErrors, None for none."""
+    errors: list[str | None] = []
+    for files in sorted(Path(folder).iterdir()):
+        try:
+            READERS[name].read(files)
+            errors.append(None)
+        except StudioError as error:
+            errors.append(str(error))
+    return Result({"errors": errors})
 
 
 def prepare() -> None:

@@ -25,7 +25,7 @@ def test_a_reader_keeps_its_law_for_as_long_as_it_is_fuzzed(name):
     end = time.monotonic() + 60 * MINUTES / len(READERS)
     read = 0
     for number in count(FIRST):
-        read += fuzz(name, 25, number, FINDINGS)
+        read += fuzz(name, 250, number, FINDINGS)
         if time.monotonic() > end:
             break
     assert read > 0, "no mutation could be read"

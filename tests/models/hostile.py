@@ -200,6 +200,21 @@ def drips(handler: Any) -> None:
         time.sleep(0.05)
 
 
+def drips_headers(handler: Any) -> None:
+    """One letter of a header at a time, without end."""
+    handler.wfile.write(b"HTTP/1.1 200 OK\r\nServer: ")
+    while not handler.hostile.cut_off.is_set():
+        handler.wfile.write(b"s")
+        time.sleep(0.05)
+
+
+def floods(handler: Any) -> None:
+    """As many bytes as are taken, without end."""
+    begin(handler)
+    while not handler.hostile.cut_off.is_set():
+        handler.wfile.write(b"\0" * 100_000)
+
+
 def huge(handler: Any) -> None:
     begin(handler)
     for _ in range(200):

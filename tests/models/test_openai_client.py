@@ -167,7 +167,7 @@ def endless_headers(handler: Any) -> None:
         handler.wfile.write(b"X-More: and more\r\n" * 1000)
 
 
-SECONDS = {"stalls": 0.5, "stalls mid-stream": 2, "slow drip": 2}
+SECONDS = {"stalls": 0.5, "stalls mid-stream": 2, "slow drip": 2, "a slow drip of headers": 2}
 HOSTILE = {
     "401": (error_reply(401, "Incorrect key"), r"refused the key \(401\): Incorrect key; check OPENAI_API_KEY"),
     "404": (sends({"error": "no m, try pulling it"}, status=404), r"no model m \(404\): no m, try pulling it; check"),
@@ -182,6 +182,7 @@ HOSTILE = {
     "stalls": (hostile.stalls, "did not answer within 0.5 s; raise GRS_TIMEOUT"),
     "stalls mid-stream": (hostile.stalls_midway, "did not finish its answer within 2 s"),
     "slow drip": (hostile.drips, "did not finish its answer within 2 s"),
+    "a slow drip of headers": (hostile.drips_headers, "did not answer within 2 s"),
     "HTML instead of JSON": (hostile.html, "does not speak the OpenAI API; check GRS_BASE_URL"),
     "a 20 MB reply": (hostile.huge, "sent a reply of more than 12 MB, which cannot be an answer"),
     "a 20 MB body": (sends(hostile.completion("x" * 20_000_000, USAGE)), "more than 2 MB in one line, which cannot be"),

@@ -107,6 +107,17 @@ def test_a_newer_decision_is_named_with_file_line_and_version(kept_project):
         assert "reads up to 2" in str(refused.value) and folder_hashes(kept_project) == before
 
 
+@pytest.mark.parametrize("change", [{"kind": "two\nlines" * 99}, {"schema": "two\nlines" * 99}, {"by": ["two\nlines"]},
+                                    {"two\nlines" * 99: 1}, {"data": {"two\nlines" * 99: 1}}])  # fmt: skip
+def test_what_a_damaged_decision_says_is_quoted_in_one_short_line(kept_project, change):
+    log = kept_project / "decisions.jsonl"
+    decision = {"kind": "rename", "data": {"id": 1, "name": "mug"}, "at": 0, "by": "human"} | change
+    log.write_text(f"{log.read_text()}{json.dumps(decision)}\n{json.dumps(decision)}\n")
+    with pytest.raises(DecisionError) as refused:
+        Project.open(kept_project)
+    assert "\n" not in str(refused.value) and len(str(refused.value)) < 400 and "line 7" in str(refused.value)
+
+
 def test_newer_rounds_and_files_are_named_and_no_number_is_used_again_beyond_a_thousand(kept_project, tmp_path):
     log = kept_project / "decisions.jsonl"
     log.write_text("".join(line for line in log.read_text().splitlines(True) if '"kind": "task"' not in line))

@@ -5,6 +5,7 @@ Sent: {"layout", "instruction", "seconds", "begins": whether this is an episode'
 [A numbers]}, or {"actions": [[A numbers], ...]} to be carried out one after the other, as chunked policies answer.
 """
 
+import asyncio
 import base64
 import json
 import time
@@ -23,6 +24,7 @@ from pipeline.closed_loop.protocols.what_answers import SPECS, server_protocol
 from pipeline.closed_loop.serving import MakeServed, RunningServer, failure_text
 from pipeline.errors import StudioError, single_line
 from pipeline.export.gym_env.twin_world import CONTROL_SECONDS
+from pipeline.models.client.connection import BoundedTransport, ReplyEncoded, ReplyTooLong, event_loop
 from pipeline.store import parse_json
 
 MAX_ANSWER_BYTES = 1_000_000
@@ -37,8 +39,7 @@ class HttpPolicy:
     def __init__(self, address: str):
         self._address = address
         self.times = policy.AnswerTimes()
-        seconds = policy.ANSWER_SECONDS
-        self._client = httpx2.Client(timeout=seconds, trust_env=False, headers={"Accept-Encoding": "identity"})
+        self._client = httpx2.AsyncClient(transport=BoundedTransport(MAX_ANSWER_BYTES), timeout=policy.ANSWER_SECONDS)
         self._episode: dict[str, Any] = {}
 
     def begin(self, layout: int, instruction: str) -> None:
@@ -57,30 +58,30 @@ class HttpPolicy:
         return answer.get("actions", answer.get("action"))
 
     def _ask(self, question: dict[str, Any]) -> Any:
-        limit = policy.ANSWER_SECONDS
         try:
-            end, body = time.monotonic() + limit, b""
-            with self._client.stream("POST", self._address, json=question) as reply:
-                for block in reply.iter_raw():
-                    body += block
-                    if time.monotonic() > end:
-                        raise httpx2.ReadTimeout("it answers without end")
-                    if len(body) > MAX_ANSWER_BYTES:
-                        raise PolicyError(f"{self._address} answered more than {MAX_ANSWER_BYTES // 1000} kB")
-        except httpx2.TimeoutException:
-            failure = f"did not answer within {limit:g} s"
+            reply = asyncio.run_coroutine_threadsafe(self._post(question), event_loop()).result()
+        except (TimeoutError, httpx2.TimeoutException):
+            failure = f"did not answer within {policy.ANSWER_SECONDS:g} s"
             raise PolicyError(f"{self._address} {self._other_protocol() or failure}") from None
+        except ReplyTooLong as error:
+            raise PolicyError(f"{self._address} answered {error}") from None
+        except ReplyEncoded:
+            raise PolicyError(f"{self._address} compressed its answer; switch compression off there") from None
         except httpx2.HTTPError as error:
             failure = f"cannot be reached ({type(error).__name__}); start the policy's server first"
             raise PolicyError(f"{self._address} {self._other_protocol() or failure}") from None
         if reply.status_code in UPGRADE_STATUSES and "websocket" in (other := self._other_protocol()):
             raise PolicyError(f"{self._address} {other}")
         if reply.status_code != 200:
-            raise PolicyError(f"{self._address} answered HTTP {reply.status_code}: {_reason(body)}")
+            raise PolicyError(f"{self._address} answered HTTP {reply.status_code}: {_reason(reply.content)}")
         try:
-            return parse_json(body, finite=False)
+            return parse_json(reply.content, finite=False)
         except ValueError:
             raise PolicyError(f"{self._address} answered something that is not JSON") from None
+
+    async def _post(self, question: dict[str, Any]) -> httpx2.Response:
+        async with asyncio.timeout(policy.ANSWER_SECONDS):  # httpx2 bounds each read, and not their sum
+            return await self._client.post(self._address, json=question)
 
     def _other_protocol(self) -> str:
         """Return what answers instead of a policy's server, and what to do; empty if that is not known."""
