@@ -205,8 +205,8 @@ def _parse(line: str) -> Decision:
     schema = values.pop("schema", 1)
     if values["kind"] not in DECISION_DATA or schema > SCHEMA:
         raise DecisionError(
-            f"the decision {values['kind']!r:.60} of schema {schema!r:.20} is of a newer GRS Studio (this one reads up to "
-            f"{SCHEMA}); open the project with that version. Nothing was changed"
+            f"the decision {values['kind']!r:.60} of schema {schema!r:.20} is of a newer GRS Studio (this one reads "
+            f"up to {SCHEMA}); open the project with that version. Nothing was changed"
         )
     decision = Decision(**values)
     _check_types(decision)

@@ -60,7 +60,7 @@ class Reader:
 
 
 def run(name: str, folder: str) -> Result:
-    """Call a reader in the child, on each folder in `folder`; return the messages of its StudioErrors, None for none."""
+    """Call a reader in the child, on each folder in `folder`; return the message of its StudioError, or None, of each."""
     errors: list[str | None] = []
     for files in sorted(Path(folder).iterdir()):
         try:
