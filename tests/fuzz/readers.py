@@ -60,7 +60,7 @@ class Reader:
 
 
 def run(name: str, folder: str) -> Result:
-    """Call a reader in the child, on each folder in `folder`; return the message of its StudioError, or None, of each."""
+    """Call a reader in the child, on each folder in `folder`; return the message of each StudioError, None for none."""
     errors: list[str | None] = []
     for files in sorted(Path(folder).iterdir()):
         try:
