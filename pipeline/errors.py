@@ -7,14 +7,24 @@ FOLDERS = re.compile(r"""(?<![\w/\\:.~-])(?:~|[A-Za-z]:)?[/\\](?:[^\s'"/\\<>:|]+
 """The folders of an absolute path in a sentence; the addresses of servers do not match."""
 CONTROL_CHARS = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 """Codes of terminals, and characters that are not shown."""
+BREAKS = re.compile(r"\s*[\n\t\u2028\u2029]\s*")
+"""Line breaks and tabs, with the spaces around them."""
+
+MAX_MESSAGE = 2000
+"""Characters of an error's message."""
 
 
 class StudioError(Exception):
     """An error with a one-line message: what happened, what would have worked, what to do next.
 
     Each package derives its own error. The command line prints the message and exits with code 2; the app shows it as
-    a notice. Any other exception is a bug: exit code 1.
+    a notice. Any other exception is a bug: exit code 1. What a message quotes of a file or a server may have line
+    breaks and any length; the message has one line of at most MAX_MESSAGE characters.
     """
+
+    def __init__(self, message: object = "") -> None:
+        text = BREAKS.sub(" ", CONTROL_CHARS.sub("", str(message)))
+        super().__init__(text if len(text) <= MAX_MESSAGE else f"{text[: MAX_MESSAGE - 2]} …")
 
 
 def single_line(text: str) -> str:

@@ -78,9 +78,9 @@ def check_intrinsics(k: Intrinsics, name: str = "camera.json") -> None:
     if not 0.5 <= k.fx / k.fy <= 2:
         raise FrameError(f"{name}: fx is {k.fx:g} but fy {k.fy:g}; the two should be nearly the same.")
     for axis, centre, side in (("cx", k.cx, k.width), ("cy", k.cy, k.height)):
-        if not 0 <= centre <= side:
+        if not 0 < centre < side:
             raise FrameError(
-                f"{name}: the principal point's {axis} is {centre:g}, outside the image; near {side / 2:g} is usual."
+                f"{name}: the principal point's {axis} is {centre:g}, not inside the image; near {side / 2:g} is usual."
             )
 
 

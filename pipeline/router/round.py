@@ -146,13 +146,13 @@ def _read_round(folder: Path) -> Round | None:
         checks = tuple(CheckResult(**check) for check in data["checks"])
         report = Report(
             checks, tuple(data["reward"]), data["crash"], data["timed_out"], data["violation"],
-            data.get("evidence") or {}, data.get("seconds", 0.0),
+            data.get("evidence") or {}, float(data.get("seconds", 0.0)),
             data.get("protection") or {},
         )  # fmt: skip
         return Round(
-            data.get("number", int(folder.name)), data["parent"], program, report, data["route"], data["reason"],
-            data.get("round_seconds", 0.0), data.get("source", ""), data.get("change", ""), data.get("at", 0.0),
-            data.get("task", ""), data.get("confidence", 1.0), data.get("twin", ""),
+            int(folder.name), data["parent"], program, report, data["route"], data["reason"],
+            float(data.get("round_seconds", 0.0)), data.get("source", ""), data.get("change", ""),
+            float(data.get("at", 0.0)), data.get("task", ""), float(data.get("confidence", 1.0)), data.get("twin", ""),
         )  # fmt: skip
     except NewerFileError:
         raise

@@ -126,7 +126,7 @@ def with_brought(scene: Scene, project: Project, library: Library) -> Scene:
 def _table_picture(project: Project, inputs: SceneInputs, slab: Slab) -> bytes | None:
     """Return the picture of the table's top, kept in the project's cache while frame, masks and slab stay."""
     key = digest(
-        "table picture", project.frame_key, slab.centre, slab.half, slab.yaw, *(s.mask for s in inputs.segments)
+        "table picture 2", project.frame_key, slab.centre, slab.half, slab.yaw, *(s.mask for s in inputs.segments)
     )
     file = project.folder / "cache" / f"table-{key}.png"
     with suppress(OSError):

@@ -86,7 +86,8 @@ def from_coco(data: dict[str, Any], shape: tuple[int, int]) -> list[NamedMask]:
     images = {image["id"]: image for image in data["images"]}
     fitting = [i for i, image in images.items() if (image["height"], image["width"]) == shape]
     if not fitting:
-        sizes = ", ".join(sorted({f"{image['width']} x {image['height']}" for image in images.values()})) or "none"
+        found = {f"{image['width']!s:.20} x {image['height']!s:.20}" for image in images.values()}
+        sizes = ", ".join(sorted(found)) or "none"
         raise SegmentationError(f"The masks are of an image of {sizes} pixels; this one has {shape[1]} x {shape[0]}.")
     if len(images) > 1:
         raise SegmentationError(f"The file holds {len(images)} images; export this one alone and import that.")

@@ -14,6 +14,7 @@ from pipeline.assets import Library
 from pipeline.assets.asset import Asset
 from pipeline.geometry import Pose
 from pipeline.scene import Placement, Scene
+from pipeline.scene.mjcf.builder import MAIN_BRIGHTNESS
 from pipeline.scene.scene_files import write_scene
 from pipeline.simulation import free_space
 from pipeline.simulation.cameras import FILE as CAMERAS
@@ -157,8 +158,12 @@ def set_visuals(path: Path, condition: Condition) -> None:
     """Set lamp, camera and table texture in scene.xml. scene.json keeps the camera that the robot believes in."""
     values = condition.values
     spec = mujoco.MjSpec.from_file(str(path))
+    change = float(values["light"]) - 1
     for lamp in spec.lights:
-        lamp.diffuse = np.asarray(lamp.diffuse) * float(values["light"])
+        # a weak lamp stands in a room that is lit from all sides: that light changes as well, as much in all
+        headlight = spec.visual.headlight
+        headlight.ambient = np.asarray(headlight.ambient) + change * (MAIN_BRIGHTNESS - np.asarray(lamp.diffuse))
+        lamp.diffuse = np.asarray(lamp.diffuse) * (1 + change)
     for camera in spec.cameras:
         camera.pos = np.asarray(camera.pos) + [float(values[f"camera.{axis}"]) for axis in "xyz"]
         noise = Rotation.from_rotvec([float(values[f"camera.{axis}"]) for axis in ("tilt", "pan", "roll")])

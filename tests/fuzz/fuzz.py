@@ -72,9 +72,10 @@ def fuzz(name: str, examples: int, number: int, out: Path | None = None) -> int:
     original = READERS[name].seed()
     if (error := examine(name, original)) is not None:
         raise Finding(f"{name}: its seed is not valid: {error}")
-    mutated = mutations(original, examples, number)
-    for first in range(0, len(mutated), AT_ONCE):
-        several = mutated[first : first + AT_ONCE]
+    count = 0
+    for first in range(0, examples, AT_ONCE):
+        several = mutations(original, min(AT_ONCE, examples - first), f"{number} {first}")
+        count += len(several)
         with suppress(ConfinedError):
             if all(message is None or is_one_line(message) for message in _read_confined(name, several)):
                 continue
@@ -87,10 +88,10 @@ def fuzz(name: str, examples: int, number: int, out: Path | None = None) -> int:
                     save(files, folder)
                     finding.add_note(f"again: python -m tests.fuzz.fuzz '{name}' {folder}")
                 raise
-    return len(mutated)
+    return count
 
 
-def mutations(original: Files, examples: int, number: int) -> list[Files]:
+def mutations(original: Files, examples: int, number: str) -> list[Files]:
     """Return what up to so many examples of hypothesis make of some files."""
     made: list[Files] = []
 

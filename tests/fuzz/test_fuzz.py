@@ -1,13 +1,17 @@
 """Every reader of something foreign keeps its law: seconds of mutations in `make test`, FUZZ_MINUTES in `make soak`."""
 
 import os
+import pickle
 import time
 from itertools import count
 from pathlib import Path
 
 import pytest
 
-from tests.fuzz.fuzz import Finding, examine, fuzz
+from pipeline.errors import StudioError
+from pipeline.models import ModelError
+from pipeline.tasks import TaskError
+from tests.fuzz.fuzz import Finding, examine, fuzz, is_one_line
 from tests.fuzz.readers import READERS
 
 MINUTES, FIRST = float(os.environ.get("FUZZ_MINUTES", "10")), int(os.environ.get("SOAK_SEED", "0"))
@@ -34,3 +38,11 @@ def test_a_reader_keeps_its_law_for_as_long_as_it_is_fuzzed(name):
 def test_a_reader_that_raises_another_error_is_found():
     with pytest.raises(Finding, match="import events"):
         examine("import events", {"0.txt/x": b""})
+
+
+@pytest.mark.parametrize("quoted", ["two\nlines", "a\ttab", "\x1b[31mred\x1b[0m", "line\u2028separator", "x" * 10**6])
+def test_an_error_has_one_line_whatever_it_quotes(quoted):
+    for error in (StudioError(quoted), ModelError(f"it says {quoted}", raw=quoted), TaskError(f"it says {quoted}")):
+        assert is_one_line(str(error)) and "\x1b" not in str(error)
+        assert str(pickle.loads(pickle.dumps(error))) == str(error)
+    assert str(StudioError("there is no file a  b.png")) == "there is no file a  b.png"

@@ -31,7 +31,7 @@ from pipeline.scene.appearance import recolour
 from pipeline.scene.appearance.light import estimate_light
 from pipeline.scene.mjcf import builder
 from pipeline.scene.mjcf.background import keep_background, load_model, make_background, write_background
-from pipeline.scene.mjcf.table_picture import table_picture
+from pipeline.scene.mjcf.table_picture import table_picture, table_pixels
 from pipeline.scene.overrides import overrides_from_decisions
 from pipeline.scene.placement import Light, Scene
 from pipeline.scene.rendering import open_renderer, render_model, render_twin, run_in_render_thread
@@ -111,6 +111,16 @@ def test_pixels_without_depth_count_by_their_colour_shadows_are_not_painted_and_
     assert scene_files.read_scene(project).table_png is None
 
 
+def test_the_table_is_as_photographed_also_along_a_side_where_no_depth_was_measured(painted):
+    scene, observation, segments = painted
+    frame = observation.frame
+    side = observation.support.inliers & (transform(scene.world_from_camera, frame.points)[..., 0] < -0.05)
+    unmeasured = replace(frame, depth=np.where(side, np.float32(0), frame.depth))
+    support = replace(observation.support, polygon=np.maximum(observation.support.polygon, (-0.05, -9)))
+    shown, still = (table_pixels(one, segments) & side for one in (observation, Observation(unmeasured, support)))
+    assert still.sum() > 0.9 * shown.sum() > 1000 and (still & shown).sum() > 0.9 * still.sum()
+
+
 def direction(azimuth_deg, elevation_deg):
     azimuth, elevation = np.deg2rad([azimuth_deg, elevation_deg])
     flat = np.cos(elevation) * np.array([np.cos(azimuth), np.sin(azimuth)])
@@ -147,8 +157,11 @@ def test_the_twin_is_lit_from_the_estimated_direction_and_none_is_claimed_under_
     read = scene_files.read_scene(tmp_path)
     assert read.light is not None
     assert read.light.direction == pytest.approx(light.direction) and read.light.spread == light.spread
-    lamp = builder.load_spec(tmp_path / "scene").light(builder.MAIN_LIGHT)
+    lit, even_lit = builder.load_spec(tmp_path / "scene"), builder.build_spec(replace(scene, light=None))
+    lamp = lit.light(builder.MAIN_LIGHT)
     assert -np.asarray(lamp.dir) == pytest.approx(light.direction, abs=1e-6)
+    assert even_lit.light(builder.MAIN_LIGHT).diffuse[0] < lamp.diffuse[0] / 2, "shadows that nobody saw are faint"
+    assert even_lit.visual.headlight.ambient[0] > lit.visual.headlight.ambient[0]
 
 
 RED, WHITE, TEAL = (190, 30, 40), (228, 226, 230), (40, 150, 140)

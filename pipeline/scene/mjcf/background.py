@@ -24,7 +24,7 @@ CELLS = 128
 """Cells of the mesh along the photograph's longer side: some 25,000 triangles in a file of 1.2 MB."""
 BORDER = 0.25
 """Share of the photograph's width and height that is filled beyond each side: a turn of 15 degrees shows it."""
-MAX_SIDE_PX = 1024
+MAX_SIDE_PX = 2048
 """Of the texture."""
 PAINTED_SIDE_PX = 256
 """Of the picture in which hidden colours are filled: a tenth of the time, and what is filled is soft anyway."""

@@ -29,6 +29,8 @@ MAIN_LIGHT = "main"
 DEFAULT_LIGHT = (-0.25, -0.2, 1.0)
 """Direction towards the main light where the photograph does not tell it."""
 LIGHT_DISTANCE_M = 2.1
+MAIN_BRIGHTNESS = 0.5
+"""Of the main light where the photograph tells its direction; 1 shows a surface that faces it in its own colour."""
 """Distance of the main light from the middle of the table."""
 VISUAL_GROUP, COLLISION_GROUP = 2, 3
 FOOT_HEIGHT_M = 0.004
@@ -162,8 +164,6 @@ def _options(spec: mujoco.MjSpec) -> None:
     # MuJoCo 4.0.0's sparse Newton solver can get its Hessian wrong (fixed in 4.0.1)
     spec.option.jacobian = mujoco.mjtJacobian.mjJAC_DENSE
     spec.visual.quality.shadowsize = 4096
-    spec.visual.headlight.ambient = [0.4] * 3
-    spec.visual.headlight.diffuse = [0.25] * 3
     spec.visual.headlight.specular = [0.05] * 3
     spec.visual.map.znear, spec.visual.map.zfar = 0.02, 12
     spec.stat.extent, spec.stat.center = 1.0, [0, 0, 0.1]
@@ -175,10 +175,13 @@ def _room(spec: mujoco.MjSpec, scene: Scene, visuals: bool) -> None:
     centre = table_slab(scene).centre
     towards = np.array(DEFAULT_LIGHT) if scene.light is None else scene.light.direction
     towards = towards / np.linalg.norm(towards)
+    # a room whose light has no direction that shows is lit from all sides: shadows are faint there
+    ambient, ahead, main = (0.8, 0.1, 0.15) if scene.light is None else (0.4, 0.25, MAIN_BRIGHTNESS)
+    spec.visual.headlight.ambient, spec.visual.headlight.diffuse = [ambient] * 3, [ahead] * 3
     # a spot light: a directional light's shadows speckle large flat surfaces
     spec.worldbody.add_light(name=MAIN_LIGHT, type=mujoco.mjtLightType.mjLIGHT_SPOT, dir=-towards,
                              pos=np.append(centre, 0) + LIGHT_DISTANCE_M * towards, cutoff=60, exponent=1,
-                             diffuse=[0.5] * 3, specular=[0.1] * 3, castshadow=True)  # fmt: skip
+                             diffuse=[main] * 3, specular=[0.1] * 3, castshadow=True)  # fmt: skip
     table = _add_board(spec.worldbody, "table", table_slab(scene), 0.0, TABLE_THICKNESS_M)
     for shelf in scene.shelves:
         body = spec.worldbody.add_body(name=shelf.name)

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import cv2
 import numpy as np
 
-from pipeline.frame import Frame, Observation
+from pipeline.frame import Observation
 from pipeline.geometry import transform
 from pipeline.scene.mjcf.builder import Slab
 from pipeline.segmentation import Segment
@@ -25,11 +25,11 @@ def table_picture(observation: Observation, segments: Iterable[Segment], slab: S
     """
     frame = observation.frame
     grid = _slab_grid(slab, _pixels_per_metre(observation))
-    pixels, in_front = _project(frame, np.linalg.inv(observation.support.world_from_camera), grid)
+    pixels, in_front = _project(observation, grid)
     rgb = cv2.remap(frame.rgb, *pixels, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
-    usable = _table_pixels(observation, segments).astype(np.uint8)
+    usable = table_pixels(observation, segments).astype(np.uint8)
     visible = cv2.remap(usable, *pixels, cv2.INTER_NEAREST, borderMode=cv2.BORDER_CONSTANT, borderValue=0)
-    visible = (visible > 0) & in_front & _inside(observation.support.polygon, grid[..., :2])
+    visible = (visible > 0) & in_front
     if np.count_nonzero(visible) < 100:
         return None
     metres_per_pixel = 2 * slab.half[0] / rgb.shape[1]
@@ -57,22 +57,20 @@ def _slab_grid(slab: Slab, pixels_per_metre: float) -> np.ndarray:
     return np.concatenate([flat, np.zeros((*flat.shape[:2], 1))], -1)
 
 
-def _project(
-    frame: Frame, camera_from_world: np.ndarray, points: np.ndarray
-) -> tuple[tuple[np.ndarray, np.ndarray], np.ndarray]:
-    """Return columns and rows (H, W), float32, of world points in the photograph, and which lie before the camera."""
-    k = frame.intrinsics
-    x, y, z = np.moveaxis(transform(camera_from_world, points), -1, 0)
+def _project(observation: Observation, points: np.ndarray) -> tuple[tuple[np.ndarray, np.ndarray], np.ndarray]:
+    """Return columns and rows, float32, of world points (..., 3) in the photograph, and which lie before the camera."""
+    k = observation.frame.intrinsics
+    x, y, z = np.moveaxis(transform(np.linalg.inv(observation.support.world_from_camera), points), -1, 0)
     in_front = z > 0.02
     depth = np.where(in_front, z, 1.0)
     columns, rows = k.fx * x / depth + k.cx, k.fy * y / depth + k.cy
     return (columns.astype(np.float32), rows.astype(np.float32)), in_front
 
 
-def _table_pixels(observation: Observation, segments: Iterable[Segment]) -> np.ndarray:
+def table_pixels(observation: Observation, segments: Iterable[Segment]) -> np.ndarray:
     """Return the pixels that show the table's top and no object, of shape (H, W), bool.
 
-    Depth is missing on many tables, so that a pixel without depth counts if it has a colour of the table.
+    Depth is missing on many tables: beside objects, along a side of the picture, beyond the sensor's reach.
     """
     frame, plane = observation.frame, observation.support.plane
     shape = frame.depth.shape
@@ -89,10 +87,10 @@ def _table_pixels(observation: Observation, segments: Iterable[Segment]) -> np.n
     height = (rays * frame.depth[..., None]) @ plane.normal.astype(np.float32) + plane.offset
     # Height in metres up to which a measured point belongs to the table
     measured = (frame.depth > 0) & (np.abs(height) < 0.012)
-    flat = measured | ((frame.depth <= 0) & _coloured_like(frame.rgb, measured & (objects == 0)))
-    flat = cv2.erode(flat.astype(np.uint8), np.ones((3, 3), np.uint8))
+    unmeasured = _coloured_like(frame.rgb, measured & (objects == 0), (frame.depth <= 0) & (objects == 0))
+    flat = cv2.erode((measured | unmeasured).astype(np.uint8), np.ones((3, 3), np.uint8))
     table = (flat > 0) & (cv2.dilate(objects, kernel) == 0)
-    return table & ~_shadows(frame.rgb, table)
+    return table & _outline(observation, unmeasured) & ~_shadows(frame.rgb, table)
 
 
 def _shadows(rgb: np.ndarray, table: np.ndarray) -> np.ndarray:
@@ -111,25 +109,63 @@ def _shadows(rgb: np.ndarray, table: np.ndarray) -> np.ndarray:
     return cv2.dilate((table & (relative < 0.82 * middle)).astype(np.uint8), np.ones((7, 7), np.uint8)) > 0
 
 
-def _coloured_like(rgb: np.ndarray, sample: np.ndarray) -> np.ndarray:
-    """Return the pixels whose colour is common among those of `sample`, both of shape (H, W), bool."""
-    # 24: bins a channel of the table's colour histogram
-    bins, ranges = [24] * 3, [0, 256] * 3
-    counts = cv2.calcHist([rgb], [0, 1, 2], sample.astype(np.uint8), bins, ranges)
+def _coloured_like(rgb: np.ndarray, sample: np.ndarray, unknown: np.ndarray) -> np.ndarray:
+    """Return which unknown pixels have colours of the sample and lie beside it; all of shape (H, W), bool."""
+    if not unknown.any() or np.count_nonzero(sample) < 100:
+        return np.zeros_like(unknown)
+    alike = unknown & (_is_common(rgb, sample) | _is_near(rgb, sample, unknown))
+    count, labels = cv2.connectedComponents((alike | sample).astype(np.uint8))
+    beside = np.zeros(count, bool)
+    beside[np.unique(labels[sample])] = True
+    return alike & beside[labels]
+
+
+def _is_common(rgb: np.ndarray, sample: np.ndarray) -> np.ndarray:
+    """Return the pixels whose colour is common among those of the sample, (H, W), bool: patterns of several colours."""
+    # 24: bins a channel of the table's colour histogram. OpenCV 5.0's calcBackProject gives 0 for three channels
+    bins = (rgb.astype(np.int32) * 24 // 256) @ (24 * 24, 24, 1)
     # Share of the table's pixels from which a colour is one of the table's
-    common = (counts > 0.001 * max(np.count_nonzero(sample), 1)).astype(np.float32)
-    return cv2.calcBackProject([rgb], [0, 1, 2], common, ranges, 255) > 0
+    return (np.bincount(bins[sample], minlength=24**3) > 0.001 * np.count_nonzero(sample))[bins]
 
 
-def _inside(polygon: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """Whether points (H, W, 2) lie in a convex anticlockwise polygon (N, 2), its rim left out; of shape (H, W)."""
-    x, y = (np.ascontiguousarray(points[..., axis], np.float32) for axis in (0, 1))
-    inside = np.ones(x.shape, bool)
-    for a, b in zip(polygon, np.roll(polygon, -1, 0), strict=True):
-        along_x, along_y = (b - a) / max(float(np.linalg.norm(b - a)), 1e-9)
-        # Width in metres of the rim of the visible table that is left out: its edge, and what hangs over it
-        inside &= np.float32(along_x) * y - np.float32(along_y) * x > along_x * a[1] - along_y * a[0] + 0.01
-    return inside
+def _is_near(rgb: np.ndarray, sample: np.ndarray, unknown: np.ndarray) -> np.ndarray:
+    """Return the unknown pixels whose colour is near the sample's, (H, W), bool: one material in changing light.
+
+    A blurred picture decides, so that the grain of wood and the lines of a cloth belong to the table.
+    """
+    near = np.zeros_like(unknown)
+    inner = rgb[sample][:: max(1, np.count_nonzero(sample) // 20_000)]
+    near[unknown] = _within(_lab(rgb[unknown][None])[0], _lab(inner[None])[0], 5.0)
+    height, width = sample.shape
+    size = (min(width, 320), round(height * min(width, 320) / width))  # 320: a blurred picture needs no more pixels
+    # 0.01: standard deviation of the blur, relative to the picture's width
+    smooth = cv2.GaussianBlur(_lab(cv2.resize(rgb, size, interpolation=cv2.INTER_AREA)), (0, 0), 0.01 * size[0])
+    inner = smooth[cv2.resize(sample.astype(np.uint8), size, interpolation=cv2.INTER_NEAREST) > 0]
+    also = _within(smooth, inner, 3.0) if len(inner) > 1 else np.zeros(size[::-1], bool)
+    return near & (cv2.resize(also.astype(np.uint8), (width, height), interpolation=cv2.INTER_NEAREST) > 0)
+
+
+def _lab(rgb: np.ndarray) -> np.ndarray:
+    return cv2.cvtColor(rgb / np.float32(255), cv2.COLOR_RGB2LAB)
+
+
+def _within(lab: np.ndarray, sample: np.ndarray, deviations: float) -> np.ndarray:
+    """Return which colours (..., 3) lie within so many standard deviations of a sample's (N, 3), of shape (...)."""
+    # 3.0: deviation in CIELAB by which a table's colours differ at least, from light alone
+    whitened = np.linalg.cholesky(np.linalg.inv(np.cov(sample.T) + np.eye(3) * 3.0**2)).astype(np.float32)
+    return np.square((lab - sample.mean(0)) @ whitened).sum(-1) < deviations**2
+
+
+def _outline(observation: Observation, unmeasured: np.ndarray) -> np.ndarray:
+    """Return the pixels within the visible table and what of it has no depth, its rim left out; (H, W), bool."""
+    corners, _ = _project(observation, np.pad(observation.support.polygon, ((0, 0), (0, 1))))
+    edges = cv2.findContours(unmeasured.astype(np.uint8), cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_SIMPLE)[0]
+    points = np.vstack([np.stack(corners, -1).round().astype(np.int32), *(edge[:, 0] for edge in edges)])
+    outline = cv2.fillConvexPoly(np.zeros(unmeasured.shape, np.uint8), cv2.convexHull(points), 1)
+    # Width in metres of the rim of the visible table that is left out: its edge, and what hangs over it
+    radius = max(1, round(0.01 * _pixels_per_metre(observation)))
+    kernel = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * radius + 1, 2 * radius + 1))
+    return cv2.erode(outline, kernel) > 0  # the picture's border is no edge of the table
 
 
 def _evenly_lit(rgb: np.ndarray, visible: np.ndarray) -> np.ndarray:
