@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from pipeline.frame.confined_reader import DEVICE_FOLDERS
 from pipeline.untrusted.confined import ConfinedError, Limits, call, result_of
 from tests.fuzz.mutations import edits, json_edits, mutate_bytes, mutate_json
-from tests.fuzz.readers import READERS, Files
+from tests.fuzz.reader import Files, files_in, save
+from tests.fuzz.readers import READERS
 
 LIMITS = Limits(seconds=30, memory_mb=1024, file_mb=64)
 """Of one mutated seed of some kilobytes: generous, so that a slow machine is no finding."""
@@ -72,9 +73,10 @@ def fuzz(name: str, examples: int, number: int, out: Path | None = None) -> int:
     original = READERS[name].seed()
     if (error := examine(name, original)) is not None:
         raise Finding(f"{name}: its seed is not valid: {error}")
-    mutated = mutations(original, examples, number)
-    for first in range(0, len(mutated), AT_ONCE):
-        several = mutated[first : first + AT_ONCE]
+    count = 0
+    for first in range(0, examples, AT_ONCE):
+        several = mutations(original, min(AT_ONCE, examples - first), f"{number} {first}")
+        count += len(several)
         with suppress(ConfinedError):
             if all(message is None or is_one_line(message) for message in _read_confined(name, several)):
                 continue
@@ -87,10 +89,10 @@ def fuzz(name: str, examples: int, number: int, out: Path | None = None) -> int:
                     save(files, folder)
                     finding.add_note(f"again: python -m tests.fuzz.fuzz '{name}' {folder}")
                 raise
-    return len(mutated)
+    return count
 
 
-def mutations(original: Files, examples: int, number: int) -> list[Files]:
+def mutations(original: Files, examples: int, number: str) -> list[Files]:
     """Return what up to so many examples of hypothesis make of some files."""
     made: list[Files] = []
 
@@ -111,13 +113,5 @@ def mutations(original: Files, examples: int, number: int) -> list[Files]:
     return made
 
 
-def save(files: Files, folder: Path) -> None:
-    for relative, content in files.items():
-        path = folder / relative
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
-
-
 if __name__ == "__main__":
-    top = Path(sys.argv[2])
-    print(examine(sys.argv[1], {str(f.relative_to(top)): f.read_bytes() for f in top.rglob("*") if f.is_file()}))
+    print(examine(sys.argv[1], files_in(Path(sys.argv[2]))))
