@@ -10,7 +10,7 @@ import mujoco
 import numpy as np
 
 from pipeline.divergence import Episode
-from pipeline.errors import StudioError
+from pipeline.errors import StudioError, reason_of
 from pipeline.store import parse_json
 
 AXES = "xyz"
@@ -178,7 +178,7 @@ def read_parameters(path: Path, model: mujoco.MjModel) -> tuple[ModelParameter, 
         raise CalibrationError(
             f"{Path(path).name} lists no parameters; "
             'it needs {"parameters": [{"joint": name, "field": "damping"}]} '
-            f"({' '.join(str(error).split()) or type(error).__name__})"
+            f"({reason_of(error)})"
         ) from None
     found = [one for kind, element, field in asked for one in _resolve(model, kind, element, field)]
     return require_distinct(found)

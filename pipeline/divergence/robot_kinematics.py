@@ -9,7 +9,7 @@ import mujoco
 import numpy as np
 
 from pipeline.divergence.episode import ArmJoints
-from pipeline.errors import StudioError
+from pipeline.errors import StudioError, reason_of
 from pipeline.store import parse_json
 
 _WITHOUT_POSITION = (int(mujoco.mjtJoint.mjJNT_FREE), int(mujoco.mjtJoint.mjJNT_BALL))
@@ -166,7 +166,7 @@ def load_robot(path: Path) -> RobotKinematics:
     try:
         spec = mujoco.MjSpec.from_file(str(path))
     except (ValueError, OSError) as error:
-        raise RobotModelError(f"{path.name} is no MJCF or URDF: {_one_line(error)}") from None
+        raise RobotModelError(f"{path.name} is no MJCF or URDF: {reason_of(error)}") from None
     widths = {actuator.name: float(np.ptp(actuator.ctrlrange)) for actuator in spec.actuators}
     ranges = {name: width for name, width in widths.items() if width > 0}
     return MujocoRobot(compile_kinematics(spec, path.name), path.name, ranges)
@@ -190,7 +190,7 @@ def compile_kinematics(spec: mujoco.MjSpec, name: str) -> mujoco.MjModel:
     try:
         return spec.compile()
     except ValueError as error:
-        raise RobotModelError(f"{name} cannot be compiled: {_one_line(error)}") from None
+        raise RobotModelError(f"{name} cannot be compiled: {reason_of(error)}") from None
 
 
 def _dh_robot(path: Path) -> DhRobot:
@@ -203,8 +203,4 @@ def _dh_robot(path: Path) -> DhRobot:
             arms[name] = dh_arm(arm["dh"], **given)
         return DhRobot(arms, {joint: float(width) for joint, width in data.get("ranges", {}).items()}, path.name)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise RobotModelError(f"{path.name} is no table of DH parameters: {_one_line(error)}") from None
-
-
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split()) or type(error).__name__
+        raise RobotModelError(f"{path.name} is no table of DH parameters: {reason_of(error)}") from None

@@ -187,8 +187,7 @@ def _write_variations(folder: Path) -> None:
 def _read_variations(folder: Path) -> object:
     outcomes = variation_files.read_outcomes(folder, "gripper", "policy")
     rollouts = [variation_files.read_rollout(path) for path in folder.rglob("*.npz")]
-    conditions = variation_files.read_conditions(folder)
-    return variation_files.summarise(conditions, outcomes, "gripper"), rollouts
+    return variation_files.read_conditions(folder), outcomes, rollouts
 
 
 def _write_learning(folder: Path) -> None:
