@@ -129,7 +129,7 @@ def _numbers(value: Any, count: int, name: str) -> np.ndarray:
     """Return `count` finite numbers as an array. Raises AlignmentError that begins with `name`."""
     plain = isinstance(value, list) and all(isinstance(v, int | float) and not isinstance(v, bool) for v in value)
     if not plain or len(value) != count or not np.all(np.abs(np.array(value, float)) < 1e9):
-        raise AlignmentError(f"{name} should be {count} finite number{'s' * (count > 1)}, not {str(value)[:60]}")
+        raise AlignmentError(f"{name} should be {count} finite number{'s' * (count > 1)}, not {value!r:.60}")
     return np.array(value, float)
 
 

@@ -192,10 +192,12 @@ def _row(row: dict[str, Any]) -> tuple[str, str, str]:
 def _resolve(model: mujoco.MjModel, kind: str, element: str, field: str) -> list[ModelParameter]:
     known = FIELDS[kind]
     if field not in known and not (kind == "body" and field == "com"):
-        raise CalibrationError(f"a {kind} has no field {field} to calibrate; it has {', '.join(known)}")
+        raise CalibrationError(f"a {kind} has no field {field!r:.60} to calibrate; it has {', '.join(known)}")
     names = names_of(model, kind)
     if element != "*" and element not in names:
-        raise CalibrationError(f"the model has no {kind} {element}; it has {', '.join(names) or 'none with a name'}")
+        raise CalibrationError(
+            f"the model has no {kind} {element!r:.60}; it has {', '.join(names) or 'none with a name'}"
+        )
     fields = [f"com_{axis}" for axis in AXES] if field == "com" else [field]
     return [parameter(model, kind, one, f) for one in (names if element == "*" else [element]) for f in fields]
 

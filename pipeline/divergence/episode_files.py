@@ -141,9 +141,8 @@ def parse_arms(text: str, source: str) -> dict[str, ArmJoints]:
             for name, arm in data.items()
         }
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise EpisodeError(
-            f'{source}: arms have to be {{"left": {{"joints": [...], "gripper": name, "tool": name}}}} ({reason_of(error)})'
-        ) from None
+        form = '{"left": {"joints": [...], "gripper": name, "tool": name}}'
+        raise EpisodeError(f"{source}: arms have to be {form} ({reason_of(error)})") from None
 
 
 def _read_csv(path: Path) -> Episode:

@@ -98,12 +98,11 @@ def _names(folder: Path) -> list[str]:
     try:
         info = parse_json((folder / INFO).read_text("utf-8"))
         version, names = str(info["codebase_version"]), info["features"][STATE]["names"]
+        names = [name for group in names.values() for name in group] if isinstance(names, dict) else list(names)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise EpisodeError(f"{folder.name}/{INFO} does not describe {STATE}: {reason_of(error)}") from None
     if not version.startswith("v3"):
-        raise EpisodeError(f"{folder.name} is a LeRobot dataset of version {version}; convert it to v3.0")
-    if isinstance(names, dict):
-        names = [name for group in names.values() for name in group]
+        raise EpisodeError(f"{folder.name} is a LeRobot dataset of version {version!r:.60}; convert it to v3.0")
     return [str(name).removesuffix(".pos") for name in names]
 
 

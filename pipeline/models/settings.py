@@ -196,8 +196,8 @@ def _problems(s: ModelSettings) -> list[str]:
     ]
     if unknown := sorted(s.picture_kinds - set(PICTURED_KINDS)):
         problems.append(
-            f"No picture can go along with {', '.join(unknown)[:60]} (GRS_PICTURES_FOR); it takes all, none, or some of: "
-            f"{', '.join(PICTURED_KINDS)}."
+            f"No picture can go along with {', '.join(unknown)[:60]} (GRS_PICTURES_FOR); it takes all, none, or some "
+            f"of: {', '.join(PICTURED_KINDS)}."
         )
     if s.service not in get_args(Service):
         problems.append(f"There is no model service {s.service!r:.60}; there are: {', '.join(get_args(Service))}.")

@@ -115,10 +115,11 @@ def read_arrays(path: Path) -> "dict[str, Any]":
 
         with np.load(path, allow_pickle=False) as arrays:
             return {name: arrays[name] for name in arrays.files}
-    except (EOFError, MemoryError):
-        raise ValueError("it is incomplete") from None
-    except (zipfile.BadZipFile, zlib.error, struct.error, SyntaxError, RuntimeError, ValueError) as error:
-        raise ValueError(reason_of(error)) from None  # zipfile's RuntimeError: encrypted, or packed in another way
+    except (
+        zipfile.BadZipFile, zlib.error, struct.error, EOFError, MemoryError, SyntaxError, ValueError,
+        RuntimeError,  # of zipfile: encrypted, or packed in another way
+    ) as error:  # fmt: skip
+        raise ValueError(reason_of(error) if str(error) else "it is incomplete") from None
 
 
 def write_arrays(path: Path, arrays: Mapping[str, Any]) -> None:
