@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fuzz.fuzz import Finding, examine, fuzz
+from tests.fuzz.fuzz import Finding, examine, fuzz, replace_values
 from tests.fuzz.readers import READERS
 
 MINUTES, FIRST = float(os.environ.get("FUZZ_MINUTES", "10")), int(os.environ.get("SOAK_SEED", "0"))
@@ -29,6 +29,12 @@ def test_a_reader_keeps_its_law_for_as_long_as_it_is_fuzzed(name):
         if time.monotonic() > end:
             break
     assert read > 0, "no mutation could be read"
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("name", READERS)
+def test_a_reader_keeps_its_law_whatever_one_value_of_its_json_is(name):
+    replace_values(name, int(60 * MINUTES), FIRST, FINDINGS)
 
 
 def test_a_reader_that_raises_another_error_is_found():
