@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
-from pydantic import BaseModel, TypeAdapter
+from pydantic import BaseModel
 
 from pipeline.errors import reason_of, single_line
 from pipeline.report import Heading, Plot, Table, Text, report_page
@@ -110,7 +110,7 @@ def read_rollout(path: Path) -> RunRecord:
 def _read_lines(path: Path, kind: type[Row]) -> list[Row]:
     try:
         lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
-        return TypeAdapter(list[kind]).validate_python([parse_json(line) for line in lines])
+        return [kind.model_validate(parse_json(line)) for line in lines]
     except (OSError, ValueError) as error:
         raise VariationError(f"{path.name} cannot be read ({reason_of(error)}); choose another --out folder") from None
 

@@ -115,7 +115,7 @@ def mutations(original: Files, examples: int, number: str) -> list[Files]:
 
     @seed(number)
     @settings(
-        max_examples=examples, deadline=None, database=None, suppress_health_check=list(HealthCheck),
+        max_examples=examples, deadline=None, database=None, suppress_health_check=[*HealthCheck.__members__.values()],
         phases=(Phase.generate,),
     )  # fmt: skip
     @given(which=st.sampled_from(sorted(original)), changes=edits, structure=json_edits, use_structure=st.booleans())
