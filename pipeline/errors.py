@@ -1,6 +1,7 @@
 """Base class of all errors that the user can fix, and their messages as they are kept in files."""
 
 import re
+import sys
 from pathlib import Path
 
 FOLDERS = re.compile(r"""(?<![\w/\\:.~-])(?:~|[A-Za-z]:)?[/\\](?:[^\s'"/\\<>:|]+[/\\])+""")
@@ -30,6 +31,18 @@ class StudioError(Exception):
 def single_line(text: str) -> str:
     """Return the text as one line without control characters."""
     return " ".join(CONTROL_CHARS.sub("", text).split())
+
+
+def reason_of(error: BaseException) -> str:
+    """Return why something outside could not be read, as a short part of a message.
+
+    The texts of libraries may quote a file at length and in several lines. Of pydantic's errors it is the first.
+    """
+    text, pydantic = str(error), sys.modules.get("pydantic")  # a command's help needs no pydantic
+    if pydantic and isinstance(error, pydantic.ValidationError):
+        first = error.errors(include_url=False, include_input=False)[0]
+        text = f"{single_line('.'.join(map(str, first['loc'])))[:60] or 'its value'}: {first['msg']}"
+    return single_line(text)[:200].rstrip(".") or type(error).__name__
 
 
 def without_folders(text: str, *known: Path) -> str:

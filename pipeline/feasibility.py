@@ -11,11 +11,19 @@ from pathlib import Path
 from pipeline.geometry import Pose
 from pipeline.models import ModelError
 from pipeline.planner import PlannerModel
-from pipeline.rehearsal import ON_ANOTHER_LAYOUT, body_poses, final_state, read_rehearsal, run_layouts
+from pipeline.rehearsal import (
+    ON_ANOTHER_LAYOUT,
+    SavedResult,
+    body_poses,
+    final_state,
+    read_rehearsal,
+    read_result,
+    run_layouts,
+)
 from pipeline.router import ProgramRunner, write_program
 from pipeline.simulation import kit
 from pipeline.simulation.robots import robot_kind
-from pipeline.store import digest, read_json, write_json
+from pipeline.store import digest, write_json
 from pipeline.tasks import Task
 
 LAYOUTS = (0, 1, 2)
@@ -57,9 +65,9 @@ def dry_run(task: Task, project_dir: Path, sandbox: ProgramRunner, robot: str) -
     The result is saved as that of `why_not_feasible`. Raises SandboxError.
     """
     file = feasibility_file(task, project_dir, robot)
-    saved = read_json(file) or {}
-    if "poses" in saved:
-        return DryRun(saved["why"], {name: Pose(p["pos"], p["quat_wxyz"]) for name, p in saved["poses"].items()})
+    saved = read_result(file, SavedResult)
+    if saved and saved.poses is not None:
+        return DryRun(saved.why, saved.final_poses())
     result = _dry_run(task, Path(project_dir), sandbox, robot)
     poses = {name: {"pos": pose.pos, "quat_wxyz": pose.quat_wxyz} for name, pose in result.poses.items()}
     write_json(file, {"why": result.reason, "poses": poses})
@@ -67,11 +75,11 @@ def dry_run(task: Task, project_dir: Path, sandbox: ProgramRunner, robot: str) -
 
 
 def read_feasibility(task: Task, project_dir: Path, robot: str) -> str | None:
-    """Return the saved result of `why_not_feasible`; None if there is none for the present scene."""
+    """Return the saved result of `why_not_feasible`; None if there is none for the present scene, or a damaged one."""
     if robot_kind(robot).floats:
         return ""
-    value = read_json(feasibility_file(task, project_dir, robot))
-    return None if value is None else str(value["why"])
+    saved = read_result(feasibility_file(task, project_dir, robot), SavedResult)
+    return None if saved is None else saved.why
 
 
 def feasible_first(tasks: Sequence[Task], project_dir: Path, robot: str) -> tuple[Task, ...]:

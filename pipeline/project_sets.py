@@ -12,6 +12,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from pydantic import TypeAdapter
+
 from pipeline.errors import StudioError
 from pipeline.export import export_project, name_ending
 from pipeline.project.curation import MAX_REASON, read_curation
@@ -124,7 +126,9 @@ def read_set(workspace: Path, name: str) -> ProjectSet:
         split: dict[str, Split] = {
             str(key): "test" if one == "test" else "train" for key, one in values["split"].items()
         }
-        return ProjectSet(name, SetSettings(**values["settings"]), split, float(values["made"]))
+        return ProjectSet(
+            name, TypeAdapter(SetSettings).validate_python(values["settings"]), split, float(values["made"])
+        )
     except (StoreError, KeyError, TypeError, ValueError, AttributeError):
         raise SetError(f"The file of the set {name} is damaged; delete {_path(workspace, name)}.") from None
 

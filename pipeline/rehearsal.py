@@ -2,13 +2,15 @@
 another layout."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Unpack
+from typing import TypeVar, Unpack
 
 import mujoco
 import numpy as np
 from PIL import Image
+from pydantic import BaseModel, ValidationError
 
 from pipeline.geometry import Pose, bounding_box
 from pipeline.models import ModelError
@@ -23,7 +25,7 @@ from pipeline.simulation.robots import robot_kind
 from pipeline.simulation.run_record import SOLVED, RunRecord
 from pipeline.simulation.sandbox.runner import RunOptions
 from pipeline.solving import SolvingError, save_model
-from pipeline.store import digest, read_json, write_json
+from pipeline.store import StoreError, digest, read_json, write_json
 from pipeline.tasks import Task
 
 RENDER_WIDTH, PICTURE_WIDTH = 900, 360
@@ -52,6 +54,36 @@ class Rehearsal:
     """Where the photographed layout ends, world_from_object by name: the goal layout if it was solved."""
 
 
+class SavedPose(BaseModel):
+    """A pose as JSON."""
+
+    pos: tuple[float, float, float]
+    quat_wxyz: tuple[float, float, float, float]
+
+
+class SavedResult(BaseModel):
+    """The result of a dry run as JSON; a rehearsal's has more."""
+
+    why: str
+    poses: dict[str, SavedPose] | None = None
+    """None in files of older studios."""
+
+    def final_poses(self) -> dict[str, Pose]:
+        """Return where the layout ends, world_from_object by name."""
+        return {name: Pose(np.array(p.pos), np.array(p.quat_wxyz)) for name, p in (self.poses or {}).items()}
+
+
+class SavedRehearsal(SavedResult):
+    """A `Rehearsal` as JSON."""
+
+    key: str
+    solved: bool | None
+    carries: int
+
+
+Saved = TypeVar("Saved", bound=SavedResult)
+
+
 def rehearse(task: Task, project_dir: Path, sandbox: ProgramRunner, robot: str = "gripper") -> Rehearsal:
     """Run the planner's first program for the task on a few layouts until one fails, with a robot of robots.ROBOTS.
 
@@ -69,12 +101,17 @@ def rehearsed_layouts(robot: str) -> tuple[int, ...]:
 
 
 def read_rehearsal(task: Task, project_dir: Path, robot: str = "gripper") -> Rehearsal | None:
-    """Return the saved result; None if the task was not rehearsed on the current scene with that robot."""
-    value = read_json(_file(project_dir, _key(task, project_dir, robot), "json"))
-    if value is None:
-        return None
-    poses = {name: Pose(p["pos"], p["quat_wxyz"]) for name, p in value["poses"].items()}
-    return Rehearsal(value["key"], value["solved"], value["why"], value["carries"], poses)
+    """Return the saved result; None if the task was not rehearsed on the current scene with that robot, or if the file
+    is damaged: it is rehearsed again then."""
+    saved = read_result(_file(project_dir, _key(task, project_dir, robot), "json"), SavedRehearsal)
+    return saved and Rehearsal(saved.key, saved.solved, saved.why, saved.carries, saved.final_poses())
+
+
+def read_result(file: Path, kind: type[Saved]) -> Saved | None:
+    """Return the result that a file of tasks/ holds; None without one that can be read."""
+    with suppress(StoreError, ValidationError):
+        return kind.model_validate(read_json(file))
+    return None
 
 
 def picture_path(key: str, project_dir: Path) -> Path | None:

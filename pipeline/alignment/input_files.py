@@ -13,6 +13,7 @@ from pipeline.alignment.camera import PIXEL_STD, AlignmentError, AlignmentStoppe
 from pipeline.alignment.robot import RobotAlignment, ToolClick, align_robot
 from pipeline.confinement import SYSTEM_LIBRARIES
 from pipeline.divergence import ArmJoints, load_robot
+from pipeline.errors import reason_of
 from pipeline.frame import Intrinsics
 from pipeline.geometry import transform
 from pipeline.scene import Scene
@@ -50,11 +51,10 @@ def read_clicks(path: Path, scene: Scene) -> CameraClicks:
         if "object" not in row:
             points.append(_numbers(row.get("world"), 3, f"{where}: world"))
             continue
-        if row["object"] not in poses:
-            raise AlignmentError(
-                f"{where}: the twin has no object {str(row['object'])[:40]!r}; it has {', '.join(poses)}"
-            )
-        points.append(transform(poses[row["object"]], _numbers(row.get("point"), 3, f"{where}: point")))
+        name = str(row["object"])
+        if name not in poses:
+            raise AlignmentError(f"{where}: the twin has no object {name[:40]!r}; it has {', '.join(poses)}")
+        points.append(transform(poses[name], _numbers(row.get("point"), 3, f"{where}: point")))
     std = data.get("pixel_std", PIXEL_STD) if isinstance(data, dict) else PIXEL_STD
     std = _numbers([std], 1, f"{path.name}: pixel_std")[0]
     if not 0.05 <= std <= 50:
@@ -122,14 +122,14 @@ def _read_json(path: Path) -> Any:
     except OSError as error:
         raise AlignmentError(f"{path} cannot be read: {error.strerror}") from None
     except ValueError as error:
-        raise AlignmentError(f"{path.name} is not JSON: {' '.join(str(error).split())}") from None
+        raise AlignmentError(f"{path.name} is not JSON: {reason_of(error)}") from None
 
 
 def _numbers(value: Any, count: int, name: str) -> np.ndarray:
     """Return `count` finite numbers as an array. Raises AlignmentError that begins with `name`."""
     plain = isinstance(value, list) and all(isinstance(v, int | float) and not isinstance(v, bool) for v in value)
     if not plain or len(value) != count or not np.all(np.abs(np.array(value, float)) < 1e9):
-        raise AlignmentError(f"{name} should be {count} finite number{'s' * (count > 1)}, not {str(value)[:60]}")
+        raise AlignmentError(f"{name} should be {count} finite number{'s' * (count > 1)}, not {value!r:.60}")
     return np.array(value, float)
 
 

@@ -232,7 +232,7 @@ def _numbers(facts: dict, key: str, count: int) -> np.ndarray | None:
             return numbers[:count]
     except (TypeError, ValueError):
         pass
-    raise AssetError(f"its {key} is {value!r}; it takes {count} number{'s' * (count > 1)} above zero")
+    raise AssetError(f"its {key} is {value!r:.60}; it takes {count} number{'s' * (count > 1)} above zero")
 
 
 def _joints(facts: dict) -> tuple[Joint, ...]:
@@ -253,7 +253,7 @@ def _collision(folder: Path, facts: dict) -> tuple[Path, ...]:
     within = os.path.normpath(folder) + os.sep  # by name alone: a large library has thousands of parts
     missing = [f.name for f in files if not os.path.normpath(f).startswith(within) or not os.path.exists(f)]
     if missing:
-        raise AssetError(f"its collision file {missing[0]:.80} is not in its folder; add it or remove the entry")
+        raise AssetError(f"its collision file {missing[0]!r:.80} is not in its folder; add it or remove the entry")
     return files
 
 

@@ -8,6 +8,7 @@ import mujoco
 import numpy as np
 
 from pipeline.calibration.parameters import CalibrationError, ModelParameter, with_values
+from pipeline.errors import reason_of
 from pipeline.store import saving, write_text
 
 ASSETS = "calibrated_assets"
@@ -23,7 +24,7 @@ def read_model(path: Path) -> tuple[mujoco.MjSpec, mujoco.MjModel]:
         spec = mujoco.MjSpec.from_file(str(path))
         model = spec.compile()
     except (ValueError, OSError) as error:
-        raise CalibrationError(f"{path.name} is no model that compiles: {' '.join(str(error).split())}") from None
+        raise CalibrationError(f"{path.name} is no model that compiles: {reason_of(error)}") from None
     if not model.nu:
         raise CalibrationError(f"{path.name} has no actuator; calibration replays an episode's actions")
     return spec, model

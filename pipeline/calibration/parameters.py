@@ -10,7 +10,7 @@ import mujoco
 import numpy as np
 
 from pipeline.divergence import Episode
-from pipeline.errors import StudioError
+from pipeline.errors import StudioError, reason_of
 from pipeline.store import parse_json
 
 AXES = "xyz"
@@ -178,7 +178,7 @@ def read_parameters(path: Path, model: mujoco.MjModel) -> tuple[ModelParameter, 
         raise CalibrationError(
             f"{Path(path).name} lists no parameters; "
             'it needs {"parameters": [{"joint": name, "field": "damping"}]} '
-            f"({' '.join(str(error).split()) or type(error).__name__})"
+            f"({reason_of(error)})"
         ) from None
     found = [one for kind, element, field in asked for one in _resolve(model, kind, element, field)]
     return require_distinct(found)
@@ -192,10 +192,12 @@ def _row(row: dict[str, Any]) -> tuple[str, str, str]:
 def _resolve(model: mujoco.MjModel, kind: str, element: str, field: str) -> list[ModelParameter]:
     known = FIELDS[kind]
     if field not in known and not (kind == "body" and field == "com"):
-        raise CalibrationError(f"a {kind} has no field {field} to calibrate; it has {', '.join(known)}")
+        raise CalibrationError(f"a {kind} has no field {field!r:.60} to calibrate; it has {', '.join(known)}")
     names = names_of(model, kind)
     if element != "*" and element not in names:
-        raise CalibrationError(f"the model has no {kind} {element}; it has {', '.join(names) or 'none with a name'}")
+        raise CalibrationError(
+            f"the model has no {kind} {element!r:.60}; it has {', '.join(names) or 'none with a name'}"
+        )
     fields = [f"com_{axis}" for axis in AXES] if field == "com" else [field]
     return [parameter(model, kind, one, f) for one in (names if element == "*" else [element]) for f in fields]
 

@@ -9,7 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel, TypeAdapter
+
 from pipeline.closed_loop.policy import PolicyError
+from pipeline.errors import reason_of
 from pipeline.project import Project, safe_name
 from pipeline.simulation.program import Program
 from pipeline.simulation.robots import robot_kind
@@ -33,6 +36,20 @@ class KeptConditions:
     """"id" and "values" of each condition."""
 
 
+class OutcomeRow(BaseModel):
+    """A line of outcomes.jsonl: the policy, and what is kept of its `PolicyEpisode`."""
+
+    policy: str
+    condition: str
+    success: bool
+    share: float
+    seconds: float
+    failure: str | None = None
+    reason: str = ""
+    rmse: float | None = None
+    answers: dict[str, Any] | None = None
+
+
 def read_conditions(out: Path) -> KeptConditions | None:
     """Return the conditions of the newest run; None without one. Raises PolicyError."""
     path = out / CONDITIONS
@@ -43,7 +60,7 @@ def read_conditions(out: Path) -> KeptConditions | None:
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise PolicyError(f"{path} cannot be read ({error}); choose another --out folder") from None
+        raise PolicyError(f"{path} cannot be read ({reason_of(error)}); choose another --out folder") from None
 
 
 def read_outcomes(out: Path) -> dict[tuple[str, str], dict[str, Any]]:
@@ -51,10 +68,10 @@ def read_outcomes(out: Path) -> dict[tuple[str, str], dict[str, Any]]:
     path = out / OUTCOMES
     try:
         *lines, _ = path.read_bytes().split(b"\n") if path.is_file() else [b""]
-        rows = [parse_json(line) for line in lines if line]
-        return {(row["policy"], row["condition"]): row for row in rows}
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise PolicyError(f"{path} cannot be read ({error}); choose another --out folder") from None
+        rows = TypeAdapter(list[OutcomeRow]).validate_python([parse_json(line) for line in lines if line])
+        return {(row.policy, row.condition): row.model_dump(exclude_unset=True) for row in rows}
+    except (OSError, ValueError) as error:
+        raise PolicyError(f"{path} cannot be read ({reason_of(error)}); choose another --out folder") from None
 
 
 def policy_folder(policy: str) -> str:

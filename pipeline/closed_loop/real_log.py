@@ -10,9 +10,11 @@ from pathlib import Path
 
 import mujoco
 import numpy as np
+from pydantic import TypeAdapter, ValidationError
 
 from pipeline.closed_loop.policy import PolicyError
 from pipeline.divergence import Episode, write_episode
+from pipeline.errors import reason_of
 from pipeline.export.gym_env.twin_world import TwinWorld
 from pipeline.simulation.program import Program
 from pipeline.simulation.rollout import observed_run
@@ -68,8 +70,14 @@ def add_log(
 
 
 def read_logs(out: Path) -> dict[str, RealLog]:
-    """Return what is known of each log, by condition. Raises StoreError."""
-    return {path.stem: RealLog(**read_json(path)) for path in sorted((out / FOLDER).glob("*.json"))}
+    """Return what is known of each log, by condition. Raises PolicyError, StoreError."""
+    found = {}
+    for path in sorted((out / FOLDER).glob("*.json")):
+        try:
+            found[path.stem] = TypeAdapter(RealLog).validate_python(read_json(path))
+        except ValidationError as error:
+            raise PolicyError(f"{FOLDER}/{path.name} is damaged ({reason_of(error)}); add the log again") from None
+    return found
 
 
 def remove_log(out: Path, id: str) -> None:

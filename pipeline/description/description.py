@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from pipeline.errors import StudioError
+from pipeline.errors import StudioError, reason_of
 from pipeline.store import parse_json
 
 Shape = Literal["box", "cube", "cylinder", "sphere", "bowl", "irregular"]
@@ -74,7 +74,7 @@ def from_json(text: str) -> tuple[Description, ...]:
     try:
         return tuple(_description(entry) for entry in parse_json(text))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        reason = f"{type(error).__name__}: {error}"
+        reason = f"{type(error).__name__}: {reason_of(error)}"
         raise DescriptionError(
             f"descriptions.json cannot be read ({reason}); compute the descriptions again."
         ) from None

@@ -19,6 +19,7 @@ from pipeline.divergence.lerobot import episode_numbers, is_lerobot, read_lerobo
 from pipeline.divergence.lerobot_writer import write_lerobot
 from pipeline.divergence.project_episodes import is_project, read_project
 from pipeline.divergence.robot_logs import is_log, read_log, split_topics, topic_choices, with_topics
+from pipeline.errors import reason_of
 from pipeline.store import atomic_write, parse_json, read_arrays, write_arrays
 
 VIDEO_SUFFIXES = (".mp4", ".mov", ".mkv", ".webm", ".avi")
@@ -61,8 +62,7 @@ def read_episode(path: Path) -> Episode:
     except EpisodeError as error:
         raise error if path.name in str(error) else EpisodeError(f"{path.name}: {error}") from None
     except (ValueError, KeyError, TypeError, OSError, IndexError, MemoryError, csv.Error) as error:
-        reason = " ".join(str(error).split()) or type(error).__name__
-        raise EpisodeError(f"{path.name} cannot be read as an episode: {reason}") from None
+        raise EpisodeError(f"{path.name} cannot be read as an episode: {reason_of(error)}") from None
 
 
 def selection_choices(path: Path) -> dict[str, tuple[str, ...]]:
@@ -141,9 +141,8 @@ def parse_arms(text: str, source: str) -> dict[str, ArmJoints]:
             for name, arm in data.items()
         }
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise EpisodeError(
-            f'{source}: arms have to be {{"left": {{"joints": [...], "gripper": name, "tool": name}}}} ({error})'
-        ) from None
+        form = '{"left": {"joints": [...], "gripper": name, "tool": name}}'
+        raise EpisodeError(f"{source}: arms have to be {form} ({reason_of(error)})") from None
 
 
 def _read_csv(path: Path) -> Episode:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from pipeline.divergence.episode import Episode, EpisodeError, require_size
+from pipeline.errors import reason_of
 from pipeline.store import parse_json
 
 INFO = Path("meta") / "info.json"
@@ -52,7 +53,7 @@ def read_lerobot(folder: Path, number: int = 0) -> Episode:
             require_size(sum(one.nbytes for one in states), source)
         actions = np.concatenate(commands) if commands else None
     except (arrow.ArrowException, OSError, ValueError, KeyError) as error:
-        raise EpisodeError(f"{source} cannot be read: {' '.join(str(error).split())}") from None
+        raise EpisodeError(f"{source} cannot be read: {reason_of(error)}") from None
     return Episode.from_arrays(np.concatenate(times), np.concatenate(states), names, source=source, actions=actions)
 
 
@@ -97,12 +98,11 @@ def _names(folder: Path) -> list[str]:
     try:
         info = parse_json((folder / INFO).read_text("utf-8"))
         version, names = str(info["codebase_version"]), info["features"][STATE]["names"]
+        names = [name for group in names.values() for name in group] if isinstance(names, dict) else list(names)
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise EpisodeError(f"{folder.name}/{INFO} does not describe {STATE}: {error}") from None
+        raise EpisodeError(f"{folder.name}/{INFO} does not describe {STATE}: {reason_of(error)}") from None
     if not version.startswith("v3"):
-        raise EpisodeError(f"{folder.name} is a LeRobot dataset of version {version}; convert it to v3.0")
-    if isinstance(names, dict):
-        names = [name for group in names.values() for name in group]
+        raise EpisodeError(f"{folder.name} is a LeRobot dataset of version {version!r:.60}; convert it to v3.0")
     return [str(name).removesuffix(".pos") for name in names]
 
 

@@ -1,5 +1,6 @@
 """Forward kinematics and joint ranges of a robot: of its MJCF or URDF, compiled by MuJoCo, or of a table."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,7 +10,7 @@ import mujoco
 import numpy as np
 
 from pipeline.divergence.episode import ArmJoints
-from pipeline.errors import StudioError
+from pipeline.errors import StudioError, reason_of, single_line
 from pipeline.store import parse_json
 
 _WITHOUT_POSITION = (int(mujoco.mjtJoint.mjJNT_FREE), int(mujoco.mjtJoint.mjJNT_BALL))
@@ -43,7 +44,7 @@ class MujocoRobot:
 
     def range_of(self, joint: str) -> float | None:
         """Return the width of a joint's limits, else of an actuator's control range; None if there is neither."""
-        number = mujoco.mj_name2id(self.model, mujoco.mjtObj.mjOBJ_JOINT, joint)
+        number = self._number(mujoco.mjtObj.mjOBJ_JOINT, joint)
         if number >= 0 and self.model.jnt_limited[number]:
             return float(np.ptp(self.model.jnt_range[number]))
         return self.control_ranges.get(joint)
@@ -64,13 +65,20 @@ class MujocoRobot:
         return points, rotations.reshape(-1, 3, 3)
 
     def _joint(self, name: str) -> int:
-        number = mujoco.mj_name2id(self.model, mujoco.mjtObj.mjOBJ_JOINT, name)
+        number = self._number(mujoco.mjtObj.mjOBJ_JOINT, name)
         if number < 0:
             names = [self.model.joint(i).name for i in range(self.model.njnt)]
-            raise RobotModelError(f"{self.name} has no joint {name}; it has {', '.join(filter(None, names))}")
+            raise RobotModelError(f"{self.name} has no joint {name!r:.60}; it has {', '.join(filter(None, names))}")
         if self.model.jnt_type[number] in _WITHOUT_POSITION:
-            raise RobotModelError(f"{self.name}: joint {name} has no single position; name hinges and slides")
+            raise RobotModelError(f"{self.name}: joint {name!r:.60} has no single position; name hinges and slides")
         return number
+
+    def _number(self, kind: mujoco.mjtObj, name: str) -> int:
+        """Return the number of an element; -1 if the model has none of that name."""
+        try:
+            return mujoco.mj_name2id(self.model, kind, name)
+        except TypeError:  # JSON may hold a name that is no UTF-8
+            return -1
 
     def _tool(self, arm: ArmJoints, data: mujoco.MjData) -> Any:
         """Return the view of the tool's site or body, with `xpos` and `xmat` in the world.
@@ -82,10 +90,10 @@ class MujocoRobot:
             body = int(model.jnt_bodyid[self._joint(arm.joints[-1])])
             sites = np.flatnonzero(model.site_bodyid == body)
             return data.site(int(sites[0])) if len(sites) == 1 else data.body(body)
-        if mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_SITE, arm.tool) >= 0:
+        if self._number(mujoco.mjtObj.mjOBJ_SITE, arm.tool) >= 0:
             return data.site(arm.tool)
-        if mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_BODY, arm.tool) < 0:
-            raise RobotModelError(f"{self.name} has no site or body {arm.tool}; name the arm's tool after one")
+        if self._number(mujoco.mjtObj.mjOBJ_BODY, arm.tool) < 0:
+            raise RobotModelError(f"{self.name} has no site or body {arm.tool!r:.60}; name the arm's tool after one")
         return data.body(arm.tool)
 
 
@@ -159,14 +167,17 @@ def load_robot(path: Path) -> RobotKinematics:
     "ranges": {joint: width}}; all but "dh" may be left out.
     """
     path = Path(path)
-    if not path.is_file():
-        raise RobotModelError(f"there is no robot model {path}; give an .xml (MJCF), .urdf or .json (DH table) file")
+    if not os.path.isfile(path):  # false for a name that no file can have
+        raise RobotModelError(
+            f"there is no robot model {single_line(str(path))[:300]}; "
+            "give an .xml (MJCF), .urdf or .json (DH table) file"
+        )
     if path.suffix.lower() == ".json":
         return _dh_robot(path)
     try:
         spec = mujoco.MjSpec.from_file(str(path))
     except (ValueError, OSError) as error:
-        raise RobotModelError(f"{path.name} is no MJCF or URDF: {_one_line(error)}") from None
+        raise RobotModelError(f"{path.name} is no MJCF or URDF: {reason_of(error)}") from None
     widths = {actuator.name: float(np.ptp(actuator.ctrlrange)) for actuator in spec.actuators}
     ranges = {name: width for name, width in widths.items() if width > 0}
     return MujocoRobot(compile_kinematics(spec, path.name), path.name, ranges)
@@ -190,7 +201,7 @@ def compile_kinematics(spec: mujoco.MjSpec, name: str) -> mujoco.MjModel:
     try:
         return spec.compile()
     except ValueError as error:
-        raise RobotModelError(f"{name} cannot be compiled: {_one_line(error)}") from None
+        raise RobotModelError(f"{name} cannot be compiled: {reason_of(error)}") from None
 
 
 def _dh_robot(path: Path) -> DhRobot:
@@ -203,8 +214,4 @@ def _dh_robot(path: Path) -> DhRobot:
             arms[name] = dh_arm(arm["dh"], **given)
         return DhRobot(arms, {joint: float(width) for joint, width in data.get("ranges", {}).items()}, path.name)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise RobotModelError(f"{path.name} is no table of DH parameters: {_one_line(error)}") from None
-
-
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split()) or type(error).__name__
+        raise RobotModelError(f"{path.name} is no table of DH parameters: {reason_of(error)}") from None

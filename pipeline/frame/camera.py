@@ -78,9 +78,9 @@ def check_intrinsics(k: Intrinsics, name: str = "camera.json") -> None:
     if not 0.5 <= k.fx / k.fy <= 2:
         raise FrameError(f"{name}: fx is {k.fx:g} but fy {k.fy:g}; the two should be nearly the same.")
     for axis, centre, side in (("cx", k.cx, k.width), ("cy", k.cy, k.height)):
-        if not 0 < centre < side:
+        if not 0 <= centre <= side:
             raise FrameError(
-                f"{name}: the principal point's {axis} is {centre:g}, not inside the image; near {side / 2:g} is usual."
+                f"{name}: the principal point's {axis} is {centre:g}, outside the image; near {side / 2:g} is usual."
             )
 
 
@@ -91,9 +91,11 @@ def doubt_intrinsics(k: Intrinsics) -> Doubt | None:
     # have at most 0.02, intrinsics of pictures of half the size 0.25
     if max(abs(across - 0.5), abs(up - 0.5)) <= 0.15:
         return None
-    scale = 0.5 / up  # by the height: cameras crop their width
     why = f"The principal point {k.cx:.0f}, {k.cy:.0f} lies far off the centre of {k.width} x {k.height} pixels."
-    cure = f"If it is that of {2 * k.cx:.0f} x {2 * k.cy:.0f} pixels, a focal length of {k.fx * scale:.0f} would fit."
+    cure = "Give the principal point of these pictures."
+    if min(across, up) > 0:  # by the height: cameras crop their width
+        size, focal = f"{2 * k.cx:.0f} x {2 * k.cy:.0f}", k.fx * 0.5 / up
+        cure = f"If it is that of {size} pixels, a focal length of {focal:.0f} would fit."
     return Doubt("intrinsics", why, cure)
 
 

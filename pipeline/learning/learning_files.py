@@ -5,7 +5,9 @@ import shutil
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from pipeline.learning.subtask import Subtask
 from pipeline.store import StoreError, parse_json, read_json, write_bytes, write_json, write_text
@@ -17,6 +19,19 @@ CONFIRMED = 2
 
 
 _UNTRAINED: dict[str, Any] = {"key": ""}
+
+
+Steps = Annotated[int, Field(ge=0, le=1e12)]
+
+
+class CurvePoint(BaseModel):
+    """What every point of a curve has; one evaluation."""
+
+    model_config = ConfigDict(extra="allow")
+    steps: Steps
+    success: float
+    cloned: Steps = 0
+    """Episodes of the oracle that were imitated before it."""
 
 
 @dataclass(frozen=True)
@@ -34,9 +49,9 @@ class Spent:
 class TrainingRecord:
     """How far a policy has been trained; training.json."""
 
-    key: str
-    """Hash of what it was trained on."""
-    steps: int = 0
+    key: Annotated[str, Field(pattern=r"^[\w-]{0,100}$")]
+    """Hash of what it was trained on; a folder is named after it."""
+    steps: Steps = 0
     seconds: float = 0.0
     """Wall-clock time of training."""
     processor: float = 0.0
@@ -93,13 +108,13 @@ class SubtaskFolder:
 
     def imitated(self) -> int:
         """Return how many episodes of the oracle the policy imitated before it learned; 0 for none."""
-        return next((int(one.get("cloned", 0)) for one in read_curve(self.curve)), 0)
+        return next((one.get("cloned", 0) for one in read_curve(self.curve)), 0)
 
     def training(self, key: str = "") -> TrainingRecord:
         """Return the record of the training with that key; an empty one where another or none was trained."""
         try:
-            kept = TrainingRecord(**(read_json(self.path / RECORD) or _UNTRAINED))
-        except (StoreError, TypeError):
+            kept = TypeAdapter(TrainingRecord).validate_python(read_json(self.path / RECORD) or _UNTRAINED)
+        except (StoreError, ValueError):
             kept = TrainingRecord("")
         is_usable = kept.key == key and self.checkpoint(kept.steps).is_file() and self.policy.is_file()
         return kept if not key or is_usable else TrainingRecord(key)
@@ -156,15 +171,14 @@ def _move(source: Path, target: Path) -> None:
 
 
 def read_curve(path: Path) -> list[dict[str, Any]]:
-    """Return the points of a curve.jsonl; none if there is none. Incomplete lines are left out."""
+    """Return the points of a curve.jsonl; none if there is none. Lines that are no points are left out."""
     if not path.is_file():
         return []
     points = []
     for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
         try:
-            point = parse_json(line)
-            points.append({**point, "steps": int(point["steps"])})
-        except (ValueError, TypeError, KeyError):
+            points.append(CurvePoint.model_validate(parse_json(line)).model_dump(exclude_unset=True))
+        except ValueError:
             continue
     return points
 

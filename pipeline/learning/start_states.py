@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from pipeline.errors import reason_of
 from pipeline.learning.subtask import LearningError
 from pipeline.store import read_arrays, write_arrays
 
@@ -51,5 +52,7 @@ def read_states(path: Path) -> tuple[StartState, ...]:
     except FileNotFoundError:
         raise LearningError(f"{path.parent.name} has no end states yet; learn that subtask first") from None
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise LearningError(f"{path.parent.name}/{path.name} is damaged ({error}); learn that subtask again") from None
+        raise LearningError(
+            f"{path.parent.name}/{path.name} is damaged ({reason_of(error)}); learn that subtask again"
+        ) from None
     return found

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from pipeline.errors import StudioError
+from pipeline.errors import StudioError, reason_of
 from pipeline.learning.reward_code import MAX_CHARACTERS
 from pipeline.learning.terms import Code, RewardTerm, args_to_json, term_from_json
 from pipeline.simulation.goals.goal import Goal
@@ -156,12 +156,8 @@ def from_row(row: Any) -> Subtask:
         if wrong := next((goal for goal in goals if not isinstance(goal, Goal)), None):
             raise KitError(f'a goal is written as {{"goal": "Inside", ...}}, not {str(wrong)[:60]}')
         terms = tuple(WeightedTerm(term_from_json(one.term, one.arguments), one.weight) for one in read.reward)
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(map(str, first["loc"]))
-        raise LearningError(f"subtask {str(name)[:60]!r}: {place or 'its value'}: {first['msg']}") from None
-    except KitError as error:
-        raise LearningError(f"subtask {str(name)[:60]!r}: {error}") from None
+    except (ValidationError, KitError) as error:
+        raise LearningError(f"subtask {str(name)[:60]!r}: {reason_of(error)}") from None
     return Subtask(read.name, read.instruction, read.start, goals, terms, read.source or "human")
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, get_args
 from urllib.parse import urlsplit
 
+from pipeline.errors import reason_of
 from pipeline.models.model import PICTURED_KINDS, Effort, ModelError, Service
 from pipeline.secret_environment import environment_value
 from pipeline.store import StoreError, read_json, write_json
@@ -135,7 +136,9 @@ def load_settings(workspace: Path) -> ModelSettings:
         known = {field.name for field in fields(ModelSettings)}
         return parse_settings({name: value for name, value in saved.items() if name in known})
     except (StoreError, ValueError, AttributeError) as error:
-        raise ModelError(f"{file.name} in the workspace cannot be read ({error}); repair or delete it.") from None
+        raise ModelError(
+            f"{file.name} in the workspace cannot be read ({reason_of(error)}); repair or delete it."
+        ) from None
 
 
 def save_settings(settings: ModelSettings, workspace: Path) -> Path:
@@ -153,6 +156,8 @@ def strip_credentials(url: str) -> str:
 
 
 def _value(name: str, kind: Any, value: Any) -> Any:
+    if kind is str and not isinstance(value, str):
+        raise ModelError(f"The model's {name} is {value!r:.60}; it takes a text.")
     if not isinstance(value, str) or kind is str or name in ("service", "reasoning_effort"):
         return value.strip() if isinstance(value, str) else value
     if not value.strip():
@@ -164,7 +169,7 @@ def _value(name: str, kind: Any, value: Any) -> Any:
     except ValueError:
         variable = next((v for v, field in ENVIRONMENT_VARIABLES.items() if field == name), name)
         expected = {"timeout": "seconds, as in GRS_TIMEOUT=60"}.get(name, "a number")
-        raise ModelError(f"{variable} is '{value}'; it takes {expected}.") from None
+        raise ModelError(f"{variable} is {value!r:.60}; it takes {expected}.") from None
 
 
 def _problems(s: ModelSettings) -> list[str]:
@@ -185,20 +190,20 @@ def _problems(s: ModelSettings) -> list[str]:
     ]
     optional = {"temperature", "ceiling_usd", "usd_per_million_in", "usd_per_million_out"}
     problems = [
-        f"The model's {name} is {value}; it takes a number from {low:g} to {high:g}."
+        f"The model's {name} is {value!r:.60}; it takes a number from {low:g} to {high:g}."
         for name, value, low, high in numbers
         if not (value is None and name in optional) and not (isinstance(value, int | float) and low <= value <= high)
     ]
     if unknown := sorted(s.picture_kinds - set(PICTURED_KINDS)):
         problems.append(
-            f"No picture can go along with {', '.join(unknown)} (GRS_PICTURES_FOR); it takes all, none, or some of: "
-            f"{', '.join(PICTURED_KINDS)}."
+            f"No picture can go along with {', '.join(unknown)[:60]} (GRS_PICTURES_FOR); it takes all, none, or some "
+            f"of: {', '.join(PICTURED_KINDS)}."
         )
     if s.service not in get_args(Service):
-        problems.append(f"There is no model service '{s.service}'; there are: {', '.join(get_args(Service))}.")
+        problems.append(f"There is no model service {s.service!r:.60}; there are: {', '.join(get_args(Service))}.")
     if s.reasoning_effort not in get_args(Effort):
         efforts = ", ".join(filter(None, get_args(Effort)))
-        problems.append(f"The reasoning effort is '{s.reasoning_effort}'; it takes {efforts}, or nothing.")
+        problems.append(f"The reasoning effort is {s.reasoning_effort!r:.60}; it takes {efforts}, or nothing.")
     if s.base_url and not is_web_address(s.base_url):
         problems.append(
             "The model's address (GRS_BASE_URL) must begin with http:// or https:// and usually ends in /v1; "

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
+from pipeline.errors import reason_of
 from pipeline.geometry import bounding_box
 from pipeline.segmentation.coco import decode_rle, encode_rle
 from pipeline.segmentation.segment import Segment, SegmentationError
@@ -47,7 +48,7 @@ def read_segments(folder: str | Path) -> tuple[Segment, ...]:
             for note in data["annotations"]
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise SegmentationError(f"{path.name} cannot be read ({error}); segment the frame again.") from None
+        raise SegmentationError(f"{path.name} cannot be read ({reason_of(error)}); segment the frame again.") from None
 
 
 def _to_json(segments: Sequence[Segment], shape: tuple[int, int]) -> dict[str, Any]:

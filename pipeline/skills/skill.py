@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from pydantic import TypeAdapter
 
 from pipeline.errors import StudioError
 from pipeline.learning.layouts import Layouts
@@ -118,9 +119,7 @@ def read_skills(folder: Path | None) -> tuple[Skill, ...]:
         try:
             row: dict[str, Any] = dict(read_json(file, SCHEMA) or {})
             del row["schema"]
-            sizes = tuple((float(x), float(y), float(z)) for x, y, z in row["sizes"])
-            lists = {"categories": tuple(map(str, row["categories"])), "sizes": sizes}
-            found.append(Skill(**{**row, **lists, "policy": file.parent / "policy.zip"}))
+            found.append(TypeAdapter(Skill).validate_python({**row, "policy": file.parent / "policy.zip"}))
         except (StudioError, TypeError, ValueError, KeyError):
             continue
     return tuple(found)

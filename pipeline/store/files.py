@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from pipeline.errors import reason_of
 from pipeline.store.storage_errors import NewerFileError, StoreError, saving
 from pipeline.store.temporary_files import temporary_beside
 from pipeline.store.values import json_default, parse_json
@@ -114,10 +115,11 @@ def read_arrays(path: Path) -> "dict[str, Any]":
 
         with np.load(path, allow_pickle=False) as arrays:
             return {name: arrays[name] for name in arrays.files}
-    except (zipfile.BadZipFile, zlib.error, EOFError, MemoryError, struct.error, SyntaxError) as error:
-        raise ValueError(str(error) or "it is incomplete") from None
-    except RuntimeError as error:  # of zipfile: encrypted, or packed in another way
-        raise ValueError(str(error)) from None
+    except (
+        zipfile.BadZipFile, zlib.error, struct.error, EOFError, MemoryError, SyntaxError, ValueError,
+        RuntimeError,  # of zipfile: encrypted, or packed in another way
+    ) as error:  # fmt: skip
+        raise ValueError(reason_of(error) if str(error) else "it is incomplete") from None
 
 
 def write_arrays(path: Path, arrays: Mapping[str, Any]) -> None:

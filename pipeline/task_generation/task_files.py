@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from pipeline.errors import StudioError
+from pipeline.errors import StudioError, reason_of
 from pipeline.store import append_lines, parse_json
 from pipeline.task_generation.demands import Demands
 from pipeline.tasks import Task, task_from_json, task_to_json
@@ -87,9 +87,8 @@ def read_tried(project_dir: Path, run: str = "") -> list[TriedTask]:
         chosen = run or (rows[-1]["run"] if rows else "")
         return [_tried(row) for row in rows if row["run"] == chosen]
     except (OSError, ValueError, KeyError, TypeError, StudioError) as error:
-        reason = " ".join(str(error).split())[:100]
         raise TaskGenerationError(
-            f"{path} cannot be read ({reason}); remove it to generate tasks from the beginning"
+            f"{path} cannot be read ({reason_of(error)}); remove it to generate tasks from the beginning"
         ) from None
 
 

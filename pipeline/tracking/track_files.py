@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from pipeline.divergence import Episode, write_episode
-from pipeline.errors import StudioError
+from pipeline.errors import StudioError, reason_of
 from pipeline.frame import Doubt
 from pipeline.scene.mjcf.recorded_models import twin_digest, with_own_files
 from pipeline.store import read_arrays, read_json, write_arrays, write_json, write_text
@@ -49,7 +49,7 @@ def read_track(folder: Path) -> Track:
             raise ValueError("arrays of other shapes or numbers")
     except (OSError, StudioError, ValueError, KeyError, TypeError) as error:
         raise TrackError(
-            f"{folder.name} holds no track that can be read ({error}); track the recording again"
+            f"{folder.name} holds no track that can be read ({reason_of(error)}); track the recording again"
         ) from None
     return track
 

@@ -4,10 +4,12 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+from pydantic import BaseModel
 
+from pipeline.errors import reason_of, single_line
 from pipeline.report import Heading, Plot, Table, Text, report_page
 from pipeline.simulation.run_record import RunRecord
 from pipeline.store import append_lines, parse_json, read_arrays, write_arrays, write_json, write_text
@@ -20,6 +22,28 @@ SCHEMA = 1
 CONDITIONS = "conditions.jsonl"
 MAX_ROWS = 200
 """Of the table of failures."""
+
+
+class ConditionRow(BaseModel):
+    """A line of conditions.jsonl."""
+
+    id: str
+    start: str
+    """Digest of the start."""
+    values: dict[str, float | str]
+
+
+class OutcomeRow(BaseModel):
+    """A line of a robot's outcomes."""
+
+    id: str
+    success: bool
+    reward: float
+    reason: str
+    policy: str = ""
+
+
+Row = TypeVar("Row", ConditionRow, OutcomeRow)
 
 
 def outcomes_path(folder: Path, robot: str) -> Path:
@@ -35,16 +59,17 @@ def write_conditions(starts: Sequence[VariedStart], folder: Path) -> None:
 
 def read_conditions(folder: Path) -> list[dict[str, Any]]:
     """Return the rows of conditions.jsonl; [] without one. Raises VariationError."""
-    return _read_lines(Path(folder) / CONDITIONS, ("id", "start", "values"))
+    return [row.model_dump() for row in _read_lines(Path(folder) / CONDITIONS, ConditionRow)]
 
 
 def read_outcomes(folder: Path, robot: str, policy: str = "") -> dict[str, Outcome]:
     """Return a robot's outcomes by id; {} without any. Raises VariationError, also for those of another policy."""
     path = outcomes_path(folder, robot)
-    rows = _read_lines(path, ("id", "success", "reward", "reason", *(["policy"] if policy else [])))
-    if others := {row["policy"] for row in rows if policy} - {policy}:
-        raise VariationError(f"{path} holds outcomes of {others.pop()}; choose another --out folder")
-    return {row["id"]: Outcome(row["id"], row["success"], row["reward"], row["reason"]) for row in rows}
+    rows = _read_lines(path, OutcomeRow)
+    if others := {row.policy for row in rows if policy} - {policy}:
+        other = single_line(others.pop())[:60] or "another robot"
+        raise VariationError(f"{path} holds outcomes of {other}; choose another --out folder")
+    return {row.id: Outcome(row.id, row.success, row.reward, row.reason) for row in rows}
 
 
 def append_outcome(folder: Path, robot: str, outcome: Outcome, policy: str = "") -> None:
@@ -70,20 +95,24 @@ def read_rollout(path: Path) -> RunRecord:
     """Return what a robot did under the condition that the file is named after. Raises VariationError."""
     try:
         arrays = read_arrays(path)
-        return RunRecord(arrays["times"], arrays["qpos"], arrays["actions"], xml=str(arrays["xml"]))
+        times, qpos, actions = (arrays[name].astype(float) for name in ("times", "qpos", "actions"))
+        if (times.ndim, qpos.ndim, actions.ndim) != (1, 2, 2) or len(times) != len(qpos):
+            raise ValueError("its arrays do not fit each other")
+        return RunRecord(times, qpos, actions, xml=str(arrays["xml"]))
     except FileNotFoundError:
         raise VariationError(f"condition {path.stem} was not recorded; run it again in an empty folder") from None
     except (OSError, ValueError, KeyError) as error:
-        raise VariationError(f"{path.name} cannot be read ({error}); run it again in an empty folder") from None
+        raise VariationError(
+            f"{path.name} cannot be read ({reason_of(error)}); run it again in an empty folder"
+        ) from None
 
 
-def _read_lines(path: Path, keys: Sequence[str]) -> list[dict[str, Any]]:
+def _read_lines(path: Path, kind: type[Row]) -> list[Row]:
     try:
         lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
-        rows = [parse_json(line) for line in lines]
-        return [{key: row[key] for key in keys} for row in rows]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise VariationError(f"{path.name} cannot be read ({error}); choose another --out folder") from None
+        return [kind.model_validate(parse_json(line)) for line in lines]
+    except (OSError, ValueError) as error:
+        raise VariationError(f"{path.name} cannot be read ({reason_of(error)}); choose another --out folder") from None
 
 
 def factor_table(conditions: Sequence[Mapping[str, Any]]) -> tuple[list[str], np.ndarray]:

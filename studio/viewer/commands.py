@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+from pipeline.errors import single_line
 from studio.viewer.motion import ViewerError
 
 MAX_MESSAGE_LENGTH = 4096
@@ -86,7 +87,7 @@ def parse_command(message: str | Mapping[str, Any]) -> Command:
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         place = " ".join(str(part) for part in first["loc"][1:])
-        reason = f"{place} {first['msg']}".strip()
+        reason = single_line(f"{place} {first['msg']}")[:300]
     text = str(message if isinstance(message, str) else dict(message))[:80]
     text = "".join(c if c.isprintable() else " " for c in text)
     raise ViewerError(f"The viewer did not understand {text} ({reason}); reload the page.")

@@ -244,7 +244,9 @@ def test_wrong_points_and_a_project_without_a_twin_are_named_in_one_line(folder,
         ("{}", "lists no clicks"),
         ("{", "not JSON"),
         ('[{"pixel": [1, 2], "object": "cup", "point": [0, 0, 0]}]', "no object 'cup'"),
+        ('[{"pixel": [1, 2], "object": ["cup"], "point": [0, 0, 0]}]', "no object"),
         ('[{"pixel": [1], "world": [0, 0, 0]}]', "2 finite numbers"),
+        ('[{"pixel": "two\\nlines", "world": [0, 0, 0]}]', "2 finite numbers"),
         ('{"points": [], "pixel_std": 0}', "pixel_std"),
     ):
         (folder / "points.json").write_text(text)

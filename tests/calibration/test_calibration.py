@@ -143,6 +143,7 @@ def test_what_does_not_fit_is_refused_in_one_line(folder, tmp_path, refused):
         ("model.xml", "without.csv", None, "has no actions"),
         ("model.xml", "0.npz", '{"parameters": [{"joint": "knee", "field": "damping"}]}', "turn, shoulder, elbow"),
         ("model.xml", "0.npz", '{"parameters": [{"joint": "turn", "field": "colour"}]}', "damping, frictionloss"),
+        ("model.xml", "0.npz", '{"parameters": [{"joint": "turn", "field": "two\\nlines"}]}', r"'two\nlines' to"),
         ("model.xml", "0.npz", '{"parameters": []}', "no parameter"),
         ("model.xml", "0.npz", f'{{"parameters": [{damping}, {damping.replace("turn", "*")}]}}', "twice"),
     ):

@@ -65,10 +65,13 @@ def test_ranges_and_tool_errors_come_from_the_robot_model_and_a_joint_that_stand
     p_real, r_real = dh_table().pose(real[:, :6])
     np.testing.assert_allclose(result.errors["position_arm"], position_error(p_sim, p_real), atol=1e-6)
     np.testing.assert_allclose(result.errors["rotation_arm"], rotation_error(r_sim, r_real), atol=1e-5)
-    with pytest.raises(RobotModelError, match="no joint elbow; it has joint_1"):
+    with pytest.raises(RobotModelError, match="no joint 'elbow'; it has joint_1"):
         models[0].pose("arm", ArmJoints(("elbow",)), np.zeros((1, 1)))
-    with pytest.raises(RobotModelError, match="no site or body hand"):
-        models[0].pose("arm", ArmJoints(JOINTS, None, "hand"), np.zeros((1, 6)))
+    for tool, shown in (("hand", "'hand'"), ("two\nlines", r"'two\\nlines'"), ("\ud800", r"'\\ud800'")):
+        with pytest.raises(RobotModelError, match=f"no site or body {shown}; name"):
+            models[0].pose("arm", ArmJoints(JOINTS, None, tool), np.zeros((1, 6)))
+    with pytest.raises(RobotModelError, match=r"^there is no robot model a{300}; give"):
+        load_robot(Path("a" * 70_000))
     real = course(SHORT)
     real[:, 2] = 0.4
     sim = real.copy()

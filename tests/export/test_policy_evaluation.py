@@ -19,9 +19,10 @@ import pytest
 from pipeline.closed_loop import PolicyError, evaluation
 from pipeline.closed_loop.episodes import opened
 from pipeline.closed_loop.evaluation import Evaluation, EvaluationOptions
+from pipeline.closed_loop.evaluation_files import read_outcomes
 from pipeline.closed_loop.failure import CLASSES, failure_class
 from pipeline.closed_loop.paired import explained_failures, paired_difference
-from pipeline.closed_loop.real_log import joint_addresses
+from pipeline.closed_loop.real_log import joint_addresses, read_logs
 from pipeline.divergence import Episode, read_episode, write_episode
 from pipeline.divergence.episode import ArmJoints
 from pipeline.project import Project
@@ -56,6 +57,17 @@ def evaluated(solved, sandbox, tmp_path_factory) -> tuple[Project, Path]:
         ("demonstration", "0-0001"), ("hold", "0-0000"), ("hold", "0-0001")
     ]  # fmt: skip
     return project, at
+
+
+@pytest.mark.parametrize("row", [{}, 7, {"policy": [], "condition": "0-0000"}, {"policy": "hold", "condition": "x"}])
+def test_damaged_outcomes_and_logs_are_one_line(row, tmp_path):
+    (tmp_path / "outcomes.jsonl").write_text(f"{json.dumps(row)}\n")
+    with pytest.raises(PolicyError, match=r"outcomes\.jsonl cannot be read \(.*\); choose another --out folder$"):
+        read_outcomes(tmp_path)
+    (tmp_path / "real").mkdir()
+    (tmp_path / "real" / "0-0000.json").write_text(json.dumps(row))
+    with pytest.raises(PolicyError, match=r"^real/0-0000\.json is damaged \(.*\); add the log again$"):
+        read_logs(tmp_path)
 
 
 def test_two_policies_get_the_same_conditions_and_their_difference_an_interval(evaluated, sandbox, tmp_path, refused):

@@ -3,6 +3,7 @@
 `python -m tests.fuzz.fuzz READER FOLDER` reads the files of a finding once more.
 """
 
+import random
 import sys
 import tempfile
 from contextlib import suppress
@@ -14,8 +15,9 @@ from hypothesis import strategies as st
 
 from pipeline.frame.confined_reader import DEVICE_FOLDERS
 from pipeline.untrusted.confined import ConfinedError, Limits, call, result_of
-from tests.fuzz.mutations import edits, json_edits, mutate_bytes, mutate_json
-from tests.fuzz.readers import READERS, Files
+from tests.fuzz.mutations import edits, is_json, json_edits, mutate_bytes, mutate_json, replaced, replacements
+from tests.fuzz.reader import Files, files_in, save
+from tests.fuzz.readers import READERS
 
 LIMITS = Limits(seconds=30, memory_mb=1024, file_mb=64)
 """Of one mutated seed of some kilobytes: generous, so that a slow machine is no finding."""
@@ -76,19 +78,35 @@ def fuzz(name: str, examples: int, number: int, out: Path | None = None) -> int:
     for first in range(0, examples, AT_ONCE):
         several = mutations(original, min(AT_ONCE, examples - first), f"{number} {first}")
         count += len(several)
-        with suppress(ConfinedError):
-            if all(message is None or is_one_line(message) for message in _read_confined(name, several)):
-                continue
-        for files in several:  # one of them broke the law, or all together the limits of one
-            try:
-                examine(name, files)
-            except Finding as finding:
-                if out is not None:
-                    folder = out / f"{name.replace(' ', '_')}_{number}"
-                    save(files, folder)
-                    finding.add_note(f"again: python -m tests.fuzz.fuzz '{name}' {folder}")
-                raise
+        _read_all(name, several, number, out)
     return count
+
+
+def replace_values(name: str, most: int, number: int, out: Path | None = None) -> int:
+    """Read a reader's seed with one value of its JSON replaced by a strange one, at most so many; as `fuzz`."""
+    original = READERS[name].seed()
+    places = [(file, n) for file, content in original.items() if is_json(content) for n in range(replacements(content))]
+    chosen = random.Random(number).sample(places, min(most, len(places)))
+    for first in range(0, len(chosen), AT_ONCE):
+        several = [original | {file: replaced(original[file], n)} for file, n in chosen[first : first + AT_ONCE]]
+        _read_all(name, several, number, out)
+    return len(chosen)
+
+
+def _read_all(name: str, several: list[Files], number: int, out: Path | None) -> None:
+    """Read several folders' files in one child. Raises Finding for the first that breaks the law, kept in `out`."""
+    with suppress(ConfinedError):
+        if all(message is None or is_one_line(message) for message in _read_confined(name, several)):
+            return
+    for files in several:  # one of them broke the law, or all together the limits of one
+        try:
+            examine(name, files)
+        except Finding as finding:
+            if out is not None:
+                folder = out / f"{name.replace(' ', '_')}_{number}"
+                save(files, folder)
+                finding.add_note(f"again: python -m tests.fuzz.fuzz '{name}' {folder}")
+            raise
 
 
 def mutations(original: Files, examples: int, number: str) -> list[Files]:
@@ -97,28 +115,23 @@ def mutations(original: Files, examples: int, number: str) -> list[Files]:
 
     @seed(number)
     @settings(
-        max_examples=examples, deadline=None, database=None, suppress_health_check=list(HealthCheck),
+        max_examples=examples, deadline=None, database=None, suppress_health_check=[*HealthCheck.__members__.values()],
         phases=(Phase.generate,),
     )  # fmt: skip
     @given(which=st.sampled_from(sorted(original)), changes=edits, structure=json_edits, use_structure=st.booleans())
     def mutate(which, changes, structure, use_structure):
         content = original[which]
-        is_json = content.lstrip()[:1] in (b"{", b"[")
         with suppress(ValueError, RecursionError, UnicodeError, ZeroDivisionError):  # the edits themselves do not fit
-            content = mutate_json(content, structure) if is_json and use_structure else mutate_bytes(content, changes)
+            content = (
+                mutate_json(content, structure)
+                if is_json(content) and use_structure
+                else mutate_bytes(content, changes)
+            )
             made.append(original | {which: content})
 
     mutate()
     return made
 
 
-def save(files: Files, folder: Path) -> None:
-    for relative, content in files.items():
-        path = folder / relative
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
-
-
 if __name__ == "__main__":
-    top = Path(sys.argv[2])
-    print(examine(sys.argv[1], {str(f.relative_to(top)): f.read_bytes() for f in top.rglob("*") if f.is_file()}))
+    print(examine(sys.argv[1], files_in(Path(sys.argv[2]))))

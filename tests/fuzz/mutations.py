@@ -11,7 +11,8 @@ NUMBERS = [0, 1, 2, 255, 256, 0x7FFF, 0x8000, 0xFFFF, 0x10000, 0x7FFFFFFF, 0x800
 WORDS = [b"", b"\0", b"\xff\xff", b"nan", b"-1", b"1e308", b"../../x", b"%s", b"<", b'"', b"\n", b"{}", b"[[[[", b"NaN"]
 JUNK: list[Any] = [
     None, True, 0, -1, 1, 3.5, 1e308, -1e308, 10**40, float("nan"), float("inf"), "", "x", "\0", "\ud800", "../../x",
-    "a" * 70_000, [], {}, [[]], [None], {"": None}, [0] * 50, ["x"] * 3, {"schema": 99}, [1e400], "1", [[[[[[[]]]]]]],
+    "two\nlines", "a" * 70_000, [], {}, [[]], [None], {"": None}, [0] * 50, ["x"] * 3, {"schema": 99}, [1e400], "1",
+    [[[[[[[]]]]]]],
 ]  # fmt: skip
 Edit = tuple[str, float, int]
 KINDS = ["flip", "cut", "insert", "repeat", "splice", "number", "end", "text"]
@@ -49,8 +50,7 @@ def mutate_bytes(content: bytes, changes: list[Edit]) -> bytes:
 
 def mutate_json(text: bytes, changes: list[tuple[str, int, int]]) -> bytes:
     """Return a JSON file, or the lines of one, after some edits of its values."""
-    lines = text.decode().splitlines() if b"}\n{" in text else [text.decode()]
-    values = [json.loads(line) for line in lines]
+    values, end = _parsed(text)
     for kind, where, how in changes:
         places = list(_places(values))
         holder, key = places[where % len(places)]
@@ -72,7 +72,35 @@ def mutate_json(text: bytes, changes: list[tuple[str, int, int]]) -> bytes:
                 holder[key] = [holder[key]]
         if not values:
             break
-    return "\n".join(json.dumps(value) for value in values).encode() + b"\n" * (len(values) > 1)
+    return _dumped(values, end)
+
+
+def replacements(text: bytes) -> int:
+    """Return in how many ways one value of a JSON file, or of its lines, can be replaced by one of JUNK."""
+    return len(list(_places(_parsed(text)[0]))) * len(JUNK)
+
+
+def replaced(text: bytes, number: int) -> bytes:
+    """Return the file after one of its `replacements`."""
+    values, end = _parsed(text)
+    holder, key = list(_places(values))[number // len(JUNK)]
+    holder[key] = JUNK[number % len(JUNK)]
+    return _dumped(values, end)
+
+
+def is_json(content: bytes) -> bool:
+    return content.lstrip()[:1] in (b"{", b"[")
+
+
+def _parsed(text: bytes) -> tuple[list[Any], str]:
+    """Return the values of a JSON file, or of its lines, and what ends each."""
+    if b"}\n{" in text:
+        return [json.loads(line) for line in text.decode().splitlines()], "\n"
+    return [json.loads(text)], ""
+
+
+def _dumped(values: list[Any], end: str) -> bytes:
+    return "".join(json.dumps(value) + end for value in values).encode()
 
 
 def _places(value: Any) -> Iterator[tuple[Any, Any]]:

@@ -4,9 +4,7 @@ import io
 import json
 import tempfile
 import zipfile
-from collections.abc import Callable, Mapping
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -22,23 +20,18 @@ from pipeline.assets.library import read_asset
 from pipeline.errors import StudioError
 from pipeline.frame import confined_reader
 from pipeline.frame.load import open_in_process
-from pipeline.models.budget import spent_usd
 from pipeline.models.client.reply import ReplyReader, events_of
-from pipeline.models.model import ModelError
-from pipeline.models.trace.call_log import CallLog, totals
-from pipeline.models.trace.recorder import _is_answer, read_trace
-from pipeline.models.trace.replay import ReplayModel
-from pipeline.project import Project
-from pipeline.router.round_record import read_record
 from pipeline.segmentation.exchange import read_masks, write_masks
 from pipeline.segmentation.prompts import read_prompts
 from pipeline.segmentation.segment import NamedMask
 from pipeline.store import parse_json
 from pipeline.untrusted.confined import ConfinedError, Result
-from studio.board.project_facts import read_facts
 from studio.viewer.commands import parse_command
 from tests.frame import written
 from tests.frame.conftest import subsampled
+from tests.fuzz.project_readers import PROJECT_READERS
+from tests.fuzz.reader import Files, Reader, each_text, files_in, text_seed
+from tests.fuzz.robot_readers import ROBOT_READERS
 
 ROOT = Path(__file__).resolve().parents[2]
 BAG = ROOT / "tests" / "frame" / "synthetic.bag"
@@ -46,21 +39,10 @@ DEPTHS = ("float_tiff", "float_npy", "float_exr", "npz_integer_depth")
 RECORDINGS = ("mcap", "tum", "bop", "open3d", "flat_pairs", "r3d", "video")
 WRITERS = ("plain", "plain_zip", *DEPTHS, *RECORDINGS)
 """Names in tests.frame.written.FORMATS."""
-PROJECT_FILES = ("project.json", "decisions.jsonl", "descriptions.json", "matches.json", "scene.json")
-Files = dict[str, bytes]
-
-
-@dataclass(frozen=True)
-class Reader:
-    read: Callable[[Path], object]
-    """Reads the files in a folder. Raises StudioError."""
-    seed: Callable[[], Files]
-    is_contained: bool = False
-    """Whether the studio calls it in a confined child, which may be ended by a limit or crash."""
 
 
 def run(name: str, folder: str) -> Result:
-    """Call a reader in the child, on each folder in `folder`; return the message of each StudioError, None for none."""
+    """Call a reader in the child, on each folder in `folder`; return the message of each StudioError, else None."""
     errors: list[str | None] = []
     for files in sorted(Path(folder).iterdir()):
         try:
@@ -182,8 +164,7 @@ def _read_zip(folder: Path) -> object:
 
 
 def _library_asset() -> Files:
-    home = ROOT / "sample_scenes" / "library" / "red_cube"
-    return {file.relative_to(home).as_posix(): file.read_bytes() for file in home.rglob("*") if file.is_file()}
+    return files_in(ROOT / "sample_scenes" / "library" / "red_cube")
 
 
 def _read_asset(folder: Path) -> object:
@@ -214,64 +195,6 @@ def _read_masks(folder: Path) -> object:
 def _prompts() -> Files:
     objects = [{"id": 1, "points": [[5, 5, 1], [9, 9, 0]], "box": None}, {"id": 2, "points": [], "box": [1, 1, 9, 9]}]
     return {"prompts.json": json.dumps({"objects": objects}).encode()}
-
-
-@cache
-def _kept_project() -> Mapping[str, bytes]:
-    top, blocks = ROOT / "tests" / "reliability" / "kept_projects" / "schema_1", ROOT / "sample_scenes" / "blocks"
-    pictures = {f"frame/{name}": (blocks / name).read_bytes() for name in ("rgb.png", "depth.png")}
-    files = {file.relative_to(top).as_posix(): file.read_bytes() for file in top.rglob("*") if file.is_file()}
-    return pictures | files
-
-
-def _project_file(*names: str) -> Callable[[], Files]:
-    """Return a seed of these files; the rest of the project is `_read_project`'s."""
-    return lambda: {name: _kept_project()[name] for name in names if name in _kept_project()}
-
-
-def _read_project(folder: Path) -> object:
-    """Open a project with the files in `folder` in place of its own, and read everything in it."""
-    with tempfile.TemporaryDirectory() as scratch:
-        home = Path(scratch, "project")
-        changed = {file.relative_to(folder): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
-        for name, content in {**{Path(name): kept for name, kept in _kept_project().items()}, **changed}.items():
-            (home / name).parent.mkdir(parents=True, exist_ok=True)
-            (home / name).write_bytes(content)
-        project = Project.open(home)
-        return [
-            project.name, project.stages(), project.segments(), project.descriptions(), project.matches(),
-            project.scene(), project.tasks(), project.task(), project.rounds(), project.best_round(),
-            project.solution(), project.asset_overrides(), project.question_overrides(), project.evidence(),
-            read_facts(home), read_record(home / "rounds" / "000"),
-        ]  # fmt: skip
-
-
-def _read_trace(folder: Path) -> object:
-    calls = CallLog(folder / "trace.jsonl").read()
-    parts = [
-        (one.kind, one.subject, one.error, one.seconds, one.messages, one.pictures, one.attempts, one.tokens, one.cost,
-         one.raw_reply, one.model, one.stage, one.started_at)
-        for one in calls
-    ]  # fmt: skip
-    lines = list(read_trace(folder / "trace.jsonl"))
-    answers = [(line["asked"], line["output.value"]) for line in lines if _is_answer(line)]
-    with suppress(ModelError):
-        ReplayModel(folder / "trace.jsonl")
-    return parts, totals(calls), answers, spent_usd(lines)
-
-
-def text_seed(*texts: str) -> Callable[[], Files]:
-    """Return a function that makes one file of each text."""
-    return lambda: {f"{number}.txt": text.encode() for number, text in enumerate(texts)}
-
-
-def each_text(read: Callable[[str], object]) -> Callable[[Path], object]:
-    """Return a reader of every file of a folder, in the order of their names, from a reader of one text."""
-
-    def read_folder(folder: Path) -> object:
-        return [read(file.read_bytes().decode("utf-8", "replace")) for file in sorted(folder.iterdir())]
-
-    return read_folder
 
 
 def read_completion(text: str) -> object:
@@ -321,12 +244,8 @@ READERS: dict[str, Reader] = {
     **{f"masks {form}": Reader(_read_masks, _masks(form), True) for form in ("coco", "cvat", "labels", "images")},
     "masks label studio": Reader(_read_masks, _label_studio, True),
     "prompts": Reader(lambda folder: read_prompts(folder / "prompts.json", _frame()), _prompts),
-    **{name: Reader(_read_project, _project_file(name)) for name in PROJECT_FILES},
-    "task.json": Reader(_read_project, _project_file("task.json", "tasks.json")),
-    "masks of a project": Reader(_read_project, _project_file("segments/coco.json", "segments/automatic/coco.json")),
-    "rounds": Reader(_read_project, _project_file("rounds/000/report.json", "rounds.jsonl")),
-    "solution": Reader(_read_project, _project_file("solution.json", "solution.npz")),
-    "trace": Reader(_read_trace, _project_file("trace.jsonl")),
+    **PROJECT_READERS,
+    **ROBOT_READERS,
     "model completion": Reader(each_text(read_completion), text_seed(COMPLETION)),
     "viewer commands": Reader(each_text(parse_command), text_seed(*COMMANDS)),
     "import events": Reader(each_text(read_event), text_seed(EVENT)),

@@ -11,7 +11,7 @@ import pytest
 from pipeline.errors import StudioError
 from pipeline.models import ModelError
 from pipeline.tasks import TaskError
-from tests.fuzz.fuzz import Finding, examine, fuzz, is_one_line
+from tests.fuzz.fuzz import Finding, examine, fuzz, is_one_line, replace_values
 from tests.fuzz.readers import READERS
 
 MINUTES, FIRST = float(os.environ.get("FUZZ_MINUTES", "10")), int(os.environ.get("SOAK_SEED", "0"))
@@ -33,6 +33,12 @@ def test_a_reader_keeps_its_law_for_as_long_as_it_is_fuzzed(name):
         if time.monotonic() > end:
             break
     assert read > 0, "no mutation could be read"
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("name", READERS)
+def test_a_reader_keeps_its_law_whatever_one_value_of_its_json_is(name):
+    replace_values(name, int(60 * MINUTES), FIRST, FINDINGS)
 
 
 def test_a_reader_that_raises_another_error_is_found():

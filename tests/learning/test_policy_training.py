@@ -3,7 +3,7 @@
 import json
 import shutil
 import zipfile
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -24,7 +24,7 @@ from pipeline.learning.episodes import finish
 from pipeline.learning.judging import evaluation, seams
 from pipeline.learning.judging.evaluation import evaluate_variants, write_report
 from pipeline.learning.judging.seams import Seam, SeamTuned, tune_seams
-from pipeline.learning.learning_files import SubtaskFolder, read_curve
+from pipeline.learning.learning_files import SubtaskFolder, TrainingRecord, read_curve
 from pipeline.learning.policy import LearnedPolicy, read_parameters
 from pipeline.learning.start_states import StartState, read_states, write_states
 from pipeline.learning.subtask import WHOLE, LearningError
@@ -72,6 +72,15 @@ def test_a_training_that_was_killed_goes_on_as_if_it_had_not_been(bowl_task, bow
     keys = ("steps", "success", "return", "terms")
     curves = [[{key: one[key] for key in keys} for one in read_curve(folder.curve)] for folder in (through, killed)]
     assert curves[0] == curves[1] and [one["steps"] for one in curves[0]] == [32, 64, 96]
+
+
+@pytest.mark.parametrize("changed", [{"key": "../../x"}, {"steps": 10**400}, {"steps": [1]}, {"best": "good"}])
+def test_a_record_of_a_training_that_no_training_wrote_counts_as_none(changed, tmp_path):
+    folder = SubtaskFolder(tmp_path)
+    write_json(tmp_path / "training.json", asdict(TrainingRecord("key", 32, success=0.5)) | changed)
+    assert folder.training() == TrainingRecord("")
+    folder.curve.write_text('{"steps": 0, "success": 1, "cloned": []}\n{"steps": 1}\n7\n{"steps": 2, "success": 0}\n')
+    assert [one["steps"] for one in read_curve(folder.curve)] == [2] and folder.imitated() == 0
 
 
 def test_an_edited_reward_is_learned_beside_the_former_one(bowl_task, bowl_subtasks, starts, tmp_path):

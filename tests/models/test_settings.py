@@ -70,6 +70,9 @@ def test_form_values_become_settings_and_an_invalid_one_is_reported_with_valid_v
         ({"reasoning_effort": "much"}, "it takes none, minimal, low"),
         ({"base_url": "localhost:8000"}, "must begin with http"),
         ({"service": "magic"}, "there are: offline, openai, replay"),
+        ({"service": "a" * 3000}, r"^There is no model service 'a{59}; there"),
+        ({"usd_per_million_in": "a" * 3000}, r"^usd_per_million_in is 'a{59}; it"),
+        ({"model": 5}, "model is 5; it takes a text"),
         ({"colour": "red"}, "There is no model setting colour"),
     ):
         with pytest.raises(ModelError, match=expected):

@@ -176,7 +176,14 @@ def test_an_unsolvable_proposal_has_a_reason_and_no_picture_and_a_new_scene_is_r
     assert picture_path("../scene/scene", pictured) is None and picture_path("../../etc/passwd", pictured) is None
     (task, *_) = propose(Scene.load(pictured), RULES)
     other = tabletop.write(tmp_path, objects={k: v for k, v in tabletop.OBJECTS.items() if k in task.objects})
-    rehearse(task, other, sandbox)
+    rehearsed = rehearse(task, other, sandbox)
+    assert read_rehearsal(task, other) is not None
+    file = other / "tasks" / f"{rehearsed.key}.json"
+    kept = json.loads(file.read_text())
+    for damaged in (b"{", b"null", b"[]", json.dumps({**kept, "poses": {"cup": True}}).encode()):
+        file.write_bytes(damaged)
+        assert read_rehearsal(task, other) is None, "it is rehearsed again"
+    file.write_text(json.dumps(kept))
     assert read_rehearsal(task, other) is not None
     scene = json.loads((other / "scene.json").read_text())
     scene["placements"][0]["world_from_object"]["pos"][0] += 0.01

@@ -1,34 +1,21 @@
 """Gaussian splats read from any format are the same splats; they stand where the photograph's depth or a box says."""
 
-import gzip
-import struct
-
 import drawn_scene as make
 import numpy as np
 import pytest
 from scipy.spatial import cKDTree
+from written_splats import to_spz
 
 from pipeline.geometry import transform
 from pipeline.scene.splats.place_splats import outside_the_table, place_before_camera, place_in_object
 from pipeline.scene.splats.read_splats import SplatError, read_splats
-from pipeline.scene.splats.splat_cloud import SH_C0, make_splats, quaternions, to_ply, transformed
+from pipeline.scene.splats.splat_cloud import make_splats, quaternions, to_ply, transformed
 
 RANDOM = np.random.default_rng(5)
 SPLATS = make_splats(
     RANDOM.normal(size=(300, 3)), RANDOM.uniform(0.01, 0.1, (300, 3)), RANDOM.uniform(0.2, 0.9, (300, 4)),
     RANDOM.normal(size=(300, 4)),
 )  # fmt: skip
-
-
-def to_spz(splats: np.ndarray) -> bytes:
-    """Return the splats as a .spz of version 2: y up, z backward."""
-    position = (splats["position"] * [1, -1, -1] * 4096).round().astype("<i4").view("u1").reshape(-1, 3, 4)[..., :3]
-    colour = ((splats["rgba"][:, :3] / 255 - 0.5) / SH_C0 * 0.15 + 0.5) * 255
-    quats = quaternions(splats) * [1, 1, -1, -1]
-    rotation = (quats[:, 1:] * np.where(quats[:, :1] < 0, -1, 1) + 1) * 127.5
-    numbers = [colour, (np.log(splats["scale"]) + 10) * 16, rotation]
-    body = [position.tobytes(), splats["rgba"][:, 3].tobytes(), *(n.round().astype("u1").tobytes() for n in numbers)]
-    return gzip.compress(struct.pack("<IIIBBBB", 0x5053474E, 2, len(splats), 0, 12, 0, 0) + b"".join(body))
 
 
 @pytest.mark.parametrize("suffix, write", [(".ply", to_ply), (".spz", to_spz), (".splat", lambda s: s.tobytes())])

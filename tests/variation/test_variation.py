@@ -153,9 +153,14 @@ def test_bad_input_is_refused_in_one_line(twin, tmp_path, refused, library):
             parse_id(id)
     with pytest.raises(VariationError, match="number of conditions"):
         study(twin, library, 0)
-    (tmp_path / files.CONDITIONS).write_text("{}\n")
-    with pytest.raises(VariationError, match="cannot be read"):
-        files.read_conditions(tmp_path)
+    for row in ({}, [], {"id": [], "start": "", "values": {}}, {"id": "a", "start": "", "values": {"x": {}}}):
+        (tmp_path / files.CONDITIONS).write_text(f"{json.dumps(row)}\n")
+        with pytest.raises(VariationError, match=r"cannot be read \(.*\); choose"):
+            files.read_conditions(tmp_path)
+    for row in ({"id": {}, "success": True, "reward": 1, "reason": ""}, {"id": "a", "reward": 1}, None):
+        files.outcomes_path(tmp_path, "arm").write_text(f"{json.dumps(row)}\n")
+        with pytest.raises(VariationError, match="cannot be read"):
+            files.read_outcomes(tmp_path, "arm")
 
 
 def test_what_a_robot_did_is_kept_where_it_failed(tmp_path):
@@ -170,9 +175,13 @@ def test_what_a_robot_did_is_kept_where_it_failed(tmp_path):
         np.testing.assert_array_equal(getattr(kept, name), getattr(rollout, name))
     with pytest.raises(VariationError, match="was not recorded"):
         files.read_rollout(files.rollout_path(tmp_path, "arm", solved.id))
-    files.rollout_path(tmp_path, "arm", failed.id).write_bytes(b"PK")
+    path = files.rollout_path(tmp_path, "arm", failed.id)
+    files.write_rollout(RunRecord(np.arange(2.0), np.ones((3, 7)), np.zeros((3, 2))), path)
+    with pytest.raises(VariationError, match="do not fit"):
+        files.read_rollout(path)
+    path.write_bytes(b"PK")
     with pytest.raises(VariationError, match="cannot be read"):
-        files.read_rollout(files.rollout_path(tmp_path, "arm", failed.id))
+        files.read_rollout(path)
 
 
 FACTORS = 16

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from pipeline.closed_loop.policy import PolicyError
-from pipeline.errors import single_line
+from pipeline.errors import reason_of
 
 FOLDER = Path(__file__).parent
 MAX_BYTES = 100_000
@@ -132,8 +132,6 @@ def read_interface(text: str) -> Interface:
         rows = tomllib.loads(path.read_text(encoding="utf-8"))
         return Interface(**{**rows, "name": path.stem})
     except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(map(str, first["loc"]))
-        raise InterfaceError(f"{path} is no interface: {place}: {single_line(first['msg'])[:200]}") from None
+        raise InterfaceError(f"{path} is no interface: {reason_of(error)}") from None
     except (OSError, ValueError, TypeError, RecursionError) as error:
-        raise InterfaceError(f"{path} cannot be read: {single_line(str(error))[:200]}") from None
+        raise InterfaceError(f"{path} cannot be read: {reason_of(error)}") from None

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from pipeline.divergence.episode import interpolated
+from pipeline.errors import reason_of
 from pipeline.learning.episodes import SubtaskEpisode
 from pipeline.learning.judging.failures import STEP_S, Failure, failure_of
 from pipeline.learning.subtask import LearningError, Subtask
@@ -89,7 +90,9 @@ def read_rollouts(path: Path) -> tuple[RecordedEpisode, ...]:
     except FileNotFoundError:
         return ()
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise LearningError(f"{path.parent.name}/{path.name} is damaged ({error}); evaluate the policy again") from None
+        raise LearningError(
+            f"{path.parent.name}/{path.name} is damaged ({reason_of(error)}); evaluate the policy again"
+        ) from None
     return tuple(found)
 
 

@@ -11,8 +11,8 @@ from itertools import takewhile
 from typing import Literal
 
 import numpy as np
-from pydantic import ValidationError
 
+from pipeline.errors import reason_of
 from pipeline.simulation.program import CheckResult, Report
 from pipeline.simulation.recipe import Recipe
 from pipeline.simulation.run_record import RunRecord
@@ -122,7 +122,7 @@ class ChildReader:
                 self._messages.takes_arrays = not self.report.untrusted
             self._count_untrusted(0)
         except ValueError as error:  # includes pydantic's
-            forged = f"the program forged a sandbox message ({_reason(error)})"
+            forged = f"the program forged a sandbox message ({reason_of(error)})"
             self.report.refused, self._messages = self.report.refused or forged, MessageReader()
             return False
         return True
@@ -214,10 +214,3 @@ def _record_timeout(child: ChildReport, message: str) -> None:
 
 def _describe_exit(child_exit: ChildExit) -> str:
     return f"was ended by signal {child_exit.signal}" if child_exit.signal else f"exited (exit code {child_exit.code})"
-
-
-def _reason(error: ValueError) -> str:
-    if isinstance(error, ValidationError):
-        first = error.errors()[0]
-        return f"{'.'.join(map(str, first['loc'])) or 'a line'}: {first['msg']}"[:200]
-    return " ".join(str(error).split())[:200]

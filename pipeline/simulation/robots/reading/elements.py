@@ -11,7 +11,7 @@ import numpy as np
 
 from pipeline.assets import AssetError
 from pipeline.assets.importers.model_import import NOT_GIVEN, repair_model
-from pipeline.errors import StudioError
+from pipeline.errors import StudioError, reason_of
 
 GRIPPER_WORDS = re.compile(r"grip|finger|hand|jaw|claw|carriage|knuckle|robotiq|driver", re.IGNORECASE)
 """In the name of an actuator, or of a joint that it moves."""
@@ -63,7 +63,7 @@ def read_spec(path: Path, radians: bool = False) -> tuple[mujoco.MjSpec, list[st
                 continue
             raise ModelError(str(error)) from None
         except (ValueError, RuntimeError, mujoco.FatalError) as error:
-            raise ModelError(f"MuJoCo cannot read {path.name}: {' '.join(str(error).split())[:200]}") from None
+            raise ModelError(f"MuJoCo cannot read {path.name}: {reason_of(error)}") from None
         _name_all(spec)
         return spec, repairs
     raise AssertionError("unreachable")
@@ -96,7 +96,7 @@ def compiled(spec: mujoco.MjSpec, name: str) -> mujoco.MjModel:
     try:
         return spec.compile()
     except (ValueError, RuntimeError, mujoco.FatalError) as error:
-        raise ModelError(f"MuJoCo cannot compile {name}: {' '.join(str(error).split())[:200]}") from None
+        raise ModelError(f"MuJoCo cannot compile {name}: {reason_of(error)}") from None
 
 
 def find_elements(model: mujoco.MjModel, file: str, tool: str = "", gripper: str = "") -> Elements:
