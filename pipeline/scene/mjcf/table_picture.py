@@ -114,8 +114,8 @@ def _coloured_like(rgb: np.ndarray, sample: np.ndarray, unknown: np.ndarray) -> 
     if not unknown.any() or np.count_nonzero(sample) < 100:
         return np.zeros_like(unknown)
     alike = unknown & (_is_common(rgb, sample) | _is_near(rgb, sample, unknown))
-    count, labels = cv2.connectedComponents((alike | sample).astype(np.uint8))
-    beside = np.zeros(count, bool)
+    count, found = cv2.connectedComponents((alike | sample).astype(np.uint8))
+    labels, beside = np.asarray(found, np.int64), np.zeros(count, bool)
     beside[np.unique(labels[sample])] = True
     return alike & beside[labels]
 
