@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
 
+import torch
+
 from pipeline.learning.environment import EpisodeRules
 from pipeline.learning.episodes import play_across, success_rate
 from pipeline.learning.layouts import Layouts
@@ -189,10 +191,12 @@ class TaskLearner:
         policy = LearnedPolicy.read(folder.policy, next(iter(envs.values())))
         validation = list(play_across(envs, policy, starts.validation))
         kept = [one.end for one in play_across(envs, policy, starts.training) if one.success]
-        for _ in range(EXPLORED_ROUNDS):
-            if 0 < len(kept) < END_STATES:
-                more = play_across(envs, policy, starts.training, explore=True)
-                kept += [one.end for one in more if one.success][: END_STATES - len(kept)]
+        with torch.random.fork_rng(devices=()):
+            torch.manual_seed(0)  # a run that was interrupted explores the same
+            for _ in range(EXPLORED_ROUNDS):
+                if 0 < len(kept) < END_STATES:
+                    more = play_across(envs, policy, starts.training, explore=True)
+                    kept += [one.end for one in more if one.success][: END_STATES - len(kept)]
         ends = [*kept, *(one.end for one in validation if one.success)]
         write_states(folder.end_states, ends)
         return SubtaskLearned(subtask.name, success_rate(validation), len(ends))

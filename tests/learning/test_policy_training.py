@@ -244,6 +244,25 @@ def test_a_subtask_and_the_whole_task_are_measured_on_the_same_layouts(bowl_task
     assert report["whole"] == {"success": 0.0, "layouts": 2}
 
 
+def test_the_end_states_that_a_policy_explores_are_the_same_after_an_interruption(
+    bowl_task, bowl_subtasks, tmp_path, monkeypatch
+):
+    learner = TaskLearner(tmp_path, bowl_task, bowl_subtasks[:1])
+    list(learner.learn(ChainOptions(FEW)))
+    reach, kept = learner.subtasks[0], []
+
+    def played(envs, policy, starts, explore=False):
+        for one in starts:
+            yield SimpleNamespace(success=True, end=replace(one, state=one.state + explore * float(torch.rand(1))))
+
+    monkeypatch.setattr(chain, "play_across", played)
+    for _ in range(2):
+        torch.rand(3)  # as a training does that was not interrupted
+        learner.keep_end_states(reach, learner.starts(reach))
+        kept.append(np.array([one.state for one in read_states(learner.folder(reach).end_states)]))
+    assert len(kept[0]) > 1 and np.array_equal(*kept)
+
+
 def test_a_subtask_that_never_starts_is_refused_and_end_states_keep_their_layouts(bowl_task, bowl_subtasks, tmp_path):
     learner = TaskLearner(tmp_path, bowl_task, bowl_subtasks)
     with pytest.raises(LearningError, match="0_reach_red_cube has no end states yet; learn that subtask first"):
