@@ -256,7 +256,7 @@ def test_the_end_states_that_a_policy_explores_are_the_same_after_an_interruptio
             yield SimpleNamespace(success=True, end=replace(one, state=one.state + explore * float(torch.rand(1))))
 
     monkeypatch.setattr(chain, "play_across", played)
-    monkeypatch.setattr(chain, "END_STATES", 1000)
+    monkeypatch.setattr(chain, "EXPLORED_ROUNDS", 2)
     for _ in range(2):
         torch.rand(3)  # as a training does that was not interrupted
         learner.keep_end_states(reach, learner.starts(reach))
