@@ -176,7 +176,7 @@ def _room(spec: mujoco.MjSpec, scene: Scene, visuals: bool) -> None:
     towards = np.array(DEFAULT_LIGHT) if scene.light is None else scene.light.direction
     towards = towards / np.linalg.norm(towards)
     # a room whose light has no direction that shows is lit from all sides: shadows are faint there
-    ambient, ahead, main = (0.8, 0.1, 0.15) if scene.light is None else (0.4, 0.25, MAIN_BRIGHTNESS)
+    ambient, ahead, main = (0.65, 0.3, 0.2) if scene.light is None else (0.4, 0.25, MAIN_BRIGHTNESS)
     spec.visual.headlight.ambient, spec.visual.headlight.diffuse = [ambient] * 3, [ahead] * 3
     # a spot light: a directional light's shadows speckle large flat surfaces
     spec.worldbody.add_light(name=MAIN_LIGHT, type=mujoco.mjtLightType.mjLIGHT_SPOT, dir=-towards,
