@@ -94,8 +94,8 @@ def doubt_intrinsics(k: Intrinsics) -> Doubt | None:
     why = f"The principal point {k.cx:.0f}, {k.cy:.0f} lies far off the centre of {k.width} x {k.height} pixels."
     cure = "Give the principal point of these pictures."
     if min(across, up) > 0:  # by the height: cameras crop their width
-        size, focal = f"{2 * k.cx:.0f} x {2 * k.cy:.0f}", k.fx * 0.5 / up
-        cure = f"If it is that of {size} pixels, a focal length of {focal:.0f} would fit."
+        width, height, focal = 2 * k.cx, 2 * k.cy, k.fx * 0.5 / up
+        cure = f"If it is that of {width:.0f} x {height:.0f} pixels, a focal length of {focal:.0f} would fit."
     return Doubt("intrinsics", why, cure)
 
 
