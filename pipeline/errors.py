@@ -8,9 +8,8 @@ FOLDERS = re.compile(r"""(?<![\w/\\:.~-])(?:~|[A-Za-z]:)?[/\\](?:[^\s'"/\\<>:|]+
 """The folders of an absolute path in a sentence; the addresses of servers do not match."""
 CONTROL_CHARS = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 """Codes of terminals, and characters that are not shown."""
-BREAKS = re.compile(r"\s*[\n\t\u2028\u2029]\s*")
-"""Line breaks and tabs, with the spaces around them."""
-
+BREAKS = re.compile(r"[^\S ]+")
+"""Line breaks, tabs and all other space but the plain one."""
 MAX_MESSAGE = 2000
 """Characters of an error's message."""
 
@@ -24,19 +23,20 @@ class StudioError(Exception):
     """
 
     def __init__(self, message: object = "") -> None:
-        text = BREAKS.sub(" ", CONTROL_CHARS.sub("", str(message)))
+        text = CONTROL_CHARS.sub("", BREAKS.sub(" ", str(message)[: 4 * MAX_MESSAGE]))
         super().__init__(text if len(text) <= MAX_MESSAGE else f"{text[: MAX_MESSAGE - 2]} …")
 
 
 def single_line(text: str) -> str:
     """Return the text as one line without control characters."""
-    return " ".join(CONTROL_CHARS.sub("", text).split())
+    return " ".join(CONTROL_CHARS.sub("", BREAKS.sub(" ", text)).split())
 
 
 def reason_of(error: BaseException) -> str:
     """Return why something outside could not be read, as a short part of a message.
 
-    The texts of libraries may quote a file at length and in several lines. Of pydantic's errors it is the first.
+    The texts of libraries may quote a file at length and in several lines. For a pydantic ValidationError it is the
+    first of its errors.
     """
     text, pydantic = str(error), sys.modules.get("pydantic")  # a command's help needs no pydantic
     if pydantic and isinstance(error, pydantic.ValidationError):

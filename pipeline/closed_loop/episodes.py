@@ -96,7 +96,7 @@ def _closed_after(policy: Policy) -> Iterator[None]:
     try:
         yield
     finally:
-        if isinstance(policy, InterfacePolicy):
+        if isinstance(policy, InterfacePolicy | HttpPolicy):
             policy.close()
 
 

@@ -69,7 +69,7 @@ def read_outcomes(out: Path) -> dict[tuple[str, str], dict[str, Any]]:
     try:
         *lines, _ = path.read_bytes().split(b"\n") if path.is_file() else [b""]
         rows = TypeAdapter(list[OutcomeRow]).validate_python([parse_json(line) for line in lines if line])
-        return {(row.policy, row.condition): row.model_dump(exclude_unset=True) for row in rows}
+        return {(row.policy, row.condition): row.model_dump() for row in rows}
     except (OSError, ValueError) as error:
         raise PolicyError(f"{path} cannot be read ({reason_of(error)}); choose another --out folder") from None
 

@@ -192,7 +192,7 @@ class TaskLearner:
         validation = list(play_across(envs, policy, starts.validation))
         kept = [one.end for one in play_across(envs, policy, starts.training) if one.success]
         with torch.random.fork_rng(devices=()):
-            torch.manual_seed(0)  # a run that was interrupted explores the same
+            torch.default_generator.manual_seed(0)  # a run that was interrupted explores the same
             for _ in range(EXPLORED_ROUNDS):
                 if 0 < len(kept) < END_STATES:
                     more = play_across(envs, policy, starts.training, explore=True)

@@ -157,7 +157,8 @@ def from_row(row: Any) -> Subtask:
             raise KitError(f'a goal is written as {{"goal": "Inside", ...}}, not {str(wrong)[:60]}')
         terms = tuple(WeightedTerm(term_from_json(one.term, one.arguments), one.weight) for one in read.reward)
     except (ValidationError, KitError) as error:
-        raise LearningError(f"subtask {str(name)[:60]!r}: {reason_of(error)}") from None
+        why = reason_of(error) if isinstance(error, ValidationError) else str(error)
+        raise LearningError(f"subtask {str(name)[:60]!r}: {why}") from None
     return Subtask(read.name, read.instruction, read.start, goals, terms, read.source or "human")
 
 

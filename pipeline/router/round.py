@@ -150,10 +150,10 @@ def _read_round(folder: Path) -> Round | None:
             data.get("protection") or {},
         )  # fmt: skip
         return Round(
-            int(folder.name), data["parent"], program, report, str(data["route"]), str(data["reason"]),
-            float(data.get("round_seconds", 0.0)), str(data.get("source", "")), str(data.get("change", "")),
-            float(data.get("at", 0.0)), str(data.get("task", "")), float(data.get("confidence", 1.0)),
-            str(data.get("twin", "")),
+            int(folder.name), data["parent"], program, report, str(data["route"] or ""), str(data["reason"] or ""),
+            float(data.get("round_seconds", 0.0)), str(data.get("source") or ""), str(data.get("change") or ""),
+            float(data.get("at", 0.0)), str(data.get("task") or ""), float(data.get("confidence", 1.0)),
+            str(data.get("twin") or ""),
         )  # fmt: skip
     except NewerFileError:
         raise

@@ -160,7 +160,7 @@ def set_visuals(path: Path, condition: Condition) -> None:
     spec = mujoco.MjSpec.from_file(str(path))
     change = float(values["light"]) - 1
     for lamp in spec.lights:
-        # a weak lamp stands in a room that is lit from all sides: that light changes as well, as much in all
+        # where the lamp is weak the ambient light changes too, so that the sum changes as much as with a full lamp
         headlight = spec.visual.headlight
         headlight.ambient = np.asarray(headlight.ambient) + change * (MAIN_BRIGHTNESS - np.asarray(lamp.diffuse))
         lamp.diffuse = np.asarray(lamp.diffuse) * (1 + change)

@@ -134,7 +134,8 @@ def _play(session: Session, evaluations: Evaluations, request: dict) -> dict:
     opened: list[dict[str, Any]] = []
     for policy, rollout, model in zip(played, rollouts, models, strict=True):
         episode, outcome = read_episode(episode_path(folder, "episodes", policy, id)), outcomes[policy, id]
-        fault = "" if outcome["success"] or not outcome["failure"] else translated(CLASSES[outcome["failure"]])
+        failure = "" if outcome["success"] else outcome["failure"] or ""
+        fault = translated(CLASSES.get(failure) or failure)
         panes.append({"title": policy, "events": _events(episode), "is_real": False, "note": ""})
         opened.append({"model": model, "trajectory": Trajectory(rollout.times, rollout.qpos), "fault": fault})
     if known := read_logs(folder).get(id):

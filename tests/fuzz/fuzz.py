@@ -4,6 +4,7 @@
 """
 
 import random
+import re
 import sys
 import tempfile
 from contextlib import suppress
@@ -13,6 +14,7 @@ import imageio_ffmpeg
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
+from pipeline.errors import MAX_MESSAGE
 from pipeline.frame.confined_reader import DEVICE_FOLDERS
 from pipeline.untrusted.confined import ConfinedError, Limits, call, result_of
 from tests.fuzz.mutations import edits, is_json, json_edits, mutate_bytes, mutate_json, replaced, replacements
@@ -45,7 +47,7 @@ def examine(name: str, files: Files) -> str | None:
 
 
 def is_one_line(message: str) -> bool:
-    return bool(message) and "\n" not in message and len(message) <= 2000
+    return bool(message) and message == " ".join(re.split(r"[^\S ]+", message)) and len(message) <= MAX_MESSAGE
 
 
 def _read_confined(name: str, readings: list[Files]) -> list[str | None]:

@@ -11,8 +11,8 @@ NUMBERS = [0, 1, 2, 255, 256, 0x7FFF, 0x8000, 0xFFFF, 0x10000, 0x7FFFFFFF, 0x800
 WORDS = [b"", b"\0", b"\xff\xff", b"nan", b"-1", b"1e308", b"../../x", b"%s", b"<", b'"', b"\n", b"{}", b"[[[[", b"NaN"]
 JUNK: list[Any] = [
     None, True, 0, -1, 1, 3.5, 1e308, -1e308, 10**40, float("nan"), float("inf"), "", "x", "\0", "\ud800", "../../x",
-    "two\nlines", "a" * 70_000, [], {}, [[]], [None], {"": None}, [0] * 50, ["x"] * 3, {"schema": 99}, [1e400], "1",
-    [[[[[[[]]]]]]],
+    "two\nlines", "a" * 70_000, " " * 70_000, [], {}, [[]], [None], {"": None}, [0] * 50, ["x"] * 3, {"schema": 99},
+    [1e400], "1", [[[[[[[]]]]]]],
 ]  # fmt: skip
 Edit = tuple[str, float, int]
 KINDS = ["flip", "cut", "insert", "repeat", "splice", "number", "end", "text"]

@@ -38,7 +38,8 @@ def test_a_reader_keeps_its_law_for_as_long_as_it_is_fuzzed(name):
 @pytest.mark.soak
 @pytest.mark.parametrize("name", READERS)
 def test_a_reader_keeps_its_law_whatever_one_value_of_its_json_is(name):
-    replace_values(name, int(60 * MINUTES), FIRST, FINDINGS)
+    if not replace_values(name, int(60 * MINUTES), FIRST, FINDINGS):
+        pytest.skip("it reads no JSON")
 
 
 def test_a_reader_that_raises_another_error_is_found():
@@ -46,7 +47,10 @@ def test_a_reader_that_raises_another_error_is_found():
         examine("import events", {"0.txt/x": b""})
 
 
-@pytest.mark.parametrize("quoted", ["two\nlines", "a\ttab", "\x1b[31mred\x1b[0m", "line\u2028separator", "x" * 10**6])
+QUOTED = ["two\nlines", "a\ttab", "\x1b[31mred\x1b[0m", "line\u2028separator", "x" * 10**6, " " * 10**6]
+
+
+@pytest.mark.parametrize("quoted", QUOTED)
 def test_an_error_has_one_line_whatever_it_quotes(quoted):
     for error in (StudioError(quoted), ModelError(f"it says {quoted}", raw=quoted), TaskError(f"it says {quoted}")):
         assert is_one_line(str(error)) and "\x1b" not in str(error)

@@ -57,9 +57,14 @@ class HttpPolicy:
             raise PolicyError(f'{self._address} answered without "action" or "actions"')
         return answer.get("actions", answer.get("action"))
 
+    def close(self) -> None:
+        """Close the connection."""
+        asyncio.run_coroutine_threadsafe(self._client.aclose(), event_loop()).result()
+
     def _ask(self, question: dict[str, Any]) -> Any:
+        asked = asyncio.run_coroutine_threadsafe(self._post(question), event_loop())
         try:
-            reply = asyncio.run_coroutine_threadsafe(self._post(question), event_loop()).result()
+            reply = asked.result()
         except (TimeoutError, httpx2.TimeoutException):
             failure = f"did not answer within {policy.ANSWER_SECONDS:g} s"
             raise PolicyError(f"{self._address} {self._other_protocol() or failure}") from None
@@ -70,6 +75,8 @@ class HttpPolicy:
         except httpx2.HTTPError as error:
             failure = f"cannot be reached ({type(error).__name__}); start the policy's server first"
             raise PolicyError(f"{self._address} {self._other_protocol() or failure}") from None
+        finally:
+            asked.cancel()  # for Ctrl-C
         if reply.status_code in UPGRADE_STATUSES and "websocket" in (other := self._other_protocol()):
             raise PolicyError(f"{self._address} {other}")
         if reply.status_code != 200:

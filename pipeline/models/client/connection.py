@@ -1,4 +1,4 @@
-"""Network layer of the client: one event loop for all calls, bounded replies, cancellable calls.
+"""Calls of servers (models, image-to-3D services, policies): one event loop, bounded replies, cancellable calls.
 
 Calls run as asyncio tasks because cancelling a task closes its connection immediately, so the server stops working. A
 blocked thread could only be abandoned.
@@ -58,7 +58,7 @@ def run_call(work: Coroutine[Any, Any, T], call: InFlightCall) -> T:
 def event_loop() -> asyncio.AbstractEventLoop:
     """Return the event loop of all calls of this process; it runs in its own thread."""
     loop = asyncio.new_event_loop()
-    threading.Thread(target=loop.run_forever, daemon=True, name="models").start()
+    threading.Thread(target=loop.run_forever, daemon=True, name="calls").start()
     return loop
 
 

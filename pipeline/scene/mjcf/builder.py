@@ -29,9 +29,9 @@ MAIN_LIGHT = "main"
 DEFAULT_LIGHT = (-0.25, -0.2, 1.0)
 """Direction towards the main light where the photograph does not tell it."""
 LIGHT_DISTANCE_M = 2.1
+"""Distance of the main light from the middle of the table."""
 MAIN_BRIGHTNESS = 0.5
 """Of the main light where the photograph tells its direction; 1 shows a surface that faces it in its own colour."""
-"""Distance of the main light from the middle of the table."""
 VISUAL_GROUP, COLLISION_GROUP = 2, 3
 FOOT_HEIGHT_M = 0.004
 """Height of the flat foot of objects that would topple."""
@@ -175,7 +175,7 @@ def _room(spec: mujoco.MjSpec, scene: Scene, visuals: bool) -> None:
     centre = table_slab(scene).centre
     towards = np.array(DEFAULT_LIGHT) if scene.light is None else scene.light.direction
     towards = towards / np.linalg.norm(towards)
-    # a room whose light has no direction that shows is lit from all sides: shadows are faint there
+    # without a known direction the room is lit from all sides, so that shadows are faint (docs/results/twin.md)
     ambient, ahead, main = (0.65, 0.3, 0.2) if scene.light is None else (0.4, 0.25, MAIN_BRIGHTNESS)
     spec.visual.headlight.ambient, spec.visual.headlight.diffuse = [ambient] * 3, [ahead] * 3
     # a spot light: a directional light's shadows speckle large flat surfaces

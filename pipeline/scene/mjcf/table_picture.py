@@ -152,20 +152,20 @@ def _lab(rgb: np.ndarray) -> np.ndarray:
 def _within(lab: np.ndarray, sample: np.ndarray, deviations: float) -> np.ndarray:
     """Return which colours (..., 3) lie within so many standard deviations of a sample's (N, 3), of shape (...)."""
     # 3.0: deviation in CIELAB by which a table's colours differ at least, from light alone
-    whitened = np.linalg.cholesky(np.linalg.inv(np.cov(sample.T) + np.eye(3) * 3.0**2)).astype(np.float32)
-    return np.square((lab - sample.mean(0)) @ whitened).sum(-1) < deviations**2
+    whitening = np.linalg.cholesky(np.linalg.inv(np.cov(sample.T) + np.eye(3) * 3.0**2)).astype(np.float32)
+    return np.square((lab - sample.mean(0)) @ whitening).sum(-1) < deviations**2
 
 
 def _outline(observation: Observation, unmeasured: np.ndarray) -> np.ndarray:
-    """Return the pixels within the visible table and what of it has no depth, its rim left out; (H, W), bool."""
+    """Return the pixels in the convex hull of the visible table and its pixels without depth, without its rim."""
     corners, _ = _project(observation, np.pad(observation.support.polygon, ((0, 0), (0, 1))))
-    edges = cv2.findContours(unmeasured.astype(np.uint8), cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_SIMPLE)[0]
+    large = cv2.morphologyEx(unmeasured.astype(np.uint8), cv2.MORPH_OPEN, np.ones((5, 5), np.uint8))
+    edges = cv2.findContours(large, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_SIMPLE)[0]
     points = np.vstack([np.stack(corners, -1).round().astype(np.int32), *(edge[:, 0] for edge in edges)])
     outline = cv2.fillConvexPoly(np.zeros(unmeasured.shape, np.uint8), cv2.convexHull(points), 1)
-    # Width in metres of the rim of the visible table that is left out: its edge, and what hangs over it
-    radius = max(1, round(0.01 * _pixels_per_metre(observation)))
-    kernel = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * radius + 1, 2 * radius + 1))
-    return cv2.erode(outline, kernel) > 0  # the picture's border is no edge of the table
+    # 0.01: width in metres of the rim that is left out: the table's edge, and what hangs over it. The picture's border
+    # is no edge of the table
+    return cv2.distanceTransform(outline, cv2.DIST_L2, 5) > max(1.0, 0.01 * _pixels_per_metre(observation))
 
 
 def _evenly_lit(rgb: np.ndarray, visible: np.ndarray) -> np.ndarray:
