@@ -264,8 +264,10 @@ def _texture(rgb: np.ndarray, objects: np.ndarray) -> bytes:
     inside = np.zeros(wide.shape[:2], np.float32)
     inside[y : y + size[1], x : x + size[0]] = 1
     share = np.maximum(inside, blurred(inside, x / 8))[..., None]
-    picture = (wide * share + soft * (1 - share)).astype(np.uint8)
-    return cv2.imencode(".png", cv2.cvtColor(picture, cv2.COLOR_RGB2BGR))[1].tobytes()
+    middle = slice(y, y + size[1])
+    for side in (np.s_[:y], np.s_[y + size[1] :], np.s_[middle, :x], np.s_[middle, x + size[0] :]):
+        wide[side] = wide[side] * share[side] + soft[side] * (1 - share[side])
+    return cv2.imencode(".png", cv2.cvtColor(wide, cv2.COLOR_RGB2BGR))[1].tobytes()
 
 
 def _painted(rgb: np.ndarray, hidden: np.ndarray) -> np.ndarray:

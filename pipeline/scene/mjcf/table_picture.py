@@ -113,36 +113,36 @@ def _coloured_like(rgb: np.ndarray, sample: np.ndarray, unknown: np.ndarray) -> 
     """Return which unknown pixels have colours of the sample and lie beside it; all of shape (H, W), bool."""
     if not unknown.any() or np.count_nonzero(sample) < 100:
         return np.zeros_like(unknown)
-    alike = unknown & (_is_common(rgb, sample) | _is_near(rgb, sample, unknown))
+    alike = np.zeros_like(unknown)
+    alike[unknown] = _are_common(rgb[unknown], rgb[sample]) | _are_near(rgb, sample, unknown)
     count, found = cv2.connectedComponents((alike | sample).astype(np.uint8))
     labels, beside = np.asarray(found, np.int64), np.zeros(count, bool)
     beside[np.unique(labels[sample])] = True
     return alike & beside[labels]
 
 
-def _is_common(rgb: np.ndarray, sample: np.ndarray) -> np.ndarray:
-    """Return the pixels whose colour is common among those of the sample, (H, W), bool: patterns of several colours."""
+def _are_common(rgb: np.ndarray, sample: np.ndarray) -> np.ndarray:
+    """Return which colours (N, 3) are common among a sample's (M, 3), of shape (N,): patterns of several colours."""
     # 24: bins a channel of the table's colour histogram. OpenCV 5.0's calcBackProject gives 0 for three channels
-    bins = (rgb.astype(np.int32) * 24 // 256) @ (24 * 24, 24, 1)
+    bins, own = ((colours.astype(np.int32) * 24 // 256) @ (24 * 24, 24, 1) for colours in (sample, rgb))
     # Share of the table's pixels from which a colour is one of the table's
-    return (np.bincount(bins[sample], minlength=24**3) > 0.001 * np.count_nonzero(sample))[bins]
+    return (np.bincount(bins, minlength=24**3) > 0.001 * len(sample))[own]
 
 
-def _is_near(rgb: np.ndarray, sample: np.ndarray, unknown: np.ndarray) -> np.ndarray:
-    """Return the unknown pixels whose colour is near the sample's, (H, W), bool: one material in changing light.
+def _are_near(rgb: np.ndarray, sample: np.ndarray, unknown: np.ndarray) -> np.ndarray:
+    """Return which of N unknown pixels have a colour near the sample's, of shape (N,): one material in changing light.
 
     A blurred picture decides, so that the grain of wood and the lines of a cloth belong to the table.
     """
-    near = np.zeros_like(unknown)
     inner = rgb[sample][:: max(1, np.count_nonzero(sample) // 20_000)]
-    near[unknown] = _within(_lab(rgb[unknown][None])[0], _lab(inner[None])[0], 5.0)
+    near = _within(_lab(rgb[unknown][None])[0], _lab(inner[None])[0], 5.0)
     height, width = sample.shape
     size = (min(width, 320), round(height * min(width, 320) / width))  # 320: a blurred picture needs no more pixels
     # 0.01: standard deviation of the blur, relative to the picture's width
     smooth = cv2.GaussianBlur(_lab(cv2.resize(rgb, size, interpolation=cv2.INTER_AREA)), (0, 0), 0.01 * size[0])
     inner = smooth[cv2.resize(sample.astype(np.uint8), size, interpolation=cv2.INTER_NEAREST) > 0]
     also = _within(smooth, inner, 3.0) if len(inner) > 1 else np.zeros(size[::-1], bool)
-    return near & (cv2.resize(also.astype(np.uint8), (width, height), interpolation=cv2.INTER_NEAREST) > 0)
+    return near & (cv2.resize(also.astype(np.uint8), (width, height), interpolation=cv2.INTER_NEAREST)[unknown] > 0)
 
 
 def _lab(rgb: np.ndarray) -> np.ndarray:
