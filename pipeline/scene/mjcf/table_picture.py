@@ -159,8 +159,7 @@ def _within(lab: np.ndarray, sample: np.ndarray, deviations: float) -> np.ndarra
 def _outline(observation: Observation, unmeasured: np.ndarray) -> np.ndarray:
     """Return the pixels in the convex hull of the visible table and its pixels without depth, without its rim."""
     corners, _ = _project(observation, np.pad(observation.support.polygon, ((0, 0), (0, 1))))
-    large = cv2.morphologyEx(unmeasured.astype(np.uint8), cv2.MORPH_OPEN, np.ones((5, 5), np.uint8))
-    edges = cv2.findContours(large, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_SIMPLE)[0]
+    edges = cv2.findContours(unmeasured.astype(np.uint8), cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_SIMPLE)[0]
     points = np.vstack([np.stack(corners, -1).round().astype(np.int32), *(edge[:, 0] for edge in edges)])
     outline = cv2.fillConvexPoly(np.zeros(unmeasured.shape, np.uint8), cv2.convexHull(points), 1)
     # 0.01: width in metres of the rim that is left out: the table's edge, and what hangs over it. The picture's border
