@@ -296,14 +296,16 @@ class Project(ProjectFolder):
 
         It stays the project's solution if the other one is not written to its end.
         """
-        key = self._record.key("solution") or ""
+        key = self._record.key("solution")  # None: a solution that lies there was killed before its end
         with self._lock:
-            keep_solution(self.folder, key)
+            if key is not None:
+                keep_solution(self.folder, key)
             self._replaces_solution = True
         try:
             yield
         except BaseException:
-            take_up_solution(self.folder, key)
+            if key is not None:
+                take_up_solution(self.folder, key)
             raise
         finally:
             self._replaces_solution = False

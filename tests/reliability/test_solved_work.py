@@ -137,6 +137,14 @@ def test_a_solution_that_is_not_written_to_its_end_leaves_the_one_before(solved:
     assert played(solved) == recorded
 
 
+def test_a_first_solution_that_was_killed_is_not_kept_beside_the_next(drawn, tmp_path: Path):
+    project = Project.create(tmp_path / "project", drawn[2][0])
+    write_text(project.folder / "solution.json", "{}")
+    with project.replacing_solution():
+        pass
+    assert not (project.folder / "solutions").exists()
+
+
 def test_recordings_of_earlier_versions_own_their_files_before_the_twin_is_replaced(solved: Project, drawn):
     recorded, scene = played(solved), solved.folder / "scene"
     xml = (scene / "scene.xml").read_text()
