@@ -96,7 +96,7 @@ vertical field of view is in radians. "remove_camera" takes away one that was pl
 splats/, called "name", at the pose "matrix" of shape (4, 4), with a scale, in the world or in the object. An empty
 "file" removes them.
 
-"recolour" says whether the asset is tinted to the colour in the photograph.
+"recolour" says whether the asset is tinted and printed as in the photograph.
 
 "calibrate" holds the identified parameters of the twin's robot, each with its kind, element, field, value, low and
 high in SI units; masses and frictions of objects are decisions "physics" of their own.

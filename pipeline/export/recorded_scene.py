@@ -1,5 +1,6 @@
 """What a recording for a viewer of logs holds of a project: its story in words, names, points and motions."""
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -10,7 +11,9 @@ from pipeline.export.twin_model import TwinModel
 from pipeline.geometry import transform
 from pipeline.project import Project
 from pipeline.scene.evidence import summarise
-from pipeline.simulation.run_record import RunRecord
+from pipeline.solving import save_model
+from pipeline.tracking.motion import joint_positions
+from pipeline.tracking.track_files import newest_track, read_track
 
 POSES_HZ = 30.0
 
@@ -20,7 +23,7 @@ class RecordedRollout:
     """The motion of a model's bodies, 30 times a second and at its end."""
 
     name: str
-    """"solution", or "failure" for the first that failed."""
+    """"solution", "failure" for the first that failed, or "track" for what a recording shows."""
     twin: TwinModel
     times: np.ndarray
     """Of shape (T,), in seconds."""
@@ -59,23 +62,34 @@ def known_points(project: Project) -> tuple[np.ndarray, np.ndarray]:
 
 
 def recorded_rollouts(project: Project) -> Iterator[RecordedRollout]:
-    """Yield the rollout that the solution shows, and the first that failed."""
+    """Yield the rollout that the solution shows, the first that failed, and the newest track of a recording.
+
+    Raises TrackError for a damaged track.
+    """
     solution, scene = project.solution(), project.folder / "scene"
     if solution and solution.shown:
-        yield _recorded("solution", TwinModel(scene / "solution.xml"), solution.shown)
+        yield _recorded("solution", TwinModel(scene / "solution.xml"), solution.shown.times, solution.shown.qpos)
     if solution and solution.failed:
-        yield _recorded("failure", TwinModel(scene / "failure.xml"), solution.failed)
+        yield _recorded("failure", TwinModel(scene / "failure.xml"), solution.failed.times, solution.failed.qpos)
+    if folder := newest_track(project.folder):
+        track, name = read_track(folder), f"track_{os.getpid()}"
+        path = save_model((folder / "twin.xml").read_text("utf-8"), project.folder, name)
+        try:
+            twin = TwinModel(path)
+        finally:
+            path.unlink(missing_ok=True)
+        yield _recorded("track", twin, track.times, joint_positions(twin.model, track))
 
 
-def _recorded(name: str, twin: TwinModel, rollout: RunRecord) -> RecordedRollout:
+def _recorded(name: str, twin: TwinModel, times: np.ndarray, qpos: np.ndarray) -> RecordedRollout:
     data = mujoco.MjData(twin.model)
-    wanted = np.arange(rollout.times[0], rollout.times[-1], 1 / POSES_HZ)
-    rows = np.unique(np.append(np.searchsorted(rollout.times, wanted), len(rollout.times) - 1))
+    wanted = np.arange(times[0], times[-1], 1 / POSES_HZ)
+    rows = np.unique(np.append(np.searchsorted(times, wanted), len(times) - 1))
     positions, rotations = np.empty((len(rows), twin.model.nbody, 3)), np.empty((len(rows), twin.model.nbody, 9))
-    for row, qpos in enumerate(rollout.qpos[rows]):
-        data.qpos[:] = qpos
+    for row, each in enumerate(qpos[rows]):
+        data.qpos[:] = each
         mujoco.mj_kinematics(twin.model, data)
         positions[row], rotations[row] = data.xpos, data.xmat
     change = np.maximum(np.ptp(positions, axis=0).max(-1), np.ptp(rotations, axis=0).max(-1))
     moving = tuple(np.flatnonzero(change > 0).tolist())
-    return RecordedRollout(name, twin, rollout.times[rows], positions, rotations, moving)
+    return RecordedRollout(name, twin, times[rows], positions, rotations, moving)

@@ -22,6 +22,7 @@ from pipeline.run.services import Services, may_send_to
 from pipeline.run.twin_condition import twin_condition
 from pipeline.scene import object_names, overrides, scene_files
 from pipeline.scene.appearance.light import estimate_light
+from pipeline.scene.appearance.photo_print import with_prints
 from pipeline.scene.evidence import measure_evidence, summarise
 from pipeline.scene.mjcf import builder
 from pipeline.scene.mjcf.background import make_background, write_background
@@ -64,9 +65,10 @@ def scene_stage(project: Project, services: Services) -> Iterator[Progress]:
         scene = with_brought(rename(place_objects(inputs, ahead)), project, services.library)
     yield Progress("scene", "settling the objects", 1, 3)
     with one_blas_thread():
-        scene, reports = settle_with_retries(scene, inputs, rename)
+        scene, reports, before = settle_with_retries(scene, inputs, rename)
     yield Progress("scene", "writing the model", 2, 3)
     with one_blas_thread():
+        scene = with_prints(scene, before, inputs)
         picture = _table_picture(project, inputs, table_slab(scene))
         model = builder.compile_spec(builder.build_spec(scene))
         light = estimate_light(project.frame, inputs.segments, scene, model)

@@ -28,7 +28,7 @@ class Override:
     method: str | None = None
     """How to reconstruct the object from the view, whatever it was matched to: a reconstruction method or None."""
     recolour: bool | None = None
-    """Whether the asset is tinted to the colour in the photograph; None: if it clearly has another."""
+    """Whether the asset is tinted and printed as in the photograph; None: if it clearly looks otherwise."""
     mass: float | None = None
     """In kg."""
     friction: float | None = None

@@ -41,6 +41,7 @@ from pipeline.scene.support_relations import (
     support_height,
     supporting_object,
 )
+from pipeline.scene.table_edge import seen_margins
 from pipeline.segmentation import Segment
 
 CLOSE_COST_M = 0.002
@@ -115,6 +116,7 @@ def place_objects(
         placements=add_props(tuple(placements[o.segment.id] for o in observed_objects), shelves),
         intrinsics=frame.intrinsics,
         shelves=shelves,
+        table_margins=seen_margins(frame, support),
     )
     return override_scene_physics(scene, inputs.overrides)
 

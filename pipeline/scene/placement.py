@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import cv2
 import numpy as np
@@ -11,6 +12,9 @@ from pipeline.errors import StudioError
 from pipeline.frame import Intrinsics
 from pipeline.geometry import Pose, box_corners
 
+TableMargins = tuple[float, float, float, float]
+TABLE_MARGIN_M = 0.10
+"""Distance that a table reaches beyond its visible outline where no edge is seen, so that nothing near it falls."""
 SHELF_NAME = "shelf_"
 """Begins the names of shelves; a number from 1 follows."""
 SHELF_THICKNESS_M = 0.02
@@ -28,6 +32,15 @@ class MachinePose:
 
     world_from_object: Pose
     scale: float
+
+
+class Look(NamedTuple):
+    """What an object shows instead of its mesh's own texture."""
+
+    obj: bytes
+    """An OBJ file in the units and axes of the mesh."""
+    texture: bytes
+    """A PNG."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,6 +98,10 @@ class Placement:
     """What registration found; None if `world_from_object` is that pose."""
     recolour: tuple[int, int, int] | None = None
     """sRGB colour in the photograph to which the asset's main colour is tinted; None for the asset's own colours."""
+    printed: bool = False
+    """Whether it shows the photograph where the photograph shows it (appearance/photo_print.py)."""
+    look: Look | None = None
+    """That look until it is written; `mesh` has it then."""
     overruled: str = ""
     """Which asset was chosen for it, by whom, and why it does not stand here; empty if it does or none was chosen."""
     aliases: tuple[str, ...] = ()
@@ -158,6 +175,8 @@ class Scene:
     """The photograph's main light; None if it could not be estimated, and a default direction is used."""
     shelves: tuple[Shelf, ...] = ()
     """Further surfaces on which objects stand, the lowest first."""
+    table_margins: TableMargins = (TABLE_MARGIN_M,) * 4
+    """Metres that the table reaches beyond the least rectangle around its outline: at its -x, +x, -y and +y side."""
 
     def floor_under(self, p: Placement) -> float:
         """Return the height in metres of the shelf that an object stands on; 0 if it stands on none."""

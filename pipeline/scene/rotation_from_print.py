@@ -44,6 +44,16 @@ def choose_rotation(fit: PoseFit, asset: Asset, observed: ObservedObject, cache:
     return cached_fit(cache, ("print", *evidence), lambda: _choose_rotation(fit, asset, observed))
 
 
+def print_agreement(asset: Asset, observed: ObservedObject, pose: Pose, scale: float) -> float | None:
+    """Return the correlation in [-1, 1] of an asset's print and the photograph's; None without a print to compare."""
+    fit = PoseFit(pose, scale, 0.0)
+    try:
+        correlation = float(_colour_correlations(fit, asset, observed, np.eye(3)[None])[0])
+    except (AssetError, SceneError):
+        return None
+    return None if correlation in (0.0, -1.0) else correlation
+
+
 def _choose_rotation(fit: PoseFit, asset: Asset, observed: ObservedObject) -> PoseFit:
     try:
         # The position may change with the rotation, and then the best rotation

@@ -14,14 +14,24 @@ from pipeline.geometry import Pose
 from pipeline.scene.articulation import moving_parts
 from pipeline.scene.mjcf import builder
 from pipeline.scene.mjcf.recorded_models import needed_files
-from pipeline.scene.placement import SHELF_NAME, Light, MachinePose, Placement, Scene, SceneError, Shelf
+from pipeline.scene.placement import (
+    SHELF_NAME,
+    TABLE_MARGIN_M,
+    Light,
+    MachinePose,
+    Placement,
+    Scene,
+    SceneError,
+    Shelf,
+    TableMargins,
+)
 from pipeline.store import parse_json, write_json
 
 _PLAIN_FIELDS = (
     "name", "segment_id", "asset_id", "scale", "mass", "friction", "category", "shape", "fill", "colour",
     "container",
     "fixed", "foot", "prop", "misfit", "mass_source", "friction_source", "licence", "provenance",
-    "overruled",
+    "overruled", "printed",
 )  # fmt: skip
 """Fields of a placement that are JSON values already."""
 
@@ -50,7 +60,7 @@ def write_scene(scene: Scene, project_dir: Path) -> Scene:
 def _with_project_files(p: Placement, folder: Path) -> Placement:
     model = None if p.model is None else folder / f"{p.name}.model.xml"
     collision = tuple(folder / f"{p.name}.{i}.obj" for i in range(len(p.collision) or 1))
-    return replace(p, mesh=folder / f"{p.name}.obj", collision=collision, model=model)
+    return replace(p, look=None, mesh=folder / f"{p.name}.obj", collision=collision, model=model)
 
 
 def scene_to_json(scene: Scene, project_dir: Path) -> dict:
@@ -59,6 +69,7 @@ def scene_to_json(scene: Scene, project_dir: Path) -> dict:
         "world_from_camera": np.asarray(scene.world_from_camera).tolist(),
         "camera": asdict(scene.intrinsics) if scene.intrinsics else None,
         "table": np.asarray(scene.table).tolist(),
+        "table_margins": list(scene.table_margins),
         "table_rgb": [int(c) for c in scene.table_rgb],
         "light": {"direction": scene.light.direction.tolist(), "spread": scene.light.spread} if scene.light else None,
         "placements": [_placement_to_json(p, project_dir) for p in scene.placements],
@@ -134,12 +145,21 @@ def read_scene(project_dir: Path) -> Scene:
             else None,
             light=_light_from_json(data.get("light")),
             shelves=tuple(_shelf_from_json(shelf) for shelf in data.get("shelves", ())),
+            table_margins=_margins_from_json(data.get("table_margins", [TABLE_MARGIN_M] * 4)),
         )
     except FileNotFoundError as error:
         raise SceneError(f"{project_dir.name} has no scene.json; build the scene first") from error
     except (ValueError, LookupError, TypeError, AttributeError, OverflowError) as error:
         reason = " ".join(f"{type(error).__name__}: {error}".split())[:120]
         raise SceneError(f"{project_dir.name}/scene.json is damaged ({reason}); build the scene again") from error
+
+
+def _margins_from_json(data: list) -> TableMargins:
+    """Return the table's margins. Raises ValueError for what is no distance up to a metre."""
+    left, right, near, far = map(float, data)
+    if not all(0 <= margin <= 1 for margin in (left, right, near, far)):
+        raise ValueError("a margin of the table is no distance")
+    return left, right, near, far
 
 
 def _rgb_from_json(data: list | None) -> tuple[int, int, int] | None:

@@ -22,15 +22,15 @@ MIN_GAIN_M = 0.001
 
 def settle_with_retries(
     scene: Scene, inputs: SceneInputs, rename: Callable[[Scene], Scene] = lambda scene: scene
-) -> tuple[Scene, tuple[SettleReport, ...]]:
-    """Return the settled scene and the reports of what settling changed.
+) -> tuple[Scene, tuple[SettleReport, ...], Scene]:
+    """Return the settled scene, the reports of what settling changed, and the scene that was settled.
 
     `scene` is what `place_objects` made of the same inputs. `rename` names the objects of an alternative, in which
     another asset may stand for one. Raises SceneError.
     """
     settled, reports = settle(scene)
     if not (moved := _moved_objects(settled, reports, inputs)):
-        return settled, reports
+        return settled, reports, scene
     observed = {o.segment.id: o for o in inputs.observed_objects()}
     misfit = _total_misfit(settled, observed)
     for id in moved:
@@ -41,7 +41,7 @@ def settle_with_retries(
             candidate_settled, candidate_reports = settle(candidate)
             if (cost := _total_misfit(candidate_settled, observed)) < misfit - MIN_GAIN_M:
                 scene, settled, reports, misfit = candidate, candidate_settled, candidate_reports, cost
-    return settled, reports
+    return settled, reports, scene
 
 
 def _moved_objects(settled: Scene, reports: Iterable[SettleReport], inputs: SceneInputs) -> list[int]:

@@ -7,9 +7,8 @@ import mujoco
 import numpy as np
 from PIL import Image, ImageDraw
 
-from pipeline.export.film.motion_pictures import font
-from pipeline.export.film.mp4 import write_pictures
 from pipeline.frame import Frame
+from pipeline.motion_pictures import font, write_pictures
 from pipeline.scene.mjcf import builder
 from pipeline.scene.rendering import open_renderer, run_in_render_thread
 from pipeline.store import temporary_beside

@@ -19,6 +19,15 @@ from pipeline.store import read_arrays, read_json, write_arrays, write_json, wri
 from pipeline.tracking.track import STATES, Event, Track, TrackError, share_of_states
 
 SCHEMA = 1
+EPISODE = "episode.npz"
+FOLDER = "tracks"
+"""Folder of a project with a track in each of its folders, called as the recording."""
+
+
+def newest_track(project: Path) -> Path | None:
+    """Return the folder of a project's newest track; None if it has none."""
+    found = sorted(project.glob(f"{FOLDER}/*/track.json"), key=lambda path: path.stat().st_mtime)
+    return found[-1].parent if found else None
 
 
 def write_track(track: Track, project_dir: Path, folder: Path, source: str) -> None:
@@ -105,4 +114,4 @@ def with_objects(log: Episode, track: Track, offset: float = 0.0) -> Episode:
 
 def write_episode_of(log: Episode, track: Track, folder: Path, offset: float = 0.0) -> None:
     """Write episode.npz: a robot's log with the tracked objects. Raises TrackError, EpisodeError, StoreError."""
-    write_episode(with_objects(log, track, offset), folder / "episode.npz")
+    write_episode(with_objects(log, track, offset), folder / EPISODE)

@@ -54,13 +54,15 @@ class Inspector extends View {
       spellcheck=${false} onkeydown=${leave} onchange=${rename} />`;
   }
 
-  colourChoice({ id, placed: { recolour } }) {
-    const swatch = html`<i class="swatch" style=${`background:rgb(${recolour})`} />`;
+  colourChoice({ id, placed: { recolour, printed } }) {
+    const isPhoto = Boolean(recolour || printed),
+      swatch = html`<i class="swatch" style=${`background:rgb(${recolour})`} />`,
+      tinted = html`${swatch}${t("recoloured to the photograph")}`;
     return html`<${Fact} name="colour">
-        ${recolour ? html`${swatch}${t("recoloured to the photograph")}` : t("the asset's own")}<//>
+        ${printed ? t("the photograph's print where it is seen") : recolour ? tinted : t("the asset's own")}<//>
       <button class="studio-button recolour" data-sends="inspector.decide"
-        onclick=${() => this.decide("recolour", { id, value: !recolour })}>
-        ${recolour ? t("Use the asset's colour") : t("Recolour to the photograph")}</button>`;
+        onclick=${() => this.decide("recolour", { id, value: !isPhoto })}>
+        ${isPhoto ? t("Use the asset's own look") : t("Show it as in the photograph")}</button>`;
   }
 
   actions({ id, is_object }) {

@@ -2,9 +2,9 @@
 import { sizeText } from "/static/studio/parts.js";
 import { t } from "/static/studio/texts.js";
 import { classes, html } from "/static/studio/view.js";
-import { fullName, isChosen, isMatcherChoice, isRecoloured } from "./candidates.js";
+import { fullName, isChosen, isMatcherChoice, isPrinted, isRecoloured } from "./candidates.js";
 
-/** Whether an option is chosen, by whom, and recoloured. */
+/** Whether an option is chosen, and by whom. */
 export const optionTags = (object, option) => html`
   ${isChosen(object, option) && html`<span class="tag good">${t("✓ Chosen")}</span>`}
   ${
@@ -17,10 +17,16 @@ const RECOLOURED = t(
   "Its shape fits; its texture is tinted to the colour in the photograph. The inspector switches it off.",
 );
 
+const PRINTED = t(
+  "Its shape fits and its print does not: what the photograph shows is printed on it. The inspector switches it off.",
+);
+
 export const recolouredTag = (object, option) =>
-  isRecoloured(object, option) &&
-  html`<span class="tag recoloured" title=${RECOLOURED}>
-    <i class="swatch" style=${`background:rgb(${object.placed.recolour})`} />${t("Recoloured")}</span>`;
+  isPrinted(object, option)
+    ? html`<span class="tag recoloured" title=${PRINTED}>${t("Photograph's print")}</span>`
+    : isRecoloured(object, option) &&
+      html`<span class="tag recoloured" title=${RECOLOURED}>
+        <i class="swatch" style=${`background:rgb(${object.placed.recolour})`} />${t("Recoloured")}</span>`;
 
 function picture(object, option, scene, render) {
   if (render?.state === "ready" && scene)

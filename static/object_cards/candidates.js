@@ -52,6 +52,10 @@ export const isMatcherChoice = (object, option) => (object.match?.machine?.asset
 export const isRecoloured = ({ placed }, { asset_id }) =>
   Boolean(asset_id && placed?.recolour && placed.asset_id === asset_id);
 
+/** Whether the twin shows this option with the photograph's print instead of its own. */
+export const isPrinted = ({ placed }, { asset_id }) =>
+  Boolean(asset_id && placed?.printed && placed.asset_id === asset_id);
+
 /** The decision that lets an option represent an object. */
 export const decision = (id, { asset_id }) =>
   asset_id && !isMethod({ asset_id })

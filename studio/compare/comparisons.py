@@ -14,6 +14,7 @@ from pipeline.divergence import METHODS, EpisodeError
 from pipeline.divergence.episode_files import episode_in
 from pipeline.divergence.report.drawn_robot import drawn_model, drawn_positions
 from pipeline.resources import SAMPLE_SCENES
+from pipeline.tracking.track_files import EPISODE
 from studio import viewer
 from studio.compare.project_sources import episode_title, project_episode
 from studio.sessions.session_registry import SessionRegistry
@@ -242,8 +243,11 @@ def _selected(selection: object, side: str) -> tuple[str, ...]:
 
 
 def _title_of(given: Any, path: Path) -> str:
-    """Return what the page calls an episode; one of a project is simulated, whichever place it takes."""
-    return path.name if isinstance(given, list) else t("{name} (simulated)", name=episode_title(str(given["source"])))
+    """Return what the page calls an episode; a project's solution or round is simulated, whichever place it takes."""
+    if isinstance(given, list):
+        return path.name
+    title = episode_title(str(given["source"]))
+    return title if path.name == EPISODE else t("{name} (simulated)", name=title)
 
 
 def _collected(files: object, folder: Path) -> Path:

@@ -285,6 +285,7 @@ def _placed(placement: Placement) -> dict[str, Any]:
         "asset_id": placement.asset_id,
         "reconstruction": _reconstruction(placement),
         "recolour": placement.recolour,
+        "printed": placement.printed and placement.asset_id is not None,
         "can_recolour": placement.asset_id is not None and placement.model is None,
     }
 

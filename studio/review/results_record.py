@@ -172,8 +172,14 @@ def _stage_record(session: Session, stage: Stage) -> dict[str, str]:
 
 
 def _recoloured(session: Session) -> str:
-    """Return which objects of the twin are assets in the photograph's colour instead of their own; "" if none are."""
+    """Return which objects of the twin are assets in the photograph's colour or print; "" if none are."""
     scene = session.cache.get("scene", "scene.json", session.project.scene)
     words = object_words(session.project)
-    names = [words.of(p.name) for p in scene.placements if p.recolour] if scene else []
-    return t("Recoloured to the photograph: {names}", names=", ".join(names)) if names else ""
+    placements = [p for p in scene.placements if p.asset_id is not None] if scene else []
+    tinted = ", ".join(words.of(p.name) for p in placements if p.recolour and not p.printed)
+    printed = ", ".join(words.of(p.name) for p in placements if p.printed)
+    notes = [
+        t("Recoloured to the photograph: {names}", names=tinted) if tinted else "",
+        t("With the photograph's print: {names}", names=printed) if printed else "",
+    ]
+    return " · ".join(filter(None, notes))

@@ -17,7 +17,7 @@ from pipeline.store import read_json
 from pipeline.tracking.instant import project_at
 from pipeline.tracking.recorded_frames import RecordedFrames
 from pipeline.tracking.track import Event, Track
-from pipeline.tracking.track_files import read_track
+from pipeline.tracking.track_files import FOLDER, newest_track, read_track
 from studio.sessions.project_jobs import CommandJob, ProjectJobs
 from studio.sessions.recorded_frame import RecordedFrame
 from studio.sessions.session import Session
@@ -28,9 +28,6 @@ from studio.web.background import log_error
 from studio.web.errors import RequestError
 from studio.web.jobs import Listing
 from studio.web.upload_folder import collect_uploads
-
-FOLDER = "tracks"
-"""Folder of a project with a track in each of its folders, called as the recording."""
 
 
 class Following(CommandJob):
@@ -131,12 +128,6 @@ class Tracks:
             shutil.rmtree(folder, ignore_errors=True)
             raise
         return RecordedFrame(folder / names[0] if len(names) == 1 else folder, first)
-
-
-def newest_track(project: Path) -> Path | None:
-    """Return the folder of a project's newest track; None if it has none."""
-    found = sorted(project.glob(f"{FOLDER}/*/track.json"), key=lambda path: path.stat().st_mtime)
-    return found[-1].parent if found else None
 
 
 def track_marks(track: Track, words: ObjectWords) -> list[Mark]:

@@ -187,6 +187,8 @@ def test_the_card_tells_of_doubt_fragments_recolouring_and_rejected_candidates(c
     parent = {"id": 2, "name": "box", "note": "?"}
     change(cards, 1, placed=one["placed"] | {"recolour": [9, 99, 9]}, probably_part_of=parent)
     expect(panel.locator(".asset.on .recoloured")).to_have_text("Recoloured")
+    change(cards, 1, placed=one["placed"] | {"printed": True}, probably_part_of=parent)
+    expect(panel.locator(".asset.on .recoloured")).to_have_text("Photograph's print")
     page.get_by_role("button", name="Merge into box").click()
     expect_object(page, 2)
     assert cards.sent[0] == ("decide", {"kind": "merge_segments", "ids": [2, 1], "into": 2})

@@ -133,7 +133,7 @@ def test_the_inspector_renames_measures_recolours_and_deletes_an_object(objects:
     name.press("Enter")
     expect(page.locator(".object-list [data-id='2']")).to_contain_text("my thing")
     expect(panel.locator(".id")).to_have_text(one["name"])
-    press_buttons(panel, "Recolour to the photograph", "Mark as not an object")
+    press_buttons(panel, "Show it as in the photograph", "Mark as not an object")
     expect(panel.get_by_role("button", name="Mark as object")).to_be_visible()
     press_buttons(panel, "Delete")
     expect(panel.locator(".empty")).to_be_visible()
@@ -152,7 +152,10 @@ def test_an_object_from_the_library_keeps_its_name_and_a_recoloured_one_says_so(
     objects.set_value("inspector", {"objects": [one | facts]})
     for text in ("recoloured to the photograph", "120 % of the asset", "-90°", "moved by you", "It is cut off."):
         expect(panel).to_contain_text(text)
-    panel.get_by_role("button", name="Use the asset's colour").click()
+    printed = facts | {"placed": placed | {"printed": True, "recolour": None}}
+    objects.set_value("inspector", {"objects": [one | printed]})
+    expect(panel).to_contain_text("the photograph's print where it is seen")
+    panel.get_by_role("button", name="Use the asset's own look").click()
     assert objects.sent == [("decide", {"kind": "recolour", "id": 1, "value": False})]
     objects.set_value("inspector", {"objects": [known(1, is_brought=True, placed=None)]})
     expect(panel.locator("input.name")).to_be_disabled()

@@ -22,8 +22,8 @@ from pipeline.decisions import Decision, append
 from pipeline.export import ExportError, export_zip, film
 from pipeline.export.film import mp4
 from pipeline.export.film.chapters import Chapter, _labelled, chapters
-from pipeline.export.film.motion_pictures import FPS, TURN_FRAMES, play_rollout, turn_model
 from pipeline.export.object_zip import object_zip
+from pipeline.motion_pictures import FPS, TURN_FRAMES, play_rollout, turn_model
 from pipeline.project import Project
 from pipeline.router import Round, write_round
 from pipeline.scene import scene_files

@@ -125,7 +125,7 @@ def test_an_object_placed_wrongly_is_placed_again_beside_one_that_a_person_broug
     block = wrong.placements[0]
     away = Pose(block.world_from_object.pos + np.array([0, 0.3, 0]), block.world_from_object.quat_wxyz)
     brought = replace(block, segment_id=9, name="brought", world_from_object=away)
-    settled, reports = settle_with_retries(replace(wrong, placements=(*wrong.placements, brought)), inputs)
+    settled, reports, _ = settle_with_retries(replace(wrong, placements=(*wrong.placements, brought)), inputs)
     settled = replace(settled, placements=settled.placements[:2])
     assert max(make.position_errors(truth, settled)) < 0.003 and reports == ()
 
@@ -134,7 +134,7 @@ def test_what_a_person_placed_or_nothing_improves_stays_as_it_settled(inputs):
     high = move_second(place_objects(inputs), (0, 0, 0.05))
     _, cube = high.placements
     overrides = {2: Override(cube.world_from_object)}
-    settled, reports = settle_with_retries(high, replace(inputs, overrides=overrides))
+    settled, reports, _ = settle_with_retries(high, replace(inputs, overrides=overrides))
     assert make.position_errors(settled, settle(high)[0]) == pytest.approx([0, 0], abs=1e-9)
     assert [report.name for report in reports] == ["cube"]
     placed = place_objects(inputs)
@@ -148,7 +148,7 @@ def test_an_asset_that_cannot_rest_where_it_was_observed_is_replaced_by_a_recons
     on_its_rim = Pose(np.array([0, 0, bowl.size[0] / 2]), np.array([np.sqrt(0.5), 0, np.sqrt(0.5), 0]))
     (placed,) = place_objects(inputs).placements
     rolling = replace(placed, world_from_object=on_its_rim, size=bowl.size, mesh=bowl.mesh, collision=bowl.collision)
-    settled, _ = settle_with_retries(replace(ball, placements=(rolling,)), inputs)
+    settled, *_ = settle_with_retries(replace(ball, placements=(rolling,)), inputs)
     assert settled.placements[0].asset_id is None and max(make.position_errors(ball, settled)) < 0.01
 
 

@@ -8,8 +8,8 @@ import cv2
 import numpy as np
 from PIL import Image, ImageDraw
 
-from pipeline.export.film.motion_pictures import WIDTH_PX, film_height, font, play_rollout, turn_model
 from pipeline.geometry import bounding_box
+from pipeline.motion_pictures import WIDTH_PX, film_height, font, play_rollout, turn_model
 from pipeline.object_words import ObjectWords, object_words
 from pipeline.project import Project
 from pipeline.router import Round, first_failure, read_record

@@ -5,13 +5,12 @@ import textwrap
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-import imageio.v2 as imageio
 import numpy as np
 from PIL import Image, ImageDraw
 
 from pipeline.export.export_format import ExportError, ExportFormat, describes
 from pipeline.export.film.chapters import Chapter, chapters
-from pipeline.export.film.motion_pictures import FPS, WIDTH_PX, font
+from pipeline.motion_pictures import FPS, WIDTH_PX, font, write_pictures
 from pipeline.project import Project
 from pipeline.store import temporary_beside
 
@@ -44,14 +43,6 @@ def motion(chapter: Chapter) -> bytes | None:
         except (ImportError, OSError, RuntimeError):
             return None
         return path.read_bytes()
-
-
-def write_pictures(path: Path, pictures: Iterable[np.ndarray], fps: float = FPS) -> None:
-    """Write pictures (H, W, 3), uint8, as an MP4. Raises ImportError, OSError or RuntimeError without an encoder."""
-    settings = {"fps": fps, "macro_block_size": 2, "output_params": ["-movflags", "+faststart"]}
-    with imageio.get_writer(str(path), format="FFMPEG", **settings) as video:  # type: ignore[arg-type]
-        for picture in pictures:
-            video.append_data(picture)
 
 
 def _held(chapter: Chapter, frames: Iterable[np.ndarray]) -> Iterator[np.ndarray]:

@@ -57,6 +57,7 @@ def _blueprint() -> Any:
                 blueprint.Spatial3DView(origin="/", contents=[CAMERA, "photograph/points", "twin/**"], name="Twin"),
                 blueprint.Spatial3DView(origin="/", contents=["solution/**"], name="Solution"),
                 blueprint.Spatial3DView(origin="/", contents=["failure/**"], name="First failure"),
+                blueprint.Spatial3DView(origin="/", contents=["track/**"], name="Recording"),
             ),
             blueprint.Vertical(
                 blueprint.Spatial2DView(

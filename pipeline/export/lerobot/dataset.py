@@ -13,13 +13,13 @@ from pipeline.divergence.lerobot import ACTION, STATE
 from pipeline.divergence.lerobot_writer import FIRST, OBJECTS, POSE, Camera, write_dataset
 from pipeline.export.export_folder import export_folder, write_marker
 from pipeline.export.export_format import ExportFormat, describes, require_scene
-from pipeline.export.film.motion_pictures import drawn
 from pipeline.export.gym_env.dataset_control import FPS, movable_objects
 from pipeline.export.gym_env.pictures import PHOTO, camera_names
 from pipeline.export.lerobot import episodes
 from pipeline.export.lerobot.episodes import EpisodeData
 from pipeline.export.project_zip import licences
 from pipeline.export.rollouts import SolvedRollout, copy_meshes, solved_rollouts
+from pipeline.motion_pictures import drawn
 from pipeline.project import Project
 from pipeline.scene.mjcf.background import load_model
 from pipeline.scene.placement import SceneError

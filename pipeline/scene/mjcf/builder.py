@@ -5,7 +5,7 @@ its object's size box. Contacts are stiffer than MuJoCo's default, so that resti
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -21,6 +21,7 @@ from pipeline.scene.appearance import recolour
 from pipeline.scene.mjcf import articulated_body, mesh_export
 from pipeline.scene.mjcf.mesh_export import portable_xml
 from pipeline.scene.placement import Placement, Scene, SceneError, Shelf
+from pipeline.scene.table_edge import LEAST_MARGIN_M, least_rectangle
 
 TABLE_THICKNESS_M = 0.04
 TABLE_PICTURE = "table.png"
@@ -139,21 +140,21 @@ def _contact_settings(friction: float, rolls: bool = False) -> dict:
 
 
 def table_slab(scene: Scene) -> Slab:
-    """Return the least rectangle below the visible table and all objects that no shelf carries, with a margin."""
-    standing = [p for p in scene.placements if not any(shelf.carries(p) for shelf in scene.shelves)]
-    # Margin added around the visible table, so that nothing near its edge falls
-    return _slab(scene.table, standing, 0.10)
+    """Return the rectangle of the table: its visible outline and its margins, and all objects that no shelf carries."""
+    seen = least_rectangle(scene.table)
+    low, high = -seen.half - scene.table_margins[::2], seen.half + scene.table_margins[1::2]
+    for p in scene.placements:
+        if not any(shelf.carries(p) for shelf in scene.shelves):
+            own = (p.footprint - seen.centre) @ seen.axes.T
+            # so that an object at the very edge does not fall
+            low, high = np.minimum(low, own.min(0) - LEAST_MARGIN_M), np.maximum(high, own.max(0) + LEAST_MARGIN_M)
+    return Slab(seen.centre + (low + high) / 2 @ seen.axes, (high - low) / 2, seen.yaw)
 
 
 def _shelf_slab(scene: Scene, shelf: Shelf) -> Slab:
     """Return the least rectangle below the visible shelf and the objects on it. A margin would stand in others' way."""
-    return _slab(shelf.outline, [p for p in scene.placements if shelf.carries(p)], 0.0)
-
-
-def _slab(outline: np.ndarray, standing: Iterable[Placement], margin: float) -> Slab:
-    points = np.vstack([outline, *(p.footprint for p in standing)])
-    (x, y), (a, b), angle = cv2.minAreaRect(points.astype(np.float32))
-    return Slab(np.array([x, y]), np.array([a, b]) / 2 + margin, np.radians(angle))
+    around = least_rectangle(np.vstack([shelf.outline, *(p.footprint for p in scene.placements if shelf.carries(p))]))
+    return Slab(around.centre, around.half, around.yaw)
 
 
 def _options(spec: mujoco.MjSpec) -> None:
@@ -220,6 +221,8 @@ def _add_object(spec: mujoco.MjSpec, p: Placement, visuals: bool) -> None:
     if not (np.isfinite(p.size).all() and (p.size > 0).all() and np.isfinite(p.world_from_object.matrix).all()):
         raise SceneError(f"{p.name} has no valid size or pose; measure or move it again")
     visual = recolour.visual_mesh(p.mesh, p.recolour if visuals else None)
+    if p.look is not None:
+        visual = replace(visual, obj=p.look.obj, texture=p.look.texture, rgb=(1.0, 1.0, 1.0))
     if visuals and p.model is not None:
         _add_articulated(spec, p, visual)
         return

@@ -83,20 +83,31 @@ def modified_ns(path: Path) -> int:
 
 @lru_cache(maxsize=256)
 def _visual_mesh(path: Path, _: int) -> VisualMesh:
+    mesh, uv, image, rgb = textured_mesh(path)
+    return VisualMesh(obj_file(mesh, uv), None if image is None else _png(image), rgb, mesh.bounds)
+
+
+def textured_mesh(
+    path: Path,
+) -> tuple[trimesh.Trimesh, np.ndarray | None, Image.Image | None, tuple[float, float, float] | None]:
+    """Return a file's mesh with the texture coordinates of its vertices (V, 2), its texture, and its plain colour.
+
+    Texture coordinates and texture are None for a mesh of one colour, the colour as in VisualMesh. Raises SceneError.
+    """
     mesh = read_mesh(path)
     visual: Any = mesh.visual
     material, uv = getattr(visual, "material", None), getattr(visual, "uv", None)
     if material is not None:
         image = getattr(material, "image", None) or getattr(material, "baseColorTexture", None)
         if image is not None and uv is not None:
-            return VisualMesh(_obj(mesh, uv), _png(image), (1.0, 1.0, 1.0), mesh.bounds)
-        return VisualMesh(_obj(mesh, None), None, _unit_rgb(material.main_color), mesh.bounds)
+            return mesh, np.asarray(uv)[:, :2], image, (1.0, 1.0, 1.0)
+        return mesh, None, None, _unit_rgb(material.main_color)
     if not visual.defined:
-        return VisualMesh(_obj(mesh, None), None, None, mesh.bounds)
+        return mesh, None, None, None
     colours = np.asarray(visual.face_colors)[:, :3]
     if (colours == colours[0]).all():
-        return VisualMesh(_obj(mesh, None), None, _unit_rgb(colours[0]), mesh.bounds)
-    return _with_palette_texture(mesh, colours)
+        return mesh, None, None, _unit_rgb(colours[0])
+    return *_with_palette_texture(mesh, colours), (1.0, 1.0, 1.0)
 
 
 def _unit_rgb(rgb: np.ndarray) -> tuple[float, float, float]:
@@ -104,7 +115,9 @@ def _unit_rgb(rgb: np.ndarray) -> tuple[float, float, float]:
     return r, g, b
 
 
-def _with_palette_texture(mesh: trimesh.Trimesh, colours: np.ndarray) -> VisualMesh:
+def _with_palette_texture(
+    mesh: trimesh.Trimesh, colours: np.ndarray
+) -> tuple[trimesh.Trimesh, np.ndarray, Image.Image]:
     """Convert face colours (F, 3) to a texture with one texel per colour: MuJoCo renders no vertex colours."""
     palette, index = np.unique(colours // 8 * 8 + 4, axis=0, return_inverse=True)
     side = int(np.ceil(np.sqrt(len(palette))))
@@ -113,8 +126,8 @@ def _with_palette_texture(mesh: trimesh.Trimesh, colours: np.ndarray) -> VisualM
     row, column = np.divmod(index.reshape(-1), side)
     uv = np.stack([(column + 0.5) / side, 1 - (row + 0.5) / side], -1)
     loose = trimesh.Trimesh(mesh.triangles.reshape(-1, 3), np.arange(len(mesh.faces) * 3).reshape(-1, 3), process=False)
-    texture = _png(Image.fromarray(image.reshape(side, side, 3)).resize((side * 4, side * 4), Image.Resampling.NEAREST))
-    return VisualMesh(_obj(loose, np.repeat(uv, 3, axis=0)), texture, (1.0, 1.0, 1.0), mesh.bounds)
+    texture = Image.fromarray(image.reshape(side, side, 3)).resize((side * 4, side * 4), Image.Resampling.NEAREST)
+    return loose, np.repeat(uv, 3, axis=0), texture
 
 
 @lru_cache(maxsize=2048)
@@ -125,8 +138,8 @@ def _collider(path: Path, _: int) -> Collider:
     except (QhullError, ValueError):  # flat or degenerate, or not finite: it has no hull
         thick = np.maximum(mesh.extents, 1e-3)
         flat = trimesh.creation.box(thick, trimesh.transformations.translation_matrix(mesh.bounds.mean(0)))
-        return Collider("box", flat.bounds, float(np.prod(thick)), _obj(flat, None))
-    return Collider(_kind(hull, volume), mesh.bounds, volume, _obj(hull, None))
+        return Collider("box", flat.bounds, float(np.prod(thick)), obj_file(flat, None))
+    return Collider(_kind(hull, volume), mesh.bounds, volume, obj_file(hull, None))
 
 
 def _convex_hull(mesh: trimesh.Trimesh) -> tuple[trimesh.Trimesh, float]:
@@ -170,7 +183,7 @@ def _kind(hull: trimesh.Trimesh, volume: float) -> Literal["box", "cylinder", "s
     return "mesh"
 
 
-def _obj(mesh: trimesh.Trimesh, uv: np.ndarray | None) -> bytes:
+def obj_file(mesh: trimesh.Trimesh, uv: np.ndarray | None) -> bytes:
     """Return an OBJ file of vertices, texture coordinates and faces, which is all that MuJoCo reads."""
     lines = [f"v {x:.7g} {y:.7g} {z:.7g}" for x, y, z in mesh.vertices.tolist()]
     if uv is None:

@@ -7,6 +7,7 @@ import numpy as np
 
 from pipeline.frame import Observation
 from pipeline.geometry import transform
+from pipeline.scene.appearance.alike_colours import are_common, are_within, to_lab
 from pipeline.scene.mjcf.builder import Slab
 from pipeline.segmentation import Segment
 
@@ -114,19 +115,11 @@ def _coloured_like(rgb: np.ndarray, sample: np.ndarray, unknown: np.ndarray) -> 
     if not unknown.any() or np.count_nonzero(sample) < 100:
         return np.zeros_like(unknown)
     alike = np.zeros_like(unknown)
-    alike[unknown] = _are_common(rgb[unknown], rgb[sample]) | _are_near(rgb, sample, unknown)
+    alike[unknown] = are_common(rgb[unknown], rgb[sample]) | _are_near(rgb, sample, unknown)
     count, found = cv2.connectedComponents((alike | sample).astype(np.uint8))
     labels, beside = np.asarray(found, np.int64), np.zeros(count, bool)
     beside[np.unique(labels[sample])] = True
     return alike & beside[labels]
-
-
-def _are_common(rgb: np.ndarray, sample: np.ndarray) -> np.ndarray:
-    """Return which colours (N, 3) are common among a sample's (M, 3), of shape (N,): patterns of several colours."""
-    # 24: bins a channel of the table's colour histogram. OpenCV 5.0's calcBackProject gives 0 for three channels
-    bins, own = ((colours.astype(np.int32) * 24 // 256) @ (24 * 24, 24, 1) for colours in (sample, rgb))
-    # Share of the table's pixels from which a colour is one of the table's
-    return (np.bincount(bins, minlength=24**3) > 0.001 * len(sample))[own]
 
 
 def _are_near(rgb: np.ndarray, sample: np.ndarray, unknown: np.ndarray) -> np.ndarray:
@@ -135,25 +128,14 @@ def _are_near(rgb: np.ndarray, sample: np.ndarray, unknown: np.ndarray) -> np.nd
     A blurred picture decides, so that the grain of wood and the lines of a cloth belong to the table.
     """
     inner = rgb[sample][:: max(1, np.count_nonzero(sample) // 20_000)]
-    near = _within(_lab(rgb[unknown][None])[0], _lab(inner[None])[0], 5.0)
+    near = are_within(to_lab(rgb[unknown][None])[0], to_lab(inner[None])[0], 5.0)
     height, width = sample.shape
     size = (min(width, 320), round(height * min(width, 320) / width))  # 320: a blurred picture needs no more pixels
     # 0.01: standard deviation of the blur, relative to the picture's width
-    smooth = cv2.GaussianBlur(_lab(cv2.resize(rgb, size, interpolation=cv2.INTER_AREA)), (0, 0), 0.01 * size[0])
+    smooth = cv2.GaussianBlur(to_lab(cv2.resize(rgb, size, interpolation=cv2.INTER_AREA)), (0, 0), 0.01 * size[0])
     inner = smooth[cv2.resize(sample.astype(np.uint8), size, interpolation=cv2.INTER_NEAREST) > 0]
-    also = _within(smooth, inner, 3.0) if len(inner) > 1 else np.zeros(size[::-1], bool)
+    also = are_within(smooth, inner, 3.0) if len(inner) > 1 else np.zeros(size[::-1], bool)
     return near & (cv2.resize(also.astype(np.uint8), (width, height), interpolation=cv2.INTER_NEAREST)[unknown] > 0)
-
-
-def _lab(rgb: np.ndarray) -> np.ndarray:
-    return cv2.cvtColor(rgb / np.float32(255), cv2.COLOR_RGB2LAB)
-
-
-def _within(lab: np.ndarray, sample: np.ndarray, deviations: float) -> np.ndarray:
-    """Return which colours (..., 3) lie within so many standard deviations of a sample's (N, 3), of shape (...)."""
-    # 3.0: deviation in CIELAB by which a table's colours differ at least, from light alone
-    whitening = np.linalg.cholesky(np.linalg.inv(np.cov(sample.T) + np.eye(3) * 3.0**2)).astype(np.float32)
-    return np.square((lab - sample.mean(0)) @ whitening).sum(-1) < deviations**2
 
 
 def _outline(observation: Observation, unmeasured: np.ndarray) -> np.ndarray:

@@ -1,10 +1,11 @@
-"""Frames of a film: a rollout from the photograph's side, and a model that turns; and the font of its words."""
+"""Films: a rollout from the photograph's side, a model that turns, the font of their words, and their file."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 
+import imageio.v2 as imageio
 import mujoco
 import numpy as np
 from PIL import ImageFont
@@ -20,6 +21,14 @@ View = Callable[[int], tuple[np.ndarray | None, "mujoco.MjvCamera | str | int"]]
 """Returns qpos (None for the initial state) and camera of a frame."""
 FONTS = ("NotoSans-Regular.ttf", "DejaVuSans.ttf", "Arial Unicode.ttf", "arial.ttf")
 """Fonts with the letters of many languages, the first of which that is installed is used."""
+
+
+def write_pictures(path: Path, pictures: Iterable[np.ndarray], fps: float = FPS) -> None:
+    """Write pictures (H, W, 3), uint8, as an MP4. Raises ImportError, OSError or RuntimeError without an encoder."""
+    settings = {"fps": fps, "macro_block_size": 2, "output_params": ["-movflags", "+faststart"]}
+    with imageio.get_writer(str(path), format="FFMPEG", **settings) as video:  # type: ignore[arg-type]
+        for picture in pictures:
+            video.append_data(picture)
 
 
 def film_height(width: int, height: int) -> int:

@@ -1,0 +1,206 @@
+"""Print the photograph on what it shows of an object, so that a box wears its own label and not that of its asset.
+
+What the camera did not see keeps the texture that it has. The shape stays as it is.
+"""
+
+from contextlib import suppress
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import cv2
+import numpy as np
+import trimesh
+
+from pipeline.assets.reconstruct import PROVENANCE_PREFIX
+from pipeline.frame import Frame
+from pipeline.geometry import PixelBox, Pose, bounding_box, transform
+from pipeline.geometry.rays import cast_rays, triangle_scene
+from pipeline.scene.appearance import recolour
+from pipeline.scene.mjcf.mesh_export import modified_ns, obj_file, textured_mesh
+from pipeline.scene.observed_object import ObservedObject
+from pipeline.scene.place_objects import SceneInputs
+from pipeline.scene.placement import Look, Placement, Scene
+from pipeline.scene.rotation_from_print import print_agreement
+from pipeline.scene.settle import REPORTED_SHIFT_M
+from pipeline.store import StoreError, digest, write_bytes
+
+PRINT_VERSION = 1
+MAX_EDGE_M = 0.02
+"""Longest edge of a triangle: each is printed as a whole or not, and perspective bends the picture on a large one."""
+GAP_PX = 4
+MAX_OWN_PX = 1024
+"""Longest side of the mesh's own texture beside the photograph's."""
+
+
+def with_prints(scene: Scene, before: Scene, inputs: SceneInputs) -> Scene:
+    """Return a settled scene whose objects show the photograph where that tells more than their own texture.
+
+    Those are objects made from the view, and assets with another print than the photograph's. `before` is the scene
+    before settling. Raises SceneError for a bad mesh.
+    """
+    observed = {o.segment.id: o for o in inputs.observed_objects()}
+    measured = {p.name: p.world_from_object for p in before.placements}
+    frame, camera = inputs.observation.frame, inputs.observation.support.world_from_camera
+    placements = []
+    for p in scene.placements:
+        seen, look = observed.get(p.segment_id), None
+        if seen is not None and wears_photograph(p, seen, inputs):
+            shown = replace(p, world_from_object=_photographed_pose(p, measured.get(p.name, p.world_from_object)))
+            look = _memoised_print(inputs.cache, shown, frame, camera, seen.segment.mask)
+        placements.append(replace(p, look=look, printed=look is not None))
+    return replace(scene, placements=tuple(placements))
+
+
+def wears_photograph(p: Placement, observed: ObservedObject, inputs: SceneInputs) -> bool:
+    """Whether an object shows the photograph: one made from the view, or an asset with another print."""
+    if p.model is not None:
+        return False
+    if p.asset_id is None:
+        return p.provenance.startswith(PROVENANCE_PREFIX)
+    if (decided := inputs.override(p.segment_id).recolour) is not None:
+        return decided
+    agreement = print_agreement(inputs.library[p.asset_id], observed, p.world_from_object, p.scale)
+    # 0.5: 0.56 to 0.99 of 22 assets that are the photographed product, 0.04 to 0.48 of 11 that stand for another print
+    return agreement is not None and agreement < 0.5
+
+
+def _photographed_pose(p: Placement, measured: Pose) -> Pose:
+    """Return where the photograph shows an object: where it rests, unless it was moved or slid there."""
+    if p.machine_pose is not None:
+        return p.machine_pose.world_from_object
+    slid = float(np.linalg.norm(p.world_from_object.pos - measured.pos))
+    return measured if slid > REPORTED_SHIFT_M else p.world_from_object
+
+
+def _memoised_print(
+    cache: Path | None, p: Placement, frame: Frame, world_from_camera: np.ndarray, mask: np.ndarray
+) -> Look | None:
+    """Return the print, kept in the folder `cache` while mesh, place, colour and photograph stay."""
+    if cache is None:
+        return photo_print(p, frame, world_from_camera, mask)
+    box = bounding_box(mask)
+    key = digest(
+        PRINT_VERSION, str(p.mesh), modified_ns(p.mesh), p.world_from_object.matrix.round(4), p.size.round(5),
+        p.recolour, p.rgb, box, frame.rgb[box.slices], mask[box.slices], asdict(frame.intrinsics),
+        world_from_camera.round(5),
+    )  # fmt: skip
+    obj, png = cache / f"print-{key}.obj", cache / f"print-{key}.png"
+    with suppress(OSError):
+        return Look(obj.read_bytes(), png.read_bytes())
+    look = photo_print(p, frame, world_from_camera, mask)
+    if look is not None:
+        with suppress(OSError, StoreError):
+            write_bytes(obj, look.obj)
+            write_bytes(png, look.texture)
+    return look
+
+
+def photo_print(p: Placement, frame: Frame, world_from_camera: np.ndarray, mask: np.ndarray) -> Look | None:
+    """Return an object's mesh with the photograph on what the mask (H, W) shows of it; None if that is nothing.
+
+    The object stands where the photograph shows it. Raises SceneError for a bad mesh.
+    """
+    mesh, own_uv, _, _ = textured_mesh(p.mesh)
+    uv = np.zeros((len(mesh.vertices), 2)) if own_uv is None else own_uv
+    scale, middle = p.size / np.maximum(mesh.extents, 1e-9), mesh.bounds.mean(0)
+    corners = _split(np.concatenate([mesh.triangles, uv[mesh.faces]], -1), scale, max(MAX_EDGE_M, p.size.max() / 20))
+    world = transform(p.world_from_object.matrix, (corners[..., :3] - middle) * scale)
+    pixels = _pixels(frame, world_from_camera, world)
+    printed = _is_seen(world, np.asarray(world_from_camera)[:3, 3]) & _is_inside(pixels, mask)
+    unwrapped = _unwrapped(corners[..., 3:])
+    if not printed.any() or unwrapped is None:
+        return None
+    box, own = bounding_box(mask), _own_texture(p)
+    # the photograph's part above the own texture; between them rows that keep one's colours out of the other
+    crop = cv2.copyMakeBorder(_crop(frame.rgb, mask, box), 0, GAP_PX, 0, GAP_PX, cv2.BORDER_REPLICATE)
+    own = cv2.copyMakeBorder(own, GAP_PX, 0, 0, GAP_PX, cv2.BORDER_REPLICATE)
+    height, width = len(crop) + len(own), max(crop.shape[1], own.shape[1])
+    picture = np.zeros((height, width, 3), np.uint8)
+    picture[: len(crop), : crop.shape[1]], picture[len(crop) :, : own.shape[1]] = crop, own
+    uv = unwrapped * [own.shape[1] - GAP_PX, len(own) - GAP_PX]
+    uv[printed] = [0, height] + (pixels[printed] + 0.5 - [box.left, box.top]).clip(0, [box.width, box.height]) * [1, -1]
+    png = cv2.imencode(".png", cv2.cvtColor(picture, cv2.COLOR_RGB2BGR))[1].tobytes()
+    return Look(_obj(corners[..., :3], uv / [width, height]), png)
+
+
+def _split(corners: np.ndarray, scale: np.ndarray, max_edge: float) -> np.ndarray:
+    """Return triangles (F, 3, 5) of position and texture coordinates with no edge above `max_edge`, in metres.
+
+    `scale` (3,) is metres over the units of the positions. The longest edge is halved first.
+    """
+    done = []
+    while len(corners):
+        points = corners[..., :3] * scale
+        edges = np.linalg.norm(np.roll(points, -1, 1) - points, axis=-1)
+        long = edges.max(1) > max_edge
+        done.append(corners[~long])
+        order = (edges[long].argmax(1)[:, None] + np.arange(3)) % 3
+        a, b, c = np.moveaxis(np.take_along_axis(corners[long], order[..., None], 1), 1, 0)
+        middle = (a + b) / 2
+        corners = np.concatenate([np.stack([a, middle, c], 1), np.stack([middle, b, c], 1)])
+    return np.concatenate(done)
+
+
+def _pixels(frame: Frame, world_from_camera: np.ndarray, world: np.ndarray) -> np.ndarray:
+    """Return the columns and rows of world points (..., 3) in the photograph, of shape (..., 2); NaN behind it."""
+    k = frame.intrinsics
+    x, y, z = np.moveaxis(transform(np.linalg.inv(world_from_camera), world), -1, 0)
+    z = np.where(z > 0.02, z, np.nan)
+    return np.stack([k.fx * x / z + k.cx, k.fy * y / z + k.cy], -1)
+
+
+def _is_seen(world: np.ndarray, camera: np.ndarray) -> np.ndarray:
+    """Return which triangles (F, 3, 3) face a camera at (3,) and are hidden by no other, of shape (F,)."""
+    rays = world.mean(1) - camera
+    normals = np.cross(world[:, 1] - world[:, 0], world[:, 2] - world[:, 0])
+    # 0.12: cosine between ray and normal below which one pixel would cover much of the surface
+    cosine = 0.12 * np.linalg.norm(normals, axis=1) * np.linalg.norm(rays, axis=1)
+    return (np.einsum("fk,fk->f", normals, rays) < -cosine) & (
+        cast_rays(triangle_scene(world), camera, rays).distance > 0.985
+    )
+
+
+def _is_inside(pixels: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    """Return which triangles, given by the pixels of their corners (F, 3, 2), lie in a mask (H, W), of shape (F,)."""
+    wide = cv2.dilate(mask.astype(np.uint8), np.ones((5, 5), np.uint8)) > 0
+    height, width = mask.shape
+    known = np.nan_to_num(pixels, nan=-1e6)
+    inside = ((known > -0.5) & (known < [width - 0.5, height - 0.5])).all(-1)
+    columns, rows = np.moveaxis(known.clip(0, [width - 1, height - 1]).round().astype(int), -1, 0)
+    return (inside & wide[rows, columns]).all(1)
+
+
+def _own_texture(p: Placement) -> np.ndarray:
+    """Return the texture that the object has without the photograph, of shape (H, W, 3), uint8."""
+    visual = recolour.visual_mesh(p.mesh, p.recolour)
+    if visual.texture is None:
+        return np.full((4, 4, 3), np.round(np.multiply(visual.rgb or np.divide(p.rgb, 255), 255)), np.uint8)
+    picture = cv2.cvtColor(cv2.imdecode(np.frombuffer(visual.texture, np.uint8), cv2.IMREAD_COLOR), cv2.COLOR_BGR2RGB)
+    factor = MAX_OWN_PX / max(picture.shape[:2])
+    return picture if factor >= 1 else cv2.resize(picture, None, fx=factor, fy=factor, interpolation=cv2.INTER_AREA)
+
+
+def _unwrapped(uv: np.ndarray) -> np.ndarray | None:
+    """Return texture coordinates (F, 3, 2) in [0, 1]; None if a triangle shows a texture more than once."""
+    inside = uv - np.floor(uv.mean(1, keepdims=True))
+    return inside.clip(0, 1) if (inside > -0.5).all() and (inside < 1.5).all() else None
+
+
+def _crop(rgb: np.ndarray, mask: np.ndarray, box: PixelBox) -> np.ndarray:
+    """Return the mask's part of the photograph (h, w, 3), its rim and what surrounds it filled from inside."""
+    part = mask[box.slices].astype(np.uint8)
+    inner = cv2.erode(part, np.ones((3, 3), np.uint8), borderValue=0)
+    inner = inner if inner.any() else part
+    _, found = cv2.distanceTransformWithLabels(1 - inner, cv2.DIST_L2, 5, labelType=cv2.DIST_LABEL_PIXEL)
+    labels, crop = np.asarray(found, np.int64), rgb[box.slices]
+    colours = np.zeros((int(labels.max()) + 1, 3), np.uint8)
+    colours[labels[inner > 0]] = crop[inner > 0]
+    return colours[labels]
+
+
+def _obj(corners: np.ndarray, uv: np.ndarray) -> bytes:
+    """Return the OBJ file of triangles (F, 3, 3) with texture coordinates (F, 3, 2), equal corners joined."""
+    rows = np.concatenate([corners, uv], -1).reshape(-1, 5).astype(np.float32)
+    _, first, number = np.unique(rows.view("V20").ravel(), return_index=True, return_inverse=True)
+    mesh = trimesh.Trimesh(rows[first, :3], number.reshape(-1, 3), process=False)
+    return obj_file(mesh, rows[first, 3:])
