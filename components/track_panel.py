@@ -10,8 +10,8 @@ class TrackPanel(Component):
     message} or null, track: {recording, seconds, events: [{time, text, is_lost}], doubts: [line], is_earlier} or null,
     shown}, null before there is a twin.
 
-    Events: `follow` {files: [{path, name}], first} with a file that was chosen, or {} for the recording at hand;
-    `stop`; `show` {on}; `instant` {project, time} in seconds.
+    Events: `follow` {files: [{path, name}], first, log: [{path, name}]}, without files for the recording at hand, the
+    log empty or the robot's; `stop`; `show` {on}; `instant` {project, time} in seconds.
     """
 
     folder, event_names = "track_panel", ("follow", "stop", "show", "instant")

@@ -175,7 +175,7 @@ class Scene:
     """The photograph's main light; None if it could not be estimated, and a default direction is used."""
     shelves: tuple[Shelf, ...] = ()
     """Further surfaces on which objects stand, the lowest first."""
-    table_margins: TableMargins = (TABLE_MARGIN_M,) * 4
+    table_margins: TableMargins = (TABLE_MARGIN_M, TABLE_MARGIN_M, TABLE_MARGIN_M, TABLE_MARGIN_M)
     """Metres that the table reaches beyond the least rectangle around its outline: at its -x, +x, -y and +y side."""
 
     def floor_under(self, p: Placement) -> float:

@@ -1,10 +1,12 @@
-"""Files of a track: track.npz with all poses, track.json to read, twin.xml, episode.npz for the Compare page.
+"""Files of a track: track.npz with all poses, track.json to read, twin.xml; with a robot's log also episode.npz for the
+Compare page, and lerobot/, a dataset.
 
 track.npz holds t (T,) in seconds, objects (K,), object_poses (T, K, 7): metres and quaternion wxyz, states (T, K): an
 index into state_names, errors (T, K) in metres, NaN where nothing was seen, and frames (T,): their numbers in the
 recording. twin.xml is the model of the twin that was followed; its files lie in the project's folder scene/.
 """
 
+import shutil
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +21,7 @@ from pipeline.store import read_arrays, read_json, write_arrays, write_json, wri
 from pipeline.tracking.track import STATES, Event, Track, TrackError, share_of_states
 
 SCHEMA = 1
-EPISODE = "episode.npz"
+EPISODE, DATASET = "episode.npz", "lerobot"
 FOLDER = "tracks"
 """Folder of a project with a track in each of its folders, called as the recording."""
 
@@ -31,8 +33,13 @@ def newest_track(project: Path) -> Path | None:
 
 
 def write_track(track: Track, project_dir: Path, folder: Path, source: str) -> None:
-    """Write track.npz, track.json and twin.xml; `source` names the recording. Raises StoreError."""
+    """Write track.npz, track.json and twin.xml, in place of a former track; `source` names the recording.
+
+    Raises StoreError.
+    """
     folder.mkdir(parents=True, exist_ok=True)
+    (folder / EPISODE).unlink(missing_ok=True)
+    shutil.rmtree(folder / DATASET, ignore_errors=True)
     arrays = {"t": track.times, "objects": np.array(track.names), "object_poses": track.poses, "states": track.states}
     arrays |= {"state_names": np.array(STATES), "errors": track.errors.astype(np.float32)}
     arrays |= {"frames": np.array(track.numbers or range(len(track.times)))}
@@ -113,5 +120,10 @@ def with_objects(log: Episode, track: Track, offset: float = 0.0) -> Episode:
 
 
 def write_episode_of(log: Episode, track: Track, folder: Path, offset: float = 0.0) -> None:
-    """Write episode.npz: a robot's log with the tracked objects. Raises TrackError, EpisodeError, StoreError."""
-    write_episode(with_objects(log, track, offset), folder / EPISODE)
+    """Write a robot's log with the tracked objects, as episode.npz and as a LeRobot dataset.
+
+    Raises TrackError, EpisodeError, StoreError.
+    """
+    episode = with_objects(log, track, offset)
+    write_episode(episode, folder / EPISODE)
+    write_episode(episode, folder / DATASET)

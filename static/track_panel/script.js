@@ -11,6 +11,7 @@ const SENDS = { "data-sends": "track-panel.follow" };
 class TrackPanel extends View {
   sending = signal(""); // what the upload is doing, or why it failed
   time = signal(0); // seconds, of the frame that the viewer shows
+  log = signal([]); // the robot's log of the recording, [{file, name}], if a person chose one
 
   constructor(context) {
     super(context);
@@ -28,9 +29,9 @@ class TrackPanel extends View {
     const first = Number(/** @type {HTMLInputElement} */ (this.root.querySelector("input[type=number]")).value);
     const tell = (done, of) => (this.sending.value = t("Uploading file {n} of {of} …", { n: done + 1, of }));
     try {
-      const sent = await uploadFiles(files, this.upload, tell, "grs-studio track");
+      const sent = await uploadFiles([...files, ...this.log.value], this.upload, tell, "grs-studio track");
       this.sending.value = "";
-      this.send("follow", { files: sent, first });
+      this.send("follow", { files: sent.slice(0, files.length), first, log: sent.slice(files.length) });
     } catch (error) {
       this.sending.value = /** @type {Error} */ (error).message;
     }
@@ -58,10 +59,21 @@ class TrackPanel extends View {
       ${
         recording &&
         html`<button class="studio-button" data-sends="track-panel.follow"
-          onclick=${() => this.send("follow")}>${t("Follow {recording} from frame {first}", { recording, first })}</button>`
+          onclick=${() => this.choose([])}>${t("Follow {recording} from frame {first}", { recording, first })}</button>`
       }
       ${fileButton(t("Follow a recording …"), (files) => this.choose(files), { multiple: true }, SENDS)}
       <label>${t("of which this is frame")} <input type="number" min="0" value=${first} /></label>
+      ${fileButton(
+        this.log.value[0]?.name ?? t("The robot's log …"),
+        (files) => (this.log.value = files),
+        {},
+        {
+          ...SENDS,
+          title: t(
+            "With a log of the robot that begins with the recording, Compare sets it beside solutions and rounds",
+          ),
+        },
+      )}
       <span role="status">${this.sending.value}</span>
     </p>`;
   }

@@ -33,14 +33,15 @@ from studio.web.upload_folder import collect_uploads
 class Following(CommandJob):
     """One run of `grs-studio track` on an open project."""
 
-    def __init__(self, session: Session, recorded: RecordedFrame, turn: threading.Lock):
+    def __init__(self, session: Session, recorded: RecordedFrame, log: Path | None, turn: threading.Lock):
         out = session.project.folder / FOLDER / safe_name(recorded.recording.stem)
-        words = ("track", str(session.project.folder), str(recorded.recording), "--out", str(out))
+        words = ["track", str(session.project.folder), str(recorded.recording), "--out", str(out)]
+        words += ["--first", str(recorded.number), *(("--log", str(log)) if log else ())]
         project = session.project
         title = Listing(
             "track", lambda name=project.name: t("Following a recording in {project}", project=name), project.folder
         )
-        super().__init__(title, (*words, "--first", str(recorded.number)), turn)
+        super().__init__(title, words, turn)
         self._session, self._recorded = session, recorded
 
     def follow(self, line: str) -> bool:
@@ -76,11 +77,15 @@ class Tracks:
         }
 
     def follow(self, session: Session, message: Mapping[str, Any]) -> None:
-        """Follow the recording {files, first}, or the one that the frame was taken of. Raises RequestError."""
+        """Follow the recording {files, first}, or the one that the frame was taken of, with the robot's {log}, if any.
+
+        Raises RequestError.
+        """
         recorded = self._uploaded(message) if message.get("files") else session.recorded
         if recorded is None or not recorded.recording.exists():
             raise RequestError("The studio no longer has the recording; choose its file again.")
-        job = self._jobs.begin(session.project.folder, lambda turn: Following(session, recorded, turn))
+        log = self._collected(message["log"]) if message.get("log") else None
+        job = self._jobs.begin(session.project.folder, lambda turn: Following(session, recorded, log, turn))
         session.tasks.start("track", job.join, log_error)  # pages draw the track when this ends
 
     def stop(self, session: Session, _: Mapping[str, Any]) -> None:
@@ -121,13 +126,17 @@ class Tracks:
         first = message.get("first", 0)
         if not isinstance(first, int) or first < 0:
             raise RequestError("Frames are numbered from 0; say which one the twin was made of.")
+        return RecordedFrame(self._collected(message["files"]), first)
+
+    def _collected(self, files: Any) -> Path:
+        """Return the one file, or the folder of several, of uploads [{path, name}]. Raises RequestError."""
         folder = Path(tempfile.mkdtemp(dir=self._uploads.name))
         try:
-            names = collect_uploads(message["files"], folder)
+            names = collect_uploads(files, folder)
         except RequestError:
             shutil.rmtree(folder, ignore_errors=True)
             raise
-        return RecordedFrame(folder / names[0] if len(names) == 1 else folder, first)
+        return folder / names[0] if len(names) == 1 else folder
 
 
 def track_marks(track: Track, words: ObjectWords) -> list[Mark]:

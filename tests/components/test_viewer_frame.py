@@ -16,6 +16,7 @@ from playwright.sync_api import Page, expect
 from scipy.spatial.transform import Rotation
 
 from components.viewer import viewer_value
+from studio.compare.project_sources import project_episodes
 from studio.sessions.recorded_frame import RecordedFrame
 from studio.viewer import PhotoCamera
 from tests.components.test_viewer import recording, steady
@@ -199,9 +200,14 @@ def test_the_twin_follows_the_recording_of_its_frame_and_an_instant_of_it_become
         (recording / f"{name}.txt").write_text("\n".join(lines))
     session.recorded = RecordedFrame(recording, 0)
     session.log.mark_changed()
+    log = tmp_path / "robot.csv"
+    log.write_text("t,elbow\n" + "".join(f"{0.02 * row},{0.1 * row}\n" for row in range(11)))
+    panel.locator("input[type=file]").nth(1).set_input_files(log)
+    expect(panel.get_by_role("button", name="robot.csv")).to_be_visible()
     press_buttons(panel, "Follow table from frame 0")
     expect(panel.get_by_role("button", name="Show the twin")).to_be_visible(timeout=120_000)
     assert (session.project.folder / "tracks" / "table" / "track.mp4").is_file()
+    assert [each["title"] for each in project_episodes(session)] == ["Recording table"]
     expect(bare.page.frame_locator("#twin iframe").locator("#track")).to_be_visible()
     press_buttons(panel, "Project of this instant")
     wait_until(bare.page, lambda: list(bare.studio.workspace.glob("*_at_0_*_s/scene.json")), 60)

@@ -241,12 +241,17 @@ def test_the_solution_and_the_rounds_with_a_record_are_offered_newest_first_and_
     project = SimpleNamespace(folder=tmp_path, rounds=lambda: [SimpleNamespace(number=n) for n in range(3)])
     session: Any = SimpleNamespace(project=project)
     assert project_episodes(session) == []
-    for source in ("round 1", "round 3", "solution", "round ../../x", "", None, 0, "../rounds/000"):
+    for source in ("round 1", "round 3", "solution", "round ../../x", "", None, 0, "../rounds/000", "track x"):
         with pytest.raises(RequestError):
             project_episode(session, source)
     for number in ("000", "002"):
         write_text(tmp_path / "rounds" / number / "record.npz", "")
     (tmp_path / "solution.json").touch()
-    assert [each["source"] for each in project_episodes(session)] == ["solution", "round 2", "round 0"]
+    log = tmp_path / "tracks" / "table" / "episode.npz"
+    write_text(log, "")
+    write_text(tmp_path / "tracks" / "without_log" / "track.json", "{}")
+    sources = ["solution", "round 2", "round 0", "track table"]
+    assert [each["source"] for each in project_episodes(session)] == sources
+    assert project_episode(session, "track table") == log
     assert project_episode(session, "solution") == tmp_path
     assert project_episode(session, "round 2") == tmp_path / "rounds" / "002"

@@ -7,14 +7,17 @@ import mujoco
 import numpy as np
 import pytest
 
+from pipeline.divergence import Episode, read_episode
+from pipeline.export.recorded_scene import recorded_rollouts
 from pipeline.project import Project
 from pipeline.scene.scene_files import write_scene
 from pipeline.solving import save_model
+from pipeline.store import read_json
 from pipeline.tracking.following import follow
 from pipeline.tracking.instant import project_at
 from pipeline.tracking.motion import free_joint, joint_positions
 from pipeline.tracking.track import STATES, TrackError
-from pipeline.tracking.track_files import read_track, track_to_json, write_track
+from pipeline.tracking.track_files import newest_track, read_track, track_to_json, write_episode_of, write_track
 
 RATE = 15.0
 LIFT = [(0.0, 0.0)] * 3 + [(0.0, h) for h in (0.02, 0.05, 0.08, 0.1)]
@@ -116,3 +119,29 @@ def test_an_instant_becomes_a_project_with_its_poses_and_masks(scene, shots, tra
     assert found["carried"].prop > 0.05 and found["can"].prop == 0
     assert {s.id for s in project.segments()} == {1, 2}
     assert project.stages()["scene"] == "done" and len(project.active_decisions("move")) == 2
+
+
+def test_a_recording_with_the_robots_log_is_exported_and_compared_and_without_it_no_former_one_is(
+    scene, shots, track, tmp_path
+):
+    source = Project.create(tmp_path / "source", shots[0][1])
+    write_scene(scene, source.folder)
+    folder = source.folder / "tracks" / "drawn"
+    write_track(track, source.folder, folder, "drawn")
+    (recorded,) = recorded_rollouts(source)
+    assert recorded.name == "track" and recorded.times[-1] == pytest.approx(track.times[-1])
+    assert [recorded.twin.bodies[number].name for number in recorded.moving] == ["carried"]
+    assert not list((source.folder / "scene").glob("track*"))
+    rows = np.arange(0, track.times[-1], 0.02)
+    joints = np.stack([np.sin(rows), rows], 1)
+    write_episode_of(Episode.from_arrays(rows + 7, joints, ("shoulder", "elbow"), actions=joints), track, folder)
+    episode, dataset = read_episode(folder / "episode.npz"), read_episode(folder / "lerobot")
+    assert set(episode.objects) == {"carried", "can"}
+    assert np.abs(episode.objects["carried"][-1] - track.poses[-1, 0]).max() < 0.02
+    assert np.abs(dataset.positions[-1] - joints[-1]).max() < 0.03 and dataset.actions is not None
+    features = read_json(folder / "lerobot" / "meta" / "info.json")["features"]
+    assert features["observation.environment_state"]["names"][0] == "carried.x"
+    write_track(track, source.folder, folder, "drawn")
+    assert newest_track(source.folder) == folder and {file.name for file in folder.iterdir()} == {
+        "track.npz", "track.json", "twin.xml",
+    }  # fmt: skip

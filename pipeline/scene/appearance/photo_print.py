@@ -3,6 +3,7 @@
 What the camera did not see keeps the texture that it has. The shape stays as it is.
 """
 
+import io
 from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import cv2
 import numpy as np
 import trimesh
+from PIL import Image
 
 from pipeline.assets.reconstruct import PROVENANCE_PREFIX
 from pipeline.frame import Frame
@@ -167,7 +169,7 @@ def _is_inside(pixels: np.ndarray, mask: np.ndarray) -> np.ndarray:
     known = np.nan_to_num(pixels, nan=-1e6)
     inside = ((known > -0.5) & (known < [width - 0.5, height - 0.5])).all(-1)
     columns, rows = np.moveaxis(known.clip(0, [width - 1, height - 1]).round().astype(int), -1, 0)
-    return (inside & wide[rows, columns]).all(1)
+    return np.all(inside & wide[rows, columns], axis=1)
 
 
 def _own_texture(p: Placement) -> np.ndarray:
@@ -175,7 +177,7 @@ def _own_texture(p: Placement) -> np.ndarray:
     visual = recolour.visual_mesh(p.mesh, p.recolour)
     if visual.texture is None:
         return np.full((4, 4, 3), np.round(np.multiply(visual.rgb or np.divide(p.rgb, 255), 255)), np.uint8)
-    picture = cv2.cvtColor(cv2.imdecode(np.frombuffer(visual.texture, np.uint8), cv2.IMREAD_COLOR), cv2.COLOR_BGR2RGB)
+    picture = np.asarray(Image.open(io.BytesIO(visual.texture)).convert("RGB"))
     factor = MAX_OWN_PX / max(picture.shape[:2])
     return picture if factor >= 1 else cv2.resize(picture, None, fx=factor, fy=factor, interpolation=cv2.INTER_AREA)
 
