@@ -68,11 +68,10 @@ def scene_stage(project: Project, services: Services) -> Iterator[Progress]:
         scene, reports, before = settle_with_retries(scene, inputs, rename)
     yield Progress("scene", "writing the model", 2, 3)
     with one_blas_thread():
-        scene = with_prints(scene, before, inputs)
         picture = _table_picture(project, inputs, table_slab(scene))
         model = builder.compile_spec(builder.build_spec(scene))
         light = estimate_light(project.frame, inputs.segments, scene, model)
-    scene = replace(scene, table_png=picture, light=light)
+        scene = with_prints(replace(scene, table_png=picture, light=light), before, inputs)
     _complete_recordings(project)
     condition = twin_condition(project, scene, services.library)
     varied = scene if condition is None else varied_scene(scene, condition, services.library)

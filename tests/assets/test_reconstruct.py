@@ -90,6 +90,21 @@ def test_observed_surface_is_textured_by_the_photograph_and_a_bowls_wall_is_abou
     assert volume == pytest.approx(true, rel=0.2)
 
 
+def test_a_bin_whose_inside_is_seen_is_an_open_box(tmp_path):
+    frame = load(SCENE.parent / "stack")
+    objects = json.loads((SCENE.parent / "stack" / "expected.json").read_text())["objects"]
+    (number,) = (k for k, one in enumerate(objects) if one["asset_id"] == "white_bin")
+    support, segment = find_support(frame), Segment(number + 1, decode_rle(objects[number]["mask"]))
+    made = reconstruct(frame, support, segment, describe(frame, support, segment), tmp_path).asset
+    true = read_asset(BUILTIN_LIBRARY / "white_bin")
+    assert (made.category, made.container) == ("bin", True)
+    np.testing.assert_allclose(sorted(made.size), sorted(true.size), atol=0.01)
+    volume, expected = (
+        sum(trimesh.load_mesh(part).convex_hull.volume for part in one.collision) for one in (made, true)
+    )
+    assert volume == pytest.approx(expected, rel=0.5)
+
+
 def test_what_a_model_calls_a_cup_is_open_although_its_inside_is_not_seen(tmp_path):
     frame, support, (segment,) = make.photograph(
         make.scene(make.placement(make.can(tmp_path), "can", shape="cylinder"))

@@ -109,10 +109,11 @@ def test_a_mesh_of_one_colour_is_printed_and_one_that_the_mask_does_not_show_is_
     frame, support, segments = make.photograph(make.scene(plain))
     stripes = frame.rgb.copy()
     stripes[:, ::8] = (250, 250, 10)
-    seen = replace(frame, rgb=stripes)
-    look = photo_print.photo_print(plain, seen, support.world_from_camera, segments[0].mask)
+    light = builder.room_light(make.scene())
+    photograph = photo_print.Photograph(replace(frame, rgb=stripes), support.world_from_camera, light)
+    look = photo_print.photo_print(plain, photograph, segments[0].mask)
     image = drawn(make.scene(replace(plain, look=look)))
     assert difference(image.rgb, stripes, inside(segments[0].mask)) < 30
     nothing = np.zeros_like(segments[0].mask)
     nothing[:3, :3] = True
-    assert photo_print.photo_print(plain, seen, support.world_from_camera, nothing) is None
+    assert photo_print.photo_print(plain, photograph, nothing) is None

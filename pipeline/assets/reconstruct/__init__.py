@@ -16,6 +16,7 @@ from pipeline.assets.categories import default_friction, default_mass
 from pipeline.assets.library import read_asset, write_asset
 from pipeline.assets.reconstruct.model_selection import RECONSTRUCTION_METHODS, select_shape
 from pipeline.assets.reconstruct.photo_texture import texture_from_photo
+from pipeline.assets.reconstruct.revolution import OPEN_BOX
 from pipeline.assets.reconstruct.shape_proposal import ShapeProposal
 from pipeline.assets.reconstruct.view_observation import observe_surface, views_of
 from pipeline.description import Description
@@ -30,7 +31,7 @@ PROVENANCE_PREFIX = "made from the view"
 """Start of the provenance of every reconstructed asset."""
 OPEN_NAMES = {"bowl", "mug", "cup", "pot", "pan"}
 """Names of round things that are open above."""
-RECONSTRUCTION_VERSION = 5
+RECONSTRUCTION_VERSION = 6
 """Version of the method: increase it to reconstruct everything again."""
 
 
@@ -117,6 +118,8 @@ def is_known_open(description: Description) -> bool:
 
 def _category(shape: ShapeProposal, extents: np.ndarray) -> str:
     wide, deep, high = extents
+    if shape.label == OPEN_BOX:
+        return "tray" if high < min(wide, deep) / 4 else "bin"
     if shape.is_hollow:
         return "bowl" if high < 0.8 * (wide + deep) / 2 else "cup"
     if shape.method == "box":

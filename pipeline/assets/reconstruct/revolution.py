@@ -37,6 +37,7 @@ DEFAULT_WALL_M = 0.003
 """Wall of a hollow object that was not observed from both sides."""
 PRIOR_WEIGHT = 0.02
 """Weight of the described position and width against the points; it decides where points say nothing."""
+OPEN_BOX = "an open box"
 MIN_PIT_DEPTH_RATIO = 0.2
 """Depth below the rim over the height, from which observed points are inside a pit."""
 
@@ -61,6 +62,21 @@ class _RevolutionFit:
     def local(self, points: np.ndarray) -> np.ndarray:
         return (points - self.origin) @ self.rotation
 
+    def reach(self, local: np.ndarray) -> np.ndarray:
+        """Return the radius of the section through each point (N, 3) in the axis's frame, of shape (N,)."""
+        x, y = np.abs(local[:, 0]), np.abs(local[:, 1]) / self.squeeze
+        return (x**self.power + y**self.power) ** (1 / self.power)
+
+    @property
+    def outline(self) -> np.ndarray:
+        """The section of radius 1, of shape (M, 2)."""
+        circle = solids.circle()
+        return circle / (np.abs(circle) ** self.power).sum(1, keepdims=True) ** (1 / self.power) * [1, self.squeeze]
+
+    @property
+    def yaw(self) -> float:
+        return float(np.arctan2(self.rotation[1, 0], self.rotation[0, 0]))
+
 
 def propose_revolutions(
     observation: SurfaceObservation, size: np.ndarray, yaw: float, centre: np.ndarray, is_open: bool = False
@@ -76,13 +92,15 @@ def propose_revolutions(
              ((knots + 1) // 2, "even"))  # fmt: skip
     for count, kind in kinds:
         fit = _fit_upright(observation, size, yaw, centre, count, kind)
-        pit = _pit_profile(observation, fit) if kind == "round" else None
+        pit = _pit_profile(observation, fit) if kind in ("round", "square") else None
         solid = fit if count > 1 else _fit_cylinder_to_rays(observation, fit)
         yield _upright_proposal(solid, count)
         if pit is None and is_open and kind == "round":
             yield _hollow_proposal(observation, solid, np.zeros((0, 2)), count)
         elif pit is not None:
-            yield _hollow_proposal(observation, fit, pit, count)
+            fit = fit if kind == "round" else _fit_upright(observation, size, yaw, centre, count, "open")
+            pit = pit if kind == "round" else _pit_profile(observation, fit)
+            yield from () if pit is None else [_hollow_proposal(observation, fit, pit, count)]
     longer, shorter = size[:2].max(), size[:2].min()
     if longer > MIN_LYING_ASPECT * shorter and observation.top_z - observation.bottom_z < MIN_LYING_ASPECT * longer:
         along = yaw if size[0] >= size[1] else yaw + np.pi / 2
@@ -141,14 +159,14 @@ def _fit_upright(
 ) -> _RevolutionFit:
     """Return a fit of a vertical axis with `count` radii.
 
-    Kind "oval" allows an elliptic section, "square" a rounded rectangle; "even" makes the lower half mirror the upper
-    one, which is observed better.
+    Kind "oval" allows an elliptic section, "square" a rounded rectangle, "open" one with its inside; "even" makes the
+    lower half mirror the upper one, which is observed better.
     """
     points, normals = observation.points, observation.normals
     low, high = observation.bottom_z, observation.top_z
-    is_oval, is_symmetric, half = kind in ("oval", "square"), kind == "even", (high - low) / 2
-    # Power of a rounded square section
-    power = 6 if kind == "square" else 2
+    is_oval, is_symmetric, half = kind in ("oval", "square", "open"), kind == "even", (high - low) / 2
+    # Power of a rounded square section; a box's corners are sharper
+    power = {"square": 6, "open": 10}.get(kind, 2)
     heights = np.linspace(low + half if is_symmetric else low, high, count) if count > 1 else np.array([low])
     upper_z = np.abs(points[:, 2] - low - half) + low + half
     weights_by_knot = _knot_weights(upper_z if is_symmetric else points[:, 2], heights)
@@ -161,15 +179,17 @@ def _fit_upright(
         outward = (normals[:, :2] * offset).sum(1)
         outer = outward > -0.3 * np.linalg.norm(offset, axis=1)
         radial = np.linalg.norm(normals[:, :2], axis=1)
-        weights = radial * (radial > MIN_RADIAL_NORMAL) * outer
+        # the inside of an open box tells where its far sides are, which hide their outside
+        weights = radial * (radial > MIN_RADIAL_NORMAL) * (outer | (kind == "open"))
+        wall = np.where(outer, 0.0, DEFAULT_WALL_M)
 
-        def residuals(x: np.ndarray, weights: np.ndarray = weights) -> np.ndarray:
+        def residuals(x: np.ndarray, weights: np.ndarray = weights, wall: np.ndarray = wall) -> np.ndarray:
             angle, squeeze = (x[-2], np.exp(x[-1])) if is_oval else (0.0, 1.0)
             local = (points[:, :2] - x[:2]) @ axes @ rotation_about_z(angle)[:2, :2]
             distance = _section_distance(local, weights_by_knot @ x[2 : 2 + count], squeeze, power)
             prior_residuals = PRIOR_WEIGHT * np.sqrt(len(points)) * (x - prior)
             bending = _bending_penalty(x[2 : 2 + count], len(points))
-            return np.concatenate([weights * distance, bending, prior_residuals])
+            return np.concatenate([weights * (distance + wall), bending, prior_residuals])
 
         x = least_squares(residuals, x, loss="soft_l1", f_scale=LOSS_SCALE_M, max_nfev=15).x
     radii = np.maximum(x[2 : 2 + count], MIN_EXTENT_M / 2)
@@ -208,11 +228,7 @@ def _bending_penalty(radii: np.ndarray, points: int) -> np.ndarray:
 
 
 def _upright_proposal(fit: _RevolutionFit, count: int) -> ShapeProposal:
-    circle = solids.circle()
-    reach = (np.abs(circle) ** fit.power).sum(1, keepdims=True) ** (1 / fit.power)
-    outline = circle / reach * [1, fit.squeeze]
-    solid = placed_solid(_closed_lathe(fit.radii, fit.heights, outline), fit.rotation, fit.origin)
-    yaw = float(np.arctan2(fit.rotation[1, 0], fit.rotation[0, 0]))
+    solid = placed_solid(_closed_lathe(fit.radii, fit.heights, fit.outline), fit.rotation, fit.origin)
     square, is_oval = fit.power != 2, fit.squeeze != 1
     if square:
         label = "a tapered block" if count == 2 else "a squarish profile"
@@ -221,7 +237,7 @@ def _upright_proposal(fit: _RevolutionFit, count: int) -> ShapeProposal:
     # 15: extra parameters charged to a tapered block: most objects with corners are boxes
     parameter_count = count + 3 + 2 * is_oval + square + 15 * (square and count == 2)
     return ShapeProposal(
-        "cylinder" if count == 1 else "revolved", solid, yaw, parameter_count, label, fitted_to_rays=count == 1
+        "cylinder" if count == 1 else "revolved", solid, fit.yaw, parameter_count, label, fitted_to_rays=count == 1
     )
 
 
@@ -246,7 +262,7 @@ def _closed_lathe(radii: np.ndarray, heights: np.ndarray, outline: np.ndarray | 
 def _pit_profile(observation: SurfaceObservation, fit: _RevolutionFit) -> np.ndarray | None:
     """Return radius and height of the observed inside, shape (N, 2); None if the object is not hollow."""
     local = fit.local(observation.points)
-    radius = np.linalg.norm(local[:, :2], axis=1)
+    radius = fit.reach(local)
     wall = np.interp(local[:, 2], fit.heights, fit.radii)
     height = observation.top_z - observation.bottom_z
     deep = local[:, 2] < observation.top_z - MIN_PIT_DEPTH_RATIO * height
@@ -286,8 +302,12 @@ def _hollow_proposal(
     above = heights >= floor - 1e-9
     outside = np.vstack([[0, low], np.c_[outer, heights]])
     inside = np.vstack([[0, floor], np.c_[inner, heights][above]])
-    solid = placed_solid(solids.hollow_lathe(outside, inside, PLACEHOLDER_TEXTURE), fit.rotation, fit.origin)
-    return ShapeProposal("revolved", solid, 0.0, count + 6, "a hollow turned profile", is_hollow=True)
+    hollow = solids.hollow_lathe(outside, inside, PLACEHOLDER_TEXTURE, fit.outline)
+    solid, is_square = placed_solid(hollow, fit.rotation, fit.origin), fit.power != 2
+    label = OPEN_BOX if is_square else "a hollow turned profile"
+    return ShapeProposal(
+        "revolved", solid, fit.yaw if is_square else 0.0, count + 6 + 3 * is_square, label, is_hollow=True
+    )
 
 
 def _radius_near(pit: np.ndarray, height: float, reach: float) -> float:

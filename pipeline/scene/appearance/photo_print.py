@@ -7,6 +7,7 @@ import io
 from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 import cv2
 import numpy as np
@@ -18,6 +19,7 @@ from pipeline.frame import Frame
 from pipeline.geometry import PixelBox, Pose, bounding_box, transform
 from pipeline.geometry.rays import cast_rays, triangle_scene
 from pipeline.scene.appearance import recolour
+from pipeline.scene.mjcf.builder import RoomLight, room_light
 from pipeline.scene.mjcf.mesh_export import modified_ns, obj_file, textured_mesh
 from pipeline.scene.observed_object import ObservedObject
 from pipeline.scene.place_objects import SceneInputs
@@ -26,29 +28,44 @@ from pipeline.scene.rotation_from_print import print_agreement
 from pipeline.scene.settle import REPORTED_SHIFT_M
 from pipeline.store import StoreError, digest, write_bytes
 
-PRINT_VERSION = 1
+if TYPE_CHECKING:
+    from open3d.t.geometry import RaycastingScene
+
+PRINT_VERSION = 2
 MAX_EDGE_M = 0.02
 """Longest edge of a triangle: each is printed as a whole or not, and perspective bends the picture on a large one."""
 GAP_PX = 4
+MAX_BRIGHTNESS_PX = 96
+"""Longer side of the picture in which the light on the surface is computed."""
 MAX_OWN_PX = 1024
 """Longest side of the mesh's own texture beside the photograph's."""
+
+
+class Photograph(NamedTuple):
+    """What is printed."""
+
+    frame: Frame
+    world_from_camera: np.ndarray
+    """Of shape (4, 4)."""
+    light: RoomLight
+    """The twin's, which the print takes out of the photograph."""
 
 
 def with_prints(scene: Scene, before: Scene, inputs: SceneInputs) -> Scene:
     """Return a settled scene whose objects show the photograph where that tells more than their own texture.
 
-    Those are objects made from the view, and assets with another print than the photograph's. `before` is the scene
-    before settling. Raises SceneError for a bad mesh.
+    Those are objects made from the view, and assets with another print than the photograph's. The scene has its light;
+    `before` is the scene before settling. Raises SceneError for a bad mesh.
     """
     observed = {o.segment.id: o for o in inputs.observed_objects()}
     measured = {p.name: p.world_from_object for p in before.placements}
-    frame, camera = inputs.observation.frame, inputs.observation.support.world_from_camera
+    photograph = Photograph(inputs.observation.frame, inputs.observation.support.world_from_camera, room_light(scene))
     placements = []
     for p in scene.placements:
         seen, look = observed.get(p.segment_id), None
         if seen is not None and wears_photograph(p, seen, inputs):
             shown = replace(p, world_from_object=_photographed_pose(p, measured.get(p.name, p.world_from_object)))
-            look = _memoised_print(inputs.cache, shown, frame, camera, seen.segment.mask)
+            look = _memoised_print(inputs.cache, shown, photograph, seen.segment.mask)
         placements.append(replace(p, look=look, printed=look is not None))
     return replace(scene, placements=tuple(placements))
 
@@ -74,22 +91,20 @@ def _photographed_pose(p: Placement, measured: Pose) -> Pose:
     return measured if slid > REPORTED_SHIFT_M else p.world_from_object
 
 
-def _memoised_print(
-    cache: Path | None, p: Placement, frame: Frame, world_from_camera: np.ndarray, mask: np.ndarray
-) -> Look | None:
-    """Return the print, kept in the folder `cache` while mesh, place, colour and photograph stay."""
+def _memoised_print(cache: Path | None, p: Placement, photograph: Photograph, mask: np.ndarray) -> Look | None:
+    """Return the print, kept in the folder `cache` while mesh, place, colour, photograph and light stay."""
     if cache is None:
-        return photo_print(p, frame, world_from_camera, mask)
-    box = bounding_box(mask)
+        return photo_print(p, photograph, mask)
+    (frame, camera, light), box = photograph, bounding_box(mask)
     key = digest(
         PRINT_VERSION, str(p.mesh), modified_ns(p.mesh), p.world_from_object.matrix.round(4), p.size.round(5),
-        p.recolour, p.rgb, box, frame.rgb[box.slices], mask[box.slices], asdict(frame.intrinsics),
-        world_from_camera.round(5),
+        p.recolour, p.rgb, box, frame.rgb[box.slices], mask[box.slices], asdict(frame.intrinsics), camera.round(5),
+        light.towards.round(3), light[1:],
     )  # fmt: skip
     obj, png = cache / f"print-{key}.obj", cache / f"print-{key}.png"
     with suppress(OSError):
         return Look(obj.read_bytes(), png.read_bytes())
-    look = photo_print(p, frame, world_from_camera, mask)
+    look = photo_print(p, photograph, mask)
     if look is not None:
         with suppress(OSError, StoreError):
             write_bytes(obj, look.obj)
@@ -97,24 +112,27 @@ def _memoised_print(
     return look
 
 
-def photo_print(p: Placement, frame: Frame, world_from_camera: np.ndarray, mask: np.ndarray) -> Look | None:
+def photo_print(p: Placement, photograph: Photograph, mask: np.ndarray) -> Look | None:
     """Return an object's mesh with the photograph on what the mask (H, W) shows of it; None if that is nothing.
 
     The object stands where the photograph shows it. Raises SceneError for a bad mesh.
     """
+    frame, world_from_camera, _ = photograph
     mesh, own_uv, _, _ = textured_mesh(p.mesh)
     uv = np.zeros((len(mesh.vertices), 2)) if own_uv is None else own_uv
     scale, middle = p.size / np.maximum(mesh.extents, 1e-9), mesh.bounds.mean(0)
     corners = _split(np.concatenate([mesh.triangles, uv[mesh.faces]], -1), scale, max(MAX_EDGE_M, p.size.max() / 20))
     world = transform(p.world_from_object.matrix, (corners[..., :3] - middle) * scale)
     pixels = _pixels(frame, world_from_camera, world)
-    printed = _is_seen(world, np.asarray(world_from_camera)[:3, 3]) & _is_inside(pixels, mask)
+    surface = triangle_scene(world)
+    printed = _is_seen(world, surface, world_from_camera[:3, 3]) & _is_inside(pixels, mask)
     unwrapped = _unwrapped(corners[..., 3:])
     if not printed.any() or unwrapped is None:
         return None
     box, own = bounding_box(mask), _own_texture(p)
     # the photograph's part above the own texture; between them rows that keep one's colours out of the other
-    crop = cv2.copyMakeBorder(_crop(frame.rgb, mask, box), 0, GAP_PX, 0, GAP_PX, cv2.BORDER_REPLICATE)
+    crop = _crop(frame.rgb, mask, box) / _brightness(photograph, surface, box)[..., None]
+    crop = cv2.copyMakeBorder(crop.clip(0, 255).round(), 0, GAP_PX, 0, GAP_PX, cv2.BORDER_REPLICATE)
     own = cv2.copyMakeBorder(own, GAP_PX, 0, 0, GAP_PX, cv2.BORDER_REPLICATE)
     height, width = len(crop) + len(own), max(crop.shape[1], own.shape[1])
     picture = np.zeros((height, width, 3), np.uint8)
@@ -151,15 +169,34 @@ def _pixels(frame: Frame, world_from_camera: np.ndarray, world: np.ndarray) -> n
     return np.stack([k.fx * x / z + k.cx, k.fy * y / z + k.cy], -1)
 
 
-def _is_seen(world: np.ndarray, camera: np.ndarray) -> np.ndarray:
-    """Return which triangles (F, 3, 3) face a camera at (3,) and are hidden by no other, of shape (F,)."""
+def _is_seen(world: np.ndarray, surface: "RaycastingScene", camera: np.ndarray) -> np.ndarray:
+    """Return which triangles (F, 3, 3) of a surface face a camera at (3,) and are hidden by no other, of shape (F,)."""
     rays = world.mean(1) - camera
     normals = np.cross(world[:, 1] - world[:, 0], world[:, 2] - world[:, 0])
     # 0.12: cosine between ray and normal below which one pixel would cover much of the surface
     cosine = 0.12 * np.linalg.norm(normals, axis=1) * np.linalg.norm(rays, axis=1)
-    return (np.einsum("fk,fk->f", normals, rays) < -cosine) & (
-        cast_rays(triangle_scene(world), camera, rays).distance > 0.985
-    )
+    return (np.einsum("fk,fk->f", normals, rays) < -cosine) & (cast_rays(surface, camera, rays).distance > 0.985)
+
+
+def _brightness(photograph: Photograph, surface: "RaycastingScene", box: PixelBox) -> np.ndarray:
+    """Return how bright the twin's light makes a surface at each pixel of a box, of shape (h, w); 1 changes no colour.
+
+    The photograph is divided by it, so that the twin is not lit twice. Cast shadows are left out.
+    """
+    frame, world_from_camera, light = photograph
+    scale = min(1.0, MAX_BRIGHTNESS_PX / max(box.width, box.height))
+    width, height = max(1, round(box.width * scale)), max(1, round(box.height * scale))
+    columns = box.left + (np.arange(width) + 0.5) * box.width / width - 0.5
+    rows = box.top + (np.arange(height) + 0.5) * box.height / height - 0.5
+    rays = frame.intrinsics.ray_directions(*np.meshgrid(columns, rows)).reshape(-1, 3) @ world_from_camera[:3, :3].T
+    hits = cast_rays(surface, world_from_camera[:3, 3], rays)
+    ahead = -np.einsum("nk,nk->n", hits.normal, rays) / np.linalg.norm(rays, axis=1)
+    side = np.where(ahead < 0, -1, 1)  # some meshes are inside out
+    lamp = np.maximum(side * (hits.normal @ light.towards), 0)
+    bright = light.ambient + light.ahead * np.abs(ahead) + light.main * lamp
+    seen = np.isfinite(hits.distance)
+    bright[~seen] = bright[seen].mean() if seen.any() else 1
+    return cv2.resize(bright.reshape(height, width), (box.width, box.height), interpolation=cv2.INTER_LINEAR)
 
 
 def _is_inside(pixels: np.ndarray, mask: np.ndarray) -> np.ndarray:

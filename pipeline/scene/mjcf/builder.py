@@ -51,6 +51,19 @@ class Slab(NamedTuple):
     """Of its x axis, in radians."""
 
 
+class RoomLight(NamedTuple):
+    """The light of a twin. Where all add to 1, a surface that faces camera and lamp has its own colour."""
+
+    towards: np.ndarray
+    """Unit vector to the main lamp, in world axes, of shape (3,)."""
+    ambient: float
+    """From all sides."""
+    ahead: float
+    """From the camera."""
+    main: float
+    """From the lamp."""
+
+
 def build_spec(scene: Scene, visuals: bool = True) -> mujoco.MjSpec:
     """Return the specification of a scene's model, its files in `spec.assets`. Raises SceneError.
 
@@ -170,14 +183,19 @@ def _options(spec: mujoco.MjSpec) -> None:
     spec.stat.extent, spec.stat.center = 1.0, [0, 0, 0.1]
 
 
+def room_light(scene: Scene) -> RoomLight:
+    """Return the light of a twin: the photograph's, or a default one."""
+    if scene.light is not None:
+        return RoomLight(scene.light.direction, 0.4, 0.25, MAIN_BRIGHTNESS)
+    # without a known direction the room is lit from all sides, so that shadows are faint (docs/results/twin.md)
+    return RoomLight(np.array(DEFAULT_LIGHT) / np.linalg.norm(DEFAULT_LIGHT), 0.65, 0.3, 0.2)
+
+
 def _room(spec: mujoco.MjSpec, scene: Scene, visuals: bool) -> None:
     spec.add_texture(name="sky", type=mujoco.mjtTexture.mjTEXTURE_SKYBOX, builtin=mujoco.mjtBuiltin.mjBUILTIN_GRADIENT,
                      rgb1=[0.86, 0.88, 0.90], rgb2=[0.62, 0.66, 0.70], width=64, height=384)  # fmt: skip
     centre = table_slab(scene).centre
-    towards = np.array(DEFAULT_LIGHT) if scene.light is None else scene.light.direction
-    towards = towards / np.linalg.norm(towards)
-    # without a known direction the room is lit from all sides, so that shadows are faint (docs/results/twin.md)
-    ambient, ahead, main = (0.65, 0.3, 0.2) if scene.light is None else (0.4, 0.25, MAIN_BRIGHTNESS)
+    towards, ambient, ahead, main = room_light(scene)
     spec.visual.headlight.ambient, spec.visual.headlight.diffuse = [ambient] * 3, [ahead] * 3
     # a spot light: a directional light's shadows speckle large flat surfaces
     spec.worldbody.add_light(name=MAIN_LIGHT, type=mujoco.mjtLightType.mjLIGHT_SPOT, dir=-towards,
