@@ -79,7 +79,7 @@ def wears_photograph(p: Placement, observed: ObservedObject, inputs: SceneInputs
     if (decided := inputs.override(p.segment_id).recolour) is not None:
         return decided
     agreement = print_agreement(inputs.library[p.asset_id], observed, p.world_from_object, p.scale)
-    # 0.5: 0.56 to 0.99 of 22 assets that are the photographed product, 0.04 to 0.48 of 11 that stand for another print
+    # 0.5: 0.56 to 0.99 of 19 assets that are the photographed product, 0.04 to 0.48 of 10 that stand for another print
     return agreement is not None and agreement < 0.5
 
 
