@@ -6,9 +6,11 @@ import cv2
 import numpy as np
 
 from pipeline.frame import Frame, Support
+from pipeline.frame.once_per_frame import keep_with_frame
 from pipeline.geometry import transform
 from pipeline.scene.appearance.alike_colours import are_common, are_within, to_lab
 from pipeline.scene.placement import TABLE_MARGIN_M, TableMargins
+from pipeline.store import digest
 
 LEAST_MARGIN_M = 0.01
 """Distance beyond a seen edge: what the outline leaves out of the table's rim."""
@@ -43,6 +45,11 @@ def seen_margins(frame: Frame, support: Support) -> TableMargins:
 
     A side ends where the photograph sees past it, at points below the table's plane.
     """
+    key = f"margins {digest(support.plane.normal, support.plane.offset, support.polygon)}"
+    return keep_with_frame(frame, key, lambda: _seen_margins(frame, support))
+
+
+def _seen_margins(frame: Frame, support: Support) -> TableMargins:
     rectangle = least_rectangle(support.polygon)
     left, right, near, far = (_margin(frame, support, rectangle, axis, sign) for axis in (0, 1) for sign in (-1, 1))
     return left, right, near, far

@@ -6,6 +6,7 @@ What the camera did not see keeps the texture that it has. The shape stays as it
 import io
 from contextlib import suppress
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -26,7 +27,7 @@ from pipeline.scene.place_objects import SceneInputs
 from pipeline.scene.placement import Look, Placement, Scene
 from pipeline.scene.rotation_from_print import print_agreement
 from pipeline.scene.settle import REPORTED_SHIFT_M
-from pipeline.store import StoreError, digest, write_bytes
+from pipeline.store import StoreError, digest, memoise, write_bytes
 
 if TYPE_CHECKING:
     from open3d.t.geometry import RaycastingScene
@@ -78,7 +79,12 @@ def wears_photograph(p: Placement, observed: ObservedObject, inputs: SceneInputs
         return p.provenance.startswith(PROVENANCE_PREFIX)
     if (decided := inputs.override(p.segment_id).recolour) is not None:
         return decided
-    agreement = print_agreement(inputs.library[p.asset_id], observed, p.world_from_object, p.scale)
+    asset, pose, cache = inputs.library[p.asset_id], p.world_from_object, inputs.cache
+    mask = observed.segment.mask
+    seen = bounding_box(mask), mask[bounding_box(mask).slices], len(observed.points)
+    key = digest("agreement", *seen, asset.digest, pose.matrix.round(4), p.scale)
+    measure = partial(print_agreement, asset, observed, pose, p.scale)
+    agreement = memoise(cache, key, lambda: {"agreement": measure()})["agreement"] if cache else measure()
     # 0.5: 0.56 to 0.99 of 19 assets that are the photographed product, 0.04 to 0.48 of 10 that stand for another print
     return agreement is not None and agreement < 0.5
 
