@@ -42,6 +42,7 @@ from pipeline.scene.mjcf.recorded_models import twin_digest
 from pipeline.scene.object_names import current_names, use_current_names
 from pipeline.scene.scene_files import read_scene
 from pipeline.segmentation import Segment
+from pipeline.segmentation.segment import Carrier
 from pipeline.simulation import Program
 from pipeline.solving import Solution, keep_solution, read_solution, take_up_solution
 from pipeline.store import StoreError, digest, read_json, refuse_links, saving, write_bytes, write_json
@@ -129,6 +130,11 @@ class Project(ProjectFolder):
         camera, segments = self.active_decisions("camera")[-1:], self.segments() or ()
         with self._lock:
             return self._views.of(chosen[0], camera, self.original_frame, self.frame, self.support, segments)
+
+    def carry_masks_with(self, carrier: Carrier | None) -> None:
+        """Let the masks of further views be carried by a segmenter's `carry` beside geometry."""
+        with self._lock:
+            self._views.carrier = carrier
 
     def views_digest(self, segment_id: int) -> tuple[str, ...]:
         """Return a hash of what the further views show of an object, to be part of a key; empty without views."""

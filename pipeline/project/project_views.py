@@ -21,7 +21,8 @@ from pipeline.frame import (
     save,
 )
 from pipeline.project.decided_camera import depth_factor, with_camera
-from pipeline.segmentation import Segment, decode_rle, encode_rle
+from pipeline.segmentation import Segment, SegmentationError, decode_rle, encode_rle
+from pipeline.segmentation.segment import Carrier
 from pipeline.store import digest, memoise
 from pipeline.views import RegisteredView, ViewError, carry_masks, register_view
 
@@ -37,8 +38,10 @@ class ProjectViews:
 
     def __init__(self, project_dir: Path):
         self._project_dir = project_dir
+        self.carrier: Carrier | None = None
+        """Carries the masks beside geometry; None for geometry alone."""
         self._frames: dict[str, Frame] = {}
-        self._last: tuple[str, tuple[FurtherView, ...]] | None = None
+        self._last: tuple[tuple[str, bool], tuple[FurtherView, ...]] | None = None
 
     def of(
         self, chosen: Decision, camera: Sequence[Decision], original: Frame, main: Frame, support: Support,
@@ -59,13 +62,13 @@ class ProjectViews:
             "views", rows, main.depth, main.intrinsics.matrix, support.world_from_camera,
             [one.data for one in camera], [(one.id, one.mask) for one in segments],
         )  # fmt: skip
-        if self._last is None or self._last[0] != key:
+        if self._last is None or self._last[0] != (key, self.carrier is None):
             views = [(self._frame(row["folder"]), np.array(row["main_from_camera"], float)) for row in rows]
             for number, (frame, pose) in enumerate(views):
                 if camera and frame.intrinsics == original.intrinsics:
                     pose[:3, 3] *= depth_factor(camera[0])
                     views[number] = with_camera(frame, camera), pose
-            self._last = key, self._with_masks(key, main, support, segments, views)
+            self._last = (key, self.carrier is None), self._with_masks(key, main, support, segments, views)
         return self._last[1]
 
     def _frame(self, name: str) -> Frame:
@@ -81,11 +84,17 @@ class ProjectViews:
         views: Sequence[tuple[Frame, np.ndarray]],
     ) -> tuple[FurtherView, ...]:  # fmt: skip
         def compute() -> Any:
-            carried = carry_masks(main, support, segments, views)
+            try:
+                carried = carry_masks(main, support, segments, views, self.carrier)
+            except SegmentationError as error:
+                raise ViewError(f"the masks of the further views are not known: {error}") from None
             return [[[one.id, encode_rle(view.mask(one.id))] for one in segments] for view in carried]
 
-        found = []
-        for (frame, pose), masks in zip(views, memoise(self._project_dir / "cache", key, compute), strict=True):
+        cache, found = self._project_dir / "cache", []
+        # who has no carrier, as an export, takes what one has carried before
+        by_carrier = f"{key}-carried"
+        key = by_carrier if self.carrier or (cache / f"{by_carrier}.json").is_file() else key
+        for (frame, pose), masks in zip(views, memoise(cache, key, compute), strict=True):
             labels = np.zeros(frame.depth.shape, int)
             for id, runs in masks:
                 labels[decode_rle(runs)] = id

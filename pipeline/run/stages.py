@@ -40,6 +40,7 @@ def run_stages(
     """
     project.begin_writing()
     project.update_mask_files()
+    project.carry_masks_with(getattr(services.segmenter, "carry", None))
     stages = STAGES[: STAGES.index(until) + 1]
     try:
         yield from _run_stages(project, services, stages, task_text, renew)

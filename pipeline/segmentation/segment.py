@@ -1,5 +1,6 @@
 """Prompts, segments, exchanged masks, and the protocols that segmenters implement."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -72,3 +73,8 @@ class Segmenter(Protocol):
     """As in the settings and in `Segment.source`."""
 
     def open(self, frame: Frame) -> View: ...
+
+
+Carrier = Callable[[Sequence[np.ndarray], Sequence[np.ndarray]], list[list[np.ndarray]]]
+"""Returns what the second and following pictures (H, W, 3) show of each mask (H, W) of the first one: the method
+`carry` of segmenters that follow masks through pictures."""

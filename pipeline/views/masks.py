@@ -15,6 +15,7 @@ from pipeline.frame import Frame, FurtherView, Support
 from pipeline.frame.once_per_frame import keep_with_frame
 from pipeline.geometry import transform
 from pipeline.segmentation import DepthSegmenter, Segment
+from pipeline.segmentation.segment import Carrier
 from pipeline.views.consistency import compare
 
 MIN_VOTES = 20
@@ -30,27 +31,36 @@ HIDER_GAP_M = 0.025
 
 
 def carry_masks(
-    main: Frame, support: Support, segments: Sequence[Segment], views: Sequence[tuple[Frame, np.ndarray]]
-) -> tuple[FurtherView, ...]:
-    """Return the views with the pixels that show the objects of `segments`.
+    main: Frame, support: Support, segments: Sequence[Segment], views: Sequence[tuple[Frame, np.ndarray]],
+    carrier: Carrier | None = None,
+) -> tuple[FurtherView, ...]:  # fmt: skip
+    """Return the views with the pixels that show the objects of `segments`. Raises SegmentationError of a carrier.
 
     Args:
         main: the main frame, in which the segments are.
         support: its table, in whose world the views are placed.
         segments: masks of the main frame.
         views: each a frame and its main_from_camera, of shape (4, 4).
+        carrier: parts the views too; geometry decides which object each of its masks shows, as for the embedded ones.
     """
+    pictures, masks = [main.rgb, *(frame.rgb for frame, _ in views)], [segment.mask for segment in segments]
+    carried = carrier(pictures, masks) if carrier and masks else [[]] * len(views)
     labels = np.zeros(main.depth.shape, int)
     for segment in segments:
         labels[segment.mask] = segment.id
     return tuple(
-        FurtherView(frame, support.world_from_camera @ pose, _labels(main, labels, frame, pose))
-        for frame, pose in views
+        FurtherView(frame, support.world_from_camera @ pose, _labels(main, labels, frame, pose, parts))
+        for (frame, pose), parts in zip(views, carried, strict=True)
     )
 
 
-def _labels(main: Frame, labels: np.ndarray, view: Frame, main_from_view: np.ndarray) -> np.ndarray:
-    """Return the id of the segment that each pixel of a view shows, of shape (H, W), int; 0 for none."""
+def _labels(
+    main: Frame, labels: np.ndarray, view: Frame, main_from_view: np.ndarray, parts: Sequence[np.ndarray]
+) -> np.ndarray:
+    """Return the id of the segment that each pixel of a view shows, of shape (H, W), int; 0 for none.
+
+    `parts` are masks (H, W) of a carrier, which count over the embedded segmenter's.
+    """
     known = view.depth > 0
     points = transform(main_from_view, view.points[known].astype(float))
     seen = compare(points, main, np.eye(4))
@@ -62,7 +72,7 @@ def _labels(main: Frame, labels: np.ndarray, view: Frame, main_from_view: np.nda
     measured = (labels > 0) & (main.depth > 0)
     surfaces = _features(main.points[measured].astype(float), main.rgb[measured])
     trees = {int(k): KDTree(surfaces[labels[measured] == k][::3]) for k in np.unique(labels[measured])}
-    objects = _objects(view)
+    objects = (*_objects(view), *(part for part in parts if part.any()))
     for mask in objects:
         rows = numbers[mask & known]
         found[rows] = _owner(label[rows], seen.same[rows], seen.hidden[rows], features[rows], trees, found[rows])

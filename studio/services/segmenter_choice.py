@@ -13,6 +13,7 @@ from pipeline.geometry import bounding_box
 from pipeline.segmentation import DepthView, Prompt, Segment, SegmentationError, Segmenter, View
 from pipeline.segmentation.automatic import ProgressView
 from pipeline.segmentation.sam2 import AutomaticSettings
+from pipeline.segmentation.segment import Carrier
 from studio.services.segmenter_catalogue import FALLBACK, SegmenterInfo, catalogue, create_segmenter, title_of
 from studio.services.settings import Settings
 from studio.texts import t, translated
@@ -92,6 +93,14 @@ class FrameSegmenters:
                     background.start("prepare", lambda _: _prepare(view))
             return self._views[name]
 
+    def carrier(self, name: str) -> Carrier | None:
+        """Return what carries a segmenter's masks through pictures; None of one without. Raises SegmentationError."""
+        self._check(name)
+        with self._lock:
+            if name not in self._segmenters:
+                self._segmenters[name] = create_segmenter(name, self._settings)
+            return getattr(self._segmenters[name], "carry", None)
+
     def _check(self, name: str) -> None:
         if name not in self.names:
             raise SegmentationError(f"There is no segmenter '{name}'; there are {', '.join(self.names)}.")
@@ -168,6 +177,11 @@ class SharedSegmenter:
     def open(self, frame: Frame) -> View:
         """Return the shared view; `frame` is the frame of the segmenters."""
         return self._segmenters.open(self.name)
+
+    @property
+    def carry(self) -> Carrier | None:
+        """Carries masks through pictures; None of a segmenter that does not."""
+        return self._segmenters.carrier(self.name)
 
 
 def _missing_state(info: SegmenterInfo, missing: str) -> dict[str, Any]:

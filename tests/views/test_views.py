@@ -12,6 +12,7 @@ from pipeline.frame import FrameError, FurtherView, Observation, save
 from pipeline.project import Project
 from pipeline.project.project_views import choose_views, read_views
 from pipeline.scene.observed_object import object_points, observe
+from pipeline.segmentation import SegmentationError
 from pipeline.store import StoreError
 from pipeline.views import ViewError, carry_masks, register_view
 
@@ -91,6 +92,48 @@ def test_masks_are_carried_and_what_the_views_measured_is_fused(shapes, table):
     target = observe(observation, segments[0], describe(main, support, segments[0])).target
     hidden = np.array([[-0.171, 0.106, 0.01]])  # behind the box, where the other views see the table
     assert target.free_space_depth(hidden)[0] > 0.01 > replace(target, others=()).free_space_depth(hidden)[0]
+
+
+def test_a_carriers_masks_part_a_view_and_geometry_says_which_object_each_shows(table, monkeypatch):
+    (main, support, segments, pose), *others = table
+    monkeypatch.setattr("pipeline.views.masks._objects", lambda _: ())  # the embedded segmenter finds nothing
+    views = [(o[0], np.linalg.inv(pose) @ o[3]) for o in others]
+
+    def overlap(carried):
+        pairs = [(view.mask(s.id), s.mask) for view, o in zip(carried, others, strict=True) for s in o[2]]
+        return float(np.mean([(a & b).sum() / (a | b).sum() for a, b in pairs]))
+
+    def backwards(pictures, masks):
+        """Return the true masks, each called another object."""
+        assert len(pictures) == 3 and len(masks) == len(segments)
+        return [[one.mask for one in reversed(truth)] for _, _, truth, _ in others]
+
+    alone, carried = carry_masks(main, support, segments, views), carry_masks(main, support, segments, views, backwards)
+    assert overlap(carried) > max(0.9, overlap(alone) + 0.2)
+
+
+def test_what_was_carried_is_kept_for_who_has_no_carrier_and_one_that_fails_says_why(table, tmp_path):
+    (main, _, segments, pose), (side, _, truth, true), _ = table
+    project = Project.create(tmp_path / "project", main)
+    project.save_segments(segments)
+    list(choose_views(project, [("1", side, np.linalg.inv(pose) @ true)]))
+    asked = []
+
+    def broken(*_):
+        raise SegmentationError("SAM 2 has no memory left.")
+
+    def carrier(_, masks):
+        asked.append(len(masks))
+        return [[np.zeros_like(one.mask) for one in truth]]
+
+    project.carry_masks_with(broken)
+    with pytest.raises(ViewError, match="no memory left"):
+        project.views()
+    project.carry_masks_with(carrier)
+    carried = project.views()[0].labels
+    assert asked == [len(segments)]
+    assert (Project.open(project.folder).views()[0].labels == carried).all()
+    assert len(list((project.folder / "cache").glob("*-carried.json"))) == 1
 
 
 def test_views_are_a_decision_that_undo_takes_back_to_the_same_bytes(table, tmp_path):

@@ -23,14 +23,7 @@ class Sam2Network:
 
     def __init__(self, path: Path, device: str, side: int = TRAINED_SIDE):
         """Load the checkpoint: 0.5 s for tiny, after the import of torch. Raises SegmentationError in one line."""
-        try:
-            self.model = _load(path, device, side)
-        except SegmentationError:
-            raise
-        except Exception as error:  # torch, pickle and hydra raise errors of many kinds
-            raise SegmentationError(
-                f"SAM 2 cannot be loaded from {path.name} ({first_line(error)}); fetch the checkpoint again."
-            ) from None
+        self.model = load_network(path, device, side)
         from sam2.sam2_image_predictor import SAM2ImagePredictor
 
         warnings.filterwarnings("ignore", message=".*torch.jit.script.* is deprecated", category=FutureWarning)
@@ -64,16 +57,30 @@ def _report(on_progress: Callable[[float], None], progress: float, *_: Any) -> N
     on_progress(progress)
 
 
-def _load(path: Path, device: str, side: int) -> Any:
+def load_network(path: Path, device: str, side: int, is_video: bool = False) -> Any:
+    """Return the network of a checkpoint, or the video predictor that it is. Raises SegmentationError in one line."""
+    try:
+        return _load(path, device, side, is_video)
+    except SegmentationError:
+        raise
+    except Exception as error:  # torch, pickle and hydra raise errors of many kinds
+        raise SegmentationError(
+            f"SAM 2 cannot be loaded from {path.name} ({first_line(error)}); fetch the checkpoint again."
+        ) from None
+
+
+def _load(path: Path, device: str, side: int, is_video: bool) -> Any:
     import torch
-    from sam2.build_sam import build_sam2
+    from sam2.build_sam import build_sam2, build_sam2_video_predictor
 
     state = torch.load(path, map_location="cpu", weights_only=True, mmap=True)
     weights = state.get("model") if isinstance(state, Mapping) else None
     if not isinstance(weights, Mapping):
         raise SegmentationError(f'{path.name} is not a SAM 2 checkpoint: it holds no "model" state.')
     overrides = [] if side == TRAINED_SIDE else [f"++model.image_size={side}"]
-    model = build_sam2(architecture(weights, path.name), None, device="cpu", hydra_overrides_extra=overrides)
+    build = build_sam2_video_predictor if is_video else build_sam2
+    model = build(architecture(weights, path.name), None, device="cpu", hydra_overrides_extra=overrides)
+    model.fill_hole_area = 0  # of the video predictor: filling holes needs what sam2 compiles for a graphics card only
     model.load_state_dict(weights)
     return model.to(device)
 

@@ -1,8 +1,10 @@
 """SAM 2 (Ravi et al., 2024) as a segmenter: frames are encoded in the background, prompts wait for their frame."""
 
 import os
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from typing import Any, TypeVar
+
+import numpy as np
 
 from pipeline.frame import Frame
 from pipeline.segmentation.prompts import check_prompt
@@ -13,6 +15,7 @@ from pipeline.segmentation.sam2.encoding import EncodingCache, FrameEncoding, im
 from pipeline.segmentation.sam2.mask_filter import clean_masks
 from pipeline.segmentation.sam2.network import TRAINED_SIDE, Sam2Network
 from pipeline.segmentation.sam2.prompting import Sam2Prompting
+from pipeline.segmentation.sam2.video import carry_masks
 from pipeline.segmentation.sam2.weights import TINY, find_checkpoint
 from pipeline.segmentation.segment import Prompt, Segment, SegmentationError
 
@@ -47,6 +50,7 @@ class Sam2Segmenter:
         device = os.environ.get("GRS_SAM2_DEVICE", "cpu") if device is None else device
         path, compute_device = find_checkpoint(checkpoint), device_named(device)
         self.checkpoint, self.device, self._automatic = checkpoint, compute_device.name, automatic
+        self._path, self._side = path, side
         self._encodings = EncodingCache(
             lambda: Sam2Network(path, compute_device.name, side), path.name, compute_device, capacity
         )
@@ -59,6 +63,13 @@ class Sam2Segmenter:
     def open(self, frame: Frame) -> "Sam2View":
         """Open a frame without waiting. It is encoded in the background unless the same image is in memory."""
         return Sam2View(self._encodings, frame, self._automatic)
+
+    def carry(self, pictures: Sequence[np.ndarray], masks: Sequence[np.ndarray]) -> list[list[np.ndarray]]:
+        """Return what the second and following pictures (H, W, 3), uint8, show of each mask (H, W) of the first one.
+
+        Takes some seconds a picture on a processor. Raises SegmentationError.
+        """
+        return carry_masks(self._path, self.device, self._side, pictures, masks)
 
     def forget(self) -> None:
         """Free the memory of all encoded frames. Their views encode them again for the next prompt."""

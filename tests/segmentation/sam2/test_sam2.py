@@ -127,6 +127,46 @@ def test_the_same_clicks_give_the_same_mask_and_other_prompts_one_reading_or_a_r
             view.segment(prompt)
 
 
+def test_masks_are_carried_to_pictures_of_any_size_and_a_checkpoint_that_is_none_is_named(segmenter, frame, tmp_path):
+    masks = [np.zeros(frame.depth.shape, bool) for _ in range(2)]
+    masks[0][20:60, 20:60], masks[1][100:160, 150:260] = True, True
+    pictures = [frame.rgb, cv2.resize(frame.rgb, (200, 150))]
+    (carried,) = segmenter.carry(pictures, masks)
+    assert [(mask.shape, mask.dtype) for mask in carried] == [((150, 200), bool)] * 2
+    broken = tmp_path / "broken.pt"
+    broken.write_bytes(b"PK")
+    with pytest.raises(SegmentationError, match=r"broken\.pt") as refused:
+        Sam2Segmenter(str(broken), side=256).carry(pictures, masks)
+    assert "\n" not in str(refused.value)
+
+
+def test_each_mask_keeps_its_place_whatever_the_order_in_which_the_network_answers(segmenter, frame, monkeypatch):
+    torch = pytest.importorskip("torch", reason=NOT_INSTALLED)
+    given: dict[int, np.ndarray] = {}
+
+    class Predictor:
+        def init_state(self, folder, **_):
+            return len(list(Path(folder).glob("*.jpg")))
+
+        def add_new_mask(self, state, frame_idx, obj_id, mask):
+            given[obj_id] = mask
+
+        def propagate_in_video(self, state):
+            for index in range(state):
+                numbers = sorted(given, reverse=True)
+                shown = np.stack([np.roll(given[number], index, 1) for number in numbers])
+                yield index, numbers, torch.from_numpy(shown[:, None] - 0.5)
+
+    monkeypatch.setattr("pipeline.segmentation.sam2.video.load_network", lambda *_, **__: Predictor())
+    masks = [np.zeros(frame.depth.shape, bool) for _ in range(3)]
+    for number, mask in enumerate(masks):
+        mask[20:60, 40 * number : 40 * number + 20] = True
+    carried = segmenter.carry([frame.rgb] * 3, masks)
+    assert len(carried) == 2
+    for by, shown in enumerate(carried, 1):
+        assert all((np.roll(mask, by, 1) == one).all() for mask, one in zip(masks, shown, strict=True))
+
+
 @pytest.mark.parametrize("keep_all", [True, False])
 def test_automatic_masks_come_in_steps_and_do_not_overlap(view, small_batches, keep_all):
     again = Sam2View(view._encodings, view.frame, replace(ACCEPT_ALL, keep_all=keep_all))
