@@ -3,16 +3,21 @@
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import mujoco
 import numpy as np
 
+from pipeline.errors import StudioError, reason_of
 from pipeline.export.twin_model import TwinModel
 from pipeline.geometry import transform
 from pipeline.project import Project
 from pipeline.scene.evidence import summarise
+from pipeline.scene.mjcf.recorded_models import is_earlier_twin
 from pipeline.solving import save_model
+from pipeline.store import read_json
 from pipeline.tracking.motion import joint_positions
+from pipeline.tracking.track import TrackError
 from pipeline.tracking.track_files import newest_track, read_track
 
 POSES_HZ = 30.0
@@ -43,6 +48,10 @@ def about(project: Project) -> str:
         verdict = "Not solved" if not solution.solved else "Doubtful" if project.doubts() else "Solved"
         lines.append(f"{verdict}: {sum(solution.success)} of {len(solution.success)} seeds, by the {solution.source}.")
     lines += [summarise(evidence)] if evidence else []
+    folder = newest_track(project.folder)
+    told = folder and read_json(folder / "track.json")
+    if told and is_earlier_twin(str(told.get("twin", "")), project.folder):
+        lines.append("The recording moves an earlier twin of this project.")
     lines += [f"Doubtful: {doubt}" for doubt in project.doubts()]
     return "\n\n".join(lines)
 
@@ -72,13 +81,23 @@ def recorded_rollouts(project: Project) -> Iterator[RecordedRollout]:
     if solution and solution.failed:
         yield _recorded("failure", TwinModel(scene / "failure.xml"), solution.failed.times, solution.failed.qpos)
     if folder := newest_track(project.folder):
-        track, name = read_track(folder), f"track_{os.getpid()}"
-        path = save_model((folder / "twin.xml").read_text("utf-8"), project.folder, name)
+        yield _tracked(project, folder)
+
+
+def _tracked(project: Project, folder: Path) -> RecordedRollout:
+    track = read_track(folder)
+    try:
+        xml = (folder / "twin.xml").read_text("utf-8")
+        path = save_model(xml, project.folder, f"track_{os.getpid()}")
         try:
             twin = TwinModel(path)
         finally:
             path.unlink(missing_ok=True)
-        yield _recorded("track", twin, track.times, joint_positions(twin.model, track))
+        qpos = joint_positions(twin.model, track)
+    except (OSError, ValueError, KeyError, StudioError) as error:
+        why = reason_of(error)
+        raise TrackError(f"{folder.name} has no twin that can be read ({why}); follow the recording again") from None
+    return _recorded("track", twin, track.times, qpos)
 
 
 def _recorded(name: str, twin: TwinModel, times: np.ndarray, qpos: np.ndarray) -> RecordedRollout:

@@ -99,9 +99,9 @@ class Placement:
     recolour: tuple[int, int, int] | None = None
     """sRGB colour in the photograph to which the asset's main colour is tinted; None for the asset's own colours."""
     printed: bool = False
-    """Whether it shows the photograph where the photograph shows it (appearance/photo_print.py)."""
+    """Whether the photograph is printed on what it shows of the object (appearance/photo_print.py)."""
     look: Look | None = None
-    """That look until it is written; `mesh` has it then."""
+    """The mesh with that print, until the scene is written: `mesh` is that file from then on."""
     overruled: str = ""
     """Which asset was chosen for it, by whom, and why it does not stand here; empty if it does or none was chosen."""
     aliases: tuple[str, ...] = ()

@@ -156,10 +156,10 @@ def read_scene(project_dir: Path) -> Scene:
 
 def _margins_from_json(data: list) -> TableMargins:
     """Return the table's margins. Raises ValueError for what is no distance up to a metre."""
-    left, right, near, far = map(float, data)
-    if not all(0 <= margin <= 1 for margin in (left, right, near, far)):
+    a, b, c, d = map(float, data)
+    if not all(0 <= margin <= 1 for margin in (a, b, c, d)):
         raise ValueError("a margin of the table is no distance")
-    return left, right, near, far
+    return a, b, c, d
 
 
 def _rgb_from_json(data: list | None) -> tuple[int, int, int] | None:

@@ -51,8 +51,8 @@ def seen_margins(frame: Frame, support: Support) -> TableMargins:
 
 def _seen_margins(frame: Frame, support: Support) -> TableMargins:
     rectangle = least_rectangle(support.polygon)
-    left, right, near, far = (_margin(frame, support, rectangle, axis, sign) for axis in (0, 1) for sign in (-1, 1))
-    return left, right, near, far
+    a, b, c, d = (_margin(frame, support, rectangle, axis, sign) for axis in (0, 1) for sign in (-1, 1))
+    return a, b, c, d
 
 
 def _margin(frame: Frame, support: Support, rectangle: Rectangle, axis: int, sign: int) -> float:
@@ -92,5 +92,6 @@ def _evidence(frame: Frame, support: Support, points: np.ndarray) -> tuple[np.nd
         sample = frame.rgb[support.inliers]
         sample = sample[:: max(1, len(sample) // 20_000)]
         own = frame.rgb[rows[alike], columns[alike]]
-        alike[alike] = are_common(own, sample) | are_within(to_lab(own[None])[0], to_lab(sample[None])[0], 5.0)
+        if len(sample) >= 100:  # fewer do not tell the table's colours
+            alike[alike] = are_common(own, sample) | are_within(to_lab(own[None])[0], to_lab(sample[None])[0], 5.0)
     return known & (height < -BELOW_M), known & (np.abs(height) <= BELOW_M), shown & ~known & ~alike, alike

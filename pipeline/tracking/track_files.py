@@ -22,6 +22,9 @@ from pipeline.tracking.track import STATES, Event, Track, TrackError, share_of_s
 
 SCHEMA = 1
 EPISODE, DATASET = "episode.npz", "lerobot"
+"""Files in a track's folder, with a robot's log."""
+MAX_SECONDS = 24 * 3600.0
+"""Of a track that is read."""
 FOLDER = "tracks"
 """Folder of a project with a track in each of its folders, called as the recording."""
 
@@ -38,8 +41,9 @@ def write_track(track: Track, project_dir: Path, folder: Path, source: str) -> N
     Raises StoreError.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / EPISODE).unlink(missing_ok=True)
-    shutil.rmtree(folder / DATASET, ignore_errors=True)
+    if (folder / "track.json").is_file():
+        (folder / EPISODE).unlink(missing_ok=True)
+        shutil.rmtree(folder / DATASET, ignore_errors=True)
     arrays = {"t": track.times, "objects": np.array(track.names), "object_poses": track.poses, "states": track.states}
     arrays |= {"state_names": np.array(STATES), "errors": track.errors.astype(np.float32)}
     arrays |= {"frames": np.array(track.numbers or range(len(track.times)))}
@@ -61,6 +65,7 @@ def read_track(folder: Path) -> Track:
         )  # fmt: skip
         count = len(track.times), len(track.names)
         sound = track.poses.shape == (*count, 7) and track.states.shape == track.errors.shape == count
+        sound &= len(track.times) > 0 and bool((np.diff(track.times) > 0).all()) and 0 <= track.times[-1] < MAX_SECONDS
         if not (sound and track.states.max(initial=0) < len(STATES) and np.isfinite(track.poses).all()):
             raise ValueError("arrays of other shapes or numbers")
     except (OSError, StudioError, ValueError, KeyError, TypeError) as error:
@@ -119,11 +124,10 @@ def with_objects(log: Episode, track: Track, offset: float = 0.0) -> Episode:
     return replace(log, objects=objects, note="; ".join(text for text in (log.note, note) if text))
 
 
-def write_episode_of(log: Episode, track: Track, folder: Path, offset: float = 0.0) -> None:
-    """Write a robot's log with the tracked objects, as episode.npz and as a LeRobot dataset.
+def write_episode_of(episode: Episode, folder: Path) -> None:
+    """Write a robot's log with tracked objects (`with_objects`), as episode.npz and as a LeRobot dataset.
 
-    Raises TrackError, EpisodeError, StoreError.
+    Raises EpisodeError, StoreError.
     """
-    episode = with_objects(log, track, offset)
     write_episode(episode, folder / EPISODE)
     write_episode(episode, folder / DATASET)

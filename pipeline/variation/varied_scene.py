@@ -67,6 +67,7 @@ def _with_asset(p: Placement, asset: Asset) -> Placement:
     changed = replace(
         p, asset_id=asset.id, scale=scale, size=asset.size * scale, mesh=asset.mesh, collision=asset.collision,
         model=None, joints=(), licence=asset.licence, provenance=asset.provenance, foot=False, machine_pose=None,
+        recolour=None, printed=False, look=None,
     )  # fmt: skip
     return _lifted(changed, p)
 

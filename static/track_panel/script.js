@@ -31,6 +31,7 @@ class TrackPanel extends View {
     try {
       const sent = await uploadFiles([...files, ...this.log.value], this.upload, tell, "grs-studio track");
       this.sending.value = "";
+      this.log.value = [];
       this.send("follow", { files: sent.slice(0, files.length), first, log: sent.slice(files.length) });
     } catch (error) {
       this.sending.value = /** @type {Error} */ (error).message;
@@ -66,7 +67,7 @@ class TrackPanel extends View {
       ${fileButton(
         this.log.value[0]?.name ?? t("The robot's log …"),
         (files) => (this.log.value = files),
-        {},
+        { multiple: true },
         {
           ...SENDS,
           title: t(

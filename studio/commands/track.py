@@ -27,7 +27,9 @@ def add_to(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--instant", type=float, metavar="SECONDS", help="make a project of this instant of the track")
     command.add_argument("--project", dest="new", type=Path, metavar="OUT", help="folder of that project")
-    command.add_argument("--log", type=Path, help="log of the robot; with the objects it becomes episode.npz")
+    command.add_argument(
+        "--log", type=Path, help="log of the robot; with the objects it becomes episode.npz and the dataset lerobot/"
+    )
     command.add_argument(
         "--log-start", type=float, default=0.0, metavar="SECONDS", help="second of the log at which the track begins"
     )
@@ -42,7 +44,7 @@ def track(arguments: argparse.Namespace) -> int:
     from pipeline.tracking.instant import project_at
     from pipeline.tracking.recorded_frames import RecordedFrames
     from pipeline.tracking.track import TrackError
-    from pipeline.tracking.track_files import write_episode_of, write_track
+    from pipeline.tracking.track_files import with_objects, write_episode_of, write_track
 
     if (arguments.instant is None) != (arguments.new is None):
         raise TrackError("--instant SECONDS and --project OUT go together")
@@ -52,9 +54,10 @@ def track(arguments: argparse.Namespace) -> int:
     if frames.left_out:
         print(f"{frames.left_out} frames are left out: where their camera was is not known", file=sys.stderr)
     found = _followed(frames)
+    episode = None if log is None else with_objects(log, found, arguments.log_start)
     write_track(found, project.folder, arguments.out, arguments.recording.name)
-    if log is not None:
-        write_episode_of(log, found, arguments.out, arguments.log_start)
+    if episode is not None:
+        write_episode_of(episode, arguments.out)
     if arguments.instant is not None:
         index = found.index_at(arguments.instant)
         project_at(project, found, frames.frame(frames.numbers[index]), index, arguments.new)

@@ -25,7 +25,7 @@ def project_episodes(session: Session) -> list[dict[str, str]]:
 def project_episode(session: Session, source: object) -> Path:
     """Return the path of an episode of a project. Raises RequestError if there is none of that name."""
     if str(source) not in [each["source"] for each in project_episodes(session)]:
-        raise RequestError("This project no longer has that round or solution; choose another.")
+        raise RequestError("This project no longer has that solution, round or recording; choose another.")
     if str(source).startswith(TRACK):
         return _tracks(session)[str(source).removeprefix(TRACK)]
     number = re.sub(r"\D", "", str(source))

@@ -84,24 +84,40 @@ def test_the_photographed_product_and_a_plain_asset_keep_their_own_look(other_pr
 
 
 @pytest.mark.parametrize("decided", [True, False])
-def test_a_person_decides_what_an_asset_wears(other_print, decided):
-    scene, inputs, _ = other_print
-    decided_inputs = replace(inputs, overrides={1: Override(recolour=decided)})
-    assert photo_print.with_prints(scene, scene, decided_inputs).placements[0].printed == decided
+def test_a_person_decides_whether_an_asset_is_printed(other_print, library, tmp_path, decided):
+    scene, printed, _ = other_print
+    same = photographed(make.inputs(scene, library, tmp_path / "same"), scene)
+    # each is otherwise: another print is printed, the photographed product is not
+    inputs = replace(same if decided else printed, overrides={1: Override(recolour=decided)})
+    assert photo_print.with_prints(scene, scene, inputs).placements[0].printed == decided
 
 
-def test_the_print_stays_where_it_was_photographed_when_the_object_is_moved_or_slides(other_print):
+def poses_away(box):
+    """Return the box slid or moved by a person, and moved, resized and corrected by one from where it was found."""
+    pose = box.world_from_object
+    away = Pose.from_rotation(pose.pos + np.array([0.25, 0.05, 0]), rotation_about_z(1.2) @ pose.rotation)
+    moved = replace(box, world_from_object=away)
+    resized = replace(moved, size=1.3 * box.size, scale=1.3 * box.scale)
+    found, wrong = MachinePose(pose, box.scale), MachinePose(away, 0.7 * box.scale)
+    corrected = replace(box, machine_pose=wrong)
+    return moved, replace(moved, machine_pose=found), replace(resized, machine_pose=found), corrected
+
+
+def test_an_object_is_printed_in_the_pose_that_was_photographed_wherever_it_stands_now(other_print):
     scene, inputs, _ = other_print
     (box,) = scene.placements
-    pose = box.world_from_object
-    away = Pose.from_rotation(pose.pos + np.array([0.1, 0.05, 0]), rotation_about_z(1.2) @ pose.rotation)
-    moved = replace(box, world_from_object=away)
-    by_person = replace(moved, machine_pose=MachinePose(pose, box.scale))
     looks = [
         photo_print.with_prints(replace(scene, placements=(one,)), scene, inputs).placements[0].look
-        for one in (box, moved, by_person)
+        for one in (box, *poses_away(box))
     ]
-    assert looks[0] is not None and looks[0] == looks[1] == looks[2]
+    assert looks[0] is not None and all(look == looks[0] for look in looks)
+
+
+def test_the_photographed_product_keeps_its_look_wherever_it_stands_now(other_print, library, tmp_path):
+    scene, _, _ = other_print
+    inputs = photographed(make.inputs(scene, library, tmp_path / "same"), scene)
+    for one in poses_away(scene.placements[0]):
+        assert not photo_print.with_prints(replace(scene, placements=(one,)), scene, inputs).placements[0].printed
 
 
 def test_a_mesh_of_one_colour_is_printed_and_one_that_the_mask_does_not_show_is_left(tmp_path):
@@ -113,7 +129,7 @@ def test_a_mesh_of_one_colour_is_printed_and_one_that_the_mask_does_not_show_is_
     photograph = photo_print.Photograph(replace(frame, rgb=stripes), support.world_from_camera, light)
     look = photo_print.photo_print(plain, photograph, segments[0].mask)
     image = drawn(make.scene(replace(plain, look=look)))
-    assert difference(image.rgb, stripes, inside(segments[0].mask)) < 30
+    assert difference(image.rgb, stripes, inside(segments[0].mask)) < 8
     nothing = np.zeros_like(segments[0].mask)
     nothing[:3, :3] = True
     assert photo_print.photo_print(plain, photograph, nothing) is None

@@ -65,7 +65,10 @@ def test_where_the_table_goes_on_is_hidden_or_is_not_photographed_it_has_its_mar
 
 def test_the_slab_ends_with_its_margins_and_carries_what_stands_at_the_edge(tmp_path):
     scene = replace(make.scene(), table_margins=(0.01, 0.1, 0.02, 0.05))
-    assert 2 * builder.table_slab(scene).half.sum() == pytest.approx(np.ptp(make.TABLE, axis=0).sum() + 0.18)
+    seen, slab = least_rectangle(make.TABLE), builder.table_slab(scene)
+    middle = (slab.centre - seen.centre) @ seen.axes.T
+    low, high = slab.half - middle - seen.half, slab.half + middle - seen.half
+    assert (low[0], high[0], low[1], high[1]) == pytest.approx(scene.table_margins)
     for at in ((0.52, 0.0), (-0.5, 0.41), (0.9, 0.7)):
         p = make.placement(make.box(tmp_path), at=at)
         centre, half, yaw = builder.table_slab(replace(scene, placements=(p,)))

@@ -17,7 +17,14 @@ from pipeline.tracking.following import follow
 from pipeline.tracking.instant import project_at
 from pipeline.tracking.motion import free_joint, joint_positions
 from pipeline.tracking.track import STATES, TrackError
-from pipeline.tracking.track_files import newest_track, read_track, track_to_json, write_episode_of, write_track
+from pipeline.tracking.track_files import (
+    newest_track,
+    read_track,
+    track_to_json,
+    with_objects,
+    write_episode_of,
+    write_track,
+)
 
 RATE = 15.0
 LIFT = [(0.0, 0.0)] * 3 + [(0.0, h) for h in (0.02, 0.05, 0.08, 0.1)]
@@ -134,7 +141,8 @@ def test_a_recording_with_the_robots_log_is_exported_and_compared_and_without_it
     assert not list((source.folder / "scene").glob("track*"))
     rows = np.arange(0, track.times[-1], 0.02)
     joints = np.stack([np.sin(rows), rows], 1)
-    write_episode_of(Episode.from_arrays(rows + 7, joints, ("shoulder", "elbow"), actions=joints), track, folder)
+    log = Episode.from_arrays(rows + 7, joints, ("shoulder", "elbow"), actions=joints)
+    write_episode_of(with_objects(log, track), folder)
     episode, dataset = read_episode(folder / "episode.npz"), read_episode(folder / "lerobot")
     assert set(episode.objects) == {"carried", "can"}
     assert np.abs(episode.objects["carried"][-1] - track.poses[-1, 0]).max() < 0.02
@@ -145,3 +153,10 @@ def test_a_recording_with_the_robots_log_is_exported_and_compared_and_without_it
     assert newest_track(source.folder) == folder and {file.name for file in folder.iterdir()} == {
         "track.npz", "track.json", "twin.xml",
     }  # fmt: skip
+    (folder / "twin.xml").write_bytes(b"\xff<mujoco/>")
+    with pytest.raises(TrackError, match="follow the recording again"):
+        list(recorded_rollouts(source))
+    own = tmp_path / "own"
+    (own / "lerobot").mkdir(parents=True)
+    write_track(track, source.folder, own, "drawn")
+    assert (own / "lerobot").is_dir(), "what was there before a track is a person's own"

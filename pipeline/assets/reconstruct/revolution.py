@@ -38,6 +38,7 @@ DEFAULT_WALL_M = 0.003
 PRIOR_WEIGHT = 0.02
 """Weight of the described position and width against the points; it decides where points say nothing."""
 OPEN_BOX = "an open box"
+"""Label of a hollow shape with corners: a bin or a tray."""
 MIN_PIT_DEPTH_RATIO = 0.2
 """Depth below the rim over the height, from which observed points are inside a pit."""
 
@@ -98,9 +99,11 @@ def propose_revolutions(
         if pit is None and is_open and kind == "round":
             yield _hollow_proposal(observation, solid, np.zeros((0, 2)), count)
         elif pit is not None:
-            fit = fit if kind == "round" else _fit_upright(observation, size, yaw, centre, count, "open")
-            pit = pit if kind == "round" else _pit_profile(observation, fit)
-            yield from () if pit is None else [_hollow_proposal(observation, fit, pit, count)]
+            if kind == "square":
+                fit = _fit_upright(observation, size, yaw, centre, count, "open")
+                pit = _pit_profile(observation, fit)
+            if pit is not None:
+                yield _hollow_proposal(observation, fit, pit, count)
     longer, shorter = size[:2].max(), size[:2].min()
     if longer > MIN_LYING_ASPECT * shorter and observation.top_z - observation.bottom_z < MIN_LYING_ASPECT * longer:
         along = yaw if size[0] >= size[1] else yaw + np.pi / 2
@@ -266,7 +269,7 @@ def _pit_profile(observation: SurfaceObservation, fit: _RevolutionFit) -> np.nda
     wall = np.interp(local[:, 2], fit.heights, fit.radii)
     height = observation.top_z - observation.bottom_z
     deep = local[:, 2] < observation.top_z - MIN_PIT_DEPTH_RATIO * height
-    inward = (observation.normals[:, :2] * local[:, :2]).sum(1) < 0
+    inward = ((observation.normals @ fit.rotation)[:, :2] * local[:, :2]).sum(1) < 0
     rim = local[local[:, 2] > observation.top_z - MIN_PIT_DEPTH_RATIO * height]
     octants = np.histogram(np.arctan2(rim[:, 1], rim[:, 0]), bins=8, range=(-np.pi, np.pi))[0]
     # 6: eighths of a turn in which the rim of a hollow object must be observed
@@ -321,7 +324,8 @@ def _outside_visible(
 ) -> np.ndarray:
     """Return at which heights the outside was observed, shape (K,), bool."""
     local = fit.local(observation.points)
-    outward = (observation.normals[:, :2] * local[:, :2]).sum(1) > 0.3 * np.linalg.norm(local[:, :2], axis=1)
+    normals = observation.normals @ fit.rotation
+    outward = (normals[:, :2] * local[:, :2]).sum(1) > 0.3 * np.linalg.norm(local[:, :2], axis=1)
     heights_seen = local[outward, 2]
     return np.array([np.count_nonzero(np.abs(heights_seen - height) < reach) >= 6 for height in heights])
 

@@ -19,6 +19,7 @@ from pipeline.assets.reconstruct import PROVENANCE_PREFIX
 from pipeline.frame import Frame
 from pipeline.geometry import PixelBox, Pose, bounding_box, transform
 from pipeline.geometry.rays import cast_rays, triangle_scene
+from pipeline.scene import registration
 from pipeline.scene.appearance import recolour
 from pipeline.scene.mjcf.builder import RoomLight, room_light
 from pipeline.scene.mjcf.mesh_export import modified_ns, obj_file, textured_mesh
@@ -26,7 +27,6 @@ from pipeline.scene.observed_object import ObservedObject
 from pipeline.scene.place_objects import SceneInputs
 from pipeline.scene.placement import Look, Placement, Scene
 from pipeline.scene.rotation_from_print import print_agreement
-from pipeline.scene.settle import REPORTED_SHIFT_M
 from pipeline.store import StoreError, digest, memoise, write_bytes
 
 if TYPE_CHECKING:
@@ -35,7 +35,12 @@ if TYPE_CHECKING:
 PRINT_VERSION = 2
 MAX_EDGE_M = 0.02
 """Longest edge of a triangle: each is printed as a whole or not, and perspective bends the picture on a large one."""
+MAX_TRIANGLES = 100_000
+"""A mesh of more keeps its look: a print of it takes seconds and tens of megabytes."""
+KEPT_PRINTS = 4
+"""Of one object in the cache: Undo and Redo find their former ones."""
 GAP_PX = 4
+"""Rows and columns between two pictures in one texture, so that neither bleeds into the other."""
 MAX_BRIGHTNESS_PX = 96
 """Longer side of the picture in which the light on the surface is computed."""
 MAX_OWN_PX = 1024
@@ -64,37 +69,53 @@ def with_prints(scene: Scene, before: Scene, inputs: SceneInputs) -> Scene:
     placements = []
     for p in scene.placements:
         seen, look = observed.get(p.segment_id), None
-        if seen is not None and wears_photograph(p, seen, inputs):
-            shown = replace(p, world_from_object=_photographed_pose(p, measured.get(p.name, p.world_from_object)))
-            look = _memoised_print(inputs.cache, shown, photograph, seen.segment.mask)
+        if seen is not None and p.model is None:
+            shown = _as_photographed(p, measured.get(p.name, p.world_from_object), seen)
+            if needs_print(shown, seen, inputs):
+                look = _memoised_print(inputs.cache, shown, photograph, seen.segment.mask)
         placements.append(replace(p, look=look, printed=look is not None))
     return replace(scene, placements=tuple(placements))
 
 
-def wears_photograph(p: Placement, observed: ObservedObject, inputs: SceneInputs) -> bool:
-    """Whether an object shows the photograph: one made from the view, or an asset with another print."""
-    if p.model is not None:
-        return False
+def needs_print(p: Placement, observed: ObservedObject, inputs: SceneInputs) -> bool:
+    """Whether an object in its photographed pose was made from the view, or is an asset with another print."""
     if p.asset_id is None:
         return p.provenance.startswith(PROVENANCE_PREFIX)
     if (decided := inputs.override(p.segment_id).recolour) is not None:
         return decided
     asset, pose, cache = inputs.library[p.asset_id], p.world_from_object, inputs.cache
-    mask = observed.segment.mask
-    seen = bounding_box(mask), mask[bounding_box(mask).slices], len(observed.points)
-    key = digest("agreement", *seen, asset.digest, pose.matrix.round(4), p.scale)
+    support, mask = observed.observation.support, observed.segment.mask
+    box = bounding_box(mask)
+    key = digest(
+        "agreement", PRINT_VERSION, box, mask[box.slices], observed.observation.frame.rgb[box.slices], asset.digest,
+        pose.matrix.round(4), p.scale, support.world_from_camera.round(5),
+    )  # fmt: skip
     measure = partial(print_agreement, asset, observed, pose, p.scale)
     agreement = memoise(cache, key, lambda: {"agreement": measure()})["agreement"] if cache else measure()
     # 0.5: 0.56 to 0.99 of 19 assets that are the photographed product, 0.04 to 0.48 of 10 that stand for another print
     return agreement is not None and agreement < 0.5
 
 
-def _photographed_pose(p: Placement, measured: Pose) -> Pose:
-    """Return where the photograph shows an object: where it rests, unless it was moved or slid there."""
-    if p.machine_pose is not None:
-        return p.machine_pose.world_from_object
-    slid = float(np.linalg.norm(p.world_from_object.pos - measured.pos))
-    return measured if slid > REPORTED_SHIFT_M else p.world_from_object
+def _as_photographed(p: Placement, measured: Pose, observed: ObservedObject) -> Placement:
+    """Return the object in the pose that explains its measured points best: where it rests, was measured, or was found.
+
+    It rests elsewhere if it slid, and was found elsewhere if a person moved or resized it since. Raises SceneError.
+    """
+    others = [replace(p, world_from_object=measured)]
+    if (found := p.machine_pose) is not None:
+        size = p.size * found.scale / p.scale
+        others.append(replace(p, world_from_object=found.world_from_object, size=size, scale=found.scale))
+    # 0.002: metres by which another pose has to be better, since settling moves everything a little
+    costs = [_misfit(p, observed) - 0.002, *(_misfit(one, observed) for one in others)]
+    return [p, *others][int(np.argmin(costs))]
+
+
+def _misfit(p: Placement, observed: ObservedObject) -> float:
+    """Return the registration cost in metres of an object where it is."""
+    if len(observed.points) < 10:
+        return 0.0
+    surface = registration.load_surface(p.mesh, p.size)
+    return registration.registration_cost(surface, observed.target, p.world_from_object)
 
 
 def _memoised_print(cache: Path | None, p: Placement, photograph: Photograph, mask: np.ndarray) -> Look | None:
@@ -107,7 +128,7 @@ def _memoised_print(cache: Path | None, p: Placement, photograph: Photograph, ma
         p.recolour, p.rgb, box, frame.rgb[box.slices], mask[box.slices], asdict(frame.intrinsics), camera.round(5),
         light.towards.round(3), light[1:],
     )  # fmt: skip
-    obj, png = cache / f"print-{key}.obj", cache / f"print-{key}.png"
+    obj, png = (cache / f"print-{p.segment_id}-{key}.{suffix}" for suffix in ("obj", "png"))
     with suppress(OSError):
         return Look(obj.read_bytes(), png.read_bytes())
     look = photo_print(p, photograph, mask)
@@ -115,6 +136,9 @@ def _memoised_print(cache: Path | None, p: Placement, photograph: Photograph, ma
         with suppress(OSError, StoreError):
             write_bytes(obj, look.obj)
             write_bytes(png, look.texture)
+            former = sorted(cache.glob(f"print-{p.segment_id}-*"), key=lambda file: file.stat().st_mtime)
+            for file in former[: -2 * KEPT_PRINTS]:
+                file.unlink(missing_ok=True)
     return look
 
 
@@ -125,6 +149,8 @@ def photo_print(p: Placement, photograph: Photograph, mask: np.ndarray) -> Look 
     """
     frame, world_from_camera, _ = photograph
     mesh, own_uv, _, _ = textured_mesh(p.mesh)
+    if len(mesh.faces) > MAX_TRIANGLES:
+        return None
     uv = np.zeros((len(mesh.vertices), 2)) if own_uv is None else own_uv
     scale, middle = p.size / np.maximum(mesh.extents, 1e-9), mesh.bounds.mean(0)
     corners = _split(np.concatenate([mesh.triangles, uv[mesh.faces]], -1), scale, max(MAX_EDGE_M, p.size.max() / 20))
@@ -152,10 +178,10 @@ def photo_print(p: Placement, photograph: Photograph, mask: np.ndarray) -> Look 
 def _split(corners: np.ndarray, scale: np.ndarray, max_edge: float) -> np.ndarray:
     """Return triangles (F, 3, 5) of position and texture coordinates with no edge above `max_edge`, in metres.
 
-    `scale` (3,) is metres over the units of the positions. The longest edge is halved first.
+    `scale` (3,) is metres over the units of the positions. The longest edge is halved first, up to MAX_TRIANGLES.
     """
     done = []
-    while len(corners):
+    while len(corners) and len(corners) + sum(map(len, done)) < MAX_TRIANGLES:
         points = corners[..., :3] * scale
         edges = np.linalg.norm(np.roll(points, -1, 1) - points, axis=-1)
         long = edges.max(1) > max_edge
@@ -164,7 +190,7 @@ def _split(corners: np.ndarray, scale: np.ndarray, max_edge: float) -> np.ndarra
         a, b, c = np.moveaxis(np.take_along_axis(corners[long], order[..., None], 1), 1, 0)
         middle = (a + b) / 2
         corners = np.concatenate([np.stack([a, middle, c], 1), np.stack([middle, b, c], 1)])
-    return np.concatenate(done)
+    return np.concatenate([*done, corners])
 
 
 def _pixels(frame: Frame, world_from_camera: np.ndarray, world: np.ndarray) -> np.ndarray:
