@@ -3,6 +3,7 @@
 import json
 import struct
 from collections.abc import Iterator
+from copy import deepcopy
 from typing import Any
 
 from hypothesis import strategies as st
@@ -55,7 +56,7 @@ def mutate_json(text: bytes, changes: list[tuple[str, int, int]]) -> bytes:
         places = list(_places(values))
         holder, key = places[where % len(places)]
         if kind == "replace":
-            holder[key] = JUNK[how % len(JUNK)]
+            holder[key] = deepcopy(JUNK[how % len(JUNK)])  # a later edit may change what is inside
         elif kind == "remove":
             del holder[key]
         elif kind == "copy":

@@ -12,7 +12,7 @@ from pipeline.errors import StudioError
 from pipeline.models import ModelError
 from pipeline.tasks import TaskError
 from tests.fuzz.fuzz import Finding, examine, fuzz, is_one_line, replace_values
-from tests.fuzz.mutations import is_json
+from tests.fuzz.mutations import JUNK, is_json, mutate_json
 from tests.fuzz.readers import READERS
 
 MINUTES, FIRST = float(os.environ.get("FUZZ_MINUTES", "10")), int(os.environ.get("SOAK_SEED", "0"))
@@ -41,6 +41,14 @@ def test_a_reader_keeps_its_law_for_as_long_as_it_is_fuzzed(name):
 def test_a_reader_keeps_its_law_whatever_one_value_of_its_json_is(name):
     has_json = any(is_json(content) for content in READERS[name].seed().values())
     assert (replace_values(name, int(60 * MINUTES), FIRST, FINDINGS) > 0) == has_json
+
+
+def test_a_mutation_changes_no_value_that_another_one_uses():
+    before = repr(JUNK)
+    for number in range(len(JUNK)):
+        for kind in ("replace", "copy", "swap", "rename", "nest"):
+            mutate_json(b'{"a": 1}', [("replace", 0, number), (kind, 1, 7), ("replace", 2, 3)])
+    assert repr(JUNK) == before
 
 
 def test_a_reader_that_raises_another_error_is_found():
