@@ -306,11 +306,11 @@ def _hollow_proposal(
     outside = np.vstack([[0, low], np.c_[outer, heights]])
     inside = np.vstack([[0, floor], np.c_[inner, heights][above]])
     hollow = solids.hollow_lathe(outside, inside, PLACEHOLDER_TEXTURE, fit.outline)
-    solid, is_square = placed_solid(hollow, fit.rotation, fit.origin), fit.power != 2
-    label = OPEN_BOX if is_square else "a hollow turned profile"
-    return ShapeProposal(
-        "revolved", solid, fit.yaw if is_square else 0.0, count + 6 + 3 * is_square, label, is_hollow=True
-    )
+    solid = placed_solid(hollow, fit.rotation, fit.origin)
+    if fit.power == 2:
+        return ShapeProposal("revolved", solid, 0.0, count + 6, "a hollow turned profile", is_hollow=True)
+    # 40: extra parameters charged to an open box, a cost of 250: three bins gain 460 to 530 over all else, a mug 133
+    return ShapeProposal("revolved", solid, fit.yaw, count + 9 + 40, OPEN_BOX, is_hollow=True)
 
 
 def _radius_near(pit: np.ndarray, height: float, reach: float) -> float:
