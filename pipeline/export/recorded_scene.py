@@ -49,8 +49,8 @@ def about(project: Project) -> str:
         lines.append(f"{verdict}: {sum(solution.success)} of {len(solution.success)} seeds, by the {solution.source}.")
     lines += [summarise(evidence)] if evidence else []
     folder = newest_track(project.folder)
-    told = folder and read_json(folder / "track.json")
-    if told and is_earlier_twin(str(told.get("twin", "")), project.folder):
+    contents = read_json(folder / "track.json") if folder else None
+    if isinstance(contents, dict) and is_earlier_twin(str(contents.get("twin", "")), project.folder):
         lines.append("The recording moves an earlier twin of this project.")
     lines += [f"Doubtful: {doubt}" for doubt in project.doubts()]
     return "\n\n".join(lines)

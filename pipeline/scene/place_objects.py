@@ -18,6 +18,7 @@ from pipeline.frame import Frame, Observation, Support
 from pipeline.geometry import Pose
 from pipeline.matching import Match
 from pipeline.scene.appearance.recolour import seen_colour
+from pipeline.scene.mjcf.table_edge import seen_margins
 from pipeline.scene.observed_object import ObservedObject, match_score, observe_objects
 from pipeline.scene.overrides import Override, override_scene_physics
 from pipeline.scene.placement import SHELF_NAME, MachinePose, Placement, Scene, Shelf
@@ -41,7 +42,6 @@ from pipeline.scene.support_relations import (
     support_height,
     supporting_object,
 )
-from pipeline.scene.table_edge import seen_margins
 from pipeline.segmentation import Segment
 
 CLOSE_COST_M = 0.002

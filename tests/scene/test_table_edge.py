@@ -9,8 +9,8 @@ import pytest
 from pipeline.geometry import planar_rotation, transform
 from pipeline.scene import scene_files
 from pipeline.scene.mjcf import builder
+from pipeline.scene.mjcf.table_edge import LEAST_MARGIN_M, least_rectangle, seen_margins
 from pipeline.scene.placement import TABLE_MARGIN_M, SceneError
-from pipeline.scene.table_edge import LEAST_MARGIN_M, least_rectangle, seen_margins
 
 TABLE_RGB, OTHER_RGB = (150, 120, 90), (20, 60, 200)
 NEAR_EDGE_Y = -0.2

@@ -182,7 +182,7 @@ def _fit_upright(
         outward = (normals[:, :2] * offset).sum(1)
         outer = outward > -0.3 * np.linalg.norm(offset, axis=1)
         radial = np.linalg.norm(normals[:, :2], axis=1)
-        # the inside of an open box tells where its far sides are, which hide their outside
+        # the outside of the far walls is hidden, so their inside tells where they are
         weights = radial * (radial > MIN_RADIAL_NORMAL) * (outer | (kind == "open"))
         wall = np.where(outer, 0.0, DEFAULT_WALL_M)
 

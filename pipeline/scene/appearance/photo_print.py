@@ -58,10 +58,14 @@ class Photograph(NamedTuple):
 
 
 def with_prints(scene: Scene, before: Scene, inputs: SceneInputs) -> Scene:
-    """Return a settled scene whose objects show the photograph where that tells more than their own texture.
+    """Return a settled scene with the photograph printed on its objects.
 
-    Those are objects made from the view, and assets with another print than the photograph's. The scene has its light;
-    `before` is the scene before settling. Raises SceneError for a bad mesh.
+    Printed are objects made from the view, and assets with another print than the photograph's. Raises SceneError for a
+    bad mesh.
+
+    Args:
+        scene: with its light.
+        before: the scene before it was settled.
     """
     observed = {o.segment.id: o for o in inputs.observed_objects()}
     measured = {p.name: p.world_from_object for p in before.placements}

@@ -20,8 +20,8 @@ from pipeline.geometry import Pose, quat_about_z
 from pipeline.scene.appearance import recolour
 from pipeline.scene.mjcf import articulated_body, mesh_export
 from pipeline.scene.mjcf.mesh_export import portable_xml
+from pipeline.scene.mjcf.table_edge import LEAST_MARGIN_M, least_rectangle
 from pipeline.scene.placement import Placement, Scene, SceneError, Shelf
-from pipeline.scene.table_edge import LEAST_MARGIN_M, least_rectangle
 
 TABLE_THICKNESS_M = 0.04
 TABLE_PICTURE = "table.png"
