@@ -3,9 +3,10 @@
     python -m bench.twin [--each 3] [--kinds KIND ...] [--set held-out|development] [--first SEED]
                                [--masks own|true] [--library PATH ...] [--out DIR]
 
-`--each` scenes of every kind (apart, stacked, lying, touching, crowded) are drawn. The development set's seeds start at
-0, the held-out ones at 100, or at `--first`. Masks, matches and shapes are the pipeline's own. With `--masks true` the
-segmenter returns the true masks. With `--library` scenes are drawn from, and matched with, the assets in these folders.
+`--each` scenes of every kind (apart, stacked, lying, touching, crowded, hidden) are drawn. The development set's seeds
+start at 0, the held-out ones at 100, or at `--first`. Masks, matches and shapes are the pipeline's own. With `--masks
+true` the segmenter returns the true masks. With `--library` scenes are drawn from, and matched with, the assets in
+these folders.
 """
 
 import argparse
@@ -141,13 +142,17 @@ def _print_shares(objects: Sequence[ObjectScore], printed: Collection[str]) -> s
 def strata_table(scores: dict[str, SceneScore]) -> list[str]:
     """Return a Markdown table of the scores by kind of object."""
     objects = [o for scene in scores.values() for o in scene.objects]
-    lines = ["| objects | n | found | within | centre mm | size % |", "| --- | --- | --- | --- | --- | --- |"]
+    lines = [
+        "| objects | n | found | within | centre mm | size % | size within 15 % |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+    ]
     for name in sorted({s for o in objects for s in o.strata}):
         stratum = [o for o in objects if name in o.strata]
         found = [o for o in stratum if o.found]
         lines.append(
             f"| {name} | {len(stratum)} | {len(found) / len(stratum):.2f} | {np.mean([o.good for o in stratum]):.2f} | "
-            f"{_median_and_p90([o.centre for o in found])} | {_median_and_p90([o.size for o in found])} |"
+            f"{_median_and_p90([o.centre for o in found])} | {_median_and_p90([o.size for o in found])} | "
+            f"{np.mean([o.found and o.size < 15 for o in stratum]):.2f} |"
         )
     return lines
 

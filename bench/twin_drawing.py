@@ -5,6 +5,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import mujoco
@@ -22,7 +23,9 @@ from pipeline.scene.placement import Placement, Scene
 from pipeline.scene.settle import settle
 from sample_scenes import make_scenes as studio
 
-KINDS = ("apart", "stacked", "lying", "touching", "crowded")
+KINDS = ("apart", "stacked", "lying", "touching", "crowded", "hidden")
+COUNTS = {"crowded": 8, "hidden": 8}
+"""Number of objects on a table of a kind; 6 on any other."""
 COLOURS = ((196, 60, 48), (52, 104, 190), (70, 150, 72), (226, 180, 60), (130, 80, 160), (210, 120, 50), (60, 150, 160))
 AXIS_ROTATIONS = Rotation.create_group("O").as_matrix()
 MAX_ASSET_SIZE_M = 0.24
@@ -36,7 +39,7 @@ def draw_table(kind: str, seed: int, library: Library, folder: Path, noisy: bool
     rng = np.random.default_rng([KINDS.index(kind), seed])
     recipe = random_recipe(kind, rng)
     scene = arrange_scene(
-        kind, recipe, _random_assets(rng, library, folder / "truth" / "meshes", 8 if kind == "crowded" else 6), rng
+        kind, recipe, _random_assets(rng, library, folder / "truth" / "meshes", COUNTS.get(kind, 6)), rng
     )
     photograph_scene(scene, recipe, rng, folder, noisy)
 
@@ -59,12 +62,17 @@ def photograph_scene(
 
 
 def random_recipe(kind: str, rng: np.random.Generator) -> studio.SceneRecipe:
-    return studio.SceneRecipe(
+    recipe = studio.SceneRecipe(
         kind, "", (), distance=float(rng.uniform(0.7, 1.0)), azimuth=float(rng.uniform(-30, 30)),
         elevation=float(rng.uniform(32, 58)), table=str(rng.choice(["oak", "walnut", "birch", "white", "slate"])),
         wall=0.9 if rng.random() < 0.3 else None, lamp=(float(rng.uniform(-0.6, 0.6)), float(rng.uniform(-0.6, 0.2))),
         half=(0.6, 0.42),
     )  # fmt: skip
+    if kind != "hidden":
+        return recipe
+    # A camera so low and near that the front row hides the back row, and the picture's edge cuts the outer columns
+    distance, elevation, aside = (float(rng.uniform(*limits)) for limits in ((0.5, 0.75), (18, 36), (-0.16, 0.16)))
+    return replace(recipe, distance=distance, elevation=elevation, look_at=(aside, 0.0, 0.03))
 
 
 # ---------------------------------------------------------------------- objects
@@ -129,14 +137,14 @@ def _next_position(
         if assets[number - 1].category == "box" and below.world_from_object.rotation[2, 2] > 0.9:
             at = below.world_from_object.pos
             return np.array([*(at[:2] + rng.normal(0, 0.004, 2)), at[2] + below.size[2] / 2 + half[2] + 0.001])
-    columns, pitch = {"crowded": (4, 0.105), "touching": (3, 0.0)}.get(kind, (3, 0.19))
+    columns, pitch = {"crowded": (4, 0.105), "hidden": (4, 0.115), "touching": (3, 0.0)}.get(kind, (3, 0.19))
     row, column = divmod(number, columns)
     if kind == "touching" and column:
         previous = placed[-1].world_from_object.pos
         reach = (np.abs(placed[-1].world_from_object.rotation) @ placed[-1].size / 2)[0]
         return np.array([previous[0] + reach + half[0] + rng.uniform(-0.004, 0.006), previous[1], half[2] + 0.001])
     x = -0.2 if kind == "touching" else pitch * (column - (columns - 1) / 2)
-    y = (0.13 if kind == "crowded" else 0.2) * (row - 0.5) + rng.normal(0, 0.012)
+    y = {"crowded": 0.13, "hidden": 0.12}.get(kind, 0.2) * (row - 0.5) + rng.normal(0, 0.012)
     return np.array([x + rng.normal(0, 0.012), y, half[2] + 0.001])
 
 
@@ -173,11 +181,14 @@ def _write_truth(scene: Scene, model: mujoco.MjModel, labels: np.ndarray, folder
 
 
 def _unoccluded_pixels(scene: Scene, p: Placement) -> float:
-    """Return the number of pixels that would show the object if nothing else were there."""
+    """Return the number of pixels that would show the object if nothing else were there and the picture were larger."""
     single = Scene(scene.world_from_camera, scene.table, scene.table_rgb, (p,), scene.intrinsics)
     model = builder.compile_spec(builder.build_spec(single))
-    assert scene.intrinsics is not None
-    labels, _ = fidelity.raycast_image(model, scene.intrinsics, scene.world_from_camera, 3)
+    k = scene.intrinsics
+    assert k is not None
+    x, y = k.width // 2, k.height // 2
+    larger = replace(k, width=k.width + 2 * x, height=k.height + 2 * y, cx=k.cx + x, cy=k.cy + y)
+    labels, _ = fidelity.raycast_image(model, larger, scene.world_from_camera, 3)
     return 9.0 * float((labels == model.body(p.name).id).sum())
 
 

@@ -21,6 +21,8 @@ MIN_MASK_IOU = 0.5
 """Mask IoU from which a placement counts as the true object."""
 ERROR_LIMITS = (10.0, 10.0, 10.0)
 """Millimetres, degrees and per cent below which an object counts as correctly placed."""
+MAX_VISIBLE = 2 / 3
+"""Share of an object's outline that shows below which it is mostly hidden."""
 SIMULATED_SECONDS = 2.0
 
 
@@ -100,6 +102,7 @@ def strata(o: dict[str, Any]) -> tuple[str, ...]:
         "lying": o["rest"] != "upright",
         "touching": bool(o["touching"]),
         "occluded": o["visible_fraction"] < 0.9,
+        "mostly hidden": o["visible_fraction"] < MAX_VISIBLE,
     }
     special = tuple(name for name, holds in conditions.items() if holds) or ("plain",)
     return (*special, "primitive" if o["asset_id"] is None else "asset")

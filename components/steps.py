@@ -70,9 +70,13 @@ class ObjectCards(Component):
 
 
 class FitTable(Component):
-    """Value: {rows: [{id, name, colour, confidence, iou, depth_error, verdict, ok}], notes, waiting}."""
+    """Value: {rows: [{id, name, colour, confidence, iou, depth_error, verdict, ok}], notes, waiting, walls}.
 
-    folder = "fit_table"
+    `walls` is {note, kept, change}: whether the twin has the walls of its bin, and what the button says; null for none.
+    Event: `keep_walls` {value}.
+    """
+
+    folder, event_names = "fit_table", ("keep_walls",)
 
 
 class TaskCards(Component):

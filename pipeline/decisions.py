@@ -40,6 +40,7 @@ DECISION_DATA = {
     "physics": ("id", "mass", "friction"),
     "recolour": ("id", "value"),
     "bring": ("asset_id", "name", "pos", "quat_wxyz"),
+    "walls": ("value",),
     "vary": ("condition", "values"),
     "place_camera": ("name", "pos", "quat_wxyz", "field_of_view"),
     "remove_camera": ("name",),
@@ -95,6 +96,8 @@ vertical field of view is in radians. "remove_camera" takes away one that was pl
 "splats" has the background drawn by Gaussian splats, or the object of the optional "id": by those of the file "file" in
 splats/, called "name", at the pose "matrix" of shape (4, 4), with a scale, in the world or in the object. An empty
 "file" removes them.
+
+"walls" says whether the twin has the walls of the bin that the objects stand in, if there are any.
 
 "recolour" says whether the asset is tinted and printed as in the photograph.
 
@@ -237,6 +240,8 @@ def _check_types(decision: Decision) -> None:
         raise ValueError(f"its name is {decision.data['name']!r}")
     if decision.kind == "place_camera" and (fault := _camera_fault(decision.data)):
         raise ValueError(fault)
+    if decision.kind == "walls" and not isinstance(decision.data["value"], bool):
+        raise ValueError("its value is not true or false")
     if decision.kind == "vary" and not _are_factors(decision.data["values"]):
         raise ValueError("its values are not numbers and texts by name")
     for mask in decision.data.get("masks", ()):

@@ -12,11 +12,13 @@ from pipeline.description.description import Attributes, Description
 from pipeline.description.shape_fit import fit_shape
 from pipeline.frame import Frame, FurtherView, Support
 from pipeline.frame.depth_values import flying_pixels
+from pipeline.frame.occlusion import hidden_share
 from pipeline.frame.once_per_frame import once_per_frame
 from pipeline.frame.plane_extraction import depth_noise, pixel_rays
 from pipeline.frame.surfaces import lowered, surface_under
-from pipeline.geometry import bounding_box, transform
+from pipeline.geometry import bounding_box, planar_rotation, transform
 from pipeline.segmentation import Segment
+from pipeline.segmentation.mask_review import KIND_REASONS
 
 MIN_POINTS = 40
 """Measured points below which a size is a guess."""
@@ -24,6 +26,9 @@ MAX_SIZE, MIN_SIZE, MIN_HEIGHT = 0.6, 0.012, 0.006
 """Metres; larger segments are furniture, smaller or flatter ones are noise."""
 NOUNS = {"irregular": "object", "sphere": "ball"}
 """Noun for a shape, where it is not the shape's own name."""
+
+MIN_HIDDEN = 0.15
+"""Share of its outline from which a part of an object is hidden."""
 
 STEP_RANGE = 0.004
 """Metres around the height of a step in which points belong to it."""
@@ -53,21 +58,39 @@ def describe(
     """Describe a segment by measurements; `taken_names` are the names of other objects, `views` measured it too."""
     height, support = (surface := surface_under(frame, support, segment.mask)).height, lowered(surface)
     points, measured = _points(frame, support, segment.mask)
-    bottom = _bottom_height(frame, support, segment.mask, points)
+    in_air = hanging_height(frame, support, segment.mask)
+    bottom = in_air or _bottom_height(frame, support, segment.mask, points)
     points, measured = _with_views(points, measured, height, segment.id, views)
     camera = support.world_from_camera[:3, 3]
     pixel_size = float(np.linalg.norm(points.mean(0) - camera)) / frame.intrinsics.fx
     fit = fit_shape(points, bottom, camera, pixel_size)
     colour, rgb = name_colour(_inner_pixels(_balanced(frame), segment.mask))
     attributes = Attributes(colour, rgb, fit.shape, fit.size, fit.yaw, fit.centre, fit.error, shape_is_sure=fit.is_sure)
-    doubts, is_object = _find_doubts(attributes, points, bottom, measured, segment.mask)
+    if in_air is not None:
+        doubts = (f"It is {in_air * 100:.0f} cm up in the air with nothing below it: held by a robot or a hand?",)
+        is_object = False
+    else:
+        doubts, is_object = _find_doubts(attributes, points, bottom, measured, segment.mask)
+    if segment.kind != "object":
+        doubts, is_object = (KIND_REASONS[segment.kind], *doubts), False
     if is_object and fit.shape != "bowl" and (step := stacking_height(frame, support, segment.mask)) is not None:
         doubts = (*doubts, f"It may be two objects, one on the other from {step * 100:.0f} cm up: split its mask?")
     confidence = float(np.clip(1 - 4 * fit.error / fit.size.mean(), 0.2, 0.95)) * 0.8 ** len(doubts)
     caption = f"{colour} {_noun_of(attributes)}, {' x '.join(_centimetres(extent) for extent in fit.size)} cm"
+    if is_object and measured >= MIN_POINTS and hidden_share(frame, segment.mask) > MIN_HIDDEN:
+        low, high = np.percentile(points @ _box_axes(fit.yaw), (2, 98), axis=0)
+        seen = np.minimum(high - low, fit.size)
+        doubts = (*doubts, f"A part of it is hidden: {' x '.join(map(_centimetres, seen))} cm show, it may be larger.")
     name = unique_name(name_from_measurements(attributes), taken_names)
     attributes = replace(attributes, centre=attributes.centre + np.array([0, 0, height]))
     return Description(segment.id, is_object, name, caption, attributes, confidence, "measured", doubts)
+
+
+def _box_axes(yaw: float) -> np.ndarray:
+    """Return the axes of an upright box as columns, of shape (3, 3)."""
+    axes = np.eye(3)
+    axes[:2, :2] = planar_rotation(yaw)
+    return axes
 
 
 def name_from_measurements(attributes: Attributes) -> str:
@@ -147,6 +170,29 @@ def _without_outliers(points: np.ndarray) -> np.ndarray:
     groups = np.asarray(labels, int)[tuple(cells.T)]
     size = np.bincount(groups)
     return points[size[groups] >= 0.1 * size.max()]
+
+
+def hanging_height(frame: Frame, support: Support, mask: np.ndarray) -> float | None:
+    """Return the height in metres of an object in the air above its surface; None if it stands, or may.
+
+    Below its lower edge the camera sees the surface far behind it, and nothing that it may stand on.
+    """
+    own = mask & (frame.depth > 0)
+    if own.sum() < MIN_POINTS:
+        return None
+    low = float(np.percentile(transform(support.world_from_camera, frame.points[own].astype(float))[:, 2], 3))
+    offset = max(4, mask.shape[0] // 80)
+    above = np.zeros_like(frame.depth)  # depth of the object so many pixels higher up
+    above[offset:] = np.where(own, frame.depth, 0)[:-offset]
+    below = ~mask & (frame.depth > 0) & (above > 0)
+    # Height in metres below which depth that is torn at the edge may look like a gap
+    if low < 0.04 or below.sum() < 20:
+        return None
+    heights = transform(support.world_from_camera, frame.points[below].astype(float))[:, 2]
+    # 0.015: height in metres from which, and up to the object, something may be what it stands on
+    free = (heights < 0.015) | (heights > low + 0.05)
+    # 0.05: metres by which the surface must be farther away, at 0.9 of the edge: 0.42 of it at most for what stands
+    return low if float((free & (frame.depth[below] > above[below] + 0.05)).mean()) > 0.9 else None
 
 
 def _bottom_height(frame: Frame, support: Support, mask: np.ndarray, points: np.ndarray) -> float:

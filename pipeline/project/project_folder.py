@@ -204,6 +204,11 @@ class ProjectFolder:
                 placed[decision.data["name"]] = decision.data
         return tuple(cameras.from_json({"body": cameras.WORLD, **data}) for data in placed.values())
 
+    @property
+    def has_walls(self) -> bool:
+        """Whether the twin has the walls of the bin that the objects stand in, if there are any."""
+        return all(decision.data["value"] for decision in self.active_decisions("walls")[-1:])
+
     def _update_camera_file(self) -> None:
         """Let cameras.json, which programs' worlds are built with, hold the placed cameras. Raises StoreError."""
         path, rows = self.folder / cameras.FILE, [cameras.to_json(camera) for camera in self.cameras()]

@@ -78,7 +78,9 @@ def apply_mask_decision(segments: Segments, decision: Decision) -> Segments:
     data = decision.data
     if decision.kind == "found":
         return {
-            one["id"]: Segment(one["id"], decode_rle(one["mask"]), one["score"], data["source"])
+            one["id"]: Segment(
+                one["id"], decode_rle(one["mask"]), one["score"], data["source"], one.get("kind", "object")
+            )
             for one in data["masks"]
         }
     if decision.kind == "delete_segment":

@@ -26,7 +26,7 @@ MASK_DECISIONS = ("found", "mask", "delete_segment", "merge_segments")
 STAGE_DECISIONS: dict[Stage, tuple[str, ...]] = {
     "descriptions": (*MASK_DECISIONS, "views", "not_object", "rename", *QUESTION_DECISIONS),
     "matches": ("choose_asset", "make", "matcher"),
-    "scene": ("move", "resize", "refit", "physics", "recolour", "bring", "vary"),
+    "scene": ("move", "resize", "refit", "physics", "recolour", "bring", "walls", "vary"),
     "rounds": ("task", "fork"),
     "solution": ("pin", "robot"),
 }

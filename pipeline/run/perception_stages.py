@@ -1,13 +1,16 @@
 """The perception stages: frame, segments, descriptions, matches."""
 
 import json
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from pipeline import description, matching
 from pipeline.description import Description, DescriptionError, describe, lasting_names, unique_name
+from pipeline.frame.occlusion import hidden_share
 from pipeline.matching import MAX_CANDIDATES, MODEL_MATCHERS, IndexedLibrary, Match, MatcherName, Query, match_by_name
 from pipeline.matching.model import SHORTLIST_SIZE, is_denied, keep_if_matched
 from pipeline.models import has_vision
@@ -16,7 +19,9 @@ from pipeline.run import model_questions
 from pipeline.run.merge_masks import merge_oversegmented
 from pipeline.run.progress import Progress
 from pipeline.run.services import Services, matcher_label, project_matcher
-from pipeline.scene.placement import SHELF_NAME
+from pipeline.scene.match_hidden import match_hidden
+from pipeline.scene.observed_object import observe
+from pipeline.scene.placement import MAX_WALLS, SHELF_NAME, WALL_NAME
 from pipeline.segmentation import Segment, Segmenter
 from pipeline.segmentation.automatic import automatic_steps
 from pipeline.store import digest, memoise, parse_json, write_json, write_text
@@ -91,7 +96,7 @@ def _compute_features(stage: Stage, services: Services) -> Iterator[Progress]:
 
 def _measured_description(project: Project, segment: Segment) -> Description:
     """Return the measured description of a segment, from the cache if its mask and the frame are unchanged."""
-    key = digest("description", project.frame_key, segment.mask, *project.views_digest(segment.id))
+    key = digest("description", project.frame_key, segment.mask, segment.kind, *project.views_digest(segment.id))
 
     def compute() -> Any:
         return parse_json(description.to_json([describe(project.frame, project.support, segment, (), project.views())]))
@@ -108,6 +113,7 @@ def _with_decisions(project: Project, described: list[Description]) -> list[Desc
     verdicts = {d.data["id"]: bool(d.data["value"]) for d in project.active_decisions("not_object")}
     names = {d.data["id"]: safe_name(d.data["name"]) for d in project.active_decisions("rename")}
     shelves = {f"{SHELF_NAME}{number}" for number, _ in enumerate(project.support.shelves, 1)}
+    shelves |= {f"{WALL_NAME}{number}" for number in range(1, MAX_WALLS + 1)}
     chosen: set[str] = {*names.values(), *shelves}
     lasting = lasting_names({one.segment_id: one.name for one in described}, _former_names(project))
     lasting = {id: name for id, name in lasting.items() if id not in names and name not in chosen}
@@ -152,6 +158,8 @@ def matches_stage(project: Project, services: Services) -> Iterator[Progress]:
     yield Progress("matches", f"comparing with the library's {len(services.library.assets)} assets", 0, len(objects))
     for described in objects:
         found = _measured_match(project, services, matcher, segments[described.segment_id], described)
+        if matcher == "all":
+            found = _match_if_hidden(project, services, segments, described, found)
         if described.segment_id in overrides:
             found = matching.override_match(found, overrides[described.segment_id])
         matches.append(found)
@@ -189,6 +197,29 @@ def _measured_match(
 
     (found,) = matching.from_json(memoise(project.folder / "cache", key, compute))
     return replace(found, segment_id=segment.id)
+
+
+def _match_if_hidden(
+    project: Project, services: Services, segments: Mapping[int, Segment], described: Description, found: Match
+) -> Match:
+    """Return the match, which is of an object that is seen whole, made anew if the object is partly hidden."""
+    segment = segments[described.segment_id]
+    others = np.any([one.mask for one in segments.values()], axis=0) & ~segment.mask
+    # Share of its outline from which an object may be partly hidden; depth is torn where one ends before another
+    if found.asset_id is not None or not found.candidates or hidden_share(project.frame, segment.mask, others) < 0.08:
+        return found
+    key = digest(
+        "match hidden", project.frame_key, segment.mask, services.library.digest, described.attributes.colour,
+        matcher_label("all", services), *project.views_digest(segment.id),
+    )  # fmt: skip
+
+    def compute() -> Any:
+        indexed = IndexedLibrary(services.library, services.features(), services.encoder)
+        observed = observe(project.observation, segment, described, found)
+        return matching.to_json([match_hidden(observed, indexed, project.folder / "cache")])
+
+    (again,) = matching.from_json(memoise(project.folder / "cache", key, compute))
+    return replace(again, segment_id=segment.id)
 
 
 def _shown(found: Match) -> Match:

@@ -52,6 +52,7 @@ def scene_stage(project: Project, services: Services) -> Iterator[Progress]:
         project.folder / "scene",
         by_segment,
         project.folder / "cache",
+        project.has_walls,
     )
 
     former = _former_names(project)

@@ -14,10 +14,14 @@ from pipeline.assets import Asset, Library
 from pipeline.assets.mesh_files import hull_fill, shape_of
 from pipeline.assets.reconstruct.generated_asset import find_generated
 from pipeline.description import Description
+from pipeline.description.measure import hanging_height
 from pipeline.frame import Frame, Observation, Support
+from pipeline.frame.surfaces import lowered
 from pipeline.geometry import Pose
 from pipeline.matching import Match
 from pipeline.scene.appearance.recolour import seen_colour
+from pipeline.scene.bin_walls import find_walls
+from pipeline.scene.hidden_sides import end_at_neighbours
 from pipeline.scene.mjcf.table_edge import seen_margins
 from pipeline.scene.observed_object import ObservedObject, match_score, observe_objects
 from pipeline.scene.overrides import Override, override_scene_physics
@@ -75,6 +79,8 @@ class SceneInputs:
     """A person's corrections, by segment id."""
     cache: Path | None = None
     """Folder in which pose fits are memoised; None to compute them all."""
+    walls: bool = True
+    """Whether the walls of a bin are looked for."""
 
     def observed_objects(self) -> tuple[ObservedObject, ...]:
         """Return the segments that are objects, with their points."""
@@ -96,6 +102,7 @@ def place_objects(
     observed_objects = inputs.observed_objects()
     frame, support = inputs.observation.frame, inputs.observation.support
     shelves = tuple(_shelf(frame, one, number) for number, one in enumerate(support.shelves, 1))
+    walls = find_walls(inputs.observation, inputs.segments) if inputs.walls else ()
     placements: dict[int, Placement] = {}
     # supporting objects are placed before what they support
     for observed in sorted(observed_objects, key=lambda o: o.bottom if len(o.points) else 0.0):
@@ -115,9 +122,10 @@ def place_objects(
         table_rgb=_median_colour(frame, support),
         placements=add_props(tuple(placements[o.segment.id] for o in observed_objects), shelves),
         intrinsics=frame.intrinsics,
-        shelves=shelves,
+        shelves=(*shelves, *walls),
         table_margins=seen_margins(frame, support),
     )
+    scene = end_at_neighbours(scene, {observed.segment.id: observed.points for observed in observed_objects})
     return override_scene_physics(scene, inputs.overrides)
 
 
@@ -125,7 +133,9 @@ def place_object(
     inputs: SceneInputs, observed: ObservedObject, below: tuple[Placement, ...], override: Override
 ) -> Placement:
     """Return the placement of one object, on the table or on one of the placements `below`."""
-    height = support_height(observed, below)
+    frame, support = observed.observation.frame, observed.observation.support
+    in_air = hanging_height(frame, lowered(support), observed.segment.mask)
+    height = support_height(observed, below) if in_air is None else support.height + in_air
 
     def reconstructed(method: str) -> tuple[Asset, PoseFit]:
         return reconstruct_object(observed, method, height, inputs.folder, inputs.cache)
@@ -133,6 +143,8 @@ def place_object(
     def placed(asset: Asset, asset_id: str | None, fit: PoseFit) -> Placement:
         final = _overridden_fit(fit, override, asset, observed, candidate_heights(observed, below), inputs.cache)
         placement = _placement(observed, asset, asset_id, fit, final)
+        if in_air is not None and override.fixed_pose is None:
+            placement = replace(placement, fixed=True)
         if asset_id is None or asset.model is not None:
             return placement
         recolour = _recolour(observed, asset, override)

@@ -17,6 +17,9 @@ TABLE_MARGIN_M = 0.10
 """Distance that a table reaches beyond its visible outline where no edge is seen, so that nothing near it falls."""
 SHELF_NAME = "shelf_"
 """Begins the names of shelves; a number from 1 follows."""
+WALL_NAME = "wall_"
+"""Begins the names of a bin's walls."""
+MAX_WALLS = 4
 SHELF_THICKNESS_M = 0.02
 SHELF_TOLERANCE_M = 0.02
 """Metres above, below and beside a shelf's top up to which an object stands on it."""
@@ -125,7 +128,7 @@ class Placement:
 
 @dataclass(frozen=True, eq=False)
 class Shelf:
-    """A fixed level surface above the table on which objects stand: a shelf, or another table."""
+    """A fixed level surface above the table on which objects stand: a shelf, another table, or the top of a wall."""
 
     name: str
     """Also the name of its MuJoCo body, which has no joint."""
@@ -134,14 +137,18 @@ class Shelf:
     height: float
     """Metres of its top above the table."""
     rgb: tuple[int, int, int]
+    solid: bool = False
+    """Whether it reaches down to the table: a wall."""
 
     @property
     def thickness(self) -> float:
         """Metres from its top to its underside, which no photograph shows; a low one reaches down to the table."""
-        return min(SHELF_THICKNESS_M, self.height)
+        return self.height if self.solid else min(SHELF_THICKNESS_M, self.height)
 
     def carries(self, p: Placement) -> bool:
-        """Whether an object stands on it: its bottom near the top, its middle over the outline."""
+        """Whether an object stands on it: its bottom near the top, its middle over the outline. A wall carries none."""
+        if self.solid:
+            return False
         at = tuple(map(float, p.world_from_object.pos[:2]))
         beside = -cv2.pointPolygonTest(self.outline.astype(np.float32), at, True)
         return bool(abs(p.bottom - self.height) < SHELF_TOLERANCE_M and beside < SHELF_TOLERANCE_M)

@@ -47,11 +47,17 @@ class SearchEffort:
     """Coarse registrations that are refined."""
     scale_count: int = 5
     """Scales tried in SCALE_RANGE."""
+    max_top_error: float = np.inf
+    """Metres between the measured top and the shape's beyond which an orientation is not tried."""
+    max_coarse_cost: float = np.inf
+    """Cost in metres of the best coarse registration beyond which none is refined."""
 
 
 FULL_EFFORT, PREVIEW_EFFORT = SearchEffort(), SearchEffort(yaw_count=8, refine_count=1, scale_count=3)
 """A preview takes 0.6 of the time. Of 24 candidates for six real objects, 22 cover the mask equally well to 5 %; the
 other two fit in neither search."""
+CHECK_EFFORT = SearchEffort(yaw_count=8, refine_count=1, max_top_error=0.012, max_coarse_cost=0.005)
+"""Finds a shape that fits in its own size to a few millimetres, and gives up any other soon."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,11 +90,17 @@ def search_pose(
     return cached_fit(cache, (*evidence, *extra), lambda: _search(observed, asset, scale, heights, effort))
 
 
-def fit_own_size(observed: ObservedObject, asset: Asset, cache: Path | None = None) -> PoseFit:
-    """Return the best fit of an asset in its own size on the table. Takes a fraction of a search over scales."""
+def fit_own_size(
+    observed: ObservedObject, asset: Asset, cache: Path | None = None, effort: SearchEffort = FULL_EFFORT
+) -> PoseFit:
+    """Return the best fit of an asset in its own size on the table. Takes a fraction of a search over scales.
+
+    The cost is infinite if the effort gives up.
+    """
     evidence = (observed.points, observed.segment.mask, asset.digest, "own size")
+    extra = () if effort == FULL_EFFORT else (str(effort),)
     heights = candidate_heights(observed, ())
-    return cached_fit(cache, evidence, lambda: _search_orientations(asset, 1.0, observed, heights))
+    return cached_fit(cache, (*evidence, *extra), lambda: _search_orientations(asset, 1.0, observed, heights, effort))
 
 
 def is_unsupported(fit: PoseFit, asset: Asset, heights: list[float]) -> bool:
@@ -195,11 +207,13 @@ def _search_orientations(
     least = options[0][0]
     # Upright poses are tried if the asset's top is this close to the measured top
     upright = [o for o in options if o[2] == "upright" and o[0] < max(least, 0.03)]
+    upright, options = ([o for o in part if o[0] <= effort.max_top_error] for part in (upright, options))
     results = [_register_orientation(surface, observed.target, up, z, effort) for _, _, up, z in upright]
     if not any(result.cost < GOOD_COST_M for result in results):
         others = [o for o in options if o not in upright and o[0] <= least + 0.01]
         results += [_register_orientation(surface, observed.target, up, z, effort) for _, _, up, z in others]
-    best = min(results, key=lambda result: result.cost)
+    hopeless = RegistrationResult(_described_pose(observed, asset.size * scale), np.inf)
+    best = min(results, key=lambda result: result.cost, default=hopeless)
     return PoseFit(best.pose, scale, best.cost)
 
 
@@ -218,7 +232,7 @@ def _register_orientation(
 ) -> RegistrationResult:
     """Return the best registration from all around in one orientation; its cost includes the penalty for lying."""
     starts = registration.start_poses(surface, target, UP_ROTATIONS[up], bottom, effort.yaw_count)
-    result = registration.register(surface, target, starts, effort.refine_count)
+    result = registration.register(surface, target, starts, effort.refine_count, effort.max_coarse_cost)
     return result if up == "upright" else replace(result, cost=result.cost + LYING_PENALTY_M)
 
 

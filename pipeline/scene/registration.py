@@ -149,11 +149,16 @@ def _unit_surface(path: Path, _: int) -> Surface:
 
 
 def register(
-    surface: Surface, target: RegistrationTarget, starts: list[Pose], refine_count: int = 3
+    surface: Surface,
+    target: RegistrationTarget,
+    starts: list[Pose],
+    refine_count: int = 3,
+    max_coarse_cost: float = np.inf,
 ) -> RegistrationResult:
     """Return the best registration from several start poses. Height and up axis stay; x, y and yaw are found.
 
-    All starts are first registered coarsely by sampled points, then the best `refine_count` of them by triangles.
+    All starts are first registered coarsely by sampled points, then the best `refine_count` of them by triangles. If
+    even the best costs more than `max_coarse_cost` (m), its cost is infinite.
     """
     coarse_target, fine_target = (replace(target, points=_subsampled(target.points, n)) for n in TARGET_POINTS)
     coarse = replace(surface, points=surface.points[::4], normals=surface.normals[::4], spacing=2 * surface.spacing)
@@ -162,6 +167,8 @@ def register(
         for start in (_RigidTransform(pose.rotation, pose.pos) for pose in starts)
     ]
     best = sorted(rough, key=lambda result: result[1])[:refine_count]
+    if best[0][1] > max_coarse_cost:
+        return RegistrationResult(Pose.from_rotation(best[0][0].pos, best[0][0].rotation), np.inf)
     fine = [
         _icp(surface, fine_target, at, _TriangleMatcher(surface, at.cameras_in_box(fine_target)), 30, 0.01)
         for at, _ in best

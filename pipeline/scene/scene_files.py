@@ -17,6 +17,7 @@ from pipeline.scene.mjcf.recorded_models import needed_files
 from pipeline.scene.placement import (
     SHELF_NAME,
     TABLE_MARGIN_M,
+    WALL_NAME,
     Light,
     MachinePose,
     Placement,
@@ -83,18 +84,20 @@ def _shelf_to_json(shelf: Shelf) -> dict:
         "height": float(shelf.height),
         "thickness": float(shelf.thickness),
         "rgb": [int(c) for c in shelf.rgb],
-    }
+    } | ({"solid": True} if shelf.solid else {})
 
 
 def _shelf_from_json(data: dict) -> Shelf:
     """Inverse of `_shelf_to_json`. Raises ValueError for a name or a size that no shelf has."""
     outline, height = np.array(data["outline"], float), float(data["height"])
     red, green, blue = (int(channel) for channel in data["rgb"])
-    number = str(data["name"]).removeprefix(SHELF_NAME)
+    solid = data.get("solid") is True
+    start = WALL_NAME if solid else SHELF_NAME
+    number = str(data["name"]).removeprefix(start)
     shaped = outline.ndim == 2 and outline.shape[1] == 2 and len(outline) >= 3
     if not (number.isdigit() and shaped and np.isfinite(outline).all() and 0 < height < np.inf):
         raise ValueError("a shelf has no name, outline or height")
-    return Shelf(f"{SHELF_NAME}{number}", outline, height, (red, green, blue))
+    return Shelf(f"{start}{number}", outline, height, (red, green, blue), solid)
 
 
 def _placement_to_json(p: Placement, project_dir: Path) -> dict:

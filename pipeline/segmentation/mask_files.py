@@ -4,7 +4,7 @@ import io
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from PIL import Image
@@ -12,8 +12,11 @@ from PIL import Image
 from pipeline.errors import reason_of
 from pipeline.geometry import bounding_box
 from pipeline.segmentation.coco import decode_rle, encode_rle
-from pipeline.segmentation.segment import Segment, SegmentationError
+from pipeline.segmentation.segment import Segment, SegmentationError, SegmentKind
 from pipeline.store import parse_json, write_bytes, write_text
+
+KINDS: tuple[SegmentKind, ...] = get_args(SegmentKind)
+"""Categories 1, 2, ... of coco.json."""
 
 
 def write_segments(segments: Iterable[Segment], shape: tuple[int, int], folder: str | Path) -> None:
@@ -44,10 +47,16 @@ def read_segments(folder: str | Path) -> tuple[Segment, ...]:
     try:
         data = parse_json(path.read_text(encoding="utf-8"))
         return tuple(
-            Segment(int(note["id"]), decode_rle(note["segmentation"]), float(note["score"]), str(note["source"]))
+            Segment(
+                int(note["id"]),
+                decode_rle(note["segmentation"]),
+                float(note["score"]),
+                str(note["source"]),
+                KINDS[int(note["category_id"]) - 1],
+            )
             for note in data["annotations"]
         )
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, LookupError, TypeError) as error:
         raise SegmentationError(f"{path.name} cannot be read ({reason_of(error)}); segment the frame again.") from None
 
 
@@ -56,7 +65,7 @@ def _to_json(segments: Sequence[Segment], shape: tuple[int, int]) -> dict[str, A
     height, width = shape
     return {
         "images": [{"id": 1, "width": width, "height": height, "file_name": "rgb.png"}],
-        "categories": [{"id": 1, "name": "object"}],
+        "categories": [{"id": i, "name": kind} for i, kind in enumerate(KINDS, 1)],
         "annotations": [_annotation(segment) for segment in segments],
     }
 
@@ -65,7 +74,7 @@ def _annotation(segment: Segment) -> dict[str, Any]:
     return {
         "id": segment.id,
         "image_id": 1,
-        "category_id": 1,
+        "category_id": KINDS.index(segment.kind) + 1,
         "iscrowd": 0,  # COCO's readers decode run lengths in any case; 1 would mean a group of objects
         "area": int(segment.mask.sum()),
         "bbox": bounding_box(segment.mask).xywh,

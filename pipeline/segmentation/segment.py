@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 
@@ -26,6 +26,9 @@ class SegmentationError(StudioError):
     """An invalid prompt, or a segmenter that is not available."""
 
 
+SegmentKind = Literal["object", "robot or hand", "wall or furniture"]
+
+
 @dataclass(frozen=True, eq=False)
 class Segment:
     """The visible pixels of one object."""
@@ -38,6 +41,8 @@ class Segment:
     """The segmenter's own estimate of the mask's quality, in [0, 1]."""
     source: str = "depth"
     """The segmenter, or "human": "depth", "sam2", "scripted"."""
+    kind: SegmentKind = "object"
+    """What the segmenter takes it for. What is no object is left out of the twin until a person says otherwise."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,13 +8,19 @@ const COLUMNS = [t("Object"), t("Confidence"), t("Outline"), t("Depth"), t("Verd
 
 class FitTable extends View {
   template() {
-    const { rows = [], notes = [], waiting } = this.value;
+    const { rows = [], notes = [], waiting, walls } = this.value;
     if (!rows.length) return waiting && html`<div class="empty panel">${waiting}</div>`;
     return html`<table>
         <thead><tr>${COLUMNS.map((name) => html`<th>${name}</th>`)}</tr></thead>
         <tbody>${rows.map(tableRow)}</tbody>
       </table>
-      ${notes.map((note) => html`<p class="note">${note}</p>`)}`;
+      ${notes.map((note) => html`<p class="note">${note}</p>`)} ${walls && this.walls(walls)}`;
+  }
+
+  walls({ note, kept, change }) {
+    return html`<p class="note">${note}
+      <button class="studio-button" data-sends="fit-table.keep_walls" onclick=${() => this.send("keep_walls", { value: !kept })}>
+        ${change}</button></p>`;
   }
 }
 

@@ -11,7 +11,7 @@ from components.viewer import Viewer, viewer_value
 from studio.pages.page_shell import Shell
 from studio.records.evidence_record import evidence_record
 from studio.scene import adjustments, camera_alignment, placed_cameras, robot_alignment, splat_choice
-from studio.scene.fit_table import fit_table, viewer_labels
+from studio.scene.fit_table import fit_table, keep_walls, viewer_labels
 from studio.scene.tracks import Tracks
 from studio.scene.viewer_content import ViewerContent
 from studio.sessions.object_decisions import apply_decision
@@ -53,6 +53,7 @@ def build(shell: Shell, content: ViewerContent) -> None:
     shell.open_on_message(panel.instant, tracks.take_instant)
     shell.show(evidence, evidence_record)
     shell.show(table, fit_table)
+    shell.on_message(table.keep_walls, keep_walls)
     shell.show(aligner, camera_alignment.aligner_record)
     shell.on_message(aligner.take, camera_alignment.take_alignment)
     shell.show(robot_aligner, camera_alignment.aligner_record)

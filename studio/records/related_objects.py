@@ -1,13 +1,15 @@
 """Objects that belong together: identical ones, about which a person decides at once, and parts of another one."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
+from pipeline.description.hidden_middle import find_halves
 from pipeline.segmentation.mask_review import find_fragments
 from studio.sessions.session import Session
 from studio.texts import t
 
 NOTE = "It is probably a part of {name}: tiny, not supported, and right beside it."
+HALF_NOTE = "It is probably the other end of {name}: something hides the middle, and both are one box."
 
 
 def identical_groups(records: Sequence[dict[str, Any]]) -> dict[int, list[int]]:
@@ -40,33 +42,43 @@ def _are_identical(a: dict[str, Any], b: dict[str, Any]) -> bool:
     return all(abs(x - y) <= max(0.1 * max(x, y), 0.008) for x, y in sides)
 
 
-def likely_parents(session: Session) -> dict[int, int]:
-    """Return the id of the object that each fragment probably belongs to; the last known until recomputed."""
+class Parents(NamedTuple):
+    """The object that a mask probably belongs to, by the mask's id."""
+
+    fragments: Mapping[int, int]
+    halves: Mapping[int, int]
+    """Of ends of an object whose middle is hidden."""
+
+
+def likely_parents(session: Session) -> Parents:
+    """Return the object that each fragment probably belongs to; the last known until recomputed."""
     project = session.project
 
-    def compute() -> dict[int, int]:
+    def compute() -> Parents:
         support, segments = session.support, project.segments() or ()
-        parents = find_fragments(project.frame, support, segments) if support else {}
+        if support is None:
+            return Parents({}, {})
         drawn = {segment.id for segment in segments if segment.source == "human"}
-        return {id: parent for id, parent in parents.items() if id not in drawn}
+        found = (find(project.frame, support, segments) for find in (find_fragments, find_halves))
+        return Parents(*({id: parent for id, parent in one.items() if id not in drawn} for one in found))
 
-    return session.cache.get_later("fragments", "segments/masks.png", compute) or {}
+    return session.cache.get_later("fragments", "segments/masks.png", compute) or Parents({}, {})
 
 
-def add_merge_suggestions(records: Sequence[dict[str, Any]], parents: dict[int, int]) -> list[dict[str, Any]]:
-    """Return the records; those of uncertain fragments get {"probably_part_of": {id, name, note}} and a warning.
+def add_merge_suggestions(records: Sequence[dict[str, Any]], parents: Parents) -> list[dict[str, Any]]:
+    """Return the records; halves and uncertain fragments get {"probably_part_of": {id, name, note}} and a warning.
 
-    Args:
-        records: as of `object_records`.
-        parents: id of the object that each fragment probably belongs to.
+    `records` are as of `object_records`.
     """
     names = {record["id"]: record["words"] for record in records if record["is_object"]}
 
     def with_suggestion(record: dict[str, Any]) -> dict[str, Any]:
-        parent, level = parents.get(record["id"]), (record.get("confidence") or {}).get("level", "unsure")
-        if parent not in names or not record["is_object"] or level != "unsure":
+        level = (record.get("confidence") or {}).get("level", "unsure")
+        half, fragment = parents.halves.get(record["id"]), parents.fragments.get(record["id"])
+        parent = half or (fragment if level == "unsure" else None)
+        if parent not in names or not record["is_object"]:
             return record
-        note = t(NOTE, name=names[parent])
+        note = t(HALF_NOTE, name=names[parent]) if half else t(NOTE, name=names[parent])
         warnings = [note, *record.get("warnings", ())]
         suggestion = {"id": parent, "name": names[parent], "note": note}
         mark = {"warnings": warnings, "mark": "!", "mark_note": " ".join(warnings)}

@@ -1,6 +1,7 @@
 """The table of fits on the scene page, and the labels of the twin's objects in the viewer."""
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 from pipeline.object_words import ObjectWords, object_words
@@ -9,6 +10,7 @@ from pipeline.scene.articulation import moving_parts
 from studio.records.object_records import object_records
 from studio.sessions.session import Session
 from studio.texts import t, translated
+from studio.web.errors import RequestError
 
 NOT_COMPARED = {"iou": None, "depth_error": None, "ok": True}
 
@@ -31,7 +33,27 @@ def fit_table(session: Session | None) -> dict[str, Any]:
         if scene
         else [],
         "waiting": translated(words.in_words(session.project.error("scene"))) if session else "",
+        "walls": _walls(session, scene) if session and scene else None,
     }
+
+
+def keep_walls(session: Session, message: Mapping[str, Any]) -> None:
+    """Put the walls of the bin into the twin, or leave them out: {value}. Raises RequestError."""
+    if not isinstance(value := message.get("value"), bool):
+        raise RequestError("Say whether the twin has the walls of the bin.")
+    session.decisions.record("walls", value=value)
+
+
+def _walls(session: Session, scene: Scene) -> dict[str, Any] | None:
+    """Return what FitTable says of the walls of the bin; None if there is none."""
+    heights = [shelf.height for shelf in scene.shelves if shelf.solid]
+    if heights:
+        note = t("The objects stand in a bin: {count} walls up to {height} cm high were found around its floor.",
+                 count=len(heights), height=round(100 * max(heights)))  # fmt: skip
+        return {"note": note, "kept": True, "change": t("Leave the walls out")}
+    if session.project.has_walls:
+        return None
+    return {"note": t("The walls of the bin are left out."), "kept": False, "change": t("Put the walls back")}
 
 
 def viewer_labels(session: Session) -> dict[str, Any]:

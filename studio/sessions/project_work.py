@@ -88,7 +88,7 @@ def _record_found(session: OpenProject, name: str, found: Sequence[Segment]) -> 
     if not found:
         raise SegmentationError(f"{title_of(name)} found nothing on the table; the masks stay as they are.")
     masks = [
-        {"id": segment.id, "mask": encode_rle(segment.mask), "score": segment.score}
+        {"id": segment.id, "mask": encode_rle(segment.mask), "score": segment.score, "kind": segment.kind}
         for segment in assign_ids(found, before, next_segment_id(project))
     ]
     project.decide("found", source=name, masks=masks)

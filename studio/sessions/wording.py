@@ -110,6 +110,7 @@ def describe_decision(decision: Decision, names: Mapping[int, str] | None = None
         "physics": lambda: f"mass and friction of {data['id']} set",
         "recolour": lambda: f"{data['id']} in {'the colour of the photograph' if data['value'] else 'its own colours'}",
         "bring": lambda: f"{data['name']} brought from the library",
+        "walls": lambda: f"walls of the bin {'put back' if data['value'] else 'left out'}",
         "vary": lambda: f"twin under condition {data['condition']}",
         "place_camera": lambda: f"camera {data['name']} placed",
         "remove_camera": lambda: f"camera {data['name']} removed",

@@ -9,12 +9,13 @@ import pytest
 from pipeline.assets import Library
 from pipeline.description import Attributes, Description
 from pipeline.frame import Frame, Intrinsics
+from pipeline.frame.occlusion import hidden_share
 from pipeline.matching import IndexedLibrary, from_json, to_json
 from pipeline.matching.matcher import MATCHERS, MODEL_MATCHERS, usable_matcher, why_unavailable
 from pipeline.matching.measured import MAX_CANDIDATES, Candidate, Match, category_probability, match
 from pipeline.matching.model import QUESTION_KINDS, correspond, correspondence, is_denied, keep_if_matched
 from pipeline.matching.model.correspondence import SHORTLIST_SIZE, question
-from pipeline.matching.model.verdict import choose_with_model, is_partly_hidden, most_probable
+from pipeline.matching.model.verdict import choose_with_model, most_probable
 from pipeline.matching.named_candidates import MAX_NAMED, with_named_candidates
 from pipeline.models import ModelError
 from pipeline.models.prompt_templates import load_prompt
@@ -205,7 +206,7 @@ def test_an_object_behind_another_or_cut_by_the_picture_is_partly_hidden():
     cut = np.roll(mask, -30, axis=1)
 
     def hidden(depth: np.ndarray, shown: np.ndarray) -> bool:
-        return is_partly_hidden(Frame(rgb, depth, Intrinsics(80, 60, 60.0, 60.0, 40.0, 30.0)), shown)
+        return hidden_share(Frame(rgb, depth, Intrinsics(80, 60, 60.0, 60.0, 40.0, 30.0)), shown) > 0.15
 
     assert not hidden(table, mask) and hidden(before, mask & (before > 0.9)) and hidden(np.ones((60, 80)), cut)
 

@@ -34,7 +34,7 @@ DATA = {
     "display_name": {"id": 1, "name": "Ball"}, "choose_asset": {"id": 1, "asset_id": "ball"}, "refit": {"id": 1},
     "move": {"id": 1, **POSE}, "resize": {"id": 1, "scale": 2.0}, "physics": {"id": 1, "mass": 1.0, "friction": 0.1},
     "recolour": {"id": 1, "value": True}, "bring": {"asset_id": "ball", "name": "ball_2", **POSE}, "task": TASK,
-    "vary": {"condition": "0", "values": {"mass": 1.1}},
+    "walls": {"value": False}, "vary": {"condition": "0", "values": {"mass": 1.1}},
     "fork": {"parent": 0, "simulation": "", "checks": ""}, "pin": {"round": 0}, "accept": {"stage": "scene"},
     "ask_again": {"kind": "choose_asset", "about": "1", "wording": ""}, "robot": {"name": "arm"},
     "use_measured": {"kind": "choose_asset", "about": "1"}, "calibrate": {"parameters": [], "source": "human"},

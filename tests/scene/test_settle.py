@@ -168,11 +168,13 @@ def test_a_known_object_on_an_unseen_support_keeps_its_height_and_one_object_has
     asset = library["red_mug"]
     more = {"size": asset.size, "collision": asset.collision, "asset_id": asset.id}
     mug = make.placement(asset.mesh, "mug", yaw=-0.5, bottom=HEIGHT, **more)
-    inputs = make.inputs(make.scene(mug), library, tmp_path, shape="irregular")
+    support = make.placement(make.box(tmp_path, (0.08, 0.08, HEIGHT)), "support", number=2)  # seen, but without a mask
+    inputs = make.inputs(make.scene(mug, support), library, tmp_path, shape="irregular")
     size = np.add(mug.size, [0, 0, HEIGHT])  # it was measured down to the table
-    (described,) = inputs.descriptions
+    described = inputs.descriptions[0]
     attributes = replace(described.attributes, size=size, centre=np.array([0, 0, size[2] / 2]))
-    scene, reports = settle(place_objects(replace(inputs, descriptions=[replace(described, attributes=attributes)])))
+    described = [replace(described, attributes=attributes)]
+    scene, reports = settle(place_objects(replace(inputs, segments=inputs.segments[:1], descriptions=described)))
     assert moved(mug, scene.placements[0]) < 0.003
     assert scene.placements[0].prop == pytest.approx(HEIGHT, abs=0.003) and reports == ()
     alone = make.placement(make.box(tmp_path, (0.06, 0.06, 0.14)), yaw=0.5)

@@ -188,9 +188,9 @@ def test_superpixels_stop_at_a_gap_log_odds_are_bounded_small_regions_absorbed_a
     assert ((labels > 0) == mask).all() and not set(labels[:, :40].ravel()) & set(labels[:, 40:].ravel()) - {0}
     labels = np.ones((64, 64), int)
     labels[:, 32:] = 2
-    pairs = affinity.label_affinities(labels, np.full((1 + len(affinity.OFFSETS), 16, 16), 99.0, np.float32))
+    pairs = affinity.label_affinities(labels, np.full((3 + len(affinity.OFFSETS), 16, 16), 99.0, np.float32))
     assert pairs.pairs.tolist() == [[1, 2]] and pairs.total[0] == pytest.approx(affinity.MAX_LOG_ODDS * pairs.weight[0])
-    pairs = affinity.label_affinities(np.ones((64, 64), int), np.zeros((1 + len(affinity.OFFSETS), 16, 16), np.float32))
+    pairs = affinity.label_affinities(np.ones((64, 64), int), np.zeros((3 + len(affinity.OFFSETS), 16, 16), np.float32))
     assert len(pairs.pairs) == len(pairs.total) == len(pairs.weight) == 0
     labels = np.zeros((40, 90), int)
     labels[:, :40], labels[:, 40:44], labels[:, 44:] = 1, 2, 3
@@ -264,7 +264,7 @@ def test_predictions_are_there_for_every_cell_hold_the_clicked_object_stay_near_
     for h, w in ((120, 160), (98, 151)):
         maps = np.zeros((affinity.INPUT_CHANNELS, h // 2, w // 2), np.float32)
         predicted = affinity.predict_affinities(maps, np.zeros((h, w, 3), np.uint8))
-        assert predicted.shape == (1 + len(affinity.OFFSETS), -(-h // affinity.CELL), -(-w // affinity.CELL))
+        assert predicted.shape == (3 + len(affinity.OFFSETS), -(-h // affinity.CELL), -(-w // affinity.CELL))
 
 
 def test_a_later_click_reaches_part_of_the_way_and_the_network_overrules_depth_only_where_it_is_sure(scene, view):

@@ -141,10 +141,14 @@ def test_run_lengths_and_brush_masks_are_decoded_to_the_same_mask(mask):
 def test_written_segments_are_read_unchanged(tmp_path):
     labels = np.zeros((20, 30), int)
     labels[2:9, 3:12], labels[10:15, 20:29] = 1, 2
-    segments = [segmentation.Segment(i, labels == i, 0.5, "human") for i in (1, 2)]
+    kinds = "object", "robot or hand"
+    segments = [segmentation.Segment(i, labels == i, 0.5, "human", kind) for i, kind in enumerate(kinds, 1)]
     segmentation.write_segments(segments, labels.shape, tmp_path)
     loaded = segmentation.read_segments(tmp_path)
-    assert [(s.id, s.score, s.source) for s in loaded] == [(1, 0.5, "human"), (2, 0.5, "human")]
+    assert [(s.id, s.score, s.source, s.kind) for s in loaded] == [
+        (1, 0.5, "human", kinds[0]),
+        (2, 0.5, "human", kinds[1]),
+    ]
     assert all(np.array_equal(a.mask, b.mask) for a, b in zip(segments, loaded, strict=True))
     image = np.array(Image.open(tmp_path / "masks.png"))
     assert image.dtype == np.uint16 and np.array_equal(image, labels)

@@ -27,7 +27,7 @@ from pipeline.segmentation import DepthSegmenter, SegmentationError
 from studio.objects import candidate_comparison
 from studio.objects.candidate_renderer import CandidateRenderer, RenderJob
 from studio.records.fits import compute_fits
-from studio.records.related_objects import add_merge_suggestions, identical_groups
+from studio.records.related_objects import Parents, add_merge_suggestions, identical_groups
 from studio.scene import adjustments
 from studio.scene.camera_correction import camera_record, parse_camera
 from studio.scene.frame_record import translated_note
@@ -149,12 +149,15 @@ def test_identical_objects_share_an_asset_or_colour_shape_and_size():
 def test_a_fragment_is_offered_to_its_object_only_while_it_is_uncertain():
     parent, sure = {"id": 1, "words": "carton", "is_object": True}, {"level": "sure"}
     fragment = {"id": 2, "words": "fragment", "is_object": True, "warnings": ["Only 40 points were measured."]}
-    record = add_merge_suggestions([parent, fragment], {2: 1})[1]
+    record = add_merge_suggestions([parent, fragment], Parents({2: 1}, {}))[1]
     assert (record["probably_part_of"]["id"], record["probably_part_of"]["name"]) == (1, "carton")
     assert "part of carton" in record["mark_note"] and record["warnings"][1:] == fragment["warnings"]
     for other in (fragment | {"confidence": sure}, fragment | {"is_object": False}):
-        assert "probably_part_of" not in add_merge_suggestions([parent, other], {2: 1})[1]
-    assert "probably_part_of" not in add_merge_suggestions([parent | {"is_object": False}, fragment], {2: 1})[1]
+        assert "probably_part_of" not in add_merge_suggestions([parent, other], Parents({2: 1}, {}))[1]
+    assert (
+        "probably_part_of"
+        not in add_merge_suggestions([parent | {"is_object": False}, fragment], Parents({2: 1}, {}))[1]
+    )
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ import trimesh
 from pipeline.assets.asset import Asset
 from pipeline.assets.asset_cards import camera_rotation
 from pipeline.assets.mesh_files import load_mesh
-from pipeline.geometry.rays import cast_rays, raycasting_scene
+from pipeline.geometry.rays import RayHits, cast_rays, raycasting_scene
 
 if TYPE_CHECKING:
     import open3d as o3d
@@ -84,15 +84,41 @@ def surface_colours_along_rays(
 
     The colours (V, N, 3), float32, are those of the texture, unlit; zero without a hit. Raises AssetError.
     """
+    start = np.concatenate([np.broadcast_to(o, d.shape) for o, d in zip(origins, directions, strict=True)])
+    hits, colours = _cast_at_asset(asset, size, start, np.concatenate(directions), max_texture)
+    return np.isfinite(hits.distance).reshape(len(origins), -1), colours.reshape(len(origins), -1, 3)
+
+
+def render_posed(
+    asset: Asset, size: np.ndarray, camera_from_object: np.ndarray, directions: np.ndarray, max_texture: int = 256
+) -> tuple[np.ndarray, np.ndarray]:
+    """Render an asset, its box scaled to `size` (3,) metres and centred at its pose (4, 4), as a camera sees it.
+
+    `directions` (h, w, 3) are those of the camera's rays, with z = 1. Returns depth (h, w) in metres, 0 where the asset
+    does not show, and colours (h, w, 3), uint8, lit as in `render_views`. Raises AssetError for a bad mesh.
+    """
+    rotation, origin = camera_from_object[:3, :3], -camera_from_object[:3, :3].T @ camera_from_object[:3, 3]
+    rays = directions.reshape(-1, 3) @ rotation
+    hits, colours = _cast_at_asset(asset, size, np.broadcast_to(origin, rays.shape), rays, max_texture)
+    normals = hits.normal * (np.maximum(load_mesh(asset).extents, 1e-9) / size)  # of the scaled surface
+    facing = np.abs(normals @ (rotation.T @ LIGHT_DIRECTION)) / np.maximum(np.linalg.norm(normals, axis=1), 1e-9)
+    depth = np.where(np.isfinite(hits.distance), hits.distance, 0)
+    rgb = np.where(depth[:, None] > 0, np.clip(colours * (0.62 + 0.38 * facing)[:, None], 0, 255), 0)
+    return depth.reshape(directions.shape[:2]), rgb.astype(np.uint8).reshape(directions.shape)
+
+
+def _cast_at_asset(
+    asset: Asset, size: np.ndarray, start: np.ndarray, directions: np.ndarray, max_texture: int
+) -> tuple[RayHits, np.ndarray]:
+    """Cast rays (N, 3) in the axes of the asset's box, scaled to `size` (3,), and return the unlit colours (N, 3)."""
     scene, corners, texture = _ray_scene(asset, max_texture)
     mesh = load_mesh(asset)
     factor = np.maximum(mesh.extents, 1e-9) / size
-    start = np.concatenate([np.broadcast_to(o * factor, d.shape) for o, d in zip(origins, directions, strict=True)])
-    hits = cast_rays(scene, start + mesh.bounds.mean(axis=0), np.concatenate(directions) * factor)
+    hits = cast_rays(scene, start * factor + mesh.bounds.mean(axis=0), directions * factor)
     hit = np.isfinite(hits.distance)
     colours = np.zeros((len(hit), 3), np.float32)
     colours[hit] = _texels(corners, texture, hits.triangle[hit], hits.barycentric[hit])
-    return hit.reshape(len(origins), -1), colours.reshape(len(origins), -1, 3)
+    return hits, colours
 
 
 def camera_rotations(azimuths: np.ndarray, elevations: np.ndarray, up: np.ndarray | None = None) -> np.ndarray:

@@ -5,7 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
-import cv2
 import numpy as np
 from pydantic import BaseModel, Field, create_model
 
@@ -14,7 +13,7 @@ from pipeline.assets.asset_captions import caption_asset
 from pipeline.assets.asset_cards import CARD_VIEWS, render_card
 from pipeline.description.model_description import object_label
 from pipeline.errors import single_line, without_folders
-from pipeline.frame import Frame
+from pipeline.frame.occlusion import hidden_share
 from pipeline.matching import Candidate, Match, Query
 from pipeline.matching.named_candidates import with_named_candidates
 from pipeline.models import Model, ModelError, Question, StageCancelled, source_of
@@ -27,9 +26,6 @@ MAX_SHOWN = 5
 MODEL_RELIABILITY, MOST_RELIABLE = 0.75, 0.95
 """Share of a model's verdicts that is assumed to be right: the two models of GRS's table 1 have F1 of 0.89 and 0.62. A
 model that says that it is surer is believed so far."""
-HIDDEN_SHARE, NEARER_M, RING_PX = 0.15, 0.015, 3
-"""An object is partly hidden if something this much nearer lies along this share of its outline, in a ring of so many
-pixels, or if the picture's edge cuts it there."""
 
 
 class ChoiceAnswer(BaseModel):
@@ -58,7 +54,9 @@ def choose_with_model(
     except (ModelError, AssetError) as error:
         return replace(measured, failure=without_folders(str(error)))
     assert isinstance(answer, ChoiceAnswer)
-    known = measured if not is_partly_hidden(query.observation.frame, query.segment.mask) else _halved(measured)
+    # Share of its outline from which an object is partly hidden: the confidence was fitted on objects seen whole
+    is_hidden = hidden_share(query.observation.frame, query.segment.mask) > 0.15
+    known = _halved(measured) if is_hidden else measured
     if most_probable(known, candidates, answer.choice, answer.confidence) != answer.choice:
         verdict = candidates[answer.choice - 1].asset_id.replace("_", " ") if answer.choice else "none of them"
         return replace(
@@ -82,20 +80,8 @@ def choose_with_model(
 
 
 def _halved(measured: Match) -> Match:
-    """Return the match with half its confidence: it was fitted on objects that are seen whole."""
+    """Return the match with half its confidence."""
     return measured if measured.confidence is None else replace(measured, confidence=measured.confidence / 2)
-
-
-def is_partly_hidden(frame: Frame, mask: np.ndarray) -> bool:
-    """Whether something in front hides a part of what a mask (H, W) shows, or the picture's edge cuts it."""
-    kernel = np.ones((2 * RING_PX + 1,) * 2, np.uint8)
-    framed = np.pad(mask.astype(np.uint8), RING_PX)
-    ring = cv2.dilate(framed, kernel).astype(bool) & ~framed.astype(bool)
-    depth = np.pad(frame.depth, RING_PX).astype(np.float32)
-    own = cv2.dilate(np.where(framed, depth, 0).astype(np.float32), kernel)  # depth of the object beside each pixel
-    beyond = np.pad(np.zeros(mask.shape, bool), RING_PX, constant_values=True)
-    nearer = (depth > 0) & (own > 0) & (depth < own - NEARER_M)
-    return bool((ring & (nearer | beyond)).sum() > HIDDEN_SHARE * ring.sum())
 
 
 def most_probable(

@@ -206,6 +206,8 @@ def _room(spec: mujoco.MjSpec, scene: Scene, visuals: bool) -> None:
         body = spec.worldbody.add_body(name=shelf.name)
         board = _add_board(body, shelf.name, _shelf_slab(scene, shelf), shelf.height, shelf.thickness)
         board.rgba = np.append(np.asarray(shelf.rgb) / 255, 1)
+        if shelf.solid:
+            board.group = COLLISION_GROUP  # the background shows what the photograph does
     if scene.table_png is None or not visuals:
         table.rgba = np.append(np.asarray(scene.table_rgb) / 255, 1)
     else:

@@ -53,10 +53,11 @@ def _network() -> cv2.dnn.Net:
 
 
 def predict_affinities(maps: np.ndarray, rgb: np.ndarray) -> np.ndarray:
-    """Return log odds (1 + len(OFFSETS), h / CELL, w / CELL): of showing an object, then of sharing it at each offset.
+    """Return log odds (3 + len(OFFSETS), h / CELL, w / CELL) of cells.
 
-    `maps` is the result of `input_channels`, of shape (INPUT_CHANNELS, h / 2, w / 2), of colour `rgb` (h, w, 3), uint8.
-    The network's last two outputs, a wall or furniture and a robot or person, only help it to learn.
+    The first are of showing an object, then of sharing it at each offset, and the last two of showing a wall or
+    furniture, and a robot or person. `maps` is the result of `input_channels`, of shape (INPUT_CHANNELS, h / 2, w / 2),
+    of colour `rgb` (h, w, 3), uint8.
     """
     height, width = rgb.shape[:2]
     h, w = (-(-size // STRIDE) * STRIDE for size in (height, width))
@@ -67,7 +68,7 @@ def predict_affinities(maps: np.ndarray, rgb: np.ndarray) -> np.ndarray:
         network = _network()
         network.setInput(np.ascontiguousarray(maps[None], np.float32), "maps")
         network.setInput(np.ascontiguousarray(((colours - 127) / 128).transpose(2, 0, 1)[None]), "rgb")
-        return network.forward()[0][: 1 + len(OFFSETS), : -(-height // CELL), : -(-width // CELL)].copy()
+        return network.forward()[0][:, : -(-height // CELL), : -(-width // CELL)].copy()
 
 
 def label_affinities(labels: np.ndarray, affinities: np.ndarray) -> PairAffinities:
@@ -76,7 +77,7 @@ def label_affinities(labels: np.ndarray, affinities: np.ndarray) -> PairAffiniti
     h, w = (min(a, b) for a, b in zip(cells.shape, affinities.shape[1:], strict=True))
     cells, count = cells[:h, :w].astype(np.int64), int(labels.max()) + 1
     keys, values, near = [], [], []
-    for (dy, dx), log_odds in zip(OFFSETS, affinities[1:], strict=True):
+    for (dy, dx), log_odds in zip(OFFSETS, affinities[1:-2], strict=True):
         if h <= dy or w <= abs(dx):
             continue
         first = slice(0, h - dy), slice(max(0, -dx), w - max(0, dx))
@@ -96,6 +97,18 @@ def mean_affinity(affinities: np.ndarray, a: np.ndarray, b: np.ndarray) -> float
     """Return the mean log odds that two masks (h, w) at working size show one object; 0 without pairs of cells."""
     pairs = label_affinities(np.where(a, 1, np.where(b, 2, 0)), affinities)
     return float(pairs.total.sum() / pairs.weight.sum()) if len(pairs.weight) else 0.0
+
+
+def other_share(affinities: np.ndarray, mask: np.ndarray) -> tuple[float, float]:
+    """Return how likely a mask (h, w) at working size shows a wall or furniture, and a robot or person, in [0, 1].
+
+    Each is against an object. The mean over its cells counts, because an outline that is off shows both.
+    """
+    cells = mask[CELL // 2 :: CELL, CELL // 2 :: CELL][: affinities.shape[1], : affinities.shape[2]]
+    if not cells.any():
+        return 0.0, 0.0
+    shown, wall, robot = 1 / (1 + np.exp(-affinities[[0, -2, -1], : cells.shape[0], : cells.shape[1]][:, cells]))
+    return float(wall.mean() / (shown + wall).mean()), float(robot.mean() / (shown + robot).mean())
 
 
 def objectness(affinities: np.ndarray, shape: tuple[int, int]) -> np.ndarray:

@@ -169,7 +169,7 @@ class _CellPairs:
 
     def __init__(self, affinities: np.ndarray, before: np.ndarray, window: tuple[slice, slice]):
         self._cells = tuple(slice(axis.start // CELL, axis.stop // CELL + 1) for axis in window)
-        self._affinities = np.clip(affinities[1:, self._cells[0], self._cells[1]], -MAX_LOG_ODDS, MAX_LOG_ODDS)
+        self._affinities = np.clip(affinities[1:-2, self._cells[0], self._cells[1]], -MAX_LOG_ODDS, MAX_LOG_ODDS)
         self._before = self._differences(before)
 
     def cut_and_joined(self, mask: np.ndarray) -> tuple[float, float]:

@@ -1,0 +1,124 @@
+"""End reconstructed objects at their neighbours where nothing was seen of them.
+
+The far side of a reconstruction is a guess. Where two objects overlap in the twin, the photograph shows that the guess
+is too long: its box is shortened on that side, as far as no measured point is cut off.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import cv2
+import mujoco
+import numpy as np
+
+from pipeline.geometry import Pose
+from pipeline.scene.placement import Placement, Scene
+from pipeline.scene.settle import SettlingWorld
+
+MAX_ROUNDS = 6
+"""Rounds in which overlaps are looked for; each costs a compiled model."""
+MIN_OVERLAP_M = 0.001
+"""Overlap from which a side is shortened; contacts resolve less gently enough."""
+MIN_LEFT = 0.3
+"""Share of its extent along an axis that an object keeps."""
+POINTS_PERCENT = 1.0
+"""Of the measured points, beyond each end: depth bleeds over edges."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Guess:
+    """A reconstructed object and how far each side of its box may move inwards."""
+
+    placement: Placement
+    slack: np.ndarray
+    """Of shape (2, 3), metres: at the low and the high end of each axis of the box."""
+
+    def towards(self, direction: np.ndarray) -> tuple[int, int]:
+        """Return the end (0 or 1) and the axis of the box that face a direction (3,)."""
+        local = self.placement.world_from_object.rotation.T @ direction
+        axis = int(np.abs(local).argmax())
+        return int(local[axis] > 0), axis
+
+    def shortened(self, end: int, axis: int, by: float) -> "_Guess":
+        """Return it with one end moved inwards by so many metres; its mass shrinks with its volume."""
+        p, pose, size, slack = (
+            self.placement,
+            self.placement.world_from_object,
+            self.placement.size.copy(),
+            self.slack.copy(),
+        )
+        size[axis], slack[end, axis] = size[axis] - by, slack[end, axis] - by
+        centre = pose.pos + pose.rotation[:, axis] * (0.5 - end) * by
+        share = float(size[axis] / p.size[axis])
+        placement = replace(
+            p, size=size, world_from_object=Pose(centre, pose.quat_wxyz), mass=p.mass * share,
+            mass_range=(p.mass_range[0] * share, p.mass_range[1] * share),
+        )  # fmt: skip
+        return _Guess(placement, slack)
+
+
+def end_at_neighbours(scene: Scene, points: Mapping[int, np.ndarray]) -> Scene:
+    """Return the scene with hidden sides shortened where they reach into a neighbour.
+
+    `points` (N, 3) are the measured points of each object, by segment id. Raises SceneError.
+    """
+    guesses = {
+        p.name: _Guess(p, _slack(p, points[p.segment_id])) for p in scene.placements
+        if p.asset_id is None and p.machine_pose is None and not p.container and len(points[p.segment_id]) >= 30
+    }  # fmt: skip
+    for _ in range(MAX_ROUNDS):
+        placements = tuple(guesses[p.name].placement if p.name in guesses else p for p in scene.placements)
+        scene = replace(scene, placements=placements)
+        if not _may_overlap(placements, guesses):
+            break
+        changed = False
+        for (first, second), (direction, depth) in _overlaps(scene).items():
+            sides = [(name, guesses[name].towards(way)) for name, way in ((first, direction), (second, -direction))
+                     if name in guesses]  # fmt: skip
+            slack = {name: guesses[name].slack[side] for name, side in sides}
+            total = sum(slack.values())
+            for name, side in sides:
+                by = slack[name] * min(1.0, depth / total) if total > 0 else 0.0
+                if by > MIN_OVERLAP_M / 4:
+                    guesses[name], changed = guesses[name].shortened(*side, by), True
+        if not changed:
+            break
+    return scene
+
+
+def _slack(p: Placement, points: np.ndarray) -> np.ndarray:
+    """Return how far each end of each axis may move inwards, of shape (2, 3), in metres."""
+    local = (points - p.world_from_object.pos) @ p.world_from_object.rotation
+    low, high = np.percentile(local, (POINTS_PERCENT, 100 - POINTS_PERCENT), axis=0)
+    slack = np.clip([low + p.size / 2, p.size / 2 - high], 0, None)
+    return slack * np.minimum(1, (1 - MIN_LEFT) * p.size / np.maximum(slack.sum(axis=0), 1e-9))
+
+
+def _may_overlap(placements: Sequence[Placement], guesses: Mapping[str, _Guess]) -> bool:
+    """Whether the boxes of a reconstructed object and another one overlap."""
+    boxes = [(p, cv2.minAreaRect(p.footprint.astype(np.float32))) for p in placements]
+    return any(
+        (a.name in guesses or b.name in guesses)
+        and min(a.top, b.top) - max(a.bottom, b.bottom) > MIN_OVERLAP_M
+        and cv2.rotatedRectangleIntersection(one, other)[0] != cv2.INTERSECT_NONE
+        for i, (a, one) in enumerate(boxes)
+        for b, other in boxes[i + 1 :]
+    )
+
+
+def _overlaps(scene: Scene) -> dict[tuple[str, str], tuple[np.ndarray, float]]:
+    """Return the level direction (3,) from one object to another and their overlap in metres, by both names."""
+    world = SettlingWorld(scene)
+    mujoco.mj_forward(world.model, world.data)
+    names = {int(world.model.body(p.name).id): p.name for p in scene.placements}
+    found: dict[tuple[str, str], tuple[np.ndarray, float]] = {}
+    for contact in world.data.contact[: world.data.ncon]:
+        first, second = (names.get(int(world.model.geom_bodyid[geom])) for geom in contact.geom)
+        normal, depth = contact.frame[:3].copy(), -float(contact.dist)
+        # A steeper contact is one object on another
+        if first is None or second is None or depth < MIN_OVERLAP_M or abs(normal[2]) > 0.7:
+            continue
+        if depth > found.get((first, second), (normal, 0.0))[1]:
+            level = np.array([normal[0], normal[1], 0.0])
+            found[first, second] = level / np.linalg.norm(level), depth
+    return found
