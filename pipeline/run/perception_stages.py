@@ -12,13 +12,14 @@ from pipeline import description, matching
 from pipeline.description import Description, DescriptionError, describe, lasting_names, unique_name
 from pipeline.frame.occlusion import hidden_share
 from pipeline.matching import MAX_CANDIDATES, MODEL_MATCHERS, IndexedLibrary, Match, MatcherName, Query, match_by_name
-from pipeline.matching.model import SHORTLIST_SIZE, is_denied, keep_if_matched
+from pipeline.matching.model import SHORTLIST_SIZE, is_clear_match, is_denied, keep_if_matched
 from pipeline.models import has_vision
 from pipeline.project import Project, Stage, safe_name
 from pipeline.run import model_questions
 from pipeline.run.merge_masks import merge_oversegmented
 from pipeline.run.progress import Progress
 from pipeline.run.services import Services, matcher_label, project_matcher
+from pipeline.scene.bin_walls import find_walls, wall_share
 from pipeline.scene.match_hidden import match_hidden
 from pipeline.scene.observed_object import observe
 from pipeline.scene.placement import MAX_WALLS, SHELF_NAME, WALL_NAME
@@ -27,6 +28,7 @@ from pipeline.segmentation.automatic import automatic_steps
 from pipeline.store import digest, memoise, parse_json, write_json, write_text
 
 ADDED_BY_MODEL = "The segmenter found nothing here; {} added the mask."
+MATCHED_ANYWAY = "The segmenter takes it for no object, but it clearly matches an asset."
 
 
 def frame_stage(project: Project, services: Services) -> Iterator[Progress]:
@@ -58,10 +60,12 @@ def find_segments(
 
 def descriptions_stage(project: Project, services: Services) -> Iterator[Progress]:
     """Describe each segment: measured, then by a model with vision, then with the user's decisions."""
-    segments = project.segments() or ()
+    segments = _with_walls(project, project.segments() or ())
     described: list[Description] = []
+    if any(segment.kind != "object" for segment in segments):
+        yield from _compute_features("descriptions", services)
     for segment in segments:
-        described.append(_measured_description(project, segment))
+        described.append(_description_of(project, services, segment))
         if not has_vision(services.model):
             yield Progress("descriptions", described[-1].caption, len(described), len(segments), described[-1])
     if has_vision(services.model):
@@ -92,6 +96,30 @@ def _compute_features(stage: Stage, services: Services) -> Iterator[Progress]:
     """Compute the features of new assets."""
     for done, _ in enumerate(services.compute_features() if services.compute_features else (), 1):
         yield Progress(stage, "rendering views of the library's assets", done, len(services.library))
+
+
+def _with_walls(project: Project, segments: tuple[Segment, ...]) -> tuple[Segment, ...]:
+    """Return the segments; what lies on a wall of the bin, and no person drew, is a part of it."""
+    walls = find_walls(project.observation, segments) if project.has_walls else ()
+    return tuple(
+        replace(one, kind="wall or furniture")
+        # Share of its points on the walls from which a mask is a part of them
+        if walls and one.source != "human" and wall_share(project.observation, one.mask, walls) > 0.6
+        else one
+        for one in segments
+    )
+
+
+def _description_of(project: Project, services: Services, segment: Segment) -> Description:
+    """Return the measured description; what the segmenter takes for a robot or a wall is one if it matches an asset."""
+    measured = _measured_description(project, segment)
+    if segment.kind == "object":
+        return measured
+    segment = replace(segment, kind="object")
+    thing = _measured_description(project, segment)
+    if not (thing.is_object and is_clear_match(_measured_match(project, services, "all", segment, thing))):
+        return measured
+    return replace(thing, warnings=(*thing.warnings, MATCHED_ANYWAY))
 
 
 def _measured_description(project: Project, segment: Segment) -> Description:

@@ -15,6 +15,7 @@ from pipeline.frame.surfaces import local_points
 from pipeline.geometry import inside_polygon
 from pipeline.matching import Match
 from pipeline.scene.fidelity import ObjectFidelity, cast_camera_rays, object_fidelity
+from pipeline.scene.mjcf import builder
 from pipeline.scene.place_objects import SceneInputs
 from pipeline.scene.placement import Placement, Scene
 
@@ -114,12 +115,13 @@ def measure_evidence(inputs: SceneInputs, scene: Scene, model: mujoco.MjModel) -
         if p.segment_id in masks
     }
     # Difference of depth in metres, and relative to the distance, up to which an object explains a pixel
-    by_object = (twin.bodies > 0) & (_nearest_difference(twin.depth, seen.depth) < 0.02 * seen.tolerance)
+    agrees = _nearest_difference(twin.depth, seen.depth) < 0.02 * seen.tolerance
+    by_object = (twin.bodies > 0) & agrees
     compared = (twin.bodies > 0) & (seen.depth > 0)
     missing = seen.standing & ~by_object & ~np.any([masks[f.segment_id] for f in fidelities.values()] or [False], 0)
     typical = float(np.median([one.sum() for one in own.values()])) if own else 0.0
     return Evidence(
-        explained=_share(by_object | seen.ground, seen.near),
+        explained=_share(by_object | twin.walls & agrees | seen.ground, seen.near),
         standing=_share(by_object, seen.standing),
         missing=_count_objects(missing, seen.height, typical),
         depth_error=float(np.median(np.abs(twin.depth - seen.depth)[compared])) if compared.any() else None,
@@ -128,7 +130,7 @@ def measure_evidence(inputs: SceneInputs, scene: Scene, model: mujoco.MjModel) -
         size_ratio=size_ratio(inputs.descriptions, inputs.matches, inputs.library),
         object_count=len(scene.placements),
         objects={p.name: why for p in scene.placements if (why := _object_doubt(p, fidelities))},
-        unexplained=seen.near & ~seen.ground & ~by_object,
+        unexplained=seen.near & ~seen.ground & ~by_object & ~(twin.walls & agrees),
     )
 
 
@@ -153,6 +155,8 @@ class _Drawn(NamedTuple):
 
     bodies: np.ndarray
     """Ids of the objects' root bodies; 0 for the ground, which includes shelves, and for nothing."""
+    walls: np.ndarray
+    """Pixels of a bin's walls."""
     depth: np.ndarray
 
 
@@ -181,10 +185,13 @@ def _seen(observation: Observation, scene: Scene) -> _Seen:
 def _drawn(frame: Frame, scene: Scene, model: mujoco.MjModel) -> _Drawn:
     data = mujoco.MjData(model)
     mujoco.mj_forward(model, data)
-    geoms, depth = cast_camera_rays(model, data, _rays(frame)[1], scene.world_from_camera)
+    solid = any(shelf.solid for shelf in scene.shelves)  # walls are not drawn, but they explain what is seen
+    groups = (0, 1, 2, builder.COLLISION_GROUP) if solid else (0, 1, 2)
+    geoms, depth = cast_camera_rays(model, data, _rays(frame)[1], scene.world_from_camera, groups)
     bodies = np.where(geoms >= 0, model.body_rootid[model.geom_bodyid[geoms]], 0)
+    walls = np.isin(bodies, [model.body(shelf.name).id for shelf in scene.shelves if shelf.solid])
     bodies[np.isin(bodies, [model.body(shelf.name).id for shelf in scene.shelves])] = 0
-    return _Drawn(bodies, depth)
+    return _Drawn(bodies, walls, depth)
 
 
 def _rays(frame: Frame) -> tuple[int, np.ndarray]:

@@ -69,7 +69,7 @@ def end_at_neighbours(scene: Scene, points: Mapping[int, np.ndarray]) -> Scene:
     for _ in range(MAX_ROUNDS):
         placements = tuple(guesses[p.name].placement if p.name in guesses else p for p in scene.placements)
         scene = replace(scene, placements=placements)
-        if not _may_overlap(placements, guesses):
+        if not (_may_overlap(placements, guesses) or any(shelf.solid for shelf in scene.shelves)):
             break
         changed = False
         for (first, second), (direction, depth) in _overlaps(scene).items():
@@ -84,6 +84,21 @@ def end_at_neighbours(scene: Scene, points: Mapping[int, np.ndarray]) -> Scene:
         if not changed:
             break
     return scene
+
+
+def apart_from_walls(scene: Scene) -> Scene:
+    """Return the scene with walls that do not push what reaches into them: the photograph shows that it stands there.
+
+    Masks that show a strip of the wall, too, make such objects. Raises SceneError.
+    """
+    if not any(shelf.solid for shelf in scene.shelves):
+        return scene
+    ids, pairs = {p.name: p.segment_id for p in scene.placements}, _overlaps(scene)
+    reaching = {
+        shelf.name: tuple(sorted(ids[name] for pair in pairs if shelf.name in pair for name in pair if name in ids))
+        for shelf in scene.shelves
+    }
+    return replace(scene, shelves=tuple(replace(one, not_touched=reaching[one.name]) for one in scene.shelves))
 
 
 def _slack(p: Placement, points: np.ndarray) -> np.ndarray:
@@ -107,10 +122,10 @@ def _may_overlap(placements: Sequence[Placement], guesses: Mapping[str, _Guess])
 
 
 def _overlaps(scene: Scene) -> dict[tuple[str, str], tuple[np.ndarray, float]]:
-    """Return the level direction (3,) from one object to another and their overlap in metres, by both names."""
+    """Return the level direction (3,) from one thing to another and their overlap in metres, by both names."""
     world = SettlingWorld(scene)
     mujoco.mj_forward(world.model, world.data)
-    names = {int(world.model.body(p.name).id): p.name for p in scene.placements}
+    names = {int(world.model.body(one.name).id): one.name for one in (*scene.placements, *scene.shelves)}
     found: dict[tuple[str, str], tuple[np.ndarray, float]] = {}
     for contact in world.data.contact[: world.data.ncon]:
         first, second = (names.get(int(world.model.geom_bodyid[geom])) for geom in contact.geom)

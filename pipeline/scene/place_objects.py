@@ -21,7 +21,7 @@ from pipeline.geometry import Pose
 from pipeline.matching import Match
 from pipeline.scene.appearance.recolour import seen_colour
 from pipeline.scene.bin_walls import find_walls
-from pipeline.scene.hidden_sides import end_at_neighbours
+from pipeline.scene.hidden_sides import apart_from_walls, end_at_neighbours
 from pipeline.scene.mjcf.table_edge import seen_margins
 from pipeline.scene.observed_object import ObservedObject, match_score, observe_objects
 from pipeline.scene.overrides import Override, override_scene_physics
@@ -126,6 +126,7 @@ def place_objects(
         table_margins=seen_margins(frame, support),
     )
     scene = end_at_neighbours(scene, {observed.segment.id: observed.points for observed in observed_objects})
+    scene = apart_from_walls(scene)
     return override_scene_physics(scene, inputs.overrides)
 
 

@@ -139,6 +139,10 @@ class Shelf:
     rgb: tuple[int, int, int]
     solid: bool = False
     """Whether it reaches down to the table: a wall."""
+    lean: tuple[float, float] = (0.0, 0.0)
+    """World x and y by which a wall leans for each metre up; `outline` is where it stands."""
+    not_touched: tuple[int, ...] = ()
+    """Segment ids of objects that a wall does not push: as they were observed, they reach into it."""
 
     @property
     def thickness(self) -> float:

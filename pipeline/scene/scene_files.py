@@ -84,7 +84,11 @@ def _shelf_to_json(shelf: Shelf) -> dict:
         "height": float(shelf.height),
         "thickness": float(shelf.thickness),
         "rgb": [int(c) for c in shelf.rgb],
-    } | ({"solid": True} if shelf.solid else {})
+    } | (_wall_to_json(shelf) if shelf.solid else {})
+
+
+def _wall_to_json(wall: Shelf) -> dict:
+    return {"solid": True, "lean": [float(one) for one in wall.lean], "not_touched": list(wall.not_touched)}
 
 
 def _shelf_from_json(data: dict) -> Shelf:
@@ -97,7 +101,11 @@ def _shelf_from_json(data: dict) -> Shelf:
     shaped = outline.ndim == 2 and outline.shape[1] == 2 and len(outline) >= 3
     if not (number.isdigit() and shaped and np.isfinite(outline).all() and 0 < height < np.inf):
         raise ValueError("a shelf has no name, outline or height")
-    return Shelf(f"{start}{number}", outline, height, (red, green, blue), solid)
+    x, y = map(float, data.get("lean", (0, 0)))
+    if not np.isfinite([x, y]).all():
+        raise ValueError("a wall leans by no number")
+    not_touched = tuple(int(id) for id in data.get("not_touched", ()))
+    return Shelf(f"{start}{number}", outline, height, (red, green, blue), solid, (x, y), not_touched)
 
 
 def _placement_to_json(p: Placement, project_dir: Path) -> dict:

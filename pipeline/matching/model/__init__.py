@@ -15,6 +15,7 @@ __all__ = [
     "ChoiceAnswer",
     "choose_with_model",
     "correspond",
+    "is_clear_match",
     "is_denied",
     "keep_if_matched",
     "question",
@@ -27,10 +28,14 @@ def is_denied(measured: Description, described: Description) -> bool:
     return measured.is_object and not described.is_object and is_models
 
 
+def is_clear_match(found: Match) -> bool:
+    """Whether a measured match is so clear that what was taken for no object is one."""
+    return found.asset_id is not None and (found.confidence or 0.0) >= 0.9
+
+
 def keep_if_matched(described: Description, found: Match) -> Description:
     """Return a denied object as an object, with a warning, if its measured match is clear; else as it is described."""
-    # Confidence of the measured match from which an object stays one
-    if found.asset_id is None or (found.confidence or 0.0) < 0.9:
+    if not is_clear_match(found):
         return described
     warning = f"{described.source} says that this is not an object, but it clearly matches an asset"
     return replace(described, is_object=True, warnings=(*described.warnings, warning))

@@ -40,6 +40,10 @@ PROP_CONTACT_BIT = 2
 """Contact bit between such a block and its object. The block is a guess, so nothing else collides with it."""
 
 
+WALL_DEPTH_M = 0.1
+"""Metres that a bin's wall reaches below the floor, so that what overlaps it is pushed aside and not over it."""
+
+
 class Slab(NamedTuple):
     """The rectangle of the table's or a shelf's top in the world."""
 
@@ -78,6 +82,9 @@ def build_spec(scene: Scene, visuals: bool = True) -> mujoco.MjSpec:
         _add_object(spec, placement, visuals)
         if placement.prop:
             _add_prop(spec, placement)
+        for wall in scene.shelves:
+            if placement.segment_id in wall.not_touched:
+                spec.add_exclude(name=f"{wall.name}:{placement.name}", bodyname1=wall.name, bodyname2=placement.name)
     if scene.intrinsics is not None:
         add_camera(spec, scene.intrinsics, scene.world_from_camera)
     return spec
@@ -204,10 +211,11 @@ def _room(spec: mujoco.MjSpec, scene: Scene, visuals: bool) -> None:
     table = _add_board(spec.worldbody, "table", table_slab(scene), 0.0, TABLE_THICKNESS_M)
     for shelf in scene.shelves:
         body = spec.worldbody.add_body(name=shelf.name)
-        board = _add_board(body, shelf.name, _shelf_slab(scene, shelf), shelf.height, shelf.thickness)
-        board.rgba = np.append(np.asarray(shelf.rgb) / 255, 1)
         if shelf.solid:
-            board.group = COLLISION_GROUP  # the background shows what the photograph does
+            board = _add_wall(body, shelf)
+        else:
+            board = _add_board(body, shelf.name, _shelf_slab(scene, shelf), shelf.height, shelf.thickness)
+        board.rgba = np.append(np.asarray(shelf.rgb) / 255, 1)
     if scene.table_png is None or not visuals:
         table.rgba = np.append(np.asarray(scene.table_rgb) / 255, 1)
     else:
@@ -221,6 +229,21 @@ def _add_board(body: mujoco.MjsBody, name: str, slab: Slab, top: float, thicknes
     return body.add_geom(
         name=name, type=mujoco.mjtGeom.mjGEOM_BOX, pos=[*slab.centre, top - thickness / 2],
         size=[*slab.half, thickness / 2], quat=quat_about_z(slab.yaw), **_contact_settings(0.8),
+    )  # fmt: skip
+
+
+def _add_wall(body: mujoco.MjsBody, wall: Shelf) -> mujoco.MjsGeom:
+    """Add a leaning box that touches things and is not drawn: the background shows what the photograph does of it."""
+    foot = least_rectangle(wall.outline)
+    up = np.array([*wall.lean, 1.0])
+    length = float(np.linalg.norm(up))
+    along = np.append(foot.axes[int(np.argmax(foot.half))], 0.0)
+    rotation = np.column_stack([along, np.cross(up / length, along), up / length])
+    pos = np.append(foot.centre, 0.0) + up * (wall.height - WALL_DEPTH_M) / 2
+    return body.add_geom(
+        name=wall.name, type=mujoco.mjtGeom.mjGEOM_BOX, pos=pos, quat=Pose.from_rotation(pos, rotation).quat_wxyz,
+        size=[float(foot.half.max()), float(foot.half.min()), (wall.height + WALL_DEPTH_M) * length / 2],
+        group=COLLISION_GROUP, **_contact_settings(0.8),
     )  # fmt: skip
 
 
