@@ -25,6 +25,7 @@ from pipeline.project import STAGE_DECISIONS, STAGES, Project
 from pipeline.project_sets import ProjectSet, SetSettings, set_card
 from pipeline.run import Progress, Services, run_stage, run_stages, stages
 from pipeline.run.cut_off import doubtful_objects
+from pipeline.run.perception_stages import descriptions_stage
 from pipeline.run.placing_ahead import PlacingAhead
 from pipeline.run.task_stages import why_no_task
 from pipeline.segmentation import DepthSegmenter
@@ -266,3 +267,25 @@ def test_a_run_that_is_stopped_writes_nothing_more(tmp_path):
     shutil.rmtree(project.folder)
     ahead._queue.submit(lambda: None).result()
     assert not project.folder.exists()
+
+
+def test_what_the_segmenter_takes_for_a_robot_is_left_out_unless_it_matches_an_asset_or_a_person_says_so(tmp_path):
+    services = open_services(Settings(library=(), model="offline"))
+    project = Project.create(tmp_path / "p", load(ROOT / "sample_scenes" / "kitchen"))
+
+    def describe_again(services: Services) -> dict:
+        for _ in descriptions_stage(project, services):
+            pass
+        return {one.segment_id: one for one in project.descriptions() or () if one.is_object}
+
+    for _ in run_stages(project, services, "segments"):
+        pass
+    everything = describe_again(services)
+    project.save_segments(tuple(replace(one, kind="robot or hand") for one in project.automatic_segments() or ()))
+    kept = describe_again(services)
+    assert len(kept) >= 3 and all("clearly matches an asset" in one.warnings[-1] for one in kept.values())
+    empty = replace(services, library=Library(()), features=lambda: LibraryFeatures.compute(Library(())))
+    shutil.rmtree(project.folder / "cache")
+    assert not describe_again(empty)
+    project.decide("not_object", id=1, value=False)
+    assert [*describe_again(empty)] == [1] and len(everything) == 6
