@@ -12,13 +12,12 @@ from pipeline.description.description import Attributes, Description
 from pipeline.description.shape_fit import fit_shape
 from pipeline.frame import Frame, FurtherView, Support
 from pipeline.frame.depth_values import flying_pixels
-from pipeline.frame.occlusion import hidden_share
+from pipeline.frame.occlusion import HIDDEN_SHARE, hidden_share
 from pipeline.frame.once_per_frame import once_per_frame
 from pipeline.frame.plane_extraction import depth_noise, pixel_rays
 from pipeline.frame.surfaces import lowered, surface_under
 from pipeline.geometry import bounding_box, planar_rotation, transform
 from pipeline.segmentation import Segment
-from pipeline.segmentation.mask_review import KIND_REASONS
 
 MIN_POINTS = 40
 """Measured points below which a size is a guess."""
@@ -27,8 +26,11 @@ MAX_SIZE, MIN_SIZE, MIN_HEIGHT = 0.6, 0.012, 0.006
 NOUNS = {"irregular": "object", "sphere": "ball"}
 """Noun for a shape, where it is not the shape's own name."""
 
-MIN_HIDDEN = 0.15
-"""Share of its outline from which a part of an object is hidden."""
+KIND_DOUBTS = {
+    "robot or hand": "It looks like a part of a robot, a hand or a person.",
+    "wall or furniture": "It looks like a part of a wall or of furniture.",
+}
+"""Why a mask of another kind is no object."""
 
 STEP_RANGE = 0.004
 """Metres around the height of a step in which points belong to it."""
@@ -57,7 +59,7 @@ def describe(
 ) -> Description:
     """Describe a segment by measurements; `taken_names` are the names of other objects, `views` measured it too."""
     height, support = (surface := surface_under(frame, support, segment.mask)).height, lowered(surface)
-    points, measured = _points(frame, support, segment.mask)
+    points, measured = measured_points(frame, support, segment.mask)
     in_air = hanging_height(frame, support, segment.mask)
     bottom = in_air or _bottom_height(frame, support, segment.mask, points)
     points, measured = _with_views(points, measured, height, segment.id, views)
@@ -72,12 +74,12 @@ def describe(
     else:
         doubts, is_object = _find_doubts(attributes, points, bottom, measured, segment.mask)
     if segment.kind != "object":
-        doubts, is_object = (KIND_REASONS[segment.kind], *doubts), False
+        doubts, is_object = (KIND_DOUBTS[segment.kind], *doubts), False
     if is_object and fit.shape != "bowl" and (step := stacking_height(frame, support, segment.mask)) is not None:
         doubts = (*doubts, f"It may be two objects, one on the other from {step * 100:.0f} cm up: split its mask?")
     confidence = float(np.clip(1 - 4 * fit.error / fit.size.mean(), 0.2, 0.95)) * 0.8 ** len(doubts)
     caption = f"{colour} {_noun_of(attributes)}, {' x '.join(_centimetres(extent) for extent in fit.size)} cm"
-    if is_object and measured >= MIN_POINTS and hidden_share(frame, segment.mask) > MIN_HIDDEN:
+    if is_object and measured >= MIN_POINTS and hidden_share(frame, segment.mask) > HIDDEN_SHARE:
         low, high = np.percentile(points @ _box_axes(fit.yaw), (2, 98), axis=0)
         seen = np.minimum(high - low, fit.size)
         doubts = (*doubts, f"A part of it is hidden: {' x '.join(map(_centimetres, seen))} cm show, it may be larger.")
@@ -120,7 +122,7 @@ def _balanced(frame: Frame) -> np.ndarray:
     return white_balance(frame.rgb)
 
 
-def _points(frame: Frame, support: Support, mask: np.ndarray) -> tuple[np.ndarray, int]:
+def measured_points(frame: Frame, support: Support, mask: np.ndarray) -> tuple[np.ndarray, int]:
     """Return world points of the mask without flying pixels, of shape (N, 3), and the number of measured ones.
 
     Without depth, the pixels are placed on an upright plane where the mask's lower edge meets the table.

@@ -7,6 +7,8 @@ from pipeline.frame.frame import Frame
 
 NEARER_M = 0.015
 """Something this much nearer is in front of an object, and not the table that it stands on."""
+HIDDEN_SHARE, MAYBE_HIDDEN_SHARE = 0.15, 0.08
+"""Share of its outline from which an object is partly hidden, or may be; depth is torn where one hides another."""
 RING_PX = 3
 """Pixels around a mask that are looked at."""
 

@@ -22,14 +22,16 @@ MIN_AS_SEEN = 0.9
 def match_as_seen(query: Query, found: Match, seen: Mapping[str, Query], indexed: IndexedLibrary) -> Match:
     """Return the match with those candidates compared anew that are in `seen`, by asset id, as a camera sees them.
 
-    The best of them is chosen if it is likely enough; else the match stays as it was. Needs the library's encoder.
+    The best of them is chosen if it is likely enough, with its probability as the confidence; else the match stays as
+    it was. Needs the library's encoder.
     """
     again = [_compared(one, query, seen[one.asset_id], indexed) for one in found.candidates if one.asset_id in seen]
     best = max(again, key=lambda one: one.score, default=None)
     if best is None or best.score < MIN_AS_SEEN:
         return found
     rest = tuple(one for one in found.candidates if one.asset_id != best.asset_id)
-    return replace(found, asset_id=best.asset_id, scale=1.0, reason=best.reason, candidates=(best, *rest))
+    chosen = {"asset_id": best.asset_id, "scale": 1.0, "reason": best.reason, "candidates": (best, *rest)}
+    return replace(found, **chosen, confidence=best.score)
 
 
 def _view(query: Query, shown: np.ndarray, indexed: IndexedLibrary) -> QueryView:

@@ -24,9 +24,9 @@ QUESTION_DECISIONS = ("ask_again", "use_measured")
 MASK_DECISIONS = ("found", "mask", "delete_segment", "merge_segments")
 """Decisions that change masks. "found" replaces all masks by those of a new automatic run."""
 STAGE_DECISIONS: dict[Stage, tuple[str, ...]] = {
-    "descriptions": (*MASK_DECISIONS, "views", "not_object", "rename", *QUESTION_DECISIONS),
+    "descriptions": (*MASK_DECISIONS, "views", "not_object", "rename", "walls", *QUESTION_DECISIONS),
     "matches": ("choose_asset", "make", "matcher"),
-    "scene": ("move", "resize", "refit", "physics", "recolour", "bring", "walls", "vary"),
+    "scene": ("move", "resize", "refit", "physics", "recolour", "bring", "vary"),
     "rounds": ("task", "fork"),
     "solution": ("pin", "robot"),
 }

@@ -10,7 +10,7 @@ import numpy as np
 
 from pipeline import description, matching
 from pipeline.description import Description, DescriptionError, describe, lasting_names, unique_name
-from pipeline.frame.occlusion import hidden_share
+from pipeline.frame.occlusion import MAYBE_HIDDEN_SHARE, hidden_share
 from pipeline.matching import MAX_CANDIDATES, MODEL_MATCHERS, IndexedLibrary, Match, MatcherName, Query, match_by_name
 from pipeline.matching.model import SHORTLIST_SIZE, is_clear_match, is_denied, keep_if_matched
 from pipeline.models import has_vision
@@ -19,7 +19,7 @@ from pipeline.run import model_questions
 from pipeline.run.merge_masks import merge_oversegmented
 from pipeline.run.progress import Progress
 from pipeline.run.services import Services, matcher_label, project_matcher
-from pipeline.scene.bin_walls import find_walls, wall_share
+from pipeline.scene.bin_walls import find_walls, on_walls_share
 from pipeline.scene.match_hidden import match_hidden
 from pipeline.scene.observed_object import observe
 from pipeline.scene.placement import MAX_WALLS, SHELF_NAME, WALL_NAME
@@ -28,7 +28,7 @@ from pipeline.segmentation.automatic import automatic_steps
 from pipeline.store import digest, memoise, parse_json, write_json, write_text
 
 ADDED_BY_MODEL = "The segmenter found nothing here; {} added the mask."
-MATCHED_ANYWAY = "The segmenter takes it for no object, but it clearly matches an asset."
+MATCHED_ANYWAY = "It may be a part of a robot, a hand or a wall, but it clearly matches an asset."
 
 
 def frame_stage(project: Project, services: Services) -> Iterator[Progress]:
@@ -104,22 +104,22 @@ def _with_walls(project: Project, segments: tuple[Segment, ...]) -> tuple[Segmen
     return tuple(
         replace(one, kind="wall or furniture")
         # Share of its points on the walls from which a mask is a part of them
-        if walls and one.source != "human" and wall_share(project.observation, one.mask, walls) > 0.6
+        if walls and one.source != "human" and on_walls_share(project.observation, one.mask, walls) > 0.6
         else one
         for one in segments
     )
 
 
 def _description_of(project: Project, services: Services, segment: Segment) -> Description:
-    """Return the measured description; what the segmenter takes for a robot or a wall is one if it matches an asset."""
+    """Return the measured description. A mask of another kind is kept as an object if it clearly matches an asset."""
     measured = _measured_description(project, segment)
     if segment.kind == "object":
         return measured
     segment = replace(segment, kind="object")
-    thing = _measured_description(project, segment)
-    if not (thing.is_object and is_clear_match(_measured_match(project, services, "all", segment, thing))):
+    described = _measured_description(project, segment)
+    if not (described.is_object and is_clear_match(_measured_match(project, services, "all", segment, described))):
         return measured
-    return replace(thing, warnings=(*thing.warnings, MATCHED_ANYWAY))
+    return replace(described, warnings=(*described.warnings, MATCHED_ANYWAY))
 
 
 def _measured_description(project: Project, segment: Segment) -> Description:
@@ -233,8 +233,8 @@ def _match_if_hidden(
     """Return the match, which is of an object that is seen whole, made anew if the object is partly hidden."""
     segment = segments[described.segment_id]
     others = np.any([one.mask for one in segments.values()], axis=0) & ~segment.mask
-    # Share of its outline from which an object may be partly hidden; depth is torn where one ends before another
-    if found.asset_id is not None or not found.candidates or hidden_share(project.frame, segment.mask, others) < 0.08:
+    share = hidden_share(project.frame, segment.mask, others)
+    if found.asset_id is not None or not found.candidates or share < MAYBE_HIDDEN_SHARE:
         return found
     key = digest(
         "match hidden", project.frame_key, segment.mask, services.library.digest, described.attributes.colour,

@@ -4,14 +4,16 @@ They are where measured points rise beside the visible floor, along most of at l
 before a wall has one or two such sides.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
 from pipeline.frame import Observation
 from pipeline.geometry import transform
 from pipeline.scene.mjcf.table_edge import Rectangle, least_rectangle
-from pipeline.scene.placement import WALL_NAME, Shelf
+from pipeline.scene.placement import MAX_WALLS, WALL_NAME, Wall
 from pipeline.segmentation import Segment
 
 WALL_THICKNESS_M = 0.015
@@ -30,61 +32,50 @@ MIN_HEIGHT_M = 0.03
 """Height of a wall; lower ones are rims, cloths and noise."""
 CELLS, MIN_CELLS = 12, 0.6
 """Cells along a side, and the share of them that must show a wall."""
+MAX_BEYOND = 0.1
+"""Share of the objects' points beyond the walls: above it, they stand around a part of the floor, not around them."""
 
 
-def find_walls(observation: Observation, segments: Iterable[Segment]) -> tuple[Shelf, ...]:
-    """Return the walls around the floor that the objects stand on, each a solid board; none if it is no bin."""
-    frame, floor = observation.frame, least_rectangle(observation.support.polygon)
-    shown = np.any([segment.mask for segment in segments] or [np.zeros(frame.depth.shape, bool)], axis=0)
-    world, local, rgb = _rising(observation, ~shown, floor)
-    of_objects, local_objects, _ = _rising(observation, shown, floor)
-    walls, beyond = [], np.zeros(len(of_objects), bool)
+class _Side(NamedTuple):
+    """Points above the floor, as one of its four sides sees them."""
+
+    out: np.ndarray
+    """Metres outside the side, of shape (N,)."""
+    along: np.ndarray
+    """From -1 to 1 between the ends of the side, of shape (N,)."""
+    height: np.ndarray
+    """Metres above the floor, of shape (N,)."""
+
+
+def find_walls(observation: Observation, segments: Sequence[Segment]) -> tuple[Wall, ...]:
+    """Return the walls around the floor that the objects stand on; none if it is no bin."""
+    floor = least_rectangle(observation.support.polygon)
+    free, of_objects = np.ones(observation.frame.depth.shape, bool), np.zeros(observation.frame.depth.shape, bool)
+    for segment in segments:
+        if segment.kind != "wall or furniture":
+            free &= ~segment.mask
+        if segment.kind == "object":
+            of_objects |= segment.mask
+    points, rgb = _points_above(observation, free)
+    objects, _ = _points_above(observation, of_objects)
+    walls, beyond = [], np.zeros(len(objects), bool)
     for axis, sign in ((0, -1), (0, 1), (1, -1), (1, 1)):
-        out, along = sign * local[:, axis] - floor.half[axis], local[:, 1 - axis] / floor.half[1 - axis]
-        near = (out > -REACH_M[0]) & (out < REACH_M[1]) & (np.abs(along) < 1)
-        cells = np.clip(((along[near] + 1) / 2 * CELLS).astype(int), 0, CELLS - 1)
-        tops = [np.percentile(world[near, 2][cells == i], 95) if (cells == i).sum() > 5 else 0.0 for i in range(CELLS)]
-        tall = np.array(tops) > MIN_HEIGHT_M
-        if tall.mean() < MIN_CELLS:
+        background, contents = (_side(cloud, floor, axis, sign) for cloud in (points, objects))
+        if not _rises(background):
             continue
-        wide = (out > -REACH_M[0]) & (out < MAX_LEAN_M) & (np.abs(along) < 1)
-        inner, lean, height = _face(out[near], world[near, 2], out[wide], world[wide, 2])
+        inner, lean, height = _face(background)
         # what was measured of an object is on this side of the wall
-        reached = sign * local_objects[:, axis] - floor.half[axis] - lean * of_objects[:, 2]
-        if (inside := (reached > inner) & (reached < inner + MAX_SHIFT_M)).sum() > 20:
-            inner = float(np.percentile(reached[inside], 90))
-        beyond |= reached > inner + WALL_THICKNESS_M
-        ends = np.array([[inner, -1], [inner + WALL_THICKNESS_M, -1], [inner + WALL_THICKNESS_M, 1], [inner, 1]])
-        corners = np.empty((4, 2))
-        corners[:, axis] = sign * (floor.half[axis] + ends[:, 0])
-        corners[:, 1 - axis] = ends[:, 1] * (floor.half[1 - axis] + max(inner, 0.0) + WALL_THICKNESS_M)
-        colour = tuple(int(c) for c in np.median(rgb[near], axis=0))
-        outwards = sign * floor.axes[axis]
-        walls.append((floor.centre + corners @ floor.axes, height, colour, (lean * outwards[0], lean * outwards[1])))
-    # Share of the objects' points beyond the walls from which they stand around a part of the floor, not around them
-    if len(walls) < MIN_SIDES or (len(beyond) and beyond.mean() > 0.1):
+        reached = contents.out - lean * contents.height
+        if (into := (reached > inner) & (reached < inner + MAX_SHIFT_M)).sum() > 20:
+            inner = float(np.percentile(reached[into], 90))
+        beyond |= (reached > inner + WALL_THICKNESS_M) & (contents.height < height)
+        walls.append(_wall(floor, axis, sign, inner, lean, height, rgb[_is_near(background)]))
+    if len(walls) < MIN_SIDES or (len(beyond) and beyond.mean() > MAX_BEYOND):
         return ()
-    return tuple(
-        Shelf(f"{WALL_NAME}{number}", outline, height, colour, solid=True, lean=lean)
-        for number, (outline, height, colour, lean) in enumerate(walls, 1)
-    )
+    return tuple(replace(wall, name=f"{WALL_NAME}{number}") for number, wall in enumerate(walls[:MAX_WALLS], 1))
 
 
-def _rising(
-    observation: Observation, pixels: np.ndarray, floor: Rectangle
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the points (N, 3) above the floor that some pixels (H, W) show, x and y along its sides, and colours."""
-    frame = observation.frame
-    step = max(1, frame.depth.shape[1] // 320)
-    some = np.zeros_like(pixels)
-    some[::step, ::step] = (pixels & (frame.depth > 0))[::step, ::step]
-    world = transform(observation.support.world_from_camera, frame.points[some].astype(float))
-    rising = (world[:, 2] > HEIGHTS_M[0]) & (world[:, 2] < HEIGHTS_M[1])
-    world = world[rising]
-    return world, (world[:, :2] - floor.centre) @ floor.axes.T, frame.rgb[some][rising]
-
-
-def wall_share(observation: Observation, mask: np.ndarray, walls: Iterable[Shelf]) -> float:
+def on_walls_share(observation: Observation, mask: np.ndarray, walls: Iterable[Wall]) -> float:
     """Return the share of a mask's measured points (H, W) that lie on the walls, in [0, 1]."""
     known = mask & (observation.frame.depth > 0)
     world = transform(observation.support.world_from_camera, observation.frame.points[known].astype(float))
@@ -96,19 +87,63 @@ def wall_share(observation: Observation, mask: np.ndarray, walls: Iterable[Shelf
     return float(on_wall.mean()) if len(world) else 0.0
 
 
-def _face(out: np.ndarray, z: np.ndarray, all_out: np.ndarray, all_z: np.ndarray) -> tuple[float, float, float]:
+def _points_above(observation: Observation, mask: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the points (N, 3) above the floor that the pixels of a mask (H, W) show, and their colours (N, 3)."""
+    frame = observation.frame
+    step = max(1, frame.depth.shape[1] // 320)
+    every = np.zeros_like(mask)
+    every[::step, ::step] = (mask & (frame.depth > 0))[::step, ::step]
+    world = transform(observation.support.world_from_camera, frame.points[every].astype(float))
+    above = (world[:, 2] > HEIGHTS_M[0]) & (world[:, 2] < HEIGHTS_M[1])
+    return world[above], frame.rgb[every][above]
+
+
+def _side(points: np.ndarray, floor: Rectangle, axis: int, sign: int) -> _Side:
+    local = (points[:, :2] - floor.centre) @ floor.axes.T
+    return _Side(sign * local[:, axis] - floor.half[axis], local[:, 1 - axis] / floor.half[1 - axis], points[:, 2])
+
+
+def _is_near(side: _Side, most: float = REACH_M[1]) -> np.ndarray:
+    """Return which points lie beside a side, at most so many metres outside, of shape (N,)."""
+    return (side.out > -REACH_M[0]) & (side.out < most) & (np.abs(side.along) < 1)
+
+
+def _rises(side: _Side) -> bool:
+    """Whether most of a side has a wall beside it."""
+    near = _is_near(side)
+    cells = np.clip(((side.along[near] + 1) / 2 * CELLS).astype(int), 0, CELLS - 1)
+    heights = [side.height[near][cells == i] for i in range(CELLS)]
+    # Fewest points of a cell that show something
+    return float(np.mean([len(one) > 5 and np.percentile(one, 95) > MIN_HEIGHT_M for one in heights])) >= MIN_CELLS
+
+
+def _face(side: _Side) -> tuple[float, float, float]:
     """Return a wall's distance outside the floor's side, its lean, and its height, in metres.
 
-    The face is the line out = distance + lean * z through most points (N,), then through all that lie near it.
+    The face is the line out = distance + lean * height through most points, then through all that lie near it.
     """
-    inner, lean = float(np.percentile(out, 20)), 0.0
-    # 0.05, 0.02, 0.012: metres from the face within which points are its own, in each round
-    for tolerance in (0.05, 0.02, 0.012, 0.012):
-        own = np.abs(all_out - inner - lean * all_z) < tolerance
+    wide = _is_near(side, MAX_LEAN_M)
+    out, height = side.out[wide], side.height[wide]
+    distance, lean = float(np.percentile(side.out[_is_near(side)], 20)), 0.0
+    # 0.05, 0.02: metres from the face within which points are its own, in the first rounds
+    for tolerance in (0.05, 0.02, ON_WALL_M, ON_WALL_M):
+        own = np.abs(out - distance - lean * height) < tolerance
         if own.sum() < 20:
             break
-        lean, inner = np.polyfit(all_z[own], all_out[own], 1)
-        lean = float(np.clip(lean, 0.0, 1.5))
-        inner = float(np.median(all_out[own] - lean * all_z[own]))
-    own = np.abs(all_out - inner - lean * all_z) < 0.012
-    return inner, lean, float(np.percentile(all_z[own] if own.any() else z, 97))
+        # 1.5: lean of 56 degrees from upright, beyond which it is no wall
+        lean = float(np.clip(np.polyfit(height[own], out[own], 1)[0], 0.0, 1.5))
+        distance = float(np.median(out[own] - lean * height[own]))
+    own = np.abs(out - distance - lean * height) < ON_WALL_M
+    return distance, lean, float(np.percentile(height[own] if own.any() else height, 97))
+
+
+def _wall(floor: Rectangle, axis: int, sign: int, inner: float, lean: float, height: float, rgb: np.ndarray) -> Wall:
+    """Return the wall that stands `inner` metres outside a side of the floor, of the median of its colours (N, 3)."""
+    outer = inner + WALL_THICKNESS_M
+    ends = np.array([[inner, -1], [outer, -1], [outer, 1], [inner, 1]])
+    corners = np.empty((4, 2))
+    corners[:, axis] = sign * (floor.half[axis] + ends[:, 0])
+    corners[:, 1 - axis] = ends[:, 1] * (floor.half[1 - axis] + max(inner, 0.0) + WALL_THICKNESS_M)
+    red, green, blue = (int(c) for c in np.median(rgb, axis=0))
+    x, y = lean * sign * floor.axes[axis]
+    return Wall("", floor.centre + corners @ floor.axes, height, (red, green, blue), (float(x), float(y)))

@@ -185,12 +185,11 @@ def _seen(observation: Observation, scene: Scene) -> _Seen:
 def _drawn(frame: Frame, scene: Scene, model: mujoco.MjModel) -> _Drawn:
     data = mujoco.MjData(model)
     mujoco.mj_forward(model, data)
-    solid = any(shelf.solid for shelf in scene.shelves)  # walls are not drawn, but they explain what is seen
-    groups = (0, 1, 2, builder.COLLISION_GROUP) if solid else (0, 1, 2)
+    groups = (0, 1, 2, builder.WALL_GROUP)  # walls are not drawn, but they explain what is seen
     geoms, depth = cast_camera_rays(model, data, _rays(frame)[1], scene.world_from_camera, groups)
     bodies = np.where(geoms >= 0, model.body_rootid[model.geom_bodyid[geoms]], 0)
-    walls = np.isin(bodies, [model.body(shelf.name).id for shelf in scene.shelves if shelf.solid])
-    bodies[np.isin(bodies, [model.body(shelf.name).id for shelf in scene.shelves])] = 0
+    walls = np.isin(bodies, [model.body(wall.name).id for wall in scene.walls])
+    bodies[walls | np.isin(bodies, [model.body(shelf.name).id for shelf in scene.shelves])] = 0
     return _Drawn(bodies, walls, depth)
 
 

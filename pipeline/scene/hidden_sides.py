@@ -19,6 +19,8 @@ MAX_ROUNDS = 6
 """Rounds in which overlaps are looked for; each costs a compiled model."""
 MIN_OVERLAP_M = 0.001
 """Overlap from which a side is shortened; contacts resolve less gently enough."""
+MIN_REACH_M = 0.005
+"""Overlap from which a wall does not push an object."""
 MIN_LEFT = 0.3
 """Share of its extent along an axis that an object keeps."""
 POINTS_PERCENT = 1.0
@@ -41,38 +43,38 @@ class _Guess:
 
     def shortened(self, end: int, axis: int, by: float) -> "_Guess":
         """Return it with one end moved inwards by so many metres; its mass shrinks with its volume."""
-        p, pose, size, slack = (
-            self.placement,
-            self.placement.world_from_object,
-            self.placement.size.copy(),
-            self.slack.copy(),
-        )
+        p, size, slack = self.placement, self.placement.size.copy(), self.slack.copy()
         size[axis], slack[end, axis] = size[axis] - by, slack[end, axis] - by
-        centre = pose.pos + pose.rotation[:, axis] * (0.5 - end) * by
+        centre = p.world_from_object.pos + p.world_from_object.rotation[:, axis] * (0.5 - end) * by
         share = float(size[axis] / p.size[axis])
         placement = replace(
-            p, size=size, world_from_object=Pose(centre, pose.quat_wxyz), mass=p.mass * share,
+            p, size=size, world_from_object=Pose(centre, p.world_from_object.quat_wxyz), mass=p.mass * share,
             mass_range=(p.mass_range[0] * share, p.mass_range[1] * share),
         )  # fmt: skip
         return _Guess(placement, slack)
 
 
-def end_at_neighbours(scene: Scene, points: Mapping[int, np.ndarray]) -> Scene:
-    """Return the scene with hidden sides shortened where they reach into a neighbour.
+def fit_together(scene: Scene, points: Mapping[int, np.ndarray]) -> Scene:
+    """Return the scene with hidden sides that end at neighbours, and walls that do not push what reaches into them.
 
     `points` (N, 3) are the measured points of each object, by segment id. Raises SceneError.
     """
-    guesses = {
-        p.name: _Guess(p, _slack(p, points[p.segment_id])) for p in scene.placements
-        if p.asset_id is None and p.machine_pose is None and not p.container and len(points[p.segment_id]) >= 30
-    }  # fmt: skip
+    return _apart_from_walls(_end_at_neighbours(scene, points))
+
+
+def _end_at_neighbours(scene: Scene, points: Mapping[int, np.ndarray]) -> Scene:
+    """Return the scene with hidden sides shortened where they reach into what the photograph shows beside them."""
+    guesses = {p.name: _Guess(p, _slack(p, points[p.segment_id])) for p in scene.placements if _is_guessed(p, points)}
+    placed_by_person = {p.name for p in scene.placements if p.segment_id not in points or p.machine_pose is not None}
     for _ in range(MAX_ROUNDS):
         placements = tuple(guesses[p.name].placement if p.name in guesses else p for p in scene.placements)
         scene = replace(scene, placements=placements)
-        if not (_may_overlap(placements, guesses) or any(shelf.solid for shelf in scene.shelves)):
+        if not (_may_overlap(placements, guesses) or scene.walls):
             break
         changed = False
         for (first, second), (direction, depth) in _overlaps(scene).items():
+            if {first, second} & placed_by_person:
+                continue
             sides = [(name, guesses[name].towards(way)) for name, way in ((first, direction), (second, -direction))
                      if name in guesses]  # fmt: skip
             slack = {name: guesses[name].slack[side] for name, side in sides}
@@ -86,19 +88,26 @@ def end_at_neighbours(scene: Scene, points: Mapping[int, np.ndarray]) -> Scene:
     return scene
 
 
-def apart_from_walls(scene: Scene) -> Scene:
+def _is_guessed(p: Placement, points: Mapping[int, np.ndarray]) -> bool:
+    """Whether an object has guessed sides that may be shortened: a ball or a can would be one no more."""
+    measured = len(points.get(p.segment_id, ())) >= 30 and p.machine_pose is None
+    return measured and p.asset_id is None and not p.container and p.shape not in ("sphere", "cylinder")
+
+
+def _apart_from_walls(scene: Scene) -> Scene:
     """Return the scene with walls that do not push what reaches into them: the photograph shows that it stands there.
 
-    Masks that show a strip of the wall, too, make such objects. Raises SceneError.
+    Masks that show a strip of the wall, too, make such objects.
     """
-    if not any(shelf.solid for shelf in scene.shelves):
+    if not scene.walls:
         return scene
-    ids, pairs = {p.name: p.segment_id for p in scene.placements}, _overlaps(scene)
+    ids = {p.name: p.segment_id for p in scene.placements}
+    pairs = [pair for pair, (_, depth) in _overlaps(scene).items() if depth > MIN_REACH_M]
     reaching = {
-        shelf.name: tuple(sorted(ids[name] for pair in pairs if shelf.name in pair for name in pair if name in ids))
-        for shelf in scene.shelves
+        wall.name: tuple(sorted(ids[name] for pair in pairs if wall.name in pair for name in pair if name in ids))
+        for wall in scene.walls
     }
-    return replace(scene, shelves=tuple(replace(one, not_touched=reaching[one.name]) for one in scene.shelves))
+    return replace(scene, walls=tuple(replace(wall, not_touched=reaching[wall.name]) for wall in scene.walls))
 
 
 def _slack(p: Placement, points: np.ndarray) -> np.ndarray:
@@ -125,7 +134,7 @@ def _overlaps(scene: Scene) -> dict[tuple[str, str], tuple[np.ndarray, float]]:
     """Return the level direction (3,) from one thing to another and their overlap in metres, by both names."""
     world = SettlingWorld(scene)
     mujoco.mj_forward(world.model, world.data)
-    names = {int(world.model.body(one.name).id): one.name for one in (*scene.placements, *scene.shelves)}
+    names = {int(world.model.body(one.name).id): one.name for one in (*scene.placements, *scene.walls)}
     found: dict[tuple[str, str], tuple[np.ndarray, float]] = {}
     for contact in world.data.contact[: world.data.ncon]:
         first, second = (names.get(int(world.model.geom_bodyid[geom])) for geom in contact.geom)

@@ -18,7 +18,6 @@ from pipeline.frame.occlusion import NEARER_M
 from pipeline.geometry import bounding_box
 from pipeline.matching import Candidate, IndexedLibrary, Match, Query
 from pipeline.matching.as_seen import match_as_seen
-from pipeline.scene.mask_merging import MAX_COST_M
 from pipeline.scene.observed_object import ObservedObject
 from pipeline.scene.pose_search import CHECK_EFFORT, PoseFit, fit_own_size
 
@@ -26,6 +25,8 @@ MAX_TRIED = 5
 """Candidates that are fitted: the right one was among the first four of 21 hidden objects."""
 MIN_COLOUR = 0.2
 """Overlap of the colours, which a part shows as well as the whole, below which a candidate is not tried."""
+MAX_COST_M = 0.003
+"""Largest cost at which a candidate in its own size explains what shows."""
 MIN_OVERLAP = 0.7
 """Least intersection over union of what shows of the object and of the fitted candidate: 0.7 to 0.9 for right ones
 under the segmenter's own masks."""

@@ -21,7 +21,7 @@ from pipeline.geometry import Pose
 from pipeline.matching import Match
 from pipeline.scene.appearance.recolour import seen_colour
 from pipeline.scene.bin_walls import find_walls
-from pipeline.scene.hidden_sides import apart_from_walls, end_at_neighbours
+from pipeline.scene.hidden_sides import fit_together
 from pipeline.scene.mjcf.table_edge import seen_margins
 from pipeline.scene.observed_object import ObservedObject, match_score, observe_objects
 from pipeline.scene.overrides import Override, override_scene_physics
@@ -102,7 +102,6 @@ def place_objects(
     observed_objects = inputs.observed_objects()
     frame, support = inputs.observation.frame, inputs.observation.support
     shelves = tuple(_shelf(frame, one, number) for number, one in enumerate(support.shelves, 1))
-    walls = find_walls(inputs.observation, inputs.segments) if inputs.walls else ()
     placements: dict[int, Placement] = {}
     # supporting objects are placed before what they support
     for observed in sorted(observed_objects, key=lambda o: o.bottom if len(o.points) else 0.0):
@@ -113,7 +112,8 @@ def place_objects(
         placement = placement or place_object(inputs, observed, below, override)
         if supporter is None and not any(shelf.carries(placement) for shelf in shelves):
             supporter = object_under(placement, below)
-        if supporter is not None and override.fixed_pose is None and supporter.asset_id is None:
+        hangs = placement.fixed
+        if supporter is not None and override.fixed_pose is None and supporter.asset_id is None and not hangs:
             placements[supporter.segment_id] = extend_support(supporter, placement)
         placements[observed.segment.id] = placement
     scene = Scene(
@@ -122,11 +122,11 @@ def place_objects(
         table_rgb=_median_colour(frame, support),
         placements=add_props(tuple(placements[o.segment.id] for o in observed_objects), shelves),
         intrinsics=frame.intrinsics,
-        shelves=(*shelves, *walls),
+        shelves=shelves,
+        walls=find_walls(inputs.observation, inputs.segments) if inputs.walls else (),
         table_margins=seen_margins(frame, support),
     )
-    scene = end_at_neighbours(scene, {observed.segment.id: observed.points for observed in observed_objects})
-    scene = apart_from_walls(scene)
+    scene = fit_together(scene, {observed.segment.id: observed.points for observed in observed_objects})
     return override_scene_physics(scene, inputs.overrides)
 
 

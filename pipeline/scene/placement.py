@@ -17,8 +17,8 @@ TABLE_MARGIN_M = 0.10
 """Distance that a table reaches beyond its visible outline where no edge is seen, so that nothing near it falls."""
 SHELF_NAME = "shelf_"
 """Begins the names of shelves; a number from 1 follows."""
-WALL_NAME = "wall_"
-"""Begins the names of a bin's walls."""
+WALL_NAME = "bin_wall_"
+"""Begins the names of a bin's walls; a number from 1 follows."""
 MAX_WALLS = 4
 SHELF_THICKNESS_M = 0.02
 SHELF_TOLERANCE_M = 0.02
@@ -128,7 +128,7 @@ class Placement:
 
 @dataclass(frozen=True, eq=False)
 class Shelf:
-    """A fixed level surface above the table on which objects stand: a shelf, another table, or the top of a wall."""
+    """A fixed level surface above the table on which objects stand: a shelf, or another table."""
 
     name: str
     """Also the name of its MuJoCo body, which has no joint."""
@@ -137,25 +137,34 @@ class Shelf:
     height: float
     """Metres of its top above the table."""
     rgb: tuple[int, int, int]
-    solid: bool = False
-    """Whether it reaches down to the table: a wall."""
-    lean: tuple[float, float] = (0.0, 0.0)
-    """World x and y by which a wall leans for each metre up; `outline` is where it stands."""
-    not_touched: tuple[int, ...] = ()
-    """Segment ids of objects that a wall does not push: as they were observed, they reach into it."""
 
     @property
     def thickness(self) -> float:
         """Metres from its top to its underside, which no photograph shows; a low one reaches down to the table."""
-        return self.height if self.solid else min(SHELF_THICKNESS_M, self.height)
+        return min(SHELF_THICKNESS_M, self.height)
 
     def carries(self, p: Placement) -> bool:
-        """Whether an object stands on it: its bottom near the top, its middle over the outline. A wall carries none."""
-        if self.solid:
-            return False
+        """Whether an object stands on it: its bottom near the top, its middle over the outline."""
         at = tuple(map(float, p.world_from_object.pos[:2]))
         beside = -cv2.pointPolygonTest(self.outline.astype(np.float32), at, True)
         return bool(abs(p.bottom - self.height) < SHELF_TOLERANCE_M and beside < SHELF_TOLERANCE_M)
+
+
+@dataclass(frozen=True, eq=False)
+class Wall:
+    """A fixed wall of the bin on whose floor, the table, the objects stand. It touches, and is not drawn."""
+
+    name: str
+    """Also the name of its MuJoCo body, which has no joint."""
+    outline: np.ndarray
+    """Corners of the rectangle on which it stands, of shape (4, 2), world x and y in metres."""
+    height: float
+    """Metres of its top above the table."""
+    rgb: tuple[int, int, int]
+    lean: tuple[float, float] = (0.0, 0.0)
+    """Metres in world x and y by which it leans for each metre up."""
+    not_touched: tuple[int, ...] = ()
+    """Segment ids of objects that it does not push: as they were observed, they reach into it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,6 +195,8 @@ class Scene:
     """The photograph's main light; None if it could not be estimated, and a default direction is used."""
     shelves: tuple[Shelf, ...] = ()
     """Further surfaces on which objects stand, the lowest first."""
+    walls: tuple[Wall, ...] = ()
+    """The walls of the bin on whose floor the objects stand."""
     table_margins: TableMargins = (TABLE_MARGIN_M, TABLE_MARGIN_M, TABLE_MARGIN_M, TABLE_MARGIN_M)
     """Metres that the table reaches beyond the least rectangle around its outline: at its -x, +x, -y and +y side."""
 

@@ -95,7 +95,7 @@ def fit_own_size(
 ) -> PoseFit:
     """Return the best fit of an asset in its own size on the table. Takes a fraction of a search over scales.
 
-    The cost is infinite if the effort gives up.
+    The cost is GIVEN_UP_COST_M if the effort gives up.
     """
     evidence = (observed.points, observed.segment.mask, asset.digest, "own size")
     extra = () if effort == FULL_EFFORT else (str(effort),)
@@ -212,8 +212,8 @@ def _search_orientations(
     if not any(result.cost < GOOD_COST_M for result in results):
         others = [o for o in options if o not in upright and o[0] <= least + 0.01]
         results += [_register_orientation(surface, observed.target, up, z, effort) for _, _, up, z in others]
-    hopeless = RegistrationResult(_described_pose(observed, asset.size * scale), np.inf)
-    best = min(results, key=lambda result: result.cost, default=hopeless)
+    given_up = RegistrationResult(_described_pose(observed, asset.size * scale), registration.GIVEN_UP_COST_M)
+    best = min(results, key=lambda result: result.cost, default=given_up)
     return PoseFit(best.pose, scale, best.cost)
 
 

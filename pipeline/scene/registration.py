@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 SURFACE_SAMPLES = 2500
 TARGET_POINTS = (150, 500)
 """Measured points used in the coarse and in the fine rounds."""
+GIVEN_UP_COST_M = 1.0
+"""Cost of a registration that was given up."""
 MAX_ERROR_M = 0.03
 """Distance at which the error of one point is capped."""
 
@@ -158,7 +160,7 @@ def register(
     """Return the best registration from several start poses. Height and up axis stay; x, y and yaw are found.
 
     All starts are first registered coarsely by sampled points, then the best `refine_count` of them by triangles. If
-    even the best costs more than `max_coarse_cost` (m), its cost is infinite.
+    even the best costs more than `max_coarse_cost` (m), its cost is GIVEN_UP_COST_M.
     """
     coarse_target, fine_target = (replace(target, points=_subsampled(target.points, n)) for n in TARGET_POINTS)
     coarse = replace(surface, points=surface.points[::4], normals=surface.normals[::4], spacing=2 * surface.spacing)
@@ -168,7 +170,7 @@ def register(
     ]
     best = sorted(rough, key=lambda result: result[1])[:refine_count]
     if best[0][1] > max_coarse_cost:
-        return RegistrationResult(Pose.from_rotation(best[0][0].pos, best[0][0].rotation), np.inf)
+        return RegistrationResult(Pose.from_rotation(best[0][0].pos, best[0][0].rotation), GIVEN_UP_COST_M)
     fine = [
         _icp(surface, fine_target, at, _TriangleMatcher(surface, at.cameras_in_box(fine_target)), 30, 0.01)
         for at, _ in best

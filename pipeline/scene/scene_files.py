@@ -25,6 +25,7 @@ from pipeline.scene.placement import (
     SceneError,
     Shelf,
     TableMargins,
+    Wall,
 )
 from pipeline.store import parse_json, write_json
 
@@ -74,7 +75,14 @@ def scene_to_json(scene: Scene, project_dir: Path) -> dict:
         "table_rgb": [int(c) for c in scene.table_rgb],
         "light": {"direction": scene.light.direction.tolist(), "spread": scene.light.spread} if scene.light else None,
         "placements": [_placement_to_json(p, project_dir) for p in scene.placements],
-    } | ({"shelves": [_shelf_to_json(shelf) for shelf in scene.shelves]} if scene.shelves else {})
+    } | {
+        key: values
+        for key, values in (
+            ("shelves", [_shelf_to_json(shelf) for shelf in scene.shelves]),
+            ("walls", [_wall_to_json(wall) for wall in scene.walls]),
+        )
+        if values
+    }
 
 
 def _shelf_to_json(shelf: Shelf) -> dict:
@@ -84,28 +92,42 @@ def _shelf_to_json(shelf: Shelf) -> dict:
         "height": float(shelf.height),
         "thickness": float(shelf.thickness),
         "rgb": [int(c) for c in shelf.rgb],
-    } | (_wall_to_json(shelf) if shelf.solid else {})
+    }
 
 
-def _wall_to_json(wall: Shelf) -> dict:
-    return {"solid": True, "lean": [float(one) for one in wall.lean], "not_touched": list(wall.not_touched)}
+def _wall_to_json(wall: Wall) -> dict:
+    return {
+        "name": wall.name,
+        "outline": wall.outline.tolist(),
+        "height": float(wall.height),
+        "lean": [float(one) for one in wall.lean],
+        "rgb": [int(c) for c in wall.rgb],
+        "not_touched": list(wall.not_touched),
+    }
 
 
 def _shelf_from_json(data: dict) -> Shelf:
     """Inverse of `_shelf_to_json`. Raises ValueError for a name or a size that no shelf has."""
+    return Shelf(*_board_from_json(data, SHELF_NAME))
+
+
+def _wall_from_json(data: dict) -> Wall:
+    """Inverse of `_wall_to_json`. Raises ValueError for a name or a size that no wall has."""
+    x, y = map(float, data["lean"])
+    if not np.isfinite([x, y]).all():
+        raise ValueError("the lean of a wall is not finite")
+    return Wall(*_board_from_json(data, WALL_NAME), (x, y), tuple(int(id) for id in data["not_touched"]))
+
+
+def _board_from_json(data: dict, start: str) -> tuple[str, np.ndarray, float, tuple[int, int, int]]:
+    """Return name, outline (N, 2), height in metres and colour of a shelf or wall whose name begins with `start`."""
     outline, height = np.array(data["outline"], float), float(data["height"])
     red, green, blue = (int(channel) for channel in data["rgb"])
-    solid = data.get("solid") is True
-    start = WALL_NAME if solid else SHELF_NAME
     number = str(data["name"]).removeprefix(start)
     shaped = outline.ndim == 2 and outline.shape[1] == 2 and len(outline) >= 3
     if not (number.isdigit() and shaped and np.isfinite(outline).all() and 0 < height < np.inf):
-        raise ValueError("a shelf has no name, outline or height")
-    x, y = map(float, data.get("lean", (0, 0)))
-    if not np.isfinite([x, y]).all():
-        raise ValueError("a wall leans by no number")
-    not_touched = tuple(int(id) for id in data.get("not_touched", ()))
-    return Shelf(f"{start}{number}", outline, height, (red, green, blue), solid, (x, y), not_touched)
+        raise ValueError("a shelf or wall has no name, outline or height")
+    return f"{start}{number}", outline, height, (red, green, blue)
 
 
 def _placement_to_json(p: Placement, project_dir: Path) -> dict:
@@ -156,6 +178,7 @@ def read_scene(project_dir: Path) -> Scene:
             else None,
             light=_light_from_json(data.get("light")),
             shelves=tuple(_shelf_from_json(shelf) for shelf in data.get("shelves", ())),
+            walls=tuple(_wall_from_json(wall) for wall in data.get("walls", ())),
             table_margins=_margins_from_json(data.get("table_margins", [TABLE_MARGIN_M] * 4)),
         )
     except FileNotFoundError as error:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from pipeline.scene import registration
+from pipeline.scene.hidden_sides import fit_together
 from pipeline.scene.observed_object import ObservedObject
 from pipeline.scene.overrides import override_physics
 from pipeline.scene.place_objects import SceneInputs, is_chosen_surely, place_object
@@ -32,12 +33,12 @@ def settle_with_retries(
     if not (moved := _moved_objects(settled, reports, inputs)):
         return settled, reports, scene
     observed = {o.segment.id: o for o in inputs.observed_objects()}
-    misfit = _total_misfit(settled, observed)
+    misfit, points = _total_misfit(settled, observed), {id: one.points for id, one in observed.items()}
     for id in moved:
         below = tuple(p for p in settled.placements if p.segment_id != id)
         before = scene
         for alternative in _alternatives(inputs, observed[id], below):
-            candidate = rename(_with_placement(before, alternative))
+            candidate = rename(fit_together(_with_placement(before, alternative), points))
             candidate_settled, candidate_reports = settle(candidate)
             if (cost := _total_misfit(candidate_settled, observed)) < misfit - MIN_GAIN_M:
                 scene, settled, reports, misfit = candidate, candidate_settled, candidate_reports, cost

@@ -4,7 +4,7 @@ import io
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 from PIL import Image
@@ -12,11 +12,8 @@ from PIL import Image
 from pipeline.errors import reason_of
 from pipeline.geometry import bounding_box
 from pipeline.segmentation.coco import decode_rle, encode_rle
-from pipeline.segmentation.segment import Segment, SegmentationError, SegmentKind
+from pipeline.segmentation.segment import SEGMENT_KINDS, Segment, SegmentationError, SegmentKind
 from pipeline.store import parse_json, write_bytes, write_text
-
-KINDS: tuple[SegmentKind, ...] = get_args(SegmentKind)
-"""Categories 1, 2, ... of coco.json."""
 
 
 def write_segments(segments: Iterable[Segment], shape: tuple[int, int], folder: str | Path) -> None:
@@ -52,7 +49,7 @@ def read_segments(folder: str | Path) -> tuple[Segment, ...]:
                 decode_rle(note["segmentation"]),
                 float(note["score"]),
                 str(note["source"]),
-                KINDS[int(note["category_id"]) - 1],
+                _kind(note.get("category_id", 1)),
             )
             for note in data["annotations"]
         )
@@ -60,12 +57,19 @@ def read_segments(folder: str | Path) -> tuple[Segment, ...]:
         raise SegmentationError(f"{path.name} cannot be read ({reason_of(error)}); segment the frame again.") from None
 
 
+def _kind(category: Any) -> SegmentKind:
+    """Return the kind of a category of coco.json. Raises ValueError."""
+    if category not in range(1, len(SEGMENT_KINDS) + 1):
+        raise ValueError(f"there is no category {category!r}")
+    return SEGMENT_KINDS[category - 1]
+
+
 def _to_json(segments: Sequence[Segment], shape: tuple[int, int]) -> dict[str, Any]:
-    """Return COCO data of the segments, with the additional keys `score` and `source`."""
+    """Return COCO data of the segments, with the additional keys `score` and `source`; their kinds are categories."""
     height, width = shape
     return {
         "images": [{"id": 1, "width": width, "height": height, "file_name": "rgb.png"}],
-        "categories": [{"id": i, "name": kind} for i, kind in enumerate(KINDS, 1)],
+        "categories": [{"id": i, "name": kind} for i, kind in enumerate(SEGMENT_KINDS, 1)],
         "annotations": [_annotation(segment) for segment in segments],
     }
 
@@ -74,7 +78,7 @@ def _annotation(segment: Segment) -> dict[str, Any]:
     return {
         "id": segment.id,
         "image_id": 1,
-        "category_id": KINDS.index(segment.kind) + 1,
+        "category_id": SEGMENT_KINDS.index(segment.kind) + 1,
         "iscrowd": 0,  # COCO's readers decode run lengths in any case; 1 would mean a group of objects
         "area": int(segment.mask.sum()),
         "bbox": bounding_box(segment.mask).xywh,

@@ -17,12 +17,6 @@ from pipeline.segmentation.segment import Segment
 REVIEW_IOU = 0.75
 """Predicted IoU below which a mask needs a review."""
 
-KIND_REASONS = {
-    "robot or hand": "It looks like a part of a robot, a hand or a person, which is left out of the twin.",
-    "wall or furniture": "It looks like a part of a wall or of furniture, which is left out of the twin.",
-}
-"""Why a mask of another kind than an object is shown to a person."""
-
 MIN_POINTS = 5
 TRIM_PERCENT = 3
 """Of the points, cut off at each end of an extent, because depth bleeds over edges."""
@@ -32,7 +26,7 @@ def review_reasons(segment: Segment) -> tuple[str, ...]:
     """Return the reasons to review a mask, one sentence each; none for a mask drawn by a person."""
     if segment.source == "human":
         return ()
-    reasons = [KIND_REASONS[segment.kind]] if segment.kind != "object" else []
+    reasons = []
     quality = predicted_quality(segment)
     if quality is not None and quality < REVIEW_IOU:
         reasons.append(f"Its predicted quality is low ({quality:.2f}).")

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Literal, Protocol, get_args
 
 import numpy as np
 
@@ -27,6 +27,7 @@ class SegmentationError(StudioError):
 
 
 SegmentKind = Literal["object", "robot or hand", "wall or furniture"]
+SEGMENT_KINDS: tuple[SegmentKind, ...] = get_args(SegmentKind)
 
 
 @dataclass(frozen=True, eq=False)

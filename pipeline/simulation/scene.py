@@ -62,8 +62,7 @@ class Scene:
         right = ground / np.linalg.norm(ground)
         corners = np.array(data["table"], float) if data.get("table") else _table_around(objects)
         away = np.array([-right[1], right[0]])
-        # walls only touch: the table ends at them, so that nothing is set down beyond
-        shelves = tuple(_shelf(shelf) for shelf in data.get("shelves", ()) if not shelf.get("solid"))
+        shelves = tuple(_shelf(shelf) for shelf in data.get("shelves", ()))
         folder, cameras = (project / "scene").resolve(), _cameras(project / CAMERAS)
         return Scene(objects, Region(hull(corners)), right, away, folder, shelves=shelves, cameras=cameras)
 

@@ -9,7 +9,7 @@ const COLUMNS = [t("Object"), t("Confidence"), t("Outline"), t("Depth"), t("Verd
 class FitTable extends View {
   template() {
     const { rows = [], notes = [], waiting, walls } = this.value;
-    if (!rows.length) return waiting && html`<div class="empty panel">${waiting}</div>`;
+    if (!rows.length) return [waiting && html`<div class="empty panel">${waiting}</div>`, walls && this.walls(walls)];
     return html`<table>
         <thead><tr>${COLUMNS.map((name) => html`<th>${name}</th>`)}</tr></thead>
         <tbody>${rows.map(tableRow)}</tbody>

@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from pipeline.description.hidden_middle import find_halves
+from pipeline.description.hidden_middle import find_ends
 from pipeline.segmentation.mask_review import find_fragments
 from studio.sessions.session import Session
 from studio.texts import t
 
 NOTE = "It is probably a part of {name}: tiny, not supported, and right beside it."
-HALF_NOTE = "It is probably the other end of {name}: something hides the middle, and both are one box."
+END_NOTE = "It is probably the other end of {name}: something hides the middle, and both are one box."
 
 
 def identical_groups(records: Sequence[dict[str, Any]]) -> dict[int, list[int]]:
@@ -46,8 +46,8 @@ class Parents(NamedTuple):
     """The object that a mask probably belongs to, by the mask's id."""
 
     fragments: Mapping[int, int]
-    halves: Mapping[int, int]
-    """Of ends of an object whose middle is hidden."""
+    ends: Mapping[int, int]
+    """Of the ends of an object whose middle is hidden."""
 
 
 def likely_parents(session: Session) -> Parents:
@@ -59,14 +59,14 @@ def likely_parents(session: Session) -> Parents:
         if support is None:
             return Parents({}, {})
         drawn = {segment.id for segment in segments if segment.source == "human"}
-        found = (find(project.frame, support, segments) for find in (find_fragments, find_halves))
+        found = (find(project.frame, support, segments) for find in (find_fragments, find_ends))
         return Parents(*({id: parent for id, parent in one.items() if id not in drawn} for one in found))
 
     return session.cache.get_later("fragments", "segments/masks.png", compute) or Parents({}, {})
 
 
 def add_merge_suggestions(records: Sequence[dict[str, Any]], parents: Parents) -> list[dict[str, Any]]:
-    """Return the records; halves and uncertain fragments get {"probably_part_of": {id, name, note}} and a warning.
+    """Return the records; such ends and uncertain fragments get {"probably_part_of": {id, name, note}} and a warning.
 
     `records` are as of `object_records`.
     """
@@ -74,11 +74,11 @@ def add_merge_suggestions(records: Sequence[dict[str, Any]], parents: Parents) -
 
     def with_suggestion(record: dict[str, Any]) -> dict[str, Any]:
         level = (record.get("confidence") or {}).get("level", "unsure")
-        half, fragment = parents.halves.get(record["id"]), parents.fragments.get(record["id"])
-        parent = half or (fragment if level == "unsure" else None)
+        end, fragment = parents.ends.get(record["id"]), parents.fragments.get(record["id"])
+        parent = end or (fragment if level == "unsure" else None)
         if parent not in names or not record["is_object"]:
             return record
-        note = t(HALF_NOTE, name=names[parent]) if half else t(NOTE, name=names[parent])
+        note = t(END_NOTE, name=names[parent]) if end else t(NOTE, name=names[parent])
         warnings = [note, *record.get("warnings", ())]
         suggestion = {"id": parent, "name": names[parent], "note": note}
         mark = {"warnings": warnings, "mark": "!", "mark_note": " ".join(warnings)}

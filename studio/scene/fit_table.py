@@ -46,7 +46,7 @@ def keep_walls(session: Session, message: Mapping[str, Any]) -> None:
 
 def _walls(session: Session, scene: Scene) -> dict[str, Any] | None:
     """Return what FitTable says of the walls of the bin; None if there is none."""
-    heights = [shelf.height for shelf in scene.shelves if shelf.solid]
+    heights = [wall.height for wall in scene.walls]
     if heights:
         note = t("The objects stand in a bin: {count} walls up to {height} cm high were found around its floor.",
                  count=len(heights), height=round(100 * max(heights)))  # fmt: skip

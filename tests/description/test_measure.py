@@ -6,7 +6,7 @@ import pytest
 
 from pipeline.description import DescriptionError, describe_all, from_json, to_json
 from pipeline.description.colour import name_colour
-from pipeline.description.hidden_middle import find_halves
+from pipeline.description.hidden_middle import find_ends
 from pipeline.frame import find_support
 from pipeline.segmentation import Segment
 from tests.frame.rendered import render
@@ -66,20 +66,20 @@ def test_what_the_segmenter_takes_for_a_robot_or_a_wall_is_no_object_and_says_so
 
 
 @pytest.mark.parametrize("front", ["", '<geom name="green_sphere" type="box" size=".02 .02 .11" pos="0 -.06 .11"/>'])
-def test_two_masks_of_a_box_whose_middle_is_hidden_are_its_halves_and_two_boxes_are_not(front):
+def test_two_masks_of_a_box_whose_middle_is_hidden_are_its_ends_and_two_boxes_are_not(front):
     long = '<geom name="red_box" type="box" size=".12 .03 .05" pos="0 .05 .05"/>'
     scene = render(long + front, width=640)
     count, labels = cv2.connectedComponents(scene.labels["red_box"].astype(np.uint8))
     masks = [labels == i for i in range(1, count) if (labels == i).sum() > 200]
     masks += [scene.labels["green_sphere"]] if front else []
     segments = [Segment(i, mask) for i, mask in enumerate(masks, 1)]
-    found = find_halves(scene.frame, find_support(scene.frame), segments)
+    found = find_ends(scene.frame, find_support(scene.frame), segments)
     assert {frozenset(pair) for pair in found.items()} == ({frozenset((1, 2))} if front else set())
     two = """<geom name="red_box" type="box" size=".05 .03 .05" pos="-.08 .05 .05"/>
              <geom name="blue_cylinder" type="box" size=".05 .05 .035" pos=".08 .06 .035"/>"""
     scene = render(two + front, width=640)
     segments = [Segment(i, mask) for i, mask in enumerate(scene.labels.values(), 1)]
-    assert not find_halves(scene.frame, find_support(scene.frame), segments)
+    assert not find_ends(scene.frame, find_support(scene.frame), segments)
 
 
 COLOURS = {

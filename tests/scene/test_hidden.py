@@ -14,8 +14,8 @@ from pipeline.description import describe
 from pipeline.frame import Observation
 from pipeline.geometry import Pose
 from pipeline.matching import IndexedLibrary, Match, Query, match
-from pipeline.scene.bin_walls import find_walls
-from pipeline.scene.hidden_sides import end_at_neighbours
+from pipeline.scene.bin_walls import find_walls, on_walls_share
+from pipeline.scene.hidden_sides import fit_together
 from pipeline.scene.match_hidden import match_hidden
 from pipeline.scene.mjcf import builder
 from pipeline.scene.observed_object import object_points, observe
@@ -73,7 +73,7 @@ def test_a_guessed_side_ends_at_its_neighbour_and_no_measured_point_is_cut_off(t
     deep = replace(front, size=np.array([0.1, 0.12, 0.08]), world_from_object=Pose(
         np.add(front.world_from_object.pos, [0, 0.03, 0]), front.world_from_object.quat_wxyz))  # fmt: skip
     known = replace(behind, asset_id="carton")
-    scene = end_at_neighbours(make.scene(deep, known), points)
+    scene = fit_together(make.scene(deep, known), points)
     shortened, kept = scene.placements
     assert (
         kept is known
@@ -90,7 +90,7 @@ def test_a_guessed_side_ends_at_its_neighbour_and_no_measured_point_is_cut_off(t
               for a, b in zip(before.placements, settle(before)[0].placements, strict=True)]  # fmt: skip
     assert max(moved) < 0.003 < 0.01 < max(pushed)
     apart = make.scene(front, behind)
-    assert end_at_neighbours(apart, points).placements == apart.placements
+    assert fit_together(apart, points).placements == apart.placements
 
 
 @pytest.mark.parametrize("height", [0.07, 0.15, 0.22])
@@ -142,15 +142,40 @@ def test_three_walls_around_the_floor_are_a_bin_that_holds_what_rolls_and_fewer_
     assert len(found) == (len(sides) if len(sides) >= 3 else 0)
     if not found:
         return
-    assert all(abs(wall.height - 0.08) < 0.01 and wall.solid for wall in found)
+    assert all(abs(wall.height - 0.08) < 0.01 for wall in found)
     ball = make.placement(make.ball(tmp_path), "ball", (0.0, 0.0), number=2)
-    scene = replace(make.scene(ball), table=floor, shelves=found)
+    scene = replace(make.scene(ball), table=floor, walls=found)
     model = builder.compile_spec(builder.build_spec(scene))
     data = mujoco.MjData(model)
     data.qvel[1] = 0.6  # towards the far wall
     mujoco.mj_step(model, data, 1500)
     assert np.abs(data.body("ball").xpos[:2]).max() < 0.2 and data.body("ball").xpos[2] > 0
-    assert all(model.geom(wall.name).group[0] == builder.COLLISION_GROUP for wall in found)
+    assert all(model.geom(wall.name).group[0] == builder.WALL_GROUP for wall in found)
     write_scene(scene, tmp_path)
-    again = read_scene(tmp_path).shelves
-    assert [(w.name, w.height, w.solid) for w in again] == [(w.name, w.height, w.solid) for w in found]
+    again = read_scene(tmp_path).walls
+    assert [(w.name, w.height, w.lean) for w in again] == [(w.name, w.height, w.lean) for w in found]
+
+
+def test_an_arm_over_the_rim_hides_no_bin_a_mask_on_a_wall_is_a_part_of_it_and_what_reaches_into_a_wall_stays(tmp_path):
+    walls = [make.placement(make.box(tmp_path, size), name, at, number=9) for name, (size, at) in SIDES.items()]
+    thing = make.placement(make.box(tmp_path, (0.05, 0.04, 0.06)), "thing", (0.03, 0.02))
+    arm = make.placement(make.box(tmp_path, (0.06, 0.3, 0.06)), "arm", (-0.05, 0.25), bottom=0.12, number=2)
+    drawn = replace(make.scene(thing, arm, *walls), world_from_camera=make.camera_pose((0.05, -0.3, 0.7)))
+    frame, support, (of_thing, of_arm, _, of_left, *_) = make.photograph(drawn)
+    support = replace(support, polygon=np.array([[-0.16, -0.15], [0.16, -0.15], [0.16, 0.15], [-0.16, 0.15]]))
+    observation = Observation(frame, support)
+    found = find_walls(observation, (of_thing, replace(of_arm, kind="robot or hand")))
+    assert len(found) == 4
+    assert (
+        on_walls_share(observation, of_left.mask, found) > 0.6 > 0.1 > on_walls_share(observation, of_thing.mask, found)
+    )
+    assert len(find_walls(observation, (of_thing, replace(of_left, kind="wall or furniture")))) == 4
+    wide = make.placement(make.box(tmp_path, (0.1, 0.04, 0.06)), "wide", (0.13, 0.0), asset_id="known")
+    free = make.placement(make.box(tmp_path, (0.05, 0.04, 0.06)), "free", number=2)
+    scene = fit_together(replace(make.scene(wide, free), walls=found), {1: np.zeros((0, 3)), 2: np.zeros((0, 3))})
+    assert sorted(id for wall in scene.walls for id in wall.not_touched) == [1]
+    settled, _ = settle(scene)
+    assert max(make.position_errors(scene, settled)) < 0.002
+    spec = builder.build_spec(scene)
+    spec.delete(spec.body("wide"))
+    assert builder.compile_spec(spec).nexclude == 0

@@ -13,7 +13,7 @@ from pipeline.assets.asset_captions import caption_asset
 from pipeline.assets.asset_cards import CARD_VIEWS, render_card
 from pipeline.description.model_description import object_label
 from pipeline.errors import single_line, without_folders
-from pipeline.frame.occlusion import hidden_share
+from pipeline.frame.occlusion import HIDDEN_SHARE, hidden_share
 from pipeline.matching import Candidate, Match, Query
 from pipeline.matching.named_candidates import with_named_candidates
 from pipeline.models import Model, ModelError, Question, StageCancelled, source_of
@@ -54,8 +54,8 @@ def choose_with_model(
     except (ModelError, AssetError) as error:
         return replace(measured, failure=without_folders(str(error)))
     assert isinstance(answer, ChoiceAnswer)
-    # Share of its outline from which an object is partly hidden: the confidence was fitted on objects seen whole
-    is_hidden = hidden_share(query.observation.frame, query.segment.mask) > 0.15
+    # The confidence was fitted on objects that are seen whole
+    is_hidden = hidden_share(query.observation.frame, query.segment.mask) > HIDDEN_SHARE
     known = _halved(measured) if is_hidden else measured
     if most_probable(known, candidates, answer.choice, answer.confidence) != answer.choice:
         verdict = candidates[answer.choice - 1].asset_id.replace("_", " ") if answer.choice else "none of them"

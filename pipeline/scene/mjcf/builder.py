@@ -1,7 +1,8 @@
 """Build the MuJoCo model of a scene.
 
-Geom groups: 0 for table, shelves and floor, 2 for visual geoms, 3 for collision geoms. A body's frame is the centre of
-its object's size box. Contacts are stiffer than MuJoCo's default, so that resting objects sink in by less than 0.1 mm.
+Geom groups: 0 for table, shelves and floor, 2 for visual geoms, 3 for collision geoms, 4 for a bin's walls. A body's
+frame is the centre of its object's size box. Contacts are stiffer than MuJoCo's default, so that resting objects sink
+in by less than 0.1 mm.
 """
 
 import re
@@ -21,7 +22,7 @@ from pipeline.scene.appearance import recolour
 from pipeline.scene.mjcf import articulated_body, mesh_export
 from pipeline.scene.mjcf.mesh_export import portable_xml
 from pipeline.scene.mjcf.table_edge import LEAST_MARGIN_M, least_rectangle
-from pipeline.scene.placement import Placement, Scene, SceneError, Shelf
+from pipeline.scene.placement import Placement, Scene, SceneError, Shelf, Wall
 
 TABLE_THICKNESS_M = 0.04
 TABLE_PICTURE = "table.png"
@@ -33,7 +34,7 @@ LIGHT_DISTANCE_M = 2.1
 """Distance of the main light from the middle of the table."""
 MAIN_BRIGHTNESS = 0.5
 """Of the main light where the photograph tells its direction; 1 shows a surface that faces it in its own colour."""
-VISUAL_GROUP, COLLISION_GROUP = 2, 3
+VISUAL_GROUP, COLLISION_GROUP, WALL_GROUP = 2, 3, 4
 FOOT_HEIGHT_M = 0.004
 """Height of the flat foot of objects that would topple."""
 PROP_CONTACT_BIT = 2
@@ -82,7 +83,7 @@ def build_spec(scene: Scene, visuals: bool = True) -> mujoco.MjSpec:
         _add_object(spec, placement, visuals)
         if placement.prop:
             _add_prop(spec, placement)
-        for wall in scene.shelves:
+        for wall in scene.walls:
             if placement.segment_id in wall.not_touched:
                 spec.add_exclude(name=f"{wall.name}:{placement.name}", bodyname1=wall.name, bodyname2=placement.name)
     if scene.intrinsics is not None:
@@ -211,11 +212,10 @@ def _room(spec: mujoco.MjSpec, scene: Scene, visuals: bool) -> None:
     table = _add_board(spec.worldbody, "table", table_slab(scene), 0.0, TABLE_THICKNESS_M)
     for shelf in scene.shelves:
         body = spec.worldbody.add_body(name=shelf.name)
-        if shelf.solid:
-            board = _add_wall(body, shelf)
-        else:
-            board = _add_board(body, shelf.name, _shelf_slab(scene, shelf), shelf.height, shelf.thickness)
+        board = _add_board(body, shelf.name, _shelf_slab(scene, shelf), shelf.height, shelf.thickness)
         board.rgba = np.append(np.asarray(shelf.rgb) / 255, 1)
+    for wall in scene.walls:
+        _add_wall(spec.worldbody.add_body(name=wall.name), wall)
     if scene.table_png is None or not visuals:
         table.rgba = np.append(np.asarray(scene.table_rgb) / 255, 1)
     else:
@@ -232,7 +232,7 @@ def _add_board(body: mujoco.MjsBody, name: str, slab: Slab, top: float, thicknes
     )  # fmt: skip
 
 
-def _add_wall(body: mujoco.MjsBody, wall: Shelf) -> mujoco.MjsGeom:
+def _add_wall(body: mujoco.MjsBody, wall: Wall) -> None:
     """Add a leaning box that touches things and is not drawn: the background shows what the photograph does of it."""
     foot = least_rectangle(wall.outline)
     up = np.array([*wall.lean, 1.0])
@@ -240,10 +240,10 @@ def _add_wall(body: mujoco.MjsBody, wall: Shelf) -> mujoco.MjsGeom:
     along = np.append(foot.axes[int(np.argmax(foot.half))], 0.0)
     rotation = np.column_stack([along, np.cross(up / length, along), up / length])
     pos = np.append(foot.centre, 0.0) + up * (wall.height - WALL_DEPTH_M) / 2
-    return body.add_geom(
+    body.add_geom(
         name=wall.name, type=mujoco.mjtGeom.mjGEOM_BOX, pos=pos, quat=Pose.from_rotation(pos, rotation).quat_wxyz,
         size=[float(foot.half.max()), float(foot.half.min()), (wall.height + WALL_DEPTH_M) * length / 2],
-        group=COLLISION_GROUP, **_contact_settings(0.8),
+        rgba=np.append(np.asarray(wall.rgb) / 255, 0.5), group=WALL_GROUP, **_contact_settings(0.8),
     )  # fmt: skip
 
 
