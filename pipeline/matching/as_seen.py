@@ -11,8 +11,9 @@ import numpy as np
 from pipeline.assets.appearance.features import COLOUR_ONLY_CATEGORIES
 from pipeline.matching.calibration import WEIGHTS_WITHOUT_ENCODER, ViewPriors, probability
 from pipeline.matching.indexed_library import IndexedLibrary
-from pipeline.matching.measured import Candidate, Match
+from pipeline.matching.measured import Candidate, Match, scored_candidate
 from pipeline.matching.query import Query, QueryView, query_view
+from pipeline.matching.retrieval import ScoredView
 from pipeline.matching.similarity import compare, embed_query
 
 MIN_AS_SEEN = 0.9
@@ -52,15 +53,9 @@ def _compared(candidate: Candidate, query: Query, seen: Query, indexed: IndexedL
     similarity = compare(mine.descriptors, other.descriptors)
     priors = ViewPriors(np.ones(1), np.array([printed]), np.array([hollow]))
     score = float(probability(similarity, np.array([cosine]), priors)[0])
-    terms = {name: float(getattr(similarity, name)[0]) for name in WEIGHTS_WITHOUT_ENCODER}
-    shape = (terms["outline"] ** 3 * terms["relief"] ** 2) ** 0.2
-    scores = {name: terms[name] for name in ("size", "colour", "appearance")}
-    scores |= {"shape": shape, "picture": float(np.clip(cosine, 0, 1))}
-    alike = ", ".join(f"{name} {scores[name]:.0%}" for name in ("shape", "colour", "picture"))
-    return replace(
-        candidate,
-        score=round(score, 4),
-        scores={name: round(value, 4) for name, value in scores.items()},
-        reason=f"partly hidden; in its own size it explains what shows of it; alike: {alike}",
-        scale=1.0,
-    )
+    terms = {name: float(getattr(similarity, name)[0]) for name in (*WEIGHTS_WITHOUT_ENCODER, "scale")}
+    view = ScoredView(-1, score, terms | {"picture": float(np.clip(cosine, 0, 1))})
+    extents = mine.descriptors.extents[0], other.descriptors.extents[0]
+    scored = scored_candidate(indexed.library[candidate.asset_id], view, 0, *extents)
+    alike = scored.reason.partition("; ")[2]
+    return replace(scored, reason=f"partly hidden; in its own size it explains what shows of it; {alike}", scale=1.0)

@@ -150,7 +150,8 @@ def _candidates(
         best = reorder_colour_variants(rerank_views(view, indexed, best), indexed)
     inliers = {} if matcher == "embedding" else print_matches(query, view, indexed, best)
     candidates = [
-        _candidate(indexed.asset(one.view), one, inliers.get(one.view, 0), seen, extents[one.view]) for one in best
+        scored_candidate(indexed.asset(one.view), one, inliers.get(one.view, 0), seen, extents[one.view])
+        for one in best
     ]
     if matcher == "embedding":
         candidates = [replace(one, reason=f"{one.score:.0%} alike to the encoder") for one in candidates]
@@ -181,7 +182,9 @@ def override_match(match: Match, asset_id: str | None, scale: float | None = Non
     return Match(match.segment_id, asset_id, scale, "chosen by a person", match.candidates, "human", machine=machine)
 
 
-def _candidate(asset: Asset, view: ScoredView, print_inliers: int, seen: np.ndarray, expected: np.ndarray) -> Candidate:
+def scored_candidate(
+    asset: Asset, view: ScoredView, print_inliers: int, seen: np.ndarray, expected: np.ndarray
+) -> Candidate:
     """Return an asset as a candidate; `seen` and `expected` (2,) are width and height in the picture, in metres."""
     terms, score, appearance = view.terms, view.score, view.terms["appearance"]
     shape = (terms["outline"] ** 3 * terms["relief"] ** 2) ** 0.2
