@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.errors import StudioError, single_line
-from pipeline.segmentation.segment import SEGMENT_KINDS
 from pipeline.store import append_lines, parse_json
 from pipeline.store.values import json_default
 
@@ -248,8 +247,6 @@ def _check_types(decision: Decision) -> None:
     for mask in decision.data.get("masks", ()):
         if not isinstance(mask, dict) or not isinstance(mask.get("id"), int) or not {"mask", "score"} <= set(mask):
             raise ValueError("one of its masks lacks an id, a mask or a score")
-        if mask.get("kind", "object") not in SEGMENT_KINDS:
-            raise ValueError(f"one of its masks shows {str(mask['kind'])[:40]!r}")
     for name in ("objects", "goals", "ids"):
         if not all(isinstance(item, int if name == "ids" else str) for item in decision.data.get(name, ())):
             raise ValueError(f"its {name} are of another type")

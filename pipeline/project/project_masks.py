@@ -11,6 +11,7 @@ from pipeline.project.fold import Fold
 from pipeline.segmentation import Segment
 from pipeline.segmentation.coco import decode_rle
 from pipeline.segmentation.mask_files import are_written, read_segments, write_segments
+from pipeline.segmentation.segment import SEGMENT_KINDS, SegmentKind
 
 REMEMBERED_EDITS = 32
 """Edits whose masks are kept in memory: an undo of more of them applies all that are left again."""
@@ -73,14 +74,17 @@ def visible_segments(segments: Segments) -> tuple[Segment, ...]:
     return tuple(segments[id] for id in sorted(segments) if segments[id].mask.any())
 
 
+def _kind(text: object) -> SegmentKind:
+    """Return the kind of a mask that was found; an object if it is none that is known, or none was kept."""
+    return next((kind for kind in SEGMENT_KINDS if kind == text), "object")
+
+
 def apply_mask_decision(segments: Segments, decision: Decision) -> Segments:
     """Return the segments after one decision. Those that it leaves as they were are the same objects."""
     data = decision.data
     if decision.kind == "found":
         return {
-            one["id"]: Segment(
-                one["id"], decode_rle(one["mask"]), one["score"], data["source"], one.get("kind", "object")
-            )
+            one["id"]: Segment(one["id"], decode_rle(one["mask"]), one["score"], data["source"], _kind(one.get("kind")))
             for one in data["masks"]
         }
     if decision.kind == "delete_segment":
