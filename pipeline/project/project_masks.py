@@ -76,7 +76,8 @@ def visible_segments(segments: Segments) -> tuple[Segment, ...]:
 
 def _kind(text: object) -> SegmentKind:
     """Return the kind of a mask that was found; an object if it is none that is known, or none was kept."""
-    return next((kind for kind in SEGMENT_KINDS if kind == text), "object")
+    known: dict[object, SegmentKind] = {kind: kind for kind in SEGMENT_KINDS}
+    return known.get(text, "object") if isinstance(text, str) else "object"
 
 
 def apply_mask_decision(segments: Segments, decision: Decision) -> Segments:
