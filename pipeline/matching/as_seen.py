@@ -1,6 +1,6 @@
-"""Match an object of which a part is hidden: each candidate is compared as this camera would see it, hidden as well.
+"""Match an object of which a part is hidden. Each candidate is compared as the camera would see it.
 
-Both are compared where both show: masks are torn where one object ends before another.
+Only pixels that show both count, because masks are torn where one object ends before another.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ from pipeline.matching.retrieval import ScoredView
 from pipeline.matching.similarity import compare, embed_query
 
 MIN_AS_SEEN = 0.9
-"""Probability from which a candidate, hidden by the same things, is the object: size and outline agree anyway."""
+"""Probability from which a candidate is the object. It is high, because the size and outline of a fitted one agree."""
 
 
 def match_as_seen(query: Query, found: Match, seen: Mapping[str, Query], indexed: IndexedLibrary) -> Match:

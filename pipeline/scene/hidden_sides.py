@@ -1,7 +1,7 @@
 """End reconstructed objects at their neighbours where nothing was seen of them.
 
 The far side of a reconstruction is a guess. Where two objects overlap in the twin, the photograph shows that the guess
-is too long: its box is shortened on that side, as far as no measured point is cut off.
+is too long. Its box is shortened on that side, but not beyond its measured points. Balls and cans keep their shape.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,13 +18,13 @@ from pipeline.scene.settle import SettlingWorld
 MAX_ROUNDS = 6
 """Rounds in which overlaps are looked for; each costs a compiled model."""
 MIN_OVERLAP_M = 0.001
-"""Overlap from which a side is shortened; contacts resolve less gently enough."""
+"""Overlap in metres from which a side is shortened. Contacts resolve a smaller one gently."""
 MIN_REACH_M = 0.005
-"""Overlap from which a wall does not push an object."""
+"""Overlap in metres from which a wall does not push an object."""
 MIN_LEFT = 0.3
 """Share of its extent along an axis that an object keeps."""
 POINTS_PERCENT = 1.0
-"""Of the measured points, beyond each end: depth bleeds over edges."""
+"""Per cent of the measured points that may lie beyond each end, because depth bleeds over edges."""
 
 
 @dataclass(frozen=True, eq=False)
