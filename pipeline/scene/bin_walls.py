@@ -13,7 +13,7 @@ import numpy as np
 from pipeline.frame import Observation
 from pipeline.geometry import transform
 from pipeline.scene.mjcf.table_edge import Rectangle, least_rectangle
-from pipeline.scene.placement import MAX_WALLS, WALL_NAME, Wall
+from pipeline.scene.placement import WALL_NAME, Wall
 from pipeline.segmentation import Segment
 
 WALL_THICKNESS_M = 0.015
@@ -72,7 +72,7 @@ def find_walls(observation: Observation, segments: Sequence[Segment]) -> tuple[W
         walls.append(_wall(floor, axis, sign, inner, lean, height, rgb[_is_near(background)]))
     if len(walls) < MIN_SIDES or (len(beyond) and beyond.mean() > MAX_BEYOND):
         return ()
-    return tuple(replace(wall, name=f"{WALL_NAME}{number}") for number, wall in enumerate(walls[:MAX_WALLS], 1))
+    return tuple(replace(wall, name=f"{WALL_NAME}{number}") for number, wall in enumerate(walls, 1))
 
 
 def on_walls_share(observation: Observation, mask: np.ndarray, walls: Iterable[Wall]) -> float:

@@ -20,6 +20,7 @@ SHELF_NAME = "shelf_"
 WALL_NAME = "bin_wall_"
 """Begins the names of a bin's walls; a number from 1 follows."""
 MAX_WALLS = 4
+"""A floor has four sides."""
 SHELF_THICKNESS_M = 0.02
 SHELF_TOLERANCE_M = 0.02
 """Metres above, below and beside a shelf's top up to which an object stands on it."""
