@@ -17,7 +17,7 @@ from pipeline.models import ModelError
 from pipeline.planner import PlannerModel
 from pipeline.router import ProgramRunner, first_failure, write_program
 from pipeline.scene import SceneError
-from pipeline.scene.rendering import render_model
+from pipeline.scene.rendering import render_model, show_added_containers
 from pipeline.simulation import kit
 from pipeline.simulation.physics import GRIPPER
 from pipeline.simulation.program import Program
@@ -200,6 +200,7 @@ def _save_picture(model: mujoco.MjModel, qpos: np.ndarray, path: Path) -> None:
         return
     columns, rows = model.cam_resolution[camera]
     size = (RENDER_WIDTH, int(RENDER_WIDTH * (rows / columns if columns > 1 else 0.75)))
+    show_added_containers(model)
     try:
         rendered = render_model(model, size, "photo", qpos)
     except SceneError:

@@ -55,7 +55,7 @@ def robot_reach(robot: str, project_dir: Path) -> RobotReach:
 def _measured(robot: str, project_dir: Path, key: str) -> dict:
     """Return {"bases", "rings", "why"} of a robot, and save its picture."""
     kind, scene = robot_kind(robot), kit.Scene.load(project_dir)
-    mount = kind.make(False).mount(scene.objects, scene.table, scene.away)
+    mount = kind.make(False).mount(scene.objects, scene.footprint, scene.away)
     physics = settled(scene, robot)
     with suppress(SceneError, SolvingError, ValueError, OSError):  # the picture is optional
         _save_picture(physics, project_dir, key)

@@ -46,10 +46,10 @@ class Task:
     goals: tuple[str, ...]
     """Sentences that hold when the task is done, in order; a later stage begins with "then"."""
     kind: str = ""
-    """"stack", "sort_by_size", "sort_by_colour", "sort_by_height", "line_up", "put_in", "put_in_tray", "put_on",
-    "gather", "group", "select", "move_to", "swap", "mirror", "make_room", "move_near", "move_away", "place_beside",
-    "put_on_table", "open", "close", "put_in_drawer", "arrange" (by hand) or "several". A language model may answer
-    others. Empty for an instruction that is not parsed yet."""
+    """"stack", "sort_by_size", "sort_by_colour", "sort_by_height", "line_up", "put_in", "put_in_tray", "take_out",
+    "put_on", "gather", "group", "select", "move_to", "swap", "mirror", "make_room", "move_near", "move_away",
+    "place_beside", "put_on_table", "open", "close", "put_in_drawer", "arrange" (by hand) or "several". A language
+    model may answer others. Empty for an instruction that is not parsed yet."""
     source: str = "rules"
     """"rules", a model's name, or "human"."""
     difficulty: float | None = None
@@ -212,6 +212,8 @@ def scene_to_json(
     if hasattr(scene, "table"):
         data["table"] = {"polygon": _numbers(scene.table.polygon), "bounds": _numbers(scene.table.bounds)}
         data |= {"right": _numbers(scene.right), "away": _numbers(scene.away)}
+        if walls := getattr(scene, "walls", ()):
+            data["bin_walls"] = [{"top": round(one.top, 3), "polygon": _numbers(one.outline)} for one in walls]
         if shelves := getattr(scene, "shelves", ()):
             data["shelves"] = [{"top": round(one.top, 3), "polygon": _numbers(one.outline)} for one in shelves]
             for row, one in zip(data["objects"], scene.objects, strict=True):

@@ -31,7 +31,8 @@ MAX_SAFE_RISK = 0.5
 """Risk up to which the more interesting of two plans goes first."""
 TASK_INTEREST = {
     "sort_by_size": 3, "sort_by_colour": 3, "stack": 3, "gather": 3, "select": 3, "mirror": 3, "make_room": 3,
-    "put_in_drawer": 3, "open": 3, "put_in": 2, "line_up": 2, "put_on": 2, "swap": 2, "close": 2, "put_in_tray": 1,
+    "put_in_drawer": 3, "open": 3, "take_out": 3, "put_in": 2, "line_up": 2, "put_on": 2, "swap": 2, "close": 2,
+    "put_in_tray": 1,
 }  # fmt: skip
 """How interesting each kind of task is; those that only move one object are least."""
 
@@ -99,6 +100,10 @@ def _move_tasks(objects: Sequence[SceneObject], table: TableTop) -> Iterator[Tas
     small = min(objects, key=lambda t: (t.width, t.height))
     if not (small.container and len(objects) > 1) and small.height < 4 * small.narrow:
         goal, risk = PlannedGoal("inside", (small.name, "tray"), new_container=True), 0.1 + 0.2 * (len(objects) > 1)
+        if table.bin:
+            words = f"Take {small.name} out of the bin and put it into the tray beside it."
+            yield TaskPlan("take_out", (goal,), words, f"take_out_{small.name}", 0.1)
+            return
         yield TaskPlan("put_in_tray", (goal,), f"Put {small.name} into the tray.", f"{small.name}_into_tray", risk)
 
 
@@ -169,9 +174,12 @@ def _gather_tasks(objects: Sequence[SceneObject], table: TableTop) -> Iterator[T
             if not word:
                 continue
             phrase, count = plural.format(word).replace("boxs", "boxes"), 0.05 * len(group)
-            bin_here = next((t.name for t in objects if t.category in ("bin", "basket") and t not in group), "")
-            into = tuple(PlannedGoal("inside", (t.name, bin_here or "bin"), new_container=not bin_here) for t in group)
-            yield TaskPlan("gather", into, f"Discard all the {phrase} into the bin.", f"discard_{word}", 0.2 + count)
+            here = next((t.name for t in objects if t.category in ("bin", "basket") and t not in group), "")
+            added, words = "bin", f"Discard all the {phrase} into the bin."
+            if table.bin:
+                here, added, words = "", "tray", f"Take all the {phrase} out of the bin."
+            into = tuple(PlannedGoal("inside", (t.name, here or added), new_container=not here) for t in group)
+            yield TaskPlan("gather", into, words, f"discard_{word}", 0.2 + count)
             front = tuple(PlannedGoal("in_zone", (t.name, "near_zone")) for t in group)
             words = f"Bring all the {phrase} into the zone at the front."
             yield TaskPlan("select", front, words, f"bring_{word}", 0.25 + count)

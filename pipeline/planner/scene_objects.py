@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from pipeline.simulation.goals.in_row import RAINBOW as RAINBOW
-from pipeline.simulation.objects import Region
+from pipeline.simulation.objects import Region, hull
 
 WALL = 0.006
 """Assumed thickness of a container's wall, in metres."""
@@ -237,6 +237,8 @@ class TableTop:
     """Unit vector away from the camera."""
     shelves: tuple[np.ndarray, ...] = ()
     """Outlines of shelves above it, each of shape (N, 2), anticlockwise. Nothing is set down under them."""
+    bin: Region | None = None
+    """What the walls enclose, as seen from above, where the table is the floor of a bin."""
 
     @staticmethod
     def from_json(scene: Mapping[str, Any]) -> "TableTop":
@@ -245,7 +247,9 @@ class TableTop:
         polygon = table.get("polygon") or [[-0.5, -0.4], [0.5, -0.4], [0.5, 0.4], [-0.5, 0.4]]
         right, away = scene.get("right") or (1.0, 0.0), scene.get("away") or (0.0, 1.0)
         shelves = tuple(np.asarray(shelf["polygon"], float) for shelf in scene.get("shelves", ()))
-        return TableTop(np.asarray(polygon, float), (right[0], right[1]), (away[0], away[1]), shelves)
+        walls = [corner for wall in scene.get("bin_walls", ()) for corner in wall["polygon"]]
+        enclosed = Region(hull(np.asarray(walls, float))) if walls else None
+        return TableTop(np.asarray(polygon, float), (right[0], right[1]), (away[0], away[1]), shelves, enclosed)
 
     def length(self, along: str) -> float:
         """Return the extent in metres along "right" or "away"."""

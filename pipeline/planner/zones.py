@@ -6,6 +6,7 @@ import numpy as np
 
 from pipeline.planner.scene_objects import Arrangement, SceneObject, TableTop
 from pipeline.simulation.goals.spec import PlannedGoal
+from pipeline.simulation.objects import Region
 
 OBJECT_MARGIN = 0.04
 """Free metres beside each object in a zone or a container that the program adds."""
@@ -26,19 +27,27 @@ def place_zones(
 ) -> dict[str, tuple[tuple[float, float], float]] | None:
     """Return centre and side in metres of each zone and added container, clear of every object.
 
-    None where one has no room.
+    Containers stand beside a bin, whose floor is the table. None where one has no room.
     """
     known = {t.name: t for t in objects}
     wanted: dict[str, list[SceneObject]] = {}
     for goal in goals:
         if goal.spec.zone == "fill" or goal.new_container:
             wanted.setdefault(goal.names[1], []).append(known[goal.names[0]])
+    beside: dict[str, tuple[tuple[float, float], float]] = {}
+    if table.bin:
+        added = {goal.names[1] for goal in goals if goal.new_container}
+        outside = {name: wanted.pop(name) for name in [*wanted] if name in added}
+        beside = _places_beside(outside, table.bin, table.polygon.mean(0))
     moving = {t.name for inside in wanted.values() for t in inside}
     every = [(np.array(t.position[:2]), t.diagonal / 2) for t in objects]
     staying = [(np.array(t.position[:2]), t.diagonal / 2) for t in objects if t.name not in moving]
-    has_container = any(goal.new_container for goal in goals)  # unlike a zone, it cannot lie under what will be moved
+    # unlike a zone, it cannot lie under what will be moved
+    has_container = any(goal.new_container for goal in goals) and not table.bin
     free = _free_zones(wanted, every, table)
-    return free if free is not None or has_container else _free_zones(wanted, staying, table)
+    if free is None and not has_container:
+        free = _free_zones(wanted, staying, table)
+    return None if free is None else free | beside
 
 
 def zones_to_clear(
@@ -154,13 +163,39 @@ def _free_zones(
     taken = list(taken)
     spots: dict[str, tuple[tuple[float, float], float]] = {}
     for name, inside in wanted.items():
-        side = float(np.sqrt(sum((t.diagonal + OBJECT_MARGIN) ** 2 for t in inside))) * (
-            1.0 if len(inside) == 1 else 1.15
-        )
+        side = _side_for(inside)
         xy = free_place(side / 2, name, taken, table)
         if xy is None:
             return None
         taken.append((xy, side * 0.6))
+        spots[name] = ((float(xy[0]), float(xy[1])), side)
+    return spots
+
+
+def _side_for(inside: Sequence[SceneObject]) -> float:
+    """Return the side in metres of a square that holds these objects."""
+    alone = float(np.sqrt(sum((t.diagonal + OBJECT_MARGIN) ** 2 for t in inside)))
+    return alone * (1.0 if len(inside) == 1 else 1.15)
+
+
+def _places_beside(
+    wanted: Mapping[str, list[SceneObject]], bin_walls: Region, middle: np.ndarray
+) -> dict[str, tuple[tuple[float, float], float]]:
+    """Return centre and side in metres of each container outside a bin's walls, as near to a point (2,) as can be."""
+    spots: dict[str, tuple[tuple[float, float], float]] = {}
+    taken: list[tuple[np.ndarray, float]] = []
+    for name, inside in wanted.items():
+        side = _side_for(inside)
+        radius = 0.71 * side  # of its corners: it may stand at any angle to the walls
+        low, high = np.reshape(bin_walls.bounds, (2, 2))
+        low, high = low - side - 0.1, high + side + 0.1
+        x, y = np.meshgrid(np.arange(low[0], high[0], 0.02), np.arange(low[1], high[1], 0.02))
+        places = np.stack([x.ravel(), y.ravel()], -1)
+        places = places[bin_walls.distance(places) > radius + 0.02]
+        for centre, other in taken:
+            places = places[np.linalg.norm(places - centre, axis=1) > radius + other + 0.02]
+        xy = places[np.linalg.norm(places - middle, axis=1).argmin()]
+        taken.append((xy, radius))
         spots[name] = ((float(xy[0]), float(xy[1])), side)
     return spots
 

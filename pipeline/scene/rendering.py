@@ -89,16 +89,51 @@ def film_camera(model: mujoco.MjModel, name: str = "") -> "mujoco.MjvCamera | in
     data = mujoco.MjData(model)
     mujoco.mj_forward(model, data)
     axes, pos = data.cam_xmat[photo].reshape(3, 3), data.cam_xpos[photo]
+    share = show_added_containers(model)
     if axes[2, 2] < STEEP_COSINE:  # the camera looks along its -z
         return photo
     free = model.jnt_bodyid[model.jnt_type == mujoco.mjtJoint.mjJNT_FREE]
     camera = mujoco.MjvCamera()
     camera.lookat[:] = data.xpos[free].mean(0) if len(free) else pos - pos[2] / axes[2, 2] * axes[:, 2]
     camera.distance = float(np.linalg.norm(pos - camera.lookat))
+    if share > 1:
+        shown = np.concatenate([data.xpos[free], _added_containers(model, data)])
+        camera.lookat[:] = (shown.min(0) + shown.max(0)) / 2
+        camera.distance *= share
     camera.azimuth = float(np.degrees(np.arctan2(axes[1, 1], axes[0, 1])))  # the picture's top stays its far side
     # Elevation from which a film looks down instead
     camera.elevation = -45.0
     return camera
+
+
+def show_added_containers(model: mujoco.MjModel) -> float:
+    """Widen the photograph's camera until it shows the containers that a program added, and draw a bin's walls then.
+
+    Changes the model in place. Returns by how much: 1 for a model whose containers are in view, or without any.
+    """
+    photo = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_CAMERA, "photo")
+    if photo < 0 or not model.cam_sensorsize[photo].all():
+        return 1.0
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    corners = _added_containers(model, data)
+    local = (corners - data.cam_xpos[photo]) @ data.cam_xmat[photo].reshape(3, 3)
+    ahead = np.abs(local[local[:, 2] < 0])
+    edge = model.cam_sensorsize[photo] / 2 / model.cam_intrinsic[photo, :2]
+    # 1.15: a little room beside them; 5: no wider, or the objects are specks
+    share = float(np.clip(1.15 * (ahead[:, :2] / ahead[:, 2:] / edge).max(initial=0.0), 1.0, 5.0))
+    model.cam_intrinsic[photo, :2] /= share
+    if len(corners):
+        model.geom_group[model.geom_group == builder.WALL_GROUP] = 0
+    return share
+
+
+def _added_containers(model: mujoco.MjModel, data: mujoco.MjData) -> np.ndarray:
+    """Return the corners of the floors of all containers that a program added, world, of shape (N, 3), in metres."""
+    floors = [number for number in range(model.ngeom) if model.geom(number).name.endswith("/floor")]
+    corners = np.array([(x, y, 0) for x in (-1, 1) for y in (-1, 1)]) * model.geom_size[floors][:, None]
+    rotations = data.geom_xmat[floors].reshape(-1, 3, 3)
+    return (corners @ rotations.transpose(0, 2, 1) + data.geom_xpos[floors][:, None]).reshape(-1, 3)
 
 
 def render_twin(folder: Path, size: tuple[int, int], camera: str = "photo") -> RenderedImage:

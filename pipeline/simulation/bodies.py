@@ -52,7 +52,8 @@ def add_zone_geom(spec: mujoco.MjSpec, zone: Zone, rgb: tuple[int, int, int]) ->
     )  # fmt: skip
 
 
-def add_open_box(spec: mujoco.MjSpec, placed: Object) -> None:
+def add_open_box(spec: mujoco.MjSpec, placed: Object, has_stand: bool = False) -> None:
+    """Add an open box without a joint; `has_stand` puts it on a column that rises from the room's floor."""
     body = spec.worldbody.add_body(name=placed.name, pos=placed.position, quat=placed.quat_wxyz)
     x, y, z = placed.size / 2
     # Thickness of an added container's walls and floor, in metres
@@ -68,4 +69,12 @@ def add_open_box(spec: mujoco.MjSpec, placed: Object) -> None:
         body.add_geom(
             name=f"{placed.name}/{side}", type=mujoco.mjtGeom.mjGEOM_BOX, pos=pos, size=size, group=0,
             rgba=[*np.array(placed.rgb) / 255, 1],
+        )  # fmt: skip
+    if has_stand:
+        floor = spec.geom("floor")
+        below = float(floor.pos[2]) if floor else placed.bottom - 0.75
+        spec.worldbody.add_geom(
+            name=f"{placed.name}/stand", type=mujoco.mjtGeom.mjGEOM_BOX, group=0, quat=placed.quat_wxyz,
+            pos=(*placed.position[:2], (placed.bottom + below) / 2), rgba=[*np.array(placed.rgb) / 255, 1],
+            size=(x * 0.8, y * 0.8, (placed.bottom - below) / 2),
         )  # fmt: skip

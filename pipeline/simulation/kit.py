@@ -22,6 +22,7 @@ Only kit, numpy and math may be imported. Every check is a function check_*(sim)
 scene
     scene.objects, scene["red_cube"]           Objects as photographed
     scene.table.contains((0.1, 0.2), margin=0.02)    also .centre, .bounds (x0, y0, x1, y1), .polygon
+    scene.walls                                Objects: walls of a bin with the table as its floor, else none
     scene.right, scene.away                    unit (x, y): to the camera's right, away from it
 Object
     .name .category .colour .rgb .container .fixed

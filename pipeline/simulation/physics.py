@@ -1,7 +1,7 @@
 """The running world: one MuJoCo model that is stepped, measured and recorded."""
 
 import copy
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Protocol
@@ -77,6 +77,8 @@ class CompiledWorld:
     """World position of the gripper's tip at the start, of shape (3,)."""
     robot: Actor
     """The robot that acts."""
+    walls: Sequence[Object] = ()
+    """Walls of the bin on whose floor the objects stand; not among `objects`."""
 
 
 @dataclass(eq=False)

@@ -1,4 +1,4 @@
-"""The photographed scene as generated code sees it: its objects, the table's usable top, shelves above it."""
+"""The photographed scene as generated code sees it: its objects, the table's usable top, shelves and walls."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -36,11 +36,18 @@ class Scene:
     """Robot that will act; layouts are drawn within its reach. None: one that floats."""
     shelves: tuple[Object, ...] = ()
     """Fixed surfaces above the table on which objects stand; not among `objects`."""
+    walls: tuple[Object, ...] = ()
+    """Fixed walls of the bin on whose floor, the table, the objects stand; not among `objects`."""
     cameras: tuple[Camera, ...] = ()
     """Cameras that a person placed."""
 
     def __getitem__(self, name: str) -> Object:
         return find_object(self.objects, name)
+
+    @cached_property
+    def footprint(self) -> Region:
+        """The table's usable top, with the walls around it: no robot's base stands there."""
+        return Region(hull(np.concatenate([self.table.polygon, *(wall.outline for wall in self.walls)])))
 
     @cached_property
     def spec(self) -> mujoco.MjSpec:
@@ -63,8 +70,9 @@ class Scene:
         corners = np.array(data["table"], float) if data.get("table") else _table_around(objects)
         away = np.array([-right[1], right[0]])
         shelves = tuple(_shelf(shelf) for shelf in data.get("shelves", ()))
+        walls = tuple(map(_wall, data.get("walls", ())))
         folder, cameras = (project / "scene").resolve(), _cameras(project / CAMERAS)
-        return Scene(objects, Region(hull(corners)), right, away, folder, shelves=shelves, cameras=cameras)
+        return Scene(objects, Region(hull(corners)), right, away, folder, None, shelves, walls, cameras)
 
     def shelf_under(self, placed: Object) -> Object | None:
         """Return the shelf that an object stands on; None for the table and for what stands on another object."""
@@ -103,11 +111,22 @@ def _object(data: dict, described: dict) -> Object:
 
 def _shelf(data: dict) -> Object:
     """Return a shelf of scene.json as an obstacle."""
-    corners, top, thickness = hull(np.array(data["outline"], float)), float(data["height"]), float(data["thickness"])
+    return _board(data, "shelf", hull(np.array(data["outline"], float)), float(data["thickness"]))
+
+
+def _wall(data: dict) -> Object:
+    """Return a bin's wall of scene.json; its outline holds its foot and its rim, which may lean outwards."""
+    foot, height = np.array(data["outline"], float), float(data["height"])
+    return _board(data, "wall", hull(np.concatenate([foot, foot + np.array(data["lean"]) * height])), height)
+
+
+def _board(data: dict, category: str, corners: np.ndarray, thickness: float) -> Object:
+    """Return what scene.json says of a shelf or a wall with this outline (N, 2) and height in metres."""
+    top = float(data["height"])
     size = np.append(np.ptp(corners, axis=0), thickness)
     middle = np.append(corners.min(0) + size[:2] / 2, top - thickness / 2)
     return Object(
-        data["name"], "shelf", "box", "grey", tuple(data["rgb"]), size, middle, np.array([1.0, 0, 0, 0]), corners,
+        data["name"], category, "box", "grey", tuple(data["rgb"]), size, middle, np.array([1.0, 0, 0, 0]), corners,
         top, top - thickness, fixed=True,
     )  # fmt: skip
 

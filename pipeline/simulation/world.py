@@ -227,7 +227,7 @@ class Simulation:
     def _mounted(self) -> Mount | None:
         """Return where the robot stands, chosen once for all layouts; None for one that floats."""
         if self._mount is None:
-            self._mount = self._robot.mount(self.objects, self.scene.table, self.scene.away)
+            self._mount = self._robot.mount(self.objects, self.scene.footprint, self.scene.away)
         return self._mount
 
     def mirrored(self, *names: str) -> dict[str, np.ndarray]:
@@ -277,7 +277,10 @@ class Simulation:
         self._zones[name] = Zone(name, _xy(xy), extents, self.scene.right, disc)
 
     def add_container(self, name: str, xy: Any, size: Any, height: float = 0.05) -> None:
-        """Add an open box fixed to the table; size is its outside (along scene.right, along scene.away)."""
+        """Add an open box fixed to the table; size is its outside (along scene.right, along scene.away).
+
+        Beside the table, as outside a bin's walls, it has a stand of its own.
+        """
         self._require_new_name(name)
         wide, deep = (float(size), float(size)) if np.ndim(size) == 0 else (float(size[0]), float(size[1]))
         if min(wide, deep) < 0.03 or not 0.01 <= height <= 0.5:
@@ -337,8 +340,8 @@ class Simulation:
         if not (isinstance(name, str) and name.isidentifier()):
             raise KitError(f"{name!r} is no name: use letters, digits and _")
         photographed = {o.name for o in self.scene.objects}  # also where left out: goals about it mean that object
-        shelves = (shelf.name for shelf in self.scene.shelves)
-        if name in {*self._objects, *self._zones, *photographed, *shelves, "table", "floor", "gripper"}:
+        boards = (board.name for board in (*self.scene.shelves, *self.scene.walls))
+        if name in {*self._objects, *self._zones, *photographed, *boards, "table", "floor", "gripper"}:
             raise KitError(f"the name {name!r} is taken; choose another")
 
     def _compile(self) -> CompiledWorld:
@@ -355,7 +358,7 @@ class Simulation:
             self._place(spec, placed)
         for zone, rgb in zip(self._zones.values(), ZONE_COLOURS * 20, strict=False):
             bodies.add_zone_geom(spec, zone, rgb)
-        home = self._robot.add(spec, self.objects, self.scene.table, self._mounted())
+        home = self._robot.add(spec, self.objects, self.scene.footprint, self._mounted())
         add_cameras(spec, (*cameras_of(self._robot), *self.scene.cameras))
         spec.option.timestep = TIMESTEP
         spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
@@ -366,11 +369,12 @@ class Simulation:
             raise KitError(f"MuJoCo cannot build this world: {error}") from error
         scene, xml = self.scene, spec.to_xml()
         objects = self._objects | {shelf.name: shelf for shelf in scene.shelves}
-        return CompiledWorld(model, xml, objects, self._zones, scene.table, scene.right, scene.away, home, self._robot)
+        axes, robot = (scene.right, scene.away), self._robot
+        return CompiledWorld(model, xml, objects, self._zones, scene.table, *axes, home, robot, scene.walls)
 
     def _place(self, spec: mujoco.MjSpec, placed: Object) -> None:
         if placed.name not in self._origins:
-            bodies.add_open_box(spec, placed)
+            bodies.add_open_box(spec, placed, has_stand=not self.scene.table.contains(placed.position[:2]))
             return
         body = spec.body(placed.name)
         body.pos, body.quat = placed.position, placed.quat_wxyz

@@ -19,6 +19,7 @@ const FAMILY = {
   put_on: "place",
   put_in: "place",
   put_in_tray: "place",
+  take_out: "place",
   put_on_table: "place",
   put_in_drawer: "place",
   gather: "select",

@@ -204,7 +204,13 @@ def test_proposals_are_of_many_kinds_and_more_to_carry_looks_harder(scene, data)
     tasks = propose(scene, RULES, count=20)
     kinds = {task.kind for task in tasks}
     assert all(task.difficulty is not None and 0 <= task.difficulty <= 1 for task in tasks)
-    assert kinds >= {*TASK_INTEREST, "move_near", "move_away"} - {"put_in_tray", "put_in_drawer", "open", "close"}
+    assert kinds >= {*TASK_INTEREST, "move_near", "move_away"} - {
+        "put_in_tray",
+        "take_out",
+        "put_in_drawer",
+        "open",
+        "close",
+    }
     one, two = PlannedGoal("in_zone", ("red_cube", "zone")), PlannedGoal("in_zone", ("blue_cube", "zone"))
     tall = PlannedGoal("stacked", ("blue_cube", "red_cube", "green_cube"))
     later = PlannedGoal("in_zone", one.names, stage=1)

@@ -10,7 +10,7 @@ from studio.texts import LANGUAGES, catalogue, choose_language, current_language
 from studio.texts.translation import PLACEHOLDER
 
 TRANSLATED = [language for language in LANGUAGES if language != "en"]
-COMPOSED = {"agrees", "differs", "larger", "smaller", "on", "in", "tray", "colour", "up", "room", "to", "table"}
+COMPOSED = {"agrees", "differs", "larger", "smaller", "on", "in", "tray", "colour", "up", "room", "to", "table", "out"}
 """Last words of texts that the code puts together of two words, such as "outline agrees" and "put on"."""
 
 

@@ -211,6 +211,11 @@ class InstructionReader:
 
     def _new_container(self, text: str) -> str:
         found = NEW_CONTAINER.fullmatch(text)
+        if found and found[2] == "bin" and found[1] != "a new" and self.phrases.start.table.bin:
+            self.errors.append(
+                UnclearPhrase("there is a bin around them already: say the tray, which stands beside it")
+            )
+            return ""
         is_here = found and any(found[2] in o.name.split("_") for o in self.objects)
         return found[2] if found and (found[1] == "a new" or not is_here) else ""
 

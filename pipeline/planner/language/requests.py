@@ -41,9 +41,10 @@ def in_usual_words(text: str, phrases: NounPhrases) -> str:
 
     Raises UnclearPhrase where the objects do not stand as the words say, or the move is too short to be checked.
     """
-    plain = " ".join(text.lower().strip(" .!").split())
+    plain = " ".join(text.lower().strip(" .!?").split())
     for pattern, rewrite in (
         (tables()["requests"]["move_by"], _moved_by),
+        (tables()["requests"]["out"], _taken_out),
         (tables()["requests"]["off"], _taken_off),
         (tables()["requests"]["apart"], _apart),
     ):
@@ -101,6 +102,14 @@ def _key(unit: str) -> str:
 
 def _side(way: str) -> str:
     return next(side for side in ("left", "right", "front", "back") if way in words_of(tables()["distances"][side]))
+
+
+def _taken_out(words: Mapping[str, str], phrases: NounPhrases) -> str:
+    """Return the words for taking things out of the bin whose floor is the table; empty where it is none."""
+    if not phrases.start.table.bin or any(_objects(words.get(key) or "", phrases) for key in ("holder", "emptied")):
+        return ""
+    moved = _objects(words.get("moved") or words.get("contents") or "everything", phrases)
+    return f"put {listed([o.name for o in moved])} into a new tray" if moved else ""
 
 
 def _taken_off(words: Mapping[str, str], phrases: NounPhrases) -> str:

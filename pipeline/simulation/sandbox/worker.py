@@ -25,7 +25,9 @@ from pipeline.confinement import confine
 from pipeline.simulation import kit, mutations
 from pipeline.simulation.cameras import FILE as CAMERAS
 from pipeline.simulation.free_space import overlapping
+from pipeline.simulation.goals.zones import overlap_depth
 from pipeline.simulation.mutations import DISPLACED, displaced_runs
+from pipeline.simulation.objects import Region
 from pipeline.simulation.photographed import start_of
 from pipeline.simulation.recipe import Recipe, recipe, replay, to_json
 from pipeline.simulation.robots import ORDER, robot_kind
@@ -290,10 +292,15 @@ def requested_goals(sim: kit.Simulation) -> dict:
 
 
 def _off_table(sim: kit.Simulation) -> list[str]:
-    """Return the names of zones and containers that extend beyond the table's edge."""
+    """Return the names of zones and containers that extend beyond the table's edge.
+
+    A container may stand outside the walls of a bin.
+    """
     table, added = sim.scene.table, {o.name for o in sim.objects} - {o.name for o in sim.scene.objects}
     outlines = {name: zone.region.polygon for name, zone in sim.zones.items()}
-    outlines |= {name: sim[name].outline for name in added if sim[name].fixed}
+    boxes = {name: sim[name].outline for name in added if sim[name].fixed}
+    walls = bool(sim.scene.walls)
+    outlines |= {n: box for n, box in boxes.items() if not walls or overlap_depth(Region(box), sim.scene.footprint) > 0}
     # How far a zone or a container may extend beyond the visible edge of the table
     return [name for name, outline in outlines.items() if table.depth(outline).min() < -0.03]
 

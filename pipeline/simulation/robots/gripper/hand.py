@@ -126,9 +126,9 @@ def _tip_for(hand: SuctionGripper, name: str, xy: np.ndarray, turn: float, high:
 
 
 def _highest_top(hand: SuctionGripper, without: str = "") -> float:
-    """Return the highest z of all objects but one."""
-    state = hand.physics.state()
-    return max([o.top for o in state.objects.values() if o.name != without], default=0.0)
+    """Return the highest z of all objects but one, and of a bin's walls."""
+    others = [o for o in hand.physics.state().objects.values() if o.name != without]
+    return max([o.top for o in (*others, *hand.physics.world.walls)], default=0.0)
 
 
 def _shortest(angle: float) -> float:
