@@ -209,12 +209,13 @@ def _table(title: str, counts: Counter[str], most: int = 40) -> Iterable[str]:
 def _facts(folder: Path) -> dict[str, Any]:
     placements = (_read(folder / "scene.json") or {}).get("placements", [])
     matches = _read(folder / "matches.json") or []
+    solution = _read(folder / "solution.json") or {}
     doubtful = bool((_read(folder / "project.json") or {}).get("doubtful"))
     return {
         "source": _source(folder),
         "objects": [str(one.get("name", "")).replace("_", " ") for one in placements],
         "matched": sum(one.get("asset_id") is not None for one in matches),
-        "solved": not doubtful and bool((_read(folder / "solution.json") or {}).get("solved")),
+        "solved": not doubtful and bool(solution.get("solved")) and not solution.get("failed_check"),
         "doubtful": doubtful,
         "by": read_curation(folder).by,
     }

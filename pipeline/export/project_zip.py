@@ -96,7 +96,7 @@ def readme(project_dir: Path, best: Round | None, names: Mapping[str, str]) -> s
     state, files = "none recorded", ""
     if solution:
         rewards = ", ".join(f"{r:.2f}" for r in solution.get("reward", []))
-        doubts = Project(project_dir).doubts()
+        doubts = Project(project_dir).doubts() or solution.get("failed_check")
         solved = "not solved" if not solution.get("solved") else "doubtful" if doubts else "solved"
         state = f"{solved}; reward per seed {rewards} ({solution.get('source', '')})"
         files = SOLUTION_FILES

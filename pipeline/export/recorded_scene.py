@@ -45,14 +45,14 @@ def about(project: Project) -> str:
     task, solution, evidence = project.task(), project.solution(), project.evidence()
     lines = [f"# {project.name}", task.instruction if task else "No task yet."]
     if solution:
-        verdict = "Not solved" if not solution.solved else "Doubtful" if project.doubts() else "Solved"
+        verdict = "Not solved" if not solution.solved else "Doubtful" if project.doubts(solution) else "Solved"
         lines.append(f"{verdict}: {sum(solution.success)} of {len(solution.success)} seeds, by the {solution.source}.")
     lines += [summarise(evidence)] if evidence else []
     folder = newest_track(project.folder)
     contents = read_json(folder / "track.json") if folder else None
     if isinstance(contents, dict) and is_earlier_twin(str(contents.get("twin", "")), project.folder):
         lines.append("The recording moves an earlier twin of this project.")
-    lines += [f"Doubtful: {doubt}" for doubt in project.doubts()]
+    lines += [f"Doubtful: {doubt}" for doubt in project.doubts(solution)]
     return "\n\n".join(lines)
 
 

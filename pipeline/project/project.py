@@ -237,10 +237,15 @@ class Project(ProjectFolder):
         """Return how well the twin explains the photograph; None if that was not measured."""
         return Evidence.from_json(self._record.fact("evidence"))
 
-    def doubts(self) -> tuple[str, ...]:
-        """Return why the twin may not show the photograph, each as "reason; cure"; empty if that was not measured."""
+    def doubts(self, solution: Solution | None = None) -> tuple[str, ...]:
+        """Return why the twin may not show the photograph, each as "reason; cure"; empty if that was not measured.
+
+        Of a solution also why its program may not mean the task.
+        """
         found = self._record.fact("doubtful") if self.evidence() else None
-        return tuple(map(_doubt_line, found)) if isinstance(found, list) else ()
+        lines = map(_doubt_line, found) if isinstance(found, list) else ()
+        failed = solution.failed_check if solution else ""
+        return (*lines, *([f"the program fails a check: {failed}; repair it"] if failed else []))
 
     def tasks(self) -> tuple[Task, ...] | None:
         """Return the proposed tasks, best first."""

@@ -41,7 +41,7 @@ def _solved_tasks(project: Project, services: Services) -> tuple[SolvedTask, ...
     """Return the project's own task if it is solved, and those of its workspace."""
     found = []
     task, solution = project.task(), project.solution()
-    if task is not None and solution is not None and solution.solved:
+    if task is not None and solution is not None and solution.solved and not solution.failed_check:
         scene = kit.Scene.load(project.folder)
         found.append(SolvedTask(task, {o.name: o.category for o in scene.objects}))
     folder = solved_folder(project, services)

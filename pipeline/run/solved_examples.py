@@ -58,13 +58,16 @@ def solved_examples(project: Project, services: Services, task: Task) -> tuple[d
 def keep_solution(project: Project, services: Services, solved_round: Round, solution: Solution) -> None:
     """Keep the program of a solved task in the workspace, where later questions of other projects may contain it.
 
-    Nothing is kept of a project outside the workspace, or of one that a person declined to send to a server.
+    Nothing is kept of a program that fails a check, of a project outside the workspace, or of one that a person
+    declined to send to a server.
     """
+    if not solution.solved or solution.failed_check:
+        return
     if any(not one.data["allow"] for one in project.active_decisions("send")):
         return
     program = project.program_in_current_names(solved_round.program)
     folder, task = solved_folder(project, services), project.task()
-    if folder is None or task is None or not solution.solved or not is_in_workspace(project, services):
+    if folder is None or task is None or not is_in_workspace(project, services):
         return
     facts = object_facts(kit.Scene.load(project.folder))
     solved = SolvedProgram(

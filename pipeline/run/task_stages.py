@@ -15,6 +15,7 @@ from pipeline.router import (
     RouteOptions,
     RouteStart,
     changes_told,
+    first_failure,
     next_round_number,
     route,
     write_round,
@@ -208,11 +209,13 @@ def solution_stage(project: Project, services: Services) -> Iterator[Progress]:
             outcome = "solved" if step.solved else step.reason or f"reward {step.reward:.2f}"
             yield Progress("solution", f"seed {step.seed}: {outcome}", number, total, step)
         else:
+            failed = next((check.message for check in best.report.checks if not check.passed), "")
+            step = replace(step, failed_check=failed or first_failure(best.report))
             with project.replacing_solution():
                 for share in write_solution(step, project.folder, services.camera):
                     yield Progress("solution", "rendering the video", round(100 * share), 100)
             keep_solution(project, services, best, step)
-            doubts, evidence = project.doubts(), project.evidence()
+            doubts, evidence = project.doubts(step), project.evidence()
             if evidence:
                 yield Progress("solution", summarise(evidence))
             for doubt in doubts:

@@ -59,6 +59,8 @@ class Solution:
     """The rollout shown: the first solved one, or else the best; None if none finished."""
     failed: RunRecord | None = None
     """Rollout of the first seed that ran without solving the task."""
+    failed_check: str = ""
+    """What its round found wrong with the program; empty if it passed every check. Such a solution is doubtful."""
     twin: str = ""
     """Hash of the twin that it was recorded in, `twin_digest`; empty if that is not known."""
 

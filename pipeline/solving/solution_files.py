@@ -95,6 +95,7 @@ def _to_json(solution: Solution) -> dict:
         "crashes": list(solution.crashes),
         "why": list(solution.reasons),
         "source": solution.source,
+        "failed_check": solution.failed_check,
         "shown": solution.shown and solution.shown.seed,
         "events": list(solution.shown.events if solution.shown else ()),
         "model": "scene/solution.xml" if solution.shown and solution.shown.xml else None,
@@ -126,6 +127,7 @@ def _from_json(data: dict, folder: Path) -> Solution:
         **lists,
         reasons=tuple(data.get("why", ())),
         source=data["source"],
+        failed_check=str(data.get("failed_check", "")),
         twin=str(data.get("twin", "")),
         shown=_record(arrays, "", scene / "solution.xml", data.get("events", ()), data.get("shown") or 0),
         failed=_record(arrays, "failed_", scene / "failure.xml", failed["events"], failed["seed"])

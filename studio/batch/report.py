@@ -93,7 +93,7 @@ def _read(project: Project, item: BatchItem) -> FrameReport:
         solved=f"{sum(solution.success)} of {len(solution.success)} seeds" if solution else "",
         decisions=tuple(f"{kind}: {kinds.count(kind)}" for kind in sorted(set(kinds))),
         evidence=summarise(evidence) if evidence else "",
-        doubts=project.doubts(),
+        doubts=project.doubts(solution),
         problem=item.message,
     )
 

@@ -95,6 +95,7 @@ def read_facts(folder: Path) -> ProjectFacts | None:
     task, objects = str(_get(_read(folder / "task.json"), "instruction") or ""), _object_names(folder)
     failed_round = newest_round.get("number") if newest_round.get("clean") is False else None
     solved = states[-1] == "done" and _get(solution, "solved")
+    is_doubtful = bool(record.get("doubtful") or _get(solution, "failed_check"))
     title = curation.title or title_of(folder.name)
     names = _display_names(folder / "decisions.jsonl")
     words = (title, folder.name, task, curation.reason, *curation.tags, *(objects or ()), *names)
@@ -103,7 +104,7 @@ def read_facts(folder: Path) -> ProjectFacts | None:
         changed=changed,
         stages="".join({"done": "d", "failed": "f"}.get(str(state), "t") for state in states),
         done=states.count("done"),
-        state="doubtful" if solved and record.get("doubtful") else _state(states, solved, failed_round is not None),
+        state="doubtful" if solved and is_doubtful else _state(states, solved, failed_round is not None),
         failed_round=failed_round
         if not solved and isinstance(failed_round, int) and abs(failed_round) < 1 << 31
         else None,

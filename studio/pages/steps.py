@@ -55,7 +55,7 @@ def _needs_attention(step: Step, session: Session) -> bool:
         return bool(rounds) and not rounds[-1].report.clean
     if step.name == "review":
         solution = session.cache.get("solution", "solution.json", session.project.solution)
-        return solution is not None and (not solution.solved or bool(session.project.doubts()))
+        return solution is not None and (not solution.solved or bool(session.project.doubts(solution)))
     return step.name == "scene" and bool(session.project.doubts())
 
 

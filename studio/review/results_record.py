@@ -62,13 +62,16 @@ def _solution_record(session: Session, solution: Solution) -> dict[str, Any]:
         "video": _video(session, "failure.mp4"),
     }
     words = object_words(session.project)
+    doubts = ["; ".join(filter(None, doubt)) for doubt in translated_doubts(session)]
+    if failed := translated(words.in_words(solution.failed_check)):
+        doubts.append(t("the program fails a check: {why}", why=failed))
     rows = zip(solution.seeds, solution.reward, solution.success, solution.crashes, solution.reasons, strict=True)
     return {
         "solved": solution.solved,
         "earlier": t("Recorded in an earlier twin; solve again for the present one.")
         if is_earlier_twin(solution.twin, session.project.folder)
         else "",
-        "doubts": ["; ".join(filter(None, doubt)) for doubt in translated_doubts(session)],
+        "doubts": doubts,
         "sentence": _summary(solution),
         "seeds": [
             {

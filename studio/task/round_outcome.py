@@ -20,7 +20,7 @@ def outcome_line(session: Session) -> str:
     if newest.report.clean:
         verdict = t("Not solved")
         if solution and solution.solved:
-            verdict = t("Doubtful") if session.project.doubts() else t("Solved")
+            verdict = t("Doubtful") if session.project.doubts(solution) else t("Solved")
         return (
             t("{verdict}: {seeds}. Watch it in Review and export.", verdict=verdict, seeds=seeds)
             if seeds

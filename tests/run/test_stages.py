@@ -23,12 +23,14 @@ from pipeline.models import ModelError
 from pipeline.planner import PlannerModel
 from pipeline.project import STAGE_DECISIONS, STAGES, Project
 from pipeline.project_sets import ProjectSet, SetSettings, set_card
+from pipeline.router import write_round
 from pipeline.run import Progress, Services, run_stage, run_stages, stages
 from pipeline.run.cut_off import doubtful_objects
 from pipeline.run.perception_stages import descriptions_stage
 from pipeline.run.placing_ahead import PlacingAhead
 from pipeline.run.task_stages import why_no_task
 from pipeline.segmentation import DepthSegmenter
+from pipeline.simulation.program import CheckResult
 from pipeline.tasks import TaskAnswer, TaskError, TasksAnswer
 from studio.batch.batch_file import BatchItem
 from studio.batch.report import batch_page, frame_report
@@ -223,6 +225,21 @@ def test_a_believed_twin_is_solved_and_a_doubtful_one_nowhere(folder, tmp_path):
     project.close()
     assert lines[-1].startswith("doubtful: ") and lines[-2] == f"doubtful: {DOUBT}" and "explains" in lines[-3]
     assert not [line for line in lines if line.startswith("solved")]
+
+
+def test_a_solution_whose_program_fails_a_check_is_solved_nowhere_and_no_example(folder, tmp_path):
+    project, services = Project.open(folder), open_services(Settings(seeds=1, workspace=tmp_path))
+    best = project.best_round()
+    wrong = CheckResult("meaning table", False, "tray extends beyond the edge of the table")
+    failed = replace(best, number=best.number + 1, report=replace(best.report, checks=(wrong,)), route="give_up")
+    write_round(failed, folder)
+    project.decide("pin", round=failed.number)
+    lines = [step.message for step in run_stage(project, services, "solution")]
+    project.close()
+    assert lines[-1].startswith("doubtful: 1 of 1 seeds") and "tray extends beyond the edge" in lines[-2]
+    state, readme, _, report = read_everywhere(folder, tmp_path)
+    assert state == "doubtful" and "Solution: doubtful" in readme and "| Solved tasks | 0 |" in report
+    assert "0 tasks with a solved seed" in report and not list(tmp_path.rglob("solved/*"))
 
 
 def test_a_project_of_an_older_version_or_with_an_edited_record_opens_without_evidence(folder):

@@ -66,7 +66,7 @@ def chapters(project: Project) -> Iterator[Chapter]:
     if solution is not None and (run := solution.shown):
         frames = _try(lambda: play_rollout(run.xml, run.times, run.qpos, project.folder))
         solved = f"{sum(solution.success)} of {len(solution.success)} seeds solved"
-        doubts = (f"Doubtful: {doubt}" for doubt in project.doubts())
+        doubts = (f"Doubtful: {doubt}" for doubt in project.doubts(solution))
         yield Chapter("Solution", (solved, *doubts, solution.source), frames)
 
 
