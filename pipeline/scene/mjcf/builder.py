@@ -83,9 +83,10 @@ def build_spec(scene: Scene, visuals: bool = True) -> mujoco.MjSpec:
         _add_object(spec, placement, visuals)
         if placement.prop:
             _add_prop(spec, placement)
-        for wall in scene.walls:
-            if placement.segment_id in wall.not_touched:
-                spec.add_exclude(name=f"{wall.name}:{placement.name}", bodyname1=wall.name, bodyname2=placement.name)
+        for wall in (one for one in scene.walls if placement.segment_id in one.not_touched):
+            whole = spec.body(placement.name)
+            for part in (whole, *whole.find_all(mujoco.mjtObj.mjOBJ_BODY)):
+                spec.add_exclude(name=f"{wall.name}:{part.name}", bodyname1=wall.name, bodyname2=part.name)
     if scene.intrinsics is not None:
         add_camera(spec, scene.intrinsics, scene.world_from_camera)
     return spec
