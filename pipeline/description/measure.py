@@ -179,22 +179,24 @@ def hanging_height(frame: Frame, support: Support, mask: np.ndarray) -> float | 
 
     Below its lower edge the camera sees the surface far behind it, and nothing that it may stand on.
     """
-    own = mask & (frame.depth > 0)
+    box, offset = bounding_box(mask), max(4, mask.shape[0] // 80)
+    window = slice(box.top, box.bottom + offset), slice(box.left, box.right)
+    mask, depth, points = mask[window], frame.depth[window], frame.points[window]
+    own = mask & (depth > 0)
     if own.sum() < MIN_POINTS:
         return None
-    low = float(np.percentile(transform(support.world_from_camera, frame.points[own].astype(float))[:, 2], 3))
-    offset = max(4, mask.shape[0] // 80)
-    above = np.zeros_like(frame.depth)  # depth of the object so many pixels higher up
-    above[offset:] = np.where(own, frame.depth, 0)[:-offset]
-    below = ~mask & (frame.depth > 0) & (above > 0)
+    low = float(np.percentile(transform(support.world_from_camera, points[own].astype(float))[:, 2], 3))
+    above = np.zeros_like(depth)  # depth of the object so many pixels higher up
+    above[offset:] = np.where(own, depth, 0)[:-offset]
+    below = ~mask & (depth > 0) & (above > 0)
     # Height in metres below which depth that is torn at the edge may look like a gap
     if low < 0.04 or below.sum() < 20:
         return None
-    heights = transform(support.world_from_camera, frame.points[below].astype(float))[:, 2]
+    heights = transform(support.world_from_camera, points[below].astype(float))[:, 2]
     # 0.015: height in metres from which, and up to the object, something may be what it stands on
     free = (heights < 0.015) | (heights > low + 0.05)
     # 0.05: metres by which the surface must be farther away, at 0.9 of the edge: 0.42 of it at most for what stands
-    return low if float((free & (frame.depth[below] > above[below] + 0.05)).mean()) > 0.9 else None
+    return low if float((free & (depth[below] > above[below] + 0.05)).mean()) > 0.9 else None
 
 
 def _bottom_height(frame: Frame, support: Support, mask: np.ndarray, points: np.ndarray) -> float:

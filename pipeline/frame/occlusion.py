@@ -4,6 +4,7 @@ import cv2
 import numpy as np
 
 from pipeline.frame.frame import Frame
+from pipeline.geometry import bounding_box
 
 NEARER_M = 0.015
 """Something this much nearer is in front of an object, and not the table that it stands on."""
@@ -18,13 +19,17 @@ def hidden_share(frame: Frame, mask: np.ndarray, others: np.ndarray | None = Non
 
     `others` (H, W), bool, are other objects: they count unless they are known to be farther away.
     """
+    box = bounding_box(mask)
+    # what lies farther away plays no part
+    top, left = max(box.top - 2 * RING_PX, 0), max(box.left - 2 * RING_PX, 0)
+    window = slice(top, box.bottom + 2 * RING_PX), slice(left, box.right + 2 * RING_PX)
     kernel = np.ones((2 * RING_PX + 1,) * 2, np.uint8)
-    framed = np.pad(mask.astype(np.uint8), RING_PX)
+    framed = np.pad(mask[window].astype(np.uint8), RING_PX)
     ring = cv2.dilate(framed, kernel).astype(bool) & ~framed.astype(bool)
-    depth = np.pad(frame.depth, RING_PX).astype(np.float32)
+    depth = np.pad(frame.depth[window], RING_PX).astype(np.float32)
     own = cv2.dilate(np.where(framed, depth, 0).astype(np.float32), kernel)  # depth of the object beside each pixel
-    cuts = np.pad(np.zeros(mask.shape, bool), RING_PX, constant_values=True)
+    cuts = np.pad(np.zeros(mask[window].shape, bool), RING_PX, constant_values=True)
     cuts |= (depth > 0) & (own > 0) & (depth < own - NEARER_M)
     if others is not None:
-        cuts |= np.pad(others, RING_PX) & ~((depth > own) & (own > 0))
+        cuts |= np.pad(others[window], RING_PX) & ~((depth > own) & (own > 0))
     return float((ring & cuts).sum() / max(ring.sum(), 1))

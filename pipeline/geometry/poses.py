@@ -1,6 +1,7 @@
 """Rigid transforms. Lengths in metres, angles in radians, quaternions wxyz; a transform is named a_from_b."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.spatial.transform import Rotation
@@ -30,10 +31,12 @@ class Pose:
         quat = Rotation.from_matrix(np.asarray(rotation, float)).as_quat(scalar_first=True)
         return Pose(np.asarray(pos, float).copy(), quat if quat[0] >= 0 else -quat)
 
-    @property
+    @cached_property
     def rotation(self) -> np.ndarray:
-        """The rotation matrix, of shape (3, 3)."""
-        return Rotation.from_quat(self.quat_wxyz, scalar_first=True).as_matrix()
+        """The rotation matrix, of shape (3, 3); not to be written to."""
+        rotation = Rotation.from_quat(self.quat_wxyz, scalar_first=True).as_matrix()
+        rotation.flags.writeable = False
+        return rotation
 
     @property
     def matrix(self) -> np.ndarray:

@@ -124,7 +124,7 @@ def _description_of(project: Project, services: Services, segment: Segment) -> D
 
 def _measured_description(project: Project, segment: Segment) -> Description:
     """Return the measured description of a segment, from the cache if its mask and the frame are unchanged."""
-    key = digest("description", project.frame_key, segment.mask, segment.kind, *project.views_digest(segment.id))
+    key = digest("description", project.frame_key, segment.mask_digest, segment.kind, *project.views_digest(segment.id))
 
     def compute() -> Any:
         return parse_json(description.to_json([describe(project.frame, project.support, segment, (), project.views())]))
@@ -214,7 +214,7 @@ def _measured_match(
 ) -> Match:
     """Return the measured match of a segment, from the cache if neither the segment nor the library changed."""
     key = digest(
-        "match", project.frame_key, segment.mask, services.library.digest, described.attributes.colour,
+        "match", project.frame_key, segment.mask_digest, services.library.digest, described.attributes.colour,
         matcher_label(matcher, services), *project.views_digest(segment.id),
     )  # fmt: skip
 
@@ -231,13 +231,14 @@ def _match_if_hidden(
     project: Project, services: Services, segments: Mapping[int, Segment], described: Description, found: Match
 ) -> Match:
     """Return the match, which is of an object that is seen whole, made anew if the object is partly hidden."""
+    if found.asset_id is not None or not found.candidates:
+        return found
     segment = segments[described.segment_id]
     others = np.any([one.mask for one in segments.values()], axis=0) & ~segment.mask
-    share = hidden_share(project.frame, segment.mask, others)
-    if found.asset_id is not None or not found.candidates or share < MAYBE_HIDDEN_SHARE:
+    if hidden_share(project.frame, segment.mask, others) < MAYBE_HIDDEN_SHARE:
         return found
     key = digest(
-        "match hidden", project.frame_key, segment.mask, services.library.digest, described.attributes.colour,
+        "match hidden", project.frame_key, segment.mask_digest, services.library.digest, described.attributes.colour,
         matcher_label("all", services), *project.views_digest(segment.id),
     )  # fmt: skip
 

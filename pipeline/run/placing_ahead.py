@@ -166,7 +166,7 @@ def _place_last(begun: dict[int, tuple[LonePlacement, Future[Placement]]], obser
 
 
 def _evidence(segment: Segment, described: Description, match: Match) -> str:
-    return digest(segment.mask, description.to_json([described]), str(matching.to_json([match])))
+    return digest(segment.mask_digest, description.to_json([described]), str(matching.to_json([match])))
 
 
 @lru_cache(maxsize=1)

@@ -1,7 +1,6 @@
 """The scene stage: place every object, settle the scene, and write the twin."""
 
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
@@ -19,20 +18,19 @@ from pipeline.project import Project
 from pipeline.router import read_record, write_record
 from pipeline.run.progress import Progress
 from pipeline.run.services import Services, may_send_to
+from pipeline.run.surroundings import SurroundingsAhead
 from pipeline.run.twin_condition import twin_condition
 from pipeline.scene import object_names, overrides, scene_files
 from pipeline.scene.appearance.light import estimate_light
 from pipeline.scene.appearance.photo_print import with_prints
 from pipeline.scene.evidence import measure_evidence, summarise
 from pipeline.scene.mjcf import builder
-from pipeline.scene.mjcf.background import make_background, write_background
-from pipeline.scene.mjcf.builder import Slab, table_slab
+from pipeline.scene.mjcf.background import write_background
 from pipeline.scene.mjcf.recorded_models import with_own_files
-from pipeline.scene.mjcf.table_picture import table_picture
 from pipeline.scene.place_objects import SceneInputs, place_objects
 from pipeline.scene.placement import Scene, SceneError
 from pipeline.scene.settle_retry import settle_with_retries
-from pipeline.store import StoreError, atomic_write, digest, write_text
+from pipeline.store import write_text
 from pipeline.task_generation.bring import brought_object
 from pipeline.variation.varied_scene import set_visuals, varied_scene
 
@@ -55,35 +53,37 @@ def scene_stage(project: Project, services: Services) -> Iterator[Progress]:
         project.has_walls,
     )
 
-    former = _former_names(project)
+    former = _former_scene(project)
+    names = {p.segment_id: p.name for p in former.placements} if former else {}
 
     def rename(scene: Scene) -> Scene:
         decisions = project.active_decisions(*object_names.DECISION_KINDS)
-        return object_names.name_objects(scene, descriptions, matches, services.library, decisions, former)
+        return object_names.name_objects(scene, descriptions, matches, services.library, decisions, names)
 
     ahead = partial(services.ahead.take, project) if services.ahead else lambda *_: None
-    with one_blas_thread():
-        scene = with_brought(rename(place_objects(inputs, ahead)), project, services.library)
-    yield Progress("scene", "settling the objects", 1, 3)
-    with one_blas_thread():
-        scene, reports, before = settle_with_retries(scene, inputs, rename)
-    yield Progress("scene", "writing the model", 2, 3)
-    with one_blas_thread():
-        picture = _table_picture(project, inputs, table_slab(scene))
-        model = builder.compile_spec(builder.build_spec(scene))
-        light = estimate_light(project.frame, inputs.segments, scene, model)
-        scene = with_prints(replace(scene, table_png=picture, light=light), before, inputs)
+    with SurroundingsAhead(project) as surroundings:
+        surroundings.begin_as_before(former)
+        with one_blas_thread():
+            scene = with_brought(rename(place_objects(inputs, ahead)), project, services.library)
+        surroundings.begin(scene)
+        yield Progress("scene", "settling the objects", 1, 3)
+        with one_blas_thread():
+            scene, reports, before = settle_with_retries(scene, inputs, rename)
+        yield Progress("scene", "writing the model", 2, 3)
+        drawn = surroundings.begin(scene)
+        with one_blas_thread():
+            model = builder.compile_spec(builder.build_spec(scene))
+            light = estimate_light(project.frame, inputs.segments, scene, model)
+            evidence = measure_evidence(inputs, scene, model)
+            scene = with_prints(replace(scene, light=light), before, inputs)
+        scene = replace(scene, table_png=drawn.result().table)
     _complete_recordings(project)
     condition = twin_condition(project, scene, services.library)
     varied = scene if condition is None else varied_scene(scene, condition, services.library)
     scene_files.write_scene(varied, project.folder)
     if condition is not None:
         set_visuals(project.folder / "scene" / "scene.xml", condition)
-    placed = {p.segment_id for p in scene.placements}
-    with one_blas_thread():
-        around = make_background(inputs.observation, [s for s in inputs.segments if s.id in placed], table_slab(scene))
-        write_background(around, project.folder / "scene")
-        evidence = measure_evidence(inputs, scene, model)
+    write_background(drawn.result().background, project.folder / "scene")
     project.save_evidence(evidence)
     yield Progress("scene", summarise(evidence))
     for doubt in project.doubts():
@@ -125,27 +125,12 @@ def with_brought(scene: Scene, project: Project, library: Library) -> Scene:
     return replace(scene, placements=tuple(placements))
 
 
-def _table_picture(project: Project, inputs: SceneInputs, slab: Slab) -> bytes | None:
-    """Return the picture of the table's top, kept in the project's cache while frame, masks and slab stay."""
-    key = digest(
-        "table picture 2", project.frame_key, slab.centre, slab.half, slab.yaw, *(s.mask for s in inputs.segments)
-    )
-    file = project.folder / "cache" / f"table-{key}.png"
-    with suppress(OSError):
-        return file.read_bytes() or None
-    picture = table_picture(inputs.observation, inputs.segments, slab)
-    with suppress(OSError, StoreError), atomic_write(file) as temporary:
-        temporary.write_bytes(picture or b"")
-    return picture
-
-
-def _former_names(project: Project) -> dict[int, str]:
-    """Return the names of the twin that is about to be replaced, by segment id; empty if it is damaged."""
+def _former_scene(project: Project) -> Scene | None:
+    """Return the twin that is about to be replaced; None without one, or if it is damaged."""
     try:
-        scene = project.scene()
+        return project.scene()
     except SceneError:
-        return {}
-    return {p.segment_id: p.name for p in scene.placements} if scene else {}
+        return None
 
 
 def _to_generate(project: Project, services: Services, by_segment: Mapping[int, overrides.Override]) -> list[int]:

@@ -11,10 +11,12 @@ from typing import NamedTuple
 import numpy as np
 
 from pipeline.frame import Observation
+from pipeline.frame.once_per_frame import keep_with_frame
 from pipeline.geometry import transform
 from pipeline.scene.mjcf.table_edge import Rectangle, least_rectangle
 from pipeline.scene.placement import WALL_NAME, Wall
 from pipeline.segmentation import Segment
+from pipeline.store import digest
 
 WALL_THICKNESS_M = 0.015
 MIN_SIDES = 3
@@ -48,7 +50,14 @@ class _Side(NamedTuple):
 
 
 def find_walls(observation: Observation, segments: Sequence[Segment]) -> tuple[Wall, ...]:
-    """Return the walls around the floor that the objects stand on; none if it is no bin."""
+    """Return the walls around the floor that the objects stand on; none if it is no bin. The frame keeps them."""
+    support = observation.support
+    masks = [(segment.mask_digest, segment.kind) for segment in segments]
+    key = digest("walls", support.world_from_camera, support.polygon, masks)
+    return keep_with_frame(observation.frame, key, lambda: _find_walls(observation, segments))
+
+
+def _find_walls(observation: Observation, segments: Sequence[Segment]) -> tuple[Wall, ...]:
     floor = least_rectangle(observation.support.polygon)
     free, of_objects = np.ones(observation.frame.depth.shape, bool), np.zeros(observation.frame.depth.shape, bool)
     for segment in segments:

@@ -11,6 +11,7 @@ import numpy as np
 from pipeline.assets import Library
 from pipeline.description import Description
 from pipeline.frame import Frame, Observation, doubt_registration, likely_grounds, measure_agreement
+from pipeline.frame.once_per_frame import keep_with_frame
 from pipeline.frame.surfaces import local_points
 from pipeline.geometry import inside_polygon
 from pipeline.matching import Match
@@ -125,7 +126,7 @@ def measure_evidence(inputs: SceneInputs, scene: Scene, model: mujoco.MjModel) -
         standing=_share(by_object, seen.standing),
         missing=_count_objects(missing, seen.height, typical),
         depth_error=float(np.median(np.abs(twin.depth - seen.depth)[compared])) if compared.any() else None,
-        edges=measure_agreement(frame.rgb, frame.depth),
+        edges=keep_with_frame(frame, "agreement", lambda: measure_agreement(frame.rgb, frame.depth)),
         grounds=() if frame.ground_pixel else tuple(one.probability for one in likely_grounds(frame)),
         size_ratio=size_ratio(inputs.descriptions, inputs.matches, inputs.library),
         object_count=len(scene.placements),

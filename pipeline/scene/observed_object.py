@@ -34,12 +34,17 @@ class ObservedObject:
     points: np.ndarray
     """Measured points of all views in world axes, of shape (N, 3), in metres."""
 
-    @property
+    @cached_property
+    def key(self) -> str:
+        """A hash of what was measured of it, to key what is computed from that."""
+        return digest(self.points, self.segment.mask_digest)
+
+    @cached_property
     def top(self) -> float:
         """Height in metres of the highest points above the table."""
         return float(np.quantile(self.points[:, 2], 0.98))
 
-    @property
+    @cached_property
     def bottom(self) -> float:
         """Height in metres of the lowest points above the table."""
         return float(np.quantile(self.points[:, 2], 0.05))
@@ -88,7 +93,7 @@ def object_points(observation: Observation, segment: Segment) -> np.ndarray:
     The frame keeps them, because every stage asks for them again.
     """
     views = [(view.world_from_camera, view.mask(segment.id)) for view in observation.views]
-    key = digest("object points", observation.support.world_from_camera, segment.mask, *views)
+    key = digest("object points", observation.support.world_from_camera, segment.mask_digest, *views)
     return keep_with_frame(observation.frame, key, lambda: _object_points(observation, segment))
 
 

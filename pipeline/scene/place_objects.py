@@ -229,7 +229,7 @@ def _overridden_fit(
         if override.pose is None or len(observed.points) < 10:
             return fit
         start, refit_scale = override.pose, override.refit_scale
-        evidence = (observed.points, observed.segment.mask, heights, asset.digest, start.matrix, scale, refit_scale)
+        evidence = (observed.key, heights, asset.digest, start.matrix, scale, refit_scale)
         return cached_fit(
             cache, ("refit", *evidence), lambda: refit_pose(start, scale, refit_scale, asset, observed, heights)
         )

@@ -85,7 +85,7 @@ def search_pose(
     The asset keeps its own size unless a scale near `scale` fits clearly better. Results are memoised in `cache`.
     """
     heights = candidate_heights(observed, below)
-    evidence = (observed.points, observed.segment.mask, heights, asset.digest, scale)
+    evidence = (observed.key, heights, asset.digest, scale)
     extra = () if effort == FULL_EFFORT else (str(effort),)
     return cached_fit(cache, (*evidence, *extra), lambda: _search(observed, asset, scale, heights, effort))
 
@@ -97,7 +97,7 @@ def fit_own_size(
 
     The cost is GIVEN_UP_COST_M if the effort gives up.
     """
-    evidence = (observed.points, observed.segment.mask, asset.digest, "own size")
+    evidence = (observed.key, asset.digest, "own size")
     extra = () if effort == FULL_EFFORT else (str(effort),)
     heights = candidate_heights(observed, ())
     return cached_fit(cache, (*evidence, *extra), lambda: _search_orientations(asset, 1.0, observed, heights, effort))

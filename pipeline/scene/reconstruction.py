@@ -33,7 +33,7 @@ def reconstruct_object(
     description = _above_support(observed.description, bottom)
     result = reconstruct(frame, support, observed.segment, description, folder, method, observed.observation.views)
     asset, start = result.asset, _at_height(result.world_from_object, result.asset.size, bottom)
-    evidence = (observed.points, observed.segment.mask, asset.digest, start.matrix)
+    evidence = (observed.key, asset.digest, start.matrix)
     return asset, cached_fit(cache, evidence, lambda: refine_pose(asset, start, observed.target))
 
 

@@ -40,7 +40,7 @@ def choose_rotation(fit: PoseFit, asset: Asset, observed: ObservedObject, cache:
     """
     if len(observed.points) < 10:
         return fit
-    evidence = (observed.points, observed.segment.mask, asset.digest, fit.pose.matrix, fit.scale)
+    evidence = (observed.key, asset.digest, fit.pose.matrix, fit.scale)
     return cached_fit(cache, ("print", *evidence), lambda: _choose_rotation(fit, asset, observed))
 
 
@@ -225,7 +225,7 @@ def choose_yaw(fit: PoseFit, asset: Asset, observed: ObservedObject, cache: Path
     """
     if len(observed.points) < 10:
         return fit
-    evidence = (observed.points, observed.segment.mask, asset.digest, fit.pose.matrix, fit.scale)
+    evidence = (observed.key, asset.digest, fit.pose.matrix, fit.scale)
     return cached_fit(cache, ("facing", *evidence), lambda: _choose_yaw(fit, asset, observed))
 
 

@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal, Protocol, get_args
 
 import numpy as np
 
 from pipeline.errors import StudioError
 from pipeline.frame import Frame
+from pipeline.store import digest
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +46,11 @@ class Segment:
     """The segmenter, or "human": "depth", "sam2", "scripted"."""
     kind: SegmentKind = "object"
     """What the segmenter takes it for. What is no object is left out of the twin until a person says otherwise."""
+
+    @cached_property
+    def mask_digest(self) -> str:
+        """A hash of the mask, to key what is computed from it: a mask of a megabyte is hashed once."""
+        return digest(self.mask.shape, np.packbits(self.mask))
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,6 +12,7 @@ from scipy.spatial.transform import Rotation
 from pipeline.description import describe
 from pipeline.description.measure import stacking_height
 from pipeline.geometry import Pose
+from pipeline.scene import settle as settling
 from pipeline.scene.mjcf import builder
 from pipeline.scene.overrides import Override
 from pipeline.scene.place_objects import place_objects
@@ -74,6 +75,33 @@ def test_overlapping_objects_are_separated_gently_and_neighbours_stay(tmp_path):
     good = make.placement(wide, "good", (0.115, 0.03), number=2, misfit=0.001)
     settled, _ = settle(make.scene(measured_too_large, good))
     assert np.linalg.norm(settled.placements[1].world_from_object.pos - good.world_from_object.pos) < 0.005
+
+
+def test_objects_apart_settle_alone_as_together_and_moving_one_leaves_the_others_to_the_bit(tmp_path, monkeypatch):
+    box, worlds, build = make.box(tmp_path), [], settling.SettlingWorld
+    monkeypatch.setattr(settling, "SettlingWorld", lambda scene: worlds.append(scene) or build(scene))
+    pair = [make.placement(box, f"low{i}", (0.3 * i, 0.0), bottom=0.01, number=i) for i in (0, 1)]
+    pair += [make.placement(box, f"high{i}", (0.3 * i, 0.01), bottom=0.095, number=2 + i) for i in (0, 1)]
+    apart, _ = settle(make.scene(*pair))
+    together = build(make.scene(*pair))
+    together.separate_overlaps()
+    together.simulate_to_rest()
+    assert max(make.position_errors(apart, together.current_scene())) < 1e-4
+    assert sorted(len(one.placements) for one in worlds) == [2, 2]
+    moved = replace(pair[0], world_from_object=replace(pair[0].world_from_object, pos=np.array([0.0, 0.01, 0.05])))
+    again, _ = settle(make.scene(moved, *pair[1:]))
+    assert len(worlds) == 3 and not np.any(np.array(make.position_errors(apart, again))[[1, 3]])
+
+
+def test_what_settling_pushes_towards_an_object_that_stood_apart_pushes_that_one_too(tmp_path):
+    box = make.box(tmp_path)  # 6 cm wide
+    stays = make.placement(box, "stays", fixed=True)
+    pushed = make.placement(box, "pushed", (0.035, 0.0), number=2)
+    beside = make.placement(box, "beside", (0.035 + 0.06 + 0.016, 0.0), number=3)
+    settled, _ = settle(make.scene(stays, pushed, beside))
+    assert settled.placements[2].world_from_object.pos[0] > beside.world_from_object.pos[0] + 0.005
+    _, data = begun(settled)
+    assert min((contact.dist for contact in data.contact[: data.ncon]), default=0) > -0.001
 
 
 def test_objects_that_leave_the_table_are_held_and_interlocking_ones_move_sideways(tmp_path):

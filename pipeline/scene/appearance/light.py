@@ -174,7 +174,9 @@ def _regions(
     """Return the region of each sample (-1: not used) and its standardised brightness, both of shape (N,)."""
     rows, columns, geoms, points = sampled
     smooth, lab = _smooth_luminance(frame), _lab(frame)
-    objects = np.any([s.mask for s in segments.values()], axis=0) if segments else np.zeros(smooth.shape, bool)
+    objects = np.zeros(smooth.shape, bool)
+    for segment in segments.values():
+        objects |= segment.mask
     near = cv2.dilate(objects.astype(np.uint8), np.ones((5, 5), np.uint8)) > 0
     on_table = (geoms == model.geom("table").id) & ~near[rows, columns] & _within(scene.table, points[:, :2])
     region, brightness = np.full(len(rows), -1), np.zeros(len(rows))
