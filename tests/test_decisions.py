@@ -1,6 +1,8 @@
 """The log of decisions, an open project, and what survives a crash; memoised values and atomic writes."""
 
 import json
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from threading import Thread
 
 import drawn_scene as make
@@ -75,6 +77,24 @@ def test_whatever_is_accepted_can_be_read_again(tmp_path_factory, kind, data):
         assert "cannot be saved" in str(refused) and not path.exists()
     else:
         assert len(read_log(path)) == 1
+
+
+def test_threads_that_ask_for_the_same_value_compute_it_once_and_others_do_not_wait(tmp_path):
+    begun, go_on, computed = threading.Event(), threading.Event(), []
+
+    def slowly():
+        begun.set()
+        assert go_on.wait(20)
+        computed.append(5)
+        return 5
+
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(memoise, tmp_path, "sum", slowly)
+        assert begun.wait(20)
+        second = pool.submit(memoise, tmp_path, "sum", slowly)
+        assert memoise(tmp_path, "other", lambda: 6) == 6
+        go_on.set()
+        assert first.result() == second.result() == 5 and computed == [5]
 
 
 def test_a_damaged_memoised_value_is_computed_again_and_a_failed_write_changes_nothing(tmp_path):

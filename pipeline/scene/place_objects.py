@@ -27,10 +27,8 @@ from pipeline.scene.observed_object import ObservedObject, match_score, observe_
 from pipeline.scene.overrides import Override, override_scene_physics
 from pipeline.scene.placement import SHELF_NAME, MachinePose, Placement, Scene, Shelf
 from pipeline.scene.pose_search import (
-    FULL_EFFORT,
     GOOD_COST_M,
     PoseFit,
-    SearchEffort,
     cached_fit,
     is_unsupported,
     refit_pose,
@@ -177,10 +175,9 @@ def fit_asset(
     scale: float = 1.0,
     below: tuple[Placement, ...] = (),
     cache: Path | None = None,
-    effort: SearchEffort = FULL_EFFORT,
 ) -> PoseFit:
     """Return the fit of an asset as `search_pose` finds it, rotated so that its colours agree with the photograph."""
-    fit = search_pose(observed, asset, scale, below, cache, effort)
+    fit = search_pose(observed, asset, scale, below, cache)
     return (choose_yaw if asset.joints else choose_rotation)(fit, asset, observed, cache)
 
 

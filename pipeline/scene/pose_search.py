@@ -53,9 +53,9 @@ class SearchEffort:
     """Cost in metres of the best coarse registration beyond which none is refined."""
 
 
-FULL_EFFORT, PREVIEW_EFFORT = SearchEffort(), SearchEffort(yaw_count=8, refine_count=1, scale_count=3)
-"""A preview takes 0.6 of the time. Of 24 candidates for six real objects, 22 cover the mask equally well to 5 %; the
-other two fit in neither search."""
+FULL_EFFORT, COARSE_EFFORT = SearchEffort(), SearchEffort(yaw_count=8, refine_count=1, scale_count=3)
+"""The coarse one takes 0.6 of the time. Of 24 candidates for six real objects, 22 cover the mask equally well to 5 %;
+the other two fit in neither search."""
 CHECK_EFFORT = SearchEffort(yaw_count=8, refine_count=1, max_top_error=0.012, max_coarse_cost=0.005)
 """Finds a shape that fits in its own size to a few millimetres, and gives up any other soon."""
 

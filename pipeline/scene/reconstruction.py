@@ -15,7 +15,7 @@ from pipeline.geometry import Pose
 from pipeline.geometry.rays import count_crossings, raycasting_scene
 from pipeline.scene.observed_object import ObservedObject
 from pipeline.scene.placement import Placement
-from pipeline.scene.pose_search import PREVIEW_EFFORT, PoseFit, cached_fit, refine_pose, search_pose
+from pipeline.scene.pose_search import COARSE_EFFORT, PoseFit, cached_fit, refine_pose, search_pose
 from pipeline.scene.support_relations import SUPPORT_TOLERANCE_M, support_height
 
 MAX_ERROR = 0.12, 0.008
@@ -73,9 +73,7 @@ def fit_generated(
     """Return the best fit of a made shape over sizes, on the table or on one of the placements `below`."""
     # (0.7, 0.83, 1.0, 1.2, 1.45): tried around the size that was measured, which is too small where a part is hidden or
     # outside the photograph
-    coarse = [
-        search_pose(observed, asset, scale, below, cache, PREVIEW_EFFORT) for scale in (0.7, 0.83, 1.0, 1.2, 1.45)
-    ]
+    coarse = [search_pose(observed, asset, scale, below, cache, COARSE_EFFORT) for scale in (0.7, 0.83, 1.0, 1.2, 1.45)]
     return search_pose(observed, asset, min(coarse, key=lambda fit: fit.cost).scale, below, cache)
 
 

@@ -3,11 +3,13 @@
 import os
 import shutil
 import tempfile
+import threading
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
+from weakref import WeakValueDictionary
 
 from pipeline.store.files import read_json, write_json
 from pipeline.store.storage_errors import StoreError
@@ -51,13 +53,23 @@ def made_once(folder: Path, make: Callable[[Path], object]) -> Path:
 def memoise(folder: Path, key: str, compute: Callable[[], Any]) -> Any:
     """Return the JSON value saved under this key; compute and save it if there is none or it cannot be read.
 
-    A value that cannot be saved is computed again next time, which is no error.
+    A value that cannot be saved is computed again next time, which is no error. Threads that ask for the same value
+    wait for the first.
     """
-    file, value = folder / f"{key}.json", None
-    with suppress(StoreError):
-        value = read_json(file)
-    if value is None:
-        value = compute()
+    file = folder / f"{key}.json"
+    with _locks_lock:
+        lock = _locks.setdefault(file, threading.RLock())
+    with lock:
+        value = None
         with suppress(StoreError):
-            write_json(file, value)
-    return value
+            value = read_json(file)
+        if value is None:
+            value = compute()
+            with suppress(StoreError):
+                write_json(file, value)
+        return value
+
+
+_locks: "WeakValueDictionary[Path, threading.RLock]" = WeakValueDictionary()
+"""By the file of the value that a thread looks up or computes."""
+_locks_lock = threading.Lock()

@@ -18,7 +18,6 @@ from pipeline.geometry import Pose
 from pipeline.scene import Placement, SceneError
 from pipeline.scene.observed_object import observe
 from pipeline.scene.place_objects import fit_asset
-from pipeline.scene.pose_search import PREVIEW_EFFORT
 from pipeline.scene.preview import candidate_preview
 from pipeline.scene.reconstruction import preview_reconstruction
 from pipeline.segmentation import Segment
@@ -33,7 +32,7 @@ from studio.sessions.session_registry import SessionRegistry, session_context
 from studio.web.endpoints import Endpoint
 from studio.web.errors import RequestError
 
-VERSION = 7
+VERSION = 8
 """Of the renderings; increased when the same candidate is rendered differently."""
 METHOD_PREFIX = "method:"
 """Before the name of a reconstruction method, where an asset's id would be."""
@@ -176,7 +175,7 @@ def _place_asset(session: Session, key: str, segment: Segment, asset: Asset, sca
         raise SceneError("it is not described yet; wait until the objects are")
     observed = observe(project.observation, segment, descriptions[segment.id])
     others = tuple(_other_placements(session, segment))
-    fit = fit_asset(observed, asset, scale, others, project.folder / "cache", PREVIEW_EFFORT)
+    fit = fit_asset(observed, asset, scale, others, project.folder / "cache")  # as the twin does, which finds it there
     candidate = _Candidate(asset.mesh, asset.size * fit.scale, fit.pose, fit.scale)
     return _save(session, key, _render(session, key, segment, candidate))
 
