@@ -17,6 +17,9 @@ from studio.sessions.session import Session
 from studio.web import background
 from studio.web.errors import error_message
 
+UNSEEN_S = 1.5
+"""Seconds without a question, which the page asks three times a second, after which nobody sees the candidates."""
+
 
 @dataclass(frozen=True, eq=False)
 class RenderJob:
@@ -39,6 +42,7 @@ class CandidateRenderer:
         """The queues that have a thread."""
         self._in_progress: set[str] = set()
         self._failed: dict[str, str] = {}
+        self._asked_at = 0.0
 
     def states(self, jobs: list[RenderJob]) -> list[dict[str, Any]]:
         """Return the record of each job that is done, else its state, and queue these jobs instead of earlier ones.
@@ -48,6 +52,7 @@ class CandidateRenderer:
         folder = candidate_folder(self._session)
         records = [read_json(folder / f"{job.key}.json") for job in jobs]
         with self._lock:
+            self._asked_at = time.monotonic()
             started = self._failed.keys() | self._in_progress
             missing = [j for j, r in zip(jobs, records, strict=True) if r is None and j.key not in started]
             self._queues = {
@@ -92,6 +97,8 @@ class CandidateRenderer:
             if stop.wait(0.2):
                 break
         with self._lock:
+            if not is_selected and time.monotonic() - self._asked_at > UNSEEN_S:
+                self._queues[is_selected] = []
             if stop.is_set() or not self._queues[is_selected]:
                 self._running.discard(is_selected)
                 return None

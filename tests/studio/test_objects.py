@@ -24,7 +24,7 @@ from pipeline.geometry import Pose
 from pipeline.project import Project
 from pipeline.resources import SAMPLE_SCENES
 from pipeline.segmentation import DepthSegmenter, SegmentationError
-from studio.objects import candidate_comparison
+from studio.objects import candidate_comparison, candidate_renderer
 from studio.objects.candidate_renderer import CandidateRenderer, RenderJob
 from studio.records.fits import compute_fits
 from studio.records.related_objects import Parents, add_merge_suggestions, identical_groups
@@ -105,7 +105,7 @@ def test_the_selected_candidate_is_rendered_at_once_the_others_after_the_stages_
     assert [state["state"] for state in renderer.states(jobs)] == ["drawing"] * 3
     wait_until(lambda: rendered == ["a"], "the selected candidate")
     runner.current = None
-    wait_until(lambda: rendered == ["a", "b", "c"], "the other candidates")
+    wait_until(lambda: renderer.states(jobs) and {*rendered} == {*"abc"}, "the other candidates")
     runner, renderer, cache = renderer_at_work(tmp_path, scene_stamp="0")
     rendered.clear()
     renderer.states([RenderJob("a", lambda: rendered.append("a") or {})])
@@ -113,6 +113,18 @@ def test_the_selected_candidate_is_rendered_at_once_the_others_after_the_stages_
     assert rendered == []
     runner.current = None
     wait_until(lambda: rendered == ["a"], "the selected candidate")
+
+
+def test_candidates_that_the_page_no_longer_asks_for_are_not_rendered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(candidate_renderer, "UNSEEN_S", -1.0)
+    begun, start = [], candidate_renderer.background.start
+    monkeypatch.setattr(candidate_renderer.background, "start", lambda *a: begun.append(start(*a)))
+    runner, renderer, _ = renderer_at_work(tmp_path, scene_stamp="1")
+    runner.current, rendered = None, []
+    renderer.states([RenderJob(key, lambda key=key: rendered.append(key) or {}) for key in "abc"])
+    for task in begun:
+        task.join(60)
+    assert rendered == ["a"]
 
 
 def test_a_reconstruction_is_previewed_before_the_twin_is_rebuilt_and_an_unknown_method_is_refused(session: Session):
