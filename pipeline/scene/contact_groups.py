@@ -20,7 +20,7 @@ def contact_groups(placements: Sequence[Placement], joined: Groups = (), apart: 
     """
     low = np.array([p.footprint.min(0) for p in placements]).reshape(-1, 2) - apart / 2
     high = np.array([p.footprint.max(0) for p in placements]).reshape(-1, 2) + apart / 2
-    near = ((low[:, None] < high) & (low < high[:, None])).all(-1)
+    near = np.asarray(((low[:, None] < high) & (low < high[:, None])).all(-1))
     for group in joined:
         near[np.ix_(group, group)] = True
     left, groups = set(range(len(placements))), []
