@@ -64,6 +64,12 @@ class WorkerProcesses:
             self._all = [one for one in self._all if one.poll() is None] + [worker]
         return worker
 
+    @property
+    def has_any(self) -> bool:
+        """Whether a process is there, so that a job need not wait for its start."""
+        with self._lock:
+            return any(worker.poll() is None for worker in self._all)
+
     def kill(self) -> None:
         """End all workers at once. May be called from another thread than that of `run`."""
         for worker in self._all:

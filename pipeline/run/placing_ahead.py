@@ -4,6 +4,7 @@ Both find the same. An object is placed in this process if the second one has no
 another object is below it.
 """
 
+import importlib
 import os
 import shutil
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -41,6 +42,14 @@ class OpenedFrame:
 
     def run(self) -> None:
         _observation(self.folder, self.frame_key)
+
+
+@dataclass(frozen=True, eq=False)
+class LoadedLibraries:
+    """Imports what placing needs, which takes two seconds."""
+
+    def run(self) -> None:
+        importlib.import_module("open3d")
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +101,15 @@ class PlacingAhead:
         self._queue = ThreadPoolExecutor(1, "placing ahead")
         self._opened: dict[Path, Future[None]] = {}
         self._begun: dict[Path, dict[int, tuple[LonePlacement, Future[Placement]]]] = {}
+
+    def warm_up(self) -> None:
+        """Start the process, so that the first frame need not wait for it."""
+        self._queue.submit(self._workers.run, LoadedLibraries())
+
+    @property
+    def is_warm(self) -> bool:
+        """Whether the process is there."""
+        return self._workers.has_any
 
     def open(self, project: Project) -> None:
         """Let the process start, and read the project's frame. Call it before `start`."""

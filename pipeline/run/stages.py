@@ -55,7 +55,9 @@ def _run_stages(
     for stage in stages:
         if stage == "descriptions" and "scene" in stages and services.ahead:
             with suppress(StudioError):  # damaged masks are a failure of the stage that reads them
-                if not is_current(project, services, "matches", renew) and _is_worth_it(project):
+                if not is_current(project, services, "matches", renew) and _is_worth_it(
+                    project, services.ahead.is_warm
+                ):
                     services.ahead.open(project)
         if not is_current(project, services, stage, renew) or (stage == "task" and task_text is not None):
             yield from run_stage(project, services, stage, task_text)
@@ -65,9 +67,10 @@ def _run_stages(
                 yield from _try_other_tasks(project, services)
 
 
-def _is_worth_it(project: Project) -> bool:
-    """Whether a second process should place objects: its start costs as much as placing three."""
-    return project.scene() is None and not project.views() and len(project.segments() or ()) >= MANY
+def _is_worth_it(project: Project, is_warm: bool) -> bool:
+    """Whether a second process should place objects: its start costs as much as placing three, unless it is there."""
+    enough = 2 if is_warm else MANY
+    return project.scene() is None and not project.views() and len(project.segments() or ()) >= enough
 
 
 def is_current(project: Project, services: Services, stage: Stage, renew: bool = True) -> bool:

@@ -131,7 +131,8 @@ def model_settings(settings: Settings) -> "ModelSettings":
 def warm_up(services: "Services") -> None:
     """Compute what the first project would wait for.
 
-    These are the process that opens files, the library's features, a slow import, and the sandbox's confinement.
+    These are the process that opens files, the library's features, a slow import, the sandbox's confinement, and the
+    process that places objects.
     Errors are ignored. They occur again, and are reported, where the result is needed.
     """
     from pipeline.frame.confined_reader import start_reader
@@ -144,6 +145,8 @@ def warm_up(services: "Services") -> None:
         import open3d  # noqa: F401
     with contextlib.suppress(Exception):
         _ = services.sandbox.protection
+    if services.ahead:
+        services.ahead.warm_up()
 
 
 def open_segmenter(settings: Settings) -> "Segmenter":
