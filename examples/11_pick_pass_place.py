@@ -12,7 +12,9 @@ words = "Move the red cube next to the yellow block."
 for step in grs_studio.run(grs_studio.load(frame), out, task=words, robot="aloha"):
     print(f"{step.stage}: {step.message}")
 
-solution = grs_studio.open_project(out).solution()
+project = grs_studio.open_project(out)
+solution = project.solution()
 for event in solution.shown.events:
     print(f"{event['time']:5.1f} s  {event['verb']} {event['object']} {event['target']}")
 print(f"solved on {sum(solution.success)} of {len(solution.seeds)} layouts by {solution.source}")
+print(*project.doubts(solution), sep="\n")

@@ -4,10 +4,11 @@ import json
 import shutil
 import zipfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from pipeline import plugins
+from pipeline.errors import StudioError
 from pipeline.export.export_format import ExportError, general_loss
 from pipeline.export.project_zip import zip_entry
 from pipeline.project import Project
@@ -42,11 +43,15 @@ def write_marker(
 ) -> None:  # fmt: skip
     """Write export.json: the format, one sentence for everything that it could not hold, and what it needs to load.
 
-    "doubtful" holds why the twin may not show its photograph, "splats" the paths of Gaussian splats in the folder.
+    "doubtful" holds why the twin may not show its photograph or the program not mean the task, "splats" the paths of
+    Gaussian splats in the folder.
     """
     general = general_loss(file_format, plugins.load("exporters", file_format))
     content = {"format": file_format, "left_out": [*general, *left_out]} | ({"needs": needs} if needs else {})
-    content["doubtful"] = list(Project.open(project_dir).doubts())
+    project = Project.open(project_dir)
+    with suppress(StudioError):  # a solution that cannot be read is none
+        content["doubtful"] = list(project.doubts(project.solution()))
+    content.setdefault("doubtful", list(project.doubts()))
     if splats:
         content["splats"] = list(splats)
     (folder / MARKER).write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")

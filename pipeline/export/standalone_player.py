@@ -47,7 +47,8 @@ def replay(view: bool) -> None:
     start = positions(model, data)
     set_state(model, data, record, len(record["times"]) - 1)
     solution = json.loads((FOLDER / "solution.json").read_text(encoding="utf-8"))
-    print(f"solution: solved {solution['solved']}, reward per seed {solution['reward']}, {record['times'][-1]:.1f} s")
+    solved = "doubtful: " + solution["failed_check"] if solution.get("failed_check") else f"solved {solution['solved']}"
+    print(f"solution: {solved}, reward per seed {solution['reward']}, {record['times'][-1]:.1f} s")
     for name, end in positions(model, data).items():
         print(f"  {name:24s} from {np.round(start[name], 3)} to {np.round(end, 3)} m")
     if view:

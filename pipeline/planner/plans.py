@@ -103,6 +103,8 @@ def why_infeasible(goals: Sequence[PlannedGoal], scene: Mapping[str, Any]) -> st
     for goal in goals:
         if missing := [name for name in goal.objects if name not in known]:
             return f"there is no {missing[0]} here; there are: {', '.join(known)}"
+        if goal.new_container and goal.names[-1] in known:
+            return f"there is a {goal.names[-1]} here already: name another container"
         if reason := _INFEASIBLE.get(goal.kind, lambda *_: "")(goal, [known[n] for n in goal.objects], table):
             return reason
     if reason := why_no_room(goals, known, table):

@@ -175,11 +175,11 @@ def _gather_tasks(objects: Sequence[SceneObject], table: TableTop) -> Iterator[T
                 continue
             phrase, count = plural.format(word).replace("boxs", "boxes"), 0.05 * len(group)
             here = next((t.name for t in objects if t.category in ("bin", "basket") and t not in group), "")
-            added, words = "bin", f"Discard all the {phrase} into the bin."
+            added, words, name = "bin", f"Discard all the {phrase} into the bin.", f"discard_{word}"
             if table.bin:
-                here, added, words = "", "tray", f"Take all the {phrase} out of the bin."
+                here, added, words, name = "", "tray", f"Take all the {phrase} out of the bin.", f"take_out_{word}"
             into = tuple(PlannedGoal("inside", (t.name, here or added), new_container=not here) for t in group)
-            yield TaskPlan("gather", into, words, f"discard_{word}", 0.2 + count)
+            yield TaskPlan("gather", into, words, name, 0.2 + count)
             front = tuple(PlannedGoal("in_zone", (t.name, "near_zone")) for t in group)
             words = f"Bring all the {phrase} into the zone at the front."
             yield TaskPlan("select", front, words, f"bring_{word}", 0.25 + count)

@@ -27,7 +27,7 @@ def place_zones(
 ) -> dict[str, tuple[tuple[float, float], float]] | None:
     """Return centre and side in metres of each zone and added container, clear of every object.
 
-    Containers stand beside a bin, whose floor is the table. None where one has no room.
+    None where one has no room. Where the table is the floor of a bin, containers stand outside its walls.
     """
     known = {t.name: t for t in objects}
     wanted: dict[str, list[SceneObject]] = {}
@@ -38,7 +38,8 @@ def place_zones(
     if table.bin:
         added = {goal.names[1] for goal in goals if goal.new_container}
         outside = {name: wanted.pop(name) for name in [*wanted] if name in added}
-        beside = _places_beside(outside, table.bin, table.polygon.mean(0))
+        there = [(np.array(t.position[:2]), t.diagonal / 2) for t in objects if not table.bin.contains(t.position[:2])]
+        beside = _places_beside(outside, table.bin, table.polygon.mean(0), there)
     moving = {t.name for inside in wanted.values() for t in inside}
     every = [(np.array(t.position[:2]), t.diagonal / 2) for t in objects]
     staying = [(np.array(t.position[:2]), t.diagonal / 2) for t in objects if t.name not in moving]
@@ -179,16 +180,23 @@ def _side_for(inside: Sequence[SceneObject]) -> float:
 
 
 def _places_beside(
-    wanted: Mapping[str, list[SceneObject]], bin_walls: Region, middle: np.ndarray
+    wanted: Mapping[str, list[SceneObject]],
+    bin_walls: Region,
+    middle: np.ndarray,
+    there: Sequence[tuple[np.ndarray, float]],
 ) -> dict[str, tuple[tuple[float, float], float]]:
-    """Return centre and side in metres of each container outside a bin's walls, as near to a point (2,) as can be."""
+    """Return centre and side in metres of each container outside a bin's walls, as near to a point (2,) as can be.
+
+    `there` are centres (2,) and radii in metres of what stands outside already.
+    """
     spots: dict[str, tuple[tuple[float, float], float]] = {}
-    taken: list[tuple[np.ndarray, float]] = []
+    taken = list(there)
     for name, inside in wanted.items():
         side = _side_for(inside)
         radius = 0.71 * side  # of its corners: it may stand at any angle to the walls
         low, high = np.reshape(bin_walls.bounds, (2, 2))
-        low, high = low - side - 0.1, high + side + 0.1
+        far = side + 0.1 + sum(2 * other + 0.02 for _, other in taken)  # so that there is always room
+        low, high = low - far, high + far
         x, y = np.meshgrid(np.arange(low[0], high[0], 0.02), np.arange(low[1], high[1], 0.02))
         places = np.stack([x.ravel(), y.ravel()], -1)
         places = places[bin_walls.distance(places) > radius + 0.02]

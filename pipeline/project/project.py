@@ -238,14 +238,14 @@ class Project(ProjectFolder):
         return Evidence.from_json(self._record.fact("evidence"))
 
     def doubts(self, solution: Solution | None = None) -> tuple[str, ...]:
-        """Return why the twin may not show the photograph, each as "reason; cure"; empty if that was not measured.
+        """Return why the twin may not show the photograph, each as "reason; cure"; none if that was not measured.
 
-        Of a solution also why its program may not mean the task.
+        With a solution, also what its program failed.
         """
         found = self._record.fact("doubtful") if self.evidence() else None
         lines = map(_doubt_line, found) if isinstance(found, list) else ()
         failed = solution.failed_check if solution else ""
-        return (*lines, *([f"the program fails a check: {failed}; repair it"] if failed else []))
+        return (*lines, *([f"the program did not pass its checks: {failed}; repair it"] if failed else []))
 
     def tasks(self) -> tuple[Task, ...] | None:
         """Return the proposed tasks, best first."""

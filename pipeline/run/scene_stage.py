@@ -61,7 +61,7 @@ def scene_stage(project: Project, services: Services) -> Iterator[Progress]:
         return object_names.name_objects(scene, descriptions, matches, services.library, decisions, names)
 
     ahead = partial(services.ahead.take, project) if services.ahead else lambda *_: None
-    with SurroundingsAhead(project) as surroundings:
+    with SurroundingsAhead(inputs, project.frame_key, project.folder / "cache") as surroundings:
         surroundings.begin_as_before(former)
         with one_blas_thread():
             scene = with_brought(rename(place_objects(inputs, ahead)), project, services.library)

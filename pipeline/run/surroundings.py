@@ -2,15 +2,16 @@
 
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from pathlib import Path
 from typing import NamedTuple, Self
 
 import numpy as np
 
 from pipeline.one_blas_thread import one_blas_thread
-from pipeline.project import Project
 from pipeline.scene.mjcf.background import Background, make_background
 from pipeline.scene.mjcf.builder import Slab, table_slab
 from pipeline.scene.mjcf.table_picture import table_picture
+from pipeline.scene.place_objects import SceneInputs
 from pipeline.scene.placement import Scene
 from pipeline.segmentation import Segment
 from pipeline.store import StoreError, atomic_write, digest
@@ -27,9 +28,9 @@ class Surroundings(NamedTuple):
 class SurroundingsAhead:
     """Draws in a thread of its own, until the block ends. A scene with another slab has its surroundings drawn anew."""
 
-    def __init__(self, project: Project):
-        self._observation, self._segments = project.observation, project.segments() or ()
-        self._cache, self._frame_key = project.folder / "cache", project.frame_key
+    def __init__(self, inputs: SceneInputs, frame_key: str, cache: Path):
+        self._observation, self._segments = inputs.observation, tuple(inputs.segments)
+        self._cache, self._frame_key = cache, frame_key
         self._pool = ThreadPoolExecutor(1, "surroundings")
         self._begun: dict[str, Future[Surroundings]] = {}
 

@@ -1,4 +1,4 @@
-"""Groups of objects that may touch: what happens in one changes nothing in another, so that each settles alone."""
+"""Groups of objects that may touch, each of which can settle alone."""
 
 from collections.abc import Sequence
 
@@ -13,13 +13,19 @@ Groups = tuple[tuple[int, ...], ...]
 """Indices of placements, each in one group, in their order."""
 
 
-def contact_groups(placements: Sequence[Placement], joined: Groups = (), apart: float = APART_M) -> Groups:
+def contact_groups(
+    placements: Sequence[Placement], before: Sequence[Placement] = (), joined: Groups = (), apart: float = APART_M
+) -> Groups:
     """Return the groups of objects whose boxes seen from above are less than `apart` metres from one another's.
 
-    What is in one of the groups `joined` stays together.
+    With `before`, where they stood, the boxes hold the ways from there. What is in one of the groups `joined` stays
+    together.
     """
     low = np.array([p.footprint.min(0) for p in placements]).reshape(-1, 2) - apart / 2
     high = np.array([p.footprint.max(0) for p in placements]).reshape(-1, 2) + apart / 2
+    if before:
+        low = np.minimum(low, np.array([p.footprint.min(0) for p in before]) - apart / 2)
+        high = np.maximum(high, np.array([p.footprint.max(0) for p in before]) + apart / 2)
     near = np.asarray(((low[:, None] < high) & (low < high[:, None])).all(-1))
     for group in joined:
         near[np.ix_(group, group)] = True

@@ -120,8 +120,9 @@ def show_added_containers(model: mujoco.MjModel) -> float:
     local = (corners - data.cam_xpos[photo]) @ data.cam_xmat[photo].reshape(3, 3)
     ahead = np.abs(local[local[:, 2] < 0])
     edge = model.cam_sensorsize[photo] / 2 / model.cam_intrinsic[photo, :2]
+    reach = float((ahead[:, :2] / ahead[:, 2:] / edge).max(initial=0.0))
     # 1.15: a little room beside them; 5: no wider, or the objects are specks
-    share = float(np.clip(1.15 * (ahead[:, :2] / ahead[:, 2:] / edge).max(initial=0.0), 1.0, 5.0))
+    share = min(1.15 * reach, 5.0) if reach > 1 else 1.0
     model.cam_intrinsic[photo, :2] /= share
     if len(corners):
         model.geom_group[model.geom_group == builder.WALL_GROUP] = 0
@@ -130,7 +131,10 @@ def show_added_containers(model: mujoco.MjModel) -> float:
 
 def _added_containers(model: mujoco.MjModel, data: mujoco.MjData) -> np.ndarray:
     """Return the corners of the floors of all containers that a program added, world, of shape (N, 3), in metres."""
-    floors = [number for number in range(model.ngeom) if model.geom(number).name.endswith("/floor")]
+    named = [number for number in range(model.ngeom) if model.geom(number).name.endswith("/floor")]
+    # 0.002: half the thickness of an added container's floor; a part of a photographed object may be called so, too
+    is_added = np.isclose(model.geom_size[named, 2], 0.002) & (model.body_dofnum[model.geom_bodyid[named]] == 0)
+    floors = np.array(named, int)[is_added]
     corners = np.array([(x, y, 0) for x in (-1, 1) for y in (-1, 1)]) * model.geom_size[floors][:, None]
     rotations = data.geom_xmat[floors].reshape(-1, 3, 3)
     return (corners @ rotations.transpose(0, 2, 1) + data.geom_xpos[floors][:, None]).reshape(-1, 3)

@@ -70,10 +70,14 @@ def settle(scene: Scene) -> tuple[Scene, tuple[SettleReport, ...]]:
         placements = list(scene.placements)
         for group in groups:
             alone = replace(scene, placements=tuple(scene.placements[i] for i in group))
-            for index, rested in zip(group, _settled_group(alone), strict=True):
+            for index, rested in zip(group, _settled_group(alone, scene), strict=True):
                 placements[index] = rested
-        # those that have come near one another settle together; 0.005: metres, less than objects that begin apart
-        former, groups = groups, contact_groups(placements, groups, apart=0.005)
+        former = groups
+        if any(q.fixed and not p.fixed for p, q in zip(scene.placements, placements, strict=True)):
+            groups = (tuple(range(len(placements))),)  # one left the table, on a way that nobody saw
+        else:
+            # those that came near one another settle together; 0.005: metres, less than between what begins apart
+            groups = contact_groups(placements, scene.placements, groups, apart=0.005)
         if groups == former:
             break
     settled = replace(scene, placements=tuple(placements))
@@ -81,16 +85,16 @@ def settle(scene: Scene) -> tuple[Scene, tuple[SettleReport, ...]]:
     return settled, tuple(report for p, q in pairs if (report := _report(p, q)))
 
 
-def _settled_group(scene: Scene) -> tuple[Placement, ...]:
-    """Return the placements of a scene at rest, from memory if the same ones settled before."""
-    key = _physics_key(scene)
+def _settled_group(scene: Scene, whole: Scene) -> tuple[Placement, ...]:
+    """Return the placements at rest of a scene with some objects of another, from memory if they settled before."""
+    key = _physics_key(scene, whole)
     with _lock:
         known = _settled.get(key)
     if known is None:
-        settled, toppled = _settle_on_table(scene)
+        settled, toppled = _settle_on_table(scene, whole)
         if toppled:
             helped = tuple(replace(p, foot=True) if p.name in toppled else p for p in scene.placements)
-            settled, _ = _settle_on_table(replace(scene, placements=helped))
+            settled, _ = _settle_on_table(replace(scene, placements=helped), whole)
         known = tuple(_Rest(p.world_from_object, p.foot, p.fixed) for p in settled.placements)
         with _lock:
             _settled[key] = known
@@ -100,7 +104,7 @@ def _settled_group(scene: Scene) -> tuple[Placement, ...]:
     return tuple(replace(p, **rest._asdict()) for p, rest in zip(scene.placements, known, strict=True))
 
 
-def _physics_key(scene: Scene) -> str:
+def _physics_key(scene: Scene, whole: Scene) -> str:
     """Return a hash of all of a scene that decides how it settles."""
     objects = [
         (
@@ -112,22 +116,23 @@ def _physics_key(scene: Scene) -> str:
     ]  # fmt: skip
     shelves = [(shelf.outline, shelf.height) for shelf in scene.shelves]
     walls = [(wall.outline, wall.height, wall.lean, wall.not_touched) for wall in scene.walls]
-    return digest(scene.table, scene.table_margins, objects, shelves, walls)
+    slabs = [builder.table_slab(whole), *(builder.shelf_slab(whole, shelf) for shelf in whole.shelves)]
+    return digest(scene.table, [list(slab) for slab in slabs], objects, shelves, walls)
 
 
-def _settle_on_table(scene: Scene) -> tuple[Scene, set[str]]:
+def _settle_on_table(scene: Scene, whole: Scene) -> tuple[Scene, set[str]]:
     """Return the scene at rest, objects that would leave the table fixed, and the names of those that topple."""
     while True:
-        settled, toppled, lost = _simulate(scene)
+        settled, toppled, lost = _simulate(scene, whole)
         if not lost:
             return settled, toppled
         held = tuple(replace(p, fixed=True) if p.name in lost else p for p in scene.placements)
         scene = replace(scene, placements=held)
 
 
-def _simulate(scene: Scene) -> tuple[Scene, set[str], set[str]]:
+def _simulate(scene: Scene, whole: Scene) -> tuple[Scene, set[str], set[str]]:
     """Return the scene at rest, the objects that toppled or would at a nudge, and those that left the table."""
-    world = SettlingWorld(scene)
+    world = SettlingWorld(scene, whole)
     world.separate_overlaps()
     world.simulate_to_rest()
     settled = world.current_scene()
@@ -205,10 +210,10 @@ def _report(before: Placement, after: Placement) -> SettleReport | None:
 class SettlingWorld:
     """A compiled scene whose free bodies are separated and simulated."""
 
-    def __init__(self, scene: Scene):
-        """Compile the collision shapes of a scene. Raises SceneError."""
+    def __init__(self, scene: Scene, whole: Scene | None = None):
+        """Compile the collision shapes of a scene, on table and shelves of the `whole` one. Raises SceneError."""
         self.scene = scene
-        self.model = builder.compile_spec(builder.build_spec(scene, visuals=False))
+        self.model = builder.compile_spec(builder.build_spec(scene, visuals=False, whole=whole))
         self.data = mujoco.MjData(self.model)
         self.free = [p.name for p in scene.placements if not p.fixed]
         self.qpos = {name: int(self.model.joint(name).qposadr[0]) for name in self.free}

@@ -54,12 +54,14 @@ def memoise(folder: Path, key: str, compute: Callable[[], Any]) -> Any:
     """Return the JSON value saved under this key; compute and save it if there is none or it cannot be read.
 
     A value that cannot be saved is computed again next time, which is no error. Threads that ask for the same value
-    wait for the first.
+    wait a while for the first.
     """
     file = folder / f"{key}.json"
     with _locks_lock:
         lock = _locks.setdefault(file, threading.RLock())
-    with lock:
+    # 2.0: seconds after which it is computed here too: the first may be a thread that has to wait for others
+    is_held = lock.acquire(timeout=2.0)
+    try:
         value = None
         with suppress(StoreError):
             value = read_json(file)
@@ -68,6 +70,9 @@ def memoise(folder: Path, key: str, compute: Callable[[], Any]) -> Any:
             with suppress(StoreError):
                 write_json(file, value)
         return value
+    finally:
+        if is_held:
+            lock.release()
 
 
 _locks: "WeakValueDictionary[Path, threading.RLock]" = WeakValueDictionary()

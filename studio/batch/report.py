@@ -44,7 +44,7 @@ class FrameReport:
     evidence: str = ""
     """One line about how well the twin explains the photograph; empty if that was not measured."""
     doubts: tuple[str, ...] = ()
-    """Why the twin may not show the photograph."""
+    """Why the twin may not show the photograph, or the program not mean the task."""
     problem: str = field(default="")
     """Why the project cannot be shown; empty if it can."""
 
@@ -115,7 +115,7 @@ def _totals(frames: Sequence[FrameReport]) -> str:
     seconds = sum(frame.item.seconds for frame in frames)
     counts = ", ".join(f"{states.count(state)} {state}" for state in ("done", "failed", "todo") if state in states)
     totals = f"{len(frames)} frames: {counts}. {objects} objects. {solved} tasks with a solved seed"
-    totals += f", {doubtful} twins doubtful." if doubtful else "."
+    totals += f", {doubtful} doubtful." if doubtful else "."
     return f"{totals} {seconds / 60:.1f} minutes of computing."
 
 

@@ -15,6 +15,7 @@ from pipeline.assets import Asset
 from pipeline.assets.reconstruct import RECONSTRUCTION_METHODS
 from pipeline.description import Description
 from pipeline.geometry import Pose
+from pipeline.one_blas_thread import one_blas_thread
 from pipeline.scene import Placement, SceneError
 from pipeline.scene.observed_object import observe
 from pipeline.scene.place_objects import fit_asset
@@ -175,7 +176,8 @@ def _place_asset(session: Session, key: str, segment: Segment, asset: Asset, sca
         raise SceneError("it is not described yet; wait until the objects are")
     observed = observe(project.observation, segment, descriptions[segment.id])
     others = tuple(_other_placements(session, segment))
-    fit = fit_asset(observed, asset, scale, others, project.folder / "cache")  # as the twin does, which finds it there
+    with one_blas_thread():  # as the twin does, which finds it in the cache, unless the object stands on another
+        fit = fit_asset(observed, asset, scale, others, project.folder / "cache")
     candidate = _Candidate(asset.mesh, asset.size * fit.scale, fit.pose, fit.scale)
     return _save(session, key, _render(session, key, segment, candidate))
 

@@ -63,8 +63,8 @@ def _solution_record(session: Session, solution: Solution) -> dict[str, Any]:
     }
     words = object_words(session.project)
     doubts = ["; ".join(filter(None, doubt)) for doubt in translated_doubts(session)]
-    if failed := translated(words.in_words(solution.failed_check)):
-        doubts.append(t("the program fails a check: {why}", why=failed))
+    if why := translated(words.in_words(solution.failed_check)):
+        doubts.append(t("the program did not pass its checks: {why}", why=why))
     rows = zip(solution.seeds, solution.reward, solution.success, solution.crashes, solution.reasons, strict=True)
     return {
         "solved": solution.solved,

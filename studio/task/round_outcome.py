@@ -17,10 +17,10 @@ def outcome_line(session: Session) -> str:
         if solution and is_current
         else ""
     )
+    verdict = t("Not solved")
+    if solution and solution.solved:
+        verdict = t("Doubtful") if session.project.doubts(solution) else t("Solved")
     if newest.report.clean:
-        verdict = t("Not solved")
-        if solution and solution.solved:
-            verdict = t("Doubtful") if session.project.doubts(solution) else t("Solved")
         return (
             t("{verdict}: {seeds}. Watch it in Review and export.", verdict=verdict, seeds=seeds)
             if seeds
@@ -28,7 +28,7 @@ def outcome_line(session: Session) -> str:
         )
     if best.number == newest.number:
         return t("Round {number} failed; no round passed.", number=newest.number)
-    solved = t(", solved on {seeds}", seeds=seeds) if seeds else ""
+    shown = f" ({verdict}: {seeds})" if seeds else ""
     return t(
-        "Round {failed} failed; showing round {shown}{solved}.", failed=newest.number, shown=best.number, solved=solved
+        "Round {failed} failed; showing round {shown}{solved}.", failed=newest.number, shown=best.number, solved=shown
     )

@@ -219,7 +219,7 @@ def test_a_believed_twin_is_solved_and_a_doubtful_one_nowhere(folder, tmp_path):
     state, readme, export, report = read_everywhere(folder, tmp_path)
     assert state == "doubtful" and "Solution: doubtful" in readme and export["doubtful"] == [DOUBT]
     assert "| Solved tasks | 0 |\n| Doubtful twins | 1 |" in report
-    assert DOUBT in report and "done, doubtful" in report and "0 tasks with a solved seed, 1 twins doubtful." in report
+    assert DOUBT in report and "done, doubtful" in report and "0 tasks with a solved seed, 1 doubtful." in report
     project, services = Project.open(folder), open_services(Settings(seeds=1))
     lines = [step.message for step in run_stage(project, services, "solution")]
     project.close()

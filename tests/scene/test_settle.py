@@ -16,6 +16,7 @@ from pipeline.scene import settle as settling
 from pipeline.scene.mjcf import builder
 from pipeline.scene.overrides import Override
 from pipeline.scene.place_objects import place_objects
+from pipeline.scene.placement import Shelf
 from pipeline.scene.settle import settle
 from pipeline.scene.settle_retry import settle_with_retries
 from pipeline.scene.support_relations import add_props, extend_support, object_under
@@ -79,7 +80,7 @@ def test_overlapping_objects_are_separated_gently_and_neighbours_stay(tmp_path):
 
 def test_objects_apart_settle_alone_as_together_and_moving_one_leaves_the_others_to_the_bit(tmp_path, monkeypatch):
     box, worlds, build = make.box(tmp_path), [], settling.SettlingWorld
-    monkeypatch.setattr(settling, "SettlingWorld", lambda scene: worlds.append(scene) or build(scene))
+    monkeypatch.setattr(settling, "SettlingWorld", lambda scene, whole: worlds.append(scene) or build(scene, whole))
     pair = [make.placement(box, f"low{i}", (0.3 * i, 0.0), bottom=0.01, number=i) for i in (0, 1)]
     pair += [make.placement(box, f"high{i}", (0.3 * i, 0.01), bottom=0.095, number=2 + i) for i in (0, 1)]
     apart, _ = settle(make.scene(*pair))
@@ -100,6 +101,17 @@ def test_what_settling_pushes_towards_an_object_that_stood_apart_pushes_that_one
     beside = make.placement(box, "beside", (0.035 + 0.06 + 0.016, 0.0), number=3)
     settled, _ = settle(make.scene(stays, pushed, beside))
     assert settled.placements[2].world_from_object.pos[0] > beside.world_from_object.pos[0] + 0.005
+    _, data = begun(settled)
+    assert min((contact.dist for contact in data.contact[: data.ncon]), default=0) > -0.001
+
+
+def test_a_shelf_is_as_large_for_what_settles_beside_it_as_in_the_twin(tmp_path):
+    box = make.box(tmp_path)
+    on = make.placement(box, "on", (0.12, 0.0), bottom=0.06, number=2)
+    beside = make.placement(box, "beside", (0.13, 0.06), bottom=0.03, number=3)
+    outline = np.array([[-0.1, -0.1], [0.1, -0.1], [0.1, 0.1], [-0.1, 0.1]])
+    shelf = Shelf("shelf_1", outline, 0.06, (100, 100, 100))
+    settled, _ = settle(replace(make.scene(on, beside), shelves=(shelf,)))
     _, data = begun(settled)
     assert min((contact.dist for contact in data.contact[: data.ncon]), default=0) > -0.001
 

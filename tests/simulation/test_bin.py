@@ -106,6 +106,35 @@ def test_a_robot_stands_outside_the_walls(tmp_path, height):
     assert scene.footprint.distance(mount.base) > 0.05 and scene.footprint.contains(scene.table.centre)
 
 
-def test_what_is_in_the_bin_is_not_put_into_it_again(tmp_path):
+@pytest.mark.parametrize("words", ["put the red box into the bin", "dispose of the red box in the bin"])
+def test_what_is_in_the_bin_is_not_put_into_it_again(tmp_path, words):
     with pytest.raises(TaskError, match="a bin around them already"):
-        understand_instruction("put the red box into the bin", bin_scene(tmp_path, 0.1), RULES)
+        understand_instruction(words, bin_scene(tmp_path, 0.1), RULES)
+
+
+@pytest.mark.parametrize(
+    "words", ["empty the box", "take the ball out of the box", "empty the ball", "take the red box out of the blue box"]
+)
+def test_a_word_for_an_object_is_not_taken_for_the_bin(tmp_path, words):
+    with pytest.raises(TaskError):
+        understand_instruction(words, bin_scene(tmp_path, 0.1), RULES)
+
+
+def test_what_stands_outside_the_walls_is_not_taken_out_and_no_tray_stands_on_it(tmp_path):
+    scene = bin_scene(tmp_path, 0.1)
+    first = understand_instruction("empty the bin", scene, RULES)
+    tray = next(o for o in arranged(first, scene, 0, "gripper").objects if o.container)
+    away = scene["red_box"].moved(tray.position[:2])
+    scene = replace(scene, objects=(away, *scene.objects[1:]))
+    task = understand_instruction("empty the bin", scene, RULES)
+    assert [goal.names[0] for goal in task.planned] == EVERYTHING[1:]
+    moved = next(o for o in arranged(task, scene, 0, "gripper").objects if o.container)
+    assert np.hypot(*(moved.position - away.position)[:2]) > moved.radius
+    with pytest.raises(TaskError, match="not in the bin"):
+        understand_instruction("take the red box out of the bin", scene, RULES)
+
+
+def test_a_container_is_not_called_as_an_object_is(tmp_path):
+    scene = bin_scene(tmp_path, 0.1)
+    scene = replace(scene, objects=(*scene.objects[:2], replace(scene.objects[2], name="tray", category="tray")))
+    assert not [goal for task in propose(scene, RULES) for goal in task.planned if goal.new_container]

@@ -259,10 +259,14 @@ class InstructionReader:
         if verb == "swap" and (both := self._try(re.sub(r" with | for ", " and ", rest))) and len(both.objects) == 2:
             a, b = (o.name for o in both.objects)
             return "swap", [PlannedGoal("where", (a, b)), PlannedGoal("where", (b, a))]
+        if verb == "discard" and self.phrases.start.table.bin and re.search(r" in (?:the|a) bin$", rest):
+            self._new_container("the bin")
+            return None
         if verb == "discard" and (phrase := self._try(re.sub(r" in (?:the|a) bin$", "", rest))):
             here = next((o.name for o in self.objects if o.category in ("bin", "basket")), "")
+            added = "tray" if self.phrases.start.table.bin else "bin"
             return "gather", [
-                PlannedGoal("inside", (o.name, here or "bin"), new_container=not here)
+                PlannedGoal("inside", (o.name, here or added), new_container=not here)
                 for o in phrase.objects
                 if o.name != here
             ]

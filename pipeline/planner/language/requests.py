@@ -105,11 +105,20 @@ def _side(way: str) -> str:
 
 
 def _taken_out(words: Mapping[str, str], phrases: NounPhrases) -> str:
-    """Return the words for taking things out of the bin whose floor is the table; empty where it is none."""
-    if not phrases.start.table.bin or any(_objects(words.get(key) or "", phrases) for key in ("holder", "emptied")):
+    """Return the words for taking things out of the bin whose floor is the table; empty where it is none.
+
+    Raises UnclearPhrase where a named object is not in it, or where the bin's noun may mean an object.
+    """
+    walls, holder = phrases.start.table.bin, words.get("holder") or words.get("emptied") or ""
+    if walls is None or any(phrases.knows(word) for word in holder.split()[1:]):
         return ""
-    moved = _objects(words.get("moved") or words.get("contents") or "everything", phrases)
-    return f"put {listed([o.name for o in moved])} into a new tray" if moved else ""
+    named = words.get("moved") or words.get("contents") or "everything"
+    moved = _objects(named, phrases)
+    inside = [o for o in moved if walls.contains(o.position[:2])]
+    apart = [o for o in moved if o not in inside]
+    if apart and not re.search(r"\b(?:every\w*|all|each)\b", named):
+        raise UnclearPhrase(f"{_names(apart, phrases)} is not in the bin")
+    return f"put {listed([o.name for o in inside])} into a new tray" if inside else ""
 
 
 def _taken_off(words: Mapping[str, str], phrases: NounPhrases) -> str:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import cv2
 import mujoco
@@ -69,23 +69,23 @@ class RoomLight(NamedTuple):
     """From the lamp."""
 
 
-def build_spec(scene: Scene, visuals: bool = True) -> mujoco.MjSpec:
+def build_spec(scene: Scene, visuals: bool = True, whole: Scene | None = None) -> mujoco.MjSpec:
     """Return the specification of a scene's model, its files in `spec.assets`. Raises SceneError.
 
     Without visuals it has collision geoms only, and articulated objects are rigid and closed. It then compiles several
-    times faster.
+    times faster. Of a scene with some of the objects, `whole` has them all: table and shelves are as large as there.
     """
     spec = mujoco.MjSpec()
     spec.modelname = "twin"
     _options(spec)
-    _room(spec, scene, visuals)
+    _room(spec, whole or scene, visuals)
     for placement in scene.placements:
         _add_object(spec, placement, visuals)
         if placement.prop:
             _add_prop(spec, placement)
         for wall in (one for one in scene.walls if placement.segment_id in one.not_touched):
-            whole = spec.body(placement.name)
-            for part in (whole, *whole.find_all(mujoco.mjtObj.mjOBJ_BODY)):
+            body: Any = spec.body(placement.name)
+            for part in (body, *body.find_all(mujoco.mjtObj.mjOBJ_BODY)):
                 spec.add_exclude(name=f"{wall.name}:{part.name}", bodyname1=wall.name, bodyname2=part.name)
     if scene.intrinsics is not None:
         add_camera(spec, scene.intrinsics, scene.world_from_camera)
@@ -173,7 +173,7 @@ def table_slab(scene: Scene) -> Slab:
     return Slab(seen.centre + (low + high) / 2 @ seen.axes, (high - low) / 2, seen.yaw)
 
 
-def _shelf_slab(scene: Scene, shelf: Shelf) -> Slab:
+def shelf_slab(scene: Scene, shelf: Shelf) -> Slab:
     """Return the least rectangle below the visible shelf and the objects on it. A margin would stand in others' way."""
     around = least_rectangle(np.vstack([shelf.outline, *(p.footprint for p in scene.placements if shelf.carries(p))]))
     return Slab(around.centre, around.half, around.yaw)
@@ -213,7 +213,7 @@ def _room(spec: mujoco.MjSpec, scene: Scene, visuals: bool) -> None:
     table = _add_board(spec.worldbody, "table", table_slab(scene), 0.0, TABLE_THICKNESS_M)
     for shelf in scene.shelves:
         body = spec.worldbody.add_body(name=shelf.name)
-        board = _add_board(body, shelf.name, _shelf_slab(scene, shelf), shelf.height, shelf.thickness)
+        board = _add_board(body, shelf.name, shelf_slab(scene, shelf), shelf.height, shelf.thickness)
         board.rgba = np.append(np.asarray(shelf.rgb) / 255, 1)
     for wall in scene.walls:
         _add_wall(spec.worldbody.add_body(name=wall.name), wall)
