@@ -6,6 +6,7 @@ from pathlib import Path
 
 import mujoco
 import numpy as np
+from scipy.spatial import QhullError
 from scipy.spatial.transform import Rotation
 
 from pipeline.simulation.articulated_parts import ArticulatedPart
@@ -56,28 +57,36 @@ class Scene:
 
     @staticmethod
     def load(project: Path | str) -> "Scene":
-        """Load the scene of a project folder. Raises KitError where scene.json or scene/scene.xml is missing."""
+        """Load the scene of a project folder. Raises KitError where one of its files is missing or damaged."""
         project = Path(project)
         for file in ("scene.json", "scene/scene.xml"):
             if not (project / file).is_file():
                 raise KitError(f"{project} has no {file}: run the stages up to scene first")
-        data = parse_json((project / "scene.json").read_text("utf-8"))
-        described = _descriptions(project / "descriptions.json")
-        objects = tuple(_object(p, described.get(p.get("segment_id"), {})) for p in data["placements"])
-        camera = np.array(data["world_from_camera"], float)
-        ground = camera[:2, 0] if np.linalg.norm(camera[:2, 0]) > 1e-6 else np.array([1.0, 0])
-        right = ground / np.linalg.norm(ground)
-        corners = np.array(data["table"], float) if data.get("table") else _table_around(objects)
-        away = np.array([-right[1], right[0]])
-        shelves = tuple(_shelf(shelf) for shelf in data.get("shelves", ()))
-        walls = tuple(map(_wall, data.get("walls", ())))
-        folder, cameras = (project / "scene").resolve(), _cameras(project / CAMERAS)
-        return Scene(objects, Region(hull(corners)), right, away, folder, None, shelves, walls, cameras)
+        try:
+            data = parse_json((project / "scene.json").read_text("utf-8"))
+            return _scene(data, _descriptions(project / "descriptions.json"), project)
+        except (ValueError, KeyError, TypeError, AttributeError, QhullError) as error:
+            reason = f"{type(error).__name__}: {error}".splitlines()[0]
+            raise KitError(f"{project.name}/scene.json is damaged ({reason}); build the scene again") from None
 
     def shelf_under(self, placed: Object) -> Object | None:
         """Return the shelf that an object stands on; None for the table and for what stands on another object."""
         on = (s for s in self.shelves if abs(placed.bottom - s.top) < SHELF_TOLERANCE_M)
         return next((s for s in on if s.distance_outside(placed.position[:2]) < SHELF_TOLERANCE_M), None)
+
+
+def _scene(data: dict, described: dict[int, dict], project: Path) -> Scene:
+    """Return the scene of the values of scene.json and the attributes of descriptions.json by segment id."""
+    objects = tuple(_object(p, described.get(p.get("segment_id"), {})) for p in data["placements"])
+    camera = np.array(data["world_from_camera"], float)
+    ground = camera[:2, 0] if np.linalg.norm(camera[:2, 0]) > 1e-6 else np.array([1.0, 0])
+    right = ground / np.linalg.norm(ground)
+    corners = np.array(data["table"], float) if data.get("table") else _table_around(objects)
+    away = np.array([-right[1], right[0]])
+    shelves = tuple(_shelf(shelf) for shelf in data.get("shelves", ()))
+    walls = tuple(map(_wall, data.get("walls", ())))
+    folder, cameras = (project / "scene").resolve(), _cameras(project / CAMERAS)
+    return Scene(objects, Region(hull(corners)), right, away, folder, None, shelves, walls, cameras)
 
 
 def _object(data: dict, described: dict) -> Object:

@@ -1,5 +1,6 @@
 """A bin, of which the table is the floor: tasks take out of it, over its walls, into a tray beside it."""
 
+import json
 import re
 from dataclasses import replace
 
@@ -138,3 +139,22 @@ def test_a_container_is_not_called_as_an_object_is(tmp_path):
     scene = bin_scene(tmp_path, 0.1)
     scene = replace(scene, objects=(*scene.objects[:2], replace(scene.objects[2], name="tray", category="tray")))
     assert not [goal for task in propose(scene, RULES) for goal in task.planned if goal.new_container]
+
+
+DAMAGES = [
+    lambda data: data["walls"][0].pop("lean"), lambda data: data["walls"][0].update(lean="x"),
+    lambda data: data["walls"][0].update(outline=[[0, 0]]), lambda data: data["walls"][0].update(outline=5),
+    lambda data: data.update(walls=7), lambda data: data.update(shelves=[{}]), lambda data: data.update(placements=[3]),
+    lambda data: data.update(table=[[1, 2]]), lambda data: data.pop("world_from_camera"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_scene_file_is_named_in_one_line(tmp_path, damage):
+    bin_scene(tmp_path, 0.1)
+    data = json.loads((tmp_path / "scene.json").read_text())
+    damage(data)
+    (tmp_path / "scene.json").write_text(json.dumps(data))
+    with pytest.raises(kit.KitError, match=r"scene\.json is damaged \(.*\); build the scene again") as told:
+        kit.Scene.load(tmp_path)
+    assert "\n" not in str(told.value)
