@@ -180,7 +180,8 @@ def set_card(workspace: Path, chosen: ProjectSet) -> str:
     splits = Counter(chosen.split.values())
     sources = Counter(one["source"] or "unknown" for one in records.values())
     objects = Counter(name for one in records.values() for name in one["objects"])
-    solved, doubtful, matched = (sum(one[key] for one in records.values()) for key in ("solved", "doubtful", "matched"))
+    counted = ("solved", "doubtful", "failed", "matched")
+    solved, doubtful, failed, matched = (sum(one[key] for one in records.values()) for key in counted)
     people = sorted({one["by"] for one in records.values()} - {""})
     settings, count = chosen.settings, sum(objects.values())
     day, by = time.strftime("%Y-%m-%d", time.gmtime(chosen.made)), ", ".join(people) or "one person"
@@ -193,7 +194,7 @@ def set_card(workspace: Path, chosen: ProjectSet) -> str:
         "## Numbers", "", "| | |", "|---|---|",
         f"| Projects | {len(records)} |", f"| Objects | {count} |",
         f"| Objects with an asset | {matched} |", f"| Solved tasks | {solved} |",
-        f"| Doubtful twins | {doubtful} |", "",
+        f"| Doubtful twins | {doubtful} |", f"| Doubtful programs | {failed} |", "",
         "## Where from", "", *_table("Source", sources), "", "## Objects", "", *_table("Name", objects), "",
     ]  # fmt: skip
     return "\n".join(lines)
@@ -217,6 +218,7 @@ def _facts(folder: Path) -> dict[str, Any]:
         "matched": sum(one.get("asset_id") is not None for one in matches),
         "solved": not doubtful and bool(solution.get("solved")) and not solution.get("failed_check"),
         "doubtful": doubtful,
+        "failed": bool(solution.get("failed_check")),
         "by": read_curation(folder).by,
     }
 

@@ -1,6 +1,6 @@
-"""Match an object of which a part is hidden. Each candidate is compared as the camera would see it.
+"""Match a partly hidden object: each candidate is compared as the camera would see it.
 
-Only pixels that show both count, because masks are torn where one object ends before another.
+Only pixels that show both count: masks are torn where one object ends before another.
 """
 
 from collections.abc import Mapping

@@ -26,7 +26,7 @@ class Surroundings(NamedTuple):
 
 
 class SurroundingsAhead:
-    """Draws in a thread of its own, until the block ends. A scene with another slab has its surroundings drawn anew."""
+    """Draws in a thread of its own until its `with` block ends. Another slab is drawn anew."""
 
     def __init__(self, inputs: SceneInputs, frame_key: str, cache: Path):
         self._observation, self._segments = inputs.observation, tuple(inputs.segments)

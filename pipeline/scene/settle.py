@@ -74,7 +74,7 @@ def settle(scene: Scene) -> tuple[Scene, tuple[SettleReport, ...]]:
                 placements[index] = rested
         former = groups
         if any(q.fixed and not p.fixed for p, q in zip(scene.placements, placements, strict=True)):
-            groups = (tuple(range(len(placements))),)  # one left the table, on a way that nobody saw
+            groups = (tuple(range(len(placements))),)  # one left the table, and may have met any other
         else:
             # those that came near one another settle together; 0.005: metres, less than between what begins apart
             groups = contact_groups(placements, scene.placements, groups, apart=0.005)

@@ -155,9 +155,14 @@ def _part(row: dict, pos: np.ndarray, rotation: np.ndarray) -> ArticulatedPart:
 
 
 def _descriptions(path: Path) -> dict[int, dict]:
+    """Return the attributes of descriptions.json by segment id; none without the file. Raises KitError."""
     if not path.is_file():
         return {}
-    return {d["segment_id"]: d.get("attributes") or {} for d in parse_json(path.read_text("utf-8"))}
+    try:
+        return {d["segment_id"]: dict(d.get("attributes") or {}) for d in parse_json(path.read_text("utf-8"))}
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        reason = f"{type(error).__name__}: {error}".splitlines()[0]
+        raise KitError(f"{path.name} is damaged ({reason}); describe the objects again") from None
 
 
 def _cameras(path: Path) -> tuple[Camera, ...]:

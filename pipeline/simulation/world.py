@@ -277,10 +277,7 @@ class Simulation:
         self._zones[name] = Zone(name, _xy(xy), extents, self.scene.right, disc)
 
     def add_container(self, name: str, xy: Any, size: Any, height: float = 0.05) -> None:
-        """Add an open box fixed to the table; size is its outside (along scene.right, along scene.away).
-
-        Beside the table, as outside a bin's walls, it has a stand of its own.
-        """
+        """Add a fixed open box, beside the table on a stand; size is its outside (along scene.right, scene.away)."""
         self._require_new_name(name)
         wide, deep = (float(size), float(size)) if np.ndim(size) == 0 else (float(size[0]), float(size[1]))
         if min(wide, deep) < 0.03 or not 0.01 <= height <= 0.5:

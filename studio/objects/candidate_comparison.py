@@ -176,7 +176,7 @@ def _place_asset(session: Session, key: str, segment: Segment, asset: Asset, sca
         raise SceneError("it is not described yet; wait until the objects are")
     observed = observe(project.observation, segment, descriptions[segment.id])
     others = tuple(_other_placements(session, segment))
-    with one_blas_thread():  # as the twin does, which finds it in the cache, unless the object stands on another
+    with one_blas_thread():  # as the twin does before it settles; it finds the fit in the cache if nothing is below
         fit = fit_asset(observed, asset, scale, others, project.folder / "cache")
     candidate = _Candidate(asset.mesh, asset.size * fit.scale, fit.pose, fit.scale)
     return _save(session, key, _render(session, key, segment, candidate))

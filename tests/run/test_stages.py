@@ -239,6 +239,7 @@ def test_a_solution_whose_program_fails_a_check_is_solved_nowhere_and_no_example
     assert lines[-1].startswith("doubtful: 1 of 1 seeds") and "tray extends beyond the edge" in lines[-2]
     state, readme, _, report = read_everywhere(folder, tmp_path)
     assert state == "doubtful" and "Solution: doubtful" in readme and "| Solved tasks | 0 |" in report
+    assert "| Doubtful twins | 0 |\n| Doubtful programs | 1 |" in report
     assert "0 tasks with a solved seed" in report and not list(tmp_path.rglob("solved/*"))
 
 

@@ -24,7 +24,7 @@ EVERYTHING = ["red_box", "blue_box", "blue_ball"]
 
 
 def bin_scene(folder, height, lean=0.0, yaw=0.0):
-    """Return the kit's scene of three things between four walls that lean outwards; without a height, on a table."""
+    """Return the kit's scene of three things between walls that lean outwards. Without a height there are no walls."""
     folder.mkdir(exist_ok=True)
     turned = planar_rotation(yaw)
     walls = []
@@ -158,3 +158,11 @@ def test_a_damaged_scene_file_is_named_in_one_line(tmp_path, damage):
     with pytest.raises(kit.KitError, match=r"scene\.json is damaged \(.*\); build the scene again") as told:
         kit.Scene.load(tmp_path)
     assert "\n" not in str(told.value)
+
+
+@pytest.mark.parametrize("text", ["", "[3]", "[{}]", '[{"segment_id": 1, "attributes": 5}]', "{"])
+def test_damaged_descriptions_are_named_and_not_the_scene(tmp_path, text):
+    bin_scene(tmp_path, 0.1)
+    (tmp_path / "descriptions.json").write_text(text)
+    with pytest.raises(kit.KitError, match=r"^descriptions\.json is damaged"):
+        kit.Scene.load(tmp_path)
