@@ -52,7 +52,7 @@ def renewed_projects(session: Session | None, open_projects: Iterable[Session], 
 def _title(session: Session) -> str:
     is_done = session.project.stages()["solution"] == "done"
     solution = session.cache.get("solution", "solution.json", session.project.solution) if is_done else None
-    is_solved = solution is not None and solution.solved and not session.project.doubts(solution)
+    is_solved = is_done and (solution is None or (solution.solved and not session.project.doubts(solution)))
     return t("This project, which is solved") if is_solved else t("This project")
 
 
