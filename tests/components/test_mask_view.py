@@ -159,7 +159,8 @@ def test_another_project_begins_with_the_first_tool_and_no_edit(masks: Mounted):
     expect(action(page, "undo")).to_be_enabled()
     expect(hint(page)).to_contain_text("Paint its mask")
     ready = {"name": "depth", "title": "Depth and colour", "state": "ready", "progress": 1, "note": ""}
-    masks.answer("mask-canvas", {"status": {"chosen": "depth", "segmenters": [ready]}})
+    status = {"chosen": "depth", "segmenters": [ready]}
+    masks.answer("mask-canvas", {"status": status, "prepare": status})
     masks.set_value("mask-canvas", masks.value("mask-canvas") | {"token": "of another"})
     expect(hint(page)).to_contain_text("Click a mask")
     expect(action(page, "tool:add")).to_have_attribute("aria-pressed", "true")
