@@ -18,11 +18,11 @@ class TopBar(Component):
 class Widgets(Component):
     """Draws nothing: sends for what Gradio's own components show, once the page's channel says that it changed.
 
-    Value: {shown, ask}, number of the newest change that was set, and of the event that it answers. Event: `refresh`
-    {shown, ask, all}.
+    Value: {shown, ask}, number of the newest change that was set, and of the event that it answers. Events {shown, ask,
+    all}: `refresh`, and in another language than English `translate`, which also sets texts.
     """
 
-    folder, event_names = "widgets", ("refresh",)
+    folder, event_names = "widgets", ("refresh", "translate")
     reply_names = event_names
 
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from pipeline.scene import registration
 from pipeline.scene.hidden_sides import fit_together
+from pipeline.scene.mjcf.mesh_export import modified_ns
 from pipeline.scene.observed_object import ObservedObject
 from pipeline.scene.overrides import override_physics
 from pipeline.scene.place_objects import SceneInputs, is_chosen_surely, place_object
@@ -33,14 +34,15 @@ def settle_with_retries(
     if not (moved := _moved_objects(settled, reports, inputs)):
         return settled, reports, scene
     observed = {o.segment.id: o for o in inputs.observed_objects()}
-    misfit, points = _total_misfit(settled, observed), {id: one.points for id, one in observed.items()}
+    known: dict[object, float] = {}
+    misfit, points = _total_misfit(settled, observed, known), {id: one.points for id, one in observed.items()}
     for id in moved:
         below = tuple(p for p in settled.placements if p.segment_id != id)
         before = scene
         for alternative in _alternatives(inputs, observed[id], below):
             candidate = rename(fit_together(_with_placement(before, alternative), points))
             candidate_settled, candidate_reports = settle(candidate)
-            if (cost := _total_misfit(candidate_settled, observed)) < misfit - MIN_GAIN_M:
+            if (cost := _total_misfit(candidate_settled, observed, known)) < misfit - MIN_GAIN_M:
                 scene, settled, reports, misfit = candidate, candidate_settled, candidate_reports, cost
     return settled, reports, scene
 
@@ -82,12 +84,16 @@ def _with_placement(scene: Scene, placement: Placement) -> Scene:
     return replace(scene, placements=add_props(placements, scene.shelves))
 
 
-def _total_misfit(scene: Scene, observed: Mapping[int, ObservedObject]) -> float:
-    """Return the sum in metres of the registration costs of all photographed objects."""
+def _total_misfit(scene: Scene, observed: Mapping[int, ObservedObject], known: dict[object, float]) -> float:
+    """Return the sum in metres of the registration costs of all photographed objects; `known` keeps each."""
     total = 0.0
     for p in scene.placements:
         if p.segment_id not in observed:
             continue  # a person brought it
-        surface = registration.load_surface(p.mesh, p.size)
-        total += registration.registration_cost(surface, observed[p.segment_id].target, p.world_from_object)
+        key = p.segment_id, p.mesh, modified_ns(p.mesh), p.size.tobytes(), p.world_from_object.matrix.tobytes()
+        if key not in known:
+            surface = registration.load_surface(p.mesh, p.size)
+            target = observed[p.segment_id].target
+            known[key] = registration.registration_cost(surface, target, p.world_from_object)
+        total += known[key]
     return total

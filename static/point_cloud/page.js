@@ -6,6 +6,7 @@ import * as THREE from "three";
 import { OrbitControls } from "three/addons/controls/OrbitControls.js";
 import { t, translateMarkup } from "../studio/texts.js";
 
+const SHOWN_MS = 60; // after the canvas is back on the screen, the page around it is drawn first
 const BYTES_A_POINT = 15;
 const GRID_M = 0.1;
 const HOVER_M = 0.004; // distance from the pointer's ray within which a point is named
@@ -39,6 +40,11 @@ function requestDraw() {
 function resize() {
   const { clientWidth: width, clientHeight: height } = canvas;
   if (!width || !height) return;
+  const known = renderer.getSize(new THREE.Vector2());
+  if (known.x === width && known.y === height) {
+    setTimeout(requestDraw, SHOWN_MS);
+    return;
+  }
   renderer.setSize(width, height, false);
   camera.aspect = width / height;
   camera.updateProjectionMatrix();

@@ -3,11 +3,13 @@
 //
 // Gradio's own components get theirs by an event of Gradio, which is sent when the channel says that there is something
 // new, and again if nothing came of it.
+import { language } from "./texts.js";
 import { follow, onChange, signal, untracked } from "./view.js";
 
 const RETRY_MS = 500,
   LOST_MS = 3000, // without a connection, after which the page says so
   WIDGETS_MS = 4000, // after which an event of Gradio is taken for lost
+  DRAWN_MS = 60, // after something of Gradio's was drawn first; more is drawn in the same moment
   UNAUTHORISED = 401,
   GONE = 409; // the studio does not know the page, or was started again
 const page = [...crypto.getRandomValues(new Uint8Array(12))].map((byte) => byte.toString(16).padStart(2, "0")).join(""),
@@ -31,7 +33,8 @@ let isStarted = false,
   askWidgets = null,
   shown = 0, // number of the change that Gradio's components show
   asks = 0, // counts those events; an answer names the one it answers, so that no two answers are alike
-  asked = 0; // when the last was sent; 0 if it was answered
+  asked = 0, // when the last was sent; 0 if it was answered
+  allDue = 0; // timer of an event that sets all
 
 /** Connects the page, which may have no components of Gradio's; returns this module. */
 export function start(module, hasWidgets = true) {
@@ -59,7 +62,7 @@ export const isSettled = () =>
   !outbox.length &&
   update.acted >= sent &&
   update.shows === shows &&
-  (!isGradios || (shown >= update.widgets && !asked));
+  (!isGradios || (shown >= update.widgets && !asked && !allDue));
 
 /** Calls back when the connection is lost, and when it is back. */
 export const onLoss = (element, callback) => onChange(element, () => isLost.value, callback);
@@ -208,13 +211,22 @@ export function takeWidgets(trigger) {
   refreshWidgets();
 }
 
-/** Sets Gradio's own components if there is something new for them, `all` of them in any case. */
-export function refreshWidgets(all = false) {
+/** Sets all of Gradio's own components, once nothing more of them is being drawn for the first time. */
+export function refreshAll() {
+  clearTimeout(allDue);
+  allDue = setTimeout(() => {
+    allDue = 0;
+    refreshWidgets(true);
+  }, DRAWN_MS);
+}
+
+// Sets Gradio's own components if there is something new for them, `all` of them in any case.
+function refreshWidgets(all = false) {
   if (!askWidgets || !update.number) return;
   const isBehind = update.widgets > shown,
     isLost = asked && performance.now() - asked > WIDGETS_MS;
   if (!all && !isLost && (!isBehind || asked)) return;
-  askWidgets("refresh", { shown, ask: ++asks, all: all || Boolean(asked) });
+  askWidgets(language === "en" ? "refresh" : "translate", { shown, ask: ++asks, all: all || Boolean(asked) });
   asked = performance.now();
 }
 
@@ -225,7 +237,7 @@ export function widgetsShown(value) {
   if (value.ask === asks) asked = 0;
   if (opensNow) {
     openings.value++;
-    setTimeout(refreshWidgets, 0, true); // Gradio loses the label of a tab that comes with what makes tabs visible
+    refreshAll(); // Gradio loses the label of a tab that comes with what makes tabs visible
   } else refreshWidgets();
 }
 

@@ -2,6 +2,7 @@
 import * as THREE from "three";
 
 const SLOW_FRAME_MS = 80; // frames slower than this reduce quality
+const SHOWN_MS = 60; // after a canvas of the same size is back on the screen: first the page around it is drawn
 const BACKDROP = "#cdd2d8"; // the floor fades into it; the page's #viewport continues it
 const FADE_M = [1.5, 6];
 const DEFAULT_LIGHT = [-0.45, -0.35, 1.1]; // towards it, in a model that has no main light
@@ -75,6 +76,11 @@ export class Renderer {
   resize() {
     const [width, height] = this.size;
     if (!width || !height) return;
+    const known = this.renderer.getSize(new THREE.Vector2());
+    if (known.x === width && known.y === height) {
+      setTimeout(() => this.requestDraw(), SHOWN_MS);
+      return;
+    }
     this.renderer.setSize(width, height, false);
     this.onResize?.(width, height);
     this.requestDraw();

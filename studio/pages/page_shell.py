@@ -104,6 +104,7 @@ class Shell:
         self.pages, self._turns = ChannelPages(), Turns()
         self._views: Views = []
         self._opening_views: Views = []
+        self._text_views: Views = []
         self._latest: WeakKeyDictionary[Session, dict[Any, LatestValues]] = WeakKeyDictionary()
         """By language, by whether it is for those who came by a link, and by the components that are shown."""
         self._action_threads, self._value_threads = CapacityLimiter(ACTION_THREADS), CapacityLimiter(VALUE_THREADS)
@@ -117,6 +118,10 @@ class Shell:
     def show_on_open(self, component: Any, view: View) -> None:
         """Set the component to what `view` returns only when a project is opened; a person may change it afterwards."""
         self._opening_views.append((component, view))
+
+    def show_text(self, component: Any, view: View) -> None:
+        """Set the component to what `view` returns when a project is opened in another language than English."""
+        self._text_views.append((component, view))
 
     def on(self, event: Callable[..., Any], act: Callable[..., Any], inputs: Sequence[Any] = ()) -> None:
         """At the event of a component of Gradio's own, call `act` with the session and the inputs' values."""
@@ -187,18 +192,21 @@ class Shell:
 
         Of what is not drawn yet, Gradio keeps no change.
         """
-        event(None, None, None, js="() => { studioChannel.then((channel) => channel.refreshWidgets(true)); }")
+        event(None, None, None, js="() => { studioChannel.then((channel) => channel.refreshAll()); }")
 
     def connect(self) -> None:
         """Make the event that sets Gradio's own components. Call it once, inside the page, when all are built."""
         self._widgets.render()
-        outputs = [component for component, _ in (*self._opening_views, *self._widget_views())]
+        # Gradio makes each output of an event anew, which takes longer than all else that opening a project does
+        for event, texts in ((self._widgets.refresh, []), (self._widgets.translate, self._text_views)):
+            opening = [*self._opening_views, *texts]
+            outputs = [component for component, _ in (*opening, *self._widget_views())]
 
-        async def handle(request: gr.Request, event: gr.EventData) -> list[Any]:
-            return await self._set_widgets(request, event)
+            async def handle(request: gr.Request, event: gr.EventData, opening: Views = opening) -> list[Any]:
+                return await self._set_widgets(request, event, opening)
 
-        handler = needs(Role.VISIT, handle)
-        self._widgets.refresh(handler, None, [*outputs, self._widgets], postprocess=False, **EVENT_SETTINGS)
+            handler = needs(Role.VISIT, handle)
+            event(handler, None, [*outputs, self._widgets], postprocess=False, **EVENT_SETTINGS)
 
     def mount(self, app: FastAPI, find_first: Callable[[str], Session | None]) -> None:
         """Add the page's channel to an app. Call it before Gradio is mounted at "/", which takes every other address.
@@ -322,8 +330,8 @@ class Shell:
         ours = ((one.elem_id, value) for one, value in pairs if isinstance(one, Component))
         return {id: value for id, value in ours if id and isinstance(value, str)}
 
-    async def _set_widgets(self, request: gr.Request, event: gr.EventData) -> list[Any]:
-        """Return what Gradio's own components show in the page.
+    async def _set_widgets(self, request: gr.Request, event: gr.EventData, opening_views: Views) -> list[Any]:
+        """Return what Gradio's own components show in the page, beginning with those that opening sets.
 
         The event brings {page, message: {shown, ask, all}}: the page's id, and the number of the last change that it
         shows. `all` asks for every value again, since some were lost. `ask` goes back with the answer, since Gradio
@@ -333,13 +341,13 @@ class Shell:
         sent = event.message or {}
         page = self.pages.find(event.page, current_user.get())
         shown = number if isinstance(number := sent.get("shown"), int) else 0
-        opening = [gr.skip() for _ in self._opening_views]
+        opening = [gr.skip() for _ in opening_views]
         newest = [gr.skip() for _ in self._widget_views()]
         if page is None:
             return [*opening, *newest, gr.skip()]
         number, values = page.widgets_number, page.widgets
         if shown < page.opened_number:
-            opening = await run_sync(self._opening_values, page.session)
+            opening = await run_sync(_opening_values, opening_views, page.session)
         if sent.get("all") or len(page.widgets_set) != len(values):
             page.widgets_set = [None] * len(values)
         if values:  # only what is new: a person may have typed into the rest
@@ -350,9 +358,6 @@ class Shell:
 
     def _widget_views(self) -> Views:
         return [pair for pair in self._views if not isinstance(pair[0], Component)]
-
-    def _opening_values(self, session: Session | None) -> list[Any]:
-        return [_shown_value(component, view(session)) for component, view in self._opening_views]
 
 
 def names_of(event: Any) -> tuple[str, str]:
@@ -395,6 +400,10 @@ def _value(component: Any, view: View, session: Session | None, report: Callable
     except Exception as error:
         report(error)
         return gr.skip()
+
+
+def _opening_values(views: Views, session: Session | None) -> list[Any]:
+    return [_shown_value(component, view(session)) for component, view in views]
 
 
 def _is_same(value: Any, before: Any) -> bool:

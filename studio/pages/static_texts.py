@@ -27,7 +27,7 @@ def show_static_texts(shell: Shell, blocks: gr.Blocks) -> None:
     for block in list(blocks.blocks.values()):
         texts = {name: getattr(block, name, None) for name in PROPERTIES.get(type(block), ())}
         if any(texts.values()):
-            shell.show_on_open(block, lambda _, block=block, texts=texts: _in_language(block, texts))
+            shell.show_text(block, lambda _, block=block, texts=texts: _in_language(block, texts))
 
 
 def _in_language(block: Block, texts: dict[str, Any]) -> Block:

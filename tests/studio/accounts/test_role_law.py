@@ -101,7 +101,8 @@ async def test_an_open_socket_ends_with_its_login(studio: SimpleNamespace):
 
 BELOW_WORK = {
     # they open, follow or draw what is there
-    ("widgets", "refresh"), ("top-bar", "home"), ("gallery", "open"), ("review-queue", "home"),
+    ("widgets", "refresh"), ("widgets", "translate"), ("top-bar", "home"), ("gallery", "open"),
+    ("review-queue", "home"),
     ("mask-canvas", "changed"), ("library", "changed"), ("models-panel", "changed"), ("trace-view", "changed"),
     ("learn", "changed"),
     ("round-timeline", "play"), ("round-timeline", "close_replay"), ("round-timeline", "compare"),
