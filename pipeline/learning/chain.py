@@ -94,7 +94,7 @@ class TaskLearner:
         Raises LearningError, StoreError.
         """
         begun = time.monotonic()
-        chosen = self._chosen(options.names)
+        chosen = self.chosen(options.names)
         for subtask in chosen:
             left = options.seconds - (time.monotonic() - begun)
             if left <= 0:
@@ -129,7 +129,8 @@ class TaskLearner:
         has_budget = all(one.training().was_evaluated for one in folders) and (spent or chosen.demonstrations)
         return replace(options, rules=rules, steps=spent if has_budget else options.steps)
 
-    def _chosen(self, names: Sequence[str]) -> tuple[Subtask, ...]:
+    def chosen(self, names: Sequence[str]) -> tuple[Subtask, ...]:
+        """Return the subtasks of these names, all for none. Raises LearningError for an unknown name."""
         known = [*(one.name for one in self.subtasks), WHOLE]
         if unknown := [name for name in names if name not in known]:
             raise LearningError(f"there is no subtask {unknown[0]!r}; there are: {', '.join(known)}")

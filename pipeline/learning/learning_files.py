@@ -89,6 +89,8 @@ class SubtaskFolder:
         self.evaluation = path / "evaluation.json"
         self.end_states = path / "end_states.npz"
         self.evaluation_rollouts = path / "evaluation.npz"
+        self.proposal = path / "proposal.json"
+        """A reward that a model proposed; see reflection.py."""
         self.seam_file = path / "seam" / "seam.json"
 
     @property

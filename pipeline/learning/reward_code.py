@@ -23,8 +23,12 @@ MAX_POWER = 8
 FUNCTION = "compute_reward"
 
 ENV: Mapping[str, tuple[int, str]] = {
-    "get_pose_by_link_name": (2, "(object, link): (W, 3), world, metres: its centre, or its moving part's grasp point"),
-    "get_start_pose_by_link_name": (2, "(object, link): the same at the start of the episode"),
+    "get_pose_by_link_name": (
+        2,
+        "(object, link): (W, 3), world, metres: the grasp point of a moving part, which moves with it, by the part's "
+        'name; by any other word, such as "base", the middle of the object',
+    ),
+    "get_start_pose_by_link_name": (2, "(object, link): the same where this subtask's episode began"),
     "get_state_by_joint_name": (2, "(object, part): (W,), the joint's position now, in metres or radians"),
     "get_limits_by_joint_name": (2, '(object, part): {"lower", "upper"}: its positions shut and fully open'),
     "get_robot_gripper_pose": (0, "(): (W, 3), the tip of the hand"),
@@ -103,9 +107,11 @@ def manual() -> str:
     written = f'{{"term": "code", "source": "def {FUNCTION}(env): ... return reward", "weight": w}}'
     return "\n".join(
         [
-            f"code: written as {written}. A larger reward is better; its rise since the start of the episode is paid. "
-            f"It may assign names, use if, arithmetic, and {', '.join(MATHS)} of arrays; no loops and imports. Names "
-            "of objects and parts are written out. It measures:",
+            f"code: written as {written}. A larger reward is better; its rise since the start of the episode is paid, "
+            "half of all for the first 0.1, so let each stage add 0.2 to 2, later ones more. It may assign names, use "
+            f"arithmetic, comparisons, slices such as tip[:, :2], and {', '.join(MATHS)} of arrays; where chooses for "
+            "each world; no loops and imports. Names of objects and parts are written out. It "
+            "measures:",
             *lines,
         ]
     )

@@ -29,6 +29,7 @@ STAGE_OF = {
     "repair_simulation": "rounds",
     "repair_checks": "rounds",
     "decompose_task": "learning",
+    "reflect_reward": "learning",
 }
 """The stage of a project that asks each kind of question; "learning" is none, and is asked by `grs-studio learn`."""
 PICTURED_KINDS = ("propose_tasks", "understand_task", "write_program", "route", "repair_simulation", "repair_checks")

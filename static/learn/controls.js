@@ -58,7 +58,7 @@ export class TrainingControls {
       oninput=${({ target }) => (this.numbers.value = { ...this.numbers.value, [name]: target.value })} />`;
   }
 
-  buttons({ job, install, subtasks = [] }, subtask, mayWork) {
+  buttons({ job, install, subtasks = [], asks }, subtask, mayWork) {
     const cannot = !mayWork || Boolean(install) || !subtasks.length,
       allLearned = subtasks.filter((one) => one.can_edit).every((one) => one.learned);
     const button = (name, label, request, { disabled = cannot, kind = "", title = "" } = {}) =>
@@ -68,6 +68,13 @@ export class TrainingControls {
     return [
       button("train", t("Train all"), () => this.training({}), { kind: "primary" }),
       subtask && button("train-one", t("Train this subtask"), () => this.training({ subtask: subtask.name })),
+      subtask?.can_edit &&
+        button("reflect", t("Ask for a better reward"), () => ({ kind: "reflect", subtask: subtask.name }), {
+          disabled: !mayWork || !asks || !subtask.curve.length,
+          title: asks
+            ? t("The model is shown how this subtask was learned and where it fails.")
+            : t("The offline rules know no other reward; choose a model."),
+        }),
       button("whole", t("Train one policy for all"), () => this.training({ subtask: "whole" }), {
         disabled: cannot || !allLearned,
         title: t("The whole task by one policy, with as many steps as all subtasks took"),

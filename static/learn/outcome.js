@@ -65,6 +65,25 @@ export function shortcut(found, page) {
   </div>`;
 }
 
+/** A reward that a model proposes for a subtask, on a LearnPage. */
+export function proposal(found, page) {
+  const term = ({ text, weight, code }) =>
+    html`<li>${text} <span class="muted">× ${Number(weight.toFixed(2))}</span>
+      ${code && html`<details><summary>${t("Code")}</summary><pre>${code}</pre></details>`}</li>`;
+  return html`<div class="shortcut" hidden=${!found}>
+    ${
+      found &&
+      html`<strong>${t("{model} proposes another reward", { model: found.model })}: </strong>${found.reason}
+        <ul>${found.reward.map(term)}</ul>
+        <span class="buttons">
+          <button class="studio-button primary" data-act="take" data-sends="learn.take"
+            disabled=${!page.mayChange} onclick=${() => page.act({ kind: "take", subtask: page.chosen.value })}>
+            ${t("Make this change")}</button>
+        </span>`
+    }
+  </div>`;
+}
+
 /** Where the policy failed on unseen layouts, on a LearnPage. */
 export function failures({ failures: all, measured }, page) {
   const row = ({ layout, time, text }) =>

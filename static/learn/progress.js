@@ -4,6 +4,7 @@ import { t } from "/static/studio/texts.js";
 // `title` is that of the subtask that is learned now.
 export function progressText(job, title) {
   if (job.state === "waiting") return t("Waiting for another training");
+  if (job.doing === "reflect") return t("{title}: asking the model for a better reward", { title });
   if (job.kind === "ablation") return job.message || t("Starting");
   if (job.kind === "evaluate" || job.doing === "measure") return t("Playing the policies on unseen layouts");
   if (job.doing === "seams") return t("Playing the policies one after the other");

@@ -4,7 +4,16 @@ import { TrainingControls } from "/static/learn/controls.js";
 import { AblationPlot, TrainingCurves } from "/static/learn/curves.js";
 import { EpisodePlayer } from "/static/learn/episode_player.js";
 import { RewardEditor } from "/static/learn/reward_editor.js";
-import { failures, hasCurve, noCurveText, policies, shortcut, summary, tunedText } from "/static/learn/outcome.js";
+import {
+  failures,
+  hasCurve,
+  noCurveText,
+  policies,
+  proposal,
+  shortcut,
+  summary,
+  tunedText,
+} from "/static/learn/outcome.js";
 import { strip } from "/static/learn/strip.js";
 import { closeButton, coverPage } from "/static/studio/full_page.js";
 import { isActive, onJobs } from "/static/studio/jobs.js";
@@ -73,13 +82,13 @@ class LearnPage extends View {
   async act(request) {
     this.take(await this.ask(request));
     if (this.isRunning) this.refresh();
-    if (["edit", "fix"].includes(request.kind)) this.send("changed"); // a decision, which Undo names
+    if (["edit", "fix", "take"].includes(request.kind)) this.send("changed"); // a decision, which Undo names
   }
 
   take(answer) {
     if (answer.error) return this.showError(answer.error);
     const { job, install, ablation, fault } = answer,
-      hasEnded = this.isRunning && job?.state === "done" && job.kind !== "ablation",
+      hasEnded = this.isRunning && job?.state === "done" && !["ablation", "reflect"].includes(job.kind),
       isCompared = JSON.stringify(ablation) !== JSON.stringify(this.record.value?.ablation);
     batch(() => {
       this.record.value = answer;
@@ -183,7 +192,7 @@ class LearnPage extends View {
 
   stage(one, ablation) {
     return html`<p class="fault" role="alert" hidden=${!this.error.value}>${this.error.value}</p>
-      ${shortcut(one?.shortcut, this)}
+      ${shortcut(one?.shortcut, this)} ${proposal(one?.proposal, this)}
       <h3>${t("Training")}</h3>
       <p class="muted empty" hidden=${!one || hasCurve(one)}>${one && noCurveText(one)}</p>
       ${this.curves.template(!one || !hasCurve(one))}

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from pipeline.learning.chain import SubtaskLearned, TaskLearner
     from pipeline.learning.judging.seams import SeamTuned
     from pipeline.learning.training import TrainingProgress
+    from pipeline.project import Project
+    from pipeline.run import Services
     from pipeline.skills.starting import FormerPolicy
 
 GRIPPER = "gripper"
@@ -74,6 +76,11 @@ def add_to(command: argparse.ArgumentParser) -> None:
         default=GRIPPER,
         help="what acts, with a cup; the arm starts from the floating gripper's policies (default %(default)s)",
     )
+    command.add_argument(
+        "--reflect",
+        action="store_true",
+        help="ask the model for a better reward of what was trained and does not succeed yet, and take it",
+    )
     command.add_argument("--evaluate", action="store_true", help="only measure success; JSON on stdout")
     command.add_argument(
         "--ablation",
@@ -121,7 +128,7 @@ def learn(arguments: argparse.Namespace) -> int:
             f"--robot {arguments.robot} has no suction cup, and learn commands one: x, y, z, yaw and suction; "
             "solve the task with it, then train on its export --format gymnasium, whose actions are the servos"
         )
-    only_floating = {"ablation", "demonstrations", "skills", "variants"}
+    only_floating = {"ablation", "demonstrations", "reflect", "skills", "variants"}
     if arguments.robot != GRIPPER and (given := sorted(name for name in only_floating if getattr(arguments, name))):
         raise LearningError(f"--{given[0]} is for the floating gripper; leave it or --robot {arguments.robot} out")
     if arguments.demonstrations is None:
@@ -133,6 +140,9 @@ def learn(arguments: argparse.Namespace) -> int:
         learner = open_learner(project, services, _report, trained_on)
         if arguments.ablation:
             _ablate(learner, arguments)
+            return DONE
+        if arguments.reflect:
+            _reflect(project, services, learner, arguments.subtask)
             return DONE
         if arguments.robot != GRIPPER:
             return _use_arm(learner, arguments)
@@ -153,6 +163,40 @@ def learn(arguments: argparse.Namespace) -> int:
             for skill in keep_skills(learner, report, project.folder.resolve().name, skills):
                 _report(f"kept as a skill of the workspace: {skill.subtask}")
     return DONE
+
+
+def _reflect(project: "Project", services: "Services", learner: "TaskLearner", names: list[str]) -> None:
+    """Ask for better rewards of subtasks, by default of those below their target, and take them. Raises StudioError."""
+    from pipeline.learning.learning_files import FOLDER
+    from pipeline.learning.subtask import WHOLE, LearningError, to_row, write_subtasks
+    from pipeline.learning.training import TrainingOptions
+    from pipeline.project import ProjectError
+    from studio.sessions.project_learner import EDITS, edit_data, propose_reward, task_of, with_proposal
+
+    target = TrainingOptions().target
+    folders = {one.name: learner.folder(one) for one in learner.subtasks}
+    below = [one for one, folder in folders.items() if folder.curve.is_file() and folder.training().best < target]
+    chosen = [one.name for one in learner.chosen(names)] if names else below
+    if not chosen or WHOLE in chosen:
+        raise LearningError(
+            f"no subtask that was trained is below {target:.0%}; choose one by --subtask: {', '.join(folders)}"
+        )
+    subtasks = learner.subtasks
+    for name in chosen:
+        subtask = next(one for one in subtasks if one.name == name)
+        proposal = propose_reward(project, services, learner.layouts, subtask, folders[name])
+        _report(f"{name}: {proposal.model} proposes: {proposal.reason}")
+        print(json.dumps(to_row(proposal.subtask)["reward"], indent=1))
+        now = with_proposal(subtasks, name, folders[name])
+        try:
+            change = f"{name}: reward by {proposal.model}"
+            project.decide(EDITS, **edit_data(task_of(project), subtasks, now, change))
+        except ProjectError as error:
+            _report(f"{name}: not taken: {error}; the Learn page there shows it")
+            continue
+        subtasks = now
+        write_subtasks(project.folder / FOLDER / "subtasks.json", subtasks)
+        _report(f"{name}: taken; repeat grs-studio learn to train with it, Undo on the page takes it back")
 
 
 def _use_arm(floating: "TaskLearner", arguments: argparse.Namespace) -> int:
@@ -205,7 +249,7 @@ def _train(
 
     begun = time.monotonic()
     training = on_this_machine(TrainingOptions(steps=arguments.steps, seed=arguments.seed))
-    names = arguments.subtask or [one.name for one in learner.subtasks]
+    names = [one.name for one in learner.chosen(arguments.subtask)]
     begins = (
         f"{arguments.demonstrations} demonstrations and corrections" if arguments.demonstrations else "reward alone"
     )

@@ -10,25 +10,27 @@ from pipeline.learning.edits import possible_goals, possible_terms
 from pipeline.learning.judging.rollouts import read_rollouts
 from pipeline.learning.layouts import Layouts
 from pipeline.learning.learning_files import FOLDER, SubtaskFolder, read_curve, subtask_folder
+from pipeline.learning.reflection import read_proposal
 from pipeline.learning.subtask import WHOLE, Subtask, read_subtasks, to_row, whole_task
 from pipeline.learning.terms import term_from_json
+from pipeline.models import has_language
 from pipeline.object_words import ObjectWords, object_words
 from pipeline.simulation.recipe import from_json
 from pipeline.store import StoreError, read_json
 from studio.learn.reward_words import goal_words, subtask_title, term_words
-from studio.learn.trainings import Training
+from studio.learn.trainings import RewardQuestion, Training
 from studio.sessions.project_learner import INSTALL, is_installed
 from studio.sessions.session import Session
 from studio.texts import t, translated
 
 
-def learn_record(session: Session, layouts: Layouts | None, job: Training | None) -> dict[str, Any]:
+def learn_record(session: Session, layouts: Layouts | None, job: Training | RewardQuestion | None) -> dict[str, Any]:
     """Return the page's whole record. Without layouts nothing can be added to a reward."""
     project = session.project
     words, folder = object_words(project), project.folder
     task = project.task()
     record: dict[str, Any] = {
-        "install": "" if is_installed() else INSTALL,
+        "install": "" if is_installed() else INSTALL, "asks": has_language(session.services.model),
         "task": words.with_display_names(task.instruction) if task else "",
         "subtasks": [], "chain": None, "whole": None, "variants": None, "job": job_record(job, words), "ablation": None,
     }  # fmt: skip
@@ -53,7 +55,7 @@ def learn_record(session: Session, layouts: Layouts | None, job: Training | None
     return record
 
 
-def job_record(job: Training | None, words: ObjectWords) -> dict[str, Any] | None:
+def job_record(job: Training | RewardQuestion | None, words: ObjectWords) -> dict[str, Any] | None:
     """Return {id, kind, state, message, subtask, steps, limit, left, imitated, finished, doing} of a job."""
     if job is None:
         return None
@@ -81,10 +83,7 @@ def _subtask_record(
         "name": subtask.name, "title": subtask_title(subtask.name, words), "source": subtask.source,
         "instruction": words.in_words(subtask.instruction), "start": subtask.start,
         "success": [goal_words(goal, words) for goal in subtask.success],
-        "reward": [
-            {"text": term_words(one.term, words), "weight": one.weight, "code": getattr(one.term, "source", "")}
-            for one in subtask.reward
-        ],
+        "reward": _reward(subtask, words),
         "can_edit": True,
         "addable_terms": [
             {"row": row, "text": term_words(term_from_json(row["term"], row["args"]), words)}
@@ -99,9 +98,24 @@ def _subtask_record(
         "tuned": folder.tuned(),
         "measured": {"success": success, "layouts": layouts_played} if layouts_played else None,
         "curve": curve, "checkpoints": [point["steps"] for point in curve if folder.rollouts(point["steps"]).is_file()],
-        "shortcut": _shortcut(evaluation, subtask, words),
+        "shortcut": _shortcut(evaluation, subtask, words), "proposal": _proposal(subtask, folder, words),
         "failures": [_failure(one, words) for one in evaluation.get("failed", ()) if "text" in one],
     }  # fmt: skip
+
+
+def _reward(subtask: Subtask, words: ObjectWords) -> list[dict[str, Any]]:
+    return [
+        {"text": term_words(one.term, words), "weight": one.weight, "code": getattr(one.term, "source", "")}
+        for one in subtask.reward
+    ]
+
+
+def _proposal(subtask: Subtask, folder: SubtaskFolder, words: ObjectWords) -> dict[str, Any] | None:
+    """Return {model, reason, reward} of what was proposed for the subtask's reward; None if nothing was."""
+    found = read_proposal(subtask, folder)
+    if found is None:
+        return None
+    return {"model": found.model, "reason": words.in_words(found.reason), "reward": _reward(found.subtask, words)}
 
 
 def _failure(failed: dict[str, Any], words: ObjectWords) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import mujoco
 from pipeline.learning.edits import edited
 from pipeline.learning.judging.rollouts import smooth
 from pipeline.learning.layouts import Layouts
-from pipeline.learning.learning_files import FOLDER
+from pipeline.learning.learning_files import FOLDER, SubtaskFolder, subtask_folder
 from pipeline.learning.subtask import LearningError, Subtask, read_subtasks, require_usable, write_subtasks
 from pipeline.learning.terms import term_from_json
 from pipeline.learning.variants import MAX_VARIANTS
@@ -157,14 +157,54 @@ def _start(
 def _edit(session: Session, learning: Learning, request: dict) -> dict:
     """Edit a subtask by one decision; see `pipeline.learning.edits.edited`."""
     name, layouts = str(request.get("subtask")), learning.layouts(session, False)[0]
-    subtasks, task = _subtasks(session), project_learner.task_of(session.project)
+    subtasks = _subtasks(session)
     now = edited(subtasks, name, request)
     if layouts:
         require_usable(now, layouts.base.objects, list(layouts.base.zones))
-    change = _in_words(session, subtasks, name, request)
-    session.decisions.record(project_learner.EDITS, **project_learner.edit_data(task, subtasks, now, change))
+    return _record(session, learning, subtasks, now, _in_words(session, subtasks, name, request))
+
+
+def _record(
+    session: Session, learning: Learning, former: tuple[Subtask, ...], now: tuple[Subtask, ...], change: str
+) -> dict:
+    """Record an edit of subtasks as a decision; return the status after it."""
+    task = project_learner.task_of(session.project)
+    session.decisions.record(project_learner.EDITS, **project_learner.edit_data(task, former, now, change))
     write_subtasks(session.project.folder / FOLDER / "subtasks.json", now)
+    return _status(session, learning, {})
+
+
+def _reflect(session: Session, learning: Learning, request: dict) -> dict:
+    """Ask the model in use for a better reward of {subtask}, which was trained."""
+    name, layouts = str(request.get("subtask")), learning.layouts(session, False)[0]
+    subtask, folder = _chosen(session, name)
+    if layouts is None:
+        raise RequestError("The layouts of this task are not known yet; wait a moment, then try again.")
+    project, services = session.project, session.allowed_services
+    learning.trainings.ask(
+        project.folder,
+        name,
+        lambda calls: project_learner.propose_reward(project, services, layouts, subtask, folder, calls),
+    )
     return _status(session, learning, request)
+
+
+def _take(session: Session, learning: Learning, request: dict) -> dict:
+    """Give {subtask} the reward that was proposed for it, as an edit that can be undone."""
+    name = str(request.get("subtask"))
+    subtasks, (_, folder) = _subtasks(session), _chosen(session, name)
+    now = project_learner.with_proposal(subtasks, name, folder)
+    model = next(one for one in now if one.name == name).source
+    title = subtask_title(name, object_words(session.project))
+    return _record(session, learning, subtasks, now, f"{title}: {t('reward by {model}', model=model)}")
+
+
+def _chosen(session: Session, name: str) -> tuple[Subtask, SubtaskFolder]:
+    """Return the subtask of a name with its folder. Raises RequestError."""
+    for number, one in enumerate(_subtasks(session)):
+        if one.name == name:
+            return one, subtask_folder(session.project.folder, number, one)
+    raise RequestError("There is no such subtask any more; choose another.")
 
 
 def _fix(session: Session, learning: Learning, request: dict) -> dict:
@@ -245,7 +285,7 @@ def _number(value: Any, default: int, low: int, high: int) -> int:
 
 HANDLERS = {
     "status": _status, "train": _train, "evaluate": _evaluate, "ablation": _ablation, "edit": _edit,
-    "fix": _fix, "episodes": _episodes, "play": _play,
+    "fix": _fix, "reflect": _reflect, "take": _take, "episodes": _episodes, "play": _play,
 }  # fmt: skip
 READING: dict[str, Role] = dict.fromkeys(("status", "episodes", "play"), Role.LOOK)
 """Requests that change nothing; the others need Role.WORK."""

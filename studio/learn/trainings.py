@@ -1,16 +1,30 @@
 """Trainings that pages asked for: each is the command `grs-studio learn`, which keeps what it has learned."""
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+from pipeline.models.in_flight import InFlightCalls
 from pipeline.store import parse_json
 from studio.sessions.project_jobs import CommandJob, ProjectJobs
 from studio.texts import t
-from studio.web.jobs import Listing
+from studio.web.jobs import Job, Listing
 
 TrainingKind = Literal["train", "evaluate", "ablation"]
+
+
+class RewardQuestion(Job[None]):
+    """A model is asked for a better reward of a subtask."""
+
+    kind, limit, seconds_left = "reflect", 0, None
+
+    def __init__(self, project: Path, subtask: str, ask: Callable[[InFlightCalls], object], turn: threading.Lock):
+        """`ask` gets what holds its call; `turn` is held while another training of the studio runs."""
+        calls = InFlightCalls()
+        listing = Listing("training", lambda: t("Question about a reward of {project}", project=project.name), project)
+        super().__init__("reflect", lambda _: ask(calls), turn, wake=calls.close, listing=listing)
+        self.subtask, self.progress = subtask, {"doing": "reflect"}
 
 
 class Training(CommandJob):
@@ -51,12 +65,18 @@ class Training(CommandJob):
         return True
 
 
-class Trainings(ProjectJobs[Training]):
-    """The newest training of each project."""
+class Trainings(ProjectJobs[Training | RewardQuestion]):
+    """The newest training of each project, or question about one."""
+
+    def ask(self, project: Path, subtask: str, ask: Callable[[InFlightCalls], object]) -> RewardQuestion:
+        """Ask for a reward. Raises RequestError while another training of the project runs."""
+        question = RewardQuestion(project, subtask, ask, threading.Lock())
+        self.begin(project, lambda _: question)
+        return question
 
     def start(
         self, project: Path, kind: TrainingKind, options: Sequence[str], subtask: str = "", limit: int = 0,
         workspace: Path | None = None,
-    ) -> Training:  # fmt: skip
+    ) -> None:  # fmt: skip
         """Start a training. Raises RequestError while another one of the project runs."""
-        return self.begin(project, lambda turn: Training(project, kind, options, subtask, limit, workspace, turn))
+        self.begin(project, lambda turn: Training(project, kind, options, subtask, limit, workspace, turn))

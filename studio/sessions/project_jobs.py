@@ -8,7 +8,7 @@ finished and goes on there.
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from pipeline.errors import StudioError
 from studio.batch.bounded_process import BoundedProcess
@@ -51,7 +51,7 @@ class CommandJob(Job[None]):
             raise StudioError(fault)
 
 
-J = TypeVar("J", bound=CommandJob)
+J = TypeVar("J", bound=Job[Any])
 
 
 class ProjectJobs(Generic[J]):

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 from pipeline.learning.decomposition import decompose
 from pipeline.learning.edits import followed
 from pipeline.learning.layouts import Layouts, arranged_by
-from pipeline.learning.learning_files import FOLDER
+from pipeline.learning.learning_files import FOLDER, SubtaskFolder
+from pipeline.learning.reflection import Proposal, read_proposal, reflect
 from pipeline.learning.subtask import (
     LearningError,
     Subtask,
@@ -25,6 +26,7 @@ from pipeline.learning.subtask import (
 )
 from pipeline.learning.variants import TRAINED, VariantMaker
 from pipeline.models import ModelError, has_language
+from pipeline.models.in_flight import InFlightCalls
 from pipeline.planner import PlannerModel
 from pipeline.project import Project
 from pipeline.router import write_program
@@ -168,6 +170,31 @@ def edit_data(task: Task, former: tuple[Subtask, ...], subtasks: tuple[Subtask, 
         "rows": [to_row(one) for one in subtasks],
         "change": change,
     }
+
+
+def propose_reward(
+    project: Project,
+    services: Services,
+    layouts: Layouts,
+    subtask: Subtask,
+    folder: SubtaskFolder,
+    live: InFlightCalls | None = None,
+) -> Proposal:
+    """Ask the model in use for a better reward of a subtask. Raises LearningError, ModelError.
+
+    `live` holds the call while it is answered.
+    """
+    if not has_language(services.model):
+        raise LearningError("the offline rules know no other reward; choose a model, or edit the reward yourself")
+    return reflect(subtask, folder, layouts, tracing_model(project, services, live))
+
+
+def with_proposal(subtasks: tuple[Subtask, ...], name: str, folder: SubtaskFolder) -> tuple[Subtask, ...]:
+    """Return the subtasks with the reward that was proposed for one of them. Raises LearningError if none was."""
+    subtask = next((one for one in subtasks if one.name == name), None)
+    if subtask is None or (proposal := read_proposal(subtask, folder)) is None:
+        raise LearningError(f"no reward is proposed for {name} as it is now; ask for one")
+    return tuple(proposal.subtask if one is subtask else one for one in subtasks)
 
 
 def _decompose(

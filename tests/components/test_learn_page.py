@@ -1,5 +1,6 @@
 """The Learn page: what was learned of each subtask, its episodes, trainings, and edits of its reward."""
 
+import re
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ def subtask(name: str, **more: Any) -> dict[str, Any]:
         "reward": [{"text": "Distance", "weight": 1.5}, {"text": "Contact", "weight": 0.5, "code": "def"}],
         "addable_terms": [{"row": {"term": "still"}, "text": "Stand still"}], "addable_goals": [],
         "validation": None, "tuned": None, "measured": None, "curve": [], "checkpoints": [], "shortcut": None,
-        "failures": [],
+        "failures": [], "proposal": None,
     }  # fmt: skip
     return known | more
 
@@ -39,11 +40,11 @@ class Learn:
         self.record = {
             "install": "", "task": "put it left", "fault": "", "preparing": False, "subtasks": [REACH, LIFT, PLACE],
             "chain": {"success": 0.5, "layouts": 64}, "whole": None, "variants": {"success": 0.25, "layouts": 16},
-            "job": None, "ablation": None,
+            "job": None, "ablation": None, "asks": True,
         }  # fmt: skip
         self.view = studio.views.open("<mujoco><worldbody><geom size='.1'/></worldbody></mujoco>")
         self.mounted = mount("", "top-bar", "learn")
-        kinds = ("status", "train", "evaluate", "ablation", "edit", "fix")
+        kinds = ("status", "train", "evaluate", "ablation", "edit", "fix", "reflect", "take")
         episodes = [{"layout": 3, "success": True}, {"layout": 4, "success": False}]
         answers = {"episodes": {"episodes": episodes}, "play": self._play}
         self.asked = self.mounted.answer("learn", answers | dict.fromkeys(kinds, lambda _: self.record))
@@ -161,6 +162,7 @@ def test_trainings_are_started_with_what_a_person_set_and_followed_until_they_en
         ({"state": "waiting"}, "Waiting for another training"),
         ({"kind": "ablation", "message": "seed 2"}, "seed 2"),
         ({"doing": "measure"}, "Playing the policies on unseen layouts"),
+        ({"kind": "reflect", "doing": "reflect"}, "Reach: asking the model for a better reward"),
         ({"finished": True}, "Reach: learned; playing it to see where the next one begins"),
         ({"steps": 0, "imitated": 7}, "Reach: imitates the oracle, 7 demonstrations and corrections so far"),
         ({"steps": 0}, "Reach: drawing layouts to begin from"),
@@ -206,3 +208,28 @@ def test_a_reward_is_edited_by_who_may_work(learn: Learn):
     expect(learn.element.locator(".fault")).to_have_text("Training needs extra packages: pip install it")
     learn.set_value(project="")
     expect(learn.element).to_be_hidden()
+
+
+def test_a_model_is_asked_for_a_better_reward_which_a_person_takes(learn: Learn):
+    learn.requests(2)
+    learn.button("Ask for a better reward").click()
+    assert learn.requests(1) == [{"kind": "reflect", "subtask": "reach"}]
+    terms = [{"text": "Nearness", "weight": 2.0, "code": ""}, {"text": "Height", "weight": 0.5, "code": "def f(env):"}]
+    proposal = {"model": "gpt-x", "reason": "It hovered.", "reward": terms}
+    learn.record["subtasks"] = [REACH | {"proposal": proposal, "shortcut": None}, PLACE]
+    learn.mounted.tell_job("training")
+    stage = learn.element.locator(".stage")
+    expect(stage).to_contain_text("gpt-x proposes another reward: It hovered.")
+    expect(stage.locator(".shortcut li")).to_have_text(["Nearness × 2", re.compile("Height × 0.5.*def f", re.S)])
+    learn.requests(0)
+    stage.get_by_role("button", name="Make this change").click()
+    wait_until(learn.page, lambda: {"take": "reach"} in [{one["kind"]: one.get("subtask")} for one in learn.asked])
+    wait_until(learn.page, lambda: [name for name, _ in learn.mounted.sent] == ["changed"])  # which Undo names
+    learn.element.locator("[data-subtask=place]").click()
+    expect(learn.button("Ask for a better reward")).to_be_disabled()  # it was not trained
+    learn.element.locator("[data-subtask=reach]").click()
+    expect(learn.button("Ask for a better reward")).to_be_enabled()
+    learn.record["asks"] = False
+    learn.mounted.tell_job("training")
+    expect(learn.button("Ask for a better reward")).to_have_attribute("title", re.compile("choose a model"))
+    expect(learn.button("Ask for a better reward")).to_be_disabled()
