@@ -10,7 +10,7 @@ class LearnPage(Component):
     demonstrations, skills, from_reset}, evaluate {layouts}, ablation {seeds}, fix {subtask}, edit {subtask, change,
     index, weight, row}, and reflect {subtask} and take {subtask}, which ask for a better reward and take it, are
     answered by {install, asks, task, fault, preparing, subtasks: [{name, title, instruction, start, success: [text],
-    reward: [{text, weight}], addable_terms, addable_goals, learned, steps, seconds, validation, measured, curve,
+    reward: [{text, weight}], addable_terms, addable_goals, way, learned, steps, seconds, validation, measured, curve,
     checkpoints, shortcut, proposal: {model, reason, reward}, failures: [{layout, time, text}]}], chain, whole,
     ablation, job: {kind, state, message, subtask, steps, limit, seconds, left}}. Kind episodes {subtask, steps} is
     answered by {episodes}; play {subtask, steps, layout, time} by {view, layout, success, reward, times, terms, misses,

@@ -1,20 +1,21 @@
 """Learns a task's subtasks in order, each from the end states of the former (Gen2Sim 3.3)."""
 
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Collection, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
 
 import torch
 
-from pipeline.learning.environment import EpisodeRules
-from pipeline.learning.episodes import play_across, success_rate
+from pipeline.learning.demonstrations import Planned
+from pipeline.learning.environment import EpisodeRules, SubtaskEnv
+from pipeline.learning.episodes import Acts, SubtaskEpisode, play, play_across, success_rate
 from pipeline.learning.layouts import Layouts
 from pipeline.learning.learning_files import FOLDER, SubtaskFolder, subtask_folder
 from pipeline.learning.policy import LearnedPolicy
 from pipeline.learning.start_states import StartState, read_states, write_states
-from pipeline.learning.subtask import RESET, WHOLE, LearningError, Subtask, whole_task
+from pipeline.learning.subtask import LEARN, PLAN, RESET, WHOLE, LearningError, Subtask, Way, whole_task
 from pipeline.learning.subtask_world import SubtaskWorld
 from pipeline.learning.training import TrainingOptions, TrainingProgress, TrainingStarts, train
 from pipeline.learning.variants import Variant
@@ -38,6 +39,7 @@ class SubtaskLearned:
     success: float
     """Of the validation starts."""
     end_states: int
+    way: Way = LEARN
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,8 @@ class ChainOptions:
     """Whether every subtask begins on the task's layouts, instead of the former's end states."""
     demonstrations: int = 0
     """Starts of each subtask from which the oracle is imitated first."""
+    plans_rest: bool = False
+    """Whether the oracle plans a subtask that stays below its target, where it does better."""
 
 
 class TaskLearner:
@@ -88,6 +92,15 @@ class TaskLearner:
             return SubtaskFolder(self.project_dir / FOLDER / WHOLE)
         return subtask_folder(self.project_dir, self.subtasks.index(subtask), subtask)
 
+    def acting(self, subtask: Subtask, env: SubtaskEnv) -> Acts:
+        """Return what acts in a subtask's environment: its policy, or the oracle. Raises LearningError without one."""
+        return Planned(env) if subtask.way == PLAN else LearnedPolicy.read(self.folder(subtask).policy, env)
+
+    def not_learned(self) -> list[str]:
+        """Return the names of the subtasks that need a policy and have none."""
+        learned = [one for one in self.subtasks if one.way == LEARN]
+        return [one.name for one in learned if not self.folder(one).policy.is_file()]
+
     def learn(self, options: ChainOptions) -> Generator[TrainingProgress | SubtaskLearned]:
         """Learn the chosen subtasks in order; closing the generator stops, and a later call goes on.
 
@@ -102,6 +115,12 @@ class TaskLearner:
             yield TrainingProgress(subtask.name, 0, 0.0)  # to draw its layouts takes a while
             starts = self.starts(replace(subtask, start=RESET) if options.from_reset else subtask)
             starts = replace(starts, demonstrations=options.demonstrations)
+            if subtask.way == PLAN and subtask.name != WHOLE:
+                later = self.subtasks[self.subtasks.index(subtask) + 1 :]
+                if all(one.way == PLAN for one in later):  # then a few starts are enough
+                    starts = replace(starts, training=starts.training[:8])
+                yield self.keep_end_states(subtask, starts)
+                continue
             training = self._options_for(subtask, options)
             training = replace(training, seconds=min(left, training.seconds))
             folder = self.folder(subtask)
@@ -111,8 +130,29 @@ class TaskLearner:
                 yield progress
             if not finished and time.monotonic() - begun >= options.seconds:
                 return
-            if subtask.name != WHOLE:
-                yield self.keep_end_states(subtask, starts)
+            if subtask.name == WHOLE:
+                continue
+            if options.plans_rest and self._plans_better(subtask, starts, options.training.target):
+                self.plan({subtask.name, *(one.name for one in self.subtasks if one.way == PLAN)})
+                subtask = replace(subtask, way=PLAN)
+            yield self.keep_end_states(subtask, starts)
+
+    def plan(self, names: Collection[str]) -> None:
+        """Let the oracle plan these subtasks, and policies learn the others."""
+
+        def choose(subtasks: Sequence[Subtask]) -> tuple[Subtask, ...]:
+            return tuple(replace(one, way=PLAN if one.name in names else LEARN) for one in subtasks)
+
+        self.subtasks = choose(self.subtasks)
+        self._worlds = tuple(replace(one, subtasks=choose(one.subtasks)) for one in self._worlds)
+
+    def _plans_better(self, subtask: Subtask, starts: TrainingStarts, target: float) -> bool:
+        """Whether a policy stays below its target and the oracle solves more of the validation starts."""
+        best = self.folder(subtask).training().best
+        if best >= target:
+            return False
+        env = SubtaskEnv(self.layouts, subtask, starts.validation, EpisodeRules())
+        return success_rate(list(play(env, Planned(env), starts.validation))) > best
 
     def _options_for(self, subtask: Subtask, chosen: ChainOptions) -> TrainingOptions:
         """Return the options of a subtask; the whole task gets the time and the steps of all its subtasks together.
@@ -188,16 +228,20 @@ class TaskLearner:
         """Play the policy from its starts and keep the states in which it succeeds."""
         states = (*starts.training, *starts.validation)
         envs = starts.environments(subtask, self.layouts, states, EpisodeRules())
-        folder = self.folder(subtask)
-        policy = LearnedPolicy.read(folder.policy, next(iter(envs.values())))
-        validation = list(play_across(envs, policy, starts.validation))
-        kept = [one.end for one in play_across(envs, policy, starts.training) if one.success]
+        folder, policies = self.folder(subtask), {variant: self.acting(subtask, env) for variant, env in envs.items()}
+
+        def played(states: Sequence[StartState], explore: bool = False) -> Iterator[SubtaskEpisode]:
+            for variant, env in envs.items():
+                yield from play_across({variant: env}, policies[variant], states, explore)
+
+        validation = list(played(starts.validation))
+        kept = [one.end for one in played(starts.training) if one.success]
         with torch.random.fork_rng(devices=()):
             torch.default_generator.manual_seed(0)  # a run that was interrupted explores the same
-            for _ in range(EXPLORED_ROUNDS):
+            for _ in range(EXPLORED_ROUNDS if subtask.way == LEARN else 0):
                 if 0 < len(kept) < END_STATES:
-                    more = play_across(envs, policy, starts.training, explore=True)
+                    more = played(starts.training, explore=True)
                     kept += [one.end for one in more if one.success][: END_STATES - len(kept)]
         ends = [*kept, *(one.end for one in validation if one.success)]
         write_states(folder.end_states, ends)
-        return SubtaskLearned(subtask.name, success_rate(validation), len(ends))
+        return SubtaskLearned(subtask.name, success_rate(validation), len(ends), subtask.way)

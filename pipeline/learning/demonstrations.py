@@ -168,6 +168,18 @@ class _Following:
         return STILL if action is None else action
 
 
+class Planned:
+    """Acts in one environment as the oracle does, which plans anew in each episode."""
+
+    def __init__(self, env: SubtaskEnv):
+        self._env, self._following = env, _Following(_Oracle(env.world.layouts), env)
+
+    def act(self, observation: np.ndarray, explore: bool = False) -> np.ndarray:
+        if self._env.is_at_start:
+            self._following = _Following(_Oracle(self._env.world.layouts), self._env)
+        return self._following.act(observation, explore)
+
+
 class _Oracle:
     """Pushes where a subtask is a push, and else follows the oracle's path from where it is."""
 

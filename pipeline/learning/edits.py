@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from pipeline.learning.subtask import LearningError, Subtask, WeightedTerm, term_row, why_unusable
+from pipeline.learning.subtask import LEARN, PLAN, LearningError, Subtask, WeightedTerm, term_row, why_unusable
 from pipeline.learning.terms import Energy, OthersStill, RewardTerm, term_from_json
 from pipeline.simulation.goals.goal import Goal
 from pipeline.simulation.goals.hand import HandNear, Held
@@ -22,9 +22,9 @@ Rows = list[dict[str, Any]]
 def edited(subtasks: Sequence[Subtask], name: str, edit: Mapping[str, Any]) -> tuple[Subtask, ...]:
     """Return the subtasks after an edit of one, as a page sends it. Raises LearningError.
 
-    {change: "weight", index, weight}, {change: "remove_term" | "remove_goal", index}, {change: "add_term", row: {term,
-    args, weight}}, {change: "code", index, source} of a term "code", and with no index of a new one, {change:
-    "add_goal", row: {goal, ...}}.
+    {change: "weight", index, weight}, {change: "remove_term" | "remove_goal", index}, {change: "add_term", row:
+    {term, args, weight}}, {change: "way", way: "learn" | "plan"}, {change: "code", index, source} of a term "code",
+    and with no index of a new one, {change: "add_goal", row: {goal, ...}}.
     """
     found = next((one for one in subtasks if one.name == name), None)
     if found is None:
@@ -63,6 +63,8 @@ def _changed(subtask: Subtask, edit: Mapping[str, Any]) -> Subtask:
                 else:
                     index = _checked(edit["index"], terms)
                     terms[index] = replace(terms[index], term=term)
+            case "way" if edit["way"] in (LEARN, PLAN):
+                return replace(subtask, way=edit["way"])
             case "add_goal" if isinstance(goal := from_json(edit["row"]), Goal):
                 if goal in goals:
                     raise LearningError("the subtask has this success condition already")

@@ -147,6 +147,11 @@ class SubtaskEnv(gymnasium.Env):
         assert self.moment is not None
         return self._observer.observe(self.moment)
 
+    @property
+    def is_at_start(self) -> bool:
+        """Whether nothing was done yet in the present episode."""
+        return self._steps == 0
+
     def _begin(self, moment: Moment) -> None:
         self.moment, self._steps = moment, 0
         self._potentials = self.world.potentials(moment)

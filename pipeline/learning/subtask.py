@@ -6,7 +6,7 @@ learning/subtasks.json holds a list of them, in order.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -23,6 +23,11 @@ RESET = "reset"
 WHOLE = "whole"
 """Name of the task learned by one policy, without subtasks."""
 MAX_SUBTASKS = 40
+
+
+Way = Literal["learn", "plan"]
+LEARN: Way = "learn"
+PLAN: Way = "plan"
 
 
 class LearningError(StudioError):
@@ -61,6 +66,8 @@ class Subtask:
     reward: tuple[WeightedTerm, ...]
     source: str = "rules"
     """"rules", a model's name, or "human"."""
+    way: Way = LEARN
+    """Whether a policy learns it, or the oracle plans it."""
 
     def bound_to(self, goals: Mapping[Goal, Goal]) -> "Subtask":
         """Return the subtask with each goal as another layout has it; goals that the mapping lacks stay."""
@@ -127,6 +134,7 @@ class SubtaskRow(BaseModel):
     success: Annotated[list[dict[str, FiniteJson]], Field(min_length=1, max_length=12)]
     reward: Annotated[list[TermRow], Field(min_length=1, max_length=12)]
     source: str = ""
+    way: Way = LEARN
 
 
 def to_row(subtask: Subtask) -> dict[str, Any]:
@@ -138,6 +146,7 @@ def to_row(subtask: Subtask) -> dict[str, Any]:
         "success": [to_json(goal) for goal in subtask.success],
         "reward": [term_row(one.term, one.weight) for one in subtask.reward],
         "source": subtask.source,
+        **({"way": subtask.way} if subtask.way != LEARN else {}),
     }
 
 
@@ -159,7 +168,7 @@ def from_row(row: Any) -> Subtask:
     except (ValidationError, KitError) as error:
         why = reason_of(error) if isinstance(error, ValidationError) else str(error)
         raise LearningError(f"subtask {str(name)[:60]!r}: {why}") from None
-    return Subtask(read.name, read.instruction, read.start, goals, terms, read.source or "human")
+    return Subtask(read.name, read.instruction, read.start, goals, terms, read.source or "human", read.way)
 
 
 def why_unusable(

@@ -30,7 +30,7 @@ from pipeline.learning.learning_files import CONFIRMED, Spent, SubtaskFolder
 from pipeline.learning.parallel_worlds import BatchedEnvs, WarpPhysics, is_gpu_there, new_worlds
 from pipeline.learning.policy import NETWORK, LearnedPolicy, read_parameters
 from pipeline.learning.start_states import StartState
-from pipeline.learning.subtask import LearningError, Subtask, to_row
+from pipeline.learning.subtask import LEARN, LearningError, Subtask, to_row
 from pipeline.learning.subtask_world import RATE
 from pipeline.store import digest
 
@@ -123,7 +123,7 @@ def on_this_machine(options: TrainingOptions) -> TrainingOptions:
 def training_key(subtask: Subtask, starts: TrainingStarts, options: TrainingOptions) -> str:
     """Return a hash of all that a trained policy depends on, except for how long it was trained."""
     states = np.array([one.state for one in (*starts.training, *starts.validation)])
-    row = to_row(subtask) | {"source": "", "instruction": ""}
+    row = to_row(replace(subtask, way=LEARN)) | {"source": "", "instruction": ""}
     about = [row, asdict(options.rules), options.seed, options.environments, NETWORK, starts.demonstrations, VERSION]
     return digest(about, states)
 

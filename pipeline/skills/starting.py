@@ -13,7 +13,7 @@ from pipeline.learning.episodes import play_across, success_rate
 from pipeline.learning.judging.rollouts import rollout_of, shown_episodes, write_rollouts
 from pipeline.learning.learning_files import Spent, read_curve
 from pipeline.learning.policy import LearnedPolicy
-from pipeline.learning.subtask import RESET, WHOLE, LearningError, Subtask
+from pipeline.learning.subtask import PLAN, RESET, WHOLE, LearningError, Subtask
 from pipeline.learning.training import TrainingOptions, TrainingProgress, training_key
 from pipeline.skills.skill import Skill, keep_skill, nearest_skill, skill_objects, tensors_alone
 from pipeline.store import write_json
@@ -127,6 +127,8 @@ def keep_skills(learner: TaskLearner, report: Mapping[str, Any], project: str, f
         if row["success"] < SOLVED or row["layouts"] < FEWEST_LAYOUTS or row["name"] == WHOLE:
             continue
         subtask = next(one for one in learner.subtasks if one.name == row["name"])
+        if subtask.way == PLAN:
+            continue
         needed, policy = skill_objects(subtask, learner.layouts), learner.folder(subtask).policy
         skill = Skill(
             subtask.name, project, needed.roles, needed.categories, needed.sizes, row["success"], row["layouts"],

@@ -24,7 +24,15 @@ export class RewardEditor {
   /** `allowed` says whether a person may edit now. */
   template(subtask, allowed) {
     const { success, reward, addable_goals, addable_terms, can_edit } = subtask;
-    return html`<h3>${t("Success conditions")}</h3>
+    return html`${
+      can_edit &&
+      html`<label class="tick">
+        <input type="checkbox" data-sends="learn.edit" disabled=${!allowed} checked=${subtask.way === "plan"}
+          onchange=${({ target }) => this.edit({ change: "way", way: target.checked ? "plan" : "learn" })} />${t(
+            "Planned by the oracle, not learned",
+          )}</label>`
+    }
+      <h3>${t("Success conditions")}</h3>
       <ul class="rows">
         ${success.map(
           (text, index) => html`<li>

@@ -2,6 +2,8 @@
 import { t } from "/static/studio/texts.js";
 import { classes, html } from "/static/studio/view.js";
 
+const PLANNED = { label: ` · ${t("planned")}`, hint: t("The oracle plans this subtask; no policy acts in it") };
+
 export const percent = (share) => `${Math.round(100 * share)} %`;
 
 /** `learning` is the name of the subtask that is learned now; `open` gets the name of one that a person chose. */
@@ -14,7 +16,7 @@ export const strip = (subtasks, chosen, learning, open) =>
   </div>`;
 
 function card(one, isChosen, isLearning, open) {
-  const { label, hint } = beginning(one.curve[0]),
+  const { label, hint } = one.way === "plan" ? PLANNED : beginning(one.curve[0]),
     share = one.measured?.success ?? one.validation ?? 0;
   return html`<button class=${classes("card", isChosen && "on")} role="tab" aria-selected=${isChosen}
     data-subtask=${one.name} title=${one.instruction} onclick=${open}>
@@ -26,11 +28,12 @@ function card(one, isChosen, isLearning, open) {
   </button>`;
 }
 
-function status({ measured, learned, validation }) {
+function status({ measured, learned, validation, way }) {
   if (measured) {
     const { success, layouts } = measured;
     return `${success >= 0.95 ? "✓" : "◔"} ${percent(success)} ${t("of {n}", { n: layouts })}`;
   }
+  if (way === "plan") return `◔ ${t("not evaluated")}`;
   return learned ? `◔ ${percent(validation ?? 0)} ${t("in training")}` : `○ ${t("not learned")}`;
 }
 

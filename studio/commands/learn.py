@@ -5,7 +5,7 @@ import contextlib
 import json
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +16,7 @@ from studio.commands.options import DONE, add_model, add_unprotected, require_pa
 if TYPE_CHECKING:
     from pipeline.learning.chain import SubtaskLearned, TaskLearner
     from pipeline.learning.judging.seams import SeamTuned
+    from pipeline.learning.subtask import Subtask
     from pipeline.learning.training import TrainingProgress
     from pipeline.project import Project
     from pipeline.run import Services
@@ -77,6 +78,14 @@ def add_to(command: argparse.ArgumentParser) -> None:
         help="what acts, with a cup; the arm starts from the floating gripper's policies (default %(default)s)",
     )
     command.add_argument(
+        "--plan",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help='let the oracle plan this subtask instead of learning it; may be repeated; "none" learns all, "rest" '
+        "plans what stays below its target",
+    )
+    command.add_argument(
         "--reflect",
         action="store_true",
         help="ask the model for a better reward of what was trained and does not succeed yet, and take it",
@@ -128,7 +137,7 @@ def learn(arguments: argparse.Namespace) -> int:
             f"--robot {arguments.robot} has no suction cup, and learn commands one: x, y, z, yaw and suction; "
             "solve the task with it, then train on its export --format gymnasium, whose actions are the servos"
         )
-    only_floating = {"ablation", "demonstrations", "reflect", "skills", "variants"}
+    only_floating = {"ablation", "demonstrations", "plan", "reflect", "skills", "variants"}
     if arguments.robot != GRIPPER and (given := sorted(name for name in only_floating if getattr(arguments, name))):
         raise LearningError(f"--{given[0]} is for the floating gripper; leave it or --robot {arguments.robot} out")
     if arguments.demonstrations is None:
@@ -146,10 +155,14 @@ def learn(arguments: argparse.Namespace) -> int:
             return DONE
         if arguments.robot != GRIPPER:
             return _use_arm(learner, arguments)
-        skills = shared_folder(project, services, FOLDER)
+        skills, former = shared_folder(project, services, FOLDER), learner.subtasks
+        if named := [name for name in arguments.plan if name != "rest"]:
+            learner.plan([one.name for one in learner.chosen([name for name in named if name != "none"] or ["whole"])])
         if not arguments.evaluate:
             _train(learner, arguments, skills)
-        if not arguments.evaluate and (missing := _not_learned(learner)):
+        if learner.subtasks != former:
+            _keep_ways(project, former, learner.subtasks)
+        if not arguments.evaluate and (missing := learner.not_learned()):
             _report(f"not evaluated: {', '.join(missing)} not learned yet; repeat the command to go on")
             write_unfinished(learner, missing)
             return DONE
@@ -167,11 +180,9 @@ def learn(arguments: argparse.Namespace) -> int:
 
 def _reflect(project: "Project", services: "Services", learner: "TaskLearner", names: list[str]) -> None:
     """Ask for better rewards of subtasks, by default of those below their target, and take them. Raises StudioError."""
-    from pipeline.learning.learning_files import FOLDER
-    from pipeline.learning.subtask import WHOLE, LearningError, to_row, write_subtasks
+    from pipeline.learning.subtask import WHOLE, LearningError, to_row
     from pipeline.learning.training import TrainingOptions
-    from pipeline.project import ProjectError
-    from studio.sessions.project_learner import EDITS, edit_data, propose_reward, task_of, with_proposal
+    from studio.sessions.project_learner import propose_reward, with_proposal
 
     target = TrainingOptions().target
     folders = {one.name: learner.folder(one) for one in learner.subtasks}
@@ -188,15 +199,33 @@ def _reflect(project: "Project", services: "Services", learner: "TaskLearner", n
         _report(f"{name}: {proposal.model} proposes: {proposal.reason}")
         print(json.dumps(to_row(proposal.subtask)["reward"], indent=1))
         now = with_proposal(subtasks, name, folders[name])
-        try:
-            change = f"{name}: reward by {proposal.model}"
-            project.decide(EDITS, **edit_data(task_of(project), subtasks, now, change))
-        except ProjectError as error:
-            _report(f"{name}: not taken: {error}; the Learn page there shows it")
-            continue
-        subtasks = now
-        write_subtasks(project.folder / FOLDER / "subtasks.json", subtasks)
-        _report(f"{name}: taken; repeat grs-studio learn to train with it, Undo on the page takes it back")
+        if _keep_edit(project, subtasks, now, f"{name}: reward by {proposal.model}"):
+            subtasks = now
+            _report(f"{name}: taken; repeat grs-studio learn to train with it, Undo on the page takes it back")
+
+
+def _keep_ways(project: "Project", former: "Sequence[Subtask]", now: "Sequence[Subtask]") -> None:
+    """Keep which subtasks the oracle plans."""
+    planned = [one.name for one in now if one.way != "learn"]
+    change = f"planned by the oracle: {', '.join(planned)}" if planned else "everything is learned"
+    if _keep_edit(project, former, now, change):
+        _report(f"{change}; Undo on the Learn page takes that back")
+
+
+def _keep_edit(project: "Project", former: "Sequence[Subtask]", now: "Sequence[Subtask]", change: str) -> bool:
+    """Record an edit of subtasks as a decision; return False, with a line, where another process has the project."""
+    from pipeline.learning.learning_files import FOLDER
+    from pipeline.learning.subtask import write_subtasks
+    from pipeline.project import ProjectError
+    from studio.sessions.project_learner import EDITS, edit_data, task_of
+
+    try:
+        project.decide(EDITS, **edit_data(task_of(project), tuple(former), tuple(now), change))
+    except ProjectError as error:
+        _report(f"not taken: {change}: {error}")
+        return False
+    write_subtasks(project.folder / FOLDER / "subtasks.json", now)
+    return True
 
 
 def _use_arm(floating: "TaskLearner", arguments: argparse.Namespace) -> int:
@@ -209,7 +238,7 @@ def _use_arm(floating: "TaskLearner", arguments: argparse.Namespace) -> int:
     learner = arm_learner(floating, arguments.robot)
     if not arguments.evaluate:
         _train(learner, arguments, None, floating)
-    if not arguments.evaluate and (missing := _not_learned(learner)):
+    if not arguments.evaluate and (missing := learner.not_learned()):
         _report(f"not evaluated: {', '.join(missing)} not learned yet with {arguments.robot}")
         write_unfinished(learner, missing)
         return DONE
@@ -265,6 +294,7 @@ def _train(
         seconds=60 * arguments.minutes,
         from_reset=arguments.origin == "reset",
         demonstrations=arguments.demonstrations,
+        plans_rest="rest" in arguments.plan,
     )
     if floating is not None:
         learning = learn_from(learner, options, _former_policies(floating), _report)
@@ -273,7 +303,7 @@ def _train(
     with contextlib.closing(learning) as steps:
         _report_progress(steps, arguments)
     left = options.seconds - (time.monotonic() - begun)
-    if not arguments.subtask and left > 0 and not _not_learned(learner):
+    if not arguments.subtask and left > 0 and not learner.not_learned():
         _send_progress(arguments, {"doing": "seams"})
         with contextlib.closing(tune_seams(learner, replace(training, seconds=left))) as steps:
             _report_progress(steps, arguments)
@@ -288,7 +318,10 @@ def _report_progress(
 
     for step in steps:
         if isinstance(step, SubtaskLearned):
-            line = f"{step.subtask}: learned to {step.success:.0%} of validation layouts, {step.end_states} end states"
+            line = (
+                f"{step.subtask}: {'learned to' if step.way == 'learn' else 'planned by the oracle, solves'} "
+                f"{step.success:.0%} of validation layouts, {step.end_states} end states"
+            )
         elif isinstance(step, SeamTuned):
             line = (
                 f"{step.subtask}: trained on from where the former subtask ends, {step.before:.0%} to {step.after:.0%} "
@@ -301,11 +334,6 @@ def _report_progress(
                 continue
             line = f"{step.subtask}: {step.steps} steps, {step.seconds:.0f} s, success {step.success:.0%}"
         print(line, file=sys.stderr, flush=True)
-
-
-def _not_learned(learner: "TaskLearner") -> list[str]:
-    """Return the names of the subtasks without a policy."""
-    return [one.name for one in learner.subtasks if not learner.folder(one).policy.is_file()]
 
 
 def _send_progress(arguments: argparse.Namespace, progress: dict) -> None:

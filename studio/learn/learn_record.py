@@ -11,7 +11,7 @@ from pipeline.learning.judging.rollouts import read_rollouts
 from pipeline.learning.layouts import Layouts
 from pipeline.learning.learning_files import FOLDER, SubtaskFolder, read_curve, subtask_folder
 from pipeline.learning.reflection import read_proposal
-from pipeline.learning.subtask import WHOLE, Subtask, read_subtasks, to_row, whole_task
+from pipeline.learning.subtask import PLAN, WHOLE, Subtask, read_subtasks, to_row, whole_task
 from pipeline.learning.terms import term_from_json
 from pipeline.models import has_language
 from pipeline.object_words import ObjectWords, object_words
@@ -93,7 +93,8 @@ def _subtask_record(
             {"row": row, "text": goal_words(from_json(row), words)}
             for row in (possible_goals(subtask, task_goals, objects, zones) if layouts else ())
         ],
-        "learned": folder.policy.is_file(), "steps": trained.steps, "seconds": trained.seconds,
+        "way": subtask.way, "learned": folder.policy.is_file() or subtask.way == PLAN,
+        "steps": trained.steps, "seconds": trained.seconds,
         "validation": max(trained.best, 0.0) if curve else None,
         "tuned": folder.tuned(),
         "measured": {"success": success, "layouts": layouts_played} if layouts_played else None,

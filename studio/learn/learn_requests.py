@@ -11,7 +11,7 @@ from pipeline.learning.edits import edited
 from pipeline.learning.judging.rollouts import smooth
 from pipeline.learning.layouts import Layouts
 from pipeline.learning.learning_files import FOLDER, SubtaskFolder, subtask_folder
-from pipeline.learning.subtask import LearningError, Subtask, read_subtasks, require_usable, write_subtasks
+from pipeline.learning.subtask import PLAN, LearningError, Subtask, read_subtasks, require_usable, write_subtasks
 from pipeline.learning.terms import term_from_json
 from pipeline.learning.variants import MAX_VARIANTS
 from pipeline.object_words import object_words
@@ -234,6 +234,8 @@ def _in_words(session: Session, subtasks: tuple[Subtask, ...], name: str, reques
         case "add_term":
             row = request["row"]
             return f"{title}: with {term_words(term_from_json(row['term'], row['args']), words)}"
+        case "way":
+            return f"{title}: {t('planned') if request.get('way') == PLAN else t('learned')}"
         case "code":
             return f"{title}: {t('reward as code')}"
         case "remove_goal":

@@ -190,7 +190,9 @@ def test_a_reward_is_edited_by_who_may_work(learn: Learn):
     edits += [{"change": "code", "index": 1, "source": "def compute_reward(env): return 1.0"}]
     wanted = [{"kind": "edit", "subtask": "reach"} | one for one in edits]
     assert learn.requests(6) == [*wanted, {"kind": "fix", "subtask": "reach"}]
-    wait_until(learn.page, lambda: [name for name, _ in learn.mounted.sent] == ["changed"] * 6)
+    reward.get_by_label("Planned by the oracle, not learned").check()
+    assert learn.requests(1) == [{"kind": "edit", "subtask": "reach", "change": "way", "way": "plan"}]
+    wait_until(learn.page, lambda: [name for name, _ in learn.mounted.sent] == ["changed"] * 7)
     learn.record["subtasks"] = [PLACE]
     learn.mounted.tell_job("training")
     expect(reward.get_by_label("Delete: it lies")).to_be_disabled()  # the last one stays

@@ -1,6 +1,7 @@
 """`grs-studio learn`: files, lines and exit codes."""
 
 import json
+from contextlib import closing
 from dataclasses import replace
 
 import pytest
@@ -8,10 +9,12 @@ import pytest
 pytest.importorskip("stable_baselines3", reason='stable-baselines3 is missing: pip install "grs-studio[learn]"')
 
 from pipeline.learning import training
+from pipeline.project import Project
 from pipeline.simulation import Program
 from pipeline.store import write_json
 from pipeline.tasks import Task, task_to_json
 from studio.__main__ import main
+from studio.sessions.project_learner import follow_decisions
 from tests.export import twins
 
 pytestmark = pytest.mark.filterwarnings("ignore:You have specified a mini-batch size")
@@ -99,3 +102,26 @@ def test_a_project_is_learned_step_by_step(twin, capsys, refused):
     varied = json.loads((out / "variation.json").read_text())
     assert varied["robot"] == "policy learned" and varied["success"]["count"] == 2
     assert "success" in capsys.readouterr().err
+
+
+def test_steps_that_the_oracle_plans_are_kept_as_an_edit_and_nothing_is_trained_for_them(twin, capsys, refused):
+    twins.write_solved(twin, TASK, Program(PROGRAM, ""))
+    assert "there is no subtask 'dance'" in refused("learn", twin, "--plan", "dance")
+    names = ["reach_red_cube", "pick_red_cube", "place_red_cube"]
+    plan = [word for name in names for word in ("--plan", name)]
+    assert main(["learn", str(twin), *plan, "--layouts", "2"]) == 0
+    shown = capsys.readouterr()
+    assert "reach_red_cube: planned by the oracle, solves 100% of validation layouts" in shown.err
+    assert "planned by the oracle: reach_red_cube, pick_red_cube, place_red_cube; Undo on the Learn page" in shown.err
+    report = json.loads((twin / "learning" / "report.json").read_text())
+    assert report["chain"] == {"success": 1.0, "layouts": 2}
+    assert [row["way"] for row in report["subtasks"]] == ["plan"] * 3
+    assert not list((twin / "learning").rglob("policy.zip"))
+    rows = lambda: json.loads((twin / "learning" / "subtasks.json").read_text())  # noqa: E731
+    assert [row.get("way") for row in rows()] == ["plan"] * 3
+    assert main(["learn", str(twin), "--plan", "none", "--subtask", names[0], "--steps", "32"]) == 0
+    assert [row.get("way") for row in rows()] == [None] * 3
+    with closing(Project.open(twin)) as project:
+        project.undo()
+        follow_decisions(project)
+    assert [row.get("way") for row in rows()] == ["plan"] * 3

@@ -27,7 +27,7 @@ from pipeline.learning.judging.seams import Seam, SeamTuned, tune_seams
 from pipeline.learning.learning_files import SubtaskFolder, TrainingRecord, read_curve
 from pipeline.learning.policy import LearnedPolicy, read_parameters
 from pipeline.learning.start_states import StartState, read_states, write_states
-from pipeline.learning.subtask import WHOLE, LearningError
+from pipeline.learning.subtask import WHOLE, LearningError, from_row, to_row
 from pipeline.learning.subtask_world import SubtaskWorld
 from pipeline.learning.training import TrainingOptions, TrainingStarts, train
 from pipeline.learning.variants import TRAINED, UNSEEN, VariantMaker
@@ -285,6 +285,39 @@ def test_a_subtask_that_never_starts_is_refused_and_end_states_keep_their_layout
     with np.load(file) as kept:
         np.savez(tmp_path / "old.npz", **{name: kept[name] for name in kept.files if name != "variants"})
     assert [one.variant for one in read_states(tmp_path / "old.npz")] == [0, 0]
+
+
+def test_a_step_that_the_oracle_plans_needs_no_training_and_the_chain_runs_over_both(
+    bowl_task, bowl_subtasks, tmp_path
+):
+    learner = TaskLearner(tmp_path, bowl_task, bowl_subtasks)
+    learner.plan({one.name for one in bowl_subtasks})
+    ended = [one for one in learner.learn(ChainOptions(FEW)) if isinstance(one, SubtaskLearned)]
+    assert [(one.subtask, one.way) for one in ended] == [(one.name, "plan") for one in bowl_subtasks]
+    assert not list(tmp_path.rglob("policy.zip")) and learner.not_learned() == []
+    results = list(evaluation.evaluate(learner, 3))
+    assert [one.solved for one in results] == [True] * 3
+    report = evaluation.write_report(learner, results, [], 3)
+    assert report["chain"]["success"] == 1 and {row["way"] for row in report["subtasks"]} == {"plan"}
+    learner.plan({one.name for one in bowl_subtasks[1:]})
+    assert learner.not_learned() == [bowl_subtasks[0].name] and "way" not in to_row(learner.subtasks[0])
+    list(learner.learn(ChainOptions(FEW, (bowl_subtasks[0].name,))))
+    mixed = evaluation.Chain(learner)
+    (start,) = learner.settled(range(1))
+    played = mixed.play(start)
+    assert len(played.episodes) >= 1 and played.solved == (len(played.episodes) == 3 and played.episodes[-1].success)
+    assert [from_row(to_row(one)) for one in learner.subtasks] == list(learner.subtasks)
+
+
+def test_what_stays_below_its_target_is_planned_where_the_oracle_does_better(bowl_task, bowl_subtasks, tmp_path):
+    learner = TaskLearner(tmp_path, bowl_task, bowl_subtasks[:2])
+    ended = [one for one in learner.learn(ChainOptions(FEW, plans_rest=True)) if isinstance(one, SubtaskLearned)]
+    assert [(one.way, one.success) for one in ended] == [("plan", 1.0)] * 2
+    assert [one.way for one in learner.subtasks] == ["plan"] * 2
+    assert learner.folder(learner.subtasks[0]).policy.is_file(), "what was learned is kept"
+    key = learner.folder(learner.subtasks[0]).training().key
+    learner.plan(())
+    assert key == training.training_key(learner.subtasks[0], learner.starts(learner.subtasks[0]), FEW)
 
 
 def test_a_seam_with_a_clear_drop_is_trained_across_once(bowl_task, bowl_subtasks, tmp_path, monkeypatch):

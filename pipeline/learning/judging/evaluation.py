@@ -11,7 +11,7 @@ from pipeline.learning.judging.rollouts import rollout_of, write_rollouts
 from pipeline.learning.judging.shortcuts import Shortcut, find_shortcut
 from pipeline.learning.policy import LearnedPolicy
 from pipeline.learning.start_states import StartState
-from pipeline.learning.subtask import WHOLE, Subtask, to_row
+from pipeline.learning.subtask import PLAN, WHOLE, Subtask, to_row
 from pipeline.learning.subtask_world import SubtaskWorld
 from pipeline.learning.variants import Variant
 from pipeline.simulation.rollout import SOLVED
@@ -42,7 +42,7 @@ class Chain:
     """The policies of consecutive subtasks in one running world."""
 
     def __init__(self, learner: TaskLearner, policy_of: Callable[[Subtask, SubtaskEnv], Acts] | None = None):
-        """`policy_of` returns the policy of a subtask; without it they are read from their folders.
+        """`policy_of` returns what acts in a subtask; without it its policy, or the oracle.
 
         Raises LearningError for a subtask without a policy.
         """
@@ -56,8 +56,7 @@ class Chain:
             start = StartState(0, world.snapshot().state)
             env = SubtaskEnv(learner.layouts, subtask, (start,), rules, world)
             self._envs.append(env)
-            kept = learner.folder(subtask).policy
-            self._policies.append(policy_of(subtask, env) if policy_of else LearnedPolicy.read(kept, env))
+            self._policies.append((policy_of or learner.acting)(subtask, env))
 
     def play(self, start: StartState) -> ChainEpisode:
         """Play the subtasks in order from a settled layout."""
@@ -137,6 +136,9 @@ def report(
             "steps": trained.steps, "seconds": round(trained.seconds, 1),
             "shortcut": found.text if found else None,
         })  # fmt: skip
+        if subtask.way == PLAN:
+            rows[-1] |= {"way": PLAN, "steps": 0, "seconds": 0.0}
+            continue
         if cloned := learner.folder(subtask).imitated():
             rows[-1]["cloned"] = cloned
         if tuned := learner.folder(subtask).tuned():

@@ -12,7 +12,7 @@ from pipeline.learning.chain import VALIDATED, TaskLearner
 from pipeline.learning.judging.evaluation import Chain
 from pipeline.learning.learning_files import read_curve
 from pipeline.learning.start_states import StartState
-from pipeline.learning.subtask import Subtask
+from pipeline.learning.subtask import PLAN, Subtask
 from pipeline.learning.training import TrainingOptions, TrainingProgress, TrainingStarts, train
 from pipeline.store import write_json
 from pipeline.variation import wilson
@@ -68,7 +68,9 @@ def tune_seams(learner: TaskLearner, options: TrainingOptions) -> Generator[Trai
     for number in range(1, len(learner.subtasks)):
         seam = seams[number - 1]
         folder = learner.folder(seam.subtask)
-        if seam.subtask.start != learner.subtasks[number - 1].name or not seam.drops_from(folder.training().best):
+        if seam.subtask.way == PLAN or seam.subtask.start != learner.subtasks[number - 1].name:
+            continue
+        if not seam.drops_from(folder.training().best):
             continue
         tuned = yield from _tuned(learner, seam, options)
         if tuned is None:
