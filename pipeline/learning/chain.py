@@ -97,9 +97,9 @@ class TaskLearner:
         return Planned(env) if subtask.way == PLAN else LearnedPolicy.read(self.folder(subtask).policy, env)
 
     def not_learned(self) -> list[str]:
-        """Return the names of the subtasks that need a policy and have none."""
-        learned = [one for one in self.subtasks if one.way == LEARN]
-        return [one.name for one in learned if not self.folder(one).policy.is_file()]
+        """Return the names of the subtasks that need a policy and have none, or one of another reward."""
+        needed = [(one, self.folder(one)) for one in self.subtasks if one.way == LEARN]
+        return [one.name for one, folder in needed if not (folder.policy.is_file() and folder.is_of(one))]
 
     def learn(self, options: ChainOptions) -> Generator[TrainingProgress | SubtaskLearned]:
         """Learn the chosen subtasks in order; closing the generator stops, and a later call goes on.
@@ -117,9 +117,9 @@ class TaskLearner:
             starts = replace(starts, demonstrations=options.demonstrations)
             if subtask.way == PLAN and subtask.name != WHOLE:
                 later = self.subtasks[self.subtasks.index(subtask) + 1 :]
-                if all(one.way == PLAN for one in later):  # then a few starts are enough
-                    starts = replace(starts, training=starts.training[:8])
-                yield self.keep_end_states(subtask, starts)
+                # 8: starts that are enough where nothing is learned from them
+                enough = END_STATES if any(one.way == LEARN for one in later) else 8
+                yield self.keep_end_states(subtask, replace(starts, training=starts.training[:enough]))
                 continue
             training = self._options_for(subtask, options)
             training = replace(training, seconds=min(left, training.seconds))

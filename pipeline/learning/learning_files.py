@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-from pipeline.learning.subtask import Subtask
+from pipeline.learning.subtask import Subtask, to_row
 from pipeline.store import StoreError, parse_json, read_json, write_bytes, write_json, write_text
 
 FOLDER = "learning"
@@ -91,6 +91,8 @@ class SubtaskFolder:
         self.evaluation_rollouts = path / "evaluation.npz"
         self.proposal = path / "proposal.json"
         """A reward that a model proposed; see reflection.py."""
+        self.reward = path / "reward.json"
+        """The reward of what was learned; missing beside what an older version learned."""
         self.seam_file = path / "seam" / "seam.json"
 
     @property
@@ -120,6 +122,11 @@ class SubtaskFolder:
             kept = TrainingRecord("")
         is_usable = kept.key == key and self.checkpoint(kept.steps).is_file() and self.policy.is_file()
         return kept if not key or is_usable else TrainingRecord(key)
+
+    def is_of(self, subtask: Subtask) -> bool:
+        """Whether what is here was learned with the reward that the subtask has. Raises StoreError."""
+        kept = read_json(self.reward)
+        return kept is None or kept == to_row(subtask)["reward"]
 
     def take_up(self, key: str) -> TrainingRecord:
         """Return the record of the training with that key, whose files the folder then holds.

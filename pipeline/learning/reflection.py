@@ -82,8 +82,8 @@ def question_data(subtask: Subtask, folder: SubtaskFolder, layouts: Layouts) -> 
     Raises LearningError if nothing was trained.
     """
     curve = read_curve(folder.curve)
-    if not curve:
-        raise LearningError(f"{subtask.name} was not trained yet, so there is nothing to learn from; train it first")
+    if not (curve and folder.is_of(subtask)):
+        raise LearningError(f"{subtask.name} was not trained with its reward yet; train it first")
     evaluation = read_json(folder.evaluation)
     evaluation = evaluation if isinstance(evaluation, dict) else {}
     shown = sorted({round(k * (len(curve) - 1) / (POINTS - 1)) for k in range(POINTS)})

@@ -32,7 +32,7 @@ from pipeline.learning.policy import NETWORK, LearnedPolicy, read_parameters
 from pipeline.learning.start_states import StartState
 from pipeline.learning.subtask import LEARN, LearningError, Subtask, to_row
 from pipeline.learning.subtask_world import RATE
-from pipeline.store import digest
+from pipeline.store import digest, write_json
 
 ROLLOUT = 128
 """Control steps of each environment between two updates."""
@@ -138,6 +138,7 @@ def train(
     """
     torch.set_num_threads(1)  # the networks are small: more threads take longer
     record = folder.take_up(training_key(subtask, starts, options))
+    write_json(folder.reward, to_row(subtask)["reward"])
     if record.is_finished(options.steps):
         yield TrainingProgress(subtask.name, record.steps, record.seconds, record.best, finished=True)
         return

@@ -75,7 +75,7 @@ export function proposal(found, page) {
       found &&
       html`<strong>${t("{model} proposes another reward", { model: found.model })}: </strong>${found.reason}
         <ul>${found.reward.map(term)}</ul>
-        <span class="buttons">
+        <span>
           <button class="studio-button primary" data-act="take" data-sends="learn.take"
             disabled=${!page.mayChange} onclick=${() => page.act({ kind: "take", subtask: page.chosen.value })}>
             ${t("Make this change")}</button>

@@ -11,7 +11,7 @@ from pipeline.learning.judging.rollouts import read_rollouts
 from pipeline.learning.layouts import Layouts
 from pipeline.learning.learning_files import FOLDER, SubtaskFolder, read_curve, subtask_folder
 from pipeline.learning.reflection import read_proposal
-from pipeline.learning.subtask import PLAN, WHOLE, Subtask, read_subtasks, to_row, whole_task
+from pipeline.learning.subtask import LEARN, PLAN, WHOLE, Subtask, read_subtasks, to_row, whole_task
 from pipeline.learning.terms import term_from_json
 from pipeline.models import has_language
 from pipeline.object_words import ObjectWords, object_words
@@ -71,9 +71,13 @@ def _subtask_record(
     subtask: Subtask, folder: SubtaskFolder, measured: dict[str, Any], layouts: Layouts | None, words: ObjectWords
 ) -> dict[str, Any]:
     """Return one subtask: what it is, what was learned, where it fails."""
-    curve = read_curve(folder.curve)
-    trained = folder.training()
-    evaluation = _read(folder.evaluation) or {}
+    plans = subtask.way == PLAN
+    is_own = folder.is_of(subtask) and not plans
+    learning = folder if is_own else SubtaskFolder(folder.path / "nothing")  # of another reward, or by no policy
+    curve, trained = read_curve(learning.curve), learning.training()
+    if measured.get("way", LEARN) != subtask.way or not (is_own or plans):
+        measured = {}
+    evaluation = (_read(folder.evaluation) or {}) if measured else {}
     if "reward" in evaluation and evaluation["reward"] != to_row(subtask)["reward"]:
         evaluation = {}  # of a policy that was rewarded otherwise
     success, layouts_played = measured.get("success"), measured.get("layouts")
@@ -93,12 +97,13 @@ def _subtask_record(
             {"row": row, "text": goal_words(from_json(row), words)}
             for row in (possible_goals(subtask, task_goals, objects, zones) if layouts else ())
         ],
-        "way": subtask.way, "learned": folder.policy.is_file() or subtask.way == PLAN,
+        "way": subtask.way, "learned": plans or learning.policy.is_file(),
         "steps": trained.steps, "seconds": trained.seconds,
         "validation": max(trained.best, 0.0) if curve else None,
-        "tuned": folder.tuned(),
+        "tuned": learning.tuned(),
         "measured": {"success": success, "layouts": layouts_played} if layouts_played else None,
-        "curve": curve, "checkpoints": [point["steps"] for point in curve if folder.rollouts(point["steps"]).is_file()],
+        "curve": curve,
+        "checkpoints": [point["steps"] for point in curve if learning.rollouts(point["steps"]).is_file()],
         "shortcut": _shortcut(evaluation, subtask, words), "proposal": _proposal(subtask, folder, words),
         "failures": [_failure(one, words) for one in evaluation.get("failed", ()) if "text" in one],
     }  # fmt: skip

@@ -100,7 +100,7 @@ def test_a_reward_that_cannot_be_used_is_refused_with_its_reason_and_nothing_is_
 
 
 def test_a_subtask_that_nothing_was_trained_for_is_not_asked_about(bowl_task, pick, tmp_path):
-    with pytest.raises(LearningError, match="was not trained yet"):
+    with pytest.raises(LearningError, match="was not trained with its reward yet"):
         question_data(pick, SubtaskFolder(tmp_path), bowl_task)
 
 
@@ -159,6 +159,7 @@ def test_on_the_page_a_proposal_is_asked_for_stopped_shown_taken_and_undone(tmp_
     folder, answered = SubtaskFolder(twin / "learning" / "1_pick_red_cube"), threading.Event()
     folder.path.mkdir()
     folder.curve.write_text(json.dumps(POINT))
+    write_json(folder.reward, json.loads((twin / "learning" / "subtasks.json").read_text())[1]["reward"])
 
     def tracing_model(project, services, calls):
         wait_until(lambda: answered.is_set() or calls.is_stopped, "an answer or a stop")
@@ -182,6 +183,10 @@ def test_on_the_page_a_proposal_is_asked_for_stopped_shown_taken_and_undone(tmp_
     taken = ask("take")["subtasks"][1]
     assert taken["source"] == "test-model" and taken["proposal"] is None
     assert taken["reward"] == before["proposal"]["reward"]
+    assert before["curve"] and not taken["curve"], "that was learned with the former reward"
+    ask("reflect")
+    wait_until(ended, "the refusal")
+    assert "was not trained with its reward" in ask("status")["job"]["message"]
     session.decisions.undo()
     project_learner.follow_decisions(session.project)
     assert ask("status")["subtasks"][1] == before
