@@ -15,7 +15,7 @@ from pipeline.learning.episodes import SubtaskEpisode
 from pipeline.learning.judging.evaluation import Chain, ChainEpisode
 from pipeline.learning.layouts import Layouts, arranged_by
 from pipeline.learning.learning_files import FOLDER
-from pipeline.learning.subtask import LearningError, read_subtasks
+from pipeline.learning.subtask import PLAN, LearningError, Subtask, read_subtasks
 from pipeline.learning.subtask_world import RATE, SubtaskWorld
 from pipeline.project import Project
 from pipeline.simulation.controlled_world import ControlledWorld
@@ -54,6 +54,7 @@ def learned_episodes(project_dir: Path, program: Program, sandbox: Sandbox) -> C
     subtasks = read_subtasks(project_dir / FOLDER / "subtasks.json")
     if subtasks is None:
         raise LearningError(f"{project_dir} has no learned policies; run grs-studio learn {project_dir} first")
+    require_policies(subtasks)
     usual = Layouts(Scene.load(project_dir), arranged_by(program, project_dir, sandbox))
     Chain(TaskLearner(project_dir, usual, subtasks))  # reads every policy, so that a missing one is found now
 
@@ -89,6 +90,14 @@ def learned_episodes(project_dir: Path, program: Program, sandbox: Sandbox) -> C
     return play
 
 
+def require_policies(subtasks: Sequence[Subtask]) -> None:
+    """Raise LearningError if the oracle plans a subtask, since what it does is no policy's success."""
+    if planned := [one.name for one in subtasks if one.way == PLAN]:
+        raise LearningError(
+            f"{', '.join(planned)}: planned by the oracle, not learned; learn with grs-studio learn PROJECT --plan none"
+        )
+
+
 def learned_motions(project_dir: Path, sandbox: Sandbox) -> Callable[[TwinEnv, int], Motion]:
     """Return a function that plays the learned policies on a layout of the twin, and returns the hand's motion.
 
@@ -99,6 +108,7 @@ def learned_motions(project_dir: Path, sandbox: Sandbox) -> Callable[[TwinEnv, i
     chosen, subtasks = project.best_round(), read_subtasks(project_dir / FOLDER / "subtasks.json")
     if subtasks is None or chosen is None:
         raise LearningError(f"{project_dir} has no learned policies; run grs-studio learn {project_dir} first")
+    require_policies(subtasks)
     program = project.program_in_current_names(chosen.program)
     layouts = Layouts(Scene.load(project_dir), arranged_by(program, project_dir, sandbox))
     learner = TaskLearner(project_dir, layouts, subtasks)

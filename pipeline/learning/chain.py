@@ -10,7 +10,7 @@ import torch
 
 from pipeline.learning.demonstrations import Planned
 from pipeline.learning.environment import EpisodeRules, SubtaskEnv
-from pipeline.learning.episodes import Acts, SubtaskEpisode, play, play_across, success_rate
+from pipeline.learning.episodes import Acts, SubtaskEpisode, play_across, success_rate
 from pipeline.learning.layouts import Layouts
 from pipeline.learning.learning_files import FOLDER, SubtaskFolder, subtask_folder
 from pipeline.learning.policy import LearnedPolicy
@@ -29,6 +29,11 @@ END_STATES = 64
 """End states that are kept at least, for the next subtask."""
 EXPLORED_ROUNDS = 3
 """Rounds of exploring episodes that look for more end states where there are too few."""
+
+
+def target_of(count: int) -> float:
+    """Return the success at which each of `count` subtasks counts as learned: their chain then reaches 0.85 of all."""
+    return max(TrainingOptions.target, 0.85 ** (1 / count))
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,10 +121,8 @@ class TaskLearner:
             starts = self.starts(replace(subtask, start=RESET) if options.from_reset else subtask)
             starts = replace(starts, demonstrations=options.demonstrations)
             if subtask.way == PLAN and subtask.name != WHOLE:
-                later = self.subtasks[self.subtasks.index(subtask) + 1 :]
-                # 8: starts that are enough where nothing is learned from them
-                enough = END_STATES if any(one.way == LEARN for one in later) else 8
-                yield self.keep_end_states(subtask, replace(starts, training=starts.training[:enough]))
+                spread = starts.training[:: max(1, len(starts.training) // END_STATES)]  # also over the variants
+                yield self.keep_end_states(subtask, replace(starts, training=spread[:END_STATES]))
                 continue
             training = self._options_for(subtask, options)
             training = replace(training, seconds=min(left, training.seconds))
@@ -151,8 +154,13 @@ class TaskLearner:
         best = self.folder(subtask).training().best
         if best >= target:
             return False
-        env = SubtaskEnv(self.layouts, subtask, starts.validation, EpisodeRules())
-        return success_rate(list(play(env, Planned(env), starts.validation))) > best
+        envs = starts.environments(subtask, self.layouts, starts.validation, EpisodeRules())
+        planned = [
+            episode
+            for variant, env in envs.items()
+            for episode in play_across({variant: env}, Planned(env), starts.validation)
+        ]
+        return success_rate(planned) > best
 
     def _options_for(self, subtask: Subtask, chosen: ChainOptions) -> TrainingOptions:
         """Return the options of a subtask; the whole task gets the time and the steps of all its subtasks together.

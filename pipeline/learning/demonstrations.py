@@ -16,6 +16,7 @@ from pipeline.learning.pushing import STILL, is_push, push_action
 from pipeline.learning.start_states import StartState
 from pipeline.learning.subtask import Subtask
 from pipeline.learning.subtask_world import RATE, SubtaskWorld
+from pipeline.simulation.physics import UnstableError
 from pipeline.simulation.robots.oracle.oracle import act
 
 SETTLED_STEPS = 15
@@ -177,7 +178,10 @@ class Planned:
     def act(self, observation: np.ndarray, explore: bool = False) -> np.ndarray:
         if self._env.is_at_start:
             self._following = _Following(_Oracle(self._env.world.layouts), self._env)
-        return self._following.act(observation, explore)
+        try:
+            return self._following.act(observation, explore)
+        except UnstableError:  # of the path that it tries: it does nothing, and fails
+            return STILL
 
 
 class _Oracle:

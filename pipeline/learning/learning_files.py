@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -92,7 +92,7 @@ class SubtaskFolder:
         self.proposal = path / "proposal.json"
         """A reward that a model proposed; see reflection.py."""
         self.reward = path / "reward.json"
-        """The reward of what was learned; missing beside what an older version learned."""
+        """Success and reward of what was learned; missing beside what an older version learned."""
         self.seam_file = path / "seam" / "seam.json"
 
     @property
@@ -124,9 +124,13 @@ class SubtaskFolder:
         return kept if not key or is_usable else TrainingRecord(key)
 
     def is_of(self, subtask: Subtask) -> bool:
-        """Whether what is here was learned with the reward that the subtask has. Raises StoreError."""
+        """Whether what is here was learned with the success and reward that the subtask has. Raises StoreError."""
         kept = read_json(self.reward)
-        return kept is None or kept == to_row(subtask)["reward"]
+        return kept is None or kept == _wanted(subtask)
+
+    def note(self, subtask: Subtask) -> None:
+        """Note with which success and reward of a subtask what is here was learned. Raises StoreError."""
+        write_json(self.reward, _wanted(subtask))
 
     def take_up(self, key: str) -> TrainingRecord:
         """Return the record of the training with that key, whose files the folder then holds.
@@ -168,12 +172,27 @@ class SubtaskFolder:
                 old.unlink(missing_ok=True)
 
 
+def note_former(project_dir: Path, subtasks: Sequence[Subtask]) -> None:
+    """Note what policies of an older version were learned with, before their subtasks change. Raises StoreError."""
+    for number, one in enumerate(subtasks):
+        folder = subtask_folder(project_dir, number, one)
+        if folder.policy.is_file() and not folder.reward.is_file():
+            folder.note(one)
+
+
+def _wanted(subtask: Subtask) -> dict[str, Any]:
+    row = to_row(subtask)
+    return {"success": row["success"], "reward": row["reward"]}
+
+
 def _move(source: Path, target: Path) -> None:
-    """Move what is in a folder, apart from its branches, into another one; the record last, so that a killed move is
-    not taken for a complete one."""
+    """Move what is in a folder, apart from its branches and a proposal, into another one.
+
+    The record is last, so that a killed move is not taken for a complete one.
+    """
     target.mkdir(parents=True, exist_ok=True)
     for one in sorted(source.iterdir(), key=lambda path: path.name == RECORD):
-        if one.name != BRANCHES:
+        if one.name not in (BRANCHES, "proposal.json"):
             if (target / one.name).is_dir():
                 shutil.rmtree(target / one.name)
             one.replace(target / one.name)

@@ -1,7 +1,7 @@
 """A better reward for a subtask, asked of a model that is shown how its last policies learned and where they failed.
 
-As in the reward reflection of Eureka. The proposal lies in `proposal.json` of the subtask's folder until a person takes
-it, which is an edit like any other: it can be undone, and what was learned with the former reward comes back then.
+As in the reward reflection of Eureka. The proposal lies in `proposal.json` of the subtask's folder. To take it is an edit
+like any other: it can be undone, and what was learned with the former reward comes back then.
 """
 
 from collections import Counter
@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field, JsonValue
 from pipeline.learning.decomposition import describe_assets
 from pipeline.learning.layouts import Layouts
 from pipeline.learning.learning_files import SubtaskFolder, read_curve
-from pipeline.learning.subtask import LearningError, Subtask, from_row, to_row, why_unusable
+from pipeline.learning.subtask import LEARN, LearningError, Subtask, from_row, to_row, why_unusable
 from pipeline.learning.terms import term_manual
 from pipeline.models import Model, Question, source_of
 from pipeline.store import read_json, write_json
@@ -71,7 +71,8 @@ def read_proposal(subtask: Subtask, folder: SubtaskFolder) -> Proposal | None:
     if not isinstance(kept, dict) or kept.get("former") != to_row(subtask)["reward"]:
         return None
     try:
-        return Proposal(replace(from_row(kept["subtask"]), name=subtask.name), str(kept["reason"]))
+        stored = from_row(kept["subtask"])
+        return Proposal(replace(subtask, reward=stored.reward, source=stored.source), str(kept["reason"]))
     except (LearningError, KeyError):
         return None  # damaged, or written by another version: it can be asked for again
 
@@ -85,7 +86,8 @@ def question_data(subtask: Subtask, folder: SubtaskFolder, layouts: Layouts) -> 
     if not (curve and folder.is_of(subtask)):
         raise LearningError(f"{subtask.name} was not trained with its reward yet; train it first")
     evaluation = read_json(folder.evaluation)
-    evaluation = evaluation if isinstance(evaluation, dict) else {}
+    if not isinstance(evaluation, dict) or evaluation.get("way", LEARN) != LEARN:
+        evaluation = {}
     shown = sorted({round(k * (len(curve) - 1) / (POINTS - 1)) for k in range(POINTS)})
     failures = Counter(str(one.get("text", "")) for one in evaluation.get("failed") or ())
     shortcut = evaluation.get("shortcut_found")

@@ -4,7 +4,7 @@ learning/subtasks.json holds a list of them, in order.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -66,7 +66,7 @@ class Subtask:
     reward: tuple[WeightedTerm, ...]
     source: str = "rules"
     """"rules", a model's name, or "human"."""
-    way: Way = LEARN
+    way: Way = field(default=LEARN, repr=False)
     """Whether a policy learns it, or the oracle plans it."""
 
     def bound_to(self, goals: Mapping[Goal, Goal]) -> "Subtask":

@@ -64,7 +64,7 @@ def learn_from(
     for name in options.names or tuple(one.name for one in learner.subtasks):
         left = options.seconds - (time.monotonic() - begun)
         subtask = next((one for one in learner.subtasks if one.name == name), None)
-        if subtask is not None and name in former and left > 0:
+        if subtask is not None and subtask.way != PLAN and name in former and left > 0:
             at_first = start_from(learner, subtask, former[name], options.training, options.from_reset)
             if at_first is not None:
                 report(f"{name}: starts from the {former[name].kind} {former[name].title}, success {at_first:.0%}")
@@ -101,7 +101,7 @@ def start_from(
 
 def started_from(learner: TaskLearner, subtask: Subtask) -> str:
     """Return the title of the skill that a subtask's training began with; empty for none."""
-    points = read_curve(learner.folder(subtask).curve)
+    points = read_curve(learner.folder(subtask).curve) if subtask.way != PLAN else []
     return str(points[0].get("skill", "")) if points else ""
 
 

@@ -16,7 +16,8 @@ export function summary({ task, chain, whole, variants }) {
   return html`<strong>${task}</strong>${parts.map((part) => part && ` ${part}`)}`;
 }
 
-export function noCurveText({ curve: [first] }) {
+export function noCurveText({ curve: [first], way }) {
+  if (way === "plan") return t("The oracle plans this subtask; no policy acts in it");
   if (!first?.cloned)
     return t("Not learned yet. The curve appears after the first evaluation, about half a minute in.");
   return t(

@@ -78,7 +78,10 @@ export class Renderer {
     if (!width || !height) return;
     const known = this.renderer.getSize(new THREE.Vector2());
     if (known.x === width && known.y === height) {
-      setTimeout(() => this.requestDraw(), SHOWN_MS);
+      setTimeout(() => {
+        this.onResize?.(width, height); // of a twin that was loaded meanwhile
+        this.requestDraw();
+      }, SHOWN_MS);
       return;
     }
     this.renderer.setSize(width, height, false);

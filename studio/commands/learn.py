@@ -126,6 +126,11 @@ def learn(arguments: argparse.Namespace) -> int:
     from pipeline.skills.starting import keep_skills, labelled
     from studio.sessions.project_learner import open_learner, variant_maker
 
+    only_alone = [name for name in ("ablation", "evaluate", "plan", "reflect") if getattr(arguments, name)]
+    if len(only_alone) > 1:
+        raise LearningError(f"give --{only_alone[0]} or --{only_alone[1]}, not both")
+    if "whole" in arguments.plan or ("none" in arguments.plan and len(arguments.plan) > 1):
+        raise LearningError('--plan takes names of subtasks and "rest", or "none" alone')
     if arguments.skills and arguments.demonstrations:
         raise LearningError("give --skills or --demonstrations: a policy begins with one of them")
     if arguments.variants > MAX_VARIANTS:
@@ -155,13 +160,17 @@ def learn(arguments: argparse.Namespace) -> int:
             return DONE
         if arguments.robot != GRIPPER:
             return _use_arm(learner, arguments)
-        skills, former = shared_folder(project, services, FOLDER), learner.subtasks
+        skills = shared_folder(project, services, FOLDER)
         if named := [name for name in arguments.plan if name != "rest"]:
-            learner.plan([one.name for one in learner.chosen([name for name in named if name != "none"] or ["whole"])])
-        if not arguments.evaluate:
-            _train(learner, arguments, skills)
-        if learner.subtasks != former:
+            former = learner.subtasks
+            learner.plan([] if named == ["none"] else [one.name for one in learner.chosen(named)])
             _keep_ways(project, former, learner.subtasks)
+        if not arguments.evaluate:
+            former = learner.subtasks
+            try:
+                _train(learner, arguments, skills)
+            finally:
+                _keep_ways(project, former, learner.subtasks)
         if not arguments.evaluate and (missing := learner.not_learned()):
             _report(f"not evaluated: {', '.join(missing)} not learned yet; repeat the command to go on")
             write_unfinished(learner, missing)
@@ -180,13 +189,18 @@ def learn(arguments: argparse.Namespace) -> int:
 
 def _reflect(project: "Project", services: "Services", learner: "TaskLearner", names: list[str]) -> None:
     """Ask for better rewards of subtasks, by default of those below their target, and take them. Raises StudioError."""
+    from pipeline.learning.chain import target_of
     from pipeline.learning.subtask import WHOLE, LearningError, to_row
-    from pipeline.learning.training import TrainingOptions
     from studio.sessions.project_learner import propose_reward, with_proposal
 
-    target = TrainingOptions().target
+    target = target_of(len(learner.subtasks))
     folders = {one.name: learner.folder(one) for one in learner.subtasks}
-    below = [one for one, folder in folders.items() if folder.curve.is_file() and folder.training().best < target]
+    below = [
+        one.name
+        for one in learner.subtasks
+        if one.way == "learn" and (folder := folders[one.name]).curve.is_file() and folder.is_of(one)
+        if folder.training().best < target
+    ]
     chosen = [one.name for one in learner.chosen(names)] if names else below
     if not chosen or WHOLE in chosen:
         raise LearningError(
@@ -205,7 +219,9 @@ def _reflect(project: "Project", services: "Services", learner: "TaskLearner", n
 
 
 def _keep_ways(project: "Project", former: "Sequence[Subtask]", now: "Sequence[Subtask]") -> None:
-    """Keep which subtasks the oracle plans."""
+    """Keep which subtasks the oracle plans, if that changed."""
+    if former == now:
+        return
     planned = [one.name for one in now if one.way != "learn"]
     change = f"planned by the oracle: {', '.join(planned)}" if planned else "everything is learned"
     if _keep_edit(project, former, now, change):
@@ -214,11 +230,12 @@ def _keep_ways(project: "Project", former: "Sequence[Subtask]", now: "Sequence[S
 
 def _keep_edit(project: "Project", former: "Sequence[Subtask]", now: "Sequence[Subtask]", change: str) -> bool:
     """Record an edit of subtasks as a decision; return False, with a line, where another process has the project."""
-    from pipeline.learning.learning_files import FOLDER
+    from pipeline.learning.learning_files import FOLDER, note_former
     from pipeline.learning.subtask import write_subtasks
     from pipeline.project import ProjectError
     from studio.sessions.project_learner import EDITS, edit_data, task_of
 
+    note_former(project.folder, former)
     try:
         project.decide(EDITS, **edit_data(task_of(project), tuple(former), tuple(now), change))
     except ProjectError as error:
@@ -232,9 +249,14 @@ def _use_arm(floating: "TaskLearner", arguments: argparse.Namespace) -> int:
     """Learn with the arm from what the floating gripper has learned, and measure."""
     from pipeline.learning.judging.evaluation import write_unfinished
     from pipeline.learning.judging.generated_checks import measure
+    from pipeline.learning.subtask import LearningError
     from pipeline.skills.starting import labelled
     from studio.sessions.project_learner import arm_learner
 
+    if planned := [one.name for one in floating.subtasks if one.way != "learn"]:
+        raise LearningError(
+            f"{', '.join(planned)}: planned by the oracle, which moves the floating gripper; learn --plan none first"
+        )
     learner = arm_learner(floating, arguments.robot)
     if not arguments.evaluate:
         _train(learner, arguments, None, floating)
@@ -265,7 +287,7 @@ def _train(
     learner: "TaskLearner", arguments: argparse.Namespace, skills: Path | None, floating: "TaskLearner | None" = None
 ) -> None:
     """Learn the chosen subtasks, or all and across their seams, with a line on stderr for every evaluation."""
-    from pipeline.learning.chain import ChainOptions
+    from pipeline.learning.chain import ChainOptions, target_of
     from pipeline.learning.judging.seams import tune_seams
     from pipeline.learning.training import TrainingOptions, on_this_machine
     from pipeline.skills.skill import read_skills
@@ -277,13 +299,16 @@ def _train(
         _report(f"the workspace has skills for {', '.join(fitting)}: --skills starts from them")
 
     begun = time.monotonic()
-    training = on_this_machine(TrainingOptions(steps=arguments.steps, seed=arguments.seed))
-    names = [one.name for one in learner.chosen(arguments.subtask)]
+    target = target_of(len(learner.subtasks))
+    training = on_this_machine(TrainingOptions(steps=arguments.steps, seed=arguments.seed, target=target))
+    names = [one.name for one in learner.chosen(arguments.subtask) if one.way == "learn"]
+    if planned := [one.name for one in learner.chosen(arguments.subtask) if one.way != "learn"]:
+        _report(f"planned by the oracle: {', '.join(planned)}")
     begins = (
         f"{arguments.demonstrations} demonstrations and corrections" if arguments.demonstrations else "reward alone"
     )
     _report(
-        f"learns {', '.join(names)}: each by {begins}, then at most {arguments.steps:,} steps, until "
+        f"learns {', '.join(names) or 'nothing'}: each by {begins}, then at most {arguments.steps:,} steps, until "
         f"{training.target:.0%} of the validation layouts succeed; report.json says what was reached"
     )
     if floating is not None:
@@ -362,4 +387,6 @@ def _print_report(report: dict, arguments: argparse.Namespace) -> None:
         return
     for name, words in (("chain", "unseen layouts"), ("variants", "unseen layouts of unseen variants")):
         if found := report.get(name):
-            print(f"{name}: {found['success']:.0%} of {found['layouts']} {words}", file=sys.stderr)
+            planned = ", ".join(row["name"] for row in report["subtasks"] if row.get("way") == "plan")
+            by = f" ({planned}: planned by the oracle)" if planned else ""
+            print(f"{name}: {found['success']:.0%} of {found['layouts']} {words}{by}", file=sys.stderr)

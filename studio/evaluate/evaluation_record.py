@@ -1,6 +1,7 @@
 """What the Evaluate page shows of a project: the newest evaluation, as far as it is, and the job that runs it."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from pipeline.closed_loop.paired import explained_by_twin, paired_difference
 from pipeline.closed_loop.real_log import read_logs
 from pipeline.export.rollouts import robot_of
 from pipeline.learning.learning_files import FOLDER as LEARNING
+from pipeline.learning.subtask import LEARN, LearningError, read_subtasks
 from pipeline.object_words import object_words
 from pipeline.project import Project
 from pipeline.variation import wilson
@@ -55,10 +57,18 @@ def evaluation_record(project: Project, job: CommandJob | None) -> dict[str, Any
     kept = read_conditions(folder) if folder else None
     return {
         "task": object_words(project).with_display_names(task.instruction) if task else "",
-        "can_learned": any((project.folder / LEARNING).glob("*/policy.zip")),
+        "can_learned": _is_learned(project.folder),
         "job": job and {"id": job.id, "state": job.state, "message": translated(job.message)},
         "shown": kept and folder and _shown(folder, kept, folder == present),
     }
+
+
+def _is_learned(folder: Path) -> bool:
+    """Whether every subtask has a policy; not where the oracle plans one."""
+    with suppress(LearningError):
+        subtasks = read_subtasks(folder / LEARNING / "subtasks.json") or ()
+        return any((folder / LEARNING).glob("*/policy.zip")) and all(one.way == LEARN for one in subtasks)
+    return False
 
 
 def _shown(folder: Path, kept: KeptConditions, is_present: bool) -> dict[str, Any]:

@@ -30,7 +30,7 @@ def learn_record(session: Session, layouts: Layouts | None, job: Training | Rewa
     words, folder = object_words(project), project.folder
     task = project.task()
     record: dict[str, Any] = {
-        "install": "" if is_installed() else INSTALL, "asks": has_language(session.services.model),
+        "install": "" if is_installed() else INSTALL, "asks": has_language(session.allowed_services.model),
         "task": words.with_display_names(task.instruction) if task else "",
         "subtasks": [], "chain": None, "whole": None, "variants": None, "job": job_record(job, words), "ablation": None,
     }  # fmt: skip
@@ -49,6 +49,12 @@ def learn_record(session: Session, layouts: Layouts | None, job: Training | Rewa
         whole = _subtask_record(whole_task(subtasks, goals), whole_folder, report.get("whole") or {}, None, words)
         record["subtasks"].append(whole | {"title": t("Whole task, one policy"), "can_edit": False})
     record |= {name: report.get(name) for name in ("chain", "whole", "variants")}
+    if any(
+        row.get("way", LEARN) != one.way or not _is_shown(one, folder, number)
+        for number, one in enumerate(subtasks)
+        if (row := by_name.get(one.name))
+    ):
+        record |= {"chain": None, "variants": None}  # of other rewards, or where the oracle planned other steps
     if isinstance(ablation := _read(folder / FOLDER / "ablation.json"), dict):
         rows = [row | {"title": translated(str(row["title"]))} for row in ablation.get("rows", ())]
         record["ablation"] = {"rows": rows}
@@ -65,6 +71,10 @@ def job_record(job: Training | RewardQuestion | None, words: ObjectWords) -> dic
         "left": job.seconds_left, "imitated": job.progress.get("imitated", 0),
         "finished": job.progress.get("finished", False), "doing": job.progress.get("doing", ""),
     }  # fmt: skip
+
+
+def _is_shown(subtask: Subtask, project: Path, number: int) -> bool:
+    return subtask.way == PLAN or subtask_folder(project, number, subtask).is_of(subtask)
 
 
 def _subtask_record(

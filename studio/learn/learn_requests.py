@@ -10,7 +10,7 @@ import mujoco
 from pipeline.learning.edits import edited
 from pipeline.learning.judging.rollouts import smooth
 from pipeline.learning.layouts import Layouts
-from pipeline.learning.learning_files import FOLDER, SubtaskFolder, subtask_folder
+from pipeline.learning.learning_files import FOLDER, SubtaskFolder, note_former, subtask_folder
 from pipeline.learning.subtask import PLAN, LearningError, Subtask, read_subtasks, require_usable, write_subtasks
 from pipeline.learning.terms import term_from_json
 from pipeline.learning.variants import MAX_VARIANTS
@@ -169,6 +169,7 @@ def _record(
 ) -> dict:
     """Record an edit of subtasks as a decision; return the status after it."""
     task = project_learner.task_of(session.project)
+    note_former(session.project.folder, former)
     session.decisions.record(project_learner.EDITS, **project_learner.edit_data(task, former, now, change))
     write_subtasks(session.project.folder / FOLDER / "subtasks.json", now)
     return _status(session, learning, {})

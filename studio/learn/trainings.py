@@ -19,11 +19,11 @@ class RewardQuestion(Job[None]):
 
     kind, limit, seconds_left = "reflect", 0, None
 
-    def __init__(self, project: Path, subtask: str, ask: Callable[[InFlightCalls], object], turn: threading.Lock):
-        """`ask` gets what holds its call; `turn` is held while another training of the studio runs."""
+    def __init__(self, project: Path, subtask: str, ask: Callable[[InFlightCalls], object]):
+        """`ask` gets what holds its call."""
         calls = InFlightCalls()
         listing = Listing("training", lambda: t("Question about a reward of {project}", project=project.name), project)
-        super().__init__("reflect", lambda _: ask(calls), turn, wake=calls.close, listing=listing)
+        super().__init__("reflect", lambda _: ask(calls), wake=calls.close, listing=listing)
         self.subtask, self.progress = subtask, {"doing": "reflect"}
 
 
@@ -70,7 +70,7 @@ class Trainings(ProjectJobs[Training | RewardQuestion]):
 
     def ask(self, project: Path, subtask: str, ask: Callable[[InFlightCalls], object]) -> RewardQuestion:
         """Ask for a reward. Raises RequestError while another training of the project runs."""
-        question = RewardQuestion(project, subtask, ask, threading.Lock())
+        question = RewardQuestion(project, subtask, ask)
         self.begin(project, lambda _: question)
         return question
 

@@ -107,6 +107,10 @@ def test_a_project_is_learned_step_by_step(twin, capsys, refused):
 def test_steps_that_the_oracle_plans_are_kept_as_an_edit_and_nothing_is_trained_for_them(twin, capsys, refused):
     twins.write_solved(twin, TASK, Program(PROGRAM, ""))
     assert "there is no subtask 'dance'" in refused("learn", twin, "--plan", "dance")
+    assert '"none" alone' in refused("learn", twin, "--plan", "none", "--plan", "rest")
+    assert '"none" alone' in refused("learn", twin, "--plan", "whole")
+    assert "give --evaluate or --plan, not both" in refused("learn", twin, "--plan", "rest", "--evaluate")
+    assert "give --plan or --reflect, not both" in refused("learn", twin, "--plan", "rest", "--reflect")
     names = ["reach_red_cube", "pick_red_cube", "place_red_cube"]
     plan = [word for name in names for word in ("--plan", name)]
     assert main(["learn", str(twin), *plan, "--layouts", "2"]) == 0
@@ -115,6 +119,8 @@ def test_steps_that_the_oracle_plans_are_kept_as_an_edit_and_nothing_is_trained_
     assert "planned by the oracle: reach_red_cube, pick_red_cube, place_red_cube; Undo on the Learn page" in shown.err
     report = json.loads((twin / "learning" / "report.json").read_text())
     assert report["chain"] == {"success": 1.0, "layouts": 2}
+    assert "place_red_cube: planned by the oracle)" in shown.err.splitlines()[-1]
+    assert "planned by the oracle, which moves the floating gripper" in refused("learn", twin, "--robot", "arm-suction")
     assert [row["way"] for row in report["subtasks"]] == ["plan"] * 3
     assert not list((twin / "learning").rglob("policy.zip"))
     rows = lambda: json.loads((twin / "learning" / "subtasks.json").read_text())  # noqa: E731

@@ -15,6 +15,7 @@ pytest.importorskip("stable_baselines3", reason='stable-baselines3 is missing: p
 
 import torch
 
+from pipeline.closed_loop.learned import require_policies
 from pipeline.learning import chain, demonstrations, training
 from pipeline.learning.chain import ChainOptions, SubtaskLearned, TaskLearner
 from pipeline.learning.cloning import Imitated
@@ -299,13 +300,15 @@ def test_a_step_that_the_oracle_plans_needs_no_training_and_the_chain_runs_over_
     assert [one.solved for one in results] == [True] * 3
     report = evaluation.write_report(learner, results, [], 3)
     assert report["chain"]["success"] == 1 and {row["way"] for row in report["subtasks"]} == {"plan"}
-    learner.plan({one.name for one in bowl_subtasks[1:]})
-    assert learner.not_learned() == [bowl_subtasks[0].name] and "way" not in to_row(learner.subtasks[0])
-    list(learner.learn(ChainOptions(FEW, (bowl_subtasks[0].name,))))
-    mixed = evaluation.Chain(learner)
+    with pytest.raises(LearningError, match="reach_red_cube, pick_red_cube, place_red_cube: planned by the"):
+        require_policies(learner.subtasks)
+    learner.plan({bowl_subtasks[0].name, bowl_subtasks[2].name})
+    assert learner.not_learned() == [bowl_subtasks[1].name] and "way" not in to_row(learner.subtasks[1])
+    at_rest = SimpleNamespace(act=lambda observation, explore=False: np.zeros(5))
+    mixed = evaluation.Chain(learner, lambda one, env: learner.acting(one, env) if one.way == "plan" else at_rest)
     (start,) = learner.settled(range(1))
-    played = mixed.play(start)
-    assert len(played.episodes) >= 1 and played.solved == (len(played.episodes) == 3 and played.episodes[-1].success)
+    assert [one.success for one in mixed.play(start).episodes] == [True, False], "the policy acts, and does nothing"
+    require_policies(bowl_subtasks)
     assert [from_row(to_row(one)) for one in learner.subtasks] == list(learner.subtasks)
 
 

@@ -75,6 +75,9 @@ def test_a_model_sees_how_the_reward_did_and_its_proposal_holds_until_the_reward
     prompt = load_prompt(KIND).fill(data)
     assert '"pick_red_cube"' in prompt and "get_robot_gripper_pose" in prompt and "It hovers." in prompt
     assert read_proposal(pick, folder) == found
+    changed = replace(pick, success=(*pick.success, bowl_task.base.goals[0]), way="plan")
+    kept = read_proposal(changed, folder).subtask
+    assert (kept.success, kept.way) == (changed.success, "plan"), "what a person edited meanwhile stays"
     assert read_proposal(found.subtask, folder) is None, "it has that reward now"
     for damaged in ("[]", "{}", json.dumps({"former": to_row(pick)["reward"], "subtask": {}, "reason": ""})):
         folder.proposal.write_text(damaged)
@@ -159,7 +162,7 @@ def test_on_the_page_a_proposal_is_asked_for_stopped_shown_taken_and_undone(tmp_
     folder, answered = SubtaskFolder(twin / "learning" / "1_pick_red_cube"), threading.Event()
     folder.path.mkdir()
     folder.curve.write_text(json.dumps(POINT))
-    write_json(folder.reward, json.loads((twin / "learning" / "subtasks.json").read_text())[1]["reward"])
+    (folder.policy).touch()  # of a version that did not note its reward
 
     def tracing_model(project, services, calls):
         wait_until(lambda: answered.is_set() or calls.is_stopped, "an answer or a stop")

@@ -13,7 +13,7 @@ from pipeline.learning.chain import ChainOptions, TaskLearner
 from pipeline.learning.judging.evaluation import evaluate, evaluate_whole
 from pipeline.learning.layouts import Layouts
 from pipeline.learning.learning_files import FOLDER
-from pipeline.learning.subtask import WHOLE, LearningError, Subtask
+from pipeline.learning.subtask import LEARN, WHOLE, LearningError, Subtask
 from pipeline.learning.training import TrainingOptions, on_this_machine
 from pipeline.store import digest, read_json, write_json
 from pipeline.variation import wilson
@@ -57,6 +57,7 @@ def ablate(
     Raises LearningError, StoreError.
     """
     folder = Path(project_dir) / FOLDER
+    subtasks = [replace(one, way=LEARN) for one in subtasks]
     measured: dict[str, list[dict[str, Any]]] = {name: [] for name in VARIANTS}
     for seed in range(options.seeds):
         for name, variant in VARIANTS.items():

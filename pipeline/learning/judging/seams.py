@@ -64,6 +64,8 @@ def tune_seams(learner: TaskLearner, options: TrainingOptions) -> Generator[Trai
 
     Raises LearningError, StoreError. A stopped call goes on where it was.
     """
+    if all(one.way == PLAN for one in learner.subtasks[1:]):
+        return
     seams = played_seams(learner)
     for number in range(1, len(learner.subtasks)):
         seam = seams[number - 1]
