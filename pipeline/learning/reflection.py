@@ -1,7 +1,7 @@
 """A better reward for a subtask, asked of a model that is shown how its last policies learned and where they failed.
 
-As in the reward reflection of Eureka. The proposal lies in `proposal.json` of the subtask's folder. To take it is an edit
-like any other: it can be undone, and what was learned with the former reward comes back then.
+As in the reward reflection of Eureka. The proposal lies in `proposal.json` of the subtask's folder. To take it is an
+edit like any other: it can be undone, and what was learned with the former reward comes back then.
 """
 
 from collections import Counter
