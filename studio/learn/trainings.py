@@ -77,6 +77,8 @@ class Trainings(ProjectJobs[Training | RewardQuestion]):
     def start(
         self, project: Path, kind: TrainingKind, options: Sequence[str], subtask: str = "", limit: int = 0,
         workspace: Path | None = None,
-    ) -> None:  # fmt: skip
+    ) -> Training:  # fmt: skip
         """Start a training. Raises RequestError while another one of the project runs."""
-        self.begin(project, lambda turn: Training(project, kind, options, subtask, limit, workspace, turn))
+        started = self.begin(project, lambda turn: Training(project, kind, options, subtask, limit, workspace, turn))
+        assert isinstance(started, Training)
+        return started

@@ -122,6 +122,32 @@ def test_views_that_follow_each_other_are_drawn_before_the_newest_takes_their_pl
     expect(inside.locator("#caption")).to_have_text(f"of {fourth}")
 
 
+def test_a_twin_that_came_while_its_viewer_was_hidden_fits_it_once_it_is_shown(mount: Mount, model: MjModel):
+    mounted = mount("", "round")
+    page, inside, views = mounted.page, frames(mounted)[0], mounted.studio.views
+    box = "<body name='red_cube' pos='0 0 .05'><freejoint/><geom type='box' size='.05 .04 .05'/></body>"
+    other = f"<mujoco><worldbody><geom type='plane' size='1 1 .1'/>{box}</worldbody></mujoco>"
+
+    def outline() -> int:
+        """Pixels of the selected object's outline."""
+        expect(inside.locator("body")).to_have_attribute("data-state", "showing")
+        drawn = Image.open(BytesIO(steady(page, inside.locator("#canvas").screenshot))).convert("RGB")
+        return int((np.abs(np.asarray(drawn).astype(int) - [255, 210, 74]).max(2) < 40).sum())
+
+    mounted.set_value("round", viewer_value(views.open(other), "red_cube"))
+    wait_until(page, lambda: outline() > 200)
+    shown = outline()
+    mounted.set_value("round", viewer_value(views.open(model)))
+    wait_until(page, lambda: outline() < 0.5 * shown)
+    page.evaluate("document.querySelector('#round').style.display = 'none'")
+    token = views.open(other)
+    with page.expect_response(lambda response: token in response.url):
+        mounted.set_value("round", viewer_value(token, "red_cube"))
+    page.wait_for_timeout(300)  # it is taken over without being drawn, which nothing tells
+    page.evaluate("document.querySelector('#round').style.display = ''")
+    wait_until(page, lambda: outline() > 0.8 * shown)
+
+
 def test_an_object_is_adjusted_by_arrow_keys_and_previewed_from_outside(mount: Mount, model: MjModel):
     mounted = mount("", "round")
     page, inside = mounted.page, frames(mounted)[0]
