@@ -170,7 +170,7 @@ class _Following:
 
 
 class Planned:
-    """Acts in one environment as the oracle does, which plans anew in each episode."""
+    """Acts as the oracle does in one environment, with a new plan for each episode."""
 
     def __init__(self, env: SubtaskEnv):
         self._env, self._following = env, _Following(_Oracle(env.world.layouts), env)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipeline.simulation.robots import ROBOTS
-from studio.commands.options import DONE, add_model, add_unprotected, require_packages, services_for
+from studio.commands.options import BAD_INPUT, DONE, add_model, add_unprotected, require_packages, services_for
 
 if TYPE_CHECKING:
     from pipeline.learning.chain import SubtaskLearned, TaskLearner
@@ -113,18 +113,10 @@ def _positive(text: str) -> int:
     return int(text)
 
 
-def learn(arguments: argparse.Namespace) -> int:
-    """Learn or evaluate; a stopped command goes on where it was when it is repeated."""
-    require_packages("learn", "gymnasium", "stable_baselines3")
-    from pipeline.learning.judging.evaluation import write_unfinished
-    from pipeline.learning.judging.generated_checks import measure
+def _check(arguments: argparse.Namespace) -> None:
+    """Raise LearningError for options that do not go together, and fill in how many demonstrations are shown."""
     from pipeline.learning.subtask import LearningError
-    from pipeline.learning.variants import MAX_VARIANTS, UNSEEN
-    from pipeline.project import Project
-    from pipeline.run.solved_examples import is_in_workspace, shared_folder
-    from pipeline.skills.skill import FOLDER
-    from pipeline.skills.starting import keep_skills, labelled
-    from studio.sessions.project_learner import open_learner, variant_maker
+    from pipeline.learning.variants import MAX_VARIANTS
 
     only_alone = [name for name in ("ablation", "evaluate", "plan", "reflect") if getattr(arguments, name)]
     if len(only_alone) > 1:
@@ -147,6 +139,21 @@ def learn(arguments: argparse.Namespace) -> int:
         raise LearningError(f"--{given[0]} is for the floating gripper; leave it or --robot {arguments.robot} out")
     if arguments.demonstrations is None:
         arguments.demonstrations = 0 if arguments.skills or arguments.robot != GRIPPER else DEMONSTRATIONS
+
+
+def learn(arguments: argparse.Namespace) -> int:
+    """Learn or evaluate; a stopped command goes on where it was when it is repeated."""
+    require_packages("learn", "gymnasium", "stable_baselines3")
+    from pipeline.learning.judging.evaluation import write_unfinished
+    from pipeline.learning.judging.generated_checks import measure
+    from pipeline.learning.variants import UNSEEN
+    from pipeline.project import Project
+    from pipeline.run.solved_examples import is_in_workspace, shared_folder
+    from pipeline.skills.skill import FOLDER
+    from pipeline.skills.starting import keep_skills, labelled
+    from studio.sessions.project_learner import open_learner, variant_maker
+
+    _check(arguments)
     project = Project.open(arguments.project)
     services = services_for(arguments)
     with contextlib.closing(services.sandbox):
@@ -164,8 +171,11 @@ def learn(arguments: argparse.Namespace) -> int:
         if named := [name for name in arguments.plan if name != "rest"]:
             former = learner.subtasks
             learner.plan([] if named == ["none"] else [one.name for one in learner.chosen(named)])
-            _keep_ways(project, former, learner.subtasks)
-        if not arguments.evaluate:
+            if not _keep_ways(project, former, learner.subtasks):
+                return BAD_INPUT
+        if arguments.evaluate:
+            _require_own_policies(learner)
+        else:
             former = learner.subtasks
             try:
                 _train(learner, arguments, skills)
@@ -218,14 +228,26 @@ def _reflect(project: "Project", services: "Services", learner: "TaskLearner", n
             _report(f"{name}: taken; repeat grs-studio learn to train with it, Undo on the page takes it back")
 
 
-def _keep_ways(project: "Project", former: "Sequence[Subtask]", now: "Sequence[Subtask]") -> None:
-    """Keep which subtasks the oracle plans, if that changed."""
+def _require_own_policies(learner: "TaskLearner") -> None:
+    """Raise LearningError if a policy was learned with another reward or success than its subtask has."""
+    from pipeline.learning.subtask import LearningError
+
+    for one in learner.subtasks:
+        folder = learner.folder(one)
+        if one.way == "learn" and folder.policy.is_file() and not folder.is_of(one):
+            raise LearningError(f"{one.name} was learned with another reward; learn it again, or undo that edit")
+
+
+def _keep_ways(project: "Project", former: "Sequence[Subtask]", now: "Sequence[Subtask]") -> bool:
+    """Keep which subtasks the oracle plans, if that changed; return False where it cannot be kept."""
     if former == now:
-        return
+        return True
     planned = [one.name for one in now if one.way != "learn"]
     change = f"planned by the oracle: {', '.join(planned)}" if planned else "everything is learned"
-    if _keep_edit(project, former, now, change):
+    kept = _keep_edit(project, former, now, change)
+    if kept:
         _report(f"{change}; Undo on the Learn page takes that back")
+    return kept
 
 
 def _keep_edit(project: "Project", former: "Sequence[Subtask]", now: "Sequence[Subtask]", change: str) -> bool:

@@ -197,7 +197,7 @@ class Shell:
     def connect(self) -> None:
         """Make the event that sets Gradio's own components. Call it once, inside the page, when all are built."""
         self._widgets.render()
-        # Gradio makes each output of an event anew, which takes longer than all else that opening a project does
+        # Gradio builds each output of an event again, which is most of the time of opening a project
         for event, texts in ((self._widgets.refresh, []), (self._widgets.translate, self._text_views)):
             opening = [*self._opening_views, *texts]
             outputs = [component for component, _ in (*opening, *self._widget_views())]

@@ -140,10 +140,8 @@ def test_a_twin_that_came_while_its_viewer_was_hidden_fits_it_once_it_is_shown(m
     mounted.set_value("round", viewer_value(views.open(model)))
     wait_until(page, lambda: outline() < 0.5 * shown)
     page.evaluate("document.querySelector('#round').style.display = 'none'")
-    token = views.open(other)
-    with page.expect_response(lambda response: token in response.url):
-        mounted.set_value("round", viewer_value(token, "red_cube"))
-    page.wait_for_timeout(300)  # it is taken over without being drawn, which nothing tells
+    mounted.set_value("round", viewer_value(views.open(other), "red_cube") | {"caption": "the other twin"})
+    expect(inside.locator("#caption")).to_have_text("the other twin")
     page.evaluate("document.querySelector('#round').style.display = ''")
     wait_until(page, lambda: outline() > 0.8 * shown)
 

@@ -3,13 +3,14 @@
 import json
 from contextlib import closing
 from dataclasses import replace
+from unittest.mock import Mock
 
 import pytest
 
 pytest.importorskip("stable_baselines3", reason='stable-baselines3 is missing: pip install "grs-studio[learn]"')
 
 from pipeline.learning import training
-from pipeline.project import Project
+from pipeline.project import Project, ProjectError
 from pipeline.simulation import Program
 from pipeline.store import write_json
 from pipeline.tasks import Task, task_to_json
@@ -89,6 +90,9 @@ def test_a_project_is_learned_step_by_step(twin, capsys, refused):
     assert [row["name"] for row in report["subtasks"]] == ["reach_red_cube"]
     assert report["subtasks"][0]["steps"] == 32 and report["chain"]["layouts"] == 2
     kept = (twin / "learning" / "0_reach_red_cube" / "policy.zip").read_bytes()
+    write_json(twin / "learning" / "subtasks.json", [rows[0] | {"reward": rows[1]["reward"]}])
+    assert "reach_red_cube was learned with another reward; learn it again" in refused("learn", twin, "--evaluate")
+    write_json(twin / "learning" / "subtasks.json", rows[:1])
     assert main(["learn", str(twin), "--robot", "arm-suction", "--steps", "32", "--layouts", "2"]) == 0
     lines = capsys.readouterr().err.splitlines()
     assert lines[1].startswith("reach_red_cube: starts from the policy reach_red_cube of the floating gripper, success")
@@ -104,7 +108,9 @@ def test_a_project_is_learned_step_by_step(twin, capsys, refused):
     assert "success" in capsys.readouterr().err
 
 
-def test_steps_that_the_oracle_plans_are_kept_as_an_edit_and_nothing_is_trained_for_them(twin, capsys, refused):
+def test_steps_that_the_oracle_plans_are_an_edit_and_nothing_is_trained_for_them(
+    twin, capsys, refused, monkeypatch
+):
     twins.write_solved(twin, TASK, Program(PROGRAM, ""))
     assert "there is no subtask 'dance'" in refused("learn", twin, "--plan", "dance")
     assert '"none" alone' in refused("learn", twin, "--plan", "none", "--plan", "rest")
@@ -125,6 +131,9 @@ def test_steps_that_the_oracle_plans_are_kept_as_an_edit_and_nothing_is_trained_
     assert not list((twin / "learning").rglob("policy.zip"))
     rows = lambda: json.loads((twin / "learning" / "subtasks.json").read_text())  # noqa: E731
     assert [row.get("way") for row in rows()] == ["plan"] * 3
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setattr(Project, "decide", Mock(side_effect=ProjectError("another process writes")))
+        assert "not taken: everything is learned: another process" in refused("learn", twin, "--plan", "none")
     assert main(["learn", str(twin), "--plan", "none", "--subtask", names[0], "--steps", "32"]) == 0
     assert [row.get("way") for row in rows()] == [None] * 3
     with closing(Project.open(twin)) as project:
