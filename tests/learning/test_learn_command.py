@@ -108,9 +108,7 @@ def test_a_project_is_learned_step_by_step(twin, capsys, refused):
     assert "success" in capsys.readouterr().err
 
 
-def test_steps_that_the_oracle_plans_are_an_edit_and_nothing_is_trained_for_them(
-    twin, capsys, refused, monkeypatch
-):
+def test_steps_that_the_oracle_plans_are_an_edit_and_nothing_is_trained_for_them(twin, capsys, refused, monkeypatch):
     twins.write_solved(twin, TASK, Program(PROGRAM, ""))
     assert "there is no subtask 'dance'" in refused("learn", twin, "--plan", "dance")
     assert '"none" alone' in refused("learn", twin, "--plan", "none", "--plan", "rest")
