@@ -35,6 +35,7 @@ from studio.objects import candidate_comparison
 from studio.pages import (
     compare,
     evaluate,
+    facts,
     frame,
     gallery,
     learn,
@@ -50,7 +51,7 @@ from studio.pages import (
 from studio.pages.page_shell import Shell
 from studio.pages.static_texts import show_static_texts
 from studio.pages.status import agree_to_run_unconfined, status_bar_record, top_bar_record
-from studio.pages.steps import STEPS, tab_label
+from studio.pages.steps import STEPS, Step, tab_label
 from studio.records import exports as exports_routes
 from studio.records import file_routes
 from studio.records.object_records import inspector_record, object_list
@@ -161,7 +162,7 @@ def build_page(
                         with gr.Tab(tab_label(step, None), id=step.name) as tab:
                             gr.HTML(f"<h2>{step.title}</h2>", padding=False, elem_classes="hidden-text")
                             STEP_BUILDERS[step.name](shell, content)
-                        shell.show(tab, lambda session, step=step: gr.Tab(label=tab_label(step, session)))
+                        shell.show(tab, partial(_tab, step), [facts.results, facts.work])
                         shell.refresh_widgets_on(tab.select)
                 with gr.Column(elem_id="right"):
                     inspector = Inspector()
@@ -188,10 +189,15 @@ def _connect_frame(
     shell: Shell, top_bar: TopBar, objects_left: ObjectList, inspector: Inspector, status_bar: StatusBar
 ) -> None:
     """Connect what stands around every step."""
-    shell.show(top_bar, lambda session: top_bar_record(session, shell.sessions.services))
-    shell.show(status_bar, status_bar_record)
-    shell.show(objects_left, object_list)
-    shell.show(inspector, inspector_record)
+
+    def chosen(_: Session) -> int:
+        return id(shell.sessions.services)
+
+    top_bar_reads = [*facts.OBJECTS, facts.editor, chosen]
+    shell.show(top_bar, lambda session: top_bar_record(session, shell.sessions.services), top_bar_reads)
+    shell.show(status_bar, status_bar_record, facts.EVERYTHING)
+    shell.show(objects_left, object_list, facts.OBJECTS)
+    shell.show(inspector, inspector_record, facts.OBJECTS)
 
     shell.on_message(inspector.decide, apply_decision)
     shell.on_message(top_bar.undo, lambda session, _: session.decisions.undo())
@@ -210,6 +216,10 @@ STEP_BUILDERS: dict[str, Callable[[Shell, ViewerContent], None]] = {
     "task": task.build,
     "review": review.build,
 }
+
+
+def _tab(step: Step, session: Session | None) -> gr.Tab:
+    return gr.Tab(label=tab_label(step, session))
 
 
 def session_of_address(sessions: SessionRegistry, name: str) -> Session | None:

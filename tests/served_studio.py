@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import uvicorn
+from browser.checked_views import checked_views
 from offline_studio import wait_until
 
 from studio.app import build_app
@@ -18,9 +19,10 @@ def served(
     services: Any, workspace: Path, *arguments: Any, behind: Callable[[Any], Any] = lambda app: app
 ) -> Iterator[SimpleNamespace]:
     """Serve `build_app(services, workspace, *arguments)`, `behind` another ASGI app; gives {app, address}."""
-    app = build_app(services, workspace, *arguments)
-    with serving(behind(app)) as address:
+    app, stale = build_app(services, workspace, *arguments), list[str]()
+    with checked_views(stale.append), serving(behind(app)) as address:
         yield SimpleNamespace(app=app, address=address)
+    assert not stale
 
 
 @contextmanager

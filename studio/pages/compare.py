@@ -4,9 +4,10 @@ from components.compare_page import ComparePage
 from studio.accounts.roles import Role
 from studio.compare.comparison_requests import endpoint, page_record
 from studio.compare.comparisons import Comparisons
+from studio.pages import facts
 from studio.pages.page_shell import Shell
 
 
 def build(shell: Shell, comparisons: Comparisons) -> None:
     page = ComparePage(answer=endpoint(comparisons))
-    shell.show(page, lambda session: page_record(comparisons, session), Role.LOOK)
+    shell.show(page, lambda session: page_record(comparisons, session), [facts.results], Role.LOOK)

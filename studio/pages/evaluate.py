@@ -15,4 +15,4 @@ def build(shell: Shell, evaluations: Evaluations) -> None:
         project = session.token if session else ""
         return {"project": project, "may_work": role >= Role.WORK, "may_run_code": role >= Role.ADMINISTER}
 
-    shell.show(page, value, Role.LOOK)
+    shell.show(page, value, [], Role.LOOK)

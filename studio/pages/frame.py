@@ -3,6 +3,7 @@
 import gradio as gr
 
 from components.steps import EvidenceCard, FrameView, PointCloud
+from studio.pages import facts
 from studio.pages.page_shell import Shell
 from studio.records.evidence_record import evidence_record
 from studio.scene.camera_correction import correct_camera
@@ -17,6 +18,6 @@ def build(shell: Shell) -> None:
     cloud = PointCloud()
     shell.on_message(view.camera, correct_camera)
     shell.on_message(view.ground, choose_ground)
-    shell.show(view, frame_record)
-    shell.show(evidence, evidence_record)
-    shell.show(cloud, point_cloud_address)
+    shell.show(view, frame_record, [facts.results, facts.background])
+    shell.show(evidence, evidence_record, [facts.results])
+    shell.show(cloud, point_cloud_address, [facts.results])

@@ -13,6 +13,7 @@ from studio.board.set_requests import SetExports
 from studio.masks.uploads import ACCEPTED, Uploads, frame_preview, recording_record, strip_pictures
 from studio.pages.gallery_items import gallery_record, open_gallery_item, open_uploaded_frame
 from studio.pages.page_shell import Shell
+from studio.sessions.session import Session
 from studio.web.endpoints import Endpoint, PageToken
 
 
@@ -31,9 +32,11 @@ def build(shell: Shell, board: Board, exports: SetExports) -> None:
     token = PageToken()
     batches = Batches(sessions)
     gallery = Gallery(answer=endpoint(board, exports, batches, token))
-    shell.show(
-        gallery, lambda session: gallery_record(board, batches, token.value) if session is None else None, Role.LOOK
-    )
+
+    def value(session: Session | None) -> dict | None:
+        return gallery_record(board, batches, token.value) if session is None else None
+
+    shell.show(gallery, value, [], Role.LOOK)
     shell.open_on_message(gallery.open, partial(open_gallery_item, sessions), Role.LOOK)
     shell.open_on_message(picker.open, partial(open_uploaded_frame, sessions, uploads))
     shell.show_on_open(picker, lambda session: {})

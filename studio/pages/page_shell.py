@@ -21,6 +21,7 @@ from pipeline.store import StoreError, parse_json
 from studio.accounts.current_user import current_user
 from studio.accounts.links import Links
 from studio.accounts.roles import Role, current_role, require
+from studio.pages.facts import Fact
 from studio.pages.page_channel import (
     PAGES_PER_LINK,
     PAGES_PER_LOGIN,
@@ -32,6 +33,7 @@ from studio.pages.page_channel import (
     LatestValues,
     Turns,
 )
+from studio.pages.views import SKIPPED, KnownValues, Make, View
 from studio.sessions.session import Session
 from studio.sessions.session_registry import SessionRegistry
 from studio.texts import choose_language, current_language
@@ -48,13 +50,8 @@ EVENT_SETTINGS: dict[str, Any] = {
     "api_visibility": "private",
 }
 """Settings of every Gradio event: no progress animation, no queue limit, no public API."""
-View = Callable[[Session | None], Any]
-"""Makes a component's value of the open session, or of None in the gallery."""
-Views = list[tuple[Any, View]]
-"""Components, each with its view."""
 Message = dict[str, Any]
 """What a component's script sends along with an event."""
-SKIPPED = gr.skip()
 ACTION_THREADS = 24
 """Actions that run at the same time. Other requests have threads of their own."""
 KEPT_KINDS = 64
@@ -102,26 +99,32 @@ class Shell:
 
     def __post_init__(self) -> None:
         self.pages, self._turns = ChannelPages(), Turns()
-        self._views: Views = []
-        self._opening_views: Views = []
-        self._text_views: Views = []
+        self._views: list[View] = []
+        self._opening_views: list[View] = []
+        self._text_views: list[View] = []
+        self._known = KnownValues()
         self._latest: WeakKeyDictionary[Session, dict[Any, LatestValues]] = WeakKeyDictionary()
-        """By language, by whether it is for those who came by a link, and by the components that are shown."""
+        """By language and role of those who see them, and by the components that are shown."""
         self._action_threads, self._value_threads = CapacityLimiter(ACTION_THREADS), CapacityLimiter(VALUE_THREADS)
         self._widgets = Widgets()
         self.actions["jobs", "stop"] = Action(self._stop_job, Role.WORK)
 
-    def show(self, component: Any, view: View, role: Role = Role.VISIT) -> None:
-        """Keep the component's value up to date with what `view` returns, for people with that role."""
-        self._views.append((component, view if role is Role.VISIT else _for_role(role, view)))
+    def show(self, component: Any, make: Make, reads: Sequence[Fact] | None, role: Role = Role.VISIT) -> None:
+        """Keep the component's value up to date with what `make` returns, for people with that role.
 
-    def show_on_open(self, component: Any, view: View) -> None:
-        """Set the component to what `view` returns only when a project is opened; a person may change it afterwards."""
-        self._opening_views.append((component, view))
+        Args:
+            reads: the facts of facts.py that `make` reads of a session: it is called again when one of them has
+                changed. None if it reads anything else: then it is called whenever anything happens.
+        """
+        self._views.append(View(component, make, None if reads is None else tuple(reads), role))
 
-    def show_text(self, component: Any, view: View) -> None:
-        """Set the component to what `view` returns when a project is opened in another language than English."""
-        self._text_views.append((component, view))
+    def show_on_open(self, component: Any, make: Make) -> None:
+        """Set the component to what `make` returns only when a project is opened; a person may change it afterwards."""
+        self._opening_views.append(View(component, make))
+
+    def show_text(self, component: Any, make: Make) -> None:
+        """Set the component to what `make` returns when a project is opened in another language than English."""
+        self._text_views.append(View(component, make))
 
     def on(self, event: Callable[..., Any], act: Callable[..., Any], inputs: Sequence[Any] = ()) -> None:
         """At the event of a component of Gradio's own, call `act` with the session and the inputs' values."""
@@ -200,9 +203,9 @@ class Shell:
         # Gradio builds each output of an event again, which is most of the time of opening a project
         for event, texts in ((self._widgets.refresh, []), (self._widgets.translate, self._text_views)):
             opening = [*self._opening_views, *texts]
-            outputs = [component for component, _ in (*opening, *self._widget_views())]
+            outputs = [view.component for view in (*opening, *self._widget_views())]
 
-            async def handle(request: gr.Request, event: gr.EventData, opening: Views = opening) -> list[Any]:
+            async def handle(request: gr.Request, event: gr.EventData, opening: list[View] = opening) -> list[Any]:
                 return await self._set_widgets(request, event, opening)
 
             handler = needs(Role.VISIT, handle)
@@ -306,31 +309,31 @@ class Shell:
     async def _take_update(self, page: ChannelPage) -> dict[str, str]:
         """Return the newest values of our components by their ids, and keep those of Gradio's for the page."""
         session = page.session
-        views = [pair for pair in self._views if not isinstance(pair[0], Component) or pair[0].elem_id in page.shows]
+        views = [view for view in self._views if not view.is_ours or view.component.elem_id in page.shows]
         version = session.log.version if session else -1  # first: the values may be newer
         if session is None:
             report = page.tell_from_thread
-            values = await run_sync(_values, views, None, report, limiter=self._value_threads)
+            values = await run_sync(self._known.update, views, None, report, limiter=self._value_threads)
         else:
             for text in await run_sync(_take_notices, session) if session.log.has_notices else ():
                 page.tell(text)
-            kind = (current_language.get(), current_role.get() is Role.VISIT, page.shows)
+            kind = (current_language.get(), current_role.get(), page.shows)
             by_kind = self._latest.setdefault(session, {})
             if len(by_kind) > KEPT_KINDS:
                 by_kind.clear()
             latest = by_kind.setdefault(kind, LatestValues(self._value_threads))
-            values = await latest.get(partial(_values, views, session, session.log.report_once))
+            values = await latest.get(partial(self._known.update, views, session, session.log.report_once))
         if page.session is not session:  # it was left meanwhile, and the next update shows what was opened
             return {}
         page.version = version
-        pairs = list(zip((component for component, _ in views), values, strict=True))
-        widgets = [value for component, value in pairs if not isinstance(component, Component)]
+        pairs = list(zip(views, values, strict=True))
+        widgets = [value for view, value in pairs if not view.is_ours]
         if not (page.widgets and all(map(_is_same, widgets, page.widgets))):
             page.widgets, page.widgets_number = widgets, page.widgets_number + 1
-        ours = ((one.elem_id, value) for one, value in pairs if isinstance(one, Component))
+        ours = ((view.component.elem_id, value) for view, value in pairs if view.is_ours)
         return {id: value for id, value in ours if id and isinstance(value, str)}
 
-    async def _set_widgets(self, request: gr.Request, event: gr.EventData, opening_views: Views) -> list[Any]:
+    async def _set_widgets(self, request: gr.Request, event: gr.EventData, opening_views: list[View]) -> list[Any]:
         """Return what Gradio's own components show in the page, beginning with those that opening sets.
 
         The event brings {page, message: {shown, ask, all}}: the page's id, and the number of the last change that it
@@ -347,7 +350,7 @@ class Shell:
             return [*opening, *newest, gr.skip()]
         number, values = page.widgets_number, page.widgets
         if shown < page.opened_number:
-            opening = await run_sync(_opening_values, opening_views, page.session)
+            opening = await run_sync(lambda: [view.value(page.session) for view in opening_views])
         if sent.get("all") or len(page.widgets_set) != len(values):
             page.widgets_set = [None] * len(values)
         if values:  # only what is new: a person may have typed into the rest
@@ -356,8 +359,8 @@ class Shell:
             page.widgets_set = values
         return [*opening, *newest, self._widgets.postprocess({"shown": number, "ask": sent.get("ask")})]
 
-    def _widget_views(self) -> Views:
-        return [pair for pair in self._views if not isinstance(pair[0], Component)]
+    def _widget_views(self) -> list[View]:
+        return [view for view in self._views if not view.is_ours]
 
 
 def names_of(event: Any) -> tuple[str, str]:
@@ -384,39 +387,11 @@ def _reply_in(page: ChannelPage | None, reply: Callable[[], Any]) -> Any:
         return SKIPPED
 
 
-def _for_role(role: Role, view: View) -> View:
-    """Return a view that leaves the component as it is for people without the role."""
-    return lambda session: view(session) if current_role.get() >= role else SKIPPED
-
-
-def _values(views: Views, session: Session | None, report: Callable[[Exception], object]) -> list[Any]:
-    return [_value(component, view, session, report) for component, view in views]
-
-
-def _value(component: Any, view: View, session: Session | None, report: Callable[[Exception], object]) -> Any:
-    """Return a component's value. If its view fails, the component stays as it is and the error is reported."""
-    try:
-        return _shown_value(component, view(session))
-    except Exception as error:
-        report(error)
-        return gr.skip()
-
-
-def _opening_values(views: Views, session: Session | None) -> list[Any]:
-    return [_shown_value(component, view(session)) for component, view in views]
-
-
 def _is_same(value: Any, before: Any) -> bool:
     """Whether a component would be drawn as it is."""
     if isinstance(value, Block):
         return type(value) is type(before) and value.constructor_args == before.constructor_args
     return type(value) is type(before) and value == before
-
-
-def _shown_value(component: Any, value: Any) -> Any:
-    """Return what Gradio sends for a value. It would do this itself, but with a change of threads for each component
-    of each page; here it is done once for all pages."""
-    return value if isinstance(value, Block) or value is SKIPPED else component.postprocess(value)
 
 
 def _take_notices(session: Session) -> list[str]:

@@ -2,6 +2,7 @@
 
 from components.steps import Results
 from components.viewer import Viewer, viewer_value
+from studio.pages import facts
 from studio.pages.page_shell import Shell
 from studio.review import sharing
 from studio.review.results_record import results_record
@@ -16,7 +17,7 @@ NO_SOLUTION = "No solution yet. Choose a task in Task and simulation, then Gener
 
 def build(shell: Shell, content: ViewerContent) -> None:
     viewer = Viewer(height="clamp(240px, 100vh - 360px, 640px)", elem_id="replay")
-    results = Results(answer=sharing.endpoint(shell.sessions, shell.links))
+    table = Results(answer=sharing.endpoint(shell.sessions, shell.links))
 
     def solution(session: Session | None) -> dict:
         if session is None:
@@ -30,6 +31,7 @@ def build(shell: Shell, content: ViewerContent) -> None:
         found = session.cache.get("solution", "solution.json", session.project.solution)
         return found.twin if found else ""
 
-    shell.show(viewer, solution)
-    shell.show(results, lambda session: results_record(session) | {"shares": shell.links is not None})
-    shell.on_message(results.solve, lambda session, message: session.solve(str(message["robot"])))
+    shell.show(viewer, solution, [*facts.OBJECTS, content.closed])
+    shares = {"shares": shell.links is not None}
+    shell.show(table, lambda session: results_record(session) | shares, [*facts.OBJECTS, facts.work])
+    shell.on_message(table.solve, lambda session, message: session.solve(str(message["robot"])))

@@ -8,6 +8,7 @@ from components.splat_panel import SplatPanel
 from components.steps import EvidenceCard, FitTable
 from components.track_panel import TrackPanel
 from components.viewer import Viewer, viewer_value
+from studio.pages import facts
 from studio.pages.page_shell import Shell
 from studio.records.evidence_record import evidence_record
 from studio.scene import adjustments, camera_alignment, placed_cameras, robot_alignment, splat_choice
@@ -35,26 +36,26 @@ def build(shell: Shell, content: ViewerContent) -> None:
             return viewer_value(None)
         return viewer_value(content.track(session) or content.twin(session), **viewer_labels(session))
 
-    shell.show(viewer, twin)
-    shell.show(adjuster, adjustments.adjuster_record)
+    shell.show(viewer, twin, [*facts.OBJECTS, facts.playback, content.closed])
+    shell.show(adjuster, adjustments.adjuster_record, [*facts.OBJECTS, facts.work, facts.calls])
     shell.on_message(adjuster.decide, apply_decision)
     shell.on_message(adjuster.weigh, ask_physical_properties)
-    shell.show(cameras, placed_cameras.cameras_record)
+    shell.show(cameras, placed_cameras.cameras_record, [facts.results])
     shell.on_message(cameras.place, placed_cameras.place)
     shell.on_message(cameras.remove, placed_cameras.remove)
-    shell.show(splats, splat_choice.splats_record)
+    shell.show(splats, splat_choice.splats_record, [facts.results])
     shell.on_message(splats.choose, splat_choice.choose)
     shell.on_message(splats.choose_made, splat_choice.choose_made)
     shell.on_message(splats.remove, splat_choice.remove)
-    shell.show(panel, tracks.record)
+    shell.show(panel, tracks.record, [facts.results, facts.playback, tracks.progress])
     shell.on_message(panel.follow, tracks.follow)
     shell.on_message(panel.stop, tracks.stop)
     shell.on_message(panel.show, tracks.show)
     shell.open_on_message(panel.instant, tracks.take_instant)
-    shell.show(evidence, evidence_record)
-    shell.show(table, fit_table)
+    shell.show(evidence, evidence_record, [facts.results])
+    shell.show(table, fit_table, facts.OBJECTS)
     shell.on_message(table.keep_walls, keep_walls)
-    shell.show(aligner, camera_alignment.aligner_record)
+    shell.show(aligner, camera_alignment.aligner_record, [facts.results])
     shell.on_message(aligner.take, camera_alignment.take_alignment)
-    shell.show(robot_aligner, camera_alignment.aligner_record)
+    shell.show(robot_aligner, camera_alignment.aligner_record, [facts.results])
     shell.on_message(robot_aligner.take, robot_alignment.take_alignment)

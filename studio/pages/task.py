@@ -10,6 +10,7 @@ from components.viewer import Viewer, viewer_value
 from pipeline.errors import StudioError
 from pipeline.object_words import object_words
 from studio.accounts.roles import Role
+from studio.pages import facts
 from studio.pages.page_shell import Shell
 from studio.scene.fit_table import viewer_labels
 from studio.scene.viewer_content import ViewerContent, with_twin
@@ -56,18 +57,20 @@ def build(shell: Shell, content: ViewerContent) -> None:
     cards = TaskCards()
     many = TaskMap()
 
-    shell.show(cards, proposals.task_cards)
-    shell.show(many, generated_tasks.map_record)
-    shell.show(clarification, proposals.clarification)
-    shell.show(builder, task_building.builder_record)
-    shell.show(timeline, round_records.timeline_record)
-    shell.show(conditions, failed_conditions.condition_record)
-    shell.show(chart_box, lambda session: gr.Column(visible=round_chart(session) is not None))
-    shell.show(chart, round_chart)
-    shell.show(viewer, lambda session: replay(session, content))
-    shell.show(beside, lambda session: compared(session, content))
-    shell.show(stop, lambda session: gr.Button(interactive=is_working(session)))
-    shell.show(generate, lambda session: gr.Button(interactive=not is_working(session)))
+    rounds = [*facts.OBJECTS, facts.work, facts.playback]
+    shell.show(cards, proposals.task_cards, [*facts.OBJECTS, facts.work])
+    shell.show(many, generated_tasks.map_record, [facts.results, facts.work])
+    shell.show(clarification, proposals.clarification, [facts.results, facts.work])
+    shell.show(builder, task_building.builder_record, [facts.results, facts.work])
+    shell.show(timeline, round_records.timeline_record, rounds)
+    shell.show(conditions, failed_conditions.condition_record, [facts.results, facts.playback])
+    plot = [facts.results, facts.playback]
+    shell.show(chart_box, lambda session: gr.Column(visible=round_chart(session) is not None), plot)
+    shell.show(chart, round_chart, plot)
+    shell.show(viewer, lambda session: replay(session, content), [*rounds, content.closed])
+    shell.show(beside, lambda session: compared(session, content), [*rounds, content.closed])
+    shell.show(stop, lambda session: gr.Button(interactive=is_working(session)), [facts.work])
+    shell.show(generate, lambda session: gr.Button(interactive=not is_working(session)), [facts.work])
     shell.on_message(timeline.play, show_round, Role.VISIT)
     shell.on_message(timeline.close_replay, lambda session, _: session.replay.hide(), Role.VISIT)
     shell.on_message(timeline.arrange_goal, lambda session, message: session.replay.arrange(int(message["number"])))

@@ -76,6 +76,11 @@ class Tracks:
             "shown": session.shows_track and folder is not None,
         }
 
+    def progress(self, session: Session) -> tuple[str, str] | None:
+        """Return state and message of the newest job that follows a recording; None before there is one."""
+        job = self._jobs.of(session.project.folder)
+        return job and (job.state, job.message)
+
     def follow(self, session: Session, message: Mapping[str, Any]) -> None:
         """Follow the recording {files, first}, or the one that the frame was taken of, with the robot's {log}, if any.
 

@@ -28,6 +28,8 @@ class Cache:
         self._values: dict[str, tuple[str, Any]] = {}
         self._locks: defaultdict[str, threading.RLock] = defaultdict(threading.RLock)
         """By name: threads that ask for the same value wait for the first one to compute it."""
+        self.computed = 0
+        """Rises with every value that was put here or computed in the background."""
 
     def get(self, name: str, file: str, compute: Callable[[], T]) -> T:
         """Return the value of that name; compute it first if it is missing or `file` has changed since."""
@@ -54,6 +56,7 @@ class Cache:
     def put(self, name: str, file: str, value: object) -> None:
         """Store a value that was computed from `file` as it is now."""
         self._values[name] = (self.stamp(file), value)
+        self.computed += 1
 
     def is_computing(self, name: str) -> bool:
         """Whether the value of that name is being computed in the background."""
@@ -74,6 +77,7 @@ class Cache:
         try:
             with turn:
                 self.get(name, file, compute)
+                self.computed += 1
         except Exception:
             self.put(name, file, None)  # not tried again before the file changes
             raise

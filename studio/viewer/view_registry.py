@@ -50,6 +50,10 @@ class ViewRegistry:
                 if each in self._open:
                     self._close(each)
 
+    def __contains__(self, token: str) -> bool:
+        """Whether the view of that token is open."""
+        return token in self._open
+
     def __len__(self) -> int:
         return len(self._open)
 

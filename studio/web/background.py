@@ -119,6 +119,12 @@ class TaskGroup:
         """Whether any task runs."""
         return bool(self._names)
 
+    @property
+    def names(self) -> frozenset[str]:
+        """Names of the tasks that run."""
+        with self._lock:
+            return frozenset(self._names)
+
     def is_running(self, name: str) -> bool:
         return name in self._names
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+from browser.checked_views import checked_views
 from browser.project_files import ProjectFiles
 from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse, JSONResponse
@@ -32,6 +33,7 @@ from pipeline.segmentation import DepthSegmenter
 from studio import app as studio_app
 from studio import viewer
 from studio.pages.page_shell import Shell
+from studio.pages.views import View
 from studio.services.open_services import open_services
 from studio.services.settings import Settings
 from studio.sessions.session import Session
@@ -190,9 +192,9 @@ class OpenedOnce(DepthSegmenter):
             return self._views[key]
 
 
-def components_of(shell: Shell) -> dict[str, tuple[Any, Any]]:
-    """Return each shown component with its view, by its id in the page."""
-    return {component.elem_id: (component, view) for component, view in (*shell._views, *shell._opening_views)}
+def views_of(shell: Shell) -> dict[str, View]:
+    """Return the view of each shown component, by its id in the page."""
+    return {view.component.elem_id: view for view in (*shell._views, *shell._opening_views)}
 
 
 Mount = Callable[..., Mounted]
@@ -212,21 +214,23 @@ def bare_studio(workspace: Path, **services: Any) -> Iterator[BareStudio]:
         app = studio_app.build_app(opened, workspace)
     views, shell = made
     _add_routes(app, shell)
-    with serving(app) as address:
+    stale: list[str] = []
+    with checked_views(stale.append), serving(app) as address:
         yield BareStudio(workspace, f"{address}/", shell, views)
     opened.sandbox.close()
+    assert not stale
 
 
 def _add_routes(app: FastAPI, shell: Shell) -> None:
     """Add the blank page and what it asks, before Gradio's page, which takes every address."""
-    components = components_of(shell)
+    views = views_of(shell)
 
     def page(request: Request) -> HTMLResponse:
         ids = request.query_params["show"].split(",")
-        return HTMLResponse(_page([components.get(id, (id, None))[0] for id in ids]))
+        return HTMLResponse(_page([views[id].component if id in views else id for id in ids]))
 
     async def ask(request: Request) -> JSONResponse:
-        component, _ = components[request.path_params["id"]]
+        component = views[request.path_params["id"]].component
         return JSONResponse(await asyncio.to_thread(component.answer, await request.json()))
 
     app.router.routes[:0] = [Address("/bare", page), Address("/bare/ask/{id}", ask, methods=["POST"])]

@@ -10,6 +10,8 @@ import urllib.request
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
+CHECKED = Path(__file__).with_name("checked_views.py")
+"""Runs the command while it checks that every view declares all that it reads."""
 
 
 class Studio:
@@ -21,13 +23,15 @@ class Studio:
             self.port = free.getsockname()[1]
         self.address = f"http://{f'[{host}]' if ':' in host else host}:{self.port}/"
         self.workspace, self.host, self.settings = workspace, host, settings
+        self.stale = workspace.parent / f"{workspace.name} stale views.txt"
         self.start()
 
     def start(self) -> None:
         """Start the process and wait until it answers."""
-        command = [sys.executable, "-m", "studio", "--host", self.host, "--port", str(self.port)]
+        command = [sys.executable, str(CHECKED), "--host", self.host, "--port", str(self.port)]
         command += ["--workspace", str(self.workspace)]
         plain = {name: value for name, value in os.environ.items() if not name.startswith("GRS_") and name != "DISPLAY"}
+        plain |= {"PYTHONPATH": str(ROOT), "STALE_VIEWS": str(self.stale)}
         self.process = subprocess.Popen(command, cwd=ROOT, env=plain | self.settings, start_new_session=True)
         while True:
             try:
@@ -48,3 +52,4 @@ class Studio:
             self.process.wait(60)
         finally:
             self.process.kill()
+        assert not self.stale.exists(), self.stale.read_text()

@@ -10,7 +10,7 @@ from typing import Any
 import offline_studio
 import pytest
 from browser.axe import findings
-from browser.bare_page import BareStudio, Mount, Mounted, bare_studio, components_of
+from browser.bare_page import BareStudio, Mount, Mounted, bare_studio, views_of
 from browser.watched_page import expect_texts, press_buttons, wait_until
 from playwright.sync_api import Locator, Page, expect
 from ready_projects import ready_project
@@ -55,11 +55,11 @@ def server(studio: BareStudio, running_server: HostileServer) -> Iterator[Hostil
 
 def use(studio: BareStudio, **settings: Any) -> None:
     """Use this model, and ask it about all projects that are open."""
-    panel, view = components_of(studio.shell)["models-panel"]
-    record = view(None)
+    shown = views_of(studio.shell)["models-panel"]
+    record = shown.make(None)
     changes = {"model": "some-model", "timeout": 3, "retries": 0, "give_up_after": 1000} | settings
     request = {"kind": "use", "scope": "all", "page_token": record["page_token"]}
-    answer = panel.answer(request | {"settings": record["settings"] | changes})
+    answer = shown.component.answer(request | {"settings": record["settings"] | changes})
     assert "error" not in answer
 
 

@@ -1,0 +1,52 @@
+"""The command `studio`, which names each view that would have shown an old value, in the file STALE_VIEWS.
+
+A view that does not declare all that it reads keeps its value when that changes. So every value is computed again here:
+it must be the same, unless one of the facts that the view reads has changed meanwhile.
+"""
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from studio.pages.views import SKIPPED, KnownValues, View
+
+
+def same(one: Any, other: Any) -> bool:
+    return getattr(one, "constructor_args", one) == getattr(other, "constructor_args", other)
+
+
+@contextmanager
+def checked_views(tell: Callable[[str], object]) -> Iterator[None]:
+    """Check the views of this process; call `tell` with a line for each that is stale."""
+    update = KnownValues.update
+
+    def checked(self: KnownValues, views: list[View], session: Any, report: Any) -> list[Any]:
+        values = update(self, views, session, report)
+        for view, value in zip(views, values, strict=True):
+            if session is None or view.reads is None or value is SKIPPED:
+                continue
+            newer = view.value(session)
+            if not same(newer, value) and same(update(self, [view], session, report)[0], value):
+                tell(f"{type(view.component).__name__} {view.component.elem_id}: {value} is now {newer}\n")
+        return values
+
+    KnownValues.update = checked  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        KnownValues.update = update  # type: ignore[method-assign]
+
+
+def append(line: str) -> None:
+    with Path(os.environ["STALE_VIEWS"]).open("a") as file:
+        file.write(line)
+
+
+if __name__ == "__main__":
+    from studio.__main__ import main
+
+    with checked_views(append):
+        sys.exit(main())
