@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from browser.app_page import OpenProject, open_copy, stop_work
-from browser.studio_process import Studio
+from browser.studio_process import CheckedStudio, Studio
 from browser.watched_page import PAGE_LOGS, close_app, open_page
 from playwright.sync_api import Browser, Page
 from ready_projects import ready_project as ready
@@ -17,7 +17,7 @@ from ready_projects import ready_project as ready
 @pytest.fixture(scope="session")
 def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
     """The studio in a process of its own, for all files whose studio has no settings."""
-    running = Studio(tmp_path_factory.mktemp("workspace"))
+    running = CheckedStudio(tmp_path_factory.mktemp("workspace"))
     yield running
     running.close()
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from browser.app_page import LONG, rows
 from browser.axe import findings
-from browser.studio_process import Studio
+from browser.studio_process import CheckedStudio, Studio
 from browser.watched_page import TIMEOUT, wait_until
 from playwright.sync_api import Browser, Locator, Page, expect
 
@@ -25,7 +25,7 @@ def studio(ready_project: Path, tmp_path_factory: pytest.TempPathFactory) -> Ite
     for name, role in (("ada", "work"), ("bob", "work"), ("lou", "look")):
         UserFile(workspace / ".users.json").add(name, role, PASSWORD)
     shutil.copytree(ready_project, workspace / "table")
-    running = Studio(workspace)
+    running = CheckedStudio(workspace)
     yield running
     running.close()
 
