@@ -99,8 +99,15 @@ def _browser_files(folder: str, patterns: tuple[str, ...]) -> tuple[str, str, st
 
 
 _LOAD = """
-const events = {events}, replies = {replies}, id = {id};
-Promise.all([import(new URL({address}, document.baseURI)), window.studioChannel]).then(([script, channel]) => {{
+const events = {events}, replies = {replies}, id = {id}, address = String(new URL({address}, document.baseURI));
+// While the studio does not answer, its script cannot be had; a browser asks again only at another address.
+const load = (channel, tries = 0) => import(tries ? `${{address}}&try=${{tries}}` : address).catch(async (error) => {{
+  if (!channel || channel.isConnected()) throw error;
+  while (!channel.isConnected()) await new Promise((done) => setTimeout(done, 500));
+  return load(channel, tries + 1);
+}});
+Promise.resolve(window.studioChannel).then(async (channel) => {{
+  const script = await load(channel);
   const send = (name, data) =>
     channel && !replies.includes(name)
       ? channel.send(id, name, data)

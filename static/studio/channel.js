@@ -3,19 +3,22 @@
 //
 // Gradio's own components get theirs by an event of Gradio, which is sent when the channel says that there is something
 // new, and again if nothing came of it.
-import { language } from "./texts.js";
+import { language, t } from "./texts.js";
 import { follow, onChange, signal, untracked } from "./view.js";
 
+/** Events that may act twice: the last of equal decisions counts. */
+export const REPEATABLE = ["decide"];
 const RETRY_MS = 500,
   LOST_MS = 3000, // without a connection, after which the page says so
   WIDGETS_MS = 4000, // after which an event of Gradio is taken for lost
+  MOST_LOST = 5, // events of Gradio in a row, after which the page is loaded again
   DRAWN_MS = 60, // after something of Gradio's was drawn first; more is drawn in the same moment
   UNAUTHORISED = 401,
-  GONE = 409; // the studio does not know the page, or was started again
+  GONE = 409; // the studio does not know the page yet, or was started again
 const page = [...crypto.getRandomValues(new Uint8Array(12))].map((byte) => byte.toString(16).padStart(2, "0")).join(""),
   values = new Map(), // the newest, as JSON, by the component's id
   joined = new Map(), // {element, draw} by the component's id, of those that are in the page
-  outbox = [], // actions that are not answered yet: {id, name, data, number}
+  outbox = [], // actions that are not answered yet: {id, name, data, number, mayHaveActed}
   isLost = signal(false),
   newNotices = signal(/** @type {string[]} */ ([])), // that nobody has taken yet
   openings = signal(0), // counts what was opened and is on the screen
@@ -28,8 +31,22 @@ let isStarted = false,
   shows = 0, // counts those messages
   isSending = false,
   sent = 0,
-  update = { number: 0, acted: 0, widgets: 0, opened: 0, told: 0, version: -1, shows: 0, studio: "" },
+  update = {
+    number: 0,
+    acted: 0,
+    widgets: 0,
+    opened: 0,
+    told: 0,
+    version: -1,
+    shows: 0,
+    studio: "",
+    scripts: "",
+    project: "",
+  },
   lostSince = null,
+  wasLost = false, // and Gradio has answered nothing since
+  lostAsks = 0, // events of Gradio that were not answered since
+  wantsAll = false, // whether the next one sets all of its components
   askWidgets = null,
   shown = 0, // number of the change that Gradio's components show
   asks = 0, // counts those events; an answer names the one it answers, so that no two answers are alike
@@ -76,7 +93,7 @@ export const onNotices = (element, callback) =>
     untracked(() => callback(texts));
   });
 
-/** Calls back before the page is loaded again, since the studio was started again. */
+/** Calls back before the page is loaded again, since its scripts are others now or the login has ended. */
 export const onReload = (element, callback) => onChange(element, () => reloads.value, callback);
 
 /** Calls `draw` with the component's newest value and whenever a newer one comes, as long as its element is there. */
@@ -140,10 +157,8 @@ export function takeUpdate(
     ...numbers
   },
 ) {
-  if (update.studio && numbers.studio !== update.studio) {
-    reload(); // it was started again
-    return;
-  }
+  if (update.scripts && numbers.scripts !== update.scripts) return reload();
+  if (update.studio && numbers.studio !== update.studio) beginAgain(numbers);
   setLost(null);
   update = numbers;
   jobs.value = all;
@@ -155,12 +170,29 @@ export function takeUpdate(
   refreshWidgets();
 }
 
+// The studio was started again, and counts actions and changes of this page anew. What may have acted acts only once.
+function beginAgain({ opened, project }) {
+  const isSame = project === update.project,
+    unsent = outbox.filter(({ name, mayHaveActed }) => isSame && (!mayHaveActed || REPEATABLE.includes(name)));
+  if (isSame && unsent.length < outbox.length)
+    newNotices.value = [
+      ...newNotices.value,
+      t("The studio ended while it was asked for something; see whether it is done."),
+    ];
+  outbox.splice(0, outbox.length, ...unsent);
+  for (const [index, action] of outbox.entries()) action.number = index + 1;
+  sent = outbox.length;
+  shown = isSame ? opened : 0; // what was typed into a project that is still open stays
+  asked = 0;
+}
+
 /** Takes how far the jobs are. */
 export function takeJobs(all) {
   jobs.value = all;
 }
 
 function setLost(since) {
+  wasLost ||= since !== null;
   lostSince = since;
   if (since === null) isLost.value = false;
 }
@@ -183,7 +215,9 @@ export function send(component, name, data = {}, widgetValues = []) {
 async function deliver() {
   isSending = true;
   while (outbox.length) {
-    const { id: component, name, data, number, widgetValues } = outbox[0],
+    const action = outbox[0],
+      isThere = lostSince === null,
+      { id: component, name, data, number, widgetValues } = action,
       body = JSON.stringify({
         studio: update.studio,
         page,
@@ -198,8 +232,9 @@ async function deliver() {
     if (answer) setLost(socket?.readyState === WebSocket.OPEN ? null : lostSince);
     else setLost(lostSince ?? performance.now()); // a network that is away closes no socket
     if (answer?.status === UNAUTHORISED) return reload();
+    if (!answer) action.mayHaveActed ||= isThere;
     if (!answer || answer.status === GONE) await new Promise((done) => setTimeout(done, RETRY_MS));
-    else outbox.shift();
+    else if (outbox[0] === action) outbox.shift();
   }
   isSending = false;
 }
@@ -222,12 +257,16 @@ export function refreshAll() {
 
 // Sets Gradio's own components if there is something new for them, `all` of them in any case.
 function refreshWidgets(all = false) {
-  if (!askWidgets || !update.number) return;
+  wantsAll ||= all;
+  if (!askWidgets || !update.number || lostSince !== null) return; // after an event that failed, Gradio sends no other
   const isBehind = update.widgets > shown,
     isLost = asked && performance.now() - asked > WIDGETS_MS;
-  if (!all && !isLost && (!isBehind || asked)) return;
-  askWidgets(language === "en" ? "refresh" : "translate", { shown, ask: ++asks, all: all || Boolean(asked) });
+  if (!wantsAll && !isLost && (!isBehind || asked)) return;
+  // Of an event that fails as the connection is lost, Gradio does not recover
+  if (isLost && ++lostAsks > (wasLost ? 1 : MOST_LOST) && !outbox.length) return reload();
+  askWidgets(language === "en" ? "refresh" : "translate", { shown, ask: ++asks, all: wantsAll || Boolean(asked) });
   asked = performance.now();
+  wantsAll = false;
 }
 
 export function widgetsShown(value) {
@@ -235,6 +274,8 @@ export function widgetsShown(value) {
   const opensNow = shown < update.opened && value.shown >= update.opened;
   shown = value.shown;
   if (value.ask === asks) asked = 0;
+  wasLost = false;
+  lostAsks = 0;
   if (opensNow) {
     openings.value++;
     refreshAll(); // Gradio loses the label of a tab that comes with what makes tabs visible

@@ -1,10 +1,9 @@
 // Keeps what a person typed and decided while the studio did not answer, over the reload of the page, and sends it then.
-import { send, unanswered } from "./channel.js";
+import { REPEATABLE, send, unanswered } from "./channel.js";
 import { signOf } from "./pressed_controls.js";
 
 const KEY = "studioKeptInput",
   FIELDS = "input:not([type]), input[type=text], input[type=number], input[type=search], textarea",
-  REPEATABLE = ["decide"], // events that may be sent twice: the last of equal decisions counts
   WAIT_MS = 20_000, // for a project to open, and for its fields to be there
   STAYS = 5; // looks in a row that find a text still there: what a project opens with may come later
 const typed = new Map(); // text by the sign of its field

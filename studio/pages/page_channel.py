@@ -23,6 +23,7 @@ from studio.sessions.session import Session
 from studio.texts import translated
 from studio.web.errors import error_message
 from studio.web.jobs import LIST, Sees
+from studio.web.static_files import versioned_folder
 
 CHECK_SECONDS = 2.0
 """How often a waiting socket looks whether the person who edits has left, which nothing announces."""
@@ -38,7 +39,8 @@ KEPT_PAGES = 500
 """Pages that are remembered after their socket has closed."""
 VALUE_THREADS = 3
 STUDIO = secrets.token_urlsafe(6)
-"""Tells a page whether the studio was started again, and with it whatever the page holds of it."""
+"""Tells a page whether the studio was started again: then it counts its actions anew, and is loaded again only if the
+scripts have changed."""
 
 
 class ChannelPage:
@@ -66,6 +68,11 @@ class ChannelPage:
         """Counts their changes; and the change by which something else was opened."""
         self.followers: set[Follower] = set()
         """One for each socket; more than one while a connection that broke is not known to have ended."""
+
+    @property
+    def project(self) -> str:
+        """Name of the project that the page shows; empty in the gallery."""
+        return self.session.project.folder.name if self.session else ""
 
     def open(self, session: Session | None) -> None:
         """Show a session from now on, None for the gallery."""
@@ -233,6 +240,7 @@ class Follower:
                 numbers = {"widgets": page.widgets_number, "opened": page.opened_number, "told": self._told}
                 jobs = LIST.records(self._sees)
                 numbers |= {"version": page.version, "shows": shows, "jobs": jobs, "notices": notices}
+                numbers |= {"scripts": versioned_folder(), "project": page.project}
                 update = {"studio": STUDIO, "number": self._number, "acted": acted, "values": changes, **numbers}
                 await self._socket.send_text(orjson.dumps(update).decode())
             known |= changes

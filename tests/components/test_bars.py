@@ -8,6 +8,7 @@ from browser.bare_page import Mount, Mounted
 from browser.watched_page import PAGE_LOGS, expect_texts, press_keys
 from playwright.sync_api import Page, WebSocketRoute, expect
 
+from studio.pages import page_channel, page_shell
 from studio.web.jobs import Job, Listing
 
 PROJECT = {
@@ -115,10 +116,36 @@ def test_a_lost_server_is_announced_and_what_is_done_meanwhile_is_sent_once_when
     expect(page.locator(".object-list [data-id='1']")).to_contain_text("my thing")
     expect(banner).to_be_hidden()
     assert mounted.kinds == ["display_name"] and page.evaluate("window.isOld")
-    page.evaluate("bare.channel.takeUpdate({ values: {}, studio: 'another' })")  # as after it was started again
+    page.evaluate("bare.channel.takeUpdate({ values: {}, scripts: 'others' })")  # as a newer studio has them
     page.wait_for_function("() => !window.isOld && window.bare?.channel?.isSettled()")
     log = PAGE_LOGS[page]
     log.errors = [error for error in log.errors if "ERR_FAILED" not in error and "WebSocket" not in error]
+
+
+def test_a_page_goes_on_when_the_studio_was_started_again_and_says_what_may_not_be_done(
+    mount: Mount, page: Page, monkeypatch: pytest.MonkeyPatch
+):
+    sockets: list[WebSocketRoute] = []
+    page.route_web_socket("**/channel/**", lambda socket: sockets.append(socket) or socket.connect_to_server())
+    mounted = mount("stack", "object-list", "inspector", "top-bar", page=page).keep_twin()
+    page.evaluate("window.isOld = true")
+    page.locator(".object-list [data-id='1']").click()
+    page.route("**/act", lambda route: route.abort())
+    page.evaluate("bare.channel.send('top-bar', 'undo')")  # nobody knows whether this came through
+    page.wait_for_function("() => !bare.channel.isConnected()")
+    page.locator(".inspector input.name").fill("my thing")
+    page.locator(".inspector input.name").press("Enter")
+    for module in (page_channel, page_shell):
+        monkeypatch.setattr(module, "STUDIO", "another")
+    mounted.studio.shell.pages._pages.clear()
+    page.unroute("**/act")
+    sockets[-1].close()
+    expect(page.locator(".object-list [data-id='1']")).to_contain_text("my thing")
+    mounted.wait_until_drawn()
+    assert mounted.kinds == ["display_name"] and page.evaluate("window.isOld")
+    expect(page.locator(".notice-list, .notices")).to_contain_text("see whether it is done")
+    log = PAGE_LOGS[page]
+    log.errors = [error for error in log.errors if not re.search("ERR_FAILED|WebSocket|409", error)]
 
 
 # The status bar

@@ -61,10 +61,13 @@ def test_a_dropped_frame_is_corrected_and_undone_and_outlives_a_kill(studio: Stu
     rows(page).first.click()
     name = page.locator(".inspector input.name")
     expect(name).to_be_visible()
+    page.route("**/gradio_api/queue/data*", lambda route: route.abort(), times=1)
+    with page.expect_event("requestfailed", lambda request: "queue/data" in request.url):
+        open_tab(page, "Objects")  # now Gradio takes the connection for lost, and sends no event any more
     studio.kill()
     name.fill("my thing")
     name.press("Enter")
-    with page.expect_navigation():
+    with page.expect_navigation(timeout=LONG):
         studio.start()  # the page comes back by itself, and sends what was done meanwhile
     expect(rows(page).first).to_contain_text("my thing", timeout=LONG)
     PAGE_LOGS[page].take_errors()  # of requests without a server
