@@ -102,8 +102,9 @@ _LOAD = """
 const events = {events}, replies = {replies}, id = {id}, address = String(new URL({address}, document.baseURI));
 // While the studio does not answer, its script cannot be had; a browser asks again only at another address.
 const load = (channel, tries = 0) => import(tries ? `${{address}}&try=${{tries}}` : address).catch(async (error) => {{
-  if (!channel || channel.isConnected()) throw error;
-  while (!channel.isConnected()) await new Promise((done) => setTimeout(done, 500));
+  if (!channel || tries > 9) throw error;
+  do await new Promise((done) => setTimeout(done, 500));
+  while (!channel.isConnected());
   return load(channel, tries + 1);
 }});
 Promise.resolve(window.studioChannel).then(async (channel) => {{

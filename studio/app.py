@@ -190,8 +190,8 @@ def _connect_frame(
 ) -> None:
     """Connect what stands around every step."""
 
-    def chosen(_: Session) -> int:
-        return id(shell.sessions.services)
+    def chosen(_: Session) -> facts.Same:
+        return facts.Same(shell.sessions.services)
 
     top_bar_reads = [*facts.OBJECTS, facts.editor, chosen]
     shell.show(top_bar, lambda session: top_bar_record(session, shell.sessions.services), top_bar_reads)

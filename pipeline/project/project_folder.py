@@ -116,6 +116,11 @@ class ProjectFolder:
                 self._read()
 
     @property
+    def in_memory(self) -> tuple[Any, ...]:
+        """What this process holds of the log and the record, which follow their files; equal until it has changed."""
+        return self._log, len(self._log.all), self._record.values, self.is_writer
+
+    @property
     def is_writer(self) -> bool:
         """Whether this process writes the project."""
         return self._writer is not None

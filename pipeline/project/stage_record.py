@@ -130,6 +130,11 @@ class StageRecord:
     def name(self) -> str:
         return self._values["name"]
 
+    @property
+    def values(self) -> Any:
+        """Everything that the file holds, in an object that no change alters; None if there is no file."""
+        return self._values
+
     def state(self, stage: Stage) -> StageState:
         """Return how the stage ended. Never "stale", which depends on the decisions."""
         return self._values["stages"][stage]

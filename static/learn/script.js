@@ -55,7 +55,7 @@ class LearnPage extends View {
       this.openSubtask("");
       if (!value.project) closeLearn();
     }
-    if (value.decided !== decided || value.layouts !== layouts) this.refresh();
+    if (value.project !== project || value.decided !== decided || value.layouts !== layouts) this.refresh();
   }
 
   get subtask() {

@@ -11,10 +11,10 @@ export const REPEATABLE = ["decide"];
 const RETRY_MS = 500,
   LOST_MS = 3000, // without a connection, after which the page says so
   WIDGETS_MS = 4000, // after which an event of Gradio is taken for lost
-  MOST_LOST = 5, // events of Gradio in a row, after which the page is loaded again
   DRAWN_MS = 60, // after something of Gradio's was drawn first; more is drawn in the same moment
   UNAUTHORISED = 401,
-  GONE = 409; // the studio does not know the page yet, or was started again
+  GONE = 409, // the studio does not know the page yet, or was started again
+  AWAY = [GONE, 502, 503, 504]; // what a proxy answers in its place
 const page = [...crypto.getRandomValues(new Uint8Array(12))].map((byte) => byte.toString(16).padStart(2, "0")).join(""),
   values = new Map(), // the newest, as JSON, by the component's id
   joined = new Map(), // {element, draw} by the component's id, of those that are in the page
@@ -46,6 +46,7 @@ let isStarted = false,
   lostSince = null,
   wasLost = false, // and Gradio has answered nothing since
   lostAsks = 0, // events of Gradio that were not answered since
+  awaitsValues = false, // since the studio was started again
   wantsAll = false, // whether the next one sets all of its components
   askWidgets = null,
   shown = 0, // number of the change that Gradio's components show
@@ -161,12 +162,14 @@ export function takeUpdate(
   if (update.studio && numbers.studio !== update.studio) beginAgain(numbers);
   setLost(null);
   update = numbers;
-  jobs.value = all;
   newNotices.value = [...newNotices.value, ...notices];
   for (const [component, text] of Object.entries(changed)) {
     values.set(component, text);
     joined.get(component)?.draw(JSON.parse(text));
   }
+  awaitsValues &&= numbers.shows !== shows;
+  if (!awaitsValues) jobs.value = all;
+  if (wasLost && !asked && !allDue) refreshAll(); // its answer says that Gradio is there, too
   refreshWidgets();
 }
 
@@ -174,7 +177,7 @@ export function takeUpdate(
 function beginAgain({ opened, project }) {
   const isSame = project === update.project,
     unsent = outbox.filter(({ name, mayHaveActed }) => isSame && (!mayHaveActed || REPEATABLE.includes(name)));
-  if (isSame && unsent.length < outbox.length)
+  if (unsent.length < outbox.length)
     newNotices.value = [
       ...newNotices.value,
       t("The studio ended while it was asked for something; see whether it is done."),
@@ -184,6 +187,8 @@ function beginAgain({ opened, project }) {
   sent = outbox.length;
   shown = isSame ? opened : 0; // what was typed into a project that is still open stays
   asked = 0;
+  values.clear();
+  awaitsValues = true;
 }
 
 /** Takes how far the jobs are. */
@@ -216,7 +221,6 @@ async function deliver() {
   isSending = true;
   while (outbox.length) {
     const action = outbox[0],
-      isThere = lostSince === null,
       { id: component, name, data, number, widgetValues } = action,
       body = JSON.stringify({
         studio: update.studio,
@@ -228,12 +232,14 @@ async function deliver() {
         values: widgetValues,
       }),
       headers = { "content-type": "application/json" };
+    const mayHave = Boolean(action.mayHaveActed);
+    action.mayHaveActed = true; // as far as the page knows
     const answer = await fetch("act", { method: "POST", headers, body }).catch(() => null);
     if (answer) setLost(socket?.readyState === WebSocket.OPEN ? null : lostSince);
     else setLost(lostSince ?? performance.now()); // a network that is away closes no socket
     if (answer?.status === UNAUTHORISED) return reload();
-    if (!answer) action.mayHaveActed ||= isThere;
-    if (!answer || answer.status === GONE) await new Promise((done) => setTimeout(done, RETRY_MS));
+    if (answer?.status === GONE) action.mayHaveActed = mayHave;
+    if (!answer || AWAY.includes(answer.status)) await new Promise((done) => setTimeout(done, RETRY_MS));
     else if (outbox[0] === action) outbox.shift();
   }
   isSending = false;
@@ -263,7 +269,7 @@ function refreshWidgets(all = false) {
     isLost = asked && performance.now() - asked > WIDGETS_MS;
   if (!wantsAll && !isLost && (!isBehind || asked)) return;
   // Of an event that fails as the connection is lost, Gradio does not recover
-  if (isLost && ++lostAsks > (wasLost ? 1 : MOST_LOST) && !outbox.length) return reload();
+  if (isLost && wasLost && !document.hidden && ++lostAsks > 1 && !outbox.length) return reload();
   askWidgets(language === "en" ? "refresh" : "translate", { shown, ask: ++asks, all: wantsAll || Boolean(asked) });
   asked = performance.now();
   wantsAll = false;

@@ -1,10 +1,11 @@
 """What the pages' views read of a session. Each view declares it, and is computed again only when that has changed."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from pipeline.run import Progress
 from studio.sessions.session import Session
@@ -15,17 +16,34 @@ Stamps = tuple[tuple[str, int, int, int], ...]
 """Path, time of change in ns, inode and size of files."""
 
 
-def results(session: Session) -> tuple[bool, Stamps]:
-    """Decisions, results of the stages and every other file of the project but the trace of its model calls."""
-    trace = str(session.calls.path)
-    return session.project.is_writer, tuple(one for one in file_stamps(session.project.folder) if one[0] != trace)
+class Same:
+    """An object that equals only itself. It is kept, so that no other one gets its address."""
+
+    def __init__(self, value: object):
+        self._value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Same) and self._value is other._value
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+_stamps: WeakKeyDictionary[Session, Stamps] = WeakKeyDictionary()
+"""The last ones of each session: what has not changed stays one object, which is compared in no time."""
+
+
+def results(session: Session) -> Any:
+    """Decisions, results of the stages and every other file of the project, without policies and model calls."""
+    found = file_stamps(session.project.folder, {"learning", session.calls.path.name})
+    last = _stamps.get(session)
+    _stamps[session] = found = last if last is not None and last == found else found
+    return session.project.in_memory, found
 
 
 def calls(session: Session) -> Any:
     """The model calls: those in the trace, and those in flight."""
-    path = session.calls.path
     running = tuple(call.span_id for call in session.calls.in_flight())
-    return path.stat().st_size if path.exists() else 0, running
+    return session.cache.stamp(session.calls.path.name), running
 
 
 def background(session: Session) -> Any:
@@ -36,11 +54,11 @@ def background(session: Session) -> Any:
 def work(session: Session) -> Any:
     """How far the stages, trials of proposed tasks and generated tasks are, and the log."""
     runner, lines, generation = session.runner, session.log.lines, session.generation
-    running, current = session.replay.running, runner.current
+    running, current, error = session.replay.running, runner.current, runner.task_error
     return (
-        current and (id(current), current.stopping, _step(current.last)),
-        (runner.ended, runner.task_error),
-        running and (running.number, id(running.record)),
+        current and (Same(current), current.stopping, _step(current.last)),
+        (runner.ended, error and (str(error), error.suggestion, error.alternatives)),
+        running and (running.number, Same(running.record)),
         (len(lines), lines[-1] if lines else None),
         (session.rehearsing, session.rehearsals_ended),
         generation and (generation.state, generation.result),
@@ -61,7 +79,7 @@ def services(session: Session) -> Any:
     """Segmenter, model, library and sandbox in use."""
     used = session.services
     sandbox = used.sandbox
-    return id(used), session.segmenters.chosen, sandbox.known_protection, sandbox.unprotected
+    return Same(used), session.segmenters.chosen, sandbox.known_protection, sandbox.unprotected
 
 
 def editor(session: Session) -> str:
@@ -78,15 +96,19 @@ def _step(step: Progress | None) -> Any:
     return step and (step.stage, step.message, step.done, step.total)
 
 
-def file_stamps(folder: Path) -> Stamps:
-    """Return the stamps of all files in a folder, by path."""
-    stamps, folders = [], [str(folder)]
+def file_stamps(folder: Path, but: Collection[str] = ()) -> Stamps:
+    """Return the stamps of all files in a folder that can be seen, by path, without the entries named `but`."""
+    stamps: list[tuple[str, int, int, int]] = []
+    folders = [str(folder)]
     while folders:
-        with suppress(FileNotFoundError), os.scandir(folders.pop()) as entries:  # of what goes meanwhile
+        with suppress(OSError), os.scandir(folders.pop()) as entries:
             for entry in entries:
+                if entry.name in but:
+                    continue
                 if entry.is_dir(follow_symlinks=False):
                     folders.append(entry.path)
-                else:
+                    continue
+                with suppress(OSError):  # it goes meanwhile
                     found = entry.stat(follow_symlinks=False)
                     stamps.append((entry.path, found.st_mtime_ns, found.st_ino, found.st_size))
     return tuple(sorted(stamps))

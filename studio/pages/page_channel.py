@@ -23,7 +23,6 @@ from studio.sessions.session import Session
 from studio.texts import translated
 from studio.web.errors import error_message
 from studio.web.jobs import LIST, Sees
-from studio.web.static_files import versioned_folder
 
 CHECK_SECONDS = 2.0
 """How often a waiting socket looks whether the person who edits has left, which nothing announces."""
@@ -170,15 +169,25 @@ class Turns:
 class Follower:
     """Sends one page, over one socket, what is new, until the socket closes."""
 
-    def __init__(self, socket: WebSocket, page: ChannelPage, turns: Turns, take_update: Any, sees: Sees, told: int):
+    def __init__(
+        self,
+        socket: WebSocket,
+        page: ChannelPage,
+        turns: Turns,
+        take_update: Any,
+        sees: Sees,
+        told: int,
+        scripts: str,
+    ):
         """
         Args:
             take_update: of the page, returns its newest values by component's id, each as the text that is sent.
             sees: whether the person sees what belongs to a project's folder.
             told: number of the page's notices that it has.
+            scripts: changes with what only a page that is loaded again gets.
         """
         self._socket, self._page, self._turns, self._take_update = socket, page, turns, take_update
-        self._sees, self._told = sees, min(max(told, 0), len(page.notices))
+        self._sees, self._told, self._scripts = sees, min(max(told, 0), len(page.notices)), scripts
         self._number = self._shows = 0
         self._drawn, self._changed, self._acted_now = asyncio.Event(), asyncio.Event(), asyncio.Event()
         self._loop = asyncio.get_running_loop()
@@ -240,7 +249,7 @@ class Follower:
                 numbers = {"widgets": page.widgets_number, "opened": page.opened_number, "told": self._told}
                 jobs = LIST.records(self._sees)
                 numbers |= {"version": page.version, "shows": shows, "jobs": jobs, "notices": notices}
-                numbers |= {"scripts": versioned_folder(), "project": page.project}
+                numbers |= {"scripts": self._scripts, "project": page.project}
                 update = {"studio": STUDIO, "number": self._number, "acted": acted, "values": changes, **numbers}
                 await self._socket.send_text(orjson.dumps(update).decode())
             known |= changes

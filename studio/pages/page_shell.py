@@ -17,7 +17,7 @@ from gradio.blocks import Block
 from components.component import Component
 from components.page_frame import Widgets
 from pipeline.object_words import object_words
-from pipeline.store import StoreError, parse_json
+from pipeline.store import StoreError, digest, parse_json
 from studio.accounts.current_user import current_user
 from studio.accounts.links import Links
 from studio.accounts.roles import Role, current_role, require
@@ -41,6 +41,7 @@ from studio.web.endpoints import is_exact
 from studio.web.errors import RequestError, error_message
 from studio.web.jobs import LIST
 from studio.web.page_guard import needs
+from studio.web.static_files import versioned_folder
 
 EVENT_SETTINGS: dict[str, Any] = {
     "show_progress": "hidden",
@@ -103,6 +104,8 @@ class Shell:
         self._opening_views: list[View] = []
         self._text_views: list[View] = []
         self._known = KnownValues()
+        self._scripts = ""
+        """Changes with the scripts and with what is in the page: a page that has others is loaded again."""
         self._latest: WeakKeyDictionary[Session, dict[Any, LatestValues]] = WeakKeyDictionary()
         """By language and role of those who see them, and by the components that are shown."""
         self._action_threads, self._value_threads = CapacityLimiter(ACTION_THREADS), CapacityLimiter(VALUE_THREADS)
@@ -210,6 +213,9 @@ class Shell:
 
             handler = needs(Role.VISIT, handle)
             event(handler, None, [*outputs, self._widgets], postprocess=False, **EVENT_SETTINGS)
+        shown = [view.component for view in (*self._views, *self._opening_views, *self._text_views)]
+        ids = [(type(one).__name__, one._id, one.elem_id) for one in shown]
+        self._scripts = digest(versioned_folder(), gr.__version__, repr(ids), repr(sorted(self.actions)))
 
     def mount(self, app: FastAPI, find_first: Callable[[str], Session | None]) -> None:
         """Add the page's channel to an app. Call it before Gradio is mounted at "/", which takes every other address.
@@ -231,7 +237,8 @@ class Shell:
                 told = min(told, len(page.notices))
                 if not page.is_opened:
                     await self._open_first(page, partial(find_first, project))
-                await Follower(socket, page, self._turns, self._take_update, self.sessions.sees, told).run()
+                sees, scripts = self.sessions.sees, self._scripts
+                await Follower(socket, page, self._turns, self._take_update, sees, told, scripts).run()
             finally:
                 self.pages.sockets[user] -= 1
 

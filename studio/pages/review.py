@@ -31,7 +31,7 @@ def build(shell: Shell, content: ViewerContent) -> None:
         found = session.cache.get("solution", "solution.json", session.project.solution)
         return found.twin if found else ""
 
-    shell.show(viewer, solution, [*facts.OBJECTS, content.closed])
+    shell.show(viewer, solution, [*facts.OBJECTS, content.views])
     shares = {"shares": shell.links is not None}
     shell.show(table, lambda session: results_record(session) | shares, [*facts.OBJECTS, facts.work])
     shell.on_message(table.solve, lambda session, message: session.solve(str(message["robot"])))

@@ -36,7 +36,7 @@ def build(shell: Shell, content: ViewerContent) -> None:
             return viewer_value(None)
         return viewer_value(content.track(session) or content.twin(session), **viewer_labels(session))
 
-    shell.show(viewer, twin, [*facts.OBJECTS, facts.playback, content.closed])
+    shell.show(viewer, twin, [*facts.OBJECTS, facts.playback, content.views])
     shell.show(adjuster, adjustments.adjuster_record, [*facts.OBJECTS, facts.work, facts.calls])
     shell.on_message(adjuster.decide, apply_decision)
     shell.on_message(adjuster.weigh, ask_physical_properties)

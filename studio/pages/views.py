@@ -1,6 +1,6 @@
 """Views: which value a component shows of a session, and the values that are known while what they read stays."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -59,9 +59,12 @@ class KnownValues:
         """Return the newest value of each view. If one fails, its component stays as it is and `report` is called."""
         if session is None:
             return [_or_skipped(_value(view, None, report)) for view in views]
+        if session not in self._known:
+            session.on_close.append(lambda: self._known.pop(session, None))  # the values may refer to it
         known, seen = self._known.setdefault(session, {}), (current_language.get(), current_role.get())
         # Before the values, which may be newer
-        facts = facts_at(session, (fact for view in views for fact in view.reads or ()))
+        declared = {fact for view in views for fact in view.reads or ()}
+        facts = {fact: _value_of(fact, session, report) for fact in declared}
         values = []
         for view in views:
             key, read = (view, *seen), None if view.reads is None else [facts[fact] for fact in view.reads]
@@ -74,9 +77,13 @@ class KnownValues:
         return values
 
 
-def facts_at(session: Session, facts: Iterable[Fact]) -> dict[Fact, Any]:
-    """Return the value of each fact as it is now."""
-    return {fact: fact(session) for fact in set(facts)}
+def _value_of(fact: Fact, session: Session, report: Report) -> Any:
+    """Return the value of a fact as it is now; a new object, which equals no other, if that cannot be read."""
+    try:
+        return fact(session)
+    except Exception as error:
+        report(error)
+        return object()
 
 
 def _value(view: View, session: Session | None, report: Report) -> Any:

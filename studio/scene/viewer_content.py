@@ -93,13 +93,13 @@ class ViewerContent:
             self._steer(view, request, record, _in_words(session.project, record, shown, view), session.replay.plays)
         return token
 
-    def closed(self, session: Session) -> tuple[str, ...]:
-        """Return the kinds of views that were closed for room, or because nobody watched them; they open again."""
-        return tuple(
-            kind
-            for (of, kind), (_, token) in list(self._open.items())
-            if of == session.token and token not in self._views
-        )
+    def views(self, session: Session) -> list[tuple[str, str]]:
+        """Return kind and token of each view of the session that is open.
+
+        Others were closed for room, or because nobody watched them; they open again.
+        """
+        known = list(self._open.items())
+        return [(kind, token) for (of, kind), (_, token) in known if of == session.token and token in self._views]
 
     def condition(self, session: Session) -> str:
         """Return the token of a replay of the condition that a person watches, "" if that is none.

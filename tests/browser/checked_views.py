@@ -6,8 +6,10 @@ it must be the same, unless one of the facts that the view reads has changed mea
 
 import os
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
@@ -23,13 +25,20 @@ def checked_views(tell: Callable[[str], object]) -> Iterator[None]:
     """Check the views of this process; call `tell` with a line for each that is stale."""
     update = KnownValues.update
 
+    @wraps(update)
     def checked(self: KnownValues, views: list[View], session: Any, report: Any) -> list[Any]:
         values = update(self, views, session, report)
         for view, value in zip(views, values, strict=True):
             if session is None or view.reads is None or value is SKIPPED:
                 continue
-            newer = view.value(session)
-            if not same(newer, value) and same(update(self, [view], session, report)[0], value):
+            try:
+                newer = view.value(session)
+            except Exception:  # it is reported where it is computed for the page
+                continue
+            if same(newer, value):
+                continue
+            time.sleep(0.05)  # a result is there a moment before it is counted
+            if same(update(self, [view], session, report)[0], value):
                 tell(f"{type(view.component).__name__} {view.component.elem_id}: {value} is now {newer}\n")
         return values
 

@@ -129,6 +129,10 @@ def test_a_page_goes_on_when_the_studio_was_started_again_and_says_what_may_not_
     page.route_web_socket("**/channel/**", lambda socket: sockets.append(socket) or socket.connect_to_server())
     mounted = mount("stack", "object-list", "inspector", "top-bar", page=page).keep_twin()
     page.evaluate("window.isOld = true")
+    page.locator(".object-list [data-id='2']").click()
+    page.locator(".inspector input.name").fill("first thing")
+    page.locator(".inspector input.name").press("Enter")
+    mounted.wait_until_drawn()
     page.locator(".object-list [data-id='1']").click()
     page.route("**/act", lambda route: route.abort())
     page.evaluate("bare.channel.send('top-bar', 'undo')")  # nobody knows whether this came through
@@ -142,7 +146,7 @@ def test_a_page_goes_on_when_the_studio_was_started_again_and_says_what_may_not_
     sockets[-1].close()
     expect(page.locator(".object-list [data-id='1']")).to_contain_text("my thing")
     mounted.wait_until_drawn()
-    assert mounted.kinds == ["display_name"] and page.evaluate("window.isOld")
+    assert mounted.kinds == ["display_name"] * 2 and page.evaluate("window.isOld")
     expect(page.locator(".notice-list, .notices")).to_contain_text("see whether it is done")
     log = PAGE_LOGS[page]
     log.errors = [error for error in log.errors if not re.search("ERR_FAILED|WebSocket|409", error)]

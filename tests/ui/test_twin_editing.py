@@ -70,8 +70,18 @@ def test_a_dropped_frame_is_corrected_and_undone_and_outlives_a_kill(studio: Stu
     with page.expect_navigation(timeout=LONG):
         studio.start()  # the page comes back by itself, and sends what was done meanwhile
     expect(rows(page).first).to_contain_text("my thing", timeout=LONG)
+    page.evaluate("studioChannel.then((channel) => channel.takeWidgets(null))")  # from now on no event of Gradio
+    wait_until(page, lambda: not PAGE_LOGS[page].open_requests)
+    page.evaluate("window.isSamePage = true")
+    studio.kill()
+    name.fill("your thing")
+    name.press("Enter")
+    studio.start()
+    expect(rows(page).first).to_contain_text("your thing", timeout=LONG)
+    assert page.evaluate("window.isSamePage"), "it was loaded again"
+    project.reopen()
     PAGE_LOGS[page].take_errors()  # of requests without a server
-    assert project.kinds == ["mask", "undo", "delete_segment", "display_name"]
+    assert project.kinds == ["mask", "undo", "delete_segment", "display_name", "display_name"]
     expect(rows(page)).to_have_count(len(masks) - 1)
     after = project.masks
     assert after.keys() == masks.keys() - {id} and all((after[one] == masks[one]).all() for one in after)

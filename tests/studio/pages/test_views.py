@@ -1,6 +1,7 @@
 """A view is computed again when, and only when, a fact that it declares has changed."""
 
 from collections.abc import Iterator
+from inspect import unwrap
 from typing import Any
 
 import pytest
@@ -23,6 +24,7 @@ class Desk:
 
     def __init__(self) -> None:
         self.lamp, self.drawer, self.computed = "off", "shut", 0
+        self.on_close: list[Any] = []
 
     def show(self, session: Any) -> str:
         self.computed += 1
@@ -38,7 +40,8 @@ def drawer(session: Any) -> str:
 
 
 @pytest.fixture
-def desk() -> Iterator[Desk]:
+def desk(monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
+    monkeypatch.setattr(KnownValues, "update", unwrap(KnownValues.update))  # a studio of other tests may be checked
     language = current_language.set("en")
     yield Desk()
     current_language.reset(language)
@@ -88,6 +91,25 @@ def test_a_view_that_failed_is_tried_again_although_nothing_has_changed(desk: De
     views = [View(Plain(), make, (lamp,))]
     assert known.update(views, desk, said.append) == [SKIPPED]  # type: ignore[arg-type]
     assert known.update(views, desk, said.append) == ["whole"] and len(said) == 1  # type: ignore[arg-type]
+
+
+def test_a_fact_that_cannot_be_read_is_reported_and_its_view_computed_each_time(desk: Desk):
+    known, said = KnownValues(), list[Exception]()
+
+    def torn(_: Any) -> str:
+        raise OSError("torn")
+
+    view = View(Plain(), desk.show, (torn,))
+    assert [known.update([view], desk, said.append) for _ in "ab"] == [["en off"]] * 2  # type: ignore[arg-type]
+    assert desk.computed == 2 and len(said) == 2
+
+
+def test_a_session_that_is_closed_is_forgotten(desk: Desk):
+    known = KnownValues()
+    update(known, desk, View(Plain(), desk.show, (lamp,)))
+    assert len(known._known) == 1 == len(desk.on_close)
+    desk.on_close[0]()
+    assert not len(known._known)
 
 
 def test_the_check_of_the_browser_tests_names_a_view_that_reads_more_than_it_declares(desk: Desk):
