@@ -240,7 +240,11 @@ class TaskLearner:
 
         def played(states: Sequence[StartState], explore: bool = False) -> Iterator[SubtaskEpisode]:
             for variant, env in envs.items():
-                yield from play_across({variant: env}, policies[variant], states, explore)
+                acting = policies[variant]
+                for episode in play_across({variant: env}, acting, states, explore):
+                    if isinstance(acting, Planned):
+                        acting.keep_plan(episode)
+                    yield episode
 
         validation = list(played(starts.validation))
         kept = [one.end for one in played(starts.training) if one.success]

@@ -5,7 +5,9 @@ one control step allows, and stops where the suction is switched.
 """
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -170,18 +172,29 @@ class _Following:
 
 
 class Planned:
-    """Acts as the oracle does in one environment, with a new plan for each episode."""
+    """Acts as the oracle does in one environment; the plan of an episode may serve the next subtasks, too."""
 
     def __init__(self, env: SubtaskEnv):
-        self._env, self._following = env, _Following(_Oracle(env.world.layouts), env)
+        self._env, self._oracle = env, _Oracle(env.world.layouts)
+        self._following = _Following(self._oracle, env)
+
+    def keep_plan(self, episode: SubtaskEpisode) -> None:
+        """Let the rest of the plan serve whatever begins where the episode, which has just ended, succeeded."""
+        if episode.success:
+            self._oracle.keep_plan(self._env, episode.end)
 
     def act(self, observation: np.ndarray, explore: bool = False) -> np.ndarray:
         if self._env.is_at_start:
-            self._following = _Following(_Oracle(self._env.world.layouts), self._env)
+            self._oracle = _Oracle(self._env.world.layouts)
+            self._following = _Following(self._oracle, self._env)
         try:
             return self._following.act(observation, explore)
         except UnstableError:  # of the path that it tries: it does nothing, and fails
             return STILL
+
+
+_plans: WeakKeyDictionary[Layouts, dict[tuple[int, bytes], "_Follower"]] = WeakKeyDictionary()
+"""What is left of a plan where a planned subtask has ended, by the layout and the positions there."""
 
 
 class _Oracle:
@@ -191,14 +204,27 @@ class _Oracle:
         self._layouts = layouts
         self._follower: _Follower | None = None
 
+    def keep_plan(self, env: SubtaskEnv, end: StartState) -> None:
+        """Follow the rest of the present path also from a state in which an episode has ended."""
+        if self._follower is not None:
+            _plans.setdefault(self._layouts, {})[_place(env, end)] = copy(self._follower)
+
     def action(self, env: SubtaskEnv) -> np.ndarray | None:
         """Return the next action; None once its path has ended and everything has had time to come to rest."""
         if is_push(env.world.subtask):
             self._follower = None  # what comes next begins elsewhere
             return push_action(env)
         if self._follower is None:
-            self._follower = _Follower(oracle_path(self._layouts, env.world.subtask, env.world.snapshot()))
+            start = env.world.snapshot()
+            kept = _plans.get(self._layouts, {}).get(_place(env, start))
+            self._follower = copy(kept) or _Follower(oracle_path(self._layouts, env.world.subtask, start))
         return self._follower.action(env)
+
+
+def _place(env: SubtaskEnv, state: StartState) -> tuple[int, bytes]:
+    """Return what tells a state from others: its layout, and the positions of everything to a micrometre."""
+    positions = state.state[1 : 1 + env.world.model.nq]  # after the time
+    return state.layout, (np.round(positions, 6) + 0.0).tobytes()
 
 
 def _detour(path: np.ndarray) -> int:

@@ -6,6 +6,7 @@ import zipfile
 from dataclasses import asdict, replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -289,11 +290,20 @@ def test_a_subtask_that_never_starts_is_refused_and_end_states_keep_their_layout
 
 
 def test_a_step_that_the_oracle_plans_needs_no_training_and_the_chain_runs_over_both(
-    bowl_task, bowl_subtasks, tmp_path
+    bowl_task, bowl_subtasks, tmp_path, monkeypatch
 ):
+    planned: list[str] = []
+
+    def path(layouts: Any, subtask: Any, start: StartState) -> np.ndarray:
+        planned.append(subtask.name)
+        return find(layouts, subtask, start)
+
+    find = demonstrations.oracle_path
+    monkeypatch.setattr(demonstrations, "oracle_path", path)
     learner = TaskLearner(tmp_path, bowl_task, bowl_subtasks)
     learner.plan({one.name for one in bowl_subtasks})
     ended = [one for one in learner.learn(ChainOptions(FEW)) if isinstance(one, SubtaskLearned)]
+    assert set(planned) == {bowl_subtasks[0].name}, "steps that are planned in a row take one plan a layout"
     assert [(one.subtask, one.way) for one in ended] == [(one.name, "plan") for one in bowl_subtasks]
     assert not list(tmp_path.rglob("policy.zip")) and learner.not_learned() == []
     results = list(evaluation.evaluate(learner, 3))

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from pipeline.learning.chain import TaskLearner
+from pipeline.learning.demonstrations import Planned
 from pipeline.learning.environment import EpisodeRules, SubtaskEnv
 from pipeline.learning.episodes import Acts, SubtaskEpisode, finish, play, success_rate
 from pipeline.learning.judging.rollouts import rollout_of, write_rollouts
@@ -69,6 +70,8 @@ class Chain:
                 episodes.append(finish(env, policy, env.resume()))
             else:
                 episodes.append(next(play(env, policy, (start,))))
+            if isinstance(policy, Planned):
+                policy.keep_plan(episodes[-1])
             share = control.share(control.measure())
             if not episodes[-1].success:
                 return ChainEpisode(start.layout, tuple(episodes), False, share)
