@@ -222,7 +222,7 @@ class _Oracle:
 
 
 def _place(env: SubtaskEnv, state: StartState) -> tuple[int, bytes]:
-    """Return what tells a state from others: its layout, and the positions of everything to a micrometre."""
+    """Return a key for a state: its layout, and the joint positions qpos (nq,), in m and rad, to six decimals."""
     positions = state.state[1 : 1 + env.world.model.nq]  # after the time
     return state.layout, (np.round(positions, 6) + 0.0).tobytes()
 

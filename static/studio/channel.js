@@ -173,7 +173,8 @@ export function takeUpdate(
   refreshWidgets();
 }
 
-// The studio was started again, and counts actions and changes of this page anew. What may have acted acts only once.
+// The studio was started again, and counts actions and changes of this page anew. An action that may have acted already
+// is not sent again, unless it does the same when it acts twice.
 function beginAgain({ opened, project }) {
   const isSame = project === update.project,
     unsent = outbox.filter(({ name, mayHaveActed }) => isSame && (!mayHaveActed || REPEATABLE.includes(name)));

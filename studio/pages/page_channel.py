@@ -38,8 +38,7 @@ KEPT_PAGES = 500
 """Pages that are remembered after their socket has closed."""
 VALUE_THREADS = 3
 STUDIO = secrets.token_urlsafe(6)
-"""Tells a page whether the studio was started again: then it counts its actions anew, and is loaded again only if the
-scripts have changed."""
+"""Another one after each start of the studio. A page that gets another one counts its actions anew."""
 
 
 class ChannelPage:

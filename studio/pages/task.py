@@ -33,17 +33,7 @@ MODES = [("Router: repair both", "route"), ("Repair simulation", "repair"), ("No
 
 
 def build(shell: Shell, content: ViewerContent) -> None:
-    with gr.Row(elem_id="ask"):
-        text = gr.Textbox(
-            label="Task", show_label=False, container=False, max_lines=1, elem_id="task-text", scale=6,
-            placeholder="Write a task, or choose one below",
-        )  # fmt: skip
-        mode = gr.Dropdown(
-            MODES, value="route", label="Repair", show_label=False, container=False, elem_id="mode", scale=0,
-            min_width=168,
-        )  # fmt: skip
-        generate = gr.Button("Generate", variant="primary", elem_id="generate", scale=1, min_width=96)
-        stop = gr.Button("Stop", elem_id="stop", scale=1, min_width=70, interactive=False)
+    text, mode, generate, stop = _ask_row()
     clarification = TaskClarification()
     builder = TaskBuilder(answer=task_building.endpoint(shell.sessions))
     editor = RoundEditor()
@@ -94,6 +84,22 @@ def build(shell: Shell, content: ViewerContent) -> None:
     shell.show_on_open(text, instruction)
     shell.show_on_open(mode, repair_mode)
     shell.on(mode.input, set_repair_mode, [mode])
+
+
+def _ask_row() -> tuple[gr.Textbox, gr.Dropdown, gr.Button, gr.Button]:
+    """Return the fields of the task and of the mode of repair, and the buttons that begin and stop the rounds."""
+    with gr.Row(elem_id="ask"):
+        text = gr.Textbox(
+            label="Task", show_label=False, container=False, max_lines=1, elem_id="task-text", scale=6,
+            placeholder="Write a task, or choose one below",
+        )  # fmt: skip
+        mode = gr.Dropdown(
+            MODES, value="route", label="Repair", show_label=False, container=False, elem_id="mode", scale=0,
+            min_width=168,
+        )  # fmt: skip
+        generate = gr.Button("Generate", variant="primary", elem_id="generate", scale=1, min_width=96)
+        stop = gr.Button("Stop", elem_id="stop", scale=1, min_width=70, interactive=False)
+    return text, mode, generate, stop
 
 
 class RoundEditor:

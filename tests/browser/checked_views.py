@@ -37,7 +37,8 @@ def checked_views(tell: Callable[[str], object]) -> Iterator[None]:
                 continue
             if same(newer, value):
                 continue
-            time.sleep(0.05)  # a result is there a moment before it is counted
+            while session.tasks:  # whose result is there a moment before it is counted
+                time.sleep(0.01)
             if same(update(self, [view], session, report)[0], value):
                 tell(f"{type(view.component).__name__} {view.component.elem_id}: {value} is now {newer}\n")
         return values

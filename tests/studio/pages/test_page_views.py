@@ -25,6 +25,7 @@ class Desk:
     def __init__(self) -> None:
         self.lamp, self.drawer, self.computed = "off", "shut", 0
         self.on_close: list[Any] = []
+        self.tasks: list[Any] = []
 
     def show(self, session: Any) -> str:
         self.computed += 1
