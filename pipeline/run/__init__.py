@@ -16,7 +16,7 @@ from pipeline.run.services import (
     project_robot,
     tracing_model,
 )
-from pipeline.run.stages import is_current, run_stage, run_stages
+from pipeline.run.stages import is_current, is_made_with_others, run_stage, run_stages
 
 __all__ = [
     "WHAT_IS_SENT",
@@ -25,6 +25,7 @@ __all__ = [
     "allowed_services",
     "find_segments",
     "is_current",
+    "is_made_with_others",
     "may_send",
     "producer_name",
     "project_matcher",

@@ -78,8 +78,15 @@ def is_current(project: Project, services: Services, stage: Stage, renew: bool =
 
     Without `renew`, the answers of another model count, too.
     """
-    if project.stages()[stage] != "done":
-        return False
+    return project.stages()[stage] == "done" and _is_made_with(project, services, stage, renew)
+
+
+def is_made_with_others(project: Project, services: Services, stage: Stage) -> bool:
+    """Whether the stage has run on the current inputs, with other services than these."""
+    return project.stages()[stage] == "done" and not _is_made_with(project, services, stage)
+
+
+def _is_made_with(project: Project, services: Services, stage: Stage, renew: bool = True) -> bool:
     made_with, maker = project.made_with(stage), _maker(project, services, stage)
     if made_with is None or made_with == maker:
         return True

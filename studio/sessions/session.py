@@ -17,7 +17,7 @@ from pipeline.models.trace.call_log import Call, CallLog
 from pipeline.object_words import segment_words
 from pipeline.project import STAGES, Project, Stage
 from pipeline.router import RunningRound
-from pipeline.run import Progress, Services, allowed_services, is_current, may_send, run_stage
+from pipeline.run import Progress, Services, allowed_services, is_current, is_made_with_others, may_send, run_stage
 from pipeline.segmentation.sam2 import AutomaticSettings
 from pipeline.tasks import Task, TaskError, arrangement_task
 from studio.accounts.current_user import current_user
@@ -168,10 +168,7 @@ class Session:
     @property
     def is_answered_by_another_model(self) -> bool:
         """Whether results up to the proposed tasks are done, and those of another model than the one in use."""
-        stages = self.project.stages()
-        return any(
-            stages[stage] == "done" and not is_current(self.project, self.services, stage) for stage in PREPARED_STAGES
-        )
+        return any(is_made_with_others(self.project, self.services, stage) for stage in PREPARED_STAGES)
 
     def replace_masks(self, segmenter: str, settings: AutomaticSettings) -> None:
         """Segment the whole frame with the named segmenter and replace every mask; undo restores the former ones."""

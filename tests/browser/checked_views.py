@@ -20,6 +20,14 @@ def same(one: Any, other: Any) -> bool:
     return getattr(one, "constructor_args", one) == getattr(other, "constructor_args", other)
 
 
+def _read(view: View, session: Any) -> Any:
+    """Return the facts that the view reads; what equals nothing else if one cannot be read."""
+    try:
+        return session and [fact(session) for fact in view.reads or ()]
+    except Exception:
+        return object()
+
+
 @contextmanager
 def checked_views(tell: Callable[[str], object]) -> Iterator[None]:
     """Check the views of this process; call `tell` with a line for each that is stale."""
@@ -27,8 +35,9 @@ def checked_views(tell: Callable[[str], object]) -> Iterator[None]:
 
     @wraps(update)
     def checked(self: KnownValues, views: list[View], session: Any, report: Any) -> list[Any]:
+        before = [_read(view, session) for view in views]
         values = update(self, views, session, report)
-        for view, value in zip(views, values, strict=True):
+        for view, value, facts in zip(views, values, before, strict=True):
             if session is None or view.reads is None or value is SKIPPED:
                 continue
             try:
@@ -39,7 +48,7 @@ def checked_views(tell: Callable[[str], object]) -> Iterator[None]:
                 continue
             while session.tasks:  # whose result is there a moment before it is counted
                 time.sleep(0.01)
-            if same(update(self, [view], session, report)[0], value):
+            if facts == _read(view, session):
                 tell(f"{type(view.component).__name__} {view.component.elem_id}: {value} is now {newer}\n")
         return values
 

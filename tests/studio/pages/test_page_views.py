@@ -122,3 +122,18 @@ def test_the_check_of_the_browser_tests_names_a_view_that_reads_more_than_it_dec
         desk.drawer = "open"
         assert update(known, desk, honest, forgetful) == ["open", "shut"]
     assert stale == ["Plain plain: shut is now open\n"]
+
+
+def test_the_check_names_no_view_whose_facts_changed_while_it_was_computed_again(desk: Desk):
+    stale: list[str] = []
+
+    def make(session: Desk) -> str:
+        session.computed += 1
+        if session.computed == 2:  # only the check sees the drawer open
+            session.drawer = "shut again"
+            return "open"
+        return "shut"
+
+    with checked_views(stale.append):
+        assert update(KnownValues(), desk, View(Plain(), make, (drawer,))) == ["shut"]
+    assert desk.computed == 2 and not stale
